@@ -39,7 +39,7 @@ export class ActionRows {
   private readonly log: LogReader;
 
   constructor(path: string) {
-    this.log = new LogReader(path, COLUMNS);
+    this.log = new LogReader(path, COLUMNS, ['padded_length']);
   }
 
   next(): boolean {
@@ -126,6 +126,11 @@ export class ActionRows {
 
   get beginNs(): number {
     return this.sentNs + this.log.values[15];
+  }
+
+  /** NaN: the log does not tell. */
+  get paddedLength(): number {
+    return this.log.values[16];
   }
 
   get endNs(): number {

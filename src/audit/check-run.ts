@@ -4,8 +4,9 @@ import { EscapementError } from '../base/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { ActionAudit, type ActionAuditOptions } from './action-audit.js';
 import { CauseTally } from './causes.js';
-import { actionClaims, type Claim, fleetClaims, requestClaims } from './claims.js';
+import { actionClaims, type Claim, exact, fleetClaims, requestClaims } from './claims.js';
 import { FleetAudit } from './fleet.js';
+import { Lengths } from './lengths.js';
 import { modelClaims } from './model-claims.js';
 import { RequestAudit } from './request-audit.js';
 import { Findings, RULES, type Rule, type Violation } from './rules.js';
@@ -56,9 +57,10 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
   const findings = new Findings();
   const warmupNs = Math.round(run.series.beginSeconds * NS_PER_S);
   const firstUsers = run.setup?.firstUsers ?? [0];
-  const requests = new RequestAudit({ path: paths.requests, findings, warmupNs, firstUsers });
+  const lengths = lengthsOf(run);
+  const requests = new RequestAudit({ path: paths.requests, findings, warmupNs, firstUsers, lengths });
   const clockSlackNs = (run.setup?.clockOffsetMs ?? 0) * NS_PER_MS + slackNs;
-  const served = requests.namesActions ? new Served(findings, paths, clockSlackNs) : null;
+  const served = requests.namesActions ? new Served(findings, paths, clockSlackNs, lengths) : null;
   const hasActions = existsSync(paths.actions);
   const causes =
     hasActions &&
@@ -89,6 +91,7 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
   const claims = [
     ...requestClaims(run, requests),
     ...modelClaims(run, requests, causes),
+    ...lengthClaims(run, requests),
     ...(fleet === null ? [] : fleetClaims(run, fleet)),
     ...(actions === null ? [] : actionClaims(run, actions, fleet)),
   ];
@@ -96,7 +99,7 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
     ok: findings.total === 0 && claims.every(({ ok }) => ok),
     kind: run.summary.kind ?? null,
     claims,
-    rules: (Object.keys(RULES) as Rule[]).map((rule) => ({
+    rules: rulesFor(lengths).map((rule) => ({
       rule,
       means: RULES[rule],
       checked: findings.checks(rule),
@@ -106,6 +109,24 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
     violationCount: findings.total,
     unchecked: unchecked(run, requests, actions),
   };
+}
+
+/** Null: all inputs of a model have one length. */
+function lengthsOf({ setup }: RunFacts): Lengths | null {
+  const { modelLengths, padding } = setup ?? {};
+  return modelLengths === undefined ? null : new Lengths(modelLengths, padding === 'longest');
+}
+
+/** Runs without lengths are not held to rules about them. */
+function rulesFor(lengths: Lengths | null): Rule[] {
+  return (Object.keys(RULES) as Rule[]).filter((rule) => rule !== 'length' || lengths !== null);
+}
+
+function lengthClaims({ lengths = [] }: RunFacts, { offeredByLength, okByLength }: RequestAudit): Claim[] {
+  return lengths.flatMap(({ length, offered, ok }) => [
+    exact(`length ${length} offered`, offered, offeredByLength.get(length) ?? 0),
+    exact(`length ${length} ok`, ok, okByLength.get(length) ?? 0),
+  ]);
 }
 
 type Known = Pick<

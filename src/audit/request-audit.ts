@@ -1,6 +1,7 @@
 import { LogReader } from '../base/files/log-reader.js';
 import { IdSet } from './id-set.js';
 import { Latencies } from './latencies.js';
+import type { Lengths } from './lengths.js';
 import type { Findings, Rule } from './rules.js';
 
 const COLUMNS = [
@@ -16,7 +17,7 @@ const COLUMNS = [
   'departure_count',
 ] as const;
 /** Logs of earlier versions have none. */
-const OPTIONAL = ['action_id', 'cause', 'class_id'] as const;
+const OPTIONAL = ['action_id', 'cause', 'class_id', 'length'] as const;
 
 /** `result`. */
 const EXECUTED = 0;
@@ -59,6 +60,8 @@ interface RequestAuditOptions {
   readonly warmupNs: number;
   /** First user of each group, ascending from 0. */
   readonly firstUsers: readonly number[];
+  /** Null: all inputs of a model have one length. */
+  readonly lengths: Lengths | null;
 }
 
 /** A request's answer, as its row tells. */
@@ -78,6 +81,8 @@ export interface Answer {
   readonly action: number;
   /** Number of the cause that the row names, −1 for none, NaN if the log does not tell. */
   readonly cause: number;
+  /** Of its input, 0 if unknown; NaN: no model takes several. */
+  readonly length: number;
   readonly line: number;
 }
 
@@ -90,6 +95,9 @@ export class RequestAudit {
   readonly offeredByModel: number[] = [];
   readonly okByModel: number[] = [];
   readonly coldByModel: number[] = [];
+  /** By what inputs are padded to at least. */
+  readonly offeredByLength = new Map<number, number>();
+  readonly okByLength = new Map<number, number>();
   private readonly log: LogReader;
   private readonly ids = new IdSet();
   private lastNs = 0;
@@ -134,6 +142,7 @@ export class RequestAudit {
       action,
       cause,
       classId,
+      length,
     ] = log.values;
     findings.check('order');
     if (nowNs < this.lastNs) this.violated('order', `t is ${this.lastNs - nowNs} ns less than before`);
@@ -153,6 +162,11 @@ export class RequestAudit {
       this.offeredByModel[model] = (this.offeredByModel[model] ?? 0) + 1;
       this.coldByModel[model] = (this.coldByModel[model] ?? 0) + (arrivalCopies === 0 ? 1 : 0);
       this.okByModel[model] = (this.okByModel[model] ?? 0) + (met === 1 ? 1 : 0);
+      const padded = this.options.lengths?.leastFor(model, length) ?? 0;
+      if (padded > 0) {
+        this.offeredByLength.set(padded, (this.offeredByLength.get(padded) ?? 0) + 1);
+        this.okByLength.set(padded, (this.okByLength.get(padded) ?? 0) + (met === 1 ? 1 : 0));
+      }
     }
     onAnswer({
       nowNs,
@@ -166,6 +180,7 @@ export class RequestAudit {
       counted,
       action,
       cause,
+      length,
       line: this.log.line,
     });
   }

@@ -14,6 +14,8 @@ export const RULES = {
   served:
     'an executed request was in one INFER of its model that succeeded, and no other request claims an INFER',
   batch: 'an INFER has at least one request, and no more than its batch size',
+  length:
+    'an INFER is padded to a length of its model that holds its longest input, and to the least where it should be',
   answer: 'an answer comes with the result of its INFER, not before the INFER ends',
 } as const;
 

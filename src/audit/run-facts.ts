@@ -70,6 +70,7 @@ const runFacts = z.object({
       failures: failures.optional(),
     }),
   ),
+  lengths: z.array(z.object({ length: count, offered: count, ok: count })).optional(),
   series: z.object({ beginSeconds: count }),
   setup: z
     .object({
@@ -80,6 +81,8 @@ const runFacts = z.object({
       kinds: z.array(z.object({ gpus: count, cachePages: count })).optional(),
       modelPages: z.array(count).optional(),
       modelInferMs: z.array(count).optional(),
+      modelLengths: z.array(z.array(count)).optional(),
+      padding: z.string().optional(),
       oneLane: z.boolean().optional(),
       overheadMs: count.optional(),
       clockOffsetMs: count.optional(),

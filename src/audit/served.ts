@@ -1,4 +1,5 @@
 import { type ActionRows, OK } from './action-rows.js';
+import type { Lengths } from './lengths.js';
 import type { Answer } from './request-audit.js';
 import type { Findings } from './rules.js';
 
@@ -10,7 +11,11 @@ interface Infer {
   readonly resultNs: number;
   readonly endNs: number;
   readonly line: number;
+  /** What it was padded to; NaN: the log does not tell. */
+  readonly padded: number;
   requests: number;
+  /** What the longest of its inputs needs. */
+  needed: number;
 }
 
 type Known = Pick<Infer, 'model' | 'succeeded'>;
@@ -27,6 +32,8 @@ export class Served {
     private readonly files: { readonly requests: string; readonly actions: string },
     /** How far the clocks of workers and controller may be apart. */
     private readonly clockSlackNs: number,
+    /** Null: all inputs of a model have one length. */
+    private readonly lengths: Lengths | null,
   ) {}
 
   /** The result of an INFER. */
@@ -39,7 +46,9 @@ export class Served {
       resultNs: row.resultNs,
       endNs: row.endNs,
       line: row.line,
+      padded: row.paddedLength,
       requests: 0,
+      needed: 0,
     });
   }
 
@@ -58,6 +67,8 @@ export class Served {
     if (wrong !== '') findings.violated('served', files.requests, answer.line, wrong);
     if (infer === undefined) return;
     infer.requests++;
+    if (this.lengths !== null)
+      infer.needed = Math.max(infer.needed, this.lengths.paddedFor(answer.model, answer.length));
     if (!answer.executed) return;
     findings.check('answer');
     const earlyNs = infer.endNs - answer.nowNs;
@@ -85,11 +96,20 @@ export class Served {
       if (!infer.succeeded) continue;
       const { findings, files } = this;
       const { requests, batchSize, line } = infer;
+      this.checkLength(id, infer);
       findings.check('batch');
       if (requests > 0 && requests <= batchSize) continue;
       const what = `INFER ${id} of batch size ${batchSize} answered ${requests} requests`;
       findings.violated('batch', files.actions, line, what);
     }
+  }
+
+  /** All requests of the INFER were seen. */
+  private checkLength(id: number, { model, padded, needed, line }: Infer): void {
+    if (this.lengths === null) return;
+    this.findings.check('length');
+    const wrong = this.lengths.problem(model, padded, needed);
+    if (wrong !== '') this.findings.violated('length', this.files.actions, line, `INFER ${id} ${wrong}`);
   }
 }
 

@@ -4,18 +4,34 @@ import type { Windows } from './requests.js';
 /** A batch size that may be used on a kind of GPU. */
 export interface BatchKind {
   readonly size: number;
-  /** Time of one execution. */
+  /** Time of one execution, of inputs of the shortest length. */
   readonly execNs: number;
+  /** The least time of one that holds an input of each bucket, ascending; null: all inputs have one length. */
+  readonly execNsOf: readonly number[] | null;
   /** The same times the price of the kind: what comparing kinds takes. */
   readonly costNs: number;
 }
 
 /** The sizes of a model that a policy limited to `maxBatch` uses on a kind, ascending; the smallest always is one. */
 export function batchKinds(model: ModelSpec, maxBatch: number, kind = 0, price = 1): BatchKind[] {
-  const { execNs } = timesOn(model, kind);
+  const times = timesOn(model, kind);
   return model.batchSizes
-    .map((size, i) => ({ size, execNs: execNs[i], costNs: price * execNs[i] }))
+    .map((size, i) => {
+      const execNsOf = model.lengths === undefined ? null : leastByBucket(times.execNsByLength ?? [], i);
+      const execNs = execNsOf?.[0] ?? times.execNs[i];
+      return { size, execNs, execNsOf, costNs: price * execNs };
+    })
     .filter(({ size }, i) => i === 0 || size <= maxBatch);
+}
+
+/** A batch may be padded to a longer bucket than its inputs need. */
+function leastByBucket(rows: readonly (readonly number[])[], batchIndex: number): number[] {
+  return rows.map((_, bucket) => Math.min(...rows.slice(bucket).map((row) => row[batchIndex])));
+}
+
+/** Time of a batch that holds an input of this bucket. */
+export function execOf({ execNs, execNsOf }: BatchKind, bucket: number): number {
+  return execNsOf === null ? execNs : execNsOf[bucket];
 }
 
 /** Least GPU time of one request in a batch on a kind that ends within the SLO; Infinity: there is none. */
@@ -29,13 +45,17 @@ export function cheapestNs(model: ModelSpec, kind: number, maxBatch: number, slo
  * min e(b) / b over the sizes b that end within its SLO; where kinds differ, times the price of the kind.
  */
 export function fluidCosts(windows: Windows, kinds: readonly (readonly BatchKind[])[]): Float64Array {
-  const { arrivalNs, deadlineNs, byModel, firstOf } = windows;
+  const { arrivalNs, deadlineNs, bucket, byModel, firstOf } = windows;
   const costNs = new Float64Array(windows.count).fill(Number.POSITIVE_INFINITY);
   for (let model = 0; model < kinds.length; model++) {
-    for (const { size, execNs, costNs: batchNs } of kinds[model]) {
+    for (const kind of kinds[model]) {
+      const price = kind.costNs / kind.execNs;
       for (let p = firstOf[model]; p < firstOf[model + 1]; p++) {
         const i = byModel[p];
-        if (deadlineNs[i] - arrivalNs[i] >= execNs) costNs[i] = Math.min(costNs[i], batchNs / size);
+        const execNs = execOf(kind, bucket[i]);
+        if (deadlineNs[i] - arrivalNs[i] < execNs) continue;
+        const batchNs = kind.execNsOf === null ? kind.costNs : price * execNs;
+        costNs[i] = Math.min(costNs[i], batchNs / kind.size);
       }
     }
   }
@@ -45,23 +65,25 @@ export function fluidCosts(windows: Windows, kinds: readonly (readonly BatchKind
 /**
  * The least GPU time that each request can take, ns, given which others there are: a batch of size b that holds
  * request i starts at some s in [a_i, d_i − e(b)] and holds only requests j of the same model with
- * a_j ≤ s ≤ d_j − e(b). So it takes at least e(b) / min(b, most such j at any such s), and min over b of that.
+ * a_j ≤ s ≤ d_j − e(b), where e(b) is that of the bucket of j. So it takes at least e(b) / min(b, most such j at any such s), and min over b of that.
  */
 export function windowCosts(windows: Windows, kinds: readonly (readonly BatchKind[])[]): Float64Array {
-  const { arrivalNs, deadlineNs, byModel, firstOf } = windows;
+  const { arrivalNs, deadlineNs, bucket, byModel, firstOf } = windows;
   const costNs = new Float64Array(windows.count).fill(Number.POSITIVE_INFINITY);
   for (let model = 0; model < kinds.length; model++) {
-    for (const { size, execNs, costNs: batchNs } of kinds[model]) {
+    for (const kind of kinds[model]) {
+      const price = kind.costNs / kind.execNs;
       const fitting = byModel
         .subarray(firstOf[model], firstOf[model + 1])
-        .filter((i) => deadlineNs[i] - arrivalNs[i] >= execNs);
+        .filter((i) => deadlineNs[i] - arrivalNs[i] >= execOf(kind, bucket[i]));
       const most = mostCompanions(
         Float64Array.from(fitting, (i) => arrivalNs[i]),
-        Float64Array.from(fitting, (i) => deadlineNs[i] - execNs),
+        Float64Array.from(fitting, (i) => deadlineNs[i] - execOf(kind, bucket[i])),
       );
       for (let p = 0; p < fitting.length; p++) {
         const i = fitting[p];
-        costNs[i] = Math.min(costNs[i], batchNs / Math.min(size, most[p]));
+        const batchNs = kind.execNsOf === null ? kind.costNs : price * kind.execNsOf[bucket[i]];
+        costNs[i] = Math.min(costNs[i], batchNs / Math.min(kind.size, most[p]));
       }
     }
   }

@@ -9,7 +9,7 @@ export interface Queue {
   readonly arrivalNs: Float64Array;
   /** Never descending, and at least the request's own. */
   readonly deadlineNs: Float64Array;
-  /** Whether every deadline is the request's own. */
+  /** Whether every deadline is the request's own, and all inputs have one length. */
   readonly exact: boolean;
 }
 
@@ -24,7 +24,8 @@ export function queuesOf(windows: Windows, kinds: readonly (readonly BatchKind[]
     if (requests.length === 0) continue;
     const deadlineNs = new Float64Array(requests.length);
     let latestNs = 0;
-    let exact = true;
+    // Batches of different lengths do not take turns: the queue is one of inputs of the shortest length.
+    let exact = kinds[model].every(({ execNsOf }) => execNsOf === null);
     for (let p = 0; p < requests.length; p++) {
       const ownNs = windows.deadlineNs[requests[p]];
       if (ownNs < latestNs) exact = false;

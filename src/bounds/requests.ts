@@ -11,6 +11,8 @@ export interface OfferedRequests {
   readonly sloNs: Float64Array;
   /** What each is worth, above 0; absent: all are worth 1. */
   readonly weight?: Float64Array;
+  /** The bucket of each input, of models that take several lengths; absent: none does. */
+  readonly bucket?: Uint8Array;
 }
 
 /** The requests that some batch could serve in time, each with a window [arrival, deadline]; in order of arrival. */
@@ -20,20 +22,21 @@ export interface Windows {
   readonly deadlineNs: Float64Array;
   /** What each is worth; null: all are worth 1. */
   readonly weight: Float64Array | null;
+  readonly bucket: Uint8Array;
   /** Indices of the requests, model by model, those of a model in order of arrival. */
   readonly byModel: Int32Array;
   /** The requests of model m are `byModel[firstOf[m]]` to `byModel[firstOf[m + 1] - 1]`. */
   readonly firstOf: Int32Array;
 }
 
-/** `leastNs`: for each model, the shortest execution; a request with a tighter SLO cannot be served. */
-export function servableWindows(requests: OfferedRequests, leastNs: Float64Array): Windows {
-  const { model, arrivalNs, sloNs, weight } = requests;
+/** `leastNs`: for each model and bucket, the shortest execution; a request with a tighter SLO cannot be served. */
+export function servableWindows(requests: OfferedRequests, leastNs: readonly (readonly number[])[]): Windows {
+  const { model, arrivalNs, sloNs, weight, bucket = new Uint8Array(requests.count) } = requests;
   const kept = new Int32Array(requests.count);
   let count = 0;
   for (let i = 0; i < requests.count; i++) {
     invariant(i === 0 || arrivalNs[i] >= arrivalNs[i - 1], 'requests are sorted by arrival');
-    if (sloNs[i] >= leastNs[model[i]]) kept[count++] = i;
+    if (sloNs[i] >= leastNs[model[i]][bucket[i]]) kept[count++] = i;
   }
   const indices = kept.subarray(0, count);
   return {
@@ -41,6 +44,7 @@ export function servableWindows(requests: OfferedRequests, leastNs: Float64Array
     arrivalNs: Float64Array.from(indices, (i) => arrivalNs[i]),
     deadlineNs: Float64Array.from(indices, (i) => arrivalNs[i] + sloNs[i]),
     weight: weight === undefined ? null : Float64Array.from(indices, (i) => weight[i]),
+    bucket: Uint8Array.from(indices, (i) => bucket[i]),
     ...groupByModel(
       Int32Array.from(indices, (i) => model[i]),
       leastNs.length,

@@ -1,7 +1,8 @@
 import { invariant } from '../base/invariant.js';
 import type { GpuKind } from '../core/cluster-spec.js';
+import { bucketCount } from '../core/lengths.js';
 import type { ModelSpec } from '../core/model.js';
-import { type BatchKind, batchKinds, cheapestNs, fluidCosts, windowCosts } from './costs.js';
+import { type BatchKind, batchKinds, cheapestNs, execOf, fluidCosts, windowCosts } from './costs.js';
 import { type KindPricesInput, kindPrices } from './kind-prices.js';
 import { mostServed } from './most-served.js';
 import { priced } from './priced.js';
@@ -49,7 +50,11 @@ export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster):
   const { gpus, maxBatch = DEFAULT_MAX_BATCH } = cluster;
   invariant(gpus >= 1 && maxBatch >= 1, 'there is a GPU, and a batch holds a request');
   const { kinds, speed } = pricedBatches(requests, cluster, maxBatch);
-  const leastNs = Float64Array.from(kinds, (sizes) => Math.min(...sizes.map(({ execNs }) => execNs)));
+  const leastNs = kinds.map((sizes, m) =>
+    Array.from({ length: bucketCount(cluster.models[m]) }, (_, bucket) =>
+      Math.min(...sizes.map((kind) => execOf(kind, bucket))),
+    ),
+  );
   const windows = servableWindows(requests, leastNs);
   const costNs = windowCosts(windows, kinds);
   const isWeighted = windows.weight !== null;

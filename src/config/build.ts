@@ -11,6 +11,7 @@ import { finishWorkloads } from './finish-workloads.js';
 import { buildModels } from './models.js';
 import { suggestion } from './nearest.js';
 import { applyOverrides } from './overrides.js';
+import { paddingOf } from './padding.js';
 import { libraryPlugin, loadPlugins } from './plugins.js';
 import { withPreset } from './presets.js';
 import { scaledCluster } from './scaled-cluster.js';
@@ -60,11 +61,9 @@ export async function buildExperiment(
     placeOf: (index, key) => placeOf(['models', index, ...(key === undefined ? [] : [key])]),
   });
   const names = models.map(({ spec }) => spec.name);
-  config.workload.forEach((workload, i) => {
-    checkSelection(names, workload.models, placeOf(['workload', i, 'models']));
-  });
   const classes = classesOf(config.classes);
   config.workload.forEach((workload, i) => {
+    checkSelection(names, workload.models, placeOf(['workload', i, 'models']));
     checkClass(classes, workload.class, placeOf(['workload', i, 'class']));
   });
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
@@ -96,6 +95,7 @@ export async function buildExperiment(
     policy: config.policy,
     scaler: config.scaler,
     admission: config.admission,
+    padding: paddingOf(config, placeOf(['padding'])),
     missedWindow: config.missedWindow ?? null,
     warmupNs: config.warmup,
     checks: config.checks,

@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { Immutable } from '../base/immutable.js';
 import type { InputFiles } from '../base/world/input-files.js';
 import type { Admission } from '../core/admission.js';
+import type { Padding } from '../core/lengths.js';
 import type { ModelSpec } from '../core/model.js';
 import type { MissedWindow } from '../core/retry.js';
 import type { ModelSpread } from '../sim/spread.js';
@@ -41,6 +42,8 @@ export interface Experiment {
   /** What decides how many GPUs there are. */
   readonly scaler: ScalerChoice;
   readonly admission: Admission;
+  /** How inputs of different lengths share a batch. */
+  readonly padding: Padding;
   /** Null: `retry` in real time; in simulations what the policy does by itself. */
   readonly missedWindow: MissedWindow | null;
   /** Requests that arrive before this are served but not counted, ns. */

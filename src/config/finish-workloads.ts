@@ -95,6 +95,13 @@ async function capacityIn(
   const names = models.map(({ name }) => name);
   const sloNs = unit.sloNs ?? slo;
   const mix = await offeredMix(unit, { models: names, sloNs, seed, files: host.input }, streamsOf(index));
+  const varied = models.find((model, m) => mix[m]! > 0 && model.lengths !== undefined);
+  if (varied !== undefined)
+    throw new EscapementError(
+      'E_CONFIG_VALUE',
+      `${varied.name} takes inputs of several lengths, so there is no one capacity to take a share of: give a rate or scale`,
+      overridden.placeOf(['workload', index, 'load']),
+    );
   const { maxBatch } = policy.options;
   const capacityRps = fluidCapacityRps({
     models,

@@ -111,9 +111,13 @@ function describeSection(
     const section = inner.items?.properties === undefined ? inner : inner.items;
     if (section.properties !== undefined) return describeSection(section, root, `${key}.`, kind);
     if (section.oneOf !== undefined) {
-      return section.oneOf.flatMap((branch) =>
+      const keys = section.oneOf.flatMap((branch) =>
         describeSection(branch, root, `${key}.`, kind ?? kindOf(branch)),
       );
+      // A kind within a kind: what several of its kinds have is described once.
+      return kind === undefined
+        ? keys
+        : keys.filter((one, i) => keys.findIndex((same) => same.key === one.key) === i);
     }
     return describeValue(key, kind, field, schema.required?.includes(name) ?? false);
   });

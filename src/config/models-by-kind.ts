@@ -1,4 +1,5 @@
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import { mapExecNs } from '../core/lengths.js';
 import type { ModelSpec, ModelTimes } from '../core/model.js';
 import type { ModelSpread } from '../sim/spread.js';
 import type { BuiltModel, KindModel } from './built-model.js';
@@ -36,6 +37,7 @@ export function onKinds(
           place,
         );
       }),
+      place,
     ),
   );
 }
@@ -68,16 +70,23 @@ function counterpart(
 function scaled({ spec, file, spread }: KindModel, speed: number): KindModel {
   const faster = (ns: number) => Math.max(1, Math.round(ns / speed));
   return {
-    spec: { ...spec, execNs: spec.execNs.map(faster) },
+    spec: { ...spec, ...mapExecNs(spec, faster) },
     file,
     spread: spread && { ...spread, switchNs: spread.switchNs.map((ns) => Math.round(ns / speed)) },
   };
 }
 
-function combined(model: KindModel, onEach: readonly KindModel[]): BuiltModel {
+function combined(model: KindModel, onEach: readonly KindModel[], place: ErrorPlace): BuiltModel {
   const { file } = model;
   if (onEach.length === 1 && onEach[0] === model) return { spec: model.spec, file, spreads: [model.spread] };
   const specs = onEach.map(({ spec }) => spec);
+  const other = specs.find(({ lengths }) => `${lengths}` !== `${model.spec.lengths}`);
+  if (other !== undefined)
+    throw new EscapementError(
+      'E_CONFIG_VALUE',
+      `${model.spec.name} was measured with lengths ${listOf(model.spec)} on one kind of GPU and ${listOf(other)} on another: measure the same`,
+      place,
+    );
   const batchSizes = model.spec.batchSizes.filter((size) =>
     specs.every((spec) => spec.batchSizes.includes(size)),
   );
@@ -93,13 +102,26 @@ function combined(model: KindModel, onEach: readonly KindModel[]): BuiltModel {
   return { spec, file, spreads: onEach.map((one) => spreadAt(one, batchSizes)) };
 }
 
-function timesAt({ loadNs, batchSizes, execNs }: ModelSpec, sizes: readonly number[]): ModelTimes {
-  return { loadNs, execNs: sizes.map((size) => execNs[batchSizes.indexOf(size)]!) };
+function listOf({ lengths }: ModelSpec): string {
+  return lengths === undefined ? 'of one value' : lengths.join(', ');
+}
+
+function timesAt(spec: ModelSpec, sizes: readonly number[]): ModelTimes {
+  const { loadNs, batchSizes, execNs, execNsByLength } = spec;
+  const used = (row: readonly number[]) => sizes.map((size) => row[batchSizes.indexOf(size)]!);
+  return {
+    loadNs,
+    execNs: used(execNs),
+    ...(execNsByLength && { execNsByLength: execNsByLength.map(used) }),
+  };
 }
 
 function spreadAt({ spec, spread }: KindModel, sizes: readonly number[]): ModelSpread | null {
   if (spread === null) return null;
-  const at = sizes.map((size) => spec.batchSizes.indexOf(size));
+  const { batchSizes, lengths = [0] } = spec;
+  const at = lengths.flatMap((_, bucket) =>
+    sizes.map((size) => bucket * batchSizes.length + batchSizes.indexOf(size)),
+  );
   return {
     load: spread.load,
     exec: at.map((b) => spread.exec[b] ?? null),

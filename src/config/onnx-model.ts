@@ -67,5 +67,11 @@ export function restrictBatches(profile: Profile, sizes: readonly number[], plac
         : `batch size ${unknown} was not measured; there are ${known.join(', ')}`;
     throw new EscapementError('E_CONFIG_VALUE', what, place);
   }
-  return { ...profile, batches: profile.batches.filter(({ batch }) => sizes.includes(batch)) };
+  const { shorter } = profile;
+  const used = (batches: Profile['batches']) => batches.filter(({ batch }) => sizes.includes(batch));
+  return {
+    ...profile,
+    batches: used(profile.batches),
+    ...(shorter && { shorter: shorter.map((one) => ({ ...one, batches: used(one.batches) })) }),
+  };
 }

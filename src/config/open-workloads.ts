@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import { longestInput } from '../core/lengths.js';
 import { CellSource } from '../workload/cell-source.js';
 import { mergeSources } from '../workload/merge.js';
 import { openWorkload } from '../workload/open.js';
@@ -23,12 +24,13 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
   const { workloads, sloNs, seed, files, classes } = experiment;
   const { cell } = experiment;
   const models = cell?.allModels ?? experiment.models.map(({ name }) => name);
+  const longest = longestInputs(experiment, models);
   const sources: StreamedSource[] = [];
   const sectionStarts: number[] = [];
   let durationNs = 0;
   let users = 0;
   for (let i = 0; i < workloads.length; i++) {
-    const opened = await openWorkload(workloads[i], { models, sloNs, seed, files }, streamsOf(i));
+    const opened = await openWorkload(workloads[i], { models, longest, sloNs, seed, files }, streamsOf(i));
     opened.source.requestClass = Math.max(
       0,
       classes.findIndex(({ name }) => name === workloads[i].class),
@@ -56,6 +58,12 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
     sectionStarts,
     sectionSlosNs: workloads.map((workload) => sloOf(workload, sloNs)),
   };
+}
+
+/** Of the models that workloads address; other cells' models are theirs to look at. */
+function longestInputs(experiment: Experiment, names: readonly string[]): number[] {
+  const own = new Map(experiment.models.map((model) => [model.name, longestInput(model)]));
+  return names.map((name) => own.get(name) ?? Number.POSITIVE_INFINITY);
 }
 
 /** Name of the random streams of a section. */

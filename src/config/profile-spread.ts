@@ -1,16 +1,17 @@
 import { NS_PER_MS } from '../base/units.js';
 import type { DurationSpread, ModelSpread } from '../sim/spread.js';
 import type { Path } from './document.js';
-import type { Profile } from './profile.js';
+import { allBatches, type Profile } from './profile.js';
 
 /**
  * How the measured durations of a profile spread, for simulations that draw them; null where it holds no more
  * than one figure of each.
  */
 export function profileSpread(profile: Profile): ModelSpread | null {
-  const exec = profile.batches.map((batch) => spreadOf(batchQuantiles(batch), batch.medianMs));
+  const batches = allBatches(profile);
+  const exec = batches.map((batch) => spreadOf(batchQuantiles(batch), batch.medianMs));
   const load = spreadOf(loadQuantiles(profile), profile.loadMs);
-  const switchNs = profile.batches.map(({ medianMs, afterOtherMs = medianMs }) =>
+  const switchNs = batches.map(({ medianMs, afterOtherMs = medianMs }) =>
     Math.round(Math.max(0, afterOtherMs - medianMs) * NS_PER_MS),
   );
   const isKnown = load !== null || exec.some((spread) => spread !== null) || switchNs.some((ns) => ns > 0);

@@ -18,6 +18,11 @@ const batch = section({
   runs: z.int().min(1).exactOptional().describe('Number of measured runs.'),
 });
 
+const shorter = section({
+  length: z.int().min(1).describe('Length of the inputs that were measured, e.g. tokens.'),
+  batches: z.array(batch).min(1).describe('Latency by batch size: the sizes of the longest length.'),
+});
+
 const batching = section({
   independent: z
     .boolean()
@@ -55,6 +60,17 @@ export const profileSchema = section({
     .describe('SHA-256 of the model and its weights files, to which the profile belongs.'),
   batching: batching.exactOptional().describe('Whether the first dimension of the model is a batch.'),
   batches: z.array(batch).min(1).describe('Latency by batch size, ascending from 1.'),
+  length: z
+    .int()
+    .min(1)
+    .exactOptional()
+    .describe(
+      'Of a model that takes inputs of several lengths (tokens, pixels): the longest, to which `batches` belong.',
+    ),
+  shorter: z
+    .array(shorter)
+    .exactOptional()
+    .describe('The same for shorter lengths, ascending: what inputs may be padded to.'),
   source: sources.describe('Source of every figure.'),
 });
 
@@ -68,10 +84,32 @@ export function profileModel(profile: Profile, name: string, pageBytes: number):
     pages: Math.ceil(profile.weightsBytes / pageBytes),
     loadNs: Math.round(profile.loadMs * NS_PER_MS),
     batchSizes: profile.batches.map(({ batch }) => batch),
-    execNs: profile.batches.map(({ medianMs }) => Math.round(medianMs * NS_PER_MS)),
+    execNs: profile.batches.map(inferNs),
+    ...lengthsOf(profile),
     inputBytes: profile.inputBytes,
     outputBytes: profile.outputBytes,
   };
+}
+
+function lengthsOf({
+  length,
+  shorter = [],
+  batches,
+}: Profile): Pick<ModelSpec, 'lengths' | 'execNsByLength'> {
+  if (length === undefined) return {};
+  return {
+    lengths: [...shorter.map((one) => one.length), length],
+    execNsByLength: [...shorter.map((one) => one.batches), batches].map((row) => row.map(inferNs)),
+  };
+}
+
+function inferNs({ medianMs }: { readonly medianMs: number }): number {
+  return Math.round(medianMs * NS_PER_MS);
+}
+
+/** The batches of a profile, length after length: those of the longest come last. */
+export function allBatches({ shorter = [], batches }: Profile): Profile['batches'] {
+  return [...shorter.flatMap((one) => one.batches), ...batches];
 }
 
 /** What a profile says, for people. */

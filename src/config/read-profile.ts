@@ -1,7 +1,8 @@
 import { EscapementError } from '../base/errors.js';
 import type { InputFiles } from '../base/world/input-files.js';
 import { parsed } from '../base/world/parsed-files.js';
-import { readDocument, shortPath } from './document.js';
+import { MOST_LENGTHS } from '../core/model.js';
+import { type Path, readDocument, shortPath } from './document.js';
 import type { ExperimentHost } from './experiment-host.js';
 import { type Profile, profileSchema } from './profile.js';
 import { crossedQuantiles } from './profile-spread.js';
@@ -36,7 +37,26 @@ export function parseProfile(text: string, file: string): Profile {
       placeOf(['batches', i, 'batch']),
     );
   });
+  const wrong = wrongLengths(profile);
+  if (wrong !== null) throw new EscapementError('E_PROFILE', wrong.what, placeOf(wrong.path));
   const crossed = crossedQuantiles(profile);
   if (crossed !== null) throw new EscapementError('E_PROFILE', crossed.what, placeOf(crossed.path));
   return profile;
+}
+
+/** What is wrong with the lengths of a profile, and where; null: nothing. */
+function wrongLengths({ length, shorter = [], batches }: Profile): { what: string; path: Path } | null {
+  if (length === undefined)
+    return shorter.length === 0 ? null : { what: 'needs the longest length too', path: ['length'] };
+  if (shorter.length >= MOST_LENGTHS)
+    return { what: `has more than ${MOST_LENGTHS} lengths`, path: ['shorter'] };
+  const lengths = [...shorter.map((one) => one.length), length];
+  const sizes = batches.map(({ batch }) => batch).join();
+  for (const [i, one] of shorter.entries()) {
+    if (one.length >= lengths[i + 1]!)
+      return { what: `lengths must ascend, found ${lengths.join(', ')}`, path: ['shorter', i, 'length'] };
+    if (one.batches.map(({ batch }) => batch).join() !== sizes)
+      return { what: 'must have the batch sizes of the longest length', path: ['shorter', i, 'batches'] };
+  }
+  return null;
 }

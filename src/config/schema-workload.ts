@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { LengthSpec } from '../workload/spec.js';
 import {
   count,
   DERIVED_DEFAULT,
@@ -11,6 +12,7 @@ import {
   share,
   textField,
 } from './fields.js';
+import { lengths } from './schema-lengths.js';
 import { show } from './units-text.js';
 
 /** Keys of the file and their canonical names in src/workload/spec.ts. */
@@ -36,6 +38,7 @@ const names = textField(
 );
 
 const common = {
+  length: lengths.exactOptional(),
   name: z.string().min(1).exactOptional().describe('Name of the section in results; default: its kind.'),
   slo: duration('SLO of these requests, instead of the SLO of the run.', 1).exactOptional(),
   models: names.exactOptional(),
@@ -85,7 +88,10 @@ const minutes = textField(
 );
 
 const KINDS = [
-  kind('arrivals', 'Rows of arrival_ns,model_id,slo_ns.', { path, ...cut }),
+  kind('arrivals', 'Rows of arrival_ns,model_id,slo_ns, and length for models that take several.', {
+    path,
+    ...cut,
+  }),
   kind('poisson', 'Random arrivals at a constant mean rate.', {
     ...meanRate,
     duration: length,
@@ -191,7 +197,7 @@ export const WORKLOAD_KEYS: ReadonlySet<string> = new Set(
 function kind<Kind extends string, Shape extends z.ZodRawShape>(name: Kind, about: string, shape: Shape) {
   const fields = section({ kind: z.literal(name), ...shape, ...common }).describe(about);
   return fields.transform((value, context) => {
-    const wrong = wrongVolume(value, shape) ?? wrongPhases(value);
+    const wrong = wrongVolume(value, shape) ?? wrongPhases(value) ?? wrongLength(value);
     if (wrong !== undefined) context.addIssue({ code: 'custom', ...wrong });
     return canonical(value as z.output<typeof fields>);
   });
@@ -218,6 +224,15 @@ function wrongPhases(value: object): { path: string[]; message: string } | undef
   const { on, off, duration } = value as Record<'on' | 'off' | 'duration', number>;
   if ((2 * duration) / (on + off) <= MOST_PHASES) return undefined;
   return { path: ['on'], message: `too short: more than ${MOST_PHASES / 1e6} million bursts and pauses` };
+}
+
+function wrongLength(value: object): { path: string[]; message: string } | undefined {
+  const { kind, length } = value as { kind?: string; length?: LengthSpec };
+  if (length?.kind === 'tokens' && kind !== 'azure-llm')
+    return { path: ['length', 'kind'], message: 'only azure-llm traces have tokens' };
+  if (length?.kind === 'uniform' && length.from > length.to)
+    return { path: ['length', 'to'], message: `must be at least ${length.from}` };
+  return undefined;
 }
 
 /** The key that gives the volume where `load` does not. */

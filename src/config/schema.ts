@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ADMISSIONS } from '../core/admission.js';
+import { PADDINGS } from '../core/lengths.js';
 import { MISSED_WINDOWS } from '../core/retry.js';
 import type { Plugin } from '../policies/entry.js';
 import { duration, refuse, section, textField } from './fields.js';
@@ -54,6 +55,12 @@ export const experimentSchema = section({
     .default('predict')
     .describe(
       "predict: refuses a request on arrival if it cannot be answered in time after the work already booked and its model's queue; none: accepts every request. A policy may refuse requests as well.",
+    ),
+  padding: z
+    .enum(PADDINGS)
+    .exactOptional()
+    .describe(
+      'How inputs of different lengths share a batch, for models whose profile has several. bucket: the policy knows the length of each request, batches near ones, and pads to the longest of a batch; batch: the same, but the policy does not know lengths; longest: every input is padded to the longest of the profile. Default: bucket for policies that batch by length, batch for the others.',
     ),
   missedWindow: z
     .enum(MISSED_WINDOWS)

@@ -40,6 +40,8 @@ export class Action {
   /** Index into the model's batch sizes, and the size itself (1 for LOAD and UNLOAD). */
   batchIndex = 0;
   batchSize = 1;
+  /** Of an INFER: index into the model's lengths of the one that its inputs are padded to; 0 where it has none. */
+  bucket = 0;
   /** Slots of the requests of an INFER; only the first `count` mean something. */
   readonly requests: Int32Array;
   count = 0;

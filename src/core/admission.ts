@@ -25,7 +25,13 @@ export class Forecast {
   private isPredictedInTime(slot: number, nowNs: number): boolean {
     const { requests } = this;
     const model = requests.model[slot];
-    const restNs = predictLatencyNs(this.cluster, model, this.queuedBefore(slot, model), nowNs);
+    const restNs = predictLatencyNs(
+      this.cluster,
+      model,
+      this.queuedBefore(slot, model),
+      nowNs,
+      requests.bucket[slot],
+    );
     requests.predictedNs[slot] = nowNs - requests.arrivalNs[slot] + restNs;
     // A policy loads only models that it has requests for: without any, this one would never be loaded.
     if (this.cluster.held.count(model) === 0 && restNs < Number.POSITIVE_INFINITY) return true;

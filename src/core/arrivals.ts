@@ -13,6 +13,8 @@ export interface ArrivalSource {
   model: number;
   /** SLO of the pending request, ns. */
   sloNs: number;
+  /** Length of its input (tokens, pixels), for models that take several; absent, 0: the workload gives none. */
+  length?: number;
   /** Who sends it: index of the function, client or row group; `user_id` in the logs. */
   user: number;
   /** Index of its class among those of the run; absent: the first. */

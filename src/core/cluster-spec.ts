@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import type { Padding } from './lengths.js';
 import { checkModel, type ModelSpec } from './model.js';
 
 /** What is kept for each model on each GPU fits into a few gigabytes up to here. */
@@ -25,6 +26,8 @@ export interface ClusterSpec {
   readonly kinds?: readonly GpuKind[];
   /** True: a GPU runs a LOAD or an INFER, never both at once. */
   readonly oneLane?: boolean;
+  /** How inputs of different lengths share a batch; default: `batch`. `bucket` is for policies that batch by length. */
+  readonly padding?: Padding;
 }
 
 /** Throws coded errors for a cluster that can't be, with so many GPUs and models, spare ones included; `pages` is by kind. */

@@ -4,6 +4,7 @@ import { EscapementError } from '../base/errors.js';
 import type { Action } from './action.js';
 import { type ClusterSpec, checkFits, checkSpec, kindByGpu, largestBatch } from './cluster-spec.js';
 import type { Estimates } from './estimates.js';
+import { ExecRows } from './exec-rows.js';
 import { KindBars } from './kind-bars.js';
 import { KindEstimates } from './kind-estimates.js';
 import { Lanes } from './lanes.js';
@@ -46,7 +47,6 @@ export class Cluster {
   readonly clock: Float64Array;
   /** The highest that any GPU ever reported, at least nominal. */
   private highestClock = 1;
-
   /** How many kinds of GPUs there are, and the kind of each GPU. */
   readonly kinds: number;
   readonly kindOf: Uint8Array;
@@ -55,18 +55,14 @@ export class Cluster {
   private readonly estimates: readonly KindEstimates[];
   private readonly upOfKind: Int32Array;
   private readonly kindBars: KindBars | null;
-  /** By GPU: estimates of its kind. Row of an INFER: `execRow[model] + batchIndex`. */
+  /** By GPU: estimates of its kind. */
   private readonly execOn: Estimates[];
-  /** By model: its first row, and how many rows are its own. */
-  private readonly execRow: Int32Array;
-  private readonly execRows: Int32Array;
+  readonly rows: ExecRows;
   private present: number;
 
   constructor(spec: ClusterSpec) {
-    const { spareGpus = 0 } = spec;
-    const gpus = spec.gpus + spareGpus;
-    const spare = Array.from({ length: spec.spareModels ?? 0 }, () => NO_MODEL);
-    const models = [...spec.models, ...spare];
+    const gpus = spec.gpus + (spec.spareGpus ?? 0);
+    const models = [...spec.models, ...Array.from({ length: spec.spareModels ?? 0 }, () => NO_MODEL)];
     const { kinds = [{ gpus: spec.gpus, pages: spec.pages }] } = spec;
     this.pagesOf = kinds.map(({ pages }) => pages);
     checkSpec(spec, gpus, models.length, this.pagesOf);
@@ -88,20 +84,13 @@ export class Cluster {
     this.recency = new Recency(gpus, models.length);
     this.running = new Uint16Array(gpus * models.length);
     this.clock = new Float64Array(gpus).fill(1);
-
-    this.execRow = new Int32Array(models.length);
-    this.execRows = Int32Array.from(models, ({ batchSizes }) => batchSizes.length);
-    let rows = 0;
-    for (let m = 0; m < models.length; m++) {
-      this.execRow[m] = rows;
-      rows += models[m].batchSizes.length;
-    }
-    this.estimates = kinds.map((_, kind) => new KindEstimates(kind, models.length, rows));
+    this.rows = new ExecRows(models, spec.padding ?? 'batch');
+    this.estimates = kinds.map((_, kind) => new KindEstimates(kind, models.length, this.rows.count));
     this.execOn = Array.from(this.kindOf, (kind) => this.estimates[kind].exec);
-    for (let m = 0; m < models.length; m++) {
-      this.restartEstimates(m);
-      if (models[m] === NO_MODEL) this.bars.close(m);
-    }
+    models.forEach((model, m) => {
+      for (const estimates of this.estimates) this.restart(estimates, m);
+      if (model === NO_MODEL) this.bars.close(m);
+    });
     this.up = new BitSet(gpus);
     this.upOfKind = new Int32Array(kinds.length);
     for (let gpu = 0; gpu < gpus; gpu++) this.setUp(gpu, gpu < spec.gpus);
@@ -152,14 +141,10 @@ export class Cluster {
   putModel(model: number, spec: ModelSpec): void {
     (this.models as ModelSpec[])[model] = spec;
     this.present++;
-    const rows = spec.batchSizes.length;
-    if (rows > this.execRows[model]) {
-      this.execRow[model] = this.estimates[0].exec.rows;
-      this.execRows[model] = rows;
-      for (const { exec } of this.estimates) exec.grow(rows);
-    }
+    const added = this.rows.put(model);
+    for (const { exec } of this.estimates) exec.grow(added);
     for (const estimates of this.estimates) estimates.renew(model);
-    this.restartEstimates(model);
+    for (const estimates of this.estimates) this.restart(estimates, model);
     this.kindBars?.put(model);
     this.bars.reopen(model);
   }
@@ -204,22 +189,39 @@ export class Cluster {
     this.running[gpu * this.models.length + model] += change;
   }
 
-  /** Expected time of an INFER on a GPU at its present clock. */
+  /** Expected time of an INFER on a GPU at its present clock, of inputs of the longest length. */
   execNs(gpu: number, model: number, batchIndex: number): number {
-    const nominal = this.execOn[gpu].get(this.execRow[model] + batchIndex);
+    return this.nsOnClock(gpu, this.rows.longest[model] + batchIndex);
+  }
+
+  /** The same of inputs that are padded to a bucket. */
+  execNsAt(gpu: number, model: number, batchIndex: number, bucket: number): number {
+    return this.nsOnClock(gpu, this.rows.at(model, batchIndex, bucket));
+  }
+
+  private nsOnClock(gpu: number, row: number): number {
+    const nominal = this.execOn[gpu].get(row);
     const clock = this.clock[gpu];
     return clock === 1 ? nominal : Math.floor(nominal / clock);
   }
 
-  /** Expected time of an INFER of batch 1 on a GPU as fast as any ever was. */
-  shortestExecNs(model: number): number {
-    const nominal = this.nominalExecNs(model, 0);
+  /** Expected time of an INFER of batch 1, padded to a bucket, on a GPU as fast as any ever was. */
+  shortestExecNs(model: number, bucket = 0): number {
+    const nominal = this.nominalExecNsAt(model, 0, bucket);
     return this.highestClock === 1 ? nominal : Math.floor(nominal / this.highestClock);
   }
 
   /** Expected time of an INFER at nominal clock, on the kind that is fastest at it. */
   nominalExecNs(model: number, batchIndex: number): number {
-    const row = this.execRow[model] + batchIndex;
+    return this.leastExecNs(model, this.rows.longest[model] + batchIndex);
+  }
+
+  /** The same of inputs that are padded to a bucket. */
+  nominalExecNsAt(model: number, batchIndex: number, bucket: number): number {
+    return this.leastExecNs(model, this.rows.at(model, batchIndex, bucket));
+  }
+
+  private leastExecNs(model: number, row: number): number {
     const { estimates } = this;
     if (this.kindBars === null) return estimates[0].exec.get(row);
     return this.least(model, (kind) => estimates[kind].exec.get(row));
@@ -244,12 +246,12 @@ export class Cluster {
   }
 
   /** Takes in an INFER that went well. */
-  measuredExec({ gpu, model, batchIndex, beginNs, endNs, clock }: Action): void {
+  measuredExec({ gpu, model, batchIndex, bucket, beginNs, endNs, clock }: Action): void {
     const durationNs = endNs - beginNs;
     this.clock[gpu] = clock;
     if (clock > this.highestClock) this.highestClock = clock;
     const nominalNs = clock === 1 ? durationNs : Math.round(durationNs * clock);
-    const row = this.execRow[model] + batchIndex;
+    const row = this.rows.at(model, batchIndex, bucket);
     this.estimates[this.kindOf[gpu]].measuredExec(model, row, nominalNs, endNs);
   }
 
@@ -263,7 +265,7 @@ export class Cluster {
     let forgot = false;
     for (const estimates of this.estimates) {
       if (!estimates.isStale(model, nowNs)) continue;
-      estimates.restart(model, this.models[model], this.execRow[model]);
+      this.restart(estimates, model);
       forgot = true;
     }
     return forgot;
@@ -291,7 +293,8 @@ export class Cluster {
     return leastNs < Number.POSITIVE_INFINITY ? leastNs : awayNs;
   }
 
-  private restartEstimates(model: number): void {
-    for (const estimates of this.estimates) estimates.restart(model, this.models[model], this.execRow[model]);
+  private restart(estimates: KindEstimates, model: number): void {
+    const { first, buckets } = this.rows;
+    estimates.restart(model, this.models[model], first[model], buckets[model]);
   }
 }

@@ -87,10 +87,19 @@ export class Controller {
     return this.policy.tuned ?? NOTHING_TUNED;
   }
 
-  /** A request has arrived. It is looked at in the next `step`. Returns its slot. */
-  offer(model: number, arrivalNs: number, sloNs: number, user: number, requestClass = 0, tenant = 0): number {
+  /** A request has arrived. It is looked at in the next `step`. `length`: of its input, at most the longest of its model. Returns its slot. */
+  offer(
+    model: number,
+    arrivalNs: number,
+    sloNs: number,
+    user: number,
+    requestClass = 0,
+    tenant = 0,
+    length = 0,
+  ): number {
     this.slots.arrived(model, sloNs);
-    const slot = this.requests.allocate(model, arrivalNs, sloNs, user, requestClass, tenant);
+    const bucket = this.cluster.rows.bucketOf(model, length);
+    const slot = this.requests.allocate(model, arrivalNs, sloNs, user, requestClass, tenant, length, bucket);
     this.arrived[this.arrivedCount++] = slot;
     return slot;
   }
@@ -270,18 +279,13 @@ export class Controller {
   }
 
   private answer(slot: number, outcome: Outcome, nowNs: number, action: Action | null): void {
-    this.decisions.add(this.requests.id[slot]);
+    const { requests, cluster } = this;
+    const model = requests.model[slot];
+    this.decisions.add(requests.id[slot]);
     this.decisions.add(outcome);
-    this.observer?.answered(
-      this.requests,
-      slot,
-      outcome,
-      nowNs,
-      this.cluster.warm.count(this.requests.model[slot]),
-      action,
-    );
+    this.observer?.answered(requests, slot, outcome, nowNs, cluster.warm.count(model), action);
     this.port.answer(slot, outcome, nowNs, action);
-    this.slots.answered(this.requests.model[slot]);
-    this.requests.release(slot);
+    this.slots.answered(model);
+    requests.release(slot);
   }
 }

@@ -51,6 +51,7 @@ export { DemandTracker, StaleList } from './demand.js';
 export type { DevicePort } from './device-port.js';
 export { Digest } from './digest.js';
 export { Estimates } from './estimates.js';
+export { PADDINGS, type Padding } from './lengths.js';
 export { checkModel, type ModelSpec, type ModelTimes } from './model.js';
 export type { RunObserver } from './observer.js';
 export { PageCache } from './page-cache.js';

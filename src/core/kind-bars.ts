@@ -1,4 +1,5 @@
 import { BitMatrix } from '../base/bit-matrix.js';
+import { timesOfBucket } from './lengths.js';
 import { type ModelSpec, timesOn } from './model.js';
 
 /**
@@ -58,6 +59,6 @@ export class KindBars {
 
   private isFastEnough(model: number, kind: number): boolean {
     const sloNs = this.longestSloNs[model];
-    return sloNs === 0 || timesOn(this.models[model], kind).execNs[0] <= sloNs;
+    return sloNs === 0 || timesOfBucket(timesOn(this.models[model], kind), 0)[0] <= sloNs;
   }
 }

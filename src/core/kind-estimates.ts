@@ -1,5 +1,6 @@
 import { NS_PER_S } from '../base/units.js';
 import { Estimates } from './estimates.js';
+import { timesOfBucket } from './lengths.js';
 import { type ModelSpec, timesOn } from './model.js';
 
 /** Measurements of a model that has not run for so long may be forgotten. */
@@ -24,11 +25,15 @@ export class KindEstimates {
     this.measuredNs = new Float64Array(models);
   }
 
-  /** Expects of the model, whose rows begin at `row`, what its profile says. */
-  restart(model: number, spec: ModelSpec, row: number): void {
-    const { loadNs, execNs } = timesOn(spec, this.kind);
-    this.load.restart(model, loadNs);
-    for (let b = 0; b < execNs.length; b++) this.exec.restart(row + b, execNs[b]);
+  /** Expects of the model, whose rows begin at `row`, what its profile says; 1 bucket: of inputs of the longest length. */
+  restart(model: number, spec: ModelSpec, row: number, buckets: number): void {
+    const times = timesOn(spec, this.kind);
+    this.load.restart(model, times.loadNs);
+    for (let bucket = 0; bucket < buckets; bucket++) {
+      const execNs = buckets === 1 ? times.execNs : timesOfBucket(times, bucket);
+      const first = row + bucket * execNs.length;
+      for (let b = 0; b < execNs.length; b++) this.exec.restart(first + b, execNs[b]);
+    }
   }
 
   /** Another model is in the slot: nothing was measured of it. */

@@ -4,8 +4,10 @@ import { EscapementError } from '../base/errors.js';
 export interface ModelTimes {
   /** Time to copy the weights from host to GPU. */
   readonly loadNs: number;
-  /** Time of one INFER at each batch size, copies of inputs and outputs not counted. */
+  /** Time of one INFER at each batch size, copies of inputs and outputs not counted; of inputs of the longest length. */
   readonly execNs: readonly number[];
+  /** The same for each of the model's `lengths`, where it has several; the last is `execNs`. */
+  readonly execNsByLength?: readonly (readonly number[])[];
 }
 
 /**
@@ -19,6 +21,8 @@ export interface ModelSpec extends ModelTimes {
   readonly pages: number;
   /** Ascending, starting with 1; the same on all kinds. */
   readonly batchSizes: readonly number[];
+  /** Lengths (tokens, pixels) that inputs are padded to, ascending; absent: all inputs have one length. */
+  readonly lengths?: readonly number[];
   /** Times on GPUs of the kinds 1, 2, …, where there are several. */
   readonly otherKinds?: readonly ModelTimes[];
   /** Bytes of one request's input and output. */
@@ -66,10 +70,29 @@ function modelProblem(model: ModelSpec, kinds: number): string {
   if (batchSizes.some((size, i) => i > 0 && !(size > batchSizes[i - 1]))) return 'batch sizes must ascend';
   if (otherKinds.length < kinds - 1) return `has no times for GPUs of kind ${otherKinds.length + 1}`;
   for (const times of [model, ...otherKinds]) {
-    const wrong = timesProblem(times, batchSizes);
+    const wrong = timesProblem(times, batchSizes) || lengthsProblem(times, model);
     if (wrong !== '') return wrong;
   }
   return '';
+}
+
+/** More buckets than this would make batches of near lengths rare, and measuring long. */
+export const MOST_LENGTHS = 64;
+
+function lengthsProblem({ execNs, execNsByLength }: ModelTimes, { lengths, batchSizes }: ModelSpec): string {
+  if (lengths === undefined)
+    return execNsByLength === undefined ? '' : 'has times for lengths, and no lengths';
+  if (lengths.length === 0 || lengths.length > MOST_LENGTHS)
+    return `needs 1 to ${MOST_LENGTHS} lengths, found ${lengths.length}`;
+  if (lengths.some((length, i) => !isCount(length) || !(length > (i > 0 ? lengths[i - 1] : 0))))
+    return `lengths must ascend and be whole numbers from 1 on, found ${lengths.join(', ')}`;
+  if (execNsByLength?.length !== lengths.length) return 'needs execution times for each length';
+  for (const [i, times] of execNsByLength.entries()) {
+    const wrong = timesProblem({ loadNs: 1, execNs: times }, batchSizes);
+    if (wrong !== '') return `at length ${lengths[i]}, ${wrong}`;
+  }
+  const last = execNsByLength[lengths.length - 1];
+  return last.every((ns, i) => ns === execNs[i]) ? '' : 'times of the longest length must be its own';
 }
 
 function timesProblem({ loadNs, execNs }: ModelTimes, batchSizes: readonly number[]): string {

@@ -52,8 +52,9 @@ export class Orders implements Dispatcher {
       this.decisions.add(requests.id[slot]);
     }
     action.count = count;
+    if (this.cluster.models[model].lengths !== undefined) action.bucket = this.longestBucket(action);
     const timeline = this.cluster.exec[gpu];
-    const durationNs = this.cluster.execNs(gpu, model, batchIndex);
+    const durationNs = this.cluster.execNsAt(gpu, model, batchIndex, action.bucket);
     const slackNs = this.slack.get(gpu);
     if (slackNs > 0) action.slackNs = Math.min(slackNs, this.usefulSlackNs(action, durationNs, latestNs));
     this.book(action, timeline.availableNs(nowNs), durationNs, earliestNs, latestNs);
@@ -101,6 +102,13 @@ export class Orders implements Dispatcher {
     this.pool.push(action);
   }
 
+  /** What the inputs of a batch are padded to. */
+  private longestBucket({ requests: slots, count }: Action): number {
+    let bucket = 0;
+    for (let i = 0; i < count; i++) bucket = Math.max(bucket, this.requests.bucket[slots[i]]);
+    return bucket;
+  }
+
   /** An INFER that begins later than that is of use to none of its requests. */
   private usefulSlackNs({ requests: slots, count }: Action, durationNs: number, latestNs: number): number {
     const { arrivalNs, sloNs } = this.requests;
@@ -123,6 +131,7 @@ export class Orders implements Dispatcher {
     action.model = model;
     action.batchIndex = 0;
     action.batchSize = 1;
+    action.bucket = 0;
     action.count = 0;
     action.sentNs = nowNs;
     action.status = STATUS_PENDING;

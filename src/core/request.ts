@@ -37,6 +37,9 @@ export class RequestTable {
   requestClass = new Uint8Array(INITIAL_CAPACITY);
   /** Index among the tenants of the run. */
   tenant = new Int32Array(INITIAL_CAPACITY);
+  /** Length of the input, 0 where it does not matter; index into its model's lengths of the least that holds it. */
+  length = new Int32Array(INITIAL_CAPACITY);
+  bucket = new Uint8Array(INITIAL_CAPACITY);
   arrivalNs = new Float64Array(INITIAL_CAPACITY);
   /** SLO. The deadline is `arrivalNs + sloNs`. */
   sloNs = new Float64Array(INITIAL_CAPACITY);
@@ -73,6 +76,8 @@ export class RequestTable {
     user: number,
     requestClass = 0,
     tenant = 0,
+    length = 0,
+    bucket = 0,
   ): number {
     const slot = this.free.length > 0 ? (this.free.pop() as number) : this.used++;
     if (slot === this.id.length) this.grow();
@@ -82,6 +87,8 @@ export class RequestTable {
     this.user[slot] = user;
     this.requestClass[slot] = requestClass;
     this.tenant[slot] = tenant;
+    this.length[slot] = length;
+    this.bucket[slot] = bucket;
     this.arrivalNs[slot] = arrivalNs;
     this.sloNs[slot] = sloNs;
     this.dueNs[slot] = 0;
@@ -115,6 +122,8 @@ export class RequestTable {
     this.user = enlarge(this.user, new Int32Array(capacity));
     this.requestClass = enlarge(this.requestClass, new Uint8Array(capacity));
     this.tenant = enlarge(this.tenant, new Int32Array(capacity));
+    this.length = enlarge(this.length, new Int32Array(capacity));
+    this.bucket = enlarge(this.bucket, new Uint8Array(capacity));
     this.arrivalNs = enlarge(this.arrivalNs, new Float64Array(capacity));
     this.sloNs = enlarge(this.sloNs, new Float64Array(capacity));
     this.dueNs = enlarge(this.dueNs, new Float64Array(capacity));

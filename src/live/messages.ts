@@ -12,6 +12,8 @@ export interface ActionMessage {
   readonly kind: ActionKind;
   readonly model: number;
   readonly batchIndex: number;
+  /** Index into the model's lengths of what inputs are padded to; absent: it takes one length. */
+  readonly bucket?: number | undefined;
   /** Requests of an INFER: at most the batch size; the rest is padding. */
   readonly count: number;
   readonly earliestNs: number;

@@ -121,6 +121,8 @@ export interface InferenceRequest {
   readonly tenant?: number;
   /** SLO. */
   readonly sloNs: number;
+  /** Length of its input, for a model that takes several; 0, absent: it takes one. */
+  readonly length?: number;
   /** What the SLO counts from, on the service's clock and not later than now; absent: now. */
   readonly arrivalNs?: number | undefined;
   /** The client's `traceparent`; null or absent: it sent none. */

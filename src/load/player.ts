@@ -145,8 +145,8 @@ class Player {
 
   private sendPending(nowNs: number): void {
     const { source, target } = this.options;
-    const { timeNs, model, sloNs, user, requestClass, tenant } = source;
-    const slot = this.requests.allocate(model, timeNs, sloNs, user, requestClass, tenant);
+    const { timeNs, model, sloNs, user, requestClass, tenant, length = 0 } = source;
+    const slot = this.requests.allocate(model, timeNs, sloNs, user, requestClass, tenant, length);
     this.requests.arrivalCopies[slot] = UNKNOWN_COPIES;
     this.count++;
     this.movedNs = nowNs;
@@ -167,7 +167,7 @@ class Player {
         this.proceed();
       });
     };
-    target.send(model, sloNs, user, timeNs, done, requestClass, tenant);
+    target.send(model, sloNs, user, timeNs, done, requestClass, tenant, length);
   }
 
   private answer(slot: number, outcome: Outcome, reply?: Reply): void {

@@ -47,6 +47,7 @@ class ServiceTarget implements LoadTarget {
     done: Done,
     requestClass = 0,
     tenant = 0,
+    length = 0,
   ): void {
     this.service.infer({
       model: this.indexes[model],
@@ -54,6 +55,7 @@ class ServiceTarget implements LoadTarget {
       requestClass,
       tenant,
       sloNs,
+      length,
       arrivalNs,
       inputs: this.inputs[model],
       done: ({ outcome }) => done(outcome === OUTCOME_LATE ? OUTCOME_OK : outcome),

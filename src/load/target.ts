@@ -19,7 +19,7 @@ export interface LoadTarget {
   readonly retries?: RetryFigures;
   /**
    * Sends one request of `user` with its SLO; `arrivalNs` is when that should have been, on the player's clock.
-   * `requestClass`, `tenant`: indices among those of the run.
+   * `requestClass`, `tenant`: indices among those of the run. `length`: of its input, 0 for the longest.
    */
   send(
     model: number,
@@ -29,6 +29,7 @@ export interface LoadTarget {
     done: Done,
     requestClass?: number,
     tenant?: number,
+    length?: number,
   ): void;
   /** Asks whether the server is alive: a call that takes no work, over a connection like those of requests; absent: cannot. */
   ping?(done: Done): void;

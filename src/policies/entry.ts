@@ -28,6 +28,8 @@ export interface PolicyEntry {
   readonly options: Readonly<Record<string, PolicyOption>>;
   /** What is done about GPUs of several kinds, of which the rule as published does not speak; absent: it covers them. */
   readonly onKinds?: string;
+  /** True: it reads `requests.bucket` and batches inputs of near lengths; the others never hear of lengths. */
+  readonly batchesByLength?: boolean;
   /** Why it would serve nothing with these options, for people; null, absent: it would serve. */
   whyServesNothing?(options: PolicyOptions): string | null;
   /** `options` holds a value for each option that has a default or was given. */

@@ -1,5 +1,6 @@
 import { OutputFile } from '../base/files/output-file.js';
 import { ABORT, type Action, type ActionKind, INFER, LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
+import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import { headerOf, type LogColumn } from './log-columns.js';
 
@@ -44,6 +45,13 @@ export const ACTION_COLUMNS: readonly LogColumn[] = [
   { name: 'worker_exec_begin', describe: 'measured begin, since sent; 0 unless status is 0' },
 ];
 
+/** The column that follows where models take inputs of different lengths. */
+export const PADDED_COLUMN: LogColumn = {
+  name: 'padded_length',
+  describe:
+    'what the inputs of an INFER were padded to, 0 otherwise; only in runs of models that take several lengths',
+};
+
 /** `action_type` by kind: the numbers of Clockwork's load, infer and evict actions; it knows no ABORT. */
 const TYPE_OF_KIND: Readonly<Record<ActionKind, number>> = {
   [LOAD]: 1,
@@ -61,12 +69,16 @@ interface ActionLogOptions {
 /** Writes a row for each action, in order of the results, warm-up included. Throws `E_FILE_WRITE`. */
 export class ActionLog implements RunObserver {
   private readonly file: OutputFile;
+  /** By model; null where none has several. */
+  private readonly lengths: readonly (readonly number[] | undefined)[] | null;
   private readonly workerOf: Int32Array;
   private readonly gpuInWorker: Int32Array;
 
-  constructor(path: string, { gpus, workers }: ActionLogOptions) {
+  constructor(path: string, { gpus, workers }: ActionLogOptions, models: readonly ModelSpec[]) {
     this.file = new OutputFile(path);
-    this.file.write(headerOf(ACTION_COLUMNS));
+    const hasLengths = models.some(({ lengths }) => lengths !== undefined);
+    this.lengths = hasLengths ? models.map(({ lengths }) => lengths) : null;
+    this.file.write(headerOf([...ACTION_COLUMNS, ...(hasLengths ? [PADDED_COLUMN] : [])]));
     this.workerOf = Int32Array.from({ length: gpus }, (_, gpu) => Math.floor((gpu * workers) / gpus));
     this.gpuInWorker = this.workerOf.map((worker, gpu) => gpu - this.workerOf.indexOf(worker));
   }
@@ -83,8 +95,13 @@ export class ActionLog implements RunObserver {
         `${action.expectedDurationNs}\t${ran ? action.endNs - action.beginNs : 0}\t` +
         `${Math.max(0, action.expectedEndNs - sentNs)}\t${ran ? action.endNs - sentNs : 0}\t` +
         `${ran && action.kind === INFER ? action.clock : 0}\t${nowNs - sentNs}\t${queued}\t${copies}\t` +
-        `${sentNs}\t${action.earliestNs - sentNs}\t${latest}\t${ran ? action.beginNs - sentNs : 0}\n`,
+        `${sentNs}\t${action.earliestNs - sentNs}\t${latest}\t${ran ? action.beginNs - sentNs : 0}${this.paddedText(action)}\n`,
     );
+  }
+
+  private paddedText({ kind, model, bucket }: Action): string {
+    if (this.lengths === null) return '';
+    return `\t${kind === INFER ? (this.lengths[model]?.[bucket] ?? 0) : 0}`;
   }
 
   /** The run has ended: the log gets its name. */

@@ -55,6 +55,12 @@ const CLASS_COLUMN: LogColumn = {
   describe: 'index of its class among those of the experiment; only where it declares some',
 };
 
+/** The column that follows where models take inputs of different lengths. */
+export const LENGTH_COLUMN: LogColumn = {
+  name: 'length',
+  describe: 'length of its input, 0 if unknown; only in runs of models that take several lengths',
+};
+
 /**
  * `result` by outcome: Clockwork's numbers for success, error, timeout and "skipped by the
  * controller". A late answer is a success that did not meet its deadline.
@@ -71,6 +77,7 @@ const RESULT_OF_OUTCOME: Readonly<Record<Outcome, number>> = {
 export class RequestLog implements RunObserver {
   private readonly file: OutputFile;
   private readonly sloFactors: SloFactors;
+  private readonly hasLengths: boolean;
 
   /** `causes`: those of the run's recorder; null where a client writes the log. */
   constructor(
@@ -80,7 +87,13 @@ export class RequestLog implements RunObserver {
     private readonly hasClasses = false,
   ) {
     this.file = new OutputFile(path);
-    this.file.write(headerOf(hasClasses ? [...REQUEST_COLUMNS, CLASS_COLUMN] : REQUEST_COLUMNS));
+    this.hasLengths = models.some(({ lengths }) => lengths !== undefined);
+    const columns = [
+      ...REQUEST_COLUMNS,
+      ...(hasClasses ? [CLASS_COLUMN] : []),
+      ...(this.hasLengths ? [LENGTH_COLUMN] : []),
+    ];
+    this.file.write(headerOf(columns));
     this.sloFactors = new SloFactors(models);
   }
 
@@ -98,10 +111,11 @@ export class RequestLog implements RunObserver {
     const latencyNs = nowNs - requests.arrivalNs[slot];
     const met = outcome === OUTCOME_OK ? 1 : 0;
     const cold = arrivalCopies < 0 ? -1 : arrivalCopies === 0 ? 1 : 0;
+    const length = this.hasLengths ? `\t${requests.length[slot]}` : '';
     const cause = this.causes?.indexOf(requests, slot, outcome, nowNs, copies) ?? -1;
     this.file.write(
       `${nowNs}\t${requests.id[slot]}\t${RESULT_OF_OUTCOME[outcome]}\t${requests.user[slot]}\t${model}\t` +
-        `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\t${action?.id ?? requests.failedInfer[slot]}\t${cause}${this.hasClasses ? `\t${requests.requestClass[slot]}` : ''}\n`,
+        `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\t${action?.id ?? requests.failedInfer[slot]}\t${cause}${this.hasClasses ? `\t${requests.requestClass[slot]}` : ''}${length}\n`,
     );
   }
 

@@ -34,6 +34,8 @@ export interface LatencyCdf extends Of<typeof latency.latencyCdfSchema> {}
 export interface ModelFairness extends Of<z.ZodObject<typeof models.modelFairnessShape>> {}
 export interface ModelFigures extends Of<typeof models.modelFiguresSchema> {}
 
+export interface LengthFigures extends Of<typeof run.lengthFiguresSchema> {}
+
 export interface RunOrigin extends Of<typeof origin.originSchema> {}
 export interface AnswerCount extends Of<typeof origin.answerCountSchema> {}
 export interface Unanswered extends Of<typeof origin.unansweredSchema> {}

@@ -18,6 +18,7 @@ import { TimeBins } from './bins.js';
 import { CauseFinder } from './cause-finder.js';
 import { CAUSES } from './causes.js';
 import { Histogram } from './histogram.js';
+import { LengthTally } from './length-tally.js';
 import type { TunedSeries } from './results.js';
 import { TunedTally, type Tuning } from './tuned.js';
 
@@ -67,6 +68,9 @@ export class RunTally implements RunObserver {
   readonly lateLatency: readonly Histogram[];
   coldStarts = 0;
 
+  /** By what inputs are padded to at least; null: no model takes several lengths. */
+  readonly byLength: LengthTally | null;
+
   readonly bins: TimeBins;
   /** By time of arrival. */
   readonly offeredByBin: Float64Array;
@@ -109,6 +113,7 @@ export class RunTally implements RunObserver {
     this.failuresByModel = new Float64Array(models.length * CAUSES.length);
     this.okLatency = sections.map(() => new Histogram());
     this.lateLatency = sections.map(() => new Histogram());
+    this.byLength = LengthTally.of(models);
     this.bins = new TimeBins(warmupNs, durationNs);
     this.offeredByBin = this.bins.counter();
     this.coldByBin = this.bins.counter();
@@ -140,6 +145,7 @@ export class RunTally implements RunObserver {
     this.outcomes[section * OUTCOMES + outcome]++;
     const model = requests.model[slot];
     this.offeredByModel[model]++;
+    this.byLength?.answered(requests, slot, outcome, nowNs);
     if (outcome === OUTCOME_OK) {
       this.okByModel[model]++;
       this.okLatency[section].record(nowNs - arrivalNs);

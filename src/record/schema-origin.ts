@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { PADDINGS } from '../core/lengths.js';
 
 const count = () => z.int().nonnegative();
 
@@ -86,6 +87,13 @@ export const clusterSetupSchema = z.object({
   modelInferMs: z
     .array(z.number().positive())
     .describe('Duration of an INFER of one request of each model, ms; on the kind that is fastest at it.'),
+  modelLengths: z
+    .array(z.array(count()))
+    .exactOptional()
+    .describe(
+      'Lengths that inputs of each model may be padded to, ascending, empty where all have one; absent where no model has several.',
+    ),
+  padding: z.enum(PADDINGS).exactOptional().describe('How inputs share a batch where models have lengths.'),
   oneLane: z.boolean().describe('LOADs and INFERs of a GPU share one lane.'),
   overheadMs: z
     .number()

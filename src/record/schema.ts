@@ -84,6 +84,16 @@ export const fleetSchema = z.object({
     .describe('Decisions that wanted something else than the one before.'),
 });
 
+/** What became of the requests of one length. */
+export const lengthFiguresSchema = z.object({
+  length: z.int().positive().describe('What their inputs are padded to at least.'),
+  offered: z.int().nonnegative().describe('Requests whose inputs are that long.'),
+  ok: z.int().nonnegative().describe('Of these, those answered within their SLO.'),
+  attainment: z.number().min(0).max(1).describe('Share of them.'),
+  executedP50Ms: z.number().nullable().describe('Median latency of those that were executed, ms.'),
+  executedP99Ms: z.number().nullable().describe('99th percentile of it, ms.'),
+});
+
 /** Everything that charts and reports need of one run: `run.json`. */
 export const runResultSchema = z.object({
   version: z.literal(RESULTS_VERSION).describe('Version of this format.'),
@@ -98,6 +108,10 @@ export const runResultSchema = z.object({
   models: z
     .array(modelFiguresSchema)
     .describe('Every model that had requests, the worst first; in the cells of a sweep the first 20.'),
+  lengths: z
+    .array(lengthFiguresSchema)
+    .exactOptional()
+    .describe('By length of the input, shortest first; absent where no model takes several lengths.'),
   series: timeSeriesSchema.describe('Rates over virtual time; arrays of equal length.'),
   plugin: z
     .object({

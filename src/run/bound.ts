@@ -4,6 +4,7 @@ import type { OfferedRequests } from '../bounds/requests.js';
 import { type BoundedCluster, upperBounds } from '../bounds/upper-bounds.js';
 import type { Experiment } from '../config/experiment.js';
 import { type OpenedWorkloads, openWorkloads } from '../config/open-workloads.js';
+import { bucketOf, mapExecNs } from '../core/lengths.js';
 import type { ModelSpec, ModelTimes } from '../core/model.js';
 import type { BoundFigures } from '../record/results.js';
 import { trueModels } from '../sim/true-models.js';
@@ -25,7 +26,7 @@ export async function boundOf(experiment: Experiment): Promise<BoundFigures> {
   checkOpenLoop(experiment);
   const { cluster, models, policy, seed, warmupNs, classes } = experiment;
   const workload = await openWorkloads(experiment);
-  const requests = await readCounted(workload, warmupNs);
+  const requests = await readCounted(workload, warmupNs, models);
   const maxBatch = policy.options.maxBatch;
   const bounded = {
     models: atFastestClock(trueModels(models, cluster.noise.profile, seed), cluster.gpuClock),
@@ -69,8 +70,12 @@ function checkOpenLoop({ workloads, file }: Experiment): void {
 }
 
 /** Reads a workload to its end and keeps what a summary counts: all that arrives after the warm-up. */
-async function readCounted({ source }: OpenedWorkloads, warmupNs: number): Promise<RequestList> {
-  const requests = new RequestList();
+async function readCounted(
+  { source }: OpenedWorkloads,
+  warmupNs: number,
+  models: readonly ModelSpec[],
+): Promise<RequestList> {
+  const requests = new RequestList(models);
   for (;;) {
     if (source.starved) await source.refill();
     else if (source.timeNs === Number.POSITIVE_INFINITY) return requests;
@@ -87,18 +92,22 @@ class RequestList implements OfferedRequests {
   arrivalNs = new Float64Array(INITIAL_CAPACITY);
   sloNs = new Float64Array(INITIAL_CAPACITY);
   requestClass = new Uint8Array(INITIAL_CAPACITY);
+  bucket = new Uint8Array(INITIAL_CAPACITY);
 
-  add({ model, timeNs, sloNs, requestClass }: StreamedSource): void {
+  constructor(private readonly models: readonly ModelSpec[]) {}
+
+  add({ model, timeNs, sloNs, requestClass, length }: StreamedSource): void {
     if (this.count === this.model.length) this.grow();
     this.model[this.count] = model;
     this.arrivalNs[this.count] = timeNs;
     this.sloNs[this.count] = sloNs;
     this.requestClass[this.count] = requestClass;
+    this.bucket[this.count] = bucketOf(this.models[model], length);
     this.count++;
   }
 
   private grow(): void {
-    const { model, arrivalNs, sloNs, requestClass } = this;
+    const { model, arrivalNs, sloNs, requestClass, bucket } = this;
     this.model = new Int32Array(this.count * 2);
     this.arrivalNs = new Float64Array(this.count * 2);
     this.sloNs = new Float64Array(this.count * 2);
@@ -107,6 +116,8 @@ class RequestList implements OfferedRequests {
     this.sloNs.set(sloNs);
     this.requestClass = new Uint8Array(this.count * 2);
     this.requestClass.set(requestClass);
+    this.bucket = new Uint8Array(this.count * 2);
+    this.bucket.set(bucket);
   }
 }
 
@@ -119,7 +130,7 @@ function atFastestClock(
   if (fastest === 1) return models;
   const atFastest = <T extends ModelTimes>(times: T) => ({
     ...times,
-    execNs: times.execNs.map((execNs) => Math.round(execNs / fastest)),
+    ...mapExecNs(times, (execNs) => Math.round(execNs / fastest)),
   });
   return models.map(({ otherKinds, ...model }) => ({
     ...atFastest(model),

@@ -147,6 +147,7 @@ export class Collector {
       sloMs: slosMs.every((sloMs) => sloMs === slosMs[0]) ? slosMs[0] : null,
       groups: buildGroups(recorder, slosMs),
       models: modelFigures(recorder),
+      ...lengthFigures(recorder),
       series: buildTimeSeries(recorder),
       latencyCdf: buildLatencyCdf(recorder),
       timeline: [],
@@ -160,7 +161,7 @@ function namedKinds({ kinds }: ClusterConfig): (GpuKindConfig & { readonly name:
   return kinds.flatMap(({ name, ...kind }) => (name === null ? [] : [{ ...kind, name }]));
 }
 
-function setupOf({ cluster, models }: Experiment): ClusterSetup {
+function setupOf({ cluster, models, padding }: Experiment): ClusterSetup {
   const kinds = namedKinds(cluster).map(({ name, gpus, pages }) => ({ name, gpus, cachePages: pages }));
   return {
     gpus: cluster.gpus,
@@ -169,6 +170,9 @@ function setupOf({ cluster, models }: Experiment): ClusterSetup {
     ...(kinds.length === 0 ? {} : { kinds }),
     modelPages: models.map(({ pages }) => pages),
     modelInferMs: models.map((model) => shortestExecNs(model) / NS_PER_MS),
+    ...(models.every(({ lengths }) => lengths === undefined)
+      ? {}
+      : { modelLengths: models.map(({ lengths = [] }) => [...lengths]), padding }),
     oneLane: cluster.oneLane,
     overheadMs: cluster.overheadNs / NS_PER_MS,
     clockOffsetMs: cluster.clockOffsetNs / NS_PER_MS,
@@ -178,4 +182,9 @@ function setupOf({ cluster, models }: Experiment): ClusterSetup {
 function wallSince(began: number, arrivals: number) {
   const seconds = (performance.now() - began) / 1000;
   return { seconds, processedRps: arrivals / seconds };
+}
+
+/** Empty where no model takes several lengths. */
+function lengthFigures({ byLength }: RunTally): Pick<RunResult, 'lengths'> {
+  return byLength === null ? {} : { lengths: byLength.figures() };
 }

@@ -102,11 +102,11 @@ async function startAll(options: readonly MachineOptions[]): Promise<Machine[]> 
 }
 
 function settingsOf(
-  { policy, sloNs, admission, missedWindow, classes }: Experiment,
+  { policy, sloNs, admission, missedWindow, classes, padding }: Experiment,
   machines: readonly Machine[],
 ): ClusterSettings {
   const links = machines.map((machine) => new LocalLink(machine));
-  return { links, policy, sloNs, admission, missedWindow, classes };
+  return { links, policy, sloNs, admission, missedWindow, classes, padding };
 }
 
 function recordingOf(

@@ -33,7 +33,7 @@ export class RunLogs {
       ...(requestLog
         ? [new RequestLog(join(outDir, 'requests.tsv'), models, causes, classes.length > 0)]
         : []),
-      ...(actionLog ? [new ActionLog(join(outDir, 'actions.tsv'), cluster)] : []),
+      ...(actionLog ? [new ActionLog(join(outDir, 'actions.tsv'), cluster, models)] : []),
     ];
     this.fleet =
       collector.fleet !== null && actionLog ? new FleetLog(join(outDir, 'gpus.tsv'), cluster) : null;

@@ -117,6 +117,7 @@ export function simulatorOf(
     createPolicy: createPolicyOf(experiment.policy),
     admission: experiment.admission,
     ...(experiment.classes.length === 0 ? {} : { classes: experiment.classes }),
+    padding: experiment.padding,
     ...(experiment.missedWindow === null ? {} : { missedWindow: experiment.missedWindow }),
     source,
     seed: experiment.seed,

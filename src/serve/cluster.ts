@@ -4,6 +4,7 @@ import { createPolicyOf } from '../config/create-policy.js';
 import type { Experiment } from '../config/experiment.js';
 import type { Admission } from '../core/admission.js';
 import type { RequestClass } from '../core/classes.js';
+import type { Padding } from '../core/lengths.js';
 import type { RunObserver } from '../core/observer.js';
 import { LIVE_MISSED_WINDOW, type MissedWindow } from '../core/retry.js';
 import type { WorkerCluster } from '../live/controller/cluster-of-workers.js';
@@ -23,6 +24,8 @@ export interface ClusterSettings {
   readonly admission: Admission;
   /** What requests weigh; absent, or empty: all alike. */
   readonly classes?: readonly RequestClass[];
+  /** How inputs of different lengths share a batch; default: `batch`. */
+  readonly padding?: Padding;
   /** Default: retry. */
   readonly missedWindow?: MissedWindow | null;
   /** How long workers have to come up. Default: 60 s. */
@@ -116,7 +119,7 @@ export class LiveCluster<T extends ClusterObservers = ClusterObservers> {
     this.list = Object.values(observers).filter((observer) => observer !== null);
     this.controller = new LiveController({
       fleet,
-      cluster,
+      cluster: { ...cluster, spec: { ...cluster.spec, padding: settings.padding ?? 'batch' } },
       clock,
       createPolicy: createPolicyOf(settings.policy),
       defaultSloNs: settings.sloNs,

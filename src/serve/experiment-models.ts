@@ -64,6 +64,11 @@ async function modelsOfKind(
   const { live, models } = experiment;
   const specs = models.map(({ otherKinds, ...spec }, m) => ({ ...spec, ...timesOf(models[m], kind) }));
   if (real === null) return specs.map((spec) => simulatedModel(spec, live.timeScale));
+  const varied = models.find(({ lengths }) => lengths !== undefined);
+  if (varied !== undefined) {
+    const what = `live mode pads inputs on simulated devices only, and ${varied.name} takes several lengths: simulate, or choose live.device: simulated`;
+    throw new EscapementError('E_CONFIG_VALUE', what, { file: experiment.file, key: 'live.device' });
+  }
   const executed = device === 'simulated' ? real : device;
   const ortDevice = deviceSpec(experiment, executed, 0) as OrtDeviceSpec;
   const found = await realModels(experiment, specs, ortDevice);
@@ -72,8 +77,8 @@ async function modelsOfKind(
 }
 
 function timesOf(model: ModelSpec, kind: number) {
-  const { loadNs, execNs } = timesOn(model, kind);
-  return { loadNs, execNs };
+  const { loadNs, execNs, execNsByLength } = timesOn(model, kind);
+  return { loadNs, execNs, ...(execNsByLength && { execNsByLength }) };
 }
 
 async function realModels(

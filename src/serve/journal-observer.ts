@@ -16,7 +16,14 @@ export class JournalObserver implements ClusterObserver {
     onFailure: (error: EscapementError) => void,
     world: DiskAndTime = {},
   ) {
-    const { policy, sloNs: defaultSloNs, admission, missedWindow, classes = [] } = settings;
+    const {
+      policy,
+      sloNs: defaultSloNs,
+      admission,
+      missedWindow,
+      classes = [],
+      padding = 'batch',
+    } = settings;
     const oneLane = spec.oneLane ?? false;
     const { spareModels = 0, spareBatch = 1, spareGpus = 0 } = spec;
     const given = {
@@ -31,6 +38,7 @@ export class JournalObserver implements ClusterObserver {
       ...(classes.length === 0
         ? {}
         : { classes: classes.map(({ name, weight, share }) => ({ name, weight, share })) }),
+      padding,
     };
     const header = { ...spec, ...given };
     this.inputs = new JournalWriter(name, header, onFailure, world);

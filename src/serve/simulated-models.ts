@@ -1,4 +1,5 @@
 import { type Profile, profileModel } from '../config/profile.js';
+import { mapExecNs, withoutLengths } from '../core/lengths.js';
 import type { ModelSpec } from '../core/model.js';
 import type { TensorSignature, WorkerModel } from '../live/model.js';
 
@@ -28,7 +29,7 @@ export function simulatedModel(spec: ModelSpec, timeScale: number): WorkerModel 
 /** The model as a simulated device of that scale runs it. */
 export function scaledSpec(spec: ModelSpec, timeScale: number): ModelSpec {
   const scaled = (ns: number) => Math.max(SHORTEST_NS, Math.round(ns * timeScale));
-  return { ...spec, loadNs: scaled(spec.loadNs), execNs: spec.execNs.map(scaled) };
+  return { ...spec, loadNs: scaled(spec.loadNs), ...mapExecNs(spec, scaled) };
 }
 
 /** `copies` models of each profile; several copies are numbered. */
@@ -41,7 +42,8 @@ export function simulatedModels(
   return profiles.flatMap((profile) =>
     Array.from({ length: copies }, (_, copy) => {
       const name = copies === 1 ? profile.name : `${profile.name}-${copy}`;
-      return simulatedModel(profileModel(profile, name, pageBytes), timeScale);
+      // Clients of a server do not say how long their inputs are: all count as the longest.
+      return simulatedModel(withoutLengths(profileModel(profile, name, pageBytes)), timeScale);
     }),
   );
 }

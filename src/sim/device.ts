@@ -3,6 +3,7 @@ import type { Random } from '../base/random/streams.js';
 import { NS_PER_S } from '../base/units.js';
 import { type Action, STATUS_ABORTED, STATUS_OK } from '../core/action.js';
 import type { DevicePort } from '../core/device-port.js';
+import { timesOfBucket } from '../core/lengths.js';
 import { type ModelSpec, timesOn } from '../core/model.js';
 import { type EventQueue, EXEC_END, INPUT_END, LOAD_END, OUTPUT_END } from './event-queue.js';
 import { type ModelSpread, quantile } from './spread.js';
@@ -79,12 +80,15 @@ export class SimDevice implements DevicePort {
 
   startExec(action: Action, nowNs: number): void {
     const { options, noise } = this;
-    let durationNs = timesOn(options.models[action.model], options.kind).execNs[action.batchIndex];
+    const model = options.models[action.model];
+    let durationNs = timesOfBucket(timesOn(model, options.kind), action.bucket)[action.batchIndex];
     const spread = options.spreads?.[action.model];
-    const exec = spread?.exec[action.batchIndex];
+    // By bucket, and in it by batch size.
+    const row = action.bucket * model.batchSizes.length + action.batchIndex;
+    const exec = spread?.exec[row];
     if (exec) durationNs *= quantile(exec, options.execRandom());
     if (options.exponential) durationNs *= exponential(options.execRandom);
-    if (spread && action.model !== this.lastModel) durationNs += spread.switchNs[action.batchIndex];
+    if (spread && action.model !== this.lastModel) durationNs += spread.switchNs[row];
     this.lastModel = action.model;
     if (noise.exec > 0) durationNs *= noiseFactor(options.execRandom, noise.exec);
     if (noise.stragglers > 0 && options.execRandom() < noise.stragglers) durationNs *= noise.stragglerFactor;

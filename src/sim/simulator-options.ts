@@ -2,6 +2,7 @@ import type { Admission } from '../core/admission.js';
 import type { ArrivalSource } from '../core/arrivals.js';
 import type { RequestClass } from '../core/classes.js';
 import type { GpuKind } from '../core/cluster-spec.js';
+import type { Padding } from '../core/lengths.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Policy, PolicyContext } from '../core/policy.js';
@@ -30,6 +31,8 @@ export interface SimulatorOptions {
   readonly kinds?: readonly GpuKind[];
   /** True: a GPU runs a LOAD or an INFER, never both at once. */
   readonly oneLane?: boolean;
+  /** How inputs of different lengths share a batch; default: `batch`. */
+  readonly padding?: Padding;
   readonly defaultSloNs: number;
   readonly createPolicy: (context: PolicyContext) => Policy;
   readonly source: ArrivalSource;

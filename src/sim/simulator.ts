@@ -80,7 +80,7 @@ export class Simulator {
     this.wakeNs = new Float64Array(gpus).fill(Number.POSITIVE_INFINITY);
     this.controller = new Controller({
       cluster: {
-        ...{ models, spareModels, spareBatch, gpus, pages, oneLane },
+        ...{ models, spareModels, spareBatch, gpus, pages, oneLane, padding: options.padding ?? 'batch' },
         ...(kinds === undefined ? {} : { kinds }),
       },
       admission: options.admission ?? 'none',
@@ -151,8 +151,8 @@ export class Simulator {
       do {
         while (events.nextNs <= nowNs) this.handle(events.pop());
         while (this.hasArrival(nowNs)) {
-          const { model, timeNs, sloNs, user, requestClass, tenant } = source;
-          controller.offer(model, timeNs, sloNs, user, requestClass, tenant);
+          const { model, timeNs, sloNs, user, requestClass, tenant, length = 0 } = source;
+          controller.offer(model, timeNs, sloNs, user, requestClass, tenant, length);
           this.arrivals++;
           source.advance();
         }

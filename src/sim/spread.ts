@@ -8,7 +8,7 @@ export interface DurationSpread {
 
 /** How one model's durations depart from its profile's figures; null: they do not. */
 export interface ModelSpread {
-  /** One entry a batch size. */
+  /** One entry a batch size; where a model has lengths, of each in turn. */
   readonly exec: readonly (DurationSpread | null)[];
   readonly load: DurationSpread | null;
   /** What an INFER takes longer if its GPU ran another model before, by batch size; 0 where that is not known. */

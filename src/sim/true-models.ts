@@ -1,4 +1,5 @@
 import { stream } from '../base/random/streams.js';
+import { mapExecNs } from '../core/lengths.js';
 import type { ModelSpec, ModelTimes } from '../core/model.js';
 
 /**
@@ -15,9 +16,9 @@ export function trueModels(
   return models.map((model) => {
     const factor = 1 + error * (2 * random() - 1);
     const scaled = (ns: number) => Math.max(1, Math.round(ns * factor));
-    const timesOf = ({ loadNs, execNs }: ModelTimes) => ({
-      loadNs: scaled(loadNs),
-      execNs: execNs.map(scaled),
+    const timesOf = (times: ModelTimes) => ({
+      loadNs: scaled(times.loadNs),
+      ...mapExecNs(times, scaled),
     });
     const { otherKinds } = model;
     return {

@@ -11,10 +11,11 @@ const NEWLINE = 0x0a;
 const UTF8 = new TextDecoder();
 
 /**
- * Plays a file of `arrival_ns,model_id,slo_ns`, a block of it in memory at a time. `model_id` counts, or
+ * Plays a file of `arrival_ns,model_id,slo_ns`, perhaps with a `length`, a block of it in memory at a time. `model_id` counts, or
  * names, the models that the workload addresses.
  */
 export class ArrivalsSource extends BaseSource {
+  hasLengths = false;
   private readonly rows: ArrivalRows;
   private readonly blocks: AsyncGenerator<Uint8Array, void, void>;
   private readonly path: string;
@@ -29,7 +30,7 @@ export class ArrivalsSource extends BaseSource {
   private constructor(spec: ArrivalsSpec, blocks: AsyncGenerator<Uint8Array, void, void>, frame: Frame) {
     super(frame.sloNs);
     this.path = spec.path;
-    this.rows = new ArrivalRows(spec.path, modelIds(frame.modelNames));
+    this.rows = new ArrivalRows(spec.path, modelIds(frame.modelNames), frame.longest);
     this.blocks = blocks;
     this.ownSlo = !spec.overrideSlo;
     this.models = frame.models;
@@ -48,7 +49,9 @@ export class ArrivalsSource extends BaseSource {
     try {
       const headerEnd = first.value.indexOf(NEWLINE);
       const header = UTF8.decode(first.value.subarray(0, headerEnd)).trim();
-      requireLayout('arrivals', header.split(','), spec.path);
+      const { lengths } = requireLayout('arrivals', header.split(','), spec.path);
+      source.hasLengths = lengths;
+      source.rows.hasLengths = lengths;
       source.decode(first.value.subarray(headerEnd + 1));
       await source.refill();
     } catch (error) {
@@ -65,6 +68,7 @@ export class ArrivalsSource extends BaseSource {
       this.timeNs = this.startNs + rows.timeNs[i];
       this.model = this.models[rows.model[i]];
       if (this.ownSlo) this.sloNs = rows.sloNs[i];
+      if (this.hasLengths) this.length = rows.lengths[i];
     } else if (this.ended) {
       this.timeNs = Number.POSITIVE_INFINITY;
     } else {

@@ -51,6 +51,7 @@ export class CellSource extends BaseSource {
     this.user = whole.user;
     this.requestClass = whole.requestClass;
     this.tenant = whole.tenant;
+    this.length = whole.length;
     this.model = this.share.modelOf[whole.model] as number;
   }
 

@@ -20,6 +20,7 @@ interface ExactOptions {
  * uniformly between there and the next row, so that copies do not coincide.
  */
 export class ExactSource extends BaseSource {
+  readonly hasLengths: boolean;
   private readonly trace: ExactTimes;
   private readonly options: ExactOptions;
   private readonly frame: Frame;
@@ -41,6 +42,7 @@ export class ExactSource extends BaseSource {
     this.options = options;
     this.frame = frame;
     this.lengthNs = exactLengthNs(trace);
+    this.hasLengths = trace.lengths !== undefined;
     this.wholeCopies = Math.floor(options.scale);
     this.extraCopy = options.scale - this.wholeCopies;
     this.copies = frame.random('copies');
@@ -63,6 +65,7 @@ export class ExactSource extends BaseSource {
       return;
     }
     this.timeNs = timeNs;
+    if (this.trace.lengths !== undefined) this.length = this.trace.lengths[this.row];
     const { modelOf, popularity } = this.options;
     if (modelOf !== undefined) {
       this.user = this.trace.rank[this.row];

@@ -5,6 +5,8 @@ export interface ExactTimes {
   /** Function of each row by rank: 0 has most rows. All 0 where the trace knows no functions. */
   readonly rank: Int32Array;
   readonly functions: number;
+  /** Length of each row's input; absent: the trace tells none, or is not asked for it. */
+  readonly lengths?: Int32Array;
 }
 
 /** Grows by doubling while rows of unknown number are read. */
@@ -27,12 +29,22 @@ export class TimeColumn {
 }
 
 /** Sorts by time (rows of one instant keep their order), shifts the first to 0 and ranks the functions. */
-export function sortTimes(unsortedNs: Float64Array, fn: Int32Array, functions: number): ExactTimes {
+export function sortTimes(
+  unsortedNs: Float64Array,
+  fn: Int32Array,
+  functions: number,
+  lengths?: Float64Array,
+): ExactTimes {
   const order = Int32Array.from(unsortedNs.keys()).sort((a, b) => unsortedNs[a] - unsortedNs[b] || a - b);
   const firstNs = unsortedNs[order[0]];
   const timesNs = Float64Array.from(order, (row) => unsortedNs[row] - firstNs);
   const rankOf = rankByRows(fn, functions);
-  return { timesNs, rank: Int32Array.from(order, (row) => rankOf[fn[row]]), functions };
+  return {
+    timesNs,
+    rank: Int32Array.from(order, (row) => rankOf[fn[row]]),
+    functions,
+    ...(lengths && { lengths: Int32Array.from(order, (row) => lengths[row]) }),
+  };
 }
 
 function rankByRows(fn: Int32Array, functions: number): Int32Array {

@@ -8,6 +8,8 @@ import type { CommonSpec } from './spec.js';
 export interface WorkloadContext {
   /** Names of the run's models in index order. */
   readonly models: readonly string[];
+  /** By model: the longest input that it takes; Infinity: all have one length. Default: all of them. */
+  readonly longest?: readonly number[];
   /** SLO of requests that carry none of their own, ns. */
   readonly sloNs: number;
   readonly seed: number | string;
@@ -24,6 +26,8 @@ export interface Frame {
   readonly models: Int32Array;
   /** Names of those models. */
   readonly modelNames: readonly string[];
+  /** The longest input that each of them takes; Infinity: all have one length. */
+  readonly longest: readonly number[];
   readonly sloNs: number;
   /** Arrivals lie in [startNs, endNs); endNs is Infinity where only the input limits it. */
   readonly startNs: number;
@@ -39,6 +43,7 @@ export function frameOf(spec: CommonSpec, context: WorkloadContext, name: string
   return {
     models,
     modelNames: Array.from(models, (model) => context.models[model]),
+    longest: Array.from(models, (model) => context.longest?.[model] ?? Number.POSITIVE_INFINITY),
     sloNs: spec.sloNs ?? context.sloNs,
     startNs,
     endNs: spec.durationNs === undefined ? Number.POSITIVE_INFINITY : startNs + spec.durationNs,

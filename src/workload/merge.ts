@@ -73,6 +73,7 @@ export class MergedSource extends BaseSource {
     this.timeNs = source.timeNs;
     this.model = source.model;
     this.sloNs = source.sloNs;
+    this.length = source.length;
     this.user = this.firstUser[section] + source.user;
     this.requestClass = source.requestClass;
     this.tenant = source.tenant;

@@ -15,6 +15,7 @@ import { GammaSource } from './generators/gamma.js';
 import { OnOffSource } from './generators/on-off.js';
 import { PoissonSource } from './generators/poisson.js';
 import { RampSource } from './generators/ramp.js';
+import { checkLongest, withLengths } from './lengths.js';
 import type { MinuteCounts } from './minute-counts.js';
 import { minuteSlice } from './minute-slice.js';
 import { type MinuteOptions, MinuteSource } from './minute-source.js';
@@ -51,8 +52,14 @@ export async function openWorkload(
   name = 'workload',
 ): Promise<Workload> {
   checkRates(spec, name);
-  const { files } = context;
   const frame = frameOf(spec, context, name);
+  const opened = await openKind(spec, frame, context.files);
+  // Rows of a file may have their own.
+  if (opened.source.hasLengths === true) return opened;
+  return { ...opened, source: withLengths(opened.source, spec.length, frame, `${name}.length`) };
+}
+
+async function openKind(spec: WorkloadSpec, frame: Frame, files: InputFiles): Promise<Workload> {
   switch (spec.kind) {
     case 'arrivals':
       return openArrivals(spec, frame, files);
@@ -118,8 +125,18 @@ async function openAzure2021(spec: Azure2021Spec, frame: Frame, files: InputFile
 }
 
 async function openAzureLlm(spec: AzureLlmSpec, frame: Frame, files: InputFiles): Promise<Workload> {
-  const trace = await parsed(files, spec.path, readAzureLlm);
+  const tokens = spec.length?.kind === 'tokens' ? spec.length : null;
+  const trace =
+    tokens === null
+      ? await parsed(files, spec.path, readAzureLlm)
+      : await readAzureLlm(files, spec.path, tokens);
   const { speed, scale } = spec;
+  if (trace.lengths !== undefined)
+    checkLongest(
+      trace.lengths.reduce((most, length) => Math.max(most, length), 0),
+      frame,
+      `${spec.path}, length`,
+    );
   const popularity = popularityTable(spec.popularity, frame.models.length);
   return {
     source: new ExactSource(trace, { speed, scale, popularity }, frame),

@@ -2,10 +2,13 @@ import type { ArrivalSource } from '../core/arrivals.js';
 
 /** What every workload plays: an arrival source that may have to wait for a file. */
 export interface StreamedSource extends ArrivalSource {
+  length: number;
   starved: boolean;
   refill(): Promise<void>;
   requestClass: number;
   tenant: number;
+  /** True: each request has a length that its trace says. */
+  readonly hasLengths?: boolean;
   /** `user` is always below this. */
   readonly users: number;
 }
@@ -18,6 +21,7 @@ export abstract class BaseSource implements StreamedSource {
   timeNs = 0;
   model = 0;
   sloNs: number;
+  length = 0;
   user = 0;
   requestClass = 0;
   tenant = 0;

@@ -14,6 +14,21 @@ export type WorkloadSpec =
   | AzureLlmSpec
   | AzureLikeSpec;
 
+/** How long inputs are: tokens, pixels, whatever the model counts. */
+export type LengthSpec =
+  | { readonly kind: 'constant'; readonly value: number }
+  | { readonly kind: 'uniform'; readonly from: number; readonly to: number }
+  | { readonly kind: 'lognormal'; readonly median: number; readonly sigma: number; readonly max: number }
+  | { readonly kind: 'list'; readonly values: readonly number[] }
+  | TokensSpec;
+
+/** The token columns of a trace; more than `max` count as `max`. */
+export interface TokensSpec {
+  readonly kind: 'tokens';
+  readonly of: 'context' | 'generated' | 'both';
+  readonly max?: number;
+}
+
 export interface CommonSpec {
   /** What its users are called in results; the kind when absent. */
   readonly name?: string;
@@ -23,6 +38,8 @@ export interface CommonSpec {
   readonly class?: string;
   /** Which models it addresses: names or patterns with `*`; all when absent. */
   readonly models?: readonly string[];
+  /** How long inputs are, for models that take several lengths. */
+  readonly length?: LengthSpec;
   /** Shifts the whole workload to begin this long after the start of the run. */
   readonly startNs?: number;
   /** Cuts the workload off this long after its own begin; generators need it, files need not. */

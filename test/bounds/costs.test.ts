@@ -7,7 +7,7 @@ import { model, offered, type Row } from './examples.js';
 const KINDS = batchKinds(model({ 1: 4, 2: 6, 4: 8 }), 8);
 
 function windowsOf(rows: readonly Row[], models = 1): Windows {
-  return servableWindows(offered(rows), new Float64Array(models).fill(4));
+  return servableWindows(offered(rows), Array<number[]>(models).fill([4]));
 }
 
 describe('window costs', () => {

@@ -52,7 +52,7 @@ function possibleBatches(
   { models, maxBatch = 8 }: BoundedCluster,
   kinds: readonly GpuKind[],
 ): Batch[] {
-  const { count, model, arrivalNs, sloNs, weight } = requests;
+  const { count, model, arrivalNs, sloNs, weight, bucket } = requests;
   const batches: Batch[] = [];
   for (let members = 1; members < 1 << count; members++) {
     const indices = Array.from({ length: count }, (_, i) => i).filter((i) => (members >> i) & 1);
@@ -61,7 +61,7 @@ function possibleBatches(
     const execNs = kinds.map(({ pages }, kind) =>
       models[of].pages > pages
         ? Number.POSITIVE_INFINITY
-        : shortestExecution(models[of], kind, indices.length, maxBatch),
+        : shortestExecution(models[of], kind, longestOf(indices, bucket), indices.length, maxBatch),
     );
     const readyNs = Math.max(...indices.map((i) => arrivalNs[i]));
     const dueNs = Math.min(...indices.map((i) => arrivalNs[i] + sloNs[i]));
@@ -75,9 +75,22 @@ function worthOf(indices: readonly number[], weight: Float64Array | undefined): 
   return indices.reduce((sum, i) => sum + (weight?.[i] ?? 1), 0);
 }
 
-function shortestExecution(model: ModelSpec, kind: number, count: number, maxBatch: number): number {
+function longestOf(indices: readonly number[], bucket: Uint8Array | undefined): number {
+  return Math.max(...indices.map((i) => bucket?.[i] ?? 0));
+}
+
+/** Over all sizes that hold so many, and all lengths that hold the longest. */
+function shortestExecution(
+  model: ModelSpec,
+  kind: number,
+  bucket: number,
+  count: number,
+  maxBatch: number,
+): number {
   const { batchSizes } = model;
-  const { execNs } = [model, ...(model.otherKinds ?? [])][kind];
-  const fitting = execNs.filter((_, i) => batchSizes[i] >= count && (i === 0 || batchSizes[i] <= maxBatch));
+  const { execNs, execNsByLength = [execNs] } = [model, ...(model.otherKinds ?? [])][kind];
+  const fitting = execNsByLength
+    .slice(bucket)
+    .flatMap((row) => row.filter((_, i) => batchSizes[i] >= count && (i === 0 || batchSizes[i] <= maxBatch)));
   return Math.min(...fitting);
 }

@@ -7,7 +7,7 @@ import { offered, type Row } from './examples.js';
 
 /** Windows of one model, with any costs. */
 function windowsOf(rows: readonly Row[]): Windows {
-  return servableWindows(offered(rows), Float64Array.of(0));
+  return servableWindows(offered(rows), [[0]]);
 }
 
 function randomRows(random: Random, count: number, span: number): Row[] {

@@ -134,6 +134,54 @@ describe('against every schedule there is', () => {
   });
 });
 
+describe('against every schedule of inputs of several lengths', () => {
+  it.each([
+    { name: '1 GPU, one SLO', gpus: 1, several: false, kinds: false },
+    { name: '1 GPU, several SLOs', gpus: 1, several: true, kinds: false },
+    { name: '2 GPUs, one SLO', gpus: 2, several: false, kinds: false },
+    { name: '2 GPUs of different kinds, several SLOs', gpus: 2, several: true, kinds: true },
+  ])('no bound is below the best: $name', ({ gpus, several, kinds: areMixed }) => {
+    const seed = `bounds-lengths-${gpus}-${several}-${areMixed}`;
+    const random = stream(seed, 'instances');
+    const reached = { contested: 0, best: 0, mixed: 0 };
+    for (let n = 0; n < INSTANCES; n++) {
+      const { rows, models: alike } = instance(random, gpus, several);
+      const models = alike.map((one) => withLengths(one, random, areMixed));
+      const bucket = Uint8Array.from(rows, () => Math.floor(random() * 3));
+      const requests = { ...offered(rows), bucket };
+      const kinds = [0, 1].map(() => ({ gpus: 1, pages: 1 }));
+      const cluster = { models, gpus, ...(areMixed ? { kinds } : {}) };
+      const most = mostServable(requests, cluster);
+      const { fluid, windowLimited, timePriced } = upperBounds(requests, cluster);
+      const seen = `seed ${seed}, instance ${n}: ${JSON.stringify({ rows, bucket: [...bucket], models })}`;
+      expect(Math.min(windowLimited, timePriced ?? fluid), seen).toBeGreaterThanOrEqual(most);
+      expect(windowLimited, seen).toBeLessThanOrEqual(fluid);
+      if (new Set(bucket).size > 1) reached.mixed++;
+      if (most === rows.length) continue;
+      reached.contested++;
+      if (Math.min(windowLimited, timePriced ?? windowLimited) === most) reached.best++;
+    }
+    expect(reached.contested, `seed ${seed}`).toBeGreaterThan(INSTANCES / 10);
+    expect(reached.best / reached.contested, `seed ${seed}`).toBeGreaterThan(0.1);
+    expect(reached.mixed, `seed ${seed}`).toBeGreaterThan(INSTANCES / 2);
+  });
+
+  /** Three lengths; now and then one takes longer than the next, as a measurement may say. */
+  function withLengths(one: ModelSpec, random: Random, isMixed: boolean): ModelSpec {
+    const rows = (execNs: readonly number[]) =>
+      [0.3 + 0.8 * random(), 0.6 + 0.5 * random(), 1].map((share) =>
+        execNs.map((ns) => (share === 1 ? ns : Math.max(1, Math.round(ns * share)))),
+      );
+    const slower = one.execNs.map((ns) => Math.ceil(ns * (0.5 + random())));
+    return {
+      ...one,
+      lengths: [10, 20, 30],
+      execNsByLength: rows(one.execNs),
+      ...(isMixed ? { otherKinds: [{ loadNs: 1, execNs: slower, execNsByLength: rows(slower) }] } : {}),
+    };
+  }
+});
+
 describe('against every schedule on GPUs of two kinds', () => {
   it.each([
     { name: 'one of each', counts: [1, 1] },

@@ -9,11 +9,11 @@ import { zooModels } from '../../src/config/zoo.js';
 import { ZOO_VARIETIES } from '../../src/config/zoo-varieties.js';
 import { AUTO, type PolicyOption } from '../../src/policies/entry.js';
 import { POLICIES } from '../../src/policies/registry.js';
-import { ACTION_COLUMNS } from '../../src/record/action-log.js';
+import { ACTION_COLUMNS, PADDED_COLUMN } from '../../src/record/action-log.js';
 import { CAUSE_MEANINGS, CAUSES } from '../../src/record/causes.js';
 import { FLEET_COLUMNS } from '../../src/record/fleet-log.js';
 import type { LogColumn } from '../../src/record/log-columns.js';
-import { REQUEST_COLUMNS } from '../../src/record/request-log.js';
+import { LENGTH_COLUMN, REQUEST_COLUMNS } from '../../src/record/request-log.js';
 import { TERMS } from '../../src/report/html/terms.js';
 import { COMMAND_TABLES } from './generated.js';
 import { markdownTable } from './markdown.js';
@@ -22,7 +22,7 @@ import { claimsTable, limitsTable } from './threat-model.js';
 const ZOO = zooModels(ZOO_VARIETIES.length, 1, DEFAULT_PAGE_BYTES);
 
 /** Keys that every kind of workload has. */
-const COMMON = ['slo', 'models', 'start', 'name'];
+const COMMON = ['slo', 'models', 'start', 'name', 'length'];
 
 /** A table that follows from the code, and the page that must have it. */
 export interface DocumentTable {
@@ -64,9 +64,13 @@ export const TABLES: readonly DocumentTable[] = [
   {
     name: 'columns of requests.tsv',
     path: 'docs/reference/outputs.md',
-    table: columnTable(REQUEST_COLUMNS),
+    table: columnTable([...REQUEST_COLUMNS, LENGTH_COLUMN]),
   },
-  { name: 'columns of actions.tsv', path: 'docs/reference/outputs.md', table: columnTable(ACTION_COLUMNS) },
+  {
+    name: 'columns of actions.tsv',
+    path: 'docs/reference/outputs.md',
+    table: columnTable([...ACTION_COLUMNS, PADDED_COLUMN]),
+  },
   { name: 'columns of gpus.tsv', path: 'docs/reference/outputs.md', table: columnTable(FLEET_COLUMNS) },
 ];
 
@@ -144,7 +148,9 @@ function workloadTable(): string {
 }
 
 function nameOf({ key }: KeyDescription): string {
-  return key.replace('workload.', '');
+  const name = key.replace('workload.', '');
+  // Every kind takes it, whatever its own kind is.
+  return name.startsWith('length.') ? 'length' : name;
 }
 
 function keyText(key: KeyDescription): string {

@@ -22,6 +22,8 @@ export const ACTION_FIELDS: Fields<ActionMessage> = {
   kind: fc.constantFrom(0, 1, 2),
   model: gpu,
   batchIndex: fc.nat(),
+  // Within a process only: a worker elsewhere is served models of one length.
+  bucket: fc.constant(undefined),
   count: fc.nat(),
   earliestNs: time,
   latestNs: fc.oneof(time, fc.constant(Number.POSITIVE_INFINITY)),

@@ -15,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 describe('ActionLog', () => {
   it("starts with the columns of Clockwork's telemetry and adds the window", () => {
     const path = join(folder, 'actions.tsv');
-    const log = new ActionLog(path, { gpus: 4, workers: 2 });
+    const log = new ActionLog(path, { gpus: 4, workers: 2 }, []);
     log.completed(action({ id: 9, gpu: 3, model: 6, batchSize: 4, clock: 0.9 }), 16 * MS, 5, 2);
     log.completed(action({ status: STATUS_INFER_TOO_LATE, beginNs: 20 * MS, endNs: 20 * MS }), 20 * MS, 0, 1);
     log.completed(action({ kind: UNLOAD, earliestNs: 0, latestNs: Number.POSITIVE_INFINITY }), 20 * MS, 0, 0);

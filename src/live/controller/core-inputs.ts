@@ -11,6 +11,7 @@ export interface CoreInputs {
     trace?: string | null,
     requestClass?: number,
     tenant?: number,
+    length?: number,
   ): void;
   /** `status`, `beginNs`, `endNs` and `clock` are filled in. */
   result(action: Action): void;

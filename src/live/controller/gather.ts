@@ -11,8 +11,8 @@ export function actionMessage(
   tensors: readonly TensorSignature[],
   requests: readonly (InferenceRequest | null)[],
 ): ActionMessage {
-  const { id, kind, model, batchIndex, count, earliestNs, latestNs } = action;
-  const message = { id, gpu, kind, model, batchIndex, count, earliestNs, latestNs };
+  const { id, kind, model, batchIndex, bucket, count, earliestNs, latestNs } = action;
+  const message = { id, gpu, kind, model, batchIndex, bucket, count, earliestNs, latestNs };
   if (kind !== INFER) return { ...message, inputs: [] };
   const inputs: Uint8Array<ArrayBuffer>[] = [];
   for (let r = 0; r < count; r++) {

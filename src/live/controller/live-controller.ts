@@ -145,14 +145,14 @@ export class LiveController implements SchedulingService {
 
   infer(request: InferenceRequest): void {
     const { model, sloNs, user, trace = null, arrivalNs = this.nowNs() } = request;
-    const { requestClass = 0, tenant = 0 } = request;
+    const { requestClass = 0, tenant = 0, length = 0 } = request;
     if (this.closed || !this.core.isServing(model)) {
       const answer = this.closed ? tooLate() : notExecuted(OUTCOME_REJECTED, UNLOADED);
       this.options.clock.time.soon(() => request.done(answer));
       return;
     }
-    const slot = this.core.offer(model, arrivalNs, sloNs, user, requestClass, tenant);
-    this.options.journal?.offer(model, arrivalNs, sloNs, user, trace, requestClass, tenant);
+    const slot = this.core.offer(model, arrivalNs, sloNs, user, requestClass, tenant, length);
+    this.options.journal?.offer(model, arrivalNs, sloNs, user, trace, requestClass, tenant, length);
     if (trace !== null) this.options.events.traced(this.core.requests.id[slot], trace);
     this.answers.waiting[slot] = request;
     this.stepSoon();

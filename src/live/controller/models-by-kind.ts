@@ -1,4 +1,4 @@
-import type { ModelTimes } from '../../core/model.js';
+import type { ModelSpec, ModelTimes } from '../../core/model.js';
 import type { ServedModel } from '../model.js';
 
 /** A model as a worker with GPUs of a kind runs it. */
@@ -35,6 +35,20 @@ function slowest(models: readonly ServedModel[]): ModelTimes {
   const specs = models.map(({ spec }) => spec);
   return {
     loadNs: Math.max(...specs.map(({ loadNs }) => loadNs)),
-    execNs: specs[0].execNs.map((_, b) => Math.max(...specs.map(({ execNs }) => execNs[b]))),
+    execNs: slowestOf(specs.map(({ execNs }) => execNs)),
+    ...lengthTimes(specs),
   };
+}
+
+function slowestOf([first, ...others]: readonly (readonly number[])[]): number[] {
+  return first.map((ns, b) => Math.max(ns, ...others.map((other) => other[b])));
+}
+
+/** The same for each length, where the model takes several. */
+function lengthTimes(specs: readonly ModelSpec[]): Pick<ModelTimes, 'execNsByLength'> {
+  const tables = specs.flatMap(({ execNsByLength }) =>
+    execNsByLength === undefined ? [] : [execNsByLength],
+  );
+  if (tables.length === 0) return {};
+  return { execNsByLength: tables[0].map((_, bucket) => slowestOf(tables.map((table) => table[bucket]))) };
 }

@@ -3,6 +3,7 @@ import { EscapementError } from '../../base/errors.js';
 import { ADMISSIONS, type Admission } from '../../core/admission.js';
 import { MOST_CLASSES, type RequestClass } from '../../core/classes.js';
 import type { GpuKind } from '../../core/cluster-spec.js';
+import { PADDINGS, type Padding } from '../../core/lengths.js';
 import type { ModelSpec } from '../../core/model.js';
 import { MISSED_WINDOWS, type MissedWindow } from '../../core/retry.js';
 
@@ -20,6 +21,8 @@ export interface JournalHeader {
   /** The kinds of GPUs, where there are several: the pages of each one's GPUs. */
   readonly kinds?: readonly GpuKind[];
   readonly oneLane: boolean;
+  /** Default: `batch`. */
+  readonly padding?: Padding;
   /** Values of options by name, durations in ns; `auto`: tuned while running. */
   readonly policy: {
     readonly kind: string;
@@ -41,13 +44,18 @@ const VERSION = 5;
 const MOST_KINDS = 256;
 
 const count = z.int().nonnegative();
-const TIMES = { loadNs: count, execNs: z.array(count) };
+const TIMES = {
+  loadNs: count,
+  execNs: z.array(count),
+  execNsByLength: z.array(z.array(count)).exactOptional(),
+};
 const MODEL = z.object({
   name: z.string(),
   weightsBytes: count,
   pages: count,
   batchSizes: z.array(count),
   ...TIMES,
+  lengths: z.array(count).exactOptional(),
   otherKinds: z.array(z.object(TIMES)).exactOptional(),
   inputBytes: count,
   outputBytes: count,
@@ -66,6 +74,7 @@ const HEADER = z.object({
     .max(MOST_KINDS)
     .exactOptional(),
   oneLane: z.boolean(),
+  padding: z.enum(PADDINGS).exactOptional(),
   policy: z.object({
     kind: z.string(),
     options: z.record(z.string(), z.union([z.number(), z.literal('auto')])),

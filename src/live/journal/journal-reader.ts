@@ -14,6 +14,7 @@ export interface JournalVisitor {
     user: number,
     requestClass: number,
     tenant: number,
+    length: number,
   ): void;
   /** The trace that the request before belongs to. */
   trace(traceparent: string): void;
@@ -88,7 +89,7 @@ function visit(line: string, visitor: JournalVisitor): string | null {
   const fields = line.split(' ');
   switch (fields[0]) {
     case 'o':
-      if (fields.length !== 7) expectFields(fields, 5);
+      if (fields.length !== 7 && fields.length !== 8) expectFields(fields, 5);
       visitor.offer(
         index(fields[1]),
         time(fields[2]),
@@ -96,6 +97,7 @@ function visit(line: string, visitor: JournalVisitor): string | null {
         index(fields[4]),
         index(fields[5] ?? '0'),
         index(fields[6] ?? '0'),
+        index(fields[7] ?? '0'),
       );
       return null;
     case 'w':

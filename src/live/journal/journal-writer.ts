@@ -14,7 +14,7 @@ const ONE_WORD = /^[!-~]{1,55}$/;
  *
  * | line | call |
  * | --- | --- |
- * | `o MODEL ARRIVAL SLO USER [CLASS TENANT]` | `offer`; without the last two they are 0 |
+ * | `o MODEL ARRIVAL SLO USER [CLASS TENANT [LENGTH]]` | `offer`; without the last two, or three, they are 0 |
  * | `w TRACEPARENT` | none: the trace that the request of the line before belongs to |
  * | `r ID STATUS BEGIN END CLOCK` | `result` |
  * | `d GPU` | `gpuDown` |
@@ -59,10 +59,13 @@ export class JournalWriter {
     trace: string | null = null,
     requestClass = 0,
     tenant = 0,
+    length = 0,
   ): void {
     this.hasRequests = true;
-    const sender = requestClass === 0 && tenant === 0 ? '' : ` ${requestClass} ${tenant}`;
-    this.file.write(`o ${model} ${arrivalNs} ${sloNs} ${user}${sender}\n`);
+    const known = requestClass !== 0 || tenant !== 0 || length !== 0;
+    const sender = known ? ` ${requestClass} ${tenant}` : '';
+    const measured = length === 0 ? '' : ` ${length}`;
+    this.file.write(`o ${model} ${arrivalNs} ${sloNs} ${user}${sender}${measured}\n`);
     if (trace !== null && ONE_WORD.test(trace)) this.file.write(`w ${trace}\n`);
   }
 

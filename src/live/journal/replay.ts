@@ -84,11 +84,11 @@ class Player implements JournalVisitor {
   ) {
     const { createPolicy, observer, watchers = [] } = options;
     const { models, spareModels, spareBatch, gpus, spareGpus, pages, kinds, oneLane } = header;
-    const { defaultSloNs, admission, missedWindow, classes } = header;
+    const { defaultSloNs, admission, missedWindow, classes, padding = 'batch' } = header;
     const ofKinds = kinds === undefined ? {} : { kinds };
     for (const { name } of models) this.models.add(name);
     this.controller = new Controller({
-      cluster: { models, spareModels, spareBatch, gpus, spareGpus, pages, oneLane, ...ofKinds },
+      cluster: { models, spareModels, spareBatch, gpus, spareGpus, pages, oneLane, padding, ...ofKinds },
       defaultSloNs,
       admission,
       missedWindow,
@@ -116,10 +116,11 @@ class Player implements JournalVisitor {
     user: number,
     requestClass: number,
     tenant: number,
+    length: number,
   ): void {
     this.requests++;
     const known = within(requestClass, this.controller.classes.length, 'class');
-    this.controller.offer(this.modelIndex(model), arrivalNs, sloNs, user, known, tenant);
+    this.controller.offer(this.modelIndex(model), arrivalNs, sloNs, user, known, tenant, length);
   }
 
   trace(traceparent: string): void {

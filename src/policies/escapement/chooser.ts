@@ -2,6 +2,7 @@ import type { Cluster } from '../../core/cluster.js';
 import type { RequestTable } from '../../core/request.js';
 import type { DeadlineQueue } from '../common/deadline-queue.js';
 import type { Durations } from './durations.js';
+import { Fill } from './fill.js';
 import { FOLLOWER_WEIGHT, MixedBatch } from './mixed-batch.js';
 import type { Waiting } from './waiting.js';
 
@@ -22,9 +23,12 @@ export class Chooser {
   /** The choice of the last `choose` that returned true: requests `from` … `from` + `count` − 1 of the queue. */
   model = 0;
   batchIndex = 0;
+  /** Of a model whose inputs have several lengths. */
+  bucket = 0;
   from = 0;
   count = 0;
   private readonly mixed: MixedBatch;
+  private readonly fill: Fill;
 
   private readonly logCount: Float64Array;
   private slackWeight = 1;
@@ -39,6 +43,7 @@ export class Chooser {
     private readonly favour: Float64Array,
   ) {
     this.mixed = new MixedBatch(requests, waiting);
+    this.fill = new Fill(durations, waiting);
     this.logCount = Float64Array.from({ length: cluster.maxBatch + 1 }, (_, count) => Math.log(count));
     this.modelsChanged();
   }
@@ -59,34 +64,42 @@ export class Chooser {
   choose(gpu: number, startNs: number, afterNs: number): boolean {
     const { durations, waiting, logCount } = this;
     if (waiting.classes > 1) return this.chooseByWeight(gpu, startNs, afterNs);
-    const { byGpu, queues } = waiting;
-    const { row, usable, size } = durations;
+    const { byGpu } = waiting;
+    const { buckets, usable, size } = durations;
     const { execNs, logExec } = durations.of(gpu);
     const clock = this.cluster.clock[gpu];
     const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.up.count + this.batchNs / 2);
     let best = Number.NEGATIVE_INFINITY;
     for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
-      const queue = queues[model];
-      const waits = queue.length;
       const isMixed = Number.isNaN(waiting.sloNs[model]);
-      const first = row[model];
-      const end = first + usable[model];
-      let from = 0;
-      for (let at = first; at < end; at++) {
-        const endNs = startNs + execNs[at] / clock + afterNs;
-        while (from < waits && queue.deadlineNsAt(from) < endNs) from++;
-        const left = waits - from;
-        if (left === 0 || (at > first && left <= size[at - 1])) break;
-        const count = Math.min(left, size[at]);
-        const slackNs = queue.deadlineNsAt(from) - endNs;
-        const worth = isMixed ? this.logWorth(queue, from, count, perSlack) : logCount[count];
-        const score = worth - logExec[at] - slackNs * perSlack + this.favour[model];
-        if (score <= best) continue;
-        best = score;
-        this.model = model;
-        this.batchIndex = at - first;
-        this.from = from;
-        this.count = count;
+      for (let bucket = 0; bucket < buckets[model]; bucket++) {
+        const queue = waiting.queue(model, bucket);
+        const waits = queue.length;
+        const first = durations.rowOf(model, bucket);
+        const end = first + usable[model];
+        let from = 0;
+        for (let at = first; at < end; at++) {
+          const endNs = startNs + execNs[at] / clock + afterNs;
+          while (from < waits && queue.deadlineNsAt(from) < endNs) from++;
+          const left = waits - from;
+          if (left === 0) break;
+          const shorter = bucket === 0 ? 0 : this.fill.countInTime(model, bucket, endNs);
+          if (at > first && left + shorter <= size[at - 1]) break;
+          const count = Math.min(left, size[at]);
+          const fill = Math.min(shorter, size[at] - count);
+          const slackNs = queue.deadlineNsAt(from) - endNs;
+          let worth = isMixed ? this.logWorth(queue, from, count, perSlack) : logCount[count];
+          if (fill > 0) worth = Math.log(Math.exp(worth) + this.fill.worth(model, bucket, fill, endNs));
+          const score = worth - logExec[at] - slackNs * perSlack + this.favour[model];
+          if (score <= best) continue;
+          best = score;
+          this.model = model;
+          this.bucket = bucket;
+          this.batchIndex = at - first;
+          this.from = from;
+          this.count = count + fill;
+          this.fill.keep(fill, endNs);
+        }
       }
     }
     return best > Number.NEGATIVE_INFINITY;
@@ -96,9 +109,12 @@ export class Chooser {
   take(batch: Int32Array, durationNs: number): number {
     const { waiting, model } = this;
     if (waiting.classes > 1) return this.mixed.take(model, batch, durationNs);
-    const firstNs = waiting.queues[model].deadlineNsAt(this.from);
-    waiting.take(model, this.from, this.count, batch);
-    return firstNs;
+    const firstNs = waiting.queue(model, this.bucket).deadlineNsAt(this.from);
+    const own = this.count - this.fill.count;
+    waiting.take(model, this.from, own, batch, this.bucket);
+    return this.fill.count === 0
+      ? firstNs
+      : Math.min(firstNs, this.fill.take(model, this.bucket, batch, own));
   }
 
   /** The same choice where requests weigh differently: a batch takes those that are worth most, of any class. */
@@ -144,17 +160,26 @@ export class Chooser {
   }
 }
 
-/** Standard deviation of the logarithm of what a request costs at best, over the models. */
-function costSpread(models: readonly number[], { row, usable, size, logExec }: Durations): number {
-  const costs = Float64Array.from(models, (model) => {
-    const largest = row[model] + usable[model] - 1;
-    return logExec[largest] - Math.log(size[largest]);
-  });
+/** Standard deviation of the logarithm of what a request costs at best, over the models and their buckets. */
+function costSpread(models: readonly number[], durations: Durations): number {
+  const costs = largestRows(models, durations).map(
+    (row) => durations.logExec[row] - Math.log(durations.size[row]),
+  );
   const mean = costs.reduce((sum, cost) => sum + cost, 0) / costs.length;
   return Math.sqrt(costs.reduce((sum, cost) => sum + (cost - mean) ** 2, 0) / costs.length);
 }
 
-/** Mean time of the models' largest batches. */
-function meanBatchNs(models: readonly number[], { row, usable, execNs }: Durations): number {
-  return models.reduce((sum, model) => sum + execNs[row[model] + usable[model] - 1], 0) / models.length;
+/** Mean time of the largest batches of the models and their buckets. */
+function meanBatchNs(models: readonly number[], durations: Durations): number {
+  const rows = largestRows(models, durations);
+  return rows.reduce((sum, row) => sum + durations.execNs[row], 0) / rows.length;
+}
+
+function largestRows(models: readonly number[], durations: Durations): number[] {
+  return models.flatMap((model) =>
+    Array.from(
+      { length: durations.buckets[model] },
+      (_, bucket) => durations.rowOf(model, bucket) + durations.usable[model] - 1,
+    ),
+  );
 }

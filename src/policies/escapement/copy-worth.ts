@@ -36,14 +36,17 @@ export class CopyWorth {
 
   /** Brings the rates up to date. */
   renew(nowNs: number): void {
-    const { durations, cluster } = this;
+    const { durations, cluster, waiting } = this;
     const horizonNs = cluster.oneLane ? ONE_LANE_HORIZON_NS : HORIZON_NS;
     for (let model = 0; model < this.expected.length; model++) {
       const rateRps = this.demand.rateRps(model, nowNs);
       const largest = durations.row[model] + durations.usable[model] - 1;
       const regular = this.demand.dueSoon(model, nowNs, REGULAR_NS);
       this.expected[model] = this.demand.weight[model] * Math.max((rateRps * horizonNs) / NS_PER_S, regular);
-      this.needed[model] = (rateRps * durations.execNs[largest]) / durations.size[largest] / NS_PER_S;
+      this.needed[model] =
+        durations.buckets[model] === 1
+          ? (rateRps * durations.execNs[largest]) / durations.size[largest] / NS_PER_S
+          : (rateRps * waiting.costNs[model]) / NS_PER_S;
     }
   }
 

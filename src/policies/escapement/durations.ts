@@ -1,4 +1,5 @@
 import type { Cluster } from '../../core/cluster.js';
+import { timesOfBucket } from '../../core/lengths.js';
 import { timesOn } from '../../core/model.js';
 import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 
@@ -10,12 +11,15 @@ const MOST_LONGER = 1.5;
 const MUCH_LONGER = 1.25;
 
 /**
- * Mean time of each model's INFERs by batch size, from the profile at first and then from what was measured, at
+ * Mean time of each model's INFERs by batch size, and by what their inputs are padded to where that is known, from the profile at first and then from what was measured, at
  * nominal clock. Means, because the sum of many is what lanes are booked with; what they miss by is margin's business.
  */
 export class Durations {
-  /** First row of each model; its batch sizes follow. */
+  /** First row of each model; its batch sizes follow, those of each bucket in turn. */
   readonly row: Int32Array;
+  /** By model: how many buckets there are, and rows of each. */
+  readonly buckets: Int32Array;
+  private readonly sizes: Int32Array;
   /** By row: time, and its natural logarithm. */
   execNs: Float64Array;
   logExec: Float64Array;
@@ -37,11 +41,13 @@ export class Durations {
     const { models } = cluster;
     this.row = new Int32Array(models.length);
     this.usable = usableSizes(models, maxBatch);
-    this.rows = Int32Array.from(models, ({ batchSizes }) => batchSizes.length);
+    this.buckets = cluster.rows.buckets;
+    this.sizes = Int32Array.from(models, ({ batchSizes }) => batchSizes.length);
+    this.rows = this.sizes.map((sizes, m) => sizes * this.buckets[m]);
     let rows = 0;
     for (let m = 0; m < models.length; m++) {
       this.row[m] = rows;
-      rows += models[m].batchSizes.length;
+      rows += this.rows[m];
     }
     this.execNs = new Float64Array(rows);
     this.profileNs = new Float64Array(rows);
@@ -60,7 +66,8 @@ export class Durations {
   /** Another model is in the slot. */
   came(model: number): void {
     const spec = this.cluster.models[model];
-    const rows = spec.batchSizes.length;
+    this.sizes[model] = spec.batchSizes.length;
+    const rows = this.sizes[model] * this.buckets[model];
     this.usable[model] = usableSizesOf(spec, this.maxBatch);
     if (rows > this.rows[model]) {
       this.row[model] = this.size.length;
@@ -75,15 +82,26 @@ export class Durations {
     for (const kind of this.kinds) kind.came(model);
   }
 
+  /** First row of a bucket. */
+  rowOf(model: number, bucket: number): number {
+    return this.row[model] + bucket * this.sizes[model];
+  }
+
+  /** Time of one request in a full batch of its bucket. */
+  costNs(model: number, bucket: number): number {
+    const largest = this.rowOf(model, bucket) + this.usable[model] - 1;
+    return this.execNs[largest] / this.size[largest];
+  }
+
   /** Expected time of an INFER on a GPU at its present clock. */
   on(gpu: number, row: number): number {
     return this.of(gpu).execNs[row] / this.cluster.clock[gpu];
   }
 
-  /** Shortest time of any batch of the model, on the kind that is fastest at it. */
-  shortestNs(model: number): number {
-    if (this.kinds.length > 0) return this.cluster.nominalExecNs(model, 0);
-    return this.execNs[this.row[model]];
+  /** Shortest time of any batch of a bucket of the model, on the kind that is fastest at it. */
+  shortestNs(model: number, bucket = 0): number {
+    if (this.kinds.length > 0) return this.cluster.nominalExecNsAt(model, 0, bucket);
+    return this.execNs[this.rowOf(model, bucket)];
   }
 
   /** Index of the smallest usable size that holds `count` requests; the largest one if none does. */
@@ -95,13 +113,20 @@ export class Durations {
     return index;
   }
 
-  measured(gpu: number, model: number, batchIndex: number, durationNs: number, clock: number): void {
-    this.learn(model, batchIndex, durationNs, clock);
-    if (this.kinds.length > 0) this.of(gpu).learn(model, batchIndex, durationNs, clock);
+  measured(
+    gpu: number,
+    model: number,
+    batchIndex: number,
+    durationNs: number,
+    clock: number,
+    bucket = 0,
+  ): void {
+    const row = this.rowOf(model, bucket) + batchIndex;
+    this.learn(model, row, durationNs, clock);
+    if (this.kinds.length > 0) this.of(gpu).learn(model, row, durationNs, clock);
   }
 
-  private learn(model: number, batchIndex: number, durationNs: number, clock: number): void {
-    const row = this.row[model] + batchIndex;
+  private learn(model: number, row: number, durationNs: number, clock: number): void {
     const before = this.execNs[row];
     const nominal = Math.min(durationNs * clock, MOST_LONGER * before);
     if (nominal === before) return;
@@ -112,11 +137,13 @@ export class Durations {
   /** What was slow for a time is so no more: sizes that look too slow to be tried follow those that were. */
   private relieve(model: number, measuredRow: number): void {
     const slowness = this.execNs[measuredRow] / this.profileNs[measuredRow];
-    const first = this.row[model];
-    for (let row = first; row < first + this.usable[model]; row++) {
-      const likelyNs = slowness * this.profileNs[row];
-      if (this.execNs[row] > MUCH_LONGER * likelyNs)
-        this.set(row, this.execNs[row] + NEW * (likelyNs - this.execNs[row]));
+    for (let bucket = 0; bucket < this.buckets[model]; bucket++) {
+      const first = this.rowOf(model, bucket);
+      for (let row = first; row < first + this.usable[model]; row++) {
+        const likelyNs = slowness * this.profileNs[row];
+        if (this.execNs[row] > MUCH_LONGER * likelyNs)
+          this.set(row, this.execNs[row] + NEW * (likelyNs - this.execNs[row]));
+      }
     }
   }
 
@@ -128,13 +155,16 @@ export class Durations {
 
   private fill(model: number): void {
     const spec = this.cluster.models[model];
-    const { batchSizes } = spec;
-    const { execNs } = timesOn(spec, this.kind ?? 0);
-    for (let b = 0; b < batchSizes.length; b++) {
-      const row = this.row[model] + b;
-      this.size[row] = batchSizes[b];
-      this.profileNs[row] = execNs[b];
-      this.set(row, execNs[b]);
+    const times = timesOn(spec, this.kind ?? 0);
+    const buckets = this.buckets[model];
+    for (let bucket = 0; bucket < buckets; bucket++) {
+      const execNs = buckets === 1 ? times.execNs : timesOfBucket(times, bucket);
+      for (let b = 0; b < execNs.length; b++) {
+        const row = this.rowOf(model, bucket) + b;
+        this.size[row] = spec.batchSizes[b];
+        this.profileNs[row] = execNs[b];
+        this.set(row, execNs[b]);
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 import { NS_PER_S } from '../../base/units.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { RequestTable } from '../../core/request.js';
+import type { DeadlineQueue } from '../common/deadline-queue.js';
 import type { Durations } from './durations.js';
 import type { Waiting } from './waiting.js';
 
@@ -21,13 +22,17 @@ export class Overdue {
     const { waiting } = this;
     // NaN where SLOs differ.
     if (waiting.count[model] === 0 || waiting.sloNs[model] < OVERDUE_NS) return false;
-    const { arrivalNs } = this.requests;
     const readyNs = nowNs + this.cluster.loadNs(model) + this.durations.shortestNs(model);
-    for (let c = 0; c < waiting.classes; c++) {
-      const queue = waiting.queues[model * waiting.classes + c];
-      for (let i = queue.firstFrom(readyNs); i < queue.length; i++)
-        if (nowNs - arrivalNs[queue.slotAt(i)] >= OVERDUE_NS) return true;
-    }
+    for (let bucket = 0; bucket < this.durations.buckets[model]; bucket++)
+      for (let c = 0; c < waiting.classes; c++)
+        if (this.isIn(waiting.queue(model, bucket, c), readyNs, nowNs)) return true;
+    return false;
+  }
+
+  private isIn(queue: DeadlineQueue, readyNs: number, nowNs: number): boolean {
+    const { arrivalNs } = this.requests;
+    for (let i = queue.firstFrom(readyNs); i < queue.length; i++)
+      if (nowNs - arrivalNs[queue.slotAt(i)] >= OVERDUE_NS) return true;
     return false;
   }
 }

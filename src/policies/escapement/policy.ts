@@ -77,7 +77,11 @@ export class EscapementPolicy implements Policy {
 
   offered(slot: number, nowNs: number): void {
     const { requests } = this;
-    this.tuning.offered(requests.sloNs[slot], this.durations.shortestNs(requests.model[slot]), nowNs);
+    this.tuning.offered(
+      requests.sloNs[slot],
+      this.durations.shortestNs(requests.model[slot], this.bucketOf(slot)),
+      nowNs,
+    );
   }
 
   admit(slot: number, nowNs: number): number {
@@ -87,7 +91,8 @@ export class EscapementPolicy implements Policy {
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
     const isNew = requests.dueNs[slot] === 0;
     if (isNew) this.demand.arrived(model, nowNs, this.weights.declared(requestClass));
-    const shortestNs = this.durations.shortestNs(model);
+    const bucket = this.bucketOf(slot);
+    const shortestNs = this.durations.shortestNs(model, bucket);
     const latestNs = deadlineNs - shortestNs - this.tuning.resultNs;
     const sloNs = requests.sloNs[slot];
     if (isNew && this.isHopeless(model, latestNs, nowNs)) {
@@ -95,7 +100,7 @@ export class EscapementPolicy implements Policy {
       if (sloNs > shortestNs) this.gaveUp(model, requestClass, nowNs);
       return REFUSE;
     }
-    this.waiting.push(slot, model, deadlineNs, sloNs, requestClass);
+    this.waiting.push(slot, model, deadlineNs, sloNs, requestClass, bucket);
     this.lanes.lookWhere(this.cluster.warm, model);
     this.placement.want(model);
     // The first instant at which it is too late.
@@ -105,7 +110,7 @@ export class EscapementPolicy implements Policy {
   timedOut(slot: number, nowNs: number): void {
     const model = this.requests.model[slot];
     const requestClass = this.requests.requestClass[slot];
-    this.waiting.remove(slot, model, requestClass);
+    this.waiting.remove(slot, model, requestClass, this.bucketOf(slot));
     this.gaveUp(model, requestClass, nowNs);
   }
 
@@ -149,6 +154,7 @@ export class EscapementPolicy implements Policy {
 
   modelCame(model: number, nowNs: number): void {
     this.durations.came(model);
+    this.waiting.came(model);
     this.demand.came(model, nowNs);
     this.chooser.modelsChanged();
   }
@@ -189,7 +195,13 @@ export class EscapementPolicy implements Policy {
       requests.model[slot],
       requests.requestClass[slot],
       requests.arrivalNs[slot] + requests.sloNs[slot],
+      this.bucketOf(slot),
     );
+  }
+
+  /** What the request's input is padded to at least, as far as this is to know. */
+  private bucketOf(slot: number): number {
+    return this.cluster.rows.known(this.requests.model[slot], this.requests.bucket[slot]);
   }
 
   /** Whether no lane that has the model will be free by `latestNs`, or where none has it, it can't be loaded by then. */
@@ -228,9 +240,10 @@ export class EscapementPolicy implements Policy {
     if (!chooser.choose(gpu, startNs, resultNs + marginNs)) {
       if (marginNs === 0 || !chooser.choose(gpu, startNs, resultNs)) return false;
     }
-    const { model, batchIndex, count } = chooser;
-    const durationNs = durations.on(gpu, durations.row[model] + batchIndex);
+    const { model, batchIndex } = chooser;
+    const durationNs = durations.on(gpu, durations.rowOf(model, chooser.bucket) + batchIndex);
     const firstNs = chooser.take(order.slots, durationNs);
+    const { count } = chooser;
     const latestNs = Math.floor(Math.max(startNs, firstNs - durationNs - resultNs));
     order.gpu = gpu;
     order.model = model;
@@ -261,7 +274,15 @@ export class EscapementPolicy implements Policy {
     const { completed, requests } = this;
     const plan = this.forecasts[action.gpu].ended;
     const { beginNs, endNs } = action;
-    this.durations.measured(action.gpu, action.model, action.batchIndex, endNs - beginNs, action.clock);
+    const bucket = this.cluster.rows.known(action.model, action.bucket);
+    this.durations.measured(
+      action.gpu,
+      action.model,
+      action.batchIndex,
+      endNs - beginNs,
+      action.clock,
+      bucket,
+    );
     completed.wasBusy = plan.wasBusy;
     completed.decidedNs = plan.decidedNs;
     completed.predictedFreeNs = plan.freeNs;

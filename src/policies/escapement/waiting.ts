@@ -5,10 +5,20 @@ import { DeadlineQueue } from '../common/deadline-queue.js';
 import { ClassWeights } from './class-weights.js';
 import type { Durations } from './durations.js';
 
+/** Weight of a new request in the mean cost of its model's. */
+const NEW = 0.02;
+
 /** The requests that wait, by model, and what they mean for the GPUs that could serve them. */
 export class Waiting {
   /** A queue for each class of each model: element `model * classes + class`. */
   readonly queues: readonly DeadlineQueue[];
+  /** Of a model whose inputs have several lengths instead: a queue for each bucket, of requests of one class, from `first` on. */
+  private readonly byBucket: DeadlineQueue[] = [];
+  private readonly first: Int32Array;
+  /** By model: how many of those are its own. */
+  private readonly own: Int32Array;
+  /** By such a model: time of one request in a full batch, as requests come; 0 before the first. */
+  readonly costNs: Float64Array;
   readonly classes: number;
   /** Requests by model, and by class. */
   readonly count: Int32Array;
@@ -20,6 +30,8 @@ export class Waiting {
   /** By model: SLO of its requests; 0 before the first, NaN where several have been seen. */
   readonly sloNs: Float64Array;
   private readonly shareNs: Float64Array;
+  /** By queue of a bucket. */
+  private readonly bucketNs: number[] = [];
   private requests = 0;
 
   constructor(
@@ -35,15 +47,38 @@ export class Waiting {
     this.byGpu = new BitMatrix(cluster.gpus, cluster.models.length);
     this.sloNs = new Float64Array(cluster.models.length);
     this.shareNs = new Float64Array(cluster.models.length);
+    this.first = new Int32Array(cluster.models.length);
+    this.own = new Int32Array(cluster.models.length);
+    this.costNs = new Float64Array(cluster.models.length);
+    for (let model = 0; model < cluster.models.length; model++) this.came(model);
   }
 
   get isEmpty(): boolean {
     return this.requests === 0;
   }
 
-  push(slot: number, model: number, deadlineNs: number, sloNs: number, requestClass = 0): void {
+  /** Another model is in the slot. */
+  came(model: number): void {
+    const buckets = this.durations.buckets[model];
+    this.costNs[model] = 0;
+    if (buckets === 1 || buckets <= this.own[model]) return;
+    this.first[model] = this.byBucket.length;
+    this.own[model] = buckets;
+    for (let bucket = 0; bucket < buckets; bucket++) {
+      this.byBucket.push(new DeadlineQueue());
+      this.bucketNs.push(0);
+    }
+  }
+
+  /** The queue of a bucket; of one class, where there are several. */
+  queue(model: number, bucket: number, requestClass = 0): DeadlineQueue {
+    if (this.durations.buckets[model] === 1) return this.queues[model * this.classes + requestClass];
+    return this.byBucket[this.first[model] + bucket];
+  }
+
+  push(slot: number, model: number, deadlineNs: number, sloNs: number, requestClass = 0, bucket = 0): void {
     if (this.sloNs[model] !== sloNs) this.sloNs[model] = this.sloNs[model] === 0 ? sloNs : Number.NaN;
-    this.queues[model * this.classes + requestClass].push(slot, deadlineNs);
+    this.queue(model, bucket, requestClass).push(slot, deadlineNs);
     this.requests++;
     this.byClass[requestClass]++;
     if (++this.count[model] === 1) {
@@ -52,20 +87,21 @@ export class Waiting {
         this.byGpu.add(gpu, model);
       }
     }
-    this.renew(model);
+    if (this.durations.buckets[model] > 1) this.learnCost(model, bucket);
+    this.renew(model, bucket);
   }
 
-  remove(slot: number, model: number, requestClass = 0): void {
-    if (!this.queues[model * this.classes + requestClass].remove(slot)) return;
+  remove(slot: number, model: number, requestClass = 0, bucket = 0): void {
+    if (!this.queue(model, bucket, requestClass).remove(slot)) return;
     this.left(model, requestClass, 1);
-    this.shrunk(model);
+    this.shrunk(model, bucket);
   }
 
-  /** Moves `count` requests of a model from `from` on into `into`. */
-  take(model: number, from: number, count: number, into: Int32Array): void {
-    this.queues[model].take(from, count, into);
+  /** Moves `count` requests of a model, or of its bucket, from `from` on into `into`. */
+  take(model: number, from: number, count: number, into: Int32Array, bucket = 0): void {
+    this.queue(model, bucket).take(from, count, into);
     this.left(model, 0, count);
-    this.shrunk(model);
+    this.shrunk(model, bucket);
   }
 
   /** The same of each class; `scratch` holds as many. */
@@ -83,13 +119,20 @@ export class Waiting {
       for (let i = 0; i < counts[c]; i++) into[taken++] = scratch[i];
       this.left(model, c, counts[c]);
     }
-    this.shrunk(model);
+    this.shrunk(model, 0);
   }
 
   /** What the model's requests are worth that are due at `ns` or later. */
   worthFrom(model: number, ns: number): number {
-    const { queues, classes, weights } = this;
+    const { queues, classes, weights, durations } = this;
     let worth = 0;
+    if (durations.buckets[model] > 1) {
+      for (let bucket = 0; bucket < durations.buckets[model]; bucket++) {
+        const queue = this.queue(model, bucket);
+        worth += queue.length - queue.firstFrom(ns);
+      }
+      return weights.weight[0] * worth;
+    }
     for (let c = 0, at = model * classes; c < classes; c++, at++) {
       const queue = queues[at];
       if (queue.length > 0) worth += weights.weight[c] * (queue.length - queue.firstFrom(ns));
@@ -100,6 +143,7 @@ export class Waiting {
   /** What all of the model's requests are worth. */
   worth(model: number): number {
     const { queues, classes, weights } = this;
+    if (classes === 1) return weights.weight[0] * this.count[model];
     let worth = 0;
     for (let c = 0, at = model * classes; c < classes; c++, at++)
       worth += weights.weight[c] * queues[at].length;
@@ -107,10 +151,10 @@ export class Waiting {
   }
 
   /** Requests of the model that go before one of the class that is due at `deadlineNs`, for certain. */
-  countBefore(model: number, requestClass: number, deadlineNs: number): number {
+  countBefore(model: number, requestClass: number, deadlineNs: number, bucket = 0): number {
     const { queues, classes, weights } = this;
     const first = model * classes;
-    const own = queues[first + requestClass].countBefore(deadlineNs);
+    const own = this.queue(model, bucket, requestClass).countBefore(deadlineNs);
     // One that is owed its share goes before heavier ones, too.
     if (classes === 1 || weights.isGuaranteed[requestClass] === 1) return own;
     const weight = weights.declared(requestClass);
@@ -142,27 +186,36 @@ export class Waiting {
     this.count[model] -= count;
   }
 
-  private shrunk(model: number): void {
+  private learnCost(model: number, bucket: number): void {
+    const costNs = this.durations.costNs(model, bucket);
+    const before = this.costNs[model];
+    this.costNs[model] = before === 0 ? costNs : before + NEW * (costNs - before);
+  }
+
+  private shrunk(model: number, bucket: number): void {
     if (this.count[model] === 0) {
       const { warm } = this.cluster;
       for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
         this.byGpu.delete(gpu, model);
       }
     }
-    this.renew(model);
+    this.renew(model, bucket);
   }
 
-  private renew(model: number): void {
+  private renew(model: number, bucket: number): void {
     const { durations } = this;
-    const row = durations.row[model];
+    const hasBuckets = durations.buckets[model] > 1;
+    const row = durations.rowOf(model, bucket);
     const last = durations.usable[model] - 1;
-    const waiting = this.count[model];
+    const waiting = hasBuckets ? this.queue(model, bucket).length : this.count[model];
     const full = Math.floor(waiting / durations.size[row + last]);
     const rest = waiting - full * durations.size[row + last];
     let shareNs = full * durations.execNs[row + last];
     if (rest > 0) shareNs += durations.execNs[row + durations.sizeFor(model, rest)];
     // Rounding does not pile up over a long run.
-    this.backlogNs = this.requests === 0 ? 0 : this.backlogNs + shareNs - this.shareNs[model];
-    this.shareNs[model] = shareNs;
+    const before = hasBuckets ? this.bucketNs[this.first[model] + bucket] : this.shareNs[model];
+    this.backlogNs = this.requests === 0 ? 0 : this.backlogNs + shareNs - before;
+    if (hasBuckets) this.bucketNs[this.first[model] + bucket] = shareNs;
+    else this.shareNs[model] = shareNs;
   }
 }

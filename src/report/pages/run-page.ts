@@ -6,6 +6,7 @@ import type {
   GroupSummary,
   KindFigures,
   LatencyMs,
+  LengthFigures,
   RunResult,
 } from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
@@ -41,6 +42,7 @@ ${facts(headlineFacts(run))}
 ${groups.length === 0 ? '' : section('Groups', groupsTable(groups))}
 ${summary.classes === undefined ? '' : section('Classes', classesTable(summary))}
 ${hurtSection(run)}
+${run.lengths === undefined ? '' : section('Lengths of inputs', lengthsTable(run.lengths))}
 ${section('Charts', gallery(charts))}
 ${section('Latency', latencyTable(run))}
 ${section('Requests', requestsTable(run))}
@@ -132,6 +134,22 @@ function groupsTable(groups: readonly GroupSummary[]): Markup {
     }),
   ]);
   return table(columns, rows, true);
+}
+
+function lengthsTable(lengths: readonly LengthFigures[]): Markup {
+  const columns = ['Padded to at least', 'Requests', 'In time', 'Attained', 'p50', 'p99'].map((title) => ({
+    title,
+    numeric: true,
+  }));
+  const rows = lengths.map(({ length, offered, ok, attainment, executedP50Ms, executedP99Ms }) => [
+    { text: formatCount(length), sort: length },
+    { text: formatCount(offered), sort: offered },
+    { text: formatCount(ok), sort: ok },
+    { text: formatPercent(attainment), sort: attainment },
+    ...[executedP50Ms, executedP99Ms].map((ms) => ({ text: formatMs(ms), sort: ms ?? -1 })),
+  ]);
+  return html`${table(columns, rows, true)}
+<p class="small">Latencies are those of executed requests.</p>`;
 }
 
 function answersTable(answers: readonly AnswerCount[]): Markup {

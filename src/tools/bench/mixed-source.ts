@@ -29,6 +29,7 @@ export class MixedSource implements ArrivalSource {
       {
         models: new Int32Array(1),
         modelNames: [''],
+        longest: [Number.POSITIVE_INFINITY],
         sloNs,
         startNs: 0,
         endNs,

@@ -1,5 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
-import { ARRIVALS_HEADER } from './layout.js';
+import { ARRIVALS_HEADER, LENGTH_COLUMN } from './layout.js';
 
 /** How a `model_id` becomes the index of a model. */
 export interface ModelIds {
@@ -11,6 +11,8 @@ export interface ModelIds {
   readonly hint: string;
 }
 
+/** As much as the request table holds. */
+const MOST_LENGTH = 2 ** 31 - 1;
 const ZERO = 0x30;
 const COMMA = 0x2c;
 const NEWLINE = 0x0a;
@@ -27,18 +29,24 @@ export class ArrivalRows {
   timeNs = new Float64Array(0);
   model = new Int32Array(0);
   sloNs = new Float64Array(0);
+  /** Whether rows end with the length of the input, and those lengths. */
+  hasLengths = false;
+  lengths = new Int32Array(0);
 
   private readonly file: string;
   private readonly ids: ModelIds;
+  private readonly longest: readonly number[];
   /** The header is line 1. */
   private line = 2;
   private lastNs = 0;
   /** Next byte of the block. */
   private position = 0;
 
-  constructor(file: string, ids: ModelIds) {
+  /** `longest`: the longest input that each model takes. */
+  constructor(file: string, ids: ModelIds, longest: readonly number[] = []) {
     this.file = file;
     this.ids = ids;
+    this.longest = longest;
   }
 
   /**
@@ -53,8 +61,9 @@ export class ArrivalRows {
       const begin = this.position;
       let time = this.number(block, COMMA);
       let model = time < 0 ? -1 : this.modelId(block);
-      let slo = model < 0 ? -1 : this.number(block, NEWLINE);
-      const usual = slo > 0 && time >= this.lastNs;
+      let slo = model < 0 ? -1 : this.number(block, this.hasLengths ? COMMA : NEWLINE);
+      let length = !this.hasLengths || slo < 0 ? 0 : this.number(block, NEWLINE);
+      const usual = slo > 0 && time >= this.lastNs && (!this.hasLengths || this.isLength(length, model));
       if (!usual || time > Number.MAX_SAFE_INTEGER || slo > Number.MAX_SAFE_INTEGER) {
         this.position = block.indexOf(NEWLINE, begin) + 1;
         const text = UTF8.decode(block.subarray(begin, this.position)).trim();
@@ -62,12 +71,13 @@ export class ArrivalRows {
           this.line++;
           continue;
         }
-        [time, model, slo] = this.parse(text);
+        [time, model, slo, length] = this.parse(text);
       }
       if (time >= limitNs) return true;
       this.lastNs = time;
       this.timeNs[this.length] = time;
       this.model[this.length] = model;
+      if (this.hasLengths) this.lengths[this.length] = length;
       this.sloNs[this.length++] = slo;
       this.line++;
     }
@@ -102,10 +112,12 @@ export class ArrivalRows {
   }
 
   /** The strict reading of one row: accepts names of models, and explains what is wrong. */
-  private parse(text: string): [number, number, number] {
+  private parse(text: string): [number, number, number, number] {
     const fields = text.split(',').map((field) => field.trim());
-    if (fields.length !== ARRIVALS_HEADER.length) {
-      throw this.problem('E_TRACE_VALUE', `has ${fields.length} fields instead of 3; is the file cut off?`);
+    const columns = ARRIVALS_HEADER.length + (this.hasLengths ? 1 : 0);
+    if (fields.length !== columns) {
+      const what = `has ${fields.length} fields instead of ${columns}; is the file cut off?`;
+      throw this.problem('E_TRACE_VALUE', what);
     }
     const time = this.wholeNumber(fields[0], 0, 'arrival_ns');
     const slo = this.wholeNumber(fields[2], 1, 'slo_ns');
@@ -116,7 +128,21 @@ export class ArrivalRows {
     const model = this.ids.resolve(fields[1]);
     if (model < 0)
       throw this.problem('E_UNKNOWN_MODEL', `no model "${fields[1]}"; ${this.ids.hint}`, 'model_id');
-    return [time, model, slo];
+    return [time, model, slo, this.hasLengths ? this.lengthOf(fields[3], model) : 0];
+  }
+
+  private isLength(length: number, model: number): boolean {
+    return length > 0 && length <= MOST_LENGTH && !(length > this.longest[model]);
+  }
+
+  private lengthOf(text: string, model: number): number {
+    const length = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+    if (this.isLength(length, model)) return length;
+    const what =
+      length > this.longest[model]
+        ? `${length} is more than the model takes, whose profile ends at ${this.longest[model]}`
+        : `"${text}" is not a length, a whole number from 1 on`;
+    throw this.problem('E_TRACE_VALUE', what, LENGTH_COLUMN);
   }
 
   private wholeNumber(text: string, least: number, key: string): number {
@@ -137,6 +163,7 @@ export class ArrivalRows {
     this.timeNs = new Float64Array(rows);
     this.model = new Int32Array(rows);
     this.sloNs = new Float64Array(rows);
+    this.lengths = new Int32Array(this.hasLengths ? rows : 0);
   }
 }
 

@@ -7,6 +7,8 @@ export type LayoutOf<K extends Layout['kind']> = Extract<Layout, { kind: K }>;
 
 interface ArrivalsLayout {
   readonly kind: 'arrivals';
+  /** Whether a last column tells the length of each input. */
+  readonly lengths: boolean;
 }
 
 export interface Azure2019Layout {
@@ -31,6 +33,8 @@ export interface AzureLlmLayout {
 }
 
 export const ARRIVALS_HEADER = ['arrival_ns', 'model_id', 'slo_ns'] as const;
+/** The column that may follow. */
+export const LENGTH_COLUMN = 'length';
 
 const KNOWN: Readonly<Record<Layout['kind'], string>> = {
   arrivals: ARRIVALS_HEADER.join(','),
@@ -90,9 +94,10 @@ function shown(header: readonly string[]): string {
 }
 
 function arrivalsLayout(header: readonly string[]): ArrivalsLayout | null {
-  const same =
-    header.length === ARRIVALS_HEADER.length && ARRIVALS_HEADER.every((name, i) => name === header[i]);
-  return same ? { kind: 'arrivals' } : null;
+  const lengths = header.length === ARRIVALS_HEADER.length + 1 && header.at(-1) === LENGTH_COLUMN;
+  const columns = header.length - (lengths ? 1 : 0);
+  const same = columns === ARRIVALS_HEADER.length && ARRIVALS_HEADER.every((name, i) => name === header[i]);
+  return same ? { kind: 'arrivals', lengths } : null;
 }
 
 function azure2019Layout(header: readonly string[], file: string): Azure2019Layout | null {

@@ -13,7 +13,7 @@ export class Books {
   readonly waiting: Waiting;
 
   constructor(models: readonly ModelSpec[], { gpus = 1, maxBatch = 8 } = {}) {
-    this.cluster = new Cluster({ models, gpus, pages: 100 });
+    this.cluster = new Cluster({ models, gpus, pages: 100, padding: 'bucket' });
     this.durations = new Durations(this.cluster, maxBatch);
     this.waiting = new Waiting(this.cluster, this.durations);
   }
@@ -41,5 +41,14 @@ export class Books {
       return slot;
     });
     return slots[0] as number;
+  }
+
+  /** Requests with these deadlines wait for the model in a bucket. Returns their slots. */
+  waitIn(bucket: number, model: number, ...deadlinesMs: readonly number[]): number[] {
+    return deadlinesMs.map((deadlineMs) => {
+      const slot = this.requests.allocate(model, (deadlineMs - 100) * MS, 100 * MS, 0, 0, 0, 1, bucket);
+      this.waiting.push(slot, model, deadlineMs * MS, 100 * MS, 0, bucket);
+      return slot;
+    });
   }
 }

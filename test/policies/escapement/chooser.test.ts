@@ -88,7 +88,7 @@ describe('which batch is run', () => {
     books.waitWith(100, 0, 100);
     const urgent = books.waitWith(4, 0, 4);
     expect(choice()).toEqual({ model: 0, size: 1, from: 0, to: 1 });
-    expect(books.waiting.queues[0].slotAt(0)).toBe(urgent);
+    expect(books.waiting.queue(0, 0).slotAt(0)).toBe(urgent);
   });
 
   it('counts those less that are content with much more than the first', () => {
@@ -150,5 +150,69 @@ describe('which batch is run', () => {
     like.books.wait(0, 14);
     like.books.wait(1, 10);
     expect(like.choice()).toMatchObject({ model: 0 });
+  });
+});
+
+describe('of inputs of two lengths', () => {
+  /** Short: 1, 1.5 and 2 ms at batch 1, 2 and 4; long: 10, 16 and 30 ms. */
+  const lengths = {
+    lengths: [16, 256],
+    execNs: [10 * MS, 16 * MS, 30 * MS],
+    execNsByLength: [
+      [1 * MS, 1.5 * MS, 2 * MS],
+      [10 * MS, 16 * MS, 30 * MS],
+    ],
+  };
+  const SHORT = 0;
+  const LONG = 1;
+
+  function ofLengths() {
+    const { books, choice } = chooserOf([{ ...models(1)[0]!, ...lengths }]);
+    const chooser = new Chooser(
+      books.cluster,
+      books.requests,
+      books.durations,
+      books.waiting,
+      new Float64Array(1),
+    );
+    /** The slots that the batch of a lane that is free at once gets. */
+    const batch = () => {
+      if (!chooser.choose(0, 0, 0)) return null;
+      const { bucket, batchIndex, count } = chooser;
+      const slots = new Int32Array(8);
+      const first = chooser.take(slots, 0) / MS;
+      return { bucket, batchIndex, first, slots: [...slots.subarray(0, count)] };
+    };
+    return { books, choice, batch };
+  }
+
+  it('is one of near lengths: short ones do not wait for a long one', () => {
+    const { books, batch } = ofLengths();
+    books.waitIn(LONG, 0, 90, 90);
+    const short = books.waitIn(SHORT, 0, 60, 60, 60, 60);
+    expect(batch()).toEqual({ bucket: SHORT, batchIndex: 2, first: 60, slots: short });
+  });
+
+  it('takes a short one along where a long batch has room', () => {
+    const { books, batch } = ofLengths();
+    const long = books.waitIn(LONG, 0, 31, 31, 31);
+    const [soon] = books.waitIn(SHORT, 0, 90);
+    expect(batch()).toEqual({ bucket: LONG, batchIndex: 2, first: 31, slots: [...long, soon] });
+    expect(books.waiting.count[0]).toBe(0);
+  });
+
+  it('does not grow for short ones: that costs more than they do among themselves', () => {
+    const { books, batch } = ofLengths();
+    const long = books.waitIn(LONG, 0, 11);
+    books.waitIn(SHORT, 0, 500, 500, 500);
+    expect(batch()).toEqual({ bucket: LONG, batchIndex: 0, first: 11, slots: long });
+  });
+
+  it('takes along none that would be late', () => {
+    const { books, batch } = ofLengths();
+    const long = books.waitIn(LONG, 0, 31, 31, 31);
+    books.waitIn(SHORT, 0, 0.5);
+    const [inTime] = books.waitIn(SHORT, 0, 400);
+    expect(batch()?.slots).toEqual([...long, inTime]);
   });
 });

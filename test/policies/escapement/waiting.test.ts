@@ -72,7 +72,7 @@ describe('Waiting', () => {
     const slot = books.wait(0, 10);
     books.waiting.remove(slot, 0);
     books.waiting.remove(slot, 0);
-    expect(books.waiting.queues[0].length).toBe(0);
+    expect(books.waiting.count[0]).toBe(0);
     books.wait(0, 10, 10);
     expect(books.waiting.backlogNs).toBe(5 * MS);
   });

@@ -30,6 +30,7 @@ export class LiveAction extends Action {
     this.gpu = message.gpu;
     this.model = message.model;
     this.batchIndex = message.batchIndex;
+    this.bucket = message.bucket ?? 0;
     this.count = message.count;
     this.earliestNs = message.earliestNs;
     this.latestNs = message.latestNs;

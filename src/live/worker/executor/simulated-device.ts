@@ -1,6 +1,7 @@
 import { invariant } from '../../../base/invariant.js';
 import { NS_PER_MS } from '../../../base/units.js';
 import { LANE_EXEC, LANE_WEIGHTS, STATUS_ABORTED, STATUS_OK } from '../../../core/action.js';
+import { timesOfBucket } from '../../../core/lengths.js';
 import type { Worker } from '../../../core/worker.js';
 import type { SimulatedDeviceSpec } from '../../device.js';
 import type { WorkerModel } from '../../model.js';
@@ -42,7 +43,8 @@ export class SimulatedDevice implements Device {
   startExec(action: LiveAction, nowNs: number): void {
     this.executing = action;
     this.execStatus = STATUS_OK;
-    this.execEndNs = nowNs + this.takes(this.modelOf(action).spec.execNs[action.batchIndex]);
+    const execNs = timesOfBucket(this.modelOf(action).spec, action.bucket);
+    this.execEndNs = nowNs + this.takes(execNs[action.batchIndex]);
   }
 
   abort(nowNs: number): void {

@@ -1,0 +1,31 @@
+/** What inputs may be padded to, as the setup of a run tells. */
+export class Lengths {
+  constructor(
+    /** By model, ascending; empty: all of its inputs have one length. */
+    private readonly ofModel: readonly (readonly number[])[],
+    /** True: every input is padded to the longest. */
+    private readonly alwaysLongest: boolean,
+  ) {}
+
+  /** The least length of the model that holds an input; 0: its length does not matter. */
+  leastFor(model: number, length: number): number {
+    const lengths = this.ofModel[model] ?? [];
+    if (lengths.length === 0) return 0;
+    if (length === 0) return lengths[lengths.length - 1];
+    return lengths.find((most) => most >= length) ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** What an input is padded to where nothing longer is with it. */
+  paddedFor(model: number, length: number): number {
+    return this.leastFor(model, this.alwaysLongest ? 0 : length);
+  }
+
+  /** What is wrong with how an INFER was padded, or ''. `needed`: the most that any of its requests needs. */
+  problem(model: number, padded: number, needed: number): string {
+    const lengths = this.ofModel[model] ?? [];
+    if (lengths.length === 0)
+      return padded === 0 ? '' : `was padded to ${padded}, and its model has no lengths`;
+    if (!lengths.includes(padded)) return `was padded to ${padded}, which is no length of its model`;
+    return padded === needed ? '' : `was padded to ${padded}, and its longest input needs ${needed}`;
+  }
+}

@@ -1,0 +1,27 @@
+import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import type { Padding } from '../core/lengths.js';
+import { entryOf } from './create-policy.js';
+import type { PolicyChoice } from './schema-policy.js';
+
+interface Wanted {
+  readonly policy: PolicyChoice;
+  readonly padding?: Padding;
+  readonly classes?: object;
+}
+
+/**
+ * How inputs of different lengths share a batch. Throws `E_CONFIG_VALUE` for `bucket` where the policy does not batch by length,
+ * or requests have classes, which no policy batches by length.
+ */
+export function paddingOf({ policy, padding, classes = {} }: Wanted, place: ErrorPlace): Padding {
+  const knowsLengths = entryOf(policy)?.batchesByLength === true;
+  const hasClasses = Object.keys(classes).length > 0;
+  if (padding === 'bucket' && (!knowsLengths || hasClasses)) {
+    const why = knowsLengths
+      ? 'requests of several classes are not batched'
+      : `${policy.kind} does not batch`;
+    const what = `${why} by length: choose batch or longest, or leave it out`;
+    throw new EscapementError('E_CONFIG_VALUE', what, place);
+  }
+  return padding ?? (knowsLengths && !hasClasses ? 'bucket' : 'batch');
+}
