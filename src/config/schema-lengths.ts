@@ -37,5 +37,4 @@ export const lengths = z
   ])
   .describe(
     'Length (tokens, pixels) of each input, for models that take several. A length column of an arrivals file comes before it.',
-  )
-  .meta({ id: 'inputLength' });
+  );
