@@ -6,7 +6,7 @@ import { type BatchKind, batchKinds, cheapestNs, execOf, fluidCosts, windowCosts
 import { type KindPricesInput, kindPrices } from './kind-prices.js';
 import { mostServed } from './most-served.js';
 import { priced } from './priced.js';
-import { type OfferedRequests, servableWindows } from './requests.js';
+import { type OfferedRequests, servableWindows, type Windows } from './requests.js';
 import { timePriced } from './time-priced.js';
 
 /** Largest batch that policies use by default. */
@@ -47,16 +47,8 @@ export interface UpperBounds {
  * ).windowLimited; // 2, if a batch of two takes 5 ms or less
  */
 export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster): UpperBounds {
-  const { gpus, maxBatch = DEFAULT_MAX_BATCH } = cluster;
-  invariant(gpus >= 1 && maxBatch >= 1, 'there is a GPU, and a batch holds a request');
-  const { kinds, speed } = pricedBatches(requests, cluster, maxBatch);
-  const leastNs = kinds.map((sizes, m) =>
-    Array.from({ length: bucketCount(cluster.models[m]) }, (_, bucket) =>
-      Math.min(...sizes.map((kind) => execOf(kind, bucket))),
-    ),
-  );
-  const windows = servableWindows(requests, leastNs);
-  const costNs = windowCosts(windows, kinds);
+  const { gpus } = cluster;
+  const { kinds, windows, costNs, speed } = boundedProblem(requests, cluster);
   const isWeighted = windows.weight !== null;
   const round = isWeighted ? upwards : whole;
   const fluid = round(mostServed(windows, fluidCosts(windows, kinds), speed).served);
@@ -70,6 +62,26 @@ export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster):
     priced: whole(constant.served),
     timePriced: whole(Math.min(constant.served, timePriced(windows, kinds, constant.price, shared.scarceNs))),
   };
+}
+
+/** What the linear programs are made of: windows, what a request needs at least within its own, and what GPUs do. */
+interface BoundedProblem extends PricedBatches {
+  readonly windows: Windows;
+  /** By request. */
+  readonly costNs: Float64Array;
+}
+
+export function boundedProblem(requests: OfferedRequests, cluster: BoundedCluster): BoundedProblem {
+  const { gpus, maxBatch = DEFAULT_MAX_BATCH } = cluster;
+  invariant(gpus >= 1 && maxBatch >= 1, 'there is a GPU, and a batch holds a request');
+  const { kinds, speed } = pricedBatches(requests, cluster, maxBatch);
+  const leastNs = kinds.map((sizes, m) =>
+    Array.from({ length: bucketCount(cluster.models[m]) }, (_, bucket) =>
+      Math.min(...sizes.map((kind) => execOf(kind, bucket))),
+    ),
+  );
+  const windows = servableWindows(requests, leastNs);
+  return { kinds, speed, windows, costNs: windowCosts(windows, kinds) };
 }
 
 interface PricedBatches {
@@ -125,6 +137,6 @@ function upwards(weight: number): number {
 }
 
 /** No scheduler serves parts of requests. First adds what sums of fractions may lose to rounding. */
-function whole(requests: number): number {
+export function whole(requests: number): number {
   return Math.floor(requests * (1 + 1e-9) + 1e-6);
 }

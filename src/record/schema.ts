@@ -151,6 +151,11 @@ export const boundFiguresSchema = z.object({
   weightedRps: rps()
     .exactOptional()
     .describe('Upper bound on weightedGoodputRps; absent: the experiment declares no classes.'),
+  fairRps: rps()
+    .exactOptional()
+    .describe(
+      'Upper bound if no model may fall below the share of the overall attainment that was asked for; absent: none was.',
+    ),
 });
 
 /**

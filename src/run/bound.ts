@@ -1,5 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
+import { fairBound } from '../bounds/fair.js';
 import type { OfferedRequests } from '../bounds/requests.js';
 import { type BoundedCluster, upperBounds } from '../bounds/upper-bounds.js';
 import type { Experiment } from '../config/experiment.js';
@@ -19,10 +20,12 @@ const INITIAL_CAPACITY = 1 << 12;
  * bounds hold on average only. Throws `E_CONFIG_VALUE` for closed-loop workloads, whose requests depend on the answers,
  * and coded errors for bad traces.
  *
+ * `fairness` (0 to 1): also the bound for schedulers under which no model's attainment is below that share of the overall one.
+ *
  * @example
  * const { bestRps } = await boundOf(await loadExperiment('experiments/schedule-ahead.yaml'));
  */
-export async function boundOf(experiment: Experiment): Promise<BoundFigures> {
+export async function boundOf(experiment: Experiment, fairness?: number): Promise<BoundFigures> {
   checkOpenLoop(experiment);
   const { cluster, models, policy, seed, warmupNs, classes } = experiment;
   const workload = await openWorkloads(experiment);
@@ -45,6 +48,7 @@ export async function boundOf(experiment: Experiment): Promise<BoundFigures> {
     timePricedRps: timePriced === null ? null : timePriced / seconds,
     bestRps: Math.min(windowLimited, timePriced ?? windowLimited) / seconds,
     ...(classes.length === 0 ? {} : { weightedRps: weightedBound(requests, bounded, classes) / seconds }),
+    ...(fairness === undefined ? {} : { fairRps: fairBound(requests, bounded, fairness) / seconds }),
   };
 }
 
@@ -54,9 +58,9 @@ function weightedBound(
   cluster: BoundedCluster,
   classes: Experiment['classes'],
 ): number {
-  const { count, model, arrivalNs, sloNs, requestClass } = requests;
+  const { count, model, arrivalNs, sloNs, bucket, requestClass } = requests;
   const weight = Float64Array.from({ length: count }, (_, i) => classes[requestClass[i]].weight);
-  return upperBounds({ count, model, arrivalNs, sloNs, weight }, cluster).windowLimited;
+  return upperBounds({ count, model, arrivalNs, sloNs, bucket, weight }, cluster).windowLimited;
 }
 
 function checkOpenLoop({ workloads, file }: Experiment): void {

@@ -12,12 +12,15 @@ import type { BoundArgs } from '../usage/bound.js';
 /** `escapement bound FILE`: goodput that no scheduler can exceed, to compare any scheduler with. */
 export async function run(args: BoundArgs): Promise<void> {
   const experiment = await loadExperiment(args.file, overridesOf(args));
-  const figures = await boundOf(experiment);
+  const { fairness } = experiment.policy.options;
+  const isFair = typeof fairness === 'number' && fairness > 0;
+  const figures = await boundOf(experiment, isFair ? fairness : undefined);
   process.stdout.write(args.json ? `${JSON.stringify(figures)}\n` : boundText(experiment, figures));
 }
 
-function boundText({ seed, cluster }: Experiment, figures: BoundFigures): string {
-  const { offeredRps, fluidRps, windowLimitedRps, pricedRps, timePricedRps, bestRps, weightedRps } = figures;
+function boundText({ seed, cluster, policy }: Experiment, figures: BoundFigures): string {
+  const { offeredRps, fluidRps, windowLimitedRps, pricedRps, timePricedRps, bestRps, weightedRps, fairRps } =
+    figures;
   const share = (rps: number) => (offeredRps === 0 ? '–' : formatPercent(rps / offeredRps));
   const row = (name: string, rps: number | null) =>
     rps === null ? [name, '–', '–'] : [name, formatRate(rps), share(rps)];
@@ -30,6 +33,7 @@ function boundText({ seed, cluster }: Experiment, figures: BoundFigures): string
     row('time-priced', timePricedRps),
     row('bound', bestRps),
     ...(weightedRps === undefined ? [] : [row('weighted', weightedRps)]),
+    ...(fairRps === undefined ? [] : [row('fair', fairRps)]),
   ];
   const notes = [
     'fluid: each request costs its share of the cheapest full batch that meets its SLO.',
@@ -37,6 +41,11 @@ function boundText({ seed, cluster }: Experiment, figures: BoundFigures): string
     `priced: whole batches, with GPU time at the price that gives the lowest bound${pricedRps === null ? '; proven for one GPU only' : ''}.`,
     'time-priced: the same, at a price that changes over time.',
     'bound: the lowest of them. No scheduler has a higher goodput, even one that knows all requests in advance.',
+    ...(fairRps === undefined
+      ? []
+      : [
+          `fair: the lowest for schedulers under which no model's attainment is below ${policy.options.fairness} of the overall one (policy.fairness).`,
+        ]),
     ...(varies(cluster)
       ? [
           'Execution times vary in this experiment (cluster.noise, cluster.changes). The bounds use the times of the profile, so a lucky run may exceed them.',
