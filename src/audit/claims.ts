@@ -37,6 +37,9 @@ export function requestClaims({ summary, groups }: RunFacts, requests: RequestAu
     ...figures('', summary, all, summary.durationSeconds),
     ...(summary.coldStarts === undefined ? [] : [exact('coldStarts', summary.coldStarts, all.coldStarts)]),
     ...classClaims(summary, requests),
+    ...(summary.tenants ?? []).flatMap((each, i) =>
+      figures(`tenant ${each.name}: `, each, requests.tenants[i] ?? new Tally(), summary.durationSeconds),
+    ),
     ...percentileClaims(summary, all),
     ...(groups.length === tallies.length
       ? groups.flatMap((group, i) => figures(`${group.name}: `, group, tallies[i], summary.durationSeconds))

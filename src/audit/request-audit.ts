@@ -17,7 +17,7 @@ const COLUMNS = [
   'departure_count',
 ] as const;
 /** Logs of earlier versions have none. */
-const OPTIONAL = ['action_id', 'cause', 'class_id', 'length'] as const;
+const OPTIONAL = ['action_id', 'cause', 'class_id', 'tenant_id', 'length'] as const;
 
 /** `result`. */
 const EXECUTED = 0;
@@ -91,6 +91,8 @@ export class RequestAudit {
   readonly tallies: readonly Tally[];
   /** By class, where the log tells it. */
   readonly classes: Tally[] = [];
+  /** The same by tenant. */
+  readonly tenants: Tally[] = [];
   /** Requests by model: all that are counted, and those answered in time. */
   readonly offeredByModel: number[] = [];
   readonly okByModel: number[] = [];
@@ -142,6 +144,7 @@ export class RequestAudit {
       action,
       cause,
       classId,
+      tenantId,
       length,
     ] = log.values;
     findings.check('order');
@@ -158,6 +161,10 @@ export class RequestAudit {
       if (log.has('class_id')) {
         this.classes[classId] ??= new Tally();
         count(this.classes[classId], result, met, latencyNs, cold);
+      }
+      if (log.has('tenant_id')) {
+        this.tenants[tenantId] ??= new Tally();
+        count(this.tenants[tenantId], result, met, latencyNs, cold);
       }
       this.offeredByModel[model] = (this.offeredByModel[model] ?? 0) + 1;
       this.coldByModel[model] = (this.coldByModel[model] ?? 0) + (arrivalCopies === 0 ? 1 : 0);

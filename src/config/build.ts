@@ -16,7 +16,8 @@ import { libraryPlugin, loadPlugins } from './plugins.js';
 import { withPreset } from './presets.js';
 import { scaledCluster } from './scaled-cluster.js';
 import { experimentSchemaWith } from './schema.js';
-import { type ClassConfig, classesOf } from './schema-classes.js';
+import { classesOf } from './schema-classes.js';
+import { tenantsOf } from './schema-tenants.js';
 import { validate } from './validate.js';
 
 /** A text as plain values with its lines, not validated yet; `file` is for messages. Throws `E_CONFIG_SYNTAX`. */
@@ -62,10 +63,8 @@ export async function buildExperiment(
   });
   const names = models.map(({ spec }) => spec.name);
   const classes = classesOf(config.classes);
-  config.workload.forEach((workload, i) => {
-    checkSelection(names, workload.models, placeOf(['workload', i, 'models']));
-    checkClass(classes, workload.class, placeOf(['workload', i, 'class']));
-  });
+  const tenants = tenantsOf(config.tenants);
+  checkSections(config.workload, names, classes, tenants.list, placeOf);
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
   if (config.cluster.noise.distribution === 'profile' && spreads.flat().every((spread) => spread === null)) {
     throw new EscapementError(
@@ -88,6 +87,7 @@ export async function buildExperiment(
     modelFiles: models.map(({ file }) => file),
     spreads,
     classes,
+    tenants,
     workloads: await finishWorkloads({
       ...{ config: { ...config, cluster }, models: models.map(({ spec }) => spec), file, host, overridden },
     }),
@@ -106,12 +106,41 @@ export async function buildExperiment(
   return config.cell === undefined ? whole : cellOf(whole, config.cell, (key) => placeOf(['cell', key]));
 }
 
-/** Throws `E_CONFIG_VALUE` for a class that is not declared. */
-function checkClass(classes: readonly ClassConfig[], name: string | undefined, place: ErrorPlace): void {
-  if (name === undefined || classes.some((each) => each.name === name)) return;
-  const known = classes.map((each) => each.name);
-  const what = known.length === 0 ? 'declare it in classes' : suggestion(name, known);
-  throw new EscapementError('E_CONFIG_VALUE', `unknown class "${name}": ${what}`, place);
+/** Throws `E_UNKNOWN_MODEL` and `E_CONFIG_VALUE` where a section names models, a class or a tenant that there are not. */
+function checkSections(
+  sections: readonly {
+    readonly models?: readonly string[];
+    readonly class?: string;
+    readonly tenant?: string;
+  }[],
+  models: readonly string[],
+  classes: readonly Named[],
+  tenants: readonly Named[],
+  placeOf: (path: (string | number)[]) => ErrorPlace,
+): void {
+  sections.forEach((section, i) => {
+    checkSelection(models, section.models, placeOf(['workload', i, 'models']));
+    checkDeclared('class', classes, section.class, placeOf(['workload', i, 'class']));
+    checkDeclared('tenant', tenants, section.tenant, placeOf(['workload', i, 'tenant']));
+  });
+}
+
+interface Named {
+  readonly name: string;
+}
+
+/** Throws `E_CONFIG_VALUE` for a class or tenant that is not declared. */
+function checkDeclared(
+  what: 'class' | 'tenant',
+  declared: readonly Named[],
+  name: string | undefined,
+  place: ErrorPlace,
+): void {
+  if (name === undefined || declared.some((each) => each.name === name)) return;
+  const known = declared.map((each) => each.name);
+  const section = what === 'class' ? 'classes' : 'tenants';
+  const hint = known.length === 0 ? `declare it in ${section}` : suggestion(name, known);
+  throw new EscapementError('E_CONFIG_VALUE', `unknown ${what} "${name}": ${hint}`, place);
 }
 
 /** Throws `E_UNKNOWN_MODEL` where a pattern matches no model, so that the file and line are named. */

@@ -15,6 +15,7 @@ import type { liveSchema } from './schema-live.js';
 import type { PolicyChoice } from './schema-policy.js';
 import type { RuntimeSettings } from './schema-runtime.js';
 import type { ScalerChoice } from './schema-scaler.js';
+import type { TenantsConfig } from './schema-tenants.js';
 
 /** One run, checked and in canonical units: what an experiment file says after defaults and overrides. */
 export interface Experiment {
@@ -34,6 +35,8 @@ export interface Experiment {
   readonly spreads: readonly (readonly (ModelSpread | null)[])[];
   /** Classes of requests; empty: none are declared, and all requests weigh 1. */
   readonly classes: readonly ClassConfig[];
+  /** On whose behalf requests are sent; an empty list: none are told apart. */
+  readonly tenants: TenantsConfig;
   /** Several sections run at the same time. */
   readonly workloads: readonly WorkloadSpec[];
   /** SLO of requests that carry none of their own, ns. */

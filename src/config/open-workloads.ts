@@ -21,7 +21,7 @@ export interface OpenedWorkloads {
 
 /** Opens every workload section of an experiment. Throws coded errors for bad traces and model names. */
 export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkloads> {
-  const { workloads, sloNs, seed, files, classes } = experiment;
+  const { workloads, sloNs, seed, files, classes, tenants } = experiment;
   const { cell } = experiment;
   const models = cell?.allModels ?? experiment.models.map(({ name }) => name);
   const longest = longestInputs(experiment, models);
@@ -31,10 +31,8 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
   let users = 0;
   for (let i = 0; i < workloads.length; i++) {
     const opened = await openWorkload(workloads[i], { models, longest, sloNs, seed, files }, streamsOf(i));
-    opened.source.requestClass = Math.max(
-      0,
-      classes.findIndex(({ name }) => name === workloads[i].class),
-    );
+    opened.source.requestClass = indexOf(classes, workloads[i].class);
+    opened.source.tenant = indexOf(tenants.list, workloads[i].tenant);
     sources.push(opened.source);
     sectionStarts.push(users);
     users += opened.source.users;
@@ -64,6 +62,14 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
 function longestInputs(experiment: Experiment, names: readonly string[]): number[] {
   const own = new Map(experiment.models.map((model) => [model.name, longestInput(model)]));
   return names.map((name) => own.get(name) ?? Number.POSITIVE_INFINITY);
+}
+
+/** The first where a section names none. */
+function indexOf(declared: readonly { readonly name: string }[], name: string | undefined): number {
+  return Math.max(
+    0,
+    declared.findIndex((each) => each.name === name),
+  );
 }
 
 /** Name of the random streams of a section. */

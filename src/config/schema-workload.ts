@@ -47,6 +47,11 @@ const common = {
     .min(1)
     .exactOptional()
     .describe('Class of its requests, one of `classes`; default: the first.'),
+  tenant: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('Tenant that sends them, one of `tenants`; default: the first.'),
   start: duration('When the workload starts, measured from the start of the run.').exactOptional(),
 };
 const length = duration('How long it lasts, e.g. 60s.', 1);

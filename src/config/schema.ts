@@ -13,6 +13,7 @@ import { policySchemaWith } from './schema-policy.js';
 import { runtimeSchema } from './schema-runtime.js';
 import { scalerSchema } from './schema-scaler.js';
 import { sweepSchema } from './schema-sweep.js';
+import { tenantsSchema } from './schema-tenants.js';
 import { workloadsSchema } from './schema-workload.js';
 import { parseDuration, show } from './units-text.js';
 
@@ -39,6 +40,7 @@ export const experimentSchema = section({
     ),
   models: modelsSchema,
   classes: classesSchema,
+  tenants: tenantsSchema,
   workload: workloadsSchema,
   slo: duration(
     'SLO of requests that have none of their own. Replaces the slo_ns column of an arrivals file.',

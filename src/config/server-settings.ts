@@ -14,6 +14,7 @@ import { experimentSchemaWith } from './schema.js';
 import { type ClassConfig, classesOf } from './schema-classes.js';
 import type { PolicyChoice } from './schema-policy.js';
 import type { RuntimeSettings } from './schema-runtime.js';
+import { type TenantsConfig, tenantsOf } from './schema-tenants.js';
 import { type ServerScaling, scales, serverScaling } from './server-scaling.js';
 import { validate } from './validate.js';
 
@@ -25,6 +26,8 @@ export interface ServerSettings {
   readonly admission: Admission;
   /** Classes of requests; empty: none, and all requests weigh 1. */
   readonly classes: readonly ClassConfig[];
+  /** On whose behalf requests are sent; an empty list: none are told apart. */
+  readonly tenants: TenantsConfig;
   readonly runtime: RuntimeSettings;
   /** What says how many GPUs are needed; null, absent: nothing does. */
   readonly scaling?: ServerScaling | null;
@@ -53,12 +56,14 @@ const TAKEN = {
   admission: true,
   classes: true,
   scaler: true,
+  tenants: true,
   runtime: true,
 } as const;
 const SERVER_KEYS = Object.keys(TAKEN);
 
 /**
- * Reads `slo`, `policy`, `admission`, `classes`, `scaler` with the kinds of GPUs that it scales, and `runtime`, and where each comes from. A server refuses at once what it can't
+ * Reads `slo`, `policy`, `admission`, `classes`, `tenants`, `scaler` with the kinds of GPUs that it scales, and `runtime`, and where
+ * each comes from. A server refuses at once what it can't
  * serve in time unless configured otherwise. Other keys of the file are for simulations; `E_CONFIG_KEY` for other
  * overrides, `E_CONFIG_VALUE` for a policy that would serve nothing. Throws the coded errors of experiment files.
  */
@@ -99,8 +104,9 @@ async function read(
   const given = validate(schema, withPreset(own, usableCores), placeOf);
   const { slo: sloNs, policy, admission, runtime } = given;
   const classes = classesOf(given.classes);
+  const tenants = tenantsOf(given.tenants);
   return {
-    settings: { sloNs, policy, admission, classes, runtime, scaling: serverScaling(given, placeOf) },
+    settings: { sloNs, policy, admission, classes, tenants, runtime, scaling: serverScaling(given, placeOf) },
     originOf: (key) => originOf(key.split('.')),
   };
 }

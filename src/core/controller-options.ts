@@ -5,6 +5,7 @@ import type { ControllerPort } from './controller-port.js';
 import type { RunObserver } from './observer.js';
 import type { Policy, PolicyContext } from './policy.js';
 import type { MissedWindow } from './retry.js';
+import type { Tenant } from './tenants.js';
 
 export interface ControllerOptions {
   readonly cluster: ClusterSpec;
@@ -21,4 +22,6 @@ export interface ControllerOptions {
   readonly missedWindow?: MissedWindow;
   /** What requests weigh. Default: all alike. */
   readonly classes?: readonly RequestClass[];
+  /** Who sends them, and how much they may. Default: anyone, any number. */
+  readonly tenants?: readonly Tenant[] | undefined;
 }

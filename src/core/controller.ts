@@ -22,6 +22,7 @@ import {
   RequestTable,
 } from './request.js';
 import { type MissedWindow, mayRetry, outcomeOf } from './retry.js';
+import { Tenants } from './tenants.js';
 import { WindowSlack } from './window-slack.js';
 
 const NOTHING_TUNED: Readonly<Record<string, number>> = {};
@@ -53,6 +54,8 @@ export class Controller {
   private readonly slots: ModelSlots;
   /** Null: no request is refused for what is predicted. */
   private readonly forecast: Forecast | null;
+  /** Null: none are told apart. */
+  private readonly tenants: Tenants | null;
   private readonly missedWindow: MissedWindow;
   private readonly slack: WindowSlack;
 
@@ -74,6 +77,7 @@ export class Controller {
     });
     this.forecast =
       options.admission === 'predict' ? new Forecast(this.cluster, this.requests, this.policy) : null;
+    this.tenants = Tenants.open(options.tenants, this.cluster, this.requests);
     this.missedWindow = options.missedWindow ?? (this.policy.takesBack === true ? 'retry' : 'fail');
   }
 
@@ -187,6 +191,10 @@ export class Controller {
   private admit(slot: number, nowNs: number): void {
     const model = this.requests.model[slot];
     this.requests.arrivalCopies[slot] = this.cluster.warm.count(model);
+    if (this.tenants !== null && !this.tenants.admits(slot, nowNs)) {
+      this.answer(slot, OUTCOME_REJECTED, nowNs, null);
+      return;
+    }
     this.policy.offered?.(slot, nowNs);
     if (this.forecast !== null && !this.forecast.isInTime(slot, nowNs))
       this.answer(slot, OUTCOME_REJECTED, nowNs, null);
@@ -285,6 +293,7 @@ export class Controller {
     this.decisions.add(outcome);
     this.observer?.answered(requests, slot, outcome, nowNs, cluster.warm.count(model), action);
     this.port.answer(slot, outcome, nowNs, action);
+    this.tenants?.answered(slot, outcome);
     this.slots.answered(model);
     requests.release(slot);
   }

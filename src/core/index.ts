@@ -68,5 +68,6 @@ export {
   type Outcome,
   RequestTable,
 } from './request.js';
+export { MOST_TENANTS, type Tenant } from './tenants.js';
 export { LaneTimeline, TIMELINE_FUTURE_NS, TIMELINE_LAG_NS } from './timeline.js';
 export { laneOf, Worker, type WorkerOptions } from './worker.js';

@@ -51,7 +51,11 @@ export class RequestTable {
   /** Demand that the request adds to its model, in the load balancer's units. */
   execDemand = new Float64Array(INITIAL_CAPACITY);
   loadDemand = new Float64Array(INITIAL_CAPACITY);
-  /** Of a refused request: the latency that was to be expected, from its arrival on. */
+  /** Why its policy has not seen it: `LIMIT_NONE` and so on of tenants.ts. */
+  limit = new Uint8Array(INITIAL_CAPACITY);
+  /** Only with tenants: whether an idle GPU could have met its SLO when it came. */
+  possible = new Uint8Array(INITIAL_CAPACITY);
+  /** Of a refused request: the latency that was to be expected, from its arrival on; beyond a rate, the time until another may come. */
   predictedNs = new Float64Array(INITIAL_CAPACITY);
   /** GPUs that held the model, warm, when the request arrived: 0 is a cold start. */
   arrivalCopies = new Int32Array(INITIAL_CAPACITY);
@@ -95,6 +99,7 @@ export class RequestTable {
     this.execDemand[slot] = 0;
     this.loadDemand[slot] = 0;
     this.predictedNs[slot] = 0;
+    this.limit[slot] = 0;
     this.failedInfer[slot] = -1;
     this.failedStatus[slot] = STATUS_OK;
     return slot;
@@ -129,6 +134,8 @@ export class RequestTable {
     this.dueNs = enlarge(this.dueNs, new Float64Array(capacity));
     this.execDemand = enlarge(this.execDemand, new Float64Array(capacity));
     this.loadDemand = enlarge(this.loadDemand, new Float64Array(capacity));
+    this.limit = enlarge(this.limit, new Uint8Array(capacity));
+    this.possible = enlarge(this.possible, new Uint8Array(capacity));
     this.predictedNs = enlarge(this.predictedNs, new Float64Array(capacity));
     this.arrivalCopies = enlarge(this.arrivalCopies, new Int32Array(capacity));
     this.failedInfer = enlarge(this.failedInfer, new Float64Array(capacity));

@@ -161,6 +161,8 @@ export interface InferenceAnswer {
   readonly batchSize: number;
   /** For people: why it failed on the device, or why it was rejected if its SLO is not the reason; empty otherwise. */
   readonly error: string;
+  /** It was refused because its tenant sends more than it may; `predictedNs` is then the time until it may again. Absent: it was not. */
+  readonly isOverLimit?: boolean | undefined;
   /** The error is that the model cannot compute the inputs. Absent: it is not. */
   readonly isOfInputs?: boolean | undefined;
 }

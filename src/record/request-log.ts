@@ -50,12 +50,18 @@ export const REQUEST_COLUMNS: readonly LogColumn[] = [
 ];
 
 /** The column behind those where the experiment declares classes. */
-const CLASS_COLUMN: LogColumn = {
+export const CLASS_COLUMN: LogColumn = {
   name: 'class_id',
   describe: 'index of its class among those of the experiment; only where it declares some',
 };
 
-/** The column that follows where models take inputs of different lengths. */
+/** The same where it declares tenants. */
+export const TENANT_COLUMN: LogColumn = {
+  name: 'tenant_id',
+  describe: 'index of its tenant among those of the experiment; only where it lists some',
+};
+
+/** The last one, where models take inputs of different lengths. */
 export const LENGTH_COLUMN: LogColumn = {
   name: 'length',
   describe: 'length of its input, 0 if unknown; only in runs of models that take several lengths',
@@ -85,12 +91,14 @@ export class RequestLog implements RunObserver {
     models: readonly ModelSpec[],
     private readonly causes: CauseFinder | null,
     private readonly hasClasses = false,
+    private readonly hasTenants = false,
   ) {
     this.file = new OutputFile(path);
     this.hasLengths = models.some(({ lengths }) => lengths !== undefined);
     const columns = [
       ...REQUEST_COLUMNS,
       ...(hasClasses ? [CLASS_COLUMN] : []),
+      ...(hasTenants ? [TENANT_COLUMN] : []),
       ...(this.hasLengths ? [LENGTH_COLUMN] : []),
     ];
     this.file.write(headerOf(columns));
@@ -115,8 +123,13 @@ export class RequestLog implements RunObserver {
     const cause = this.causes?.indexOf(requests, slot, outcome, nowNs, copies) ?? -1;
     this.file.write(
       `${nowNs}\t${requests.id[slot]}\t${RESULT_OF_OUTCOME[outcome]}\t${requests.user[slot]}\t${model}\t` +
-        `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\t${action?.id ?? requests.failedInfer[slot]}\t${cause}${this.hasClasses ? `\t${requests.requestClass[slot]}` : ''}${length}\n`,
+        `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\t${action?.id ?? requests.failedInfer[slot]}\t${cause}${this.sender(requests, slot)}${length}\n`,
     );
+  }
+
+  private sender({ requestClass, tenant }: RequestTable, slot: number): string {
+    if (!this.hasClasses && !this.hasTenants) return '';
+    return `${this.hasClasses ? `\t${requestClass[slot]}` : ''}${this.hasTenants ? `\t${tenant[slot]}` : ''}`;
   }
 
   /** Actions have a log of their own. */

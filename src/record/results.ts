@@ -24,6 +24,7 @@ export interface KindFigures extends Of<typeof summary.kindFiguresSchema> {}
 export interface CostFigures extends Of<typeof summary.costFiguresSchema> {}
 export interface ScalingFigures extends Of<typeof summary.scalingFiguresSchema> {}
 export interface ClassFigures extends Of<typeof summary.classFiguresSchema> {}
+export interface TenantFigures extends Of<typeof summary.tenantFiguresSchema> {}
 export interface WeightedFigures extends Of<z.ZodObject<typeof summary.weightedShape>> {}
 export interface ActionCounts extends Of<typeof summary.actionCountsSchema> {}
 export interface GroupSummary extends Of<typeof summary.groupSummarySchema> {}

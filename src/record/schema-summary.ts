@@ -80,6 +80,18 @@ export const classFiguresSchema = z.object({
   ...latencies,
 });
 
+/** One tenant: what it sent, and what it got. */
+export const tenantFiguresSchema = z.object({
+  name: z.string().describe('Name of the tenant.'),
+  requests: requestCountsSchema,
+  overRate: count().describe('Of the rejected ones, those beyond its rate.'),
+  overShare: count().describe('Of the rejected ones, those beyond its fair share under overload.'),
+  offeredRps: rps().describe('Its offered requests per second of nominal duration.'),
+  goodputRps: rps().describe('Its requests answered within their SLO per second of nominal duration.'),
+  attainment: share().describe('Share of its offered requests that were answered within their SLO.'),
+  ...latencies,
+});
+
 /** Present where the experiment declares classes. */
 export const weightedShape = {
   weightedOfferedRps: rps().describe('Offered requests per second, each counted by the weight of its class.'),
@@ -159,6 +171,10 @@ export const summarySchema = z
       .exactOptional()
       .describe('Figures by class, in the order of their declaration; absent: there are none.'),
     ...optional(weightedShape),
+    tenants: z
+      .array(tenantFiguresSchema)
+      .exactOptional()
+      .describe('Figures by tenant, in the order of their declaration; absent: there are none.'),
     ...latencies,
     percentiles: z
       .array(percentileMsSchema)

@@ -21,6 +21,7 @@ import {
   buildSummary,
   buildTimeSeries,
 } from '../record/summary.js';
+import { TenantTally } from '../record/tenant-tally.js';
 import { Timeline } from '../record/timeline.js';
 import type { Tuning } from '../record/tuned.js';
 
@@ -45,6 +46,8 @@ export class Collector {
   private readonly classes: ClassTally | null;
   /** Which GPUs there are; null: all, all of the time. */
   readonly fleet: FleetTally | null;
+  /** Null: no tenants are told apart. */
+  private readonly tenants: TenantTally | null;
   private began = performance.now();
 
   constructor(
@@ -71,7 +74,9 @@ export class Collector {
     this.fleet = scalerEntryOf(experiment.scaler) === null ? null : new FleetTally(counted);
     const { classes, warmupNs } = experiment;
     this.classes = classes.length === 0 ? null : new ClassTally({ classes, warmupNs, durationNs });
-    this.observers = [this.recorder, this.timeline, this.kinds, this.classes].filter(
+    const tenants = experiment.tenants.list;
+    this.tenants = tenants.length === 0 ? null : new TenantTally({ tenants, warmupNs, durationNs });
+    this.observers = [this.recorder, this.timeline, this.kinds, this.classes, this.tenants].filter(
       (observer) => observer !== null,
     );
   }
@@ -143,6 +148,7 @@ export class Collector {
       summary: {
         ...buildSummary(recorder, { name: experiment.name, kind, seed: experiment.seed, wall }, percentiles),
         ...this.classes?.figures(),
+        ...(this.tenants === null ? {} : { tenants: this.tenants.figures() }),
       },
       sloMs: slosMs.every((sloMs) => sloMs === slosMs[0]) ? slosMs[0] : null,
       groups: buildGroups(recorder, slosMs),

@@ -102,11 +102,11 @@ async function startAll(options: readonly MachineOptions[]): Promise<Machine[]> 
 }
 
 function settingsOf(
-  { policy, sloNs, admission, missedWindow, classes, padding }: Experiment,
+  { policy, sloNs, admission, missedWindow, classes, tenants, padding }: Experiment,
   machines: readonly Machine[],
 ): ClusterSettings {
   const links = machines.map((machine) => new LocalLink(machine));
-  return { links, policy, sloNs, admission, missedWindow, classes, padding };
+  return { links, policy, sloNs, admission, missedWindow, classes, tenants, padding };
 }
 
 function recordingOf(

@@ -26,13 +26,12 @@ export class RunLogs {
     private readonly outDir: string,
     private readonly collector: Collector,
   ) {
-    const { output, models, cluster, classes } = experiment;
+    const { output, models, cluster, classes, tenants } = experiment;
+    const senders = [classes.length > 0, tenants.list.length > 0] as const;
     const { causes } = collector;
     const { requestLog, actionLog } = output;
     this.observers = [
-      ...(requestLog
-        ? [new RequestLog(join(outDir, 'requests.tsv'), models, causes, classes.length > 0)]
-        : []),
+      ...(requestLog ? [new RequestLog(join(outDir, 'requests.tsv'), models, causes, ...senders)] : []),
       ...(actionLog ? [new ActionLog(join(outDir, 'actions.tsv'), cluster, models)] : []),
     ];
     this.fleet =

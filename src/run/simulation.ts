@@ -117,6 +117,7 @@ export function simulatorOf(
     createPolicy: createPolicyOf(experiment.policy),
     admission: experiment.admission,
     ...(experiment.classes.length === 0 ? {} : { classes: experiment.classes }),
+    ...(experiment.tenants.list.length === 0 ? {} : { tenants: experiment.tenants.list }),
     padding: experiment.padding,
     ...(experiment.missedWindow === null ? {} : { missedWindow: experiment.missedWindow }),
     source,

@@ -2,6 +2,7 @@ import { Clock } from '../base/clock/clock.js';
 import { NS_PER_S } from '../base/units.js';
 import { createPolicyOf } from '../config/create-policy.js';
 import type { Experiment } from '../config/experiment.js';
+import type { TenantsConfig } from '../config/schema-tenants.js';
 import type { Admission } from '../core/admission.js';
 import type { RequestClass } from '../core/classes.js';
 import type { Padding } from '../core/lengths.js';
@@ -24,6 +25,8 @@ export interface ClusterSettings {
   readonly admission: Admission;
   /** What requests weigh; absent, or empty: all alike. */
   readonly classes?: readonly RequestClass[];
+  /** On whose behalf they are sent; absent, or an empty list: none are told apart. */
+  readonly tenants?: TenantsConfig;
   /** How inputs of different lengths share a batch; default: `batch`. */
   readonly padding?: Padding;
   /** Default: retry. */
@@ -127,6 +130,7 @@ export class LiveCluster<T extends ClusterObservers = ClusterObservers> {
       ...(settings.classes === undefined || settings.classes.length === 0
         ? {}
         : { classes: settings.classes }),
+      ...(settings.tenants === undefined ? {} : { tenants: settings.tenants.list }),
       missedWindow: settings.missedWindow,
       observer: fanOut(this.list.flatMap(({ run }) => run ?? [])),
       events: fanOutEvents(this.list.flatMap(({ events }) => events ?? [])),

@@ -24,6 +24,7 @@ export class JournalObserver implements ClusterObserver {
       classes = [],
       padding = 'batch',
     } = settings;
+    const tenants = settings.tenants?.list ?? [];
     const oneLane = spec.oneLane ?? false;
     const { spareModels = 0, spareBatch = 1, spareGpus = 0 } = spec;
     const given = {
@@ -35,6 +36,7 @@ export class JournalObserver implements ClusterObserver {
       defaultSloNs,
       admission,
       missedWindow,
+      ...(tenants.length === 0 ? {} : { tenants }),
       ...(classes.length === 0
         ? {}
         : { classes: classes.map(({ name, weight, share }) => ({ name, weight, share })) }),

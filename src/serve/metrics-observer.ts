@@ -8,11 +8,11 @@ export function metricsObserver(
   { cluster, settings }: Assembly,
   workers: readonly string[],
 ): ClusterObserver {
-  const metrics = new ControllerMetrics(
-    registry,
-    cluster.spec.models,
-    (settings.classes ?? []).map(({ name }) => name),
-  );
+  const { classes = [], tenants } = settings;
+  const metrics = new ControllerMetrics(registry, cluster.spec.models, {
+    classes: classes.map(({ name }) => name),
+    tenants: (tenants?.list ?? []).map(({ name }) => name),
+  });
   for (const name of workers) metrics.setWorkerUp(name, false);
   return {
     run: metrics,

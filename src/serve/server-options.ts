@@ -28,7 +28,15 @@ export interface ServerOptions {
   /** Token, TLS and limits of both frontends. */
   readonly frontend: Omit<
     FrontendOptions,
-    'port' | 'host' | 'defaultSloNs' | 'classes' | 'serverVersion' | 'budget' | 'refusals' | 'sharesPort'
+    | 'port'
+    | 'host'
+    | 'defaultSloNs'
+    | 'classes'
+    | 'tenants'
+    | 'serverVersion'
+    | 'budget'
+    | 'refusals'
+    | 'sharesPort'
   >;
   /** Which models it runs. Default: all. */
   readonly deployment?: DeploymentOptions;

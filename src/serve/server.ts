@@ -161,8 +161,9 @@ export class Server {
     const { host, serverVersion, metricsPort, settings, log } = options;
     const refusals = registerRefusals(registry, this.labels);
     if (metricsPort !== null) this.metrics = await this.serveMetrics(metricsPort);
-    const { classes } = settings;
-    const facts = { host, serverVersion, defaultSloNs: settings.sloNs, classes };
+    const { classes, tenants: listed } = settings;
+    const tenants = { header: listed.header, names: listed.list.map(({ name }) => name) };
+    const facts = { host, serverVersion, defaultSloNs: settings.sloNs, classes, tenants };
     const frontend = { ...options.frontend, ...facts, refusals };
     await openFrontends(service, { ...options, frontend }, this);
     log.info({ address: host, ...this.ports }, 'listening');

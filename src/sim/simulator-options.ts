@@ -7,6 +7,7 @@ import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Policy, PolicyContext } from '../core/policy.js';
 import type { MissedWindow } from '../core/retry.js';
+import type { Tenant } from '../core/tenants.js';
 import type { DeviceNoise } from './device.js';
 import type { FleetOptions } from './fleet.js';
 import type { NetworkOptions } from './network.js';
@@ -43,6 +44,8 @@ export interface SimulatorOptions {
   readonly missedWindow?: MissedWindow;
   /** What requests weigh. Default: all alike. */
   readonly classes?: readonly RequestClass[];
+  /** Who sends them, and how much they may. Default: anyone, any number. */
+  readonly tenants?: readonly Tenant[];
   /** Bytes per second of INPUT and OUTPUT copies; by default they take no time. */
   readonly copyBytesPerS?: number;
   readonly noise?: DeviceNoise & {

@@ -86,7 +86,7 @@ export class Simulator {
       admission: options.admission ?? 'none',
       ...(options.missedWindow === undefined ? {} : { missedWindow: options.missedWindow }),
       ...(options.classes === undefined ? {} : { classes: options.classes }),
-      ...{ defaultSloNs, createPolicy: options.createPolicy },
+      ...{ defaultSloNs, createPolicy: options.createPolicy, tenants: options.tenants },
       port: {
         send: (action) => this.send(action),
         answer: (slot, _outcome, nowNs) => this.source.answered?.(this.controller.requests.user[slot], nowNs),

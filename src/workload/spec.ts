@@ -36,6 +36,8 @@ export interface CommonSpec {
   readonly sloNs?: number;
   /** Name of the class of its requests; the first one of the run when absent. */
   readonly class?: string;
+  /** Name of the tenant that sends them; the first one of the run when absent. */
+  readonly tenant?: string;
   /** Which models it addresses: names or patterns with `*`; all when absent. */
   readonly models?: readonly string[];
   /** How long inputs are, for models that take several lengths. */

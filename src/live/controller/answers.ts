@@ -10,12 +10,13 @@ import {
   type RequestTable,
 } from '../../core/request.js';
 import { type MissedWindow, mayRetry } from '../../core/retry.js';
+import { LIMIT_NONE } from '../../core/tenants.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import { INPUTS_LOST, type InferenceAnswer, type InferenceRequest, STANDS_BY } from '../service.js';
 import { scatter } from './gather.js';
 import { isAway, takeBack } from './inputs-away.js';
-import { notExecuted, tooLate, whyFailed } from './not-executed.js';
+import { notExecuted, overLimit, tooLate, whyFailed } from './not-executed.js';
 import { NO_WORKER } from './served-state.js';
 import type { Waits } from './waits.js';
 
@@ -147,6 +148,8 @@ export class Answers {
     if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) {
       // Not the SLO is what cannot be met.
       const isForTime = outcome === OUTCOME_REJECTED || outcome === OUTCOME_TIMEOUT;
+      const limit = requests.limit[slot];
+      if (limit !== LIMIT_NONE) return overLimit(limit, requests.predictedNs[slot]);
       if (isForTime && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
       if (isForTime) {
         const passedNs = nowNs - requests.arrivalNs[slot];

@@ -4,6 +4,7 @@ import type { RequestClass } from '../../core/classes.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
 import type { MissedWindow } from '../../core/retry.js';
+import type { Tenant } from '../../core/tenants.js';
 import type { WorkerCluster } from './cluster-of-workers.js';
 import type { CoreInputs } from './core-inputs.js';
 import type { Fleet } from './fleet.js';
@@ -19,6 +20,8 @@ export interface LiveControllerOptions {
   readonly admission: Admission;
   /** What requests weigh. Default: all alike. */
   readonly classes?: readonly RequestClass[];
+  /** Who sends them, and how much they may. Default: anyone, any number. */
+  readonly tenants?: readonly Tenant[];
   /** Default: retry. */
   readonly missedWindow?: MissedWindow;
   readonly observer: RunObserver;

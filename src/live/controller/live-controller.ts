@@ -64,6 +64,7 @@ export class LiveController implements SchedulingService {
       createPolicy: options.createPolicy,
       admission: options.admission,
       ...(options.classes === undefined ? {} : { classes: options.classes }),
+      ...(options.tenants === undefined ? {} : { tenants: options.tenants }),
       missedWindow,
       observer: this.answers.seenBy(options.observer),
       port: {

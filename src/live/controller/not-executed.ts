@@ -1,6 +1,8 @@
+import { NS_PER_MS } from '../../base/units.js';
 import { type Action, STATUS_WORKER_LOST } from '../../core/action.js';
-import { OUTCOME_ERROR, type Outcome } from '../../core/request.js';
+import { OUTCOME_ERROR, OUTCOME_REJECTED, type Outcome } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
+import { LIMIT_RATE } from '../../core/tenants.js';
 import { type InferenceAnswer, SHUTTING_DOWN, WORKER_LOST } from '../service.js';
 
 /** The answer to a request that was not executed. */
@@ -11,6 +13,15 @@ export function notExecuted(outcome: Outcome, error: string): InferenceAnswer {
 /** The answer to a request that came after the end, or was open then. */
 export function tooLate(): InferenceAnswer {
   return notExecuted(OUTCOME_ERROR, SHUTTING_DOWN);
+}
+
+/** The answer to a request beyond what its tenant may send; `waitNs`: until it may send another, if that is known. */
+export function overLimit(limit: number, waitNs: number): InferenceAnswer {
+  const why =
+    limit === LIMIT_RATE
+      ? `the tenant is over its rate: it may send again in ${Math.ceil(waitNs / NS_PER_MS)} ms`
+      : 'the tenant is over its share while the server is overloaded';
+  return { ...notExecuted(OUTCOME_REJECTED, why), predictedNs: waitNs, isOverLimit: true };
 }
 
 const NO_OUTPUTS: readonly Uint8Array[] = [];

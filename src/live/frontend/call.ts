@@ -40,6 +40,8 @@ interface Submission {
   readonly sloNs: number;
   /** Index of the class of its requests. */
   readonly requestClass: number;
+  /** Index of the tenant that sends them. */
+  readonly tenant: number;
   /** One entry for each input of the model, all requests of the call one after the other. */
   readonly inputs: readonly Uint8Array[];
   /** By request of the call: what `inputs` holds of it, in buffers of its own; null: they are to be cut up. */
@@ -71,7 +73,7 @@ export class Call {
   /** Throws a refusal if its client has too many requests under way. */
   submit(
     service: InferenceService,
-    { model, arrivalNs, sloNs, requestClass, inputs, split = null, shapes, trace = null }: Submission,
+    { model, arrivalNs, sloNs, requestClass, tenant, inputs, split = null, shapes, trace = null }: Submission,
   ): void {
     const { count } = this;
     const refusal = this.quota.ask(count);
@@ -81,7 +83,9 @@ export class Call {
       const own = split?.[i] ?? (count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count)));
       // The requests of a batch share the buffer of its body, unless they were cut apart.
       const mayMove = count === 1 || split !== null;
-      service.infer(new Part(this, i, model, arrivalNs, sloNs, requestClass, own, mayMove, shapes, trace));
+      service.infer(
+        new Part(this, i, model, arrivalNs, sloNs, requestClass, tenant, own, mayMove, shapes, trace),
+      );
     }
   }
 
@@ -107,6 +111,8 @@ export class Call {
     switch (worst.outcome) {
       case OUTCOME_REJECTED: {
         if (worst.error === STANDS_BY) return new Refusal('standby', serverNotReady(STANDS_BY));
+        if (worst.isOverLimit === true)
+          return new Refusal('overLimit', worst.error, worst.predictedNs / NS_PER_MS);
         if (worst.error !== '') return new Refusal('notReady', worst.error);
         let longest = worst;
         for (const answer of this.answers) if (answer.predictedNs > longest.predictedNs) longest = answer;
@@ -169,6 +175,7 @@ class Part implements InferenceRequest {
     readonly arrivalNs: number,
     readonly sloNs: number,
     readonly requestClass: number,
+    readonly tenant: number,
     public inputs: readonly Uint8Array[],
     readonly mayMove: boolean,
     readonly shapes: readonly Shape[] | undefined,

@@ -7,6 +7,7 @@ import type { ServerTls } from '../wire/credentials.js';
 import { DEFAULT_CLIENT_REQUESTS, DEFAULT_CONNECTIONS, defaultInflightBytes } from './budget.js';
 import type { PriorityClass } from './priority.js';
 import type { BudgetSlot } from './shared-counts.js';
+import type { TenantHeader } from './tenant-names.js';
 
 /** One transport of the Open Inference Protocol, listening. */
 export interface Frontend {
@@ -28,6 +29,8 @@ export interface FrontendOptions {
   readonly defaultSloNs: number;
   /** What the protocol's `priority` may mean. Default: nothing. */
   readonly classes?: readonly PriorityClass[];
+  /** How clients name their tenant. Default: they don't. */
+  readonly tenants?: TenantHeader;
   /** What the server says of itself. */
   readonly serverVersion: string;
   /** Address to bind. */
@@ -70,6 +73,7 @@ export function settle(options: FrontendOptions): FrontendSettings {
   const defaults = {
     host: '127.0.0.1',
     classes: [],
+    tenants: { header: '', names: [] },
     token: null,
     handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS,
     maxBatch: 256,

@@ -82,7 +82,7 @@ export class HttpInfer implements BodyReader {
     const call = new Call(count, new HttpExchange(request, model, parsed, answerBytes), request.quota);
     const { arrivalNs } = request;
     call.submit(service, {
-      ...{ model: entry.index, arrivalNs, sloNs, requestClass },
+      ...{ model: entry.index, arrivalNs, sloNs, requestClass, tenant: site.tenants.of(request.headers) },
       ...{ inputs, split, shapes, trace },
     });
     request.isAsked = true;

@@ -62,10 +62,10 @@ export function sendNothing(request: OpenRequest, status: number, headers: reado
 export function sendRefusal(request: OpenRequest, refusal: Refusal): void {
   const { kind, message, predictedMs } = refusal;
   const headers: string[] = [];
-  const isPredicted = kind === 'rejected' || predictedMs !== null;
+  const isPredicted = kind === 'rejected' || (predictedMs !== null && kind !== 'overLimit');
   const predicted = isPredicted ? `,"predicted_ms":${predictedMs}` : '';
   const text = `{"error":${JSON.stringify(message)}${predicted}}`;
-  if (kind === 'rejected') {
+  if (kind === 'rejected' || kind === 'overLimit') {
     // Whole seconds are the finest that the header can say.
     headers.push('retry-after', String(Math.max(1, Math.ceil((predictedMs ?? 0) / 1000))));
   } else if (kind === 'overBudget' || kind === 'standby') headers.push('retry-after', '1');

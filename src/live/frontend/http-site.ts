@@ -9,6 +9,7 @@ import { Origins } from './origins.js';
 import { ReadingTurns } from './reading-turns.js';
 import { RefusalCounts } from './refusal-counts.js';
 import { type CutOff, SlowClients } from './slow-clients.js';
+import { TenantNames } from './tenant-names.js';
 
 /** A connection with its account. */
 type CountedSocket = Socket & { frontendAccount?: Account };
@@ -29,6 +30,7 @@ export class HttpSite {
   readonly origins: Origins;
   readonly codec: CodecPool;
   readonly refusals: RefusalCounts;
+  readonly tenants: TenantNames;
   isClosing = false;
   readonly budget: Budget;
   private readonly staysOpen: string;
@@ -44,6 +46,7 @@ export class HttpSite {
     const { maxJsonBytes, budget, cors, token, refusals } = settings;
     const seconds = Math.floor(idleTimeoutMs / MS_PER_S);
     this.staysOpen = `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n\r\n`;
+    this.tenants = new TenantNames(settings.tenants);
     this.slow = new SlowClients({ ...timeouts, nowNs: () => service.nowNs() }, cutOff);
     this.origins = new Origins(cors, token !== null);
     this.budget = new Budget(budgetLimits(settings), budget ?? undefined);

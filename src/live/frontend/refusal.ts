@@ -27,6 +27,8 @@ export const REFUSALS = {
   unimplemented: { http: 501, grpc: 12 },
   /** The SLO cannot be met. */
   rejected: { http: 429, grpc: 8 },
+  /** Its tenant sends more than it may. */
+  overLimit: { http: 429, grpc: 8 },
   /** The SLO could not be met any more. */
   timeout: { http: 504, grpc: 4 },
   failed: { http: 500, grpc: 13 },
@@ -55,7 +57,10 @@ export function isClientsFault(kind: RefusalKind): boolean {
 /** A request that is answered with an error. The message is for the client, one line and complete. */
 export class Refusal extends Error {
   readonly kind: RefusalKind;
-  /** Latency that was to be expected of a request that was rejected or given up, ms; null: there is no prediction. */
+  /**
+   * Latency that was to be expected of a request that was rejected or given up, ms; of one over its tenant's limit, the time until
+   * another may come, 0 if that is not known; null: there is no prediction.
+   */
   readonly predictedMs: number | null;
 
   constructor(kind: RefusalKind, message: string, predictedMs: number | null = null) {

@@ -6,6 +6,7 @@ import type { GpuKind } from '../../core/cluster-spec.js';
 import { PADDINGS, type Padding } from '../../core/lengths.js';
 import type { ModelSpec } from '../../core/model.js';
 import { MISSED_WINDOWS, type MissedWindow } from '../../core/retry.js';
+import { MOST_TENANTS, type Tenant } from '../../core/tenants.js';
 
 /** All that a controller is made from: the first line of a journal. */
 export interface JournalHeader {
@@ -35,6 +36,8 @@ export interface JournalHeader {
   readonly missedWindow: MissedWindow;
   /** Classes of requests; absent: there are none. */
   readonly classes?: readonly RequestClass[];
+  /** Tenants, with their limits; absent: none are told apart. */
+  readonly tenants?: readonly Tenant[];
 }
 
 const FORMAT = 'escapement-journal';
@@ -87,6 +90,23 @@ const HEADER = z.object({
     .array(z.object({ name: z.string(), weight: z.number().positive(), share: z.number().min(0).max(1) }))
     .min(1)
     .max(MOST_CLASSES)
+    .exactOptional(),
+  tenants: z
+    .array(
+      z.object({
+        name: z.string(),
+        // JSON has no infinity.
+        rateRps: z
+          .number()
+          .positive()
+          .nullable()
+          .transform((rate) => rate ?? Number.POSITIVE_INFINITY),
+        burst: z.number().min(1),
+        share: z.number().positive(),
+      }),
+    )
+    .min(1)
+    .max(MOST_TENANTS)
     .exactOptional(),
 });
 

@@ -79,12 +79,12 @@ class Player implements JournalVisitor {
   private readonly outstanding = new Map<number, Action>();
 
   constructor(
-    header: JournalHeader,
+    private readonly header: JournalHeader,
     private readonly options: ReplayOptions,
   ) {
     const { createPolicy, observer, watchers = [] } = options;
     const { models, spareModels, spareBatch, gpus, spareGpus, pages, kinds, oneLane } = header;
-    const { defaultSloNs, admission, missedWindow, classes, padding = 'batch' } = header;
+    const { defaultSloNs, admission, missedWindow, classes, tenants, padding = 'batch' } = header;
     const ofKinds = kinds === undefined ? {} : { kinds };
     for (const { name } of models) this.models.add(name);
     this.controller = new Controller({
@@ -93,6 +93,7 @@ class Player implements JournalVisitor {
       admission,
       missedWindow,
       ...(classes === undefined ? {} : { classes }),
+      ...(tenants === undefined ? {} : { tenants }),
       createPolicy: (context) => {
         const policy = createPolicy(header, context);
         return watched(policy, watchers);
@@ -119,8 +120,9 @@ class Player implements JournalVisitor {
     length: number,
   ): void {
     this.requests++;
-    const known = within(requestClass, this.controller.classes.length, 'class');
-    this.controller.offer(this.modelIndex(model), arrivalNs, sloNs, user, known, tenant, length);
+    within(requestClass, this.controller.classes.length, 'class');
+    within(tenant, Math.max(1, this.header.tenants?.length ?? 0), 'tenant');
+    this.controller.offer(this.modelIndex(model), arrivalNs, sloNs, user, requestClass, tenant, length);
   }
 
   trace(traceparent: string): void {

@@ -8,6 +8,7 @@ import type {
   LatencyMs,
   LengthFigures,
   RunResult,
+  TenantFigures,
 } from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo, round3 } from '../../text/numbers.js';
 import { hanging } from '../../text/terminal.js';
@@ -37,6 +38,7 @@ export function runText(run: RunResult | CellResult): string {
       ([, text]) => text !== '',
     ),
     ...classLines(summary),
+    ...tenantLines(summary),
     ...groups.map((group, i) => [i === 0 ? 'groups' : '', groupText(group)]),
     ...lengthLines(run.lengths),
     ...latencyLines(summary),
@@ -81,6 +83,22 @@ function lengthLines(lengths: readonly LengthFigures[] = []): [string, string][]
     i === 0 ? 'lengths' : '',
     `up to ${formatCount(length)}: ${formatCount(offered)}, ${formatPercent(attainment)} in time, executed p50 ${formatMs(executedP50Ms)}, p99 ${formatMs(executedP99Ms)}`,
   ]);
+}
+
+function tenantLines({ tenants = [] }: MeasuredSummary): [string, string][] {
+  return tenants.map((each, i) => [i === 0 ? 'tenants' : '', tenantText(each)]);
+}
+
+/** `acme: 198.5/s (80.2 %) in time, 1,200 beyond its rate, p99 25.4 ms`. */
+function tenantText(figures: TenantFigures): string {
+  const { name, goodputRps, attainment, overRate, overShare } = figures;
+  const parts = [
+    `${formatRate(goodputRps)}/s (${formatPercent(attainment)}) in time`,
+    ...(overRate === 0 ? [] : [`${formatCount(overRate)} beyond its rate`]),
+    ...(overShare === 0 ? [] : [`${formatCount(overShare)} beyond its share`]),
+    `p99 ${formatMs(offeredMs(figures, 'p99'))}`,
+  ];
+  return `${name}: ${parts.join(', ')}`;
 }
 
 function memoryText(bytes: number | null): string {

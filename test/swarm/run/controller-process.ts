@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import { policySchemaWith } from '../../../src/config/schema-policy.js';
+import { NO_TENANTS } from '../../../src/config/schema-tenants.js';
 import type { ServerSettings } from '../../../src/config/server-settings.js';
 import { formatDuration } from '../../../src/config/units-text.js';
 import { RemoteLink } from '../../../src/live/controller/link/remote-link.js';
@@ -80,7 +81,7 @@ export function stopController(server: Server): Promise<void> {
 
 function settingsOf({ scenario: { cluster }, runtime }: ControllerOptions): ServerSettings {
   const { defaultSloNs: sloNs, admission } = cluster;
-  return { sloNs, admission, classes: [], policy: policyOf(cluster.policy), runtime };
+  return { sloNs, admission, classes: [], tenants: NO_TENANTS, policy: policyOf(cluster.policy), runtime };
 }
 
 /** With the defaults of the options that it leaves out. */

@@ -19,6 +19,7 @@ import { classOfPriority } from '../priority.js';
 import { asRefusal, Refusal, shown } from '../refusal.js';
 import type { RefusalCounts } from '../refusal-counts.js';
 import { requestSloNs } from '../slo.js';
+import { TenantNames } from '../tenant-names.js';
 import { bytesOfContents, type TypedTensor } from './contents.js';
 import type { InferInput, InferMessage } from './infer-message.js';
 
@@ -29,6 +30,8 @@ interface InferOrigin {
   /** How long its client waits, from then. */
   readonly timeoutNs: number;
   readonly trace: string | null;
+  /** Its metadata. */
+  readonly headers: Parameters<TenantNames['of']>[0];
   /** Whose turn in the codec threads it is. */
   readonly clientKey: string;
   /** Counts its requests. */
@@ -62,13 +65,17 @@ const SMALL_BYTES = 64 * KIB;
 
 /** From the message of a ModelInfer to the service. */
 export class GrpcInfer {
+  private readonly tenants: TenantNames;
+
   constructor(
     private readonly service: InferenceService,
     private readonly catalog: Catalog,
     private readonly settings: FrontendSettings,
     private readonly codec: CodecPool,
     readonly refusals: RefusalCounts,
-  ) {}
+  ) {
+    this.tenants = new TenantNames(settings.tenants);
+  }
 
   nowNs(): number {
     return this.service.nowNs();
@@ -89,7 +96,7 @@ export class GrpcInfer {
     const typed = readInputs(message, inputs);
     const outputs = wantedOutputs(message, model.signature);
     const { service, codec } = this;
-    const asked = { sloNs, requestClass };
+    const asked = { sloNs, requestClass, tenant: this.tenants.of(origin.headers) };
     const request = new Request(service, codec, entry.index, model, inputs, outputs, asked, origin, sink);
     if (typed === null) request.submit();
     else this.decode(message, typed, request);
@@ -126,6 +133,13 @@ interface Typed {
   readonly indices: number[];
 }
 
+/** What a request asks for besides the model. */
+interface Asked {
+  readonly sloNs: number;
+  readonly requestClass: number;
+  readonly tenant: number;
+}
+
 /** One request on its way to the service and back. */
 class Request implements CallSink {
   constructor(
@@ -135,7 +149,7 @@ class Request implements CallSink {
     private readonly model: ServedModel,
     readonly inputs: InputSet,
     private readonly outputs: readonly WantedOutput[],
-    private readonly asked: { readonly sloNs: number; readonly requestClass: number },
+    private readonly asked: Asked,
     readonly origin: InferOrigin,
     readonly sink: InferSink,
   ) {}
@@ -178,12 +192,13 @@ class Request implements CallSink {
   /** Throws a refusal. */
   private ask(inputs: readonly Uint8Array[], split: SplitInputs | null): void {
     const { index, origin } = this;
-    const { sloNs, requestClass } = this.asked;
+    const { sloNs, requestClass, tenant } = this.asked;
     new Call(this.inputs.count, this, origin.quota).submit(this.service, {
       model: index,
       arrivalNs: origin.arrivalNs,
       sloNs: Math.min(sloNs, origin.timeoutNs),
       requestClass,
+      tenant,
       inputs,
       split,
       shapes: this.inputs.shapes,

@@ -9,7 +9,10 @@ export function trailersOf({ kind, message, predictedMs }: Refusal): Record<stri
     'grpc-status': String(REFUSALS[kind].grpc),
     'grpc-message': percentEncoded(message),
   };
-  if (predictedMs !== null) trailers['predicted-ms'] = String(predictedMs);
+  if (kind === 'overLimit') {
+    // Clients with a retry policy wait as long.
+    if (predictedMs) trailers['grpc-retry-pushback-ms'] = String(Math.ceil(predictedMs));
+  } else if (predictedMs !== null) trailers['predicted-ms'] = String(predictedMs);
   return trailers;
 }
 

@@ -137,6 +137,10 @@ class StreamedOrigin {
     return this.rpc.trace;
   }
 
+  get headers(): Rpc['headers'] {
+    return this.rpc.headers;
+  }
+
   get clientKey(): string {
     return this.rpc.clientKey;
   }

@@ -58,7 +58,7 @@ export class AnswerPacker extends Packer<Extras<PackedAnswers>[number]> {
   add(id: number, answer: InferenceAnswer): void {
     const { parcel } = this;
     const { outcome, outputs, shapes, predictedNs, passedNs = 0, batchSize, error } = answer;
-    const { isOfInputs, waitedFor = '' } = answer;
+    const { isOfInputs, isOverLimit, waitedFor = '' } = answer;
     parcel.addNumber(id);
     parcel.addNumber(outcome);
     parcel.addNumber(predictedNs);
@@ -66,7 +66,7 @@ export class AnswerPacker extends Packer<Extras<PackedAnswers>[number]> {
     parcel.addNumber(batchSize);
     addTensors(parcel, outputs);
     if (shapes !== undefined || error !== '' || waitedFor !== '')
-      this.extras.push({ nth: this.count, shapes, error, isOfInputs, waitedFor });
+      this.extras.push({ nth: this.count, shapes, error, isOfInputs, isOverLimit, waitedFor });
     this.count++;
   }
 }
@@ -88,9 +88,10 @@ export function unpackAnswers(
     const outputs = takeTensors(parcel);
     const rare = extras[extra]?.nth === nth ? extras[extra++] : null;
     const error = rare === null ? '' : rare.error;
-    const { shapes, isOfInputs, waitedFor } = rare ?? NOTHING_RARE;
-    use(id, { outcome, predictedNs, passedNs, batchSize, outputs, shapes, error, isOfInputs, waitedFor });
+    const { shapes, isOfInputs, isOverLimit, waitedFor } = rare ?? NOTHING_RARE;
+    const figures = { outcome, predictedNs, passedNs, batchSize };
+    use(id, { ...figures, outputs, shapes, error, isOfInputs, isOverLimit, waitedFor });
   }
 }
 
-const NOTHING_RARE = { shapes: undefined, isOfInputs: undefined, waitedFor: '' };
+const NOTHING_RARE = { shapes: undefined, isOfInputs: undefined, isOverLimit: undefined, waitedFor: '' };

@@ -38,6 +38,7 @@ export type PackedAnswers = Packed<{
   readonly shapes: readonly Shape[] | undefined;
   readonly error: string;
   readonly isOfInputs: boolean | undefined;
+  readonly isOverLimit: boolean | undefined;
   readonly waitedFor: string;
 }>;
 

@@ -36,8 +36,9 @@ export class ControllerMetrics implements RunObserver {
   private readonly stages: StageCounters;
   private readonly requests: Children<Counter.Internal>;
   private readonly goodput: Counter;
-  /** By class and outcome; null: there are no classes. */
+  /** By class or tenant and outcome; null: there are none. */
   private readonly byClass: Children<Counter.Internal> | null;
+  private readonly byTenant: Children<Counter.Internal> | null;
   private readonly coldStarts: Counter;
   /** By kind of action and status. */
   private readonly actions: Children<Counter.Internal>;
@@ -49,7 +50,11 @@ export class ControllerMetrics implements RunObserver {
   private readonly workerUp: Gauge;
   private readonly standby: Gauge;
 
-  constructor(registry: Registry, models: readonly ModelSpec[], classes: readonly string[] = []) {
+  constructor(
+    registry: Registry,
+    models: readonly ModelSpec[],
+    { classes = [], tenants = [] }: Senders = {},
+  ) {
     const registers = [registry];
     const counter = (name: string, help: string, labelNames: string[] = []) =>
       new Counter({ name, help, labelNames, registers });
@@ -74,7 +79,8 @@ export class ControllerMetrics implements RunObserver {
     this.stages = new StageCounters(registry, labels);
     const requests = counter('escapement_requests_total', 'Answered requests by outcome', ['outcome']);
     this.requests = new Children((outcome) => requests.labels(OUTCOME_NAMES[outcome]));
-    this.byClass = classes.length === 0 ? null : byClassAndOutcome(registry, classes);
+    this.byClass = bySenderAndOutcome(registry, 'class', classes);
+    this.byTenant = bySenderAndOutcome(registry, 'tenant', tenants);
     this.goodput = counter('escapement_goodput_total', 'Requests answered within their SLO');
     this.coldStarts = counter(
       'escapement_cold_starts_total',
@@ -139,6 +145,7 @@ export class ControllerMetrics implements RunObserver {
     this.requests.get(outcome).inc();
     if (outcome === OUTCOME_OK) this.goodput.inc();
     this.byClass?.get(requests.requestClass[slot] * OUTCOMES + outcome).inc();
+    this.byTenant?.get(requests.tenant[slot] * OUTCOMES + outcome).inc();
     if (requests.arrivalCopies[slot] === 0) this.coldStarts.inc();
   }
 
@@ -184,15 +191,26 @@ export class ControllerMetrics implements RunObserver {
   }
 }
 
-function byClassAndOutcome(registry: Registry, classes: readonly string[]): Children<Counter.Internal> {
+/** Names of the server's classes and tenants: as many labels as are configured. */
+interface Senders {
+  readonly classes?: readonly string[];
+  readonly tenants?: readonly string[];
+}
+
+function bySenderAndOutcome(
+  registry: Registry,
+  sender: 'class' | 'tenant',
+  names: readonly string[],
+): Children<Counter.Internal> | null {
+  if (names.length === 0) return null;
   const counter = new Counter({
-    name: 'escapement_class_requests_total',
-    help: 'Answered requests by class and outcome; only where the server has classes',
-    labelNames: ['class', 'outcome'],
+    name: `escapement_${sender}_requests_total`,
+    help: `Answered requests by ${sender} and outcome; only where the server has some`,
+    labelNames: [sender, 'outcome'],
     registers: [registry],
   });
   return new Children((index) =>
-    counter.labels(classes[Math.floor(index / OUTCOMES)], OUTCOME_NAMES[index % OUTCOMES]),
+    counter.labels(names[Math.floor(index / OUTCOMES)], OUTCOME_NAMES[index % OUTCOMES]),
   );
 }
 

@@ -1,0 +1,85 @@
+import type { Cluster } from './cluster.js';
+import { FairShares } from './fair-shares.js';
+import { RateLimits } from './rate-limits.js';
+import { OUTCOME_ERROR, OUTCOME_OK, type Outcome, type RequestTable } from './request.js';
+
+/** Someone on whose behalf requests are sent. */
+export interface Tenant {
+  readonly name: string;
+  /** Requests per second that it may send in the long run; Infinity: any. */
+  readonly rateRps: number;
+  /** Requests that it may send at once after a pause, at least 1. */
+  readonly burst: number;
+  /** Its part of the GPUs under overload, relative to those of other tenants; above 0. */
+  readonly share: number;
+}
+
+/** More would make what is kept of them grow. */
+export const MOST_TENANTS = 1024;
+
+/** Why a request was refused that its policy has not seen. */
+export const LIMIT_NONE = 0;
+export const LIMIT_RATE = 1;
+export const LIMIT_SHARE = 2;
+
+/** What tenants may send: each within its rate, and under overload each within its fair share. */
+export class Tenants {
+  private readonly rates: RateLimits;
+  private readonly shares: FairShares | null;
+
+  private constructor(
+    tenants: readonly Tenant[],
+    private readonly cluster: Cluster,
+    private readonly requests: RequestTable,
+  ) {
+    this.rates = new RateLimits(tenants);
+    this.shares = tenants.length > 1 ? new FairShares(tenants) : null;
+  }
+
+  /** Null where there are none: then nothing is counted. */
+  static open(
+    tenants: readonly Tenant[] | undefined,
+    cluster: Cluster,
+    requests: RequestTable,
+  ): Tenants | null {
+    return tenants === undefined || tenants.length === 0 ? null : new Tenants(tenants, cluster, requests);
+  }
+
+  /** Whether the request that has arrived may go on; if not, `limit` and `predictedNs` of its slot say why and for how long. */
+  admits(slot: number, nowNs: number): boolean {
+    const { requests } = this;
+    const tenant = requests.tenant[slot];
+    requests.possible[slot] = this.isPossible(slot, nowNs) ? 1 : 0;
+    if (!this.rates.take(tenant, nowNs)) {
+      requests.limit[slot] = LIMIT_RATE;
+      requests.predictedNs[slot] = this.rates.untilNextNs(tenant);
+      return false;
+    }
+    if (this.shares === null || this.shares.admits(tenant, this.costNs(slot), nowNs)) return true;
+    requests.limit[slot] = LIMIT_SHARE;
+    return false;
+  }
+
+  /** A request was answered. */
+  answered(slot: number, outcome: Outcome): void {
+    const { shares, requests } = this;
+    if (shares === null || requests.limit[slot] !== LIMIT_NONE || outcome === OUTCOME_ERROR) return;
+    // What no idle GPU could have served in time is no sign of overload.
+    if (outcome !== OUTCOME_OK && requests.possible[slot] === 0) return;
+    shares.answered(requests.tenant[slot], this.costNs(slot), outcome === OUTCOME_OK);
+  }
+
+  /** GPU time of the request by itself. */
+  private costNs(slot: number): number {
+    const { model, bucket } = this.requests;
+    return this.cluster.shortestExecNs(model[slot], bucket[slot]);
+  }
+
+  /** Part of its SLO may have passed on its way. */
+  private isPossible(slot: number, nowNs: number): boolean {
+    const { model, arrivalNs, sloNs } = this.requests;
+    const { cluster } = this;
+    const loadNs = cluster.warm.count(model[slot]) > 0 ? 0 : cluster.loadNs(model[slot]);
+    return nowNs + loadNs + this.costNs(slot) <= arrivalNs[slot] + sloNs[slot];
+  }
+}

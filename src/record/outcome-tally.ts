@@ -1,0 +1,70 @@
+import { NS_PER_S } from '../base/units.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_NAMES,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+} from '../core/request.js';
+import { Histogram } from './histogram.js';
+import { latencyMs } from './latency.js';
+import type { RequestCounts, TenantFigures } from './results.js';
+
+const OUTCOMES = OUTCOME_NAMES.length;
+
+/** What became of requests, by what they have in common: their class, or their tenant. */
+export class OutcomeTally {
+  /** Element `index * 5 + outcome`. */
+  private readonly outcomes: Float64Array;
+  private readonly okLatency: readonly Histogram[];
+  private readonly executedLatency: readonly Histogram[];
+
+  constructor(
+    length: number,
+    /** Counted time, seconds. */
+    private readonly seconds: number,
+  ) {
+    this.outcomes = new Float64Array(length * OUTCOMES);
+    this.okLatency = Array.from({ length }, () => new Histogram());
+    this.executedLatency = Array.from({ length }, () => new Histogram());
+  }
+
+  add(index: number, outcome: Outcome, latencyNs: number): void {
+    this.outcomes[index * OUTCOMES + outcome]++;
+    if (outcome === OUTCOME_OK) this.okLatency[index].record(latencyNs);
+    if (outcome === OUTCOME_OK || outcome === OUTCOME_LATE) this.executedLatency[index].record(latencyNs);
+  }
+
+  figures(index: number): Omit<TenantFigures, 'name' | 'overRate' | 'overShare'> {
+    const requests = this.countsOf(index);
+    const executed = this.executedLatency[index];
+    return {
+      requests,
+      offeredRps: requests.offered / this.seconds,
+      goodputRps: requests.ok / this.seconds,
+      attainment: requests.offered === 0 ? 0 : requests.ok / requests.offered,
+      offeredLatencyMs: latencyMs(this.okLatency[index], requests.offered),
+      executedLatencyMs: latencyMs(executed, executed.count),
+    };
+  }
+
+  private countsOf(index: number): RequestCounts {
+    const of = (outcome: Outcome) => this.outcomes[index * OUTCOMES + outcome];
+    const [ok, late, timeout] = [of(OUTCOME_OK), of(OUTCOME_LATE), of(OUTCOME_TIMEOUT)];
+    const [rejected, error] = [of(OUTCOME_REJECTED), of(OUTCOME_ERROR)];
+    return { offered: ok + late + timeout + rejected + error, ok, late, timeout, rejected, error };
+  }
+}
+
+/** Counted seconds from the end of the warm-up to the nominal end of the workload. */
+export function countedSeconds({
+  warmupNs,
+  durationNs,
+}: {
+  readonly warmupNs: number;
+  readonly durationNs: number;
+}): number {
+  return (durationNs - warmupNs) / NS_PER_S;
+}

@@ -1,0 +1,47 @@
+import type { RunObserver } from '../core/observer.js';
+import type { Outcome, RequestTable } from '../core/request.js';
+import { LIMIT_RATE, LIMIT_SHARE, type Tenant } from '../core/tenants.js';
+import { countedSeconds, OutcomeTally } from './outcome-tally.js';
+import type { TenantFigures } from './results.js';
+
+interface TenantTallyOptions {
+  readonly tenants: readonly Tenant[];
+  /** What is counted begins at the end of the warm-up and ends at the nominal end of the workload, ns. */
+  readonly warmupNs: number;
+  readonly durationNs: number;
+}
+
+/** Counts what became of the requests of each tenant. */
+export class TenantTally implements RunObserver {
+  private readonly outcomes: OutcomeTally;
+  private readonly overRate: Float64Array;
+  private readonly overShare: Float64Array;
+
+  constructor(private readonly options: TenantTallyOptions) {
+    const { length } = options.tenants;
+    this.outcomes = new OutcomeTally(length, countedSeconds(options));
+    this.overRate = new Float64Array(length);
+    this.overShare = new Float64Array(length);
+  }
+
+  answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
+    const arrivalNs = requests.arrivalNs[slot];
+    if (arrivalNs < this.options.warmupNs) return;
+    const tenant = requests.tenant[slot];
+    this.outcomes.add(tenant, outcome, nowNs - arrivalNs);
+    if (requests.limit[slot] === LIMIT_RATE) this.overRate[tenant]++;
+    else if (requests.limit[slot] === LIMIT_SHARE) this.overShare[tenant]++;
+  }
+
+  completed(): void {}
+
+  /** All tenants, in the order of their declaration. */
+  figures(): readonly TenantFigures[] {
+    return this.options.tenants.map(({ name }, tenant) => ({
+      name,
+      ...this.outcomes.figures(tenant),
+      overRate: this.overRate[tenant],
+      overShare: this.overShare[tenant],
+    }));
+  }
+}

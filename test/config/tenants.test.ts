@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { BASE, load } from './experiment-files.js';
+import { rejection } from './failure.js';
+
+const withTenants = (tenants: string, section = '') =>
+  BASE.replace('20s }', `20s${section} }`).replace('slo:', `tenants: ${tenants}\nslo:`);
+
+it('tenants have a rate with a burst of a second, and a share', async () => {
+  const text = withTenants('{ header: x-team, list: [{ name: others, rate: 20/s }, { name: a, share: 3 }] }');
+  expect((await load(text)).tenants).toEqual({
+    header: 'x-team',
+    list: [
+      { name: 'others', rateRps: 20, burst: 20, share: 1 },
+      { name: 'a', rateRps: Number.POSITIVE_INFINITY, burst: 1, share: 3 },
+    ],
+  });
+});
+
+it.each([
+  ['a name twice', '{ list: [{ name: a }, { name: a }] }', 'tenants.list.1.name: a is listed twice'],
+  ['a rate of 0', '{ list: [{ name: a, rate: 0/s }] }', 'tenants.list.0.rate: must be above 0'],
+  ['a share of 0', '{ list: [{ name: a, share: 0 }] }', 'tenants.list.0.share: must be above 0'],
+  ['a burst of 0', '{ list: [{ name: a, rate: 1/s, burst: 0 }] }', 'tenants.list.0.burst: '],
+  [
+    'a header in capitals',
+    '{ header: X-Team, list: [{ name: a }] }',
+    'must be the name of a header in lower case',
+  ],
+])('are refused with %s', async (_, tenants, message) => {
+  expect((await rejection(load(withTenants(tenants)))).message).toContain(message);
+});
+
+it('must be declared before a section names them', async () => {
+  const error = await rejection(load(withTenants('{ list: [{ name: acme }] }', ', tenant: acmee')));
+  expect(error.message).toContain('unknown tenant "acmee": did you mean "acme"?');
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { FairShares, fairLevel } from '../../src/core/fair-shares.js';
+
+const MS = 1e6;
+const S = 1e9;
+const even = (count: number) => Array.from({ length: count }, () => ({ share: 1 }));
+
+describe('the fair level', () => {
+  it('gives each what it asks for, and the rest evenly to those that ask for more', () => {
+    expect(fairLevel(even(3), Float64Array.of(10, 50, 90), 100)).toBe(45);
+    expect(fairLevel(even(3), Float64Array.of(10, 20, 30), 100)).toBe(Number.POSITIVE_INFINITY);
+    expect(fairLevel(even(2), Float64Array.of(80, 80), 100)).toBe(50);
+  });
+
+  it('counts by shares', () => {
+    const tenants = [{ share: 3 }, { share: 1 }];
+    expect(fairLevel(tenants, Float64Array.of(500, 500), 100)).toBe(25);
+    // The first asks for less than its 75: the second gets the rest.
+    expect(fairLevel(tenants, Float64Array.of(30, 500), 100)).toBe(70);
+  });
+
+  it('serves exactly what there is', () => {
+    const tenants = [{ share: 1 }, { share: 2 }, { share: 0.5 }, { share: 4 }];
+    const demand = Float64Array.of(10, 100, 7, 60);
+    for (let total = 1; total < 177; total++) {
+      const level = fairLevel(tenants, demand, total);
+      const sent = tenants.reduce((sum, { share }, t) => sum + Math.min(demand[t], share * level), 0);
+      expect(sent).toBeCloseTo(total, 9);
+    }
+  });
+});
+
+/** Tenants send at these rates to a server that does `capacity` requests per second and loses the others at random order. */
+function play(shares: readonly number[], rates: readonly number[], capacity: number, seconds = 30) {
+  const fair = new FairShares(shares.map((share) => ({ share })));
+  const served = rates.map(() => 0);
+  const nextNs = rates.map((rate) => S / rate);
+  let tokens = 0;
+  let lastNs = 0;
+  for (;;) {
+    const nowNs = Math.min(...nextNs);
+    if (nowNs > seconds * S) break;
+    const tenant = nextNs.indexOf(nowNs);
+    nextNs[tenant] += S / rates[tenant];
+    tokens = Math.min(capacity / 20, tokens + ((nowNs - lastNs) * capacity) / S);
+    lastNs = nowNs;
+    if (!fair.admits(tenant, MS, nowNs)) continue;
+    const inTime = tokens >= 1;
+    if (inTime) tokens -= 1;
+    fair.answered(tenant, MS, inTime);
+    if (inTime && nowNs > (seconds / 2) * S) served[tenant]++;
+  }
+  return served.map((count) => count / (seconds / 2));
+}
+
+describe('under overload', () => {
+  it('a tenant below its share is served, and one that floods gets the rest', () => {
+    const [small, flood] = play([1, 1], [200, 5000], 1000);
+    expect(small).toBeGreaterThan(190);
+    expect(small + flood).toBeGreaterThan(920);
+  });
+
+  it('two that both ask for too much get what their shares say', () => {
+    const [heavy, light] = play([3, 1], [2000, 2000], 1000);
+    expect(heavy / light).toBeGreaterThan(2.5);
+    expect(heavy / light).toBeLessThan(3.5);
+    expect(heavy + light).toBeGreaterThan(920);
+    const [a, b, c] = play([1, 1, 1], [100, 600, 3000], 1000);
+    expect(a).toBeGreaterThan(95);
+    expect(b).toBeGreaterThan(380);
+    expect(c).toBeLessThan(560);
+    expect(a + b + c).toBeGreaterThan(900);
+  });
+
+  it('nothing is limited without overload, nor a tenant that is alone', () => {
+    expect(play([1, 1], [300, 600], 1000)).toEqual([300, 600].map((rate) => expect.closeTo(rate, -1)));
+    const [alone] = play([1, 1], [5000, 0.1], 1000);
+    expect(alone).toBeGreaterThan(980);
+  });
+});
+
+describe('a loss by chance', () => {
+  /** Two tenants send few requests; the first loses one. Then the second sends many, and all that it may is served. */
+  function sentOfMany(seconds: number): number {
+    const fair = new FairShares([{ share: 1 }, { share: 1 }]);
+    for (let nowNs = 0; nowNs < 10 * S; nowNs += S / 4) {
+      for (const tenant of [0, 1, 1])
+        if (fair.admits(tenant, MS, nowNs)) fair.answered(tenant, MS, nowNs < 9 * S || tenant === 1);
+    }
+    let sent = 0;
+    for (let nowNs = 10 * S; nowNs < (10 + seconds) * S; nowNs += MS) {
+      if (!fair.admits(1, MS, nowNs)) continue;
+      fair.answered(1, MS, true);
+      if (nowNs >= (9 + seconds) * S) sent++;
+    }
+    return sent;
+  }
+
+  it('does not hold back a rise of demand for long', () => {
+    expect(sentOfMany(5)).toBe(1000);
+  });
+
+  it('limits no one while none gets more for its share', () => {
+    const fair = new FairShares([{ share: 1 }, { share: 1 }]);
+    for (let nowNs = 0; nowNs < 20 * S; nowNs += 10 * MS) {
+      expect(fair.admits(0, MS, nowNs)).toBe(true);
+      fair.answered(0, MS, nowNs % S !== 0);
+    }
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { Cluster } from '../../src/core/cluster.js';
+import { OUTCOME_OK, OUTCOME_REJECTED, RequestTable } from '../../src/core/request.js';
+import { LIMIT_NONE, LIMIT_RATE, LIMIT_SHARE, Tenants } from '../../src/core/tenants.js';
+import { model } from './fixtures.js';
+
+const MS = 1e6;
+const S = 1e9;
+const SLO_NS = 100 * MS;
+const ANY = { rateRps: Number.POSITIVE_INFINITY, burst: 1, share: 1 };
+
+/** Two tenants of a cluster whose model 0 takes 1 ms for a request, and model 1 takes 10 ms. */
+class Harness {
+  private readonly requests = new RequestTable();
+  private readonly tenants: Tenants;
+  limit = LIMIT_NONE;
+
+  constructor(first: Partial<typeof ANY> = {}) {
+    const models = [1, 10].map((ms) =>
+      model({ name: `${ms} ms`, batchSizes: [1], execNs: [ms * MS], loadNs: 5 * MS }),
+    );
+    const cluster = new Cluster({ models, gpus: 1, pages: 6 });
+    const list = [
+      { name: 'a', ...ANY, ...first },
+      { name: 'b', ...ANY },
+    ];
+    this.tenants = Tenants.open(list, cluster, this.requests) as Tenants;
+  }
+
+  /** A request of the tenant, on its way for a while; whether it went on. */
+  send(tenant: number, nowNs: number, isServed: boolean, { wayNs = 0, index = 0 } = {}): boolean {
+    const slot = this.requests.allocate(index, nowNs - wayNs, SLO_NS, 0, 0, tenant);
+    const goesOn = this.tenants.admits(slot, nowNs);
+    this.limit = this.requests.limit[slot];
+    this.tenants.answered(slot, goesOn && isServed ? OUTCOME_OK : OUTCOME_REJECTED);
+    this.requests.release(slot);
+    return goesOn;
+  }
+}
+
+describe('tenants', () => {
+  /** One loses all that it sends, the other is served twice as much. */
+  function refusedOfOther(wayNs: number): number {
+    const harness = new Harness();
+    let refused = 0;
+    for (let nowNs = S; nowNs < 10 * S; nowNs += 10 * MS) {
+      harness.send(0, nowNs, false, { wayNs });
+      for (let i = 0; i < 2; i++) if (!harness.send(1, nowNs, true)) refused++;
+    }
+    return refused;
+  }
+
+  it('lose requests that came too late to be served, which is no sign of overload', () => {
+    expect(refusedOfOther(0)).toBeGreaterThan(300);
+    expect(refusedOfOther(SLO_NS)).toBe(0);
+    expect(refusedOfOther(SLO_NS - 5 * MS)).toBe(0);
+  });
+
+  it('share GPU time, not requests', () => {
+    const harness = new Harness();
+    const servedNs = [0, 0];
+    let budgetNs = 0;
+    for (let nowNs = 0; nowNs < 40 * S; nowNs += MS) {
+      budgetNs = Math.min(50 * MS, budgetNs + MS);
+      // Of one GPU: the first asks for 2 s a second in requests of 1 ms, the second in requests of 10 ms.
+      for (const index of nowNs % (5 * MS) === 0 ? [0, 0, 1] : [0, 0]) {
+        const costNs = index === 0 ? MS : 10 * MS;
+        const isServed = budgetNs >= costNs;
+        if (!harness.send(index, nowNs, isServed, { index }) || !isServed) continue;
+        budgetNs -= costNs;
+        if (nowNs > 10 * S) servedNs[index] += costNs;
+      }
+    }
+    expect(servedNs[0] / servedNs[1]).toBeGreaterThan(0.7);
+    expect(servedNs[0] / servedNs[1]).toBeLessThan(1.4);
+    expect(servedNs[0] + servedNs[1]).toBeGreaterThan(0.85 * 30 * S);
+  });
+
+  it('are refused what is beyond their rate, and only that', () => {
+    const harness = new Harness({ rateRps: 10, burst: 2 });
+    const limits = [0, 1, 2, 60, 150].map((ms) => {
+      harness.send(0, S + ms * MS, true);
+      return harness.limit;
+    });
+    expect(limits).toEqual([LIMIT_NONE, LIMIT_NONE, LIMIT_RATE, LIMIT_RATE, LIMIT_NONE]);
+    expect(harness.send(1, S + 150 * MS, true)).toBe(true);
+    expect(harness.limit).not.toBe(LIMIT_SHARE);
+  });
+});

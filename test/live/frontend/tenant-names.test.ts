@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { TenantNames } from '../../../src/live/frontend/tenant-names.js';
+
+it('finds listed tenants by their header, and takes all others for the first', () => {
+  const names = new TenantNames({ header: 'x-tenant', names: ['others', 'acme', 'beta'] });
+  expect(names.of({ 'x-tenant': 'acme' })).toBe(1);
+  expect(names.of({ 'x-tenant': 'beta' })).toBe(2);
+  for (const value of ['others', 'unlisted', '', '__proto__', ['acme', 'beta'], undefined])
+    expect(names.of({ 'x-tenant': value })).toBe(0);
+  expect(names.of({})).toBe(0);
+});
+
+it('finds none where none are listed', () => {
+  expect(new TenantNames({ header: '', names: [] }).of({ '': 'acme', 'x-tenant': 'acme' })).toBe(0);
+});

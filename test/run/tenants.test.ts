@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseExperiment } from '../../src/config/load.js';
+import { replayJournal } from '../../src/live/journal/replay.js';
+import { live } from '../../src/run/live.js';
+import { run } from '../../src/run/run.js';
+import { simulate } from '../../src/run/simulated.js';
+import { tempDir } from '../cli/run-cli.js';
+import { replayPolicy } from '../live/journal/fixtures.js';
+
+const file = (tenants: string, policy = 'edf') => `seed: 1
+cluster: { gpus: 1, pages: 60 }
+models: { kind: fit, name: model, parameters: 10M, copies: 2 }
+tenants: { list: ${tenants} }
+workload:
+  - { kind: poisson, load: 30%, duration: 20s, tenant: small }
+  - { kind: poisson, load: 400%, duration: 20s, tenant: flood }
+slo: 100ms
+policy: { kind: ${policy} }
+warmup: 5s
+output: { requestLog: true, actionLog: false, timeline: false }
+`;
+
+async function tenantsOf(...args: Parameters<typeof file>) {
+  const { summary } = await simulate(await parseExperiment(file(...args), 'tenants.yaml'));
+  const [small, flood] = summary.tenants ?? [];
+  return { small, flood, goodputRps: summary.goodputRps };
+}
+
+describe('tenants', () => {
+  it.each(['edf', 'clockwork', 'shepherd', 'escapement'])(
+    'under overload one that floods leaves the others their share: %s',
+    async (policy) => {
+      const { small, flood, goodputRps } = await tenantsOf('[{ name: small }, { name: flood }]', policy);
+      expect(small.attainment).toBeGreaterThan(0.88);
+      expect(flood.overShare).toBeGreaterThan(0);
+      expect(small.overShare).toBe(0);
+      expect(flood.goodputRps).toBeGreaterThan(0.5 * goodputRps);
+    },
+  );
+
+  it('send what their rate allows, and no more', async () => {
+    const { small, flood } = await tenantsOf('[{ name: small }, { name: flood, rate: 50/s, burst: 10 }]');
+    expect(small.attainment).toBeGreaterThan(0.99);
+    expect(flood.requests.offered - flood.overRate).toBeGreaterThan(50 * 15 - 2);
+    expect(flood.requests.offered - flood.overRate).toBeLessThan(50 * 15 + 12);
+    expect(flood.requests.rejected).toBeGreaterThanOrEqual(flood.overRate);
+  });
+
+  it('are in the log of requests, and live in the journal, which replays to the same digest', async () => {
+    const dir = tempDir();
+    const text = file('[{ name: small }, { name: flood, rate: 20/s, burst: 2 }]')
+      .replace('load: 30%, duration: 20s', 'rate: 100/s, duration: 500ms')
+      .replace('load: 400%, duration: 20s', 'rate: 200/s, duration: 500ms')
+      .replace('warmup: 5s', 'warmup: 0s');
+    const journal = join(dir, 'run.journal');
+    const { result } = await run(await parseExperiment(text, 'tenants.yaml'), live({ journal }), {
+      outDir: dir,
+    });
+    const [, flood] = result.summary.tenants ?? [];
+    expect(flood.overRate).toBeGreaterThan(50);
+    expect(readFileSync(join(dir, 'requests.tsv'), 'utf8').split('\n')[0]).toMatch(/\ttenant_id$/);
+    const replay = await replayJournal(journal, { createPolicy: replayPolicy });
+    expect(replay.digest).toBe(result.summary.digest);
+  });
+});
