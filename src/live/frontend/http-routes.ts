@@ -52,12 +52,25 @@ export class HttpRoutes {
   handleAgain(head: KnownHead, body: Buffer, socket: Socket, over: () => void): boolean {
     const { site } = this;
     if (site.endsConnections || body.length > site.settings.maxBodyBytes) return false;
+    const entry = this.entryNow(head.path);
+    if (entry === null) return false;
     const account = site.accountOf(socket);
-    const request = new QuickRequest(site, socket, account, head, this.arrivals.stampNs(), body.length, over);
+    const known = { head, entry, bodyBytes: body.length };
+    const request = new QuickRequest(site, socket, account, known, this.arrivals.stampNs(), over);
     const refusal = request.hold(body.length);
     if (refusal === null) this.infer.read(request, body);
     else this.infer.refuse(request, refusal);
     return true;
+  }
+
+  /** What the path of an infer request names: versions come and go. Null: nothing any more. */
+  private entryNow(path: string): ModelEntry | null {
+    const [name, , version] = path.slice(MODELS.length).split('/');
+    try {
+      return this.catalog.find(decoded(name), version === undefined ? '' : decoded(version));
+    } catch {
+      return null;
+    }
   }
 
   refuse(request: FrontendRequest, response: FrontendResponse, refusal: Refusal): void {

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { KIB } from '../../base/units.js';
-import type { ModelEntry } from '../service.js';
 import { isInfer } from './http-allow.js';
 import type { FrontendRequest } from './http-request.js';
 
@@ -19,7 +18,6 @@ export class KnownHead {
     private readonly rest: Buffer,
     readonly headers: IncomingHttpHeaders,
     readonly path: string,
-    readonly entry: ModelEntry | null,
   ) {}
 
   /**
@@ -42,7 +40,7 @@ export class KnownHead {
     const to = from + lengths[0][2].length;
     // What stays is copied: it was part of a larger buffer.
     const part = (text: string) => Buffer.from(text, 'latin1');
-    return new KnownHead(part(head.slice(0, from)), part(head.slice(to)), headers, path, entry);
+    return new KnownHead(part(head.slice(0, from)), part(head.slice(to)), headers, path);
   }
 
   /** The body, if `bytes` are a request with this head and nothing else; null: they are not, or it is not small. */

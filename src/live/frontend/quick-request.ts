@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ModelEntry } from '../service.js';
 import type { Account } from './budget.js';
 import type { HttpSite } from './http-site.js';
 import type { KnownHead } from './known-head.js';
@@ -13,6 +14,14 @@ import type { Refusal } from './refusal.js';
  */
 interface HttpSocket extends Socket {
   _httpMessage?: object | null;
+}
+
+/** What is known of a request before its body is read. */
+interface KnownRequest {
+  readonly head: KnownHead;
+  /** What its path names now. */
+  readonly entry: ModelEntry;
+  readonly bodyBytes: number;
 }
 
 /**
@@ -35,9 +44,8 @@ export class QuickRequest implements OpenRequest, OpenResponse {
     readonly site: HttpSite,
     readonly socket: Socket,
     private readonly account: Account,
-    private readonly known: KnownHead,
+    private readonly known: KnownRequest,
     readonly arrivalNs: number,
-    readonly announcedBytes: number,
     /** Called when the answer was sent, or the client has gone. */
     private readonly over: () => void,
   ) {
@@ -49,15 +57,19 @@ export class QuickRequest implements OpenRequest, OpenResponse {
   }
 
   get headers() {
-    return this.known.headers;
+    return this.known.head.headers;
   }
 
   get path(): string {
-    return this.known.path;
+    return this.known.head.path;
   }
 
-  get entry() {
+  get entry(): ModelEntry {
     return this.known.entry;
+  }
+
+  get announcedBytes(): number {
+    return this.known.bodyBytes;
   }
 
   get clientKey(): string {
