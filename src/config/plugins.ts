@@ -19,15 +19,22 @@ const optionSchema = section({
   describe: z.string(),
 });
 
+function method<T>() {
+  return z.custom<T>((value) => typeof value === 'function', 'must be a function');
+}
+
 const entrySchema = section({
   kind: z.string().regex(/^[A-Za-z][\w-]*$/, 'must be a name such as my-policy'),
   summary: z.string(),
+  weights: z.enum(['used', 'ignored']).exactOptional(),
   onKinds: z.string().exactOptional(),
+  batchesByLength: z.boolean().exactOptional(),
   options: z.record(
     z.string().regex(/^(?!kind$)[A-Za-z]\w*$/, 'must be a name such as maxDelay, other than kind'),
     optionSchema,
   ),
-  create: z.custom<PolicyEntry['create']>((value) => typeof value === 'function', 'must be a function'),
+  whyServesNothing: method<NonNullable<PolicyEntry['whyServesNothing']>>().exactOptional(),
+  create: method<PolicyEntry['create']>(),
 });
 
 const entriesSchema = z.array(entrySchema).min(1, 'must export at least one policy');

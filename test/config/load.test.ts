@@ -122,9 +122,21 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
     - { at: 4s, network: { delay: 5ms } }`,
       ),
     );
+    const scaled = { min: 6, max: 6, startNs: 0 };
+    const kind = {
+      name: null,
+      gpus: 6,
+      on: 6,
+      scaled,
+      pages: 128,
+      pricePerHour: null,
+      speed: 1,
+      device: null,
+    };
     expect(experiment.cluster).toEqual({
       gpus: 6,
-      kinds: [{ name: null, gpus: 6, pages: 128, pricePerHour: null, speed: 1, device: null }],
+      kinds: [kind],
+      listed: [kind],
       kindNames: [],
       workers: 3,
       pages: 128,

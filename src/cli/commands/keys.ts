@@ -11,7 +11,7 @@ import { wrap } from '../../text/wrap.js';
 import type { KeysArgs } from '../usage/keys.js';
 
 /** Sections whose keys depend on their kind. */
-const SECTIONS_OF_KINDS = ['models', 'workload', 'policy'] as const;
+const SECTIONS_OF_KINDS = ['models', 'workload', 'policy', 'scaler'] as const;
 
 const OTHER_POLICY =
   'Setting or varying it drops the options that only other policies have: --vary policy.kind=clockwork,fifo ' +
