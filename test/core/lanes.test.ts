@@ -27,10 +27,11 @@ it.each([false, true])('knows the idle lanes of GPUs that are up, with one lane:
       const lanes = new Lanes(exec, weights);
       for (let gpu = 0; gpu < GPUS; gpu++) lanes.setClosed(gpu, false);
       for (const { kind, gpu, id } of operations) {
-        const isIdle = exec[gpu].outstanding === 0 && weights[gpu].outstanding === 0;
+        // A GPU that drains is closed while actions run, and opened again when all have ended.
+        const isEmpty = exec[gpu].isEmpty && weights[gpu].isEmpty;
         if (kind === 'startExec' || kind === 'startWeights') lanes[kind](gpu, id, 5, 0);
         else if (kind === 'endExec' || kind === 'endWeights') lanes[kind](gpu, id, 9);
-        else if (kind === 'open' || isIdle) lanes.setClosed(gpu, kind === 'close');
+        else if (kind === 'close' || isEmpty) lanes.setClosed(gpu, kind === 'close');
         const all = Array.from({ length: GPUS }, (_, one) => one);
         expect(all.filter((one) => lanes.idleExec.has(one))).toEqual(idleOf(exec));
         expect(all.filter((one) => lanes.idleWeights.has(one))).toEqual(idleOf(weights));
