@@ -4,14 +4,16 @@
 //   node deploy/scaling/local.mjs METRICS_URL CONTROLLER [ARGUMENT OF escapement worker ...]
 //   node deploy/scaling/local.mjs http://127.0.0.1:8002/metrics 127.0.0.1:8004 --device simulated:PROFILE
 //
-// ESCAPEMENT_COMMAND: what to run instead of "npx escapement"; ESCAPEMENT_FIRST_PORT (8013): the first worker's port, each next one's is
-// 10 higher; ESCAPEMENT_POLL_MS (2000): how often it looks. SIGTERM and Ctrl-C stop all workers.
+// SCALING_KIND: counts GPUs of this kind only; run a script per kind, each with ports of its own. SCALING_COMMAND: what to run instead of
+// "npx escapement"; SCALING_FIRST_PORT (8013): the first worker's port, each next one's is 10 higher; SCALING_POLL_MS (2000): how often
+// it looks. SIGTERM and Ctrl-C stop all workers.
 import { spawn } from 'node:child_process';
 
 const [metricsUrl, controller, ...extra] = process.argv.slice(2);
-const command = (process.env.ESCAPEMENT_COMMAND ?? 'npx escapement').split(' ');
-const firstPort = Number(process.env.ESCAPEMENT_FIRST_PORT ?? 8013);
-const pollMs = Number(process.env.ESCAPEMENT_POLL_MS ?? 2000);
+const command = (process.env.SCALING_COMMAND ?? 'npx escapement').split(' ');
+const firstPort = Number(process.env.SCALING_FIRST_PORT ?? 8013);
+const kind = process.env.SCALING_KIND;
+const pollMs = Number(process.env.SCALING_POLL_MS ?? 2000);
 const PORT_STEP = 10;
 
 /** By place, from 0: the worker's process. The highest one goes first. */
@@ -22,8 +24,9 @@ const leaving = new Set();
 async function gpusNeeded() {
   try {
     const text = await (await fetch(metricsUrl, { signal: AbortSignal.timeout(5000) })).text();
-    const values = [...text.matchAll(/^escapement_gpus_needed\{[^}]*\} (\d+)$/gm)];
-    return values.length === 0 ? null : values.reduce((sum, [, value]) => sum + Number(value), 0);
+    const values = [...text.matchAll(/^escapement_gpus_needed\{kind="([^"]*)"\} (\d+)$/gm)];
+    const counted = values.filter(([, name]) => kind === undefined || name === kind);
+    return counted.length === 0 ? null : counted.reduce((sum, [, , value]) => sum + Number(value), 0);
   } catch {
     return null;
   }

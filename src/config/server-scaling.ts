@@ -37,7 +37,6 @@ export function serverScaling(
   if (entry.needsHindsight === true)
     fail(`${scaler.kind} must know all arrivals in advance: simulations only`);
   const { kinds } = scaledCluster({ cluster, scaler, workload: [] }, placeOf);
-  if (kinds.length > 1) fail('says how many GPUs of one kind a server needs, and cluster.gpus lists several');
   const { intervalNs, options } = scaler;
   return {
     intervalNs,

@@ -50,10 +50,11 @@ export class Cluster {
   /** How many kinds of GPUs there are, and the kind of each GPU. */
   readonly kinds: number;
   readonly kindOf: Uint8Array;
-  /** By kind: pages of a GPU's weights cache, estimates; where there are several, GPUs that are up, and what they are not fit for. */
+  /** GPUs that are up, by kind. */
+  readonly upOfKind: Int32Array;
+  /** By kind: pages of a GPU's weights cache, estimates; where there are several, what they are not fit for. */
   private readonly pagesOf: readonly number[];
   private readonly estimates: readonly KindEstimates[];
-  private readonly upOfKind: Int32Array;
   private readonly kindBars: KindBars | null;
   /** By GPU: estimates of its kind. */
   private readonly execOn: Estimates[];

@@ -20,7 +20,7 @@ export interface ScaledKind extends GpuCount {
   /** How many there may be, those that start included. */
   readonly min: number;
   readonly max: number;
-  /** How fast it runs the models relative to the first kind, the mean over models. */
+  /** How fast it runs the models relative to the first kind of the cluster, the mean over models. */
   readonly speed: number;
   readonly execUtilization: number;
   readonly weightsUtilization: number;
@@ -37,7 +37,7 @@ export interface ScalingView {
   /** Requests that came, by model, and those that wait now. */
   readonly arrivals: Float64Array;
   readonly queued: Float64Array;
-  /** By model: EXEC time of a request in the batches that were reached lately, as on the first kind; 0: none was seen. */
+  /** By model: EXEC time of a request in the batches that were reached lately, as on the first kind of the cluster; 0: none was seen. */
   readonly reachedNs: Float64Array;
   /** By model: SLO of its last request, 0: none was seen. */
   readonly sloNs: Float64Array;

@@ -45,6 +45,9 @@ export class Autoscaler implements RunObserver {
   private unanswered: Float64Array = new Float64Array(0);
   private reachedNs = new Float64Array(0);
   private sloNs = new Float64Array(0);
+  /** By kind of the scaler: its index in the cluster; and the other way around, -1 for a kind that is not scaled. */
+  private clusterKinds: readonly number[] = [];
+  private scaledKinds: readonly number[] = [];
 
   constructor(
     private readonly scaler: Scaler,
@@ -54,9 +57,11 @@ export class Autoscaler implements RunObserver {
     this.busyNs = kinds.map(() => [0, 0]);
   }
 
-  /** To be called once, before anything happens. */
-  follow(scheduled: Scheduled): void {
+  /** To be called once, before anything happens. `clusterKinds`: which kind of the cluster each kind of the scaler is. */
+  follow(scheduled: Scheduled, clusterKinds: readonly number[] = this.kinds.map((_, kind) => kind)): void {
     this.scheduled = scheduled;
+    this.clusterKinds = clusterKinds;
+    this.scaledKinds = Array.from({ length: scheduled.cluster.kinds }, (_, of) => clusterKinds.indexOf(of));
     const models = scheduled.cluster.models.length;
     this.answersOf = new Float64Array(models);
     this.unanswered = new Float64Array(models);
@@ -78,9 +83,9 @@ export class Autoscaler implements RunObserver {
     if (this.scheduled === null || (kind !== INFER && kind !== LOAD)) return;
     const { cluster } = this.scheduled;
     const of = cluster.kindOf[gpu];
-    // Live, workers may bring GPUs of kinds that the scaler does not know: they count as the last that it does.
-    const counted = Math.min(of, this.kinds.length - 1);
-    if (endNs > beginNs) this.busyNs[counted][kind === INFER ? LANE_EXEC : LANE_WEIGHTS] += endNs - beginNs;
+    const scaled = this.scaledKinds[of];
+    if (scaled >= 0 && endNs > beginNs)
+      this.busyNs[scaled][kind === INFER ? LANE_EXEC : LANE_WEIGHTS] += endNs - beginNs;
     if (kind !== INFER || status !== STATUS_OK) return;
     const spec = cluster.models[model];
     const relative = timesOn(spec, 0).execNs[batchIndex] / timesOn(spec, of).execNs[batchIndex];
@@ -108,7 +113,7 @@ export class Autoscaler implements RunObserver {
         return {
           ...facts,
           ...count,
-          speed: speedOf(scheduled.cluster, kind),
+          speed: speedOf(scheduled.cluster, this.clusterKinds[kind]),
           execUtilization: execNs / laneNs,
           weightsUtilization: weightsNs / laneNs,
         };

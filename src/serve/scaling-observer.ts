@@ -1,60 +1,116 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { EscapementError } from '../base/errors.js';
 import { NS_PER_MS } from '../base/units.js';
 import type { Timer } from '../base/world/time.js';
 import type { ServerScaling } from '../config/server-scaling.js';
+import type { Cluster } from '../core/cluster.js';
 import type { ScalingDecision } from '../core/scaler.js';
 import type { LiveController } from '../live/controller/live-controller.js';
+import type { ScalingStatus } from '../live/observe/status/cluster-status.js';
 import { registerNeededGpus } from '../live/observe/telemetry/scaling-gauges.js';
-import { Autoscaler } from '../scalers/autoscaler.js';
+import { Autoscaler, type KindFacts } from '../scalers/autoscaler.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 
-/** Asks the scaler how many GPUs a running cluster needs. It starts none: what does reads the metric. */
+/** A kind that is scaled, and what was asked for. */
+interface Asked {
+  readonly facts: KindFacts;
+  /** Index in the cluster. */
+  readonly of: number;
+  /** GPUs that are wanted, and until when those that are not there yet count as starting. */
+  gpus: number;
+  untilNs: number;
+}
+
+/** Asks the scaler how many GPUs of each kind a running cluster needs. It starts none: what does reads the metric. */
 export class ScalingObserver implements ClusterObserver {
   readonly run: Autoscaler;
+  private readonly asked: readonly Asked[];
+  private readonly missing: readonly string[];
+  private cluster: Cluster | null = null;
   private decision: ScalingDecision | null = null;
-  /** GPUs that are wanted beyond those that were there, and until when they count as starting. */
-  private expected = 0;
-  private expectedUntilNs = 0;
   private timer: Timer | null = null;
 
+  /** Throws `E_CONFIG_VALUE` if no worker has GPUs of a kind that is to be scaled. */
   constructor(
     private readonly scaling: ServerScaling,
     private readonly assembly: Assembly,
     registry: Registry,
-    private readonly log: Pick<Logger, 'info'>,
+    private readonly log: Pick<Logger, 'info' | 'warn'>,
   ) {
-    this.run = new Autoscaler(scaling.create(), scaling.kinds, scaling.intervalNs);
-    registerNeededGpus(registry, () => this.needed());
+    const found = findKinds(scaling.kinds, assembly.cluster.kinds);
+    this.asked = found.filter(({ of }) => of >= 0);
+    this.missing = found.filter(({ of }) => of < 0).map(({ facts }) => facts.name);
+    const kinds = this.asked.map(({ facts }) => facts);
+    this.run = new Autoscaler(scaling.create(), kinds, scaling.intervalNs);
+    registerNeededGpus(registry, () => this.status());
   }
 
-  started(controller: LiveController): void {
-    this.run.follow(controller.core);
+  started({ core }: LiveController): void {
+    this.cluster = core.cluster;
+    this.run.follow(
+      core,
+      this.asked.map(({ of }) => of),
+    );
+    if (this.missing.length > 0)
+      this.log.warn(
+        `no worker has GPUs of kind ${this.missing.join(', ')}, so none are asked for: start the controller again when a worker of each kind is there (--min-workers)`,
+      );
     const { time } = this.assembly.clock;
-    this.timer = time.every(this.scaling.intervalNs / NS_PER_MS, () => this.decide(controller)).unref();
+    this.timer = time.every(this.scaling.intervalNs / NS_PER_MS, () => this.decide(core.cluster)).unref();
   }
 
   async ended(): Promise<void> {
     this.timer?.cancel();
   }
 
-  private decide({ core: { cluster } }: LiveController): void {
-    const nowNs = this.assembly.clock.nowNs();
-    const on = cluster.up.count;
-    const starting = nowNs < this.expectedUntilNs ? Math.max(0, this.expected - on) : 0;
-    const decision = this.run.decide([{ on, starting, draining: 0 }], nowNs);
-    const [gpus] = decision.gpus;
-    if (gpus > on + starting) this.expectedUntilNs = nowNs + this.scaling.kinds[0].startNs;
-    this.expected = gpus;
-    if (this.decision?.gpus[0] !== gpus)
-      this.log.info({ gpus: on, needed: gpus, reason: decision.reason }, 'needs another number of GPUs');
-    this.decision = decision;
+  /** Null: nothing was decided yet. */
+  status(): ScalingStatus | null {
+    const { cluster, decision } = this;
+    if (cluster === null || decision === null) return null;
+    return {
+      gpus: this.asked.map(({ facts, of }, kind) => ({
+        kind: facts.name,
+        up: cluster.upOfKind[of],
+        needed: decision.gpus[kind],
+      })),
+      reason: decision.reason,
+    };
   }
 
-  private needed() {
-    const { decision } = this;
-    if (decision === null) return null;
-    const kinds = this.scaling.kinds.map(({ name }, kind) => ({ name, gpus: decision.gpus[kind] }));
-    return { kinds, reason: decision.reason };
+  private decide(cluster: Cluster): void {
+    const nowNs = this.assembly.clock.nowNs();
+    const counts = this.asked.map(({ of, gpus, untilNs }) => {
+      const on = cluster.upOfKind[of];
+      return { on, starting: nowNs < untilNs ? Math.max(0, gpus - on) : 0, draining: 0 };
+    });
+    const decision = this.run.decide(counts, nowNs);
+    for (const [kind, asked] of this.asked.entries()) {
+      const { on, starting } = counts[kind];
+      const needed = decision.gpus[kind];
+      if (needed > on + starting) asked.untilNs = nowNs + asked.facts.startNs;
+      asked.gpus = needed;
+      if (this.decision?.gpus[kind] !== needed)
+        this.log.info(
+          { kind: asked.facts.name, gpus: on, needed, reason: decision.reason },
+          'needs another number of GPUs',
+        );
+    }
+    this.decision = decision;
   }
+}
+
+/** By name; where there is one kind only, it is that of the workers, whatever they call it. */
+function findKinds(listed: readonly KindFacts[], kinds: readonly string[]): Asked[] {
+  const isPlain = listed.length === 1 && kinds.length === 1;
+  const found = listed.map((facts) => ({
+    facts,
+    of: isPlain ? 0 : kinds.indexOf(facts.name),
+    ...{ gpus: 0, untilNs: 0 },
+  }));
+  if (found.some(({ of }) => of >= 0)) return found;
+  throw new EscapementError(
+    'E_CONFIG_VALUE',
+    `cluster.gpus: the scaler is for GPUs of kind ${listed.map(({ name }) => name).join(', ')}, and the workers have ${kinds.join(', ')}: name those of the workers (--kind of worker)`,
+  );
 }

@@ -230,6 +230,7 @@ export class Server {
         ready: this.isReady,
         workerOf: (gpu) => assembly.fleet.nameOf(gpu),
         kindOf: (gpu) => assembly.fleet.kindOf(gpu),
+        scaling: observers.scaling?.status() ?? null,
         nowNs: controller.nowNs(),
       });
     return [

@@ -44,12 +44,17 @@ describe('what a server takes of an experiment', () => {
     });
   });
 
-  it('is a scaler with the kind of GPUs that it scales', async () => {
-    const text = `${WITHOUT_GPUS}cluster: { gpus: [{ kind: t4, count: 2, max: 6, start: 30s }] }\nscaler: { kind: reactive, interval: 5s }\n`;
+  it('is a scaler with the kinds of GPUs that it scales', async () => {
+    const gpus =
+      '[{ kind: t4, count: 2, max: 6, start: 30s }, { kind: a, min: 0, max: 2, price: 3/h, speed: 2 }]';
+    const text = `${WITHOUT_GPUS}cluster: { gpus: ${gpus} }\nscaler: { kind: reactive, interval: 5s }\n`;
     const { settings } = await readServerSettings(sources({ text }));
     expect(settings.scaling).toMatchObject({
       intervalNs: 5e9,
-      kinds: [{ name: 't4', min: 1, max: 6, startNs: 30e9 }],
+      kinds: [
+        { name: 't4', min: 1, max: 6, startNs: 30e9, pricePerHour: null },
+        { name: 'a', min: 0, max: 2, pricePerHour: 3 },
+      ],
     });
     expect((await readServerSettings(sources({ text: FILE }))).settings.scaling).toBeNull();
   });
@@ -59,11 +64,6 @@ describe('what a server takes of an experiment', () => {
       'clairvoyant',
       '[{ kind: t4, max: 6 }]',
       /^.*scaler\.kind: clairvoyant must know all arrivals in advance: simulations only$/,
-    ],
-    [
-      'reactive',
-      '[{ kind: t4, min: 1, max: 6 }, { kind: a, max: 2, speed: 2 }]',
-      /scaler\.kind: says how many GPUs of one kind a server needs/,
     ],
     ['reactive', '4', /scaler\.kind: needs kinds that may grow/],
   ])('is no scaler %s of %s', async (kind, gpus, message) => {

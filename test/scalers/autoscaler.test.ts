@@ -16,7 +16,7 @@ const KIND = { name: 'a', pricePerHour: 1, startNs: S, min: 1, max: 4 };
 const ON = { on: 2, starting: 0, draining: 0 };
 
 /** An autoscaler over two GPUs, one of each kind, that knows the first kinds of them; and what its scaler saw last. */
-function watched({ kinds = 2, wish = [9, -1] }: { kinds?: number; wish?: number[] } = {}) {
+function watched({ kinds = 2, wish = [9, -1], of }: { kinds?: number; wish?: number[]; of?: number[] } = {}) {
   const cluster = new Cluster({
     ...{ models: [MODEL, MODEL], gpus: 2, pages: 4 },
     kinds: [
@@ -35,7 +35,7 @@ function watched({ kinds = 2, wish = [9, -1] }: { kinds?: number; wish?: number[
   };
   const facts = Array.from({ length: kinds }, () => KIND);
   const autoscaler = new Autoscaler(scaler, facts, 10 * S);
-  autoscaler.follow({ cluster, requests });
+  autoscaler.follow({ cluster, requests }, of);
   const ran = (parts: Partial<Action>) =>
     autoscaler.completed(
       Object.assign(new Action(2), { kind: INFER, status: STATUS_OK, count: 1, ...parts }),
@@ -105,10 +105,19 @@ describe('what an autoscaler shows its scaler', () => {
     expect(autoscaler.decide(counts, 10 * S).gpus).toEqual([4, 1]);
   });
 
-  it('takes GPUs of a kind that it does not know for the last that it does', () => {
+  it('leaves out GPUs of kinds that are not scaled', () => {
     const { autoscaler, views, ran, counts } = watched({ kinds: 1 });
     ran({ gpu: 1, batchIndex: 0, beginNs: 0, endNs: 2 * S });
+    ran({ gpu: 0, batchIndex: 0, beginNs: 0, endNs: 1 * S });
     autoscaler.decide(counts, 10 * S);
-    expect(views[0].kinds[0].execUtilization).toBe(0.1);
+    expect(views[0].kinds[0].execUtilization).toBe(0.05);
+  });
+
+  it('finds its kinds in a cluster that has them in another order', () => {
+    const { autoscaler, views, ran, counts } = watched({ of: [1, 0] });
+    ran({ gpu: 1, batchIndex: 0, beginNs: 0, endNs: 4 * S });
+    autoscaler.decide(counts, 10 * S);
+    expect(views[0].kinds.map(({ execUtilization }) => execUtilization)).toEqual([0.2, 0]);
+    expect(views[0].kinds.map(({ speed }) => speed)).toEqual([0.5, 1]);
   });
 });

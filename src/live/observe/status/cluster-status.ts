@@ -46,6 +46,17 @@ const modelStatus = z.object({
   copyOutMs: average,
 });
 
+const scalingStatus = z.object({
+  gpus: z.array(
+    z.object({
+      kind: z.string(),
+      up: figure.describe('GPUs that take actions.'),
+      needed: figure.describe('GPUs that the scaler wants, those that are there included.'),
+    }),
+  ),
+  reason: z.string().describe('Why, in a few words.'),
+});
+
 /** The state of a running controller, as `GET /status` and `escapement top --json` give it. */
 export const statusSchema = z.object({
   version: z.literal(STATUS_VERSION),
@@ -65,11 +76,15 @@ export const statusSchema = z.object({
       .describe('Each of the last complete seconds, at most 60, the latest last.'),
   }),
   gpus: z.array(gpuStatus),
+  scaling: scalingStatus
+    .optional()
+    .describe('The last decision of the scaler; absent: there is no scaler, or it has decided nothing yet.'),
   models: z.array(modelStatus).describe('The most active ones, at most 200, the most active first.'),
   otherModels: figure.describe('How many more there are.'),
 });
 
 export interface ClusterStatus extends Immutable<z.output<typeof statusSchema>> {}
 export interface GpuStatus extends Immutable<z.output<typeof gpuStatus>> {}
+export interface ScalingStatus extends Immutable<z.output<typeof scalingStatus>> {}
 export interface LaneStatus extends Immutable<z.output<typeof laneStatus>> {}
 export interface ModelStatus extends Immutable<z.output<typeof modelStatus>> {}

@@ -18,7 +18,7 @@ const MOST_MODELS = 200;
 
 /** What a controller is at. Takes about a millisecond for 100 GPUs and 4,000 models. */
 export function describeCluster(sources: StatusSources): ClusterStatus {
-  const { collector, core, policy, host, ready, nowNs } = sources;
+  const { collector, core, policy, host, ready, scaling, nowNs } = sources;
   const second = Math.floor(nowNs / NS_PER_S);
   const fromSecond = Math.max(0, second - WINDOW_SECONDS);
   const windowSeconds = Math.max(nowNs / NS_PER_S - fromSecond, 1e-3);
@@ -47,6 +47,7 @@ export function describeCluster(sources: StatusSources): ClusterStatus {
       lastMinute: lastMinute(sources, second),
     },
     gpus: describeGpus(sources, fromSecond),
+    ...(scaling === null ? {} : { scaling }),
     models: chosen.map((model) => describeModel(sources, window, unanswered, model)),
     otherModels: core.cluster.modelCount - chosen.length,
   };

@@ -1,5 +1,6 @@
 import type { Cluster } from '../../../core/cluster.js';
 import type { RequestTable } from '../../../core/request.js';
+import type { ScalingStatus } from './cluster-status.js';
 import type { StatusCollector } from './status-collector.js';
 
 /** What a status is made of. */
@@ -13,6 +14,8 @@ export interface StatusSources {
   readonly workerOf: (gpu: number) => string;
   /** Name of its kind. */
   readonly kindOf: (gpu: number) => string;
+  /** What the scaler wants; null: nothing is known. */
+  readonly scaling: ScalingStatus | null;
   /** Counted from the start. */
   readonly nowNs: number;
 }

@@ -1,13 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
-
-/** How many GPUs are needed, and why. */
-interface NeededGpus {
-  readonly kinds: readonly { readonly name: string; readonly gpus: number }[];
-  readonly reason: string;
-}
+import type { ScalingStatus } from '../status/cluster-status.js';
 
 /** Says how many GPUs are needed, for what starts and stops workers. Without a scaler there is no such metric. */
-export function registerNeededGpus(registry: Registry, needed: () => NeededGpus | null): void {
+export function registerNeededGpus(registry: Registry, needed: () => ScalingStatus | null): void {
   const registers = [registry];
   new Gauge({
     name: 'escapement_gpus_needed',
@@ -16,7 +11,7 @@ export function registerNeededGpus(registry: Registry, needed: () => NeededGpus 
     registers,
     collect() {
       this.reset();
-      for (const { name, gpus } of needed()?.kinds ?? []) this.set({ kind: name }, gpus);
+      for (const { kind, needed: gpus } of needed()?.gpus ?? []) this.set({ kind }, gpus);
     },
   });
   new Gauge({

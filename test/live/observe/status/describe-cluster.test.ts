@@ -49,6 +49,7 @@ async function watched(models: number, arrivals: readonly Arrival[], everyNs: nu
         ready: true,
         workerOf: (gpu) => `worker${gpu}`,
         kindOf: () => 'cpu',
+        scaling: null,
         nowNs,
       });
       looks.push({ status, nowNs, answers: answers.length });
@@ -139,7 +140,7 @@ describe('the status of a cluster', () => {
     });
     controller.gpuDown(1);
     controller.step(3 * MS);
-    const { gpus, windowSeconds, requests } = describeCluster({
+    const { gpus, windowSeconds, requests, scaling } = describeCluster({
       collector: new StatusCollector({ models: specs, gpus: 2, oneLane: true }),
       core: controller,
       policy: 'clockwork',
@@ -147,8 +148,10 @@ describe('the status of a cluster', () => {
       ready: false,
       workerOf: () => 'local',
       kindOf: () => 'cpu',
+      scaling: { gpus: [{ kind: 'cpu', up: 2, needed: 3 }], reason: 'because' },
       nowNs: 3 * MS,
     });
+    expect(scaling).toEqual({ gpus: [{ kind: 'cpu', up: 2, needed: 3 }], reason: 'because' });
     expect(gpus.map(({ up }) => up)).toEqual([true, false]);
     const lane = { lane: 'EXEC+WEIGHTS', busy: 0, bookedMs: 0, running: '' };
     expect(gpus.map(({ lanes }) => lanes)).toEqual([[lane], [lane]]);
