@@ -197,14 +197,19 @@ interface Senders {
   readonly tenants?: readonly string[];
 }
 
+const METRIC_OF_SENDER = {
+  class: 'escapement_class_requests_total',
+  tenant: 'escapement_tenant_requests_total',
+} as const;
+
 function bySenderAndOutcome(
   registry: Registry,
-  sender: 'class' | 'tenant',
+  sender: keyof typeof METRIC_OF_SENDER,
   names: readonly string[],
 ): Children<Counter.Internal> | null {
   if (names.length === 0) return null;
   const counter = new Counter({
-    name: `escapement_${sender}_requests_total`,
+    name: METRIC_OF_SENDER[sender],
     help: `Answered requests by ${sender} and outcome; only where the server has some`,
     labelNames: [sender, 'outcome'],
     registers: [registry],
