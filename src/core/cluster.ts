@@ -47,10 +47,9 @@ export class Cluster {
   readonly clock: Float64Array;
   /** The highest that any GPU ever reported, at least nominal. */
   private highestClock = 1;
-  /** How many kinds of GPUs there are, and the kind of each GPU. */
+  /** How many kinds of GPUs there are, the kind of each GPU, and by kind how many are up. */
   readonly kinds: number;
   readonly kindOf: Uint8Array;
-  /** GPUs that are up, by kind. */
   readonly upOfKind: Int32Array;
   /** By kind: pages of a GPU's weights cache, estimates; where there are several, what they are not fit for. */
   private readonly pagesOf: readonly number[];
