@@ -148,11 +148,11 @@ describe('compression', () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => call(session, 'ModelInfer', [frame(EMPTIES, 1)], gzip)),
     );
-    for (const answer of answers)
-      expect(answer).toMatchObject({
-        status: '3',
-        message: expect.stringContaining('more than 4096 fields'),
-      });
+    const texts = answers.map(({ status, message }) => `${status} ${message}`);
+    expect(texts.some((text) => /^3 .*more than 4096 fields/.test(text))).toBe(true);
+    // Twenty at once are also more than a connection may hold.
+    for (const text of texts)
+      expect(text).toMatch(/^3 .*more than 4096 fields|^8 this connection holds as much/);
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(200 * MIB);
   });
 
