@@ -1,5 +1,5 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -54,9 +54,9 @@ const places = {
   },
 };
 
-rmSync(join(DIST, CHUNKS), { recursive: true, force: true });
-await build({
-  entryPoints: { main: join(SRC, 'cli/main.ts'), 'cell-jobs': join(SRC, 'run/sweep/cell-jobs.ts') },
+const ENTRIES = { main: join(SRC, 'cli/main.ts'), 'cell-jobs': join(SRC, 'run/sweep/cell-jobs.ts') };
+const { outputFiles } = await build({
+  entryPoints: ENTRIES,
   outdir: join(DIST, CHUNKS),
   bundle: true,
   splitting: true,
@@ -67,6 +67,20 @@ await build({
   banner: { js: REQUIRE },
   plugins: [packages, places],
   logLevel: 'warning',
+  write: false,
 });
-writeFileSync(join(DIST, 'cli/main.js'), `#!/usr/bin/env node\nimport '../${CHUNKS}/main.js';\n`);
-writeFileSync(join(DIST, 'run/sweep/cell-jobs.js'), `export * from '../../${CHUNKS}/cell-jobs.js';\n`);
+mkdirSync(join(DIST, CHUNKS), { recursive: true });
+// `npx` in a checkout builds each time, and another command may be starting: what is imported is written first.
+const isEntry = ({ path }) => basename(path, '.js') in ENTRIES;
+for (const file of outputFiles.filter((output) => !isEntry(output))) writeWhereChanged(file.path, file.text);
+for (const file of outputFiles.filter(isEntry)) writeWhereChanged(file.path, file.text);
+writeWhereChanged(join(DIST, 'cli/main.js'), `#!/usr/bin/env node\nimport '../${CHUNKS}/main.js';\n`);
+writeWhereChanged(join(DIST, 'run/sweep/cell-jobs.js'), `export * from '../../${CHUNKS}/cell-jobs.js';\n`);
+const written = new Set(outputFiles.map(({ path }) => basename(path)));
+for (const name of readdirSync(join(DIST, CHUNKS))) {
+  if (!written.has(name)) rmSync(join(DIST, CHUNKS, name));
+}
+
+function writeWhereChanged(path, text) {
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
+}
