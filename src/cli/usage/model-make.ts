@@ -13,7 +13,11 @@ export const usage = usageOf({
     repository: required(text('FOLDER', 'Model repository to write to')),
     name: text('NAME', 'Name of the model', 'the architecture'),
     'model-version': wholeOr(0, 1, 'Version of the model'),
-    input: wholeOr(1, 224, 'Image size in pixels; for mlp, the number of features'),
+    input: wholeOr(
+      1,
+      224,
+      'Image size in pixels; for mlp, the number of features; for encoder, the most tokens',
+    ),
     classes: wholeOr(1, 1000, 'Number of output classes'),
     seed: wholeOr(0, 1, 'Seed of the weights'),
     precision: precisionFlag,
@@ -24,6 +28,7 @@ export const usage = usageOf({
     'model make resnet18 --repository models --input 64',
     'model make resnet18 --repository models --input 64 --precision fp16',
     'model make resnet18 --repository models --input 64 --model-version 2 --seed 2',
+    'model make encoder --repository models --input 128',
   ],
 });
 

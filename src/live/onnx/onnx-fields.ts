@@ -48,4 +48,5 @@ export const DIM_PARAM = 2;
 export const FLOAT = 1;
 export const INT = 2;
 export const INTS = 7;
+export const INT64 = 7;
 export const FLOAT16 = 10;

@@ -4,9 +4,15 @@ import { ProtobufMessage } from './protobuf.js';
 /** Value of a node's attribute; a whole number is an INT unless it is wrapped as `{ float }`. */
 type Attribute = number | readonly number[] | { readonly float: number };
 
+/** Sizes without the batch; a size that is not fixed has a name. */
+type GraphShape = readonly (number | string)[];
+
+const ELEMENTS = { FP32: onnx.FLOAT, FP16: onnx.FLOAT16, INT64: onnx.INT64 } as const;
+type Element = keyof typeof ELEMENTS;
+
 /**
- * An ONNX model under construction (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto): its inputs and outputs
- * are FP32, and their first dimension is the batch. Values are known by their names.
+ * An ONNX model under construction (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto): the first dimension of its inputs
+ * and outputs is the batch. Values are known by their names.
  */
 export class OnnxGraph {
   private readonly graph = new ProtobufMessage();
@@ -16,26 +22,25 @@ export class OnnxGraph {
     this.graph.text(onnx.GRAPH_NAME, name);
   }
 
-  /** `shape` without the batch. */
-  input(name: string, shape: readonly number[]): string {
-    this.graph.message(onnx.GRAPH_INPUT, valueInfo(name, shape));
+  input(name: string, shape: GraphShape, element: Element = 'FP32'): string {
+    this.graph.message(onnx.GRAPH_INPUT, valueInfo(name, shape, element));
     return name;
   }
 
-  /** Declares a value as an output; `shape` without the batch. */
-  output(name: string, shape: readonly number[]): void {
-    this.graph.message(onnx.GRAPH_OUTPUT, valueInfo(name, shape));
+  /** Declares a value, of FP32, as an output. */
+  output(name: string, shape: GraphShape): void {
+    this.graph.message(onnx.GRAPH_OUTPUT, valueInfo(name, shape, 'FP32'));
   }
 
-  /** `values` are FP32, or the bits of FP16. */
+  /** `values` are FP32, the bits of FP16, or INT64. */
   weights(
     name: string,
     shape: readonly number[],
-    values: Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>,
+    values: Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | BigInt64Array<ArrayBuffer>,
   ): string {
     const tensor = new ProtobufMessage();
     for (const size of shape) tensor.integer(onnx.TENSOR_DIMS, size);
-    tensor.integer(onnx.TENSOR_TYPE, values instanceof Float32Array ? onnx.FLOAT : onnx.FLOAT16);
+    tensor.integer(onnx.TENSOR_TYPE, ELEMENTS[elementOf(values)]);
     tensor.text(onnx.TENSOR_NAME, name);
     // raw_data is little-endian, as is every machine that onnxruntime-node runs on.
     tensor.bytes(onnx.TENSOR_RAW_DATA, new Uint8Array(values.buffer));
@@ -63,8 +68,8 @@ export class OnnxGraph {
   }
 
   /** Adds a conversion, and returns its output's name. */
-  cast(value: string, to: 'FP32' | 'FP16', output?: string): string {
-    return this.node('Cast', [value], { to: to === 'FP32' ? onnx.FLOAT : onnx.FLOAT16 }, output);
+  cast(value: string, to: Element, output?: string): string {
+    return this.node('Cast', [value], { to: ELEMENTS[to] }, output);
   }
 
   encode(): Uint8Array<ArrayBuffer> {
@@ -81,14 +86,21 @@ export class OnnxGraph {
 const IR_VERSION = 8;
 const OPSET = 17;
 
-function valueInfo(name: string, shape: readonly number[]): ProtobufMessage {
-  const dims = new ProtobufMessage().message(
-    onnx.SHAPE_DIM,
-    new ProtobufMessage().text(onnx.DIM_PARAM, 'batch'),
-  );
-  for (const size of shape) dims.message(onnx.SHAPE_DIM, new ProtobufMessage().integer(onnx.DIM_VALUE, size));
+function elementOf(values: Float32Array | Uint16Array | BigInt64Array): Element {
+  if (values instanceof Float32Array) return 'FP32';
+  return values instanceof Uint16Array ? 'FP16' : 'INT64';
+}
+
+function valueInfo(name: string, shape: GraphShape, element: Element): ProtobufMessage {
+  const dims = new ProtobufMessage();
+  for (const size of ['batch', ...shape]) {
+    const dim = new ProtobufMessage();
+    if (typeof size === 'number') dim.integer(onnx.DIM_VALUE, size);
+    else dim.text(onnx.DIM_PARAM, size);
+    dims.message(onnx.SHAPE_DIM, dim);
+  }
   const tensor = new ProtobufMessage()
-    .integer(onnx.TENSOR_TYPE_ELEMENT, onnx.FLOAT)
+    .integer(onnx.TENSOR_TYPE_ELEMENT, ELEMENTS[element])
     .message(onnx.TENSOR_TYPE_SHAPE, dims);
   return new ProtobufMessage()
     .text(onnx.VALUE_NAME, name)

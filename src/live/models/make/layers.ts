@@ -16,7 +16,7 @@ interface ConvOptions {
 }
 
 /**
- * The layers that image networks are made of, with seeded random weights. Each tensor has its own random stream,
+ * The layers that networks are made of, with seeded random weights. Each tensor has its own random stream,
  * by its name. Weights have the variance that keeps activations from growing or fading with depth behind
  * rectifiers (He et al., ICCV 2015). At FP16 they are those of FP32, rounded, and every layer computes in FP16;
  * the model's input and output stay FP32.
@@ -38,6 +38,11 @@ export class Layers {
   input(shape: readonly number[]): string {
     const input = this.graph.input('input', shape);
     return this.precision === 'fp16' ? this.graph.cast(input, 'FP16') : input;
+  }
+
+  /** A value in the precision that the layers compute in. */
+  computed(x: string): string {
+    return this.graph.cast(x, this.precision === 'fp16' ? 'FP16' : 'FP32');
   }
 
   /** Convolution without bias, batch normalisation, activation. */
@@ -64,6 +69,35 @@ export class Layers {
     return this.graph.node('Gemm', [x, weight, bias], { transB: 1 }, output);
   }
 
+  /** Fully connected, over the last of any number of dimensions. */
+  dense(name: string, x: string, from: number, to: number): string {
+    const product = this.graph.node('MatMul', [x, this.random(`${name}.weight`, [from, to], from)]);
+    this.parameters += to;
+    return this.graph.node('Add', [product, this.constant(`${name}.bias`, to, 0)]);
+  }
+
+  /** Normalizes the last of three dimensions. */
+  layerNorm(name: string, x: string, width: number): string {
+    const inputs = [x, this.constant(`${name}.weight`, width, 1), this.constant(`${name}.bias`, width, 0)];
+    this.parameters += 2 * width;
+    return this.graph.node('LayerNormalization', inputs, { axis: 2, epsilon: { float: 1e-5 } });
+  }
+
+  /** A trained table of vectors. */
+  table(name: string, rows: number, width: number): string {
+    return this.random(name, [rows, width], width);
+  }
+
+  /** A number that is not trained. */
+  scalar(name: string, value: number): string {
+    return this.weights(name, [], new Float32Array([value]));
+  }
+
+  /** Whole numbers that say how an operator works: axes, a shape. */
+  sizes(name: string, values: readonly number[]): string {
+    return this.graph.weights(name, [values.length], BigInt64Array.from(values.map(BigInt)));
+  }
+
   /** Fully connected, and the model's output, of FP32. */
   logits(x: string, from: number, classes: number): void {
     if (this.precision === 'fp16') {
@@ -88,8 +122,8 @@ export class Layers {
 
   private relu6(x: string): string {
     if (!this.hasLimits) {
-      this.weights('zero', [], new Float32Array([0]));
-      this.weights('six', [], new Float32Array([6]));
+      this.scalar('zero', 0);
+      this.scalar('six', 6);
       this.hasLimits = true;
     }
     return this.graph.node('Clip', [x, 'zero', 'six']);
@@ -97,11 +131,12 @@ export class Layers {
 
   private hasLimits = false;
 
-  private random(name: string, shape: readonly number[]): string {
+  /** `inputs`: of each output. */
+  private random(name: string, shape: readonly number[], inputs?: number): string {
     const count = shape.reduce((product, size) => product * size, 1);
     const draw = stream(this.seed, name);
-    // Uniform in ±bound has the variance bound² / 3, which is to be 2 / (inputs of each output).
-    const bound = Math.sqrt((6 * shape[0]) / count);
+    // Uniform in ±bound has the variance bound² / 3, which is to be 2 / inputs.
+    const bound = Math.sqrt(6 / (inputs ?? count / shape[0]));
     const values = new Float32Array(count);
     for (let i = 0; i < count; i++) values[i] = (2 * draw() - 1) * bound;
     this.parameters += count;

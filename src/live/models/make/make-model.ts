@@ -1,5 +1,6 @@
 import type { Precision } from '../precision.js';
 import type { Architecture } from './architectures.js';
+import { encoder } from './encoder.js';
 import { Layers } from './layers.js';
 import { mlp } from './mlp.js';
 import { mobilenetV2 } from './mobilenet-v2.js';
@@ -10,10 +11,11 @@ const MAKERS: Readonly<Record<Architecture, (layers: Layers, input: number, clas
   resnet50,
   'mobilenet-v2': mobilenetV2,
   mlp,
+  encoder,
 };
 
 export interface MakeOptions {
-  /** Image size in pixels; of `mlp` the number of features. */
+  /** Image size in pixels; of `mlp` the number of features, of `encoder` the tokens of the longest text. */
   readonly input: number;
   readonly seed: number;
   /** Numbers in the output. */
@@ -30,7 +32,7 @@ export interface MadeModel {
 /**
  * A real architecture with seeded random weights: it takes as long as the trained one, and its answers mean
  * nothing. It takes `input`, an FP32 image (3 × size × size) or the features, in batches of any size, and gives
- * FP32 `logits`. At FP16 it is the same model with rounded weights that computes in FP16 in between.
+ * FP32 `logits`; see `encoder` for what that takes and gives. At FP16 it is the same model with rounded weights that computes in FP16 in between.
  *
  * @example
  * const { onnx } = makeModel('resnet18', { input: 224, seed: 1, classes: 1000 });

@@ -26,7 +26,8 @@ function made(architecture: Architecture) {
   };
 }
 
-describe.each(ARCHITECTURE_NAMES)('%s at FP16', (architecture) => {
+// The encoder takes other inputs and has tests of its own.
+describe.each(ARCHITECTURE_NAMES.filter((name) => name !== 'encoder'))('%s at FP16', (architecture) => {
   const { fp32, fp16 } = made(architecture);
 
   it('has the weights of FP32, rounded', () => {
