@@ -104,6 +104,5 @@ class LengthSource extends BaseSource {
     this.model = whole.model;
     this.sloNs = whole.sloNs;
     this.user = whole.user;
-    this.tenant = whole.tenant;
   }
 }

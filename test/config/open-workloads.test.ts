@@ -114,6 +114,19 @@ describe('workload.load', () => {
   });
 });
 
+it('requests of a section all have its class and tenant, also those with a drawn length', async () => {
+  const senders = 'classes: [{ name: a }, { name: b }]\ntenants: { list: [{ name: c }, { name: d }] }';
+  for (const length of ['', ', length: { kind: constant, value: 9 }']) {
+    const workload = `{ kind: fixed, rate: 1/s, duration: 4s, class: b, tenant: d${length} }\n${senders}`;
+    const { source } = await openWorkloads(await experiment(workload));
+    const seen: number[][] = [];
+    for (; source.timeNs < Number.POSITIVE_INFINITY; source.advance())
+      seen.push([source.requestClass, source.tenant]);
+    expect(seen).toEqual(new Array(seen.length).fill([1, 1]));
+    expect(seen.length).toBeGreaterThan(2);
+  }
+});
+
 describe('an override that chooses the kind of a workload', () => {
   it('drops what only other kinds have, and leaves what the new one has too', async () => {
     const zipf = '{ kind: poisson, load: 80%, duration: 3s, popularity: { kind: zipf, s: 1 } }';
