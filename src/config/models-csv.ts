@@ -1,4 +1,3 @@
-import Papa from 'papaparse';
 import { EscapementError } from '../base/errors.js';
 import { DEFAULT_PAGE_BYTES } from '../base/units.js';
 import { checkModel, type ModelSpec } from '../core/model.js';
@@ -19,7 +18,8 @@ export async function readModelsCsv(
   return parseModelsCsv(await host.input.text(host.locate(path)), path, pageBytes);
 }
 
-export function parseModelsCsv(text: string, file: string, pageBytes: number): ModelSpec[] {
+export async function parseModelsCsv(text: string, file: string, pageBytes: number): Promise<ModelSpec[]> {
+  const { default: Papa } = await import('papaparse');
   const [header = [], ...rows] = Papa.parse<string[]>(text.replace(/^\uFEFF/, ''), { delimiter: ',' }).data;
   const columns = header.map((name) => name.trim());
   checkHeader(columns, file);

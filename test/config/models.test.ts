@@ -54,10 +54,10 @@ describe('models', () => {
 });
 
 describe('models file', () => {
-  it('is read by header, whatever the order, with or without pages', () => {
+  it('is read by header, whatever the order, with or without pages', async () => {
     const csv =
       'input_bytes,model_id,b1_ns,weights_bytes,output_bytes,b16_ns,b2_ns,weights_transfer_ns\r\n1,x,10,33554433,2,160,20,5\r\n';
-    expect(parseModelsCsv(csv, 'm.csv', PAGE)).toEqual([
+    expect(await parseModelsCsv(csv, 'm.csv', PAGE)).toEqual([
       {
         name: 'x',
         weightsBytes: 33_554_433,
@@ -71,10 +71,12 @@ describe('models file', () => {
     ]);
   });
 
-  it('has its pages column believed for pages of 16 MiB', () => {
+  it('has its pages column believed for pages of 16 MiB', async () => {
     const csv = MODELS_CSV.replace(',7,', ',9,');
-    expect(parseModelsCsv(csv, 'm.csv', PAGE).map(({ pages }) => pages)).toEqual([9, 7]);
-    expect(parseModelsCsv(csv, 'm.csv', 2 * PAGE).map(({ pages }) => pages)).toEqual([4, 4]);
+    const pagesAt = async (size: number) =>
+      (await parseModelsCsv(csv, 'm.csv', size)).map(({ pages }) => pages);
+    expect(await pagesAt(PAGE)).toEqual([9, 7]);
+    expect(await pagesAt(2 * PAGE)).toEqual([4, 4]);
   });
 });
 

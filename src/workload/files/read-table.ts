@@ -1,4 +1,3 @@
-import Papa from 'papaparse';
 import { EscapementError } from '../../base/errors.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import { detectLayout, emptyTrace, type Layout, type LayoutOf, noRows, requireLayout } from './layout.js';
@@ -86,6 +85,8 @@ function visitBlock(
 }
 
 async function* readRows(files: InputFiles, file: string): AsyncGenerator<RowBlock, void, void> {
+  // When it is needed: a small playground on a page reads no files.
+  const { default: Papa } = await import('papaparse');
   let line = 1;
   for await (const block of readBlocks(files, file)) {
     const byteOrderMark = line === 1 && block[0] === 0xef && block[1] === 0xbb && block[2] === 0xbf;
