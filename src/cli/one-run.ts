@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { noteOnKinds, weightWarnings } from '../config/create-policy.js';
 import type { Experiment } from '../config/experiment.js';
+import { experimentNotes } from '../config/policy-notes.js';
 import { generatorLines, generatorWarnings } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
 import { runText } from '../report/terminal/run-text.js';
@@ -9,6 +9,7 @@ import type { Engine, LiveReport } from '../run/engine.js';
 import { type Run, run } from '../run/run.js';
 import { warnIfEmpty } from './empty-run.js';
 import { warn } from './live-settings.js';
+import { noteLines } from './policy-notes.js';
 import { openProgress } from './progress.js';
 import { inRunFolder } from './run-folder.js';
 import { liveOrigin, simulatedOrigin } from './run-origin.js';
@@ -35,10 +36,13 @@ export async function oneRun(
 ): Promise<void> {
   // The summary for people begins with the seed and ends with the digest; JSON leaves both to stderr.
   const say = (line: string) => json && !quiet && process.stderr.write(`${line}\n`);
-  if (!quiet) warn(weightWarnings(experiment.policy, experiment.classes));
   say(`seed ${experiment.seed}`);
-  const note = noteOnKinds(experiment.policy, experiment.cluster.kinds.length);
-  if (note !== null && !quiet) process.stderr.write(`note: ${note}\n`);
+  if (!quiet)
+    process.stderr.write(
+      noteLines(experimentNotes(experiment))
+        .map((line) => `${line}\n`)
+        .join(''),
+    );
   const progress = openProgress(engine.kind === 'live' ? 'live' : 'simulate', quiet);
   const onProgress = async (fraction: number) => {
     progress.update(fraction);

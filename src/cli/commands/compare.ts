@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { checkWritable } from '../../base/files/output-file.js';
+import type { CellResult, RunResult, SweepResults } from '../../record/results.js';
 import { compareRuns } from '../../report/compare/compare.js';
 import { type NamedRun, runNames } from '../../report/compare/named-run.js';
 import { comparisonText } from '../../report/compare/text.js';
@@ -10,6 +11,7 @@ import { comparePolicies } from '../../report/policies/compare.js';
 import { readCosts } from '../../report/policies/costs.js';
 import type { NamedSweep } from '../../report/policies/merge.js';
 import { policiesText } from '../../report/policies/text.js';
+import { noteLines, notesOn } from '../policy-notes.js';
 import type { CompareArgs } from '../usage/compare.js';
 import { packageVersion } from '../version.js';
 
@@ -17,6 +19,10 @@ import { packageVersion } from '../version.js';
 export async function run({ results: folders, ...args }: CompareArgs): Promise<void> {
   const named = runNames(folders);
   const loaded = folders.map((folder, i) => ({ folder, name: named[i]!, ...loadResults(folder) }));
+  const results = loaded.flatMap((each): readonly (CellResult | RunResult)[] =>
+    each.kind === 'run' ? [each.run] : finishedOf(each.results),
+  );
+  for (const line of noteLines(results.flatMap(notesOn))) process.stderr.write(`${line}\n`);
   const sweeps = loaded.filter(isSweep);
   if (sweeps.length === loaded.length) await compareSweeps(sweeps, args);
   else if (sweeps.length === 0) await compareSingleRuns(loaded.filter(isRun), args);
@@ -36,6 +42,8 @@ interface Flags {
 type Loaded = LoadedResults & { readonly folder: string; readonly name: string };
 
 const isSweep = (loaded: Loaded) => loaded.kind === 'sweep';
+const finishedOf = ({ cells }: SweepResults) =>
+  cells.flatMap((cell) => (cell.status === 'done' ? cell.result : []));
 const isRun = (loaded: Loaded) => loaded.kind === 'run';
 
 async function compareSingleRuns(runs: readonly NamedRun[], args: Flags): Promise<void> {

@@ -8,6 +8,7 @@ import { threadPool } from '../../run/sweep/pool.js';
 import { sweepExperiment } from '../../run/sweep/sweep-experiment.js';
 import { tableWidth } from '../../text/terminal.js';
 import { interruptible } from '../interruption.js';
+import { noteLines } from '../policy-notes.js';
 import { openProgress, type Progress } from '../progress.js';
 import { openQueue } from '../queue.js';
 import { readShard } from '../shard.js';
@@ -87,11 +88,16 @@ async function runWithProgress(sweep: Sweep, args: SweepArgs): Promise<SweepResu
   const work = async () => {
     const results = await sweepExperiment({
       ...{ ...sweep, openRunner },
-      onPlan: (cells, seeds) => {
+      onPlan: (cells, seeds, notes) => {
         total = cells;
         if (!quiet) {
           const where = queue?.place ?? `${threads} threads`;
           process.stderr.write(`seed ${seeds.join(', ')}: ${cells} cells on ${where}\n`);
+          process.stderr.write(
+            noteLines(notes)
+              .map((line) => `${line}\n`)
+              .join(''),
+          );
         }
         progress = openProgress('sweep', quiet);
       },

@@ -3,6 +3,7 @@ import { buildExperiment } from '../../config/build.js';
 import { asMistakeInCase } from '../../config/cases.js';
 import type { SourceDocument } from '../../config/document.js';
 import { NotedFiles } from '../../config/files-on-disk.js';
+import { experimentNotes, type PolicyNote } from '../../config/policy-notes.js';
 import { boundKeys, cellKeys } from './cell-key.js';
 import { type CellBase, cellOverrides, type GridCell } from './grid.js';
 import { type CellOutcome, type CellTask, failedOutcome, labelsOf } from './run-cell.js';
@@ -14,6 +15,8 @@ export type PlannedCell =
       readonly task: CellTask;
       /** Its upper bound, if the sweep asks for it: the same task for all cells that share it. */
       readonly bound?: CellTask;
+      /** What the policy does not do of what the experiment asks for. */
+      readonly notes: readonly PolicyNote[];
     }
   | { readonly cell: GridCell; readonly task: null; readonly refused: CellOutcome };
 
@@ -45,7 +48,7 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
       const { files } = noted;
       const task = { text, file, files, overrides, percentiles, ...keys, ...labelsOf(experiment) };
       const bound = options.bound ? { bound: { ...task, ...boundKeys(experiment, version) } } : {};
-      planned.push({ cell, task, ...bound });
+      planned.push({ cell, task, ...bound, notes: experimentNotes(experiment) });
     } catch (error) {
       if (!(error instanceof EscapementError)) throw error;
       const shown = asMistakeInCase(error, options.cases, cell.values, source) ?? asVaried(error, cell);

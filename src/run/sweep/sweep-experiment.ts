@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../base/files/make-folder.js';
 import { cannotWrite, writeWhole } from '../../base/files/output-file.js';
+import type { PolicyNote } from '../../config/policy-notes.js';
 import type { SweepResults } from '../../record/results.js';
 import { dropReport } from '../../report/files.js';
 import { CellStore } from './cell-store.js';
@@ -18,7 +19,7 @@ interface SweepRequest extends SweepQuestion {
   /** Runs finished cells again. */
   readonly fresh: boolean;
   /** Called once, when every cell was checked and before the first one runs. */
-  readonly onPlan: (cells: number, seeds: readonly number[]) => void;
+  readonly onPlan: (cells: number, seeds: readonly number[], notes: readonly PolicyNote[]) => void;
   readonly onCell: OnCell;
 }
 
@@ -32,7 +33,8 @@ export async function sweepExperiment(request: SweepRequest): Promise<SweepResul
   const { header, planned } = await planSweep(request);
   if (!fresh) checkMark(outDir, markOf(unitsOf(planned), version));
   const store = new CellStore(outDir, !fresh);
-  request.onPlan(planned.length, header.seeds);
+  const notes = planned.flatMap((plan) => (plan.task === null ? [] : plan.notes));
+  request.onPlan(planned.length, header.seeds, notes);
   prepareFolder(outDir);
   const runner = request.openRunner(planned.length);
   try {

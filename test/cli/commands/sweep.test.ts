@@ -274,3 +274,30 @@ test('finished cells are used again wherever the experiment lies and whenever it
   expect((await sweep(there, 'other.yaml')).reused).toBe(2);
   expect(bounds()).toBe(6);
 });
+
+test('says once what the policies do not do of what is asked, and compare says it again', async () => {
+  const dir = tempDir();
+  const file = writeIn(
+    dir,
+    'asked.yaml',
+    `cluster: { gpus: [{ kind: fast }, { kind: slow, speed: 0.5 }] }
+models: { kind: zoo, varieties: 2 }
+classes: [{ name: gold, weight: 10 }, { name: others }]
+workload: { kind: poisson, rate: 50/s, duration: 1s }
+output: { timeline: false }
+`,
+  );
+  const out = join(dir, 'out');
+  const vary = ['--vary', 'policy.kind=fifo,clipper,escapement', '--vary', 'slo=50ms,100ms'];
+  const { stderr } = await runCli(['sweep', file, ...ONE_THREAD, ...vary, '--out', out]);
+  const said = [
+    'warning: weights: ignored by the policies fifo and clipper, which serve all classes alike; results are still reported by class',
+    expect.stringMatching(/^note: fifo on several kinds of GPUs: .*whichever GPU is free/),
+    expect.stringMatching(/^note: clipper on several kinds of GPUs: .*slowest GPUs/),
+  ];
+  const linesOf = (text: string) => text.split('\n').filter((line) => /^(note|warning): /.test(line));
+  expect(linesOf(stderr)).toEqual(said);
+  expect(linesOf((await runCli(['compare', out])).stderr)).toEqual(said);
+  const alone = await runCli(['simulate', file, '--set', 'policy.kind=escapement', '--quiet']);
+  expect(alone.stderr).toBe('');
+});

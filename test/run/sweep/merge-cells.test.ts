@@ -20,7 +20,7 @@ function plan(
     const said = experimentOf(cell);
     if (said === null)
       return { cell, task: null, refused: { status: 'failed', code: 'E_X', message: 'no room' } };
-    return { cell, task: cellTask(`${said} ${cell.seed}`) };
+    return { cell, task: cellTask(`${said} ${cell.seed}`), notes: [] };
   });
 }
 

@@ -12,6 +12,7 @@ function plan(key: (i: number) => string): PlannedCell[] {
     cell,
     task: cellTask(key(i)),
     bound: cellTask(`bound-${cell.seed}`),
+    notes: [],
   }));
 }
 

@@ -22,6 +22,7 @@ const HEADER = {
 const PLANNED: PlannedCell[] = buildGrid(VARY, [1, 2]).map((cell, i) => ({
   cell,
   task: cellTask(`key${i}`),
+  notes: [],
 }));
 
 let outDir = '';

@@ -1,0 +1,40 @@
+import { entryOf, noteOnKinds } from './create-policy.js';
+import type { Experiment } from './experiment.js';
+import type { PolicyChoice } from './schema-policy.js';
+
+/** What of an experiment a policy may not be able to treat as asked. */
+interface Asked {
+  readonly policy: PolicyChoice;
+  /** Number of kinds of GPUs. */
+  readonly kinds: number;
+  readonly hasClasses: boolean;
+  readonly hasLengths: boolean;
+}
+
+/** What one policy does not do. */
+export interface PolicyNote {
+  readonly policy: string;
+  readonly about: 'kinds' | 'weights' | 'lengths';
+  /** For people; of kinds, where each policy does something else instead. */
+  readonly text?: string;
+}
+
+/** What a policy does not do of what an experiment asks for; empty: it does all. */
+export function policyNotes({ policy, kinds, hasClasses, hasLengths }: Asked): PolicyNote[] {
+  const { kind } = policy;
+  const entry = entryOf(policy);
+  const onKinds = noteOnKinds(policy, kinds);
+  return [
+    ...(hasClasses && entry?.weights !== 'used' ? [{ policy: kind, about: 'weights' as const }] : []),
+    ...(hasLengths && (entry?.batchesByLength !== true || hasClasses)
+      ? [{ policy: kind, about: 'lengths' as const }]
+      : []),
+    ...(onKinds === null ? [] : [{ policy: kind, about: 'kinds' as const, text: onKinds }]),
+  ];
+}
+
+/** The same of a whole experiment. */
+export function experimentNotes({ policy, cluster, classes, models }: Experiment): PolicyNote[] {
+  const hasLengths = models.some(({ lengths }) => lengths !== undefined);
+  return policyNotes({ policy, kinds: cluster.kinds.length, hasClasses: classes.length > 0, hasLengths });
+}

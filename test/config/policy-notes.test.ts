@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { policyNotes } from '../../src/config/policy-notes.js';
+
+const notesOf = (kind: string, asked: { classes?: boolean; lengths?: boolean; kinds?: number }) =>
+  policyNotes({
+    policy: { kind, options: {} },
+    kinds: asked.kinds ?? 1,
+    hasClasses: asked.classes ?? false,
+    hasLengths: asked.lengths ?? false,
+  }).map(({ about }) => about);
+
+it('says of a policy only what was asked for and it does not do', () => {
+  expect(notesOf('fifo', {})).toEqual([]);
+  expect(notesOf('fifo', { classes: true, lengths: true, kinds: 2 })).toEqual([
+    'weights',
+    'lengths',
+    'kinds',
+  ]);
+  expect(notesOf('escapement', { classes: true, kinds: 2 })).toEqual([]);
+  expect(notesOf('escapement', { lengths: true })).toEqual([]);
+});
+
+it('says that no policy batches by length where requests have classes', () => {
+  expect(notesOf('escapement', { classes: true, lengths: true })).toEqual(['lengths']);
+});
