@@ -72,6 +72,11 @@ export interface AnswerRecord {
   readonly outcome: Outcome;
   readonly arrivalNs: number;
   readonly sloNs: number;
+  readonly requestClass: number;
+  readonly tenant: number;
+  readonly length: number;
+  /** Why its policy has not seen it: `LIMIT_NONE` and so on. */
+  readonly limit: number;
   readonly nowNs: number;
   readonly arrivalCopies: number;
   /** Of the INFER that served it, −1 if none did. */
@@ -118,6 +123,10 @@ export function keepRecords(mostActions = () => MOST_ACTIONS) {
         outcome,
         arrivalNs: requests.arrivalNs[slot],
         sloNs: requests.sloNs[slot],
+        requestClass: requests.requestClass[slot],
+        tenant: requests.tenant[slot],
+        length: requests.length[slot],
+        limit: requests.limit[slot],
         nowNs,
         arrivalCopies: requests.arrivalCopies[slot],
         action: action?.id ?? -1,

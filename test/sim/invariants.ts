@@ -9,6 +9,7 @@ import {
   UNLOAD,
 } from '../../src/core/action.js';
 import type { GpuKind } from '../../src/core/cluster-spec.js';
+import { type Padding, timesOfBucket } from '../../src/core/lengths.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import {
   OUTCOME_ERROR,
@@ -34,6 +35,10 @@ export interface SeenRun {
   readonly offered: number;
   readonly actions: readonly ActionRecord[];
   readonly answers: readonly AnswerRecord[];
+  /** GPUs that went with what they held, each with the number of actions that were decided before. Default: none. */
+  readonly gone?: readonly { readonly gpu: number; readonly actions: number }[];
+  /** How inputs of different lengths share a batch. Default: they do not differ. */
+  readonly padding?: Padding;
 }
 
 /** Statuses of actions that did run on their lane. */
@@ -84,27 +89,34 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
     }),
 
   'executions take as long as the profile says where nothing departs from it': (run) =>
-    broken(run.actions, ({ kind, status, gpu, model, batchIndex, beginNs, endNs }) => {
+    broken(run.actions, ({ kind, status, gpu, model, batchIndex, bucket, beginNs, endNs }) => {
       if (!RAN.includes(status)) return true;
       const times = timesOf(run, gpu, model);
-      if (kind === INFER && run.exactExec) return endNs - beginNs === times.execNs[batchIndex];
+      if (kind === INFER && run.exactExec)
+        return endNs - beginNs === timesOfBucket(times, bucket)[batchIndex];
       if (kind === LOAD && run.exactLoad) return endNs - beginNs === times.loadNs;
       return true;
     }),
 
   'what runs is planned with the time that it takes on the kind of its GPU': (run) =>
-    broken(run.actions, ({ kind, gpu, model, batchIndex, expectedDurationNs }) => {
+    broken(run.actions, ({ kind, gpu, model, batchIndex, bucket, expectedDurationNs }) => {
       const times = timesOf(run, gpu, model);
-      if (kind === INFER && run.exactExec) return expectedDurationNs === times.execNs[batchIndex];
+      // A policy that does not know lengths learns what batches of any take.
+      if (kind === INFER && run.padding === 'batch' && times.execNsByLength !== undefined) return true;
+      if (kind === INFER && run.exactExec)
+        return expectedDurationNs === timesOfBucket(times, bucket)[batchIndex];
       if (kind === LOAD && run.exactLoad) return expectedDurationNs === times.loadNs;
       return true;
     }),
 
   'what a GPU holds fits into the memory of its kind': (run) => {
     const pages = new Array<number>(run.gpus).fill(0);
+    const gone = [...(run.gone ?? [])].reverse();
     return broken(
       [...run.actions].sort((a, b) => a.id - b.id),
-      ({ kind, status, gpu, model }) => {
+      ({ id, kind, status, gpu, model }) => {
+        while (gone.length > 0 && gone[gone.length - 1].actions <= id)
+          pages[(gone.pop() as { gpu: number }).gpu] = 0;
         if (kind === LOAD && status === STATUS_OK) pages[gpu] += run.models[model].pages;
         if (kind === UNLOAD) pages[gpu] -= run.models[model].pages;
         return pages[gpu] <= run.kinds[kindOf(run, gpu)].pages;
@@ -119,6 +131,21 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
       const smaller = batchIndex === 0 ? 0 : batchSizes[batchIndex - 1];
       return batchSize === batchSizes[batchIndex] && count <= batchSize && count > smaller;
     }),
+
+  'a batch is padded to the shortest length that holds its longest input': (run) => {
+    const longest = new Map<number, number>();
+    for (const { action, length } of run.answers)
+      longest.set(action, Math.max(longest.get(action) ?? 0, length));
+    return broken(run.actions, ({ id, kind, status, model, bucket }) => {
+      const { lengths } = run.models[model];
+      if (kind !== INFER || lengths === undefined) return bucket === 0;
+      const last = lengths.length - 1;
+      if (run.padding === 'longest') return bucket === last;
+      if (status !== STATUS_OK) return bucket <= last;
+      const length = longest.get(id) as number;
+      return lengths[bucket] >= length && (bucket === 0 || lengths[bucket - 1] < length);
+    });
+  },
 
   'outcomes are what happened: ok by the deadline, late after it, error with a failed action': ({
     answers,

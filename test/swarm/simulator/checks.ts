@@ -23,6 +23,7 @@ export function brokenInvariant(experiment: Experiment, run: ObservedRun): Probl
     exactExec: isSteady && gpuClock.length === 0 && noise.exec === 0 && noise.stragglers === 0,
     exactLoad: isSteady && noise.load === 0,
     ...{ offered: run.sent.length, answers: run.answers, actions: run.actions },
+    ...{ gone: run.gone, padding: experiment.padding },
   };
   for (const [name, invariant] of Object.entries(INVARIANTS)) {
     const [what] = invariant(seen);
@@ -47,11 +48,14 @@ export function requestProblem({ sent, answers }: ObservedRun): Problem | null {
   const check = 'requests are answered as they were sent';
   if (sent.length !== answers.length)
     return { check, what: `${sent.length} sent, ${answers.length} answered` };
-  for (const { id, model, arrivalNs, sloNs, user } of answers) {
+  for (const { id, arrivalNs, ...answer } of answers) {
     const { timeNs, ...request } = sent[id];
-    const same =
-      model === request.model && arrivalNs === timeNs && sloNs === request.sloNs && user === request.user;
-    if (!same) return { check, what: `request ${id} was sent as ${JSON.stringify(sent[id])}` };
+    const fields = ['model', 'sloNs', 'user', 'requestClass', 'tenant', 'length'] as const;
+    if (arrivalNs !== timeNs || fields.some((field) => answer[field] !== request[field]))
+      return {
+        check,
+        what: `request ${id} was sent as ${JSON.stringify(sent[id])}, answered as ${JSON.stringify(answer)}`,
+      };
   }
   return null;
 }
@@ -109,8 +113,13 @@ export async function boundProblem(experiment: Experiment, { result }: ObservedR
     noise.exec > 0 || noise.distribution === 'profile' || changes.some((one) => one.noise.exec > 0);
   if (shortens || workloads.some(({ kind }) => kind === 'closed-loop')) return null;
   const { goodputRps } = result.summary;
-  const { bestRps } = await boundOf(experiment);
+  const { bestRps, weightedRps } = await boundOf(experiment);
   // Both are shares of the same whole number of requests.
+  const { weightedGoodputRps = 0 } = result.summary;
+  if (weightedRps !== undefined && weightedGoodputRps > weightedRps * (1 + 1e-9)) {
+    const what = `goodput by weight ${weightedGoodputRps} rps, bound ${weightedRps} rps`;
+    return { check: 'no policy exceeds the bound', what };
+  }
   if (goodputRps <= bestRps * (1 + 1e-9)) return null;
   return { check: 'no policy exceeds the bound', what: `goodput ${goodputRps} rps, bound ${bestRps} rps` };
 }

@@ -1,16 +1,14 @@
-import { formatDuration } from '../../../src/config/units-text.js';
-import { AUTO, type PolicyOption } from '../../../src/policies/entry.js';
 import { POLICIES } from '../../../src/policies/registry.js';
 import type { Candidate, Section, Tree } from './candidate.js';
 import { Draw } from './draw.js';
 import { drawCluster } from './draw-cluster.js';
 import { drawModels, ns } from './draw-models.js';
+import { drawOptions } from './draw-options.js';
+import { drawScaler, mayGrow } from './draw-scaler.js';
+import { drawSenders } from './draw-senders.js';
 import { drawWorkload, type ExperimentSize } from './draw-workload.js';
 
 const MIB = 1 << 20;
-const NS_PER_S = 1e9;
-/** Where an option has no largest value. */
-const MOST_COUNT = 64;
 
 /** Every so many seeds one is of an experiment that takes seconds, and some of these take more. */
 export const LONG_EVERY = 8;
@@ -28,42 +26,51 @@ export function drawExperiment(seed: number): Candidate {
   const models = drawModels(draw, (pageMib ?? 16) * MIB);
   const gpus = drawGpus(draw);
   const workload = drawWorkload(draw, { models, gpus, size: sizeOf(seed) });
+  const { lengthNs } = workload;
   const pageSize = pageMib === null ? {} : { pageSize: `${pageMib}MiB` };
+  const senders = drawSenders(new Draw(seed, 'senders'), workload.sections, workload.rateRps);
   const tree = {
     seed: draw.int(0, 1000),
-    cluster: { ...pageSize, ...drawCluster(draw, { gpus, models, lengthNs: workload.lengthNs }) },
+    cluster: { ...pageSize, ...drawCluster(draw, { gpus, models, lengthNs }) },
     models: models.sections,
-    workload: workload.sections,
+    ...senders.sections,
+    workload: senders.workload,
     ...draw.maybe(0.2, 'slo', () => ns(draw.skewed(1e6, 5e9))),
-    policy: drawPolicy(draw),
+    policy: drawPolicy(draw, models.longest !== null && draw.chance(0.5)),
     ...draw.maybe(0.4, 'admission', () => 'none'),
     ...draw.maybe(0.4, 'missedWindow', () => draw.pick(['retry', 'fail'])),
-    ...draw.maybe(0.2, 'warmup', () => ns(workload.lengthNs * draw.pick([0.1, 0.5]))),
+    ...draw.maybe(0.2, 'warmup', () => ns(lengthNs * draw.pick([0.1, 0.5]))),
     ...draw.maybe(0.3, 'output', () => ({ timeline: draw.pick<Tree>([false, ['0s', '10ms']]) })),
+    ...(models.longest === null ? {} : draw.maybe(0.4, 'padding', () => draw.pick(['batch', 'longest']))),
   };
-  return { tree, files: { ...models.files, ...workload.files } };
+  return {
+    tree: scaled(tree, new Draw(seed, 'scaler'), lengthNs),
+    files: { ...models.files, ...workload.files },
+  };
 }
 
-/** Any policy, with valid options: those that are left out have their defaults. */
-function drawPolicy(draw: Draw): Section {
-  const { kind, options } = draw.pick(POLICIES);
-  const drawn = Object.entries(options).map(([name, option]) =>
-    draw.maybe(0.4, name, () => drawOption(draw, option)),
+/** In a quarter of the cases GPUs come and go. */
+function scaled<T extends { readonly cluster: Section; readonly workload: readonly Section[] }>(
+  tree: T,
+  draw: Draw,
+  lengthNs: number,
+): T {
+  if (!draw.chance(0.25)) return tree;
+  const { gpus } = tree.cluster;
+  const kinds = typeof gpus === 'number' ? [{ kind: 'only', count: gpus }] : (gpus as Section[]);
+  return {
+    ...tree,
+    cluster: { ...tree.cluster, gpus: mayGrow(draw, kinds, lengthNs) },
+    scaler: drawScaler(draw, tree.workload, lengthNs),
+  };
+}
+
+/** Any policy, with valid options. */
+function drawPolicy(draw: Draw, knowsLengths: boolean): Section {
+  const { kind, options } = draw.pick(
+    knowsLengths ? POLICIES.filter(({ batchesByLength }) => batchesByLength) : POLICIES,
   );
-  return Object.assign({ kind }, ...drawn);
-}
-
-function drawOption(draw: Draw, { type, min, max, auto }: PolicyOption): Tree {
-  switch (type) {
-    case 'duration': {
-      if (auto !== undefined && draw.chance(0.5)) return AUTO;
-      return draw.chance(0.1) ? formatDuration(min) : ns(draw.skewed(Math.max(min, 1e5), NS_PER_S));
-    }
-    case 'integer':
-      return draw.skewed(min, max ?? MOST_COUNT);
-    case 'number':
-      return draw.chance(0.2) ? min : Number((min + draw.real(0.01, (max ?? 10) - min)).toFixed(3));
-  }
+  return { kind, ...drawOptions(draw, options) };
 }
 
 /** Now and then more than a word of bits holds. */

@@ -1,6 +1,7 @@
 import { formatDuration } from '../../../src/config/units-text.js';
 import type { Section } from './candidate.js';
 import type { Draw } from './draw.js';
+import { drawLengths } from './draw-lengths.js';
 
 const US = 1000;
 const MS = 1e6;
@@ -31,6 +32,8 @@ export interface DrawnModels {
   readonly costNs: number;
   /** At least what a request costs in the best batch. */
   readonly cheapestNs: number;
+  /** The longest input that all models take that have lengths; null: none has. */
+  readonly longest: number | null;
 }
 
 interface DrawnSection {
@@ -41,6 +44,8 @@ interface DrawnSection {
   readonly count: number;
   readonly costNs: number;
   readonly cheapestNs: number;
+  /** Absent: its inputs have one length. */
+  readonly longest?: number;
 }
 
 /** One to three sections of all kinds that need no ONNX file. */
@@ -48,6 +53,7 @@ export function drawModels(draw: Draw, pageBytes: number): DrawnModels {
   const baseNs = draw.skewed(20 * US, 20 * MS);
   const drawn = draw.list(1, draw.pick([1, 1, 2, 3]), (index) => drawSection(draw, index, baseNs, pageBytes));
   const count = drawn.reduce((sum, section) => sum + section.count, 0);
+  const longests = drawn.flatMap(({ longest }) => longest ?? []);
   return {
     sections: drawn.map(({ section }) => section),
     files: Object.fromEntries(drawn.flatMap(({ file }) => (file === null ? [] : [file]))),
@@ -56,6 +62,7 @@ export function drawModels(draw: Draw, pageBytes: number): DrawnModels {
     totalPages: drawn.reduce((sum, section) => sum + section.pages * section.count, 0),
     costNs: drawn.reduce((sum, section) => sum + section.costNs * section.count, 0) / count,
     cheapestNs: Math.min(...drawn.map(({ cheapestNs }) => cheapestNs)),
+    longest: longests.length === 0 ? null : Math.min(...longests),
   };
 }
 
@@ -102,17 +109,26 @@ function drawProfile(draw: Draw, index: number, baseNs: number, pageBytes: numbe
   const pages = draw.int(1, 7);
   const times = execTimes(draw, baseNs, batches);
   const spread = draw.chance(0.7);
+  const lengths = draw.chance(0.4) ? drawLengths(draw) : null;
   const loadMs = loadNs(draw) / MS;
+  const measured = (share: number) =>
+    batches.map((batch, i) => {
+      const medianMs = Math.max(1, Math.round(times[i] * share)) / MS;
+      return { batch, ...(spread ? quantiles(draw, medianMs) : { medianMs }) };
+    });
   const profile = {
     ...{ name: `profile${index}`, gpu: 'drawn', runtime: 'drawn', precision: 'FP32' },
     weightsBytes: pages * pageBytes,
     loadMs,
     ...(spread ? { loadP99Ms: loadMs * 1.5, loadMaxMs: loadMs * 3 } : {}),
     ...{ inputBytes: draw.skewed(1, 5e6), outputBytes: draw.int(0, 5000) },
-    batches: batches.map((batch, i) => ({
-      batch,
-      ...(spread ? quantiles(draw, times[i] / MS) : { medianMs: times[i] / MS }),
-    })),
+    batches: measured(1),
+    ...(lengths === null
+      ? {}
+      : {
+          length: lengths.longest,
+          shorter: lengths.shorter.map(({ length, share }) => ({ length, batches: measured(share) })),
+        }),
     source: { weights: 'drawn', load: 'drawn', copies: 'drawn', batches: 'drawn' },
   };
   const path = `profile${index}.json`;
@@ -120,7 +136,11 @@ function drawProfile(draw: Draw, index: number, baseNs: number, pageBytes: numbe
     section: { kind: 'profile', path, copies: count },
     file: [path, JSON.stringify(profile, null, 1)],
     pattern: `profile${index}*`,
-    ...{ pages, count, costNs: baseNs, cheapestNs: cheapest(times, batches) },
+    ...{ pages, count, costNs: baseNs },
+    cheapestNs:
+      Math.min(...[...(lengths?.shorter ?? []), { share: 1 }].map(({ share }) => share)) *
+      cheapest(times, batches),
+    ...(lengths === null ? {} : { longest: lengths.longest }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Section } from './candidate.js';
 import type { Draw } from './draw.js';
+import { drawInputs } from './draw-lengths.js';
 import { type DrawnModels, ns } from './draw-models.js';
 
 const US = 1000;
@@ -27,6 +28,8 @@ export interface DrawnWorkload {
   readonly files: Readonly<Record<string, string>>;
   /** About when the last section ends. */
   readonly lengthNs: number;
+  /** About how many requests come a second. */
+  readonly rateRps: number;
 }
 
 interface Flow {
@@ -59,12 +62,13 @@ export function drawWorkload(
     const flow = { draw, models, gpus, rateRps: rateRps / count, lengthNs, mostRequests };
     sections.push({ ...drawKind(flow, files, i), ...common(flow, i) });
   }
-  return { sections, files, lengthNs };
+  return { sections, files, lengthNs, rateRps };
 }
 
 function common({ draw, models, lengthNs }: Flow, index: number): Section {
   return {
     slo: ns(drawSlo(draw, models)),
+    ...(models.longest === null ? {} : { length: drawInputs(draw, models.longest) }),
     ...draw.maybe(0.2, 'name', () => `section ${index}`),
     ...draw.maybe(0.25, 'models', () => draw.pick(models.patterns)),
     ...draw.maybe(0.15, 'start', () => ns(draw.int(1, lengthNs))),
@@ -168,10 +172,14 @@ function closedLoop({ draw, lengthNs, mostRequests }: Flow): Section {
 function arrivals({ draw, models, rateRps, lengthNs }: Flow): string {
   const count = Math.max(1, Math.min(500, Math.round((rateRps * lengthNs) / NS_PER_S)));
   const sloNs = drawSlo(draw, models);
+  const { longest } = models;
+  // Those of the rows come before that of the section.
+  const hasLengths = longest !== null && draw.chance(0.5);
+  const lengthOf = () => (hasLengths ? `,${draw.skewed(1, longest)}` : '');
   let timeNs = draw.int(0, lengthNs);
   const rows = Array.from({ length: count }, () => {
     if (draw.chance(0.6)) timeNs += draw.int(0, Math.round((2 * NS_PER_S) / rateRps));
-    return `${timeNs},0,${Math.max(1, Math.round(sloNs * draw.pick([0.1, 1, 1, 10])))}`;
+    return `${timeNs},0,${Math.max(1, Math.round(sloNs * draw.pick([0.1, 1, 1, 10])))}${lengthOf()}`;
   });
-  return `arrival_ns,model_id,slo_ns\n${rows.join('\n')}\n`;
+  return `arrival_ns,model_id,slo_ns${hasLengths ? ',length' : ''}\n${rows.join('\n')}\n`;
 }

@@ -56,6 +56,13 @@ export class GpuBooks {
     }
   }
 
+  /** The GPU has gone, with what it held. */
+  gone(): void {
+    this.held.fill(0);
+    this.warm.fill(0);
+    this.takenPages = 0;
+  }
+
   completed({ kind, model, status, beginNs, endNs, earliestNs, latestNs }: Action): string {
     if (kind === LOAD && status === STATUS_OK) this.warm[model] = 1;
     if (kind === LOAD && status !== STATUS_OK) this.remove(model);

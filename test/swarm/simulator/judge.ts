@@ -16,6 +16,7 @@ import {
 } from './checks.js';
 import { type ObservedRun, observe } from './observed-run.js';
 import { replayOf } from './replay.js';
+import { senderProblem } from './sender-checks.js';
 import { watch } from './watch.js';
 
 /** What came of a candidate. */
@@ -68,6 +69,7 @@ export async function judge(
       seenProblem(experiment, run, outDir) ??
       repetitionProblem(run, await observe({ ...experiment, checks: false })) ??
       (await boundProblem(experiment, run)) ??
+      (await senderProblem(experiment, run)) ??
       (commandLine ? commandLineProblem(file, dir, run) : null) ??
       (replay === null ? null : await replayProblem(replay, dir, run));
     if (problem !== null) return { kind: 'failed', ...problem, replay };
@@ -107,6 +109,7 @@ function thrown(error: unknown): Problem {
 
 function seenProblem(experiment: Experiment, run: ObservedRun, outDir: string): Problem | null {
   return (
+    run.problem ??
     requestProblem(run) ??
     brokenInvariant(experiment, run) ??
     auditProblem(outDir) ??

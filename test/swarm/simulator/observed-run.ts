@@ -1,11 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Experiment } from '../../../src/config/experiment.js';
+import type { Action } from '../../../src/core/action.js';
+import type { RunObserver } from '../../../src/core/observer.js';
 import type { ScheduledRun } from '../../../src/record/results.js';
 import type { Engine } from '../../../src/run/engine.js';
 import { run } from '../../../src/run/run.js';
 import { SIMULATED } from '../../../src/run/simulated.js';
 import { type ActionRecord, type AnswerRecord, keepRecords } from '../../sim/fixtures.js';
+import type { Problem } from './checks.js';
+import { FleetBooks, withBooks } from './fleet-books.js';
 import { type SentRequest, WatchedSource } from './watched-source.js';
 
 /** An experiment with more actions than this goes round in circles. */
@@ -18,6 +22,12 @@ export interface ObservedRun {
   readonly answers: readonly AnswerRecord[];
   readonly actions: readonly ActionRecord[];
   readonly result: ScheduledRun;
+  /** GPUs that went, each with the number of actions that were decided before. */
+  readonly gone: readonly { readonly gpu: number; readonly actions: number }[];
+  /** Which GPUs there were. */
+  readonly fleet: FleetBooks;
+  /** Something that was found while it ran. */
+  readonly problem: Problem | null;
 }
 
 /** Runs an experiment. With `outDir`, which must exist, the logs and run.json are written there, as by the command line. */
@@ -26,14 +36,34 @@ export async function observe(experiment: Experiment, outDir?: string): Promise<
   const { actions, answers, observer } = keepRecords(
     () => MOST_ACTIONS + MOST_ACTIONS_PER_REQUEST * sent.length,
   );
+  let [decided, problem] = [0, null as Problem | null];
+  const gone: { gpu: number; actions: number }[] = [];
+  const fleet = new FleetBooks(experiment, (gpu) => void gone.push({ gpu, actions: decided }));
+  const require = (check: string, action: Action) => {
+    if (check !== '') problem ??= { check, what: JSON.stringify(action) };
+  };
+  const watching: RunObserver = {
+    ...observer,
+    decided: (action) => {
+      decided++;
+      require(fleet.decided(action), action);
+    },
+    completed: (action, ...seen) => {
+      observer.completed(action, ...seen);
+      require(fleet.completed(action), action);
+    },
+  };
   const engine: Engine = {
     kind: 'simulated',
     drive: (task) => {
       const source = new WatchedSource(task.source, (request) => void sent.push(request));
-      return SIMULATED.drive({ ...task, source });
+      return SIMULATED.drive(withBooks({ ...task, source }, fleet));
     },
   };
-  const { result } = await run(experiment, engine, { observer, ...(outDir === undefined ? {} : { outDir }) });
+  const { result } = await run(experiment, engine, {
+    observer: watching,
+    ...(outDir === undefined ? {} : { outDir }),
+  });
   if (outDir !== undefined) writeFileSync(join(outDir, 'run.json'), JSON.stringify(result));
-  return { sent, answers, actions, result };
+  return { sent, answers, actions, result, gone, fleet, problem: problem ?? fleet.problem };
 }

@@ -25,6 +25,23 @@ describe('random experiments in the simulator', () => {
     ).not.toBe('failed');
   });
 
+  it('draw all that an experiment can say of its GPUs and of who sends', () => {
+    const trees = Array.from({ length: 100 }, (_, seed) => JSON.stringify(drawExperiment(seed).tree));
+    for (const key of [
+      'classes',
+      'tenants',
+      'scaler',
+      'class',
+      'tenant',
+      'length',
+      'padding',
+      'min',
+      'start',
+      'speed',
+    ])
+      expect(trees.filter((tree) => tree.includes(`"${key}":`)).length, key).toBeGreaterThan(2);
+  });
+
   it('are the same again from the same seed', () => {
     expect(drawExperiment(first)).toEqual(drawExperiment(first));
     expect(drawExperiment(first)).not.toEqual(drawExperiment(first + 1));

@@ -3,6 +3,7 @@ import type { Engine } from '../../../src/run/engine.js';
 import { run } from '../../../src/run/run.js';
 import { SIMULATED, simulate } from '../../../src/run/simulated.js';
 import type { Problem } from './checks.js';
+import { withBooks } from './fleet-books.js';
 import { WatchedRun } from './watched-run.js';
 import { WatchedSource } from './watched-source.js';
 
@@ -21,7 +22,7 @@ export async function watch(experiment: Experiment, twice: boolean): Promise<Wat
     kind: 'simulated',
     drive: (task) => {
       const source = new WatchedSource(task.source, (request) => watched.arrived(request));
-      return SIMULATED.drive({ ...task, source });
+      return SIMULATED.drive(withBooks({ ...task, source }, watched.fleet));
     },
   };
   const { result } = await run(experiment, engine, { observer: watched.observer });

@@ -8,11 +8,11 @@ import { WatchedRun } from './watched-run.js';
 
 const MODEL = { pages: 3, batchSizes: [1, 2] } as unknown as ModelSpec;
 const EXPERIMENT = {
-  cluster: { kinds: [{ gpus: 1, pages: 4 }], oneLane: false, overheadNs: 0 },
+  cluster: { kinds: [{ gpus: 1, on: 1, pages: 4 }], oneLane: false, overheadNs: 0 },
   models: [MODEL, MODEL],
   warmupNs: 0,
 } as unknown as Experiment;
-const REQUEST = { timeNs: 100, model: 0, sloNs: 50, user: 0 };
+const REQUEST = { timeNs: 100, model: 0, sloNs: 50, user: 0, requestClass: 0, tenant: 0, length: 0 };
 const NO_COUNTS = { ok: 0, late: 0, timeout: 0, rejected: 0, error: 0 };
 
 /** Plays a run of one request that goes well, but for the changes that are given. Returns the check that finds something. */
@@ -41,7 +41,7 @@ function found(changes: {
   const requests = {
     id: [id],
     model: [0],
-    user: [0],
+    ...{ user: [0], requestClass: [0], tenant: [0], length: [0] },
     arrivalNs: [100],
     sloNs: [sloNs],
   } as unknown as RequestTable;

@@ -11,6 +11,7 @@ import {
 } from '../../../src/core/request.js';
 import type { ScheduledRun } from '../../../src/record/results.js';
 import type { Problem } from './checks.js';
+import { FleetBooks } from './fleet-books.js';
 import { GpuBooks } from './gpu-books.js';
 import { NumberSet } from './number-set.js';
 import type { SentRequest } from './watched-source.js';
@@ -26,6 +27,7 @@ const TWO_32 = 2 ** 32;
  */
 export class WatchedRun {
   readonly observer: RunObserver;
+  readonly fleet: FleetBooks;
   sent = 0;
   answers = 0;
   /** Results of actions. */
@@ -49,6 +51,7 @@ export class WatchedRun {
     this.gpus = cluster.kinds.flatMap(({ gpus, pages }) =>
       Array.from({ length: gpus }, () => new GpuBooks({ pages, oneLane, overheadNs }, models)),
     );
+    this.fleet = new FleetBooks(experiment, (gpu) => this.gpus[gpu].gone());
     this.observer = {
       decided: (action) => this.decided(action),
       answered: (requests, slot, outcome, nowNs, _copies, action) =>
@@ -58,9 +61,9 @@ export class WatchedRun {
   }
 
   /** A request is handed to the scheduler. */
-  arrived({ timeNs, model, sloNs, user }: SentRequest): void {
+  arrived(request: SentRequest): void {
     this.sent++;
-    this.sum = (this.sum + mixed(timeNs, model, sloNs, user)) % TWO_32;
+    this.sum = (this.sum + mixed(request)) % TWO_32;
   }
 
   /** What does not hold of the whole run. */
@@ -77,12 +80,13 @@ export class WatchedRun {
       const seen = this.outcomes[outcome];
       this.require(`the summary counts ${name}`, requests[name] === seen, () => [requests[name], seen]);
     });
+    this.problem ??= this.fleet.problem;
     return this.problem;
   }
 
   private decided(action: Action): void {
     this.orders++;
-    const what = this.gpus[action.gpu].decided(action);
+    const what = this.gpus[action.gpu].decided(action) || this.fleet.decided(action);
     if (what !== '') this.require(what, false, () => action);
   }
 
@@ -96,7 +100,11 @@ export class WatchedRun {
     const [id, model] = [requests.id[slot], requests.model[slot]];
     const [arrivalNs, sloNs] = [requests.arrivalNs[slot], requests.sloNs[slot]];
     this.answers++;
-    this.sum = (this.sum - mixed(arrivalNs, model, sloNs, requests.user[slot]) + TWO_32) % TWO_32;
+    const request = {
+      ...{ timeNs: arrivalNs, model, sloNs, user: requests.user[slot], length: requests.length[slot] },
+      ...{ requestClass: requests.requestClass[slot], tenant: requests.tenant[slot] },
+    };
+    this.sum = (this.sum - mixed(request) + TWO_32) % TWO_32;
     if (arrivalNs >= this.experiment.warmupNs) this.outcomes[outcome]++;
     const holds =
       this.answered.add(id) &&
@@ -112,7 +120,8 @@ export class WatchedRun {
     if (this.actions > MOST_ACTIONS + MOST_ACTIONS_PER_REQUEST * this.sent)
       throw new Error(`the run does not end: ${nowNs} ns`);
     const isFirst = this.ended.add(action.id);
-    const what = isFirst ? this.gpus[action.gpu].completed(action) : 'an action has one result';
+    const holds = this.fleet.completed(action) || this.gpus[action.gpu].completed(action);
+    const what = isFirst ? holds : 'an action has one result';
     if (what !== '') this.require(what, false, () => action);
   }
 
@@ -129,10 +138,11 @@ function isTrue(outcome: Outcome, action: Action | null, model: number, lateNs: 
   return outcome === OUTCOME_ERROR || lateNs > 0 === (outcome === OUTCOME_LATE);
 }
 
-function mixed(timeNs: number, model: number, sloNs: number, user: number): number {
+function mixed({ timeNs, model, sloNs, user, requestClass, tenant, length }: SentRequest): number {
   let hash =
     Math.imul((timeNs % TWO_32) | 0, 0x9e3779b1) ^ Math.imul(Math.floor(timeNs / TWO_32), 0x85ebca6b);
   hash = Math.imul(hash ^ model, 0xc2b2ae35) ^ Math.imul((sloNs % TWO_32) | 0, 0x27d4eb2f);
   hash = Math.imul(hash ^ (hash >>> 15), 0x9e3779b1) ^ user;
+  hash = Math.imul(hash ^ (hash >>> 13), 0x85ebca6b) ^ length ^ (requestClass << 24) ^ (tenant << 16);
   return hash >>> 0;
 }

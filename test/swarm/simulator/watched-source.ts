@@ -4,6 +4,9 @@ import type { Arrival } from '../../sim/fixtures.js';
 /** A request as it came, before the scheduler saw it. */
 export interface SentRequest extends Arrival {
   readonly user: number;
+  readonly requestClass: number;
+  readonly tenant: number;
+  readonly length: number;
 }
 
 /** Notes each request that a source delivers. */
@@ -33,13 +36,25 @@ export class WatchedSource implements ArrivalSource {
     return this.source.user;
   }
 
+  get requestClass(): number {
+    return this.source.requestClass ?? 0;
+  }
+
+  get tenant(): number {
+    return this.source.tenant ?? 0;
+  }
+
+  get length(): number {
+    return this.source.length ?? 0;
+  }
+
   get starved(): boolean {
     return this.source.starved === true;
   }
 
   advance(): void {
-    const { timeNs, model, sloNs, user } = this.source;
-    this.sent({ timeNs, model, sloNs, user });
+    const { timeNs, model, sloNs, user, requestClass, tenant, length } = this;
+    this.sent({ timeNs, model, sloNs, user, requestClass, tenant, length });
     this.source.advance();
   }
 
