@@ -40,7 +40,11 @@ interface StorySetup {
 
 /** What became of a request, as `escapement explain` tells it. Null: it is not answered, or there is none. */
 export function storyOf(rows: StoryRows, setup: StorySetup, request: number): Story | null {
-  const found = loggedFlight(rowsOf(rows, setup), request, (model) => setup.models[model]);
+  const found = loggedFlight(rowsOf(rows, setup), request, {
+    model: (model) => setup.models[model],
+    classes: [],
+    tenants: [],
+  });
   if (found === null) return null;
   const { flight } = found;
   const { model, arrivalNs, deadlineNs, answer, actions } = flight;

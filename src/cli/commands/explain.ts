@@ -4,7 +4,7 @@ import { nearest } from '../../config/nearest.js';
 import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES, type Cause } from '../../record/causes.js';
 import { explain } from '../../record/flight/explain.js';
 import { flightText } from '../../record/flight/flight-text.js';
-import { loggedFlight } from '../../record/flight/logged-flight.js';
+import { loggedFlight, type RunNames } from '../../record/flight/logged-flight.js';
 import { runLogs } from '../../record/flight/run-logs.js';
 import type { LoggedRequest, RunRows } from '../../record/flight/run-rows.js';
 import type { RunResult } from '../../record/results.js';
@@ -35,7 +35,7 @@ export function run({ dir, request, model, cause, limit, json }: ExplainArgs): v
 }
 
 function story(run: RunResult, logs: RunRows, request: number, json: boolean): string {
-  const found = loggedFlight(logs, request, (model) => nameOf(run, model));
+  const found = loggedFlight(logs, request, namesOf(run));
   if (found === null) {
     throw new EscapementError('E_USAGE', `--request ${request}: the run has no such request`);
   }
@@ -51,6 +51,9 @@ interface FailedList {
   readonly requests: readonly {
     readonly request: number;
     readonly model: string;
+    /** Absent: the run has none. */
+    readonly class?: string;
+    readonly tenant?: string;
     readonly cause: Cause;
     readonly arrivalNs: number;
     readonly latencyNs: number;
@@ -74,9 +77,12 @@ function failedList(
     failures[cause]++;
     if (first.length < limit) first.push({ ...request, cause });
   });
-  const requests = first.map(({ id, model, cause, arrivalNs, answeredNs, sloNs }) => ({
+  const names = namesOf(run);
+  const requests = first.map(({ id, model, cause, arrivalNs, answeredNs, sloNs, requestClass, tenant }) => ({
     request: id,
-    model: nameOf(run, model),
+    model: names.model(model),
+    ...(requestClass === undefined ? {} : { class: names.classes[requestClass]! }),
+    ...(tenant === undefined ? {} : { tenant: names.tenants[tenant]! }),
     cause,
     arrivalNs,
     latencyNs: answeredNs - arrivalNs,
@@ -88,9 +94,11 @@ function failedList(
 function listText(dir: string, { failures, requests }: FailedList): string {
   const total = CAUSES.reduce((sum, cause) => sum + failures[cause], 0);
   if (total === 0) return 'no matching request failed\n';
-  const rows = requests.map(({ request, model, cause, arrivalNs, latencyNs, sloNs }) => [
+  const optional = (['class', 'tenant'] as const).filter((name) => requests[0]?.[name] !== undefined);
+  const rows = requests.map(({ request, model, cause, arrivalNs, latencyNs, sloNs, ...sender }) => [
     request,
     model,
+    ...optional.map((name) => sender[name]!),
     CAUSE_LABELS[cause],
     toSeconds(arrivalNs),
     toMs(latencyNs),
@@ -99,7 +107,7 @@ function listText(dir: string, { failures, requests }: FailedList): string {
   const more =
     total > requests.length ? `and ${total - requests.length} more; a higher --limit shows them\n` : '';
   return `${causesText(failures)}\n\n${table([
-    ['request', 'model', 'cause', 'arrival s', 'latency ms', 'SLO ms'],
+    ['request', 'model', ...optional, 'cause', 'arrival s', 'latency ms', 'SLO ms'],
     ...rows,
   ])}${more}
 To explain one: escapement explain ${dir} --request ${requests[0]!.request}
@@ -119,6 +127,15 @@ function modelOf({ models }: RunResult, name: string | undefined): number | null
     'E_USAGE',
     `--model ${name}: no model of that name had requests in this run${hint}`,
   );
+}
+
+function namesOf(run: RunResult): RunNames {
+  const { classes = [], tenants = [] } = run.summary;
+  return {
+    model: (model) => nameOf(run, model),
+    classes: classes.map(({ name }) => name),
+    tenants: tenants.map(({ name }) => name),
+  };
 }
 
 function nameOf({ models }: RunResult, id: number): string {

@@ -20,7 +20,8 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
   private predicts = false;
   /** Of the request while it is in the controller; −1: not yet, or no more. */
   private slot = -1;
-  private came: Pick<Flight, 'model' | 'user' | 'arrivalNs' | 'sloNs' | 'deadlineNs'> | null = null;
+  private came: Omit<Flight, 'request' | 'dueNs' | 'known' | 'actions' | 'passedBy' | 'answer'> | null = null;
+  private header!: JournalHeader;
   private readonly known: Knowledge[] = [];
   private readonly actions: FlightAction[] = [];
   private passedBy = 0;
@@ -43,6 +44,7 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
 
   started(header: JournalHeader, controller: Controller): void {
     this.controller = controller;
+    this.header = header;
     this.predicts = header.admission === 'predict';
   }
 
@@ -92,6 +94,15 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
     return this.controller.requests.id[slot] === this.request;
   }
 
+  private senderOf({ requestClass, tenant, length }: RequestTable, slot: number) {
+    const { classes, tenants } = this.header;
+    return {
+      ...(classes === undefined ? {} : { class: classes[requestClass[slot]]!.name }),
+      ...(tenants === undefined ? {} : { tenant: tenants[tenant[slot]]!.name }),
+      ...(length[slot] === 0 ? {} : { length: length[slot] }),
+    };
+  }
+
   private takeIn(slot: number, nowNs: number): void {
     const { cluster, requests } = this.controller;
     const model = requests.model[slot];
@@ -101,6 +112,7 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
       this.came = {
         model: cluster.models[model].name,
         user: requests.user[slot],
+        ...this.senderOf(requests, slot),
         arrivalNs,
         sloNs,
         deadlineNs: arrivalNs + sloNs,

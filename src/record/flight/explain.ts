@@ -136,7 +136,10 @@ function refusal(flight: Flight): string {
   const { sloNs, known } = flight;
   const { predictedNs, weightsFreeNs } = known[0];
   if (lastInfer(flight) !== undefined) return `refused when it was queued again: ${failure(flight)}`;
-  if (predictedNs === undefined) return 'refused on arrival: an answer in time was not expected';
+  if (predictedNs === undefined) {
+    const limits = flight.tenant === undefined ? '' : `, or ${flight.tenant} sent more than its limits allow`;
+    return `refused on arrival: an answer in time was not expected${limits}`;
+  }
   if (predictedNs === null) {
     return weightsFreeNs === null ? 'refused: no GPU was connected' : 'refused by the policy';
   }

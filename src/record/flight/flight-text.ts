@@ -8,11 +8,17 @@ const MOST_GPUS = 8;
 
 /** The timeline of one request for people, and why it ended as it did; times from its arrival. */
 export function flightText(flight: Flight): string {
-  const { request, model, user, trace } = flight;
+  const { request, model, user, trace, class: itsClass, tenant, length } = flight;
   const lines = flightEvents(flight).map(({ atNs, text }) => `${at(flight, atNs).padStart(14)}  ${text}\n`);
   const why = explain(flight).map((sentence) => `  ${sentence}\n`);
-  const traced = trace === undefined ? '' : `, trace ${trace}`;
-  return [`request ${request} for ${model}, user ${user}${traced}\n`, ...lines, 'why\n', ...why].join('');
+  const facts = [
+    `user ${user}`,
+    ...(itsClass === undefined ? [] : [`class ${itsClass}`]),
+    ...(tenant === undefined ? [] : [`tenant ${tenant}`]),
+    ...(length === undefined ? [] : [`length ${length}`]),
+    ...(trace === undefined ? [] : [`trace ${trace}`]),
+  ];
+  return [`request ${request} for ${model}, ${facts.join(', ')}\n`, ...lines, 'why\n', ...why].join('');
 }
 
 /** Something that happened to a request, in words. */

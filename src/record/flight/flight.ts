@@ -3,6 +3,11 @@ export interface Flight {
   readonly request: number;
   readonly model: string;
   readonly user: number;
+  /** Names of its class and its tenant; absent: the run has none. */
+  readonly class?: string;
+  readonly tenant?: string;
+  /** Length of its input; absent: it is not known. */
+  readonly length?: number;
   /** The client's `traceparent`, if it sent one. */
   readonly trace?: string;
   readonly arrivalNs: number;

@@ -13,6 +13,14 @@ import {
   type RunRows,
 } from './run-rows.js';
 
+/** What the run calls what its logs number. */
+export interface RunNames {
+  model(model: number): string;
+  /** Empty: the run has none. */
+  readonly classes: readonly string[];
+  readonly tenants: readonly string[];
+}
+
 /** One request of a run, as its logs show it. */
 interface LoggedFlight {
   readonly flight: Flight;
@@ -24,11 +32,7 @@ interface LoggedFlight {
  * The course of one request from the logs of its run. Null: there is no such request. Unlike a journal, logs contain
  * neither what admission expected nor the INFERs before the last that it was in. Throws `E_RESULTS`.
  */
-export function loggedFlight(
-  logs: RunRows,
-  id: number,
-  modelName: (model: number) => string,
-): LoggedFlight | null {
+export function loggedFlight(logs: RunRows, id: number, names: RunNames): LoggedFlight | null {
   const own = findRequest(logs, id);
   if (own === null) return null;
   const others = readOthers(logs, own);
@@ -43,8 +47,7 @@ export function loggedFlight(
   );
   const flight: Flight = {
     request: id,
-    model: modelName(own.model),
-    user: own.user,
+    ...senderOf(own, names),
     arrivalNs,
     sloNs,
     deadlineNs: arrivalNs + sloNs,
@@ -62,6 +65,18 @@ export function loggedFlight(
     answer: { outcome: OUTCOME_NAMES[outcome], atNs: answeredNs, latencyNs: answeredNs - arrivalNs },
   };
   return { flight, cause: own.cause };
+}
+
+function senderOf({ model, user, requestClass, tenant, length }: LoggedRequest, names: RunNames) {
+  const itsClass = requestClass === undefined ? undefined : names.classes[requestClass];
+  const itsTenant = tenant === undefined ? undefined : names.tenants[tenant];
+  return {
+    model: names.model(model),
+    user,
+    ...(itsClass === undefined ? {} : { class: itsClass }),
+    ...(itsTenant === undefined ? {} : { tenant: itsTenant }),
+    ...(length === undefined ? {} : { length }),
+  };
 }
 
 function findRequest({ requests }: RunRows, id: number): LoggedRequest | null {

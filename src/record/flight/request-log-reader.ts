@@ -23,12 +23,15 @@ const COLUMNS = [
   'cause',
 ] as const;
 
+const OPTIONAL = ['class_id', 'tenant_id', 'length'] as const;
+
 /** Visits the rows of requests.tsv in order of the answers, until `visit` returns false. Throws `E_RESULTS`. */
 export function readRequests(path: string, visit: (request: LoggedRequest) => unknown): void {
-  const log = new LogReader(path, COLUMNS);
+  const log = new LogReader(path, COLUMNS, OPTIONAL);
   try {
     while (log.next()) {
       const [t, id, result, user, model, latency, sloNs, met, action, cause] = log.values;
+      const [requestClass, tenant, length] = log.values.subarray(COLUMNS.length);
       const request = {
         id,
         outcome: outcomeOf(result, met),
@@ -39,6 +42,9 @@ export function readRequests(path: string, visit: (request: LoggedRequest) => un
         sloNs,
         action,
         cause: CAUSES[cause] ?? null,
+        ...(requestClass >= 0 ? { requestClass } : {}),
+        ...(tenant >= 0 ? { tenant } : {}),
+        ...(length > 0 ? { length } : {}),
       };
       if (visit(request) === false) return;
     }

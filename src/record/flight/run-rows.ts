@@ -24,6 +24,11 @@ export interface LoggedRequest {
   readonly action: number;
   /** Why it failed; null: it was answered within its SLO. */
   readonly cause: Cause | null;
+  /** Indices among the classes and the tenants of the run; absent: it has none. */
+  readonly requestClass?: number;
+  readonly tenant?: number;
+  /** Length of its input; absent: it is not known. */
+  readonly length?: number;
 }
 
 /** `action_type`. */

@@ -80,3 +80,32 @@ describe('explain', () => {
     expect(stderr).toContain('run the experiment again with output.requestLog and output.actionLog');
   });
 });
+
+describe('explain of a run with classes, tenants and lengths', () => {
+  const SENDERS = `seed: 1
+cluster: { gpus: 1 }
+models: { kind: profile, path: profiles/bert-base.estimate.v100.json }
+classes: [{ name: standard }, { name: gold, weight: 10 }]
+tenants: { header: x-tenant, list: [{ name: others }, { name: acme }] }
+workload:
+  - { kind: poisson, rate: 400/s, duration: 1s, class: gold, tenant: acme, length: { kind: constant, value: 200 } }
+  - { kind: poisson, rate: 400/s, duration: 1s, length: { kind: constant, value: 20 } }
+slo: 50ms
+`;
+  it('names whose each request was', async () => {
+    const file = join(dir, 'senders.yaml');
+    writeFileSync(file, SENDERS.replace('profiles/', `${process.cwd()}/experiments/profiles/`));
+    const folder = join(dir, 'senders');
+    expect((await run(['simulate', file, '--out', folder, '--quiet'])).stderr).toBe('');
+    const { requests } = JSON.parse((await run(['explain', folder, '--json', '--limit', '500'])).stdout);
+    const whose = new Set(
+      requests.map((row: { class: string; tenant: string }) => `${row.class} of ${row.tenant}`),
+    );
+    expect(whose).toEqual(new Set(['gold of acme', 'standard of others']));
+    const list = (await run(['explain', folder])).stdout;
+    expect(list).toMatch(/request +model +class +tenant +cause/);
+    const gold = requests.find((row: { class: string }) => row.class === 'gold').request;
+    const { stdout } = await run(['explain', folder, '--request', String(gold)]);
+    expect(stdout).toMatch(/^request \d+ for bert-base, user \d+, class gold, tenant acme, length 200$/m);
+  });
+});

@@ -182,7 +182,7 @@ describe('the engine', () => {
     expect(bench.all('jumped').at(-1)!.missed).toBe(null);
     for (const request of [...missed.slice(0, 20), 7, 99]) {
       await bench.tell({ type: 'story', lane: 0, request });
-      const { flight } = loggedFlight(logs, request, (model) => String(model))!;
+      const { flight } = loggedFlight(logs, request, { model: String, classes: [], tenants: [] })!;
       expect(bench.all('story').at(-1)!.story).toMatchObject({
         outcome: flight.answer!.outcome,
         events: flightEvents(flight),

@@ -91,7 +91,11 @@ describe('the story of a request from the logs', () => {
     const logs = runLogs(dir, result.setup);
     expect(seen.size).toBe(400);
     for (const [request, flight] of seen) {
-      const given = loggedFlight(logs, request, (model) => `model-${model}`);
+      const given = loggedFlight(logs, request, {
+        model: (model) => `model-${model}`,
+        classes: [],
+        tenants: [],
+      });
       expect(comparable(given!.flight)).toEqual(comparable(flight));
     }
   });
