@@ -4,8 +4,8 @@ import { CAUSES, type Cause } from './causes.js';
 import { headlineOf, type NamedPercentile, parsePercentile } from './percentiles.js';
 import type { ClassFigures, GroupSummary, LatencyMs, RequestCounts, Summary } from './results.js';
 
-/** ms for latencies, a share of one, a count, per second, or in the currency of the experiment. */
-export type FigureUnit = 'ms' | 'share' | 'count' | 'perSecond' | 'price';
+/** ms for latencies, a share of one, a count, per second, hours, or in the currency of the experiment. */
+export type FigureUnit = 'ms' | 'share' | 'count' | 'perSecond' | 'hours' | 'price';
 
 /** A summary with or without its `wall` figures: those are no figures of the run. */
 export type MeasuredSummary = Omit<Summary, 'wall'>;
@@ -93,6 +93,7 @@ const FIGURES: Readonly<Record<string, Figure>> = {
   },
   costPerHour: { unit: 'price', read: ({ cost }) => cost?.perHour ?? null, ofScheduler: true },
   costPerMillion: { unit: 'price', read: ({ cost }) => cost?.perMillionInTime ?? null, ofScheduler: true },
+  gpuHours: { unit: 'hours', read: gpuHoursOf, ofScheduler: true },
   execUtilization: { unit: 'share', read: ({ gpu }) => gpu?.execUtilization ?? null, ofScheduler: true },
   weightsUtilization: {
     unit: 'share',
@@ -143,6 +144,13 @@ function classFigure(name: string, metric: string): Figure | null {
       return named.reading === 'offered' ? offeredMs(found, headline) : found.executedLatencyMs[headline];
     },
   };
+}
+
+/** Hours that GPUs were paid for; null: how many there were is not known. */
+export function gpuHoursOf({ scaling, kinds, durationSeconds }: MeasuredSummary): number | null {
+  if (scaling !== undefined) return scaling.gpuHours;
+  if (kinds === undefined) return null;
+  return (kinds.reduce((sum, { gpus }) => sum + gpus, 0) * durationSeconds) / 3600;
 }
 
 /** A latency over all offered requests in ms: Infinity where it falls on one that was not answered in time. */

@@ -126,7 +126,7 @@ function limitOf(
   if (suffix === '' && unit === 'share' && value > 1 && value <= 100)
     throw usage(text, `a share is at most 1; did you mean ${value}%?`);
   if (suffix === '') return { limit: value, unit };
-  if (suffix === '%' && unit !== 'perSecond' && unit !== 'price')
+  if (suffix === '%' && unit !== 'perSecond' && unit !== 'hours' && unit !== 'price')
     return { limit: value / 100, unit: 'share' };
   if (suffix === '/s' && unit === 'perSecond') return { limit: value, unit };
   throw usage(text, `this metric cannot have the unit ${suffix}`);

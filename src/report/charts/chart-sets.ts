@@ -17,7 +17,7 @@ import { goodputOverTime } from './goodput-over-time.js';
 import { gpuHoursChart } from './gpu-hours.js';
 import { gpuTimeline } from './gpu-timeline.js';
 import { groupAttainment } from './group-attainment.js';
-import { groupBars } from './group-bars.js';
+import { classBars, groupBars, lengthBars, tenantBars } from './group-bars.js';
 import { heatMap } from './heat-map.js';
 import { type LatencyLine, latencyCdf, percentilesOf } from './latency-cdf.js';
 import { overTime } from './over-time.js';
@@ -92,8 +92,13 @@ export function runCharts(run: DrawnRun): NamedChart[] {
   const groups = run.groups.length === 0 ? [] : [{ name: 'groups', spec: groupBars(run.groups) }];
   const hurt = run.summary.failures === undefined ? [] : hurtModels(run.models, MAX_MODEL_BARS);
   const failures = hurt.length === 0 ? [] : [{ name: 'failures', spec: failureBars(hurt) }];
+  const { classes = [], tenants = [] } = run.summary;
+  const lengths = run.lengths ?? [];
   return [
     ...groups,
+    ...(classes.length === 0 ? [] : [{ name: 'classes', spec: classBars(classes) }]),
+    ...(tenants.length === 0 ? [] : [{ name: 'tenants', spec: tenantBars(tenants) }]),
+    ...(lengths.some(({ offered }) => offered > 0) ? [{ name: 'lengths', spec: lengthBars(lengths) }] : []),
     ...failures,
     ...latencyChart(linesOf('', run), run.sloMs, groupsLeftOut([run])),
     ...timeCharts(run, ''),

@@ -1,6 +1,6 @@
 import { offeredMs } from '../../record/figures.js';
-import type { GroupSummary } from '../../record/results.js';
-import { formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
+import type { ClassFigures, GroupSummary, LengthFigures, TenantFigures } from '../../record/results.js';
+import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
 import { type ChartSpec, chart, INK, MUTED, STRONG } from './theme.js';
 
 const WIDTH = 330;
@@ -8,12 +8,62 @@ const ROW = 46;
 
 /** Who was served in one run: the share of each group's requests that were answered in time. */
 export function groupBars(groups: readonly GroupSummary[]): ChartSpec {
-  const rows = groups.map((group) => ({
-    name: group.name,
-    share: group.attainment,
-    label: formatPercent(group.attainment),
-    note: noteOf(group),
-  }));
+  return shareBars(
+    'group',
+    groups.map((group) => ({ name: group.name, share: group.attainment, note: noteOf(group) })),
+  );
+}
+
+/** The same by class, with the part of the GPUs' time that each got. */
+export function classBars(classes: readonly ClassFigures[]): ChartSpec {
+  return shareBars(
+    'class',
+    classes.map((each) => ({
+      name: `${each.name} × ${each.weight}`,
+      share: each.attainment,
+      note: `${rateOf(each)} · ${formatPercent(each.gpuShare)} of GPU time`,
+    })),
+  );
+}
+
+/** The same by tenant, with what was refused for its limits. */
+export function tenantBars(tenants: readonly TenantFigures[]): ChartSpec {
+  return shareBars(
+    'tenant',
+    tenants.map((each) => ({
+      name: each.name,
+      share: each.attainment,
+      note: [
+        rateOf(each),
+        ...(each.overRate === 0 ? [] : [`${formatCount(each.overRate)} beyond its rate`]),
+        ...(each.overShare === 0 ? [] : [`${formatCount(each.overShare)} beyond its share`]),
+      ].join(' · '),
+    })),
+  );
+}
+
+/** The same by length of the input, shortest first. */
+export function lengthBars(lengths: readonly LengthFigures[]): ChartSpec {
+  return shareBars(
+    'length of input',
+    lengths
+      .filter(({ offered }) => offered > 0)
+      .map((each) => ({
+        name: `up to ${formatCount(each.length)}`,
+        share: each.attainment,
+        note: `${formatCount(each.ok)} of ${formatCount(each.offered)} · executed p99 ${formatMs(each.executedP99Ms)}`,
+      })),
+  );
+}
+
+interface Bar {
+  readonly name: string;
+  readonly share: number;
+  readonly note: string;
+}
+
+function shareBars(by: string, bars: readonly Bar[]): ChartSpec {
+  const rows = bars.map((bar) => ({ ...bar, label: formatPercent(bar.share) }));
   const names = rows.map(({ name }) => name);
   const y = {
     field: 'name',
@@ -30,14 +80,14 @@ export function groupBars(groups: readonly GroupSummary[]): ChartSpec {
     axis: { format: '.0%', tickCount: 5 },
   };
   const label = { type: 'text', align: 'left', x: WIDTH + 12 };
-  const worst = groups.reduce((a, b) => (b.attainment < a.attainment ? b : a));
+  const worst = bars.reduce((a, b) => (b.share < a.share ? b : a));
   return chart(
     {
-      title: 'Share answered in time, by group',
+      title: `Share answered in time, by ${by}`,
       subtitle:
-        worst.attainment === 1
+        worst.share === 1
           ? 'Every request was answered within its SLO'
-          : `Worst: ${worst.name}, ${formatPercent(worst.attainment)}`,
+          : `Worst: ${worst.name}, ${formatPercent(worst.share)}`,
       width: WIDTH + 320,
     },
     {
@@ -65,10 +115,20 @@ export function groupBars(groups: readonly GroupSummary[]): ChartSpec {
 }
 
 function noteOf(group: GroupSummary): string {
-  const { sloMs, offeredRps, goodputRps } = group;
+  const { sloMs } = group;
   return [
     ...(sloMs === null ? [] : [`SLO ${formatSlo(sloMs)}`]),
-    `${formatRate(goodputRps)} of ${formatRate(offeredRps)} req/s`,
+    rateOf(group),
     `p99 ${formatMs(offeredMs(group, 'p99'))}`,
   ].join(' · ');
+}
+
+function rateOf({
+  goodputRps,
+  offeredRps,
+}: {
+  readonly goodputRps: number;
+  readonly offeredRps: number;
+}): string {
+  return `${formatRate(goodputRps)} of ${formatRate(offeredRps)} req/s`;
 }

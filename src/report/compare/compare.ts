@@ -1,5 +1,5 @@
 import { type FigureUnit, figureOf, offeredMs } from '../../record/figures.js';
-import type { ActionCounts, GroupSummary, RunKind, RunResult } from '../../record/results.js';
+import type { ActionCounts, GroupSummary, RunKind, RunResult, TenantFigures } from '../../record/results.js';
 import { generatorWarnings } from '../generator.js';
 import { differencesThatMatter } from './comparable.js';
 import { dropWarnings, type Headline, headlinesOf } from './headline.js';
@@ -60,6 +60,8 @@ export function compareRuns(runs: readonly NamedRun[]): Comparison {
     figures: [
       ...HEADLINES.map(([name, label]) => headline(name, label, results)),
       ...groupFigures(results),
+      ...classFigures(results),
+      ...tenantFigures(results),
       ...actionFigures(results),
       ...UTILIZATIONS.map(([name, label]) => headline(name, label, results)),
       ...COSTS.map(([name, label]) => headline(name, label, results)).filter(isKnown),
@@ -104,8 +106,21 @@ const UTILIZATIONS: readonly (readonly [string, string])[] = [
   ['weightsUtilization', 'WEIGHTS busy'],
 ];
 
-/** Of clusters whose GPUs have prices. */
+/** Of runs with classes. */
+const WEIGHTED: readonly (readonly [string, string])[] = [
+  ['weightedAttainment', 'attained by weight'],
+  ['weightedGoodputRps', 'goodput by weight'],
+];
+const CLASS_FIGURES: readonly (readonly [string, string])[] = [
+  ['goodputRps', 'goodput'],
+  ['attainment', 'attained'],
+  ['gpuShare', 'GPU time'],
+  ['p99', 'p99'],
+];
+
+/** Of clusters whose GPUs have kinds, and of those with prices. */
 const COSTS: readonly (readonly [string, string])[] = [
+  ['gpuHours', 'GPU-hours'],
   ['costPerHour', 'cost per hour'],
   ['costPerMillion', 'cost per million in time'],
 ];
@@ -157,6 +172,40 @@ function groupFigures(runs: readonly RunResult[]): ComparedFigure[] {
       figure('attainment', 'attained', 'share', ({ attainment }) => attainment),
       figure('p50', 'p50', 'ms', (group) => offeredMs(group, 'p50')),
       figure('p99', 'p99', 'ms', (group) => offeredMs(group, 'p99')),
+    ];
+  });
+}
+
+/** What each class got, by the names of thresholds; of classes that any run has. */
+function classFigures(runs: readonly RunResult[]): ComparedFigure[] {
+  const names = [...new Set(runs.flatMap(({ summary }) => (summary.classes ?? []).map(({ name }) => name)))];
+  if (names.length === 0) return [];
+  return [
+    ...WEIGHTED.map(([name, label]) => headline(name, label, runs)),
+    ...names.flatMap((of) =>
+      CLASS_FIGURES.map(([name, label]) => headline(`class.${of}.${name}`, `class ${of}: ${label}`, runs)),
+    ),
+  ];
+}
+
+function tenantFigures(runs: readonly RunResult[]): ComparedFigure[] {
+  const names = [...new Set(runs.flatMap(({ summary }) => (summary.tenants ?? []).map(({ name }) => name)))];
+  return names.flatMap((of) => {
+    const figure = (
+      key: string,
+      label: string,
+      unit: FigureUnit,
+      read: (tenant: TenantFigures) => number | null,
+    ) =>
+      compared(`tenant.${of}.${key}`, `tenant ${of}: ${label}`, unit, runs, ({ summary }) => {
+        const found = summary.tenants?.find(({ name }) => name === of);
+        return found === undefined ? null : read(found);
+      });
+    return [
+      figure('goodputRps', 'goodput', 'perSecond', ({ goodputRps }) => goodputRps),
+      figure('attainment', 'attained', 'share', ({ attainment }) => attainment),
+      figure('overRate', 'beyond its rate', 'count', ({ overRate }) => overRate),
+      figure('overShare', 'beyond its share', 'count', ({ overShare }) => overShare),
     ];
   });
 }

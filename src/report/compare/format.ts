@@ -36,6 +36,8 @@ function formatValue(unit: FigureUnit, value: number): string {
       return formatCount(value);
     case 'perSecond':
       return `${formatRate(value)}/s`;
+    case 'hours':
+      return `${round3(value)} h`;
     case 'price':
       return String(round3(value));
   }

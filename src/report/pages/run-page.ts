@@ -8,6 +8,7 @@ import type {
   LatencyMs,
   LengthFigures,
   RunResult,
+  TenantFigures,
 } from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
 import { capital } from '../../text/words.js';
@@ -41,6 +42,7 @@ ${facts(headlineFacts(run))}
 </header>
 ${groups.length === 0 ? '' : section('Groups', groupsTable(groups))}
 ${summary.classes === undefined ? '' : section('Classes', classesTable(summary))}
+${summary.tenants === undefined ? '' : section('Tenants', tenantsTable(summary.tenants))}
 ${hurtSection(run)}
 ${run.lengths === undefined ? '' : section('Lengths of inputs', lengthsTable(run.lengths))}
 ${section('Charts', gallery(charts))}
@@ -211,6 +213,28 @@ function classesTable({
   const weighted = `Weighted goodput: ${formatRate(weightedGoodputRps)}/s, ${formatPercent(weightedAttainment)} of what was offered. GPU time is that of INFERs, which the requests of a batch share evenly.`;
   return html`${table(columns, rows)}
 <p class="small">${weighted}</p>`;
+}
+
+/** Who was kept within what. */
+function tenantsTable(tenants: readonly TenantFigures[]): Markup {
+  const columns = [
+    { title: 'Tenant' },
+    ...['Offered/s', 'In time/s', 'Attainment', 'Beyond its rate', 'Beyond its share', 'p50', 'p99'].map(
+      (title) => ({ title, numeric: true }),
+    ),
+  ];
+  const rows = tenants.map((each) => [
+    { text: each.name },
+    { text: formatRate(each.offeredRps), sort: each.offeredRps },
+    { text: formatRate(each.goodputRps), sort: each.goodputRps },
+    { text: formatPercent(each.attainment), sort: each.attainment },
+    ...[each.overRate, each.overShare].map((count) => ({ text: formatCount(count), sort: count })),
+    ...(['p50', 'p99'] as const).map((name) => {
+      const ms = offeredMs(each, name);
+      return { text: formatMs(ms), sort: ms ?? -1 };
+    }),
+  ]);
+  return table(columns, rows, true);
 }
 
 function kindsTable(

@@ -63,6 +63,7 @@ const SUFFIX: Readonly<Record<FigureUnit, string>> = {
   ms: ' ms',
   perSecond: '/s',
   count: '',
+  hours: ' h',
   price: '',
 };
 

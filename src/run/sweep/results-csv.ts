@@ -1,11 +1,22 @@
 import Papa from 'papaparse';
-import { offeredMs } from '../../record/figures.js';
-import type { CellResult, ClassFigures, SweepCell, SweepResults } from '../../record/results.js';
+import { gpuHoursOf, offeredMs } from '../../record/figures.js';
+import type {
+  CellResult,
+  ClassFigures,
+  SweepCell,
+  SweepResults,
+  TenantFigures,
+} from '../../record/results.js';
 
 /** `results.csv`: a header and one row a cell: varied keys as written, seed, outcome, figures. */
 export function resultsCsv(results: SweepResults): string {
   const keys = results.vary.map(({ key }) => key);
-  const figures = { ...FIGURES, ...classFigures(results.cells) };
+  const figures = {
+    ...FIGURES,
+    ...fleetFigures(results.cells),
+    ...classFigures(results.cells),
+    ...tenantFigures(results.cells),
+  };
   const fields = [...keys, 'seed', 'status', ...Object.keys(figures), 'code', 'message'];
   const data = results.cells.map((cell) => row(cell, keys, Object.values(figures)));
   return `${Papa.unparse({ fields, data }, { newline: '\n' })}\n`;
@@ -64,6 +75,22 @@ const FIGURES: Readonly<Record<string, Figure>> = {
   bound_rps: ({ bound }) => bound?.bestRps ?? null,
 };
 
+/** Of what GPUs cost, where it is known. */
+function fleetFigures(cells: readonly SweepCell[]): Record<string, Figure> {
+  const summaries = cells.flatMap((cell) => (cell.status === 'done' ? cell.result.summary : []));
+  return {
+    ...(summaries.some((summary) => gpuHoursOf(summary) !== null)
+      ? { gpu_hours: ({ summary }) => gpuHoursOf(summary) }
+      : {}),
+    ...(summaries.some(({ cost }) => cost !== undefined)
+      ? {
+          cost_per_hour: ({ summary }) => summary.cost?.perHour ?? null,
+          cost_per_million: ({ summary }) => summary.cost?.perMillionInTime ?? null,
+        }
+      : {}),
+  };
+}
+
 /** Of classes, where cells have some. */
 function classFigures(cells: readonly SweepCell[]): Record<string, Figure> {
   const names = new Set(
@@ -89,6 +116,28 @@ function classFigures(cells: readonly SweepCell[]): Record<string, Figure> {
       ]),
     ),
   };
+}
+
+function tenantFigures(cells: readonly SweepCell[]): Record<string, Figure> {
+  const names = new Set(
+    cells.flatMap((cell) =>
+      cell.status === 'done' ? (cell.result.summary.tenants ?? []).map(({ name }) => name) : [],
+    ),
+  );
+  const of = (name: string, read: (figures: TenantFigures) => number): Figure => {
+    return ({ summary }) => {
+      const found = summary.tenants?.find((each) => each.name === name);
+      return found === undefined ? null : read(found);
+    };
+  };
+  return Object.fromEntries(
+    [...names].flatMap((name) => [
+      [`tenant_${name}_goodput_rps`, of(name, ({ goodputRps }) => goodputRps)],
+      [`tenant_${name}_attainment`, of(name, ({ attainment }) => attainment)],
+      [`tenant_${name}_over_rate`, of(name, ({ overRate }) => overRate)],
+      [`tenant_${name}_over_share`, of(name, ({ overShare }) => overShare)],
+    ]),
+  );
 }
 
 function row(
