@@ -25,12 +25,13 @@ export function defaultVsBest(recommendations: readonly Recommendation[]): Chart
     const score = Math.max(scoreOf(best), scoreOf(usual));
     return [{ group: groupLabel(recommendation), score, factor: factorLabel(improvement) }];
   });
+  const isWeighted = recommendations.some(({ best }) => best.weighted !== null);
   const grouped = recommendations.some(({ best }) => best.groups.length > 0);
   const top = grouped ? 1.15 : niceTop(1.12 * Math.max(...rows.map((row) => row.score)));
   const y = {
     field: 'score',
     type: 'quantitative',
-    title: grouped ? 'answered in time, worst group' : 'goodput (requests/s)',
+    title: grouped ? `answered in time, ${isWeighted ? 'by weight' : 'worst group'}` : 'goodput (requests/s)',
     scale: { domain: [0, top], nice: false },
     ...(grouped ? { axis: { format: '.0%', values: [0, 0.2, 0.4, 0.6, 0.8, 1] } } : {}),
   } as const;
@@ -58,7 +59,7 @@ export function defaultVsBest(recommendations: readonly Recommendation[]): Chart
 
   return chart(
     {
-      title: `${grouped ? 'Worst group' : 'Goodput'} at the default and at the best ${choiceName(recommendations)}`,
+      title: `${isWeighted ? 'In time by weight' : grouped ? 'Worst group' : 'Goodput'} at the default and at the best ${choiceName(recommendations)}`,
       subtitle: finding(headline(recommendations)),
       width: width + 60,
     },

@@ -20,7 +20,7 @@ export function groupAttainment(slice: Slice, findingText: string): ChartSpec {
   const groups = points[0]?.groups ?? [];
   const several = points.some((point) => point.cells.length > 1);
   const heading = {
-    title: `Share answered in time, by group, against ${x.label}`,
+    title: `Share answered in time, by ${points.some(({ weighted }) => weighted !== null) ? 'class' : 'group'}, against ${x.label}`,
     subtitle: [
       findingText,
       ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),

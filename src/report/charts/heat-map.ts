@@ -36,6 +36,7 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
   const columnLabels = labelsOf(columns);
   const cellWidth = Math.max(26, Math.min(64, Math.floor(MAX_WIDTH / columnLabels.length)));
   const cellHeight = 34;
+  const isWeighted = points.some(({ weighted }) => weighted !== null);
   const grouped = points.some(({ groups }) => groups.length > 0);
   const best = new Set(recommendations.map((recommendation) => recommendation.best));
   const cells = points.map((point) => {
@@ -76,7 +77,7 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
 
   return chart(
     {
-      title: `${grouped ? 'Worst group in time, percent' : 'Goodput in percent of the offered load'}, ${rows === null ? '' : `${rows.label} × `}${columns.label}`,
+      title: `${isWeighted ? 'In time by weight, percent' : grouped ? 'Worst group in time, percent' : 'Goodput in percent of the offered load'}, ${rows === null ? '' : `${rows.label} × `}${columns.label}`,
       subtitle: [
         finding(headline(recommendations)),
         Object.keys(slice.fixed).length === 0 ? '' : valuesLabel(slice.fixed),

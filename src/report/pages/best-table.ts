@@ -13,7 +13,8 @@ import { type Point, scoreOf } from '../study/points.js';
 export function bestTable(recommendations: readonly Recommendation[], common: CommonChoice | null): Markup {
   const groups = recommendations[0]?.best.groups.map(({ name }) => name) ?? [];
   const grouped = groups.length > 0;
-  const figures = grouped ? groups : ['Goodput (req/s)', 'Attained'];
+  const isWeighted = grouped && recommendations[0]?.best.weighted !== null;
+  const figures = isWeighted ? ['By weight', ...groups] : grouped ? groups : ['Goodput (req/s)', 'Attained'];
   const other = grouped
     ? counterpart(recommendations)
     : { name: 'default', of: (recommendation: Recommendation) => recommendation.default };
@@ -48,7 +49,8 @@ export function bestTable(recommendations: readonly Recommendation[], common: Co
 
 function figuresOf(point: Point): CellText[] {
   if (point.groups.length > 0) {
-    return point.groups.map(({ attainment }) => ({ text: formatPercent(attainment.mean) }));
+    const shares = point.groups.map(({ attainment }) => ({ text: formatPercent(attainment.mean) }));
+    return point.weighted === null ? shares : [{ text: formatPercent(point.weighted.mean) }, ...shares];
   }
   return [{ text: withInterval(point.goodputRps) }, { text: formatPercent(point.attainment.mean) }];
 }
@@ -72,9 +74,12 @@ function note(recommendations: readonly Recommendation[]): Markup {
   const best = recommendations[0]?.best;
   const several = (best?.cells.length ?? 0) > 1;
   const grouped = (best?.groups.length ?? 0) > 0;
-  const measure = grouped
-    ? 'Figures are the share of offered requests answered within their SLO. Best is the choice that serves the worst-served group best, because goodput of one group does not make up for missed SLOs of another; of choices within 0.1 % of it, the one with the highest goodput.'
-    : 'Best is the highest mean goodput. Attained is the share of offered requests answered within their SLO; latency counts every offered request; one that was not answered in time counts as never.';
+  const measure =
+    best?.weighted != null
+      ? 'Figures are the share of offered requests answered within their SLO, by weight and by class. Best is the choice that serves the largest share of the weight.'
+      : grouped
+        ? 'Figures are the share of offered requests answered within their SLO. Best is the choice that serves the worst-served group best, because goodput of one group does not make up for missed SLOs of another; of choices within 0.1 % of it, the one with the highest goodput.'
+        : 'Best is the highest mean goodput. Attained is the share of offered requests answered within their SLO; latency counts every offered request; one that was not answered in time counts as never.';
   const doubt = several
     ? 'differ by less than 0.1 %, or if the 95 % confidence interval of their difference, seed by seed, includes 0'
     : 'differ by less than 0.1 %';

@@ -3,7 +3,6 @@ import type { SweepResults } from '../../record/results.js';
 import {
   formatCount,
   formatFactor,
-  formatMs,
   formatPercent,
   formatRate,
   round3,
@@ -11,7 +10,6 @@ import {
 } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
 import { chartsLeftOut } from '../charts/chart-sets.js';
-import { costTexts } from '../cost-text.js';
 import { html, type Markup } from '../html/markup.js';
 import { gallery, type PageChart, page } from '../html/page.js';
 import { type CellText, type Column, code, experimentToRun, facts, section, table } from '../html/parts.js';
@@ -21,10 +19,12 @@ import { commonChoice, failedCells, recommend } from '../study/analyze.js';
 import { fixedValues, sweepAxes } from '../study/axes.js';
 import { deploymentOf } from '../study/deploy.js';
 import { choiceLabel } from '../study/finding.js';
-import { aggregate, type Point, scoreOf } from '../study/points.js';
+import { aggregate, measureOf, type Point, scoreOf } from '../study/points.js';
 import { tunedDefaults } from '../study/tuned-default.js';
 import { verdict } from '../study/verdict.js';
 import { bestTable } from './best-table.js';
+import { fleetSection } from './fleet-section.js';
+import { pointsTable } from './points-table.js';
 
 /** The report of a sweep: what to deploy and why first, then charts, tables, failures and provenance. */
 export function sweepPage(results: SweepResults, charts: readonly PageChart[]): string {
@@ -41,6 +41,7 @@ ${failed.length === 0 ? '' : html`<p class="alert">${failed.length} of ${results
 ${deploySection(results)}
 ${bestSection(results)}
 ${tunedSection(results)}
+${fleetSection(results)}
 ${section('Charts', html`${leftOut === '' ? '' : html`<p>${leftOut}</p>`}${gallery(charts)}`)}
 ${section('All combinations', html`${pointsTable(results)}<p class="small">Worst model: lowest share in time of any model with at least ${FEWEST_REQUESTS} requests; below 50 % and 90 %: how many such models got less. With several runs, the worst of them.</p>`)}
 ${failed.length === 0 ? '' : html`<div id="failed">${section('Failed cells', failedTable(results))}</div>`}
@@ -66,7 +67,7 @@ function headlineFacts(results: SweepResults) {
               gains.length > 1
                 ? `smallest: ${formatFactor(Math.min(...gains))}`
                 : grouped
-                  ? 'in attainment of the worst group'
+                  ? `in ${measureOf(points[0]!)}`
                   : 'in goodput',
           },
         ]),
@@ -108,7 +109,7 @@ function scoreFact(points: readonly Point[], grouped: boolean) {
   const [low, high] = [Math.min(...scores), Math.max(...scores)];
   return grouped
     ? {
-        label: 'Worst group, lowest to highest',
+        label: `${points[0]!.weighted === null ? 'Worst group' : 'By weight'}, lowest to highest`,
         value: `${formatPercent(low)}–${formatPercent(high)}`,
         note: 'of its requests within their SLO',
       }
@@ -138,7 +139,11 @@ function tunedSection(results: SweepResults): Markup {
   if (first === undefined) return html``;
   const conditions = Object.keys(first.default.conditions);
   const grouped = first.best.groups.length > 0;
-  const measure = grouped ? 'Worst group in time' : 'Goodput (req/s)';
+  const measure = grouped
+    ? first.best.weighted === null
+      ? 'Worst group in time'
+      : 'In time by weight'
+    : 'Goodput (req/s)';
   const score = (point: Point) => (grouped ? formatPercent(scoreOf(point)) : withInterval(point.goodputRps));
   const columns: Column[] = [
     ...conditions.map((key) => ({ title: keyLabel(key), numeric: true })),
@@ -166,73 +171,6 @@ function bestSection(results: SweepResults): Markup {
   const title =
     conditions.length === 0 ? 'Best value' : `Best value for each ${conditions.map(keyLabel).join(' and ')}`;
   return section(title, bestTable(recommendations, commonChoice(results, recommendations)));
-}
-
-function pointsTable(results: SweepResults): Markup {
-  const axes = sweepAxes(results);
-  const points = aggregate(results);
-  const groups = points[0]?.groups.map(({ name }) => name) ?? [];
-  const isPriced = points.some(({ cost }) => cost !== null);
-  const columns: Column[] = [
-    ...axes.map((axis) => ({ title: axis.label, numeric: axis.kind === 'number' })),
-    { title: 'Goodput (req/s)', numeric: true },
-    { title: 'Offered (req/s)', numeric: true },
-    { title: 'Attained', numeric: true },
-    { title: 'Worst model', numeric: true },
-    { title: 'Models below 50 %', numeric: true },
-    { title: 'Below 90 %', numeric: true },
-    { title: 'p50', numeric: true },
-    { title: 'p99', numeric: true },
-    ...groups.flatMap((name) => [
-      { title: `${name} attained`, numeric: true },
-      { title: `${name} p99`, numeric: true },
-    ]),
-    ...(isPriced ? ['Cost per hour', 'Per million in time'] : []).map((title) => ({ title, numeric: true })),
-    { title: 'Runs', numeric: true },
-  ];
-  const rows = points.map((point: Point): CellText[] => [
-    ...axes.map((axis) => {
-      const value = axis.values.find(({ text }) => text === point.values[axis.key]);
-      return { text: value?.label ?? '–', ...(axis.kind === 'number' ? { sort: value?.at ?? 0 } : {}) };
-    }),
-    { text: withInterval(point.goodputRps), sort: point.goodputRps.mean },
-    { text: formatRate(point.offeredRps.mean), sort: point.offeredRps.mean },
-    { text: formatPercent(point.attainment.mean), sort: point.attainment.mean },
-    ...fairnessCells(point),
-    { text: formatMs(point.p50Ms), sort: point.p50Ms ?? -1 },
-    { text: formatMs(point.p99Ms), sort: point.p99Ms ?? -1 },
-    ...point.groups.flatMap(({ attainment, p99Ms }) => [
-      { text: formatPercent(attainment.mean), sort: attainment.mean },
-      { text: formatMs(p99Ms), sort: p99Ms ?? -1 },
-    ]),
-    ...(isPriced ? costCells(point) : []),
-    { text: String(point.cells.length), sort: point.cells.length },
-  ]);
-  return table(columns, rows, true);
-}
-
-function costCells({ cost }: Point): CellText[] {
-  const [perHour, perMillion] = costTexts(cost);
-  return [
-    { text: perHour, sort: cost?.perHour ?? -1 },
-    { text: perMillion, sort: cost?.perMillionInTime ?? Number.POSITIVE_INFINITY },
-  ];
-}
-
-/** How models fared in the worst of the runs. */
-function fairnessCells({ cells }: Point): CellText[] {
-  const summaries = cells.map(({ result }) => result.summary);
-  const attained = summaries.flatMap(({ worstModel }) => worstModel?.attainment ?? []);
-  const worst = attained.length === 0 ? null : Math.min(...attained);
-  const most = (read: (summary: (typeof summaries)[number]) => number) => {
-    const count = Math.max(...summaries.map(read));
-    return { text: formatCount(count), sort: count };
-  };
-  return [
-    { text: worst === null ? '–' : formatPercent(worst), sort: worst ?? 2 },
-    most(({ modelsBelow50 }) => modelsBelow50),
-    most(({ modelsBelow90 }) => modelsBelow90),
-  ];
 }
 
 function failedTable(results: SweepResults): Markup {

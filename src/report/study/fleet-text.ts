@@ -24,12 +24,22 @@ export function fleetRows(results: SweepResults): string[][] {
 
 /** The answer in one sentence; empty where no scaler was at work. */
 export function fleetVerdict(results: SweepResults): string {
+  const answer = fleetAnswer(results);
+  if (answer === null) return '';
+  return `${answer.title}${answer.reason === '' ? '' : `: ${answer.reason}`}.`;
+}
+
+/** The same in two parts: which fleet costs the least, and how much less than others; null where no scaler was at work. */
+export function fleetAnswer(
+  results: SweepResults,
+): { readonly title: string; readonly reason: string } | null {
   const fleets = rankFleets(results);
-  if (fleets.length === 0) return '';
+  if (fleets.length === 0) return null;
   // Nothing real can know the future.
   const real = fleets.filter((fleet) => !isClairvoyant(fleet));
   const [best] = real;
-  if (best === undefined || !best.meets) return `No fleet answers ${TARGET} of the requests in time.`;
+  if (best === undefined || !best.meets)
+    return { title: `No fleet answers ${TARGET} of the requests in time`, reason: '' };
   const others = real.filter((fleet) => fleet.meets && fleet !== best);
   const fixed = others.find((fleet) => !isScaled(fleet));
   const clairvoyant = fleets.find((fleet) => fleet.meets && isClairvoyant(fleet));
@@ -39,8 +49,10 @@ export function fleetVerdict(results: SweepResults): string {
       ? []
       : [`${round3(best.gpuHours / clairvoyant.gpuHours)} times those of the plan that knows all arrivals`]),
   ];
-  const rest = against.length === 0 ? '' : `: ${against.join(', and ')}`;
-  return `Fewest GPU-hours at ${TARGET} in time: ${fleetName(best)}, ${round3(best.gpuHours)}${rest}.`;
+  return {
+    title: `Fewest GPU-hours at ${TARGET} in time: ${fleetName(best)}, ${round3(best.gpuHours)}`,
+    reason: against.join(', and '),
+  };
 }
 
 export function fleetName({ point }: RankedFleet): string {

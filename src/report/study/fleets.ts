@@ -1,3 +1,4 @@
+import { gpuHoursOf } from '../../record/figures.js';
 import type { SweepResults } from '../../record/results.js';
 import { meanOf } from '../statistics.js';
 import { aggregate, type Point } from './points.js';
@@ -31,12 +32,7 @@ export function rankFleets(results: SweepResults): RankedFleet[] {
     const attainment = point.attainment.mean;
     return {
       point,
-      gpuHours: meanOf(
-        summaries.map(({ scaling, kinds = [], durationSeconds }) => {
-          const gpus = kinds.reduce((sum, kind) => sum + kind.gpus, 0);
-          return scaling?.gpuHours ?? (gpus * durationSeconds) / 3600;
-        }),
-      ),
+      gpuHours: meanOf(summaries.map((summary) => gpuHoursOf(summary) ?? 0)),
       cost: costs.includes(null) ? null : meanOf(costs as number[]),
       attainment,
       meets: attainment >= FLEET_TARGET,

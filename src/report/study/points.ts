@@ -30,7 +30,9 @@ export interface Point {
   readonly p99Ms: number | null;
   /** What the GPUs cost, and a million requests in time (null: there were none); null where they have no prices. */
   readonly cost: CostFigures | null;
-  /** One a workload section where there are several, else empty. */
+  /** Attainment by weight; null: there are no classes. */
+  readonly weighted: Estimate | null;
+  /** One for each class where there are some, or for each workload section where there are several; else empty. */
   readonly groups: readonly GroupPoint[];
   /** In the order of the seeds. */
   readonly cells: readonly FinishedCell[];
@@ -39,6 +41,12 @@ export interface Point {
 /** The same of one group of users. */
 export type GroupPoint = Pick<GroupSummary, 'name' | 'sloMs'> &
   Pick<Point, 'goodputRps' | 'attainment' | 'p99Ms'>;
+
+/** What is known of a group in one run. */
+type GroupLike = Pick<
+  GroupSummary,
+  'name' | 'sloMs' | 'goodputRps' | 'attainment' | 'offeredLatencyMs' | 'requests'
+>;
 
 /** Pages ask for the same sweep again and again, and tell points apart by identity. */
 const KNOWN = new WeakMap<SweepResults, readonly Point[]>();
@@ -73,16 +81,22 @@ export function worstGroup({ groups }: Pick<Point, 'groups'>): GroupPoint | null
 }
 
 /**
- * What a choice is ranked by: goodput; where the workload has groups, the attainment of the worst-served one, because the goodput of one group does not make up for the missed SLOs of another.
+ * What a choice is ranked by: goodput; where requests have weights, the share of the weight that was served; where the workload has groups, the attainment of the worst-served one, because the goodput of one group does not make up for the missed SLOs of another.
  */
 export function scoreOf(point: Point): number {
-  return worstGroup(point)?.attainment.mean ?? point.goodputRps.mean;
+  return point.weighted?.mean ?? worstGroup(point)?.attainment.mean ?? point.goodputRps.mean;
+}
+
+/** What that is in words, where it is no goodput. */
+export function measureOf({ weighted }: Pick<Point, 'weighted'>): string {
+  return weighted === null ? 'attainment of the worst group' : 'attainment by weight';
 }
 
 /** The same seed by seed, as `standingOf` takes it; of groups that tie, goodput decides. */
 export function scoresOf(point: Point): Scores[] {
   const bySeed = (read: (result: CellResult) => number): Scores =>
     Object.fromEntries(point.cells.map(({ seed, result }) => [seed, read(result)]));
+  if (point.weighted !== null) return [bySeed(({ summary }) => summary.weightedAttainment ?? 0)];
   const worst = point.groups.indexOf(worstGroup(point) as GroupPoint);
   return [
     ...(worst < 0 ? [] : [bySeed(({ groups }) => groups[worst]?.attainment ?? 0)]),
@@ -121,6 +135,7 @@ function pointOf(cells: readonly FinishedCell[], axes: readonly Axis[]): Point {
     p50Ms: meanLatency(summaries, 'p50'),
     p99Ms: meanLatency(summaries, 'p99'),
     cost: costOf(summaries),
+    weighted: weightedOf(summaries),
     groups: groupsOf(cells),
     cells,
   };
@@ -138,14 +153,22 @@ function costOf(summaries: readonly CellResult['summary'][]): CostFigures | null
 }
 
 function groupsOf(cells: readonly FinishedCell[]): GroupPoint[] {
-  const [first, ...others] = cells.map((cell) => cell.result.groups);
-  return (first ?? []).map((group, i) =>
-    groupPoint(group, ...others.map((groups) => groups[i] as GroupSummary)),
-  );
+  const [first, ...others] = cells.map(({ result }) => sendersOf(result));
+  return (first ?? []).map((group, i) => groupPoint(group, ...others.map((groups) => groups[i]!)));
+}
+
+/** Who is told apart: classes before sections of the workload. */
+function sendersOf({ summary, groups }: CellResult): readonly GroupLike[] {
+  return summary.classes?.map((each) => ({ ...each, sloMs: null })) ?? groups;
+}
+
+function weightedOf(summaries: readonly CellResult['summary'][]): Estimate | null {
+  const shares = summaries.flatMap(({ weightedAttainment }) => weightedAttainment ?? []);
+  return shares.length < summaries.length ? null : estimate(shares);
 }
 
 /** A group over its repetitions. */
-export function groupPoint(...repetitions: readonly [GroupSummary, ...GroupSummary[]]): GroupPoint {
+export function groupPoint(...repetitions: readonly [GroupLike, ...GroupLike[]]): GroupPoint {
   const [{ name, sloMs }] = repetitions;
   return {
     name,

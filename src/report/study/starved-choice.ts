@@ -2,7 +2,7 @@ import { FEWEST_REQUESTS } from '../../record/model-figures.js';
 import { formatPercent } from '../../text/numbers.js';
 import { valuesLabel } from '../quantity.js';
 import { choiceLabel } from './finding.js';
-import { type Point, scoreOf } from './points.js';
+import { measureOf, type Point, scoreOf } from './points.js';
 import { type Starvation, starvation, starvationText } from './starved.js';
 
 /** A choice that starves no model is worth naming if it loses no more than this. */
@@ -69,7 +69,7 @@ function alternativeText(point: Point, others: readonly Point[]): string[] {
   const [first, ...more] = fair.filter((other) => scoreOf(other) >= (1 - SMALL_LOSS) * score);
   if (first === undefined || score === 0) return [];
   const best = more.reduce((a, b) => (scoreOf(b) > scoreOf(a) ? b : a), first);
-  const measure = best.groups.length > 0 ? 'attainment of the worst group' : 'goodput';
+  const measure = best.groups.length > 0 ? measureOf(best) : 'goodput';
   const loss = 1 - scoreOf(best) / score;
   const cost = loss < 0.0005 ? `at the same ${measure}` : `for ${formatPercent(loss)} less ${measure}`;
   const place = at(point).trimStart();

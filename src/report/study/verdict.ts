@@ -1,5 +1,6 @@
 import type { SweepResults } from '../../record/results.js';
 import { formatPercent, formatRate, significant } from '../../text/numbers.js';
+import { capital } from '../../text/words.js';
 import { keyLabel, valueLabel, valuesLabel } from '../quantity.js';
 import {
   type CommonChoice,
@@ -9,8 +10,11 @@ import {
   type Recommendation,
   recommend,
 } from './analyze.js';
+import { bestCaseText } from './best-case.js';
 import { choiceLabel, choicesLabel, comparison, groupsAgainst, servedGroups } from './finding.js';
-import { aggregate, type Point, scoreOf, worstGroup } from './points.js';
+import { fleetAnswer } from './fleet-text.js';
+import { aggregate, measureOf, type Point, scoreOf, worstGroup } from './points.js';
+import { cheapestFleet } from './priced.js';
 import { requiredText, requirementOf } from './required.js';
 import { starvedText } from './starved-choice.js';
 
@@ -28,8 +32,8 @@ interface Verdict {
  * says of a choice it takes from the recommendations, so that no sentence can name another one than the tables do.
  */
 export function verdict(results: SweepResults): Verdict {
-  const nothing = nothingWorks(results);
-  if (nothing !== null) return nothing;
+  const special = nothingWorks(results) ?? fleetsAnswer(results);
+  if (special !== null) return special;
   const recommendations = recommend(results);
   const top = headline(recommendations);
   if (top === null) return withoutChoice(results);
@@ -59,6 +63,13 @@ export function verdict(results: SweepResults): Verdict {
     fewSeedsText(results.seeds),
   ];
   return { title, reason: sentences.filter((sentence) => sentence !== '').join(' ') };
+}
+
+/** Of a sweep of scalers, the fleet that costs the least; null where none was at work. */
+function fleetsAnswer(results: SweepResults): Verdict | null {
+  const answer = fleetAnswer(results);
+  if (answer === null) return null;
+  return { title: answer.title, reason: answer.reason === '' ? '' : `${capital(answer.reason)}.` };
 }
 
 /** What a sweep shows in which no request was answered in time; null: some were. */
@@ -100,7 +111,7 @@ function requirementText(
 /** How the common choice fares over all conditions. */
 function everywhere(common: CommonChoice, recommendations: readonly Recommendation[]): string {
   const name = conditionName(recommendations);
-  const measure = isGrouped(recommendations) ? 'attainment of the worst group' : 'goodput';
+  const measure = isGrouped(recommendations) ? measureOf(recommendations[0]!.best) : 'goodput';
   const best = recommendations.filter((recommendation, i) => recommendation.best === common.points[i]);
   if (best.length < recommendations.length) {
     const loss = formatPercent(1 - common.worstShare);
@@ -167,12 +178,17 @@ function withoutChoice(results: SweepResults): Verdict {
     return { title: 'No run finished', reason: 'Every cell failed; the reasons are listed below.' };
   const ascending = [...points].sort((a, b) => scoreOf(a) - scoreOf(b));
   const [low, high] = [ascending[0] as Point, ascending[ascending.length - 1] as Point].map(scoreAt);
-  const measure = first.groups.length > 0 ? 'Worst group' : 'Goodput';
+  const measure =
+    first.weighted !== null ? 'In time by weight' : first.groups.length > 0 ? 'Worst group' : 'Goodput';
   if (points.length === 1) {
     const share = formatPercent(first.attainment.mean);
     const reason = `${share} of the offered requests were answered within their SLO.`;
     return { title: `${measure} ${high}`, reason };
   }
+  const cheapest = cheapestFleet(results);
+  if (cheapest !== null) return cheapest;
+  const cases = bestCaseText(results);
+  if (cases !== '') return { title: `${measure} up to ${high}`, reason: `${cases} The lowest is ${low}.` };
   return {
     title: `${measure} up to ${high}`,
     reason: `The lowest is ${low}. No setting that an operator chooses was varied, so there is nothing to recommend: vary a policy or cluster key, e.g. policy.scheduleAhead.`,
@@ -182,6 +198,12 @@ function withoutChoice(results: SweepResults): Verdict {
 /** `364 req/s at SLO 10 ms`; of groups the one that fares worst, `28 % of interactive in time at SLO 10 ms`. */
 function scoreAt(point: Point): string {
   const worst = worstGroup(point);
+  const { weighted } = point;
+  if (weighted !== null) {
+    const by = `${formatPercent(weighted.mean)} of the weight`;
+    const at = valuesLabel(point.values);
+    return at === '' ? by : `${by} at ${at}`;
+  }
   const score =
     worst === null
       ? `${formatRate(significant(point.goodputRps.mean, 3))} req/s`

@@ -9,8 +9,8 @@ import { counterpart, failedCells, type Recommendation, recommend } from '../stu
 import { fixedValues, sweepAxes } from '../study/axes.js';
 import { deploymentOf } from '../study/deploy.js';
 import { choiceLabel, choicesLabel } from '../study/finding.js';
-import { fleetRows, fleetVerdict } from '../study/fleet-text.js';
-import { aggregate, type GroupPoint, type Point, worstGroup } from '../study/points.js';
+import { fleetRows } from '../study/fleet-text.js';
+import { aggregate, type GroupPoint, type Point, scoreOf, worstGroup } from '../study/points.js';
 import { starvedRunsText } from '../study/starved.js';
 import { tunedDefaults } from '../study/tuned-default.js';
 import { verdict } from '../study/verdict.js';
@@ -60,9 +60,7 @@ export function sweepText(results: SweepResults, options: SweepTextOptions = {})
 /** Which fleet costs the least, where scalers were at work. */
 function fleetLines(results: SweepResults, columns: number): string[] {
   const rows = fleetRows(results);
-  return rows.length === 0
-    ? []
-    : [...tableLines(rows, columns), '', ...wrap(fleetVerdict(results), COLUMNS), ''];
+  return rows.length === 0 ? [] : [...tableLines(rows, columns), ''];
 }
 
 /** What to paste; not wrapped, so that it can be. */
@@ -109,10 +107,13 @@ function goodputTable(recommendations: readonly Recommendation[], conditions: re
 /** Who is served by the best choice and by another: each group where there is room, else the worst. */
 function groupTable(recommendations: readonly Recommendation[], conditions: readonly string[]): string[][] {
   const names = recommendations[0]?.best.groups.map(({ name }) => name) ?? [];
-  const heads = names.length > 2 ? ['worst group'] : names;
+  const [first] = recommendations;
+  const isWeighted = first !== undefined && first.best.weighted !== null;
+  const heads = isWeighted ? ['by weight'] : names.length > 2 ? ['worst group'] : names;
   const other = counterpart(recommendations);
   const side = (point: Point | null): string[] => {
     if (point === null) return ['not run', ...heads.map(() => '–')];
+    if (isWeighted) return [choiceLabel(point.choice), formatPercent(scoreOf(point))];
     const shown: readonly (GroupPoint | null)[] = names.length > 2 ? [worstGroup(point)] : point.groups;
     const shares = shown.map((group) => formatPercent(group?.attainment.mean ?? 0));
     return [choiceLabel(point.choice), ...shares];

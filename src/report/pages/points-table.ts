@@ -1,0 +1,100 @@
+import type { SweepResults } from '../../record/results.js';
+import { formatCount, formatMs, formatPercent, formatRate, withInterval } from '../../text/numbers.js';
+import { costTexts } from '../cost-text.js';
+import type { Markup } from '../html/markup.js';
+import { type CellText, type Column, table } from '../html/parts.js';
+import { meanOf } from '../statistics.js';
+import { sweepAxes } from '../study/axes.js';
+import { aggregate, type Point, scoreOf } from '../study/points.js';
+
+/** Every combination of a sweep, a line each. */
+export function pointsTable(results: SweepResults): Markup {
+  const axes = sweepAxes(results);
+  const points = aggregate(results);
+  const groups = points[0]?.groups.map(({ name }) => name) ?? [];
+  const isPriced = points.some(({ cost }) => cost !== null);
+  const isWeighted = points.some(({ weighted }) => weighted !== null);
+  const tenants = tenantColumns(points);
+  const columns: Column[] = [
+    ...axes.map((axis) => ({ title: axis.label, numeric: axis.kind === 'number' })),
+    { title: 'Goodput (req/s)', numeric: true },
+    { title: 'Offered (req/s)', numeric: true },
+    { title: 'Attained', numeric: true },
+    ...(isWeighted ? [{ title: 'By weight', numeric: true }] : []),
+    { title: 'Worst model', numeric: true },
+    { title: 'Models below 50 %', numeric: true },
+    { title: 'Below 90 %', numeric: true },
+    { title: 'p50', numeric: true },
+    { title: 'p99', numeric: true },
+    ...groups.flatMap((name) => [
+      { title: `${name} attained`, numeric: true },
+      { title: `${name} p99`, numeric: true },
+    ]),
+    ...tenants.map(({ title }) => ({ title, numeric: true })),
+    ...(isPriced ? ['Cost per hour', 'Per million in time'] : []).map((title) => ({ title, numeric: true })),
+    { title: 'Runs', numeric: true },
+  ];
+  const rows = points.map((point: Point): CellText[] => [
+    ...axes.map((axis) => {
+      const value = axis.values.find(({ text }) => text === point.values[axis.key]);
+      return { text: value?.label ?? '–', ...(axis.kind === 'number' ? { sort: value?.at ?? 0 } : {}) };
+    }),
+    { text: withInterval(point.goodputRps), sort: point.goodputRps.mean },
+    { text: formatRate(point.offeredRps.mean), sort: point.offeredRps.mean },
+    { text: formatPercent(point.attainment.mean), sort: point.attainment.mean },
+    ...(isWeighted ? [{ text: formatPercent(scoreOf(point)), sort: scoreOf(point) }] : []),
+    ...fairnessCells(point),
+    { text: formatMs(point.p50Ms), sort: point.p50Ms ?? -1 },
+    { text: formatMs(point.p99Ms), sort: point.p99Ms ?? -1 },
+    ...point.groups.flatMap(({ attainment, p99Ms }) => [
+      { text: formatPercent(attainment.mean), sort: attainment.mean },
+      { text: formatMs(p99Ms), sort: p99Ms ?? -1 },
+    ]),
+    ...tenants.map(({ of }) => {
+      const share = of(point);
+      return { text: share === null ? '–' : formatPercent(share), sort: share ?? -1 };
+    }),
+    ...(isPriced ? costCells(point) : []),
+    { text: String(point.cells.length), sort: point.cells.length },
+  ]);
+  return table(columns, rows, true);
+}
+
+/** A column of attainment for each tenant that some run has, mean over its runs. */
+function tenantColumns(points: readonly Point[]) {
+  const summaries = points.flatMap(({ cells }) => cells.map(({ result }) => result.summary));
+  const names = [...new Set(summaries.flatMap(({ tenants = [] }) => tenants.map(({ name }) => name)))];
+  return names.map((name) => ({
+    title: `Tenant ${name} attained`,
+    of({ cells }: Point): number | null {
+      const found = cells.flatMap(
+        ({ result }) => result.summary.tenants?.find((each) => each.name === name)?.attainment ?? [],
+      );
+      return found.length === 0 ? null : meanOf(found);
+    },
+  }));
+}
+
+function costCells({ cost }: Point): CellText[] {
+  const [perHour, perMillion] = costTexts(cost);
+  return [
+    { text: perHour, sort: cost?.perHour ?? -1 },
+    { text: perMillion, sort: cost?.perMillionInTime ?? Number.POSITIVE_INFINITY },
+  ];
+}
+
+/** How models fared in the worst of the runs. */
+function fairnessCells({ cells }: Point): CellText[] {
+  const summaries = cells.map(({ result }) => result.summary);
+  const attained = summaries.flatMap(({ worstModel }) => worstModel?.attainment ?? []);
+  const worst = attained.length === 0 ? null : Math.min(...attained);
+  const most = (read: (summary: (typeof summaries)[number]) => number) => {
+    const count = Math.max(...summaries.map(read));
+    return { text: formatCount(count), sort: count };
+  };
+  return [
+    { text: worst === null ? '–' : formatPercent(worst), sort: worst ?? 2 },
+    most(({ modelsBelow50 }) => modelsBelow50),
+    most(({ modelsBelow90 }) => modelsBelow90),
+  ];
+}
