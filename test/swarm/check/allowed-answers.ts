@@ -112,6 +112,12 @@ const REASONS: readonly Reason[] = [
   },
   { text: exactly(INPUTS_LOST), isAllowed: (one) => hasBegun(one.scenario, LOSSES, one.answer.atNs) },
   { text: exactly(STANDS_BY), isAllowed: ({ scenario, answer }) => mayChangeDriver(scenario, answer.atNs) },
+  { text: /^the tenant is over its rate: it may send again in \d+ ms$/, isAllowed: isLimited },
+  {
+    text: /^the tenant is over its share while the server is overloaded$/,
+    isAllowed: ({ scenario, answer }) =>
+      answer.outcome === 'rejected' && (scenario.cluster.tenants?.length ?? 0) > 1,
+  },
   { text: /^no worker is up$/, isAllowed: (one) => hasBegun(one.scenario, LOSSES, one.answer.atNs) },
   {
     text: /^(?:the model has been unloaded|the model was replaced .*|there is no such model|clients have unloaded it.*)$/,
@@ -125,6 +131,12 @@ const REASONS: readonly Reason[] = [
 
 function exactly(text: string): RegExp {
   return new RegExp(`^${text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`);
+}
+
+/** Its tenant has a rate. Whether it was reached is another check's. */
+function isLimited({ scenario, request, answer }: Case): boolean {
+  const tenant = scenario.cluster.tenants?.[request.tenant ?? 0];
+  return answer.outcome === 'rejected' && tenant !== undefined && tenant.rateRps !== null;
 }
 
 /** A server that ends answers what it has, for a while. */

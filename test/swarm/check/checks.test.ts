@@ -115,6 +115,72 @@ it('finds requests that were given up though the server or the driver went on', 
   expect(await about([failed(6000, STANDS_BY)], { cluster: two })).toHaveLength(1);
 });
 
+it('finds tenants beyond their rate, and those that are refused within it', async () => {
+  const tenants = [
+    { name: 'any', rateRps: null, burst: 1, share: 1 },
+    { name: 'slow', rateRps: 1, burst: 2, share: 1 },
+  ];
+  const cluster = { ...EXAMPLE_SCENARIO.cluster, tenants };
+  const about = async (count: number, error: string, scenario: object = {}) => {
+    const events = replace('answered', (event) => [
+      event,
+      ...Array.from({ length: count }, (_, i) => [
+        at(30 + i, { ...asked(10 + i), tenant: 1 }),
+        at(30 + i, {
+          ...{ kind: 'answered' as const, request: 10 + i, error, outcome: error === '' ? 'ok' : 'rejected' },
+          outputBytes: [8],
+        }),
+      ]).flat(),
+    ]);
+    const found = await titles(exampleHistory(events, { cluster, ...scenario }));
+    return found.filter((title) => /^(?:rates|allowed)/.test(title));
+  };
+  const refused = 'the tenant is over its rate: it may send again in 5 ms';
+  expect(await about(3, '')).toEqual([]);
+  expect(await about(4, '')).toEqual([
+    'rates: slow gets more through controller-0#1 than 1 requests a second and a burst of 2 allow (at 0.033000 s)',
+  ]);
+  const jump = { kind: 'clockJump', atNs: NS_PER_MS, machine: 'controller-0', byNs: NS_PER_S };
+  expect(await about(4, '', { faults: [jump] })).toEqual([]);
+  expect(await about(1, refused)).toEqual([
+    'rates: request 10 of slow is refused for its rate, the 1th of a burst of 2 (at 0.030000 s)',
+  ]);
+  const free = { ...cluster, tenants: [tenants[0], { ...tenants[0], name: 'other' }] };
+  expect(await about(1, refused, { cluster: free })).toHaveLength(1);
+  expect(await about(1, 'the tenant is over its share while the server is overloaded')).toEqual([]);
+  const one = { ...cluster, tenants: tenants.slice(0, 1) };
+  expect(
+    await about(1, 'the tenant is over its share while the server is overloaded', { cluster: one }),
+  ).toHaveLength(1);
+});
+
+it('finds metrics of classes and tenants that are not what they got, and numbers of GPUs that may not be', async () => {
+  const count = (sender: string, name: string, ok: number) =>
+    `escapement_${sender}_requests_total{${sender}="${name}",outcome="ok"} ${ok}\n`;
+  const about = (extra: string, cluster: object) =>
+    titles(
+      exampleHistory(
+        replace('snapshot', (event) => [{ ...event, metrics: event.metrics + extra }]),
+        { cluster: { ...EXAMPLE_SCENARIO.cluster, ...cluster } },
+      ),
+    );
+  const classes = ['a', 'b'].map((name) => ({ name, weight: 1, share: 0 }));
+  expect(await about(count('class', 'a', 1), { classes })).toEqual([]);
+  expect(await about(count('class', 'b', 1), { classes })).toEqual([
+    'metrics: controller-0#1 counts 0 requests of a as ok, and its clients got 1 (at 2.000000 s)',
+    'metrics: controller-0#1 counts 1 requests of b as ok, and its clients got 0 (at 2.000000 s)',
+  ]);
+  const tenants = [{ name: 't', rateRps: null, burst: 1, share: 1 }];
+  expect(await about(count('tenant', 't', 2), { tenants })).toHaveLength(1);
+  const scaler = { kind: 'reactive', intervalNs: NS_PER_S, startNs: 0, more: 1 };
+  const needs = (gpus: number) => about(`escapement_gpus_needed{kind="simulated"} ${gpus}\n`, { scaler });
+  expect(await needs(2)).toEqual([]);
+  expect(await needs(0)).toHaveLength(1);
+  expect(await needs(3)).toEqual([
+    'metrics: controller-0#1 needs 3 GPUs of kind simulated, of which there may be 1 to 2 (at 2.000000 s)',
+  ]);
+});
+
 it('finds outputs of the wrong size, and requests that were not executed', async () => {
   const short = replace('answered', (event) => [{ ...event, outputBytes: [4] } as HistoryEvent]);
   expect(await titles(exampleHistory(short))).toEqual([
@@ -376,6 +442,11 @@ it('tells what happened around a finding', async () => {
     '    0.018000 s answered request=1 outcome=ok error= outputBytes=[8]',
   ]);
 });
+
+function asked(request: number) {
+  const facts = { client: 'a', process: 'controller-0#1', model: 'm', sloNs: 50 * NS_PER_MS };
+  return { kind: 'asked' as const, request, ...facts };
+}
 
 async function titles(history: History): Promise<string[]> {
   return (await checkHistory(history)).map(titleOf);

@@ -9,6 +9,7 @@ import { logs } from './logs.js';
 import { metrics } from './metrics.js';
 import { oneAnswer } from './one-answer.js';
 import { oneDriver } from './one-driver.js';
+import { rates } from './rates.js';
 import { recovery } from './recovery.js';
 import { weights } from './weights.js';
 import { windows } from './windows.js';
@@ -19,6 +20,7 @@ const CHECKS: readonly Check[] = [
   inTime,
   allowedAnswers,
   executed,
+  rates,
   windows,
   oneDriver,
   weights,

@@ -1,4 +1,5 @@
 import { type GpuSnapshot, type History, type HistoryEvent, nameOf } from '../history/history.js';
+import { pagesOn } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
 
 /** What a device holds, by what it was seen to do. */
@@ -59,7 +60,7 @@ class WeightsCheck {
     device.present.delete(event.model);
     device.loading = event;
     const used = this.pagesOf([...device.present, event.model]);
-    const { pages } = this.history.scenario.cluster;
+    const pages = pagesOn(this.history.scenario.cluster, nameOf(event.process));
     if (used <= pages) return;
     const what = `LOAD ${event.action} of ${event.model} begins on ${event.process}, GPU ${event.gpu}: it would hold ${used} of ${pages} pages`;
     this.findings.add(event.atNs, what, (one) => 'action' in one && one.action === event.action);
@@ -100,7 +101,7 @@ class WeightsCheck {
       this.findings.add(atNs, what, concerns);
       return;
     }
-    const free = this.history.scenario.cluster.pages - this.pagesOf(present);
+    const free = pagesOn(this.history.scenario.cluster, worker) - this.pagesOf(present);
     if (free === freePages) return;
     const what = `${controller} counts ${freePages} free pages on GPU ${gpu} of ${worker}, and there are ${free}`;
     this.findings.add(atNs, what, concerns);

@@ -29,6 +29,9 @@ type RequestEvent =
       readonly kind: 'asked';
       readonly request: number;
       readonly client: string;
+      /** Absent: it names none. */
+      readonly requestClass?: number;
+      readonly tenant?: number;
       readonly process: ProcessLife;
       readonly model: string;
       readonly sloNs: number;

@@ -19,11 +19,25 @@ function clusterOf({ seed, cluster }: Scenario): string {
   const { machines, controllers, joining, policy, admission, models, pages, control } = cluster;
   const options = Object.entries(policy.options).map(([name, value]) => ` ${name}=${value}`);
   return [
-    `seed ${seed}: GPUs ${machines.map(({ name, gpus }) => `${gpus} on ${name}`).join(', ')}`,
+    `seed ${seed}: GPUs ${machines.map(machineOf).join(', ')}`,
     `${counted(controllers.length, 'controller')}, workers ${joining === 'registers' ? 'that register' : 'from a list'}`,
     `policy ${policy.kind}${options.join('')}, admission ${admission}`,
+    ...withSenders(cluster),
     `${counted(models.length, 'model')}, loaded by ${control}, ${pages} pages per GPU`,
   ].join('; ');
+}
+
+function machineOf({ name, gpus, kind }: Scenario['cluster']['machines'][number]): string {
+  const said = kind === undefined ? '' : ` (${kind.name}, ${kind.slowness}× as slow, ${kind.pages} pages)`;
+  return `${gpus} on ${name}${said}`;
+}
+
+function withSenders({ classes = [], tenants = [], scaler }: Scenario['cluster']): string[] {
+  return [
+    ...(classes.length === 0 ? [] : [counted(classes.length, 'class', 'classes')]),
+    ...(tenants.length === 0 ? [] : [counted(tenants.length, 'tenant')]),
+    ...(scaler === undefined ? [] : [`scaler ${scaler.kind}`]),
+  ];
 }
 
 function loadOf({ workload, loadNs }: Scenario): string {
@@ -78,6 +92,6 @@ function countBy(events: readonly HistoryEvent[], keyOf: (event: HistoryEvent) =
   return counts;
 }
 
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
+function counted(count: number, what: string, several = `${what}s`): string {
+  return `${count} ${count === 1 ? what : several}`;
 }

@@ -15,6 +15,9 @@ export interface Door {
   enter(run: () => void): void;
 }
 
+/** Who asks. */
+type Asking = Pick<ClientScenario, 'name' | 'requestClass' | 'tenant'>;
+
 /** What a client does next after a request was refused or cut off. */
 const REPEAT_NS = 250 * NS_PER_MS;
 
@@ -53,7 +56,7 @@ export class Clients {
   }
 
   /** One request, with its fate: whether it was answered in time. Nothing comes if there is no server to ask. */
-  ask(client: string, model: string, sloNs: number, done: (isOk: boolean) => void): void {
+  ask(client: Asking, model: string, sloNs: number, done: (isOk: boolean) => void): void {
     const door = this.choose();
     if (door === null) {
       done(false);
@@ -91,7 +94,7 @@ export class Clients {
   }
 
   private attempt(client: ClientScenario, model: string, repeats: number, sinceNs: number): void {
-    this.ask(client.name, model, client.sloNs, (isOk) => {
+    this.ask(client, model, client.sloNs, (isOk) => {
       const { nowNs } = this.simulation;
       const hasPatience = client.patienceNs === null || nowNs - sinceNs < client.patienceNs;
       if (isOk || repeats === 0 || !hasPatience || nowNs >= this.scenario.loadNs) return;
@@ -107,7 +110,7 @@ export class Clients {
 
   private askIn(
     door: Door,
-    client: string,
+    { name: client, requestClass, tenant }: Asking,
     model: string,
     sloNs: number,
     done: (isOk: boolean) => void,
@@ -120,7 +123,12 @@ export class Clients {
       return;
     }
     const request = ++this.lastRequest;
-    recorder.add({ atNs: simulation.nowNs, kind: 'asked', request, client, process, model, sloNs });
+    const sender = {
+      ...(requestClass === undefined ? {} : { requestClass }),
+      ...(tenant === undefined ? {} : { tenant }),
+    };
+    const from = { client, ...sender };
+    recorder.add({ atNs: simulation.nowNs, kind: 'asked', request, ...from, process, model, sloNs });
     const { notReady, takesRequests = false, entries } = service.state;
     const entry = entries.find(({ name, isDefault }) => name === model && isDefault);
     const why =
@@ -133,7 +141,7 @@ export class Clients {
     this.open.set(request, { process, cutOff: () => done(false) });
     const inputs = [(this.inputs.get(model) as Uint8Array).slice()];
     service.infer({
-      ...{ model: entry.index, user: 0, sloNs, inputs, mayMove: true },
+      ...{ model: entry.index, user: 0, ...sender, sloNs, inputs, mayMove: true },
       done: (answer) => {
         this.answered(request, answer);
         done(answer.outcome === 0);

@@ -1,20 +1,13 @@
 import type { Registry } from 'prom-client';
-import { policySchemaWith } from '../../../src/config/schema-policy.js';
-import { NO_TENANTS } from '../../../src/config/schema-tenants.js';
 import type { ServerSettings } from '../../../src/config/server-settings.js';
-import { formatDuration } from '../../../src/config/units-text.js';
 import { RemoteLink } from '../../../src/live/controller/link/remote-link.js';
 import { LinkHost } from '../../../src/live/controller/link/thread/link-host.js';
 import { ALL_MODELS } from '../../../src/serve/deployment-options.js';
 import { type Server, startServer } from '../../../src/serve/server.js';
 import type { ServerOptions } from '../../../src/serve/server-options.js';
-import {
-  type ControllerScenario,
-  DRAIN_NS,
-  type PolicyScenario,
-  type Scenario,
-} from '../scenario/scenario.js';
+import { type ControllerScenario, DRAIN_NS, type Scenario } from '../scenario/scenario.js';
 import type { SimProcess } from '../world/index.js';
+import { settingsOf } from './server-settings.js';
 import { REGISTRATION_PORT, WORKER_PORT } from './worker-process.js';
 
 const MOST_GPUS = 64;
@@ -56,9 +49,10 @@ export async function startController(options: ControllerOptions): Promise<Serve
       : cluster.machines.map(({ name }) =>
           connect(`${name}:${WORKER_PORT}`, '', (line) => log.warn(`worker ${name}: ${line}`)),
         ),
-    minWorkers: 1,
+    // Kinds that are not there at the start could not come later.
+    minWorkers: cluster.machines.some(({ kind }) => kind !== undefined) ? cluster.machines.length : 1,
     ...(registers ? { joining } : {}),
-    settings: settingsOf(options),
+    settings: settingsOf(cluster, options.runtime),
     host: '0.0.0.0',
     httpPort: 80,
     grpcPort: null,
@@ -77,18 +71,4 @@ export async function startController(options: ControllerOptions): Promise<Serve
 /** Answers what it has, for so long at most. */
 export function stopController(server: Server): Promise<void> {
   return server.close(DRAIN_NS, 0, 'SIGTERM');
-}
-
-function settingsOf({ scenario: { cluster }, runtime }: ControllerOptions): ServerSettings {
-  const { defaultSloNs: sloNs, admission } = cluster;
-  return { sloNs, admission, classes: [], tenants: NO_TENANTS, policy: policyOf(cluster.policy), runtime };
-}
-
-/** With the defaults of the options that it leaves out. */
-function policyOf({ kind, options }: PolicyScenario): ServerSettings['policy'] {
-  const written = Object.entries(options).map(([name, value]) => [
-    name,
-    value === 'auto' ? value : formatDuration(value),
-  ]);
-  return policySchemaWith([]).parse({ kind, ...Object.fromEntries(written) });
 }

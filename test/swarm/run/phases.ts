@@ -44,7 +44,7 @@ export async function probe({ simulation, clients, scenario }: Stage): Promise<v
   const untilNs = scenario.loadNs + scenario.recoverNs + PROBE_NS;
   const left = new Set(scenario.cluster.models.map(({ name }) => name));
   const ask = (model: string) =>
-    clients.ask(PROBE, model, PROBE_SLO_NS, (isOk) => {
+    clients.ask({ name: PROBE }, model, PROBE_SLO_NS, (isOk) => {
       if (isOk) left.delete(model);
       else if (simulation.nowNs < untilNs) simulation.at(simulation.nowNs + PROBE_EVERY_NS, () => ask(model));
     });

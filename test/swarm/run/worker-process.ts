@@ -1,6 +1,6 @@
 import { simulatedModel } from '../../../src/serve/simulated-models.js';
 import { runWorker } from '../../../src/serve/worker.js';
-import type { MachineScenario, ModelScenario, Scenario } from '../scenario/scenario.js';
+import { type MachineScenario, type ModelScenario, pagesOn, type Scenario } from '../scenario/scenario.js';
 import type { SimProcess } from '../world/index.js';
 import type { Stoppable } from './stoppable.js';
 
@@ -11,7 +11,7 @@ const PAGE_BYTES = 16 * 2 ** 20;
 /** What `escapement worker` does, on simulated GPUs. */
 export async function startWorker(
   process: SimProcess,
-  { name, gpus }: MachineScenario,
+  { name, gpus, kind }: MachineScenario,
   { cluster }: Scenario,
 ): Promise<Stoppable> {
   const registers = cluster.joining === 'registers';
@@ -19,8 +19,9 @@ export async function startWorker(
     world: process.world,
     machine: {
       devices: Array.from({ length: gpus }, () => ({ kind: 'simulated' as const, timeScale: 1 })),
-      models: cluster.models.map((model) => simulatedModel(specOf(model), 1)),
-      pages: cluster.pages,
+      models: cluster.models.map((model) => simulatedModel(specOf(model, kind?.slowness ?? 1), 1)),
+      pages: pagesOn(cluster, name),
+      ...(kind === undefined ? {} : { kind: kind.name }),
       pageBytes: PAGE_BYTES,
     },
     host: '0.0.0.0',
@@ -32,14 +33,15 @@ export async function startWorker(
   });
 }
 
-function specOf({ name, pages, loadNs, batchSizes, execNs, inputBytes, outputBytes }: ModelScenario) {
+function specOf({ execNs, ...model }: ModelScenario, slowness: number) {
+  const { name, pages, loadNs, batchSizes, inputBytes, outputBytes } = model;
   return {
     name,
     weightsBytes: pages * PAGE_BYTES,
     pages,
     loadNs,
     batchSizes,
-    execNs,
+    execNs: execNs.map((ns) => Math.round(ns * slowness)),
     inputBytes,
     outputBytes,
   };

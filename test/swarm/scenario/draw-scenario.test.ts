@@ -34,6 +34,24 @@ it('ends all faults when the load ends, and names processes that there are', () 
   }
 });
 
+it('draws GPUs of several kinds, classes, tenants and scalers', () => {
+  const clusters = scenarios.map(({ cluster }) => cluster);
+  const drawn = (isDrawn: (cluster: (typeof clusters)[number]) => boolean) => clusters.filter(isDrawn).length;
+  expect(drawn(({ machines }) => new Set(machines.map(({ kind }) => kind?.name)).size > 1)).toBeGreaterThan(
+    30,
+  );
+  expect(
+    drawn(({ machines, pages }) => machines.some(({ kind = { pages } }) => kind.pages < pages)),
+  ).toBeGreaterThan(10);
+  expect(drawn(({ classes }) => classes !== undefined)).toBeGreaterThan(50);
+  expect(drawn(({ tenants = [] }) => tenants.some(({ rateRps }) => rateRps !== null))).toBeGreaterThan(50);
+  for (const kind of ['reactive', 'predictive'])
+    expect(drawn(({ scaler }) => scaler?.kind === kind)).toBeGreaterThan(20);
+  const clients = scenarios.flatMap(({ workload }) => workload.clients);
+  expect(new Set(clients.map(({ requestClass }) => requestClass)).size).toBe(4 + 1);
+  expect(new Set(clients.map(({ tenant }) => tenant)).size).toBe(4 + 1);
+});
+
 it('draws each kind of fault, runs without any, and many combinations', () => {
   const plans = scenarios.map(({ faults }) => [...new Set(faults.map(({ kind }) => kind))].sort().join());
   expect(new Set(plans.join().split(',')).size).toBe(22 + 1);

@@ -2,6 +2,8 @@ import { NS_PER_S } from '../../../src/base/units.js';
 import { Draw } from './draw.js';
 import { drawCluster } from './draw-cluster.js';
 import { drawFaults } from './draw-faults.js';
+import { drawKinds, drawScaler } from './draw-kinds.js';
+import { asSender, drawSenders } from './draw-senders.js';
 import { drawWorkload } from './draw-workload.js';
 import type { Fault } from './fault.js';
 import type { Scenario } from './scenario.js';
@@ -16,8 +18,17 @@ const SPARE_NS = 5 * NS_PER_S;
 export function drawScenario(seed: number): Scenario {
   const draw = new Draw(seed, 'scenario');
   const loadNs = draw.log(2 * NS_PER_S, 20 * NS_PER_S);
-  const cluster = drawCluster(new Draw(seed, 'cluster'));
-  const workload = drawWorkload(new Draw(seed, 'workload'), cluster, loadNs);
+  const plain = drawCluster(new Draw(seed, 'cluster'));
+  // Streams of their own: seeds that draw none of it are as they were.
+  const cluster = {
+    ...plain,
+    machines: drawKinds(new Draw(seed, 'kinds'), plain),
+    ...drawScaler(new Draw(seed, 'scaler')),
+    ...drawSenders(new Draw(seed, 'senders')),
+  };
+  const { clients, changes } = drawWorkload(new Draw(seed, 'workload'), cluster, loadNs);
+  const senders = new Draw(seed, 'clients of senders');
+  const workload = { clients: clients.map((client) => asSender(senders, client, cluster)), changes };
   const faults = drawFaults(seed, cluster, loadNs);
   const longestNs = Math.max(...workload.clients.map(({ sloNs }) => sloNs));
   return {

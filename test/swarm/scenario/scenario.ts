@@ -25,6 +25,11 @@ export interface ClusterScenario {
   /** How controllers and workers find each other. */
   readonly joining: 'listed' | 'registers';
   readonly policy: PolicyScenario;
+  /** The first is that of clients that name none. Absent: there are none. */
+  readonly classes?: readonly ClassScenario[];
+  readonly tenants?: readonly TenantScenario[];
+  /** What says how many GPUs are needed. Absent: nothing does. */
+  readonly scaler?: ScalerScenario;
   readonly admission: 'none' | 'predict';
   readonly models: readonly ModelScenario[];
   /** Who decides which models are served. */
@@ -42,6 +47,40 @@ export interface MachineScenario {
   readonly name: string;
   readonly gpus: number;
   readonly clock: ClockScenario;
+  /** Of its GPUs. Absent: they are as all others. */
+  readonly kind?: KindScenario;
+}
+
+export interface KindScenario {
+  readonly name: string;
+  /** INFERs take so many times as long as the models say. */
+  readonly slowness: number;
+  /** Of each GPU's weights cache, in place of those of the cluster. */
+  readonly pages: number;
+}
+
+export interface ClassScenario {
+  readonly name: string;
+  readonly weight: number;
+  /** Of GPU time that is guaranteed to it. */
+  readonly share: number;
+}
+
+export interface TenantScenario {
+  readonly name: string;
+  /** Requests a second that it may send; null: any number. */
+  readonly rateRps: number | null;
+  readonly burst: number;
+  /** Its part under overload, relative to others. */
+  readonly share: number;
+}
+
+/** It may ask for one GPU of each kind, up to some more than there are. */
+export interface ScalerScenario {
+  readonly kind: string;
+  readonly intervalNs: number;
+  readonly startNs: number;
+  readonly more: number;
 }
 
 export interface ControllerScenario {
@@ -98,6 +137,14 @@ export interface ClientScenario {
   readonly repeats: number;
   /** It does not wait longer for an answer; null: as long as it takes. */
   readonly patienceNs: number | null;
+  /** Indices among those of the cluster. Absent: it names none. */
+  readonly requestClass?: number;
+  readonly tenant?: number;
+}
+
+/** Pages of each GPU of a machine. */
+export function pagesOn({ machines, pages }: ClusterScenario, machine: string): number {
+  return machines.find(({ name }) => name === machine)?.kind?.pages ?? pages;
 }
 
 /** A client of the model repository. */

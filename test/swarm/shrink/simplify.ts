@@ -16,6 +16,9 @@ export const simplifications: readonly ((scenario: Scenario) => Scenario)[] = [
     },
   }),
   (scenario) => inCluster(scenario, { policy: { kind: 'fifo', options: {} } }),
+  (scenario) => withoutKeys(scenario, ['scaler']),
+  (scenario) => withoutKeys(scenario, ['classes', 'tenants']),
+  withoutKinds,
   (scenario) => inCluster(scenario, { admission: 'none' }),
   (scenario) => inCluster(scenario, { control: 'all' }),
   (scenario) => inCluster(scenario, { joining: 'listed' }),
@@ -69,6 +72,26 @@ function mapClients(scenario: Scenario, change: object): Scenario {
 
 function inCluster(scenario: Scenario, change: Partial<ClusterScenario>): Scenario {
   return { ...scenario, cluster: { ...scenario.cluster, ...change } };
+}
+
+function withoutKeys(scenario: Scenario, keys: readonly (keyof ClusterScenario)[]): Scenario {
+  const entries = Object.entries(scenario.cluster).filter(
+    ([key]) => !(keys as readonly string[]).includes(key),
+  );
+  const plain = { ...scenario, cluster: Object.fromEntries(entries) as unknown as ClusterScenario };
+  if (!keys.includes('classes')) return plain;
+  const { clients, changes } = plain.workload;
+  return {
+    ...plain,
+    workload: { clients: clients.map(({ requestClass: _, tenant: __, ...client }) => client), changes },
+  };
+}
+
+/** All GPUs are alike. */
+function withoutKinds(scenario: Scenario): Scenario {
+  return inCluster(scenario, {
+    machines: scenario.cluster.machines.map(({ kind: _, ...machine }) => machine),
+  });
 }
 
 function halveGpus(scenario: Scenario): Scenario {

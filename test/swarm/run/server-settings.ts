@@ -1,0 +1,59 @@
+import { policySchemaWith } from '../../../src/config/schema-policy.js';
+import { NO_TENANTS } from '../../../src/config/schema-tenants.js';
+import type { ServerScaling } from '../../../src/config/server-scaling.js';
+import type { ServerSettings } from '../../../src/config/server-settings.js';
+import { formatDuration } from '../../../src/config/units-text.js';
+import { SCALERS } from '../../../src/scalers/registry.js';
+import type { ClusterScenario, PolicyScenario, TenantScenario } from '../scenario/scenario.js';
+
+/** What kinds are called where machines do not say. */
+const ONLY_KIND = 'gpu';
+
+/** What a controller reads of its experiment file. */
+export function settingsOf(cluster: ClusterScenario, runtime: ServerSettings['runtime']): ServerSettings {
+  const { defaultSloNs: sloNs, admission, classes = [], tenants } = cluster;
+  return {
+    ...{ sloNs, admission, runtime },
+    classes: classes.map((one) => ({ ...one, priorities: [] })),
+    tenants: tenants === undefined ? NO_TENANTS : { header: 'x-tenant', list: tenants.map(tenantOf) },
+    policy: policyOf(cluster.policy),
+    scaling: scalingOf(cluster),
+  };
+}
+
+function tenantOf({ rateRps, ...tenant }: TenantScenario) {
+  return { ...tenant, rateRps: rateRps ?? Number.POSITIVE_INFINITY };
+}
+
+/** With the defaults of the options that it leaves out. */
+function policyOf({ kind, options }: PolicyScenario): ServerSettings['policy'] {
+  const written = Object.entries(options).map(([name, value]) => [
+    name,
+    value === 'auto' ? value : formatDuration(value),
+  ]);
+  return policySchemaWith([]).parse({ kind, ...Object.fromEntries(written) });
+}
+
+function scalingOf({ scaler, machines }: ClusterScenario): ServerScaling | null {
+  const entry = SCALERS.find(({ kind }) => kind === scaler?.kind);
+  if (scaler === undefined || entry === undefined) return null;
+  const { intervalNs, startNs, more } = scaler;
+  const options = Object.fromEntries(
+    Object.entries(entry.options).map(([name, option]) => [name, option.default]),
+  );
+  const names = [...new Set(machines.map(({ kind }) => kind?.name ?? ONLY_KIND))];
+  const gpus = (name: string) =>
+    machines.reduce(
+      (sum, machine) => sum + ((machine.kind?.name ?? ONLY_KIND) === name ? machine.gpus : 0),
+      0,
+    );
+  return {
+    intervalNs,
+    kinds: names.map((name) => ({
+      ...{ name, startNs, min: 1 },
+      pricePerHour: null,
+      max: gpus(name) + more,
+    })),
+    create: () => entry.create({ hindsight: [], hindsightNs: intervalNs }, options as never),
+  };
+}
