@@ -87,10 +87,10 @@ export class Cluster {
     this.rows = new ExecRows(models, spec.padding ?? 'batch');
     this.estimates = kinds.map((_, kind) => new KindEstimates(kind, models.length, this.rows.count));
     this.execOn = Array.from(this.kindOf, (kind) => this.estimates[kind].exec);
-    models.forEach((model, m) => {
+    for (let m = 0; m < models.length; m++) {
       for (const estimates of this.estimates) this.restart(estimates, m);
-      if (model === NO_MODEL) this.bars.close(m);
-    });
+      if (models[m] === NO_MODEL) this.bars.close(m);
+    }
     this.up = new BitSet(gpus);
     this.upOfKind = new Int32Array(kinds.length);
     for (let gpu = 0; gpu < gpus; gpu++) this.setUp(gpu, gpu < spec.gpus);
@@ -222,9 +222,8 @@ export class Cluster {
   }
 
   private leastExecNs(model: number, row: number): number {
-    const { estimates } = this;
-    if (this.kindBars === null) return estimates[0].exec.get(row);
-    return this.least(model, (kind) => estimates[kind].exec.get(row));
+    if (this.kindBars === null) return this.estimates[0].exec.get(row);
+    return this.least(model, row, true);
   }
 
   /** How fast the GPU is at the model by its profile, relative to the fastest kind: at most 1. */
@@ -240,9 +239,8 @@ export class Cluster {
 
   /** Expected time of a LOAD, on the kind that is fastest at it. */
   loadNs(model: number): number {
-    const { estimates } = this;
-    if (this.kindBars === null) return estimates[0].load.get(model);
-    return this.least(model, (kind) => estimates[kind].load.get(model));
+    if (this.kindBars === null) return this.estimates[0].load.get(model);
+    return this.least(model, model, false);
   }
 
   /** Takes in an INFER that went well. */
@@ -282,13 +280,15 @@ export class Cluster {
   }
 
   /** The least that a kind needs whose GPUs may hold the model and are up; where none are, of those that may hold it. */
-  private least(model: number, nsOn: (kind: number) => number): number {
+  private least(model: number, row: number, isExec: boolean): number {
     let leastNs = Number.POSITIVE_INFINITY;
     let awayNs = Number.POSITIVE_INFINITY;
     for (let kind = 0; kind < this.kinds; kind++) {
       if (this.kindBars?.hasKind(model, kind)) continue;
-      if (this.upOfKind[kind] > 0) leastNs = Math.min(leastNs, nsOn(kind));
-      else awayNs = Math.min(awayNs, nsOn(kind));
+      const { exec, load } = this.estimates[kind];
+      const ns = isExec ? exec.get(row) : load.get(row);
+      if (this.upOfKind[kind] > 0) leastNs = Math.min(leastNs, ns);
+      else awayNs = Math.min(awayNs, ns);
     }
     return leastNs < Number.POSITIVE_INFINITY ? leastNs : awayNs;
   }

@@ -5,6 +5,8 @@ import type { ModelSpec } from './model.js';
 export class ExecRows {
   /** By model: how many lengths a policy tells apart. */
   readonly buckets: Int32Array;
+  /** By model: whether it takes inputs of several lengths, 1 or 0. */
+  readonly takesLengths: Uint8Array;
   /** By model: its first row, and the first of its longest length. */
   readonly first: Int32Array;
   readonly longest: Int32Array;
@@ -18,6 +20,7 @@ export class ExecRows {
     private readonly padding: Padding,
   ) {
     this.buckets = new Int32Array(models.length);
+    this.takesLengths = new Uint8Array(models.length);
     this.first = new Int32Array(models.length);
     this.longest = new Int32Array(models.length);
     this.own = new Int32Array(models.length);
@@ -28,6 +31,7 @@ export class ExecRows {
   put(model: number): number {
     const spec = this.models[model];
     const sizes = spec.batchSizes.length;
+    this.takesLengths[model] = spec.lengths === undefined ? 0 : 1;
     this.buckets[model] = this.padding === 'bucket' ? bucketCount(spec) : 1;
     const rows = sizes * this.buckets[model];
     const added = rows > this.own[model] ? rows : 0;
@@ -54,8 +58,7 @@ export class ExecRows {
 
   /** The bucket that an input of this length is padded to at least. */
   bucketOf(model: number, length: number): number {
-    const spec = this.models[model];
-    if (spec.lengths === undefined) return 0;
-    return bucketOf(spec, this.padding === 'longest' ? 0 : length);
+    if (this.takesLengths[model] === 0) return 0;
+    return bucketOf(this.models[model], this.padding === 'longest' ? 0 : length);
   }
 }

@@ -20,25 +20,21 @@ export class Lanes {
 
   /** An INFER was sent that should take `durationNs`. */
   startExec(gpu: number, actionId: number, durationNs: number, nowNs: number): void {
-    this.exec[gpu].add(actionId, durationNs, nowNs);
-    this.idleExec.delete(gpu);
+    if (this.exec[gpu].add(actionId, durationNs, nowNs) === 1) this.idleExec.delete(gpu);
   }
 
   /** It has a result. */
   endExec(gpu: number, actionId: number, endNs: number): void {
-    this.exec[gpu].finish(actionId, endNs);
-    note(this.idleExec, gpu, this.exec[gpu]);
+    if (this.exec[gpu].finish(actionId, endNs) === 0) this.idleExec.add(gpu);
   }
 
   /** The same of a LOAD. */
   startWeights(gpu: number, actionId: number, durationNs: number, nowNs: number): void {
-    this.weights[gpu].add(actionId, durationNs, nowNs);
-    this.idleWeights.delete(gpu);
+    if (this.weights[gpu].add(actionId, durationNs, nowNs) === 1) this.idleWeights.delete(gpu);
   }
 
   endWeights(gpu: number, actionId: number, endNs: number): void {
-    this.weights[gpu].finish(actionId, endNs);
-    note(this.idleWeights, gpu, this.weights[gpu]);
+    if (this.weights[gpu].finish(actionId, endNs) === 0) this.idleWeights.add(gpu);
   }
 
   /** The GPU is gone, or there again. */

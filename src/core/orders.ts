@@ -52,7 +52,7 @@ export class Orders implements Dispatcher {
       this.decisions.add(requests.id[slot]);
     }
     action.count = count;
-    if (this.cluster.models[model].lengths !== undefined) action.bucket = this.longestBucket(action);
+    if (this.cluster.rows.takesLengths[model] === 1) action.bucket = this.longestBucket(action);
     const timeline = this.cluster.exec[gpu];
     const durationNs = this.cluster.execNsAt(gpu, model, batchIndex, action.bucket);
     const slackNs = this.slack.get(gpu);

@@ -63,6 +63,8 @@ export class RequestTable {
   failedInfer = new Float64Array(INITIAL_CAPACITY);
   failedStatus = new Int32Array(INITIAL_CAPACITY);
 
+  /** So far no request had a class, tenant or length of its own: what the slots have of these is zero. */
+  private areAlike = true;
   private free: number[] = [];
   private used = 0;
   private nextId = 0;
@@ -89,17 +91,19 @@ export class RequestTable {
     this.state[slot] = REQUEST_QUEUED;
     this.model[slot] = model;
     this.user[slot] = user;
-    this.requestClass[slot] = requestClass;
-    this.tenant[slot] = tenant;
-    this.length[slot] = length;
-    this.bucket[slot] = bucket;
+    if (requestClass + tenant + length + bucket > 0) this.areAlike = false;
+    if (!this.areAlike) {
+      this.requestClass[slot] = requestClass;
+      this.tenant[slot] = tenant;
+      this.length[slot] = length;
+      this.bucket[slot] = bucket;
+    }
     this.arrivalNs[slot] = arrivalNs;
     this.sloNs[slot] = sloNs;
     this.dueNs[slot] = 0;
     this.execDemand[slot] = 0;
     this.loadDemand[slot] = 0;
     this.predictedNs[slot] = 0;
-    this.limit[slot] = 0;
     this.failedInfer[slot] = -1;
     this.failedStatus[slot] = STATUS_OK;
     return slot;

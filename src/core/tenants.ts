@@ -49,6 +49,7 @@ export class Tenants {
   admits(slot: number, nowNs: number): boolean {
     const { requests } = this;
     const tenant = requests.tenant[slot];
+    requests.limit[slot] = LIMIT_NONE;
     requests.possible[slot] = this.isPossible(slot, nowNs) ? 1 : 0;
     if (!this.rates.take(tenant, nowNs)) {
       requests.limit[slot] = LIMIT_RATE;

@@ -70,18 +70,19 @@ export class LaneTimeline {
     return overdueNs < aheadNs ? this.beginNs + this.totalNs - aheadNs + 1 : Number.POSITIVE_INFINITY;
   }
 
-  add(id: number, estimateNs: number, nowNs: number): void {
+  /** Returns how many actions are outstanding with this one. */
+  add(id: number, estimateNs: number, nowNs: number): number {
     if (this.length === 0) this.beginNs = nowNs;
     if (this.length === this.ids.length) this.grow();
     const at = (this.head + this.length) & (this.ids.length - 1);
     this.ids[at] = id;
     this.sizes[at] = estimateNs;
-    this.length++;
     this.totalNs += estimateNs;
+    return ++this.length;
   }
 
-  /** The action has a result: what is left began when it ended. Unknown ids are ignored. */
-  finish(id: number, endNs: number): void {
+  /** The action has a result: what is left began when it ended. Unknown ids are ignored. Returns `outstanding`. */
+  finish(id: number, endNs: number): number {
     const mask = this.ids.length - 1;
     for (let i = 0; i < this.length; i++) {
       const at = (this.head + i) & mask;
@@ -89,8 +90,9 @@ export class LaneTimeline {
       this.totalNs -= this.sizes[at];
       this.beginNs = endNs;
       this.remove(i);
-      return;
+      break;
     }
+    return this.outstanding;
   }
 
   /** Results come in order almost always, so closing the gap from the front moves nothing. */
