@@ -87,13 +87,13 @@ export async function experimentSubject(
   const cluster = [`cluster.gpus=${gpus}`];
   const experiment = await loadExperiment(file, [...overrides, ...device, ...cluster], [], environment);
   for (const warning of await experimentWarnings(file, overrides)) say(`warning: ${warning}`);
-  const { name, sloNs, policy, admission, classes, tenants, runtime } = experiment;
+  const { name, sloNs, policy, admission, padding, classes, tenants, runtime } = experiment;
   // Its GPUs are a number: of one kind.
   const [machine] = await experimentMachines(experiment);
   return {
     name,
     ...machine,
-    settings: { sloNs, policy, admission, classes, tenants, runtime },
+    settings: { sloNs, policy, admission, padding, classes, tenants, runtime },
     mix: await workloadMix(experiment),
     sloNs,
   };

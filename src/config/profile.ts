@@ -71,6 +71,10 @@ export const profileSchema = section({
     .array(shorter)
     .exactOptional()
     .describe('The same for shorter lengths, ascending: what inputs may be padded to.'),
+  equalLengths: z
+    .boolean()
+    .exactOptional()
+    .describe('Inputs cannot be padded: each has one of the lengths, and those of a batch have the same.'),
   source: sources.describe('Source of every figure.'),
 });
 
@@ -95,11 +99,13 @@ function lengthsOf({
   length,
   shorter = [],
   batches,
-}: Profile): Pick<ModelSpec, 'lengths' | 'execNsByLength'> {
+  equalLengths = false,
+}: Profile): Pick<ModelSpec, 'lengths' | 'execNsByLength' | 'equalLengths'> {
   if (length === undefined) return {};
   return {
     lengths: [...shorter.map((one) => one.length), length],
     execNsByLength: [...shorter.map((one) => one.batches), batches].map((row) => row.map(inferNs)),
+    ...(equalLengths ? { equalLengths } : {}),
   };
 }
 

@@ -1,6 +1,7 @@
 import { EscapementError } from '../base/errors.js';
 import { usableCores } from '../base/limits/usable.js';
 import type { Admission } from '../core/admission.js';
+import type { Padding } from '../core/lengths.js';
 import { parseExperimentSource } from './build.js';
 import { entryOf } from './create-policy.js';
 import type { EnvironmentOverride } from './environment.js';
@@ -8,6 +9,7 @@ import { ON_DISK } from './files-on-disk.js';
 import { readExperimentSource } from './load.js';
 import { suggestion } from './nearest.js';
 import { applyOverrides, type Origin } from './overrides.js';
+import { paddingOf } from './padding.js';
 import { loadPlugins } from './plugins.js';
 import { withPreset } from './presets.js';
 import { experimentSchemaWith } from './schema.js';
@@ -24,6 +26,8 @@ export interface ServerSettings {
   readonly sloNs: number;
   readonly policy: PolicyChoice;
   readonly admission: Admission;
+  /** How inputs of different lengths share a batch. */
+  readonly padding: Padding;
   /** Classes of requests; empty: none, and all requests weigh 1. */
   readonly classes: readonly ClassConfig[];
   /** On whose behalf requests are sent; an empty list: none are told apart. */
@@ -54,6 +58,7 @@ const TAKEN = {
   plugins: true,
   policy: true,
   admission: true,
+  padding: true,
   classes: true,
   scaler: true,
   tenants: true,
@@ -62,7 +67,7 @@ const TAKEN = {
 const SERVER_KEYS = Object.keys(TAKEN);
 
 /**
- * Reads `slo`, `policy`, `admission`, `classes`, `tenants`, `scaler` with the kinds of GPUs that it scales, and `runtime`, and where
+ * Reads `slo`, `policy`, `admission`, `padding`, `classes`, `tenants`, `scaler` with the kinds of GPUs that it scales, and `runtime`, and where
  * each comes from. A server refuses at once what it can't
  * serve in time unless configured otherwise. Other keys of the file are for simulations; `E_CONFIG_KEY` for other
  * overrides, `E_CONFIG_VALUE` for a policy that would serve nothing. Throws the coded errors of experiment files.
@@ -106,7 +111,11 @@ async function read(
   const classes = classesOf(given.classes);
   const tenants = tenantsOf(given.tenants);
   return {
-    settings: { sloNs, policy, admission, classes, tenants, runtime, scaling: serverScaling(given, placeOf) },
+    settings: {
+      ...{ sloNs, policy, admission, classes, tenants, runtime },
+      padding: paddingOf(given, placeOf(['padding'])),
+      scaling: serverScaling(given, placeOf),
+    },
     originOf: (key) => originOf(key.split('.')),
   };
 }

@@ -1,6 +1,6 @@
 import { EscapementError } from '../base/errors.js';
-import type { Padding } from './lengths.js';
-import { checkModel, type ModelSpec } from './model.js';
+import { type Padding, unmixed } from './lengths.js';
+import { checkModel, type ModelSpec, NO_MODEL } from './model.js';
 
 /** What is kept for each model on each GPU fits into a few gigabytes up to here. */
 const MAX_INSTANCES = 50e6;
@@ -28,6 +28,14 @@ export interface ClusterSpec {
   readonly oneLane?: boolean;
   /** How inputs of different lengths share a batch; default: `batch`. `bucket` is for policies that batch by length. */
   readonly padding?: Padding;
+}
+
+/** Its models as they can be scheduled, and its spare slots. */
+export function slotsOf({ models, padding, spareModels = 0 }: ClusterSpec): ModelSpec[] {
+  return [
+    ...models.map((model) => unmixed(model, padding)),
+    ...Array.from({ length: spareModels }, () => NO_MODEL),
+  ];
 }
 
 /** Throws coded errors for a cluster that can't be, with so many GPUs and models, spare ones included; `pages` is by kind. */

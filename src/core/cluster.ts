@@ -2,7 +2,7 @@ import { BitMatrix } from '../base/bit-matrix.js';
 import { BitSet } from '../base/bit-set.js';
 import { EscapementError } from '../base/errors.js';
 import type { Action } from './action.js';
-import { type ClusterSpec, checkFits, checkSpec, kindByGpu, largestBatch } from './cluster-spec.js';
+import { type ClusterSpec, checkFits, checkSpec, kindByGpu, largestBatch, slotsOf } from './cluster-spec.js';
 import type { Estimates } from './estimates.js';
 import { ExecRows } from './exec-rows.js';
 import { KindBars } from './kind-bars.js';
@@ -62,7 +62,7 @@ export class Cluster {
 
   constructor(spec: ClusterSpec) {
     const gpus = spec.gpus + (spec.spareGpus ?? 0);
-    const models = [...spec.models, ...Array.from({ length: spec.spareModels ?? 0 }, () => NO_MODEL)];
+    const models = slotsOf(spec);
     const { kinds = [{ gpus: spec.gpus, pages: spec.pages }] } = spec;
     this.pagesOf = kinds.map(({ pages }) => pages);
     checkSpec(spec, gpus, models.length, this.pagesOf);
@@ -139,7 +139,7 @@ export class Cluster {
 
   /** For the controller: a model that `checkNew` takes is in an empty slot now. */
   putModel(model: number, spec: ModelSpec): void {
-    (this.models as ModelSpec[])[model] = spec;
+    (this.models as ModelSpec[])[model] = this.rows.scheduled(spec);
     this.present++;
     const added = this.rows.put(model);
     for (const { exec } of this.estimates) exec.grow(added);

@@ -1,4 +1,4 @@
-import { bucketCount, bucketOf, type Padding } from './lengths.js';
+import { bucketCount, bucketOf, type Padding, unmixed } from './lengths.js';
 import type { ModelSpec } from './model.js';
 
 /** Where the estimates of each model's INFERs are: a row for each batch size, of each length that a policy tells apart. */
@@ -25,6 +25,11 @@ export class ExecRows {
     this.longest = new Int32Array(models.length);
     this.own = new Int32Array(models.length);
     for (let model = 0; model < models.length; model++) this.put(model);
+  }
+
+  /** A new model as it can be scheduled. */
+  scheduled(spec: ModelSpec): ModelSpec {
+    return unmixed(spec, this.padding);
   }
 
   /** Another model is in the slot. Returns how many rows were added, as it needs more than the one before. */

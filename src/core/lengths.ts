@@ -36,6 +36,26 @@ export function longestInput({ lengths }: ModelSpec): number {
   return lengths === undefined ? Number.POSITIVE_INFINITY : lengths[lengths.length - 1];
 }
 
+/**
+ * The model as it can be scheduled: where inputs cannot be padded, a policy that does not batch by length would mix lengths, so it
+ * runs one request at a time.
+ */
+export function unmixed(spec: ModelSpec, padding: Padding = 'batch'): ModelSpec {
+  if (spec.equalLengths !== true || padding === 'bucket') return spec;
+  const first = (times: ModelTimes) => ({
+    loadNs: times.loadNs,
+    execNs: times.execNs.slice(0, 1),
+    ...(times.execNsByLength && { execNsByLength: times.execNsByLength.map((row) => row.slice(0, 1)) }),
+  });
+  const { otherKinds } = spec;
+  return {
+    ...spec,
+    ...first(spec),
+    batchSizes: spec.batchSizes.slice(0, 1),
+    ...(otherKinds && { otherKinds: otherKinds.map(first) }),
+  };
+}
+
 /** The execution times of a model, each changed in the same way. */
 export function mapExecNs(
   { execNs, execNsByLength }: ModelTimes,
@@ -48,6 +68,11 @@ export function mapExecNs(
 }
 
 /** The model as one all of whose inputs are as long as its longest. */
-export function withoutLengths({ lengths: _, execNsByLength: __, ...spec }: ModelSpec): ModelSpec {
+export function withoutLengths({
+  lengths: _,
+  execNsByLength: __,
+  equalLengths: ___,
+  ...spec
+}: ModelSpec): ModelSpec {
   return spec;
 }

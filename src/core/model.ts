@@ -23,6 +23,8 @@ export interface ModelSpec extends ModelTimes {
   readonly batchSizes: readonly number[];
   /** Lengths (tokens, pixels) that inputs are padded to, ascending; absent: all inputs have one length. */
   readonly lengths?: readonly number[];
+  /** Its inputs cannot be padded: each has one of `lengths`, and those of a batch have the same. Absent: they can. */
+  readonly equalLengths?: boolean;
   /** Times on GPUs of the kinds 1, 2, …, where there are several. */
   readonly otherKinds?: readonly ModelTimes[];
   /** Bytes of one request's input and output. */

@@ -41,9 +41,12 @@ export const TENSOR_ARRAYS = {
 export interface TensorSignature {
   readonly name: string;
   readonly datatype: Datatype;
-  /** Without the batch dimension. `FREE` for a size that each request chooses: only where the model is not batched. */
+  /**
+   * Without the batch dimension. `FREE` for a size that each request chooses: only where the model is not batched, or for
+   * the length of its inputs.
+   */
   readonly shape: readonly number[];
-  /** Of one request: the product of `shape` times the size of an element; a free size counts as 1. */
+  /** Of one request: the product of `shape` times the size of an element; a free size, and a length, counts as 1. */
   readonly bytes: number;
 }
 
@@ -58,11 +61,24 @@ export interface ModelSignature {
   readonly outputs: readonly TensorSignature[];
   /** True: the model's first dimension is the batch. False: it takes one request a run. */
   readonly batched: boolean;
+  /** Only of a model that is batched and takes inputs of several lengths. */
+  readonly lengths?: InputLengths;
 }
 
-/** Whether requests choose sizes, of tensors or of texts: then shapes travel with their tensors. */
-export function hasFreeSizes({ inputs, outputs }: ModelSignature): boolean {
-  return [...inputs, ...outputs].some(({ datatype, shape }) => datatype === 'BYTES' || shape.includes(FREE));
+/** How the inputs of a model may differ in length: one dimension of a tensor, `FREE` in its shape. */
+export interface InputLengths {
+  /** Ascending: what inputs are padded to. Without `fill` they have one of these lengths. */
+  readonly buckets: readonly number[];
+  /** By input, what it is padded with; null: it has no length. Null for all: none is padded, and a batch has inputs of one length. */
+  readonly fill: readonly (number | null)[] | null;
+}
+
+/** Whether requests choose sizes, of tensors or of texts: then shapes travel with their tensors, and each runs alone. */
+export function hasFreeSizes({ inputs, outputs, lengths }: ModelSignature): boolean {
+  const isFree = [...inputs, ...outputs].some(
+    ({ datatype, shape }) => datatype === 'BYTES' || shape.includes(FREE),
+  );
+  return isFree && lengths === undefined;
 }
 
 /** Bytes of a tensor of that shape; of texts, the least there can be. */
@@ -70,7 +86,7 @@ export function bytesOfShape(datatype: Datatype, shape: Shape): number {
   return shape.reduce((product, size) => product * size, DATATYPES[datatype].bytes);
 }
 
-/** The same model where each free size is `size`. */
+/** The same model where each free size, or length, is `size`. */
 export function withSizes({ inputs, outputs, batched }: ModelSignature, size: number): ModelSignature {
   const close = (tensor: TensorSignature) => {
     const shape = tensor.shape.map((each) => (each === FREE ? size : each));

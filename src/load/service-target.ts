@@ -1,6 +1,8 @@
 import { invariant } from '../base/invariant.js';
 import { stream } from '../base/random/streams.js';
 import { OUTCOME_LATE, OUTCOME_OK } from '../core/request.js';
+import { longestOf } from '../live/lengths.js';
+import { type ModelSignature, withSizes } from '../live/model.js';
 import type { SchedulingService } from '../live/service.js';
 import { unknownModel } from './http-api.js';
 import type { Done, LoadTarget, TargetOptions } from './target.js';
@@ -24,9 +26,45 @@ export function openServiceTarget(
       model !== null,
       'a load generator in the process of its service starts when the models are ready',
     );
-    return maker.inputs(name, model.signature.inputs).map(({ data }) => data);
+    return new ModelInputs(name, model.signature, maker);
   });
   return new ServiceTarget(service, indexes, inputs);
+}
+
+/** The inputs of requests for a model: the same for all, or for all of a length. */
+class ModelInputs {
+  private readonly made = new Map<number, readonly Uint8Array[]>();
+  private readonly fixed: readonly Uint8Array[] | null;
+
+  constructor(
+    private readonly name: string,
+    private readonly signature: ModelSignature,
+    private readonly maker: TensorMaker,
+  ) {
+    this.fixed = signature.lengths === undefined ? this.make(signature) : null;
+  }
+
+  of(length: number): readonly Uint8Array[] {
+    if (this.fixed !== null) return this.fixed;
+    let inputs = this.made.get(length);
+    if (inputs === undefined) {
+      inputs = this.make(withSizes(this.signature, length));
+      this.made.set(length, inputs);
+    }
+    return inputs;
+  }
+
+  /** The length of a request's inputs: 0 means the longest, and what cannot be padded has one of the model's lengths. */
+  lengthOf(length: number): number {
+    const { lengths } = this.signature;
+    if (lengths === undefined) return length;
+    if (length === 0) return longestOf(lengths);
+    return lengths.fill === null ? (lengths.buckets.find((bucket) => bucket >= length) ?? length) : length;
+  }
+
+  private make({ inputs }: ModelSignature): readonly Uint8Array[] {
+    return this.maker.inputs(this.name, inputs).map(({ data }) => data);
+  }
 }
 
 class ServiceTarget implements LoadTarget {
@@ -36,7 +74,7 @@ class ServiceTarget implements LoadTarget {
   constructor(
     private readonly service: SchedulingService,
     private readonly indexes: readonly number[],
-    private readonly inputs: readonly (readonly Uint8Array[])[],
+    private readonly inputs: readonly ModelInputs[],
   ) {}
 
   send(
@@ -49,15 +87,17 @@ class ServiceTarget implements LoadTarget {
     tenant = 0,
     length = 0,
   ): void {
+    const inputs = this.inputs[model];
+    const ownLength = inputs.lengthOf(length);
     this.service.infer({
       model: this.indexes[model],
       user,
       requestClass,
       tenant,
       sloNs,
-      length,
+      length: ownLength,
       arrivalNs,
-      inputs: this.inputs[model],
+      inputs: inputs.of(ownLength),
       done: ({ outcome }) => done(outcome === OUTCOME_LATE ? OUTCOME_OK : outcome),
     });
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ON_DISK } from '../config/files-on-disk.js';
 import type { Profile } from '../config/profile.js';
 import { readProfile } from '../config/read-profile.js';
+import { atLongest } from '../live/lengths.js';
 import { modelDigest } from '../live/models/digest.js';
 import { withBatching } from '../live/models/measure/batching.js';
 import { productDirs } from '../live/models/product-dirs.js';
@@ -11,9 +12,15 @@ import type { RepositoryModel } from '../live/models/repository.js';
 /** Whether a profile is of this model as it is now, and has all that serving it takes. */
 export function suits(profile: Profile, model: RepositoryModel): boolean {
   if (profile.modelSha256 !== modelDigest(model.onnxPath)) return false;
-  // Its config.yaml gave dimensions other sizes.
-  if (profile.inputBytes !== model.signature.inputs.reduce((sum, { bytes }) => sum + bytes, 0)) return false;
   const check = checkOf(model, profile);
+  const { signature } = withBatching(model, check);
+  // Its config.yaml gave dimensions other sizes, or other lengths.
+  const { inputs } = atLongest(signature);
+  if (profile.inputBytes !== inputs.reduce((sum, { bytes }) => sum + bytes, 0)) return false;
+  const measured =
+    profile.length === undefined ? [] : [...(profile.shorter ?? []), { length: profile.length }];
+  if (`${measured.map(({ length }) => length)}` !== `${signature.lengths?.buckets ?? []}`) return false;
+  if ((profile.equalLengths === true) !== (signature.lengths?.fill === null)) return false;
   if (model.batchIsUnchecked) {
     const sizes = model.batchSizes.filter((size) => size > 1);
     if (check === null || !sizes.every((size) => check.batchSizes.includes(size))) return false;

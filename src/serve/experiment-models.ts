@@ -64,11 +64,6 @@ async function modelsOfKind(
   const { live, models } = experiment;
   const specs = models.map(({ otherKinds, ...spec }, m) => ({ ...spec, ...timesOf(models[m], kind) }));
   if (real === null) return specs.map((spec) => simulatedModel(spec, live.timeScale));
-  const varied = models.find(({ lengths }) => lengths !== undefined);
-  if (varied !== undefined) {
-    const what = `live mode pads inputs on simulated devices only, and ${varied.name} takes several lengths: simulate, or choose live.device: simulated`;
-    throw new EscapementError('E_CONFIG_VALUE', what, { file: experiment.file, key: 'live.device' });
-  }
   const executed = device === 'simulated' ? real : device;
   const ortDevice = deviceSpec(experiment, executed, 0) as OrtDeviceSpec;
   const found = await realModels(experiment, specs, ortDevice);
@@ -108,9 +103,20 @@ async function realModels(
           { file: experimentFile, key: 'models' },
         );
       }
-      return { spec, signature: model.signature, version: model.version, sloNs: null, ortPath };
+      const served = { spec, signature: model.signature, version: model.version, sloNs: null, ortPath };
+      checkLengths(served, experimentFile);
+      return served;
     }),
   );
+}
+
+function checkLengths({ spec, signature }: WorkerModel, file: string): void {
+  const { buckets, fill = [] } = signature.lengths ?? {};
+  const isSame = `${spec.lengths}` === `${buckets}` && (spec.equalLengths === true) === (fill === null);
+  if (isSame) return;
+  const text = (lengths: readonly number[] = []) => (lengths.length === 0 ? 'none' : lengths.join(', '));
+  const what = `model ${spec.name} was measured with the lengths ${text(spec.lengths)}, and its config.yaml has the buckets ${text(buckets)}, padded as it says: measure it again`;
+  throw new EscapementError('E_CONFIG_VALUE', what, { file, key: 'models' });
 }
 
 /** `batchSizes`: those that the experiment uses. `what`: why the model is not batched, if so. */

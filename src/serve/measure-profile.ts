@@ -1,6 +1,7 @@
 import { cpus } from 'node:os';
 import type { Profile } from '../config/profile.js';
 import type { OrtDeviceSpec } from '../live/device.js';
+import { longestOf } from '../live/lengths.js';
 import { modelDigest } from '../live/models/digest.js';
 import { withBatching } from '../live/models/measure/batching.js';
 import { type Measurement, measureModel } from '../live/models/measure/measure.js';
@@ -64,10 +65,13 @@ function profileOf(
   { name, precision, signature, onnxPath }: RepositoryModel,
   batchSizes: readonly number[],
   device: OrtDeviceSpec,
-  { load, batches, batching, weightsBytes, inputBytes, outputBytes }: Measurement,
+  { load, batches, shorter, batching, weightsBytes, inputBytes, outputBytes }: Measurement,
 ): Profile {
   const gpu = deviceText(device);
   const runtime = `onnxruntime ${onnxruntimeVersion()}`;
+  const { lengths } = signature;
+  const rowsOf = (timed: Measurement['batches']) =>
+    timed.map((batch, i) => ({ batch: batchSizes[i], ...batch }));
   const measured = `measured by escapement with ${runtime} on ${gpu}`;
   return {
     name,
@@ -82,7 +86,14 @@ function profileOf(
     outputBytes,
     modelSha256: modelDigest(onnxPath),
     ...(batching === null ? {} : { batching: { ...batching, batchSizes: [...batching.batchSizes] } }),
-    batches: batches.map((batch, i) => ({ batch: batchSizes[i], ...batch })),
+    batches: rowsOf(batches),
+    ...(lengths === undefined || shorter === undefined
+      ? {}
+      : {
+          length: longestOf(lengths),
+          shorter: shorter.map((one) => ({ length: one.length, batches: rowsOf(one.batches) })),
+          ...(lengths.fill === null ? { equalLengths: true } : {}),
+        }),
     source: {
       weights: `size of the model as ${runtime} optimises it for ${device.kind}`,
       load: `${measured}; ${load.runs} LOADs from host memory`,

@@ -27,12 +27,19 @@ export class SimulatedSource implements ModelSource {
     const profile = profiles.length === 1 ? profiles[0] : profiles.find((each) => each.name === name);
     if (profile === undefined)
       throw new Error(`no profile is of ${name}: name a profile for each model, or one for all, in --device`);
-    const { loadNs, batchSizes, execNs } = profileModel(profile, name, pageBytes);
-    const times = model.spec.batchSizes.map((size) => execNs[batchSizes.indexOf(size)]);
-    const missing = model.spec.batchSizes.find((_, b) => times[b] === undefined);
+    const { loadNs, batchSizes, execNs, lengths, execNsByLength } = profileModel(profile, name, pageBytes);
+    const missing = model.spec.batchSizes.find((size) => !batchSizes.includes(size));
     if (missing !== undefined)
       throw new Error(`the profile ${profile.name} has no batch of ${missing}, which ${name} has`);
-    return { ...model, spec: scaledSpec({ ...model.spec, loadNs, execNs: times }, timeScale) };
+    if (model.spec.lengths !== undefined && `${lengths}` !== `${model.spec.lengths}`)
+      throw new Error(
+        `the profile ${profile.name} lacks the lengths of ${name}: ${model.spec.lengths.join(', ')}`,
+      );
+    const times = (row: readonly number[]) =>
+      model.spec.batchSizes.map((size) => row[batchSizes.indexOf(size)]);
+    const tables = model.spec.lengths && execNsByLength?.map(times);
+    const spec = { ...model.spec, loadNs, execNs: times(execNs), ...(tables && { execNsByLength: tables }) };
+    return { ...model, spec: scaledSpec(spec, timeScale) };
   }
 
   close(): Promise<void> {

@@ -138,7 +138,7 @@ function takesTheSame(a: ServedModel, b: ServedModel): boolean {
   return shapes(a) === shapes(b);
 }
 
-function shapes({ signature: { inputs, outputs, batched } }: ServedModel): string {
+function shapes({ signature: { inputs, outputs, batched, lengths } }: ServedModel): string {
   const plain = ({ name, datatype, shape }: TensorSignature) => [name, datatype, shape];
-  return JSON.stringify([inputs.map(plain), outputs.map(plain), batched]);
+  return JSON.stringify([inputs.map(plain), outputs.map(plain), batched, lengths]);
 }

@@ -16,13 +16,13 @@ const shapes = fc.option(fc.array(fc.array(fc.maxSafeNat()), { minLength: 1 }), 
 const gpu = fc.nat({ max: 2 ** 31 - 1 });
 const text = fc.string({ unit: 'grapheme' });
 
-/** Without the bucket, which stays within a process: a worker elsewhere is served models of one length. */
-export const ACTION_FIELDS: Fields<Omit<ActionMessage, 'bucket'>> = {
+export const ACTION_FIELDS: Fields<ActionMessage> = {
   id: fc.maxSafeNat(),
   gpu,
   kind: fc.constantFrom(0, 1, 2),
   model: gpu,
   batchIndex: fc.nat(),
+  bucket: fc.nat(63),
   count: fc.nat(),
   earliestNs: time,
   latestNs: fc.oneof(time, fc.constant(Number.POSITIVE_INFINITY)),

@@ -118,14 +118,6 @@ describe('a live run of inputs of several lengths', () => {
     expect(alone(64)).toBe(4e6);
     await expectReplay(journal, result.summary.requests.offered, result.summary.digest);
   });
-
-  it('is refused on a device that does not pad', async () => {
-    const experiment = await loadExperiment(written(), ['live.device=cpu']);
-    const error = await rejection(run(experiment, live()));
-    expect(error.message).toContain(
-      'live mode pads inputs on simulated devices only, and texts takes several',
-    );
-  });
 });
 
 describe('lengths of a workload', () => {

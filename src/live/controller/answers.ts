@@ -21,6 +21,7 @@ import { NO_WORKER } from './served-state.js';
 import type { Waits } from './waits.js';
 
 const NO_RESULT = { outputs: [] };
+const NO_OUTPUTS = { outputs: [] };
 const NOTHING: ActionMessage['inputs'] = [];
 
 /** Requests that wait for their answers, and the answers of one step of the core. */
@@ -160,10 +161,10 @@ export class Answers {
       const error = action === null ? this.loadErrors[requests.model[slot]] : result?.error;
       return notExecuted(outcome, error || whyFailed(action));
     }
-    const outputs = this.models[action.model]?.signature.outputs ?? [];
+    const signature = this.models[action.model]?.signature ?? NO_OUTPUTS;
     return {
       outcome,
-      outputs: scatter(result ?? NO_RESULT, outputs, index),
+      outputs: scatter(result ?? NO_RESULT, signature, index),
       shapes: result?.shapes,
       predictedNs: 0,
       batchSize: action.batchSize,

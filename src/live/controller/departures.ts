@@ -37,7 +37,7 @@ export class Departures {
       actionMessage(
         action,
         fleet.localGpu(action.gpu),
-        models[action.model]?.signature.inputs ?? [],
+        models[action.model]?.signature.inputs.length ?? 0,
         requests,
       ),
     );

@@ -1,6 +1,6 @@
 import { type Action, INFER, STATUS_DEVICE_ERROR, UNLOAD } from '../../core/action.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
-import type { TensorSignature } from '../model.js';
+import type { ModelSignature } from '../model.js';
 import { LARGE_BYTES } from '../parcel.js';
 import type { InferenceRequest } from '../service.js';
 
@@ -8,7 +8,7 @@ import type { InferenceRequest } from '../service.js';
 export function actionMessage(
   action: Action,
   gpu: number,
-  tensors: readonly TensorSignature[],
+  inputsEach: number,
   requests: readonly (InferenceRequest | null)[],
 ): ActionMessage {
   const { id, kind, model, batchIndex, bucket, count, earliestNs, latestNs } = action;
@@ -17,8 +17,8 @@ export function actionMessage(
   const inputs: Uint8Array<ArrayBuffer>[] = [];
   for (let r = 0; r < count; r++) {
     const request = requests[action.requests[r]];
-    for (let i = 0; i < tensors.length; i++)
-      inputs.push(request === null ? new Uint8Array(tensors[i].bytes) : givenAway(request, i));
+    for (let i = 0; i < inputsEach; i++)
+      inputs.push(request === null ? placeholder(action, requests, i) : givenAway(request, i));
   }
   // With free sizes a request has its own, and runs alone.
   return { ...message, inputs, shapes: requests[action.requests[0]]?.shapes };
@@ -47,6 +47,17 @@ export function measuredBeginNs(
   return inputErrors === undefined ? beginNs : Math.max(beginNs, endNs - expectedDurationNs);
 }
 
+/** Of a request that has its answer: as large as that of another one in the batch, as sizes may depend on lengths. */
+function placeholder(
+  { count, requests: slots }: Action,
+  requests: readonly (InferenceRequest | null)[],
+  index: number,
+): Uint8Array<ArrayBuffer> {
+  let r = 0;
+  while (r < count && requests[slots[r]] === null) r++;
+  return new Uint8Array(requests[slots[r]]?.inputs[index].length ?? 0);
+}
+
 function givenAway({ inputs, mayMove }: InferenceRequest, index: number): Uint8Array<ArrayBuffer> {
   const input = inputs[index] as Uint8Array<ArrayBuffer>;
   return input.length <= LARGE_BYTES || mayMove === true ? input : new Uint8Array(input);
@@ -55,11 +66,11 @@ function givenAway({ inputs, mayMove }: InferenceRequest, index: number): Uint8A
 /** The outputs of request number `index` of a batch: its own, or views of the batch's. */
 export function scatter(
   { outputs, shapes }: Pick<ResultMessage, 'outputs' | 'shapes'>,
-  tensors: readonly TensorSignature[],
+  { outputs: tensors, lengths }: Pick<ModelSignature, 'outputs' | 'lengths'>,
   index: number,
 ): readonly Uint8Array[] {
   if (shapes !== undefined) return outputs;
   const each = tensors.length;
-  if (outputs.length > each) return outputs.slice(index * each, (index + 1) * each);
+  if (outputs.length > each || lengths !== undefined) return outputs.slice(index * each, (index + 1) * each);
   return outputs.map((all, o) => all.subarray(index * tensors[o].bytes, (index + 1) * tensors[o].bytes));
 }

@@ -1,6 +1,6 @@
 import { NS_PER_MS } from '../../base/units.js';
 import { OUTCOME_ERROR, OUTCOME_OK, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../core/request.js';
-import type { ModelSignature, Shape } from '../model.js';
+import { FREE, type ModelSignature, type Shape } from '../model.js';
 import {
   INPUTS_LOST,
   type InferenceAnswer,
@@ -48,6 +48,8 @@ interface Submission {
   readonly split?: SplitInputs | null;
   /** Their whole shapes; only for a model with free sizes, which takes one request. */
   readonly shapes: readonly Shape[] | undefined;
+  /** Of its inputs, for a model that takes several lengths; 0 for others. */
+  readonly length: number;
   /** The client's `traceparent`. */
   readonly trace?: string | null;
 }
@@ -59,6 +61,7 @@ export class Call {
   private open: number;
   /** Of each of its requests. */
   private sloNs = 0;
+  private length = 0;
 
   constructor(
     /** Requests in the batch. */
@@ -71,20 +74,30 @@ export class Call {
   }
 
   /** Throws a refusal if its client has too many requests under way. */
-  submit(
-    service: InferenceService,
-    { model, arrivalNs, sloNs, requestClass, tenant, inputs, split = null, shapes, trace = null }: Submission,
-  ): void {
+  submit(service: InferenceService, submission: Submission): void {
+    const {
+      model,
+      arrivalNs,
+      sloNs,
+      requestClass,
+      tenant,
+      inputs,
+      split = null,
+      shapes,
+      length,
+    } = submission;
+    const { trace = null } = submission;
     const { count } = this;
     const refusal = this.quota.ask(count);
     if (refusal !== null) throw refusal;
     this.sloNs = sloNs;
+    this.length = length;
     for (let i = 0; i < count; i++) {
       const own = split?.[i] ?? (count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count)));
       // The requests of a batch share the buffer of its body, unless they were cut apart.
       const mayMove = count === 1 || split !== null;
       service.infer(
-        new Part(this, i, model, arrivalNs, sloNs, requestClass, tenant, own, mayMove, shapes, trace),
+        new Part(this, i, model, arrivalNs, sloNs, requestClass, tenant, own, mayMove, shapes, length, trace),
       );
     }
   }
@@ -92,6 +105,7 @@ export class Call {
   /** The whole shape of output number `index`. */
   shapeOf(index: number, { batched, outputs }: ModelSignature): Shape {
     const { shape } = outputs[index];
+    if (this.length > 0) return [this.count, ...shape.map((size) => (size === FREE ? this.length : size))];
     return batched ? [this.count, ...shape] : (this.answers[0].shapes?.[index] ?? shape);
   }
 
@@ -179,6 +193,7 @@ class Part implements InferenceRequest {
     public inputs: readonly Uint8Array[],
     readonly mayMove: boolean,
     readonly shapes: readonly Shape[] | undefined,
+    readonly length: number,
     readonly trace: string | null,
   ) {}
 

@@ -1,4 +1,5 @@
 import { KIB } from '../../base/units.js';
+import { bytesAtLength } from '../lengths.js';
 import type { ModelSignature, ServedModel } from '../model.js';
 import { bytesOfTexts } from '../texts.js';
 import type { Call, CallSink } from './call.js';
@@ -155,13 +156,14 @@ class Encoding {
  */
 export function outputsBound(
   { outputs: signatures }: ModelSignature,
-  { outputs, count }: InferBody,
+  { outputs, count, length }: InferBody,
   limitBytes: number,
 ): number {
   let bound = 0;
   for (const { index, binary } of outputs) {
     const { datatype, bytes } = signatures[index];
-    bound += count * answerBound(datatype, bytes, binary);
+    const own = length > 0 ? bytesAtLength(signatures[index], length) : bytes;
+    bound += count * answerBound(datatype, own, binary);
   }
   checkAnswerSize(bound, limitBytes);
   return bound;

@@ -41,6 +41,8 @@ export interface InferBody {
   readonly inputs: readonly Uint8Array[];
   /** Their whole shapes; only for a model with free sizes. */
   readonly shapes: readonly Shape[] | undefined;
+  /** Of its inputs, for a model that takes several lengths; 0 for others. */
+  readonly length: number;
   readonly outputs: readonly WantedOutput[];
 }
 
@@ -58,6 +60,7 @@ export function readInferBody(task: InferTask): InferBody {
     requestClass: classOfPriority(parameters.priority, limits.classes),
     inputs: inputs.complete(),
     shapes: inputs.shapes,
+    length: inputs.length,
     count: inputs.count,
     outputs: wantedOutputs(root.outputs, model.signature, booleanParameter(parameters, 'binary_data_output')),
   };
@@ -80,6 +83,7 @@ function readRawBody({ body, model, limits }: InferTask): InferBody {
     requestClass: 0,
     inputs: inputs.complete(),
     shapes: inputs.shapes,
+    length: inputs.length,
     count: inputs.count,
     outputs: allOutputs(signature, true),
   };

@@ -67,7 +67,7 @@ export class HttpInfer implements BodyReader {
     // The model may have changed while the body came.
     const entry = this.entryOf(request);
     const model = catalog.ready(entry);
-    const { inputs, count, sloNs, requestClass, shapes } = parsed;
+    const { inputs, count, sloNs, requestClass, shapes, length } = parsed;
     const answerBytes = outputsBound(model.signature, parsed, mostAnswerBytes(site.settings));
     let bytes = answerBytes;
     for (const tensors of split ?? [inputs]) for (const tensor of tensors) bytes += tensor.length;
@@ -83,7 +83,7 @@ export class HttpInfer implements BodyReader {
     const { arrivalNs } = request;
     call.submit(service, {
       ...{ model: entry.index, arrivalNs, sloNs, requestClass, tenant: site.tenants.of(request.headers) },
-      ...{ inputs, split, shapes, trace },
+      ...{ inputs, split, shapes, length, trace },
     });
     request.isAsked = true;
   }

@@ -1,3 +1,4 @@
+import { bucketAt, bytesAtLength } from '../lengths.js';
 import {
   bytesOfShape,
   DATATYPES,
@@ -5,6 +6,7 @@ import {
   FREE,
   fitsShape,
   hasFreeSizes,
+  type InputLengths,
   type ServedModel,
   type Shape,
   type TensorSignature,
@@ -22,6 +24,8 @@ export class InputSet {
   /** What each input was claimed with. */
   private readonly claimed: Shape[] = [];
   private readonly isFree: boolean;
+  /** Of its inputs, where the model takes several lengths and one was claimed; 0 otherwise. */
+  length = 0;
 
   constructor(
     private readonly model: ServedModel,
@@ -73,25 +77,26 @@ export class InputSet {
   /** The shape of a whole body, where no more than one size is free. */
   private wholeShape(body: Uint8Array): Shape {
     const [{ name, datatype, shape }] = this.signatures;
-    if (!this.isFree) return this.model.signature.batched ? [1, ...shape] : shape;
+    const { batched, lengths } = this.model.signature;
+    if (!this.isFree && lengths === undefined) return batched ? [1, ...shape] : shape;
     const free = shape.indexOf(FREE);
     if (free !== shape.lastIndexOf(FREE))
       throw new Refusal(
         'invalid',
         `input ${shown(name)}: needs JSON that says its shape, as several sizes of [${shape.join(',')}] are free`,
       );
-    if (free < 0) return shape;
     const sizes = shape.map((size) => (size === FREE ? 1 : size));
     // What a text takes is known only from its length.
     const bytes = datatype === 'BYTES' ? countTexts(body) * DATATYPES.BYTES.bytes : body.length;
-    sizes[free] = Math.floor(bytes / Math.max(1, bytesOfShape(datatype, sizes)));
-    return sizes;
+    if (free >= 0) sizes[free] = Math.floor(bytes / Math.max(1, bytesOfShape(datatype, sizes)));
+    return batched ? [1, ...sizes] : sizes;
   }
 
   /** Bytes that a claimed input must have. */
   bytesOf(index: number): number {
     const { datatype, bytes } = this.signatures[index];
-    return this.isFree ? bytesOfShape(datatype, this.claimed[index]) : this.count * bytes;
+    if (this.isFree) return bytesOfShape(datatype, this.claimed[index]);
+    return this.count * (this.length > 0 ? bytesAtLength(this.signatures[index], this.length) : bytes);
   }
 
   /** Where clients choose sizes they could ask for any amount of memory. */
@@ -158,7 +163,9 @@ export class InputSet {
     const batchDims = this.model.signature.batched ? 1 : 0;
     if (this.isFree) return Array.isArray(shape) && isShape(shape) && fitsShape(shape, expected) ? 1 : 0;
     if (!Array.isArray(shape) || shape.length !== expected.length + batchDims) return 0;
-    for (let i = 0; i < expected.length; i++) if (shape[i + batchDims] !== expected[i]) return 0;
+    for (let i = 0; i < expected.length; i++)
+      if (shape[i + batchDims] !== expected[i] && !this.isLength(signature, i, shape[i + batchDims]))
+        return 0;
     if (batchDims === 0) return 1;
     const count: unknown = shape[0];
     return Number.isInteger(count) && (count as number) >= 1 && (count as number) <= this.limits.maxBatch
@@ -166,11 +173,35 @@ export class InputSet {
       : 0;
   }
 
+  /** Whether a size of an input is the length that requests choose. Throws a refusal for one that the model does not take. */
+  private isLength({ name, shape }: TensorSignature, dimension: number, size: unknown): boolean {
+    const { lengths } = this.model.signature;
+    if (lengths === undefined || shape[dimension] !== FREE || !Number.isSafeInteger(size)) return false;
+    const length = size as number;
+    if (this.length !== 0 && length !== this.length)
+      throw new Refusal(
+        'invalid',
+        `input ${shown(name)}: expected a length of ${this.length} like the inputs before it, got ${length}`,
+      );
+    if (bucketAt(lengths, length) < 0)
+      throw new Refusal('invalid', `input ${shown(name)}: expected ${lengthsText(lengths)}, got ${length}`);
+    this.length = length;
+    return true;
+  }
+
   private expected({ datatype, shape }: TensorSignature): string {
     if (this.isFree) return `${datatype} [${shape.join(',')}] with any size for -1`;
     if (!this.model.signature.batched) return `${datatype} [${shape.join(',')}]`;
-    return `${datatype} [${['n', ...shape].join(',')}] with n from 1 to ${this.limits.maxBatch}`;
+    const { lengths } = this.model.signature;
+    const forFree =
+      lengths !== undefined && shape.includes(FREE) ? ` and ${lengthsText(lengths)} for -1` : '';
+    return `${datatype} [${['n', ...shape].join(',')}] with n from 1 to ${this.limits.maxBatch}${forFree}`;
   }
+}
+
+function lengthsText({ buckets, fill }: InputLengths): string {
+  if (fill === null) return `a length of ${buckets.join(', ')}`;
+  return `a length from 1 to ${buckets[buckets.length - 1]}`;
 }
 
 function isShape(values: readonly unknown[]): values is Shape {

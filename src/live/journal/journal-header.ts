@@ -59,6 +59,7 @@ const MODEL = z.object({
   batchSizes: z.array(count),
   ...TIMES,
   lengths: z.array(count).exactOptional(),
+  equalLengths: z.boolean().exactOptional(),
   otherKinds: z.array(z.object(TIMES)).exactOptional(),
   inputBytes: count,
   outputBytes: count,

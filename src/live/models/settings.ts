@@ -5,6 +5,7 @@ import { type ErrorCode, EscapementError } from '../../base/errors.js';
 import { isFile } from '../../base/files/is-file.js';
 import { readYaml } from '../../base/files/yaml-text.js';
 import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../base/units.js';
+import { MOST_LENGTHS } from '../../core/model.js';
 import type { BatchSetting, Dimensions } from '../ort/signature.js';
 
 const duration = z
@@ -15,6 +16,9 @@ const duration = z
 
 /** Larger ones would reserve memory for nothing; a running controller takes no larger ones in. */
 export const LARGEST_BATCH = 1024;
+
+/** Longer ones would reserve memory for nothing. */
+const LONGEST_INPUT = 1_048_576;
 
 const batchSizes = z
   .array(z.int().min(1).max(LARGEST_BATCH, `must be at most ${LARGEST_BATCH}`))
@@ -38,6 +42,21 @@ const versions = z
       : { kind: 'latest', count: given.latest };
   });
 
+const buckets = z
+  .array(z.int().min(1).max(LONGEST_INPUT, `must be at most ${LONGEST_INPUT}`))
+  .refine(
+    (lengths) =>
+      lengths.length > 0 &&
+      lengths.length <= MOST_LENGTHS &&
+      lengths.every((length, i) => i === 0 || length > lengths[i - 1]),
+    { message: `must be 1 to ${MOST_LENGTHS} lengths that ascend, such as [32, 64, 128]` },
+  );
+
+const fill = z.record(
+  z.string(),
+  z.union([z.number(), z.boolean()], { error: 'must be a number, or true or false' }),
+);
+
 const schema = z.strictObject({
   versions: versions.exactOptional(),
   labels: z.record(z.string(), z.string().min(1)).default({}),
@@ -45,6 +64,8 @@ const schema = z.strictObject({
   batch: z.enum(['none', 'rows'], { error: 'must be none or rows' }).exactOptional(),
   slo: duration.exactOptional(),
   dimensions: z.record(z.string(), z.int().min(1)).default({}),
+  buckets: buckets.exactOptional(),
+  fill: fill.exactOptional(),
 });
 
 /** Which versions of a model are served. */
@@ -74,6 +95,10 @@ export interface ModelSettings {
   readonly slo?: number;
   /** Sizes of the model's symbolic dimensions other than the batch, by their names. */
   readonly dimensions: Dimensions;
+  /** Lengths of inputs, where one dimension is left without a size. Undefined: not said. */
+  readonly buckets?: readonly number[];
+  /** By input, what shorter ones are padded with. Undefined: they are not. */
+  readonly fill?: Readonly<Record<string, number | boolean>>;
 }
 
 const NO_SETTINGS: ModelSettings = { dimensions: {}, labels: {} };

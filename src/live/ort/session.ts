@@ -6,7 +6,8 @@ import type { OrtDeviceSpec } from '../device.js';
 import { hasFreeSizes, type ModelSignature, type Shape } from '../model.js';
 import { InputError, isOfInputs } from './input-error.js';
 import { onnxruntimeReason, openSession } from './open-session.js';
-import { bytesOfTensor, type NamedTensors, namedTensors, TensorBuffer, tensorOf } from './tensors.js';
+import { PaddedBatches } from './padded-batches.js';
+import { type Batch, bytesOfTensor, namedTensors, TensorBuffer, tensorOf } from './tensors.js';
 import { keepDevice, warmUpSizes } from './warm-up.js';
 
 /** What a run gave, and how long tensors were copied at its begin and at its end. */
@@ -28,6 +29,8 @@ export class ModelSession {
   private readonly outputs: readonly TensorBuffer[];
   private readonly batches: readonly Batch[];
   private readonly isFree: boolean;
+  /** Null: its inputs have one length. */
+  private readonly padded: PaddedBatches | null;
 
   private constructor(
     private readonly session: InferenceSession,
@@ -40,11 +43,12 @@ export class ModelSession {
   ) {
     const maxBatchSize = batchSizes[batchSizes.length - 1];
     this.isFree = hasFreeSizes(signature);
-    if (this.isFree) {
-      // Tensors have the sizes of each request: there is nothing to prepare.
+    this.padded = signature.lengths === undefined ? null : new PaddedBatches(signature, batchSizes);
+    if (this.isFree || this.padded !== null) {
+      // Where tensors have the sizes of each request there is nothing to prepare.
       this.inputs = [];
       this.outputs = [];
-      this.batches = [];
+      this.batches = this.padded?.batches ?? [];
       return;
     }
     this.inputs = signature.inputs.map((input) => new TensorBuffer(input, maxBatchSize));
@@ -73,7 +77,8 @@ export class ModelSession {
     await keepDevice(device);
     const config = { use_ort_model_bytes_directly: '1', use_ort_model_bytes_for_initializers: '1' };
     const session = await openSession(modelBytes, device, { level: 'disabled', config, profilePrefix });
-    const sizes = warmUpSizes(modelBytes, batchSizes.length, device);
+    const batches = batchSizes.length * (signature.lengths?.buckets.length ?? 1);
+    const sizes = warmUpSizes(modelBytes, batches, device);
     const model = new ModelSession(session, modelBytes, signature, batchSizes, sizes);
     try {
       for (const batch of model.batches.slice(0, sizes)) await model.execute(batch);
@@ -87,7 +92,8 @@ export class ModelSession {
   /**
    * Runs `count` requests, at most the batch size; the rest of the batch is zeros. `inputs` are those of an INFER's
    * message; a model with free sizes takes one request, and the whole
-   * `shapes` of its inputs. `apart`: each request's outputs are in buffers of their own. Throws `InputError` when the model
+   * `shapes` of its inputs. One with several lengths takes the inputs of each request apart, pads them to `bucket`, and cuts
+   * outputs back. `apart`: each request's outputs are in buffers of their own. Throws `InputError` when the model
    * cannot compute these inputs, `E_MODEL_FILE` when it fails otherwise.
    */
   async run(
@@ -96,8 +102,10 @@ export class ModelSession {
     inputs: readonly Uint8Array[],
     shapes: readonly Shape[] = [],
     apart = false,
+    bucket = 0,
   ): Promise<SessionRun> {
     if (this.isFree) return this.runFree(inputs, shapes);
+    if (this.padded !== null) return this.runPadded(this.padded, batchIndex, bucket, inputs);
     const batch = this.batches[batchIndex];
     const beginNs = monotonicNs();
     for (let i = 0; i < this.inputs.length; i++) {
@@ -117,6 +125,21 @@ export class ModelSession {
     const outputs = apart
       ? Array.from({ length: count }, (_, r) => this.outputs.map((output) => rowsOf(output, r, 1))).flat()
       : this.outputs.map((output) => rowsOf(output, 0, count));
+    return { outputs, copyInNs, copyOutNs: monotonicNs() - executedNs };
+  }
+
+  private async runPadded(
+    padded: PaddedBatches,
+    batchIndex: number,
+    bucket: number,
+    inputs: readonly Uint8Array[],
+  ): Promise<SessionRun> {
+    const beginNs = monotonicNs();
+    const run = padded.gather(batchIndex, bucket, inputs);
+    const copyInNs = monotonicNs() - beginNs;
+    await this.execute(run.batch);
+    const executedNs = monotonicNs();
+    const outputs = padded.cut(run);
     return { outputs, copyInNs, copyOutNs: monotonicNs() - executedNs };
   }
 
@@ -168,11 +191,4 @@ function runProblem(error: unknown, where: string): Error {
 
 function rowsOf({ bytes, signature }: TensorBuffer, first: number, count: number): Uint8Array<ArrayBuffer> {
   return bytes.slice(first * signature.bytes, (first + count) * signature.bytes);
-}
-
-/** The tensors of one batch size. */
-interface Batch {
-  readonly size: number;
-  readonly feeds: NamedTensors;
-  readonly fetches: NamedTensors;
 }

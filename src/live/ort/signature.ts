@@ -8,6 +8,7 @@ import {
   type ModelSignature,
   type TensorSignature,
 } from '../model.js';
+import { type LengthSettings, lengthIn } from './length-dimension.js';
 
 /** Sizes that the operator gives to symbolic dimensions, by their names. */
 export type Dimensions = Readonly<Record<string, number>>;
@@ -25,7 +26,7 @@ export type BatchSetting = 'none' | 'rows';
 export function readSignature(
   session: InferenceSession,
   file: string,
-  { dimensions = {}, batch }: SignatureSettings = {},
+  { dimensions = {}, batch, ...settings }: SignatureSettings = {},
 ): ModelSignature {
   const inputs = session.inputMetadata.map((value) => readTensor(value, 'input', file, dimensions));
   const outputs = session.outputMetadata.map((value) => readTensor(value, 'output', file, dimensions));
@@ -43,18 +44,20 @@ export function readSignature(
       file,
     );
   const mayBeBatched = batch !== 'none' && !hasTexts && inputs.length > 0 && fixed === undefined;
+  const length = lengthIn(inputs, outputs, { ...settings, mayBeBatched, file });
   // What has room for any sequence is rarely run with one length only: without a word requests choose the length.
   const hasOpen = tensors.some(({ dims }) => dims.slice(1).some((size) => typeof size === 'string'));
-  const batched = mayBeBatched && (batch === 'rows' || !hasOpen);
-  const isOpen = !batched;
+  const batched = mayBeBatched && (batch === 'rows' || length !== null || !hasOpen);
+  const isOpen = !batched || length !== null;
   return {
     inputs: inputs.map((tensor) => signatureOf(tensor, batched, isOpen, file)),
     outputs: outputs.map((tensor) => signatureOf(tensor, batched, isOpen, file)),
     batched,
+    ...(length === null ? {} : { lengths: length }),
   };
 }
 
-export interface SignatureSettings {
+export interface SignatureSettings extends LengthSettings {
   readonly dimensions?: Dimensions;
   /** Undefined: not said. */
   readonly batch?: BatchSetting | undefined;

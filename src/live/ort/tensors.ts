@@ -11,7 +11,7 @@ import { bytesOfTexts, textsOf } from '../texts.js';
 import { onnxruntime } from './onnxruntime.js';
 
 /** Tensors by the name of an input or output, as onnxruntime takes them. */
-export type NamedTensors = Readonly<Record<string, Tensor>>;
+type NamedTensors = Readonly<Record<string, Tensor>>;
 
 /**
  * Memory of one input or output, for the largest batch size. The tensors of all batch sizes are views of it: it
@@ -27,9 +27,9 @@ export class TensorBuffer {
     this.bytes = new Uint8Array(signature.bytes * maxBatchSize);
   }
 
-  /** `batched`: whether the batch is a dimension of the tensor. */
-  tensor(batchSize: number, batched: boolean): Tensor {
-    const { datatype, shape, bytes } = this.signature;
+  /** `batched`: whether the batch is a dimension of the tensor. `signature`: of shorter inputs, absent: its own. */
+  tensor(batchSize: number, batched: boolean, signature = this.signature): Tensor {
+    const { datatype, shape, bytes } = signature;
     const type = DATATYPES[datatype];
     const elements = (bytes / type.bytes) * batchSize;
     const dims = batched ? [batchSize, ...shape] : shape;
@@ -38,15 +38,23 @@ export class TensorBuffer {
   }
 }
 
-/** The buffers of a model's inputs or outputs as the tensors of one run. */
+/** The buffers of a model's inputs or outputs as the tensors of one run. `signatures`: as `TensorBuffer.tensor` takes them. */
 export function namedTensors(
   buffers: readonly TensorBuffer[],
   batchSize: number,
   { batched }: ModelSignature,
+  signatures?: readonly TensorSignature[],
 ): NamedTensors {
   return Object.fromEntries(
-    buffers.map((buffer) => [buffer.signature.name, buffer.tensor(batchSize, batched)]),
+    buffers.map((buffer, i) => [buffer.signature.name, buffer.tensor(batchSize, batched, signatures?.[i])]),
   );
+}
+
+/** The tensors of one batch size. */
+export interface Batch {
+  readonly size: number;
+  readonly feeds: NamedTensors;
+  readonly fetches: NamedTensors;
 }
 
 /** A tensor over a copy of `bytes`. */

@@ -1,8 +1,15 @@
 import { EscapementError } from '../../base/errors.js';
 import type { ActionKind } from '../../core/action.js';
-import { checkModel } from '../../core/model.js';
+import { checkModel, type ModelSpec } from '../../core/model.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
-import { DATATYPES, type Datatype, type ServedModel, type Shape, type TensorSignature } from '../model.js';
+import {
+  DATATYPES,
+  type Datatype,
+  type ModelSignature,
+  type ServedModel,
+  type Shape,
+  type TensorSignature,
+} from '../model.js';
 import type { ModelList } from '../model-list.js';
 import type {
   Welcome,
@@ -25,6 +32,7 @@ export function actionFromWire(action: WireAction): ActionMessage {
     kind: action.kind as ActionKind,
     model: action.model,
     batchIndex: action.batchIndex,
+    bucket: action.bucket ?? 0,
     count: action.count,
     earliestNs: action.earliestNs,
     latestNs: action.latestNs ?? Number.POSITIVE_INFINITY,
@@ -86,17 +94,40 @@ export function modelFromWire({
 }: WireModel): ServedModel {
   const named = labels.map(({ names }) => (names.length === 0 ? null : names));
   return {
-    spec: checkModel({ ...spec }),
+    spec: checkModel(specFromWire(spec)),
     signature: {
       inputs: signature.inputs.map(tensorFromWire),
       outputs: signature.outputs.map(tensorFromWire),
       batched: signature.batched,
+      ...lengthsFromWire(signature.lengths),
     },
     version,
     sloNs: sloNs ?? null,
     ...(digest === '' ? {} : { digest }),
     ...(named.length === 0 ? {} : { labels: named }),
   };
+}
+
+/** On the wire none are an empty list. */
+function specFromWire({
+  lengths = [],
+  execNsByLength = [],
+  equalLengths = false,
+  ...same
+}: WireModel['spec']): ModelSpec {
+  if (lengths.length === 0) return same;
+  return {
+    ...same,
+    lengths,
+    execNsByLength: execNsByLength.map(({ execNs }) => execNs),
+    ...(equalLengths ? { equalLengths } : {}),
+  };
+}
+
+function lengthsFromWire(lengths: WireModel['signature']['lengths']): Pick<ModelSignature, 'lengths'> {
+  if (lengths === undefined || lengths === null) return {};
+  const { buckets, fill } = lengths;
+  return { lengths: { buckets, fill: fill.length === 0 ? null : fill.map(({ value }) => value ?? null) } };
 }
 
 function tensorFromWire({ name, datatype, shape, bytes }: WireTensor): TensorSignature {

@@ -16,7 +16,7 @@ interface Layout {
   };
 }
 
-type FieldType = 'message' | 'bytes' | 'text' | 'int32' | 'int64' | 'fixed32';
+type FieldType = 'message' | 'bytes' | 'text' | 'int32' | 'int64' | 'fixed32' | 'double';
 
 type Definition = MessageTypeDefinition<object, object>;
 
@@ -66,13 +66,14 @@ export class MessageLimits {
       if (of !== null) this.message(of, partEnd);
       else if (type === 'bytes') this.count();
       else if (type === 'text') this.text(length);
-      else if (repeated && type !== 'fixed32') this.packed(type, partEnd);
+      else if (repeated && type !== 'fixed32' && type !== 'double') this.packed(type, partEnd);
       else throw new Error(NOT_THE_TYPE);
       this.at = partEnd;
       return;
     }
     if (wireType === VARINT && (type === 'int32' || type === 'int64')) this.integer(type, end);
     else if (wireType === FIXED32 && type === 'fixed32' && end - this.at >= 4) this.at += 4;
+    else if (wireType === FIXED64 && type === 'double' && end - this.at >= 8) this.at += 8;
     else throw new Error(NOT_THE_TYPE);
   }
 
@@ -113,6 +114,7 @@ export class MessageLimits {
 const NO_NUMBER = 'has a number without an end';
 const NOT_THE_TYPE = 'has a field that is not of its type';
 const VARINT = 0;
+const FIXED64 = 1;
 const LENGTH_DELIMITED = 2;
 const FIXED32 = 5;
 
@@ -131,6 +133,7 @@ const TYPES: Readonly<Record<string, FieldType>> = {
   TYPE_BYTES: 'bytes',
   TYPE_STRING: 'text',
   TYPE_FIXED32: 'fixed32',
+  TYPE_DOUBLE: 'double',
   TYPE_INT64: 'int64',
 };
 

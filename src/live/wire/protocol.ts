@@ -6,7 +6,7 @@ import type { Numbered } from './numbering.js';
 import { ProtoFile } from './proto-file.js';
 
 /** Goes up whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 10;
+export const PROTOCOL_VERSION = 11;
 
 /** Largest message that either side takes unless configured otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
@@ -77,6 +77,7 @@ export interface WireAction {
   readonly kind: number;
   readonly model: number;
   readonly batchIndex: number;
+  readonly bucket?: number;
   readonly count: number;
   readonly earliestNs: number;
   readonly latestNs?: number;
@@ -159,12 +160,21 @@ interface WireSpec {
   readonly execNs: readonly number[];
   readonly inputBytes: number;
   readonly outputBytes: number;
+  readonly lengths?: readonly number[];
+  readonly execNsByLength?: readonly { readonly execNs: readonly number[] }[];
+  readonly equalLengths?: boolean;
 }
 
 interface WireSignature {
   readonly inputs: readonly WireTensor[];
   readonly outputs: readonly WireTensor[];
   readonly batched: boolean;
+  readonly lengths?: WireLengths | null;
+}
+
+interface WireLengths {
+  readonly buckets: readonly number[];
+  readonly fill: readonly { readonly value?: number }[];
 }
 
 export interface WireTensor {

@@ -1,4 +1,5 @@
 import { STATUS_DEVICE_ERROR } from '../../core/action.js';
+import type { ModelSpec } from '../../core/model.js';
 import type {
   ActionMessage,
   ModelReference,
@@ -6,7 +7,7 @@ import type {
   WorkerDescription,
   WorkerState,
 } from '../messages.js';
-import type { ServedModel, Shape } from '../model.js';
+import type { ModelSignature, ServedModel, Shape } from '../model.js';
 import type { ModelList } from '../model-list.js';
 import { ENVELOPE_BYTES, tensorBytes } from './chunks.js';
 import type {
@@ -21,8 +22,8 @@ import type {
 
 /** Plain objects of live mode as messages of the protocol. Nothing is copied. */
 export function actionToWire(action: ActionMessage): WireAction {
-  const { latestNs, shapes, ...same } = action;
-  const rest = { ...same, ...shapesToWire(shapes) };
+  const { latestNs, shapes, bucket = 0, ...same } = action;
+  const rest = { ...same, bucket, ...shapesToWire(shapes) };
   return latestNs === Number.POSITIVE_INFINITY ? rest : { ...rest, latestNs };
 }
 
@@ -89,6 +90,20 @@ export function modelToWire({
   labels,
 }: ServedModel): WireModel {
   const named = (labels ?? []).map((names) => ({ names: names ?? [] }));
-  const model = { spec, signature, version, digest, labels: named };
+  const wired = { spec: specToWire(spec), signature: signatureToWire(signature) };
+  const model = { ...wired, version, digest, labels: named };
   return sloNs === null ? model : { ...model, sloNs };
+}
+
+function specToWire(spec: ModelSpec): WireModel['spec'] {
+  const { execNsByLength, ...same } = spec;
+  if (execNsByLength === undefined) return same;
+  return { ...same, execNsByLength: execNsByLength.map((execNs) => ({ execNs })) };
+}
+
+function signatureToWire(signature: ModelSignature): WireModel['signature'] {
+  const { lengths, ...same } = signature;
+  if (lengths === undefined) return same;
+  const fill = (lengths.fill ?? []).map((value) => (value === null ? {} : { value }));
+  return { ...same, lengths: { buckets: lengths.buckets, fill } };
 }

@@ -87,6 +87,11 @@ export class Durations {
     return this.row[model] + bucket * this.sizes[model];
   }
 
+  /** The model's inputs cannot be padded, so a batch has those of one bucket. */
+  isUnpadded(model: number): boolean {
+    return this.cluster.models[model].equalLengths === true;
+  }
+
   /** Time of one request in a full batch of its bucket. */
   costNs(model: number, bucket: number): number {
     const largest = this.rowOf(model, bucket) + this.usable[model] - 1;

@@ -20,6 +20,7 @@ export class Fill {
 
   /** Requests of buckets shorter than this that would be answered by `endNs`. */
   countInTime(model: number, bucket: number, endNs: number): number {
+    if (this.durations.isUnpadded(model)) return 0;
     let count = 0;
     for (let other = 0; other < bucket; other++) {
       const queue = this.waiting.queue(model, other);

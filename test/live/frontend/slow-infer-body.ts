@@ -13,6 +13,8 @@ export interface SlowBody {
   /** For each input its bytes, in hex. */
   readonly inputs: readonly string[];
   readonly shapes: readonly unknown[] | undefined;
+  /** Of models that take inputs of one length. */
+  readonly length: 0;
   readonly outputs: readonly { index: number; binary: boolean; classes: number }[];
 }
 
@@ -58,6 +60,7 @@ export function readSlowly(task: InferTask): SlowBody {
     requestClass: 0,
     inputs: inputs.map((_, index) => bytes.get(index) as string),
     shapes: isFree(task) ? shapes : undefined,
+    length: 0,
     outputs: wanted(
       root.outputs,
       outputs.map(({ name }) => name),
@@ -85,6 +88,7 @@ function readWhole(task: InferTask): SlowBody {
     requestClass: 0,
     inputs: [Buffer.from(body).toString('hex')],
     shapes: isFree(task) ? [batched ? [1, ...sizes] : sizes] : undefined,
+    length: 0,
     outputs: outputs.map((_, index) => ({ index, binary: true, classes: 0 })),
   };
 }

@@ -3,7 +3,7 @@ import { FREE } from '../../../src/live/model.js';
 import { readModelFile } from '../../../src/live/models/repository.js';
 import { ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from '../models/fixtures.js';
 
-const { FP32, INT64, STRING } = ELEMENT_TYPES;
+const { BOOL, FP32, INT64, STRING, UINT8 } = ELEMENT_TYPES;
 
 describe('the signature of a model', () => {
   it('leaves the batch out of the shapes when the first dimension is symbolic', async () => {
@@ -50,6 +50,70 @@ describe('the signature of a model', () => {
     expect(message).toMatch(
       /model\.onnx: input x: dimension 1 has no size: .*dimensions: \{ length: SIZE \}/,
     );
+  });
+
+  it('has batches of several lengths where the settings give buckets', async () => {
+    const { signature } = await readModelFile(
+      inRepository(identityModel(FP32, ['batch', 'length']), 'buckets: [8, 32]\nfill: { x: -1.5 }'),
+    );
+    expect(signature).toEqual({
+      inputs: [{ name: 'x', datatype: 'FP32', shape: [-1], bytes: 4 }],
+      outputs: [{ name: 'y', datatype: 'FP32', shape: [-1], bytes: 4 }],
+      batched: true,
+      lengths: { buckets: [8, 32], fill: [-1.5] },
+    });
+    const unpadded = identityModel(ELEMENT_TYPES.INT8, ['batch', 3, 'length', 2]);
+    const { signature: other } = await readModelFile(inRepository(unpadded, 'buckets: [5]'));
+    expect([other.inputs[0], other.lengths]).toEqual([
+      { name: 'x', datatype: 'INT8', shape: [3, -1, 2], bytes: 6 },
+      { buckets: [5], fill: null },
+    ]);
+  });
+
+  it.each([
+    ['buckets: [8, 8]', FP32, ['b', 'n'], /config\.yaml:1: buckets: must be 1 to 64 lengths that ascend/],
+    ['buckets: []', FP32, ['b', 'n'], /config\.yaml:1: buckets: must be 1 to 64 lengths that ascend/],
+    ['buckets: [0]', FP32, ['b', 'n'], /config\.yaml:1: buckets/],
+    ['fill: { x: 0 }', FP32, ['b', 'n'], /"fill" .*"buckets" must say to which lengths/],
+    ['buckets: [8]', FP32, ['b', 4], /"buckets" .*: besides the batch, no dimension of the inputs is free/],
+    ['buckets: [8]', FP32, [1, 'n'], /"buckets" .*: the model takes no batches/],
+    ['buckets: [8]\nbatch: none', FP32, ['b', 'n'], /"buckets" .*: the model takes no batches/],
+    ['buckets: [8]', STRING, ['b', 'n'], /"buckets" .*: the model takes no batches/],
+    ['buckets: [8]', FP32, ['b', 'n', 'm'], /"buckets" .*these are free: n, m; "dimensions" gives sizes/],
+    ['buckets: [8]', FP32, ['b', ''], /"buckets" .*these are free: one without a name/],
+    ['buckets: [8]', FP32, ['b', 'n', 'n'], /"buckets" .*input x has the dimension n more than once/],
+    [
+      'buckets: [8]\nfill: { z: 0 }',
+      FP32,
+      ['b', 'n'],
+      /"fill" .*: z is no input with the dimension n: those are x/,
+    ],
+    [
+      'buckets: [8]\nfill: {}',
+      FP32,
+      ['b', 'n'],
+      /"fill" .*: input x has the dimension n, too: say its value/,
+    ],
+    ['buckets: [8]\nfill: { x: 300 }', UINT8, ['b', 'n'], /"fill" .*: input x is UINT8, which cannot be 300/],
+    ['buckets: [8]\nfill: { x: -1 }', UINT8, ['b', 'n'], /"fill" .*: input x is UINT8, which cannot be -1/],
+    [
+      'buckets: [8]\nfill: { x: 0.5 }',
+      UINT8,
+      ['b', 'n'],
+      /"fill" .*: input x is UINT8, which cannot be 0\.5/,
+    ],
+    [
+      'buckets: [8]\nfill: { x: true }',
+      UINT8,
+      ['b', 'n'],
+      /"fill" .*: input x is UINT8, which cannot be true/,
+    ],
+    ['buckets: [8]\nfill: { x: 1 }', BOOL, ['b', 'n'], /"fill" .*: input x is BOOL, which cannot be 1/],
+  ] as const)('refuses %s, of type %i and %j', async (settings, type, dims, expected) => {
+    const { code, message } = await failure(readModelFile(inRepository(identityModel(type, dims), settings)));
+    expect(code).toBe('E_CONFIG_VALUE');
+    expect(message).toMatch(expected);
+    expect(message).not.toContain('\n');
   });
 
   it('takes texts one request at a time', async () => {

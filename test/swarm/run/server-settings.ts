@@ -13,7 +13,8 @@ const ONLY_KIND = 'gpu';
 export function settingsOf(cluster: ClusterScenario, runtime: ServerSettings['runtime']): ServerSettings {
   const { defaultSloNs: sloNs, admission, classes = [], tenants } = cluster;
   return {
-    ...{ sloNs, admission, runtime },
+    // Its models take inputs of one length.
+    ...{ sloNs, admission, runtime, padding: 'batch' },
     classes: classes.map((one) => ({ ...one, priorities: [] })),
     tenants: tenants === undefined ? NO_TENANTS : { header: 'x-tenant', list: tenants.map(tenantOf) },
     policy: policyOf(cluster.policy),

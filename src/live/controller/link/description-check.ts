@@ -1,6 +1,13 @@
+import type { ModelSpec } from '../../../core/model.js';
 import { isKindName } from '../../gpu-kind.js';
 import type { WorkerDescription, WorkerState } from '../../messages.js';
-import { bytesOfShape, FREE, type ServedModel, type TensorSignature } from '../../model.js';
+import {
+  bytesOfShape,
+  FREE,
+  type ModelSignature,
+  type ServedModel,
+  type TensorSignature,
+} from '../../model.js';
 
 /** More than any machine has. */
 const MOST_GPUS = 1024;
@@ -41,11 +48,27 @@ export function checkState(
 }
 
 /** Throws `Error` when a model cannot be what a worker says it is. */
-export function checkServed({ spec: { name }, signature, sloNs }: ServedModel): void {
+export function checkServed({ spec, signature, sloNs }: ServedModel): void {
+  const { name } = spec;
   if (sloNs !== null && !(Number.isSafeInteger(sloNs) && sloNs > 0))
     throw new Error(`the SLO of ${name} is ${sloNs} ns`);
   for (const tensor of [...signature.inputs, ...signature.outputs])
     if (!isTensor(tensor)) throw new Error(`tensor ${tensor.name} of ${name} has an impossible size`);
+
+  if (!areLengths(spec, signature)) throw new Error(`the lengths of ${name} are impossible`);
+}
+
+function areLengths(spec: ModelSpec, { inputs, outputs, batched, lengths }: ModelSignature): boolean {
+  if (lengths === undefined) return true;
+  const { buckets, fill } = lengths;
+  const free = (shape: TensorSignature['shape']) => shape.filter((size) => size === FREE).length;
+  return (
+    batched &&
+    `${buckets}` === `${spec.lengths}` &&
+    (fill === null || fill.length === inputs.length) &&
+    inputs.some(({ shape }) => free(shape) === 1) &&
+    [...inputs, ...outputs].every(({ shape, bytes }) => free(shape) === 0 || (free(shape) === 1 && bytes > 0))
+  );
 }
 
 function isTensor({ datatype, shape, bytes }: TensorSignature): boolean {

@@ -2,12 +2,15 @@ import { NS_PER_MS } from '../../../base/units.js';
 import { INFER, STATUS_DEVICE_ERROR, STATUS_OK } from '../../../core/action.js';
 import { isStatus } from '../../../core/status-names.js';
 import { AscendingIds } from '../../ascending-ids.js';
+import { bytesAtLength, lengthOfInputs } from '../../lengths.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
-import { bytesOfShape, fitsShape, hasFreeSizes, type ServedModel } from '../../model.js';
+import { bytesOfShape, fitsShape, hasFreeSizes, type ModelSignature, type ServedModel } from '../../model.js';
 
 /** What a result is compared with. */
 interface Sent {
   readonly action: Pick<ActionMessage, 'gpu' | 'kind' | 'model' | 'count'>;
+  /** Of its requests, where the model takes several lengths; empty otherwise. */
+  readonly lengths: readonly number[];
   /** By the controller's clock. */
   readonly sentNs: number;
 }
@@ -22,9 +25,12 @@ export class ResultCheck {
   /** `models`: what the machine has, by index; kept up to date. */
   constructor(private readonly models: readonly (ServedModel | null)[]) {}
 
-  add({ id, gpu, kind, model, count }: ActionMessage, sentNs: number): void {
+  add({ id, gpu, kind, model, count, inputs }: ActionMessage, sentNs: number): void {
     // The result of what has no id is of no use.
-    if (id >= 0) this.sent.add(id, { action: { gpu, kind, model, count }, sentNs });
+    if (id < 0) return;
+    const signature = this.models[model]?.signature;
+    const lengths = signature?.lengths === undefined || kind !== INFER ? NONE : lengthsOf(signature, inputs);
+    this.sent.add(id, { action: { gpu, kind, model, count }, lengths, sentNs });
   }
 
   /** Nothing sent so far gets a result any more. */
@@ -55,7 +61,7 @@ export class ResultCheck {
         error: error.slice(0, MOST_ERROR_LETTERS),
         inputErrors,
       };
-    const problem = this.outputProblem(result, sent.action);
+    const problem = this.outputProblem(result, sent);
     if (problem === '') return { ...result, ...times, inputErrors };
     return {
       ...result,
@@ -68,20 +74,24 @@ export class ResultCheck {
     };
   }
 
-  private outputProblem({ outputs, shapes }: ResultMessage, { model, count }: Sent['action']): string {
+  private outputProblem({ outputs, shapes }: ResultMessage, { action, lengths }: Sent): string {
+    const { model, count } = action;
     const found = this.models[model];
     if (found === null || found === undefined) return 'the worker has no such model';
     const { spec, signature } = found;
     const wanted = signature.outputs;
     // All requests of one output in one part, or each in its own.
     const apart = outputs.length === count * wanted.length;
-    if (!apart && outputs.length !== wanted.length)
+    if (!apart && (lengths.length > 0 || outputs.length !== wanted.length))
       return `the worker returned ${outputs.length} outputs, ${spec.name} has ${wanted.length}`;
     const isFree = hasFreeSizes(signature);
     if (isFree !== (shapes !== undefined) || (shapes !== undefined && shapes.length !== wanted.length))
       return `the worker returned ${shapes?.length ?? 'no'} shapes for the outputs of ${spec.name}`;
     for (let i = 0; i < outputs.length; i++) {
-      const { name, datatype, shape, bytes } = wanted[i % wanted.length];
+      const tensor = wanted[i % wanted.length];
+      const { name, datatype, shape } = tensor;
+      const length = lengths[Math.floor(i / wanted.length)];
+      const bytes = length === undefined ? tensor.bytes : bytesAtLength(tensor, length);
       const given = shapes?.[i];
       if (given !== undefined && !fitsShape(given, shape))
         return `the worker returned output ${name} with the shape [${given.join(',')}], not [${shape.join(',')}]`;
@@ -94,6 +104,13 @@ export class ResultCheck {
     return '';
   }
 }
+
+function lengthsOf(signature: ModelSignature, inputs: ActionMessage['inputs']): number[] {
+  const each = signature.inputs.length;
+  return Array.from({ length: inputs.length / each }, (_, r) => lengthOfInputs(signature, inputs, r * each));
+}
+
+const NONE: readonly never[] = [];
 
 /** A clock is read, then a message is sent: the order of the two may be off by this much. */
 const TOLERANCE_NS = NS_PER_MS;

@@ -202,6 +202,7 @@ class Request implements CallSink {
       inputs,
       split,
       shapes: this.inputs.shapes,
+      length: this.inputs.length,
       trace: origin.trace,
     });
     origin.asked();

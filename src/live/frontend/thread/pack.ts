@@ -1,5 +1,6 @@
 import { MOST_CLASSES } from '../../../core/classes.js';
 import type { Outcome } from '../../../core/request.js';
+import { MOST_TENANTS } from '../../../core/tenants.js';
 import { addTensors, extrasOf, openPacked, Packer, takeTensors } from '../../packer.js';
 import type { InferenceAnswer, InferenceRequest } from '../../service.js';
 import type { PackedAnswers, PackedRequests } from './thread-messages.js';
@@ -11,11 +12,11 @@ export class RequestPacker extends Packer<Extras<PackedRequests>[number]> {
   add(id: number, request: InferenceRequest, arrivalNs: number): void {
     const { parcel } = this;
     const { model, user, sloNs, inputs, shapes, trace = null, mayMove = false } = request;
-    const { requestClass = 0, tenant = 0 } = request;
+    const { requestClass = 0, tenant = 0, length = 0 } = request;
     parcel.addNumber(id);
     parcel.addNumber(model);
     parcel.addNumber(user);
-    parcel.addNumber(requestClass + tenant * MOST_CLASSES);
+    parcel.addNumber(requestClass + MOST_CLASSES * (tenant + MOST_TENANTS * length));
     parcel.addNumber(arrivalNs);
     parcel.addNumber(sloNs);
     parcel.addNumber(inputs.length);
@@ -43,9 +44,11 @@ export function unpackRequests(
     const inputs = takeTensors(parcel);
     const rare = extras[extra]?.nth === nth ? extras[extra++] : null;
     const trace = rare === null ? null : rare.trace;
-    const [requestClass, tenant] = [sender % MOST_CLASSES, Math.floor(sender / MOST_CLASSES)];
+    const requestClass = sender % MOST_CLASSES;
+    const tenant = Math.floor(sender / MOST_CLASSES) % MOST_TENANTS;
+    const length = Math.floor(sender / (MOST_CLASSES * MOST_TENANTS));
     use(id, {
-      ...{ model, user, requestClass, tenant, arrivalNs, sloNs, trace, inputs },
+      ...{ model, user, requestClass, tenant, length, arrivalNs, sloNs, trace, inputs },
       shapes: rare?.shapes,
       mayMove: true,
     });

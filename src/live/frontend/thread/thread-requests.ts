@@ -70,6 +70,7 @@ class ThreadRequest implements InferenceRequest {
   readonly user: number;
   readonly requestClass: number;
   readonly tenant: number;
+  readonly length: number;
   readonly sloNs: number;
   readonly arrivalNs: number | undefined;
   readonly trace: string | null;
@@ -83,11 +84,12 @@ class ThreadRequest implements InferenceRequest {
     request: Omit<InferenceRequest, 'done'>,
   ) {
     const { model, user, sloNs, arrivalNs, trace = null, shapes, inputs } = request;
-    const { requestClass = 0, tenant = 0 } = request;
+    const { requestClass = 0, tenant = 0, length = 0 } = request;
     this.model = model;
     this.user = user;
     this.requestClass = requestClass;
     this.tenant = tenant;
+    this.length = length;
     this.sloNs = sloNs;
     this.arrivalNs = arrivalNs;
     this.trace = trace;

@@ -1,7 +1,7 @@
 import { monotonicNs } from '../../../base/clock/clock.js';
 import { type Random, stream } from '../../../base/random/streams.js';
 import type { OrtDeviceSpec } from '../../device.js';
-import { type ModelSignature, type Shape, unbatched } from '../../model.js';
+import { type ModelSignature, type Shape, unbatched, withSizes } from '../../model.js';
 import { ModelSession, type SessionRun } from '../../ort/session.js';
 import type { Precision } from '../precision.js';
 import { distinctRows, hasWholeNumbers, type WholeRange } from './distinct-rows.js';
@@ -33,13 +33,16 @@ export interface BatchingCheck {
 /**
  * Compares the rows of batches with the same rows alone: random rows that differ, at every batch size, the batch full
  * and padded with zeros. Integers and truth values must be the same, others may differ by a share of the output's
- * largest value, see `toleranceOf`: libraries add up in another order at another batch size. `modelBytes` is the
+ * largest value, see `toleranceOf`: libraries add up in another order at another batch size. Of several lengths the shortest
+ * is looked at. `modelBytes` is the
  * optimised model. Throws `E_DEVICE`, and `E_MODEL_FILE` where the model cannot be loaded.
  */
 export async function checkBatching(modelBytes: Uint8Array, spec: BatchingSpec): Promise<BatchingCheck> {
-  const session = await ModelSession.create(modelBytes, unbatched(spec.signature), [1], spec.device);
+  const { lengths } = spec.signature;
+  const signature = lengths === undefined ? spec.signature : withSizes(spec.signature, lengths.buckets[0]);
+  const session = await ModelSession.create(modelBytes, unbatched(signature), [1], spec.device);
   try {
-    return await new Checker(session, spec).check();
+    return await new Checker(session, { ...spec, signature }).check();
   } finally {
     await session.release();
   }

@@ -1,5 +1,6 @@
 import { EscapementError } from '../../../base/errors.js';
 import type { OrtDeviceSpec } from '../../device.js';
+import { atLongest } from '../../lengths.js';
 import type { ModelSignature } from '../../model.js';
 import { optimizeModel } from '../optimize.js';
 import type { Precision } from '../precision.js';
@@ -65,7 +66,7 @@ export async function comparePrecision(
       fp32: (await optimizeModel(fp32.onnxPath, device.kind)).ortPath,
       fp16: (await optimizeModel(fp16.onnxPath, device.kind)).ortPath,
     },
-    signature: fp32.signature,
+    signature: atLongest(fp32.signature),
     device,
     batchSizes,
     requests,

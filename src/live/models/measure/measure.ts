@@ -1,3 +1,4 @@
+import { atLongest } from '../../lengths.js';
 import type { TensorSignature } from '../../model.js';
 import type { Precision } from '../precision.js';
 import type { BatchingCheck } from './check-batching.js';
@@ -41,7 +42,8 @@ export async function measureModel(
   onProgress: OnProgress = () => {},
 ): Promise<Measurement> {
   const { timing, ...found } = await callThread<MeasuredModel>('measure-thread.js', spec, onProgress);
-  const { inputs, outputs } = spec.signature;
+  const { signature } = spec;
+  const { inputs, outputs } = timing.shorter === undefined ? signature : atLongest(signature);
   return { ...timing, ...found, inputBytes: total(inputs), outputBytes: total(outputs) };
 }
 

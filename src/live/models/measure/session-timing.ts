@@ -1,5 +1,5 @@
 import { monotonicNs } from '../../../base/clock/clock.js';
-import { stream } from '../../../base/random/streams.js';
+import { type Random, stream } from '../../../base/random/streams.js';
 import { MIB, NS_PER_S } from '../../../base/units.js';
 import type { OrtDeviceSpec } from '../../device.js';
 import { hasFreeSizes, type ModelSignature, type Shape, withSizes } from '../../model.js';
@@ -27,7 +27,14 @@ export interface Timing {
   readonly load: Durations;
   /** The same for the very first LOAD, which also sets up the device and compiles for it. */
   readonly firstLoadMs: number;
-  /** One entry per batch size. */
+  /** One entry per batch size; of inputs of the longest length. */
+  readonly batches: readonly BatchTiming[];
+  /** The same for shorter lengths, ascending; absent: inputs have one length. */
+  readonly shorter?: readonly LengthTiming[];
+}
+
+interface LengthTiming {
+  readonly length: number;
   readonly batches: readonly BatchTiming[];
 }
 
@@ -51,7 +58,6 @@ export async function timeSession(
   onProgress: OnProgress,
 ): Promise<Timing> {
   const { signature, batchSizes, device } = spec;
-  const steps = batchSizes.length + 1;
   const create = () => ModelSession.create(modelBytes, signature, batchSizes, device);
 
   // Loading the library is no part of any LOAD.
@@ -72,20 +78,43 @@ export async function timeSession(
   );
 
   const session = await create();
-  const sized = hasFreeSizes(signature)
-    ? { ...spec, signature: await smallestSizes(session, signature) }
-    : spec;
-  const batches: BatchTiming[] = [];
-  for (const [batchIndex, batchSize] of batchSizes.entries()) {
-    onProgress((batchIndex + 1) / steps, `INFER at batch size ${batchSize}`);
-    const step = { session, batchIndex, batchSize, spec: sized };
-    const stepUntilNs = shareOf(untilNs, 1 / (batchSizes.length - batchIndex));
-    const hot = summarize(await timeRuns(step, shareOf(stepUntilNs, HOT_SHARE)));
-    const afterOtherMs = device.kind === 'cpu' ? await timeAfterOther(step, stepUntilNs) : null;
-    batches.push(afterOtherMs === null ? hot : { ...hot, afterOtherMs });
-  }
+  const tables = await timeTables(session, spec, untilNs, onProgress);
   await session.release();
-  return { load: summarize(loadsNs), firstLoadMs: summarize([firstNs]).medianMs, batches };
+  const { batches } = tables[tables.length - 1];
+  const shorter = signature.lengths === undefined ? {} : { shorter: tables.slice(0, -1) };
+  return { load: summarize(loadsNs), firstLoadMs: summarize([firstNs]).medianMs, batches, ...shorter };
+}
+
+/** INFERs at each batch size, for each length of the model; those of the longest come last. */
+async function timeTables(
+  session: ModelSession,
+  spec: TimingSpec,
+  untilNs: number,
+  onProgress: OnProgress,
+): Promise<LengthTiming[]> {
+  const { signature, batchSizes, device } = spec;
+  const closed = hasFreeSizes(signature) ? await smallestSizes(session, signature) : signature;
+  const lengths = signature.lengths?.buckets ?? [0];
+  const steps = batchSizes.length * lengths.length;
+  let done = 0;
+  const tables: LengthTiming[] = [];
+  for (const [bucket, length] of lengths.entries()) {
+    const sized = length === 0 ? closed : withSizes(signature, length);
+    const batches: BatchTiming[] = [];
+    for (const [batchIndex, batchSize] of batchSizes.entries()) {
+      const at = length === 0 ? '' : `, length ${length}`;
+      onProgress((done + 1) / (steps + 1), `INFER at batch size ${batchSize}${at}`);
+      const isApart = length !== 0;
+      const step = { session, batchIndex, batchSize, bucket, signature: sized, isApart, runs: spec.runs };
+      const stepUntilNs = shareOf(untilNs, 1 / (steps - done));
+      const hot = summarize(await timeRuns(step, shareOf(stepUntilNs, HOT_SHARE)));
+      const afterOtherMs = device.kind === 'cpu' ? await timeAfterOther(step, stepUntilNs) : null;
+      batches.push(afterOtherMs === null ? hot : { ...hot, afterOtherMs });
+      done++;
+    }
+    tables.push({ length, batches });
+  }
+  return tables;
 }
 
 /** Sizes that are tried where requests choose them. */
@@ -135,18 +164,34 @@ interface Step {
   readonly session: ModelSession;
   readonly batchIndex: number;
   readonly batchSize: number;
-  readonly spec: TimingSpec;
+  /** Of several lengths. */
+  readonly bucket: number;
+  /** With the sizes that are measured. */
+  readonly signature: ModelSignature;
+  /** The session takes the inputs of each request apart. */
+  readonly isApart: boolean;
+  /** INFERs; null: until their figures are stable or the time is up. */
+  readonly runs: number | null;
 }
 
-async function timeRuns({ session, batchIndex, batchSize, spec }: Step, untilNs: number): Promise<number[]> {
-  const { signature, runs } = spec;
+function inputsOf({ signature, batchSize, isApart }: Step, random: Random): Uint8Array[] {
+  if (!isApart) return randomInputs(signature, batchSize, random);
+  return Array.from({ length: batchSize }, () => randomInputs(signature, 1, random)).flat();
+}
+
+function runOnce(
+  { session, batchIndex, batchSize, bucket, signature }: Step,
+  inputs: Uint8Array[],
+): Promise<number> {
+  return timed(() => session.run(batchIndex, batchSize, inputs, shapesOf(signature), false, bucket));
+}
+
+async function timeRuns(step: Step, untilNs: number): Promise<number[]> {
+  const { runs } = step;
   const random = stream(1, 'profile-inputs');
-  const sets = Array.from({ length: INPUT_SETS }, () => randomInputs(signature, batchSize, random));
+  const sets = Array.from({ length: INPUT_SETS }, () => inputsOf(step, random));
   let next = 0;
-  const run = () => {
-    const inputs = sets[next++ % INPUT_SETS];
-    return timed(() => session.run(batchIndex, batchSize, inputs, shapesOf(signature)));
-  };
+  const run = () => runOnce(step, sets[next++ % INPUT_SETS]);
   if (runs === null) return timeUntilStable(run, { least: LEAST_RUNS, untilNs });
   const durationsNs: number[] = [];
   while (durationsNs.length < runs) durationsNs.push(await run());
@@ -157,17 +202,15 @@ async function timeRuns({ session, batchIndex, batchSize, spec }: Step, untilNs:
  * Two models that take turns find their weights in memory, not in caches: measured, MobileNetV2 takes 1.7 times as long.
  * Null: there is no time for it.
  */
-async function timeAfterOther(
-  { session, batchIndex, batchSize, spec: { signature, runs } }: Step,
-  untilNs: number,
-): Promise<number | null> {
-  const inputs = randomInputs(signature, batchSize, stream(1, 'profile-inputs'));
+async function timeAfterOther(step: Step, untilNs: number): Promise<number | null> {
+  const { runs } = step;
+  const inputs = inputsOf(step, stream(1, 'profile-inputs'));
   const sweep = new Uint8Array(SWEEP_BYTES);
   const durationsNs: number[] = [];
   const most = Math.min(SWEPT_RUNS, runs ?? SWEPT_RUNS);
   while (durationsNs.length < most && (runs !== null || monotonicNs() < untilNs)) {
     for (let at = 0; at < sweep.length; at += CACHE_LINE) sweep[at]++;
-    durationsNs.push(await timed(() => session.run(batchIndex, batchSize, inputs, shapesOf(signature))));
+    durationsNs.push(await runOnce(step, inputs));
   }
   return durationsNs.length === 0 ? null : summarize(durationsNs).medianMs;
 }

@@ -1,5 +1,6 @@
 import { ABORT, INFER, LOAD, UNLOAD } from '../../../core/action.js';
-import { bytesOfShape, DATATYPES, fitsShape, hasFreeSizes } from '../../model.js';
+import { lengthOfInputs } from '../../lengths.js';
+import { bytesOfShape, DATATYPES, fitsShape, hasFreeSizes, type ServedModel } from '../../model.js';
 import { textsProblem } from '../../texts.js';
 import type { WireAction } from '../../wire/protocol.js';
 import type { Machine } from '../machine.js';
@@ -28,6 +29,7 @@ export function actionProblem(
     return `${at}: ${inputs.length} inputs, ${spec.name} has ${wantedInputs}`;
   // All requests of one input in one part, or each in its own.
   const requestsEach = inputs.length === wantedInputs ? count : 1;
+  if (signature.lengths !== undefined) return lengthProblem(action, found, at);
   const isFree = hasFreeSizes(signature);
   if (isFree && shapes.length !== inputs.length)
     return `${at}: ${shapes.length} shapes for ${inputs.length} inputs of ${spec.name}`;
@@ -41,6 +43,28 @@ export function actionProblem(
       if (problem !== '') return `${at}: input ${name}: ${problem}`;
     } else if (inputs[i].byteLength !== wanted)
       return `${at}: input ${name} has ${inputs[i].byteLength} bytes, not ${wanted}`;
+  }
+  return '';
+}
+
+/** The same of the inputs of a model with several lengths, each request in its own parts. */
+function lengthProblem(
+  { bucket = 0, count, inputs }: WireAction,
+  { spec, signature }: ServedModel,
+  at: string,
+): string {
+  const { buckets, fill } = signature.lengths ?? { buckets: [], fill: null };
+  if (!isIndex(bucket, buckets.length)) return `${at}: ${spec.name} has no length ${bucket}`;
+  const each = signature.inputs.length;
+  if (inputs.length !== count * each)
+    return `${at}: ${inputs.length} inputs of ${count} requests, ${spec.name} has ${each}`;
+  const first = lengthOfInputs(signature, inputs, 0);
+  for (let r = 0; r < count; r++) {
+    const length = lengthOfInputs(signature, inputs, r * each);
+    if (length < 1 || length > buckets[bucket])
+      return `${at}: inputs of request ${r} are of no length up to ${buckets[bucket]}`;
+    if (fill === null && (length !== first || !buckets.includes(length)))
+      return `${at}: inputs of request ${r} have the length ${length}, and ${spec.name} is not padded`;
   }
   return '';
 }

@@ -11,6 +11,8 @@ import {
 } from '../../../core/action.js';
 import type { OrtDeviceSpec } from '../../device.js';
 import { freeLarge } from '../../free-buffers.js';
+import { bytesAtLength, lengthOfInputs } from '../../lengths.js';
+import type { ModelSignature } from '../../model.js';
 import { InputError } from '../../ort/input-error.js';
 import type { ModelSession, SessionRun } from '../../ort/session.js';
 import { areApart } from '../../parcel.js';
@@ -91,7 +93,7 @@ export class ModelHost {
   }
 
   private async infer(order: HostOrder): Promise<HostReport> {
-    const { id, model, batchIndex, count, latestNs, inputs, shapes } = order;
+    const { id, model, batchIndex, bucket, count, latestNs, inputs, shapes } = order;
     const beginNs = monotonicNs();
     if (beginNs > latestNs) return notRun(STATUS_INFER_TOO_LATE, beginNs);
     const loaded = this.sessions.get(model);
@@ -99,7 +101,8 @@ export class ModelHost {
       invariant(loaded !== undefined, 'INFER runs on weights that are there');
       const { outputs } = (this.models.get(model) as HostModel).model.signature;
       const apart = areApart(outputs, count);
-      const report = done(beginNs, await loaded.session.run(batchIndex, count, inputs, shapes, apart));
+      const run = await loaded.session.run(batchIndex, count, inputs, shapes, apart, bucket);
+      const report = done(beginNs, run);
       this.recorder.ran(loaded.log, id, report);
       return report;
     } catch (error) {
@@ -112,7 +115,7 @@ export class ModelHost {
 
   /** Each request alone, after they failed together: those that are well must not suffer from another. */
   private async inferApart(
-    { model, count, inputs }: HostOrder,
+    { model, bucket, count, inputs }: HostOrder,
     session: ModelSession,
     beginNs: number,
     { message }: InputError,
@@ -122,13 +125,13 @@ export class ModelHost {
     const outputs: Uint8Array<ArrayBuffer>[] = [];
     const inputErrors: string[] = [];
     for (let r = 0; r < count; r++) {
+      const own = signature.inputs.map((_, i) => inputOf(inputs, signature.inputs.length, count, r, i));
       try {
-        const own = signature.inputs.map((_, i) => inputOf(inputs, signature.inputs.length, count, r, i));
-        outputs.push(...(await session.run(0, 1, own)).outputs);
+        outputs.push(...(await session.run(0, 1, own, [], false, bucket)).outputs);
         inputErrors.push('');
       } catch (error) {
         if (!(error instanceof InputError)) return failed(beginNs, error);
-        outputs.push(...signature.outputs.map(({ bytes }) => new Uint8Array(bytes)));
+        outputs.push(...emptyOutputs(signature, own));
         inputErrors.push(error.message);
       }
     }
@@ -158,6 +161,12 @@ function notComputed(beginNs: number, inputErrors: readonly string[]): HostRepor
     error: '',
     inputErrors,
   };
+}
+
+/** Outputs of one request that could not be computed. */
+function emptyOutputs(signature: ModelSignature, inputs: readonly Uint8Array[]): Uint8Array<ArrayBuffer>[] {
+  const length = signature.lengths === undefined ? 1 : lengthOfInputs(signature, inputs, 0);
+  return signature.outputs.map((output) => new Uint8Array(bytesAtLength(output, length)));
 }
 
 /** Input number `i` of request number `r`, in either form that inputs have. */

@@ -170,8 +170,8 @@ interface Host {
 }
 
 function orderOf(action: LiveAction): HostOrder {
-  const { id, kind, model, batchIndex, count, latestNs, inputs, shapes } = action;
-  return { id, kind, model, batchIndex, count, latestNs, inputs, shapes };
+  const { id, kind, model, batchIndex, bucket, count, latestNs, inputs, shapes } = action;
+  return { id, kind, model, batchIndex, bucket, count, latestNs, inputs, shapes };
 }
 
 function post({ port, signal }: Host, message: HostMessage): void {

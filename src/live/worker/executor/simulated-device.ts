@@ -4,7 +4,8 @@ import { LANE_EXEC, LANE_WEIGHTS, STATUS_ABORTED, STATUS_OK } from '../../../cor
 import { timesOfBucket } from '../../../core/lengths.js';
 import type { Worker } from '../../../core/worker.js';
 import type { SimulatedDeviceSpec } from '../../device.js';
-import type { WorkerModel } from '../../model.js';
+import { bytesAtLength, lengthOfInputs } from '../../lengths.js';
+import type { ModelSignature, WorkerModel } from '../../model.js';
 import { areApart } from '../../parcel.js';
 import type { Device } from './device.js';
 import type { LiveAction } from './live-action.js';
@@ -61,12 +62,7 @@ export class SimulatedDevice implements Device {
   collect(worker: Worker, nowNs: number): void {
     if (this.executing !== null && this.execEndNs <= nowNs) {
       const endNs = this.execEndNs;
-      const { outputs } = this.modelOf(this.executing).signature;
-      const { count } = this.executing;
-      const [runs, rows] = areApart(outputs, count) ? [count, 1] : [1, count];
-      this.executing.outputs = Array.from({ length: runs }, () =>
-        outputs.map(({ bytes }) => new Uint8Array(bytes * rows)),
-      ).flat();
+      this.executing.outputs = zeros(this.modelOf(this.executing).signature, this.executing);
       this.executing = null;
       this.execEndNs = Number.POSITIVE_INFINITY;
       worker.finished(LANE_EXEC, endNs, 1, this.execStatus);
@@ -111,4 +107,15 @@ export class SimulatedDevice implements Device {
   private takes(durationNs: number): number {
     return this.timeScale === 0 ? 0 : durationNs;
   }
+}
+
+/** What comes out of an INFER. */
+function zeros(signature: ModelSignature, { count, inputs }: LiveAction): Uint8Array<ArrayBuffer>[] {
+  const { outputs, lengths } = signature;
+  const [runs, rows] = lengths !== undefined || areApart(outputs, count) ? [count, 1] : [1, count];
+  return Array.from({ length: runs }, (_, run) => {
+    const length =
+      lengths === undefined ? 1 : lengthOfInputs(signature, inputs, run * signature.inputs.length);
+    return outputs.map((output) => new Uint8Array(bytesAtLength(output, length) * rows));
+  }).flat();
 }

@@ -51,6 +51,7 @@ export function load(id: number): ActionMessage {
     kind: LOAD,
     model: 0,
     batchIndex: 0,
+    bucket: 0,
     count: 0,
     earliestNs: 0,
     latestNs: 1,

@@ -18,6 +18,7 @@ export class ActionPacker extends Packer<Extra<PackedActions>> {
     parcel.addNumber(action.kind);
     parcel.addNumber(action.model);
     parcel.addNumber(action.batchIndex);
+    parcel.addNumber(action.bucket ?? 0);
     parcel.addNumber(action.count);
     parcel.addNumber(action.earliestNs);
     parcel.addNumber(action.latestNs);
@@ -42,12 +43,13 @@ export function unpackActions(
     const kind = parcel.takeNumber() as ActionKind;
     const model = parcel.takeNumber();
     const batchIndex = parcel.takeNumber();
+    const bucket = parcel.takeNumber();
     const count = parcel.takeNumber();
     const earliestNs = parcel.takeNumber();
     const latestNs = parcel.takeNumber();
     const inputs = takeTensors(parcel);
     const shapes = extras[extra]?.nth === nth ? extras[extra++].shapes : undefined;
-    use(link, { id, gpu, kind, model, batchIndex, count, earliestNs, latestNs, inputs, shapes });
+    use(link, { id, gpu, kind, model, batchIndex, bucket, count, earliestNs, latestNs, inputs, shapes });
   }
 }
 

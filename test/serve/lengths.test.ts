@@ -1,0 +1,233 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type InferenceSession, Tensor } from 'onnxruntime-node';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { stream } from '../../src/base/random/streams.js';
+import { profileFileName } from '../../src/config/profile-file.js';
+import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
+import { LinkHost } from '../../src/live/controller/link/thread/link-host.js';
+import { makeModel } from '../../src/live/models/make/make-model.js';
+import { readModelFile } from '../../src/live/models/repository.js';
+import { openSession } from '../../src/live/ort/open-session.js';
+import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
+import { startMachine } from '../../src/live/worker/local-machine.js';
+import { measureProfile } from '../../src/serve/measure-profile.js';
+import { repositoryModels } from '../../src/serve/repository-models.js';
+import { PATIENT } from '../live/controller/link/fixtures.js';
+import { GrpcClient } from '../live/frontend/grpc-client.js';
+import { CPU, tempDir, writeIn } from '../live/models/fixtures.js';
+import { expectReplay, PAGE_BYTES, type Running, serve } from './fixtures.js';
+
+const BUCKETS = [8, 16, 32];
+const CLASSES = 4;
+const WIDTH = 128;
+
+/** Two models with the same weights: one that is padded, and one that is not. */
+const repository = tempDir();
+const SETTINGS = `batchSizes: [1, 2, 4]\nslo: 20s\nbuckets: [${BUCKETS}]\n`;
+const { onnx } = makeModel('encoder', { input: 64, seed: 5, classes: CLASSES });
+let direct: InferenceSession;
+
+beforeAll(async () => {
+  for (const name of ['padded', 'unpadded']) {
+    const path = writeIn(repository, `${name}/1/model.onnx`, onnx);
+    const fill = name === 'padded' ? 'fill: { input_ids: 7, attention_mask: 0 }\n' : '';
+    writeIn(repository, `${name}/config.yaml`, SETTINGS + fill);
+    const { profile } = await measureProfile(await readModelFile(path), CPU, { runs: 2 });
+    writeFileSync(join(repository, name, '1', profileFileName(CPU)), JSON.stringify(profile));
+  }
+  direct = await openSession(onnx, CPU, { level: 'all' });
+});
+
+afterAll(() => direct.release());
+
+const start = async (...overrides: string[]) => {
+  const models = await repositoryModels(repository, CPU, PAGE_BYTES, () => {
+    throw new Error('all models have profiles');
+  });
+  return serve({ devices: [CPU], models, pages: 20 }, ['slo=20s', ...overrides]);
+};
+
+/** Texts of one length. */
+type Texts = readonly (readonly number[])[];
+
+function textsOf(number: number, count: number, length: number): Texts {
+  const random = stream(number, 'texts');
+  return Array.from({ length: count }, () => Array.from({ length }, () => Math.floor(random() * 30_000)));
+}
+
+function requestOf(texts: Texts) {
+  const shape = [texts.length, texts[0].length];
+  const mask = texts.flat().map(() => 1);
+  return {
+    inputs: [
+      { name: 'input_ids', datatype: 'INT64', shape, data: texts.flat() },
+      { name: 'attention_mask', datatype: 'INT64', shape, data: mask },
+    ],
+  };
+}
+
+async function directAnswers(texts: Texts) {
+  const dims = [1, texts[0].length];
+  return Promise.all(
+    texts.map(async (text) => {
+      const { tokens, logits } = await direct.run({
+        input_ids: new Tensor('int64', BigInt64Array.from(text.map(BigInt)), dims),
+        attention_mask: new Tensor('int64', new BigInt64Array(text.length).fill(1n), dims),
+      });
+      return { tokens: [...(tokens.data as Float32Array)], logits: [...(logits.data as Float32Array)] };
+    }),
+  );
+}
+
+interface Answer {
+  readonly parameters: { readonly batch_size: number };
+  readonly outputs: readonly { readonly name: string; readonly shape: number[]; readonly data: number[] }[];
+}
+
+async function expectAnswer(texts: Texts, { outputs }: Answer) {
+  const expected = await directAnswers(texts);
+  const [tokens, logits] = outputs;
+  expect([tokens.name, tokens.shape]).toEqual(['tokens', [texts.length, texts[0].length, WIDTH]]);
+  expect([logits.name, logits.shape]).toEqual(['logits', [texts.length, CLASSES]]);
+  expectNear(
+    tokens.data,
+    expected.flatMap((one) => one.tokens),
+  );
+  expectNear(
+    logits.data,
+    expected.flatMap((one) => one.logits),
+  );
+}
+
+function expectNear(found: readonly number[], expected: readonly number[]) {
+  expect(found.length).toBe(expected.length);
+  const worst = found.reduce((most, value, i) => Math.max(most, Math.abs(value - expected[i])), 0);
+  expect(worst).toBeLessThan(1e-4);
+}
+
+const SETTERS = ['escapement', 'clockwork, latestDelta: 20s', 'fifo'] as const;
+
+/** One call over HTTP. */
+async function overHttp({ http }: Running, model: string, texts: Texts): Promise<Answer> {
+  const { status, json } = await http.post(`/v2/models/${model}/infer`, requestOf(texts));
+  expect([status, json.error]).toEqual([200, undefined]);
+  return json as Answer;
+}
+
+/** The same over gRPC, with the tensors as bytes. */
+async function overGrpc({ server }: Running, model: string, texts: Texts): Promise<Answer> {
+  const client = new GrpcClient(server.grpc?.port as number);
+  const { inputs } = requestOf(texts);
+  const answer = await client.call('ModelInfer', {
+    model_name: model,
+    inputs: inputs.map(({ name, datatype, shape }) => ({ name, datatype, shape })),
+    raw_input_contents: inputs.map(({ data }) => Buffer.from(BigInt64Array.from(data.map(BigInt)).buffer)),
+  });
+  client.close();
+  return {
+    parameters: { batch_size: Number(answer.parameters.batch_size.int64_param) },
+    outputs: answer.outputs.map(({ name, shape }: { name: string; shape: unknown[] }, i: number) => ({
+      name,
+      shape: shape.map(Number),
+      data: [...new Float32Array(Uint8Array.from(answer.raw_output_contents[i] as Buffer).buffer)],
+    })),
+  };
+}
+
+/** Asks for texts of random lengths, many at once, and compares each answer with what the text gives alone. */
+async function askAtRandom(running: Running, model: string, lengthOf: (draw: number) => number) {
+  const random = stream(1, 'lengths');
+  let requests = 0;
+  let largest = 0;
+  const calls = Array.from({ length: 60 }, async (_, i) => {
+    const texts = textsOf(i, 1 + Math.floor(random() * 3), lengthOf(random()));
+    requests += texts.length;
+    const answer = await (i % 2 === 0 ? overHttp : overGrpc)(running, model, texts);
+    largest = Math.max(largest, answer.parameters.batch_size);
+    await expectAnswer(texts, answer);
+  });
+  await Promise.all(calls);
+  return { requests, largest };
+}
+
+describe.each(SETTERS)('%s', (kind) => {
+  it('answers each text as alone, whatever its length and what it is batched with', async () => {
+    const running = await start(`policy={kind: ${kind}}`);
+    const { requests, largest } = await askAtRandom(running, 'padded', (draw) => 1 + Math.floor(draw * 32));
+    expect(largest).toBe(4);
+    await running.server.close();
+    await expectReplay(running.journal, requests);
+  });
+
+  it('batches texts that cannot be padded with those of their length, if it batches by length', async () => {
+    const running = await start(`policy={kind: ${kind}}`);
+    const { requests, largest } = await askAtRandom(
+      running,
+      'unpadded',
+      (draw) => BUCKETS[Math.floor(draw * BUCKETS.length)],
+    );
+    expect(largest).toBe(kind === 'escapement' ? 4 : 1);
+    await running.server.close();
+    await expectReplay(running.journal, requests);
+  });
+});
+
+it('padding: longest pads all, and answers the same', async () => {
+  const running = await start('policy={kind: escapement}', 'padding=longest');
+  const { requests } = await askAtRandom(running, 'padded', (draw) => 1 + Math.floor(draw * 32));
+  await running.server.close();
+  await expectReplay(running.journal, requests);
+});
+
+it('goes to workers elsewhere, padded there', async () => {
+  const models = await repositoryModels(repository, CPU, PAGE_BYTES, () => {});
+  const machine = await startMachine({ pages: 20, pageBytes: PAGE_BYTES, devices: [CPU], models });
+  onTestFinished(() => machine.close());
+  const endpoint = await serveMachine(machine, { port: 0 });
+  onTestFinished(() => endpoint.close());
+  const link = new RemoteLink({ address: `localhost:${endpoint.port}`, ...PATIENT }, new LinkHost());
+  const running = await serve({ devices: [], models: [] }, ['slo=20s'], { links: [link] });
+  const any = await askAtRandom(running, 'padded', (draw) => 1 + Math.floor(draw * 32));
+  const some = await askAtRandom(running, 'unpadded', (draw) => BUCKETS[Math.floor(draw * BUCKETS.length)]);
+  expect([any.largest, some.largest]).toEqual([4, 4]);
+  await running.server.close();
+  await expectReplay(running.journal, any.requests + some.requests);
+});
+
+it('refuses at the door, in one line, what has another length', async () => {
+  const running = await start();
+  const ask = async (model: string, ids: number[], mask: number[]) => {
+    const [first, second] = [ids, mask].map((data) => ({ datatype: 'INT64', shape: [1, data.length], data }));
+    const inputs = [
+      { name: 'input_ids', ...first },
+      { name: 'attention_mask', ...second },
+    ];
+    const { status, json } = await running.http.post(`/v2/models/${model}/infer`, { inputs });
+    return [status, json.error];
+  };
+  const ones = (length: number) => Array.from({ length }, () => 1);
+  expect(await ask('padded', ones(33), ones(33))).toEqual([
+    400,
+    'input "input_ids": expected a length from 1 to 32, got 33',
+  ]);
+  expect(await ask('padded', [], [])).toEqual([
+    400,
+    'input "input_ids": expected a length from 1 to 32, got 0',
+  ]);
+  expect(await ask('unpadded', ones(9), ones(9))).toEqual([
+    400,
+    'input "input_ids": expected a length of 8, 16, 32, got 9',
+  ]);
+  expect(await ask('padded', ones(8), ones(7))).toEqual([
+    400,
+    'input "attention_mask": expected a length of 8 like the inputs before it, got 7',
+  ]);
+  // What the model itself cannot compute fails alone.
+  const [bad, good] = await Promise.all([
+    ask('padded', [99_999, 1], ones(2)),
+    overHttp(running, 'padded', textsOf(1, 3, 20)),
+  ]);
+  expect(bad[0]).toBe(400);
+  await expectAnswer(textsOf(1, 3, 20), good);
+});
