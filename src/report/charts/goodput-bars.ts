@@ -3,6 +3,7 @@ import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation } from '../study/analyze.js';
 import { goodputFinding } from '../study/finding.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
+import { nameLabels } from './name-labels.js';
 import { type ChartSpec, chart, INK, MUTED, niceTop } from './theme.js';
 
 const HEIGHT = 300;
@@ -37,7 +38,7 @@ export function goodputBars(slice: Slice, recommendations: readonly Recommendati
       type: 'nominal',
       sort: groups,
       title: x.label,
-      axis: { labelAngle: 0, ticks: false, labelPadding: 8 },
+      axis: { ...nameLabels(groups, width), ticks: false, labelPadding: 8 },
     },
     xOffset: { field: 'series', type: 'nominal', sort: names, scale: { paddingInner: 0.06 } },
   };

@@ -16,6 +16,8 @@ export function gpuHoursChart(results: SweepResults): ChartSpec {
     failed: significant(Math.max(1e-5, 1 - fleet.attainment), 4),
     how: fleet.point.cells[0]?.result.summary.scaling?.scaler ?? 'fixed',
   }));
+  // Neighbors have their names on either side.
+  rows.sort((a, b) => a.gpuHours - b.gpuHours);
   const kinds = [...new Set(rows.map(({ how }) => how))].sort();
   const x = {
     field: 'gpuHours',
@@ -63,11 +65,11 @@ export function gpuHoursChart(results: SweepResults): ChartSpec {
             shape: { field: 'how', type: 'nominal', title: 'scaler', scale: { domain: kinds } },
           },
         },
-        {
-          data: { values: rows },
-          mark: { type: 'text', align: 'left', dx: 8, dy: -7, fontSize: 11, color: MUTED },
+        ...[-7, 14].map((dy, below) => ({
+          data: { values: rows.filter((_, i) => i % 2 === below) },
+          mark: { type: 'text', align: 'left', dx: 8, dy, fontSize: 11, color: MUTED },
           encoding: { x, y, text: { field: 'name', type: 'nominal' } },
-        },
+        })),
       ],
     },
   );

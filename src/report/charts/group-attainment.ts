@@ -3,6 +3,7 @@ import { valueLabel, valuesLabel } from '../quantity.js';
 import type { GroupPoint } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { endLabels, seriesScale } from './end-labels.js';
+import { nameLabels } from './name-labels.js';
 import { type ChartSpec, chart } from './theme.js';
 import { acrossNumbers } from './x-axis.js';
 
@@ -63,7 +64,7 @@ function panel(slice: Slice, group: GroupPoint, index: number, several: boolean)
     type: 'nominal',
     title: x.title,
     sort: along.labels,
-    axis: { labelAngle: 0 },
+    axis: nameLabels(along.labels, WIDTH),
   };
   const width = numbers?.width ?? WIDTH;
   const y = {

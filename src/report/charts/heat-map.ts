@@ -6,6 +6,7 @@ import { finding, servedGroups } from '../study/finding.js';
 import { type Point, scoreOf } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { readableOn } from './contrast.js';
+import { nameLabels } from './name-labels.js';
 import { type ChartSpec, chart, INK, MUTED } from './theme.js';
 
 /** Grounds of cells from nothing to all of the offered load; shares between them are mixed. */
@@ -56,7 +57,7 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
     sort: columnLabels,
     title: columns.title,
     axis: {
-      labelAngle: 0,
+      ...nameLabels(columnLabels, cellWidth * columnLabels.length),
       orient: 'bottom',
       labelExpr: bareLabel(columns),
       labelOverlap: false,
