@@ -26,6 +26,21 @@ const POLICIES = [
 
 const rowsOf = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n').slice(1);
 
+/** INFERs that ran, from the log of actions of a run. */
+function infersOf(path: string): { gpu: number; batch: number; tookNs: number }[] {
+  const [head, ...rows] = readFileSync(path, 'utf8').trimEnd().split('\n');
+  const columns = head!.split('\t');
+  const read = (cells: readonly string[], column: string) => Number(cells[columns.indexOf(column)]);
+  return rows
+    .map((row) => row.split('\t'))
+    .filter((cells) => read(cells, 'action_type') === 2 && read(cells, 'status') === 0)
+    .map((cells) => ({
+      gpu: read(cells, 'worker_id') + read(cells, 'gpu_id'),
+      batch: read(cells, 'batch_size'),
+      tookNs: read(cells, 'worker_exec_complete') - read(cells, 'worker_exec_begin'),
+    }));
+}
+
 it.each(POLICIES)('runs an experiment under %s in real time', async (kind, policy) => {
   const experiment = await parseExperiment(EXPERIMENT, 'live.yaml', [policy]);
   const outDir = join(tempDir(), 'out');
@@ -141,8 +156,23 @@ it('runs GPUs of several kinds, each with times of its own', async () => {
     ['slow', 2],
   ]);
   expect(cost?.perHour).toBe(3);
-  // How much each serves depends on how busy this machine is.
   expect(kinds.every(({ infer }) => infer > 0)).toBe(true);
+  // How much each serves depends on how busy this machine is, but no INFER is ever faster than its kind of GPU.
+  const [model] = experiment.models;
+  const times = [model!, model!.otherKinds![0]!].map(({ execNs }) => execNs);
+  const infers = infersOf(join(outDir, 'actions.tsv'));
+  for (const { gpu, batch, tookNs } of infers) {
+    const needsNs = times[gpu === 0 ? 0 : 1]![model!.batchSizes.indexOf(batch)]!;
+    expect(tookNs).toBeGreaterThanOrEqual(needsNs);
+  }
+  const fastestNs = (kind: number) =>
+    Math.min(
+      ...infers
+        .filter(({ gpu, batch }) => (gpu > 0 ? 1 : 0) === kind && batch === 1)
+        .map((row) => row.tookNs),
+    );
+  // And the fast one is, at least once, faster than a slow one can be.
+  expect(fastestNs(0)).toBeLessThan(times[1]![0]!);
   expect(kinds.reduce((sum, { ok }) => sum + ok, 0)).toBe(requests.ok);
   expect(simulated.kinds?.map(({ kind }) => kind)).toEqual(['fast', 'slow']);
   await expectReplay(journal, requests.offered, result.summary.digest);
