@@ -120,6 +120,7 @@ async function targetOptions(
   return {
     models,
     ...(payload === undefined ? {} : { payloads: readPayloads(payload, models) }),
+    ...sendersOf(experiment),
     seed: experiment.seed,
     ...(connections === undefined ? {} : { connections }),
     ...(token === null ? {} : { token }),
@@ -127,6 +128,22 @@ async function targetOptions(
     retry,
     insecure,
   };
+}
+
+/** Throws `E_CONFIG_VALUE` for a class of a workload that a server cannot be asked for. */
+function sendersOf({ classes, tenants, workloads, file }: Experiment): Pick<TargetOptions, 'senders'> {
+  if (classes.length === 0 && tenants.list.length === 0) return {};
+  const nameless = classes.find(
+    ({ name, priorities }, i) =>
+      i > 0 && priorities.length === 0 && workloads.some((section) => section.class === name),
+  );
+  if (nameless !== undefined) {
+    const what = `class ${nameless.name} has no priority, so a server cannot be asked for it: give it the one that the server knows`;
+    throw new EscapementError('E_CONFIG_VALUE', what, { file, key: 'classes' });
+  }
+  const priorities = classes.map(({ priorities: [first = null] }) => first);
+  const names = tenants.list.map(({ name }) => name);
+  return { senders: { priorities, header: names.length === 0 ? null : tenants.header, tenants: names } };
 }
 
 /** A generator that lags measures itself. */

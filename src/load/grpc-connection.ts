@@ -47,7 +47,7 @@ export class GrpcConnection {
   ) {}
 
   /** `head` begins with the prefix that gRPC puts before each message. */
-  send({ head, tail }: Message, done: Done): void {
+  send({ head, tail }: Message, done: Done, headers = this.headers): void {
     // It was closed a moment ago, and its event is still to come.
     if (this.session?.http2.closed || this.session?.http2.destroyed) this.session = null;
     if (this.session === null && performance.now() < this.retryAtMs) {
@@ -57,7 +57,7 @@ export class GrpcConnection {
     this.session ??= this.open();
     const { session } = this;
     session.calls++;
-    const stream = session.http2.request(this.headers);
+    const stream = session.http2.request(headers);
     if (tail !== null) stream.write(head);
     stream.end(tail ?? head);
     const kept = this.keptBytes === undefined ? null : new KeptMessage(stream, this.keptBytes);

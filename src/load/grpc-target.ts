@@ -3,8 +3,9 @@ import { stream } from '../base/random/streams.js';
 import { describeGrpcServer, encodeInfer, INFER_PATH, LIVE_PATH } from './grpc-api.js';
 import { GrpcConnection, PREFIX_BYTES } from './grpc-connection.js';
 import { payloadTensors } from './payload-tensors.js';
+import { type Sender, SenderTemplates } from './senders.js';
 import type { Done, LoadTarget, TargetOptions } from './target.js';
-import { type RequestMaker, RequestTemplate, TemplateCycle } from './template.js';
+import { RequestTemplate, TemplateCycle } from './template.js';
 import { type InputTensor, TensorMaker } from './tensors.js';
 
 /** One carries any number of requests at a time, and writes those of the same instant together. */
@@ -20,22 +21,27 @@ export async function openGrpcTarget(url: URL, options: TargetOptions): Promise<
   const tails = new Map<string, Buffer>();
   const templates = options.models.map((model, i) => {
     const { inputs } = description.models[i];
-    const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) => {
-      const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
-      const tail = shared.get(key) ?? encodeInfer({ raw_input_contents: tensors.map(({ data }) => data) });
-      shared.set(key, tail);
-      return new RequestTemplate((sloMs) => headOf(model, sloMs, tensors, tail.length), tail);
-    };
-    const payloads = options.payloads?.(model) ?? [];
-    if (payloads.length === 0) return template(maker.inputs(model, inputs, options.rows?.[i]), tails);
-    return new TemplateCycle(
-      payloads.map((file) => template(payloadTensors(file, model, inputs), new Map())),
-    );
+    const payloads = (options.payloads?.(model) ?? []).map((file) => ({
+      tensors: payloadTensors(file, model, inputs),
+      shared: new Map<string, Buffer>(),
+    }));
+    const random = payloads.length === 0 ? maker.inputs(model, inputs, options.rows?.[i]) : [];
+    return new SenderTemplates((sender) => {
+      const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) => {
+        const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
+        const tail = shared.get(key) ?? encodeInfer({ raw_input_contents: tensors.map(({ data }) => data) });
+        shared.set(key, tail);
+        return new RequestTemplate((sloMs) => headOf(model, sloMs, sender, tensors, tail.length), tail);
+      };
+      if (payloads.length === 0) return template(random, tails);
+      return new TemplateCycle(payloads.map(({ tensors, shared }) => template(tensors, shared)));
+    }, options.senders);
   });
   return new GrpcTarget(
     `${url.protocol}//${url.host}`,
     openConnections(url, options, INFER_PATH),
     templates,
+    tenantHeaders(options),
     openConnections(url, { ...options, connections: 1 }, LIVE_PATH)[0],
   );
 }
@@ -48,12 +54,23 @@ class GrpcTarget implements LoadTarget {
   constructor(
     readonly name: string,
     private readonly connections: readonly GrpcConnection[],
-    private readonly templates: readonly RequestMaker[],
+    private readonly templates: readonly SenderTemplates[],
+    /** Of the calls of each tenant; empty: there are none. */
+    private readonly headers: readonly OutgoingHttpHeaders[],
     private readonly pings: GrpcConnection,
   ) {}
 
-  send(model: number, sloNs: number, _user: number, _arrivalNs: number, done: Done): void {
-    this.connections[this.next].send(this.templates[model].encode(sloNs), done);
+  send(
+    model: number,
+    sloNs: number,
+    _user: number,
+    _arrivalNs: number,
+    done: Done,
+    requestClass = 0,
+    tenant = 0,
+  ): void {
+    const message = this.templates[model].of(requestClass, tenant).encode(sloNs);
+    this.connections[this.next].send(message, done, this.headers[tenant]);
     this.next = (this.next + 1) % this.connections.length;
   }
 
@@ -71,10 +88,19 @@ class GrpcTarget implements LoadTarget {
 }
 
 /** All of a request but its tensors. */
-function headOf(model: string, sloMs: number, tensors: readonly InputTensor[], tailBytes: number): Buffer {
+function headOf(
+  model: string,
+  sloMs: number,
+  { priority }: Sender,
+  tensors: readonly InputTensor[],
+  tailBytes: number,
+): Buffer {
   const message = encodeInfer({
     model_name: model,
-    parameters: { slo_ms: Number.isInteger(sloMs) ? { int64_param: sloMs } : { double_param: sloMs } },
+    parameters: {
+      slo_ms: Number.isInteger(sloMs) ? { int64_param: sloMs } : { double_param: sloMs },
+      ...(priority === null ? {} : { priority: { int64_param: priority } }),
+    },
     inputs: tensors.map(({ name, datatype, shape }) => ({ name, datatype, shape })),
   });
   const prefix = Buffer.alloc(PREFIX_BYTES);
@@ -82,22 +108,29 @@ function headOf(model: string, sloMs: number, tensors: readonly InputTensor[], t
   return Buffer.concat([prefix, message]);
 }
 
-function openConnections(
-  url: URL,
-  { connections, ca, insecure, token, keptBytes }: TargetOptions,
-  path: string,
-): GrpcConnection[] {
+function openConnections(url: URL, options: TargetOptions, path: string): GrpcConnection[] {
+  const { connections, ca, insecure, keptBytes } = options;
   const authority = `${url.protocol === 'grpcs:' ? 'https' : 'http'}://${url.host}`;
   const tls = { ...(ca === undefined ? {} : { ca }), rejectUnauthorized: insecure !== true };
-  const headers: OutgoingHttpHeaders = {
+  return Array.from(
+    { length: connections ?? DEFAULT_CONNECTIONS },
+    () => new GrpcConnection(authority, tls, headersOf(path, options), keptBytes),
+  );
+}
+
+function headersOf(path: string, { token }: TargetOptions): OutgoingHttpHeaders {
+  return {
     ':method': 'POST',
     ':path': path,
     'content-type': 'application/grpc',
     te: 'trailers',
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };
-  return Array.from(
-    { length: connections ?? DEFAULT_CONNECTIONS },
-    () => new GrpcConnection(authority, tls, headers, keptBytes),
-  );
+}
+
+function tenantHeaders(options: TargetOptions): OutgoingHttpHeaders[] {
+  const { header = null, tenants = [] } = options.senders ?? {};
+  return header === null
+    ? []
+    : tenants.map((tenant) => ({ ...headersOf(INFER_PATH, options), [header]: tenant }));
 }

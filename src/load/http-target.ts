@@ -7,8 +7,9 @@ import type { Address } from './http-connection.js';
 import { HttpPool } from './http-pool.js';
 import { payloadTensors } from './payload-tensors.js';
 import { plainLine } from './reply.js';
+import { type Sender, SenderTemplates } from './senders.js';
 import type { Done, LoadTarget, TargetOptions } from './target.js';
-import { type RequestMaker, RequestTemplate, TemplateCycle } from './template.js';
+import { RequestTemplate, TemplateCycle } from './template.js';
 import { type InputTensor, TensorMaker } from './tensors.js';
 
 /** An input becomes up to ten times as long as JSON. */
@@ -30,13 +31,18 @@ export async function openHttpTarget(url: URL, options: TargetOptions): Promise<
     const path = new URL(`v2/models/${encodeURIComponent(model)}/infer`, base).pathname;
     const head = headText(base, 'POST', path, options.token);
     const { inputs } = models[i];
-    const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) =>
-      binary ? binaryTemplate(head, tensors, shared) : jsonTemplate(head, model, tensors, shared);
-    const payloads = options.payloads?.(model) ?? [];
-    if (payloads.length === 0) return template(maker.inputs(model, inputs, options.rows?.[i]), tails);
-    return new TemplateCycle(
-      payloads.map((file) => template(payloadTensors(file, model, inputs), new Map())),
-    );
+    const payloads = (options.payloads?.(model) ?? []).map((file) => ({
+      tensors: payloadTensors(file, model, inputs),
+      shared: new Map<string, Buffer>(),
+    }));
+    const random = payloads.length === 0 ? maker.inputs(model, inputs, options.rows?.[i]) : [];
+    return new SenderTemplates((sender) => {
+      const named = { head: `${head}${tenantLine(options, sender)}`, parameters: parametersOf(sender) };
+      const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) =>
+        binary ? binaryTemplate(named, tensors, shared) : jsonTemplate(named, model, tensors, shared);
+      if (payloads.length === 0) return template(random, tails);
+      return new TemplateCycle(payloads.map(({ tensors, shared }) => template(tensors, shared)));
+    }, options.senders);
   });
   return new HttpTarget(
     base.origin,
@@ -49,7 +55,7 @@ export async function openHttpTarget(url: URL, options: TargetOptions): Promise<
 class HttpTarget implements LoadTarget {
   constructor(
     readonly name: string,
-    private readonly templates: readonly RequestMaker[],
+    private readonly templates: readonly SenderTemplates[],
     private readonly pool: HttpPool,
     private readonly isAlive: Buffer,
   ) {}
@@ -58,8 +64,16 @@ class HttpTarget implements LoadTarget {
     return this.pool.waited;
   }
 
-  send(model: number, sloNs: number, _user: number, _arrivalNs: number, done: Done): void {
-    this.pool.send(this.templates[model].encode(sloNs), done);
+  send(
+    model: number,
+    sloNs: number,
+    _user: number,
+    _arrivalNs: number,
+    done: Done,
+    requestClass = 0,
+    tenant = 0,
+  ): void {
+    this.pool.send(this.templates[model].of(requestClass, tenant).encode(sloNs), done);
   }
 
   ping(done: Done): void {
@@ -94,9 +108,23 @@ function headText(base: URL, method: 'GET' | 'POST', path: string, token: string
   return `${method} ${path} HTTP/1.1\r\nhost: ${base.host}\r\n${authorization}`;
 }
 
+/** What requests of one sender begin with. */
+interface Named {
+  readonly head: string;
+  readonly parameters: { readonly priority?: number };
+}
+
+function tenantLine({ senders }: TargetOptions, { tenant }: Sender): string {
+  return tenant === null || senders === undefined ? '' : `${senders.header}: ${tenant}\r\n`;
+}
+
+function parametersOf({ priority }: Sender): Named['parameters'] {
+  return priority === null ? {} : { priority };
+}
+
 /** JSON that tells the shapes, then the bytes of all inputs (the protocol's binary tensor data extension). */
 function binaryTemplate(
-  head: string,
+  { head, parameters }: Named,
   tensors: readonly InputTensor[],
   tails: Map<string, Buffer>,
 ): RequestTemplate {
@@ -109,7 +137,10 @@ function binaryTemplate(
   const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
   const tail = shared(tails, key, () => Buffer.concat(tensors.map(({ data }) => data)));
   return new RequestTemplate((sloMs) => {
-    const json = JSON.stringify({ parameters: { slo_ms: sloMs, binary_data_output: true }, inputs });
+    const json = JSON.stringify({
+      parameters: { slo_ms: sloMs, ...parameters, binary_data_output: true },
+      inputs,
+    });
     const jsonBytes = Buffer.byteLength(json);
     return Buffer.from(
       `${head}content-type: application/octet-stream\r\ninference-header-content-length: ${jsonBytes}\r\n` +
@@ -119,7 +150,7 @@ function binaryTemplate(
 }
 
 function jsonTemplate(
-  head: string,
+  { head, parameters }: Named,
   model: string,
   tensors: readonly InputTensor[],
   tails: Map<string, Buffer>,
@@ -140,7 +171,7 @@ function jsonTemplate(
     return Buffer.from(`"inputs":[${inputs.join(',')}]}`);
   });
   return new RequestTemplate((sloMs) => {
-    const json = `{"parameters":${JSON.stringify({ slo_ms: sloMs })},`;
+    const json = `{"parameters":${JSON.stringify({ slo_ms: sloMs, ...parameters })},`;
     return Buffer.from(
       `${head}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(json) + tail.length}\r\n\r\n${json}`,
     );

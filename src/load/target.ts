@@ -2,6 +2,7 @@ import type { Outcome } from '../core/request.js';
 import type { RetryFigures } from '../record/results.js';
 import type { Payloads } from './payloads.js';
 import type { Reply } from './reply.js';
+import type { Senders } from './senders.js';
 
 /**
  * Called once with how a request ended, never from within `send`. OUTCOME_OK means that it was executed: whether in time
@@ -48,6 +49,8 @@ export interface TargetOptions {
   readonly keptBytes?: number;
   /** Real inputs, cycled for each model; absent: random tensors. */
   readonly payloads?: Payloads;
+  /** How requests name their class and tenant; absent: they name none. */
+  readonly senders?: Senders;
   /** Of the random tensors. */
   readonly seed: number | string;
   /** Most connections that are open at the same time; absent: as many as suit the protocol. */

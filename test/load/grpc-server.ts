@@ -15,6 +15,8 @@ export interface GrpcInference {
   readonly inputs: readonly { readonly name: string; readonly datatype: string; readonly shape: number[] }[];
   readonly raw_input_contents: readonly Buffer[];
   readonly authorization: unknown;
+  /** Metadata `x-tenant`. */
+  readonly tenant: unknown;
 }
 
 export interface GrpcServerOptions {
@@ -54,7 +56,8 @@ export class GrpcServer {
       },
       ModelInfer: ({ request, metadata }, done) => {
         const [authorization] = metadata.get('authorization');
-        const code = infer?.({ ...(request as GrpcInference), authorization }) ?? status.OK;
+        const [tenant] = metadata.get('x-tenant');
+        const code = infer?.({ ...(request as GrpcInference), authorization, tenant }) ?? status.OK;
         if (code === status.OK) done(null, {});
         else if (code > 0) done({ code, details: 'as the test wants' });
       },

@@ -122,3 +122,18 @@ it('refuses a server that is not ready, lacks a model or is not there', async ()
   gone.die();
   await expect(open(gone)).rejects.toMatchObject({ code: 'E_SERVER' });
 });
+
+const SENDERS = { priorities: [null, 7], header: 'x-tenant', tenants: ['others', 'acme'] };
+
+it('names class and tenant of each request', async () => {
+  const seen: GrpcInference[] = [];
+  const server = await GrpcServer.open({ infer: (inference) => seen.push(inference) * 0 });
+  const target = await open(server, { senders: SENDERS });
+  const as = (requestClass: number, tenant: number) =>
+    new Promise<Outcome>((resolve) => target.send(0, NS_PER_S, 0, 0, resolve, requestClass, tenant));
+  expect([await as(0, 0), await as(1, 1)]).toEqual([OUTCOME_OK, OUTCOME_OK]);
+  expect(seen.map(({ parameters, tenant }) => [parameters.priority?.int64_param, tenant])).toEqual([
+    [undefined, 'others'],
+    [7, 'acme'],
+  ]);
+});

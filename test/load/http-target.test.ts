@@ -285,3 +285,33 @@ it('refuses an address that is none', async () => {
     await expect(opening).rejects.toMatchObject({ code: 'E_USAGE' });
   }
 });
+
+const SENDERS = { priorities: [null, 7], header: 'x-tenant', tenants: ['others', 'acme'] };
+
+it.each([
+  ['JSON', []],
+  ['bytes', ['binary_tensor_data']],
+])('names class and tenant of each request, as %s', async (_, extensions) => {
+  const seen: Inference[] = [];
+  const server = await HttpServer.open({
+    extensions,
+    infer: (inference) => {
+      seen.push(inference);
+      inference.answer(200);
+    },
+  });
+  const target = await open(server, { senders: SENDERS });
+  const as = (requestClass: number, tenant: number) =>
+    new Promise<Outcome>((resolve) => target.send(0, NS_PER_S, 0, 0, resolve, requestClass, tenant));
+  for (const [requestClass, tenant] of [
+    [0, 0],
+    [1, 1],
+    [1, 0],
+  ] as const)
+    expect(await as(requestClass, tenant)).toBe(OUTCOME_OK);
+  expect(seen.map(({ headers, json }) => [json.parameters.priority, headers['x-tenant']])).toEqual([
+    [undefined, 'others'],
+    [7, 'acme'],
+    [7, 'others'],
+  ]);
+});
