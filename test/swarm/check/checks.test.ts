@@ -181,6 +181,20 @@ it('finds metrics of classes and tenants that are not what they got, and numbers
   ]);
 });
 
+it('compares metrics exactly, unless clients of a frontend have been cut off before', async () => {
+  const text = 'escapement_requests_total{outcome="ok"} 2\n';
+  const ended = (ms: number) => at(ms, { kind: 'frontendEnded', process: 'controller-0#1' });
+  const about = async (...events: readonly HistoryEvent[]) => {
+    const edit = replace('snapshot', (event) => [{ ...event, metrics: text }]);
+    const history = exampleHistory(edit);
+    const list = [...history.events, ...events].sort((a, b) => a.atNs - b.atNs);
+    return (await titles({ ...history, events: list })).filter((title) => title.startsWith('metrics'));
+  };
+  expect(await about()).toHaveLength(1);
+  expect(await about(ended(2001))).toHaveLength(1);
+  expect(await about(ended(1999))).toEqual([]);
+});
+
 it('finds outputs of the wrong size, and requests that were not executed', async () => {
   const short = replace('answered', (event) => [{ ...event, outputBytes: [4] } as HistoryEvent]);
   expect(await titles(exampleHistory(short))).toEqual([
@@ -364,6 +378,12 @@ it('finds logs that repeat themselves or keep silent, and processes that die', a
     ...[ups(26), says(26, 'is down: a'), ups(27), gpuUp(27), says(27, 'is down: b'), event],
   ]);
   expect(await titles(exampleHistory(released))).toEqual([]);
+  const twice = (...lines: readonly HistoryEvent[]) =>
+    titles(exampleHistory(replace('snapshot', (event) => [...lines, event])));
+  expect(await twice(ups(20), says(21, 'is down: a'), ups(22), says(23, 'is down: a'))).toEqual([]);
+  expect(await twice(ups(20), says(21, 'is down: a'), says(22, 'is down: b'))).toEqual([
+    'logs: controller-0#1 says again that worker w:7000 is down, which it has not called up since (at 0.022000 s)',
+  ]);
   const died = replace('snapshot', (event) => [
     at(20, { kind: 'died', process: 'worker-0#1', why: 'Error: no' }),
     event,
@@ -376,9 +396,7 @@ it('finds logs that repeat themselves or keep silent, and processes that die', a
   expect(await titles(exampleHistory(ended))).toEqual([
     'logs: worker-0#1 ended with status 1 without a reason (at 0.020000 s)',
   ]);
-  const faults = [
-    { kind: 'crash' as const, atNs: 100 * NS_PER_MS, process: 'worker-0', forNs: 5 * NS_PER_S },
-  ];
+  const faults = [{ kind: 'crash' as const, atNs: 100 * NS_PER_MS, process: 'worker-0', forNs: NS_PER_MS }];
   expect(await titles(exampleHistory(undefined, { faults }))).toEqual([]);
   const up = at(50, {
     ...{ kind: 'logged', process: 'controller-0#1', level: 'info' },

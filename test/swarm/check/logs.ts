@@ -30,6 +30,7 @@ export const logs: Check = {
   run(history: History) {
     const findings = new Findings('logs');
     checkRepeats(history.events, findings);
+    checkTwice(history.events, findings);
     checkEnds(history, findings);
     checkLosses(history, findings);
     return findings.list;
@@ -47,6 +48,25 @@ function checkRepeats(events: readonly HistoryEvent[], findings: Findings): void
     if (said.length !== MOST_A_MINUTE + 1) continue;
     const what = `${event.process} logs "${event.line}" ${said.length} times within a minute`;
     findings.add(event.atNs, what, (one) => one.kind === 'logged' && one.process === event.process);
+  }
+}
+
+/** A loss is named once: the log calls a worker up again before it calls it down again, as long as no lines are held back. */
+function checkTwice(events: readonly HistoryEvent[], findings: Findings): void {
+  const downs = new Set<string>();
+  const said = new Map<string, number[]>();
+  for (const event of events) {
+    if (event.kind !== 'logged') continue;
+    const [, worker, change] = /^(worker \S+) is (up|down)\b/.exec(event.line) ?? [];
+    if (worker === undefined) continue;
+    const key = `${event.process} ${worker}`;
+    const lately = (said.get(key) ?? []).filter((atNs) => atNs > event.atNs - 2 * NS_PER_MINUTE);
+    said.set(key, [...lately, event.atNs]);
+    if (change === 'up') downs.delete(key);
+    else if (downs.has(key) && lately.length < MOST_SAID) {
+      const what = `${event.process} says again that ${worker} is down, which it has not called up since`;
+      findings.add(event.atNs, what, (one) => one.kind === 'logged' && one.process === event.process);
+    } else downs.add(key);
   }
 }
 
@@ -111,8 +131,10 @@ function checkLosses({ events, scenario }: History, findings: Findings): void {
 
 /** Processes that are out of reach by the fault, for so long that it is noticed. */
 function lostBy(fault: Fault): readonly string[] {
+  // Its system closes its connections.
+  if (fault.kind === 'crash') return [fault.process];
   if (!('forNs' in fault) || fault.forNs < MISSED_NS) return [];
-  if (fault.kind === 'crash' || fault.kind === 'powerLoss' || fault.kind === 'freeze') return [fault.process];
+  if (fault.kind === 'powerLoss' || fault.kind === 'freeze') return [fault.process];
   return fault.kind === 'cut' ? [fault.from, fault.to] : [];
 }
 

@@ -1,4 +1,4 @@
-import type { History, HistoryEvent } from '../history/history.js';
+import type { History, HistoryEvent, ProcessLife } from '../history/history.js';
 import { type Check, Findings } from './finding.js';
 
 /** What each controller counts of its requests is what its clients got. */
@@ -6,8 +6,9 @@ export const metrics: Check = {
   name: 'metrics',
   run({ events, journals, scenario }: History) {
     const findings = new Findings('metrics');
-    const cutOff = new Set(events.flatMap((event) => (event.kind === 'frontendEnded' ? event.process : [])));
+    const cutOff = new Set<ProcessLife>();
     for (const snapshot of events) {
+      if (snapshot.kind === 'frontendEnded') cutOff.add(snapshot.process);
       if (snapshot.kind !== 'snapshot') continue;
       const counted = readCounters(snapshot.metrics, 'escapement_requests_total', 'outcome');
       const got = answersOf(events, snapshot.process, snapshot.atNs);
