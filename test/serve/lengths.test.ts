@@ -1,18 +1,25 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stream } from '../../src/base/random/streams.js';
+import { parseExperiment } from '../../src/config/load.js';
 import { profileFileName } from '../../src/config/profile-file.js';
+import { parseProfile } from '../../src/config/read-profile.js';
 import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
 import { LinkHost } from '../../src/live/controller/link/thread/link-host.js';
+import type { InputLengths } from '../../src/live/model.js';
 import { makeModel } from '../../src/live/models/make/make-model.js';
 import { readModelFile } from '../../src/live/models/repository.js';
 import { openSession } from '../../src/live/ort/open-session.js';
 import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
 import { startMachine } from '../../src/live/worker/local-machine.js';
+import { live } from '../../src/run/live.js';
+import { run } from '../../src/run/run.js';
+import { suits } from '../../src/serve/batching.js';
 import { measureProfile } from '../../src/serve/measure-profile.js';
 import { repositoryModels } from '../../src/serve/repository-models.js';
+import { rejection } from '../config/failure.js';
 import { PATIENT } from '../live/controller/link/fixtures.js';
 import { GrpcClient } from '../live/frontend/grpc-client.js';
 import { CPU, tempDir, writeIn } from '../live/models/fixtures.js';
@@ -193,6 +200,58 @@ it('goes to workers elsewhere, padded there', async () => {
   expect([any.largest, some.largest]).toEqual([4, 4]);
   await running.server.close();
   await expectReplay(running.journal, any.requests + some.requests);
+});
+
+describe('an experiment', () => {
+  const text = (name: string, more = '') => `name: texts
+seed: 1
+cluster: { gpus: 1, pages: 20 }
+models: { kind: onnx, path: ${name} }
+workload: { kind: poisson, rate: 40/s, duration: 500ms, length: { kind: uniform, from: 1, to: 32 } }
+slo: 5s
+${more}`;
+
+  it.each([
+    ['padded', 'bucket'],
+    ['padded', 'batch'],
+    ['padded', 'longest'],
+    ['unpadded', 'bucket'],
+  ])('runs live on the %s model, padding: %s', async (name, padding) => {
+    const experiment = await parseExperiment(
+      text(name, `padding: ${padding}`),
+      join(repository, 'texts.yaml'),
+    );
+    const journal = join(tempDir(), 'run.journal');
+    const { result, live: report } = await run(experiment, live({ journal }));
+    expect(report?.deviceErrors).toEqual([]);
+    const { offered, ok } = result.summary.requests;
+    expect([ok, result.lengths?.map(({ length }) => length)]).toEqual([offered, BUCKETS]);
+    await expectReplay(journal, offered, result.summary.digest);
+  });
+
+  it('is refused in one line where the model was measured with other lengths', async () => {
+    const other = tempDir();
+    writeIn(other, 'padded/1/model.onnx', onnx);
+    writeIn(other, 'padded/config.yaml', 'buckets: [8]\nfill: { input_ids: 0, attention_mask: 0 }\n');
+    const profile = readFileSync(join(repository, 'padded', '1', profileFileName(CPU)), 'utf8');
+    writeIn(other, `padded/1/${profileFileName(CPU)}`, profile);
+    const experiment = await parseExperiment(text('padded'), join(other, 'texts.yaml'));
+    const error = await rejection(run(experiment, live()));
+    expect(error.message).toMatch(
+      /model padded was measured with the lengths 8, 16, 32, and its config\.yaml has the buckets 8,.*measure it again$/,
+    );
+  });
+});
+
+it('is measured again when its lengths or their padding change', async () => {
+  const model = await readModelFile(join(repository, 'padded', '1', 'model.onnx'));
+  const path = join(repository, 'padded', '1', profileFileName(CPU));
+  const profile = parseProfile(readFileSync(path, 'utf8'), path);
+  const changed = (lengths: InputLengths) => ({ ...model, signature: { ...model.signature, lengths } });
+  expect(suits(profile, model)).toBe(true);
+  expect(suits(profile, changed({ buckets: [8, 16, 32, 64], fill: [0, 0] }))).toBe(false);
+  expect(suits(profile, changed({ buckets: [16, 32], fill: [0, 0] }))).toBe(false);
+  expect(suits(profile, changed({ buckets: BUCKETS, fill: null }))).toBe(false);
 });
 
 it('refuses at the door, in one line, what has another length', async () => {
