@@ -195,6 +195,26 @@ it('compares metrics exactly, unless clients of a frontend have been cut off bef
   expect(await about(ended(1999))).toEqual([]);
 });
 
+it('finds windows in another clock than that of the worker', async () => {
+  const about = async (pastNs: number | null, aheadNs: number | null, scenario = {}) => {
+    const sent = at(6000, { kind: 'windowsSent', stream: 1, pastNs, aheadNs });
+    const edit = replace('streamOpened', (event) => [event, sent]);
+    const found = await titles(exampleHistory(edit, scenario));
+    return found.filter((title) => title.startsWith('clocks'));
+  };
+  expect(await about(null, null)).toEqual([]);
+  expect(await about(0.9 * NS_PER_S, 0)).toEqual([]);
+  expect(await about(1.1 * NS_PER_S, 0)).toEqual([
+    'clocks: controller-0#1 sends worker-0#1 an action whose window ended 1100000000 ns before, by the clock of the worker (at 6.000000 s)',
+  ]);
+  expect(await about(-NS_PER_S, 12 * NS_PER_S)).toHaveLength(1);
+  const jump = (atNs: number) => ({
+    faults: [{ kind: 'clockJump', atNs, machine: 'worker-0', byNs: NS_PER_S }],
+  });
+  expect(await about(1.1 * NS_PER_S, 0, jump(2 * NS_PER_S))).toEqual([]);
+  expect(await about(1.1 * NS_PER_S, 0, jump(NS_PER_S / 2))).toHaveLength(1);
+});
+
 it('finds outputs of the wrong size, and requests that were not executed', async () => {
   const short = replace('answered', (event) => [{ ...event, outputBytes: [4] } as HistoryEvent]);
   expect(await titles(exampleHistory(short))).toEqual([

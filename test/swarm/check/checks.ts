@@ -1,6 +1,7 @@
 import type { History } from '../history/history.js';
 import { secondsOf, traceAround } from '../history/timeline.js';
 import { allowedAnswers } from './allowed-answers.js';
+import { clocks } from './clocks.js';
 import { executed } from './executed.js';
 import type { Check, Finding } from './finding.js';
 import { inTime } from './in-time.js';
@@ -22,6 +23,7 @@ const CHECKS: readonly Check[] = [
   executed,
   rates,
   windows,
+  clocks,
   oneDriver,
   weights,
   recovery,

@@ -104,6 +104,16 @@ type NetworkEvent =
     }
   /** The worker has said that it is idle, and takes actions from this stream. */
   | { readonly kind: 'stateSaid'; readonly stream: number }
+  /**
+   * The controller sends actions. By the clock of the worker's machine: how long ago the first of their windows ended, negative if none
+   * has, and how far ahead the last of them begins. Null: they have no end, or no beginning.
+   */
+  | {
+      readonly kind: 'windowsSent';
+      readonly stream: number;
+      readonly pastNs: number | null;
+      readonly aheadNs: number | null;
+    }
   /** Bytes of a message with actions were handed to the worker. */
   | { readonly kind: 'actionsArrived'; readonly stream: number; readonly actions: readonly number[] }
   /** The worker has sent results. */

@@ -1,7 +1,7 @@
 import { INFER, LOAD, STATUS_OK } from '../../../src/core/action.js';
 import type { ActionMessage } from '../../../src/live/messages.js';
 import type { ControllerMessage, WorkerMessage } from '../../../src/live/wire/protocol.js';
-import type { HistoryEvent, LogLevel, ProcessLife } from '../history/history.js';
+import { type HistoryEvent, type LogLevel, nameOf, type ProcessLife } from '../history/history.js';
 import type { ModelScenario } from '../scenario/scenario.js';
 import type { Direction, Incarnation, ProcessChange, Tap } from '../world/tap.js';
 
@@ -20,6 +20,8 @@ export class Recorder implements Tap {
     private readonly scenario: readonly ModelScenario[],
     /** A process has ended, for whatever reason. */
     private readonly ended: (of: Incarnation, change: ProcessChange) => void,
+    /** What the clock of a process' machine says. */
+    private readonly localNs: (process: string) => number,
   ) {
     this.pages = new Map(scenario.map(({ name, pages }) => [name, pages]));
   }
@@ -74,8 +76,10 @@ export class Recorder implements Tap {
   message(atNs: number, id: number, direction: Direction, message: unknown, frame: number): void {
     const stream = this.streams.get(id);
     if (stream === undefined) return;
-    if (direction === 'toServer') stream.sent.set(frame, message as ControllerMessage);
-    else this.fromWorker(atNs, id, stream, message as WorkerMessage);
+    if (direction === 'toServer') {
+      stream.sent.set(frame, message as ControllerMessage);
+      this.windowsSent(atNs, id, stream, message as ControllerMessage);
+    } else this.fromWorker(atNs, id, stream, message as WorkerMessage);
   }
 
   delivered(atNs: number, id: number, direction: Direction, frame: number): void {
@@ -121,6 +125,22 @@ export class Recorder implements Tap {
     // Another model may have its index already.
     const name = this.loaded.get(`${process} ${gpu} ${model}`) ?? '';
     this.add({ atNs, kind: 'unloaded', process, gpu, model: name });
+  }
+
+  private windowsSent(atNs: number, id: number, { worker }: Stream, message: ControllerMessage): void {
+    if (message.body !== 'actions') return;
+    const localNs = this.localNs(nameOf(worker));
+    const { actions } = message.actions;
+    const most = (list: readonly number[]) => {
+      const finite = list.filter((ns) => Number.isFinite(ns));
+      return finite.length === 0 ? null : Math.max(...finite);
+    };
+    const windows = actions.filter(({ kind }) => kind === INFER || kind === LOAD);
+    this.add({
+      ...{ atNs, kind: 'windowsSent', stream: id },
+      pastNs: most(windows.map(({ latestNs = Number.POSITIVE_INFINITY }) => localNs - latestNs)),
+      aheadNs: most(windows.map(({ earliestNs }) => earliestNs - localNs)),
+    });
   }
 
   private fromWorker(atNs: number, id: number, stream: Stream, message: WorkerMessage): void {

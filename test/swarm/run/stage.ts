@@ -44,7 +44,11 @@ export class Stage {
     readonly scenario: Scenario,
     private readonly runtime: ServerSettings['runtime'],
   ) {
-    this.recorder = new Recorder(scenario.cluster.models, ({ process }) => this.ended(process));
+    this.recorder = new Recorder(
+      scenario.cluster.models,
+      ({ process }) => this.ended(process),
+      (name) => this.role(name).machine.clock.localNs(),
+    );
     this.simulation = new Simulation({
       seed: scenario.seed,
       tap: this.recorder,
