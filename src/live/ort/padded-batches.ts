@@ -59,6 +59,7 @@ export class PaddedBatches {
     const used = lengths.fill === null ? bucketAt(lengths, own[0]) : bucket;
     const length = lengths.buckets[used];
     const batch = this.batches[used * batchSizes.length + batchIndex];
+    invariant(batch !== undefined, 'a batch has one of the lengths');
     const isRight = (one: number) => one > 0 && (lengths.fill === null ? one === length : one <= length);
     invariant(own.length <= batch.size && own.every(isRight), 'inputs fit into their batch');
     for (const [i, input] of signature.inputs.entries()) {
