@@ -4,7 +4,16 @@ import { EscapementError } from '../base/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { ActionAudit, type ActionAuditOptions } from './action-audit.js';
 import { CauseTally } from './causes.js';
-import { actionClaims, type Claim, exact, fleetClaims, requestClaims } from './claims.js';
+import {
+  actionClaims,
+  type Claim,
+  countedNs,
+  exact,
+  fleetClaims,
+  requestClaims,
+  shareClaims,
+} from './claims.js';
+import { ClassShares } from './class-shares.js';
 import { FleetAudit } from './fleet.js';
 import { Lengths } from './lengths.js';
 import { modelClaims } from './model-claims.js';
@@ -60,7 +69,11 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
   const lengths = lengthsOf(run);
   const requests = new RequestAudit({ path: paths.requests, findings, warmupNs, firstUsers, lengths });
   const clockSlackNs = (run.setup?.clockOffsetMs ?? 0) * NS_PER_MS + slackNs;
-  const served = requests.namesActions ? new Served(findings, paths, clockSlackNs, lengths) : null;
+  const shares =
+    run.summary.classes === undefined
+      ? null
+      : new ClassShares(...countedNs(run.series.beginSeconds, run.summary.durationSeconds));
+  const served = requests.namesActions ? new Served(findings, paths, clockSlackNs, lengths, shares) : null;
   const hasActions = existsSync(paths.actions);
   const causes =
     hasActions &&
@@ -92,6 +105,7 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
     ...requestClaims(run, requests),
     ...modelClaims(run, requests, causes),
     ...lengthClaims(run, requests),
+    ...(shares === null || served === null || !hasActions ? [] : shareClaims(run, shares)),
     ...(fleet === null ? [] : fleetClaims(run, fleet)),
     ...(actions === null ? [] : actionClaims(run, actions, fleet)),
   ];

@@ -1,5 +1,6 @@
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import type { ActionAudit } from './action-audit.js';
+import type { ClassShares } from './class-shares.js';
 import type { FleetAudit } from './fleet.js';
 import { Latencies } from './latencies.js';
 import { type RequestAudit, Tally } from './request-audit.js';
@@ -67,6 +68,13 @@ function classClaims(summary: RunFacts['summary'], { classes: tallies }: Request
   ];
 }
 
+/** What each class got of the GPUs' time. */
+export function shareClaims({ summary }: RunFacts, shares: ClassShares): Claim[] {
+  return (summary.classes ?? []).map(({ name, gpuShare }, i) =>
+    ratio(`class ${name}: gpuShare`, gpuShare, shares.of(i)),
+  );
+}
+
 /** The same of a fleet whose GPUs come and go. */
 export function fleetClaims({ summary, series }: RunFacts, fleet: FleetAudit): Claim[] {
   const { scaling, durationSeconds } = summary;
@@ -79,7 +87,7 @@ export function fleetClaims({ summary, series }: RunFacts, fleet: FleetAudit): C
   ];
 }
 
-function countedNs(beginSeconds: number, durationSeconds: number): [number, number] {
+export function countedNs(beginSeconds: number, durationSeconds: number): [number, number] {
   const fromNs = Math.round(beginSeconds * NS_PER_S);
   return [fromNs, fromNs + Math.round(durationSeconds * NS_PER_S)];
 }

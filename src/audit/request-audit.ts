@@ -81,6 +81,8 @@ export interface Answer {
   readonly action: number;
   /** Number of the cause that the row names, −1 for none, NaN if the log does not tell. */
   readonly cause: number;
+  /** Index of its class; NaN: there are none. */
+  readonly classId: number;
   /** Of its input, 0 if unknown; NaN: no model takes several. */
   readonly length: number;
   readonly line: number;
@@ -187,6 +189,7 @@ export class RequestAudit {
       counted,
       action,
       cause,
+      classId,
       length,
       line: this.log.line,
     });

@@ -54,7 +54,7 @@ const runFacts = z.object({
     failures: failures.optional(),
     gpu: z.object({ execUtilization: count, weightsUtilization: count }).optional(),
     scaling: z.object({ gpuHours: count, meanGpus: count }).optional(),
-    classes: z.array(z.object({ name: z.string(), weight: count, ...figures })).optional(),
+    classes: z.array(z.object({ name: z.string(), weight: count, gpuShare: count, ...figures })).optional(),
     tenants: z.array(z.object({ name: z.string(), ...figures })).optional(),
     weightedOfferedRps: count.optional(),
     weightedGoodputRps: count.optional(),

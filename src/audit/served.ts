@@ -1,4 +1,5 @@
 import { type ActionRows, OK } from './action-rows.js';
+import type { ClassShares } from './class-shares.js';
 import type { Lengths } from './lengths.js';
 import type { Answer } from './request-audit.js';
 import type { Findings } from './rules.js';
@@ -14,6 +15,9 @@ interface Infer {
   /** What it was padded to; NaN: the log does not tell. */
   readonly padded: number;
   requests: number;
+  /** Ns of it that count, and the classes of its requests; empty where there are none. */
+  readonly countedNs: number;
+  readonly classes: number[];
   /** What the longest of its inputs needs. */
   needed: number;
 }
@@ -34,6 +38,8 @@ export class Served {
     private readonly clockSlackNs: number,
     /** Null: all inputs of a model have one length. */
     private readonly lengths: Lengths | null,
+    /** Null: there are no classes. */
+    private readonly shares: ClassShares | null,
   ) {}
 
   /** The result of an INFER. */
@@ -48,6 +54,8 @@ export class Served {
       line: row.line,
       padded: row.paddedLength,
       requests: 0,
+      countedNs: this.shares?.countedNs(row) ?? 0,
+      classes: [],
       needed: 0,
     });
   }
@@ -67,6 +75,7 @@ export class Served {
     if (wrong !== '') findings.violated('served', files.requests, answer.line, wrong);
     if (infer === undefined) return;
     infer.requests++;
+    if (this.shares !== null) infer.classes.push(answer.classId);
     if (this.lengths !== null)
       infer.needed = Math.max(infer.needed, this.lengths.paddedFor(answer.model, answer.length));
     if (!answer.executed) return;
@@ -96,6 +105,7 @@ export class Served {
       if (!infer.succeeded) continue;
       const { findings, files } = this;
       const { requests, batchSize, line } = infer;
+      this.shares?.add(infer.countedNs, infer.classes);
       this.checkLength(id, infer);
       findings.check('batch');
       if (requests > 0 && requests <= batchSize) continue;

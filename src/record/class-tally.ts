@@ -1,4 +1,4 @@
-import { type Action, INFER } from '../core/action.js';
+import { type Action, INFER, STATUS_OK } from '../core/action.js';
 import type { RequestClass } from '../core/classes.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Outcome, RequestTable } from '../core/request.js';
@@ -33,7 +33,8 @@ export class ClassTally implements RunObserver {
     action: Action | null,
   ): void {
     const index = requests.requestClass[slot];
-    if (action !== null && action.kind === INFER) this.gpuNs[index] += this.countedNs(action) / action.count;
+    if (action !== null && action.kind === INFER && action.status === STATUS_OK)
+      this.gpuNs[index] += this.countedNs(action) / action.count;
     const arrivalNs = requests.arrivalNs[slot];
     if (arrivalNs >= this.options.warmupNs) this.outcomes.add(index, outcome, nowNs - arrivalNs);
   }
