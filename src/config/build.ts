@@ -1,8 +1,11 @@
 import { basename, extname } from 'pathe';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import type { ModelSpec } from '../core/model.js';
 import type { PolicyEntry } from '../policies/entry.js';
 import { selectModels } from '../workload/select-models.js';
+import type { LengthSpec } from '../workload/spec.js';
 import { cellOf } from './cell.js';
+import { checkLengths } from './check-lengths.js';
 import { readDocument, type SourceDocument } from './document.js';
 import type { EnvironmentOverride } from './environment.js';
 import type { Experiment } from './experiment.js';
@@ -61,10 +64,10 @@ export async function buildExperiment(
     precision: config.runtime.precision,
     placeOf: (index, key) => placeOf(['models', index, ...(key === undefined ? [] : [key])]),
   });
-  const names = models.map(({ spec }) => spec.name);
+  const specs = models.map(({ spec }) => spec);
   const classes = classesOf(config.classes);
   const tenants = tenantsOf(config.tenants);
-  checkSections(config.workload, names, classes, tenants.list, placeOf);
+  checkSections(config.workload, specs, classes, tenants.list, placeOf);
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
   if (config.cluster.noise.distribution === 'profile' && spreads.flat().every((spread) => spread === null)) {
     throw new EscapementError(
@@ -110,16 +113,19 @@ export async function buildExperiment(
 function checkSections(
   sections: readonly {
     readonly models?: readonly string[];
+    readonly length?: LengthSpec;
     readonly class?: string;
     readonly tenant?: string;
   }[],
-  models: readonly string[],
+  models: readonly ModelSpec[],
   classes: readonly Named[],
   tenants: readonly Named[],
   placeOf: (path: (string | number)[]) => ErrorPlace,
 ): void {
+  const names = models.map(({ name }) => name);
   sections.forEach((section, i) => {
-    checkSelection(models, section.models, placeOf(['workload', i, 'models']));
+    checkSelection(names, section.models, placeOf(['workload', i, 'models']));
+    checkLengths(section, models, placeOf(['workload', i, 'length']));
     checkDeclared('class', classes, section.class, placeOf(['workload', i, 'class']));
     checkDeclared('tenant', tenants, section.tenant, placeOf(['workload', i, 'tenant']));
   });

@@ -55,7 +55,8 @@ function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
         ((issue.options ?? []) as unknown[]).map(String),
       );
     case 'too_small':
-      return issue.origin === 'number' ? `must be at least ${issue.minimum}, found ${show(input)}` : EMPTY;
+      if (issue.origin !== 'number') return EMPTY;
+      return `must be ${issue.inclusive === false ? 'above' : 'at least'} ${issue.minimum}, found ${show(input)}`;
     case 'too_big':
       return `must be at most ${issue.maximum}, found ${show(input)}`;
     default:

@@ -6,7 +6,7 @@ import { BaseSource, type StreamedSource } from './source.js';
 import type { LengthSpec, TokensSpec } from './spec.js';
 
 /** The longest that can come; Infinity: only the trace knows. */
-function longestOf(spec: LengthSpec): number {
+export function longestOf(spec: LengthSpec): number {
   switch (spec.kind) {
     case 'constant':
       return spec.value;

@@ -118,7 +118,8 @@ it('requests of a section all have its class and tenant, also those with a drawn
   const senders = 'classes: [{ name: a }, { name: b }]\ntenants: { list: [{ name: c }, { name: d }] }';
   for (const length of ['', ', length: { kind: constant, value: 9 }']) {
     const workload = `{ kind: fixed, rate: 1/s, duration: 4s, class: b, tenant: d${length} }\n${senders}`;
-    const { source } = await openWorkloads(await experiment(workload));
+    const models = `models={ kind: profile, path: ${process.cwd()}/experiments/profiles/${length === '' ? 'resnet50_v2.clockwork-sim' : 'bert-base.estimate'}.v100.json }`;
+    const { source } = await openWorkloads(await experiment(workload, [models]));
     const seen: number[][] = [];
     for (; source.timeNs < Number.POSITIVE_INFINITY; source.advance())
       seen.push([source.requestClass, source.tenant]);

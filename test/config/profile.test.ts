@@ -57,7 +57,7 @@ describe('profile', () => {
       { ...PROFILE, source: { ...SOURCE, load: undefined } },
       'p.json:22: source.load: is missing, and has no default',
     ],
-    ['negative time', { ...PROFILE, loadMs: -1 }, /^p\.json:7: loadMs: must be at least 0, found -1/],
+    ['negative time', { ...PROFILE, loadMs: -1 }, /^p\.json:7: loadMs: must be above 0, found -1/],
     [
       'unknown key',
       { ...PROFILE, weightBytes: 1 },
