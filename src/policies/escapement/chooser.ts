@@ -121,7 +121,8 @@ export class Chooser {
   private chooseByWeight(gpu: number, startNs: number, afterNs: number): boolean {
     const { durations, waiting, mixed } = this;
     const { byGpu } = waiting;
-    const { row, usable, size, logExec } = durations;
+    const { row, usable, size } = durations;
+    const { execNs, logExec } = durations.of(gpu);
     const clock = this.cluster.clock[gpu];
     const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.up.count + this.batchNs / 2);
     let best = Number.NEGATIVE_INFINITY;
@@ -130,7 +131,7 @@ export class Chooser {
       const end = first + usable[model];
       mixed.begin(model);
       for (let at = first; at < end; at++) {
-        const left = mixed.leaveOut(startNs + durations.execNs[at] / clock + afterNs);
+        const left = mixed.leaveOut(startNs + execNs[at] / clock + afterNs);
         if (left === 0 || (at > first && left <= size[at - 1])) break;
         const score = mixed.fill(Math.min(left, size[at]), perSlack) - logExec[at] + this.favour[model];
         if (score <= best) continue;
