@@ -76,21 +76,25 @@ async function chosenModels(
 }
 
 function measuredText({ profile, measurement }: MeasuredProfile): string {
-  const { load, firstLoadMs, batches } = measurement;
+  const { load, firstLoadMs, batches, shorter = [] } = measurement;
+  const { length = 0 } = profile;
+  const tables = [...shorter, { length, batches }];
   return [
     `${profile.name} on ${profile.gpu}\n\n`,
     table([
       ['', 'median ms', 'p99 ms', 'max ms', 'p99 / median', 'runs', 'requests/s'],
       ['LOAD', ...figures(load), '-'],
-      ...profile.batches.map(({ batch, medianMs }, i) => [
-        `INFER, batch ${batch}`,
-        ...figures(batches[i]),
-        Math.round((batch * 1000) / medianMs),
-      ]),
+      ...tables.flatMap((table) =>
+        profile.batches.map(({ batch }, i) => [
+          table.length === 0 ? `INFER, batch ${batch}` : `INFER, length ${table.length}, batch ${batch}`,
+          ...figures(table.batches[i]),
+          Math.round((batch * 1000) / table.batches[i].medianMs),
+        ]),
+      ),
     ]),
     profile.batching === undefined ? '' : `\n${batchingText(profile.batching, profile.batches.length > 1)}\n`,
     `\nthe very first LOAD took ${firstLoadMs.toFixed(1)} ms\n`,
-    stabilityText(batches),
+    stabilityText(tables.flatMap((table) => table.batches)),
   ].join('');
 }
 

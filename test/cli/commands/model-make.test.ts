@@ -162,6 +162,46 @@ test('profile measure writes profiles that simulations read', async () => {
   expect((await runCli(['profile', 'show', path])).status).toBe(0);
 });
 
+test('profile measure measures each length that config.yaml lists', async () => {
+  const dir = tempDir();
+  const made = await runCli([
+    'model',
+    'make',
+    'encoder',
+    '--repository',
+    dir,
+    '--input',
+    '16',
+    '--classes',
+    '2',
+  ]);
+  expect(made.status).toBe(0);
+  const settings = (buckets: string) =>
+    writeIn(
+      dir,
+      'encoder/config.yaml',
+      `batchSizes: [1, 2]\nfill: { input_ids: 0, attention_mask: 0 }\n${buckets}`,
+    );
+  settings('buckets: [4, 16]\n');
+  const { status, stdout } = await runCli(['profile', 'measure', dir, '--runs', '2']);
+  expect(status).toBe(0);
+  for (const [length, batch] of [
+    [4, 1],
+    [4, 2],
+    [16, 1],
+    [16, 2],
+  ])
+    expect(stdout).toMatch(new RegExp(`^INFER, length ${length}, batch ${batch} +[\\d.]+ `, 'm'));
+  const path = join(dir, 'encoder', '1', 'profile.cpu.json');
+  const profile = parseProfile(readFileSync(path, 'utf8'), path);
+  expect(profile).toMatchObject({ length: 16, inputBytes: 2 * 16 * 8, outputBytes: (16 * 128 + 2) * 4 });
+  expect(profile.shorter?.map(({ length, batches }) => [length, batches.length])).toEqual([[4, 2]]);
+  // Longer than the model can: onnxruntime says so, for the length at which it fails.
+  settings('buckets: [4, 17]\n');
+  const failed = await runCli(['profile', 'measure', dir, '--runs', '2']);
+  expect(failed.stderr).toMatch(/^escapement: E_MODEL_FILE: .*fails at length 17, which "buckets" .*\n$/m);
+});
+
 test('profile measure takes one file, other batch sizes and another place for the profile', async () => {
   const dir = tempDir();
   const onnx = writeIn(dir, 'alone.onnx', readFileSync(join(models, 'small', '1', 'model.onnx')));

@@ -1,8 +1,10 @@
 import { monotonicNs } from '../../../base/clock/clock.js';
+import { EscapementError } from '../../../base/errors.js';
 import { type Random, stream } from '../../../base/random/streams.js';
 import { MIB, NS_PER_S } from '../../../base/units.js';
 import type { OrtDeviceSpec } from '../../device.js';
 import { hasFreeSizes, type ModelSignature, type Shape, withSizes } from '../../model.js';
+import { InputError } from '../../ort/input-error.js';
 import { onnxruntime } from '../../ort/onnxruntime.js';
 import { ModelSession } from '../../ort/session.js';
 import { type Durations, summarize } from './durations.js';
@@ -107,7 +109,8 @@ async function timeTables(
       const isApart = length !== 0;
       const step = { session, batchIndex, batchSize, bucket, signature: sized, isApart, runs: spec.runs };
       const stepUntilNs = shareOf(untilNs, 1 / (steps - done));
-      const hot = summarize(await timeRuns(step, shareOf(stepUntilNs, HOT_SHARE)));
+      const runs = timeRuns(step, shareOf(stepUntilNs, HOT_SHARE));
+      const hot = summarize(await runs.catch((error) => throwProblem(error, length)));
       const afterOtherMs = device.kind === 'cpu' ? await timeAfterOther(step, stepUntilNs) : null;
       batches.push(afterOtherMs === null ? hot : { ...hot, afterOtherMs });
       done++;
@@ -115,6 +118,15 @@ async function timeTables(
     tables.push({ length, batches });
   }
   return tables;
+}
+
+/** Rethrows an error; of a model whose inputs have several lengths with the one at which it fails. */
+function throwProblem(error: unknown, length: number): never {
+  if (length === 0 || !(error instanceof InputError)) throw error;
+  throw new EscapementError(
+    'E_MODEL_FILE',
+    `fails at length ${length}, which "buckets" in its config.yaml lists: ${error.message}`,
+  );
 }
 
 /** Sizes that are tried where requests choose them. */
