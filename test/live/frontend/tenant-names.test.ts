@@ -13,3 +13,11 @@ it('finds listed tenants by their header, and takes all others for the first', (
 it('finds none where none are listed', () => {
   expect(new TenantNames({ header: '', names: [] }).of({ '': 'acme', 'x-tenant': 'acme' })).toBe(0);
 });
+
+it('keeps nothing of a hundred thousand names that are not listed', () => {
+  const names = new TenantNames({ header: 'x-tenant', names: ['others', 'acme'] });
+  const before = JSON.stringify([...(names as unknown as { indexOf: Map<string, number> }).indexOf]);
+  const found = new Set(Array.from({ length: 100_000 }, (_, i) => names.of({ 'x-tenant': `tenant-${i}` })));
+  expect([...found]).toEqual([0]);
+  expect(JSON.stringify([...(names as unknown as { indexOf: Map<string, number> }).indexOf])).toBe(before);
+});
