@@ -3,6 +3,8 @@ import { NS_PER_S } from '../base/units.js';
 /** Demand is looked at this often, and remembered for about so long. */
 const PERIOD_NS = 0.1 * NS_PER_S;
 const MEMORY_NS = 0.5 * NS_PER_S;
+/** After so long without any request there is no overload: what was lost before says nothing of what comes. */
+const PAUSE_NS = 2 * MEMORY_NS;
 /** What was served in time at most is forgotten by this much a period: what can be served may become less. */
 const FORGET = 0.98;
 /** A tenant that loses more of its work than this, and gets less than others for its share, is to be protected. */
@@ -79,6 +81,7 @@ export class FairShares {
     const { tenants, demand, served, asked, ok, lost } = this;
     const passedNs = nowNs - this.sinceNs;
     this.sinceNs = nowNs;
+    if (passedNs >= PAUSE_NS) this.forget();
     const fresh = 1 - Math.exp(-passedNs / MEMORY_NS);
     const perS = NS_PER_S / passedNs;
     this.seen += (1 - this.seen) * fresh;
@@ -106,6 +109,14 @@ export class FairShares {
       this.calm = 0;
       this.raiseBy = RAISE;
     } else if (this.level < Number.POSITIVE_INFINITY) this.raise();
+  }
+
+  /** None is limited. */
+  private forget(): void {
+    this.level = Number.POSITIVE_INFINITY;
+    this.calm = 0;
+    this.raiseBy = RAISE;
+    for (const sums of [this.asked, this.ok, this.lost]) sums.fill(0);
   }
 
   private raise(): void {

@@ -54,6 +54,18 @@ function play(shares: readonly number[], rates: readonly number[], capacity: num
 }
 
 describe('under overload', () => {
+  it('is forgotten in a pause: then all requests are let through', () => {
+    const fair = new FairShares(even(2));
+    for (let i = 0; i < 5000; i++) {
+      const nowNs = i * MS;
+      for (const tenant of [0, 1])
+        if (fair.admits(tenant, 10 * MS, nowNs))
+          fair.answered(tenant, 10 * MS, tenant === 1 && i % 499 === 0);
+    }
+    const after = Array.from({ length: 20 }, (_, i) => fair.admits(0, 10 * MS, 13 * S + 137 * MS * i));
+    expect(after).toEqual(after.map(() => true));
+  });
+
   it('a tenant below its share is served, and one that floods gets the rest', () => {
     const [small, flood] = play([1, 1], [200, 5000], 1000);
     expect(small).toBeGreaterThan(190);
