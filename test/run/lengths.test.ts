@@ -112,10 +112,14 @@ describe('a live run of inputs of several lengths', () => {
     expect(violations).toEqual([]);
     expect(claims.filter(({ ok }) => !ok)).toEqual([]);
     expect(rules.find(({ rule }) => rule === 'length')?.checked).toBeGreaterThan(10);
-    const took = executions(outDir);
-    const alone = (padded: number) => (took.get(`${padded} × 1`) ?? [])[0];
-    expect(alone(16)).toBe(1e6);
-    expect(alone(64)).toBe(4e6);
+    // Which batches there are depends on how busy the machine is; what each takes does not.
+    const lengths = new Set<number>();
+    for (const [name, [took]] of executions(outDir)) {
+      const [length, batch] = name.split(' × ').map(Number) as [number, number];
+      lengths.add(length);
+      expect(took, name).toBeCloseTo((length / 16) * (0.4 + 0.6 * batch) * 1e6, 0);
+    }
+    expect(lengths.size).toBeGreaterThan(1);
     await expectReplay(journal, result.summary.requests.offered, result.summary.digest);
   });
 });
