@@ -127,6 +127,8 @@ it('no action is decided on a GPU that is not on, whatever a scaler wants', asyn
     minLength: 5,
     maxLength: 30,
   });
+  // A batch is worth stopping on a GPU that drains, where nothing else can run.
+  const stopsWhileItRuns = [0, 0, 0, 0, 0, 0, 2, 2].map((want): [number, number] => [0, want]);
   const model = {
     ...{ name: 'm', weightsBytes: 1, pages: 2, loadNs: 4 * MS, batchSizes: [1, 2, 4], inputBytes: 1 },
     ...{ execNs: [3 * MS, 5 * MS, 8 * MS], outputBytes: 1 },
@@ -183,6 +185,6 @@ it('no action is decided on a GPU that is not on, whatever a scaler wants', asyn
         expect(step).toBe(26);
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 40, examples: [[stopsWhileItRuns, 'shepherd', 991, false]] },
   );
 });

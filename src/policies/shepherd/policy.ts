@@ -214,7 +214,7 @@ export class ShepherdPolicy extends OneBatchAtATime {
       const loss = running.count[gpu];
       // Spares forming a batch that cannot be large enough.
       if (most < preemption * loss || queue.length < (preemption - 1) * loss) continue;
-      if (!running.canStop(gpu, nowNs) || !this.serves(gpu, model)) continue;
+      if (!cluster.up.has(gpu) || !running.canStop(gpu, nowNs) || !this.serves(gpu, model)) continue;
       const count = this.candidate.countWith(running, { gpu, model, queue, sizes, startNs });
       // More in any case: two batches of one size would replace each other for ever.
       if (count <= loss || count < preemption * loss) continue;
