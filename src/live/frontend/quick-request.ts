@@ -134,12 +134,12 @@ export class QuickRequest implements OpenRequest, OpenResponse {
   once(_event: 'close', listener: () => void): void {
     const { socket } = this;
     const gone = () => {
-      socket.off('drain', gone);
       socket.off('close', gone);
       listener();
     };
-    socket.on('drain', gone);
     socket.on('close', gone);
+    // It ends when all before it has. Nothing drains where little waits, as with TLS, which sends nothing at once.
+    socket.write('', 'latin1', gone);
   }
 
   /** By Node, when the connection was idle for long: it is not. */

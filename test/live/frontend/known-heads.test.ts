@@ -1,6 +1,8 @@
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { QuickRequest } from '../../../src/live/frontend/quick-request.js';
+import { noOpenssl, selfSigned } from '../../self-signed.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
 import { openHttp } from './fixtures.js';
 
@@ -16,13 +18,11 @@ function request(numbers: readonly number[] = NUMBERS, path = PATH, headers = ''
 
 /** A connection, which gives back answers one by one. */
 class Client {
-  private readonly socket: Socket;
   private got = '';
   private heard: () => void = () => {};
   isOver = false;
 
-  constructor(port: number) {
-    this.socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  constructor(private readonly socket: Socket) {
     this.socket.on('error', () => {});
     this.socket.on('data', (bytes) => {
       this.got += bytes.toString('latin1');
@@ -84,7 +84,9 @@ afterEach(() => {
 async function open(options: Parameters<typeof openHttp>[1] = {}) {
   const service = new FakeService([MLP]);
   const { port, frontend } = await openHttp(service, options);
-  const client = new Client(port);
+  const where = { port, host: '127.0.0.1', allowHalfOpen: true };
+  const { tls = null } = options;
+  const client = new Client(tls === null ? connect(where) : connectTls({ ...where, ca: tls.cert }));
   clients.push(client);
   return { service, client, frontend };
 }
@@ -215,6 +217,13 @@ describe('a request with the head of the one before', () => {
     // And then it is.
     expect(await client.answer()).toBe('');
     expect(quick).toHaveBeenCalledTimes(1);
+  });
+
+  it.skipIf(noOpenssl)('gets the same over TLS, one after the other (needs openssl)', async () => {
+    const { client } = await open({ tls: selfSigned(), maxInflightBytes: 16 * 1024 });
+    const first = await known(client);
+    for (let i = 0; i < 100; i++) expect(await client.ask(request())).toBe(first);
+    expect(quick).toHaveBeenCalledTimes(100);
   });
 
   it('gives its memory back', async () => {
