@@ -28,6 +28,8 @@ export class Victim {
   private readonly agent: Agent | TlsAgent;
   private session: ClientHttp2Session | null = null;
   private sent = 0;
+  /** Requests without a result yet. */
+  private readonly pending = new Set<(failure: string) => void>();
   private startMs = 0;
   private timer: NodeJS.Timeout | null = null;
 
@@ -55,9 +57,11 @@ export class Victim {
   async stop(): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer);
     const untilMs = performance.now() + PATIENCE_MS;
-    while (this.samples.length < this.sent && performance.now() < untilMs) {
+    while (this.pending.size > 0 && performance.now() < untilMs) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
+    // Some may have waited for a connection all the time.
+    for (const done of this.pending) done('no answer');
     this.agent.destroy();
     this.session?.destroy();
   }
@@ -75,12 +79,12 @@ export class Victim {
 
   /** Takes the first result of a request. */
   private recorder(dueMs: number): (failure: string) => void {
-    let isDone = false;
-    return (failure) => {
-      if (isDone) return;
-      isDone = true;
+    const done = (failure: string): void => {
+      if (!this.pending.delete(done)) return;
       this.samples.push({ dueMs, latencyMs: performance.now() - dueMs, failure });
     };
+    this.pending.add(done);
+    return done;
   }
 
   private sendHttp(done: (failure: string) => void): void {
