@@ -25,7 +25,10 @@ export interface Figures {
   readonly p99Ms: number;
 }
 
-/** One load, live and simulated, right after the machine was calibrated. */
+/**
+ * One load, live and simulated, right after the machine was calibrated. `simulated` is the prediction; `resimulated` takes
+ * its durations from the live run itself, so that what is left is no drift of the machine between the two.
+ */
 export interface FidelityRun {
   readonly repeat: number;
   readonly load: number;
@@ -33,6 +36,7 @@ export interface FidelityRun {
   readonly delays: MachineDelays;
   readonly live: Figures;
   readonly simulated: Figures;
+  readonly resimulated: Figures;
 }
 
 /** The loads of the calibration reach from an idle lane to large batches. */
@@ -84,9 +88,21 @@ async function calibrate(
     await run(experiment, live(), { observer: times });
   }
   const served = profiles.map((profile, model) => times.profile(profile, model));
-  const files = subjects.map(({ name }) => join(bench.repository, name, 'profile.in-service.json'));
-  for (const [i, file] of files.entries()) writeWhole(file, JSON.stringify(served[i]));
-  return { profiles: served, files, delays: times.delays() };
+  return { profiles: served, files: write(bench, subjects, served, 'in-service'), delays: times.delays() };
+}
+
+/** Writes a profile next to each model. Returns the files. */
+function write(
+  bench: Bench,
+  subjects: readonly Subject[],
+  profiles: readonly Profile[],
+  what: string,
+): string[] {
+  return subjects.map(({ name }, i) => {
+    const file = join(bench.repository, name, `profile.${what}.json`);
+    writeWhole(file, JSON.stringify(profiles[i]));
+    return file;
+  });
 }
 
 async function compare(
@@ -97,16 +113,24 @@ async function compare(
   seconds: number,
 ): Promise<Omit<FidelityRun, 'repeat'>> {
   const rateRps = load * capacityRps(profiles);
-  const experiment = await experimentOf(bench, {
-    ...{ subjects, profiles: files, delays, seconds },
+  const workload = {
+    ...{ subjects, delays, seconds },
     workload: poisson(rateRps, seconds),
     sloMs: roomySloMs(profiles),
+  };
+  const experiment = await experimentOf(bench, { ...workload, profiles: files });
+  const times = new ServiceTimes();
+  const { summary } = (await run(experiment, live(), { observer: times })).result;
+  const ofRun = profiles.map((profile, model) => times.profile(profile, model));
+  const again = await experimentOf(bench, {
+    ...workload,
+    profiles: write(bench, subjects, ofRun, 'of-run'),
   });
-  const { summary } = (await run(experiment, live())).result;
   return {
     ...{ load, rateRps, delays },
     live: figuresOf(summary),
     simulated: figuresOf((await simulate(experiment)).summary),
+    resimulated: figuresOf((await simulate(again)).summary),
   };
 }
 
