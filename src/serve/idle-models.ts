@@ -45,6 +45,7 @@ export class IdleModels {
   private rest(row: Deployed, error: Error): void {
     const { tickets, table, events, time, reasonOf } = this.parts;
     const { name, version, ticket } = row;
+    this.forgetThoseGone();
     const backoff = this.failures.get(ticket) ?? new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.failures.set(ticket, backoff);
     const pauseMs = backoff.delayMs(time.monotonicNs());
@@ -65,5 +66,9 @@ export class IdleModels {
       table.put(row);
     };
     time.after(pauseMs, retry).unref();
+  }
+  private forgetThoseGone(): void {
+    const there = new Set(this.parts.table.all().map((row) => row.ticket));
+    for (const ticket of this.failures.keys()) if (!there.has(ticket)) this.failures.delete(ticket);
   }
 }

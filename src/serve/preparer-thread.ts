@@ -28,8 +28,9 @@ interface Named {
 }
 
 const UNSEEN = { digest: '', isMeasured: false };
-/** Digests of models that have a profile. */
+/** Digests of models that have a profile: so many of them, which are found out again if they are forgotten. */
 const measured = new Set<string>();
+const MOST_MEASURED = 10_000;
 
 passOnWarnings('preparer');
 const caller = parentPort;
@@ -63,7 +64,7 @@ async function prepared({
   const onnxPath = findVersion(dir, name, version, precision);
   const say = (what: string) => reply({ kind: 'say', what });
   const model = await prepareModel(onnxPath, join(dir, name), options, say);
-  measured.add(model.digest);
+  remember(model.digest);
   return model;
 }
 
@@ -90,8 +91,13 @@ async function listed({ dir, precision, options }: Repository, named: string | n
 async function seen(onnxPath: string, dir: string, name: string, options: PrepareOptions) {
   const digest = versionDigest(onnxPath, join(dir, name));
   // Reading a model takes long, and those that are looked at most often are served.
-  if (!measured.has(digest) && (await isMeasured(onnxPath, options))) measured.add(digest);
+  if (!measured.has(digest) && (await isMeasured(onnxPath, options))) remember(digest);
   return { digest, isMeasured: measured.has(digest) };
+}
+
+function remember(digest: string): void {
+  if (measured.size >= MOST_MEASURED) measured.clear();
+  measured.add(digest);
 }
 
 /** Errors lose their class on the way between threads. */

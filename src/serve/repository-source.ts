@@ -4,10 +4,13 @@ import type { ModelList } from '../live/model-list.js';
 import { Preparer } from './preparer.js';
 import type { Repository } from './preparer-messages.js';
 
+/** So many versions are remembered, which is more than most servers have at a time. */
+const MOST_OPENED = 1024;
+
 /** The models of a repository, prepared when a controller asks for them. Only what it has to know is kept in memory. */
 export class RepositorySource implements ModelSource {
   private readonly preparer: Preparer;
-  /** What was opened last of each version. */
+  /** What was opened last of each version, the latest at the end. */
   private readonly opened = new Map<string, { readonly model: WorkerModel; readonly file: string }>();
 
   /** `say` takes lines for the operator. */
@@ -28,7 +31,9 @@ export class RepositorySource implements ModelSource {
     if (digest !== '' && digest !== model.digest) {
       throw new Error('its files have changed since they were looked at: load it');
     }
+    this.opened.delete(key);
     this.opened.set(key, { model, file: fileKey(model) });
+    if (this.opened.size > MOST_OPENED) this.opened.delete(this.opened.keys().next().value as string);
     return model;
   }
 

@@ -14,7 +14,8 @@ export class Said {
 
   /** What comes next of the model, or of that version, is new. */
   forget(model: string, version?: string): void {
-    if (version === undefined) this.last.delete(model);
-    else this.last.get(model)?.delete(version);
+    const texts = this.last.get(model);
+    if (version !== undefined) texts?.delete(version);
+    if (version === undefined || texts?.size === 0) this.last.delete(model);
   }
 }

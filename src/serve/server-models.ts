@@ -36,6 +36,7 @@ export function serverModels(
   const host = new ClusterModels(controller, fleet);
   const read: StatisticsCollector['read'] = (entries) => statistics.read(entries);
   const service = new DeployedService(controller, host, options, log, read, labels, time);
+  service.watch(() => statistics.listed(service.state.entries));
   fleet.tookOn = () => service.workersCame();
   return {
     service,

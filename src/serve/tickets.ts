@@ -1,3 +1,4 @@
+import { NS_PER_S } from '../base/units.js';
 import { REAL_TIME } from '../base/world/real-time.js';
 import type { Time } from '../base/world/time.js';
 import { OUTCOME_REJECTED } from '../core/request.js';
@@ -22,17 +23,27 @@ interface Waiting {
 /** More of them wait in vain. */
 const MOST_WAITING = 1000;
 
+/** So long a ticket is known that nothing serves any more: a large request may take minutes to arrive. */
+const KNOWN_NS = 900 * NS_PER_S;
+
+interface Ticket {
+  readonly model: ServedModel;
+  /** The scheduler's, −1 where `to` says more. For each request. */
+  index: number;
+  to: Destination;
+  /** Requests so far. */
+  uses: number;
+}
+
 /**
  * Numbers under which frontends send requests. A ticket is given out once, while the scheduler's indices are used again:
  * a frontend may have read a request's model long before the rest of the request arrives.
  */
 export class Tickets {
-  private readonly models: ServedModel[] = [];
-  private readonly destinations: Destination[] = [];
-  /** By ticket: the scheduler's index, −1 where `destinations` says more. For each request. */
-  private readonly indices: number[] = [];
-  /** By ticket: requests so far. */
-  private readonly uses: number[] = [];
+  private readonly tickets = new Map<number, Ticket>();
+  private issued = 0;
+  /** Those that were replaced or went, the first one first. */
+  private readonly left: { readonly ticket: number; readonly to: Destination; readonly atNs: number }[] = [];
 
   constructor(
     private readonly service: Pick<SchedulingService, 'infer' | 'nowNs'>,
@@ -42,27 +53,27 @@ export class Tickets {
   ) {}
 
   issue(model: ServedModel, index: number): number {
-    this.models.push(model);
-    this.destinations.push({ kind: 'served', index });
-    this.uses.push(0);
-    return this.indices.push(index) - 1;
+    this.forgetOld();
+    const ticket = this.issued++;
+    this.tickets.set(ticket, { model, index, to: { kind: 'served', index }, uses: 0 });
+    return ticket;
   }
 
   usesOf(ticket: number): number {
-    return this.uses[ticket];
+    return this.tickets.get(ticket)?.uses ?? 0;
   }
 
   /** The scheduler's index; −1: it does not know the ticket's model now. */
   indexOf(ticket: number): number {
-    return this.indices[ticket];
+    return this.tickets.get(ticket)?.index ?? -1;
   }
 
   replace(ticket: number, by: number): void {
-    this.leave(ticket, { kind: 'replaced', by });
+    this.leaveForGood(ticket, { kind: 'replaced', by });
   }
 
   drop(ticket: number, why: string): void {
-    this.leave(ticket, { kind: 'gone', why });
+    this.leaveForGood(ticket, { kind: 'gone', why });
   }
 
   sleep(ticket: number): void {
@@ -71,9 +82,11 @@ export class Tickets {
 
   /** The ticket's model is served again. */
   awake(ticket: number, index: number): void {
-    const before = this.destinations[ticket];
-    this.destinations[ticket] = { kind: 'served', index };
-    this.indices[ticket] = index;
+    const known = this.tickets.get(ticket);
+    if (known === undefined) return;
+    const before = known.to;
+    known.to = { kind: 'served', index };
+    known.index = index;
     if (before.kind !== 'asleep') return;
     const nowNs = this.service.nowNs();
     for (const { request, sinceNs } of before.waiting) {
@@ -83,26 +96,29 @@ export class Tickets {
   }
 
   infer(request: InferenceRequest): void {
-    const ticket = request.model;
-    this.uses[ticket]++;
-    const index = this.indices[ticket] ?? -1;
-    if (index >= 0) this.forward(request, index);
-    else this.inferElsewhere(request, ticket);
+    const ticket = this.tickets.get(request.model);
+    if (ticket === undefined) {
+      this.refuse(request, 'there is no such model');
+      return;
+    }
+    ticket.uses++;
+    if (ticket.index >= 0) this.forward(request, ticket.index);
+    else this.inferElsewhere(request, request.model, ticket);
   }
 
-  private inferElsewhere(request: InferenceRequest, asked: number): void {
-    let ticket = asked;
-    let to = this.destinations[ticket];
-    while (to?.kind === 'replaced') {
-      ticket = to.by;
-      to = this.destinations[ticket];
+  private inferElsewhere(request: InferenceRequest, number: number, asked: Ticket): void {
+    let at = number;
+    let ticket: Ticket | undefined = asked;
+    while (ticket?.to.kind === 'replaced') {
+      at = ticket.to.by;
+      ticket = this.tickets.get(at);
     }
-    if (to === undefined) this.refuse(request, 'there is no such model');
-    else if (to.kind === 'gone') this.refuse(request, to.why);
-    else if (ticket !== asked && !takesTheSame(this.models[asked], this.models[ticket])) {
+    if (ticket === undefined) this.refuse(request, 'there is no such model');
+    else if (ticket.to.kind === 'gone') this.refuse(request, ticket.to.why);
+    else if (ticket !== asked && !takesTheSame(asked.model, ticket.model)) {
       this.refuse(request, 'the model was replaced while the request arrived, and takes other inputs now');
-    } else if (to.kind === 'served') this.forward(request, to.index);
-    else if (to.kind === 'asleep') this.waitFor(request, ticket, to.waiting);
+    } else if (ticket.to.kind === 'served') this.forward(request, ticket.to.index);
+    else if (ticket.to.kind === 'asleep') this.waitFor(request, at, ticket.to.waiting);
   }
 
   private waitFor(request: InferenceRequest, ticket: number, waiting: Waiting[]): void {
@@ -125,12 +141,29 @@ export class Tickets {
     this.time.soon(() => request.done(answer));
   }
 
+  private leaveForGood(ticket: number, to: Destination): void {
+    this.leave(ticket, to);
+    this.left.push({ ticket, to, atNs: this.service.nowNs() });
+  }
+
   private leave(ticket: number, to: Destination): void {
-    const before = this.destinations[ticket];
-    this.destinations[ticket] = to;
-    this.indices[ticket] = -1;
+    const known = this.tickets.get(ticket);
+    if (known === undefined) return;
+    const before = known.to;
+    known.to = to;
+    known.index = -1;
     if (before.kind === 'asleep')
-      for (const { request } of before.waiting) this.inferElsewhere(request, ticket);
+      for (const { request } of before.waiting) this.inferElsewhere(request, ticket, known);
+  }
+
+  /** One that could not be loaded again may sleep by now: it is not forgotten. */
+  private forgetOld(): void {
+    const { left, tickets } = this;
+    const beforeNs = this.service.nowNs() - KNOWN_NS;
+    while (left.length > 0 && left[0].atNs < beforeNs) {
+      const { ticket, to } = left.shift() as (typeof left)[number];
+      if (tickets.get(ticket)?.to === to) tickets.delete(ticket);
+    }
   }
 }
 

@@ -24,8 +24,10 @@ export class Roster {
   private readonly references = new Map<number, ModelReference>();
   /** What is at an index, once that is known. */
   private readonly models = new Map<number, ServedModel>();
-  /** Indices at which something has changed, in that order. */
-  private readonly log: number[] = [];
+  /** How many changes there were. */
+  private changes = 0;
+  /** By index, in the order of the last change of each: which one that was. */
+  private readonly changedAt = new Map<number, number>();
 
   /** `models`: those that the workers started with. */
   constructor(
@@ -42,7 +44,7 @@ export class Roster {
     this.references.set(index, reference);
     if (model === null) this.models.delete(index);
     else this.models.set(index, model);
-    this.log.push(index);
+    this.changed(index);
   }
 
   has(index: number): boolean {
@@ -52,7 +54,7 @@ export class Roster {
   delete(index: number): void {
     this.references.delete(index);
     this.models.delete(index);
-    this.log.push(index);
+    this.changed(index);
   }
 
   /**
@@ -75,15 +77,17 @@ export class Roster {
     state: WorkerState,
     { isWanted, failed }: AlignEvents,
   ): Promise<WorkerState | null> {
-    let seen = this.log.length;
+    let seen = this.changes;
     const lost = new Set(steps.flatMap(({ index, keeps }) => (keeps ? [] : [index])));
     while (isWanted()) {
       try {
         for (const { index } of steps) await this.alignOne(link, index);
-        // What has changed meanwhile.
-        for (; seen < this.log.length; seen++) {
-          lost.add(this.log[seen]);
-          await this.alignOne(link, this.log[seen]);
+        // What has changed meanwhile, also while this goes on: it comes at the end of the map.
+        for (const [index, change] of this.changedAt) {
+          if (change <= seen) continue;
+          lost.add(index);
+          await this.alignOne(link, index);
+          seen = change;
         }
         const present = state.present.map((models) => models.filter((model) => !lost.has(model)));
         return isWanted() ? { ...state, present } : null;
@@ -93,6 +97,11 @@ export class Roster {
       }
     }
     return null;
+  }
+
+  private changed(index: number): void {
+    this.changedAt.delete(index);
+    this.changedAt.set(index, ++this.changes);
   }
 
   private async alignOne(link: WorkerLink, index: number): Promise<void> {

@@ -67,11 +67,23 @@ export class StatisticsCollector implements RunObserver {
 
   /** Of those versions in `entries` that took requests at any time. Forgets the others. */
   read(entries: ServiceState['entries']): ModelStatistics[] {
+    return [...this.keep(entries)].flatMap((key) => this.counts.get(key)?.read() ?? []);
+  }
+
+  /** These are the versions that there are now. Forgets the others once they are many. */
+  listed(entries: ServiceState['entries']): void {
+    if (this.counts.size > entries.length + MOST_UNLISTED) this.keep(entries);
+  }
+
+  private keep(entries: ServiceState['entries']): ReadonlySet<string> {
     const listed = new Set(entries.map(({ name, version }) => keyOf(name, version)));
     for (const key of this.counts.keys()) if (!listed.has(key)) this.counts.delete(key);
-    return [...listed].flatMap((key) => this.counts.get(key)?.read() ?? []);
+    return listed;
   }
 }
+
+/** Versions that are in no list any more and are remembered, though statistics are not read. */
+const MOST_UNLISTED = 64;
 
 function keyOf(name: string, version: string): string {
   return JSON.stringify([name, version]);

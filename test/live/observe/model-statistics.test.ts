@@ -71,6 +71,24 @@ it('begins at zero for a version that was in no list in between', () => {
   ]);
 });
 
+it('forgets versions that come and go though statistics are not read, and none that is listed', () => {
+  const collector = new StatisticsCollector(() => NOW_MS);
+  const [a] = come(collector, 'a');
+  const comes = (version: string) => {
+    collector.modelCame(1, modelOf('b', version));
+    collector.ran(run(INFER, 1, 0, 10), { copyInNs: 0, copyOutNs: 0 });
+    collector.listed([a, entryOf('b', version, 1)]);
+  };
+  for (let version = 1; version <= 10; version++) comes(`${version}`);
+  const first = entryOf('b', '1', -1);
+  expect(collector.read([a, first, entryOf('b', '10', 1)]).map(counts)).toContainEqual(['b', '1', 1]);
+  for (let version = 11; version <= 200; version++) comes(`${version}`);
+  expect(collector.read([a, first, entryOf('b', '200', 1)]).map(counts)).toEqual([
+    ['a', '1', 0],
+    ['b', '200', 1],
+  ]);
+});
+
 function come(collector: StatisticsCollector, ...names: string[]): ModelEntry[] {
   const entries = names.map((name, index) => entryOf(name, '1', index));
   collector.began(entries);
