@@ -31,6 +31,12 @@ const batching = section({
   output: z.string().exactOptional().describe('Output with the largest relative difference.'),
   difference: z.number().min(0).exactOptional().describe('That difference; absent where it is infinite.'),
   what: z.string().describe('The result of the comparison in words.'),
+  padding: section({
+    same: z.boolean().describe('Padded inputs give the same output as unpadded ones.'),
+    what: z.string().describe('The result of the comparison in words.'),
+  })
+    .exactOptional()
+    .describe('Whether padding changes outputs; absent: nothing is padded.'),
 });
 
 const sources = section({
@@ -71,6 +77,10 @@ export const profileSchema = section({
     .array(shorter)
     .exactOptional()
     .describe('The same for shorter lengths, ascending: what inputs may be padded to.'),
+  fill: z
+    .record(z.string(), z.number())
+    .exactOptional()
+    .describe('By input: what shorter ones were padded with.'),
   equalLengths: z
     .boolean()
     .exactOptional()

@@ -21,6 +21,12 @@ export function atLongest(signature: ModelSignature): ModelSignature {
   return lengths === undefined ? signature : withSizes(signature, longestOf(lengths));
 }
 
+/** By the name of each input with a length, what shorter ones are padded with; empty: none is. */
+export function fillByInput({ inputs, lengths }: ModelSignature): Readonly<Record<string, number>> {
+  const values = inputs.map(({ name }, i) => [name, lengths?.fill?.[i] ?? null] as const);
+  return Object.fromEntries(values.filter((value): value is readonly [string, number] => value[1] !== null));
+}
+
 /** Index of the bucket that an input of this length is padded to at least, or, unpadded, has exactly; −1: there is none. */
 export function bucketAt({ buckets, fill }: InputLengths, length: number): number {
   const bucket = buckets.findIndex((each) => each >= length);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ON_DISK } from '../config/files-on-disk.js';
 import type { Profile } from '../config/profile.js';
 import { readProfile } from '../config/read-profile.js';
-import { atLongest } from '../live/lengths.js';
+import { atLongest, fillByInput } from '../live/lengths.js';
 import { modelDigest } from '../live/models/digest.js';
 import { withBatching } from '../live/models/measure/batching.js';
 import { productDirs } from '../live/models/product-dirs.js';
@@ -21,6 +21,8 @@ export function suits(profile: Profile, model: RepositoryModel): boolean {
     profile.length === undefined ? [] : [...(profile.shorter ?? []), { length: profile.length }];
   if (`${measured.map(({ length }) => length)}` !== `${signature.lengths?.buckets ?? []}`) return false;
   if ((profile.equalLengths === true) !== (signature.lengths?.fill === null)) return false;
+  // What padding does was checked for this fill only.
+  if (JSON.stringify(profile.fill ?? {}) !== JSON.stringify(fillByInput(signature))) return false;
   if (model.batchIsUnchecked) {
     const sizes = model.batchSizes.filter((size) => size > 1);
     if (check === null || !sizes.every((size) => check.batchSizes.includes(size))) return false;
@@ -53,6 +55,19 @@ export function rowsAreMixed(
 /** Says that a model's batches give other answers than its requests alone. */
 export function mixedRowsText(name: string, { batching }: Profile): string {
   return `warning: ${name} is batched because its config.yaml says "batch: rows", but its answers depend on what else is in the batch: ${batching?.what}`;
+}
+
+/** Whether the operator has a model's requests padded although that was found to change answers. */
+export function paddingMatters(
+  { signature, batchIsUnchecked }: RepositoryModel,
+  { batching }: Pick<Profile, 'batching'>,
+): boolean {
+  return signature.batched && !batchIsUnchecked && batching?.padding?.same === false;
+}
+
+/** Says that padding changes a model's answers. */
+export function paddingText(name: string, { batching }: Profile): string {
+  return `warning: ${name} is padded because its config.yaml says "batch: rows", but its answers depend on how much: ${batching?.padding?.what}`;
 }
 
 /** What measuring found about the batches of a model on a device. */

@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import type { Profile } from '../config/profile.js';
 import type { OrtDeviceSpec } from '../live/device.js';
-import { longestOf } from '../live/lengths.js';
+import { fillByInput, longestOf } from '../live/lengths.js';
 import { modelDigest } from '../live/models/digest.js';
 import { withBatching } from '../live/models/measure/batching.js';
 import { type Measurement, measureModel } from '../live/models/measure/measure.js';
@@ -92,7 +92,7 @@ function profileOf(
       : {
           length: longestOf(lengths),
           shorter: shorter.map((one) => ({ length: one.length, batches: rowsOf(one.batches) })),
-          ...(lengths.fill === null ? { equalLengths: true } : {}),
+          ...(lengths.fill === null ? { equalLengths: true } : { fill: fillByInput(signature) }),
         }),
     source: {
       weights: `size of the model as ${runtime} optimises it for ${device.kind}`,

@@ -99,9 +99,20 @@ function measuredText({ profile, measurement }: MeasuredProfile): string {
 }
 
 function batchingText(
-  { independent, what }: NonNullable<MeasuredProfile['profile']['batching']>,
+  { independent, what, padding }: NonNullable<MeasuredProfile['profile']['batching']>,
   isBatched: boolean,
 ): string {
+  return [
+    rowsText(independent, what, isBatched),
+    ...(padding === undefined ? [] : [paddingText(padding)]),
+  ].join('\n');
+}
+
+function paddingText({ same, what }: { readonly same: boolean; readonly what: string }): string {
+  return same ? `padding: ${what}` : `warning: padded as config.yaml says, but answers depend on it: ${what}`;
+}
+
+function rowsText(independent: boolean, what: string, isBatched: boolean): string {
   if (independent) return `batches: ${what}`;
   return isBatched
     ? `warning: batched as config.yaml says, but answers depend on the rest of the batch: ${what}`

@@ -87,6 +87,19 @@ export class PaddedBatches {
   }
 }
 
+/** One request's tensor of length `from`, at length `to`: cut off, or padded with `value`. One without a length is as it was. */
+export function atOtherLength(
+  tensor: TensorSignature,
+  bytes: Uint8Array,
+  { from, to, value }: { readonly from: number; readonly to: number; readonly value: number },
+): Uint8Array<ArrayBuffer> {
+  const target = layoutOf(tensor, to);
+  const resized = new Uint8Array(target.bytes);
+  fillWith(resized, target.bytes, tensor.datatype, value);
+  copyPart(bytes, layoutOf(tensor, from), resized, target, 0);
+  return resized;
+}
+
 /** How a tensor of one request lies in memory: `outer` runs of `length` steps. */
 interface Layout {
   readonly outer: number;

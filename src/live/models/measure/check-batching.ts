@@ -1,11 +1,13 @@
 import { monotonicNs } from '../../../base/clock/clock.js';
+import { EscapementError } from '../../../base/errors.js';
 import { type Random, stream } from '../../../base/random/streams.js';
 import type { OrtDeviceSpec } from '../../device.js';
 import { type ModelSignature, type Shape, unbatched, withSizes } from '../../model.js';
 import { ModelSession, type SessionRun } from '../../ort/session.js';
 import type { Precision } from '../precision.js';
+import { checkPadding, type PaddingCheck } from './check-padding.js';
 import { distinctRows, hasWholeNumbers, type WholeRange } from './distinct-rows.js';
-import { differenceOf, largestOf, numbersOf } from './row-difference.js';
+import { differenceOf, largestOf, numbersOf, shortNumber, toleranceOf } from './row-difference.js';
 
 export interface BatchingSpec {
   /** Of a model whose first dimension may be a batch. */
@@ -13,6 +15,8 @@ export interface BatchingSpec {
   readonly batchSizes: readonly number[];
   readonly device: OrtDeviceSpec;
   readonly precision: Precision;
+  /** The model is batched whatever is found. */
+  readonly isIgnored?: boolean;
   /** From then on, by the monotonic clock, only what the result needs at least is compared; absent: everything is. */
   readonly untilNs?: number;
 }
@@ -28,34 +32,40 @@ export interface BatchingCheck {
   readonly difference?: number;
   /** The same for people, on one line. */
   readonly what: string;
+  /** Of padded inputs; absent: nothing is padded. */
+  readonly padding?: PaddingCheck;
 }
 
 /**
  * Compares the rows of batches with the same rows alone: random rows that differ, at every batch size, the batch full
  * and padded with zeros. Integers and truth values must be the same, others may differ by a share of the output's
  * largest value, see `toleranceOf`: libraries add up in another order at another batch size. Of several lengths the shortest
- * is looked at. `modelBytes` is the
- * optimised model. Throws `E_DEVICE`, and `E_MODEL_FILE` where the model cannot be loaded.
+ * is looked at, and then whether padding changes answers. `modelBytes` is the optimised model. Throws `E_DEVICE`, and
+ * `E_MODEL_FILE` where the model cannot be loaded, or padding changes answers and that is not to be ignored.
  */
 export async function checkBatching(modelBytes: Uint8Array, spec: BatchingSpec): Promise<BatchingCheck> {
   const { lengths } = spec.signature;
   const signature = lengths === undefined ? spec.signature : withSizes(spec.signature, lengths.buckets[0]);
   const session = await ModelSession.create(modelBytes, unbatched(signature), [1], spec.device);
   try {
-    return await new Checker(session, { ...spec, signature }).check();
+    const rows = await new Checker(session, { ...spec, signature }).check();
+    // Rows that depend on each other run alone, as they are.
+    if (!rows.independent && !spec.isIgnored) return rows;
+    const padding = await checkPadding(session, { ...spec, isLate: () => isLate(spec) });
+    if (padding === null) return rows;
+    if (!padding.same && !spec.isIgnored) throw new EscapementError('E_MODEL_FILE', paddingProblem(padding));
+    return { ...rows, padding };
   } finally {
     await session.release();
   }
 }
 
-/**
- * How far floating point outputs of a batch may be from those of its rows alone, as a share of the output's largest
- * value. On GPUs FP32 may be computed in TF32, with 10 bits after the point; FP16 has as many.
- */
-export function toleranceOf(datatype: string, precision: Precision, { kind }: OrtDeviceSpec): number {
-  if (!datatype.startsWith('FP')) return 0;
-  if (datatype === 'FP16' || precision === 'fp16') return 1e-2;
-  return kind === 'cpu' ? 1e-4 : 2e-3;
+function isLate({ untilNs = Number.POSITIVE_INFINITY }: BatchingSpec): boolean {
+  return monotonicNs() > untilNs;
+}
+
+function paddingProblem({ what }: PaddingCheck): string {
+  return `gives other answers to inputs that are padded as "fill" in its config.yaml says: ${what}. Correct it, leave "fill" out to batch inputs of equal length only, or write "batch: rows" to pad them anyway`;
 }
 
 /** Tried one after the other, as far as the model takes them. */
@@ -137,7 +147,7 @@ class Checker {
   }
 
   private isLate(): boolean {
-    return monotonicNs() > (this.spec.untilNs ?? Number.POSITIVE_INFINITY);
+    return isLate(this.spec);
   }
 
   /** Runs these rows, and zeros up to `size`. */
@@ -213,8 +223,4 @@ class Checker {
       what,
     };
   }
-}
-
-function shortNumber(value: number): string {
-  return Number.isFinite(value) ? String(Number(value.toPrecision(3))) : 'an infinite amount';
 }

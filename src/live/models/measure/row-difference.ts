@@ -1,5 +1,7 @@
+import type { OrtDeviceSpec } from '../../device.js';
 import { fromHalf } from '../../half.js';
 import { type Datatype, TENSOR_ARRAYS } from '../../model.js';
+import type { Precision } from '../precision.js';
 
 /** The elements of a tensor as numbers; 64-bit integers are rounded, but see `sameBytes`. */
 export function numbersOf(bytes: Uint8Array, datatype: Datatype): Float64Array {
@@ -29,4 +31,19 @@ export function differenceOf(one: Uint8Array, other: Uint8Array, datatype: Datat
   }
   // Different integers beyond 2^53 may round to the same number.
   return largest === 0 && !datatype.startsWith('FP') ? 1 : largest;
+}
+
+/**
+ * How far floating point outputs of a batch may be from those of its rows alone, as a share of the output's largest
+ * value. On GPUs FP32 may be computed in TF32, with 10 bits after the point; FP16 has as many.
+ */
+export function toleranceOf(datatype: string, precision: Precision, { kind }: OrtDeviceSpec): number {
+  if (!datatype.startsWith('FP')) return 0;
+  if (datatype === 'FP16' || precision === 'fp16') return 1e-2;
+  return kind === 'cpu' ? 1e-4 : 2e-3;
+}
+
+/** For people. */
+export function shortNumber(value: number): string {
+  return Number.isFinite(value) ? String(Number(value.toPrecision(3))) : 'an infinite amount';
 }

@@ -1,0 +1,224 @@
+import { type Random, stream } from '../../../base/random/streams.js';
+import type { OrtDeviceSpec } from '../../device.js';
+import { toHalf } from '../../half.js';
+import {
+  type InputLengths,
+  type ModelSignature,
+  TENSOR_ARRAYS,
+  type TensorSignature,
+  withSizes,
+} from '../../model.js';
+import { InputError } from '../../ort/input-error.js';
+import { atOtherLength } from '../../ort/padded-batches.js';
+import type { ModelSession } from '../../ort/session.js';
+import type { Precision } from '../precision.js';
+import { differenceOf, largestOf, numbersOf, shortNumber, toleranceOf } from './row-difference.js';
+
+interface PaddingSpec {
+  /** Of a model that takes inputs of several lengths. */
+  readonly signature: ModelSignature;
+  readonly device: OrtDeviceSpec;
+  readonly precision: Precision;
+  /** Whether from now on only what the result needs at least is compared. */
+  isLate(): boolean;
+}
+
+/** Whether a model gives the same answers to padded inputs. */
+export interface PaddingCheck {
+  readonly same: boolean;
+  /** The result for people, on one line; where answers differ with the input whose fill is suspicious. */
+  readonly what: string;
+}
+
+/**
+ * Compares answers to inputs that are padded to each length, as `fill` says, with those to the same inputs as they are. They may
+ * differ as much as rows of a batch may. `session` takes inputs of any size, one request at a time. Null: nothing is ever padded.
+ * Throws `E_MODEL_FILE` where the model fails.
+ */
+export async function checkPadding(session: ModelSession, spec: PaddingSpec): Promise<PaddingCheck | null> {
+  const { lengths } = spec.signature;
+  if (lengths === undefined || lengths.fill === null) return null;
+  return new Checker(session, spec, { ...lengths, fill: lengths.fill }).check();
+}
+
+type Fill = readonly (number | null)[];
+
+/** Other values for `fill` that are tried to find out which input is to blame. */
+const USUAL_FILLS = [0, 1];
+
+/** Inputs of one length, and what they give without padding. */
+interface Content {
+  readonly length: number;
+  readonly inputs: readonly Uint8Array[];
+  readonly answers: readonly Uint8Array[];
+}
+
+/** A padded answer that differs. */
+interface Difference {
+  /** How, for people: the begin of a sentence that goes on with the inputs. */
+  readonly what: string;
+  readonly content: Content;
+  readonly bucket: number;
+}
+
+class Checker {
+  private readonly random: Random = stream(1, 'padding-rows');
+  /** By output: the largest value so far. */
+  private readonly scales: number[];
+  /** Lengths, and what they are padded to. */
+  private readonly pairs: readonly { readonly own: number; readonly bucket: number }[];
+
+  constructor(
+    private readonly session: ModelSession,
+    private readonly spec: PaddingSpec,
+    private readonly lengths: InputLengths & { readonly fill: Fill },
+  ) {
+    this.scales = spec.signature.outputs.map(() => 0);
+    this.pairs = lengths.buckets.flatMap((bucket, b, buckets) => {
+      // The bucket before is a length that the model takes for sure, and the shortest to be padded to this one, but for one.
+      const own = b === 0 ? Math.ceil(bucket / 2) : buckets[b - 1];
+      return own === bucket ? [] : [{ own, bucket }];
+    });
+  }
+
+  async check(): Promise<PaddingCheck | null> {
+    const { inputs } = this.spec.signature;
+    if (this.pairs.length === 0) return null;
+    // For the size of outputs: where all are zero nothing would be tolerated.
+    for (let varied = 0; varied < inputs.length; varied++)
+      await this.content(this.pairs[0].own, varied, this.lengths.fill);
+    const { difference, compared } = await this.firstDifference(this.lengths.fill);
+    if (difference !== null) return { same: false, what: await this.blame(difference) };
+    if (compared === 0)
+      return { same: true, what: 'not compared: the model does not compute the inputs that were tried' };
+    return { same: true, what: 'padded inputs give what they give without padding' };
+  }
+
+  private async firstDifference(fill: Fill): Promise<{ difference: Difference | null; compared: number }> {
+    let compared = 0;
+    for (let varied = -1; varied < this.spec.signature.inputs.length; varied++) {
+      for (const { own, bucket } of this.pairs) {
+        if (varied >= 0 && compared > 0 && this.spec.isLate()) break;
+        const content = await this.content(own, varied, fill);
+        if (content === null) continue;
+        const padded = await this.padded(content, bucket, fill);
+        // A length that the model cannot compute at all is found when it is timed.
+        if (padded === null && (await this.content(bucket, varied, fill)) === null) continue;
+        const what = this.whatDiffers(content.answers, padded);
+        compared++;
+        if (what !== null) return { difference: { ...what, content, bucket }, compared };
+      }
+    }
+    return { difference: null, compared };
+  }
+
+  /**
+   * Inputs in which no element looks like padding, or in which that only holds for the first of each and all others of input
+   * `varied` are drawn. Null: the model does not take them.
+   */
+  private async content(length: number, varied: number, fill: Fill): Promise<Content | null> {
+    const { inputs } = withSizes(this.spec.signature, length);
+    const drawn = inputs.map((input, i) => elements(input, fill[i] ?? 0, i === varied, this.random));
+    const answers = await this.run(drawn, length);
+    if (answers === null) return null;
+    for (const [o, { datatype }] of this.spec.signature.outputs.entries())
+      this.scales[o] = Math.max(this.scales[o], largestOf(numbersOf(answers[o], datatype)));
+    return { length, inputs: drawn, answers };
+  }
+
+  /** Answers to the inputs when they are padded, cut back to their length. Null: the model cannot compute that. */
+  private async padded(
+    { length, inputs }: Content,
+    bucket: number,
+    fill: Fill,
+  ): Promise<readonly Uint8Array[] | null> {
+    const { signature } = this.spec;
+    const longer = signature.inputs.map((input, i) =>
+      atOtherLength(input, inputs[i], { from: length, to: bucket, value: fill[i] ?? 0 }),
+    );
+    const outputs = await this.run(longer, bucket);
+    if (outputs === null) return null;
+    return signature.outputs.map((output, o) =>
+      atOtherLength(output, outputs[o], { from: bucket, to: length, value: 0 }),
+    );
+  }
+
+  /** The first output that differs by more than is tolerated; null: none does. */
+  private whatDiffers(
+    expected: readonly Uint8Array[],
+    found: readonly Uint8Array[] | null,
+  ): Pick<Difference, 'what'> | null {
+    if (found === null) return { what: 'the model cannot compute' };
+    const { signature, precision, device } = this.spec;
+    for (const [o, { name, datatype }] of signature.outputs.entries()) {
+      const difference =
+        found[o].length === expected[o].length
+          ? differenceOf(found[o], expected[o], datatype)
+          : Number.POSITIVE_INFINITY;
+      if (difference <= toleranceOf(datatype, precision, device) * this.scales[o]) continue;
+      const size = `its values go up to ${shortNumber(this.scales[o])}`;
+      return { what: `output ${name} differs by ${shortNumber(difference)}, and ${size}, for` };
+    }
+    return null;
+  }
+
+  /** Null: the model cannot compute such inputs. */
+  private async run(inputs: readonly Uint8Array[], length: number): Promise<readonly Uint8Array[] | null> {
+    const shapes = withSizes(this.spec.signature, length).inputs.map(({ shape }) => [1, ...shape]);
+    try {
+      return (await this.session.run(0, 1, inputs, shapes)).outputs;
+    } catch (error) {
+      if (error instanceof InputError) return null;
+      throw error;
+    }
+  }
+
+  /** Says what differs, and which input's fill that comes from. */
+  private async blame({ what, content, bucket }: Difference): Promise<string> {
+    const where = `${what} a length of ${content.length} padded to ${bucket}`;
+    const { fill } = this.lengths;
+    const reaching: string[] = [];
+    for (const [i, { name }] of this.spec.signature.inputs.entries()) {
+      const own = fill[i];
+      if (own === null) continue;
+      for (const value of USUAL_FILLS.filter((usual) => usual !== own)) {
+        const other = fill.map((each, at) => (at === i ? value : each));
+        if ((await this.firstDifference(other)).difference === null)
+          return `${where}; the fill of ${name} is suspicious: with ${value} instead of ${own} answers are the same`;
+        if (reaching.at(-1) !== name && !(await this.isSame(content, bucket, other))) reaching.push(name);
+      }
+    }
+    if (reaching.length === 0) return `${where}, whatever the fill: the model depends on the length itself`;
+    return `${where}; the fill of ${reaching.join(' and ')} is suspicious: the model does not ignore it`;
+  }
+
+  /** Whether padded answers are the same with another fill. */
+  private async isSame(content: Content, bucket: number, other: Fill): Promise<boolean> {
+    const answers = await this.padded(content, bucket, this.lengths.fill);
+    return answers !== null && this.whatDiffers(answers, await this.padded(content, bucket, other)) === null;
+  }
+}
+
+/**
+ * The elements of a tensor: whole numbers and truth values are 1, or 0 where that is what padding looks like; others are not
+ * further from that than 0.5. With `isVaried` all but the first are 0 or 1, or from −1 to 1.
+ */
+function elements(
+  { datatype, bytes }: TensorSignature,
+  fill: number,
+  isVaried: boolean,
+  random: Random,
+): Uint8Array<ArrayBuffer> {
+  const memory = new Uint8Array(bytes);
+  const values = new TENSOR_ARRAYS[datatype](memory.buffer);
+  const isReal = datatype.startsWith('FP');
+  const real = (varied: boolean) => (varied ? 2 * random() - 1 : (1 + random()) / 2 - (fill === 1 ? 0.5 : 0));
+  const whole = (varied: boolean) => (varied ? Math.floor(2 * random()) : fill === 1 ? 0 : 1);
+  for (let at = 0; at < values.length; at++) {
+    const value = (isReal ? real : whole)(isVaried && at > 0);
+    if (datatype === 'FP16') values[at] = toHalf(value);
+    else if (datatype.endsWith('INT64')) values[at] = BigInt(value);
+    else values[at] = value;
+  }
+  return memory;
+}
