@@ -16,18 +16,28 @@ export function run(args: ModelMakeArgs): void {
     throw new EscapementError('E_FILE_WRITE', 'already exists; --force replaces it', { file: path });
   }
   checkWritable(path);
-  const { onnx, parameters } = makeModel(args.architecture, {
+  const { onnx, parameters, settings } = makeModel(args.architecture, {
     input: args.input,
     classes: args.classes,
     seed: args.seed,
     precision,
   });
   writeWhole(path, onnx);
+  const written =
+    settings === null ? null : writeSettings(join(args.repository, name, 'config.yaml'), settings);
   process.stdout.write(
     args.json
-      ? `${JSON.stringify({ path, parameters, bytes: onnx.length })}\n`
-      : `${formatCount(parameters)} parameters, ${formatBytes(onnx.length)} written to ${path}\n`,
+      ? `${JSON.stringify({ path, parameters, bytes: onnx.length, settings: written })}\n`
+      : `${formatCount(parameters)} parameters, ${formatBytes(onnx.length)} written to ${path}\n` +
+          (written === null ? '' : `its lengths, and how they are padded, written to ${written}\n`),
   );
+}
+
+/** The path; null: there is such a file, and what it says stays. */
+function writeSettings(path: string, settings: string): string | null {
+  if (existsSync(path)) return null;
+  writeWhole(path, settings);
+  return path;
 }
 
 /** A name that can be a folder and part of a URL. */

@@ -162,6 +162,25 @@ test('profile measure writes profiles that simulations read', async () => {
   expect((await runCli(['profile', 'show', path])).status).toBe(0);
 });
 
+test('make writes how the lengths of an encoder are padded, unless its config.yaml is there', async () => {
+  const dir = tempDir();
+  const makeAt = (...flags: string[]) =>
+    runCli(['model', 'make', 'encoder', '--repository', dir, '--classes', '2', ...flags]);
+  const path = join(dir, 'encoder', 'config.yaml');
+  expect((await makeAt('--input', '100')).stdout).toMatch(
+    / written to .*model\.onnx\nits lengths, and how they are padded, written to .*encoder\/config\.yaml\n$/,
+  );
+  const text = readFileSync(path, 'utf8');
+  expect(text).toContain('\nbuckets: [16, 32, 64, 100]\nfill: { input_ids: 0, attention_mask: 0 }\n');
+  expect((await runCli(['model', 'list', dir])).stdout).toMatch(/^encoder .* 1,2,4,8 /m);
+  const second = await makeAt('--input', '8', '--model-version', '2');
+  expect(second.stdout).toMatch(/model\.onnx\n$/);
+  expect(readFileSync(path, 'utf8')).toBe(text);
+  const short = await makeAt('--input', '8', '--name', 'short', '--json');
+  expect(JSON.parse(short.stdout).settings).toBe(join(dir, 'short', 'config.yaml'));
+  expect(readFileSync(join(dir, 'short', 'config.yaml'), 'utf8')).toContain('buckets: [8]\n');
+});
+
 test('profile measure measures each length that config.yaml lists', async () => {
   const dir = tempDir();
   const made = await runCli([
@@ -185,6 +204,7 @@ test('profile measure measures each length that config.yaml lists', async () => 
   settings('buckets: [4, 16]\n');
   const { status, stdout } = await runCli(['profile', 'measure', dir, '--runs', '2']);
   expect(status).toBe(0);
+  expect(stdout).toMatch(/^padding: padded inputs give what they give without padding$/m);
   for (const [length, batch] of [
     [4, 1],
     [4, 2],
@@ -200,6 +220,25 @@ test('profile measure measures each length that config.yaml lists', async () => 
   settings('buckets: [4, 17]\n');
   const failed = await runCli(['profile', 'measure', dir, '--runs', '2']);
   expect(failed.stderr).toMatch(/^escapement: E_MODEL_FILE: .*fails at length 17, which "buckets" .*\n$/m);
+});
+
+test('profile measure refuses a fill that changes answers, unless config.yaml says that rows are batched', async () => {
+  const dir = tempDir();
+  await runCli(['model', 'make', 'encoder', '--repository', dir, '--input', '16', '--classes', '2']);
+  const settings = 'batchSizes: [1, 2]\nbuckets: [4, 8]\nfill: { input_ids: 0, attention_mask: 1 }\n';
+  writeIn(dir, 'encoder/config.yaml', settings);
+  const measure = () => runCli(['profile', 'measure', dir, '--runs', '2', '--quiet']);
+  expect((await measure()).stderr).toMatch(
+    /^escapement: E_MODEL_FILE: gives other answers to inputs that are padded .*; the fill of attention_mask is suspicious: with 0 instead of 1 answers are the same\. Correct it, .*\n$/,
+  );
+  writeIn(dir, 'encoder/config.yaml', `${settings}batch: rows\n`);
+  const { status, stdout } = await measure();
+  expect([status, stdout]).toEqual([
+    0,
+    expect.stringMatching(
+      /^warning: padded as config\.yaml says, but answers depend on it: .*attention_mask/m,
+    ),
+  ]);
 });
 
 test('profile measure takes one file, other batch sizes and another place for the profile', async () => {

@@ -28,6 +28,20 @@ export function encoder(layers: Layers, longest: number, classes: number): void 
   layers.logits(meanOf(text, x, mask), WIDTH, classes);
 }
 
+/** The encoder's config.yaml: what texts are padded to, up to the longest, and with what. */
+export function encoderSettings(longest: number): string {
+  const buckets: number[] = [];
+  for (let length = SHORTEST_BUCKET; length < longest; length *= 2) buckets.push(length);
+  return [
+    '# Texts are padded to one of these lengths, with tokens that the mask leaves out.',
+    `buckets: [${[...buckets, longest].join(', ')}]`,
+    'fill: { input_ids: 0, attention_mask: 0 }',
+    '',
+  ].join('\n');
+}
+
+/** Below that, texts take hardly less time. */
+const SHORTEST_BUCKET = 16;
 const DEPTH = 2;
 const WIDTH = 128;
 const HEADS = 2;

@@ -1,6 +1,6 @@
 import type { Precision } from '../precision.js';
 import type { Architecture } from './architectures.js';
-import { encoder } from './encoder.js';
+import { encoder, encoderSettings } from './encoder.js';
 import { Layers } from './layers.js';
 import { mlp } from './mlp.js';
 import { mobilenetV2 } from './mobilenet-v2.js';
@@ -27,6 +27,8 @@ export interface MadeModel {
   /** The model as an ONNX file. */
   readonly onnx: Uint8Array<ArrayBuffer>;
   readonly parameters: number;
+  /** What serving it takes in its config.yaml; null: nothing. */
+  readonly settings: string | null;
 }
 
 /**
@@ -43,5 +45,6 @@ export function makeModel(
 ): MadeModel {
   const layers = new Layers(architecture, seed, precision);
   MAKERS[architecture](layers, input, classes);
-  return { onnx: layers.graph.encode(), parameters: layers.parameters };
+  const settings = architecture === 'encoder' ? encoderSettings(input) : null;
+  return { onnx: layers.graph.encode(), parameters: layers.parameters, settings };
 }
