@@ -76,14 +76,23 @@ async function namesOf({ url, model }: UrlArgs, trust: Trust): Promise<readonly 
   throw new EscapementError('E_SERVER', `${url} has no model that is ready: load one, or wait for it`);
 }
 
-function measuredText(profile: Profile, { roundTrip, batches, refused }: ServedMeasurement): string {
-  const { name, gpu, runtime } = profile;
-  const rows = profile.batches.map((batch, i) => [
-    `INFER, batch ${batch.batch}`,
-    ...[batches[i].medianMs, batch.medianMs, batch.p99Ms ?? batch.medianMs].map((ms) => ms.toFixed(3)),
-    batches[i].runs,
-    Math.round((batch.batch * 1000) / batch.medianMs),
-  ]);
+function measuredText(profile: Profile, measurement: ServedMeasurement): string {
+  const { roundTrip, batches, refused } = measurement;
+  const { name, gpu, runtime, length = 0 } = profile;
+  const seen = [...measurement.shorter, { length, batches }];
+  const rows = [...(profile.shorter ?? []), profile].flatMap((table, t) =>
+    table.batches.map((batch, i) => {
+      const timed = seen[t].batches[i];
+      return [
+        seen[t].length === 0
+          ? `INFER, batch ${batch.batch}`
+          : `INFER, length ${seen[t].length}, batch ${batch.batch}`,
+        ...[timed.medianMs, batch.medianMs, batch.p99Ms ?? batch.medianMs].map((ms) => ms.toFixed(3)),
+        timed.runs,
+        Math.round((batch.batch * 1000) / batch.medianMs),
+      ];
+    }),
+  );
   const { medianMs, p99Ms, runs } = roundTrip;
   return [
     `${plainLine(name)} on the ${gpu} (${runtime})\n\n`,
@@ -94,8 +103,8 @@ function measuredText(profile: Profile, { roundTrip, batches, refused }: ServedM
     ]),
     '\nseen: with the round trip, median; median and p99 of INFER are without it\n',
     ...(refused === null ? [] : [`batch ${refused.batch} is not taken: ${refused.answer}\n`]),
-    ...hiddenText(batches[0].medianMs, medianMs),
-    stabilityText(batches),
+    ...hiddenText(seen[0].batches[0].medianMs, medianMs),
+    stabilityText(seen.flatMap((table) => table.batches)),
     ...Object.entries(UNSEEN).flatMap(([key, what]) => {
       const source = profile.source[key as keyof typeof UNSEEN];
       return [`${what}: ${source}\n`];

@@ -12,7 +12,9 @@ import { EscapementError } from '../base/errors.js';
 import { protocolHint } from '../base/protocol-hint.js';
 import { PROTOCOL_FILE } from '../live/frontend/grpc-messages.js';
 import {
+  hasLength,
   type IndexEntry,
+  lengthsOf,
   type ModelDescription,
   namesOf,
   readyModels,
@@ -28,6 +30,7 @@ const SERVICE = LOADED['inference.GRPCInferenceService'] as unknown as {
   readonly ServerLive: MethodDefinition<object, object>;
   readonly ServerMetadata: MethodDefinition<object, { readonly name: string; readonly version: string }>;
   readonly ModelMetadata: MethodDefinition<{ name: string }, ModelDescription>;
+  readonly ModelConfig: MethodDefinition<{ name: string }, { readonly config: unknown }>;
   readonly ModelInfer: MethodDefinition<object, { readonly outputs: unknown }>;
   readonly RepositoryIndex: MethodDefinition<object, { readonly models: readonly IndexEntry[] }>;
 };
@@ -91,7 +94,10 @@ async function modelOf(api: GrpcApi, model: string): Promise<ModelDescription> {
       if (error.code !== status.NOT_FOUND && error.code !== status.INVALID_ARGUMENT) return api.refuse(error);
       throw unknownModel(model, namesOf(await indexOf(api).catch(() => null)));
     });
-  return { inputs, outputs };
+  if (!hasLength(inputs)) return { inputs, outputs };
+  const answer = await api.call(SERVICE.ModelConfig, { name: model }).catch(() => null);
+  const lengths = lengthsOf(answer?.config);
+  return { inputs, outputs, ...(lengths === null ? {} : { lengths }) };
 }
 
 class GrpcApi {

@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { stream } from '../base/random/streams.js';
+import { lengthFor } from './description.js';
 import { describeGrpcServer, encodeInfer, INFER_PATH, LIVE_PATH } from './grpc-api.js';
 import { GrpcConnection, PREFIX_BYTES } from './grpc-connection.js';
 import { payloadTensors } from './payload-tensors.js';
@@ -25,17 +26,26 @@ export async function openGrpcTarget(url: URL, options: TargetOptions): Promise<
       tensors: payloadTensors(file, model, inputs),
       shared: new Map<string, Buffer>(),
     }));
-    const random = payloads.length === 0 ? maker.inputs(model, inputs, options.rows?.[i]) : [];
-    return new SenderTemplates((sender) => {
-      const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) => {
-        const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
-        const tail = shared.get(key) ?? encodeInfer({ raw_input_contents: tensors.map(({ data }) => data) });
-        shared.set(key, tail);
-        return new RequestTemplate((sloMs) => headOf(model, sloMs, sender, tensors, tail.length), tail);
-      };
-      if (payloads.length === 0) return template(random, tails);
-      return new TemplateCycle(payloads.map(({ tensors, shared }) => template(tensors, shared)));
-    }, options.senders);
+    const lengthOf = (asked: number) => (payloads.length === 0 ? lengthFor(description.models[i], asked) : 0);
+    return new SenderTemplates(
+      lengthOf,
+      (sender, length) => {
+        const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) => {
+          const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
+          const tail =
+            shared.get(key) ?? encodeInfer({ raw_input_contents: tensors.map(({ data }) => data) });
+          shared.set(key, tail);
+          return new RequestTemplate((sloMs) => headOf(model, sloMs, sender, tensors, tail.length), tail);
+        };
+        if (payloads.length === 0) {
+          const random = maker.inputs(model, inputs, options.rows?.[i], length || 1);
+          // Those of one length are shared by all models; others are rarely the same, and too many to be kept.
+          return template(random, length === 0 ? tails : new Map());
+        }
+        return new TemplateCycle(payloads.map(({ tensors, shared }) => template(tensors, shared)));
+      },
+      options.senders,
+    );
   });
   return new GrpcTarget(
     `${url.protocol}//${url.host}`,
@@ -68,8 +78,9 @@ class GrpcTarget implements LoadTarget {
     done: Done,
     requestClass = 0,
     tenant = 0,
+    length = 0,
   ): void {
-    const message = this.templates[model].of(requestClass, tenant).encode(sloNs);
+    const message = this.templates[model].of(requestClass, tenant, length).encode(sloNs);
     this.connections[this.next].send(message, done, this.headers[tenant]);
     this.next = (this.next + 1) % this.connections.length;
   }

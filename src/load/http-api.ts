@@ -4,8 +4,10 @@ import { EscapementError } from '../base/errors.js';
 import { protocolHint } from '../base/protocol-hint.js';
 import { MIB } from '../base/units.js';
 import {
+  hasLength,
   type IndexEntry,
   isTensorList,
+  lengthsOf,
   type ModelDescription,
   namesOf,
   readyModels,
@@ -62,8 +64,25 @@ async function modelOf(api: HttpApi, model: string): Promise<ModelDescription> {
   if (status === 503)
     throw unusable(api.base, `cannot be asked for model ${model} now: ${plainLine(errorIn(body))}`);
   const { inputs, outputs } = parse(api.base, path, status, body) as Partial<Record<string, unknown>>;
-  if (isTensorList(inputs)) return { inputs, outputs: isTensorList(outputs) ? outputs : [] };
+  if (isTensorList(inputs)) {
+    const lengths = hasLength(inputs) ? lengthsOf(await configOf(api, path)) : null;
+    return {
+      inputs,
+      outputs: isTensorList(outputs) ? outputs : [],
+      ...(lengths === null ? {} : { lengths }),
+    };
+  }
   throw unusable(api.base, `does not describe the inputs of model ${model} at ${path}`);
+}
+
+/** Null: the server has no such extension. */
+async function configOf(api: HttpApi, path: string): Promise<unknown> {
+  const { status, body } = await api.call('GET', `${path}/config`);
+  try {
+    return status === 200 ? JSON.parse(body) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The error for a model that a server lacks. `known`: null where the server does not list its models. */

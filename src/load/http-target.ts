@@ -2,6 +2,7 @@ import { EscapementError } from '../base/errors.js';
 import { stream } from '../base/random/streams.js';
 import { MIB } from '../base/units.js';
 import { jsonOfBytes } from '../live/frontend/json-text.js';
+import { lengthFor } from './description.js';
 import { describeHttpServer } from './http-api.js';
 import type { Address } from './http-connection.js';
 import { HttpPool } from './http-pool.js';
@@ -35,14 +36,22 @@ export async function openHttpTarget(url: URL, options: TargetOptions): Promise<
       tensors: payloadTensors(file, model, inputs),
       shared: new Map<string, Buffer>(),
     }));
-    const random = payloads.length === 0 ? maker.inputs(model, inputs, options.rows?.[i]) : [];
-    return new SenderTemplates((sender) => {
-      const named = { head: `${head}${tenantLine(options, sender)}`, parameters: parametersOf(sender) };
-      const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) =>
-        binary ? binaryTemplate(named, tensors, shared) : jsonTemplate(named, model, tensors, shared);
-      if (payloads.length === 0) return template(random, tails);
-      return new TemplateCycle(payloads.map(({ tensors, shared }) => template(tensors, shared)));
-    }, options.senders);
+    const lengthOf = (asked: number) => (payloads.length === 0 ? lengthFor(models[i], asked) : 0);
+    return new SenderTemplates(
+      lengthOf,
+      (sender, length) => {
+        const named = { head: `${head}${tenantLine(options, sender)}`, parameters: parametersOf(sender) };
+        const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) =>
+          binary ? binaryTemplate(named, tensors, shared) : jsonTemplate(named, model, tensors, shared);
+        if (payloads.length === 0) {
+          const random = maker.inputs(model, inputs, options.rows?.[i], length || 1);
+          // Those of one length are shared by all models; others are rarely the same, and too many to be kept.
+          return template(random, length === 0 ? tails : new Map());
+        }
+        return new TemplateCycle(payloads.map(({ tensors, shared }) => template(tensors, shared)));
+      },
+      options.senders,
+    );
   });
   return new HttpTarget(
     base.origin,
@@ -72,8 +81,9 @@ class HttpTarget implements LoadTarget {
     done: Done,
     requestClass = 0,
     tenant = 0,
+    length = 0,
   ): void {
-    this.pool.send(this.templates[model].of(requestClass, tenant).encode(sloNs), done);
+    this.pool.send(this.templates[model].of(requestClass, tenant, length).encode(sloNs), done);
   }
 
   ping(done: Done): void {

@@ -17,6 +17,7 @@ interface Attempt {
   readonly done: Done;
   readonly requestClass: number;
   readonly tenant: number;
+  readonly length: number;
   /** By `performance.now`: its SLO has passed then. */
   readonly untilMs: number;
   readonly pauseMs: number;
@@ -53,10 +54,11 @@ export class RetryingTarget implements LoadTarget {
     done: Done,
     requestClass = 0,
     tenant = 0,
+    length = 0,
   ): void {
     const untilMs = performance.now() + sloNs / NS_PER_MS;
     this.attempt({
-      ...{ model, sloNs, user, arrivalNs, done, requestClass, tenant },
+      ...{ model, sloNs, user, arrivalNs, done, requestClass, tenant, length },
       untilMs,
       pauseMs: FIRST_PAUSE_MS,
     });
@@ -74,11 +76,11 @@ export class RetryingTarget implements LoadTarget {
   }
 
   private attempt(attempt: Attempt): void {
-    const { model, sloNs, user, arrivalNs, done, requestClass, tenant } = attempt;
+    const { model, sloNs, user, arrivalNs, done, requestClass, tenant, length } = attempt;
     const answered: Done = (outcome, reply) => {
       if (!this.comesBack(attempt, reply)) done(outcome, reply);
     };
-    this.target.send(model, sloNs, user, arrivalNs, answered, requestClass, tenant);
+    this.target.send(model, sloNs, user, arrivalNs, answered, requestClass, tenant, length);
   }
 
   /** Whether the request is sent again. */

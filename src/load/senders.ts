@@ -18,28 +18,39 @@ export interface Sender {
 
 const NO_SENDERS: Senders = { priorities: [], header: null, tenants: [] };
 
-/** What makes the requests of one model for each class and tenant; made when the first such request is sent. */
-export class SenderTemplates {
-  private readonly made: (RequestMaker | undefined)[] = [];
+/** Of one class and tenant: requests of more lengths than this would take too much memory, so they are made again. */
+const MOST_LENGTHS = 1024;
 
+/** What makes the requests of one model for each class, tenant and length; made when the first such request is sent. */
+export class SenderTemplates {
+  /** By class and tenant, and then by length. */
+  private readonly made: (Map<number, RequestMaker> | undefined)[] = [];
+
+  /** `lengthFor`: the length of the inputs of a request for which this one is asked; 0: all have the same. */
   constructor(
-    private readonly make: (sender: Sender) => RequestMaker,
+    private readonly lengthFor: (length: number) => number,
+    private readonly make: (sender: Sender, length: number) => RequestMaker,
     private readonly senders: Senders = NO_SENDERS,
   ) {
     // What cannot be encoded fails before the run.
-    this.of(0, 0);
+    this.of(0, 0, 0);
   }
 
-  of(requestClass: number, tenant: number): RequestMaker {
+  of(requestClass: number, tenant: number, length: number): RequestMaker {
     const { priorities, tenants } = this.senders;
     const index = requestClass * Math.max(1, tenants.length) + tenant;
-    const known = this.made[index];
+    let byLength = this.made[index];
+    if (byLength === undefined) {
+      byLength = new Map();
+      this.made[index] = byLength;
+    }
+    const own = this.lengthFor(length);
+    const known = byLength.get(own);
     if (known !== undefined) return known;
-    const made = this.make({
-      priority: priorities[requestClass] ?? null,
-      tenant: tenants[tenant] ?? null,
-    });
-    this.made[index] = made;
+    const sender = { priority: priorities[requestClass] ?? null, tenant: tenants[tenant] ?? null };
+    const made = this.make(sender, own);
+    if (byLength.size === MOST_LENGTHS) byLength.clear();
+    byLength.set(own, made);
     return made;
   }
 }

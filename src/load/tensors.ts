@@ -35,10 +35,10 @@ export class TensorMaker {
   constructor(private readonly random: Random) {}
 
   /**
-   * A free first dimension becomes `rows`, any other 1. Throws `E_UNKNOWN_MODEL` for a type that has no fixed size, and for
+   * A free first dimension becomes `rows`, any other `length`. Throws `E_UNKNOWN_MODEL` for a type that has no fixed size, and for
    * inputs that are too large.
    */
-  inputs(model: string, descriptions: readonly TensorDescription[], rows = 1): InputTensor[] {
+  inputs(model: string, descriptions: readonly TensorDescription[], rows = 1, length = 1): InputTensor[] {
     return descriptions.map(({ name, datatype, shape: described }) => {
       if (!isDatatype(datatype)) {
         const known = Object.keys(DATATYPES).join(', ');
@@ -47,7 +47,7 @@ export class TensorMaker {
           `model ${model}: input ${plainLine(name)} is of type ${plainLine(datatype)}, and only ${known} can be generated: use another model`,
         );
       }
-      const shape = described.map((size, i) => (size >= 0 ? size : i === 0 ? rows : 1));
+      const shape = described.map((size, i) => (size >= 0 ? size : i === 0 ? rows : length));
       const data = this.data(datatype, shape);
       if (data !== null) return { name, datatype, shape, data };
       const sizes = plainLine(shape.join(','));

@@ -6,6 +6,7 @@ import { stream } from '../../src/base/random/streams.js';
 import { parseExperiment } from '../../src/config/load.js';
 import { profileFileName } from '../../src/config/profile-file.js';
 import { parseProfile } from '../../src/config/read-profile.js';
+import { OUTCOME_OK } from '../../src/core/request.js';
 import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
 import { LinkHost } from '../../src/live/controller/link/thread/link-host.js';
 import type { InputLengths } from '../../src/live/model.js';
@@ -14,15 +15,21 @@ import { readModelFile } from '../../src/live/models/repository.js';
 import { openSession } from '../../src/live/ort/open-session.js';
 import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
 import { startMachine } from '../../src/live/worker/local-machine.js';
+import { describeServer, openTarget } from '../../src/load/open-target.js';
 import { live } from '../../src/run/live.js';
 import { run } from '../../src/run/run.js';
 import { suits } from '../../src/serve/batching.js';
 import { measureProfile } from '../../src/serve/measure-profile.js';
 import { repositoryModels } from '../../src/serve/repository-models.js';
+import { conform } from '../../src/tools/conform/conform.js';
+import { measureServed } from '../../src/tools/profile/measure-served.js';
+import { servedModel } from '../../src/tools/profile/served-model.js';
+import { servedProfile } from '../../src/tools/profile/served-profile.js';
 import { rejection } from '../config/failure.js';
 import { PATIENT } from '../live/controller/link/fixtures.js';
 import { GrpcClient } from '../live/frontend/grpc-client.js';
 import { CPU, tempDir, writeIn } from '../live/models/fixtures.js';
+import { endpointAt, OPTIONS } from '../tools/conform/endpoint.js';
 import { expectReplay, PAGE_BYTES, type Running, serve } from './fixtures.js';
 
 const BUCKETS = [8, 16, 32];
@@ -249,9 +256,108 @@ it('is measured again when its lengths or their padding change', async () => {
   const profile = parseProfile(readFileSync(path, 'utf8'), path);
   const changed = (lengths: InputLengths) => ({ ...model, signature: { ...model.signature, lengths } });
   expect(suits(profile, model)).toBe(true);
-  expect(suits(profile, changed({ buckets: [8, 16, 32, 64], fill: [0, 0] }))).toBe(false);
-  expect(suits(profile, changed({ buckets: [16, 32], fill: [0, 0] }))).toBe(false);
+  expect(suits(profile, changed({ buckets: BUCKETS, fill: [7, 0] }))).toBe(true);
+  expect(suits(profile, changed({ buckets: [8, 16, 32, 64], fill: [7, 0] }))).toBe(false);
+  expect(suits(profile, changed({ buckets: [16, 32], fill: [7, 0] }))).toBe(false);
+  expect(suits(profile, changed({ buckets: BUCKETS, fill: [7, 1] }))).toBe(false);
   expect(suits(profile, changed({ buckets: BUCKETS, fill: null }))).toBe(false);
+});
+
+describe.each(['http', 'grpc'] as const)('a client over %s', (scheme) => {
+  const urlOf = ({ server }: Running) => `${scheme}://127.0.0.1:${server[scheme]?.port}`;
+
+  it('sends inputs of the lengths of a workload, and of the longest without one', async () => {
+    const running = await start();
+    const target = await openTarget(urlOf(running), {
+      models: ['padded', 'unpadded'],
+      seed: 1,
+      keptBytes: 1_000_000,
+    });
+    onTestFinished(() => target.close());
+    const ask = (model: number, length: number) =>
+      new Promise<unknown>((resolve) => {
+        target.send(
+          model,
+          20e9,
+          0,
+          0,
+          (outcome, reply) => {
+            const outputs = outcome === OUTCOME_OK ? (reply?.outputs?.() as { shape: number[] }[]) : null;
+            resolve(outputs === null ? reply?.message : Number(outputs[0].shape[1]));
+          },
+          0,
+          0,
+          length,
+        );
+      });
+    expect(await Promise.all([5, 20, 32, 0, 5].map((length) => ask(0, length)))).toEqual([5, 20, 32, 32, 5]);
+    // What cannot be padded is made as long as the next bucket.
+    expect(await Promise.all([5, 8, 17, 0].map((length) => ask(1, length)))).toEqual([8, 8, 32, 32]);
+    expect(await ask(0, 33)).toContain('expected a length from 1 to 32, got 33');
+  });
+
+  it('measures each batch size at each length', async () => {
+    const running = await start();
+    const url = urlOf(running);
+    const { models } = await describeServer(url, { models: ['padded', 'unpadded'], seed: 1 });
+    for (const [i, name] of ['padded', 'unpadded'].entries()) {
+      const model = servedModel(name, models[i]);
+      const spec = { url, trust: {}, model, batchSizes: [1, 2], runs: 2, budgetNs: 1e9 };
+      const shares: number[] = [];
+      const measured = await measureServed({ ...spec, onProgress: (share) => void shares.push(share) });
+      expect(shares.map((share) => Math.round(6 * share))).toEqual([0, 0, 1, 2, 3, 4, 5]);
+      const unseen = { weightsBytes: null, loadMs: null };
+      const text = JSON.stringify(servedProfile(model, measured, 'x', unseen));
+      const profile = parseProfile(text, 'served');
+      const inputBytes = 2 * 32 * 8;
+      expect(profile).toMatchObject({ length: 32, inputBytes, outputBytes: (32 * WIDTH + CLASSES) * 4 });
+      const shorter = profile.shorter?.map(({ length, batches }) => [length, ...batches.map((b) => b.batch)]);
+      expect(shorter).toEqual([
+        [8, 1, 2],
+        [16, 1, 2],
+      ]);
+      expect(profile.equalLengths).toBe(name === 'unpadded' ? true : undefined);
+    }
+  });
+});
+
+it('conforms with models of several lengths, padded and not', async () => {
+  const { server, http } = await start();
+  for (const model of ['padded', 'unpadded']) {
+    const report = await conform(endpointAt(http.port, server.grpc?.port ?? 0), { ...OPTIONS, model });
+    const failures = report.cases.filter(({ result }) => result === 'fail');
+    expect(failures.map(({ id, reason }) => `${id}: ${reason}`)).toEqual([]);
+    expect(report.totals.pass).toBeGreaterThan(130);
+  }
+});
+
+describe('a fill that changes answers', () => {
+  const wrong = 'buckets: [8]\nfill: { input_ids: 7, attention_mask: 1 }\n';
+
+  it('is refused where nothing measured it, also in an experiment', async () => {
+    const dir = tempDir();
+    writeIn(dir, 'padded/1/model.onnx', onnx);
+    writeIn(dir, 'padded/config.yaml', wrong);
+    const served = await rejection(repositoryModels(dir, CPU, PAGE_BYTES, () => {}));
+    expect([served.code, served.message]).toEqual([
+      'E_MODEL_FILE',
+      expect.stringContaining('the fill of attention_mask is suspicious: with 0 instead of 1'),
+    ]);
+  });
+
+  it('is said at each start where "batch: rows" has the model batched anyway', async () => {
+    const dir = tempDir();
+    writeIn(dir, 'padded/1/model.onnx', onnx);
+    writeIn(dir, 'padded/config.yaml', `${wrong}batch: rows\n`);
+    for (const measured of [false, true]) {
+      const said: string[] = [];
+      await repositoryModels(dir, CPU, PAGE_BYTES, (what) => said.push(what));
+      expect(said.some((line) => line.startsWith('measuring'))).toBe(!measured);
+      expect(said.at(-1)).toMatch(
+        /^warning: padded is padded because .* depend on how much: .*attention_mask/,
+      );
+    }
+  });
 });
 
 it('refuses at the door, in one line, what has another length', async () => {

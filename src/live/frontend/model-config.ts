@@ -1,4 +1,5 @@
 import { KIB } from '../../base/units.js';
+import { atLongest, fillByInput } from '../lengths.js';
 import { FREE, type ModelSignature, type ServedModel, type TensorSignature } from '../model.js';
 import { type FrontendSettings, mostAnswerBytes } from './frontend.js';
 
@@ -9,7 +10,7 @@ const HEADER_BYTES = 4 * KIB;
 
 /**
  * A model's configuration as clients of other servers read it (model configuration extension): names, types and sizes of
- * its tensors, and whether it takes batches.
+ * its tensors, whether it takes batches, and, in their `parameters`, the lengths of its inputs as its config.yaml says them.
  */
 export function modelConfig({ spec, signature }: ServedModel, limits: Limits) {
   const { inputs, outputs, batched } = signature;
@@ -17,11 +18,19 @@ export function modelConfig({ spec, signature }: ServedModel, limits: Limits) {
     name: spec.name,
     platform: 'onnxruntime_onnx',
     backend: 'onnxruntime',
-    max_batch_size: batched ? largestBatch(signature, limits) : 0,
+    max_batch_size: batched ? largestBatch(atLongest(signature), limits) : 0,
     input: inputs.map((input) => ({ ...describe(input), format: 'FORMAT_NONE' })),
     output: outputs.map(describe),
     ...(batched ? { dynamic_batching: { preferred_batch_size: [...spec.batchSizes] } } : {}),
+    ...(signature.lengths === undefined ? {} : { parameters: lengthParameters(signature) }),
   };
+}
+
+/** The values are JSON, since parameters are texts. */
+function lengthParameters(signature: ModelSignature) {
+  const { buckets = [], fill = null } = signature.lengths ?? {};
+  const text = (value: unknown) => ({ string_value: JSON.stringify(value) });
+  return { buckets: text(buckets), ...(fill === null ? {} : { fill: text(fillByInput(signature)) }) };
 }
 
 /** Of one call: what `--max-batch` allows, as far as its tensors fit into the largest body and answer. */

@@ -32,5 +32,11 @@ export function fixBatch(subject: Subject, batchSize: number): Subject {
 
 function upTo(spec: ModelSpec, batchSize: number): ModelSpec {
   const count = spec.batchSizes.indexOf(batchSize) + 1;
-  return { ...spec, batchSizes: spec.batchSizes.slice(0, count), execNs: spec.execNs.slice(0, count) };
+  const { execNsByLength } = spec;
+  return {
+    ...spec,
+    batchSizes: spec.batchSizes.slice(0, count),
+    execNs: spec.execNs.slice(0, count),
+    ...(execNsByLength && { execNsByLength: execNsByLength.map((row) => row.slice(0, count)) }),
+  };
 }

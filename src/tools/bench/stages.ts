@@ -1,4 +1,5 @@
 import { NS_PER_S } from '../../base/units.js';
+import { atLongest } from '../../live/lengths.js';
 import { BenchChild } from './child/child-process.js';
 import type { Role } from './child/messages.js';
 import { MachineMeter } from './child/usage-meter.js';
@@ -32,7 +33,15 @@ export function measureSynthetic(
 ): Promise<DeviceStage> {
   const used = models.flatMap(({ spec, signature, ortPath }, m) =>
     mix[m] > 0 && ortPath !== null
-      ? [{ name: spec.name, ortPath, signature, batchSize: spec.batchSizes[batches[m]], share: mix[m] }]
+      ? [
+          {
+            name: spec.name,
+            ortPath,
+            signature: atLongest(signature),
+            batchSize: spec.batchSizes[batches[m]],
+            share: mix[m],
+          },
+        ]
       : [],
   );
   return withChild({ kind: 'synthetic', spec: { device, models: used } }, async ({ child }) => {

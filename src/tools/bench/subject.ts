@@ -1,5 +1,6 @@
 import { NS_PER_S } from '../../base/units.js';
 import type { ServerSettings } from '../../config/server-settings.js';
+import { mapExecNs } from '../../core/lengths.js';
 import type { ModelSpec } from '../../core/model.js';
 import type { OrtDeviceSpec } from '../../live/device.js';
 import type { WorkerModel } from '../../live/model.js';
@@ -100,8 +101,8 @@ const SHORTEST_NS = 1000;
 
 function timeless(model: WorkerModel): WorkerModel {
   const { spec } = model;
-  const execNs = spec.execNs.map(() => SHORTEST_NS);
-  return { ...model, spec: { ...spec, loadNs: SHORTEST_NS, execNs }, ortPath: null };
+  const times = mapExecNs(spec, () => SHORTEST_NS);
+  return { ...model, spec: { ...spec, loadNs: SHORTEST_NS, ...times }, ortPath: null };
 }
 
 function numberOr(value: unknown, otherwise: number): number {

@@ -1,5 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import { protocolHint } from '../../base/protocol-hint.js';
+import { hasLength, lengthsOf } from '../../load/description.js';
 import { Finding } from './finding.js';
 import { outputsOfHttp } from './model/answers.js';
 import { canBeMade, INTEGERS, makeInputs } from './model/make-inputs.js';
@@ -43,7 +44,8 @@ export async function discover(endpoint: Endpoint, named: string | undefined): P
   const candidates: Subject[] = [];
   for (const name of names.slice(0, MOST_MODELS)) {
     try {
-      candidates.push(...subjectsOf(name, readModel(await http.get(modelPath(name)))));
+      const metadata = readModel(await http.get(modelPath(name)));
+      candidates.push(...subjectsOf(name, metadata, await lengthOf(http, name, metadata)));
     } catch (error) {
       problems.push(`${plain(name, 40)}: ${reasonOf(error)}`);
     }
@@ -59,20 +61,32 @@ export async function discover(endpoint: Endpoint, named: string | undefined): P
 }
 
 /** With each kind of integers that its inputs may be made of. */
-function subjectsOf(name: string, metadata: ReturnType<typeof readModel>): Subject[] {
+function subjectsOf(name: string, metadata: ReturnType<typeof readModel>, length: number): Subject[] {
   const unknown = metadata.inputs.find((input) => !canBeMade(input));
   if (unknown !== undefined)
     throw new Finding('fail', `its input ${unknown.name} is of type ${unknown.datatype}`);
   if (metadata.inputs.length === 0) throw new Finding('fail', 'its metadata lists no inputs');
   const hasIntegers = metadata.inputs.some(({ datatype }) => !datatype.startsWith('FP'));
   const kinds = hasIntegers ? INTEGERS : INTEGERS.slice(0, 1);
-  return kinds.map((integers) => ({ ...metadata, name, integers }));
+  return kinds.map((integers) => ({ ...metadata, name, integers, length }));
+}
+
+/** The shortest length that the model takes: the first bucket if its configuration lists them, or else 1. */
+async function lengthOf(
+  http: HttpClient,
+  name: string,
+  { inputs }: ReturnType<typeof readModel>,
+): Promise<number> {
+  if (!hasLength(inputs)) return 1;
+  const answer = await http.get(`${modelPath(name)}/config`).catch(() => null);
+  const lengths = answer?.status === 200 ? lengthsOf(answer.json()) : null;
+  return lengths?.buckets[0] ?? 1;
 }
 
 /** Why it cannot be asked; null: it can. */
 async function problemOf(http: HttpClient, subject: Subject): Promise<string | null> {
   try {
-    const inputs = jsonInputs(makeInputs(subject.inputs, { integers: subject.integers }));
+    const inputs = jsonInputs(makeInputs(subject.inputs, subject));
     outputsOfHttp(await postPatiently(http, modelPath(subject.name), { inputs }));
     return null;
   } catch (error) {

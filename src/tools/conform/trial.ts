@@ -41,8 +41,8 @@ export class Trial {
 
   /** Inputs that the model takes; another seed, other values. */
   inputs(seed = 0, rows = 1): Tensor[] {
-    const { inputs, integers } = this.subject;
-    return makeInputs(inputs, { seed, rows, integers });
+    const { inputs, integers, length } = this.subject;
+    return makeInputs(inputs, { seed, rows, integers, length });
   }
 
   /** An inference over HTTP with inputs as JSON. */

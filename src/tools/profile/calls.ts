@@ -23,15 +23,25 @@ export async function timePing(target: LoadTarget): Promise<number> {
 }
 
 /**
- * Sends one request to a model of the target. Throws `E_SERVER` where no answer comes; `what`: what was asked, for people.
+ * Sends one request to a model of the target; `length`: of its inputs, 0 if all have the same. Throws `E_SERVER` where no answer comes; `what`: what was asked, for people.
  */
-export function sendOne(target: LoadTarget, model: number, what: string): Promise<TimedAnswer> {
-  return call(target, what, (done) => target.send(model, SLO_NS, 0, 0, done));
+export function sendOne(
+  target: LoadTarget,
+  model: number,
+  length: number,
+  what: string,
+): Promise<TimedAnswer> {
+  return call(target, what, (done) => target.send(model, SLO_NS, 0, 0, done, 0, 0, length));
 }
 
 /** The same for an answer that must be a success. Throws `E_SERVER` where it is not. */
-export async function timeOne(target: LoadTarget, model: number, what: string): Promise<number> {
-  const { ns, outcome, reply } = await sendOne(target, model, what);
+export async function timeOne(
+  target: LoadTarget,
+  model: number,
+  length: number,
+  what: string,
+): Promise<number> {
+  const { ns, outcome, reply } = await sendOne(target, model, length, what);
   if (outcome === OUTCOME_OK) return ns;
   throw refused(target, what, reply);
 }

@@ -25,15 +25,19 @@ interface ServedSpec {
   onProgress?(share: number, next: string): void;
 }
 
+type ServedBatch = Durations & { readonly batch: number };
+
 /** What a client sees of a model. */
 export interface ServedMeasurement {
   /** Address of the server, for people. */
   readonly server: string;
   /** Of calls without work. */
   readonly roundTrip: Durations;
-  /** From the outside: with the round trip. */
-  readonly batches: readonly (Durations & { readonly batch: number })[];
-  /** Of one row. */
+  /** From the outside: with the round trip. Of inputs of the longest length. */
+  readonly batches: readonly ServedBatch[];
+  /** The same of shorter lengths, ascending; empty: inputs have one length. */
+  readonly shorter: readonly { readonly length: number; readonly batches: readonly ServedBatch[] }[];
+  /** Of one row, of the longest length. */
   readonly outputBytes: number;
   /** The batch size that the server does not take, and what it says; null: it takes all. Larger ones were not tried. */
   readonly refused: { readonly batch: number; readonly answer: string } | null;
@@ -71,27 +75,60 @@ const PING_BUDGET_NS = NS_PER_S / 2;
 const LEAST_RUNS = 2;
 
 async function measure(target: LoadTarget, spec: ServedSpec): Promise<ServedMeasurement> {
-  const { model, batchSizes, onProgress } = spec;
+  const { model, onProgress } = spec;
   onProgress?.(0, 'round trip');
   const roundTrip = summarize(await timePings(target));
   const untilNs = monotonicNs() + spec.budgetNs;
-  const batches: ServedMeasurement['batches'][number][] = [];
+  const [longest = 0, ...others] = model.lengths?.buckets.toReversed() ?? [];
+  // What is too large at the longest length is not measured at others: all have the same batch sizes.
+  const table = { length: longest, batchSizes: spec.batchSizes, tables: 1 + others.length };
+  const { batches, outputBytes, refused } = await measureTable(target, spec, untilNs, table);
+  const shorter: ServedMeasurement['shorter'][number][] = [];
+  const batchSizes = batches.map(({ batch }) => batch);
+  for (const [i, length] of others.entries()) {
+    const measured = await measureTable(target, spec, untilNs, {
+      length,
+      batchSizes,
+      tables: others.length - i,
+    });
+    shorter.unshift({ length, batches: measured.batches });
+  }
+  return { server: target.name, roundTrip, batches, shorter, outputBytes, refused };
+}
+
+/** The batches of one length. */
+interface TableSpec {
+  /** 0: inputs have one length. */
+  readonly length: number;
+  readonly batchSizes: readonly number[];
+  /** Lengths for which the time that is left has to do. */
+  readonly tables: number;
+}
+
+async function measureTable(
+  target: LoadTarget,
+  { model, runs, onProgress, ...spec }: ServedSpec,
+  untilNs: number,
+  { length, batchSizes, tables }: TableSpec,
+): Promise<Pick<ServedMeasurement, 'batches' | 'outputBytes' | 'refused'>> {
+  const batches: ServedBatch[] = [];
+  const all = spec.batchSizes.length * (model.lengths?.buckets.length ?? 1);
   let bytes = 0;
-  let refusal: ServedMeasurement['refused'] = null;
   for (const [i, batch] of batchSizes.entries()) {
-    onProgress?.(i / batchSizes.length, `batch size ${batch}`);
-    const what = `a request of ${batch === 1 ? '1 row' : `${batch} rows`} to model ${plainLine(model.name)}`;
-    const first = await checkedBytes(target, { index: i, rows: batch, what, model });
+    const steps = batchSizes.length * tables - i;
+    const at = length === 0 ? '' : ` of length ${length}`;
+    onProgress?.(Math.max(0, 1 - steps / all), `batch size ${batch}${at}`);
+    const what = `a request of ${batch === 1 ? '1 row' : `${batch} rows`}${at} to model ${plainLine(model.name)}`;
+    const first = await checkedBytes(target, { index: i, length, rows: batch, what, model });
     if (typeof first !== 'number') {
-      refusal = { batch, ...first };
-      break;
+      return { batches, outputBytes: bytes, refused: { batch, ...first } };
     }
     bytes = first;
-    const leftNs = Math.max(0, untilNs - monotonicNs()) / (batchSizes.length - i);
-    const durationsNs = await timeRuns(() => timeOne(target, i, what), spec.runs, leftNs);
+    const leftNs = Math.max(0, untilNs - monotonicNs()) / steps;
+    const durationsNs = await timeRuns(() => timeOne(target, i, length, what), runs, leftNs);
     batches.push({ batch, ...summarize(durationsNs) });
   }
-  return { server: target.name, roundTrip, batches, outputBytes: bytes, refused: refusal };
+  return { batches, outputBytes: bytes, refused: null };
 }
 
 async function timePings(target: LoadTarget): Promise<number[]> {
@@ -118,6 +155,8 @@ async function timeRuns(
 interface FirstRequest {
   /** Of the batch size among those of the target. */
   readonly index: number;
+  /** 0: inputs have one length. */
+  readonly length: number;
   readonly rows: number;
   readonly what: string;
   readonly model: ServedModel;
@@ -126,9 +165,9 @@ interface FirstRequest {
 /** Sends the first request of a batch size. Gives the bytes of its outputs a row, or what the server says against the size. */
 async function checkedBytes(
   target: LoadTarget,
-  { index, rows, what, model }: FirstRequest,
+  { index, length, rows, what, model }: FirstRequest,
 ): Promise<number | { answer: string }> {
-  const { outcome, reply } = await sendOne(target, index, what);
+  const { outcome, reply } = await sendOne(target, index, length, what);
   if (rows > 1 && TOO_LARGE.test(reply.status))
     return { answer: [reply.status, reply.message].filter((word) => word !== '').join(': ') };
   if (outcome !== OUTCOME_OK) throw refused(target, what, reply);

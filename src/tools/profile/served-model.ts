@@ -1,6 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import { DATATYPES } from '../../live/model.js';
-import { isTensorList, type ModelDescription } from '../../load/description.js';
+import { isTensorList, type LengthDescription, type ModelDescription } from '../../load/description.js';
 import { plainLine } from '../../load/reply.js';
 import type { TensorDescription } from '../../load/tensors.js';
 
@@ -11,24 +11,34 @@ export interface ServedModel {
   readonly batched: boolean;
   /** Number format of its first input. */
   readonly precision: string;
-  /** Of one row. */
+  /** Of one row, of the longest length. */
   readonly inputBytes: number;
+  /** Null: its inputs have one length. */
+  readonly lengths: LengthDescription | null;
 }
 
-/** Throws `E_UNKNOWN_MODEL` where a dimension other than that of the batch is open: requests of any size would differ. */
-export function servedModel(name: string, { inputs, outputs }: ModelDescription): ServedModel {
+/**
+ * Throws `E_UNKNOWN_MODEL` where a dimension other than that of the batch is open and the server does not say its lengths:
+ * requests of any size would differ.
+ */
+export function servedModel(name: string, { inputs, outputs, lengths }: ModelDescription): ServedModel {
   const batched = inputs.length > 0 && [...inputs, ...outputs].every(({ shape }) => shape[0] < 0);
   for (const input of inputs) {
     const fixed = batched ? input.shape.slice(1) : input.shape;
-    if (fixed.every((size) => size >= 0)) continue;
+    if (lengths !== undefined || fixed.every((size) => size >= 0)) continue;
     const what = `input ${plainLine(input.name)} is ${plainLine(input.datatype)} [${input.shape.join(',')}]`;
     throw new EscapementError(
       'E_UNKNOWN_MODEL',
-      `model ${plainLine(name)}: ${what}, and only the first dimension, of the batch, may be open: how long it takes depends on the others, so serve it with fixed ones`,
+      `model ${plainLine(name)}: ${what}, and only the first dimension, of the batch, may be open unless the server says which lengths it takes: how long it takes depends on the others, so serve it with fixed ones`,
     );
   }
   const precision = plainLine(inputs[0]?.datatype ?? '') || 'none';
-  return { name, batched, precision, inputBytes: bytesOf(inputs, batched) };
+  const longest = lengths?.buckets.at(-1) ?? 0;
+  const sized = inputs.map((input) => ({
+    ...input,
+    shape: input.shape.map((size, i) => (i > 0 && size < 0 ? longest : size)),
+  }));
+  return { name, batched, precision, inputBytes: bytesOf(sized, batched), lengths: lengths ?? null };
 }
 
 /**

@@ -14,11 +14,13 @@ const RESIDENT_LOAD_MS = 0.001;
 
 /** The profile of a model that was measured from outside. `software`: name and version of its server. */
 export function servedProfile(
-  { name, precision, inputBytes }: ServedModel,
-  { server, roundTrip, batches, outputBytes }: ServedMeasurement,
+  { name, precision, inputBytes, lengths }: ServedModel,
+  { server, roundTrip, batches, shorter, outputBytes }: ServedMeasurement,
   software: string,
   { weightsBytes, loadMs }: Unseen,
 ): Profile {
+  const own = (timed: ServedMeasurement['batches']) =>
+    timed.map((batch) => ({ batch: batch.batch, ...withoutRoundTrip(batch, roundTrip) }));
   const roundTripText = `${roundTrip.medianMs.toFixed(3)} ms`;
   return {
     name,
@@ -29,7 +31,14 @@ export function servedProfile(
     loadMs: loadMs ?? RESIDENT_LOAD_MS,
     inputBytes,
     outputBytes,
-    batches: batches.map((batch) => ({ batch: batch.batch, ...withoutRoundTrip(batch, roundTrip) })),
+    batches: own(batches),
+    ...(lengths === null
+      ? {}
+      : {
+          length: lengths.buckets[lengths.buckets.length - 1],
+          shorter: shorter.map((table) => ({ length: table.length, batches: own(table.batches) })),
+          ...(lengths.padded ? {} : { equalLengths: true }),
+        }),
     source: {
       weights: sourceOf(weightsBytes, '--weights'),
       load: sourceOf(loadMs, '--load-time'),

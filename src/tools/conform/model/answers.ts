@@ -1,7 +1,7 @@
 import { check, fail } from '../finding.js';
 import { shown } from '../plain.js';
 import { type HttpAnswer, isObject } from '../wire/http-answer.js';
-import { bytesOf, countOf, DATATYPES, stringsOf, type Tensor } from './tensors.js';
+import { bytesOf, countOf, DATATYPES, elementsOf, stringsOf, type Tensor } from './tensors.js';
 
 /** Outputs of an answer by name. */
 export type Outputs = ReadonlyMap<string, Tensor>;
@@ -118,8 +118,19 @@ function flat(data: unknown): unknown[] {
   return found;
 }
 
-/** Fails unless both answers have the same outputs, bit for bit. */
-export function checkSame(one: Outputs, other: Outputs, names: readonly [string, string]): void {
+/** How far numbers of requests that share a batch may be from those of one alone, as a share of the largest: sums have another order. */
+export const BATCHED_TOLERANCE = 1e-3;
+
+/**
+ * Fails unless both answers have the same outputs: bit for bit, or with a `tolerance` as numbers with fractions that differ by
+ * that share of the largest.
+ */
+export function checkSame(
+  one: Outputs,
+  other: Outputs,
+  names: readonly [string, string],
+  tolerance = 0,
+): void {
   check(
     one.size === other.size && [...one.keys()].every((name) => other.has(name)),
     `${names[0]} answers ${shown([...one.keys()])}, ${names[1]} answers ${shown([...other.keys()])}`,
@@ -129,8 +140,15 @@ export function checkSame(one: Outputs, other: Outputs, names: readonly [string,
     const where = `output ${shown(name)} differs between ${names[0]} and ${names[1]}`;
     check(a.datatype === b.datatype, `${where}: ${a.datatype}, ${b.datatype}`);
     check(shown(a.shape) === shown(b.shape), `${where}: shapes ${shown(a.shape)} and ${shown(b.shape)}`);
-    if (!a.bytes.equals(b.bytes)) fail(`${where}: ${differenceOf(a, b)}`);
+    if (!a.bytes.equals(b.bytes) && !isNear(a, b, tolerance)) fail(`${where}: ${differenceOf(a, b)}`);
   }
+}
+
+function isNear(a: Tensor, b: Tensor, tolerance: number): boolean {
+  if (tolerance === 0 || !a.datatype.startsWith('FP')) return false;
+  const [left, right] = [a, b].map((tensor) => elementsOf(tensor).map(Number));
+  const largest = Math.max(...left!.map((value) => Math.abs(value)));
+  return left!.every((value, i) => Math.abs(value - right![i]!) <= tolerance * largest);
 }
 
 function differenceOf(a: Tensor, b: Tensor): string {

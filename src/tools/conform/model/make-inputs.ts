@@ -5,16 +5,16 @@ export const INTEGERS = ['mixed', 'ones', 'zeros'] as const;
 export type Integers = (typeof INTEGERS)[number];
 
 /**
- * Inputs that fit the metadata: sizes that are left to the caller become 1, but for the first, which becomes `rows`.
+ * Inputs that fit the metadata: sizes that are left to the caller become `length`, but for the first, which becomes `rows`.
  * Numbers with fractions are multiples of 1/64, so that decimal digits and 16 bits hold them exactly; `seed` varies
  * them.
  */
 export function makeInputs(
   inputs: readonly TensorMetadata[],
-  { rows = 1, seed = 0, integers = 'mixed' as Integers } = {},
+  { rows = 1, length = 1, seed = 0, integers = 'mixed' as Integers } = {},
 ): Tensor[] {
   return inputs.map(({ name, datatype, shape: described }) => {
-    const shape = described.map((size, i) => (size >= 0 ? size : i === 0 ? rows : 1));
+    const shape = described.map((size, i) => (size >= 0 ? size : i === 0 ? rows : length));
     const elements = Array.from({ length: countOf(shape) }, (_, i) => elementOf(datatype, i, seed, integers));
     return { name, datatype, shape, bytes: bytesOf(name, datatype, elements) };
   });

@@ -10,6 +10,8 @@ export interface Subject {
   readonly outputs: readonly TensorMetadata[];
   /** Integers that it accepts. */
   readonly integers: Integers;
+  /** What open sizes other than the first are made of. */
+  readonly length: number;
 }
 
 /** `/v2/models/NAME`, with the version if it is given. */
