@@ -112,6 +112,20 @@ describe('ModelInfer', () => {
     expect([...answer.raw_output_contents[0]]).toEqual(bytes);
   });
 
+  it('takes an empty list of elements next to raw contents for none, and refuses one that has some', async () => {
+    const { client } = await serve();
+    const withContents = (contents: object) => {
+      const request = mlp([1, 2]);
+      return { ...request, inputs: request.inputs.map((input) => ({ ...input, contents })) };
+    };
+    const answer = await client.call('ModelInfer', withContents({}));
+    expect(answer.raw_output_contents).toEqual([floats(1, 2)]);
+    await expect(client.call('ModelInfer', withContents({ fp32_contents: [1, 2] }))).rejects.toMatchObject({
+      code: status.INVALID_ARGUMENT,
+      details: 'input "x": has both contents and raw_input_contents',
+    });
+  });
+
   it('splits a batch and joins the answers', async () => {
     const { client, service } = await serve();
     service.answer = (request, nth) => ({

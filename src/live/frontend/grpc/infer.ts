@@ -228,7 +228,8 @@ function readInputs({ inputs, raw }: InferMessage, set: InputSet): Typed | null 
     checkTensorParameters(input.parameters, `input ${shown(input.name)}`, 'binary_data_size');
     const index = set.claim(input.name, input.datatype, input.shape);
     if (raw.length > 0) {
-      if (input.contents !== null)
+      // MLServer's client sends an empty message next to raw contents.
+      if (input.contents?.some(({ from, to }) => from < to) === true)
         throw new Refusal('invalid', `input ${shown(input.name)}: has both contents and raw_input_contents`);
       set.put(index, raw[i]);
       continue;
