@@ -23,7 +23,7 @@ export function bytesOfJson(
   let count = 1;
   for (const size of shape) count *= size;
   // All lengths first: a shape alone gets no memory.
-  const isNested = Array.isArray(data[0]) && shape.length > 1;
+  const isNested = Array.isArray(data[0]) && shape.length > 0;
   if (isNested) checkNesting(name, data, shape, 0);
   else if (data.length !== count) refuseData(name, `expected ${elements(count)}, got ${data.length}`);
   const view: Views[Datatype] = newView(datatype, count);

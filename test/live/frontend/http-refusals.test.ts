@@ -70,6 +70,12 @@ describe('the answer to a wrong request says what was expected and what came', (
       'input "x": data is nested otherwise than its shape [1,4]: expected 1 element in dimension 0, got 2',
     ],
     [
+      'a list of lists for a shape of one size',
+      'two',
+      { inputs: [{ ...A, data: [[1, 2]] }, B] },
+      'input "a": data is nested otherwise than its shape [2]: expected 2 elements in dimension 0, got 1',
+    ],
+    [
       'an element of another kind',
       'mlp',
       { inputs: [{ ...X, data: [1, '2', 3, 4] }] },
