@@ -38,14 +38,29 @@ export function requestClaims({ summary, groups }: RunFacts, requests: RequestAu
     ...figures('', summary, all, summary.durationSeconds),
     ...(summary.coldStarts === undefined ? [] : [exact('coldStarts', summary.coldStarts, all.coldStarts)]),
     ...classClaims(summary, requests),
-    ...(summary.tenants ?? []).flatMap((each, i) =>
-      figures(`tenant ${each.name}: `, each, requests.tenants[i] ?? new Tally(), summary.durationSeconds),
-    ),
+    ...tenantClaims(summary, requests),
     ...percentileClaims(summary, all),
     ...(groups.length === tallies.length
       ? groups.flatMap((group, i) => figures(`${group.name}: `, group, tallies[i], summary.durationSeconds))
       : []),
   ];
+}
+
+/** What is claimed of tenants, and whom their limits refused. */
+function tenantClaims(summary: RunFacts['summary'], { tenants, namesLimits }: RequestAudit): Claim[] {
+  return (summary.tenants ?? []).flatMap((each, i) => {
+    const tally = tenants[i] ?? new Tally();
+    const of = `tenant ${each.name}: `;
+    return [
+      ...figures(of, each, tally, summary.durationSeconds),
+      ...(namesLimits && each.overRate !== undefined
+        ? [exact(`${of}overRate`, each.overRate, tally.overRate)]
+        : []),
+      ...(namesLimits && each.overShare !== undefined
+        ? [exact(`${of}overShare`, each.overShare, tally.overShare)]
+        : []),
+    ];
+  });
 }
 
 /** What is claimed of classes, and of all requests by weight. */

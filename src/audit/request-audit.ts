@@ -17,13 +17,17 @@ const COLUMNS = [
   'departure_count',
 ] as const;
 /** Logs of earlier versions have none. */
-const OPTIONAL = ['action_id', 'cause', 'class_id', 'tenant_id', 'length'] as const;
+const OPTIONAL = ['action_id', 'cause', 'class_id', 'tenant_id', 'limit', 'length'] as const;
 
 /** `result`. */
 const EXECUTED = 0;
 const ERROR = 1;
 const TIMEOUT = 4;
 const REJECTED = 7;
+
+/** `limit`. */
+const OVER_RATE = 1;
+const OVER_SHARE = 2;
 
 /** What became of some requests. */
 export class Tally {
@@ -33,6 +37,9 @@ export class Tally {
   rejected = 0;
   error = 0;
   coldStarts = 0;
+  /** Of the rejected ones, those beyond a limit of their tenant. */
+  overRate = 0;
+  overShare = 0;
   /** Of requests answered in time, and of those executed too late. */
   readonly inTime = new Latencies();
   readonly tooLate = new Latencies();
@@ -116,6 +123,11 @@ export class RequestAudit {
     return this.log.has('action_id');
   }
 
+  /** False: it does not tell whom a limit refused. */
+  get namesLimits(): boolean {
+    return this.log.has('limit');
+  }
+
   /** Reads the whole log; tells of each answer, in order. */
   read(onAnswer: (answer: Answer) => void): void {
     const { log, options, ids } = this;
@@ -147,6 +159,7 @@ export class RequestAudit {
       cause,
       classId,
       tenantId,
+      limit,
       length,
     ] = log.values;
     findings.check('order');
@@ -156,6 +169,7 @@ export class RequestAudit {
     findings.check('outcome');
     if (!this.ids.add(id)) this.violated('outcome', `request ${id} was already answered`);
     this.checkSlo(result, met, latencyNs, sloNs);
+    if (limit > 0 && result !== REJECTED) this.violated('outcome', 'beyond a limit, but not refused');
     const counted = nowNs - latencyNs >= warmupNs;
     if (counted) {
       const cold = arrivalCopies === 0;
@@ -167,6 +181,8 @@ export class RequestAudit {
       if (log.has('tenant_id')) {
         this.tenants[tenantId] ??= new Tally();
         count(this.tenants[tenantId], result, met, latencyNs, cold);
+        if (limit === OVER_RATE) this.tenants[tenantId].overRate++;
+        else if (limit === OVER_SHARE) this.tenants[tenantId].overShare++;
       }
       this.offeredByModel[model] = (this.offeredByModel[model] ?? 0) + 1;
       this.coldByModel[model] = (this.coldByModel[model] ?? 0) + (arrivalCopies === 0 ? 1 : 0);

@@ -55,7 +55,11 @@ const runFacts = z.object({
     gpu: z.object({ execUtilization: count, weightsUtilization: count }).optional(),
     scaling: z.object({ gpuHours: count, meanGpus: count }).optional(),
     classes: z.array(z.object({ name: z.string(), weight: count, gpuShare: count, ...figures })).optional(),
-    tenants: z.array(z.object({ name: z.string(), ...figures })).optional(),
+    tenants: z
+      .array(
+        z.object({ name: z.string(), overRate: count.optional(), overShare: count.optional(), ...figures }),
+      )
+      .optional(),
     weightedOfferedRps: count.optional(),
     weightedGoodputRps: count.optional(),
     weightedAttainment: count.optional(),

@@ -559,3 +559,19 @@ describe('the part of the GPUs that a class got', () => {
     ]);
   });
 });
+
+it('recomputes whom the limits of tenants refused', async () => {
+  const dir = await simulateInto([
+    'tenants.list=[{ name: any, rate: 200/s, burst: 5 }, { name: other }]',
+    'workload.1.tenant=other',
+  ]);
+  expect(problems(dir)).toEqual([]);
+  const { claims } = checkRun(dir, EXACT);
+  expect(claims.find(({ figure }) => figure === 'tenant any: overRate')?.recomputed).toBeGreaterThan(50);
+  const file = join(dir, 'requests.tsv');
+  changeLog(file, file, (rows) => {
+    rows.find(({ limit, t }) => limit === 1 && t > 1e9)!.limit = 0;
+    return rows;
+  });
+  expect(problems(dir)).toEqual([expect.stringContaining('tenant any: overRate')]);
+});

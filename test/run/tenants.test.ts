@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseExperiment } from '../../src/config/load.js';
+import { FlightRecorder } from '../../src/live/journal/flight-recorder.js';
 import { replayJournal } from '../../src/live/journal/replay.js';
+import { readRequests } from '../../src/record/flight/request-log-reader.js';
 import { live } from '../../src/run/live.js';
 import { run } from '../../src/run/run.js';
 import { simulate } from '../../src/run/simulated.js';
@@ -60,8 +62,19 @@ describe('tenants', () => {
     });
     const [, flood] = result.summary.tenants ?? [];
     expect(flood.overRate).toBeGreaterThan(50);
-    expect(readFileSync(join(dir, 'requests.tsv'), 'utf8').split('\n')[0]).toMatch(/\ttenant_id$/);
-    const replay = await replayJournal(journal, { createPolicy: replayPolicy });
+    expect(readFileSync(join(dir, 'requests.tsv'), 'utf8').split('\n')[0]).toMatch(/\ttenant_id\tlimit$/);
+    let limited = -1;
+    readRequests(join(dir, 'requests.tsv'), ({ id, limit }) => {
+      if (limit === 'rate') limited = id;
+      return limited < 0;
+    });
+    const recorder = new FlightRecorder(limited);
+    const replay = await replayJournal(journal, {
+      createPolicy: replayPolicy,
+      observer: recorder,
+      watchers: [recorder],
+    });
     expect(replay.digest).toBe(result.summary.digest);
+    expect(recorder.flight).toMatchObject({ tenant: 'flood', limit: 'rate' });
   });
 });

@@ -10,7 +10,14 @@ import {
 } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
 import type { LaneTimeline } from '../../core/timeline.js';
-import type { Flight, FlightAction, FlightAnswer, Knowledge, KnownGpu } from '../../record/flight/flight.js';
+import {
+  type Flight,
+  type FlightAction,
+  type FlightAnswer,
+  type Knowledge,
+  type KnownGpu,
+  limitName,
+} from '../../record/flight/flight.js';
 import type { JournalHeader } from './journal-header.js';
 import type { ReplayWatcher } from './replay.js';
 
@@ -94,11 +101,13 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
     return this.controller.requests.id[slot] === this.request;
   }
 
-  private senderOf({ requestClass, tenant, length }: RequestTable, slot: number) {
+  private senderOf({ requestClass, tenant, limit, length }: RequestTable, slot: number) {
     const { classes, tenants } = this.header;
+    const limited = tenants === undefined ? undefined : limitName(limit[slot]);
     return {
       ...(classes === undefined ? {} : { class: classes[requestClass[slot]]!.name }),
       ...(tenants === undefined ? {} : { tenant: tenants[tenant[slot]]!.name }),
+      ...(limited === undefined ? {} : { limit: limited }),
       ...(length[slot] === 0 ? {} : { length: length[slot] }),
     };
   }

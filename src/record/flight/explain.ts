@@ -122,6 +122,7 @@ function timeout(flight: Flight, atNs: number): string[] {
 function refused(flight: Flight, atNs: number): string[] {
   const { atNs: takenNs, predictedNs } = flight.known[0];
   const infer = lastInfer(flight);
+  if (flight.limit !== undefined) return [beyondLimit(flight)];
   // Logs contain neither when the controller took it in nor an INFER that failed before.
   if (infer === undefined && predictedNs === undefined && atNs - takenNs > TINY_NS) {
     const late = 'it came late to the controller, or was queued again after its INFER had failed';
@@ -132,14 +133,18 @@ function refused(flight: Flight, atNs: number): string[] {
   return [refusal(flight), ...waitOf(flight, infer?.sentNs ?? takenNs)];
 }
 
+/** Its limits are checked before anything is known of its model. */
+function beyondLimit({ tenant, limit }: Flight): string {
+  return limit === 'rate'
+    ? `refused on arrival: ${tenant} had used up its rate and burst; the scheduler did not see the request`
+    : `refused on arrival: GPUs were overloaded and ${tenant} had sent its fair share; the scheduler did not see the request`;
+}
+
 function refusal(flight: Flight): string {
   const { sloNs, known } = flight;
   const { predictedNs, weightsFreeNs } = known[0];
   if (lastInfer(flight) !== undefined) return `refused when it was queued again: ${failure(flight)}`;
-  if (predictedNs === undefined) {
-    const limits = flight.tenant === undefined ? '' : `, or ${flight.tenant} sent more than its limits allow`;
-    return `refused on arrival: an answer in time was not expected${limits}`;
-  }
+  if (predictedNs === undefined) return 'refused on arrival: an answer in time was not expected';
   if (predictedNs === null) {
     return weightsFreeNs === null ? 'refused: no GPU was connected' : 'refused by the policy';
   }

@@ -1,3 +1,14 @@
+import { LIMIT_RATE, LIMIT_SHARE } from '../../core/tenants.js';
+
+/** What a tenant may send: so much in the long run, and its part of the GPUs under overload. */
+export type TenantLimit = 'rate' | 'share';
+
+/** The name of a limit as request tables and logs number it; undefined: none. */
+export function limitName(limit: number): TenantLimit | undefined {
+  if (limit === LIMIT_RATE) return 'rate';
+  return limit === LIMIT_SHARE ? 'share' : undefined;
+}
+
 /** What is known of one request of a run, from its arrival to its answer. Times in ns since the start of the run. */
 export interface Flight {
   readonly request: number;
@@ -6,6 +17,8 @@ export interface Flight {
   /** Names of its class and its tenant; absent: the run has none. */
   readonly class?: string;
   readonly tenant?: string;
+  /** Which limit of its tenant refused it; absent: none did, or it is not known. */
+  readonly limit?: TenantLimit;
   /** Length of its input; absent: it is not known. */
   readonly length?: number;
   /** The client's `traceparent`, if it sent one. */

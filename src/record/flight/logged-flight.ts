@@ -67,7 +67,7 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
   return { flight, cause: own.cause };
 }
 
-function senderOf({ model, user, requestClass, tenant, length }: LoggedRequest, names: RunNames) {
+function senderOf({ model, user, requestClass, tenant, limit, length }: LoggedRequest, names: RunNames) {
   const itsClass = requestClass === undefined ? undefined : names.classes[requestClass];
   const itsTenant = tenant === undefined ? undefined : names.tenants[tenant];
   return {
@@ -75,6 +75,7 @@ function senderOf({ model, user, requestClass, tenant, length }: LoggedRequest, 
     user,
     ...(itsClass === undefined ? {} : { class: itsClass }),
     ...(itsTenant === undefined ? {} : { tenant: itsTenant }),
+    ...(limit === undefined ? {} : { limit }),
     ...(length === undefined ? {} : { length }),
   };
 }

@@ -109,3 +109,49 @@ slo: 50ms
     expect(stdout).toMatch(/^request \d+ for bert-base, user \d+, class gold, tenant acme, length 200$/m);
   });
 });
+
+describe('explain of a run with tenants', () => {
+  const LIMITED = `seed: 1
+cluster: { gpus: 1, pages: 60 }
+models: { kind: fit, name: model, parameters: 10M, copies: 2 }
+tenants: { list: [{ name: small }, { name: flood }, { name: slow, rate: 10/s, burst: 1 }] }
+workload:
+  - { kind: poisson, load: 60%, duration: 3s, tenant: small }
+  - { kind: poisson, load: 300%, duration: 3s, tenant: flood }
+  - { kind: poisson, rate: 100/s, duration: 3s, tenant: slow }
+slo: 100ms
+policy: { kind: edf }
+admission: predict
+`;
+
+  it('tells whom a limit refused from those that admission refused', async () => {
+    writeFileSync(join(dir, 'limited.yaml'), LIMITED);
+    const folder = join(dir, 'limited');
+    const args = ['simulate', join(dir, 'limited.yaml'), '--out', folder, '--quiet', '--json'];
+    const { tenants } = JSON.parse((await run(args)).stdout) as {
+      tenants: { name: string; overRate: number; overShare: number }[];
+    };
+    const { failures, limited, requests } = JSON.parse(
+      (await run(['explain', folder, '--cause', 'refused', '--json', '--limit', '100000'])).stdout,
+    );
+    const sum = (figure: 'overRate' | 'overShare') => tenants.reduce((all, each) => all + each[figure], 0);
+    expect(limited).toEqual({ rate: sum('overRate'), share: sum('overShare') });
+    const byAdmission = failures.refused - limited.rate - limited.share;
+    expect(Math.min(limited.rate, limited.share, byAdmission)).toBeGreaterThan(0);
+    const first = (limit?: string) =>
+      requests.find((one: { limit?: string }) => one.limit === limit) as { request: number; tenant: string };
+    const [slow, flood] = [first('rate'), first('share')];
+    expect([slow.tenant, flood.tenant]).toEqual(['slow', 'flood']);
+    const list = (await run(['explain', folder, '--limit', '100000'])).stdout;
+    expect(list).toContain(
+      `refused: ${limited.rate.toLocaleString('en')} beyond the rate of their tenant, ${limited.share.toLocaleString('en')} beyond its fair share, ${byAdmission.toLocaleString('en')} by admission or policy`,
+    );
+    expect(list).toMatch(/slow +refused: rate/);
+    const why = async (request: number) =>
+      (await run(['explain', folder, '--request', String(request)])).stdout;
+    expect(await why(slow.request)).toContain('refused on arrival: slow had used up its rate and burst');
+    expect(await why(slow.request)).toContain('cause: refused, beyond the rate of its tenant');
+    expect(await why(flood.request)).toContain('GPUs were overloaded and flood had sent its fair share');
+    expect(await why(first(undefined).request)).toContain('an answer in time was not expected');
+  });
+});
