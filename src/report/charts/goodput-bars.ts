@@ -3,6 +3,7 @@ import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation } from '../study/analyze.js';
 import { goodputFinding } from '../study/finding.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
+import { goodputWords } from './goodput-words.js';
 import { nameLabels } from './name-labels.js';
 import { type ChartSpec, chart, INK, MUTED, niceTop } from './theme.js';
 
@@ -10,23 +11,24 @@ const HEIGHT = 300;
 const BAR_WIDTH = 46;
 
 /**
- * Goodput for each value of a key that is not a number (a policy, say), one bar a series, shaded from
+ * Goodput (by weight, where requests have classes) for each value of a key that is not a number (a policy, say), one bar a series, shaded from
  * light to dark in the order of the series, with 95 % confidence intervals where there are several seeds.
  */
 export function goodputBars(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
   const { x, series } = slice;
   const points = allPoints(slice);
+  const { title, axis, unit } = goodputWords(points);
   const names = series?.values.map(({ label }) => label) ?? [x.label];
   const labelOf = new Map(series?.values.map(({ text, label }) => [text, label]));
   const along = namesAlongX(slice);
   const rows = points.map((point) => ({
     x: along.of(point),
     series: series === null ? x.label : (labelOf.get(point.values[series.key] ?? '') ?? ''),
-    goodput: point.goodputRps.mean,
-    low: Math.max(0, point.goodputRps.low),
-    high: point.goodputRps.high,
-    label: formatRate(significant(point.goodputRps.mean, 3)),
-    note: `${valuesLabel(point.values)}: ${formatRate(point.goodputRps.mean)} req/s`,
+    goodput: point.weightedGoodputRps.mean,
+    low: Math.max(0, point.weightedGoodputRps.low),
+    high: point.weightedGoodputRps.high,
+    label: formatRate(significant(point.weightedGoodputRps.mean, 3)),
+    note: `${valuesLabel(point.values)}: ${formatRate(point.weightedGoodputRps.mean)} ${unit}`,
   }));
   const several = points.some((point) => point.cells.length > 1);
   const width = Math.max(420, rows.length * BAR_WIDTH + along.labels.length * 24);
@@ -45,7 +47,7 @@ export function goodputBars(slice: Slice, recommendations: readonly Recommendati
   const y = {
     field: 'goodput',
     type: 'quantitative',
-    title: 'goodput (requests/s)',
+    title: axis,
     scale: { domain: [0, top], nice: false },
   };
   const color = {
@@ -67,7 +69,7 @@ export function goodputBars(slice: Slice, recommendations: readonly Recommendati
   };
   const data = { values: rows };
   const heading = {
-    title: `Goodput by ${x.label}${series === null ? '' : `, one bar for each ${series.label}`}`,
+    title: `${title} by ${x.label}${series === null ? '' : `, one bar for each ${series.label}`}`,
     subtitle: [
       goodputFinding(headline(recommendations), points),
       ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),

@@ -6,6 +6,7 @@ import { goodputFinding } from '../study/finding.js';
 import type { Point } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { endLabels, seriesScale } from './end-labels.js';
+import { goodputWords } from './goodput-words.js';
 import { type ChartSpec, chart, INK, MUTED, niceTop } from './theme.js';
 import { type AcrossNumbers, acrossNumbers, rangeOf } from './x-axis.js';
 
@@ -13,7 +14,7 @@ const WIDTH = 560;
 const HEIGHT = 320;
 
 /**
- * Goodput against a numeric key, one line a series: mean over seeds, a band for its 95 % confidence
+ * Goodput (by weight, where requests have classes) against a numeric key, one line a series: mean over seeds, a band for its 95 % confidence
  * interval where there are several, a ring around the best of each condition, and the default as a rule. What has no
  * place on the axis is drawn to its right, as points.
  */
@@ -32,7 +33,8 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
   const best = rows.filter((row) => row.best);
 
   const yScale = { domain: [0, top], nice: false };
-  const y = { field: 'goodput', type: 'quantitative', title: 'goodput (requests/s)', scale: yScale };
+  const { title, axis, unit } = goodputWords(points);
+  const y = { field: 'goodput', type: 'quantitative', title: axis, scale: yScale };
   const style = (part: 'color' | 'dash' | 'shape') => {
     return { field: 'series', type: 'nominal', sort: null, legend: null, scale: seriesScale(names, part) };
   };
@@ -42,7 +44,7 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
   });
 
   const heading = {
-    title: `Goodput against ${x.label}${series === null ? '' : `, one line for each ${series.label}`}`,
+    title: `${title} against ${x.label}${series === null ? '' : `, one line for each ${series.label}`}`,
     subtitle: [
       goodputFinding(headline(recommendations), points),
       ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
@@ -58,7 +60,7 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
     height: HEIGHT,
     layer: [
       ...across.marks,
-      ...(offered === null ? [] : offeredRule(offered, y)),
+      ...(offered === null ? [] : offeredRule(offered, unit, y)),
       ...(x.isChoice && x.default !== null && withinRange(x.default, x.values)
         ? defaultRule(x.default, xEncoding)
         : []),
@@ -122,28 +124,33 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
 
 function rowsOf(slice: Slice, { at }: AcrossNumbers, recommendations: readonly Recommendation[]) {
   const { series } = slice;
-  // Groups are not ranked by goodput.
-  const bests = new Set(recommendations.map(({ best }) => best).filter(({ groups }) => groups.length === 0));
+  // Groups are not ranked by goodput, but classes are by their weight.
+  const bests = new Set(
+    recommendations
+      .map(({ best }) => best)
+      .filter(({ groups, weighted }) => groups.length === 0 || weighted !== null),
+  );
+  const { unit } = goodputWords(allPoints(slice));
   const names = new Map(series?.values.map(({ text, label }) => [text, label]));
   const { isOffAxis } = namesAlongX(slice);
   return allPoints(slice).map((point) => ({
     x: at(point),
-    goodput: point.goodputRps.mean,
-    low: Math.max(0, point.goodputRps.low),
-    high: point.goodputRps.high,
+    goodput: point.weightedGoodputRps.mean,
+    low: Math.max(0, point.weightedGoodputRps.low),
+    high: point.weightedGoodputRps.high,
     series: series === null ? 'goodput' : (names.get(point.values[series.key] ?? '') ?? ''),
     offAxis: isOffAxis(point),
     best: bests.has(point),
-    note: `${valuesLabel(point.values)}: ${formatRate(point.goodputRps.mean)} req/s`,
+    note: `${valuesLabel(point.values)}: ${formatRate(point.weightedGoodputRps.mean)} ${unit}`,
   }));
 }
 
-function offeredRule(offered: number, y: object) {
+function offeredRule(offered: number, unit: string, y: object) {
   const data = { values: [{ goodput: offered }] };
   const label = { type: 'text', align: 'left', baseline: 'bottom', x: 4, dy: -11, color: MUTED };
   return [
     { data, mark: { type: 'rule', strokeDash: [1, 3], color: MUTED, strokeWidth: 1.4 }, encoding: { y } },
-    { data, mark: { ...label, text: `offered: ${formatRate(offered)} req/s` }, encoding: { y } },
+    { data, mark: { ...label, text: `offered: ${formatRate(offered)} ${unit}` }, encoding: { y } },
   ];
 }
 
@@ -159,7 +166,7 @@ function defaultRule(value: AxisValue, x: object) {
 
 /** The mean offered load if all points were offered the same within 2 %, else null. */
 function offeredLoad(points: readonly Point[]): number | null {
-  const loads = points.map((point) => point.offeredRps.mean);
+  const loads = points.map((point) => point.weightedOfferedRps.mean);
   const mean = loads.reduce((sum, load) => sum + load, 0) / loads.length;
   return loads.every((load) => Math.abs(load - mean) <= 0.02 * mean) ? mean : null;
 }

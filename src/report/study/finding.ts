@@ -51,7 +51,7 @@ export function servedGroups(point: Pick<Point, 'groups'>): string {
 /** What a chart of goodput says. Of groups it says nothing: their sum hides who is served. */
 export function goodputFinding(recommendation: Recommendation | null, points: readonly Point[]): string {
   if (points.some(({ weighted }) => weighted !== null))
-    return 'Sum of all classes, which hides who is served';
+    return 'Each request counts as much as its class weighs';
   if (points.some(({ groups }) => groups.length > 0)) return 'Sum of all groups, which hides who is served';
   // Where something can be chosen, the best is in another panel.
   const chosen = points.some(({ choice }) => Object.keys(choice).length > 0);

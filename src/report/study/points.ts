@@ -32,6 +32,9 @@ export interface Point {
   readonly cost: CostFigures | null;
   /** Attainment by weight; null: there are no classes. */
   readonly weighted: Estimate | null;
+  /** Goodput and offered load by weight; without classes those of requests. */
+  readonly weightedGoodputRps: Estimate;
+  readonly weightedOfferedRps: Estimate;
   /** One for each class where there are some, or for each workload section where there are several; else empty. */
   readonly groups: readonly GroupPoint[];
   /** In the order of the seeds. */
@@ -136,6 +139,12 @@ function pointOf(cells: readonly FinishedCell[], axes: readonly Axis[]): Point {
     p99Ms: meanLatency(summaries, 'p99'),
     cost: costOf(summaries),
     weighted: weightedOf(summaries),
+    weightedGoodputRps: estimate(
+      summaries.map(({ weightedGoodputRps, goodputRps }) => weightedGoodputRps ?? goodputRps),
+    ),
+    weightedOfferedRps: estimate(
+      summaries.map(({ weightedOfferedRps, offeredRps }) => weightedOfferedRps ?? offeredRps),
+    ),
     groups: groupsOf(cells),
     cells,
   };

@@ -1,0 +1,15 @@
+import type { Point } from '../study/points.js';
+
+/** How a chart of goodput calls it: of requests, or of their weight where they have classes. */
+interface GoodputWords {
+  readonly title: string;
+  readonly axis: string;
+  readonly unit: string;
+}
+
+/** The words for these points. */
+export function goodputWords(points: readonly Point[]): GoodputWords {
+  return points.some(({ weighted }) => weighted !== null)
+    ? { title: 'Goodput by weight', axis: 'goodput (weight/s)', unit: 'weight/s' }
+    : { title: 'Goodput', axis: 'goodput (requests/s)', unit: 'req/s' };
+}
