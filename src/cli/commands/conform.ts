@@ -5,6 +5,7 @@ import { terminalWidth } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import type { ConformReport } from '../../tools/conform/conform.js';
 import type { Endpoint } from '../../tools/conform/wire/endpoint.js';
+import { wholeNumber } from '../flag.js';
 import { checkOutputFlags, checkReplacesXml } from '../output-flags.js';
 import { openProgress } from '../progress.js';
 import { read, tokenOf } from '../token.js';
@@ -27,6 +28,11 @@ export async function run(args: ConformArgs): Promise<void> {
     model: args.model,
     only: args.only,
     mayUnload: args.unload,
+    senders: {
+      priorities: args.priority.map((given) => wholeNumber(given, '--priority', 1)),
+      tenantHeader: headerPart(args['tenant-header'], 'tenant-header'),
+      limitedTenant: args['limited-tenant'] && headerPart(args['limited-tenant'], 'limited-tenant'),
+    },
     onProgress: progress.update,
   }).finally(progress.stop);
   if (args.json) process.stdout.write(`${JSON.stringify(report)}\n`);
@@ -49,6 +55,12 @@ async function endpointOf(args: ConformArgs): Promise<Endpoint> {
     timeoutMs: Math.max(1, Math.round(args.timeout / NS_PER_MS)),
     maxAnswerBytes: args['max-answer'],
   };
+}
+
+/** Throws `E_USAGE`. */
+function headerPart(text: string, flag: string): string {
+  if (/^[\w.-]+$/.test(text)) return text;
+  throw new EscapementError('E_USAGE', `--${flag} ${text}: write letters, digits and - _ . only`);
 }
 
 /** Throws `E_USAGE`. */

@@ -1,4 +1,4 @@
-import { durationOr, group, list, required, sizeOr, text, toggle } from '../flag.js';
+import { durationOr, group, list, required, sizeOr, text, textOr, toggle } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
 import { json, quiet, trustFlags } from './common.js';
 
@@ -12,6 +12,9 @@ export const usage = usageOf({
         'Model to ask; by default a small one that answers and that most cases can be asked with',
       ),
       'token-file': text('FILE', 'File with the token that the server requires'),
+      priority: list('NUMBER', "Value of the parameter priority that the server's classes have"),
+      'tenant-header': textOr('NAME', 'x-tenant', 'Header that names a tenant'),
+      'limited-tenant': text('NAME', 'Tenant with a limit of its rate, which is then exceeded'),
     }),
     ...trustFlags,
     ...group('Cases', {

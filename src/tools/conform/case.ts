@@ -17,6 +17,7 @@ export const GROUPS = [
   'configuration',
   'repository',
   'classification',
+  'senders',
   'robustness',
 ] as const;
 export type Group = (typeof GROUPS)[number];

@@ -4,7 +4,7 @@ import { ALL_CASES } from './cases/all.js';
 import { discover } from './discover.js';
 import { Finding, type Result } from './finding.js';
 import { plain } from './plain.js';
-import { Trial } from './trial.js';
+import { type KnownSenders, Trial } from './trial.js';
 import type { Endpoint } from './wire/endpoint.js';
 import { ConnectError, NoAnswer } from './wire/http-connection.js';
 import type { Exchange } from './wire/transcript.js';
@@ -15,6 +15,7 @@ interface ConformOptions {
   /** Groups or ids of cases; none: all. */
   readonly only: readonly string[];
   readonly mayUnload: boolean;
+  readonly senders: KnownSenders;
   /** Called before each case with the part that is done. */
   readonly onProgress: (fraction: number, id: string) => void;
 }
@@ -57,7 +58,7 @@ export async function conform(endpoint: Endpoint, options: ConformOptions): Prom
   const cases: CaseReport[] = [];
   for (const [i, each] of chosen.entries()) {
     options.onProgress(i / chosen.length, each.id);
-    const trial = new Trial(endpoint, subject, options.mayUnload);
+    const trial = new Trial(endpoint, subject, options.mayUnload, options.senders);
     cases.push(await examine(each, trial, known).finally(() => trial.close()));
   }
   const count = (result: Result) => cases.filter((each) => each.result === result).length;

@@ -20,6 +20,7 @@ const HEADINGS: Readonly<Record<Group, string>> = {
   configuration: 'Model configuration',
   repository: 'Model repository',
   classification: 'Classification',
+  senders: 'Priorities and tenants',
   robustness: 'Robustness',
 };
 

@@ -18,6 +18,16 @@ const BUSY_GRPC: readonly number[] = [
   status.DEADLINE_EXCEEDED,
 ];
 
+/** What the server's configuration knows of who sends requests. */
+export interface KnownSenders {
+  /** Values of the parameter `priority` that it has. */
+  readonly priorities: readonly number[];
+  /** The header that names a tenant. */
+  readonly tenantHeader: string;
+  /** A tenant with a limit of its rate; undefined: none is known. */
+  readonly limitedTenant: string | undefined;
+}
+
 /** What a case works with: clients, and a model to ask. */
 export class Trial {
   readonly transcript = new Transcript();
@@ -29,6 +39,7 @@ export class Trial {
     readonly subject: Subject,
     /** Whether cases may take the model out of service for a moment. */
     readonly mayUnload: boolean,
+    readonly senders: KnownSenders,
   ) {
     this.http = new HttpClient(endpoint, this.transcript);
     this.grpc = new GrpcClient(endpoint, this.transcript);

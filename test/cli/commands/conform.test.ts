@@ -76,6 +76,12 @@ describe('conform', () => {
       '--only grpc: every case of it needs gRPC; add --grpc HOST:PORT',
     ],
     [['http://127.0.0.1:9', '--only', 'http.nothing'], 2, 'there is no such group or case'],
+    [['http://127.0.0.1:9', '--priority', '0'], 2, '--priority 0: must be a whole number, at least 1'],
+    [
+      ['http://127.0.0.1:9', '--limited-tenant', 'a b'],
+      2,
+      '--limited-tenant a b: write letters, digits and - _ . only',
+    ],
     [['http://127.0.0.1:9'], 48, 'http://127.0.0.1:9 cannot be reached'],
   ])('%j ends with %i', async (args, status, message) => {
     const run = await runCli(['conform', ...args]);

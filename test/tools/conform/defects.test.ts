@@ -57,6 +57,30 @@ describe('a small server', () => {
     expect((await examine(defect, ['errors'])).advised).toContain(id);
   });
 
+  it.each([
+    ['any-priority', ['senders.unknown-priority']],
+    ['no-reason', ['senders.unknown-priority']],
+    ['wants-tenant', ['senders.unknown-tenant']],
+    ['no-retry', ['senders.rate']],
+    ['forbids', ['senders.rate']],
+    ['', []],
+  ])('that does not know who asks is advised to: %s', async (defect, wanted) => {
+    const report = await conform(endpointAt(await openSmallServer(defect), null), {
+      ...OPTIONS,
+      only: ['senders'],
+      senders: { priorities: [1, 2], tenantHeader: 'x-tenant', limitedTenant: 'small' },
+    });
+    expect([report.failed, report.advised]).toEqual([[], wanted]);
+    expect(report.totals.skipped, 'without gRPC').toBe(2);
+  });
+
+  it('whose priorities and tenants are not known is not asked with any', async () => {
+    const { cases } = await examine('', ['senders']);
+    const reasonOf = (id: string) => cases.find((each) => each.id === id)?.reason;
+    expect(reasonOf('senders.priority')).toBe('no --priority NUMBER');
+    expect(reasonOf('senders.rate')).toBe('no --limited-tenant NAME');
+  });
+
   it('that has an extension without announcing it promises nothing', async () => {
     const { failed, advised } = await examine('announces-nothing config-types', [
       'configuration',
@@ -131,6 +155,15 @@ describe('a small gRPC server', () => {
 
   it.each(GRPC_DEFECTS)('fails with the defect "%s" exactly the right cases', async (defect, wanted) => {
     expect((await examineGrpc(defect)).failed).toEqual(wanted);
+  });
+
+  it('that takes any priority is advised not to', async () => {
+    const port = await openSmallServer();
+    const only = ['senders.grpc-unknown-priority'];
+    const examined = async (defect: string) =>
+      conform(endpointAt(port, await openSmallGrpcServer(defect)), { ...OPTIONS, only });
+    expect((await examined('priority')).advised).toEqual(only);
+    expect((await examined('')).advised).toEqual([]);
   });
 
   it('that confuses the order of a stream is advised not to', async () => {

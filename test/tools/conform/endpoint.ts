@@ -1,6 +1,9 @@
 import type { Endpoint } from '../../../src/tools/conform/wire/endpoint.js';
 
-export const OPTIONS = { model: undefined, only: [], mayUnload: true, onProgress: () => {} };
+export const OPTIONS = {
+  ...{ model: undefined, only: [], mayUnload: true, onProgress: () => {} },
+  senders: { priorities: [], tenantHeader: 'x-tenant', limitedTenant: undefined },
+};
 
 /** A server on this machine. */
 export function endpointAt(httpPort: number, grpcPort: number | null): Endpoint {

@@ -63,6 +63,8 @@ function infer(request: Loose, defect: Defect): object {
   const { model_name: name, model_version: version, id, inputs, outputs, raw_input_contents: raw } = request;
   if (name !== NAME || !['', '1'].includes(version))
     throw new Mistake(`no model ${name}, version ${version}`);
+  const priority = request.parameters?.priority?.int64_param ?? 0;
+  if (priority > 2 && defect !== 'priority') throw new Mistake(`priority ${priority} is unknown`);
   if (raw.length > 0 && raw.length !== inputs.length && defect !== 'raw-count')
     throw new Mistake('raw contents');
   const values = inputs.map((input: Loose, i: number) => {

@@ -38,6 +38,8 @@ function extensionsOf(defect: Defect): unknown {
   return defect.includes('announces-nothing') ? [] : EXTENSIONS;
 }
 
+class TooMany extends Error {}
+
 interface State {
   loaded: boolean;
   inferences: number;
@@ -61,6 +63,10 @@ function respond(
     if (answer instanceof Buffer) sendBinary(response, answer);
     else send(response, 200, answer);
   } catch (error) {
+    if (error instanceof TooMany) {
+      const headers: Record<string, string> = defect === 'no-retry' ? {} : { 'retry-after': '1' };
+      return send(response, defect === 'forbids' ? 403 : 429, { error: 'too many requests' }, headers);
+    }
     const known = error instanceof Mistake || error instanceof URIError || error instanceof SyntaxError;
     const status = defect === 'blames-itself' ? 500 : known ? 400 : 500;
     if (defect === 'plain-errors') response.writeHead(status, { 'content-type': 'text/plain' }).end('no');
@@ -165,6 +171,7 @@ function infer(body: Buffer, request: IncomingMessage, state: State, defect: Def
   const json = JSON.parse(new TextDecoder('utf8', { fatal: true }).decode(body.subarray(0, head)));
   if (!Array.isArray(json?.inputs)) throw new Mistake('"inputs" is missing');
   if (typeof (json.id ?? '') !== 'string') throw new Mistake('"id" is no text');
+  checkSender(json.parameters?.priority ?? 0, request.headers['x-tenant'], state, defect);
   const inputs = read(json.inputs, body.subarray(head), defect);
   const outputs = twice(inputs, defect);
   state.inferences += outputs[0]!.shape[0]!;
@@ -192,6 +199,15 @@ function infer(body: Buffer, request: IncomingMessage, state: State, defect: Def
   const prefix = Buffer.alloc(4);
   prefix.writeUInt32LE(text.length);
   return Buffer.concat([prefix, text, ...parts]);
+}
+
+/** Priorities 1 and 2 mean something, and the tenant "small" may send 40 requests. */
+function checkSender(priority: number, tenant: unknown, state: State, defect: Defect) {
+  if (priority > 2 && defect !== 'any-priority')
+    throw new Mistake(defect === 'no-reason' ? 'no' : `priority ${priority} is unknown`);
+  if (tenant === 'small' && state.inferences > 40) throw new TooMany();
+  if (tenant !== undefined && tenant !== 'small' && defect === 'wants-tenant')
+    throw new Mistake('no such tenant');
 }
 
 function read(inputs: Loose[], rest: Buffer, defect: Defect): Values[] {

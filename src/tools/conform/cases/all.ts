@@ -10,6 +10,7 @@ import { HTTP_CORE, HTTP_INFERENCE } from './http-core.js';
 import { REPOSITORY } from './repository.js';
 import { ROBUST_HOSTILE } from './robust-hostile.js';
 import { ROBUST_HTTP } from './robust-http.js';
+import { SENDERS } from './senders.js';
 import { STATISTICS } from './statistics.js';
 
 /** Every case, in the order they run. */
@@ -26,6 +27,7 @@ export const ALL_CASES: readonly ConformCase[] = [
   ...CONFIGURATION,
   ...REPOSITORY,
   ...CLASSIFICATION,
+  ...SENDERS,
   ...ROBUST_HTTP,
   ...ROBUST_HOSTILE,
 ];
