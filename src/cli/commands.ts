@@ -184,7 +184,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       ),
       command(
         'compare',
-        'Compare runs side by side, or the policies of sweeps',
+        'Compare runs side by side, or the policies or fleets of sweeps',
         () => import('./usage/compare.js'),
         () => import('./commands/compare.js'),
       ),

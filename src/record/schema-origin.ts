@@ -100,6 +100,9 @@ export const clusterSetupSchema = z.object({
     .nonnegative()
     .describe("Time between a lane picking up an action and the action's begin, ms."),
   clockOffsetMs: z.number().nonnegative().describe('Largest offset of the clock of a worker, ms.'),
+  policyOptions: z
+    .record(z.string(), z.union([z.number(), z.string()]).optional())
+    .describe('Options of the policy, defaults included; durations in ns.'),
 });
 
 export const setupSchema = z

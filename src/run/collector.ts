@@ -167,7 +167,7 @@ function namedKinds({ kinds }: ClusterConfig): (GpuKindConfig & { readonly name:
   return kinds.flatMap(({ name, ...kind }) => (name === null ? [] : [{ ...kind, name }]));
 }
 
-function setupOf({ cluster, models, padding }: Experiment): ClusterSetup {
+function setupOf({ cluster, models, padding, policy }: Experiment): ClusterSetup {
   const kinds = namedKinds(cluster).map(({ name, gpus, pages }) => ({ name, gpus, cachePages: pages }));
   return {
     gpus: cluster.gpus,
@@ -182,6 +182,7 @@ function setupOf({ cluster, models, padding }: Experiment): ClusterSetup {
     oneLane: cluster.oneLane,
     overheadMs: cluster.overheadNs / NS_PER_MS,
     clockOffsetMs: cluster.clockOffsetNs / NS_PER_MS,
+    policyOptions: { ...policy.options },
   };
 }
 

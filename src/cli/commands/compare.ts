@@ -4,18 +4,20 @@ import { checkWritable } from '../../base/files/output-file.js';
 import type { CellResult, RunResult, SweepResults } from '../../record/results.js';
 import { compareRuns } from '../../report/compare/compare.js';
 import { type NamedRun, runNames } from '../../report/compare/named-run.js';
-import { comparisonText } from '../../report/compare/text.js';
+import { comparisonText, fleetsText } from '../../report/compare/text.js';
 import { checkTolerances, parseTolerance } from '../../report/compare/tolerance.js';
+import { type RankedFleet, rankFleets } from '../../report/fleets.js';
 import { type LoadedResults, loadResults } from '../../report/load.js';
 import { comparePolicies } from '../../report/policies/compare.js';
 import { readCosts } from '../../report/policies/costs.js';
 import type { NamedSweep } from '../../report/policies/merge.js';
 import { policiesText } from '../../report/policies/text.js';
+import { fleetsOf } from '../../report/study/fleets.js';
 import { noteLines, notesOn } from '../policy-notes.js';
 import type { CompareArgs } from '../usage/compare.js';
 import { packageVersion } from '../version.js';
 
-/** `escapement compare A B`: the results of runs side by side; `compare SWEEP`: the policies that it varied. */
+/** `escapement compare A B`: the results of runs side by side; `compare SWEEP`: the policies, or the fleets, that it varied. */
 export async function run({ results: folders, ...args }: CompareArgs): Promise<void> {
   const named = runNames(folders);
   const loaded = folders.map((folder, i) => ({ folder, name: named[i]!, ...loadResults(folder) }));
@@ -79,6 +81,11 @@ async function compareSweeps(
 ): Promise<void> {
   if (args.tolerance.length > 0)
     throw new EscapementError('E_USAGE', '--tolerance applies to single runs, and these are sweeps');
+  const fleets = fleetsOfAll(sweeps);
+  if (fleets.length > 0 && policiesOf(sweeps).size < 2) {
+    await compareFleets(sweeps, fleets, args);
+    return;
+  }
   const file = args.html ?? (args.json ? undefined : join(sweeps[0]!.folder, 'policies.html'));
   if (file !== undefined) checkWritable(file);
   const comparison = comparePolicies(sweeps, args.costs === undefined ? [] : readCosts(args.costs));
@@ -91,6 +98,41 @@ async function compareSweeps(
     const { sweeps: _, ...figures } = comparison;
     process.stdout.write(`${JSON.stringify({ sweeps: sweeps.map(({ name }) => name), ...figures })}\n`);
   } else process.stdout.write(`${policiesText(comparison)}\nreport: ${file}\n`);
+}
+
+/** Of sweeps that vary scalers: what each fleet cost, and got. */
+async function compareFleets(
+  sweeps: readonly (NamedSweep & { readonly folder: string })[],
+  fleets: readonly RankedFleet[],
+  args: Flags,
+): Promise<void> {
+  if (args.costs !== undefined)
+    throw new EscapementError('E_USAGE', '--costs applies to sweeps over policy.kind');
+  const file = args.html ?? (args.json ? undefined : join(sweeps[0]!.folder, 'fleets.html'));
+  const name = sweeps.map(({ results }) => results.name).join(' · ');
+  if (file !== undefined) {
+    checkWritable(file);
+    const { writeFleetComparison } = await import('../../report/pages/write-results.js');
+    await writeFleetComparison(name, fleets, file);
+  }
+  if (args.json)
+    process.stdout.write(`${JSON.stringify({ sweeps: sweeps.map((one) => one.name), fleets })}\n`);
+  else process.stdout.write(`${fleetsText(fleets)}\nreport: ${file}\n`);
+}
+
+/** Names are of the values that a sweep varied; of several sweeps behind the name of each. */
+function fleetsOfAll(sweeps: readonly NamedSweep[]): RankedFleet[] {
+  return rankFleets(
+    sweeps.flatMap(({ name, results }) =>
+      fleetsOf(results).map((fleet) =>
+        sweeps.length === 1 ? fleet : { ...fleet, name: `${name}: ${fleet.name}` },
+      ),
+    ),
+  );
+}
+
+function policiesOf(sweeps: readonly NamedSweep[]): Set<string> {
+  return new Set(sweeps.flatMap(({ results }) => finishedOf(results).map(({ summary }) => summary.policy)));
 }
 
 function warn(warnings: readonly string[]): void {

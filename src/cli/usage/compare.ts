@@ -7,7 +7,7 @@ export const usage = usageOf({
     results: required({
       ...list(
         'FOLDER',
-        'Folders of single runs, compared with the first; or of sweeps over policy.kind, which are merged',
+        'Folders of single runs, compared with the first; or of sweeps over policy.kind, which are merged, or over scalers',
       ),
     }),
   },
@@ -27,7 +27,7 @@ export const usage = usageOf({
       html: text(
         'FILE',
         'Also write the comparison with charts to this file',
-        'for sweeps policies.html in the first folder',
+        'for sweeps policies.html or fleets.html in the first folder',
       ),
     }),
   },
@@ -36,6 +36,7 @@ export const usage = usageOf({
     "compare out/simulated out/live --tolerance 'goodputRps=3%' --tolerance 'p99=15%'",
     'compare out/clockwork out/fifo --html out/compared.html',
     'compare out/policies --costs costs.jsonl',
+    'compare out/autoscale',
   ],
 });
 

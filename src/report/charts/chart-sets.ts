@@ -1,11 +1,12 @@
 import type { DrawnRun, LatencyCdf, SweepResults, TunedSeries } from '../../record/results.js';
+import type { RankedFleet } from '../fleets.js';
 import { hurtModels } from '../hurt-text.js';
 import type { PolicyComparison } from '../policies/compare.js';
 import { shortFinding } from '../policies/finding.js';
 import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation, recommend } from '../study/analyze.js';
 import { choiceLabel, finding } from '../study/finding.js';
-import { rankFleets } from '../study/fleets.js';
+import { sweptFleets } from '../study/fleets.js';
 import type { Point } from '../study/points.js';
 import { allPoints, type Slice, sliceSweep } from '../study/slices.js';
 import { defaultVsBest } from './default-vs-best.js';
@@ -54,15 +55,18 @@ export function sweepCharts(results: SweepResults): NamedChart[] {
     ({ best, default: usual }) => best.groups.length === 0 || best !== usual,
   );
   const comparison = compared ? [{ name: 'default-vs-best', spec: defaultVsBest(recommendations) }] : [];
-  const fleets =
-    rankFleets(results).length === 0 ? [] : [{ name: 'gpu-hours', spec: gpuHoursChart(results) }];
   return [
-    ...fleets,
+    ...fleetCharts(sweptFleets(results)),
     ...planes.slice(0, 1),
     ...comparison,
     ...planes.slice(1),
     ...exampleCharts(recommendations),
   ];
+}
+
+/** What fleets paid for and got; none where no scaler was at work. */
+export function fleetCharts(fleets: readonly RankedFleet[]): NamedChart[] {
+  return fleets.length === 0 ? [] : [{ name: 'gpu-hours', spec: gpuHoursChart(fleets) }];
 }
 
 /** Which panels a sweep has no charts for, in words; empty if all are drawn. */

@@ -1,20 +1,18 @@
-import type { SweepResults } from '../../record/results.js';
 import { round3, significant } from '../../text/numbers.js';
-import { fleetName, fleetVerdict } from '../study/fleet-text.js';
-import { FLEET_TARGET, rankFleets } from '../study/fleets.js';
+import { fleetVerdict } from '../fleet-text.js';
+import { FLEET_TARGET, type RankedFleet } from '../fleets.js';
 import { ALERT, type ChartSpec, chart, INK, MUTED, STRONG } from './theme.js';
 
 const WIDTH = 560;
 const HEIGHT = 340;
 
-/** Attainment by GPU-hours, a point for each fleet of a sweep. The axis of failures is logarithmic. */
-export function gpuHoursChart(results: SweepResults): ChartSpec {
-  const fleets = rankFleets(results);
+/** Attainment by GPU-hours, a point for each fleet. The axis of failures is logarithmic. */
+export function gpuHoursChart(fleets: readonly RankedFleet[]): ChartSpec {
   const rows = fleets.map((fleet) => ({
-    name: fleetName(fleet),
+    name: fleet.name,
     gpuHours: round3(fleet.gpuHours),
     failed: significant(Math.max(1e-5, 1 - fleet.attainment), 4),
-    how: fleet.point.cells[0]?.result.summary.scaling?.scaler ?? 'fixed',
+    how: fleet.scaler ?? 'fixed',
   }));
   // Neighbors have their names on either side.
   rows.sort((a, b) => a.gpuHours - b.gpuHours);
@@ -35,7 +33,7 @@ export function gpuHoursChart(results: SweepResults): ChartSpec {
   return chart(
     {
       title: 'Attainment by GPU-hours',
-      subtitle: `${fleetVerdict(results)} · up and to the left is better · the axis is logarithmic`,
+      subtitle: `${fleetVerdict(fleets)} · up and to the left is better · the axis is logarithmic`,
       width: WIDTH + 120,
     },
     {

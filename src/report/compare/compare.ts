@@ -1,5 +1,6 @@
 import { type FigureUnit, figureOf, offeredMs } from '../../record/figures.js';
 import type { ActionCounts, GroupSummary, RunKind, RunResult, TenantFigures } from '../../record/results.js';
+import { fleetOf, type RankedFleet, rankFleets } from '../fleets.js';
 import { generatorWarnings } from '../generator.js';
 import { differencesThatMatter } from './comparable.js';
 import { dropWarnings, type Headline, headlinesOf } from './headline.js';
@@ -13,6 +14,8 @@ export interface Comparison {
   /** What makes the runs answer different questions, and figures that mislead; empty: none. One line each. */
   readonly warnings: readonly string[];
   readonly figures: readonly ComparedFigure[];
+  /** Their fleets by what they cost; empty where no scaler was at work. */
+  readonly fleets: readonly RankedFleet[];
 }
 
 /** What a run was. */
@@ -66,6 +69,7 @@ export function compareRuns(runs: readonly NamedRun[]): Comparison {
       ...UTILIZATIONS.map(([name, label]) => headline(name, label, results)),
       ...COSTS.map(([name, label]) => headline(name, label, results)).filter(isKnown),
     ],
+    fleets: rankFleets(runs.flatMap(({ name, run: { summary } }) => fleetOf(name, summary) ?? [])),
   };
 }
 

@@ -3,6 +3,7 @@ import { FEWEST_REQUESTS } from '../../record/model-figures.js';
 import type { RunResult } from '../../record/results.js';
 import { formatMs, formatPercent, formatRate } from '../../text/numbers.js';
 import { listed } from '../../text/words.js';
+import { type FairnessCost, fairnessCost } from './fairness.js';
 import type { NamedRun } from './named-run.js';
 
 /** What one run changed against the first, those who lost most before sums and percentiles. */
@@ -16,7 +17,9 @@ export interface Headline {
   readonly modelHurtMost: NamedChange | null;
   /** Models that lost 10 points or more. */
   readonly modelsHurt: number;
-  /** All of it in one sentence. */
+  /** What fairness between models costs; null where the runs do not differ in it alone. */
+  readonly fairness: FairnessCost | null;
+  /** All of it but fairness in one sentence. */
   readonly text: string;
 }
 
@@ -79,6 +82,7 @@ function headlineOf(first: NamedRun, other: NamedRun): Headline {
     groupHurtMost,
     modelHurtMost,
     modelsHurt,
+    fairness: fairnessCost(first, other),
     text: `${other.name} against ${first.name}: ${parts.join('; ')}.`,
   };
 }

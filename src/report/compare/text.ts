@@ -1,5 +1,7 @@
 import { alignColumns } from '../../text/table.js';
 import { COLUMNS, wrap } from '../../text/wrap.js';
+import { fleetRows, fleetVerdict } from '../fleet-text.js';
+import type { RankedFleet } from '../fleets.js';
 import { runName } from '../run-kind.js';
 import type { ComparedFigure, Comparison } from './compare.js';
 import { differenceText, relativeText, valueText } from './format.js';
@@ -8,7 +10,7 @@ import { differenceText, relativeText, valueText } from './format.js';
  * A comparison for the terminal: what each run changed, a line for what each run was, then a table with the value of
  * each run, and from the second on the difference to the first.
  */
-export function comparisonText({ runs, headlines, figures }: Comparison): string {
+export function comparisonText({ runs, headlines, figures, fleets }: Comparison): string {
   const rows = [
     ['', ...runs.flatMap(({ name }, i) => (i === 0 ? [name] : [name, 'difference', '%']))],
     ...figures.filter(saysSomething).map((figure) => [figure.label, ...cellsOf(figure)]),
@@ -19,8 +21,22 @@ export function comparisonText({ runs, headlines, figures }: Comparison): string
       (digest === null ? '' : `, digest ${digest}`) +
       overrides.map((override) => ` --set ${override}`).join(''),
   ]);
-  const changes = headlines.flatMap(({ text }) => [...wrap(text, COLUMNS), '']);
-  return `${[...changes, ...alignColumns(provenance), '', ...alignColumns(rows, [0])].join('\n')}\n`;
+  const changes = headlines.flatMap(({ text, fairness }) => [
+    ...wrap(text, COLUMNS),
+    '',
+    ...(fairness === null ? [] : [...wrap(fairness.text, COLUMNS), '']),
+  ]);
+  return `${[...changes, ...fleetLines(fleets), ...alignColumns(provenance), '', ...alignColumns(rows, [0])].join('\n')}\n`;
+}
+
+/** Fleets for the terminal: their ranking, which costs the least, and by how much. */
+export function fleetsText(fleets: readonly RankedFleet[]): string {
+  return fleetLines(fleets).join('\n');
+}
+
+function fleetLines(fleets: readonly RankedFleet[]): string[] {
+  if (fleets.length === 0) return [];
+  return [...alignColumns(fleetRows(fleets), [0]), '', ...wrap(fleetVerdict(fleets), COLUMNS), ''];
 }
 
 /** A count that is 0 everywhere is noise, and so is what no run measured. */

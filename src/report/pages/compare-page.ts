@@ -1,20 +1,23 @@
 import type { ComparedFigure, ComparedRun, Comparison } from '../compare/compare.js';
 import { differenceText, relativeText, valueText } from '../compare/format.js';
 import { saysSomething } from '../compare/text.js';
+import { fleetVerdict } from '../fleet-text.js';
 import { html, type Markup } from '../html/markup.js';
 import type { PageChart } from '../html/page.js';
 import { gallery, page } from '../html/page.js';
 import { section, table } from '../html/parts.js';
+import { fleetSection } from './fleet-section.js';
 
 /** A comparison as one HTML document. */
 export function comparisonPage(comparison: Comparison, charts: readonly PageChart[]): string {
-  const { runs, headlines, warnings, figures } = comparison;
+  const { runs, headlines, warnings, figures, fleets } = comparison;
   const title = runs.map(({ name }) => name).join(' · ');
   const body = html`<header>
 <p class="kind">escapement comparison</p>
 <h1>${title}</h1>
-${headlines.map(({ text }) => html`<p>${text}</p>\n`)}</header>
+${headlines.map(({ text, fairness }) => html`<p>${text}</p>\n${fairness === null ? '' : html`<p>${fairness.text}</p>\n`}`)}</header>
 ${warnings.map((warning) => html`<p class="alert">${warning}</p>\n`)}
+${fleets.length === 0 ? '' : html`<p class="finding">${fleetVerdict(fleets)}</p>\n`}${fleetSection(fleets)}
 ${section('Charts', gallery(charts))}
 ${section('Figures', figuresTable(runs, figures.filter(saysSomething)))}
 ${section('Runs', runsTable(runs))}`;

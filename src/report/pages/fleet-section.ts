@@ -1,11 +1,11 @@
-import type { SweepResults } from '../../record/results.js';
+import { fleetRows } from '../fleet-text.js';
+import type { RankedFleet } from '../fleets.js';
 import { html, type Markup } from '../html/markup.js';
 import { section, table } from '../html/parts.js';
-import { fleetRows } from '../study/fleet-text.js';
 
 /** Fleets by what they cost, where scalers were at work. */
-export function fleetSection(results: SweepResults): Markup {
-  const [head, ...rows] = fleetRows(results);
+export function fleetSection(fleets: readonly RankedFleet[]): Markup {
+  const [head, ...rows] = fleetRows(fleets);
   if (head === undefined) return html``;
   return section(
     'Fleets by cost',

@@ -19,6 +19,7 @@ import { commonChoice, failedCells, recommend } from '../study/analyze.js';
 import { fixedValues, sweepAxes } from '../study/axes.js';
 import { deploymentOf } from '../study/deploy.js';
 import { choiceLabel } from '../study/finding.js';
+import { sweptFleets } from '../study/fleets.js';
 import { aggregate, measureOf, type Point, scoreOf } from '../study/points.js';
 import { tunedDefaults } from '../study/tuned-default.js';
 import { verdict } from '../study/verdict.js';
@@ -41,7 +42,7 @@ ${failed.length === 0 ? '' : html`<p class="alert">${failed.length} of ${results
 ${deploySection(results)}
 ${bestSection(results)}
 ${tunedSection(results)}
-${fleetSection(results)}
+${fleetSection(sweptFleets(results))}
 ${section('Charts', html`${leftOut === '' ? '' : html`<p>${leftOut}</p>`}${gallery(charts)}`)}
 ${section('All combinations', html`${pointsTable(results)}<p class="small">Worst model: lowest share in time of any model with at least ${FEWEST_REQUESTS} requests; below 50 % and 90 %: how many such models got less. With several runs, the worst of them.</p>`)}
 ${failed.length === 0 ? '' : html`<div id="failed">${section('Failed cells', failedTable(results))}</div>`}

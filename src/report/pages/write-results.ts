@@ -2,6 +2,7 @@ import { writeWhole } from '../../base/files/output-file.js';
 import type { RunResult, SweepResults } from '../../record/results.js';
 import {
   comparisonCharts,
+  fleetCharts,
   type NamedChart,
   policyCharts,
   runCharts,
@@ -10,10 +11,12 @@ import {
 import { compareRuns } from '../compare/compare.js';
 import type { NamedRun } from '../compare/named-run.js';
 import { REPORT } from '../files.js';
+import type { RankedFleet } from '../fleets.js';
 import type { PageChart } from '../html/page.js';
 import { renderSvg } from '../html/render.js';
 import type { PolicyComparison } from '../policies/compare.js';
 import { comparisonPage } from './compare-page.js';
+import { fleetsPage } from './fleets-page.js';
 import { policiesPage } from './policies-page.js';
 import { runPage } from './run-page.js';
 import { sweepPage } from './sweep-page.js';
@@ -44,6 +47,15 @@ export async function writePolicyComparison(
   version: string,
 ): Promise<void> {
   writeWhole(file, policiesPage(comparison, await draw(policyCharts(comparison)), version));
+}
+
+/** Writes a comparison of fleets, with its chart inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */
+export async function writeFleetComparison(
+  name: string,
+  fleets: readonly RankedFleet[],
+  file: string,
+): Promise<void> {
+  writeWhole(file, fleetsPage(name, fleets, await draw(fleetCharts(fleets))));
 }
 
 async function draw(charts: readonly NamedChart[]): Promise<PageChart[]> {

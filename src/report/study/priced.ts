@@ -1,9 +1,9 @@
 import type { SweepResults } from '../../record/results.js';
 import { listed } from '../../text/words.js';
 import { costTexts } from '../cost-text.js';
+import { FLEET_TARGET } from '../fleets.js';
 import { valuesLabel } from '../quantity.js';
 import { sweepAxes } from './axes.js';
-import { FLEET_TARGET } from './fleets.js';
 import { aggregate, type Point } from './points.js';
 
 const TARGET = `${Math.round(FLEET_TARGET * 100)} %`;

@@ -1,6 +1,7 @@
 import type { SweepResults } from '../../record/results.js';
 import { formatPercent, formatRate, significant } from '../../text/numbers.js';
 import { capital } from '../../text/words.js';
+import { fleetAnswer } from '../fleet-text.js';
 import { keyLabel, valueLabel, valuesLabel } from '../quantity.js';
 import {
   type CommonChoice,
@@ -12,7 +13,7 @@ import {
 } from './analyze.js';
 import { bestCaseText } from './best-case.js';
 import { choiceLabel, choicesLabel, comparison, groupsAgainst, servedGroups } from './finding.js';
-import { fleetAnswer } from './fleet-text.js';
+import { sweptFleets } from './fleets.js';
 import { aggregate, measureOf, type Point, scoreOf, worstGroup } from './points.js';
 import { cheapestFleet } from './priced.js';
 import { requiredText, requirementOf } from './required.js';
@@ -67,7 +68,7 @@ export function verdict(results: SweepResults): Verdict {
 
 /** Of a sweep of scalers, the fleet that costs the least; null where none was at work. */
 function fleetsAnswer(results: SweepResults): Verdict | null {
-  const answer = fleetAnswer(results);
+  const answer = fleetAnswer(sweptFleets(results));
   if (answer === null) return null;
   return { title: answer.title, reason: answer.reason === '' ? '' : `${capital(answer.reason)}.` };
 }

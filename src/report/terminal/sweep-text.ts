@@ -4,12 +4,13 @@ import { alignColumns } from '../../text/table.js';
 import { COLUMNS, wrap } from '../../text/wrap.js';
 import { chartsLeftOut } from '../charts/chart-sets.js';
 import { costTexts } from '../cost-text.js';
+import { fleetRows } from '../fleet-text.js';
 import { keyLabel, valueLabel, valuesLabel } from '../quantity.js';
 import { counterpart, failedCells, type Recommendation, recommend } from '../study/analyze.js';
 import { fixedValues, sweepAxes } from '../study/axes.js';
 import { deploymentOf } from '../study/deploy.js';
 import { choiceLabel, choicesLabel } from '../study/finding.js';
-import { fleetRows } from '../study/fleet-text.js';
+import { sweptFleets } from '../study/fleets.js';
 import { aggregate, type GroupPoint, type Point, scoreOf, worstGroup } from '../study/points.js';
 import { starvedRunsText } from '../study/starved.js';
 import { tunedDefaults } from '../study/tuned-default.js';
@@ -59,7 +60,7 @@ export function sweepText(results: SweepResults, options: SweepTextOptions = {})
 
 /** Which fleet costs the least, where scalers were at work. */
 function fleetLines(results: SweepResults, columns: number): string[] {
-  const rows = fleetRows(results);
+  const rows = fleetRows(sweptFleets(results));
   return rows.length === 0 ? [] : [...tableLines(rows, columns), ''];
 }
 

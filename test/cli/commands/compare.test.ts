@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { runFixture, sweepFixture } from '../../report/fixtures.js';
+import { type FleetFixture, fleetsFixture, runFixture, sweepFixture } from '../../report/fixtures.js';
 import { matrixFixture } from '../../report/policies/fixtures.js';
 import { runCli, tempDir, writeIn } from '../run-cli.js';
 
@@ -21,8 +21,25 @@ beforeAll(() => {
   mkdirSync(join(dir, 'matrix'));
   writeIn(join(dir, 'matrix'), 'results.json', JSON.stringify(matrixFixture()));
   writeIn(dir, 'costs.jsonl', '{"case":"small","policy":"clockwork","usPerRequest":0.8,"ratio":1}\n');
+  mkdirSync(join(dir, 'fleets'));
+  writeIn(join(dir, 'fleets'), 'results.json', JSON.stringify(fleetsFixture(FLEETS)));
+  const [reactive, fixed] = fleetsFixture(FLEETS).cells;
+  for (const [name, cell] of Object.entries({ reactive, fixed })) {
+    if (cell?.status !== 'done') continue;
+    const { summary } = cell.result;
+    mkdirSync(join(dir, name));
+    const run = { ...runs.simulated, ...cell.result, summary: { ...runs.simulated.summary, ...summary } };
+    writeIn(join(dir, name), 'run.json', JSON.stringify(run));
+  }
   writeIn(join(dir, 'swept'), 'results.json', JSON.stringify(sweepFixture({ aheadMs: [5], slosMs: [10] })));
 });
+
+const FLEETS: Readonly<Record<string, FleetFixture>> = {
+  reactive: { scaler: 'reactive', gpus: 5, attainment: 0.992 },
+  '8 GPUs': { gpus: 8, attainment: 0.995 },
+  '9 GPUs': { gpus: 9, attainment: 0.994 },
+  clairvoyant: { scaler: 'clairvoyant', gpus: 4, attainment: 0.999 },
+};
 
 const compare = (...args: string[]) => runCli(['compare', ...args], { cwd: dir });
 
@@ -87,6 +104,40 @@ test('--json prints a comparison of policies and writes nothing', async () => {
   expect(policies[0]).toMatchObject({ name: 'escapement', bestIn: 7, worst: { cell: expect.any(String) } });
 });
 
+test('ranks the fleets of a sweep over scalers, and writes a page with their chart', async () => {
+  const { status, stdout, stderr } = await compare('fleets');
+  expect([status, stderr]).toEqual([0, '']);
+  // A run is an hour, and a GPU costs a quarter per hour.
+  expect(stdout).toBe(`fleet        GPU-hours  cost  attained  99 % in time   frontier
+clairvoyant          4     1    99.9 %           yes  hindsight
+reactive             5  1.25    99.2 %           yes        yes
+8 GPUs               8     2    99.5 %           yes        yes
+9 GPUs               9  2.25    99.4 %           yes         no
+
+Fewest GPU-hours at 99 % in time: reactive, 5: 37.5 % fewer than the best fixed
+fleet, 8 GPUs, and 1.25 times those of the plan that knows all arrivals.
+
+report: fleets/fleets.html
+`);
+  const page = readFileSync(join(dir, 'fleets', 'fleets.html'), 'utf8');
+  expect(page).toContain('chart-gpu-hours');
+  expect(page).toContain('hindsight');
+  expect(page).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)=/);
+  const { sweeps, fleets } = JSON.parse((await compare('fleets', '--json')).stdout);
+  expect(sweeps).toEqual(['fleets']);
+  expect(fleets[1]).toMatchObject({ name: 'reactive', gpuHours: 5, cost: 1.25, onFrontier: true });
+});
+
+test('ranks the fleets of single runs where a scaler was at work', async () => {
+  const { stdout } = await compare('reactive', 'fixed');
+  expect(stdout).toMatch(/^reactive +5 +1.25 +99.2 % +yes +yes$/m);
+  expect(stdout).toMatch(
+    /^Fewest GPU-hours at 99 % in time: reactive, 5: 37.5 % fewer than the best fixed$/m,
+  );
+  expect(JSON.parse((await compare('reactive', 'fixed', '--json')).stdout).fleets).toHaveLength(2);
+  expect((await compare('simulated', 'live')).stdout).not.toContain('frontier');
+});
+
 test.each([
   [['simulated'], 2, /^escapement: E_USAGE: compare simulated: another run/],
   [['simulated', 'nowhere'], 36, /^escapement: E_RESULTS: nowhere: folder does not exist/],
@@ -97,6 +148,7 @@ test.each([
     /^escapement: E_RESULTS: swept: ran clockwork only; compare needs sweeps that vary policy.kind/,
   ],
   [['matrix', '--tolerance', 'p99=1%'], 2, /^escapement: E_USAGE: --tolerance applies to single runs/],
+  [['fleets', '--costs', 'costs.jsonl'], 2, /^escapement: E_USAGE: --costs applies to sweeps over policy/],
   [['matrix', '--costs', 'nowhere'], 20, /^escapement: E_FILE_MISSING: nowhere: /],
   [['simulated', 'live', '--costs', 'costs.jsonl'], 2, /^escapement: E_USAGE: --costs applies to sweeps/],
   [['simulated', 'live', '--tolerance', 'p99'], 2, /^escapement: E_USAGE: --tolerance 'p99'/],

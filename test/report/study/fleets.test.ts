@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sweepCharts } from '../../../src/report/charts/chart-sets.js';
-import { fleetRows, fleetVerdict } from '../../../src/report/study/fleet-text.js';
-import { rankFleets } from '../../../src/report/study/fleets.js';
+import { fleetRows, fleetVerdict } from '../../../src/report/fleet-text.js';
+import { sweptFleets } from '../../../src/report/study/fleets.js';
 import { sweepText } from '../../../src/report/terminal/sweep-text.js';
 import { fleetsFixture, sweepFixture } from '../fixtures.js';
 
@@ -16,33 +16,37 @@ const FLEETS = {
 
 describe('a sweep over fleets', () => {
   it('ranks those that reach the target by GPU-hours, the others behind them by attainment', () => {
-    const ranked = rankFleets(fleetsFixture(FLEETS));
-    expect(ranked.map(({ point, gpuHours, meets }) => [point.values.fleet, gpuHours, meets])).toEqual([
-      ['clairvoyant', 4, true],
-      ['predictive', 6, true],
-      ['8 GPUs', 8, true],
-      ['9 GPUs', 9, true],
-      ['reactive', 5, false],
-      ['6 GPUs', 6, false],
+    const ranked = sweptFleets(fleetsFixture(FLEETS));
+    expect(
+      ranked.map(({ name, gpuHours, meets, onFrontier }) => [name, gpuHours, meets, onFrontier]),
+    ).toEqual([
+      ['clairvoyant', 4, true, false],
+      ['predictive', 6, true, true],
+      ['8 GPUs', 8, true, true],
+      ['9 GPUs', 9, true, false],
+      ['reactive', 5, false, true],
+      ['6 GPUs', 6, false, false],
     ]);
   });
 
   it('says which real fleet needs the fewest, against the best fixed one and against hindsight', () => {
-    expect(fleetVerdict(fleetsFixture(FLEETS))).toBe(
+    expect(fleetVerdict(sweptFleets(fleetsFixture(FLEETS)))).toBe(
       'Fewest GPU-hours at 99 % in time: predictive, 6: 25.0 % fewer than the best fixed fleet, 8 GPUs, and 1.5 times those of the plan that knows all arrivals.',
     );
   });
 
   it('says so if none reaches the target', () => {
     const { reactive, clairvoyant } = FLEETS;
-    expect(fleetVerdict(fleetsFixture({ reactive, clairvoyant }))).toBe(
+    expect(fleetVerdict(sweptFleets(fleetsFixture({ reactive, clairvoyant })))).toBe(
       'No fleet answers 99 % of the requests in time.',
     );
   });
 
   it('has a table with the cost of the run on the terminal, and a chart', () => {
     const results = fleetsFixture(FLEETS);
-    expect(fleetRows(results)[2]).toEqual(['predictive', '6', '1.5', '99.2 %', 'yes']);
+    const rows = fleetRows(sweptFleets(results));
+    expect(rows[1]).toEqual(['clairvoyant', '4', '1', '99.9 %', 'yes', 'hindsight']);
+    expect(rows[2]).toEqual(['predictive', '6', '1.5', '99.2 %', 'yes', 'yes']);
     expect(sweepText(results)).toContain('Fewest GPU-hours');
     expect(sweepCharts(results)[0]?.name).toBe('gpu-hours');
     expect(sweepCharts(results).map(({ name }) => name)).toContain('gpu-hours');
@@ -51,7 +55,8 @@ describe('a sweep over fleets', () => {
   it('is ranked by nothing of the kind where no scaler was at work', () => {
     const { '8 GPUs': fixed } = FLEETS;
     for (const results of [fleetsFixture({ fixed }), sweepFixture()]) {
-      expect([rankFleets(results), fleetRows(results), fleetVerdict(results)]).toEqual([[], [], '']);
+      const fleets = sweptFleets(results);
+      expect([fleets, fleetRows(fleets), fleetVerdict(fleets)]).toEqual([[], [], '']);
       expect(sweepCharts(results).map(({ name }) => name)).not.toContain('gpu-hours');
     }
   });

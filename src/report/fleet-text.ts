@@ -1,0 +1,55 @@
+import { formatPercent, round3 } from '../text/numbers.js';
+import { FLEET_TARGET, isClairvoyant, type RankedFleet } from './fleets.js';
+
+const TARGET = `${Math.round(FLEET_TARGET * 100)} %`;
+
+/** The ranking of fleets as rows of a table, its head first; empty where there are none. */
+export function fleetRows(fleets: readonly RankedFleet[]): string[][] {
+  if (fleets.length === 0) return [];
+  const priced = fleets.every(({ cost }) => cost !== null);
+  return [
+    ['fleet', 'GPU-hours', ...(priced ? ['cost'] : []), 'attained', `${TARGET} in time`, 'frontier'],
+    ...fleets.map((fleet) => [
+      fleet.name,
+      String(round3(fleet.gpuHours)),
+      ...(priced ? [String(round3(fleet.cost as number))] : []),
+      formatPercent(fleet.attainment),
+      fleet.meets ? 'yes' : 'no',
+      isClairvoyant(fleet) ? 'hindsight' : fleet.onFrontier ? 'yes' : 'no',
+    ]),
+  ];
+}
+
+/** The answer in one sentence; empty where there are none. */
+export function fleetVerdict(fleets: readonly RankedFleet[]): string {
+  const answer = fleetAnswer(fleets);
+  if (answer === null) return '';
+  return `${answer.title}${answer.reason === '' ? '' : `: ${answer.reason}`}.`;
+}
+
+/** The same in two parts: which fleet costs the least, and how much less than others; null where there are none. */
+export function fleetAnswer(
+  fleets: readonly RankedFleet[],
+): { readonly title: string; readonly reason: string } | null {
+  if (fleets.length === 0) return null;
+  const real = fleets.filter((fleet) => !isClairvoyant(fleet));
+  const [best] = real;
+  if (best === undefined || !best.meets)
+    return { title: `No fleet answers ${TARGET} of the requests in time`, reason: '' };
+  const fixed = real.find((fleet) => fleet.meets && fleet !== best && fleet.scaler === null);
+  const clairvoyant = fleets.find((fleet) => fleet.meets && isClairvoyant(fleet));
+  const against = [
+    ...(fixed === undefined ? [] : [`${less(best, fixed)} than the best fixed fleet, ${fixed.name}`]),
+    ...(clairvoyant === undefined
+      ? []
+      : [`${round3(best.gpuHours / clairvoyant.gpuHours)} times those of the plan that knows all arrivals`]),
+  ];
+  return {
+    title: `Fewest GPU-hours at ${TARGET} in time: ${best.name}, ${round3(best.gpuHours)}`,
+    reason: against.join(', and '),
+  };
+}
+
+function less(best: RankedFleet, other: RankedFleet): string {
+  return `${formatPercent(1 - best.gpuHours / other.gpuHours)} fewer`;
+}

@@ -1,0 +1,70 @@
+import { gpuHoursOf, type MeasuredSummary } from '../record/figures.js';
+
+/** Share of the requests that a fleet must answer in time to be ranked by what it costs. */
+export const FLEET_TARGET = 0.99;
+
+/** What one fleet paid for, and got: of a run, or means over the repetitions of a sweep's choice. */
+export interface Fleet {
+  readonly name: string;
+  /** What decided how many GPUs there were; null: nothing did. */
+  readonly scaler: string | null;
+  readonly gpuHours: number;
+  /** Of the whole run; null where prices are not known. */
+  readonly cost: number | null;
+  readonly attainment: number;
+  /** Whether its GPUs are of several kinds. */
+  readonly mixed: boolean;
+}
+
+export interface RankedFleet extends Fleet {
+  readonly meets: boolean;
+  /** No other fleet that can be had pays for less and answers as many in time, or the reverse. False for one that knows the future. */
+  readonly onFrontier: boolean;
+}
+
+/** What a run says of its fleet; null where it does not say how many GPUs there were. */
+export function fleetOf(name: string, summary: MeasuredSummary): Fleet | null {
+  const { scaling, cost, durationSeconds, attainment, kinds = [] } = summary;
+  const gpuHours = gpuHoursOf(summary);
+  if (gpuHours === null) return null;
+  return {
+    name,
+    scaler: scaling?.scaler ?? null,
+    gpuHours,
+    cost: cost === undefined ? null : (cost.perHour * durationSeconds) / 3600,
+    attainment,
+    mixed: kinds.length > 1,
+  };
+}
+
+/**
+ * Fleets that meet the target by GPU-hours, the fewest first, then the others by attainment. By cost where all fleets have a
+ * price and some have GPUs of several kinds. Empty where no scaler was at work.
+ */
+export function rankFleets(fleets: readonly Fleet[]): RankedFleet[] {
+  if (fleets.every(({ scaler }) => scaler === null)) return [];
+  const byCost = fleets.every(({ cost }) => cost !== null) && fleets.some(({ mixed }) => mixed);
+  const paid = (fleet: Fleet) => (byCost ? (fleet.cost as number) : fleet.gpuHours);
+  const real = fleets.filter((fleet) => !isClairvoyant(fleet));
+  const isBeaten = (fleet: Fleet) =>
+    real.some(
+      (other) =>
+        paid(other) <= paid(fleet) &&
+        other.attainment >= fleet.attainment &&
+        (paid(other) < paid(fleet) || other.attainment > fleet.attainment),
+    );
+  const ranked = fleets.map((fleet) => ({
+    ...fleet,
+    meets: fleet.attainment >= FLEET_TARGET,
+    onFrontier: !isClairvoyant(fleet) && !isBeaten(fleet),
+  }));
+  return ranked.sort((a, b) => {
+    if (a.meets !== b.meets) return a.meets ? -1 : 1;
+    return a.meets ? paid(a) - paid(b) : b.attainment - a.attainment;
+  });
+}
+
+/** Nothing real can know the future. */
+export function isClairvoyant({ scaler }: Fleet): boolean {
+  return scaler === 'clairvoyant';
+}

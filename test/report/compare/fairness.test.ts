@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import type { ModelFigures, RunResult } from '../../../src/record/results.js';
+import { compareRuns } from '../../../src/report/compare/compare.js';
+import { fairnessCost } from '../../../src/report/compare/fairness.js';
+import { comparisonText } from '../../../src/report/compare/text.js';
+import { runFixture } from '../fixtures.js';
+
+const BASE = runFixture({ sloMs: 50, goodputRps: 480 });
+
+/** Twelve models with 100 requests each; `served`: those answered in time. A thirteenth has too few to count. */
+function run(fairness: number, goodputRps: number, served: readonly number[], rest: Partial<RunResult> = {}) {
+  const models = [
+    ...served.map((ok, id): ModelFigures => ({ id, name: `model-${id}`, offered: 100, ok })),
+    { id: 12, name: 'rare', offered: 3, ok: 0 },
+  ];
+  return {
+    ...BASE,
+    models,
+    setup: { firstUsers: [0], policyOptions: { scheduleAhead: 'auto', fairness } },
+    ...rest,
+    summary: { ...BASE.summary, policy: 'escapement', goodputRps, ...rest.summary },
+  };
+}
+
+const GREEDY = run(0, 400, [100, 100, 100, 100, 100, 100, 100, 100, 90, 80, 4, 0]);
+const FAIR = run(0.55, 352, [80, 80, 80, 80, 80, 80, 80, 80, 80, 70, 56, 60]);
+
+const cost = (first: RunResult, other: RunResult) =>
+  fairnessCost({ name: 'A', run: first }, { name: 'B', run: other });
+
+describe('what fairness costs', () => {
+  it('is the goodput lost, next to what the worst models get for it', () => {
+    // The worst tenth of twelve models are two.
+    expect(cost(GREEDY, FAIR)).toEqual({
+      ...{ from: 0, to: 0.55, goodputRps: [400, 352], gained: expect.closeTo(-0.12, 12) },
+      ...{ worstTenth: [0.02, expect.closeTo(0.58, 12)], worst: [0, 0.56] },
+      text: 'Fairness 0.55 instead of 0 costs 12.0 % of goodput (400 → 352/s); of the tenth of the models that fares worst 58.0 % instead of 2.0 % is answered in time, of the worst model 56.0 % instead of 0 %.',
+    });
+  });
+
+  it('is a gain the other way around', () => {
+    expect(cost(FAIR, GREEDY)?.text).toMatch(/^Fairness 0 instead of 0.55 gains 13.6 % of goodput/);
+  });
+
+  it('may be nothing', () => {
+    expect(cost(GREEDY, run(0.3, 400.1, [100]))?.text).toMatch(/^Fairness 0.3 instead of 0 costs nothing/);
+  });
+
+  it('counts the weight of classes where there are some', () => {
+    const weighted = ({ summary, ...rest }: RunResult, weightedGoodputRps: number) => ({
+      ...rest,
+      summary: { ...summary, weightedGoodputRps },
+    });
+    expect(cost(weighted(GREEDY, 1000), weighted(FAIR, 750))?.text).toContain(
+      'costs 25.0 % of weighted goodput (1,000 → 750/s)',
+    );
+  });
+
+  it('says nothing of models where none has enough requests', () => {
+    expect(cost(run(0, 400, []), run(0.55, 300, []))?.text).toBe(
+      'Fairness 0.55 instead of 0 costs 25.0 % of goodput (400 → 300/s).',
+    );
+  });
+
+  it.each<[string, RunResult]>([
+    ['the same fairness', run(0, 352, [100])],
+    ['another seed', run(0.55, 352, [100], { summary: { ...BASE.summary, seed: 2 } })],
+    ['another experiment', run(0.55, 352, [100], { experiment: 'seed: 1' })],
+    ['another override', run(0.55, 352, [100], { overrides: ['cluster.gpus=2'] })],
+    [
+      'another option',
+      run(0.55, 352, [100], { setup: { firstUsers: [0], policyOptions: { fairness: 0.55 } } }),
+    ],
+    ['a policy without fairness', run(0.55, 352, [100], { setup: { firstUsers: [0], policyOptions: {} } })],
+    ['a run of an earlier version', run(0.55, 352, [100], { setup: { firstUsers: [0] } })],
+  ])('is not known from %s', (_, other) => {
+    expect(cost(GREEDY, other)).toBeNull();
+  });
+
+  it('has a paragraph of its own on the terminal, whatever the override that set it', () => {
+    const fair = { ...FAIR, overrides: ['policy.fairness=0.55'] };
+    const text = comparisonText(
+      compareRuns([
+        { name: 'A', run: GREEDY },
+        { name: 'B', run: fair },
+      ]),
+    );
+    expect(text).toMatch(/\n\nFairness 0.55 instead of 0 costs 12.0 %/);
+  });
+});
