@@ -44,7 +44,7 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
   });
 
   const heading = {
-    title: `${title} against ${x.label}${series === null ? '' : `, one line for each ${series.label}`}`,
+    title: `${title} against ${x.label}${series === null ? '' : `, by ${series.label}`}`,
     subtitle: [
       goodputFinding(headline(recommendations), points),
       ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
