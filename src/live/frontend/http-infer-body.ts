@@ -3,8 +3,9 @@ import type { JobResult } from './codec/job-result.js';
 import { ownBuffers } from './codec/own-buffers.js';
 import type { FrontendSettings } from './frontend.js';
 import { InputSet } from './inputs.js';
-import { bytesOfJson } from './json-data.js';
+import { ParsedData, type TensorData } from './json-data.js';
 import { type Json, objectOf, parseObject } from './json-object.js';
+import { LiftedLists } from './lifted-lists.js';
 import { outputIndex } from './outputs.js';
 import { binarySize, booleanParameter, outputParameters, requestParameters } from './parameters.js';
 import { classOfPriority } from './priority.js';
@@ -49,11 +50,31 @@ export interface InferBody {
 /** Reads JSON, and the binary tensors behind it (binary tensor data extension). Throws a refusal. */
 export function readInferBody(task: InferTask): InferBody {
   if (task.jsonBytes === 0) return readRawBody(task);
-  const { body, jsonBytes, model, limits } = task;
-  const { root, hasInfinities } = parseObject(body, jsonBytes);
+  return readLifted(task) ?? readParsed(task);
+}
+
+/** Reads numbers straight from the bytes. Null: they are not plain, or something is wrong: what that is, `readParsed` says. */
+function readLifted(task: InferTask): InferBody | null {
+  const lists = LiftedLists.of(task.body, task.jsonBytes);
+  if (lists === null) return null;
+  try {
+    const read = readRoot(task, parseObject(lists.rest, lists.rest.length).root, lists);
+    return lists.areTaken ? read : null;
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
+}
+
+function readParsed(task: InferTask): InferBody {
+  const { root, hasInfinities } = parseObject(task.body, task.jsonBytes);
+  return readRoot(task, root, new ParsedData(hasInfinities));
+}
+
+function readRoot({ body, jsonBytes, model, limits }: InferTask, root: Json, tensors: TensorData): InferBody {
   const parameters = requestParameters(root.parameters);
   const inputs = new InputSet(model, limits);
-  readInputs(root.inputs, inputs, body, jsonBytes, hasInfinities);
+  readInputs(root.inputs, tensors, inputs, body, jsonBytes);
   return {
     id: idOf(root.id),
     sloNs: requestSloNs(parameters.slo_ms, parameters.timeout, model, limits.defaultSloNs),
@@ -96,17 +117,16 @@ function idOf(id: unknown): string | null {
 }
 
 function readInputs(
-  tensors: unknown,
+  given: unknown,
+  tensors: TensorData,
   inputs: InputSet,
   body: Uint8Array,
   binaryFrom: number,
-  hasInfinities: boolean,
 ): void {
-  if (tensors === undefined) throw new Refusal('invalid', 'inputs is missing: expected an array of tensors');
-  if (!Array.isArray(tensors))
-    throw new Refusal('invalid', `inputs: expected an array, got ${shown(tensors)}`);
+  if (given === undefined) throw new Refusal('invalid', 'inputs is missing: expected an array of tensors');
+  if (!Array.isArray(given)) throw new Refusal('invalid', `inputs: expected an array, got ${shown(given)}`);
   let at = binaryFrom;
-  for (const item of tensors) {
+  for (const item of given) {
     const tensor: Json = objectOf(item, 'inputs');
     const index = inputs.claim(tensor.name, tensor.datatype, tensor.shape);
     const { name, datatype } = inputs.signatureOf(index);
@@ -114,7 +134,7 @@ function readInputs(
     const bytes = binarySize(tensor.parameters, name);
     if (bytes < 0) {
       const sizes = tensor.shape as number[];
-      inputs.put(index, bytesOfJson(name, datatype, sizes, data, hasInfinities));
+      inputs.put(index, tensors.bytesOf(name, datatype, sizes, data));
     } else if (data !== undefined && data !== null) {
       throw new Refusal('invalid', `input ${shown(name)}: has both data and binary_data_size`);
     } else {

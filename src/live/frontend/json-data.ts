@@ -4,6 +4,21 @@ import { bytesOfJsonTexts } from './json-texts.js';
 import { Refusal, shown } from './refusal.js';
 import { newView, type Views } from './views.js';
 
+/** Where the elements of the tensors in a JSON text are. */
+export interface TensorData {
+  /** Those of one tensor, requests one after the other. `data`: the member of that name. Throws a refusal. */
+  bytesOf(name: string, datatype: Datatype, shape: readonly number[], data: unknown): Uint8Array;
+}
+
+/** They are what the text was parsed to. */
+export class ParsedData implements TensorData {
+  constructor(private readonly hasInfinities: boolean) {}
+
+  bytesOf(name: string, datatype: Datatype, shape: readonly number[], data: unknown): Uint8Array {
+    return bytesOfJson(name, datatype, shape, data, this.hasInfinities);
+  }
+}
+
 /**
  * The `data` of a JSON tensor as bytes: flat, or nested as `shape` says, in row-major order. `hasInfinities`: an
  * infinite number is meant as such, rather than too large for a double. Throws a refusal that names the element that

@@ -110,6 +110,9 @@ const parameters = fc.record(
   { requiredKeys: [] },
 );
 
+/** Makes a text one whose lists of numbers are worth more than `JSON.parse`. */
+const LONG_ID = 'x'.repeat(300);
+
 /** An inference body for one of the models, nearly right. */
 const tasks: fc.Arbitrary<InferTask> = fc
   .tuple(fc.constantFrom(...MODELS), fc.integer({ min: 1, max: 3 }), fc.nat(2))
@@ -120,7 +123,12 @@ const tasks: fc.Arbitrary<InferTask> = fc
       return tensor([name, datatype, shape], batched ? [batch, ...sizes] : sizes);
     });
     return fc
-      .tuple(fc.tuple(...tensors), maybe(mostly(fc.string())), maybe(mostly(parameters)), outputs(model))
+      .tuple(
+        fc.tuple(...tensors),
+        maybe(fc.oneof(mostly(fc.string()), fc.constant(LONG_ID))),
+        maybe(mostly(parameters)),
+        outputs(model),
+      )
       .map(([given, id, asked, wanted]) => {
         const inputs = given.map(({ json }) => json);
         const json = Buffer.from(JSON.stringify({ id, parameters: asked, inputs, outputs: wanted }));
