@@ -1,5 +1,10 @@
-/** What a new value counts in the level. */
-const NEW_SHARE = 0.5;
+/** What a new value counts in the level, and in the variance around it. */
+const NEW_SHARE = 0.3;
+const NEW_VARIANCE_SHARE = 0.05;
+/** A value so many standard deviations away is no noise: the level is there at once. */
+const JUMP = 2.5;
+/** Standard deviation as a share of the first value, as long as nothing else is known. */
+const FIRST_DEVIATION = 0.3;
 /** So many errors are kept: a few hours of decisions. */
 const MOST_ERRORS = 720;
 /** With fewer there is no distribution to speak of. */
@@ -8,43 +13,48 @@ const LEAST_ERRORS = 8;
 const FIRST_ERROR = 0.5;
 
 /**
- * Forecasts the highest value of the next `ahead` steps: the level now, exponentially smoothed, plus what such forecasts were short by
- * in the past, as a quantile of their errors. It needs no model of the traffic: bursts that come now and then are in the errors.
+ * Forecasts the value `ahead` steps from now: the level now, smoothed but for jumps, plus what such forecasts were short by in the
+ * past, as a quantile of their errors. It needs no model of the traffic: bursts that come now and then are in the errors.
+ * The steps before `ahead` are no matter of this forecast: those made for them have been made.
  */
-export class PeakForecast {
+export class Forecast {
   private level = Number.NaN;
-  /** Forecasts whose steps are not over, oldest first: level, and the highest value since. */
-  private readonly open: { readonly level: number; highest: number; left: number }[] = [];
-  /** Relative to the level; a ring. */
+  private variance = 0;
+  /** Levels of the last `ahead` steps, oldest first. */
+  private readonly levels: number[] = [];
+  /** A ring. */
   private readonly errors: number[] = [];
   private next = 0;
 
   constructor(private readonly ahead: number) {}
 
   add(value: number): void {
-    for (const one of this.open) {
-      one.highest = Math.max(one.highest, value);
-      one.left--;
-    }
-    const [first] = this.open;
-    if (first !== undefined && first.left === 0) {
-      this.open.shift();
-      // Where there was nothing no factor tells what came.
-      if (first.level > 0) this.keep(first.highest / first.level - 1);
-    }
-    this.level = Number.isNaN(this.level)
-      ? value
-      : Math.max(value, this.level + NEW_SHARE * (value - this.level));
-    this.open.push({ level: this.level, highest: 0, left: this.ahead });
+    if (this.levels.length === this.ahead) this.keep(value - (this.levels.shift() as number));
+    this.level = this.smoothed(value);
+    this.levels.push(this.level);
   }
 
-  /** What is not exceeded with this probability, as far as the past tells. */
-  peak(probability: number): number {
-    if (Number.isNaN(this.level)) return 0;
-    if (this.errors.length < LEAST_ERRORS) return this.level * (1 + FIRST_ERROR);
-    const sorted = [...this.errors].sort((a, b) => a - b);
+  /** What is not exceeded with this probability, as far as the past tells; never less than the level. */
+  quantile(probability: number): number {
+    const { level, errors } = this;
+    if (Number.isNaN(level)) return 0;
+    if (errors.length < LEAST_ERRORS) return level * (1 + FIRST_ERROR);
+    const sorted = [...errors].sort((a, b) => a - b);
     const at = Math.min(sorted.length - 1, Math.floor(probability * sorted.length));
-    return this.level * (1 + Math.max(0, sorted[at]));
+    return level + Math.max(0, sorted[at]);
+  }
+
+  private smoothed(value: number): number {
+    const { level, variance } = this;
+    if (Number.isNaN(level)) {
+      this.variance = (FIRST_DEVIATION * value) ** 2;
+      return value;
+    }
+    const off = value - level;
+    const isJump = Math.abs(off) > JUMP * Math.sqrt(variance);
+    // A jump says little of the noise.
+    this.variance += NEW_VARIANCE_SHARE * (Math.min(off * off, 9 * variance) - variance);
+    return isJump ? value : level + NEW_SHARE * off;
   }
 
   private keep(error: number): void {

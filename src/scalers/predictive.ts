@@ -1,41 +1,44 @@
-import { NS_PER_MINUTE } from '../base/units.js';
+import { NS_PER_HOUR } from '../base/units.js';
 import type { Scaler, ScalingDecision, ScalingView } from '../core/scaler.js';
 import type { PolicyOptions } from '../policies/entry.js';
 import type { ScalerEntry } from './entry.js';
 import { capacityOf, keptGpus, sumOf } from './fleet-sums.js';
-import { PeakForecast } from './forecast.js';
+import { Forecast } from './forecast.js';
 import { Highest } from './highest.js';
 import { cheapestFleet } from './mix.js';
 import { workOf } from './work.js';
 
 /** Time constant over which failures are held against what the target allows. */
-const BUDGET_NS = 30 * NS_PER_MINUTE;
-/** How often a forecast may be exceeded: at first, and between what it moves. */
-const FIRST_EXCEEDED = 0.05;
+const BUDGET_NS = 6 * NS_PER_HOUR;
+/** Until about so long after the start half of what is allowed counts as used up. */
+const PRIOR_NS = NS_PER_HOUR;
+/** Of what is allowed, the last share is what decisions become more careful in. */
+const BAND = 0.3;
+/** How often a forecast may be exceeded: when nothing more is allowed, and with more left than `BAND`. */
 const LEAST_EXCEEDED = 0.004;
 const MOST_EXCEEDED = 0.5;
 /** GPUs beyond the work, as a multiple of its square root: at first, and between what it moves. */
 const FIRST_RESERVE = 0.6;
-const LEAST_RESERVE = 0.1;
+const LEAST_RESERVE = 0.02;
 const MOST_RESERVE = 2.5;
-/** In an interval with failures beyond the target, and in one when there are fewer than it allows. */
+/** In an interval with failures beyond the target while nothing more is allowed, and in one when something is. */
 const RISE = 0.06;
-const FALL = 0.002;
+const FALL = 0.004;
 const WEIGHTS_BUSY = 0.6;
 
 /**
  * Orders GPUs for the demand of the time when they will be there. Demand is the EXEC time of the requests that come, in the batches that
- * their models can gather within their SLOs, so it says how many GPUs are needed, not how busy the present ones are. The forecast covers
- * the time that a GPU takes to start. On top comes a reserve by the square-root staffing rule of queueing theory. Both are tuned
- * by the attainment: requests that fail while there is more work than was forecast raise the forecast, others the reserve. GPUs
- * are stopped when the forecast has been safe without them for as long as one takes to start.
+ * their models can gather within their SLOs, so it says how many GPUs are needed, not how busy the present ones are. The forecast is for
+ * the time that a GPU takes to start: how often it may be exceeded follows from how many of the failures that the target
+ * allows are left, as an error budget. So GPUs are kept for bursts only where failing in them would cost too much. On top comes a reserve
+ * by the square-root staffing rule of queueing theory, which grows when requests fail for another reason. GPUs are stopped
+ * when no decision of the time that one takes to start wanted them.
  */
 class Predictive implements Scaler {
   readonly name = 'predictive';
   private readonly target: number;
-  private forecast: PeakForecast | null = null;
+  private forecast: Forecast | null = null;
   private wanted: Highest | null = null;
-  private exceeded = FIRST_EXCEEDED;
   private reserve = FIRST_RESERVE;
   /** Failures and answers of late, exponentially weighted. */
   private failures = 0;
@@ -48,7 +51,7 @@ class Predictive implements Scaler {
   decide(view: ScalingView): ScalingDecision {
     const { kinds, models, nowNs, intervalNs, arrivals, sloNs } = view;
     const startNs = Math.max(...kinds.map((kind) => kind.startNs));
-    this.forecast ??= new PeakForecast(Math.ceil(startNs / intervalNs) + 1);
+    this.forecast ??= new Forecast(Math.ceil(startNs / intervalNs) + 1);
     this.wanted ??= new Highest(startNs + intervalNs);
     const work = workOf({
       models,
@@ -57,9 +60,10 @@ class Predictive implements Scaler {
       sloNsOf: (model) => sloNs[model],
     });
     this.forecast.add(work);
-    this.learn(view, work);
-    const expected = this.forecast.peak(1 - this.exceeded);
-    const { need, why } = this.raised(view, expected + this.reserve * Math.sqrt(expected));
+    const left = this.learn(view, work);
+    const exceeded = LEAST_EXCEEDED * (MOST_EXCEEDED / LEAST_EXCEEDED) ** Math.min(1, left / BAND);
+    const expected = this.forecast.quantile(1 - exceeded);
+    const { need, why } = this.raised(view, expected + this.reserve * Math.sqrt(expected), left === 0);
     const highest = this.wanted.add(need, nowNs);
     const demand = `demand ${gpus(work)} GPUs, up to ${gpus(expected)} expected`;
     const present = capacityOf(kinds, keptGpus(kinds));
@@ -70,7 +74,11 @@ class Predictive implements Scaler {
   }
 
   /** What the forecast does not know: memory that is too small for the models in use, and requests that fail as it is. */
-  private raised({ kinds, failed, answered, predictedAttainment }: ScalingView, need: number) {
+  private raised(
+    { kinds, failed, answered, predictedAttainment }: ScalingView,
+    need: number,
+    nothingLeft: boolean,
+  ) {
     const on = capacityOf(
       kinds,
       kinds.map((kind) => kind.on),
@@ -81,26 +89,30 @@ class Predictive implements Scaler {
     if (isStarting || need > on) return { need, why: '' };
     if (weights > WEIGHTS_BUSY || (failed.cold > allowed && weights > WEIGHTS_BUSY / 2))
       return { need: on + 1, why: `WEIGHTS ${Math.round(weights * 100)} % busy` };
-    if (predictedAttainment < this.target && failed.refused + failed.timedOut + failed.late > allowed)
+    if (
+      nothingLeft &&
+      predictedAttainment < this.target &&
+      failed.refused + failed.timedOut + failed.late > allowed
+    )
       return { need: on + 1, why: `predicted attainment ${Math.round(predictedAttainment * 100)} %` };
     return { need, why: '' };
   }
 
-  private learn({ kinds, answered, ok, intervalNs }: ScalingView, work: number): void {
+  /** Counts what failed. Returns the share of what the target allows that is left. */
+  private learn({ kinds, answered, ok, intervalNs, nowNs }: ScalingView, work: number): number {
     const keep = Math.exp(-intervalNs / BUDGET_NS);
     this.failures = this.failures * keep + (answered - ok);
     this.answers = this.answers * keep + answered;
-    if (answered === 0) return;
     const allowed = 1 - this.target;
+    const known = 1 - Math.exp(-nowNs / PRIOR_NS);
+    const used = this.answers === 0 ? 0 : this.failures / (allowed * this.answers);
+    const left = Math.max(0, 1 - (known * used + (1 - known) / 2));
+    if (answered === 0) return left;
     const on = sumOf(kinds, (kind) => kind.on * kind.speed);
-    const isOver = this.failures > allowed * this.answers;
-    if (!isOver) {
-      this.exceeded = Math.min(MOST_EXCEEDED, this.exceeded * (1 + FALL));
-      this.reserve = Math.max(LEAST_RESERVE, this.reserve * (1 - FALL));
-    } else if (answered - ok > allowed * answered) {
-      if (work > on) this.exceeded = Math.max(LEAST_EXCEEDED, this.exceeded * (1 - RISE));
-      else this.reserve = Math.min(MOST_RESERVE, this.reserve * (1 + RISE));
-    }
+    if (left > 0) this.reserve = Math.max(LEAST_RESERVE, this.reserve * (1 - FALL));
+    else if (answered - ok > allowed * answered && work <= on)
+      this.reserve = Math.min(MOST_RESERVE, this.reserve * (1 + RISE));
+    return left;
   }
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ScaledKind, Scaler, ScalingView } from '../../src/core/scaler.js';
 import { clairvoyantEntry } from '../../src/scalers/clairvoyant.js';
-import { PeakForecast } from '../../src/scalers/forecast.js';
+import { Forecast } from '../../src/scalers/forecast.js';
 import { Highest } from '../../src/scalers/highest.js';
 import { cheapestFleet } from '../../src/scalers/mix.js';
 import { predictiveEntry } from '../../src/scalers/predictive.js';
@@ -94,20 +94,39 @@ describe('work', () => {
   });
 });
 
-describe('a forecast of peaks', () => {
+describe('a forecast', () => {
   it('adds what such forecasts were short by', () => {
-    const forecast = new PeakForecast(2);
+    const forecast = new Forecast(2);
     for (let i = 0; i < 200; i++) forecast.add(i % 20 === 0 ? 3 : 1);
-    // After the spike the level falls back to about 1; one forecast in ten sees the next spike.
-    expect(forecast.peak(0.5)).toBeLessThan(1.2);
-    expect(forecast.peak(0.97)).toBeGreaterThan(2.5);
+    // One forecast in twenty sees the next spike.
+    expect(forecast.quantile(0.5)).toBeCloseTo(1, 1);
+    expect(forecast.quantile(0.97)).toBeCloseTo(3, 1);
+  });
+
+  it('is for one step ahead of all, not for those before it', () => {
+    const forecast = new Forecast(3);
+    // What follows a 5 in three steps is a 1.
+    for (let i = 0; i < 300; i++) forecast.add(i % 4 === 0 ? 5 : 1);
+    forecast.add(5);
+    expect(forecast.quantile(0.5)).toBeLessThan(5.5);
+  });
+
+  it('follows a jump at once, and noise slowly', () => {
+    const forecast = new Forecast(1);
+    for (let i = 0; i < 300; i++) forecast.add(i % 2 === 0 ? 9.9 : 10.1);
+    forecast.add(10.1);
+    expect(forecast.quantile(0)).toBeCloseTo(10, 0);
+    forecast.add(15);
+    expect(forecast.quantile(0)).toBe(15);
+    forecast.add(4);
+    expect(forecast.quantile(0)).toBe(4);
   });
 
   it('assumes half as much again while it knows nothing', () => {
-    const forecast = new PeakForecast(3);
-    expect(forecast.peak(0.9)).toBe(0);
+    const forecast = new Forecast(3);
+    expect(forecast.quantile(0.9)).toBe(0);
     forecast.add(4);
-    expect(forecast.peak(0.9)).toBe(6);
+    expect(forecast.quantile(0.9)).toBe(6);
   });
 });
 
@@ -246,12 +265,35 @@ describe('the predictive scaler', () => {
     expect(reason).toContain('WEIGHTS 70 % busy');
   });
 
-  it('wants another GPU when requests fail and more are predicted to', () => {
-    const scaler = predictiveEntry.create(NO_CONTEXT, { attainment: 0.99 });
+  it('wants another GPU when requests fail, more are predicted to, and no more may', () => {
     const failed = { refused: 100, timedOut: 0, cold: 0, late: 0, other: 0 };
-    const { gpus, reason } = scaler.decide(view({ ok: 900, failed, predictedAttainment: 0.5 }));
-    expect(gpus).toEqual([5]);
-    expect(reason).toContain('predicted attainment 50 %');
+    const at = (hours: number) =>
+      predictiveEntry
+        .create(NO_CONTEXT, { attainment: 0.99 })
+        .decide(view({ nowNs: hours * 3600 * S, ok: 900, failed, predictedAttainment: 0.5 }));
+    expect(at(9).gpus).toEqual([5]);
+    expect(at(9).reason).toContain('predicted attainment 50 %');
+    // Right after the start half of what may fail is left.
+    expect(at(0).gpus).toEqual([1]);
+  });
+
+  it('keeps GPUs for bursts only when failing in them is more than the target allows', () => {
+    const wantedBetweenBursts = (failing: number) => {
+      const scaler = predictiveEntry.create(NO_CONTEXT, { attainment: 0.99 });
+      let last = 0;
+      for (let i = 0; i < 2000; i++) {
+        const isBurst = i % 30 === 0;
+        const requests = isBurst ? 20_000 : 10_000;
+        const ok = requests * (isBurst ? 1 - failing : 1);
+        const arrivals = new Float64Array([requests]);
+        const parts = { nowNs: i * 10 * S, arrivals, answered: requests, ok, kind: { on: 8 } };
+        last = wanted(scaler, parts)[0];
+      }
+      return last;
+    };
+    // 7 GPUs between the bursts and 14 in them; a burst has a fifteenth of the requests.
+    expect(wantedBetweenBursts(0.1)).toBe(8);
+    expect(wantedBetweenBursts(0.5)).toBeGreaterThanOrEqual(14);
   });
 
   it('keeps a larger reserve after failures, a smaller one after long success', () => {
