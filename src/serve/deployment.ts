@@ -141,6 +141,7 @@ export class Deployment {
     const { table } = this;
     const rows = this.host.away.length > 0 ? [] : name === null ? table.all() : table.versions(name);
     table.batch(() => listUnserved(table, list, rows, (error) => this.reasonOf(error)));
+    this.said.forgetOthers((model) => table.versions(model).length > 0);
   }
 
   /** It is not to be served any more. */

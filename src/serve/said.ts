@@ -18,4 +18,9 @@ export class Said {
     if (version !== undefined) texts?.delete(version);
     if (version === undefined || texts?.size === 0) this.last.delete(model);
   }
+
+  /** The same of all models but these. */
+  forgetOthers(isThere: (model: string) => boolean): void {
+    for (const model of this.last.keys()) if (!isThere(model)) this.last.delete(model);
+  }
 }
