@@ -12,7 +12,7 @@ import { applyOverrides, type Origin } from './overrides.js';
 import { paddingOf } from './padding.js';
 import { loadPlugins } from './plugins.js';
 import { withPreset } from './presets.js';
-import { experimentSchemaWith } from './schema.js';
+import { experimentSchema, experimentSchemaWith } from './schema.js';
 import { type ClassConfig, classesOf } from './schema-classes.js';
 import type { PolicyChoice } from './schema-policy.js';
 import type { RuntimeSettings } from './schema-runtime.js';
@@ -104,7 +104,9 @@ async function read(
   const { tree, placeOf, originOf } = applyOverrides(source, overrides, environment, plugins);
   // Only what a scaler may do is read of the cluster: GPUs are those of the workers.
   const taken = keys.includes('scaler') && scales(tree.scaler) ? [...keys, 'cluster'] : keys;
-  const own = Object.fromEntries(Object.entries(tree).filter(([key]) => taken.includes(key)));
+  // Keys of simulations are left out, which are known; what no experiment has is refused with the rest.
+  const known = Object.keys(experimentSchema.shape).filter((key) => !taken.includes(key));
+  const own = Object.fromEntries(Object.entries(tree).filter(([key]) => !known.includes(key)));
   const schema = experimentSchemaWith(plugins).pick({ ...TAKEN, cluster: true });
   const given = validate(schema, withPreset(own, usableCores), placeOf);
   const { slo: sloNs, policy, admission, runtime } = given;

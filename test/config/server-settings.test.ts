@@ -100,6 +100,18 @@ describe('what a server takes of an experiment', () => {
     expect(error.code).toBe(code);
   });
 
+  it.each([
+    ['sloo: 7s\nmodels: {}\n', 1, 'sloo: unknown key "sloo": did you mean "slo"?'],
+    ['slo: 7s\nclases: [{ name: gold }]\n', 2, 'clases: unknown key "clases": did you mean "classes"?'],
+  ])('is nothing of a file with a key that no experiment has: %j', async (text, line, what) => {
+    for (const readSettings of [readServerSettings, readRuntime]) {
+      const error = await rejection(readSettings(sources({ text })));
+      expect(error.code).toBe('E_CONFIG_KEY');
+      expect(error.message).toMatch(new RegExp(`tuned\\.yaml:${line}`));
+      expect(error.message).toContain(what);
+    }
+  });
+
   it('is runtime only where others schedule', async () => {
     expect((await readRuntime(sources({ text: FILE }))).settings.runtime.intraOpThreads).toBe(2);
     // A policy that this machine does not know is no concern of it.
