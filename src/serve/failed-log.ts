@@ -4,6 +4,7 @@ import type { Action } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
 import { OUTCOME_NAMES, OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
 import type { LiveEvents } from '../live/controller/live-events.js';
+import { limitName } from '../record/flight/flight.js';
 
 /**
  * Logs each request that the scheduler took and that was not answered in time, with its trace if it has one, so that a
@@ -13,10 +14,11 @@ export class FailedLog implements RunObserver, Pick<LiveEvents, 'traced'> {
   /** By request; of those without an answer so far. */
   private readonly traces = new Map<number, string>();
 
-  /** `nameOf`: of the model at an index. */
+  /** `nameOf`: of the model at an index; `tenants`: their names, none: none are told apart. */
   constructor(
     private readonly log: Pick<Logger, 'debug'>,
     private readonly nameOf: (model: number) => string,
+    private readonly tenants: readonly string[] = [],
   ) {}
 
   traced(id: number, traceparent: string): void {
@@ -24,13 +26,14 @@ export class FailedLog implements RunObserver, Pick<LiveEvents, 'traced'> {
   }
 
   answered(
-    { id, model, arrivalNs }: RequestTable,
+    requests: RequestTable,
     slot: number,
     outcome: Outcome,
     nowNs: number,
     _copies: number,
     action: Action | null,
   ): void {
+    const { id, model, arrivalNs } = requests;
     const request = id[slot];
     const traceparent = this.traces.get(request);
     if (traceparent !== undefined) this.traces.delete(request);
@@ -39,6 +42,7 @@ export class FailedLog implements RunObserver, Pick<LiveEvents, 'traced'> {
       request,
       model: this.nameOf(model[slot]),
       outcome: OUTCOME_NAMES[outcome],
+      ...this.senderOf(requests, slot),
       latencyMs: (nowNs - arrivalNs[slot]) / NS_PER_MS,
       ...(action === null ? {} : { action: action.id }),
       ...(traceparent === undefined ? {} : { traceparent }),
@@ -47,4 +51,12 @@ export class FailedLog implements RunObserver, Pick<LiveEvents, 'traced'> {
   }
 
   completed(): void {}
+
+  /** Its tenant, and which of the tenant's limits refused it. */
+  private senderOf({ tenant, limit }: RequestTable, slot: number) {
+    const { tenants } = this;
+    if (tenants.length === 0) return {};
+    const beyond = limitName(limit[slot]);
+    return { tenant: tenants[tenant[slot]], ...(beyond === undefined ? {} : { limit: beyond }) };
+  }
 }

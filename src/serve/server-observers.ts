@@ -85,8 +85,9 @@ function watched({ log, world: { time } }: ServerOptions, { cluster, fleet }: As
   };
 }
 
-function failedLog(log: Logger, { cluster }: Assembly): ClusterObserver {
-  const failed = new FailedLog(log, (model) => cluster.spec.models[model].name);
+function failedLog(log: Logger, { cluster, settings }: Assembly): ClusterObserver {
+  const tenants = (settings.tenants?.list ?? []).map(({ name }) => name);
+  const failed = new FailedLog(log, (model) => cluster.spec.models[model].name, tenants);
   return { run: failed, events: failed };
 }
 

@@ -9,6 +9,7 @@ import {
   type RequestTable,
 } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
+import { LIMIT_NONE } from '../../core/tenants.js';
 import type { LaneTimeline } from '../../core/timeline.js';
 import {
   type Flight,
@@ -136,6 +137,8 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
 
   private knowledge(model: number, nowNs: number): Knowledge {
     const { cluster, requests } = this.controller;
+    // Admission does not see what a limit refuses, of which `predictedNs` says when another may come.
+    const isLimited = this.header.tenants !== undefined && requests.limit[this.slot] !== LIMIT_NONE;
     const gpus: KnownGpu[] = [];
     for (let gpu = cluster.held.next(model, 0); gpu >= 0; gpu = cluster.held.next(model, gpu + 1)) {
       const execFreeNs = soonestNs([cluster.exec[gpu]], nowNs);
@@ -147,7 +150,7 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
       queued: this.earlierInQueue(model),
       inferNs: cluster.nominalExecNs(model, 0),
       loadNs: cluster.loadNs(model),
-      predictedNs: this.predicts ? finite(requests.predictedNs[this.slot]) : null,
+      predictedNs: this.predicts && !isLimited ? finite(requests.predictedNs[this.slot]) : null,
       gpus,
       weightsFreeNs: soonestNs(cluster.weights, nowNs),
     };

@@ -30,10 +30,12 @@ interface FlightEvent {
 
 /** What happened to a request, in order; times in the texts count from its arrival. */
 export function flightEvents(flight: Flight): FlightEvent[] {
-  const { arrivalNs, sloNs, answer } = flight;
+  const { arrivalNs, sloNs, limit, answer } = flight;
+  // The scheduler does not see what a limit refuses: it queues behind nothing, and nothing is predicted.
+  const known = limit === undefined ? flight.known : [];
   const events: (readonly [number, string])[] = [
     [arrivalNs, `arrived ${toSeconds(arrivalNs)} s into the run, SLO ${ms(sloNs)}`],
-    ...flight.known.map((known, again) => [known.atNs, takenIn(flight, known, again > 0)] as const),
+    ...known.map((each, again) => [each.atNs, takenIn(flight, each, again > 0)] as const),
     ...flight.actions.flatMap((action) => actionEvents(flight, action)),
   ];
   if (answer !== null) events.push([answer.atNs, `answered: ${answer.outcome}`]);

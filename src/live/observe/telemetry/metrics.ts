@@ -7,10 +7,12 @@ import {
   OUTCOME_LATE,
   OUTCOME_NAMES,
   OUTCOME_OK,
+  OUTCOME_REJECTED,
   type Outcome,
   type RequestTable,
 } from '../../../core/request.js';
 import { statusName } from '../../../core/status-names.js';
+import { LIMIT_NONE, LIMIT_RATE, LIMIT_SHARE } from '../../../core/tenants.js';
 import { laneOf } from '../../../core/worker.js';
 import type { ResultMessage } from '../../messages.js';
 import { execNsOf } from '../exec-time.js';
@@ -39,6 +41,7 @@ export class ControllerMetrics implements RunObserver {
   /** By class or tenant and outcome; null: there are none. */
   private readonly byClass: Children<Counter.Internal> | null;
   private readonly byTenant: Children<Counter.Internal> | null;
+  private readonly rejected: Rejections;
   private readonly coldStarts: Counter;
   /** By kind of action and status. */
   private readonly actions: Children<Counter.Internal>;
@@ -55,11 +58,10 @@ export class ControllerMetrics implements RunObserver {
     models: readonly ModelSpec[],
     { classes = [], tenants = [] }: Senders = {},
   ) {
-    const registers = [registry];
     const counter = (name: string, help: string, labelNames: string[] = []) =>
-      new Counter({ name, help, labelNames, registers });
+      new Counter({ name, help, labelNames, registers: [registry] });
     const histogram = (name: string, help: string, labelNames: string[], buckets: number[]) =>
-      new Histogram({ name, help, labelNames, buckets, registers });
+      new Histogram({ name, help, labelNames, buckets, registers: [registry] });
     const labels = new ModelLabels(models.map(({ name }) => name));
     this.labels = labels;
     const byModelAndOutcome = (name: string, help: string) => {
@@ -81,6 +83,7 @@ export class ControllerMetrics implements RunObserver {
     this.requests = new Children((outcome) => requests.labels(OUTCOME_NAMES[outcome]));
     this.byClass = bySenderAndOutcome(registry, 'class', classes);
     this.byTenant = bySenderAndOutcome(registry, 'tenant', tenants);
+    this.rejected = new Rejections(registry, tenants);
     this.goodput = counter('escapement_goodput_total', 'Requests answered within their SLO');
     this.coldStarts = counter(
       'escapement_cold_starts_total',
@@ -115,10 +118,10 @@ export class ControllerMetrics implements RunObserver {
       name: 'escapement_worker_up',
       help: '1 while the worker takes actions, 0 while it is away',
       labelNames: ['worker'],
-      registers,
+      registers: [registry],
     });
     const help = '1 while another controller drives the workers, otherwise 0';
-    this.standby = new Gauge({ name: 'escapement_standby', help, registers });
+    this.standby = new Gauge({ name: 'escapement_standby', help, registers: [registry] });
   }
 
   /** A model has come to an index. */
@@ -146,6 +149,7 @@ export class ControllerMetrics implements RunObserver {
     if (outcome === OUTCOME_OK) this.goodput.inc();
     this.byClass?.get(requests.requestClass[slot] * OUTCOMES + outcome).inc();
     this.byTenant?.get(requests.tenant[slot] * OUTCOMES + outcome).inc();
+    if (outcome === OUTCOME_REJECTED) this.rejected.count(requests.limit[slot], requests.tenant[slot]);
     if (requests.arrivalCopies[slot] === 0) this.coldStarts.inc();
   }
 
@@ -217,6 +221,39 @@ function bySenderAndOutcome(
   return new Children((index) =>
     counter.labels(names[Math.floor(index / OUTCOMES)], OUTCOME_NAMES[index % OUTCOMES]),
   );
+}
+
+/** What limits are called as reasons; without any it is the SLO that cannot be met. */
+const REJECTED_FOR: Readonly<Record<number, string>> = {
+  [LIMIT_NONE]: 'slo',
+  [LIMIT_RATE]: 'rate',
+  [LIMIT_SHARE]: 'share',
+};
+const REASONS = Object.keys(REJECTED_FOR).length;
+
+/** Why requests were rejected. Each series is there from the start, so that its first rise shows. */
+class Rejections {
+  private readonly byTenantAndReason: readonly Counter.Internal[];
+
+  /** `tenants`: their names; none: only SLOs reject. */
+  constructor(registry: Registry, tenants: readonly string[]) {
+    const counter = new Counter({
+      name: 'escapement_rejected_total',
+      help: 'Requests rejected because their SLO cannot be met (slo), or for the rate or share of their tenant',
+      labelNames: ['reason', 'tenant'],
+      registers: [registry],
+    });
+    const reasons = Object.values(REJECTED_FOR);
+    this.byTenantAndReason =
+      tenants.length === 0
+        ? [counter.labels({ reason: REJECTED_FOR[LIMIT_NONE] })]
+        : tenants.flatMap((tenant) => reasons.map((reason) => counter.labels({ reason, tenant })));
+    for (const series of this.byTenantAndReason) series.inc(0);
+  }
+
+  count(limit: number, tenant: number): void {
+    this.byTenantAndReason[tenant * REASONS + limit].inc();
+  }
 }
 
 /** How well the controller itself keeps up. */

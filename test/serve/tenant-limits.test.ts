@@ -1,0 +1,63 @@
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { createPolicyOf } from '../../src/config/create-policy.js';
+import { FlightRecorder } from '../../src/live/journal/flight-recorder.js';
+import { replayJournal } from '../../src/live/journal/replay.js';
+import { flightText } from '../../src/record/flight/flight-text.js';
+import { parseExposition } from '../live/observe/telemetry/exposition.js';
+import { body, serve, simulated, smallModels } from './fixtures.js';
+
+const INFER = '/v2/models/model0/infer';
+/** Shorter than an INFER of these models. */
+const IMPATIENT_MS = 0.01;
+/** Metrics of the process itself. */
+const OTHERS = /^(?!escapement_).*$/gm;
+
+it('what a rate refuses differs from what cannot be in time: in metrics, log and journal', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ level: 'debug', base: null }, { write: (line) => lines.push(JSON.parse(line)) });
+  const tenants = 'tenants.list=[{ name: others }, { name: acme, rate: 0.001/s, burst: 1 }]';
+  const { http, metrics, server, journal } = await serve(
+    { devices: simulated(1, 1), models: smallModels(1, 1) },
+    [tenants],
+    { log },
+  );
+  const acme = { 'x-tenant': 'acme' };
+  const statuses: number[] = [];
+  const ask = async (sloMs: number, headers = {}) =>
+    statuses.push((await http.post(INFER, body(1, sloMs), headers)).status);
+  // The model is loaded, so that the second is refused at once.
+  await ask(20_000);
+  await ask(IMPATIENT_MS);
+  await ask(20_000, acme);
+  await ask(20_000, acme);
+  expect(statuses).toEqual([200, statuses[1], 200, 429]);
+  expect([429, 504]).toContain(statuses[1]);
+
+  const series = parseExposition((await metrics.get('/metrics')).text.replace(OTHERS, ''));
+  const rejected = (reason: string, tenant: string) =>
+    series.get(`escapement_rejected_total{reason="${reason}",tenant="${tenant}"}`);
+  expect([rejected('rate', 'acme'), rejected('rate', 'others')]).toEqual([1, 0]);
+  expect([rejected('share', 'acme'), rejected('slo', 'acme')]).toEqual([0, 0]);
+  expect(rejected('slo', 'others')).toBe(statuses[1] === 429 ? 1 : 0);
+
+  const failed = lines.filter(({ msg }) => msg === 'a request missed its SLO or failed');
+  expect(failed.map(({ tenant, limit }) => [tenant, limit])).toEqual([
+    ['others', undefined],
+    ['acme', 'rate'],
+  ]);
+
+  await server.close(0);
+  const recorder = new FlightRecorder(3);
+  await replayJournal(journal, {
+    createPolicy: ({ policy: { kind, options } }, context) => createPolicyOf({ kind, options })(context),
+    observer: recorder,
+    watchers: [recorder],
+  });
+  const { flight } = recorder;
+  expect(flight).toMatchObject({ tenant: 'acme', limit: 'rate', known: [{ predictedNs: null }] });
+  const text = flight === null ? '' : flightText(flight);
+  expect(text).toContain('refused on arrival: acme had used up its rate and burst');
+  expect(text).not.toContain('queued behind');
+  expect(text).not.toContain('expected after');
+});
