@@ -1,4 +1,4 @@
-import type { BitMatrix } from '../../base/bit-matrix.js';
+import { BitMatrix } from '../../base/bit-matrix.js';
 import type { LoadBars } from '../../core/load-bars.js';
 import type { Recency } from '../../core/recency.js';
 
@@ -15,6 +15,8 @@ export class LoadOrder {
   private readonly place: Int32Array;
   /** Models of the heap that each GPU holds: if it is all of them, there is nothing to load. */
   private readonly holding: Int32Array;
+  /** Row = GPU: models that it holds. A search asks one GPU about many models, so its row stays in the cache. */
+  private readonly heldBy: BitMatrix;
   private length = 0;
   /** Places of the heap still to be looked at: a walk down two sides is never deeper than the heap is long. */
   private readonly walk: Int32Array;
@@ -31,6 +33,7 @@ export class LoadOrder {
     this.keys = new Float64Array(models);
     this.place = new Int32Array(models).fill(-1);
     this.holding = new Int32Array(gpus);
+    this.heldBy = new BitMatrix(gpus, models);
     this.walk = new Int32Array(models + 1);
   }
 
@@ -67,6 +70,8 @@ export class LoadOrder {
 
   /** The GPU gained (+1) or lost (−1) the model. */
   moved(gpu: number, model: number, by: 1 | -1): void {
+    if (by > 0) this.heldBy.add(gpu, model);
+    else this.heldBy.delete(gpu, model);
     if (this.place[model] < 0) return;
     this.holding[gpu] += by;
     if (by < 0) this.grown = true;
@@ -74,7 +79,7 @@ export class LoadOrder {
 
   /** Highest priority among models that the GPU lacks and may load; the more recently used wins a tie. −1: none. */
   best(gpu: number): number {
-    const { heap, keys, walk, held, bars, recency, length } = this;
+    const { heap, keys, walk, heldBy, bars, recency, length } = this;
     let best = -1;
     let bestKey = Number.NEGATIVE_INFINITY;
     let bestRank = 0;
@@ -85,9 +90,9 @@ export class LoadOrder {
       const key = keys[at];
       if (key < bestKey) continue;
       const model = heap[at];
-      if (!held.has(model, gpu) && !bars.has(model, gpu)) {
+      if (!heldBy.has(gpu, model)) {
         const rank = recency.rank(gpu, model);
-        if (best < 0 || key > bestKey || rank > bestRank) {
+        if ((best < 0 || key > bestKey || rank > bestRank) && !bars.has(model, gpu)) {
           best = model;
           bestKey = key;
           bestRank = rank;
