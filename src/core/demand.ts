@@ -139,7 +139,7 @@ export class DemandTracker {
     return priority;
   }
 
-  /** For checks: the demand that is allocated to a GPU, over all models. */
+  /** For checks: the demand that is allocated to a GPU of several, over all models. */
   allocatedTo(gpu: number): number {
     return this.outstanding[gpu] - IDLE_OUTSTANDING;
   }
@@ -179,10 +179,14 @@ export class DemandTracker {
 
   /**
    * Replaces what was allocated, in one pass over the GPUs that hold the model, in proportion to their weights. A weight is
-   * renewed where a share is added, not where one is only taken back.
+   * renewed where a share is added, not where one is only taken back. With one GPU no priority depends on any of it.
    */
   private spread(model: number): void {
     this.stale.add(model);
+    if (this.gpus === 1) {
+      this.holderCount[model] = this.holding.count(model);
+      return;
+    }
     if (this.hasMoved[model] === 1) this.listHolders(model);
     const { holders, allocation, outstanding, weight, capacity } = this;
     const base = model * this.gpus;

@@ -147,6 +147,36 @@ describe('DemandTracker', () => {
     expect(demand.hasDemand(1)).toBe(false);
   });
 
+  it('wants the same models as its description with a single GPU, whose shares it need not know', () => {
+    fc.assert(
+      fc.property(fc.array(operation, { maxLength: 60 }), (ops) => {
+        const demand = empty(1);
+        const literal = new LiteralDemand(1, MODELS, CAPACITY);
+        const waits = new Array<number>(MODELS).fill(0);
+        let nowNs = 0;
+        for (const { kind, model, units } of ops) {
+          const served = kind === 'serve' ? Math.min(units, waits[model]) : 0;
+          const change = kind === 'arrive' ? units : -served;
+          waits[model] += change;
+          for (const books of [demand, literal]) {
+            if (kind === 'arrive') books.arrived(model, units, units, LOAD_SLACK_NS);
+            else if (kind === 'serve') books.change(model, change, change);
+            else if (kind === 'load' || kind === 'evict') books.moved(model, 0, kind === 'load' ? 1 : -1);
+            books.refresh(nowNs);
+            if (kind.endsWith('Now')) books.moveNow(model, 0, kind === 'loadNow' ? 1 : -1);
+          }
+          nowNs += units;
+          for (let m = 0; m < MODELS; m++) {
+            expect(demand.hasDemand(m)).toBe(literal.hasDemand(m));
+            const isHeld = literal.holders[m].size > 0;
+            const wanted = isHeld ? Number.NEGATIVE_INFINITY : literal.loadPriority(m);
+            if (demand.hasDemand(m)) expect(demand.loadPriority(m)).toBe(literal.load[m] > 0 ? wanted : 0);
+          }
+        }
+      }),
+    );
+  });
+
   it('halves demand between two equal GPUs, and gives a busy GPU less of the next', () => {
     const demand = empty(2);
     demand.moved(0, 0, 1);
