@@ -13,13 +13,11 @@ export class DueQueue {
   private readonly ring = new DueRing();
   private readonly heap = new DueHeap();
 
+  /** Earliest time, Infinity when empty. A field, because it is read several times per event. */
+  topNs = Number.POSITIVE_INFINITY;
+
   get size(): number {
     return this.ring.length + this.heap.length;
-  }
-
-  /** Earliest time, Infinity when empty. */
-  get topNs(): number {
-    return Math.min(this.ring.topNs, this.heap.topNs);
   }
 
   get topSlot(): number {
@@ -33,17 +31,20 @@ export class DueQueue {
   push(timeNs: number, slot: number, id: number): void {
     if (timeNs >= this.ring.lastNs) this.ring.push(timeNs, slot, id);
     else this.heap.push(timeNs, slot, id);
+    if (timeNs < this.topNs) this.topNs = timeNs;
   }
 
   /** Removes the first; the queue must not be empty. */
   pop(): void {
     if (this.ringFirst()) this.ring.pop();
     else this.heap.pop();
+    const { ring, heap } = this;
+    this.topNs = heap.length > 0 && heap.topNs < ring.topNs ? heap.topNs : ring.topNs;
   }
 
   private ringFirst(): boolean {
+    if (this.heap.length === 0) return true;
     const difference = this.ring.topNs - this.heap.topNs;
-    // Both empty gives NaN, which no caller asks about.
     return difference < 0 || (difference === 0 && this.ring.topId < this.heap.topId);
   }
 }
