@@ -75,6 +75,14 @@ models: { kind: zoo, varieties: 61, copies: 10 }
 workload: ${day}`,
     },
     {
+      name: '60-models-4-gpus-escapement',
+      aim: 0,
+      experiment: `policy: { kind: escapement }\nadmission: none\nslo: 100ms\nseed: 1
+cluster: { gpus: 4, pages: 1376 }
+${RESNET50.replace('COPIES', '60')}
+workload: { kind: poisson, rate: 3000/s, duration: 600s }`,
+    },
+    {
       // One server, exponential times, a load of 0.8, so that other simulators can be compared.
       name: 'm-m-1',
       aim: 0,
