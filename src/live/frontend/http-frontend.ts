@@ -17,7 +17,7 @@ import {
   settle,
 } from './frontend.js';
 import { HttpInfer } from './http-infer.js';
-import { NO_PROXY, PARSER_STOPPED, type ParserError, parserProblem } from './http-problem.js';
+import { HUNG_UP, NO_PROXY, PARSER_STOPPED, type ParserError, parserProblem } from './http-problem.js';
 import { FrontendRequest } from './http-request.js';
 import { HttpRoutes } from './http-routes.js';
 import { HttpSite } from './http-site.js';
@@ -96,7 +96,8 @@ export async function openHttpFrontend(
       return;
     }
     if (problem.kind === 'tooSlow') cutOff?.((socket as Socket).remoteAddress ?? 'unknown', problem.message);
-    pipelining.broken(socket as Socket, problem);
+    if (error.code === HUNG_UP) pipelining.hungUp(socket as Socket, problem);
+    else pipelining.broken(socket as Socket, problem);
   });
   const connections = new Connections(server);
   server.on('close', () => arrivals.close());

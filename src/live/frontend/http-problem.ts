@@ -15,6 +15,9 @@ export interface ParserError extends Error {
 /** What it reports when it was stopped. */
 export const PARSER_STOPPED = 'HPE_PAUSED';
 
+/** What it reports when a client has said its last word in the middle of a request. */
+export const HUNG_UP = 'HPE_INVALID_EOF_STATE';
+
 /** What is wrong with bytes that are no request; null: the connection itself has failed. */
 export function parserProblem({ code = '', reason }: ParserError): Refusal | null {
   switch (code) {

@@ -46,6 +46,17 @@ export class Pipelining {
     this.pipelines.get(socket)?.stopped(where);
   }
 
+  /** Its client hung up in the middle of a request. Hundreds may do so at once, so each is seen to in its turn. */
+  hungUp(socket: Socket, refusal: Refusal): void {
+    const pipeline = this.pipelines.get(socket);
+    if (pipeline === undefined) return;
+    const proceed = () => {
+      pipeline.break(refusal);
+      return 1;
+    };
+    this.turns.push({ clientKey: pipeline.clientKey, proceed });
+  }
+
   /** Something came that is not HTTP, or ends it. What came before is answered first. */
   broken(socket: Socket, refusal: Refusal): void {
     this.pipelines.get(socket)?.break(refusal);
