@@ -15,6 +15,11 @@ const SILENT_MS = 10_000;
 const KEEPALIVE_MS = 60_000;
 const KEEPALIVE_TIMEOUT_MS = 20_000;
 
+/** Pieces of this length and more cost no more than their bytes do. */
+const LONG_PIECE_BYTES = 256;
+/** So many shorter ones take as long as a call. */
+const PIECES_PER_CALL = 8;
+
 /** What a connection works with. */
 interface ConnectionParts {
   readonly session: ServerHttp2Session;
@@ -48,6 +53,8 @@ export class RpcConnection implements RpcOwner {
   private lastTurn = -1;
   /** Calls that came when their client had had its share of the turn: they begin in the next ones. */
   private waiting: (() => void)[] = [];
+  /** Of messages, in all. */
+  private shortPieces = 0;
   private hasSpoken = false;
   /** It is about to be closed: its calls are not looked at any more. */
   isFlooded = false;
@@ -135,6 +142,13 @@ export class RpcConnection implements RpcOwner {
     // What is read at once came together, however long the calls in between took.
     const afterMs = call.turn === this.parts.callTurns.now ? 0 : gaveUpAfterMs;
     this.closeIf(this.flood.reset(afterMs, call.isAsked));
+  }
+
+  came(bytes: number): void {
+    this.flood.moved(bytes);
+    if (bytes >= LONG_PIECE_BYTES) return;
+    this.shortPieces++;
+    if (this.shortPieces % PIECES_PER_CALL === 0) this.takeTurn();
   }
 
   moved(bytes: number): void {
@@ -249,10 +263,13 @@ export class RpcConnection implements RpcOwner {
   }
 }
 
-/** nghttp2's number, which Node has no code of its own for. */
-const TOO_MANY_CONTINUATIONS = -905;
+/**
+ * nghttp2's numbers, which Node has no codes of its own for: calls beyond those that are allowed at a time, pings and settings to
+ * answer, and pieces of headers.
+ */
+const FLOODS = new Set([-902, -904, -905]);
 
 /** Whether Node itself closed a session for a flood. */
 function isFlood({ code, errno }: NodeJS.ErrnoException): boolean {
-  return code === 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES' || errno === TOO_MANY_CONTINUATIONS;
+  return code === 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES' || (errno !== undefined && FLOODS.has(errno));
 }

@@ -21,6 +21,8 @@ export interface RpcOwner {
   another(): boolean;
   /** One brought an inference. */
   served(): void;
+  /** A piece of a message has come. */
+  came(bytes: number): void;
   /** Bytes of messages have come or gone. */
   moved(bytes: number): void;
   /** A message comes in pieces that are too small. */

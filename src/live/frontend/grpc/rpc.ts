@@ -1,7 +1,7 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { KIB } from '../../../base/units.js';
 import { freeLarge } from '../../free-buffers.js';
-import { isCrumbled } from '../body-collector.js';
+import { FEW_PIECES_OF_CALL, isCrumbled } from '../body-collector.js';
 import { inKib } from '../budget.js';
 import type { RequestQuota } from '../call.js';
 import { asRefusal, isClientsFault, Refusal } from '../refusal.js';
@@ -215,10 +215,10 @@ export class Rpc implements MessageSink {
 
   data(chunk: Uint8Array<ArrayBuffer>): void {
     const { owner } = this;
-    owner.moved(chunk.length);
+    owner.came(chunk.length);
     this.pieces++;
     this.pieceBytes += chunk.length;
-    if (isCrumbled(this.pieces, this.pieceBytes)) {
+    if (isCrumbled(this.pieces, this.pieceBytes, FEW_PIECES_OF_CALL)) {
       owner.crumbled();
       return;
     }

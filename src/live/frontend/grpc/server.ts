@@ -204,7 +204,7 @@ export class RpcServer {
 /** Counts a call that is refused by its headers, and what still comes of it; false: it was one too many. */
 function spend(stream: ServerHttp2Stream, connection: RpcConnection): boolean {
   if (connection.idle()) return false;
-  stream.on('data', ({ length }: Buffer) => connection.moved(length));
+  stream.on('data', ({ length }: Buffer) => connection.came(length));
   return true;
 }
 

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { NS_PER_S } from '../../../../src/base/units.js';
 import type { Account } from '../../../../src/live/frontend/budget.js';
 import { CallTurns } from '../../../../src/live/frontend/grpc/call-turns.js';
@@ -32,14 +32,14 @@ class FakeStream extends EventEmitter {
 }
 
 /** A connection that is looked at so many seconds from now. */
-function open() {
+function open(callTurns = new CallTurns()) {
   const session = new FakeSession();
   const said: string[] = [];
   const openedMs = performance.now();
   const connection = new RpcConnection({
     session: session as unknown as ServerHttp2Session,
     account: { clientKey: 'a', isFull: false } as Account,
-    ...{ turns: new ReadingTurns(), callTurns: new CallTurns(), flooded: () => {} },
+    ...{ turns: new ReadingTurns(), callTurns, flooded: () => {} },
     cutOff: (why) => said.push(why),
   });
   const look = (seconds: number) => connection.look(seconds * NS_PER_S, openedMs + 1000 * seconds);
@@ -99,4 +99,14 @@ describe('it is said why a gRPC client is cut off', () => {
     look(32);
     expect(said).toEqual(['nothing of the 4711 bytes of its answer was read within 30 s']);
   });
+});
+
+it('short pieces of messages take turns as calls do, eight as much as one; long ones cost no more than their bytes', () => {
+  const callTurns = new CallTurns();
+  const came = vi.spyOn(callTurns, 'came');
+  const { connection } = open(callTurns);
+  for (let i = 0; i < 80; i++) connection.came(1);
+  expect(came).toHaveBeenCalledTimes(10);
+  for (let i = 0; i < 80; i++) connection.came(256);
+  expect(came).toHaveBeenCalledTimes(10);
 });

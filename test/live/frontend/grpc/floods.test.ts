@@ -246,6 +246,19 @@ describe('a flood', () => {
     expect(got).toContain(ENHANCE_YOUR_CALM);
   });
 
+  it('of calls beyond those that a connection may have counts, although Node itself ends it', async () => {
+    const refusals = newRefusalCounters();
+    const { port } = await openGrpc(new FakeService([MODEL]), { refusals });
+    for (let i = 1; i <= 3; i++) {
+      const socket = open(port);
+      socket.write(Buffer.concat(Array.from({ length: 400 }, (_, i) => headers(2 * i + 1))));
+      await isClosed(socket);
+      await expect.poll(() => countOf(refusals, 'flood'), PATIENCE).toBe(i);
+    }
+    await isClosed(open(port));
+    expect(countOf(refusals, 'flood')).toBe(4);
+  });
+
   // Other systems have one loopback address.
   it.runIf(process.platform === 'linux')('of one address bans no other', async () => {
     const { port } = await openGrpc(new FakeService([MODEL]));

@@ -34,7 +34,7 @@ function begin(turns: ReadingTurns, bytes: number, messages: number[]): FakeStre
   const stream = new FakeStream();
   const owner: RpcOwner = {
     ...{ clientKey: 'a', turns, quota: { ask: () => null, answered: () => {} } },
-    ...{ take: () => {}, giveBack: () => {}, moved: () => {}, crumbled: () => {} },
+    ...{ take: () => {}, giveBack: () => {}, came: () => {}, moved: () => {}, crumbled: () => {} },
     ...{ served: () => {}, idle: () => false, another: () => false, done: () => {}, cutOff: () => {} },
   };
   const method = {
