@@ -5,7 +5,7 @@ import { readNumberList } from './number-lists.js';
 import { Refusal } from './refusal.js';
 
 /** Below this, `JSON.parse` is as fast. */
-const LEAST_BYTES = KIB / 4;
+const LEAST_BYTES = 2 * KIB;
 /** Inputs of models are fewer, and their dimensions, too. */
 const MOST_LISTS = 64;
 const DEEPEST = 16;

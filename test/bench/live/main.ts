@@ -8,15 +8,21 @@ import { runHostile } from './hostile/main.js';
 import { measureIdle } from './idle.js';
 import { fidelityTable } from './markdown.js';
 import { measurePredictability } from './predictable.js';
+import { measureShare } from './share/measure.js';
 import { type Bench, prepare, type Subject } from './subject.js';
 import { measureThroughput } from './throughput/measure.js';
+import type { LoadKind } from './throughput/model.js';
 
 /*
  * Live mode on this machine: `npm run bench:live -- [--only TEXT] [--device cpu] [--seconds 20]
  * [--repository out/bench-models]`. Prints a JSON line a case, or a line per point. Nothing else should run meanwhile.
  *
- * `-- --only throughput [--main FILE] [--cpus LIST] [--frontends N] [--rounds 5] [--seconds 2]` measures requests per
- * second; `--main` names the command line of another build to measure in turns, `--cpus` what the servers may use.
+ * `-- --only throughput [--loads http,grpc] [--main FILE] [--cpus LIST] [--frontends N] [--rounds 5] [--seconds 2]` measures
+ * requests per second; `--main` names the command line of another build to measure in turns, `--cpus` what the servers may
+ * use. A load of `json:1000` sends that many numbers as JSON.
+ *
+ * `-- --only share [--rates 5000,10000] [--rounds 3] [--seconds 5]` measures what a controller itself takes of a request while
+ * requests come at a steady rate.
  *
  * `-- --only gpus [--gpus 1,10,100,1000] [--models 100] [--policies clockwork,escapement] [--rate 300] [--rate-per-gpu 1]
  * [--rounds 3] [--seconds 5]` measures how the costs of a controller grow with its GPUs, which four workers emulate.
@@ -44,6 +50,8 @@ const { values: flags } = parseArgs({
     cpus: { type: 'string', default: '' },
     frontends: { type: 'string', default: '1' },
     rounds: { type: 'string' },
+    rates: { type: 'string', default: '5000,10000' },
+    loads: { type: 'string', default: 'http,grpc' },
     gpus: { type: 'string', default: '1,10,100,1000' },
     models: { type: 'string', default: '100' },
     policies: { type: 'string', default: 'clockwork,escapement' },
@@ -82,8 +90,15 @@ const cases: Record<string, () => Promise<unknown>> = {
   throughput: () =>
     measureThroughput({
       ...{ main: flags.main, cpus: flags.cpus, seconds: Number(flags.seconds ?? '2') },
+      kinds: flags.loads.split(',') as LoadKind[],
       ...{ frontends: Number(flags.frontends), rounds: Number(flags.rounds ?? '5') },
     }),
+  share: () =>
+    measureShare(
+      flags.rates.split(',').map(Number),
+      Number(flags.rounds ?? '3'),
+      Number(flags.seconds ?? '5'),
+    ),
   gpus: () =>
     measureGpus({
       gpus: flags.gpus.split(',').map(Number),
@@ -95,7 +110,7 @@ const cases: Record<string, () => Promise<unknown>> = {
 };
 
 const chosen = Object.entries(cases).filter(([name]) => name.includes(flags.only));
-const WITHOUT_MODELS = ['controller', 'throughput', 'gpus'];
+const WITHOUT_MODELS = ['controller', 'throughput', 'share', 'gpus'];
 const needsModels = chosen.some(([name]) => !WITHOUT_MODELS.includes(name));
 if (needsModels) for (const subject of PAIR) await prepare(bench, subject);
 for (const [name, measure] of chosen) {

@@ -111,7 +111,7 @@ const parameters = fc.record(
 );
 
 /** Makes a text one whose lists of numbers are worth more than `JSON.parse`. */
-const LONG_ID = 'x'.repeat(300);
+const LONG_ID = 'x'.repeat(2100);
 
 /** An inference body for one of the models, nearly right. */
 const tasks: fc.Arbitrary<InferTask> = fc

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LiftedLists } from '../../../src/live/frontend/lifted-lists.js';
 import { Refusal } from '../../../src/live/frontend/refusal.js';
 
-const ID = `"id":"${'x'.repeat(300)}"`;
+const ID = `"id":"${'x'.repeat(2100)}"`;
 
 function lift(inner: string, before = ''): LiftedLists | null {
   const text = Buffer.from(`{${ID},${inner}}`);

@@ -10,13 +10,13 @@ import {
   WIDE_WINDOW,
 } from '../hostile/frames.js';
 import { field, framed, varint } from '../hostile/protobuf.js';
-import { MODEL } from './model.js';
+import { jsonModel, type LoadKind, MODEL, numbersOf } from './model.js';
 
 /** Clients that write the same bytes again and again and hardly look at what they get: cheap next to any server. */
 
 /** Plain data: it goes to a process of its own. */
 export interface Load {
-  readonly protocol: 'http' | 'grpc';
+  readonly kind: LoadKind;
   readonly port: number;
   /** Requests under way at any time. */
   readonly open: number;
@@ -39,10 +39,12 @@ type Answered = (isGood: boolean) => boolean;
 const STREAMS = 8;
 
 /** Sends as much as the server takes. Rejects when it hangs up. */
-export async function run({ protocol, port, open, requests, seconds }: Load): Promise<LoadResult> {
-  const sockets = Array.from({ length: protocol === 'http' ? open : Math.ceil(open / STREAMS) }, () =>
+export async function run({ kind, port, open, requests, seconds }: Load): Promise<LoadResult> {
+  const sockets = Array.from({ length: kind === 'grpc' ? Math.ceil(open / STREAMS) : open }, () =>
     connect({ port, host: '127.0.0.1', noDelay: true }),
   );
+  const numbers = numbersOf(kind);
+  const httpRequest = numbers === 0 ? HTTP_REQUEST : jsonRequest(numbers);
   let answered = 0;
   let failed = 0;
   const beganMs = performance.now();
@@ -58,8 +60,8 @@ export async function run({ protocol, port, open, requests, seconds }: Load): Pr
     };
     for (const socket of sockets) {
       socket.on('error', reject).on('close', () => reject(new Error('the server hung up')));
-      if (protocol === 'http') askHttp(socket, count);
-      else askGrpc(socket, count);
+      if (kind === 'grpc') askGrpc(socket, count);
+      else askHttp(socket, httpRequest, count);
     }
   });
   const result = { answered, failed, seconds: (performance.now() - beganMs) / 1000 };
@@ -67,7 +69,7 @@ export async function run({ protocol, port, open, requests, seconds }: Load): Pr
   return result;
 }
 
-function askHttp(socket: Socket, answered: Answered): void {
+function askHttp(socket: Socket, request: Buffer, answered: Answered): void {
   let rest: Buffer = Buffer.alloc(0);
   socket.on('data', (bytes: Buffer) => {
     rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
@@ -77,9 +79,9 @@ function askHttp(socket: Socket, answered: Answered): void {
     const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1]);
     if (rest.length < body + length) return;
     rest = rest.subarray(body + length);
-    if (answered(head.startsWith('HTTP/1.1 200 '))) socket.write(HTTP_REQUEST);
+    if (answered(head.startsWith('HTTP/1.1 200 '))) socket.write(request);
   });
-  socket.write(HTTP_REQUEST);
+  socket.write(request);
 }
 
 function askGrpc(socket: Socket, answered: Answered): void {
@@ -152,3 +154,16 @@ const HTTP_REQUEST = Buffer.concat([
   Buffer.from(`${HTTP_HEADERS.join('\r\n')}\r\n\r\n${JSON_PART}`),
   Buffer.alloc(MODEL.inputBytes),
 ]);
+
+/** The numbers are what Python makes of FP32: their digits are those of a double. */
+function jsonRequest(numbers: number): Buffer {
+  const data = Array.from({ length: numbers }, (_, i) => Math.fround(Math.sin(i) * 2.5));
+  const body = JSON.stringify({ inputs: [{ name: 'input', shape: [1, numbers], datatype: 'FP32', data }] });
+  const head = [
+    `POST /v2/models/${jsonModel(numbers)}/infer HTTP/1.1`,
+    'host: 127.0.0.1',
+    'content-type: application/json',
+    `content-length: ${body.length}`,
+  ];
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
+}

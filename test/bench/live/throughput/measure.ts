@@ -1,9 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Load, LoadResult } from './load.js';
+import { type LoadKind, numbersOf } from './model.js';
 import { QuickServer } from './server.js';
 
 export interface ThroughputOptions {
+  readonly kinds: readonly LoadKind[];
   /** Another build's command line, measured in turns with this one; undefined: none. */
   readonly main: string | undefined;
   /** CPUs of the servers, as `taskset -c` takes them; empty: all. */
@@ -23,26 +25,24 @@ interface Figures {
   readonly schedulingUsPerRequest: number;
 }
 
-interface Throughput {
-  readonly http: Figures;
-  readonly grpc: Figures;
-}
+interface Throughput extends Readonly<Partial<Record<LoadKind, Figures>>> {}
 
 interface Comparison extends Throughput {
   readonly other?: Throughput;
   /** Medians of this build's requests per second by those of the other in the same round. */
-  readonly ratio?: { readonly http: number; readonly grpc: number };
+  readonly ratio?: Partial<Record<LoadKind, number>>;
 }
 
 const DIST = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 /** Next to the bundle that this file becomes a part of. */
 const CHILD = fileURLToPath(new URL('throughput-child.js', import.meta.url));
-const OPEN = 32;
+/** Of requests with so many numbers fewer are under way, as their bodies take megabytes. */
+const MANY_NUMBERS = 10_000;
 /** Enough that all is compiled. */
 const WARM_UP_REQUESTS = 20_000;
 const WARM_UP_SECONDS = 60;
 
-/** Requests per second of a server whose device takes no time, with 32 requests always under way. */
+/** Requests per second of a server whose device takes no time, with 32 requests always under way, or 4 large ones. */
 export async function measureThroughput(options: ThroughputOptions): Promise<Comparison> {
   const child = fork(CHILD);
   const servers: QuickServer[] = [];
@@ -53,8 +53,7 @@ export async function measureThroughput(options: ThroughputOptions): Promise<Com
       );
     const [own, other] = await measureAll(child, servers, options);
     if (other === undefined) return own.medians();
-    const ratio = { http: medianRatio(own.http, other.http), grpc: medianRatio(own.grpc, other.grpc) };
-    return { ...own.medians(), other: other.medians(), ratio };
+    return { ...own.medians(), other: other.medians(), ratio: own.ratios(other) };
   } finally {
     child.kill();
     for (const server of servers) await server.stop();
@@ -63,32 +62,47 @@ export async function measureThroughput(options: ThroughputOptions): Promise<Com
 
 /** What one build did, round by round. */
 class Series {
-  readonly http: Figures[] = [];
-  readonly grpc: Figures[] = [];
+  private readonly rounds = new Map<LoadKind, Figures[]>();
+
+  constructor(kinds: readonly LoadKind[]) {
+    for (const kind of kinds) this.rounds.set(kind, []);
+  }
+
+  add(kind: LoadKind, figures: Figures): void {
+    this.rounds.get(kind)?.push(figures);
+  }
 
   medians(): Throughput {
-    return { http: medianFigures(this.http), grpc: medianFigures(this.grpc) };
+    return Object.fromEntries([...this.rounds].map(([kind, rounds]) => [kind, medianFigures(rounds)]));
+  }
+
+  ratios({ rounds: others }: Series): Partial<Record<LoadKind, number>> {
+    return Object.fromEntries(
+      [...this.rounds].map(([kind, rounds]) => [kind, medianRatio(rounds, others.get(kind) ?? [])]),
+    );
   }
 }
 
 async function measureAll(
   child: ChildProcess,
   servers: readonly QuickServer[],
-  { rounds, seconds }: ThroughputOptions,
+  { kinds, rounds, seconds }: ThroughputOptions,
 ): Promise<Series[]> {
-  const series = servers.map(() => new Series());
+  const series = servers.map(() => new Series(kinds));
   for (let round = -1; round < rounds; round++) {
-    for (const protocol of ['http', 'grpc'] as const) {
+    for (const kind of kinds) {
+      const isLarge = numbersOf(kind) > MANY_NUMBERS;
+      const open = isLarge ? 4 : 32;
       // Whichever comes first may find the machine in another state.
       const order = round % 2 === 0 ? servers : servers.toReversed();
       for (const server of order) {
         const isWarmUp = round < 0;
         const figures = await measure(child, server, {
-          ...{ protocol, port: server.ports[protocol], open: OPEN },
-          requests: isWarmUp ? WARM_UP_REQUESTS : Number.MAX_SAFE_INTEGER,
+          ...{ kind, port: server.portFor(kind), open },
+          requests: isWarmUp ? WARM_UP_REQUESTS / (isLarge ? 100 : 1) : Number.MAX_SAFE_INTEGER,
           seconds: isWarmUp ? WARM_UP_SECONDS : seconds,
         });
-        if (!isWarmUp) series[servers.indexOf(server)][protocol].push(figures);
+        if (!isWarmUp) series[servers.indexOf(server)].add(kind, figures);
       }
     }
   }
@@ -103,8 +117,8 @@ async function measure(child: ChildProcess, server: QuickServer, load: Load): Pr
   });
   const after = server.cpuMs();
   const { answered, failed, seconds, error } = result;
-  if (error !== undefined) throw new Error(`${load.protocol}: ${error}`);
-  if (failed > 0) throw new Error(`${load.protocol}: ${failed} of ${answered} answers are none of the model`);
+  if (error !== undefined) throw new Error(`${load.kind}: ${error}`);
+  if (failed > 0) throw new Error(`${load.kind}: ${failed} of ${answered} answers are none of the model`);
   const perRequest = (ms: number) => Math.round((1000 * ms) / answered);
   return {
     rps: Math.round(answered / seconds),

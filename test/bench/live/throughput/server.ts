@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../hostile/subject.js';
-import { profileText } from './model.js';
+import { type LoadKind, numbersOf, profileText } from './model.js';
 
 export interface ServerOptions {
   /** Command line of the build. */
@@ -12,6 +12,8 @@ export interface ServerOptions {
   readonly cpus: string;
   /** Threads per transport; 1: as versions without the flag. */
   readonly frontends: number;
+  /** What it is to take. */
+  readonly kinds: readonly LoadKind[];
 }
 
 /** Linux counts CPU time in these. */
@@ -20,19 +22,22 @@ const TICK_MS = 10;
 /** A server whose device takes no time: what requests cost is all its own. */
 export class QuickServer {
   private constructor(
-    readonly ports: { readonly http: number; readonly grpc: number },
+    private readonly ports: { readonly http: number; readonly grpc: number },
     private readonly child: ChildProcess,
     private readonly folder: string,
   ) {}
 
-  static async start({ main, cpus, frontends }: ServerOptions): Promise<QuickServer> {
+  static async start({ main, cpus, frontends, kinds }: ServerOptions): Promise<QuickServer> {
     const folder = mkdtempSync(join(tmpdir(), 'escapement-'));
-    const profile = join(folder, 'small.json');
-    writeFileSync(profile, profileText());
+    const profiles = [...new Set(kinds.map(numbersOf))].map((numbers) => {
+      const profile = join(folder, `${numbers}.json`);
+      writeFileSync(profile, profileText(numbers));
+      return profile;
+    });
     const [http, grpc] = await freePorts(2);
     const command = [
       ...(cpus === '' ? [] : ['taskset', '-c', cpus]),
-      ...[process.execPath, main, 'serve', '--device', `simulated:${profile}`, '--time-scale', '0'],
+      ...[process.execPath, main, 'serve', '--device', `simulated:${profiles}`, '--time-scale', '0'],
       ...['--http-port', `${http}`, '--grpc-port', `${grpc}`, '--metrics-port', 'off'],
       ...['--log-level', 'error'],
       ...['--set', 'slo=20s', '--set', 'policy.kind=fifo'],
@@ -42,6 +47,10 @@ export class QuickServer {
     const server = new QuickServer({ http, grpc }, child, folder);
     await server.untilReady();
     return server;
+  }
+
+  portFor(kind: LoadKind): number {
+    return kind === 'grpc' ? this.ports.grpc : this.ports.http;
   }
 
   /** CPU time so far: of all its threads, and of the one that schedules, which is the first. */
