@@ -1,12 +1,20 @@
 import { NS_PER_MS } from '../base/units.js';
 import { ABORTED, INFER_TOO_LATE, OK, WEIGHTS_CHANGED, WEIGHTS_MISSING, WORKER_LOST } from './action-rows.js';
-import type { Answer } from './request-audit.js';
+import { type Answer, OVER_RATE, OVER_SHARE } from './request-audit.js';
 import type { Findings } from './rules.js';
 import type { Served } from './served.js';
 
 /** Why requests failed, as `failures` of run.json names it. */
 type Causes = Record<
-  'late' | 'refused' | 'timedOutCold' | 'timedOutQueued' | 'missedWindow' | 'deviceError' | 'workerLost',
+  | 'late'
+  | 'refused'
+  | 'timedOutCold'
+  | 'timedOutQueued'
+  | 'missedWindow'
+  | 'deviceError'
+  | 'workerLost'
+  | 'overRate'
+  | 'overShare',
   number
 >;
 
@@ -75,9 +83,13 @@ export class CauseTally {
   }
 
   private causeOf(answer: Answer): keyof Causes {
-    const { executed, refused, timedOut, action } = answer;
+    const { executed, refused, timedOut, action, cause } = answer;
     if (executed) return 'late';
-    if (refused) return 'refused';
+    if (refused) {
+      // Nothing else in the logs tells what refused it.
+      if (cause === OVER_RATE) return 'overRate';
+      return cause === OVER_SHARE ? 'overShare' : 'refused';
+    }
     const status = this.served.failedStatus(action) ?? OK;
     switch (status) {
       case INFER_TOO_LATE:
@@ -105,5 +117,7 @@ function none(): Causes {
     missedWindow: 0,
     deviceError: 0,
     workerLost: 0,
+    overRate: 0,
+    overShare: 0,
   };
 }

@@ -17,7 +17,7 @@ const COLUMNS = [
   'departure_count',
 ] as const;
 /** Logs of earlier versions have none. */
-const OPTIONAL = ['action_id', 'cause', 'class_id', 'tenant_id', 'limit', 'length'] as const;
+const OPTIONAL = ['action_id', 'cause', 'class_id', 'tenant_id', 'length'] as const;
 
 /** `result`. */
 const EXECUTED = 0;
@@ -25,9 +25,9 @@ const ERROR = 1;
 const TIMEOUT = 4;
 const REJECTED = 7;
 
-/** `limit`. */
-const OVER_RATE = 1;
-const OVER_SHARE = 2;
+/** `cause`: a limit of its tenant refused it. */
+export const OVER_RATE = 7;
+export const OVER_SHARE = 8;
 
 /** What became of some requests. */
 export class Tally {
@@ -125,7 +125,7 @@ export class RequestAudit {
 
   /** False: it does not tell whom a limit refused. */
   get namesLimits(): boolean {
-    return this.log.has('limit');
+    return this.log.has('cause');
   }
 
   /** Reads the whole log; tells of each answer, in order. */
@@ -159,7 +159,6 @@ export class RequestAudit {
       cause,
       classId,
       tenantId,
-      limit,
       length,
     ] = log.values;
     findings.check('order');
@@ -169,7 +168,6 @@ export class RequestAudit {
     findings.check('outcome');
     if (!this.ids.add(id)) this.violated('outcome', `request ${id} was already answered`);
     this.checkSlo(result, met, latencyNs, sloNs);
-    if (limit > 0 && result !== REJECTED) this.violated('outcome', 'beyond a limit, but not refused');
     const counted = nowNs - latencyNs >= warmupNs;
     if (counted) {
       const cold = arrivalCopies === 0;
@@ -181,8 +179,8 @@ export class RequestAudit {
       if (log.has('tenant_id')) {
         this.tenants[tenantId] ??= new Tally();
         count(this.tenants[tenantId], result, met, latencyNs, cold);
-        if (limit === OVER_RATE) this.tenants[tenantId].overRate++;
-        else if (limit === OVER_SHARE) this.tenants[tenantId].overShare++;
+        if (cause === OVER_RATE) this.tenants[tenantId].overRate++;
+        else if (cause === OVER_SHARE) this.tenants[tenantId].overShare++;
       }
       this.offeredByModel[model] = (this.offeredByModel[model] ?? 0) + 1;
       this.coldByModel[model] = (this.coldByModel[model] ?? 0) + (arrivalCopies === 0 ? 1 : 0);

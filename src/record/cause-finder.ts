@@ -19,7 +19,7 @@ export class CauseFinder {
   indexOf(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, copies: number): number {
     if (outcome === OUTCOME_OK) return -1;
     const warm = requests.arrivalCopies[slot] > 0 || this.fitsInfer(requests.model[slot], nowNs);
-    return causeIndex(outcome, requests.failedStatus[slot], !(copies > 0 && warm));
+    return causeIndex(outcome, requests.failedStatus[slot], !(copies > 0 && warm), requests.limit[slot]);
   }
 
   /** Whether the model has been on some GPU for as long as an INFER of one request takes. */

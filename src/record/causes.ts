@@ -7,6 +7,7 @@ import {
   STATUS_WORKER_LOST,
 } from '../core/action.js';
 import { OUTCOME_LATE, OUTCOME_REJECTED, OUTCOME_TIMEOUT, type Outcome } from '../core/request.js';
+import { LIMIT_RATE, LIMIT_SHARE } from '../core/tenants.js';
 
 /** Why a request was not answered within its SLO: each that failed has exactly one cause. */
 export const CAUSES = [
@@ -17,6 +18,8 @@ export const CAUSES = [
   'missedWindow',
   'deviceError',
   'workerLost',
+  'overRate',
+  'overShare',
 ] as const;
 export type Cause = (typeof CAUSES)[number];
 
@@ -26,7 +29,7 @@ export type FailureCounts = Readonly<Record<Cause, number>>;
 /** What each cause means, for people. */
 export const CAUSE_MEANINGS: Readonly<Record<Cause, string>> = {
   late: 'executed, but answered after its deadline',
-  refused: 'refused on arrival, or when queued again after its INFER failed',
+  refused: 'refused by admission or by the policy: on arrival, or when queued again after its INFER failed',
   timedOutCold:
     'given up while no GPU held its model, or less than the duration of an INFER after a GPU had loaded it',
   timedOutQueued:
@@ -35,6 +38,8 @@ export const CAUSE_MEANINGS: Readonly<Record<Cause, string>> = {
     'its turn came too late, its weights were not loaded, or they were unloaded while its INFER ran',
   deviceError: 'the device failed at its INFER, or no device could load its model',
   workerLost: 'its worker was lost before it was answered',
+  overRate: 'refused on arrival: its tenant had used up its rate and burst',
+  overShare: 'refused on arrival: GPUs were overloaded, and its tenant had sent its fair share',
 };
 
 /** The same in a word or two, for lines and tables. */
@@ -46,6 +51,8 @@ export const CAUSE_LABELS: Readonly<Record<Cause, string>> = {
   missedWindow: 'missed window',
   deviceError: 'device error',
   workerLost: 'worker lost',
+  overRate: 'beyond rate',
+  overShare: 'beyond share',
 };
 
 const LATE = CAUSES.indexOf('late');
@@ -55,17 +62,22 @@ const TIMED_OUT_QUEUED = CAUSES.indexOf('timedOutQueued');
 const MISSED_WINDOW = CAUSES.indexOf('missedWindow');
 const DEVICE_ERROR = CAUSES.indexOf('deviceError');
 const WORKER_LOST = CAUSES.indexOf('workerLost');
+const OVER_RATE = CAUSES.indexOf('overRate');
+const OVER_SHARE = CAUSES.indexOf('overShare');
 /** The schedule was wrong, not the device: what `missedWindow` of an experiment decides on. */
 const MISSED = [STATUS_INFER_TOO_LATE, STATUS_WEIGHTS_MISSING, STATUS_INFER_WEIGHTS_CHANGED];
 
 /**
  * Index into `CAUSES` for a request that failed. The last INFER that it was in and that failed decides, also if it
  * was queued again after that; calling one off is the policy's choice and counts as waiting. `failedStatus`: of that
- * INFER, `STATUS_OK` if there was none; `cold`: what `timedOutCold` means.
+ * INFER, `STATUS_OK` if there was none; `cold`: what `timedOutCold` means; `limit`: of its tenant, as in `RequestTable`.
  */
-export function causeIndex(outcome: Outcome, failedStatus: number, cold: boolean): number {
+export function causeIndex(outcome: Outcome, failedStatus: number, cold: boolean, limit: number): number {
   if (outcome === OUTCOME_LATE) return LATE;
-  if (outcome === OUTCOME_REJECTED) return REFUSED;
+  if (outcome === OUTCOME_REJECTED) {
+    if (limit === LIMIT_RATE) return OVER_RATE;
+    return limit === LIMIT_SHARE ? OVER_SHARE : REFUSED;
+  }
   if (MISSED.includes(failedStatus)) return MISSED_WINDOW;
   if (failedStatus === STATUS_WORKER_LOST) return WORKER_LOST;
   if (outcome !== OUTCOME_TIMEOUT) return DEVICE_ERROR;

@@ -61,13 +61,6 @@ export const TENANT_COLUMN: LogColumn = {
   describe: 'index of its tenant among those of the experiment; only where it lists some',
 };
 
-/** Behind it. */
-export const LIMIT_COLUMN: LogColumn = {
-  name: 'limit',
-  describe:
-    'why it was refused before the policy saw it: 0 no limit, 1 beyond the rate of its tenant, 2 beyond its fair share; -1 where a client wrote the log; only where the experiment lists tenants',
-};
-
 /** The last one, where models take inputs of different lengths. */
 export const LENGTH_COLUMN: LogColumn = {
   name: 'length',
@@ -105,7 +98,7 @@ export class RequestLog implements RunObserver {
     const columns = [
       ...REQUEST_COLUMNS,
       ...(hasClasses ? [CLASS_COLUMN] : []),
-      ...(hasTenants ? [TENANT_COLUMN, LIMIT_COLUMN] : []),
+      ...(hasTenants ? [TENANT_COLUMN] : []),
       ...(this.hasLengths ? [LENGTH_COLUMN] : []),
     ];
     this.file.write(headerOf(columns));
@@ -134,11 +127,9 @@ export class RequestLog implements RunObserver {
     );
   }
 
-  private sender({ requestClass, tenant, limit }: RequestTable, slot: number): string {
+  private sender({ requestClass, tenant }: RequestTable, slot: number): string {
     if (!this.hasClasses && !this.hasTenants) return '';
-    const ofClass = this.hasClasses ? `\t${requestClass[slot]}` : '';
-    if (!this.hasTenants) return ofClass;
-    return `${ofClass}\t${tenant[slot]}\t${this.causes === null ? -1 : limit[slot]}`;
+    return `${this.hasClasses ? `\t${requestClass[slot]}` : ''}${this.hasTenants ? `\t${tenant[slot]}` : ''}`;
   }
 
   /** Actions have a log of their own. */

@@ -13,13 +13,7 @@ import { ACTION_COLUMNS, PADDED_COLUMN } from '../../src/record/action-log.js';
 import { CAUSE_MEANINGS, CAUSES } from '../../src/record/causes.js';
 import { FLEET_COLUMNS } from '../../src/record/fleet-log.js';
 import type { LogColumn } from '../../src/record/log-columns.js';
-import {
-  CLASS_COLUMN,
-  LENGTH_COLUMN,
-  LIMIT_COLUMN,
-  REQUEST_COLUMNS,
-  TENANT_COLUMN,
-} from '../../src/record/request-log.js';
+import { CLASS_COLUMN, LENGTH_COLUMN, REQUEST_COLUMNS, TENANT_COLUMN } from '../../src/record/request-log.js';
 import { TERMS } from '../../src/report/html/terms.js';
 import { COMMAND_TABLES } from './generated.js';
 import { markdownTable } from './markdown.js';
@@ -70,7 +64,7 @@ export const TABLES: readonly DocumentTable[] = [
   {
     name: 'columns of requests.tsv',
     path: 'docs/reference/outputs.md',
-    table: columnTable([...REQUEST_COLUMNS, CLASS_COLUMN, TENANT_COLUMN, LIMIT_COLUMN, LENGTH_COLUMN]),
+    table: columnTable([...REQUEST_COLUMNS, CLASS_COLUMN, TENANT_COLUMN, LENGTH_COLUMN]),
   },
   {
     name: 'columns of actions.tsv',

@@ -74,6 +74,8 @@ export const SUMMARY: ScheduledSummary = {
     missedWindow: 0,
     deviceError: 0,
     workerLost: 0,
+    overRate: 0,
+    overShare: 0,
   },
   offeredLatencyMs: { mean: null, p50: 38, p90: 80, p95: 94, p99: null, p999: null, p9999: null, max: null },
   executedLatencyMs: { mean: 40, p50: 37, p90: 81, p95: 90, p99: 104, p999: 108, p9999: 109, max: 109.5 },

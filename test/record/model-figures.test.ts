@@ -78,7 +78,15 @@ describe('how models fare', () => {
   });
 
   it('counts failures by cause, of each model and of all', () => {
-    const none = { refused: 0, timedOutQueued: 0, missedWindow: 0, deviceError: 0, workerLost: 0 };
+    const none = {
+      refused: 0,
+      timedOutQueued: 0,
+      missedWindow: 0,
+      deviceError: 0,
+      workerLost: 0,
+      overRate: 0,
+      overShare: 0,
+    };
     expect(figures[0].failures).toEqual({ ...none, late: 10, timedOutCold: 4 });
     expect(figures[2].failures).toEqual({ ...none, late: 0, timedOutCold: 0 });
     expect(failureCounts(recorder)).toEqual({ ...none, late: 39, timedOutCold: 21 });

@@ -164,6 +164,8 @@ export function cellFixture(options: CellOptions): CellResult {
         missedWindow: 0,
         deviceError: 0,
         workerLost: 0,
+        overRate: 0,
+        overShare: 0,
       },
       offeredLatencyMs: latencyFixture(offeredAt, 0.6 * options.sloMs),
       executedLatencyMs: latencyFixture(executedAt, 0.6 * options.sloMs),
@@ -301,6 +303,8 @@ function modelsFixture(): ModelFigures[] {
     missedWindow: 0,
     deviceError: 0,
     workerLost: 0,
+    overRate: 0,
+    overShare: 0,
   };
   return [
     { id: 4, name: 'rare', offered: 40, ok: 0, coldStarts: 40, failures: { ...none, timedOutCold: 40 } },

@@ -62,10 +62,10 @@ describe('tenants', () => {
     });
     const [, flood] = result.summary.tenants ?? [];
     expect(flood.overRate).toBeGreaterThan(50);
-    expect(readFileSync(join(dir, 'requests.tsv'), 'utf8').split('\n')[0]).toMatch(/\ttenant_id\tlimit$/);
+    expect(readFileSync(join(dir, 'requests.tsv'), 'utf8').split('\n')[0]).toMatch(/\ttenant_id$/);
     let limited = -1;
-    readRequests(join(dir, 'requests.tsv'), ({ id, limit }) => {
-      if (limit === 'rate') limited = id;
+    readRequests(join(dir, 'requests.tsv'), ({ id, cause }) => {
+      if (cause === 'overRate') limited = id;
       return limited < 0;
     });
     const recorder = new FlightRecorder(limited);

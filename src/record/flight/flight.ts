@@ -3,7 +3,7 @@ import { LIMIT_RATE, LIMIT_SHARE } from '../../core/tenants.js';
 /** What a tenant may send: so much in the long run, and its part of the GPUs under overload. */
 export type TenantLimit = 'rate' | 'share';
 
-/** The name of a limit as request tables and logs number it; undefined: none. */
+/** The name of a limit as request tables number it; undefined: none. */
 export function limitName(limit: number): TenantLimit | undefined {
   if (limit === LIMIT_RATE) return 'rate';
   return limit === LIMIT_SHARE ? 'share' : undefined;

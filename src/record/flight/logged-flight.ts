@@ -3,7 +3,7 @@ import { STATUS_OK } from '../../core/action.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
 import type { Cause } from '../causes.js';
-import type { Flight, FlightAction, Knowledge, KnownGpu } from './flight.js';
+import type { Flight, FlightAction, Knowledge, KnownGpu, TenantLimit } from './flight.js';
 import {
   LOGGED_INFER,
   LOGGED_LOAD,
@@ -67,9 +67,10 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
   return { flight, cause: own.cause };
 }
 
-function senderOf({ model, user, requestClass, tenant, limit, length }: LoggedRequest, names: RunNames) {
+function senderOf({ model, user, requestClass, tenant, cause, length }: LoggedRequest, names: RunNames) {
   const itsClass = requestClass === undefined ? undefined : names.classes[requestClass];
   const itsTenant = tenant === undefined ? undefined : names.tenants[tenant];
+  const limit = limitOf(cause);
   return {
     model: names.model(model),
     user,
@@ -78,6 +79,11 @@ function senderOf({ model, user, requestClass, tenant, limit, length }: LoggedRe
     ...(limit === undefined ? {} : { limit }),
     ...(length === undefined ? {} : { length }),
   };
+}
+
+function limitOf(cause: Cause | null): TenantLimit | undefined {
+  if (cause === 'overRate') return 'rate';
+  return cause === 'overShare' ? 'share' : undefined;
 }
 
 function findRequest({ requests }: RunRows, id: number): LoggedRequest | null {

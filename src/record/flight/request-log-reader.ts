@@ -8,7 +8,6 @@ import {
   type Outcome,
 } from '../../core/request.js';
 import { CAUSES } from '../causes.js';
-import { limitName } from './flight.js';
 import type { LoggedRequest } from './run-rows.js';
 
 const COLUMNS = [
@@ -24,7 +23,7 @@ const COLUMNS = [
   'cause',
 ] as const;
 
-const OPTIONAL = ['class_id', 'tenant_id', 'limit', 'length'] as const;
+const OPTIONAL = ['class_id', 'tenant_id', 'length'] as const;
 
 /** Visits the rows of requests.tsv in order of the answers, until `visit` returns false. Throws `E_RESULTS`. */
 export function readRequests(path: string, visit: (request: LoggedRequest) => unknown): void {
@@ -32,8 +31,7 @@ export function readRequests(path: string, visit: (request: LoggedRequest) => un
   try {
     while (log.next()) {
       const [t, id, result, user, model, latency, sloNs, met, action, cause] = log.values;
-      const [requestClass, tenant, limited, length] = log.values.subarray(COLUMNS.length);
-      const limit = limitName(limited);
+      const [requestClass, tenant, length] = log.values.subarray(COLUMNS.length);
       const request = {
         id,
         outcome: outcomeOf(result, met),
@@ -46,7 +44,6 @@ export function readRequests(path: string, visit: (request: LoggedRequest) => un
         cause: CAUSES[cause] ?? null,
         ...(requestClass >= 0 ? { requestClass } : {}),
         ...(tenant >= 0 ? { tenant } : {}),
-        ...(limit === undefined ? {} : { limit }),
         ...(length > 0 ? { length } : {}),
       };
       if (visit(request) === false) return;

@@ -1,7 +1,6 @@
 import type { Outcome } from '../../core/request.js';
 import type { Cause } from '../causes.js';
 import type { RunSetup } from '../results.js';
-import type { TenantLimit } from './flight.js';
 
 /** What a run leaves of its requests and actions, wherever it is kept. */
 export interface RunRows {
@@ -28,8 +27,6 @@ export interface LoggedRequest {
   /** Indices among the classes and the tenants of the run; absent: it has none. */
   readonly requestClass?: number;
   readonly tenant?: number;
-  /** Which limit of its tenant refused it; absent: none did. */
-  readonly limit?: TenantLimit;
   /** Length of its input; absent: it is not known. */
   readonly length?: number;
 }

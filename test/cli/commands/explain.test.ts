@@ -61,6 +61,7 @@ describe('explain', () => {
   it.each([
     ['a request that was not', ['--request', '100000'], /--request 100000: the run has no such request/],
     ['a model that was not', ['--model', 'mode-1'], /--model mode-1: .*did you mean model-1\?/],
+    ['a tenant where there are none', ['--tenant', 'acme'], /--tenant acme: the run has no tenants/],
     ['a cause that is none', ['--cause', 'cold'], /--cause cold: must be one of late, refused/],
     [
       'a request and a filter',
@@ -104,6 +105,11 @@ slo: 50ms
     expect(whose).toEqual(new Set(['gold of acme', 'standard of others']));
     const list = (await run(['explain', folder])).stdout;
     expect(list).toMatch(/request +model +class +tenant +cause/);
+    const ofGold = JSON.parse((await run(['explain', folder, '--class', 'gold', '--json'])).stdout);
+    expect(new Set(ofGold.requests.map((row: { class: string }) => row.class))).toEqual(new Set(['gold']));
+    expect((await run(['explain', folder, '--class', 'gol'])).stderr).toMatch(
+      /--class gol: the run has no such class; did you mean gold\?/,
+    );
     const gold = requests.find((row: { class: string }) => row.class === 'gold').request;
     const { stdout } = await run(['explain', folder, '--request', String(gold)]);
     expect(stdout).toMatch(/^request \d+ for bert-base, user \d+, class gold, tenant acme, length 200$/m);
@@ -131,27 +137,32 @@ admission: predict
     const { tenants } = JSON.parse((await run(args)).stdout) as {
       tenants: { name: string; overRate: number; overShare: number }[];
     };
-    const { failures, limited, requests } = JSON.parse(
-      (await run(['explain', folder, '--cause', 'refused', '--json', '--limit', '100000'])).stdout,
-    );
+    const listed = async (...flags: string[]) =>
+      JSON.parse((await run(['explain', folder, '--json', '--limit', '100000', ...flags])).stdout);
+    const { failures, requests } = await listed();
     const sum = (figure: 'overRate' | 'overShare') => tenants.reduce((all, each) => all + each[figure], 0);
-    expect(limited).toEqual({ rate: sum('overRate'), share: sum('overShare') });
-    const byAdmission = failures.refused - limited.rate - limited.share;
-    expect(Math.min(limited.rate, limited.share, byAdmission)).toBeGreaterThan(0);
-    const first = (limit?: string) =>
-      requests.find((one: { limit?: string }) => one.limit === limit) as { request: number; tenant: string };
-    const [slow, flood] = [first('rate'), first('share')];
+    expect([failures.overRate, failures.overShare]).toEqual([sum('overRate'), sum('overShare')]);
+    expect(Math.min(failures.overRate, failures.overShare, failures.refused)).toBeGreaterThan(0);
+    const first = (cause: string) =>
+      requests.find((one: { cause: string }) => one.cause === cause) as { request: number; tenant: string };
+    const [slow, flood] = [first('overRate'), first('overShare')];
     expect([slow.tenant, flood.tenant]).toEqual(['slow', 'flood']);
     const list = (await run(['explain', folder, '--limit', '100000'])).stdout;
-    expect(list).toContain(
-      `refused: ${limited.rate.toLocaleString('en')} beyond the rate of their tenant, ${limited.share.toLocaleString('en')} beyond its fair share, ${byAdmission.toLocaleString('en')} by admission or policy`,
+    expect(list).toContain(`${failures.overRate.toLocaleString('en')} beyond rate`);
+    expect(list).toMatch(/slow +beyond rate/);
+    const ofFlood = await listed('--tenant', 'flood');
+    expect(new Set(ofFlood.requests.map(({ tenant }: { tenant: string }) => tenant))).toEqual(
+      new Set(['flood']),
     );
-    expect(list).toMatch(/slow +refused: rate/);
+    expect(ofFlood.failures.overShare).toBe(tenants[1]!.overShare);
+    expect(ofFlood.failures.overRate).toBe(0);
     const why = async (request: number) =>
       (await run(['explain', folder, '--request', String(request)])).stdout;
     expect(await why(slow.request)).toContain('refused on arrival: slow had used up its rate and burst');
-    expect(await why(slow.request)).toContain('cause: refused, beyond the rate of its tenant');
+    expect(await why(slow.request)).toContain(
+      'cause: beyond rate, refused on arrival: its tenant had used up',
+    );
     expect(await why(flood.request)).toContain('GPUs were overloaded and flood had sent its fair share');
-    expect(await why(first(undefined).request)).toContain('an answer in time was not expected');
+    expect(await why(first('refused').request)).toContain('an answer in time was not expected');
   });
 });
