@@ -19,6 +19,11 @@ export function noteLines(notes: readonly PolicyNote[]): string[] {
       policies('lengths'),
       (s, who) => `note: lengths: not used by ${who}, which put${s} inputs of any length into a batch`,
     ),
+    ...line(
+      policies('lengthsWithClasses'),
+      (s, who) =>
+        `note: lengths: where requests have classes, ${who} put${s} inputs of any length into a batch, because a batch takes requests by weight; leave out classes to batch by length`,
+    ),
     ...new Set(notes.flatMap(({ text }) => (text === undefined ? [] : [`note: ${text}`]))),
   ];
 }

@@ -18,9 +18,9 @@ export function paddingOf({ policy, padding, classes = {} }: Wanted, place: Erro
   const hasClasses = Object.keys(classes).length > 0;
   if (padding === 'bucket' && (!knowsLengths || hasClasses)) {
     const why = knowsLengths
-      ? 'requests of several classes are not batched'
+      ? 'requests with classes are batched by weight, not'
       : `${policy.kind} does not batch`;
-    const what = `${why} by length: choose batch or longest, or leave it out`;
+    const what = `${why} by length: choose batch or longest, or leave out ${knowsLengths ? 'classes' : 'padding'}`;
     throw new EscapementError('E_CONFIG_VALUE', what, place);
   }
   return padding ?? (knowsLengths && !hasClasses ? 'bucket' : 'batch');

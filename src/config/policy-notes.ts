@@ -14,7 +14,7 @@ interface Asked {
 /** What one policy does not do. */
 export interface PolicyNote {
   readonly policy: string;
-  readonly about: 'kinds' | 'weights' | 'lengths';
+  readonly about: 'kinds' | 'weights' | 'lengths' | 'lengthsWithClasses';
   /** For people; of kinds, where each policy does something else instead. */
   readonly text?: string;
 }
@@ -26,11 +26,14 @@ export function policyNotes({ policy, kinds, hasClasses, hasLengths }: Asked): P
   const onKinds = noteOnKinds(policy, kinds);
   return [
     ...(hasClasses && entry?.weights !== 'used' ? [{ policy: kind, about: 'weights' as const }] : []),
-    ...(hasLengths && (entry?.batchesByLength !== true || hasClasses)
-      ? [{ policy: kind, about: 'lengths' as const }]
-      : []),
+    ...(hasLengths ? onLengths(kind, entry?.batchesByLength === true, hasClasses) : []),
     ...(onKinds === null ? [] : [{ policy: kind, about: 'kinds' as const, text: onKinds }]),
   ];
+}
+
+function onLengths(policy: string, batchesByLength: boolean, hasClasses: boolean): PolicyNote[] {
+  if (!batchesByLength) return [{ policy, about: 'lengths' }];
+  return hasClasses ? [{ policy, about: 'lengthsWithClasses' }] : [];
 }
 
 /** The same of a whole experiment. */

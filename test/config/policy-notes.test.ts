@@ -21,5 +21,6 @@ it('says of a policy only what was asked for and it does not do', () => {
 });
 
 it('says that no policy batches by length where requests have classes', () => {
-  expect(notesOf('escapement', { classes: true, lengths: true })).toEqual(['lengths']);
+  expect(notesOf('escapement', { classes: true, lengths: true })).toEqual(['lengthsWithClasses']);
+  expect(notesOf('edf', { classes: true, lengths: true })).toEqual(['weights', 'lengths']);
 });
