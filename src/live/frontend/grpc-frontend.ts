@@ -2,6 +2,7 @@ import type { InferenceService } from '../service.js';
 import { Arrivals } from './arrivals.js';
 import { Budget, budgetLimits } from './budget.js';
 import { Catalog } from './catalog.js';
+import { QUEUE_TIMEOUT_MS } from './codec/codec-options.js';
 import { CodecPool } from './codec/codec-pool.js';
 import {
   type Frontend,
@@ -73,7 +74,7 @@ export async function openGrpcFrontend(
   };
 }
 
-const CODEC = { threads: 1, heapMib: 256, jobTimeoutMs: 10_000 };
+const CODEC = { threads: 1, heapMib: 256, jobTimeoutMs: 10_000, queueTimeoutMs: QUEUE_TIMEOUT_MS };
 
 async function close(server: RpcServer, codec: CodecPool, graceful: boolean): Promise<void> {
   await new Promise<void>((resolve) => {

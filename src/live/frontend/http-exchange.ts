@@ -10,7 +10,7 @@ import { type AnswerOutput, type AnswerText, answerBound, answerText } from './h
 import { acceptedEncoding } from './http-headers.js';
 import type { InferBody, WantedOutput } from './http-infer-body.js';
 import { sendBinary, sendEncodedJson, sendJson, sendRefusal } from './http-reply.js';
-import type { OpenRequest } from './open-request.js';
+import { hasLeft, type OpenRequest } from './open-request.js';
 import { asRefusal, Refusal } from './refusal.js';
 
 /** Outputs of more than this become JSON in a codec thread. */
@@ -138,6 +138,10 @@ class Encoding {
     private readonly tensors: readonly Uint8Array[],
     private readonly compression: string | null,
   ) {}
+
+  get isGone(): boolean {
+    return hasLeft(this.request);
+  }
 
   coded(text: Uint8Array): void {
     const { request, tensors } = this;

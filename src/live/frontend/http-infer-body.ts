@@ -5,7 +5,7 @@ import type { FrontendSettings } from './frontend.js';
 import { InputSet } from './inputs.js';
 import { ParsedData, type TensorData } from './json-data.js';
 import { type Json, objectOf, parseObject } from './json-object.js';
-import { LiftedLists } from './lifted-lists.js';
+import { LiftedLists, NotPlain } from './lifted-lists.js';
 import { outputIndex } from './outputs.js';
 import { binarySize, booleanParameter, outputParameters, requestParameters } from './parameters.js';
 import { classOfPriority } from './priority.js';
@@ -53,16 +53,23 @@ export function readInferBody(task: InferTask): InferBody {
   return readLifted(task) ?? readParsed(task);
 }
 
-/** Reads numbers straight from the bytes. Null: they are not plain, or something is wrong: what that is, `readParsed` says. */
+/**
+ * Reads numbers straight from the bytes. Null: they are not plain, or the rest is no JSON: what is wrong, `readParsed` says.
+ * What is wrong with the rest is said at once, so that millions of numbers for another shape cost little.
+ */
 function readLifted(task: InferTask): InferBody | null {
   const lists = LiftedLists.of(task.body, task.jsonBytes);
   if (lists === null) return null;
+  let root: Json | null = null;
   try {
-    const read = readRoot(task, parseObject(lists.rest, lists.rest.length).root, lists);
+    root = parseObject(lists.rest, lists.rest.length).root;
+    const read = readRoot(task, root, lists);
     return lists.areTaken ? read : null;
   } catch (error) {
-    if (error instanceof Refusal) return null;
-    throw error;
+    if (error instanceof NotPlain) return null;
+    if (!(error instanceof Refusal)) throw error;
+    if (root !== null && lists.areDataOf(root.inputs)) throw error;
+    return null;
   }
 }
 

@@ -13,7 +13,7 @@ import { sendRefusal } from './http-reply.js';
 import type { BodyReader } from './http-request.js';
 import type { HttpSite } from './http-site.js';
 import { checkJsonSize } from './json-object.js';
-import type { OpenRequest } from './open-request.js';
+import { hasLeft, type OpenRequest } from './open-request.js';
 import { asRefusal, type Refusal } from './refusal.js';
 import { traceOf } from './traceparent.js';
 
@@ -140,6 +140,10 @@ class Inflating {
     private readonly request: OpenRequest,
   ) {}
 
+  get isGone(): boolean {
+    return hasLeft(this.request);
+  }
+
   coded(body: Uint8Array): void {
     try {
       throwIf(this.request.hold(body.length));
@@ -161,6 +165,10 @@ class Parsing {
     private readonly request: OpenRequest,
   ) {}
 
+  get isGone(): boolean {
+    return hasLeft(this.request);
+  }
+
   coded(parsed: InferBody): void {
     try {
       this.infer.submit(this.request, parsed);
@@ -181,6 +189,10 @@ class Splitting {
     private readonly request: OpenRequest,
     private readonly parsed: InferBody,
   ) {}
+
+  get isGone(): boolean {
+    return hasLeft(this.request);
+  }
 
   coded(split: SplitInputs): void {
     try {

@@ -1,8 +1,8 @@
 import { ALLOW, isInfer } from './http-allow.js';
 import type { FrontendRequest } from './http-request.js';
 import { linger } from './linger.js';
-import type { OpenRequest } from './open-request.js';
-import { REFUSALS, type Refusal } from './refusal.js';
+import { hasLeft, type OpenRequest } from './open-request.js';
+import { REFUSALS, type Refusal, type RefusalKind } from './refusal.js';
 import { traceOf } from './traceparent.js';
 
 const JSON_TYPE = 'application/json';
@@ -68,7 +68,7 @@ export function sendRefusal(request: OpenRequest, refusal: Refusal): void {
   if (kind === 'rejected' || kind === 'overLimit') {
     // Whole seconds are the finest that the header can say.
     headers.push('retry-after', String(Math.max(1, Math.ceil((predictedMs ?? 0) / 1000))));
-  } else if (kind === 'overBudget' || kind === 'standby') headers.push('retry-after', '1');
+  } else if (SOON_OVER.has(kind)) headers.push('retry-after', '1');
   else if (kind === 'unauthenticated') headers.push('www-authenticate', 'Bearer');
   else if (kind === 'needsGet') headers.push('allow', ALLOW.GET);
   else if (kind === 'needsPost') headers.push('allow', ALLOW.POST);
@@ -95,13 +95,16 @@ export function sendRefusal(request: OpenRequest, refusal: Refusal): void {
   }
 }
 
+/** What may well go better a second later. */
+const SOON_OVER: ReadonlySet<RefusalKind> = new Set(['overBudget', 'tooBusy', 'standby'] as const);
+
 /** A rest of a body that is read and dropped, so that the connection can go on. */
 const SMALL_REST_BYTES = 64 * 1024;
 
 /** Writes status and headers; null: the client is gone, or they were sent. */
 function sendHead(request: OpenRequest, status: number, headers: string[]) {
   const { response, site } = request;
-  if (response.destroyed || response.headersSent) return null;
+  if (hasLeft(request) || response.headersSent) return null;
   if (site.endsConnections) response.shouldKeepAlive = false;
   if (site.origins.isOn) allowOrigin(request, request.headers.origin, headers);
   const trace = traceOf(request.headers);
@@ -121,9 +124,7 @@ function allowOrigin(request: OpenRequest, origin: string | undefined, headers: 
 function settle(request: OpenRequest, bytes: number): void {
   const { response, site } = request;
   const { socket } = response;
-  // An answer that waits for others before it has no socket yet, and never closes if its connection goes.
-  const isGone = response.destroyed || request.socket.destroyed;
-  const isSent = isGone || (socket !== null && socket.writableLength === 0);
+  const isSent = hasLeft(request) || (socket !== null && socket.writableLength === 0);
   if (isSent) request.release();
   else site.slow.send(request, bytes);
 }

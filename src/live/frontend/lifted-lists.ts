@@ -2,7 +2,6 @@ import { KIB } from '../../base/units.js';
 import type { Datatype } from '../model.js';
 import type { TensorData } from './json-data.js';
 import { readNumberList } from './number-lists.js';
-import { Refusal } from './refusal.js';
 
 /** Below this, `JSON.parse` is as fast. */
 const LEAST_BYTES = 2 * KIB;
@@ -17,6 +16,9 @@ const OPEN = 0x5b;
 const CLOSE = 0x5d;
 const MINUS = 0x2d;
 const ZERO = 0x30;
+
+/** What `data` is, another reader has to say. */
+export class NotPlain extends Error {}
 
 /** From the `[` of a list to behind its `]`. */
 interface Range {
@@ -57,12 +59,12 @@ export class LiftedLists implements TensorData {
     return rest.includes(BACKSLASH) ? null : new LiftedLists(rest, body, lists);
   }
 
-  /** Throws a refusal, which is for no client, if `data` is not the place of the next list, or its numbers are not plain. */
+  /** Throws `NotPlain` if `data` is not the place of the next list, or its numbers are not plain. */
   bytesOf(_name: string, datatype: Datatype, shape: readonly number[], data: unknown): Uint8Array {
-    if (data !== this.taken || this.taken >= this.lists.length) throw notPlain();
+    if (data !== this.taken || this.taken >= this.lists.length) throw new NotPlain('data is not plain');
     const { begin, end } = this.lists[this.taken++];
     const bytes = readNumberList(datatype, shape, this.body.subarray(begin, end));
-    if (bytes === null) throw notPlain();
+    if (bytes === null) throw new NotPlain('data is not plain');
     return bytes;
   }
 
@@ -70,10 +72,14 @@ export class LiftedLists implements TensorData {
   get areTaken(): boolean {
     return this.taken === this.lists.length;
   }
-}
 
-function notPlain(): Refusal {
-  return new Refusal('invalid', 'data is not plain');
+  /** Whether all are the data of `inputs`, as given, so that a list is missing nowhere else. */
+  areDataOf(inputs: unknown): boolean {
+    if (!Array.isArray(inputs)) return false;
+    let next = 0;
+    for (const input of inputs) if (input?.data === next) next++;
+    return next === this.lists.length;
+  }
 }
 
 /** All lists that follow the key `data`; null: what follows one is none, or not of numbers. */

@@ -32,6 +32,12 @@ export interface OpenRequest {
   release(): void;
 }
 
+/** Whether its client has gone: nothing can be answered any more. */
+export function hasLeft({ response, socket }: OpenRequest): boolean {
+  // An answer that waits for others before it has no socket yet, and never closes if its connection goes.
+  return response.destroyed || socket.destroyed;
+}
+
 /** What it is answered with: as of Node. */
 export interface OpenResponse {
   readonly socket: Socket | null;

@@ -34,6 +34,8 @@ export const REFUSALS = {
   failed: { http: 500, grpc: 13 },
   /** Requests under way hold all the memory that they may, or those of one address are too many. */
   overBudget: { http: 503, grpc: 8 },
+  /** The threads that decode large bodies have too many before it. */
+  tooBusy: { http: 503, grpc: 8 },
   /** A connection does much that brings no inference. */
   flood: { http: 429, grpc: 8 },
   /** There are as many connections as there may be. */

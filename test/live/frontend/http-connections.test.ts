@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { request as send } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { MIB } from '../../../src/base/units.js';
 import { OUTCOME_OK } from '../../../src/core/request.js';
 import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
 import { openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
@@ -160,6 +162,24 @@ describe('clients that misbehave', () => {
     service.requests[0].done(echo(service.requests[0]));
     service.answer = echo;
     expect((await http.post('/v2/models/mlp/infer', BODY)).status).toBe(200);
+  });
+
+  it('may leave before their bodies are decoded, which then are not', async () => {
+    const service = new FakeService([MLP]);
+    const { port, http } = await openHttp(service, { maxBodyBytes: 64 * MIB, maxJsonBytes: 64 * MIB });
+    // Little to send, and long to decode.
+    const bodies = gzipSync(BODY + ' '.repeat(4 * MIB));
+    const gone = await Promise.all(Array.from({ length: 8 }, () => connected(port)));
+    for (const socket of gone) {
+      socket.write(head(`content-length: ${bodies.length}\r\ncontent-encoding: gzip`));
+      socket.write(bodies);
+    }
+    // All are read long before a second is decoded.
+    await http.get('/v2/health/live');
+    await Promise.all(gone.map((socket) => once(socket.resetAndDestroy(), 'close')));
+    const again = () => http.post('/v2/models/mlp/infer', bodies, { 'content-encoding': 'gzip' });
+    while ((await again()).status !== 200);
+    expect(service.requests.length).toBeLessThanOrEqual(3);
   });
 
   it('do not disturb the others when a thousand of them sit idle', async () => {

@@ -229,3 +229,29 @@ describe('an inference body is read or refused as by a slow reading of the proto
     agree(whole, 500);
   });
 });
+
+describe('what is wrong before the numbers', () => {
+  const model = echoModel('m', true, [['x', 'FP32', [4]]]);
+  const refusal = (json: string) => {
+    const body = Buffer.from(json);
+    try {
+      readInferBody({ body, jsonBytes: body.length, model, limits: LIMITS });
+    } catch (error) {
+      return (error as Refusal).message;
+    }
+    return null;
+  };
+
+  it('is found without reading them, be they what they may', () => {
+    const numbers = `${'1.5,'.repeat(200)}1..5`;
+    const tensor = `"name":"x","datatype":"FP32","shape":[7,4],"data":[${numbers}]`;
+    expect(refusal(`{"inputs":[{${tensor}}]}`)).toContain('got FP32 [7,4]');
+    expect(refusal(`{"inputs":[{${tensor.replace('7,4', '1,4')}}]}`)).toContain('is not JSON');
+  });
+
+  it('is said in full where a list of numbers is part of it', () => {
+    const parameters = `"parameters":{"slo_ms":{"data":[${'1,'.repeat(200)}1]}}`;
+    const tensor = '"name":"x","datatype":"FP32","shape":[1,4],"data":[1,2,3,4]';
+    expect(refusal(`{${parameters},"inputs":[{${tensor}}]}`)).toContain('{"data":[1,1,1');
+  });
+});

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LiftedLists } from '../../../src/live/frontend/lifted-lists.js';
-import { Refusal } from '../../../src/live/frontend/refusal.js';
+import { LiftedLists, NotPlain } from '../../../src/live/frontend/lifted-lists.js';
 
 const ID = `"id":"${'x'.repeat(2100)}"`;
 
@@ -29,11 +28,11 @@ describe('lists that are taken out of a text', () => {
   it('are given to nothing but what stood in their place', () => {
     const lists = lift('"inputs":[{"data":[1]},{"data":[2]}]');
     for (const data of [1, 2, '0', null, undefined, [0]])
-      expect(() => lists?.bytesOf('x', 'FP32', [1], data)).toThrow(Refusal);
+      expect(() => lists?.bytesOf('x', 'FP32', [1], data)).toThrow(NotPlain);
     lists?.bytesOf('x', 'FP32', [1], 0);
-    expect(() => lists?.bytesOf('x', 'FP32', [1], 0)).toThrow(Refusal);
+    expect(() => lists?.bytesOf('x', 'FP32', [1], 0)).toThrow(NotPlain);
     lists?.bytesOf('x', 'FP32', [1], 1);
-    expect(() => lists?.bytesOf('x', 'FP32', [1], 2)).toThrow(Refusal);
+    expect(() => lists?.bytesOf('x', 'FP32', [1], 2)).toThrow(NotPlain);
   });
 
   it('do not become a part of what follows them', () => {

@@ -8,6 +8,7 @@ export function codecOptions(maxJsonBytes: number): CodecPoolOptions {
     threads: Math.max(1, Math.min(MOST_THREADS, Math.floor(usableCores() / 2))),
     heapMib: LEAST_HEAP_MIB + Math.ceil((HEAP_PER_BYTE * maxJsonBytes) / MIB),
     jobTimeoutMs: JOB_TIMEOUT_MS,
+    queueTimeoutMs: QUEUE_TIMEOUT_MS,
   };
 }
 
@@ -16,3 +17,5 @@ const LEAST_HEAP_MIB = 128;
 /** What parsing the costliest JSON takes for each of its bytes: "[]," makes a list of every third. */
 const HEAP_PER_BYTE = 48;
 const JOB_TIMEOUT_MS = 15_000;
+/** A client hears sooner that it should come back than it would give up. */
+export const QUEUE_TIMEOUT_MS = 5000;

@@ -11,19 +11,20 @@ export interface CodecPoolOptions {
   readonly heapMib: number;
   /** A job that takes longer is refused. */
   readonly jobTimeoutMs: number;
+  /** A body that came in and waits longer for a thread is refused. What was served already may wait. */
+  readonly queueTimeoutMs: number;
 }
 
-/** Exactly one of its methods is called, once, later; none after `cancel`. */
+/** Exactly one of its methods is called, once, later. */
 interface CodecClient<Name extends CodecJob> {
+  /** Nothing waits for the job any more: it does not begin. */
+  readonly isGone: boolean;
   coded(value: JobValue<Name>): void;
   notCoded(refusal: Refusal): void;
 }
 
-/** A job on its way. */
-interface CodecTicket {
-  /** The client is gone: the job is dropped if it has not begun, and its result otherwise. */
-  cancel(): void;
-}
+/** What was executed already is not refused for want of a thread. */
+const MAY_WAIT: ReadonlySet<CodecJob> = new Set(['encodeAnswer', 'splitInputs'] as const);
 
 /**
  * Threads that parse and encode what would hold up others for too long. They start when they are needed. A thread that
@@ -34,7 +35,7 @@ export class CodecPool {
   private readonly seats: Seat[];
   private isClosed = false;
 
-  constructor(options: CodecPoolOptions) {
+  constructor(private readonly options: CodecPoolOptions) {
     this.seats = Array.from({ length: options.threads }, () => new Seat(options, () => this.next()));
   }
 
@@ -47,15 +48,16 @@ export class CodecPool {
     transfer: readonly ArrayBuffer[],
     client: string,
     waiting: CodecClient<Name>,
-  ): CodecTicket {
+  ): void {
     const job = new Job({ name, input, buffers: transfer }, waiting as CodecClient<CodecJob>);
-    job.onCancel = () => this.queue.remove(client, job);
-    if (this.isClosed) setImmediate(() => job.refuse(closing()));
-    else {
-      this.queue.push(client, job);
-      this.next();
+    if (this.isClosed) {
+      setImmediate(() => job.refuse(closing()));
+      return;
     }
-    return job;
+    this.queue.push(client, job);
+    this.next();
+    if (!job.hasBegun && !MAY_WAIT.has(name))
+      job.patience = setTimeout(() => this.giveUp(client, job), this.options.queueTimeoutMs);
   }
 
   /** Refuses what has not ended. Resolves when all threads have. */
@@ -69,10 +71,25 @@ export class CodecPool {
     if (this.isClosed) return;
     for (const seat of this.seats) {
       if (seat.isBusy) continue;
-      const job = this.queue.shift();
+      const job = this.nextJob();
       if (job === undefined) return;
       seat.start(job);
     }
+  }
+
+  private nextJob(): Job | undefined {
+    for (;;) {
+      const job = this.queue.shift();
+      if (job === undefined || !job.isGone) return job;
+      job.refuse(new Refusal('invalid', 'the client is gone'));
+    }
+  }
+
+  private giveUp(client: string, job: Job): void {
+    this.queue.remove(client, job);
+    const seconds = this.options.queueTimeoutMs / 1000;
+    const what = `the body waited ${seconds} s to be decoded, as others do`;
+    job.refuse(new Refusal('tooBusy', `${what}: try again later, or send tensors as binary data`));
   }
 }
 
@@ -80,22 +97,29 @@ function closing(): Refusal {
   return new Refusal('notReady', 'the server is draining');
 }
 
-class Job implements CodecTicket {
-  onCancel = () => {};
+class Job {
+  hasBegun = false;
+  /** Runs while it waits for a thread. */
+  patience: NodeJS.Timeout | undefined;
 
   constructor(
     readonly order: CodecOrder,
     private waiting: CodecClient<CodecJob> | null,
   ) {}
 
-  cancel(): void {
-    this.waiting = null;
-    this.onCancel();
+  get isGone(): boolean {
+    return this.waiting?.isGone ?? true;
+  }
+
+  begin(): void {
+    this.hasBegun = true;
+    clearTimeout(this.patience);
   }
 
   refuse(refusal: Refusal): void {
     const { waiting } = this;
     this.waiting = null;
+    clearTimeout(this.patience);
     waiting?.notCoded(refusal);
   }
 
@@ -131,6 +155,7 @@ class Seat {
 
   start(job: Job): void {
     this.job = job;
+    job.begin();
     clearTimeout(this.idle);
     this.timer = setTimeout(() => this.overrun(), this.options.jobTimeoutMs);
     try {

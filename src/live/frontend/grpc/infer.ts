@@ -121,6 +121,9 @@ export class GrpcInfer {
     const transfer = [message.bytes.buffer];
     const job = { message: message.bytes, tensors: typed.tensors };
     this.codec.run('grpcContents', job, transfer, origin.clientKey, {
+      get isGone() {
+        return origin.isGone;
+      },
       coded: (tensors) => request.tryDecoded(typed.indices, tensors),
       notCoded: (refusal) => request.sink.refused(refusal),
     });
@@ -174,6 +177,9 @@ class Request implements CallSink {
       return;
     }
     this.codec.run('splitInputs', { inputs, count }, ownBuffers(inputs), origin.clientKey, {
+      get isGone() {
+        return origin.isGone;
+      },
       coded: (split) => this.attempt(() => this.ask(inputs, split)),
       notCoded: (refusal) => this.sink.refused(refusal),
     });

@@ -1,6 +1,6 @@
 import type { Worker as Thread } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { CodecPool, type CodecPoolOptions } from '../../../../src/live/frontend/codec/codec-pool.js';
 import type { Refusal } from '../../../../src/live/frontend/refusal.js';
 
@@ -10,7 +10,13 @@ afterEach(async () => {
 });
 
 function open(options: Partial<CodecPoolOptions> = {}): CodecPool {
-  const pool = new CodecPool({ threads: 1, heapMib: 64, jobTimeoutMs: 60_000, ...options });
+  const pool = new CodecPool({
+    threads: 1,
+    heapMib: 64,
+    jobTimeoutMs: 60_000,
+    queueTimeoutMs: 60_000,
+    ...options,
+  });
   pools.push(pool);
   return pool;
 }
@@ -19,7 +25,7 @@ function inflate(pool: CodecPool, body: Uint8Array, limitBytes: number, client =
   return new Promise((coded, reject) => {
     const notCoded = (refusal: Refusal) => reject(refusal);
     const input = { encoding: 'gzip', body, expectedBytes: limitBytes, limitBytes } as const;
-    pool.run('inflateBody', input, [], client, { coded, notCoded });
+    pool.run('inflateBody', input, [], client, { isGone: false, coded, notCoded });
   });
 }
 
@@ -43,7 +49,7 @@ describe('codec threads', () => {
     // The thread itself takes memory as it starts.
     await inflate(pool, gzipSync('hello'), 5);
     const { arrayBuffers } = process.memoryUsage();
-    const waiting = { coded: () => {}, notCoded: () => {} };
+    const waiting = { isGone: false, coded: () => {}, notCoded: () => {} };
     for (let i = 0; i < 4; i++) {
       const body = Buffer.allocUnsafeSlow(10_000_000);
       const input = { encoding: 'gzip', body, expectedBytes: 1, limitBytes: 1 } as const;
@@ -93,16 +99,36 @@ describe('codec threads', () => {
     expect(Buffer.from(await after).toString()).toBe('hello');
   });
 
-  it('drop a job whose client has left', async () => {
+  it('do not begin a job whose client has left', async () => {
     const pool = open();
     const first = inflate(pool, gzipSync('a'), 1);
-    let called = false;
-    const waiting = { coded: () => (called = true), notCoded: () => (called = true) };
+    const waiting = { isGone: false, coded: vi.fn(), notCoded: vi.fn() };
     const input = { encoding: 'gzip', body: gzipSync('b'), expectedBytes: 1, limitBytes: 1 } as const;
-    pool.run('inflateBody', input, [], 'b', waiting).cancel();
+    pool.run('inflateBody', input, [], 'b', waiting);
+    waiting.isGone = true;
     await first;
     await inflate(pool, gzipSync('c'), 1);
-    expect(called).toBe(false);
+    expect(waiting.coded).not.toHaveBeenCalled();
+    expect(waiting.notCoded.mock.calls).toMatchObject([[{ message: 'the client is gone' }]]);
+  });
+
+  it('refuse a body that waits too long for them, but not an answer', async () => {
+    const pool = open({ queueTimeoutMs: 1 });
+    const bomb = gzipSync(Buffer.alloc(100_000_000));
+    const first = inflate(pool, bomb, 1e9);
+    const second = inflate(pool, gzipSync('hello'), 5);
+    const answer = new Promise((coded, notCoded) => {
+      const text = { id: null, name: 'm', version: '1', batchSize: 1, sloMet: true, outputs: [] };
+      const input = { answer: text, compression: null };
+      pool.run('encodeAnswer', input, [], 'b', { isGone: false, coded, notCoded });
+    });
+    await expect(second).rejects.toMatchObject({
+      kind: 'tooBusy',
+      message:
+        'the body waited 0.001 s to be decoded, as others do: try again later, or send tensors as binary data',
+    });
+    expect((await first).length).toBe(100_000_000);
+    expect(Buffer.from((await answer) as Uint8Array).toString()).toContain('"model_name":"m"');
   });
 
   it('refuse all that is left when the pool closes', async () => {
