@@ -1,4 +1,5 @@
 import { significant } from '../text/numbers.js';
+import { kindOfGpus, takeFleet } from './fleet-label.js';
 
 /** A value of an experiment as a number in the unit that axes use. */
 interface Quantity {
@@ -53,12 +54,13 @@ export function valueLabel(text: string): string {
 
 /** Name of an experiment key in titles: the field's term where there is one, else the key. */
 export function keyLabel(key: string): string {
-  return KEY_LABELS[key] ?? key;
+  const kind = kindOfGpus(key);
+  return KEY_LABELS[key] ?? (kind === null ? key : `${kind} GPUs`);
 }
 
-/** Some `key=value` pairs as words: `SLO 10 ms, GPUs 4`. */
+/** Some `key=value` pairs as words: `SLO 10 ms, GPUs 4`; numbers of GPUs of kinds as a fleet, `1 × v100 + 11 × t4`. */
 export function valuesLabel(values: Readonly<Record<string, string>>): string {
-  return Object.entries(values)
-    .map(([key, value]) => `${keyLabel(key)} ${valueLabel(value)}`)
-    .join(', ');
+  const { fleet, others } = takeFleet(values);
+  const parts = Object.entries(others).map(([key, value]) => `${keyLabel(key)} ${valueLabel(value)}`);
+  return [...(fleet === null ? [] : [fleet]), ...parts].join(', ');
 }

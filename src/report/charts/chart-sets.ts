@@ -50,9 +50,10 @@ export function sweepCharts(results: SweepResults): NamedChart[] {
   const planes = slices
     .slice(0, MAX_SLICES)
     .flatMap((slice) => planeCharts(slice, recommendations, slices.length > 1));
-  // Groups are compared in a chart of their own: without a better choice this one would say nothing.
+  // Groups are compared in a chart of their own: without a better choice this one would say nothing. Nor would it of prices.
   const compared = recommendations.some(
-    ({ best, default: usual }) => best.groups.length === 0 || best !== usual,
+    ({ best, default: usual, ranking }) =>
+      usual !== null && ranking === 'score' && (best.groups.length === 0 || best !== usual),
   );
   const comparison = compared ? [{ name: 'default-vs-best', spec: defaultVsBest(recommendations) }] : [];
   return [

@@ -1,4 +1,5 @@
 import { formatFactor, formatMs, formatPercent, withInterval } from '../../text/numbers.js';
+import { costTexts } from '../cost-text.js';
 import { html, type Markup } from '../html/markup.js';
 import { type CellText, type Column, table } from '../html/parts.js';
 import { keyLabel, valueLabel } from '../quantity.js';
@@ -18,16 +19,20 @@ export function bestTable(recommendations: readonly Recommendation[], common: Co
   const other = grouped
     ? counterpart(recommendations)
     : { name: 'default', of: (recommendation: Recommendation) => recommendation.default };
+  if (recommendations.some(({ ranking }) => ranking !== 'score')) return cheapestTable(recommendations);
   const conditions = Object.keys(recommendations[0]?.conditions ?? {});
+  const compares = recommendations.some((recommendation) => other.of(recommendation) !== null);
   const tied = recommendations.some((recommendation) => recommendation.tied.length > 0);
   const columns: Column[] = [
     ...conditions.map((key) => ({ title: keyLabel(key), numeric: true })),
-    { title: other.name === 'default' ? 'Default' : 'Poorest', wraps: true },
-    ...figures.map((title) => ({ title, numeric: true })),
+    ...(compares ? [{ title: other.name === 'default' ? 'Default' : 'Poorest', wraps: true }] : []),
+    ...(compares ? figures : []).map((title) => ({ title, numeric: true })),
     { title: 'Best', wraps: true },
     ...figures.map((title) => ({ title, numeric: true })),
     ...(tied ? [{ title: 'Ties with', wraps: true }] : []),
-    ...(grouped ? [] : ['p99 latency', 'Gain'].map((title) => ({ title, numeric: true }))),
+    ...(grouped
+      ? []
+      : ['p99 latency', ...(compares ? ['Gain'] : [])].map((title) => ({ title, numeric: true }))),
     ...(common === null ? [] : [{ title: `All at ${choiceLabel(common.choice)}`, numeric: true }]),
   ];
   const rows = recommendations.map((recommendation, i): CellText[] => {
@@ -35,16 +40,38 @@ export function bestTable(recommendations: readonly Recommendation[], common: Co
     const compared = other.of(recommendation);
     return [
       ...conditions.map((key) => ({ text: valueLabel(best.values[key] ?? '') })),
-      { text: compared === null ? 'not run' : choiceLabel(compared.choice) },
-      ...(compared === null ? figures.map(() => ({ text: '–' })) : figuresOf(compared)),
+      ...(compares ? [{ text: compared === null ? 'not run' : choiceLabel(compared.choice) }] : []),
+      ...(compared !== null ? figuresOf(compared) : compares ? figures.map(() => ({ text: '–' })) : []),
       { text: choiceLabel(choice), strong: true },
       ...figuresOf(best),
       ...(tied ? [{ text: choicesLabel(recommendation.tied, 2) || '–' }] : []),
-      ...(grouped ? [] : gainOf(recommendation)),
+      ...(grouped ? [] : gainOf(recommendation).slice(0, compares ? 2 : 1)),
       ...(common === null ? [] : [{ text: scoreText(common.points[i] ?? null) }]),
     ];
   });
   return html`${table(columns, rows)}${note(recommendations)}`;
+}
+
+/** Where fleets have prices: the one that costs the least under each condition. */
+function cheapestTable(recommendations: readonly Recommendation[]): Markup {
+  const conditions = Object.keys(recommendations[0]?.conditions ?? {});
+  const figures = ['Cost per hour', 'Per million in time', 'Goodput (req/s)', 'Attained', 'p99 latency'];
+  const columns: Column[] = [
+    ...conditions.map((key) => ({ title: keyLabel(key), numeric: true })),
+    { title: 'Cheapest', wraps: true },
+    ...figures.map((title) => ({ title, numeric: true })),
+  ];
+  const rows = recommendations.map(({ best, choice }): CellText[] => [
+    ...conditions.map((key) => ({ text: valueLabel(best.values[key] ?? '') })),
+    { text: choiceLabel(choice), strong: true },
+    ...costTexts(best.cost).map((text) => ({ text })),
+    { text: withInterval(best.goodputRps) },
+    { text: formatPercent(best.attainment.mean) },
+    { text: formatMs(best.p99Ms) },
+  ]);
+  const rule =
+    'Of the choices that do what is required, the one with the lowest price per hour; where none does, the one with the lowest price per million requests in time.';
+  return html`${table(columns, rows)}<p class="small">${rule}</p>`;
 }
 
 function figuresOf(point: Point): CellText[] {

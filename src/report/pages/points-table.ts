@@ -4,19 +4,22 @@ import { costTexts } from '../cost-text.js';
 import type { Markup } from '../html/markup.js';
 import { type CellText, type Column, table } from '../html/parts.js';
 import { meanOf } from '../statistics.js';
-import { sweepAxes } from '../study/axes.js';
-import { aggregate, type Point, scoreOf } from '../study/points.js';
+import { cheapestFirst, pointColumns } from '../study/point-columns.js';
+import { type Point, scoreOf } from '../study/points.js';
 
 /** Every combination of a sweep, a line each. */
 export function pointsTable(results: SweepResults): Markup {
-  const axes = sweepAxes(results);
-  const points = aggregate(results);
+  const names = pointColumns(results);
+  const points = cheapestFirst(results);
   const groups = points[0]?.groups.map(({ name }) => name) ?? [];
   const isPriced = points.some(({ cost }) => cost !== null);
   const isWeighted = points.some(({ weighted }) => weighted !== null);
   const tenants = tenantColumns(points);
   const columns: Column[] = [
-    ...axes.map((axis) => ({ title: axis.label, numeric: axis.kind === 'number' })),
+    ...names.map(({ title, isNumber }) => ({
+      title: title === 'fleet' ? 'Fleet' : title,
+      numeric: isNumber,
+    })),
     { title: 'Goodput (req/s)', numeric: true },
     { title: 'Offered (req/s)', numeric: true },
     { title: 'Attained', numeric: true },
@@ -35,10 +38,10 @@ export function pointsTable(results: SweepResults): Markup {
     { title: 'Runs', numeric: true },
   ];
   const rows = points.map((point: Point): CellText[] => [
-    ...axes.map((axis) => {
-      const value = axis.values.find(({ text }) => text === point.values[axis.key]);
-      return { text: value?.label ?? '–', ...(axis.kind === 'number' ? { sort: value?.at ?? 0 } : {}) };
-    }),
+    ...names.map(({ isNumber, textOf, sortOf }) => ({
+      text: textOf(point),
+      ...(isNumber ? { sort: sortOf(point) } : {}),
+    })),
     { text: withInterval(point.goodputRps), sort: point.goodputRps.mean },
     { text: formatRate(point.offeredRps.mean), sort: point.offeredRps.mean },
     { text: formatPercent(point.attainment.mean), sort: point.attainment.mean },

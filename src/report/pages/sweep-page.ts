@@ -169,8 +169,8 @@ function bestSection(results: SweepResults): Markup {
   const recommendations = recommend(results);
   if (recommendations.length === 0) return html``;
   const conditions = Object.keys(recommendations[0]?.conditions ?? {});
-  const title =
-    conditions.length === 0 ? 'Best value' : `Best value for each ${conditions.map(keyLabel).join(' and ')}`;
+  const what = recommendations.some(({ ranking }) => ranking !== 'score') ? 'Cheapest fleet' : 'Best value';
+  const title = conditions.length === 0 ? what : `${what} for each ${conditions.map(keyLabel).join(' and ')}`;
   return section(title, bestTable(recommendations, commonChoice(results, recommendations)));
 }
 

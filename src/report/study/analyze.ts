@@ -1,6 +1,13 @@
 import type { FailedCell, SweepResults } from '../../record/results.js';
 import { type Axis, sweepAxes } from './axes.js';
 import { type Scores, type Standing, standingOf } from './best.js';
+import {
+  type FleetRanking,
+  fleetRanking,
+  isRankedByPrice,
+  priceOf,
+  standingByPrice,
+} from './fleet-ranking.js';
 import { aggregate, type Point, scoreOf, scoresOf, sortPoints } from './points.js';
 import { requirementOf } from './required.js';
 
@@ -15,8 +22,10 @@ export interface Recommendation {
   readonly tied: readonly Point[];
   /** The same conditions with every choice at its default; null if the sweep did not run that. */
   readonly default: Point | null;
-  /** Score of the best ÷ that of the default; Infinity when the default's is 0; null without a default. */
+  /** Score of the best ÷ that of the default; Infinity when the default's is 0; null without a default, and by price. */
   readonly improvement: number | null;
+  /** What decided: the score, or where fleets with prices were varied, a price. */
+  readonly ranking: 'score' | FleetRanking;
   /** The choice with the lowest score. */
   readonly poorest: Point;
 }
@@ -48,11 +57,12 @@ export function nothingFrom(results: SweepResults): 'offered' | 'served' | null 
  * within 0.1 %, goodput decides between groups. Of choices as good as that, the common choice is taken, because one
  * setting is easier to deploy than several, else the default, because a change needs a reason, else the smaller value,
  * which holds work back least (the first varied key decides first; names rank in the order of the sweep). Where some
- * choices meet the sweep's thresholds, only those count. Empty when the sweep varied nothing that can be chosen.
+ * choices meet the sweep's thresholds, only those count. Where the choices are fleets with prices, the cheapest that does what
+ * is required, see `standingByPrice`. Empty when the sweep varied nothing that can be chosen.
  */
 export function recommend(results: SweepResults): Recommendation[] {
   const { groups, common } = analyse(results);
-  return groups.map(({ points, standing }, i) => {
+  return groups.map(({ points, standing, ranking }, i) => {
     const all = [standing.best, ...standing.tied];
     const usual = points.find((point) => isDefault(point, results)) ?? null;
     const { equal } = standing;
@@ -66,7 +76,8 @@ export function recommend(results: SweepResults): Recommendation[] {
       best,
       tied: all.filter((point) => point !== best),
       default: usual,
-      improvement: usual === null ? null : ratio(scoreOf(best), scoreOf(usual)),
+      improvement: usual === null || ranking !== 'score' ? null : ratio(scoreOf(best), scoreOf(usual)),
+      ranking,
       poorest: points.reduce((poorest, point) => (scoreOf(point) < scoreOf(poorest) ? point : poorest)),
     };
   });
@@ -113,6 +124,7 @@ interface Group {
   /** Those that meet the sweep's thresholds, or all if none does. */
   readonly eligible: readonly Point[];
   readonly standing: Standing<Point>;
+  readonly ranking: Recommendation['ranking'];
 }
 
 interface Analysis {
@@ -129,20 +141,29 @@ function analyse(results: SweepResults): Analysis {
   const axes = sweepAxes(results);
   const choices = axes.filter((axis) => axis.isChoice);
   const ascending = sortPoints(aggregate(results), [...axes.filter((axis) => !axis.isChoice), ...choices]);
-  const groups =
+  const byPrice = isRankedByPrice(results);
+  const groups: Group[] =
     choices.length === 0
       ? []
       : groupBy(ascending, ({ conditions }) => JSON.stringify(conditions)).map((points) => {
+          if (byPrice) {
+            const { eligible, ranking } = fleetRanking(points, results);
+            return { points, eligible, ranking, standing: standingByPrice(eligible, ranking) };
+          }
           const meeting = points.filter(requirementOf(results));
           const eligible = meeting.length > 0 ? meeting : points;
-          return { points, eligible, standing: standingOf(eligible, scoresOf) };
+          return { points, eligible, ranking: 'score', standing: standingOf(eligible, scoresOf) };
         });
   const analysis = { groups, common: groups.length < 2 ? null : commonOf(groups, choices, results) };
   KNOWN.set(results, analysis);
   return analysis;
 }
 
-function commonOf(groups: readonly Group[], choices: readonly Axis[], results: SweepResults): CommonChoice {
+function commonOf(
+  groups: readonly Group[],
+  choices: readonly Axis[],
+  results: SweepResults,
+): CommonChoice | null {
   const highest = groups.map(({ eligible }) => Math.max(...eligible.map(scoreOf)));
   const all = groupBy(
     sortPoints(
@@ -167,6 +188,7 @@ function commonOf(groups: readonly Group[], choices: readonly Axis[], results: S
     point !== null && groups[i]!.eligible.includes(point);
   const counts = all.map(({ points }) => points.filter(isEligible).length);
   const rows = all.filter((_, i) => counts[i] === Math.max(...counts));
+  if (groups.some(({ ranking }) => ranking !== 'score')) return cheapestOf(rows, groups);
   const { best, equal, tied } = standingOf(rows, ({ scores }) => scores);
   const usual = equal.find(({ points }) =>
     points.some((point) => point !== null && isDefault(point, results)),
@@ -175,6 +197,23 @@ function commonOf(groups: readonly Group[], choices: readonly Axis[], results: S
   const { choice, points, worstShare } = chosen;
   const others = [best, ...tied].filter((row) => row !== chosen);
   return { choice, points, worstShare, tied: others.map((row) => row.choice) };
+}
+
+/** The cheapest per hour of those that do what is required under every condition; null: none does. */
+function cheapestOf(
+  rows: readonly Omit<CommonChoice, 'tied'>[],
+  groups: readonly Group[],
+): CommonChoice | null {
+  const meeting = rows.filter(({ points }) =>
+    points.every(
+      (point, i) => point !== null && groups[i]!.ranking === 'hour' && groups[i]!.eligible.includes(point),
+    ),
+  );
+  const [first, ...others] = meeting;
+  if (first === undefined) return null;
+  const price = ({ points }: Pick<CommonChoice, 'points'>) => priceOf(points[0]!, 'hour');
+  const { choice, points, worstShare } = others.reduce((a, b) => (price(b) < price(a) ? b : a), first);
+  return { choice, points, worstShare, tied: [] };
 }
 
 /** The shares of each seed at the condition where a choice does worst; 0 where it has no run there. */

@@ -3,12 +3,15 @@ import { estimate } from '../statistics.js';
 /** What something scored under each seed. Seeds have the same arrivals, so scores of one seed can be compared. */
 export type Scores = Readonly<Record<string, number>>;
 
+/** Differences of this share of the whole that every seed confirms are no tie, even if few seeds make wide intervals. */
+const FAR = 0.05;
 /** Differences smaller than this share of the whole are none. */
 const TIE = 0.001;
 
 /**
  * Whether `a` scores better than `b` beyond doubt: by 0.1 % of `whole` or more on average, and the 95 % confidence
- * interval of the difference, taken seed by seed, leaves out 0. Of a single common seed the difference alone decides;
+ * interval of the difference, taken seed by seed, leaves out 0, or `a` is ahead by 5 % and with every seed: few seeds make wide
+ * intervals. Of a single common seed the difference alone decides;
  * without a common seed, the intervals of the two must not overlap.
  */
 export function isBetter(a: Scores, b: Scores, whole: number): boolean {
@@ -18,7 +21,8 @@ export function isBetter(a: Scores, b: Scores, whole: number): boolean {
   });
   if (differences.length === 0) return intervalOf(a).low > intervalOf(b).high;
   const { mean, low } = estimate(differences);
-  return mean >= TIE * whole && low > 0;
+  const confirmed = mean >= FAR * whole && differences.every((difference) => difference > 0);
+  return mean >= TIE * whole && (low > 0 || confirmed);
 }
 
 /** How candidates compare with each other. */

@@ -1,6 +1,8 @@
 import type { FinishedCell, SweepResults } from '../../record/results.js';
+import { kindOfGpus } from '../fleet-label.js';
 import { quoted, setFlags } from '../reproduce.js';
 import { commonChoice, headline, nothingFrom, recommend } from './analyze.js';
+import { fleetYaml } from './fleet-yaml.js';
 import { aggregate } from './points.js';
 import { requirementOf } from './required.js';
 
@@ -21,13 +23,17 @@ export function deploymentOf(results: SweepResults, file = 'experiment.yaml'): D
   if (top === null || nothingFrom(results) !== null) return null;
   if (!aggregate(results).some(requirementOf(results))) return null;
   const common = commonChoice(results, recommendations);
+  const byPrice = recommendations.some(({ ranking }) => ranking !== 'score');
+  if (byPrice && (recommendations.length > 1 ? common === null : top.ranking !== 'hour')) return null;
   const point = common?.points.find((candidate) => candidate !== null) ?? top.best;
   const cell = point.cells[0] as FinishedCell;
   const settings = settingsOf(results, cell);
   const plugins = cell.result.plugin === undefined ? [] : pluginsOf(results);
   return {
     flags: setFlags([...plugins, ...toOverrides(settings)]).join(' '),
-    yaml: [...plugins.map((override) => override.replace('=', ': ')), yamlOf(settings)].join('\n'),
+    yaml: [...plugins.map((override) => override.replace('=', ': ')), yamlOf(inFile(settings, results))].join(
+      '\n',
+    ),
     serve: [
       `escapement serve --repository models --experiment ${quoted(file)}`,
       ...setFlags(plugins),
@@ -70,6 +76,17 @@ function settingsOf(
     ? { 'policy.kind': result.summary.policy }
     : {};
   return { ...policy, ...Object.fromEntries(chosen) };
+}
+
+/** Settings as a file has them: kinds of GPUs in a list. */
+function inFile(
+  settings: Readonly<Record<string, string>>,
+  results: SweepResults,
+): Readonly<Record<string, string>> {
+  const gpus = fleetYaml(results, settings);
+  if (gpus === null) return settings;
+  const others = Object.entries(settings).filter(([key]) => kindOfGpus(key) === null);
+  return { ...Object.fromEntries(others), 'cluster.gpus': gpus };
 }
 
 /** A line for each section, in flow style. */

@@ -1,4 +1,6 @@
 import { formatFactor, formatPercent, formatRate } from '../../text/numbers.js';
+import { costTexts } from '../cost-text.js';
+import { takeFleet } from '../fleet-label.js';
 import { keyLabel, parseQuantity, valueLabel, valuesLabel } from '../quantity.js';
 import type { Recommendation } from './analyze.js';
 import { standingOf } from './best.js';
@@ -12,8 +14,13 @@ const MOST_GROUPS = 3;
  */
 export function finding(recommendation: Recommendation | null): string {
   if (recommendation === null) return '';
-  const { best, conditions, tied } = recommendation;
+  const { best, conditions, tied, ranking } = recommendation;
   const where = Object.keys(conditions).length === 0 ? '' : ` at ${valuesLabel(conditions)}`;
+  if (ranking !== 'score') {
+    const [perHour, perMillion] = costTexts(best.cost);
+    const price = ranking === 'hour' ? `${perHour} per hour` : `${perMillion} per million requests in time`;
+    return `Cheapest${where}: ${choiceLabel(best.choice)}, ${price}`;
+  }
   if (best.groups.length > 0) return `Best${where}: ${groupsAgainst(recommendation).join(' · ')}`;
   const what = comparison(recommendation, best) || goodputOf(best);
   const tie = tied.length === 0 ? '' : ` (a tie with ${choicesLabel(tied)})`;
@@ -25,8 +32,10 @@ export function groupsAgainst(recommendation: Recommendation): string[] {
   const { best, poorest, tied } = recommendation;
   const points = best === poorest ? [best] : [best, poorest];
   const tie = tied.length === 0 ? '' : `, a tie with ${choicesLabel(tied)}`;
-  return points.map(
-    (point, i) => `${choiceLabel(point.choice)} answers ${servedGroups(point)}${i === 0 ? tie : ''}`,
+  return points.map((point, i) =>
+    i === 0
+      ? `${choiceLabel(point.choice)} answers ${servedGroups(point)}${tie}`
+      : `${tie === '' ? '' : 'the poorest, '}${choiceLabel(point.choice)}${tie === '' ? '' : ','} answers ${servedGroups(point)}`,
   );
 }
 
@@ -67,18 +76,18 @@ function highest(points: readonly Point[]): string {
 
 /**
  * Values of the chosen keys: `5 ms`, `escapement (auto)`, `fifo (GPUs 4)`. A key is named where its value does not tell:
- * plain numbers, and several values of one unit.
+ * plain numbers, and several values of one unit. Numbers of GPUs of kinds are a fleet: `1 × v100 + 11 × t4`.
  */
 export function choiceLabel(choice: Readonly<Record<string, string>>): string {
-  const { 'policy.kind': kind, ...others } = choice;
+  const { 'policy.kind': kind, ...settings } = choice;
+  const { fleet, others } = takeFleet(settings);
   const entries = Object.entries(others);
   const unitOf = (value: string) => parseQuantity(value)?.unit ?? 'name';
-  const options = entries
-    .map(([key, value]) => {
-      const alone = entries.filter(([, other]) => unitOf(other) === unitOf(value)).length === 1;
-      return alone && unitOf(value) !== '' ? valueLabel(value) : `${keyLabel(key)} ${valueLabel(value)}`;
-    })
-    .join(', ');
+  const named = entries.map(([key, value]) => {
+    const alone = entries.filter(([, other]) => unitOf(other) === unitOf(value)).length === 1;
+    return alone && unitOf(value) !== '' ? valueLabel(value) : `${keyLabel(key)} ${valueLabel(value)}`;
+  });
+  const options = [...(fleet === null ? [] : [fleet]), ...named].join(', ');
   if (kind === undefined) return options;
   return options === '' ? kind : `${kind} (${options})`;
 }

@@ -1,6 +1,8 @@
 import type { SweepResults } from '../../record/results.js';
 import { formatPercent, formatRate, significant } from '../../text/numbers.js';
 import { capital } from '../../text/words.js';
+import { costTexts } from '../cost-text.js';
+import { takeFleet } from '../fleet-label.js';
 import { fleetAnswer } from '../fleet-text.js';
 import { keyLabel, valueLabel, valuesLabel } from '../quantity.js';
 import {
@@ -39,6 +41,7 @@ export function verdict(results: SweepResults): Verdict {
   const top = headline(recommendations);
   if (top === null) return withoutChoice(results);
   const common = commonChoice(results, recommendations);
+  if (top.ranking !== 'score') return cheapest(results, recommendations, common);
   const choice = common?.choice ?? top.choice;
   const isDefault = recommendations.some(
     ({ default: usual }) => JSON.stringify(usual?.choice) === JSON.stringify(choice),
@@ -64,6 +67,26 @@ export function verdict(results: SweepResults): Verdict {
     fewSeedsText(results.seeds),
   ];
   return { title, reason: sentences.filter((sentence) => sentence !== '').join(' ') };
+}
+
+/** Of a sweep of fleets with prices, what costs the least. */
+function cheapest(
+  results: SweepResults,
+  recommendations: readonly Recommendation[],
+  common: CommonChoice | null,
+): Verdict {
+  const { title, reason } = cheapestFleet(results)!;
+  const several = new Set(recommendations.map(({ choice }) => choiceLabel(choice))).size > 1;
+  const sentences = [
+    reason,
+    several && common !== null ? commonPrice(common) : '',
+    fewSeedsText(results.seeds),
+  ];
+  return { title, reason: sentences.filter((sentence) => sentence !== '').join(' ') };
+}
+
+function commonPrice({ choice, points }: CommonChoice): string {
+  return `One for all of them: ${choiceLabel(choice)}, ${costTexts(points[0]!.cost)[0]} per hour.`;
 }
 
 /** Of a sweep of scalers, the fleet that costs the least; null where none was at work. */
@@ -186,8 +209,8 @@ function withoutChoice(results: SweepResults): Verdict {
     const reason = `${share} of the offered requests were answered within their SLO.`;
     return { title: `${measure} ${high}`, reason };
   }
-  const cheapest = cheapestFleet(results);
-  if (cheapest !== null) return cheapest;
+  const least = cheapestFleet(results);
+  if (least !== null) return least;
   const cases = bestCaseText(results);
   if (cases !== '') return { title: `${measure} up to ${high}`, reason: `${cases} The lowest is ${low}.` };
   return {
@@ -214,9 +237,9 @@ function scoreAt(point: Point): string {
 }
 
 function assignment(choice: Readonly<Record<string, string>>): string {
-  return Object.entries(choice)
-    .map(([key, value]) => `${keyLabel(key)} = ${valueLabel(value)}`)
-    .join(', ');
+  const { fleet, others } = takeFleet(choice);
+  const parts = Object.entries(others).map(([key, value]) => `${keyLabel(key)} = ${valueLabel(value)}`);
+  return [...(fleet === null ? [] : [fleet]), ...parts].join(', ');
 }
 
 function conditionName(recommendations: readonly Recommendation[]): string {

@@ -7,11 +7,12 @@ import { costTexts } from '../cost-text.js';
 import { fleetRows } from '../fleet-text.js';
 import { keyLabel, valueLabel, valuesLabel } from '../quantity.js';
 import { counterpart, failedCells, type Recommendation, recommend } from '../study/analyze.js';
-import { fixedValues, sweepAxes } from '../study/axes.js';
+import { fixedValues } from '../study/axes.js';
 import { deploymentOf } from '../study/deploy.js';
 import { choiceLabel, choicesLabel } from '../study/finding.js';
 import { sweptFleets } from '../study/fleets.js';
-import { aggregate, type GroupPoint, type Point, scoreOf, worstGroup } from '../study/points.js';
+import { cheapestFirst, pointColumns } from '../study/point-columns.js';
+import { type GroupPoint, type Point, scoreOf, worstGroup } from '../study/points.js';
 import { starvedRunsText } from '../study/starved.js';
 import { tunedDefaults } from '../study/tuned-default.js';
 import { verdict } from '../study/verdict.js';
@@ -33,7 +34,8 @@ export function sweepText(results: SweepResults, options: SweepTextOptions = {})
   const failed = failedCells(results);
   const { title, reason } = verdict(results);
   const recommendations = recommend(results);
-  const main = recommendations.length > 0 ? bestTable(recommendations) : pointsTable(results);
+  const byPrice = recommendations.some(({ ranking }) => ranking !== 'score');
+  const main = recommendations.length > 0 && !byPrice ? bestTable(recommendations) : pointsTable(results);
   const seeds = `seed${results.seeds.length === 1 ? '' : 's'} ${results.seeds.join(', ')}`;
   const fixed = valuesLabel(fixedValues(results));
   const counts = `${results.name}: ${results.cells.length - failed.length} of ${results.cells.length} runs finished`;
@@ -91,16 +93,22 @@ function bestTable(recommendations: readonly Recommendation[]): string[][] {
 }
 
 function goodputTable(recommendations: readonly Recommendation[], conditions: readonly string[]): string[][] {
+  const compares = recommendations.some(({ default: usual }) => usual !== null);
   return [
-    [...conditions.map(keyLabel), 'default', 'req/s', 'best', 'req/s', 'attained', 'gain'],
+    [
+      ...conditions.map(keyLabel),
+      ...(compares ? ['default', 'req/s'] : []),
+      ...['best', 'req/s', 'attained'],
+      ...(compares ? ['gain'] : []),
+    ],
     ...recommendations.map(({ best, default: usual, improvement, choice }) => [
       ...conditions.map((key) => valueLabel(best.values[key] ?? '')),
-      usual === null ? 'not run' : choiceLabel(usual.choice),
-      usual === null ? '–' : formatRate(usual.goodputRps.mean),
+      ...(compares ? [usual === null ? 'not run' : choiceLabel(usual.choice)] : []),
+      ...(compares ? [usual === null ? '–' : formatRate(usual.goodputRps.mean)] : []),
       choiceLabel(choice),
       formatRate(best.goodputRps.mean),
       formatPercent(best.attainment.mean),
-      improvement === null ? '–' : formatFactor(improvement),
+      ...(compares ? [improvement === null ? '–' : formatFactor(improvement)] : []),
     ]),
   ];
 }
@@ -112,6 +120,7 @@ function groupTable(recommendations: readonly Recommendation[], conditions: read
   const isWeighted = first !== undefined && first.best.weighted !== null;
   const heads = isWeighted ? ['by weight'] : names.length > 2 ? ['worst group'] : names;
   const other = counterpart(recommendations);
+  const compares = recommendations.some((recommendation) => other.of(recommendation) !== null);
   const side = (point: Point | null): string[] => {
     if (point === null) return ['not run', ...heads.map(() => '–')];
     if (isWeighted) return [choiceLabel(point.choice), formatPercent(scoreOf(point))];
@@ -120,10 +129,10 @@ function groupTable(recommendations: readonly Recommendation[], conditions: read
     return [choiceLabel(point.choice), ...shares];
   };
   return [
-    [...conditions.map(shortKey), other.name, ...heads, 'best', ...heads],
+    [...conditions.map(shortKey), ...(compares ? [other.name, ...heads] : []), 'best', ...heads],
     ...recommendations.map((recommendation) => [
       ...conditions.map((key) => valueLabel(recommendation.best.values[key] ?? '')),
-      ...side(other.of(recommendation)),
+      ...(compares ? side(other.of(recommendation)) : []),
       ...side(recommendation.best),
     ]),
   ];
@@ -161,18 +170,17 @@ function shortKey(key: string): string {
 }
 
 function pointsTable(results: SweepResults): string[][] {
-  const axes = sweepAxes(results);
-  const cells = (point: Point) => axes.map((axis) => valueLabel(point.values[axis.key] ?? '–'));
-  const points = aggregate(results);
+  const columns = pointColumns(results);
+  const points = cheapestFirst(results);
   const isPriced = points.some(({ cost }) => cost !== null);
   return [
     [
-      ...axes.map((axis) => axis.label),
+      ...columns.map(({ title }) => title),
       ...['req/s', 'attained', 'p99'],
       ...(isPriced ? ['per hour', 'per million in time'] : []),
     ],
     ...points.map((point) => [
-      ...cells(point),
+      ...columns.map(({ textOf }) => textOf(point)),
       formatRate(point.goodputRps.mean),
       formatPercent(point.attainment.mean),
       formatMs(point.p99Ms),

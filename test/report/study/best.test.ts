@@ -42,10 +42,23 @@ describe('standingOf', () => {
     });
   });
 
+  it('calls nothing a tie that is 5 % behind with every seed, however few there are', () => {
+    const scores = {
+      a: bySeed([1, 1]),
+      far: bySeed([0.81, 0.9]),
+      near: bySeed([0.97, 0.99]),
+      split: bySeed([0.6, 1]),
+    };
+    expect(standingOf(['a', 'far', 'near', 'split'] as const, (name) => [scores[name]]).tied).toEqual([
+      'near',
+      'split',
+    ]);
+  });
+
   it('never lets a second measure decide between means further apart, however little the seeds tell', () => {
     const scores: Record<string, Scores[]> = {
       a: [bySeed([0.7, 0.734]), bySeed([380, 381])],
-      b: [bySeed([0.5, 0.618]), bySeed([430, 431])],
+      b: [bySeed([0.68, 0.72]), bySeed([430, 431])],
     };
     expect(standingOf(['b', 'a'], (name) => scores[name]!)).toEqual({
       best: 'a',
