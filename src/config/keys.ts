@@ -1,5 +1,6 @@
 import type { Plugin } from '../policies/entry.js';
 import { isSection, shortPath, valueAt } from './document.js';
+import { gpuPath } from './gpu-paths.js';
 import { experimentJsonSchema, type JsonSchema } from './json-schema.js';
 
 /** One key of the experiment file, for `--help` and documentation. */
@@ -56,7 +57,7 @@ function lookUp(
   const root = experimentJsonSchema(plugins);
   let schema = root;
   let value = tree;
-  for (const part of shortPath(tree, key.split('.'))) {
+  for (const part of gpuPath(tree, shortPath(tree, key.split('.')))) {
     const branch = branchFor(value, schema, root);
     const child = Array.isArray(value) ? itemAt(branch, part) : ownProperty(branch?.properties, part);
     if (child === undefined) return undefined;

@@ -4,7 +4,7 @@ import type { Plugin, PolicyEntry } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
 import { isSection, type Path, type SourceDocument, shortPath, valueAt } from './document.js';
 import type { EnvironmentOverride } from './environment.js';
-import { suggestion } from './nearest.js';
+import { gpuPath, unknownKind } from './gpu-paths.js';
 import { rivalsInCluster } from './schema-cluster.js';
 import { OPTIONS_OF_SCALERS, optionsOfScaler } from './schema-scaler.js';
 import { keysOfKind, rivalsInWorkload, WORKLOAD_KEYS } from './schema-workload.js';
@@ -53,7 +53,7 @@ export function applyOverrides(
   const applied: Applied[] = [];
   for (const override of [...environment.map(ofVariable), ...overrides.map(ofFlag)]) {
     const { key } = override;
-    const path = ofKindOfGpu(tree, shortPath(tree, key.split('.')), override.flag);
+    const path = pathOf(tree, shortPath(tree, key.split('.')), override.flag);
     const given = yamlOf(override);
     // Plugins come in addition to those of the file.
     const value = key === PLUGINS ? [tree.plugins ?? [], given].flat() : given;
@@ -131,21 +131,11 @@ function yamlOf({ text, flag }: Override): unknown {
   return readYaml(text, fail).value;
 }
 
-/** `cluster.gpus.t4` is the number of GPUs of that kind, where they are a list: `cluster.gpus.1.count`; other paths as they are. */
-function ofKindOfGpu(tree: Record<string, unknown>, path: Path, flag: string): Path {
-  const [section, key, name, ...rest] = path;
-  const gpus = valueAt(tree, ['cluster', 'gpus']);
-  if (section !== 'cluster' || key !== 'gpus' || name === undefined || isIndex(name)) return path;
-  if (!Array.isArray(gpus)) return path;
-  const kinds = gpus.map((entry) => (isSection(entry) ? String(entry.kind) : ''));
-  const index = kinds.indexOf(String(name));
-  if (index < 0)
-    throw problem(
-      'E_CONFIG_KEY',
-      flag,
-      `no GPUs are of the kind "${name}": ${suggestion(String(name), kinds)}`,
-    );
-  return ['cluster', 'gpus', index, ...(rest.length === 0 ? ['count'] : rest)];
+/** The path of an override, `cluster.gpus.t4` included. */
+function pathOf(tree: Record<string, unknown>, path: Path, flag: string): Path {
+  const wrong = unknownKind(tree, path);
+  if (wrong !== null) throw problem('E_CONFIG_KEY', flag, wrong);
+  return gpuPath(tree, path);
 }
 
 // Nothing that an experiment names starts with an underscore, and `__proto__` must not pass.

@@ -125,6 +125,9 @@ export function readKinds({ gpus, pageSize, ...shared }: Gpus, refuse: Refuse): 
   };
 }
 
+/** What is wrong with a list of kinds none of which has a GPU. */
+export const NO_GPUS = 'needs at least one GPU: the count of every kind is 0';
+
 const TOO_LITTLE = 'must hold at least one page (pageSize)';
 
 interface ListedKind {
@@ -146,7 +149,7 @@ function checkList(list: readonly ListedKind[], refuse: Refuse): void {
       refuse(['gpus', i, 'kind'], `${name} is listed twice: give one entry all of them`);
   });
   const total = list.reduce((sum, { count }) => sum + count, 0);
-  if (total < 1) refuse(['gpus'], 'needs at least one GPU: the count of every kind is 0');
+  if (total < 1) refuse(['gpus'], NO_GPUS);
   if (total > MOST_GPUS) refuse(['gpus'], `must be at most ${MOST_GPUS} GPUs, found ${total}`);
 }
 

@@ -4,6 +4,7 @@ import type { Plugin } from '../policies/entry.js';
 import type { VariedKey } from '../record/results.js';
 import { type CaseAxis, readCases } from './cases.js';
 import type { SourceDocument } from './document.js';
+import { unknownKind } from './gpu-paths.js';
 import { describeKeys, keyExists } from './keys.js';
 import { suggestion } from './nearest.js';
 import { applyOverrides, isKindKey } from './overrides.js';
@@ -48,7 +49,7 @@ export function readSweepSection(
     const known = describeKeys(plugins).map((description) => description.key);
     throw new EscapementError(
       'E_CONFIG_KEY',
-      `unknown key "${key}": ${suggestion(key, [...new Set(known)])}`,
+      unknownKind(tree, key.split('.')) ?? `unknown key "${key}": ${suggestion(key, [...new Set(known)])}`,
       placeOf(['sweep', 'vary', key]),
     );
   }

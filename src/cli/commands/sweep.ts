@@ -7,6 +7,7 @@ import type { SweepQuestion } from '../../run/sweep/plan-sweep.js';
 import { threadPool } from '../../run/sweep/pool.js';
 import { sweepExperiment } from '../../run/sweep/sweep-experiment.js';
 import { tableWidth } from '../../text/terminal.js';
+import { plural } from '../../text/words.js';
 import { interruptible } from '../interruption.js';
 import { noteLines } from '../policy-notes.js';
 import { openProgress, type Progress } from '../progress.js';
@@ -88,16 +89,13 @@ async function runWithProgress(sweep: Sweep, args: SweepArgs): Promise<SweepResu
   const work = async () => {
     const results = await sweepExperiment({
       ...{ ...sweep, openRunner },
-      onPlan: (cells, seeds, notes) => {
+      onPlan: (cells, seeds, notes, empty) => {
         total = cells;
         if (!quiet) {
           const where = queue?.place ?? `${threads} threads`;
           process.stderr.write(`seed ${seeds.join(', ')}: ${cells} cells on ${where}\n`);
-          process.stderr.write(
-            noteLines(notes)
-              .map((line) => `${line}\n`)
-              .join(''),
-          );
+          const lines = [...noteLines(notes), ...(empty === 0 ? [] : [emptyNote(empty)])];
+          process.stderr.write(lines.map((line) => `${line}\n`).join(''));
         }
         progress = openProgress('sweep', quiet);
       },
@@ -123,6 +121,10 @@ async function runWithProgress(sweep: Sweep, args: SweepArgs): Promise<SweepResu
     progress?.stop();
     return queue?.close();
   });
+}
+
+function emptyNote(empty: number): string {
+  return `note: ${plural(empty, 'combination')} without any GPU ${empty === 1 ? 'is' : 'are'} left out`;
 }
 
 function failOnFailedCells(results: SweepResults): void {

@@ -98,9 +98,11 @@ function runsNote(results: SweepResults): string {
   const grid = axes.reduce((product, { values }) => product * values.length, seeds);
   const varied = axes.map(({ label, values }) => `${values.length} ${PLURALS[label] ?? label}`);
   const fixed = valuesLabel(fixedValues(results));
+  const merged = results.cells.some(({ values }) => axes.some(({ key }) => values[key] === undefined));
   return [
     [...varied, `${plural(seeds, 'seed')}`].join(' × '),
-    ...(results.cells.length < grid ? ['combinations in which a value changes nothing run once'] : []),
+    ...(merged ? ['combinations in which a value changes nothing run once'] : []),
+    ...(results.cells.length < grid && !merged ? ['combinations without any GPU are left out'] : []),
     ...(fixed === '' ? [] : [fixed]),
   ].join('; ');
 }

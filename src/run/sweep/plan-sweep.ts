@@ -35,6 +35,8 @@ export interface SweepQuestion {
 interface PlannedSweep {
   readonly header: SweepHeader;
   readonly planned: readonly PlannedCell[];
+  /** Combinations that are left out, as they have no GPU at all. */
+  readonly empty: number;
 }
 
 /** Reads a sweep and checks every cell. Throws what is wrong with the experiment or the flags. */
@@ -43,8 +45,10 @@ export async function planSweep(question: SweepQuestion): Promise<PlannedSweep> 
   const source = await readExperimentSource(file);
   const { header, cases, bound } = await describeSweep(source, question);
   const grid = buildGrid(header.vary, header.seeds);
-  const planned = await planCells(grid, { source, cases, overrides, bound, version, percentiles });
-  return { header, planned: mergeCells(planned, header.vary) };
+  const all = await planCells(grid, { source, cases, overrides, bound, version, percentiles });
+  const planned = all.filter((one) => one.task !== null || one.isEmpty !== true);
+  const empty = (all.length - planned.length) / header.seeds.length;
+  return { header, planned: mergeCells(planned, header.vary), empty };
 }
 
 interface DescribedSweep {

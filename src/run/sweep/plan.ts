@@ -4,6 +4,7 @@ import { asMistakeInCase } from '../../config/cases.js';
 import type { SourceDocument } from '../../config/document.js';
 import { NotedFiles } from '../../config/files-on-disk.js';
 import { experimentNotes, type PolicyNote } from '../../config/policy-notes.js';
+import { NO_GPUS } from '../../config/schema-gpus.js';
 import { boundKeys, cellKeys } from './cell-key.js';
 import { type CellBase, cellOverrides, type GridCell } from './grid.js';
 import { type CellOutcome, type CellTask, failedOutcome, labelsOf } from './run-cell.js';
@@ -18,7 +19,13 @@ export type PlannedCell =
       /** What the policy does not do of what the experiment asks for. */
       readonly notes: readonly PolicyNote[];
     }
-  | { readonly cell: GridCell; readonly task: null; readonly refused: CellOutcome };
+  | {
+      readonly cell: GridCell;
+      readonly task: null;
+      readonly refused: CellOutcome;
+      /** Whether it is a cluster without any GPU, as the corner of a grid is that varies several kinds from 0 on. */
+      readonly isEmpty?: true;
+    };
 
 interface PlanOptions extends CellBase {
   /** The experiment. */
@@ -53,17 +60,22 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
       if (!(error instanceof EscapementError)) throw error;
       const shown = asMistakeInCase(error, options.cases, cell.values, source) ?? asVaried(error, cell);
       errors.set(cell, shown);
-      planned.push({ cell, task: null, refused: failedOutcome(shown) });
+      const empty = hasNoGpus(shown) ? { isEmpty: true as const } : {};
+      planned.push({ cell, task: null, refused: failedOutcome(shown), ...empty });
     }
   }
   throwIfHopeless(grid, errors);
   return planned;
 }
 
+function hasNoGpus({ what }: EscapementError): boolean {
+  return what === NO_GPUS;
+}
+
 function throwIfHopeless(grid: readonly GridCell[], errors: ReadonlyMap<GridCell, EscapementError>): void {
   for (const [{ values }, error] of errors) {
     if (errors.size === grid.length) throw error;
-    if (!error.code.startsWith('E_CONFIG_')) continue;
+    if (!error.code.startsWith('E_CONFIG_') || hasNoGpus(error)) continue;
     for (const [key, value] of Object.entries(values)) {
       if (grid.every((cell) => cell.values[key] !== value || errors.has(cell))) throw error;
     }

@@ -19,7 +19,13 @@ interface SweepRequest extends SweepQuestion {
   /** Runs finished cells again. */
   readonly fresh: boolean;
   /** Called once, when every cell was checked and before the first one runs. */
-  readonly onPlan: (cells: number, seeds: readonly number[], notes: readonly PolicyNote[]) => void;
+  readonly onPlan: (
+    cells: number,
+    seeds: readonly number[],
+    notes: readonly PolicyNote[],
+    /** Combinations that are left out, as they have no GPU. */
+    empty: number,
+  ) => void;
   readonly onCell: OnCell;
 }
 
@@ -30,11 +36,11 @@ interface SweepRequest extends SweepQuestion {
  */
 export async function sweepExperiment(request: SweepRequest): Promise<SweepResults> {
   const { outDir, fresh, version } = request;
-  const { header, planned } = await planSweep(request);
+  const { header, planned, empty } = await planSweep(request);
   if (!fresh) checkMark(outDir, markOf(unitsOf(planned), version));
   const store = new CellStore(outDir, !fresh);
   const notes = planned.flatMap((plan) => (plan.task === null ? [] : plan.notes));
-  request.onPlan(planned.length, header.seeds, notes);
+  request.onPlan(planned.length, header.seeds, notes, empty);
   prepareFolder(outDir);
   const runner = request.openRunner(planned.length);
   try {
