@@ -184,7 +184,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       ),
       command(
         'compare',
-        'Compare runs side by side, or the policies or fleets of sweeps',
+        'Compare runs side by side, or the choices of a sweep',
         () => import('./usage/compare.js'),
         () => import('./commands/compare.js'),
       ),

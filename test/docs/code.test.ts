@@ -27,10 +27,14 @@ const LIBRARY = codeOf('docs/how-to/use-the-library.md', 'ts');
 describe('yaml', () => {
   const blocks = blocksOf('yaml');
 
-  it.each(blocks)('of $path at line $line is an experiment', async ({ code }) => {
-    const experiment = await parseExperiment(code, join(ROOT, 'experiments', 'page.yaml'));
-    expect(experiment.models.length).toBeGreaterThan(0);
-  });
+  // A reader saves what has a name in the root of a checkout.
+  it.each(blocks)(
+    'of $path at line $line is an experiment',
+    async ({ code, file = 'experiments/page.yaml' }) => {
+      const experiment = await parseExperiment(code, join(ROOT, file));
+      expect(experiment.models.length).toBeGreaterThan(0);
+    },
+  );
 });
 
 describe('TypeScript', () => {
