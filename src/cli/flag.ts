@@ -80,9 +80,9 @@ export function durationOr(byDefault: string, describe: string): Flag<number> {
   return { ...flag('DURATION', describe, orDefault(byDefault, nsOf)), byDefault };
 }
 
-/** The same, or null for `off`. */
+/** The same, longer than 0, or null for `off`. */
 export function durationOrOff(byDefault: string, describe: string): Flag<number | null> {
-  const read = orDefault(byDefault, (given, name) => (given === 'off' ? null : nsOf(given, name)));
+  const read = orDefault(byDefault, (given, name) => (given === 'off' ? null : longNsOf(given, name)));
   return { ...flag('DURATION', describe, read), byDefault };
 }
 
@@ -212,6 +212,12 @@ const nsOf: ReadOne<number> = (given, name) => {
   } catch {
     throw new EscapementError('E_USAGE', `${name} ${given}: must be a duration such as 30s or 2ms`);
   }
+};
+
+const longNsOf: ReadOne<number> = (given, name) => {
+  const ns = nsOf(given, name);
+  if (ns > 0) return ns;
+  throw new EscapementError('E_USAGE', `${name} ${given}: must be longer than 0, or off`);
 };
 
 const bytesOf: ReadOne<number> = (given, name) => {

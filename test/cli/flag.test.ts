@@ -3,6 +3,7 @@ import {
   choice,
   choiceOr,
   durationOr,
+  durationOrOff,
   type Flag,
   group,
   list,
@@ -21,6 +22,12 @@ import {
 const value = (flag: Flag<unknown>, ...given: string[]) => flag.read(given, '--x');
 
 describe('a flag', () => {
+  it('that is a duration or off takes no 0, which would mean always', () => {
+    const idle = durationOrOff('off', '');
+    expect([value(idle), value(idle, 'off'), value(idle, '10ms')]).toEqual([null, null, 10e6]);
+    expect(() => value(idle, '0s')).toThrow('--x 0s: must be longer than 0, or off');
+  });
+
   it.each<[string, Flag<unknown>, string[], unknown]>([
     ['text', text('FILE', ''), ['a b'], 'a b'],
     ['text that was not given', text('FILE', ''), [], undefined],
