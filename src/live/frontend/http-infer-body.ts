@@ -79,7 +79,7 @@ function readParsed(task: InferTask): InferBody {
 }
 
 function readRoot({ body, jsonBytes, model, limits }: InferTask, root: Json, tensors: TensorData): InferBody {
-  const parameters = requestParameters(root.parameters);
+  const parameters = requestParameters(root.parameters, limits.classes);
   const inputs = new InputSet(model, limits);
   readInputs(root.inputs, tensors, inputs, body, jsonBytes);
   return {

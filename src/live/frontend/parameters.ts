@@ -1,11 +1,11 @@
 import { type Json, objectOf, optionalObject } from './json-object.js';
-import { isNothing } from './priority.js';
+import { hasPriorities, isNothing, type PriorityClass } from './priority.js';
 import { Refusal, shown } from './refusal.js';
 
 /** The parameters of a whole request. Throws a refusal for those that would have an effect that there is not. */
-export function requestParameters(given: unknown): Json {
+export function requestParameters(given: unknown, classes: readonly PriorityClass[]): Json {
   const parameters = optionalObject(given, 'parameters');
-  for (const name in parameters) checkRequestParameter(name, parameters[name]);
+  for (const name in parameters) checkRequestParameter(name, parameters[name], classes);
   return parameters;
 }
 
@@ -13,7 +13,7 @@ export function requestParameters(given: unknown): Json {
  * Throws a refusal for a parameter that this server does not know, or that asks for what it cannot do: to ignore it in
  * silence would be a lie. The same for both transports.
  */
-export function checkRequestParameter(name: string, value: unknown): void {
+export function checkRequestParameter(name: string, value: unknown, classes: readonly PriorityClass[]): void {
   switch (name) {
     case 'slo_ms':
     case 'timeout':
@@ -34,7 +34,8 @@ export function checkRequestParameter(name: string, value: unknown): void {
         );
       return;
     default: {
-      const hint = MEANS_SLO.test(name) ? 'did you mean slo_ms?' : 'a request may have slo_ms and timeout';
+      const known = hasPriorities(classes) ? 'slo_ms, timeout and priority' : 'slo_ms and timeout';
+      const hint = MEANS_SLO.test(name) ? 'did you mean slo_ms?' : `a request may have ${known}`;
       throw new Refusal('invalid', `parameter ${shown(name)} is not supported; ${hint}`);
     }
   }

@@ -17,12 +17,28 @@ export function classOfPriority(priority: unknown, classes: readonly PriorityCla
   for (let i = 0; i < classes.length; i++) {
     if (classes[i].priorities.includes(value as number)) return i;
   }
-  const known = classes.flatMap(({ priorities }) => priorities).sort((a, b) => a - b);
-  const expected =
-    known.length === 0
-      ? 'only 0 is supported; slo_ms says how urgent a request is'
-      : `expected 0 or ${known.slice(0, MOST_SHOWN).join(', ')}, got ${shown(priority)}`;
+  const expected = hasPriorities(classes)
+    ? `expected one of ${prioritiesOf(classes)}, got ${shown(priority)}`
+    : 'only 0 is supported; slo_ms says how urgent a request is';
   throw new Refusal('invalid', `parameter priority: ${expected}`);
+}
+
+/** Whether clients can ask for a class. */
+export function hasPriorities(classes: readonly PriorityClass[]): boolean {
+  return classes.some(({ priorities }) => priorities.length > 0);
+}
+
+/** `0, 1 (gold), 8, 9 (batch-jobs)`: the values of each class, in order of the smallest. */
+function prioritiesOf(classes: readonly PriorityClass[]): string {
+  const named = classes
+    .filter(({ priorities }) => priorities.length > 0)
+    .map(({ name, priorities }) => ({ name, values: [...priorities].sort((a, b) => a - b) }))
+    .sort((a, b) => a.values[0] - b.values[0]);
+  const texts = named.slice(0, MOST_SHOWN).map(({ name, values }) => {
+    const rest = values.length > MOST_SHOWN ? ', …' : '';
+    return `${values.slice(0, MOST_SHOWN).join(', ')}${rest} (${name})`;
+  });
+  return ['0', ...texts, ...(named.length > MOST_SHOWN ? ['…'] : [])].join(', ');
 }
 
 const MOST_SHOWN = 10;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { requestParameters } from '../../../src/live/frontend/parameters.js';
 import { classOfPriority } from '../../../src/live/frontend/priority.js';
 
 const CLASSES = [
@@ -6,6 +7,12 @@ const CLASSES = [
   { name: 'gold', priorities: [1, 2] },
   { name: 'bulk', priorities: [9] },
 ];
+
+it('other parameters are refused with those that the server takes', () => {
+  const refused = (classes: typeof CLASSES) => () => requestParameters({ foo: 1 }, classes);
+  expect(refused(CLASSES)).toThrow('a request may have slo_ms, timeout and priority');
+  expect(refused([])).toThrow(/a request may have slo_ms and timeout$/);
+});
 
 describe('the parameter priority', () => {
   it('means the class that lists it; none, or 0, means the first', () => {
@@ -18,7 +25,9 @@ describe('the parameter priority', () => {
     expect(() => classOfPriority(value, CLASSES)).toThrow(
       expect.objectContaining({
         kind: 'invalid',
-        message: expect.stringContaining('parameter priority: expected 0 or 1, 2, 9, got '),
+        message: expect.stringContaining(
+          'parameter priority: expected one of 0, 1, 2 (gold), 9 (bulk), got ',
+        ),
       }),
     );
   });

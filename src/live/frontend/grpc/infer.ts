@@ -87,7 +87,8 @@ export class GrpcInfer {
     origin.label = entry.label ?? 0;
     const model = this.catalog.ready(entry);
     if (message.parameters !== null)
-      for (const [name, value] of message.parameters) checkRequestParameter(name, value);
+      for (const [name, value] of message.parameters)
+        checkRequestParameter(name, value, this.settings.classes);
     const sloMs = message.parameters?.get('slo_ms');
     const timeoutUs = message.parameters?.get('timeout');
     const sloNs = requestSloNs(sloMs, timeoutUs, model, this.settings.defaultSloNs);
