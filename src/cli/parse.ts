@@ -123,6 +123,10 @@ function unknownFlag(name: string, flags: Usage['flags'], command: string): Esca
     return new EscapementError('E_USAGE', `${rawName} was renamed to --${renamed}`);
   }
   const meant = nearest(name, Object.keys(flags));
-  const hint = meant === undefined ? `see escapement ${command} --help` : `did you mean --${meant}?`;
+  const help = `see escapement ${command} --help`;
+  // Whether it is such a key is not known here: the schema of experiments is not loaded for a usage error.
+  const keys = Object.hasOwn(flags, 'set') && name.length > 1;
+  const other = keys ? `${help}; a key of the experiment is written --set ${name}=VALUE` : help;
+  const hint = meant === undefined ? other : `did you mean --${meant}?`;
   return new EscapementError('E_USAGE', `unknown flag ${rawName}; ${hint}`);
 }

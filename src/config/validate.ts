@@ -22,7 +22,17 @@ export function validate<T extends z.ZodType>(
   const issue = issues.find((candidate) => candidate.code === 'unrecognized_keys') ?? issues[0]!;
   const path = issue.path as Path;
   const place = placeOf(issue.code === 'unrecognized_keys' ? [...path, issue.keys[0]!] : path);
-  throw new EscapementError(code ?? codeOf(issue), issue.message, place);
+  throw new EscapementError(code ?? codeOf(issue), `${issue.message}${kindMeant(issue, path)}`, place);
+}
+
+/** Sections of which one might want to set the kind alone. */
+const WITH_KIND = ['policy', 'scaler', 'models', 'workload'];
+
+function kindMeant({ message }: z.core.$ZodIssue, path: Path): string {
+  const name = String(path.at(-1));
+  return WITH_KIND.includes(name) && message.startsWith('must be a section of keys, found')
+    ? `: did you mean ${name}.kind?`
+    : '';
 }
 
 /** Where a value may be of several types and fits none: what is wrong with it as the type that it looks like. */

@@ -70,10 +70,16 @@ describe('the words of a command line', () => {
   it.each([
     [[], 'try: <file> is missing; see escapement try --help'],
     [['a', '--sed', '1'], 'unknown flag --sed; did you mean --seed?'],
-    [['a', '--nothing-like-it'], 'unknown flag --nothing-like-it; see escapement try --help'],
+    [
+      ['a', '--nothing-like-it'],
+      'unknown flag --nothing-like-it; see escapement try --help; a key of the experiment is written --set nothing-like-it=VALUE',
+    ],
     [['a', '-q'], 'unknown flag -q'],
     [['a', '--clients', '4'], '--clients was renamed to --concurrency'],
-    [['a', '--seconds', '4'], 'unknown flag --seconds; see escapement try --help'],
+    [
+      ['a', '--seconds', '4'],
+      'unknown flag --seconds; see escapement try --help; a key of the experiment is written --set seconds=VALUE',
+    ],
     [['a', '--seed'], '--seed needs a value: --seed NUMBER'],
     [['a', '--set', '--quiet'], '--set needs a value: --set KEY=VALUE'],
     [['a', '--seed', '1', '--seed', '2'], '--seed was given more than once (1, 2)'],

@@ -15,6 +15,18 @@ describe('a mistake in an experiment file is reported with file, line and key', 
     ['syntax', line(3, 'models: { kind: csv'), 'E_CONFIG_SYNTAX', /exp\.yaml:\d: /],
     ['duplicate key', line(6, 'seed: 2'), 'E_CONFIG_SYNTAX', 'exp.yaml:6: Map keys must be unique'],
     ['empty file', '', 'E_CONFIG_SYNTAX', 'exp.yaml: the file is empty'],
+    [
+      'a kind alone',
+      line(6, 'policy: edf'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:6: policy: must be a section of keys, found edf: did you mean policy.kind?',
+    ],
+    [
+      'an open list',
+      'x: [1, 2\ny: 3\n',
+      'E_CONFIG_SYNTAX',
+      'exp.yaml:2: a [ above is not closed: write the missing ], or indent the lines up to it',
+    ],
     ['a list', '- a\n', 'E_CONFIG_SYNTAX', 'exp.yaml:1: must be a section of "key: value" lines'],
     [
       'unknown key',

@@ -47,7 +47,10 @@ export function readYaml(text: string, fail: (what: string, line?: number) => Es
 
 /** The parser's first line; it says of what is nested too deeply for it only that the stack is full. */
 function inWords(message: string): string {
-  return message.startsWith('Maximum call stack')
-    ? 'lists and sections are nested too deeply'
-    : message.split('\n')[0]!;
+  if (message.startsWith('Maximum call stack')) return 'lists and sections are nested too deeply';
+  const first = message.split('\n')[0]!;
+  const unclosed = /^Flow (sequence|map) in block collection must be sufficiently indented/.exec(first);
+  if (unclosed === null) return first;
+  const [begin, end] = unclosed[1] === 'map' ? '{}' : '[]';
+  return `a ${begin} above is not closed: write the missing ${end}, or indent the lines up to it`;
 }
