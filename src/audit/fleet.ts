@@ -40,14 +40,16 @@ export class FleetAudit {
     log.close();
   }
 
-  /** Returns which period of its GPU an action was in, and what is wrong with it, or ''. */
+  /**
+   * Returns which period of its GPU an action was in, and what is wrong with it, or ''. `slackNs` is for ends of actions: the controller's
+   * clock, which tells when they were sent, is that of this log.
+   */
   check({ gpuKey, sentNs, beginNs, endNs }: FleetAction, slackNs: number): { period: number; wrong: string } {
     const periods = this.periods.get(gpuKey) ?? [];
-    const period = periods.findLastIndex(({ onNs }) => onNs <= sentNs + slackNs);
+    const period = periods.findLastIndex(({ onNs }) => onNs <= sentNs);
     if (period < 0) return { period, wrong: 'was sent an action before it was ever on' };
     const { drainsNs, offNs } = periods[period];
-    if (sentNs > drainsNs + slackNs)
-      return { period, wrong: 'was sent an action after it had begun to drain' };
+    if (sentNs > drainsNs) return { period, wrong: 'was sent an action after it had begun to drain' };
     if (endNs > offNs + slackNs)
       return { period, wrong: `worked for ${endNs - Math.max(beginNs, offNs)} ns while it was off` };
     return { period, wrong: '' };
