@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import { NS_PER_MS, NS_PER_S } from '../../../../src/base/units.js';
-import { MODEL } from '../throughput/model.js';
+import { httpRequest } from '../throughput/http-request.js';
 
 /** Plain data: it goes to a process of its own. */
 export interface PacedLoad {
@@ -71,32 +71,7 @@ class Connection {
   }
 }
 
-const DATA = Buffer.alloc(MODEL.inputBytes);
-
 /** All are equally long, and have the same head. */
 function requestOf(sloNs: number): Buffer {
-  const json = JSON_TEXT.replace(SLO, (sloNs / NS_PER_MS).toFixed(6));
-  return Buffer.concat([Buffer.from(HEAD + json, 'latin1'), DATA]);
+  return httpRequest(`{"slo_ms":${(sloNs / NS_PER_MS).toFixed(6)}}`);
 }
-
-const SLO = (FIRST_SLO_NS / NS_PER_MS).toFixed(6);
-const JSON_TEXT = JSON.stringify({
-  parameters: { slo_ms: 0 },
-  inputs: [
-    {
-      name: 'input',
-      datatype: 'FP32',
-      shape: [1, MODEL.inputBytes / 4],
-      parameters: { binary_data_size: MODEL.inputBytes },
-    },
-  ],
-  outputs: [{ name: 'output', parameters: { binary_data: true } }],
-}).replace('"slo_ms":0', `"slo_ms":${SLO}`);
-const HEAD = [
-  `POST /v2/models/${MODEL.name}/infer HTTP/1.1`,
-  'host: 127.0.0.1',
-  'content-type: application/octet-stream',
-  `inference-header-content-length: ${JSON_TEXT.length}`,
-  `content-length: ${JSON_TEXT.length + MODEL.inputBytes}`,
-  '\r\n',
-].join('\r\n');

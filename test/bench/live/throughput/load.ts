@@ -10,6 +10,7 @@ import {
   WIDE_WINDOW,
 } from '../hostile/frames.js';
 import { field, framed, varint } from '../hostile/protobuf.js';
+import { httpRequest } from './http-request.js';
 import { jsonModel, type LoadKind, MODEL, numbersOf } from './model.js';
 
 /** Clients that write the same bytes again and again and hardly look at what they get: cheap next to any server. */
@@ -44,7 +45,7 @@ export async function run({ kind, port, open, requests, seconds }: Load): Promis
     connect({ port, host: '127.0.0.1', noDelay: true }),
   );
   const numbers = numbersOf(kind);
-  const httpRequest = numbers === 0 ? HTTP_REQUEST : jsonRequest(numbers);
+  const overHttp = numbers === 0 ? httpRequest() : jsonRequest(numbers);
   let answered = 0;
   let failed = 0;
   const beganMs = performance.now();
@@ -61,7 +62,7 @@ export async function run({ kind, port, open, requests, seconds }: Load): Promis
     for (const socket of sockets) {
       socket.on('error', reject).on('close', () => reject(new Error('the server hung up')));
       if (kind === 'grpc') askGrpc(socket, count);
-      else askHttp(socket, httpRequest, count);
+      else askHttp(socket, overHttp, count);
     }
   });
   const result = { answered, failed, seconds: (performance.now() - beganMs) / 1000 };
@@ -131,29 +132,6 @@ const GRPC_REQUEST = framed(
     field(7, Buffer.alloc(MODEL.inputBytes)),
   ]),
 );
-
-const JSON_PART = JSON.stringify({
-  inputs: [
-    {
-      name: 'input',
-      datatype: 'FP32',
-      shape: [1, MODEL.inputBytes / 4],
-      parameters: { binary_data_size: MODEL.inputBytes },
-    },
-  ],
-  outputs: [{ name: 'output', parameters: { binary_data: true } }],
-});
-const HTTP_HEADERS = [
-  `POST /v2/models/${MODEL.name}/infer HTTP/1.1`,
-  'host: 127.0.0.1',
-  'content-type: application/octet-stream',
-  `inference-header-content-length: ${JSON_PART.length}`,
-  `content-length: ${JSON_PART.length + MODEL.inputBytes}`,
-];
-const HTTP_REQUEST = Buffer.concat([
-  Buffer.from(`${HTTP_HEADERS.join('\r\n')}\r\n\r\n${JSON_PART}`),
-  Buffer.alloc(MODEL.inputBytes),
-]);
 
 /** The numbers are what Python makes of FP32: their digits are those of a double. */
 function jsonRequest(numbers: number): Buffer {
