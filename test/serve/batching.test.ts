@@ -15,9 +15,12 @@ import { CPU, ELEMENT_TYPES, identityModel, writeIn } from '../live/models/fixtu
 import {
   type Dims,
   encodeGraph,
+  longs,
+  node,
   oneToOne,
   type SmallNode,
   type SmallWeights,
+  scalar,
 } from '../live/models/small-graph.js';
 import { PAGE_BYTES, serve } from './fixtures.js';
 
@@ -237,15 +240,6 @@ describe('the check of batches', () => {
     await expect(readRepository(dir)).rejects.toThrow('the first dimension of input x is not symbolic');
   });
 });
-
-const node = (op: string, inputs: string[], output: string, attributes: SmallNode['attributes'] = {}) => ({
-  op,
-  inputs,
-  outputs: [output],
-  attributes,
-});
-const longs = (...values: number[]): SmallWeights => ({ dims: [values.length], longs: values });
-const scalar = (value: number): SmallWeights => ({ dims: [], longs: [value] });
 
 const CUMULATIVE = oneToOne(['time', 2], ['time', 2], [node('CumSum', ['x', 'axis'], 'y')], {
   axis: scalar(0),

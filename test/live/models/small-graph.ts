@@ -30,6 +30,24 @@ export type SmallWeights = { readonly dims: readonly number[] } & (
   | { readonly longs: readonly number[] }
 );
 
+/** A node with one output. */
+export function node(
+  op: string,
+  inputs: readonly string[],
+  output: string,
+  attributes: SmallNode['attributes'] = {},
+): SmallNode {
+  return { op, inputs, outputs: [output], attributes };
+}
+
+export function longs(...values: number[]): SmallWeights {
+  return { dims: [values.length], longs: values };
+}
+
+export function scalar(value: number): SmallWeights {
+  return { dims: [], longs: [value] };
+}
+
 /** Any small ONNX model, which need not make sense. */
 export function encodeGraph({ inputs, outputs, nodes, weights = {} }: SmallGraph): Uint8Array<ArrayBuffer> {
   const graph = new ProtobufMessage();

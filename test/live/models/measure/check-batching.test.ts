@@ -8,7 +8,7 @@ import { toleranceOf } from '../../../../src/live/models/measure/row-difference.
 import { optimizeModel } from '../../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../../src/live/models/repository.js';
 import { CPU, ELEMENT_TYPES, identityModel, tempDir, writeIn } from '../fixtures.js';
-import { encodeGraph, oneToOne, type SmallNode, type SmallWeights } from '../small-graph.js';
+import { encodeGraph, longs, node, oneToOne, scalar } from '../small-graph.js';
 
 const ROWS = ['n', 3];
 
@@ -24,15 +24,6 @@ async function check(onnx: Uint8Array, batchSizes: readonly number[] = [1, 2, 4,
     precision,
   });
 }
-
-const node = (op: string, inputs: string[], output: string, attributes: SmallNode['attributes'] = {}) => ({
-  op,
-  inputs,
-  outputs: [output],
-  attributes,
-});
-const longs = (...values: number[]): SmallWeights => ({ dims: [values.length], longs: values });
-const scalar = (value: number): SmallWeights => ({ dims: [], longs: [value] });
 
 describe('rows that do not depend on each other', () => {
   it.each<[string, Uint8Array]>([

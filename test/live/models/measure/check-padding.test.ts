@@ -6,7 +6,7 @@ import { optimizeModel } from '../../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../../src/live/models/repository.js';
 import { rejection } from '../../../config/failure.js';
 import { CPU, tempDir, writeIn } from '../fixtures.js';
-import { encodeGraph, type SmallNode, type SmallWeights } from '../small-graph.js';
+import { encodeGraph, longs, node, type SmallNode, type SmallWeights, scalar } from '../small-graph.js';
 
 /** Checks a model with these lines of its config.yaml. */
 async function check(onnx: Uint8Array, settings: string, isIgnored = false) {
@@ -19,14 +19,6 @@ async function check(onnx: Uint8Array, settings: string, isIgnored = false) {
   return checkBatching(new Uint8Array(readFileSync(ortPath)), spec);
 }
 
-const node = (op: string, inputs: string[], output: string, attributes: SmallNode['attributes'] = {}) => ({
-  op,
-  inputs,
-  outputs: [output],
-  attributes,
-});
-const longs = (...values: number[]): SmallWeights => ({ dims: [values.length], longs: values });
-const scalar = (value: number): SmallWeights => ({ dims: [], longs: [value] });
 const real = (value: number): SmallWeights => ({ dims: [], floats: [value] });
 
 const IDS = { name: 'input_ids', dims: ['batch', 'sequence'], type: 'INT64' } as const;
