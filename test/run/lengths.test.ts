@@ -210,7 +210,7 @@ describe('lengths of a profile', () => {
   it('are known only to policies that batch by length', async () => {
     const error = await rejection(loadExperiment(written(), ['policy.kind=fifo', 'padding=bucket']));
     expect(error.message).toContain(
-      'fifo does not batch by length: choose batch or longest, or leave it out',
+      'fifo does not batch by length: choose batch or longest, or leave out padding',
     );
   });
 });
