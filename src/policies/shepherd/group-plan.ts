@@ -6,12 +6,15 @@ import type { GpuRanges } from '../common/demand-placement.js';
 const SMOOTHING = 0.5;
 /** A model stays in its group up to this share of what would be even: moving it costs LOADs. */
 const EVEN_ENOUGH = 1.1;
+/** A group has room for a model, or must evict others for it. */
+const ROOM = 2;
+const CROWDED = 1;
 
 /**
  * Which GPUs serve which models: the GPUs that are up form groups of equal size in order of their numbers, as few as keep the
  * weights of a group's models within the memory of each of its GPUs. Every period the models are dealt out
- * again, by descending load, each to the group with the least load per GPU that has room for its weights. The plan
- * is renewed when something happens after a period is over, so an idle cluster plans nothing.
+ * again, by descending load, each to the group with the least load per GPU that has room for its weights, and a GPU of a kind
+ * that may hold it. The plan is renewed when something happens after a period is over, so an idle cluster plans nothing.
  */
 export class GroupPlan implements GpuRanges {
   readonly first: Int32Array;
@@ -108,7 +111,7 @@ export class GroupPlan implements GpuRanges {
     let pages = 0;
     for (let model = 0; model < cluster.models.length; model++)
       if (cluster.hasModel(model)) pages += cluster.models[model].pages;
-    return Math.max(1, Math.min(this.gpus.length, Math.ceil(pages / cluster.pages[0].capacity)));
+    return Math.max(1, Math.min(this.gpus.length, Math.ceil(pages / this.leastPages(0, this.gpus.length))));
   }
 
   /** GPU time of one request in a full batch. */
@@ -126,7 +129,8 @@ export class GroupPlan implements GpuRanges {
     const order = present.sort((a, b) => load[b] - load[a] || a - b);
     for (const model of order) {
       const home = groupOf[model];
-      const stays = this.hasRoom(home, model) && groupLoad[home] + load[model] <= even * this.size(home);
+      const stays =
+        this.room(home, model) === ROOM && groupLoad[home] + load[model] <= even * this.size(home);
       const group = stays && this.plannedNs > 0 ? home : this.leastLoaded(model);
       groupOf[model] = group;
       groupLoad[group] += load[model];
@@ -141,7 +145,7 @@ export class GroupPlan implements GpuRanges {
     const { groupLoad, groupPages } = this;
     let best = this.groupOf[model];
     for (let group = 0; group < this.groups; group++) {
-      const room = Number(this.hasRoom(group, model)) - Number(this.hasRoom(best, model));
+      const room = this.room(group, model) - this.room(best, model);
       const load = groupLoad[group] / this.size(group) - groupLoad[best] / this.size(best);
       const isBetter = room !== 0 ? room > 0 : load !== 0 ? load < 0 : groupPages[group] < groupPages[best];
       if (isBetter) best = group;
@@ -149,8 +153,22 @@ export class GroupPlan implements GpuRanges {
     return best;
   }
 
-  private hasRoom(group: number, model: number): boolean {
-    return this.groupPages[group] + this.cluster.models[model].pages <= this.cluster.pages[0].capacity;
+  /** `ROOM` if the group has room for the model in addition to what was dealt to it; 0 if no GPU of it may hold the model. */
+  private room(group: number, model: number): number {
+    const { cluster, gpus, groupPages } = this;
+    const from = this.begin(group);
+    const to = this.begin(group + 1);
+    let suits = false;
+    for (let i = from; i < to && !suits; i++) suits = cluster.suits(gpus[i], model);
+    if (!suits) return 0;
+    return groupPages[group] + cluster.models[model].pages <= this.leastPages(from, to) ? ROOM : CROWDED;
+  }
+
+  /** Memory of the smallest of `gpus` from one to before another. */
+  private leastPages(from: number, to: number): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (let i = from; i < to; i++) least = Math.min(least, this.cluster.pages[this.gpus[i]].capacity);
+    return least;
   }
 
   /** Where in `gpus` the group begins. */

@@ -62,4 +62,35 @@ describe('GroupPlan', () => {
     groups.renew(2 * PERIOD_NS);
     expect(ranges(groups)).toEqual(['1-1', '1-1', '0-0', '0-0']);
   });
+
+  it('deals a model to a group with a GPU that it fits on, however crowded', () => {
+    // Two GPUs of 8 pages come before six of 4. The last model needs 7, and is dealt out last: no request asks for it.
+    const equal = models(4);
+    const unequal = equal.map((each, i) => ({ ...each, otherKinds: [each], pages: i === 3 ? 7 : 2 }));
+    const kinds = [
+      { gpus: 2, pages: 8 },
+      { gpus: 6, pages: 4 },
+    ];
+    const groups = new GroupPlan(
+      new Cluster({ models: unequal, gpus: 8, pages: 8, kinds }),
+      SIZES,
+      PERIOD_NS,
+    );
+    for (const [round, counts] of [[], [5, 5, 5], [9, 1, 1], [0, 0, 0, 9]].entries()) {
+      arrive(groups, counts);
+      if (round > 0) groups.renew(round * PERIOD_NS);
+      expect(groups.first[3]).toBeLessThan(2);
+    }
+  });
+
+  it('makes as many groups as the smallest GPU needs', () => {
+    const all = models(4).map((each) => ({ ...each, otherKinds: [each] }));
+    const kinds = [
+      { gpus: 2, pages: 8 },
+      { gpus: 2, pages: 4 },
+    ];
+    expect(
+      ranges(new GroupPlan(new Cluster({ models: all, gpus: 4, pages: 8, kinds }), SIZES, PERIOD_NS)),
+    ).toEqual(['0-1', '2-3', '0-1', '2-3']);
+  });
 });
