@@ -98,16 +98,16 @@ export async function planFleet(request: FleetRequest): Promise<FleetPlan> {
 /** Throws `E_USAGE` for a kind without a price. */
 function factsOf({ cluster, file }: Experiment, planned: readonly string[]): FleetFacts {
   const prices = new Map<string, number>();
-  let [otherGpus, otherCost] = [0, 0];
+  const fixed: FleetFacts['fixed'][number][] = [];
   for (const { name, gpus, pricePerHour } of cluster.kinds) {
     if (pricePerHour === null) {
       const what = `--minimize cost: GPUs of kind ${name} have no price in ${file}: add one to cluster.gpus, e.g. price: 0.35/h`;
       throw usage(what);
     }
     if (planned.includes(name!)) prices.set(name!, pricePerHour);
-    else [otherGpus, otherCost] = [otherGpus + gpus, otherCost + gpus * pricePerHour];
+    else fixed.push({ name: name!, gpus, pricePerHour });
   }
-  return { prices, otherGpus, otherCost, leastGpus: Math.max(1, cluster.workers) };
+  return { prices, fixed, leastGpus: Math.max(1, cluster.workers) };
 }
 
 /** Values are overrides for the loader; in messages they are what was planned. */

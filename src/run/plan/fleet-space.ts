@@ -36,13 +36,18 @@ export function plannedKinds(overs: readonly Over[]): PlannedKind[] {
   return kinds;
 }
 
+interface FixedKind {
+  readonly name: string;
+  readonly gpus: number;
+  readonly pricePerHour: number;
+}
+
 /** What the cluster has besides the kinds that are planned, and what each kind costs. */
 export interface FleetFacts {
   /** By name: price of one GPU per hour. */
   readonly prices: ReadonlyMap<string, number>;
-  /** GPUs of other kinds, and their price per hour. */
-  readonly otherGpus: number;
-  readonly otherCost: number;
+  /** GPUs that every fleet has: their kind, how many, and the price of one per hour. */
+  readonly fixed: readonly FixedKind[];
   /** GPUs that a fleet must have. */
   readonly leastGpus: number;
 }
@@ -53,6 +58,8 @@ export class FleetSpace implements Candidates {
   readonly ends: readonly number[];
   /** By kind: how far apart indices are of fleets that differ by one step of it. */
   private readonly strides: readonly number[];
+  private readonly fixedGpus: number;
+  private readonly fixedCost: number;
 
   constructor(
     readonly kinds: readonly PlannedKind[],
@@ -67,6 +74,8 @@ export class FleetSpace implements Candidates {
     this.strides = strides;
     this.size = size;
     this.ends = [size - 1];
+    this.fixedGpus = facts.fixed.reduce((sum, { gpus }) => sum + gpus, 0);
+    this.fixedCost = facts.fixed.reduce((sum, { gpus, pricePerHour }) => sum + gpus * pricePerHour, 0);
   }
 
   /** Which of its counts the fleet has of a kind. */
@@ -87,14 +96,14 @@ export class FleetSpace implements Candidates {
   }
 
   gpus(index: number): number {
-    return this.counts(index).reduce((sum, count) => sum + count, this.facts.otherGpus);
+    return this.counts(index).reduce((sum, count) => sum + count, this.fixedGpus);
   }
 
   costPerHour(index: number): number {
-    const { prices, otherCost } = this.facts;
+    const { prices } = this.facts;
     return this.counts(index).reduce(
       (sum, count, kind) => sum + count * prices.get(this.kinds[kind]!.name)!,
-      otherCost,
+      this.fixedCost,
     );
   }
 
@@ -108,13 +117,13 @@ export class FleetSpace implements Candidates {
     return this.kinds.every((_, kind) => this.stepOf(index, kind) <= this.stepOf(other, kind));
   }
 
-  /** `2 × v100 + 5 × t4`. */
+  /** `2 × v100 + 5 × t4`, with the kinds that every fleet has. */
   text(index: number): string {
     const counts = this.counts(index);
-    const parts = this.kinds.flatMap(({ name }, kind) =>
-      counts[kind] === 0 ? [] : `${counts[kind]} × ${name}`,
-    );
-    return parts.length === 0 ? 'none of these kinds' : parts.join(' + ');
+    const planned = this.kinds.map(({ name }, kind) => ({ name, gpus: counts[kind]! }));
+    const parts = [...planned, ...this.facts.fixed].filter(({ gpus }) => gpus > 0);
+    if (parts.length === 0) return 'none of these kinds';
+    return parts.map(({ name, gpus }) => `${gpus} × ${name}`).join(' + ');
   }
 
   settings(index: number) {

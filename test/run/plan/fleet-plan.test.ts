@@ -95,6 +95,16 @@ it('says what the answer costs, how much was run for it, and how to run it', asy
   expect(text).toMatch(/deploy: --set cluster\.gpus\.fast=0 --set cluster\.gpus\.slow=\d\n$/);
 });
 
+it('names the whole fleet, also the kinds that it does not choose', async () => {
+  const { plan } = await planOf(experiment(400, '60ms'), 'cluster.gpus.slow=1:3');
+  expect(plan.answer).toBe('1 × slow + 1 × fast');
+  expect(plan.tried.map(({ value, costPerHour }) => [value, costPerHour.toFixed(1)])).toContainEqual([
+    '3 × slow + 1 × fast',
+    '3.2',
+  ]);
+  expect(fleetText(plan)).toMatch(/deploy: --set cluster\.gpus\.slow=1\n$/);
+});
+
 it('runs no fleet with which no scheduler could meet the target', async () => {
   const { plan } = await planOf(experiment(40_000, '30ms'));
   expect(plan).toMatchObject({

@@ -7,7 +7,7 @@ import { parseOver } from '../../../src/run/plan/over.js';
 function spaceOf(prices: readonly number[], most: readonly number[]): FleetSpace {
   const kinds = plannedKinds(most.map((count, kind) => parseOver(`cluster.gpus.k${kind}=0:${count}`)));
   const named = new Map(prices.map((price, kind) => [`k${kind}`, price]));
-  return new FleetSpace(kinds, { prices: named, otherGpus: 0, otherCost: 0, leastGpus: 1 });
+  return new FleetSpace(kinds, { prices: named, fixed: [], leastGpus: 1 });
 }
 
 /** A port that counts what it is asked. */
