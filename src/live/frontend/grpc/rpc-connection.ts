@@ -263,13 +263,10 @@ export class RpcConnection implements RpcOwner {
   }
 }
 
-/**
- * nghttp2's numbers, which Node has no codes of its own for: calls beyond those that are allowed at a time, pings and settings to
- * answer, and pieces of headers.
- */
-const FLOODS = new Set([-902, -904, -905]);
+/** nghttp2's number for too many pieces of headers, which Node has no code of its own for. */
+const TOO_MANY_CONTINUATIONS = -905;
 
-/** Whether Node itself closed a session for a flood. */
+/** Whether Node itself closed a session for a flood: of pieces of headers, of empty data, or of calls beyond its limit. */
 function isFlood({ code, errno }: NodeJS.ErrnoException): boolean {
-  return code === 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES' || (errno !== undefined && FLOODS.has(errno));
+  return code === 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES' || errno === TOO_MANY_CONTINUATIONS;
 }
