@@ -58,7 +58,14 @@ export class RetryingTarget implements LoadTarget {
   ): void {
     const untilMs = performance.now() + sloNs / NS_PER_MS;
     this.attempt({
-      ...{ model, sloNs, user, arrivalNs, done, requestClass, tenant, length },
+      model,
+      sloNs,
+      user,
+      arrivalNs,
+      done,
+      requestClass,
+      tenant,
+      length,
       untilMs,
       pauseMs: FIRST_PAUSE_MS,
     });

@@ -82,8 +82,16 @@ export class HttpInfer implements BodyReader {
     const call = new Call(count, new HttpExchange(request, model, parsed, answerBytes), request.quota);
     const { arrivalNs } = request;
     call.submit(service, {
-      ...{ model: entry.index, arrivalNs, sloNs, requestClass, tenant: site.tenants.of(request.headers) },
-      ...{ inputs, split, shapes, length, trace },
+      model: entry.index,
+      arrivalNs,
+      sloNs,
+      requestClass,
+      tenant: site.tenants.of(request.headers),
+      inputs,
+      split,
+      shapes,
+      length,
+      trace,
     });
     request.isAsked = true;
   }
