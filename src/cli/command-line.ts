@@ -1,5 +1,5 @@
 import { EscapementError } from '../base/errors.js';
-import { nearest } from '../config/nearest.js';
+import { nearest } from '../base/nearest.js';
 import { COMMANDS, FAMILIES } from './commands.js';
 import { withPlugins } from './overrides.js';
 import type { Command } from './usage.js';

@@ -1,5 +1,5 @@
 import { EscapementError } from '../base/errors.js';
-import { nearest } from '../config/nearest.js';
+import { nearest } from '../base/nearest.js';
 import { parseBytes, parseDuration } from '../config/units-text.js';
 
 /** What a shell offers for a value. */

@@ -1,7 +1,7 @@
 import { Parser } from 'yargs/helpers';
 import { EscapementError } from '../base/errors.js';
 import { STANDARD_INPUT } from '../base/files/standard-input.js';
-import { nearest } from '../config/nearest.js';
+import { nearest } from '../base/nearest.js';
 import type { Flag } from './flag.js';
 import { renamedFlag } from './renamed.js';
 import { type Usage, valueText } from './usage.js';

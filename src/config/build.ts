@@ -12,7 +12,7 @@ import type { Experiment } from './experiment.js';
 import type { ExperimentHost } from './experiment-host.js';
 import { finishWorkloads } from './finish-workloads.js';
 import { buildModels } from './models.js';
-import { suggestion } from './nearest.js';
+import { suggestion } from '../base/nearest.js';
 import { applyOverrides } from './overrides.js';
 import { paddingOf } from './padding.js';
 import { libraryPlugin, loadPlugins } from './plugins.js';

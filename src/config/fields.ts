@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
-import { suggestion } from './nearest.js';
+import { suggestion } from '../base/nearest.js';
 import {
   formatDuration,
   parseBandwidth,

@@ -7,7 +7,7 @@ import { entryOf } from './create-policy.js';
 import type { EnvironmentOverride } from './environment.js';
 import { ON_DISK } from './files-on-disk.js';
 import { readExperimentSource } from './load.js';
-import { suggestion } from './nearest.js';
+import { suggestion } from '../base/nearest.js';
 import { applyOverrides, type Origin } from './overrides.js';
 import { paddingOf } from './padding.js';
 import { loadPlugins } from './plugins.js';

@@ -6,7 +6,7 @@ import { type CaseAxis, readCases } from './cases.js';
 import type { SourceDocument } from './document.js';
 import { unknownKind } from './gpu-paths.js';
 import { describeKeys, keyExists } from './keys.js';
-import { suggestion } from './nearest.js';
+import { suggestion } from '../base/nearest.js';
 import { applyOverrides, isKindKey } from './overrides.js';
 import { withPreset } from './presets.js';
 import { experimentSchemaWith } from './schema.js';

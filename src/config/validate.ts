@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors.js';
 import type { Path } from './document.js';
 import { EMPTY, MISSING } from './fields.js';
-import { suggestion } from './nearest.js';
+import { suggestion } from '../base/nearest.js';
 import { show } from './units-text.js';
 
 /**

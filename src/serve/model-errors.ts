@@ -1,5 +1,5 @@
 import { EscapementError } from '../base/errors.js';
-import { nearest } from '../config/nearest.js';
+import { nearest } from '../base/nearest.js';
 import { ServiceError } from '../live/service.js';
 import type { Deployed } from './model-table.js';
 

@@ -1,5 +1,5 @@
 import { EscapementError } from '../../../base/errors.js';
-import { nearest } from '../../../config/nearest.js';
+import { nearest } from '../../../base/nearest.js';
 import type { CellMap } from '../cell-map.js';
 
 /** Where a controller of a cell listens. */

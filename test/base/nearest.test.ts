@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nearest } from '../../src/config/nearest.js';
+import { nearest } from '../../src/base/nearest.js';
 
 it.each([
   ['verson', ['help', 'version'], 'version'],

@@ -28,6 +28,14 @@ export function suggestion(name: string, known: readonly string[]): string {
   return meant === undefined ? `known: ${known.join(', ')}` : `did you mean "${meant}"?`;
 }
 
+/** The names of which one was probably meant: the nearest, and those that contain the name; at most `most`. */
+export function candidates(name: string, known: readonly string[], most: number): string[] {
+  const meant = nearest(name, known);
+  const wanted = normal(name);
+  const alike = known.filter((one) => wanted.length >= PREFIX && normal(one).includes(wanted));
+  return [...new Set([...(meant === undefined ? [] : [meant]), ...alike])].slice(0, most);
+}
+
 /** Letters of a name from which two may be wrong. */
 const LONG = 5;
 /** Letters that two names must share at their beginning for one to stand for the other. */
