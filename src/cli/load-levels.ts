@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { EscapementError } from '../base/errors.js';
 import { loadExperiment, readExperimentSource } from '../config/load.js';
 import { expandValues } from '../config/units-text.js';
+import { refuseUnknownSenders } from '../record/known-senders.js';
 import type { Summary } from '../record/results.js';
 import type { ThresholdCase } from '../report/thresholds/cases.js';
 import { formatCount, formatMs, formatPercent, formatRate } from '../text/numbers.js';
@@ -43,6 +44,7 @@ export async function loadLevels(
   for (const concurrency of levelsOf(levels)) {
     const all = [workload, ...overrides, `workload.clients=${concurrency}`];
     const experiment = await loadExperiment(args.file, all);
+    refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
     name = experiment.name;
     const out = args.out === undefined ? undefined : join(args.out, `concurrency-${concurrency}`);
     played.push({

@@ -1,5 +1,6 @@
 import { basename, extname } from 'pathe';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import { suggestion } from '../base/nearest.js';
 import type { ModelSpec } from '../core/model.js';
 import type { PolicyEntry } from '../policies/entry.js';
 import { selectModels } from '../workload/select-models.js';
@@ -12,7 +13,6 @@ import type { Experiment } from './experiment.js';
 import type { ExperimentHost } from './experiment-host.js';
 import { finishWorkloads } from './finish-workloads.js';
 import { buildModels } from './models.js';
-import { suggestion } from '../base/nearest.js';
 import { applyOverrides } from './overrides.js';
 import { paddingOf } from './padding.js';
 import { libraryPlugin, loadPlugins } from './plugins.js';

@@ -1,6 +1,6 @@
 import { EscapementError } from '../base/errors.js';
-import { HOST_VARIABLE } from './host-variable.js';
 import { nearest } from '../base/nearest.js';
+import { HOST_VARIABLE } from './host-variable.js';
 import { RUNTIME_SETTINGS } from './runtime-settings.js';
 
 /** A key that the environment sets. */

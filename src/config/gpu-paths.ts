@@ -1,5 +1,5 @@
-import { isSection, type Path, valueAt } from './document.js';
 import { suggestion } from '../base/nearest.js';
+import { isSection, type Path, valueAt } from './document.js';
 
 /** `cluster.gpus.t4` is the number of GPUs of that kind, where they are a list: `cluster.gpus.1.count`; other paths as they are. */
 export function gpuPath(tree: unknown, path: Path): Path {

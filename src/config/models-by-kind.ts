@@ -1,9 +1,9 @@
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import { suggestion } from '../base/nearest.js';
 import { mapExecNs } from '../core/lengths.js';
 import type { ModelSpec, ModelTimes } from '../core/model.js';
 import type { ModelSpread } from '../sim/spread.js';
 import type { BuiltModel, KindModel } from './built-model.js';
-import { suggestion } from '../base/nearest.js';
 import type { GpuKindConfig } from './schema-gpus.js';
 
 /** Where the models of a section were measured. */

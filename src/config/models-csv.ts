@@ -1,8 +1,8 @@
 import { EscapementError } from '../base/errors.js';
+import { suggestion } from '../base/nearest.js';
 import { DEFAULT_PAGE_BYTES } from '../base/units.js';
 import { checkModel, type ModelSpec } from '../core/model.js';
 import type { ExperimentHost } from './experiment-host.js';
-import { suggestion } from '../base/nearest.js';
 
 /**
  * Models from a CSV with a row a model and the columns `model_id, weights_bytes, weights_transfer_ns,

@@ -1,5 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import { usableCores } from '../base/limits/usable.js';
+import { suggestion } from '../base/nearest.js';
 import type { Admission } from '../core/admission.js';
 import type { Padding } from '../core/lengths.js';
 import { parseExperimentSource } from './build.js';
@@ -7,7 +8,6 @@ import { entryOf } from './create-policy.js';
 import type { EnvironmentOverride } from './environment.js';
 import { ON_DISK } from './files-on-disk.js';
 import { readExperimentSource } from './load.js';
-import { suggestion } from '../base/nearest.js';
 import { applyOverrides, type Origin } from './overrides.js';
 import { paddingOf } from './padding.js';
 import { loadPlugins } from './plugins.js';

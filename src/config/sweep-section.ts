@@ -1,12 +1,12 @@
 import { EscapementError } from '../base/errors.js';
 import { usableCores } from '../base/limits/usable.js';
+import { suggestion } from '../base/nearest.js';
 import type { Plugin } from '../policies/entry.js';
 import type { VariedKey } from '../record/results.js';
 import { type CaseAxis, readCases } from './cases.js';
 import type { SourceDocument } from './document.js';
 import { unknownKind } from './gpu-paths.js';
 import { describeKeys, keyExists } from './keys.js';
-import { suggestion } from '../base/nearest.js';
 import { applyOverrides, isKindKey } from './overrides.js';
 import { withPreset } from './presets.js';
 import { experimentSchemaWith } from './schema.js';

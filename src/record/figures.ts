@@ -2,7 +2,14 @@ import { invariant } from '../base/invariant.js';
 import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.js';
 import { CAUSES, type Cause } from './causes.js';
 import { headlineOf, type NamedPercentile, parsePercentile } from './percentiles.js';
-import type { ClassFigures, GroupSummary, LatencyMs, RequestCounts, Summary } from './results.js';
+import type {
+  ClassFigures,
+  GroupSummary,
+  LatencyMs,
+  RequestCounts,
+  Summary,
+  TenantFigures,
+} from './results.js';
 
 /** ms for latencies, a share of one, a count, per second, hours, or in the currency of the experiment. */
 export type FigureUnit = 'ms' | 'share' | 'count' | 'perSecond' | 'hours' | 'price';
@@ -26,8 +33,8 @@ interface Figure {
 /** The figure of a summary by its name, percentiles included; null: there is none. */
 export function figureOf(name: string): Figure | null {
   if (Object.hasOwn(FIGURES, name)) return FIGURES[name]!;
-  const ofClass = CLASS_FIGURE.exec(name);
-  if (ofClass !== null) return classFigure(ofClass[1]!, ofClass[2]!);
+  const sender = SENDER_FIGURE.exec(name);
+  if (sender !== null) return senderFigure(sender[1] as SenderKind, sender[2]!, sender[3]!);
   const named = parsePercentile(name);
   if (named === null) return null;
   const headline = headlineOf(named.percentile);
@@ -37,7 +44,7 @@ export function figureOf(name: string): Figure | null {
 /** The percentiles that a run must be asked for so that figures of these names can be read, ascending. */
 export function percentilesOf(names: readonly string[]): number[] {
   const asked = names.flatMap((name) => {
-    const isNamed = Object.hasOwn(FIGURES, name) || CLASS_FIGURE.test(name);
+    const isNamed = Object.hasOwn(FIGURES, name) || SENDER_FIGURE.test(name);
     const percentile = isNamed ? undefined : parsePercentile(name)?.percentile;
     return percentile === undefined || headlineOf(percentile) !== null ? [] : [percentile];
   });
@@ -49,9 +56,20 @@ export function renamedFigure(name: string): string | undefined {
   return name === 'sloAttainment' ? 'attainment' : undefined;
 }
 
-/** Names of figures for messages. */
-export function figureNames(): string {
-  return `p50, p95, p99.9 (any percentile, of all offered requests), executedP99 (any, of executed ones), ${Object.keys(FIGURES).join(', ')}, class.NAME.attainment (or ${Object.keys(CLASS_FIGURES).slice(1).join(', ')}, p50, p99 … of a class)`;
+/** Names of figures that are no percentiles, and not of one class or tenant. */
+export function figureNames(): string[] {
+  return Object.keys(FIGURES);
+}
+
+/** Whose figure it is; null: that of all requests. */
+export function senderOfFigure(name: string): { readonly kind: SenderKind; readonly name: string } | null {
+  const parts = SENDER_FIGURE.exec(name);
+  return parts === null ? null : { kind: parts[1] as SenderKind, name: parts[2]! };
+}
+
+/** Names of the figures of one class or tenant, but for its percentiles. */
+export function senderFigureNames(kind: SenderKind): string[] {
+  return Object.keys(SENDER_FIGURES[kind]);
 }
 
 /** The figures by the names that thresholds use, but for percentiles: see `figureOf`. */
@@ -102,48 +120,70 @@ const FIGURES: Readonly<Record<string, Figure>> = {
   },
 };
 
-/** Of one class, e.g. `class.gold.attainment`. */
-const CLASS_FIGURE = /^class\.([\w-]+)\.([A-Za-z][\w.]*)$/;
+type SenderKind = 'class' | 'tenant';
+type SenderSummary = ClassFigures | TenantFigures;
 
-/** Figures of a class by name, but for its percentiles. */
-const CLASS_FIGURES: Readonly<
-  Record<string, { readonly unit: FigureUnit; read(figures: ClassFigures): number }>
-> = {
+/** Of one class or tenant, e.g. `class.gold.attainment` or `tenant.acme.p99.9`. */
+const SENDER_FIGURE = /^(class|tenant)\.([\w.-]+)\.([A-Za-z]\w*(?:\.\d+)?)$/;
+
+interface SenderFigure<T extends SenderSummary> {
+  readonly unit: FigureUnit;
+  readonly ofScheduler?: true;
+  read(figures: T): number;
+}
+
+const OF_EACH_SENDER: Readonly<Record<string, SenderFigure<SenderSummary>>> = {
   attainment: { unit: 'share', read: (figures) => figures.attainment },
   goodputRps: { unit: 'perSecond', read: (figures) => figures.goodputRps },
   offeredRps: { unit: 'perSecond', read: (figures) => figures.offeredRps },
-  gpuShare: { unit: 'share', read: (figures) => figures.gpuShare },
   ...Object.fromEntries(
     (['offered', 'ok', 'late', 'timeout', 'rejected', 'error'] as const).map((outcome) => [
       outcome,
-      { unit: 'count', read: ({ requests }: ClassFigures) => requests[outcome] } as const,
+      { unit: 'count', read: ({ requests }: SenderSummary) => requests[outcome] } as const,
     ]),
   ),
 };
 
-/** Null: classes have no such figure. */
-function classFigure(name: string, metric: string): Figure | null {
-  const find = ({ classes = [] }: MeasuredSummary) => classes.find((each) => each.name === name);
-  const known = Object.hasOwn(CLASS_FIGURES, metric) ? CLASS_FIGURES[metric]! : null;
-  if (known !== null) {
-    const read = (summary: MeasuredSummary) => {
-      const found = find(summary);
-      return found === undefined ? null : known.read(found);
-    };
+/** Figures of a class or a tenant by name, but for its percentiles. */
+const SENDER_FIGURES = {
+  class: {
+    ...OF_EACH_SENDER,
+    gpuShare: { unit: 'share', ofScheduler: true, read: ({ gpuShare }) => gpuShare },
+  } as Readonly<Record<string, SenderFigure<ClassFigures>>>,
+  tenant: {
+    ...OF_EACH_SENDER,
+    overRate: { unit: 'count', ofScheduler: true, read: ({ overRate }) => overRate },
+    overShare: { unit: 'count', ofScheduler: true, read: ({ overShare }) => overShare },
+  } as Readonly<Record<string, SenderFigure<TenantFigures>>>,
+};
+
+/** Null: there is no such figure of a class or a tenant. */
+function senderFigure(kind: SenderKind, name: string, metric: string): Figure | null {
+  return kind === 'class'
+    ? figureIn(SENDER_FIGURES.class, metric, ({ classes = [] }) => classes.find((one) => one.name === name))
+    : figureIn(SENDER_FIGURES.tenant, metric, ({ tenants = [] }) => tenants.find((one) => one.name === name));
+}
+
+function figureIn<T extends SenderSummary>(
+  figures: Readonly<Record<string, SenderFigure<T>>>,
+  metric: string,
+  find: (summary: MeasuredSummary) => T | undefined,
+): Figure | null {
+  const readBy = (read: (found: T) => number | null) => (summary: MeasuredSummary) => {
+    const found = find(summary);
+    return found === undefined ? null : read(found);
+  };
+  if (Object.hasOwn(figures, metric)) {
+    const { read, ...known } = figures[metric]!;
     const outOf = (summary: MeasuredSummary) => find(summary)?.requests.offered ?? 0;
-    return { unit: known.unit, read, ...(known.unit === 'count' ? { outOf } : {}) };
+    return { ...known, read: readBy(read), ...(known.unit === 'count' ? { outOf } : {}) };
   }
   const named = parsePercentile(metric);
   const headline = named === null ? null : headlineOf(named.percentile);
   if (named === null || headline === null) return null;
-  return {
-    unit: 'ms',
-    read: (summary) => {
-      const found = find(summary);
-      if (found === undefined) return null;
-      return named.reading === 'offered' ? offeredMs(found, headline) : found.executedLatencyMs[headline];
-    },
-  };
+  const read = (found: T) =>
+    named.reading === 'offered' ? offeredMs(found, headline) : found.executedLatencyMs[headline];
+  return { unit: 'ms', read: readBy(read) };
 }
 
 /** Hours that GPUs were paid for; null: how many there were is not known. */

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
 import type { Immutable } from '../base/immutable.js';
+import { candidates } from '../base/nearest.js';
 import { significant } from '../text/numbers.js';
 import { coverageOf } from './coverage.js';
 import {
@@ -11,6 +12,8 @@ import {
   MS_PER_UNIT,
   percentilesOf,
   renamedFigure,
+  senderFigureNames,
+  senderOfFigure,
 } from './figures.js';
 import { FEWEST_REQUESTS } from './model-figures.js';
 import { isOutsideRange, respelt } from './percentiles.js';
@@ -29,6 +32,12 @@ export interface Threshold {
 
 /** What came of a threshold; `actual` is Infinity (null in JSON) where a latency falls on a request not answered in time. */
 export interface ThresholdResult extends Immutable<z.output<typeof thresholdResultSchema>> {}
+
+/** Metrics that an error suggests at most. */
+const MOST_NAMED = 4;
+/** Classes or tenants that an error lists at most. */
+const MOST_SENDERS = 10;
+const EXAMPLES = 'p99, attainment, goodputRps, timeout, class.NAME.attainment or tenant.NAME.goodputRps';
 
 type Operator = '<' | '<=' | '>' | '>=';
 /** metric, operator, number, unit. */
@@ -99,7 +108,8 @@ export function holds({ operator, limit }: Pick<Threshold, 'operator' | 'limit'>
 
 /** Why a run in which something was offered has no such figure. */
 function unmeasured(metric: string, unit: FigureUnit): string {
-  if (metric.startsWith('class.')) return `the run has no class ${metric.split('.')[1]}`;
+  const sender = senderOfFigure(metric);
+  if (sender !== null) return `the run has no ${sender.kind} ${sender.name}`;
   if (metric === 'rareModelsAttainment') return `every model had ${FEWEST_REQUESTS} requests`;
   return unit === 'ms' ? 'no request was executed' : 'not measured';
 }
@@ -109,8 +119,33 @@ function unknownMetric(metric: string): string {
   if (isOutsideRange(metric)) return `${metric}: a percentile is above 0 and at most 100, e.g. p99.9`;
   const renamed = renamedFigure(metric);
   if (renamed !== undefined) return `${metric} was renamed to ${renamed}`;
+  const sender = senderOfFigure(metric);
+  if (sender !== null) {
+    const known = `p50, p99, ${senderFigureNames(sender.kind).join(', ')}`;
+    return `unknown metric ${metric}; a ${sender.kind} has ${known}`;
+  }
   const meant = respelt(metric);
-  return `unknown metric ${metric}; ${meant === null ? `known metrics: ${figureNames()}` : `did you mean ${meant}?`}`;
+  const close = meant === null ? candidates(metric, figureNames(), MOST_NAMED) : [meant];
+  if (close.length > 0) return `unknown metric ${metric}; did you mean ${close.join(' or ')}?`;
+  return `unknown metric ${metric}; write for example ${EXAMPLES}; docs/how-to/check-slos-in-ci.md lists all`;
+}
+
+/** Whose requests can be told apart. */
+interface SenderNames {
+  readonly classes: readonly string[];
+  readonly tenants: readonly string[];
+}
+
+/** Why runs with these classes and tenants have nothing to hold a threshold against, null if they have. */
+export function unknownSender({ metric }: Pick<Threshold, 'metric'>, names: SenderNames): string | null {
+  const sender = senderOfFigure(metric);
+  if (sender === null) return null;
+  const { kind } = sender;
+  const [known, plural] = kind === 'class' ? [names.classes, 'classes'] : [names.tenants, 'tenants'];
+  if (known.includes(sender.name)) return null;
+  if (known.length === 0) return `the experiment has no ${plural}`;
+  const more = known.length > MOST_SENDERS ? ` and ${known.length - MOST_SENDERS} more` : '';
+  return `no ${kind} is called ${sender.name}; the experiment has ${known.slice(0, MOST_SENDERS).join(', ')}${more}`;
 }
 
 function limitOf(

@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { checkThreshold, parseThreshold, percentilesFor } from '../../src/record/threshold.js';
+import { checkThreshold, parseThreshold, percentilesFor, unknownSender } from '../../src/record/threshold.js';
 import { SUMMARY } from './fixtures.js';
 
 const check = (text: string, summary = SUMMARY) => checkThreshold(parseThreshold(text), summary);
+
+function senderFigures(name: string, goodputRps: number) {
+  const requests = { offered: 100, ok: 80, late: 0, timeout: 0, rejected: 20, error: 0 };
+  const latency = { mean: 6, p50: 5, p90: 9, p95: 9.5, p99: 99, p999: 99.9, p9999: 100, max: 100 };
+  const latencies = { offeredLatencyMs: latency, executedLatencyMs: latency };
+  const rates = { offeredRps: goodputRps * 1.25, goodputRps, attainment: 0.8, overRate: 20, overShare: 0 };
+  return { name, weight: 1, share: 0, gpuShare: 1, requests, ...rates, ...latencies };
+}
 
 describe('thresholds', () => {
   it.each([
@@ -131,6 +139,25 @@ describe('thresholds', () => {
     expect(percentilesFor(texts.map(parseThreshold))).toEqual([7, 99.95]);
   });
 
+  it('hold for one class or tenant', () => {
+    const summary = { ...SUMMARY, classes: [senderFigures('gold', 40)], tenants: [senderFigures('a.b', 10)] };
+    expect(check('class.gold.goodputRps>30', summary)).toMatchObject({ ok: true, actual: 40 });
+    expect(check('tenant.a.b.goodputRps>30', summary)).toMatchObject({ ok: false, actual: 10 });
+    expect(check('tenant.a.b.p99.9<1s', summary)).toMatchObject({ actual: 99.9 });
+    expect(check('tenant.a.b.executedP50<1s', summary)).toMatchObject({ actual: 5 });
+    expect(check('tenant.a.b.rejected<10%', summary)).toMatchObject({ ok: false, actual: 0.2 });
+    expect(check('tenant.gold.ok>1', summary).measured).toBe('the run has no tenant gold');
+  });
+
+  it.each([
+    ['class.gold.ok>1', null],
+    ['ok>1', null],
+    ['class.acme.ok>1', 'no class is called acme; the experiment has gold'],
+    ['tenant.gold.ok>1', 'the experiment has no tenants'],
+  ])('%s: what an experiment without the sender has instead is %s', (text, problem) => {
+    expect(unknownSender(parseThreshold(text), { classes: ['gold'], tenants: [] })).toBe(problem);
+  });
+
   it('know the percentiles of every summary by number', () => {
     expect(check('p99.9<1h').actual).toBe(Number.POSITIVE_INFINITY);
     expect(check('executedP99.90<1h').actual).toBe(108);
@@ -139,7 +166,11 @@ describe('thresholds', () => {
   });
 
   it.each([
-    ['q98<100ms', /unknown metric q98; known metrics: p50, p95, .*goodputRps/],
+    ['q98<100ms', /unknown metric q98; write for example p99, attainment, .*slos-in-ci\.md lists all/],
+    ['goodput>5', /unknown metric goodput; did you mean goodputRps or weightedGoodputRps\?/],
+    ['utilization<80%', /unknown metric utilization; did you mean execUtilization or weightsUtilization\?/],
+    ['class.gold.goodput>5', /a class has p50, p99, attainment, goodputRps, .*gpuShare/],
+    ['tenant.acme.gpuShare>5%', /a tenant has p50, p99, attainment, .*overRate, overShare/],
     ['p995<100ms', /unknown metric p995; did you mean p99\.5/],
     ['executedP999<100ms', /unknown metric executedP999; did you mean executedP99\.9/],
     ['p101<100ms', /p101: a percentile is above 0 and at most 100/],

@@ -1,6 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
-import { NS_PER_S } from '../../base/units.js';
 import { nearest } from '../../base/nearest.js';
+import { NS_PER_S } from '../../base/units.js';
 import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES, type Cause } from '../../record/causes.js';
 import { explain } from '../../record/flight/explain.js';
 import { flightText } from '../../record/flight/flight-text.js';

@@ -1,7 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
+import { nearest } from '../../base/nearest.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
 import { defaultText, describeKeys, type KeyDescription } from '../../config/keys.js';
-import { nearest } from '../../base/nearest.js';
 import { loadPluginFiles } from '../../config/plugins.js';
 import { RUNTIME_SETTINGS } from '../../config/runtime-settings.js';
 import type { Plugin, PolicyEntry } from '../../policies/entry.js';

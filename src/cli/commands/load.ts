@@ -1,4 +1,5 @@
 import { loadExperiment, readExperimentSource } from '../../config/load.js';
+import { refuseUnknownSenders } from '../../record/known-senders.js';
 import { runText } from '../../report/terminal/run-text.js';
 import { warnIfEmpty } from '../empty-run.js';
 import { warn } from '../live-settings.js';
@@ -27,6 +28,7 @@ export async function run(args: LoadArgs): Promise<void> {
     return;
   }
   const experiment = await loadExperiment(args.file, overrides);
+  refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
   const { result, notes, warnings, lost } = await playLoad(experiment, { ...args, percentiles });
   warnIfEmpty(result.summary);
   const cases = casesOf(checks, result);

@@ -4,6 +4,7 @@ import { environmentOverrides } from '../../config/environment.js';
 import type { Experiment } from '../../config/experiment.js';
 import { loadExperiment } from '../../config/load.js';
 import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
+import { refuseUnknownSenders } from '../../record/known-senders.js';
 import type { Engine } from '../../run/engine.js';
 import { experimentWarnings, warn } from '../live-settings.js';
 import { oneRun } from '../one-run.js';
@@ -22,6 +23,7 @@ export async function run(args: RunArgs): Promise<void> {
   // A simulation is the same wherever it runs.
   const environment = isLive ? environmentOverrides(process.env) : [];
   const experiment = retrying(await loadExperiment(args.file, overridesOf(args), [], environment));
+  refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
   if (isLive) await warnOfLive(args, experiment);
   await oneRun('run', { experiment, engine: await engineOf(args), checks }, args);
 }

@@ -1,4 +1,5 @@
 import { loadExperiment } from '../../config/load.js';
+import { refuseUnknownSenders } from '../../record/known-senders.js';
 import { SIMULATED } from '../../run/simulated.js';
 import { oneRun } from '../one-run.js';
 import { overridesOf } from '../overrides.js';
@@ -9,5 +10,6 @@ import type { SimulateArgs } from '../usage/simulate.js';
 export async function run(args: SimulateArgs): Promise<void> {
   const checks = readChecks(args);
   const experiment = await loadExperiment(args.file, overridesOf(args));
+  refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
   await oneRun('simulate', { experiment, engine: SIMULATED, checks }, args);
 }

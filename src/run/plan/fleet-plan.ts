@@ -2,6 +2,7 @@ import { EscapementError } from '../../base/errors.js';
 import { noteOnKinds } from '../../config/create-policy.js';
 import type { Experiment } from '../../config/experiment.js';
 import { parseExperiment, readExperimentSource } from '../../config/load.js';
+import { refuseUnknownSenders } from '../../record/known-senders.js';
 import type { Threshold } from '../../record/threshold.js';
 import { parseSeeds } from '../sweep/vary.js';
 import { closestOf } from './closest.js';
@@ -43,6 +44,7 @@ export async function planFleet(request: FleetRequest): Promise<FleetPlan> {
   const whole = await parseExperiment(source.text, file, [...overrides, ...most]).catch((error: unknown) => {
     throw namedAsOver(error, overs, most);
   });
+  refuseUnknownSenders(targets, [whole], 'target');
   const space = new FleetSpace(
     kinds,
     factsOf(

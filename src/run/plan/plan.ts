@@ -4,6 +4,7 @@ import { numberKind } from '../../config/keys.js';
 import { readExperimentSource } from '../../config/load.js';
 import { applyOverrides } from '../../config/overrides.js';
 import { loadPlugins, type Plugin } from '../../config/plugins.js';
+import { refuseUnknownSenders } from '../../record/known-senders.js';
 import type { OpenRunner } from '../sweep/pool.js';
 import { parseSeeds } from '../sweep/vary.js';
 import { valuesOf } from './candidates.js';
@@ -67,6 +68,7 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
   const candidates = valuesOf(over, lattice);
   const trials = new Trials({ text: source.text, file, overrides, candidates, seeds });
   const ends = await trials.ends();
+  refuseUnknownSenders(targets, ends, 'target');
   const { name, policy } = ends[0]!;
   const store = openPlanStore(request.outDir, !request.fresh);
   const runner = request.openRunner();

@@ -9,6 +9,7 @@ import { applyOverrides } from '../../config/overrides.js';
 import { loadPlugins, type Plugin } from '../../config/plugins.js';
 import { readSweepSection } from '../../config/sweep-section.js';
 import type { VariedKey } from '../../record/results.js';
+import { parseThreshold } from '../../record/threshold.js';
 import { buildGrid } from './grid.js';
 import { mergeCells } from './merge-cells.js';
 import { type PlannedCell, planCells } from './plan.js';
@@ -45,7 +46,10 @@ export async function planSweep(question: SweepQuestion): Promise<PlannedSweep> 
   const source = await readExperimentSource(file);
   const { header, cases, bound } = await describeSweep(source, question);
   const grid = buildGrid(header.vary, header.seeds);
-  const all = await planCells(grid, { source, cases, overrides, bound, version, percentiles });
+  const all = await planCells(grid, {
+    ...{ source, cases, overrides, bound, version, percentiles },
+    thresholds: question.required.map(parseThreshold),
+  });
   const planned = all.filter((one) => one.task !== null || one.isEmpty !== true);
   const empty = (all.length - planned.length) / header.seeds.length;
   return { header, planned: mergeCells(planned, header.vary), empty };

@@ -5,6 +5,8 @@ import type { SourceDocument } from '../../config/document.js';
 import { NotedFiles } from '../../config/files-on-disk.js';
 import { experimentNotes, type PolicyNote } from '../../config/policy-notes.js';
 import { NO_GPUS } from '../../config/schema-gpus.js';
+import { refuseUnknownSenders, type Senders } from '../../record/known-senders.js';
+import type { Threshold } from '../../record/threshold.js';
 import { boundKeys, cellKeys } from './cell-key.js';
 import { type CellBase, cellOverrides, type GridCell } from './grid.js';
 import { type CellOutcome, type CellTask, failedOutcome, labelsOf } from './run-cell.js';
@@ -34,6 +36,8 @@ interface PlanOptions extends CellBase {
   readonly version: string;
   /** Percentiles that results shall have beyond those that all have, ascending. */
   readonly percentiles: readonly number[];
+  /** What a choice must meet to be recommended. */
+  readonly thresholds: readonly Threshold[];
 }
 
 /**
@@ -42,15 +46,17 @@ interface PlanOptions extends CellBase {
  * model larger than a small cache) fails alone.
  */
 export async function planCells(grid: readonly GridCell[], options: PlanOptions): Promise<PlannedCell[]> {
-  const { source, version, percentiles } = options;
+  const { source, version, percentiles, thresholds } = options;
   const { text, file } = source;
   const planned: PlannedCell[] = [];
+  const senders: Senders[] = [];
   const errors = new Map<GridCell, EscapementError>();
   for (const cell of grid) {
     const overrides = cellOverrides(cell, options);
     try {
       const noted = new NotedFiles();
       const experiment = await buildExperiment(source, { overrides, host: noted });
+      senders.push({ classes: experiment.classes, tenants: experiment.tenants });
       const keys = cellKeys(experiment, version, percentiles);
       const { files } = noted;
       const task = { text, file, files, overrides, percentiles, ...keys, ...labelsOf(experiment) };
@@ -65,6 +71,7 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
     }
   }
   throwIfHopeless(grid, errors);
+  refuseUnknownSenders(thresholds, senders, 'threshold');
   return planned;
 }
 

@@ -1,6 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
-import { describeKeys } from '../../config/keys.js';
 import { suggestion } from '../../base/nearest.js';
+import { describeKeys } from '../../config/keys.js';
 
 /** One key and the values that it takes, one after the other. */
 export interface Vary {
