@@ -36,6 +36,9 @@ const gpuKind = section({
   start: duration(
     'Time from the order of a GPU until it takes actions, e.g. 60s; its price counts from the order.',
   ).prefault('0s'),
+  minLifetime: duration(
+    'Shortest time from the order of a GPU until a scaler stops it, e.g. 10m; clouds bill a least time.',
+  ).prefault('0s'),
   pages: z.int().min(1).exactOptional().describe("Pages of each one's weights cache; instead of memory."),
   memory: bytes(
     "Size of each one's weights cache; default: cluster.pages or cluster.memory.",
@@ -54,9 +57,13 @@ const gpuKind = section({
     .describe('What executes models on it in live mode; default: live.device.'),
 });
 
+const gpuKinds = z.array(gpuKind.meta({ id: 'gpuKind' }), {
+  error: ({ code }) => (code === 'invalid_type' ? 'must be a list of kinds' : undefined),
+});
+
 /** `cluster.gpus`: a number, or a list of kinds. */
 export const gpusSchema = z
-  .union([z.int().min(1).max(MOST_GPUS), z.array(gpuKind.meta({ id: 'gpuKind' })).min(1)])
+  .union([z.int().min(1).max(MOST_GPUS), gpuKinds.min(1)])
   .prefault(1)
   .describe('GPUs over all workers: how many, or a list of kinds, each with its number.');
 
@@ -67,8 +74,14 @@ export interface GpuKindConfig {
   readonly gpus: number;
   /** Of these, how many are there at the start. All, unless a scaler decides; then `gpus` is the most that there may be. */
   readonly on: number;
-  /** What a scaler may do: how many there are at least and at most, and how long one takes to start. */
-  readonly scaled: { readonly min: number; readonly max: number; readonly startNs: number };
+  /** What a scaler may do: how many there are at least and at most, how long one takes to start, and how long it stays. */
+  readonly scaled: {
+    readonly min: number;
+    readonly max: number;
+    readonly startNs: number;
+    /** For how long a GPU is kept at least, from its order on. */
+    readonly minLifetimeNs: number;
+  };
   /** Pages of each one's weights cache. */
   readonly pages: number;
   readonly pricePerHour: number | null;
@@ -103,18 +116,19 @@ export function readKinds({ gpus, pageSize, ...shared }: Gpus, refuse: Refuse): 
   const sharedPages = pagesOf(shared, pageSize, [], refuse) ?? pagesIn(parseBytes(DEFAULT_MEMORY), pageSize);
   if (typeof gpus === 'number') {
     if (sharedPages < 1) refuse(['memory'], TOO_LITTLE);
-    const scaled = { min: gpus, max: gpus, startNs: 0 };
+    const scaled = { min: gpus, max: gpus, startNs: 0, minLifetimeNs: 0 };
     const counted = { name: null, gpus, on: gpus, scaled, pages: sharedPages };
     const only = { ...counted, pricePerHour: null, speed: 1, device: null };
     return { kinds: [only], listed: [only], kindNames: [] };
   }
   checkList(gpus, refuse);
   const kinds = gpus.map((entry, i) => {
-    const { kind, count, price: pricePerHour = null, speed = null, device = null, start, ...own } = entry;
+    const { kind, count, price: pricePerHour = null, speed = null, device = null, ...own } = entry;
+    const { start: startNs, minLifetime: minLifetimeNs } = own;
     const { min = gpus.length === 1 ? Math.min(1, count) : 0, max = count } = own;
     const pages = pagesOf(own, pageSize, ['gpus', i], refuse) ?? sharedPages;
     if (pages < 1) refuse(own.memory === undefined ? ['memory'] : ['gpus', i, 'memory'], TOO_LITTLE);
-    const counted = { gpus: count, on: count, scaled: { min, max, startNs: start } };
+    const counted = { gpus: count, on: count, scaled: { min, max, startNs, minLifetimeNs } };
     const speedHere = i === 0 ? (speed ?? 1) : speed;
     return { name: kind, ...counted, pages, pricePerHour, speed: speedHere, device };
   });

@@ -8,7 +8,7 @@ export function costText({ perHour, perMillionInTime }: CostFigures): string {
   return `${price(perHour)} per hour, ${perMillion}`;
 }
 
-/** `predictive: 12.5 GPU-hours, 3.1 GPUs on average, at most 8; 14 ordered, 12 stopped: each was kept for 58 min on average`. */
+/** `predictive: 12.5 GPU-hours, 3.1 GPUs on average, at most 8; 14 ordered, 84 per day, and 12 stopped: each was kept for 58 min on average`. */
 export function scalingText({
   scaler,
   gpuHours,
@@ -18,11 +18,34 @@ export function scalingText({
   stopped,
 }: ScalingFigures): string {
   const use = `${round3(gpuHours)} GPU-hours, ${round3(meanGpus)} GPUs on average, at most ${mostGpus}`;
-  const cameAndWent = (ordered + stopped) / 2;
-  // As many are there on average as come per hour, times the hours that each is kept (Little's law).
-  const kept = cameAndWent === 0 ? '' : `: each was kept for ${keptText(gpuHours / cameAndWent)} on average`;
-  return `${scaler}: ${use}; ${ordered} ordered, ${stopped} stopped${kept}`;
+  const keptHours = keptHoursOf({ gpuHours, ordered, stopped });
+  if (keptHours === null) return `${scaler}: ${use}; none ordered or stopped`;
+  const perDay = `${round3((24 * ordered * meanGpus) / gpuHours)} per day`;
+  return `${scaler}: ${use}; ${ordered} ordered, ${perDay}, and ${stopped} stopped: each was kept for ${keptText(keptHours)} on average`;
 }
+
+/** What to know of a scaler that orders GPUs for a few minutes; null: it does not. */
+export function flappingNote(scaling: ScalingFigures): string | null {
+  const keptHours = keptHoursOf(scaling);
+  if (keptHours === null || scaling.ordered < FEWEST_ORDERS || keptHours >= SHORT_HOURS) return null;
+  const starts = round3(1 / keptHours);
+  return `${scaling.scaler} starts each GPU ${starts} times per hour; clouds bill a least time: minLifetime in cluster.gpus sets one`;
+}
+
+/** As many are there on average as come per hour, times the hours that each is kept (Little's law); null: none came or went. */
+function keptHoursOf({
+  gpuHours,
+  ordered,
+  stopped,
+}: Pick<ScalingFigures, 'gpuHours' | 'ordered' | 'stopped'>) {
+  const cameAndWent = (ordered + stopped) / 2;
+  return cameAndWent === 0 ? null : gpuHours / cameAndWent;
+}
+
+/** A GPU that is kept for less starts more than six times per hour. */
+const SHORT_HOURS = 1 / 6;
+/** Of fewer orders nothing can be said. */
+const FEWEST_ORDERS = 5;
 
 function keptText(hours: number): string {
   const minutes = hours * 60;

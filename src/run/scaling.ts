@@ -34,7 +34,9 @@ export async function openScaling(
   return {
     autoscaler,
     fleet: {
-      kinds: cluster.kinds.map(({ gpus, on, scaled: { startNs } }) => ({ gpus, on, startNs })),
+      kinds: cluster.kinds.map(({ gpus, on, scaled: { startNs, minLifetimeNs } }) => ({
+        ...{ gpus, on, startNs, minLifetimeNs },
+      })),
       ...{ intervalNs, untilNs: durationNs, observers },
       decide: (counts, nowNs) => autoscaler.decide(counts, nowNs),
     },

@@ -15,12 +15,16 @@ import {
   type RequestTable,
 } from '../core/request.js';
 import type { GpuCount, ScaledKind, Scaler, ScalingCause, ScalingDecision } from '../core/scaler.js';
+import { Lifetimes } from './lifetimes.js';
 
 /** What a new measurement counts in the time per request that batches reach. */
 const NEW_SHARE = 0.05;
 
 /** A kind of GPUs, as far as it does not change. */
-export type KindFacts = Pick<ScaledKind, 'name' | 'pricePerHour' | 'startNs' | 'min' | 'max'>;
+export interface KindFacts extends Pick<ScaledKind, 'name' | 'pricePerHour' | 'startNs' | 'min' | 'max'> {
+  /** For how long a GPU is kept at least, from its order on. */
+  readonly minLifetimeNs: number;
+}
 
 /** What the controller has: nothing else is read. */
 export interface Scheduled {
@@ -41,6 +45,7 @@ export class Autoscaler implements RunObserver {
   private answers = 0;
   private failed: Record<ScalingCause, number> = noFailures();
   private busyNs: number[][];
+  private readonly lifetimes: Lifetimes;
   /** By model: requests without an answer at the last decision. */
   private unanswered: Float64Array = new Float64Array(0);
   private reachedNs = new Float64Array(0);
@@ -55,6 +60,7 @@ export class Autoscaler implements RunObserver {
     readonly intervalNs: number,
   ) {
     this.busyNs = kinds.map(() => [0, 0]);
+    this.lifetimes = new Lifetimes(kinds.map(({ minLifetimeNs }) => minLifetimeNs));
   }
 
   /** To be called once, before anything happens. `clusterKinds`: which kind of the cluster each kind of the scaler is. */
@@ -129,10 +135,8 @@ export class Autoscaler implements RunObserver {
       predictedAttainment: this.predictAttainment(scheduled, arrivals, queued, nowNs),
     });
     this.startInterval(unanswered, nowNs);
-    return {
-      ...decision,
-      gpus: this.kinds.map(({ min, max }, kind) => clamp(decision.gpus[kind], min, max)),
-    };
+    const wanted = this.kinds.map(({ min, max }, kind) => clamp(decision.gpus[kind], min, max));
+    return { ...decision, gpus: this.lifetimes.keep(wanted, counts, nowNs) };
   }
 
   /** Share of the arrivals that a request for the same model, coming now, would be in time for. */

@@ -18,6 +18,8 @@ interface FleetKind {
   readonly on: number;
   /** From the order of a GPU until it takes actions. */
   readonly startNs: number;
+  /** For how long it is kept at least, from its order on. */
+  readonly minLifetimeNs: number;
 }
 
 /** How a simulated cluster gets more GPUs and fewer. */
@@ -48,6 +50,8 @@ export class Fleet {
   private readonly state: Uint8Array;
   /** By GPU: which of its orders is the last; an earlier one was called off. */
   private readonly order: Int32Array;
+  /** By GPU: when it was ordered the last time. */
+  private readonly orderedNs: Float64Array;
   private readonly kindOf: number[];
   /** By GPU: actions that were sent and have no result. */
   private readonly owed: Int32Array;
@@ -60,6 +64,7 @@ export class Fleet {
     this.kindOf = options.kinds.flatMap(({ gpus }, kind) => new Array<number>(gpus).fill(kind));
     this.state = new Uint8Array(this.kindOf.length);
     this.order = new Int32Array(this.kindOf.length);
+    this.orderedNs = new Float64Array(this.kindOf.length).fill(Number.NEGATIVE_INFINITY);
     this.owed = new Int32Array(this.kindOf.length);
     let first = 0;
     for (const { gpus, on } of options.kinds) {
@@ -132,14 +137,15 @@ export class Fleet {
     const gpu = this.state.findIndex((state, i) => state === GPU_OFF && this.kindOf[i] === kind);
     if (gpu < 0) return;
     this.set(gpu, GPU_STARTING, nowNs);
+    this.orderedNs[gpu] = nowNs;
     this.port.start(gpu, nowNs + this.options.kinds[kind].startNs, ++this.order[gpu]);
   }
 
-  /** One that starts is called off before one that is on drains. */
+  /** One that starts is called off before one that is on drains. A GPU that was ordered lately stays. */
   private stopOne(kind: number, nowNs: number): void {
-    const starting = this.state.findLastIndex(
-      (state, i) => state === GPU_STARTING && this.kindOf[i] === kind,
-    );
+    const orderedBy = nowNs - this.options.kinds[kind].minLifetimeNs;
+    const mayStop = (gpu: number) => this.kindOf[gpu] === kind && this.orderedNs[gpu] <= orderedBy;
+    const starting = this.state.findLastIndex((state, gpu) => state === GPU_STARTING && mayStop(gpu));
     if (starting >= 0) {
       this.set(starting, GPU_OFF, nowNs);
       return;
@@ -147,13 +153,13 @@ export class Fleet {
     let least = -1;
     let leastLoss = Number.POSITIVE_INFINITY;
     for (let gpu = this.state.length - 1; gpu >= 0; gpu--) {
-      if (this.state[gpu] !== GPU_ON || this.kindOf[gpu] !== kind) continue;
+      if (this.state[gpu] !== GPU_ON || !mayStop(gpu)) continue;
       const loss = this.port.lossOf(gpu);
       if (loss >= leastLoss) continue;
       leastLoss = loss;
       least = gpu;
     }
-    invariant(least >= 0, 'no more GPUs are stopped than there are');
+    invariant(least >= 0, 'no more GPUs are stopped than there are, and no younger ones');
     this.set(least, GPU_DRAINING, nowNs);
     this.draining.push(least);
     this.port.drain(least);

@@ -122,7 +122,7 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
     - { at: 4s, network: { delay: 5ms } }`,
       ),
     );
-    const scaled = { min: 6, max: 6, startNs: 0 };
+    const scaled = { min: 6, max: 6, startNs: 0, minLifetimeNs: 0 };
     const kind = {
       name: null,
       gpus: 6,

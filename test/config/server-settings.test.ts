@@ -46,13 +46,13 @@ describe('what a server takes of an experiment', () => {
 
   it('is a scaler with the kinds of GPUs that it scales', async () => {
     const gpus =
-      '[{ kind: t4, count: 2, min: 1, max: 6, start: 30s }, { kind: a, min: 0, max: 2, price: 3/h, speed: 2 }]';
+      '[{ kind: t4, count: 2, min: 1, max: 6, start: 30s, minLifetime: 10m }, { kind: a, min: 0, max: 2, price: 3/h, speed: 2 }]';
     const text = `${WITHOUT_GPUS}cluster: { gpus: ${gpus} }\nscaler: { kind: reactive, interval: 5s }\n`;
     const { settings } = await readServerSettings(sources({ text }));
     expect(settings.scaling).toMatchObject({
       intervalNs: 5e9,
       kinds: [
-        { name: 't4', min: 1, max: 6, startNs: 30e9, pricePerHour: null },
+        { name: 't4', min: 1, max: 6, startNs: 30e9, minLifetimeNs: 600e9, pricePerHour: null },
         { name: 'a', min: 0, max: 2, pricePerHour: 3 },
       ],
     });

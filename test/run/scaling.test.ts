@@ -43,6 +43,21 @@ async function audited(experiment: Experiment) {
   return { result, dir, wrong, rules };
 }
 
+/** From the order of each GPU until it was called off or began to drain. */
+function lifetimesMs(dir: string): { readonly gpu: number; readonly ms: number }[] {
+  const [, ...rows] = readFileSync(join(dir, 'gpus.tsv'), 'utf8').trim().split('\n');
+  const [OFF, STARTING, , DRAINING] = [0, 1, 2, 3];
+  const ordered = new Map<number, number>();
+  return rows.flatMap((row) => {
+    const [t, , gpu, state] = row.split('\t').map(Number) as [number, number, number, number];
+    if (state === STARTING) ordered.set(gpu, t);
+    const since = ordered.get(gpu);
+    if ((state !== DRAINING && state !== OFF) || since === undefined) return [];
+    ordered.delete(gpu);
+    return [{ gpu, ms: (t - since) / MS }];
+  });
+}
+
 describe('GPUs that come and go by a scaler', () => {
   it.each(KINDS)('are used by %s only while they are there, and all claims hold', async (kind) => {
     const options = JSON.stringify({ kind });
@@ -52,6 +67,25 @@ describe('GPUs that come and go by a scaler', () => {
     expect(result.summary.scaling).toMatchObject({ scaler: 'reactive' });
     expect(result.summary.scaling?.ordered).toBeGreaterThan(3);
     expect(result.summary.scaling?.stopped).toBeGreaterThan(3);
+  });
+
+  it('are kept for their shortest lifetime, counted from their order', async () => {
+    const shortest = async (minLifetime: string) => {
+      const short = [
+        'scaler.stabilization=0s',
+        'cluster.gpus.a.max=8',
+        `cluster.gpus.a.minLifetime=${minLifetime}`,
+      ];
+      const { dir, wrong, result } = await audited(await load(SCALED, short));
+      expect(wrong).toEqual([]);
+      return { lives: lifetimesMs(dir).filter(({ gpu }) => gpu < 8), scaling: result.summary.scaling! };
+    };
+    const free = await shortest('0s');
+    expect(Math.min(...free.lives.map(({ ms }) => ms))).toBeLessThan(500);
+    const kept = await shortest('700ms');
+    expect(kept.lives.length).toBeGreaterThan(2);
+    for (const { ms } of kept.lives) expect(ms).toBeGreaterThanOrEqual(700);
+    expect(kept.scaling.gpuHours).toBeGreaterThan(free.scaling.gpuHours);
   });
 
   it.each(['clairvoyant', 'predictive'])('are ordered by %s, too', async (kind) => {
@@ -168,8 +202,8 @@ it('no action is decided on a GPU that is not on, whatever a scaler wants', asyn
           },
           fleet: {
             kinds: [
-              { gpus: 3, on: 1, startNs: 13 * MS },
-              { gpus: 2, on: 0, startNs: 0 },
+              { gpus: 3, on: 1, startNs: 13 * MS, minLifetimeNs: 0 },
+              { gpus: 2, on: 0, startNs: 0, minLifetimeNs: 0 },
             ],
             ...{ intervalNs: 15 * MS, untilNs: 400 * MS },
             decide: () => {

@@ -12,7 +12,7 @@ const MODEL = {
   ...{ inputBytes: 1, outputBytes: 1 },
   otherKinds: [{ loadNs: 5 * MS, execNs: [20 * MS, 32 * MS] }],
 };
-const KIND = { name: 'a', pricePerHour: 1, startNs: S, min: 1, max: 4 };
+const KIND = { name: 'a', pricePerHour: 1, startNs: S, minLifetimeNs: 0, min: 1, max: 4 };
 const ON = { on: 2, starting: 0, draining: 0 };
 
 /** An autoscaler over two GPUs, one of each kind, that knows the first kinds of them; and what its scaler saw last. */

@@ -14,7 +14,7 @@ const MODEL = {
   ...{ inputBytes: 1, outputBytes: 1 },
 };
 
-const T4 = { name: 't4', pricePerHour: null, startNs: 30 * S, min: 1, max: 4 };
+const T4 = { name: 't4', pricePerHour: null, startNs: 30 * S, minLifetimeNs: 0, min: 1, max: 4 };
 const A10 = { ...T4, name: 'a10', min: 0, max: 2 };
 
 /** An observer whose time and decisions the test gives, with what its scaler saw. Four GPUs, of which the first is there. */

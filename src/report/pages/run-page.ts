@@ -8,11 +8,12 @@ import type {
   LatencyMs,
   LengthFigures,
   RunResult,
+  ScalingFigures,
   TenantFigures,
 } from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
 import { capital } from '../../text/words.js';
-import { costText, scalingText } from '../cost-text.js';
+import { costText, flappingNote, scalingText } from '../cost-text.js';
 import { generatorLines, generatorWarnings } from '../generator.js';
 import { html, type Markup } from '../html/markup.js';
 import { gallery, type PageChart, page } from '../html/page.js';
@@ -50,7 +51,7 @@ ${section('Latency', latencyTable(run))}
 ${section('Requests', requestsTable(run))}
 ${summary.actions === undefined ? '' : section('Actions', actionsTable(summary.actions))}
 ${summary.kinds === undefined ? '' : section('Kinds of GPUs', kindsTable(summary.kinds, summary))}
-${summary.scaling === undefined ? '' : section('Scaler', html`<p>${scalingText(summary.scaling)}.</p>`)}
+${summary.scaling === undefined ? '' : section('Scaler', html`<p>${scalingText(summary.scaling)}.</p>${flapping(summary.scaling)}`)}
 ${summary.answers === undefined ? '' : section('Answers of the server', answersTable(summary.answers))}
 ${sending.length === 0 ? '' : section('Sending of requests', html`<ul>${sending.map((line) => html`<li>${line}</li>`)}</ul>`)}
 ${section('Reproduce', reproduction(run))}`;
@@ -274,4 +275,9 @@ function reproduction(run: RunResult): Markup {
   return html`${experimentToRun(experiment, commandOf(run))}
 ${provenance}
 <p class="small">${whatRepeats(run)}</p>`;
+}
+
+function flapping(scaling: ScalingFigures) {
+  const note = flappingNote(scaling);
+  return note === null ? '' : html`\n<p class="alert">${capital(note)}.</p>`;
 }

@@ -8,12 +8,13 @@ import type {
   LatencyMs,
   LengthFigures,
   RunResult,
+  ScalingFigures,
   TenantFigures,
 } from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo, round3 } from '../../text/numbers.js';
 import { hanging } from '../../text/terminal.js';
 import { COLUMNS } from '../../text/wrap.js';
-import { costText, scalingText } from '../cost-text.js';
+import { costText, flappingNote, scalingText } from '../cost-text.js';
 import { failuresText, modelsText } from '../hurt-text.js';
 import { kindText, runName } from '../run-kind.js';
 
@@ -113,6 +114,11 @@ function answerLines({ answers = [] }: MeasuredSummary): [string, string][] {
   });
 }
 
+function scalerLines(scaling: ScalingFigures): [string, string][] {
+  const note = flappingNote(scaling);
+  return [['scaler', scalingText(scaling)], ...(note === null ? [] : [['note', note] as [string, string]])];
+}
+
 /** What a client does not see is left out. */
 function schedulerLines(summary: MeasuredSummary): [string, string][] {
   const { actions, gpu, coldStarts, kinds = [], kindsNote, cost, scaling } = summary;
@@ -132,7 +138,7 @@ function schedulerLines(summary: MeasuredSummary): [string, string][] {
     ],
     ...kinds.map((kind, i): [string, string] => [i === 0 ? 'kinds' : '', kindLine(kind)]),
     ...(kindsNote === undefined ? [] : [['note', kindsNote] as [string, string]]),
-    ...(scaling === undefined ? [] : [['scaler', scalingText(scaling)] as [string, string]]),
+    ...(scaling === undefined ? [] : scalerLines(scaling)),
     ...(cost === undefined ? [] : [['cost', costText(cost)] as [string, string]]),
   ];
 }

@@ -51,7 +51,7 @@ function scalingOf({ scaler, machines }: ClusterScenario): ServerScaling | null 
   return {
     intervalNs,
     kinds: names.map((name) => ({
-      ...{ name, startNs, min: 1 },
+      ...{ name, startNs, minLifetimeNs: 0, min: 1 },
       pricePerHour: null,
       max: gpus(name) + more,
     })),
