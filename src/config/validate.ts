@@ -1,8 +1,8 @@
 import type * as z from 'zod';
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors.js';
+import { suggestion } from '../base/nearest.js';
 import type { Path } from './document.js';
 import { EMPTY, MISSING } from './fields.js';
-import { suggestion } from '../base/nearest.js';
 import { show } from './units-text.js';
 
 /**
@@ -37,11 +37,22 @@ function kindMeant({ message }: z.core.$ZodIssue, path: Path): string {
 
 /** Where a value may be of several types and fits none: what is wrong with it as the type that it looks like. */
 function unfolded(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
-  if (issue.code !== 'invalid_union') return [issue];
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];
   const isLike = ([first]: readonly z.core.$ZodIssue[]) =>
     first?.code !== 'invalid_type' || first.path.length > 0;
-  const meant = issue.errors.find(isLike) ?? issue.errors[0];
-  return meant?.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })) ?? [issue];
+  const meant = issue.errors.find(isLike);
+  if (meant === undefined)
+    return [{ ...issue, message: anyOf(issue.errors.map(([first]) => first!.message)) }];
+  return meant.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+}
+
+/** `must be a whole number or a list, found "many"`, of what is wrong with a value as each of its types. */
+function anyOf(messages: readonly string[]): string {
+  const [first] = messages as [string];
+  const types = messages.map((message) => /^must be (.*?)(?=, found |$)/.exec(message)?.[1]);
+  if (types.includes(undefined)) return first;
+  const found = first.slice('must be '.length + types[0]!.length);
+  return `must be ${[...new Set(types)].join(' or ')}${found}`;
 }
 
 function codeOf(issue: z.core.$ZodIssue): ErrorCode {
