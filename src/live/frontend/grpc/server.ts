@@ -8,6 +8,7 @@ import {
   type ServerHttp2Stream,
   type ServerOptions,
 } from 'node:http2';
+import type { Socket } from 'node:net';
 import { KIB } from '../../../base/units.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { Arrivals } from '../arrivals.js';
@@ -21,6 +22,7 @@ import type { TokenCheck } from '../token.js';
 import type { Bans } from './bans.js';
 import { CallTurns } from './call-turns.js';
 import { encodingOf } from './compression.js';
+import { ConnectionShares, FEW_STREAMS, MAX_STREAMS } from './connection-shares.js';
 import { goaway } from './goaway.js';
 import { letGo, refuseStream } from './refuse-stream.js';
 import { Rpc, type RpcMethod } from './rpc.js';
@@ -48,17 +50,16 @@ interface RpcServerParts {
 const LOOK_MS = 1000;
 /** At most so often while the loop is busy. */
 const BUSY_LOOK_MS = 50;
-/** Requests of one connection that are answered at a time; others wait at the client. */
-const MAX_STREAMS = 128;
 
+const SETTINGS = {
+  maxConcurrentStreams: MAX_STREAMS,
+  // What a client may send of a call before it is read.
+  initialWindowSize: 256 * KIB,
+  maxHeaderListSize: 16 * KIB,
+  enablePush: false,
+};
 const HTTP2: ServerOptions = {
-  settings: {
-    maxConcurrentStreams: MAX_STREAMS,
-    // What a client may send of a call before it is read.
-    initialWindowSize: 256 * KIB,
-    maxHeaderListSize: 16 * KIB,
-    enablePush: false,
-  },
+  settings: SETTINGS,
   maxHeaderListPairs: 128,
   // Floods: frames that make no sense, streams beyond the limit, settings and pings.
   maxSessionInvalidFrames: 100,
@@ -88,18 +89,34 @@ export class RpcServer {
       tls === null
         ? createServer(HTTP2)
         : createSecureServer({ ...HTTP2, ...tls, allowHTTP1: false, handshakeTimeout: handshakePartMs });
+    this.shareOut(tls === null ? 'connection' : 'secureConnection');
     gateConnections(this.listener, {
       ...{ budget, refusals, farewell: tls === null ? goaway : null },
       firstRecordMs: tls === null ? null : handshakePartMs,
       refusalOf: (client) => bans?.refusalOf(client, performance.now()) ?? null,
     });
     arrivals.onBusy = () => this.lookAtBytes();
-    this.listener.on('session', (session) => this.welcome(session));
-    this.listener.on('stream', (stream, headers) => this.answer(stream, headers));
-    this.listener.on('sessionError', () => {});
     this.timer = setInterval(() => this.look(), LOOK_MS);
     this.timer.unref();
     this.listener.on('close', () => clearInterval(this.timer));
+  }
+
+  /** Some connections may have fewer calls open. Node takes such a number for all of a server: they get one that does not listen. */
+  private shareOut(event: 'connection' | 'secureConnection'): void {
+    const { listener } = this;
+    const shares = new ConnectionShares(this.parts.budget.limits.clientRequests);
+    const few = createServer({ ...HTTP2, settings: { ...SETTINGS, maxConcurrentStreams: FEW_STREAMS } });
+    const [take] = listener.listeners(event);
+    listener.removeAllListeners(event);
+    listener.on(event, (socket: Socket) => {
+      const { clientKey } = this.parts.budget.open(socket.remoteAddress);
+      take.call(shares.take(clientKey, socket) ? listener : few, socket);
+    });
+    for (const server of [listener, few]) {
+      server.on('session', (session) => this.welcome(session));
+      server.on('stream', (stream, headers) => this.answer(stream, headers));
+      server.on('sessionError', () => {});
+    }
   }
 
   /** Lets calls under way be answered, and takes no more. */
