@@ -20,6 +20,9 @@ export class RequestTurns {
   private isDue = false;
   private readonly next = () => this.begin();
 
+  /** `share`: requests of a turn. */
+  constructor(private readonly share = TURN_REQUESTS) {}
+
   hasWaiting(client: string): boolean {
     return this.waiting.has(client);
   }
@@ -33,7 +36,7 @@ export class RequestTurns {
 
   private begin(): void {
     this.isDue = false;
-    for (let left = TURN_REQUESTS; left > 0; ) {
+    for (let left = this.share; left > 0; ) {
       const connection = this.waiting.shift();
       if (connection === undefined) return;
       left -= connection.proceed();

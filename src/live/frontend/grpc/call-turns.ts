@@ -13,6 +13,11 @@ interface ReadConnection extends Waiting {
   stop(): void;
 }
 
+/**
+ * Calls of a client that begin in a turn while others are there, which wait for several turns each: to be read, and to get
+ * an answer's head, message and end.
+ */
+export const TURN_CALLS = 4;
 /** A client that is full is read so rarely: its next calls could only be refused. */
 const PAUSE_MS = 10;
 /** Connections with fewer calls do not wait for those with more. */
@@ -21,10 +26,10 @@ const LIGHT_CALLS = 2;
 const ALONE_MS = 1000;
 
 /**
- * When connections are read. A turn of the event loop begins 16 calls of a client, however many connections they come on:
+ * When connections are read. A turn of the event loop begins 4 calls of a client, however many connections they come on:
  * what else was read with them, and its connections, then wait for a turn. A client that is alone gets longer turns, which
- * cost less: only a connection that brings so many itself waits. While a client has about as many requests under way as
- * it may, each 10 ms begin so many.
+ * cost less: only a connection that brings more than 16 itself waits. While a client has about as many requests under way
+ * as it may, each 10 ms begin 16.
  */
 export class CallTurns {
   /** Counts those turns of the event loop in which calls came. */
@@ -35,8 +40,8 @@ export class CallTurns {
   private readonly free = new Map<string, Set<ReadConnection>>();
   /** Those whose turn it is: nothing stops them before they were read. */
   private readonly current = new Set<ReadConnection>();
-  private readonly light = new RequestTurns();
-  private readonly heavy = new RequestTurns();
+  private readonly light = new RequestTurns(TURN_CALLS);
+  private readonly heavy = new RequestTurns(TURN_CALLS);
   private readonly full = new FairQueue<ReadConnection>();
   private timer: NodeJS.Timeout | null = null;
   /** The client that came last, and when it was another one than before. */
@@ -75,7 +80,7 @@ export class CallTurns {
     if (this.calls.size === 0) setImmediate(this.endTurn);
     const calls = (this.calls.get(clientKey) ?? 0) + 1;
     this.calls.set(clientKey, calls);
-    const isOver = calls > TURN_REQUESTS && performance.now() - this.changedMs < ALONE_MS;
+    const isOver = calls > TURN_CALLS && performance.now() - this.changedMs < ALONE_MS;
     const brings = isOver || connection.turnCalls > TURN_REQUESTS;
     if (brings || this.isWaiting(clientKey) || connection.isFull) this.hold(connection);
     // Otherwise all that have something would be read in this turn.

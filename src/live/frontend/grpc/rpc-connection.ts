@@ -4,7 +4,7 @@ import type { RequestQuota } from '../call.js';
 import type { ReadingTurns } from '../reading-turns.js';
 import { TURN_REQUESTS } from '../request-turns.js';
 import { Slots } from '../slots.js';
-import type { CallTurns } from './call-turns.js';
+import { type CallTurns, TURN_CALLS } from './call-turns.js';
 import { FloodWatch } from './flood-watch.js';
 import type { Rpc } from './rpc.js';
 import type { EndedCall, RpcOwner } from './rpc-owner.js';
@@ -95,7 +95,7 @@ export class RpcConnection implements RpcOwner {
     const isNew = this.readMs === Number.POSITIVE_INFINITY;
     if (isNew) this.readMs = performance.now();
     if (reading === undefined || this.isFlooded) return 0;
-    const begun = this.waiting.splice(0, TURN_REQUESTS);
+    const begun = this.waiting.splice(0, TURN_CALLS);
     for (const begin of begun) begin();
     if (this.waiting.length > 0) {
       this.parts.callTurns.wait(this);

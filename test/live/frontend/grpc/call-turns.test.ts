@@ -72,7 +72,7 @@ describe('connections of one client', () => {
       perTurn.push(read(many));
     }
     // Of light and of heavy ones, and what was read before the share was used up.
-    expect(Math.max(...perTurn)).toBeLessThanOrEqual(3 * 16 + 2 * calls);
+    expect(Math.max(...perTurn)).toBeLessThanOrEqual(3 * 4 + 2 * calls);
     expect(Math.min(...perTurn)).toBeGreaterThan(0);
     const reads = many.map((each, i) => each.reads - before[i]);
     expect(Math.max(...reads)).toBeLessThan(2 * Math.min(...reads));
@@ -85,7 +85,7 @@ describe('connections of one client', () => {
     while (many.some(({ isRead }) => !isRead)) await nextTurn();
     await nextTurn();
     other.read();
-    expect(read(many)).toBeLessThan(16 + 2 * 5);
+    expect(read(many)).toBeLessThan(4 + 2 * 5);
   });
 
   it('that is alone wait only if they bring many themselves', async () => {
@@ -118,7 +118,7 @@ describe('connections of one client', () => {
   it('do not hold those of another client', async () => {
     const turns = new CallTurns();
     const many = open(turns, 200, 5);
-    const [other] = open(turns, 1, 5, 'other');
+    const [other] = open(turns, 1, 4, 'other');
     for (let turn = 0; turn < 100; turn++) {
       await nextTurn();
       read([...many, other]);
