@@ -181,5 +181,6 @@ function wantedOutputs(wanted: unknown, signature: ModelSignature, binary: boole
 
 function wantedOutput(index: number, name: string, parameters: unknown, binary: boolean): WantedOutput {
   if (parameters === undefined || parameters === null) return { index, binary, classes: 0 };
-  return { index, ...outputParameters(parameters, name, binary) };
+  const how = outputParameters(parameters, name, binary);
+  return { index, binary: how.binary, classes: how.classes };
 }

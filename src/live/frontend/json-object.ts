@@ -21,14 +21,17 @@ export function parseObject(
     throw new Refusal('invalid', `the body is not JSON: ${(error as Error).message}`);
   }
   const { value, hasInfinities } = parsed;
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Refusal('invalid', `the body is not a JSON object: ${shown(value)}`);
-  return { root: value as Json, hasInfinities };
+  if (!isObject(value)) throw new Refusal('invalid', `the body is not a JSON object: ${shown(value)}`);
+  return { root: value, hasInfinities };
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A value that must be an object. Throws a refusal. */
 export function objectOf(value: unknown, where: string): Json {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
+  if (isObject(value)) return value;
   throw new Refusal('invalid', `${where}: expected an object, got ${shown(value)}`);
 }
 

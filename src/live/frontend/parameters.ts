@@ -1,4 +1,4 @@
-import { type Json, objectOf, optionalObject } from './json-object.js';
+import { isObject, type Json, objectOf, optionalObject } from './json-object.js';
 import { hasPriorities, isNothing, type PriorityClass } from './priority.js';
 import { Refusal, shown } from './refusal.js';
 
@@ -52,13 +52,16 @@ export function booleanParameter(parameters: Json, name: string): boolean {
   throw new Refusal('invalid', `parameter ${name}: expected true or false, got ${shown(value)}`);
 }
 
+/** What a tensor of a request is to the model. */
+export type TensorSide = 'input' | 'output';
+
 /** Bytes of an input that follows as binary data; −1: it does not. Throws a refusal. */
 export function binarySize(given: unknown, input: string): number {
   if (given === undefined || given === null) return -1;
-  const parameters = objectOf(given, `input ${shown(input)}: parameters`);
+  const parameters = parametersOf(given, 'input', input);
   for (const name in parameters) {
     if (name === 'binary_data_size' || isHarmlessParameter(name)) continue;
-    throw unsupportedParameter(`input ${shown(input)}`, name, 'binary_data_size');
+    throw unsupportedParameter('input', input, name, 'binary_data_size');
   }
   const { binary_data_size: size } = parameters;
   if (size === undefined || size === null) return -1;
@@ -75,24 +78,26 @@ export function outputParameters(
   output: string,
   binaryByDefault: boolean,
 ): { readonly binary: boolean; readonly classes: number } {
-  const where = `output ${shown(output)}`;
-  const parameters = objectOf(given, `${where}: parameters`);
+  const parameters = parametersOf(given, 'output', output);
   for (const name in parameters) {
     if (name === 'classification' || isHarmlessParameter(name)) continue;
-    throw unsupportedParameter(where, name, 'binary_data and classification');
+    throw unsupportedParameter('output', output, name, 'binary_data and classification');
   }
   const { binary_data: binary, classification: classes } = parameters;
   if (binary !== undefined && binary !== null && typeof binary !== 'boolean')
-    throw new Refusal('invalid', `${where}: binary_data: expected true or false, got ${shown(binary)}`);
-  return { binary: (binary as boolean | null) ?? binaryByDefault, classes: classCount(classes, where) };
+    throw new Refusal(
+      'invalid',
+      `output ${shown(output)}: binary_data: expected true or false, got ${shown(binary)}`,
+    );
+  return { binary: (binary as boolean | null) ?? binaryByDefault, classes: classCount(classes, output) };
 }
 
-export function classCount(classes: unknown, where: string): number {
+export function classCount(classes: unknown, output: string): number {
   if (classes === undefined || classes === null) return 0;
   if (Number.isSafeInteger(classes) && (classes as number) >= 0) return classes as number;
   throw new Refusal(
     'invalid',
-    `${where}: classification: expected a number of classes, got ${shown(classes)}`,
+    `output ${shown(output)}: classification: expected a number of classes, got ${shown(classes)}`,
   );
 }
 
@@ -102,6 +107,17 @@ export function isHarmlessParameter(name: string): boolean {
 }
 
 /** Shared memory and the like change what a tensor means: they cannot be passed over. `supported`: those that can be given. */
-export function unsupportedParameter(where: string, name: string, supported: string): Refusal {
+export function unsupportedParameter(
+  side: TensorSide,
+  tensor: string,
+  name: string,
+  supported: string,
+): Refusal {
+  const where = `${side} ${shown(tensor)}`;
   return new Refusal('invalid', `${where}: parameter ${shown(name)} is not supported, only ${supported}`);
+}
+
+/** The name is only written where it is needed: that costs more than all the rest here. */
+function parametersOf(given: unknown, side: TensorSide, tensor: string): Json {
+  return isObject(given) ? given : objectOf(given, `${side} ${shown(tensor)}: parameters`);
 }

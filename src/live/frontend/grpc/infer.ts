@@ -13,6 +13,7 @@ import {
   checkRequestParameter,
   classCount,
   isHarmlessParameter,
+  type TensorSide,
   unsupportedParameter,
 } from '../parameters.js';
 import { classOfPriority } from '../priority.js';
@@ -232,7 +233,7 @@ function readInputs({ inputs, raw }: InferMessage, set: InputSet): Typed | null 
   let typed: Typed | null = null;
   for (let i = 0; i < inputs.length; i++) {
     const input = inputs[i];
-    checkTensorParameters(input.parameters, `input ${shown(input.name)}`, 'binary_data_size');
+    checkTensorParameters(input.parameters, 'input', input.name, 'binary_data_size');
     const index = set.claim(input.name, input.datatype, input.shape);
     if (raw.length > 0) {
       // MLServer's client sends an empty message next to raw contents.
@@ -267,11 +268,10 @@ function wantedOutputs(
   const outputs: WantedOutput[] = [];
   for (const { name, parameters } of wanted) {
     const index = outputIndex(signature, name);
-    const where = `output ${shown(name)}`;
     if (outputs.some((output) => output.index === index))
-      throw new Refusal('invalid', `${where}: named twice`);
-    checkTensorParameters(parameters, where, 'classification');
-    outputs.push({ index, classes: classCount(parameters?.get('classification'), where) });
+      throw new Refusal('invalid', `output ${shown(name)}: named twice`);
+    checkTensorParameters(parameters, 'output', name, 'classification');
+    outputs.push({ index, classes: classCount(parameters?.get('classification'), name) });
   }
   return outputs;
 }
@@ -279,10 +279,11 @@ function wantedOutputs(
 /** Throws a refusal for a parameter other than `known` that would change what a tensor means. */
 function checkTensorParameters(
   parameters: ReadonlyMap<string, unknown> | null,
-  where: string,
+  side: TensorSide,
+  tensor: string,
   known: string,
 ): void {
   if (parameters === null) return;
   for (const name of parameters.keys())
-    if (name !== known && !isHarmlessParameter(name)) throw unsupportedParameter(where, name, known);
+    if (name !== known && !isHarmlessParameter(name)) throw unsupportedParameter(side, tensor, name, known);
 }
