@@ -1,6 +1,7 @@
 import { entryOf, noteOnKinds } from './create-policy.js';
 import type { Experiment } from './experiment.js';
 import type { PolicyChoice } from './schema-policy.js';
+import { sloNote } from './slo-note.js';
 
 /** What of an experiment a policy may not be able to treat as asked. */
 interface Asked {
@@ -14,8 +15,8 @@ interface Asked {
 /** What one policy does not do. */
 export interface PolicyNote {
   readonly policy: string;
-  readonly about: 'kinds' | 'weights' | 'lengths' | 'lengthsWithClasses';
-  /** For people; of kinds, where each policy does something else instead. */
+  readonly about: 'kinds' | 'weights' | 'lengths' | 'lengthsWithClasses' | 'slo';
+  /** For people; of kinds, where each policy does something else instead, and of what no policy could do. */
   readonly text?: string;
 }
 
@@ -37,7 +38,12 @@ function onLengths(policy: string, batchesByLength: boolean, hasClasses: boolean
 }
 
 /** The same of a whole experiment. */
-export function experimentNotes({ policy, cluster, classes, models }: Experiment): PolicyNote[] {
+export function experimentNotes(experiment: Experiment): PolicyNote[] {
+  const { policy, cluster, classes, models } = experiment;
   const hasLengths = models.some(({ lengths }) => lengths !== undefined);
-  return policyNotes({ policy, kinds: cluster.kinds.length, hasClasses: classes.length > 0, hasLengths });
+  const tooShort = sloNote(experiment);
+  return [
+    ...policyNotes({ policy, kinds: cluster.kinds.length, hasClasses: classes.length > 0, hasLengths }),
+    ...(tooShort === null ? [] : [{ policy: policy.kind, about: 'slo' as const, text: tooShort }]),
+  ];
 }
