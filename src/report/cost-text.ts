@@ -1,11 +1,13 @@
 import type { CostFigures, ScalingFigures } from '../record/results.js';
 import { round3 } from '../text/numbers.js';
 
-/** `12.72 per hour, 3.1 per million requests in time`: the file says in which currency. */
+/** `12.72 per hour, 3.10 per million requests in time`: the file says in which currency. */
 export function costText({ perHour, perMillionInTime }: CostFigures): string {
   const perMillion =
-    perMillionInTime === null ? 'none in time' : `${price(perMillionInTime)} per million requests in time`;
-  return `${price(perHour)} per hour, ${perMillion}`;
+    perMillionInTime === null
+      ? 'none in time'
+      : `${priceText(perMillionInTime)} per million requests in time`;
+  return `${priceText(perHour)} per hour, ${perMillion}`;
 }
 
 /** `predictive: 12.5 GPU-hours, 3.1 GPUs on average, at most 8; 14 ordered, 84 per day, and 12 stopped: each was kept for 58 min on average`. */
@@ -53,16 +55,16 @@ function keptText(hours: number): string {
   return minutes < 120 ? `${round3(minutes)} min` : `${round3(hours)} h`;
 }
 
-/** `12.7` and `3.10`, as columns have them; `–` where there is no such cost. */
+/** `12.70` and `3.10`, as columns have them; `–` where there is no such cost. */
 export function costTexts(cost: CostFigures | null): [string, string] {
   if (cost === null) return ['–', '–'];
-  return [inColumn(cost.perHour), cost.perMillionInTime === null ? '–' : inColumn(cost.perMillionInTime)];
+  return [priceText(cost.perHour), cost.perMillionInTime === null ? '–' : priceText(cost.perMillionInTime)];
 }
 
-function inColumn(value: number): string {
-  return value >= 0.001 && value < 100 ? value.toPrecision(3) : price(value);
-}
-
-function price(value: number): string {
-  return String(round3(value));
+/** `3.50`, `0.125`, `1234`: at least two decimals, and below 1 three digits. */
+export function priceText(value: number): string {
+  if (value >= 1000) return value.toFixed(0);
+  if (value >= 1) return value.toFixed(2);
+  const text = String(round3(value));
+  return text.length < '0.12'.length ? value.toFixed(2) : text;
 }

@@ -1,4 +1,5 @@
 import { formatPercent, round3 } from '../text/numbers.js';
+import { priceText } from './cost-text.js';
 import { FLEET_TARGET, isClairvoyant, type RankedFleet } from './fleets.js';
 
 const TARGET = `${Math.round(FLEET_TARGET * 100)} %`;
@@ -12,7 +13,7 @@ export function fleetRows(fleets: readonly RankedFleet[]): string[][] {
     ...fleets.map((fleet) => [
       fleet.name,
       String(round3(fleet.gpuHours)),
-      ...(priced ? [String(round3(fleet.cost as number))] : []),
+      ...(priced ? [priceText(fleet.cost as number)] : []),
       formatPercent(fleet.attainment),
       fleet.meets ? 'yes' : 'no',
       isClairvoyant(fleet) ? 'hindsight' : fleet.onFrontier ? 'yes' : 'no',

@@ -66,12 +66,18 @@ export function formatFactor(factor: number | null): string {
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–';
   if (ms === Number.POSITIVE_INFINITY) return 'never';
-  if (ms >= 10_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms >= 999.5) return secondsText(ms / 1000);
   return `${ms >= 100 ? ms.toFixed(0) : ms >= 10 ? ms.toFixed(1) : ms.toFixed(2)} ms`;
 }
 
-/** An SLO as it was written: `50 ms`. */
+/** `1.68 s`, `2 s`, `12.3 s`. */
+function secondsText(seconds: number): string {
+  return `${seconds >= 10 ? seconds.toFixed(1) : significant(seconds, 3)} s`;
+}
+
+/** An SLO as it was written: `50 ms`, `2 s`. */
 export function formatSlo(ms: number): string {
+  if (ms >= 1000) return `${significant(ms / 1000, 6)} s`;
   return `${significant(ms, 6)} ms`;
 }
 

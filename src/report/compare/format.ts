@@ -1,5 +1,6 @@
 import type { FigureUnit } from '../../record/figures.js';
 import { formatCount, formatMs, formatPercent, formatRate, round3, significant } from '../../text/numbers.js';
+import { priceText } from '../cost-text.js';
 import type { ComparedFigure } from './compare.js';
 
 /** The value of run `i`: `480/s`, `98.2 %`, `12.4 ms`, `1,204`; `–` where there was nothing to measure. */
@@ -17,12 +18,13 @@ export function differenceText({ unit, differences }: ComparedFigure, i: number)
   return `${signOf(difference)}${unit === 'share' ? `${hundredths(size)} pp` : formatValue(unit, size)}`;
 }
 
-/** The same relative to the first: `+7.1 %`; `from 0` where that says nothing. */
-export function relativeText({ differences, relative }: ComparedFigure, i: number): string {
+/** The same relative to the first: `+7.1 %`; `from 0` where that says nothing. Nothing of a share: percent of percents mislead. */
+export function relativeText({ unit, differences, relative }: ComparedFigure, i: number): string {
   const difference = differences[i] ?? null;
   const share = relative[i] ?? null;
   if (difference === null) return '–';
   if (difference === 0) return '=';
+  if (unit === 'share') return '';
   return share === null ? 'from 0' : `${signOf(share)}${hundredths(Math.abs(share))} %`;
 }
 
@@ -39,7 +41,7 @@ function formatValue(unit: FigureUnit, value: number): string {
     case 'hours':
       return `${round3(value)} h`;
     case 'price':
-      return String(round3(value));
+      return priceText(value);
   }
 }
 

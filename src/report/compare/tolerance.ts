@@ -1,7 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
 import { type FigureUnit, figureOf, MS_PER_UNIT, renamedFigure } from '../../record/figures.js';
 import { COMPARED, type ComparedFigure, type Comparison } from './compare.js';
-import { relativeText, valueText } from './format.js';
+import { differenceText, relativeText, valueText } from './format.js';
 
 /** How far a figure may be from that of the first run, up or down. */
 export interface Tolerance {
@@ -56,7 +56,7 @@ export function checkTolerances(tolerances: readonly Tolerance[], comparison: Co
     if (figure === undefined) return [];
     return comparison.runs.slice(1).map(({ name }, i) => {
       const ok = isWithin(tolerance, figure, i + 1);
-      const values = `${valueText(figure, i + 1)} against ${valueText(figure, 0)} (${relativeText(figure, i + 1)})`;
+      const values = `${valueText(figure, i + 1)} against ${valueText(figure, 0)} (${relativeText(figure, i + 1) || differenceText(figure, i + 1)})`;
       const text = `${tolerance.text}: ${ok ? 'met' : 'not met'}, ${tolerance.figure} of ${name} is ${values}`;
       return { tolerance: tolerance.text, run: name, ok, text };
     });

@@ -1,6 +1,6 @@
+import { priceText } from '../../report/cost-text.js';
 import type { ThresholdCase } from '../../report/thresholds/cases.js';
 import { thresholdLines } from '../../report/thresholds/text.js';
-import { round3 } from '../../text/numbers.js';
 import { alignColumns } from '../../text/table.js';
 import { listed } from '../../text/words.js';
 import type { FleetPlan, TriedFleet } from './fleet-result.js';
@@ -86,12 +86,12 @@ export function figureTexts({ targets }: Pick<FleetPlan, 'targets'>, { figures }
 
 /** Per hour, in the currency of the experiment. */
 export function costText({ costPerHour }: Pick<TriedFleet, 'costPerHour'>): string {
-  return costPerHour.toFixed(2);
+  return priceText(costPerHour);
 }
 
 /** Of a million requests in time; `–` where there were none. */
 export function perMillionText({ costPerMillion }: TriedFleet): string {
-  return costPerMillion == null ? '–' : String(round3(costPerMillion));
+  return costPerMillion == null ? '–' : priceText(costPerMillion);
 }
 
 /** `7 × t4 reaches 99.4 % ± 0.1 (at worst 0.3 pp above 99 %), 1.12 per million requests in time`. */

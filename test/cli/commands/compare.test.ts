@@ -109,9 +109,9 @@ test('ranks the fleets of a sweep over scalers, and writes a page with their cha
   expect([status, stderr]).toEqual([0, '']);
   // A run is an hour, and a GPU costs a quarter per hour.
   expect(stdout).toBe(`fleet        GPU-hours  cost  attained  99 % in time   frontier
-clairvoyant          4     1    99.9 %           yes  hindsight
+clairvoyant          4  1.00    99.9 %           yes  hindsight
 reactive             5  1.25    99.2 %           yes        yes
-8 GPUs               8     2    99.5 %           yes        yes
+8 GPUs               8  2.00    99.5 %           yes        yes
 9 GPUs               9  2.25    99.4 %           yes         no
 
 Fewest GPU-hours at 99 % in time: reactive, 5: 37.5 % fewer than the best fixed

@@ -45,8 +45,8 @@ describe('a sweep over fleets', () => {
   it('has a table with the cost of the run on the terminal, and a chart', () => {
     const results = fleetsFixture(FLEETS);
     const rows = fleetRows(sweptFleets(results));
-    expect(rows[1]).toEqual(['clairvoyant', '4', '1', '99.9 %', 'yes', 'hindsight']);
-    expect(rows[2]).toEqual(['predictive', '6', '1.5', '99.2 %', 'yes', 'yes']);
+    expect(rows[1]).toEqual(['clairvoyant', '4', '1.00', '99.9 %', 'yes', 'hindsight']);
+    expect(rows[2]).toEqual(['predictive', '6', '1.50', '99.2 %', 'yes', 'yes']);
     expect(sweepText(results)).toContain('Fewest GPU-hours');
     expect(sweepCharts(results)[0]?.name).toBe('gpu-hours');
     expect(sweepCharts(results).map(({ name }) => name)).toContain('gpu-hours');

@@ -10,7 +10,7 @@ it('shows the stages, the verdict and what to try, in 80 columns', () => {
   const text = benchText(resultOf(null, [run(null, 5210, 312, 300)]), 80);
   expect(text).toBe(`resnet18 (48KiB in, 3.91KiB out)
 Some CPU, 1 thread
-5 trials of 2 s, 16 clients over HTTP, SLO 1000 ms
+5 trials of 2 s, 16 clients over HTTP, SLO 1 s
 
            requests/s  p50 ms  p99 ms
 IO         5,210 ± 37      12      34  server 50 %, clients 30 %

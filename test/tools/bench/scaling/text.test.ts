@@ -13,7 +13,7 @@ describe('scaling text', () => {
 small on emulated GPUs, by profile; controller and clients in one process of a machine with 8 cores
 585.94KiB a request; warm-up, then 3 trials
 
-strong scaling: 1,000 requests of 4 models from 80 clients in all, SLO 1000 ms
+strong scaling: 1,000 requests of 4 models from 80 clients in all, SLO 1 s
 
 GPUs              s  requests/s  speed-up  efficiency     EXEC  batch   thread
    1  1.020 ± 0.020         980      1.00       100 %  98/98 %   10.0   20/5 %
