@@ -6,11 +6,16 @@ const share = () => z.number().min(0).max(1);
 
 /** Failed requests by cause. */
 export const failureCountsSchema = z.object(
-  Object.fromEntries(CAUSES.map((cause) => [cause, count().describe(CAUSE_MEANINGS[cause])])) as Record<
+  Object.fromEntries(CAUSES.map((cause) => [cause, causeCount(CAUSE_MEANINGS[cause])])) as Record<
     Cause,
-    ReturnType<typeof count>
+    ReturnType<typeof causeCount>
   >,
 );
+
+/** Results of before there was the cause count none of it. */
+function causeCount(meaning: string) {
+  return count().default(0).describe(meaning);
+}
 
 /** How models fared, so that the attainment of all does not hide those that got nothing. */
 export const modelFairnessShape = {

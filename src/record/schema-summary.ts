@@ -84,8 +84,8 @@ export const classFiguresSchema = z.object({
 export const tenantFiguresSchema = z.object({
   name: z.string().describe('Name of the tenant.'),
   requests: requestCountsSchema,
-  overRate: count().describe('Of the rejected ones, those beyond its rate.'),
-  overShare: count().describe('Of the rejected ones, those beyond its fair share under overload.'),
+  overRate: count().default(0).describe('Of the rejected ones, those beyond its rate.'),
+  overShare: count().default(0).describe('Of the rejected ones, those beyond its fair share under overload.'),
   offeredRps: rps().describe('Its offered requests per second of nominal duration.'),
   goodputRps: rps().describe('Its requests answered within their SLO per second of nominal duration.'),
   attainment: share().describe('Share of its offered requests that were answered within their SLO.'),

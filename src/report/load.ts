@@ -47,12 +47,12 @@ function read<T>(file: string, schema: z.ZodType): T {
     const what = `is of version ${JSON.stringify(value.version)}, but this program reads version ${RESULTS_VERSION}; run the experiment again`;
     throw problem(what, file, 'version');
   }
-  const { error } = schema.safeParse(value);
+  const { data, error } = schema.safeParse(value);
   if (error !== undefined) {
     const [issue] = error.issues;
     throw problem('is missing or invalid; run the experiment again', file, issue?.path.join('.'));
   }
-  return value as T;
+  return data as T;
 }
 
 function parse(file: string): unknown {

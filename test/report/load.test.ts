@@ -49,6 +49,24 @@ describe('loadResults', () => {
     );
   });
 
+  it('reads a run from before some causes of failures were told apart', () => {
+    const run = runFixture({ sloMs: 10, goodputRps: 50 });
+    const { overRate: _, overShare: __, ...failures } = run.summary.failures!;
+    put('run.json', { ...run, summary: { ...run.summary, failures } });
+    const loaded = loadResults(dir);
+    expect(loaded.kind === 'run' && loaded.run.summary.failures).toEqual({
+      ...failures,
+      overRate: 0,
+      overShare: 0,
+    });
+  });
+
+  it('loses nothing of what it reads', () => {
+    const run = runFixture({ sloMs: 10, goodputRps: 50 });
+    put('run.json', run);
+    expect(loadResults(dir)).toEqual({ kind: 'run', run: JSON.parse(JSON.stringify(run)) });
+  });
+
   it('says how to go on with a sweep that was interrupted', () => {
     mkdirSync(join(dir, 'cells'));
     expect(() => loadResults(dir)).toThrowError(/contains an unfinished sweep; run the same sweep again/);
