@@ -193,12 +193,16 @@ function classesTable({
   classes = [],
   weightedGoodputRps = 0,
   weightedAttainment = 0,
+  gpu,
 }: RunResult['summary']): Markup {
+  // A client does not see GPUs.
+  const ofGpus = gpu === undefined ? [] : ['GPU time', 'Guaranteed'];
   const columns = [
     { title: 'Class' },
-    ...['Weight', 'Offered/s', 'In time/s', 'Attainment', 'GPU time', 'Guaranteed', 'p50', 'p99'].map(
-      (title) => ({ title, numeric: true }),
-    ),
+    ...['Weight', 'Offered/s', 'In time/s', 'Attainment', ...ofGpus, 'p50', 'p99'].map((title) => ({
+      title,
+      numeric: true,
+    })),
   ];
   const rows = classes.map((each) => [
     { text: each.name },
@@ -206,14 +210,20 @@ function classesTable({
     { text: formatRate(each.offeredRps) },
     { text: formatRate(each.goodputRps) },
     { text: formatPercent(each.attainment) },
-    { text: formatPercent(each.gpuShare) },
-    { text: each.share === 0 ? '–' : formatPercent(each.share) },
+    ...(gpu === undefined
+      ? []
+      : [
+          { text: formatPercent(each.gpuShare) },
+          { text: each.share === 0 ? '–' : formatPercent(each.share) },
+        ]),
     { text: formatMs(offeredMs(each, 'p50')) },
     { text: formatMs(offeredMs(each, 'p99')) },
   ]);
-  const weighted = `Weighted goodput: ${formatRate(weightedGoodputRps)}/s, ${formatPercent(weightedAttainment)} of what was offered. GPU time is that of INFERs, which the requests of a batch share evenly.`;
+  const weighted = `Weighted goodput: ${formatRate(weightedGoodputRps)}/s, ${formatPercent(weightedAttainment)} of what was offered.`;
+  const time =
+    gpu === undefined ? '' : ' GPU time is that of INFERs, which the requests of a batch share evenly.';
   return html`${table(columns, rows)}
-<p class="small">${weighted}</p>`;
+<p class="small">${weighted}${time}</p>`;
 }
 
 /** Who was kept within what. */

@@ -59,23 +59,25 @@ export function runText(run: RunResult | CellResult): string {
 }
 
 /** Who got what, by weight. */
-function classLines({ classes = [], weightedGoodputRps = 0, weightedAttainment = 0 }: MeasuredSummary) {
+function classLines(summary: MeasuredSummary) {
+  const { classes = [], weightedGoodputRps = 0, weightedAttainment = 0, gpu } = summary;
   if (classes.length === 0) return [];
   return [
     [
       'weighted',
       `${formatRate(weightedGoodputRps)}/s (${formatPercent(weightedAttainment)} of what was offered)`,
     ],
-    ...classes.map((each, i) => [i === 0 ? 'classes' : '', classText(each)]),
+    ...classes.map((each, i) => [i === 0 ? 'classes' : '', classText(each, gpu !== undefined)]),
   ];
 }
 
-/** `gold × 10: 198.5/s (100 %) in time, 21 % of GPU time, p99 25.4 ms`. */
-function classText(figures: ClassFigures): string {
+/** `gold × 10: 198.5/s (100 %) in time, 21 % of GPU time, p99 25.4 ms`; `seesGpus`: a client does not. */
+function classText(figures: ClassFigures, seesGpus: boolean): string {
   const { name, weight, share, goodputRps, attainment, gpuShare } = figures;
   const guaranteed = share === 0 ? '' : ` (${formatPercent(share)} guaranteed)`;
   const rate = `${formatRate(goodputRps)}/s (${formatPercent(attainment)}) in time`;
-  return `${name} × ${weight}: ${rate}, ${formatPercent(gpuShare)} of GPU time${guaranteed}, p99 ${formatMs(offeredMs(figures, 'p99'))}`;
+  const ofGpus = seesGpus ? `, ${formatPercent(gpuShare)} of GPU time${guaranteed}` : '';
+  return `${name} × ${weight}: ${rate}${ofGpus}, p99 ${formatMs(offeredMs(figures, 'p99'))}`;
 }
 
 /** `up to 64: 12,000, 99 % in time, p50 8.1 ms, p99 24 ms executed`, a line for each length. */

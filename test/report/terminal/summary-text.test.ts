@@ -22,6 +22,18 @@ describe('summaryText', () => {
     expect(lines.at(-1)).toBe(`digest    ${run.summary.digest}`);
   });
 
+  it('shows the GPU time of classes only to those who see GPUs', () => {
+    const { requests, offeredLatencyMs, executedLatencyMs } = run.summary;
+    const figures = { requests, offeredLatencyMs, executedLatencyMs, offeredRps: 50, goodputRps: 50 };
+    const gold = { name: 'gold', weight: 10, share: 0.2, attainment: 1, gpuShare: 0.3, ...figures };
+    const summary = { ...run.summary, classes: [gold] };
+    expect(summaryText({ ...run, summary })).toMatch(/30\.0 % of GPU time \(20\.0 %\s+guaranteed\)/);
+    const { gpu: _, ...ofClient } = summary;
+    const text = summaryText({ ...run, summary: ofClient });
+    expect(text).toMatch(/gold × 10: 50\/s \(100 %\) in time, p99/);
+    expect(text).not.toContain('GPU time');
+  });
+
   it('shows default, best and gain of each SLO, and what to deploy', () => {
     const text = summaryText(sweepFixture({ seeds: [1] }));
     expect(text).toMatch(/^ 10 ms +10 ms +52\.\d +5 ms +36\d\.?\d* +60\.\d % +6\.9× +–$/m);
