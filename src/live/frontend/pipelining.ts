@@ -30,6 +30,7 @@ export class Pipelining {
   open(socket: Socket): void {
     const pipeline = new Pipeline(socket, this.site.accountOf(socket), this.handler, this.turns);
     this.pipelines.set(socket, pipeline);
+    this.turns.accepted();
   }
 
   /** Handles a request now, or when its turn has come. */

@@ -13,11 +13,18 @@ export interface Waiting {
  * short for those who wait in line.
  */
 export const TURN_REQUESTS = 16;
+/** Requests may take far longer than that: with numbers as JSON, say. */
+const TURN_MS = 2;
+/** Turns in a row that only accept connections. */
+const ACCEPTING_TURNS = 8;
 
 /** Requests that were sent ahead are begun by turns, some in each turn of the event loop, so that others get in between. */
 export class RequestTurns {
   private readonly waiting = new FairQueue<Waiting>();
   private isDue = false;
+  private hasAccepted = false;
+  /** Since something was begun. */
+  private acceptingTurns = 0;
   private readonly next = () => this.begin();
 
   /** `share`: requests of a turn. */
@@ -34,9 +41,21 @@ export class RequestTurns {
     setImmediate(this.next);
   }
 
+  /**
+   * A connection was accepted in this turn of the event loop, which accepts one: others may wait behind it. So this turn
+   * begins nothing, up to a number of such turns in a row.
+   */
+  accepted(): void {
+    this.hasAccepted = true;
+  }
+
   private begin(): void {
     this.isDue = false;
-    for (let left = this.share; left > 0; ) {
+    const isAccepting = this.hasAccepted && this.acceptingTurns < ACCEPTING_TURNS;
+    this.hasAccepted = false;
+    this.acceptingTurns = isAccepting ? this.acceptingTurns + 1 : 0;
+    const untilMs = performance.now() + TURN_MS;
+    for (let left = isAccepting ? 0 : this.share; left > 0 && performance.now() < untilMs; ) {
       const connection = this.waiting.shift();
       if (connection === undefined) return;
       left -= connection.proceed();
