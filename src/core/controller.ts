@@ -74,10 +74,11 @@ export class Controller {
       dispatch: this.orders,
       defaultSloNs: options.defaultSloNs,
       classes: this.classes,
+      hasShares: (options.tenants?.length ?? 0) > 1,
     });
     this.forecast =
       options.admission === 'predict' ? new Forecast(this.cluster, this.requests, this.policy) : null;
-    this.tenants = Tenants.open(options.tenants, this.cluster, this.requests);
+    this.tenants = Tenants.open(options.tenants, this.cluster, this.requests, this.policy.sharesFirst);
     this.missedWindow = options.missedWindow ?? (this.policy.takesBack === true ? 'retry' : 'fail');
   }
 
@@ -196,8 +197,7 @@ export class Controller {
       return;
     }
     this.policy.offered?.(slot, nowNs);
-    if (this.forecast !== null && !this.forecast.isInTime(slot, nowNs))
-      this.answer(slot, OUTCOME_REJECTED, nowNs, null);
+    if (this.forecast?.isInTime(slot, nowNs) === false) this.answer(slot, OUTCOME_REJECTED, nowNs, null);
     else this.queue(slot, nowNs);
   }
 

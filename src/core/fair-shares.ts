@@ -7,41 +7,56 @@ const MEMORY_NS = 0.5 * NS_PER_S;
 const PAUSE_NS = 2 * MEMORY_NS;
 /** What was served in time at most is forgotten by this much a period: what can be served may become less. */
 const FORGET = 0.98;
-/** A tenant that loses more of its work than this, and gets less than others for its share, is to be protected. */
-const TOLERATED_LOSS = 0.01;
-/** While none is, limits are raised by this much a period, */
-const RAISE = 0.02;
-/** and after so many such periods by twice as much as in the one before: demand may have been mistaken for overload. */
-const PATIENCE = 20;
+/** There is overload while more than this is lost or refused, of the work of all tenants. */
+const OVERLOAD_LOSS = 0.05;
+/** A tenant that asks for no more than this many times its share is within it. */
+const TOLERANCE = 1.1;
+/** Most that other tenants may send of their shares: what is beyond what can be served keeps batches large. */
+const MOST_EXCESS = 3;
+/** A tenant is to be protected if it loses more of its work than this; one above its share, if it is served less than this of that: */
+const TOLERATED_LOSS = 0.02;
+const LEAST_SERVED = 0.85;
+/** the excess falls by this much a period, down to none, and rises by this much while there is no such tenant. */
+const FALL = 0.9;
+const RISE = 1.02;
+
+/** A request of a tenant that asks for no more than its share; of one that asks for more; and what of that is to be refused. */
+export const WITHIN_SHARE = 0;
+const ABOVE_SHARE = 1;
+export const BEYOND_SHARE = 2;
+type Standing = 0 | 1 | 2;
 
 interface Shared {
   readonly share: number;
 }
 
 /**
- * Fair shares under overload, whatever the policy: max-min fairness by weights, as in core-stateless fair queueing
- * (Stoica, Shenker and Zhang, SIGCOMM 1998), with losses as the sign of congestion.
+ * Fair shares under overload: max-min fairness by weights, as in core-stateless fair queueing (Stoica, Shenker and Zhang,
+ * SIGCOMM 1998), with losses as the sign of congestion.
  *
- * A level L says how much work per second a tenant may send for a unit of its share. The fair level is the one at which
- * all tenants together send what can be served in time: Σ min(demand, share · L) = the most that was served lately. If a tenant
- * loses work, less is served of it than min(demand, share · fair level), and another is served more for a unit of its share, L
- * falls to the fair level. Otherwise L rises until none is limited. Of
- * a tenant that asks for more than share · L, that much is let through, evenly. So a tenant that stays below its share
- * loses next to nothing, what it leaves goes to the others, and a tenant that is alone has all.
+ * A level L says how much work per second is a tenant's share, for a unit of it: the one at which all tenants together
+ * send what can be served in time, Σ min(demand, share · L) = the most that was served lately. Without overload it is
+ * infinite. A tenant that asks for no more than share · L is within its share, and nothing of it is refused. What each
+ * other tenant may send is e · share · L, evenly, and the excess e is the same for all of them, so they are served in
+ * proportion to their shares. To hold them to their shares alone, e = 1, would keep queues short and so batches small:
+ * then less is served, L falls, and still less may be sent. So e is as large as it can be: at most 3, and no more than
+ * the least of those tenants asks for. Only under a policy that does not let requests within shares go first, e falls
+ * while a tenant within its share loses work.
  */
 export class FairShares {
-  /** Infinity: none is limited. */
+  /** Infinity: all that is asked for is served. */
   private level = Number.POSITIVE_INFINITY;
-  /** Work per second, ns, by tenant: what it asks for, and what is served of it in time. */
+  /** What tenants that ask for more than their shares may send, in shares; and how much that can be at most now. */
+  private excess = MOST_EXCESS;
+  private mostExcess = MOST_EXCESS;
+  /** Work per second, ns, by tenant: what it asks for, and what of that is served in time, and is lost. */
   private readonly demand: Float64Array;
   private readonly served: Float64Array;
+  private readonly missed: Float64Array;
   /** Work of this period, ns. */
   private readonly asked: Float64Array;
   private readonly ok: Float64Array;
   private readonly lost: Float64Array;
-  /** Periods since one was to be protected. */
-  private calm = 0;
-  private raiseBy = RAISE;
   /** What a tenant that is limited has left over, in shares of a request. */
   private readonly credit: Float64Array;
   private sinceNs = 0;
@@ -50,25 +65,33 @@ export class FairShares {
   /** Work per second that can be served, ns: the most that was, lately. */
   private capacity = 0;
 
-  constructor(private readonly tenants: readonly Shared[]) {
+  /** `goFirst`: the policy serves requests within shares before others. */
+  constructor(
+    private readonly tenants: readonly Shared[],
+    private readonly goFirst = false,
+  ) {
     const { length } = tenants;
     this.demand = new Float64Array(length);
     this.served = new Float64Array(length);
+    this.missed = new Float64Array(length);
     this.asked = new Float64Array(length);
     this.ok = new Float64Array(length);
     this.lost = new Float64Array(length);
     this.credit = new Float64Array(length);
   }
 
-  /** A request of the tenant arrives that takes so much GPU time. Whether it may go on. */
-  admits(tenant: number, costNs: number, nowNs: number): boolean {
+  /** A request of the tenant arrives that takes so much GPU time. Beyond its share it is to be refused. */
+  standing(tenant: number, costNs: number, nowNs: number): Standing {
     if (nowNs >= this.sinceNs + PERIOD_NS) this.renew(nowNs);
     this.asked[tenant] += costNs;
-    const most = this.tenants[tenant].share * this.level;
-    if (this.demand[tenant] <= most) return true;
-    const credit = this.credit[tenant] + most / this.demand[tenant];
+    const demand = this.demand[tenant];
+    const fair = this.tenants[tenant].share * this.level;
+    if (demand <= TOLERANCE * fair) return WITHIN_SHARE;
+    const credit = this.credit[tenant] + Math.min(1, (this.excess * fair) / demand);
     this.credit[tenant] = credit >= 1 ? credit - 1 : credit;
-    return credit >= 1;
+    if (credit >= 1) return ABOVE_SHARE;
+    this.lost[tenant] += costNs;
+    return BEYOND_SHARE;
   }
 
   /** A request that went on was answered, in time or not. */
@@ -78,7 +101,7 @@ export class FairShares {
   }
 
   private renew(nowNs: number): void {
-    const { tenants, demand, served, asked, ok, lost } = this;
+    const { tenants, demand, served, missed, asked, ok, lost } = this;
     const passedNs = nowNs - this.sinceNs;
     this.sinceNs = nowNs;
     if (passedNs >= PAUSE_NS) this.forget();
@@ -86,45 +109,58 @@ export class FairShares {
     const perS = NS_PER_S / passedNs;
     this.seen += (1 - this.seen) * fresh;
     const part = fresh / this.seen;
-    let total = 0;
-    let mostServed = 0;
+    let allServed = 0;
+    let allMissed = 0;
     for (let t = 0; t < tenants.length; t++) {
       demand[t] += (asked[t] * perS - demand[t]) * part;
       served[t] += (ok[t] * perS - served[t]) * part;
-      total += served[t];
-      mostServed = Math.max(mostServed, served[t] / tenants[t].share);
+      missed[t] += (lost[t] * perS - missed[t]) * part;
+      allServed += served[t];
+      allMissed += missed[t];
     }
-    this.capacity = Math.max(total, this.capacity * FORGET);
-    const fair = fairLevel(tenants, demand, this.capacity);
-    let isUnfair = false;
+    for (const sums of [asked, ok, lost]) sums.fill(0);
+    this.capacity = Math.max(allServed, this.capacity * FORGET);
+    const isOverload = allMissed > OVERLOAD_LOSS * (allServed + allMissed);
+    this.level = isOverload ? fairLevel(tenants, demand, this.capacity) : Number.POSITIVE_INFINITY;
+    const excess = this.mostExcess * (this.isUnfair() ? FALL : RISE);
+    this.mostExcess = Math.max(1, Math.min(MOST_EXCESS, excess));
+    this.excess = this.commonExcess();
+  }
+
+  /** No tenant may send more of its share than the one that asks for least beyond its own: else they would not get what shares say. */
+  private commonExcess(): number {
+    const { tenants, demand, level } = this;
+    let excess = this.mostExcess;
     for (let t = 0; t < tenants.length; t++) {
-      const due = (1 - TOLERATED_LOSS) * Math.min(demand[t], tenants[t].share * Math.min(fair, mostServed));
-      if (served[t] < due && lost[t] > TOLERATED_LOSS * (ok[t] + lost[t])) isUnfair = true;
-      asked[t] = 0;
-      ok[t] = 0;
-      lost[t] = 0;
+      const asked = demand[t] / (tenants[t].share * level);
+      if (asked > TOLERANCE) excess = Math.min(excess, asked);
     }
-    if (isUnfair) {
-      this.level = Math.min(this.level, fair);
-      this.calm = 0;
-      this.raiseBy = RAISE;
-    } else if (this.level < Number.POSITIVE_INFINITY) this.raise();
+    return excess;
+  }
+
+  /** Whether a tenant is to be protected, while another is served more for a unit of its share. */
+  private isUnfair(): boolean {
+    const { tenants, demand, served, missed, level, goFirst } = this;
+    let most = 0;
+    for (let t = 0; t < tenants.length; t++) most = Math.max(most, served[t] / tenants[t].share);
+    for (let t = 0; t < tenants.length; t++) {
+      const fair = tenants[t].share * level;
+      if (served[t] >= LEAST_SERVED * tenants[t].share * most) continue;
+      if (demand[t] > TOLERANCE * fair) {
+        if (served[t] < LEAST_SERVED * fair) return true;
+      } else if (!goFirst && missed[t] > TOLERATED_LOSS * (served[t] + missed[t])) return true;
+    }
+    return false;
   }
 
   /** None is limited. */
   private forget(): void {
     this.level = Number.POSITIVE_INFINITY;
-    this.calm = 0;
-    this.raiseBy = RAISE;
-    for (const sums of [this.asked, this.ok, this.lost]) sums.fill(0);
-  }
-
-  private raise(): void {
-    const { tenants, demand } = this;
-    if (++this.calm > PATIENCE) this.raiseBy *= 2;
-    this.level *= 1 + this.raiseBy;
-    for (let t = 0; t < tenants.length; t++) if (demand[t] > tenants[t].share * this.level) return;
-    this.level = Number.POSITIVE_INFINITY;
+    this.mostExcess = MOST_EXCESS;
+    const { demand, served, missed, asked, ok, lost } = this;
+    for (const sums of [demand, served, missed, asked, ok, lost]) sums.fill(0);
+    this.seen = 0;
+    this.capacity = 0;
   }
 }
 

@@ -62,6 +62,8 @@ export interface PolicyContext {
   readonly defaultSloNs: number;
   /** What requests weigh, by `requests.requestClass`; at least one. */
   readonly classes: readonly RequestClass[];
+  /** Several tenants share the GPUs: `requests.isAboveShare` says which requests may wait for others. */
+  readonly hasShares: boolean;
 }
 
 /**
@@ -71,6 +73,8 @@ export interface PolicyContext {
  */
 export interface Policy {
   readonly name: string;
+  /** True: it serves requests first whose tenants are not above their shares: `requests.isAboveShare`. */
+  readonly sharesFirst?: boolean;
   /**
    * True: unless the options of the controller say otherwise, requests of an INFER that missed its window, or whose weights were not
    * there, are offered to `admit` again (their `dueNs` is not 0 then) while their SLO is not over; otherwise they

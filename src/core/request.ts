@@ -55,6 +55,8 @@ export class RequestTable {
   limit = new Uint8Array(INITIAL_CAPACITY);
   /** Only with tenants: whether an idle GPU could have met its SLO when it came. */
   possible = new Uint8Array(INITIAL_CAPACITY);
+  /** 1: its tenant asks for more than its share, so those of others go first; 0 otherwise. */
+  isAboveShare = new Uint8Array(INITIAL_CAPACITY);
   /** Of a refused request: the latency that was to be expected, from its arrival on; beyond a rate, the time until another may come. */
   predictedNs = new Float64Array(INITIAL_CAPACITY);
   /** GPUs that held the model, warm, when the request arrived: 0 is a cold start. */
@@ -140,6 +142,7 @@ export class RequestTable {
     this.loadDemand = enlarge(this.loadDemand, new Float64Array(capacity));
     this.limit = enlarge(this.limit, new Uint8Array(capacity));
     this.possible = enlarge(this.possible, new Uint8Array(capacity));
+    this.isAboveShare = enlarge(this.isAboveShare, new Uint8Array(capacity));
     this.predictedNs = enlarge(this.predictedNs, new Float64Array(capacity));
     this.arrivalCopies = enlarge(this.arrivalCopies, new Int32Array(capacity));
     this.failedInfer = enlarge(this.failedInfer, new Float64Array(capacity));

@@ -1,5 +1,5 @@
 import type { Cluster } from './cluster.js';
-import { FairShares } from './fair-shares.js';
+import { BEYOND_SHARE, FairShares, WITHIN_SHARE } from './fair-shares.js';
 import { RateLimits } from './rate-limits.js';
 import { OUTCOME_ERROR, OUTCOME_OK, type Outcome, type RequestTable } from './request.js';
 
@@ -31,18 +31,21 @@ export class Tenants {
     tenants: readonly Tenant[],
     private readonly cluster: Cluster,
     private readonly requests: RequestTable,
+    sharesFirst: boolean,
   ) {
     this.rates = new RateLimits(tenants);
-    this.shares = tenants.length > 1 ? new FairShares(tenants) : null;
+    this.shares = tenants.length > 1 ? new FairShares(tenants, sharesFirst) : null;
   }
 
-  /** Null where there are none: then nothing is counted. */
+  /** Null where there are none: then nothing is counted. `sharesFirst`: as a policy says. */
   static open(
     tenants: readonly Tenant[] | undefined,
     cluster: Cluster,
     requests: RequestTable,
+    sharesFirst = false,
   ): Tenants | null {
-    return tenants === undefined || tenants.length === 0 ? null : new Tenants(tenants, cluster, requests);
+    if (tenants === undefined || tenants.length === 0) return null;
+    return new Tenants(tenants, cluster, requests, sharesFirst);
   }
 
   /** Whether the request that has arrived may go on; if not, `limit` and `predictedNs` of its slot say why and for how long. */
@@ -56,7 +59,12 @@ export class Tenants {
       requests.predictedNs[slot] = this.rates.untilNextNs(tenant);
       return false;
     }
-    if (this.shares === null || this.shares.admits(tenant, this.costNs(slot), nowNs)) return true;
+    if (this.shares === null) return true;
+    // What no idle GPU could serve in time is no sign of overload.
+    const costNs = requests.possible[slot] === 1 ? this.costNs(slot) : 0;
+    const standing = this.shares.standing(tenant, costNs, nowNs);
+    requests.isAboveShare[slot] = standing === WITHIN_SHARE ? 0 : 1;
+    if (standing !== BEYOND_SHARE) return true;
     requests.limit[slot] = LIMIT_SHARE;
     return false;
   }
@@ -65,7 +73,6 @@ export class Tenants {
   answered(slot: number, outcome: Outcome): void {
     const { shares, requests } = this;
     if (shares === null || requests.limit[slot] !== LIMIT_NONE || outcome === OUTCOME_ERROR) return;
-    // What no idle GPU could have served in time is no sign of overload.
     if (outcome !== OUTCOME_OK && requests.possible[slot] === 0) return;
     shares.answered(requests.tenant[slot], this.costNs(slot), outcome === OUTCOME_OK);
   }

@@ -22,6 +22,7 @@ describe('POLICIES', () => {
       dispatch: {} as Dispatcher,
       defaultSloNs: 100 * MS,
       classes: ONE_CLASS,
+      hasShares: false,
     };
     for (const entry of POLICIES) expect(entry.create(context, defaultsOf(entry)).name).toBe(entry.kind);
   });

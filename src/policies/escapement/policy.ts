@@ -13,6 +13,7 @@ import { LaneForecast } from './lane-forecast.js';
 import { OpenLanes } from './open-lanes.js';
 import { Overdue } from './overdue.js';
 import { Placement } from './placement.js';
+import { SharedClasses } from './shared-classes.js';
 import { Waiting } from './waiting.js';
 
 interface EscapementOptions {
@@ -32,6 +33,8 @@ interface EscapementOptions {
 export class EscapementPolicy implements Policy {
   readonly name = 'escapement';
   readonly takesBack = true;
+  /** Not where a batch takes requests by length: then it does not weigh them. */
+  readonly sharesFirst: boolean;
   readonly tuned: Readonly<Record<string, number>>;
   private readonly cluster: Cluster;
   private readonly requests: RequestTable;
@@ -47,6 +50,7 @@ export class EscapementPolicy implements Policy {
   private readonly forecasts: readonly LaneForecast[];
   private readonly lanes: OpenLanes;
   private readonly order: InferDraft;
+  private readonly classes: SharedClasses;
   private readonly completed = new CompletedInfer();
 
   constructor(context: PolicyContext, options: EscapementOptions) {
@@ -55,9 +59,11 @@ export class EscapementPolicy implements Policy {
     this.requests = context.requests;
     this.dispatch = context.dispatch;
     this.durations = new Durations(cluster, options.maxBatch);
-    this.weights = new ClassWeights(context.classes);
+    this.sharesFirst = context.hasShares && this.durations.buckets.every((buckets) => buckets === 1);
+    this.classes = new SharedClasses(context, this.sharesFirst);
+    this.weights = new ClassWeights(this.classes.list);
     this.waiting = new Waiting(cluster, this.durations, this.weights);
-    this.fairness = new Fairness(cluster.models.length, options.fairness, context.classes.length);
+    this.fairness = new Fairness(cluster.models.length, options.fairness, this.weights.count);
     this.chooser = new Chooser(cluster, this.requests, this.durations, this.waiting, this.fairness.favour);
     this.demand = new DemandForecast(cluster.models.length);
     this.placement = new Placement(
@@ -77,17 +83,14 @@ export class EscapementPolicy implements Policy {
 
   offered(slot: number, nowNs: number): void {
     const { requests } = this;
-    this.tuning.offered(
-      requests.sloNs[slot],
-      this.durations.shortestNs(requests.model[slot], this.bucketOf(slot)),
-      nowNs,
-    );
+    const shortestNs = this.durations.shortestNs(requests.model[slot], this.bucketOf(slot));
+    this.tuning.offered(requests.sloNs[slot], shortestNs, nowNs);
   }
 
   admit(slot: number, nowNs: number): number {
     const { requests } = this;
     const model = requests.model[slot];
-    const requestClass = requests.requestClass[slot];
+    const requestClass = this.classes.of(slot);
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
     const isNew = requests.dueNs[slot] === 0;
     if (isNew) this.demand.arrived(model, nowNs, this.weights.declared(requestClass));
@@ -109,7 +112,7 @@ export class EscapementPolicy implements Policy {
 
   timedOut(slot: number, nowNs: number): void {
     const model = this.requests.model[slot];
-    const requestClass = this.requests.requestClass[slot];
+    const requestClass = this.classes.of(slot);
     this.waiting.remove(slot, model, requestClass, this.bucketOf(slot));
     this.gaveUp(model, requestClass, nowNs);
   }
@@ -126,7 +129,7 @@ export class EscapementPolicy implements Policy {
       for (let i = 0; i < action.count; i++) {
         const slot = action.requests[i];
         const deadlineNs = this.requests.arrivalNs[slot] + this.requests.sloNs[slot];
-        if (ok) this.fairness.answered(model, nowNs <= deadlineNs, this.requests.requestClass[slot]);
+        if (ok) this.fairness.answered(model, nowNs <= deadlineNs, this.classes.of(slot));
       }
       this.lanes.update(gpu, nowNs);
       if (!ok && action.sentNs === nowNs) this.lanes.rest(gpu, nowNs);
@@ -191,12 +194,9 @@ export class EscapementPolicy implements Policy {
 
   queuedBefore(slot: number): number {
     const { requests } = this;
-    return this.waiting.countBefore(
-      requests.model[slot],
-      requests.requestClass[slot],
-      requests.arrivalNs[slot] + requests.sloNs[slot],
-      this.bucketOf(slot),
-    );
+    const model = requests.model[slot];
+    const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
+    return this.waiting.countBefore(model, this.classes.of(slot), deadlineNs, this.bucketOf(slot));
   }
 
   /** What the request's input is padded to at least, as far as this is to know. */
