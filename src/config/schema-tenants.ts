@@ -3,6 +3,9 @@ import type { Tenant } from '../core/tenants.js';
 import { MOST_TENANTS } from '../core/tenants.js';
 import { count, rate, section } from './fields.js';
 
+/** What stands in these must be in no log, metric or journal. */
+const SECRET: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie']);
+
 const tenantSection = section({
   name: z
     .string()
@@ -25,6 +28,10 @@ export const tenantsSchema = section({
   header: z
     .string()
     .regex(/^[a-z0-9-]+$/, 'must be the name of a header in lower case, e.g. x-tenant')
+    .refine(
+      (name) => !SECRET.has(name),
+      'holds a secret, which must not name a tenant: choose another header',
+    )
     .default('x-tenant')
     .describe('HTTP header, and key of gRPC metadata, in which clients of a server name their tenant.'),
   list: z

@@ -26,6 +26,11 @@ it.each([
     '{ header: X-Team, list: [{ name: a }] }',
     'must be the name of a header in lower case',
   ],
+  [
+    'a header that holds a secret',
+    '{ header: authorization, list: [{ name: a }] }',
+    'tenants.header: holds a secret, which must not name a tenant: choose another header',
+  ],
 ])('are refused with %s', async (_, tenants, message) => {
   expect((await rejection(load(withTenants(tenants)))).message).toContain(message);
 });
