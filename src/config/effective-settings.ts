@@ -23,7 +23,10 @@ export interface EffectiveSetting {
   readonly from: Source;
 }
 
-/** Every setting of a server and where it comes from: `runtime` first, then `slo`, `admission` and the policy's. */
+/**
+ * Every setting of a server and where it comes from: `runtime` first, then `slo`, `admission` and the policy's, and last the classes
+ * and tenants that it knows.
+ */
 export function effectiveSettings({ settings, originOf }: OriginalSettings): EffectiveSetting[] {
   const { runtime, sloNs, admission } = settings;
   const said = (key: string): Source => originOf(key) ?? { kind: 'default' };
@@ -36,7 +39,36 @@ export function effectiveSettings({ settings, originOf }: OriginalSettings): Eff
     { key: 'slo', value: formatDuration(sloNs), from: said('slo') },
     { key: 'admission', value: admission, from: said('admission') },
     ...policyValues(settings).map(([key, value]) => ({ key, value, from: said(key) })),
+    ...senderValues(settings).map(([key, value]) => ({ key, value, from: said(key) })),
   ];
+}
+
+/** A row for each class and each tenant, as a file would list it; none where there are none. */
+function senderValues({ classes, tenants }: ServerSettings): [string, string][] {
+  return [
+    ...classes.map(({ name, weight, share, priorities }, i): [string, string] => [
+      `classes.${i}`,
+      listItem({
+        ...{ name, weight },
+        ...(share === 0 ? {} : { share: percentText(share) }),
+        ...(priorities.length === 0 ? {} : { priority: `[${priorities.join(', ')}]` }),
+      }),
+    ]),
+    ...(tenants.list.length === 0 ? [] : [['tenants.header', tenants.header] as [string, string]]),
+    ...tenants.list.map(({ name, rateRps, burst, share }, i): [string, string] => [
+      `tenants.list.${i}`,
+      listItem({ name, ...(Number.isFinite(rateRps) ? { rate: `${rateRps}/s`, burst } : {}), share }),
+    ]),
+  ];
+}
+
+function listItem(values: Readonly<Record<string, string | number>>): string {
+  const pairs = Object.entries(values).map(([key, value]) => `${key}: ${value}`);
+  return `{ ${pairs.join(', ')} }`;
+}
+
+function percentText(share: number): string {
+  return `${Number((100 * share).toPrecision(6))}%`;
 }
 
 /** The source in words. */
@@ -67,7 +99,7 @@ function runtimeSource(runtime: RuntimeSettings, key: RuntimeKey, origin: Origin
 function writtenValue(runtime: RuntimeSettings, key: RuntimeKey): EffectiveSetting['value'] {
   const value = runtime[key];
   if (value === null) return 'none';
-  return key === 'memoryReserve' ? `${Number((100 * runtime.memoryReserve).toPrecision(6))}%` : value;
+  return key === 'memoryReserve' ? percentText(runtime.memoryReserve) : value;
 }
 
 function policyValues({ policy }: ServerSettings): [string, EffectiveSetting['value']][] {

@@ -34,6 +34,32 @@ describe('escapement config', () => {
     expect(stderr).toMatch(/^warning: ESCAPEMENT_SERIALL is not an environment variable of [^\n]+\n$/);
   });
 
+  it('lists classes and tenants', async () => {
+    const senders =
+      'classes: [{ name: visitor }, { name: customer, weight: 5, share: 20%, priority: [1, 8] }]\n';
+    const tenants = 'tenants: { list: [{ name: acme, rate: 10/s }, { name: rest, share: 0.5 }] }\n';
+    const file = writeIn(tempDir(), 'senders.yaml', senders + tenants);
+    const { status, stdout } = await runCli([
+      'config',
+      '--experiment',
+      file,
+      '--set',
+      'tenants.header=x-who',
+    ]);
+    expect(status).toBe(0);
+    const rows = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/));
+    expect(rows.slice(-5)).toEqual([
+      ['classes.0', '{ name: visitor, weight: 1 }', `${file}:1`],
+      ['classes.1', '{ name: customer, weight: 5, share: 20%, priority: [1, 8] }', `${file}:1`],
+      ['tenants.header', 'x-who', '--set tenants.header=x-who'],
+      ['tenants.list.0', '{ name: acme, rate: 10/s, burst: 10, share: 1 }', `${file}:2`],
+      ['tenants.list.1', '{ name: rest, share: 0.5 }', `${file}:2`],
+    ]);
+  });
+
   it('says the same as one JSON object', async () => {
     setVariables({ ESCAPEMENT_PRESET: 'max-parallelism' });
     const { status, stdout } = await runCli(['config', '--json', '--set', 'runtime.intraOpThreads=1']);
