@@ -9,7 +9,12 @@ import { MOST_LENGTHS } from '../../core/model.js';
 import type { BatchSetting, Dimensions } from '../ort/signature.js';
 
 const duration = z
-  .string()
+  .string({
+    error: ({ input }) =>
+      typeof input === 'number'
+        ? `${input} has no unit: write a duration such as ${input}ms`
+        : 'must be a duration such as 50ms',
+  })
   .regex(/^\d+(\.\d+)?(us|ms|s)$/, 'must be a duration such as 50ms')
   .transform((text) => Math.round(Number.parseFloat(text) * NS_PER[/[a-z]+$/.exec(text)![0]]))
   .refine((ns) => ns > 0, 'must be longer than 0');
@@ -119,7 +124,7 @@ export function readSettings(path: string): ModelSettings {
   };
   if (document.contents === null) return NO_SETTINGS;
   if (!isMap(document.contents)) fail('E_CONFIG_SYNTAX', 'must be a section of "key: value" lines', 0);
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: describeIssue });
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const unknown = issue.code === 'unrecognized_keys';
@@ -128,5 +133,25 @@ export function readSettings(path: string): ModelSettings {
   const node = document.getIn(keys, true) as { range?: readonly [number, number, number] } | undefined;
   return fail(unknown ? 'E_CONFIG_KEY' : 'E_CONFIG_VALUE', what, node?.range?.[0] ?? 0, keys.join('.'));
 }
+
+/** What is wrong with a value whose key does not say it better; undefined: the library's words. */
+function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type') {
+    const found = issue.input === null ? 'nothing' : JSON.stringify(issue.input);
+    return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, found ${found}`;
+  }
+  if (issue.code === 'too_small')
+    return issue.origin === 'number' ? `must be at least ${issue.minimum}` : 'must not be empty';
+  return undefined;
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  int: 'a whole number',
+  number: 'a number',
+  string: 'a text',
+  array: 'a list',
+  object: 'a section of keys',
+  record: 'a section of keys',
+};
 
 const NS_PER: Readonly<Record<string, number>> = { us: NS_PER_US, ms: NS_PER_MS, s: NS_PER_S };
