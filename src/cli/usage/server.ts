@@ -103,7 +103,7 @@ export const listenFlags = {
 /** The journal of a run. Null: not kept. */
 export const journalFlag = text(
   'FILE',
-  'Record every input of the scheduler to this file, for replay; if it exists, to FILE.1, FILE.2, …',
+  'Record every input of the scheduler to this file, for replay; if it exists, to FILE.1, FILE.2, …; missing folders are made',
 );
 
 /** Flags of every process that runs a controller: `serve` and `controller`. */
