@@ -17,11 +17,12 @@ const LONGEST_REASON = 300;
 export function noneServed(problems: readonly EscapementError[]): EscapementError {
   const [first] = problems;
   if (problems.length === 1) return first;
-  const reasons = problems
+  // What the device lacks is the same for all models.
+  const all = [...new Set(problems.map(({ message }) => message.replace(/\.$/, '')))];
+  const reasons = all
     .slice(0, MOST_NAMED)
-    .map(({ message }) => message.replace(/\.$/, ''))
     .map((reason) => (reason.length > LONGEST_REASON ? `${reason.slice(0, LONGEST_REASON)}…` : reason));
-  const others = problems.length > MOST_NAMED ? `; and ${problems.length - MOST_NAMED} more` : '';
+  const others = all.length > MOST_NAMED ? `; and ${all.length - MOST_NAMED} more reasons` : '';
   const what = `none of the ${problems.length} models can be served: ${reasons.join('; ')}${others}`;
   return new EscapementError(first.code, what);
 }

@@ -170,7 +170,7 @@ describe('a deployment', () => {
       /^none of the 2 models can be served: .*a\/1\/model\.onnx: onnx.*; .*b\/config\.yaml:1: slo: must/s;
     await expect(open(dir).service.start()).rejects.toThrow(two);
     for (const name of 'cdefg') writeIn(dir, `${name}/1/model.onnx`, 'nonsense');
-    const many = /^none of the 7 models can be served: .*e\/1\/model\.onnx: .*; and 2 more$/s;
+    const many = /^none of the 7 models can be served: .*e\/1\/model\.onnx: .*; and 2 more reasons$/s;
     await expect(open(dir).service.start()).rejects.toThrow(many);
   });
 
