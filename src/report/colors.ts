@@ -41,6 +41,8 @@ export const SERIES_COLORS: readonly string[] = [
   '#b0195e',
   '#374151',
   '#0a7ea4',
+  '#6b4226',
+  '#4a6b00',
 ];
 
 /**

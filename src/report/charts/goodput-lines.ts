@@ -137,7 +137,11 @@ function rowsOf(slice: Slice, { at }: AcrossNumbers, recommendations: readonly R
     x: at(point),
     goodput: point.weightedGoodputRps.mean,
     low: Math.max(0, point.weightedGoodputRps.low),
-    high: point.weightedGoodputRps.high,
+    // Nothing beyond what was offered can be served, whatever a few seeds make of the interval.
+    high: Math.min(
+      point.weightedGoodputRps.high,
+      Math.max(point.weightedGoodputRps.mean, point.weightedOfferedRps.mean),
+    ),
     series: series === null ? 'goodput' : (names.get(point.values[series.key] ?? '') ?? ''),
     offAxis: isOffAxis(point),
     best: bests.has(point),

@@ -44,7 +44,10 @@ export const SERIES_SHAPES = [
 /** Style of the series with this rank. */
 export function seriesStyle(rank: number): { color: string; dash: number[]; shape: string } {
   const cycle = <T>(list: readonly T[]): T => list[rank % list.length] as T;
-  return { color: cycle(SERIES_COLORS), dash: cycle(SERIES_DASHES), shape: cycle(SERIES_SHAPES) };
+  // One further in each round, so that the shape of an earlier series comes with another dash.
+  const round = Math.floor(rank / SERIES_SHAPES.length);
+  const dash = SERIES_DASHES[(rank + round) % SERIES_DASHES.length] as number[];
+  return { color: cycle(SERIES_COLORS), dash, shape: cycle(SERIES_SHAPES) };
 }
 
 const SUBTITLE_SIZE = 13;
