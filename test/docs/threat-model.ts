@@ -290,7 +290,7 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
   ['what is read of large bodies in one turn of the event loop', 'frontend/reading-turns.ts', 'TURN_BYTES'],
   ['requests sent ahead that are begun in one turn', 'frontend/request-turns.ts', 'TURN_REQUESTS'],
   ['requests of one HTTP connection under way', 'frontend/pipeline.ts', 'MOST_UNDER_WAY'],
-  ['calls at a time on one gRPC connection', 'frontend/grpc/server.ts', 'MAX_STREAMS'],
+  ['calls at a time on one gRPC connection', 'frontend/grpc/connection-shares.ts', 'MAX_STREAMS'],
   [
     'calls of a gRPC connection per second that bring no inference',
     'frontend/grpc/flood-watch.ts',
