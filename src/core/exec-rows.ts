@@ -17,7 +17,7 @@ export class ExecRows {
 
   constructor(
     private readonly models: readonly ModelSpec[],
-    private readonly padding: Padding,
+    readonly padding: Padding,
   ) {
     this.buckets = new Int32Array(models.length);
     this.takesLengths = new Uint8Array(models.length);

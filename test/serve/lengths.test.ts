@@ -194,14 +194,18 @@ it('padding: longest pads all, and answers the same', async () => {
   await expectReplay(running.journal, requests);
 });
 
-it('goes to workers elsewhere, padded there', async () => {
+it.each([
+  { who: 'all alike', overrides: [] },
+  // The server has none of the models when it starts.
+  { who: 'of several tenants', overrides: ['tenants={list: [{name: a}, {name: b}]}', 'padding=bucket'] },
+])('goes to workers elsewhere, padded there, requests $who', async ({ overrides }) => {
   const models = await repositoryModels(repository, CPU, PAGE_BYTES, () => {});
   const machine = await startMachine({ pages: 20, pageBytes: PAGE_BYTES, devices: [CPU], models });
   onTestFinished(() => machine.close());
   const endpoint = await serveMachine(machine, { port: 0 });
   onTestFinished(() => endpoint.close());
   const link = new RemoteLink({ address: `localhost:${endpoint.port}`, ...PATIENT }, new LinkHost());
-  const running = await serve({ devices: [], models: [] }, ['slo=20s'], { links: [link] });
+  const running = await serve({ devices: [], models: [] }, ['slo=20s', ...overrides], { links: [link] });
   const any = await askAtRandom(running, 'padded', (draw) => 1 + Math.floor(draw * 32));
   const some = await askAtRandom(running, 'unpadded', (draw) => BUCKETS[Math.floor(draw * BUCKETS.length)]);
   expect([any.largest, some.largest]).toEqual([4, 4]);

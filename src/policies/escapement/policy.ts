@@ -33,7 +33,7 @@ interface EscapementOptions {
 export class EscapementPolicy implements Policy {
   readonly name = 'escapement';
   readonly takesBack = true;
-  /** Not where a batch takes requests by length: then it does not weigh them. */
+  /** Not where batches are by length: then it does not weigh requests. */
   readonly sharesFirst: boolean;
   readonly tuned: Readonly<Record<string, number>>;
   private readonly cluster: Cluster;
@@ -59,7 +59,7 @@ export class EscapementPolicy implements Policy {
     this.requests = context.requests;
     this.dispatch = context.dispatch;
     this.durations = new Durations(cluster, options.maxBatch);
-    this.sharesFirst = context.hasShares && this.durations.buckets.every((buckets) => buckets === 1);
+    this.sharesFirst = context.hasShares && cluster.rows.padding !== 'bucket';
     this.classes = new SharedClasses(context, this.sharesFirst);
     this.weights = new ClassWeights(this.classes.list);
     this.waiting = new Waiting(cluster, this.durations, this.weights);
