@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors.js';
 import { suggestion } from '../base/nearest.js';
+import { TYPE_NAMES } from '../base/type-names.js';
 import type { Path } from './document.js';
 import { EMPTY, MISSING } from './fields.js';
 import { show } from './units-text.js';
@@ -84,16 +85,6 @@ function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
       return undefined;
   }
 }
-
-const TYPE_NAMES: Readonly<Record<string, string>> = {
-  int: 'a whole number',
-  number: 'a number',
-  string: 'a string',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'a section of keys',
-  record: 'a section of keys',
-};
 
 function notOneOf(value: unknown, known: readonly string[]): string {
   if (value === undefined) return `${MISSING}: one of ${known.join(', ')}`;

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { type ErrorCode, EscapementError } from '../../base/errors.js';
 import { isFile } from '../../base/files/is-file.js';
 import { readYaml } from '../../base/files/yaml-text.js';
+import { TYPE_NAMES } from '../../base/type-names.js';
 import { NS_PER_MS, NS_PER_S, NS_PER_US } from '../../base/units.js';
 import { MOST_LENGTHS } from '../../core/model.js';
 import type { BatchSetting, Dimensions } from '../ort/signature.js';
@@ -144,14 +145,5 @@ function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
     return issue.origin === 'number' ? `must be at least ${issue.minimum}` : 'must not be empty';
   return undefined;
 }
-
-const TYPE_NAMES: Readonly<Record<string, string>> = {
-  int: 'a whole number',
-  number: 'a number',
-  string: 'a text',
-  array: 'a list',
-  object: 'a section of keys',
-  record: 'a section of keys',
-};
 
 const NS_PER: Readonly<Record<string, number>> = { us: NS_PER_US, ms: NS_PER_MS, s: NS_PER_S };

@@ -10,7 +10,7 @@ it.each([
   ['batchSizes: [1.5]', 'batchSizes.0: must be a whole number, found 1.5'],
   ['dimensions: { width: 0 }', 'dimensions.width: must be at least 1'],
   ['dimensions: wide', 'dimensions: must be a section of keys, found "wide"'],
-  ['labels: { out: 3 }', 'labels.out: must be a text, found 3'],
+  ['labels: { out: 3 }', 'labels.out: must be a string, found 3'],
   ["labels: { out: '' }", 'labels.out: must not be empty'],
   ['labels:', 'labels: must be a section of keys, found nothing'],
 ])('%s is refused in words of the project', (text, message) => {
