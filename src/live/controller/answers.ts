@@ -126,11 +126,14 @@ export class Answers {
     this.ready.push({ request, answer });
   }
 
+  /** The core, which knows nothing of it, may still decide something else for them. */
   private giveAll(answer: InferenceAnswer): void {
-    const { waiting } = this;
+    const { waiting, given } = this;
     for (const [slot, request] of waiting.entries()) {
+      if (request === null || request === undefined) continue;
       waiting[slot] = null;
-      request?.done(answer);
+      given.set(slot, answer.outcome);
+      request.done(answer);
     }
   }
 

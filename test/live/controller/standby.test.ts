@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { INFER, LOAD } from '../../../src/core/action.js';
+import { OUTCOME_NAMES } from '../../../src/core/request.js';
 import { STANDS_BY } from '../../../src/live/service.js';
 import { description, FakeWorker, served } from './fake-worker.js';
 import { withController } from './harness.js';
 
+const OUTCOMES = new Set<string>(OUTCOME_NAMES);
 const THREE = { index: 2, reference: { name: 'three', version: '1', digest: 'd' } };
 
 /** Workers that have no model of an earlier controller unless they say so, and could have `three`. */
@@ -64,6 +66,8 @@ describe('a controller that stands by', () => {
       // What was given up is not executed any more.
       expect(worker.kinds(INFER).filter(({ count }) => count > 0)).toHaveLength(1);
       expect(run.said.filter((line) => line === 'stands by')).toHaveLength(1);
+      // Observers see what the clients got, even of a request that is in the batch of another.
+      expect(run.seen.filter((line) => OUTCOMES.has(line)).sort()).toEqual(['ok', 'rejected', 'rejected']);
     });
   });
 });
