@@ -42,6 +42,11 @@ export class FloodWatch {
     this.calls++;
   }
 
+  /** Calls that came in the present second. */
+  get callsOfSecond(): number {
+    return this.calls;
+  }
+
   /** A call, or a message of a stream, brought no inference. */
   idle(): boolean {
     this.idleCalls--;

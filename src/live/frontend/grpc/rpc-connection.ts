@@ -5,6 +5,7 @@ import type { ReadingTurns } from '../reading-turns.js';
 import { TURN_REQUESTS } from '../request-turns.js';
 import { Slots } from '../slots.js';
 import { type CallTurns, TURN_CALLS } from './call-turns.js';
+import { FEW_STREAMS } from './connection-shares.js';
 import { FloodWatch } from './flood-watch.js';
 import type { Rpc } from './rpc.js';
 import type { EndedCall, RpcOwner } from './rpc-owner.js';
@@ -71,7 +72,7 @@ export class RpcConnection implements RpcOwner {
       this.closeIf(this.flood.controlFrame());
     });
     session.on('ping', () => this.closeIf(this.flood.controlFrame()));
-    session.on('error', (error: NodeJS.ErrnoException) => this.closeIf(isFlood(error)));
+    session.on('error', (error: NodeJS.ErrnoException) => this.closeIf(this.isFlood(error)));
     session.once('close', () => parts.callTurns.close(this));
     parts.callTurns.open(this);
   }
@@ -261,12 +262,18 @@ export class RpcConnection implements RpcOwner {
     setImmediate(() => session.destroy(new Error('a flood'), constants.NGHTTP2_ENHANCE_YOUR_CALM));
     return true;
   }
+
+  /** Whether Node itself closed it for a flood: of pieces of headers, of empty data, or of calls beyond its limit. */
+  private isFlood({ code, errno }: NodeJS.ErrnoException): boolean {
+    if (code === 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES' || errno === TOO_MANY_CONTINUATIONS) return true;
+    return errno === PROTOCOL_ERROR && this.flood.callsOfSecond >= FEW_STREAMS;
+  }
 }
 
 /** nghttp2's number for too many pieces of headers, which Node has no code of its own for. */
 const TOO_MANY_CONTINUATIONS = -905;
-
-/** Whether Node itself closed a session for a flood: of pieces of headers, of empty data, or of calls beyond its limit. */
-function isFlood({ code, errno }: NodeJS.ErrnoException): boolean {
-  return code === 'ERR_HTTP2_TOO_MANY_INVALID_FRAMES' || errno === TOO_MANY_CONTINUATIONS;
-}
+/**
+ * The same for what HTTP/2 forbids, such as a call beyond the limit once the client has acknowledged it. One that brought as
+ * many calls as any connection may have open has cost as much as a flood; a scanner of ports brings none.
+ */
+const PROTOCOL_ERROR = -505;

@@ -35,6 +35,8 @@ const MAX_STREAMS = 128;
 /** The header of a GOAWAY frame without a reason, the last stream, and the code, in hexadecimal digits. */
 const LAST_GOAWAY = /^000008070000000000[0-9a-f]{8}([0-9a-f]{8})$/;
 const GOAWAY_BYTES = 17;
+/** Flag of a SETTINGS frame. */
+const ACK = 1;
 const ENHANCE_YOUR_CALM = '0000000b';
 const SERVICE = '/inference.GRPCInferenceService';
 const CANCEL = Buffer.from([0, 0, 0, 8]);
@@ -115,6 +117,14 @@ function open(port: number, from = '127.0.0.1'): Socket {
   socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
   socket.write(Buffer.concat([frame(SETTINGS, 0, 0), WIDE_WINDOW]));
   socket.resume();
+  return socket;
+}
+
+/** A connection whose client has acknowledged the server's settings. */
+async function acknowledged(port: number): Promise<Socket> {
+  const socket = open(port);
+  await once(socket, 'data');
+  socket.write(frame(SETTINGS, ACK, 0));
   return socket;
 }
 
@@ -259,6 +269,19 @@ describe('a flood', () => {
     expect(countOf(refusals, 'flood')).toBe(4);
   });
 
+  it('of calls beyond a limit that its client has acknowledged counts, too', async () => {
+    const refusals = newRefusalCounters();
+    const { port } = await openGrpc(new FakeService([MODEL]), { refusals });
+    for (let i = 1; i <= 3; i++) {
+      const socket = await acknowledged(port);
+      socket.write(Buffer.concat(Array.from({ length: 400 }, (_, i) => headers(2 * i + 1))));
+      await isClosed(socket);
+      await expect.poll(() => countOf(refusals, 'flood'), PATIENCE).toBe(i);
+    }
+    await isClosed(open(port));
+    expect(countOf(refusals, 'flood')).toBe(4);
+  });
+
   // Other systems have one loopback address.
   it.runIf(process.platform === 'linux')('of one address bans no other', async () => {
     const { port } = await openGrpc(new FakeService([MODEL]));
@@ -274,6 +297,19 @@ describe('a flood', () => {
 });
 
 describe('no flood', () => {
+  it('is a breach of the protocol on a connection with few calls', async () => {
+    const refusals = newRefusalCounters();
+    const { port } = await openGrpc(new FakeService([MODEL]), { refusals });
+    for (let i = 0; i < 4; i++) {
+      const socket = await acknowledged(port);
+      // A number that only a server may give a stream.
+      socket.write(Buffer.concat([headers(1), headers(2)]));
+      await isClosed(socket);
+    }
+    expect(await ask(await session(port), 'ModelInfer', INFER)).toBe('0');
+    expect(countOf(refusals, 'flood')).toBe(0);
+  });
+
   it('are thousands of inferences, each after a look at the model', async () => {
     const refusals = newRefusalCounters();
     const { port } = await openGrpc(new FakeService([MODEL]), { refusals });
