@@ -254,6 +254,26 @@ ${more}`;
   });
 });
 
+it('is answered by a simulated GPU, with outputs as long as the inputs', async () => {
+  const models = await repositoryModels(repository, CPU, PAGE_BYTES, () => {});
+  const devices = [{ kind: 'simulated', timeScale: 0 } as const];
+  const running = await serve({ devices, models, pages: 20 }, ['slo=20s']);
+  const shapes = async (model: string, length: number) => {
+    const { outputs } = await overHttp(running, model, textsOf(length, 1, length));
+    return outputs.map(({ shape, data }) => [shape, data.length]);
+  };
+  const expected = (length: number) => [
+    [[1, length, WIDTH], length * WIDTH],
+    [[1, CLASSES], CLASSES],
+  ];
+  // Many at once share batches, where each is cut back to its own length.
+  const lengths = [32, 5, 8, 1, 31, 16, 5, 20];
+  const padded = await Promise.all(lengths.map((length) => shapes('padded', length)));
+  expect(padded).toEqual(lengths.map(expected));
+  expect(await shapes('unpadded', 16)).toEqual(expected(16));
+  await running.server.close();
+});
+
 it('is measured again when its lengths or their padding change', async () => {
   const model = await readModelFile(join(repository, 'padded', '1', 'model.onnx'));
   const path = join(repository, 'padded', '1', profileFileName(CPU));

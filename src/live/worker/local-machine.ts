@@ -167,10 +167,12 @@ export class LocalMachine implements Machine {
     return new Executor(spec, events, world);
   }
 
-  /** The action as its thread takes it. A simulated GPU does not look at inputs. */
+  /** The action as its thread takes it. A simulated GPU only looks at how long inputs are. */
   private prepare(action: ActionMessage): ActionMessage {
-    if (action.inputs.length === 0) return action;
-    return { ...action, inputs: this.simulated[action.gpu] ? [] : movable(action.inputs) };
+    const { gpu, model, inputs } = action;
+    if (inputs.length === 0) return action;
+    const unused = this.simulated[gpu] && this.models[model]?.signature.lengths === undefined;
+    return { ...action, inputs: unused ? [] : movable(inputs) };
   }
 }
 
