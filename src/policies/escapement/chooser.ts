@@ -64,19 +64,30 @@ export class Chooser {
   choose(gpu: number, startNs: number, afterNs: number): boolean {
     const { durations, waiting, logCount } = this;
     if (waiting.classes > 1) return this.chooseByWeight(gpu, startNs, afterNs);
-    const { byGpu } = waiting;
-    const { buckets, usable, size } = durations;
-    const { execNs, logExec } = durations.of(gpu);
+    const { byGpu, queues } = waiting;
+    const { buckets, row, usable, size } = durations;
+    const { execNs, logExec, mostNs, mostDense } = durations.of(gpu);
     const clock = this.cluster.clock[gpu];
     const perSlack = this.slackWeight / (waiting.backlogNs / this.cluster.up.count + this.batchNs / 2);
     let best = Number.NEGATIVE_INFINITY;
     for (let model = byGpu.next(gpu, 0); model >= 0; model = byGpu.next(gpu, model + 1)) {
+      const favour = this.favour[model];
       const isMixed = Number.isNaN(waiting.sloNs[model]);
-      for (let bucket = 0; bucket < buckets[model]; bucket++) {
-        const queue = waiting.queue(model, bucket);
+      const last = buckets[model] - 1;
+      for (let bucket = 0; bucket <= last; bucket++) {
+        // Most models have one bucket.
+        const queue = last === 0 ? queues[model] : waiting.queue(model, bucket);
+        const first = last === 0 ? row[model] : durations.rowOf(model, bucket);
         const waits = queue.length;
-        const first = durations.rowOf(model, bucket);
+        if (waits === 0) continue;
         const end = first + usable[model];
+        if (bucket === 0) {
+          // No batch of these can score higher than the densest with the slack of the longest.
+          let largest = first;
+          while (largest < end - 1 && size[largest] < waits) largest++;
+          const leastSlackNs = queue.deadlineNsAt(0) - (startNs + mostNs[largest] / clock + afterNs);
+          if (mostDense[largest] - Math.max(0, leastSlackNs) * perSlack + favour <= best) continue;
+        }
         let from = 0;
         for (let at = first; at < end; at++) {
           const endNs = startNs + execNs[at] / clock + afterNs;
@@ -86,11 +97,14 @@ export class Chooser {
           const shorter = bucket === 0 ? 0 : this.fill.countInTime(model, bucket, endNs);
           if (at > first && left + shorter <= size[at - 1]) break;
           const count = Math.min(left, size[at]);
-          const fill = Math.min(shorter, size[at] - count);
-          const slackNs = queue.deadlineNsAt(from) - endNs;
           let worth = isMixed ? this.logWorth(queue, from, count, perSlack) : logCount[count];
-          if (fill > 0) worth = Math.log(Math.exp(worth) + this.fill.worth(model, bucket, fill, endNs));
-          const score = worth - logExec[at] - slackNs * perSlack + this.favour[model];
+          let fill = 0;
+          if (shorter > 0 && count < size[at]) {
+            fill = Math.min(shorter, size[at] - count);
+            worth = Math.log(Math.exp(worth) + this.fill.worth(model, bucket, fill, endNs));
+          }
+          const slackNs = queue.deadlineNsAt(from) - endNs;
+          const score = worth - logExec[at] - slackNs * perSlack + favour;
           if (score <= best) continue;
           best = score;
           this.model = model;

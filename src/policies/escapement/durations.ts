@@ -23,6 +23,9 @@ export class Durations {
   /** By row: time, and its natural logarithm. */
   execNs: Float64Array;
   logExec: Float64Array;
+  /** By row: the most of time, and of ln(batch size / time), among the sizes of its bucket up to its own. */
+  mostNs: Float64Array;
+  mostDense: Float64Array;
   private profileNs: Float64Array;
   /** Batch size of each row, and how many sizes of each model may be used. */
   size: Int32Array;
@@ -52,6 +55,8 @@ export class Durations {
     this.execNs = new Float64Array(rows);
     this.profileNs = new Float64Array(rows);
     this.logExec = new Float64Array(rows);
+    this.mostNs = new Float64Array(rows);
+    this.mostDense = new Float64Array(rows);
     this.size = new Int32Array(rows);
     for (let m = 0; m < models.length; m++) this.fill(m);
     const several = kind === null && cluster.kinds > 1 ? cluster.kinds : 0;
@@ -75,6 +80,8 @@ export class Durations {
       const all = this.size.length + rows;
       this.execNs = longer(this.execNs, new Float64Array(all));
       this.logExec = longer(this.logExec, new Float64Array(all));
+      this.mostNs = longer(this.mostNs, new Float64Array(all));
+      this.mostDense = longer(this.mostDense, new Float64Array(all));
       this.profileNs = longer(this.profileNs, new Float64Array(all));
       this.size = longer(this.size, new Int32Array(all));
     }
@@ -137,6 +144,7 @@ export class Durations {
     if (nominal === before) return;
     this.set(row, before + NEW * (nominal - before));
     this.relieve(model, row);
+    this.findMost(model);
   }
 
   /** What was slow for a time is so no more: sizes that look too slow to be tried follow those that were. */
@@ -155,6 +163,7 @@ export class Durations {
   /** Goes back to the profiles. */
   forget(): void {
     for (let row = 0; row < this.execNs.length; row++) this.set(row, this.profileNs[row]);
+    for (let model = 0; model < this.row.length; model++) this.findMost(model);
     for (const kind of this.kinds) kind.forget();
   }
 
@@ -169,6 +178,21 @@ export class Durations {
         this.size[row] = spec.batchSizes[b];
         this.profileNs[row] = execNs[b];
         this.set(row, execNs[b]);
+      }
+    }
+    this.findMost(model);
+  }
+
+  private findMost(model: number): void {
+    for (let bucket = 0; bucket < this.buckets[model]; bucket++) {
+      const first = this.rowOf(model, bucket);
+      let mostNs = 0;
+      let mostDense = Number.NEGATIVE_INFINITY;
+      for (let row = first; row < first + this.sizes[model]; row++) {
+        mostNs = Math.max(mostNs, this.execNs[row]);
+        mostDense = Math.max(mostDense, Math.log(this.size[row]) - this.logExec[row]);
+        this.mostNs[row] = mostNs;
+        this.mostDense[row] = mostDense;
       }
     }
   }

@@ -1,5 +1,7 @@
+import seedrandom from 'seedrandom';
 import { describe, expect, it } from 'vitest';
 import type { ModelSpec } from '../../../src/core/model.js';
+import type { RequestTable } from '../../../src/core/request.js';
 import { Chooser } from '../../../src/policies/escapement/chooser.js';
 import { models } from '../../core/fixtures.js';
 import { MS } from '../policy-harness.js';
@@ -152,6 +154,76 @@ describe('which batch is run', () => {
     expect(like.choice()).toMatchObject({ model: 0 });
   });
 });
+
+describe('among many models', () => {
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])('is the best of all there are: seed %i', (seed) => {
+    const random = seedrandom(String(seed));
+    const below = (limit: number) => Math.floor(random() * limit);
+    const { books, favour, choice } = chooserOf(models(12));
+    for (let round = 0; round < 100; round++) {
+      // Sizes are measured for themselves, so that a larger one may be thought to be faster.
+      const measured = [0, below(12), below(3), (1 + below(16)) * MS, 1] as const;
+      for (let i = 0; i < 12; i++) books.durations.measured(...measured);
+      favour[below(12)] = random() < 0.5 ? 0 : random();
+      const sloMs = random() < 0.9 ? 100 : 300;
+      const deadlinesMs = Array.from({ length: 1 + below(6) }, () => 2 + round + below(30));
+      books.waitWith(sloMs, below(12), ...deadlinesMs);
+      const chosen = choice(round, 1);
+      const [best, ...others] = scoresOf(books, favour, round * MS, MS);
+      expect(chosen).toEqual(best?.batch ?? null);
+      expect(others.every(({ score }) => score <= (best?.score ?? 0))).toBe(true);
+      if (chosen !== null) books.waiting.take(chosen.model, chosen.from, chosen.to - chosen.from, BATCH);
+    }
+  });
+});
+
+const BATCH = new Int32Array(8);
+
+/** Every batch that could be run, by the formula, the best first: W is what waits, and half of 8 ms. */
+function scoresOf(
+  { waiting, durations, requests }: Books,
+  favour: Float64Array,
+  startNs: number,
+  afterNs: number,
+) {
+  const queues = Array.from(favour, (_, model) => {
+    const queue = waiting.queue(model, 0);
+    return Array.from({ length: queue.length }, (_, i) => requestAt(requests, queue.slotAt(i)));
+  });
+  const timeNs = (model: number, size: number) => durations.execNs[3 * model + Math.log2(size)] as number;
+  const sizeFor = (count: number) => (count > 2 ? 4 : count);
+  const perSlack = 1 / (waiting.backlogNs + 4 * MS);
+  const batches = queues.flatMap((queue, model) =>
+    [1, 2, 4].flatMap((size) => {
+      const endNs = startNs + timeNs(model, size) + afterNs;
+      // What is late in a smaller batch is left out of a larger one, too.
+      const lastEndNs = Math.max(
+        ...[1, 2, 4].flatMap((each) => (each <= size ? startNs + timeNs(model, each) + afterNs : [])),
+      );
+      const inTime = queue.filter(({ deadlineNs }) => deadlineNs >= lastEndNs);
+      if (inTime.length === 0 || size > sizeFor(Math.min(4, inTime.length))) return [];
+      const [first, ...rest] = inTime.slice(0, size) as [Waits, ...Waits[]];
+      const worth = rest.reduce(
+        (sum, { sloNs }) => sum + Math.exp(-0.2 * Math.max(0, sloNs - first.sloNs) * perSlack),
+        1,
+      );
+      const density = Math.log(worth) - Math.log(timeNs(model, size));
+      const score = density - (first.deadlineNs - endNs) * perSlack + (favour[model] as number);
+      const from = queue.length - inTime.length;
+      return [{ score, batch: { model, size, from, to: from + 1 + rest.length } }];
+    }),
+  );
+  return batches.sort((a, b) => b.score - a.score);
+}
+
+interface Waits {
+  readonly deadlineNs: number;
+  readonly sloNs: number;
+}
+
+function requestAt({ arrivalNs, sloNs }: RequestTable, slot: number): Waits {
+  return { deadlineNs: (arrivalNs[slot] as number) + (sloNs[slot] as number), sloNs: sloNs[slot] as number };
+}
 
 describe('of inputs of two lengths', () => {
   /** Short: 1, 1.5 and 2 ms at batch 1, 2 and 4; long: 10, 16 and 30 ms. */
