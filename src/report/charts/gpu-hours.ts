@@ -1,10 +1,13 @@
 import { round3, significant } from '../../text/numbers.js';
 import { fleetVerdict } from '../fleet-text.js';
 import { FLEET_TARGET, type RankedFleet } from '../fleets.js';
-import { ALERT, type ChartSpec, chart, INK, MUTED, STRONG } from './theme.js';
+import { pointNames } from './point-names.js';
+import { ALERT, type ChartSpec, chart, INK, STRONG } from './theme.js';
 
 const WIDTH = 560;
 const HEIGHT = 340;
+/** Air left and right of the outermost points, as a share of the width between them. */
+const AIR = 0.08;
 
 /** Attainment by GPU-hours, a point for each fleet. The axis of failures is logarithmic. */
 export function gpuHoursChart(fleets: readonly RankedFleet[]): ChartSpec {
@@ -14,20 +17,23 @@ export function gpuHoursChart(fleets: readonly RankedFleet[]): ChartSpec {
     failed: significant(Math.max(1e-5, 1 - fleet.attainment), 4),
     how: fleet.scaler ?? 'fixed',
   }));
-  // Neighbors have their names on either side.
-  rows.sort((a, b) => a.gpuHours - b.gpuHours);
+  const domainX = hoursDomain(rows.map(({ gpuHours }) => gpuHours));
+  const domainY = decades([1 - FLEET_TARGET, ...rows.map(({ failed }) => failed)]);
+  const atX = (hours: number) => (WIDTH * (hours - domainX[0])) / (domainX[1] - domainX[0]);
+  const atY = (failed: number) =>
+    (HEIGHT * Math.log(failed / domainY[0])) / Math.log(domainY[1] / domainY[0]);
   const kinds = [...new Set(rows.map(({ how }) => how))].sort();
   const x = {
     field: 'gpuHours',
     type: 'quantitative',
     title: 'GPU-hours',
-    scale: { zero: false, padding: 30 },
+    scale: { domain: domainX, nice: false, zero: false },
   };
   const y = {
     field: 'failed',
     type: 'quantitative',
     title: 'requests not answered in time',
-    scale: { type: 'log', reverse: true },
+    scale: { type: 'log', domain: domainY, nice: false, reverse: true },
     axis: { format: '~%', tickCount: 5 },
   };
   return chart(
@@ -63,12 +69,24 @@ export function gpuHoursChart(fleets: readonly RankedFleet[]): ChartSpec {
             shape: { field: 'how', type: 'nominal', title: 'scaler', scale: { domain: kinds } },
           },
         },
-        ...[-7, 14].map((dy, below) => ({
-          data: { values: rows.filter((_, i) => i % 2 === below) },
-          mark: { type: 'text', align: 'left', dx: 8, dy, fontSize: 11, color: MUTED },
-          encoding: { x, y, text: { field: 'name', type: 'nominal' } },
-        })),
+        ...pointNames(
+          rows.map((row) => ({ name: row.name, x: atX(row.gpuHours), y: atY(row.failed), row })),
+          { width: WIDTH, height: HEIGHT, ruleY: atY(1 - FLEET_TARGET) },
+          { x, y },
+        ),
       ],
     },
   );
+}
+
+function hoursDomain(hours: readonly number[]): [number, number] {
+  const [low, high] = [Math.min(...hours), Math.max(...hours)];
+  const air = AIR * (high - low || high);
+  return [Math.max(0, low - air), high + air];
+}
+
+/** From a power of ten below all values to one above. */
+function decades(values: readonly number[]): [number, number] {
+  const powers = values.map((value) => significant(Math.log10(value), 12));
+  return [10 ** Math.floor(Math.min(...powers)), 10 ** Math.ceil(Math.max(...powers))];
 }

@@ -24,6 +24,7 @@ a { color: var(--strong); }
 .facts > div { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px; }
 .facts dt { color: var(--muted); font-size: 13px; }
 .facts dd { margin: 0; font-size: 24px; font-weight: 600; letter-spacing: -0.01em; font-variant-numeric: tabular-nums; }
+@media (max-width: 480px) { .facts > div { padding: 12px; } .facts dd { font-size: 20px; } }
 .facts dd.note { color: var(--muted); font-size: 13px; font-weight: 400; letter-spacing: 0; }
 .alert { background: var(--alert-ground); color: var(--alert); border-radius: 10px; padding: 12px 16px; margin: 20px 0 0; max-width: none; }
 .alert a { color: inherit; }
