@@ -3,8 +3,7 @@ import { costTexts } from '../cost-text.js';
 import { takeFleet } from '../fleet-label.js';
 import { keyLabel, parseQuantity, valueLabel, valuesLabel } from '../quantity.js';
 import type { Recommendation } from './analyze.js';
-import { standingOf } from './best.js';
-import { type Point, scoreOf, scoresOf, worstGroup } from './points.js';
+import { type Point, scoreOf, worstGroup } from './points.js';
 
 const MOST_GROUPS = 3;
 
@@ -70,7 +69,7 @@ export function goodputFinding(recommendation: Recommendation | null, points: re
 /** What the points say where there is nothing to recommend: `Highest: 700 req/s at workload.rate 1000/s`. */
 function highest(points: readonly Point[]): string {
   if (points.length === 0) return '';
-  const { best } = standingOf(points, scoresOf);
+  const best = points.reduce((most, point) => (scoreOf(point) > scoreOf(most) ? point : most));
   return `Highest: ${goodputOf(best)}, at ${valuesLabel(best.values)}`;
 }
 
