@@ -193,14 +193,15 @@ export class Server {
     const { settings, log } = this.options;
     const { policy, admission, sloNs } = settings;
     const { gpus } = assembly.cluster.spec;
-    const facts = { host: hostname(), gpus, models: readyModels(service), ...this.ports };
+    const kinds = kindsOf(assembly);
+    const facts = { host: hostname(), gpus, kinds, models: readyModels(service), ...this.ports };
     const how = {
       journal: observers.journal?.path,
       policy: policy.kind,
       admission,
       sloMs: sloNs / NS_PER_MS,
     };
-    log.info({ ...facts, ...kindsOf(assembly), ...how }, 'ready');
+    log.info({ ...facts, ...how }, 'ready');
     const note = noteOnKinds(policy, assembly.cluster.kinds.length);
     if (note !== null) log.info(note);
     logReadiness(log, service, this.clock.time);
@@ -258,13 +259,10 @@ export class Server {
   }
 }
 
-/** How many GPUs each kind has, where there are several. */
-function kindsOf({ fleet, cluster: { kinds, spec } }: Assembly): { kinds?: Record<string, number> } {
-  if (kinds.length === 1) return {};
+/** How many GPUs each kind has. */
+function kindsOf({ fleet, cluster: { kinds, spec } }: Assembly): Record<string, number> {
   const of = Array.from({ length: spec.gpus + (spec.spareGpus ?? 0) }, (_, gpu) => fleet.kindOf(gpu));
-  return {
-    kinds: Object.fromEntries(kinds.map((kind) => [kind, of.filter((each) => each === kind).length])),
-  };
+  return Object.fromEntries(kinds.map((kind) => [kind, of.filter((each) => each === kind).length]));
 }
 
 function readyModels({ state }: WatchedService): number {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { Bursts } from '../live/bursts.js';
+import { kindOfWorker } from '../live/gpu-kind.js';
 import { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
@@ -75,8 +76,9 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
       log: (line) => bursts.say('controllers', line, (said) => log.info(said)),
     });
     const { gpus, models } = machine.description;
+    const kind = kindOfWorker(machine.description);
     log.info(
-      { port: server.port, metrics: metrics?.port, gpus: gpus.length, models: models.length },
+      { port: server.port, metrics: metrics?.port, gpus: gpus.length, kind, models: models.length },
       'ready',
     );
     const registrars = registerWith(options, server.port, instance);

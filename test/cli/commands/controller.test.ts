@@ -205,6 +205,11 @@ describe('a controller of GPUs of several kinds', () => {
     expect(text).toContain('escapement_gpu_info{gpu="2",kind="v100"} 1');
     expect(await process.kill('SIGTERM')).toBe(0);
     expect(process.log.find(({ msg }) => msg === 'ready')).toMatchObject({ kinds: { t4: 1, v100: 2 } });
+    const said = workers.map(({ log }) => log.find(({ msg }) => msg === 'ready'));
+    expect(said).toMatchObject([
+      { gpus: 1, kind: 't4' },
+      { gpus: 2, kind: 'v100' },
+    ]);
     for (const worker of workers) await worker.kill('SIGTERM');
   });
 

@@ -143,6 +143,7 @@ describe('escapement serve', () => {
     ]);
     const { http } = await server.ready();
     expect(server.log.find(({ msg }) => msg === 'ready')).toMatchObject({
+      kinds: { simulated: 1 },
       policy: 'fifo',
       sloMs: 3000,
       models: 2,
