@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Action } from '../../src/core/action.js';
 import { models } from '../core/fixtures.js';
 import { MS, PolicyHarness } from './policy-harness.js';
 
@@ -16,7 +17,7 @@ it.each(Object.entries(OPTIONS))(
     harness.arrive(0, [0]);
     // Some hold it until its deadline is near.
     if (harness.outstanding.length === 0) harness.step(95);
-    Object.assign(harness.outstanding[0], { expectedDurationNs: 5000 * MS });
+    Object.assign(harness.outstanding[0] as Action, { expectedDurationNs: 5000 * MS });
     harness.end(5000);
     // Measured just now, it counts. But what is refused is not measured: later it is tried again.
     harness.arrive(5500, [0]);
@@ -25,3 +26,15 @@ it.each(Object.entries(OPTIONS))(
     expect(harness.answers).toHaveLength(2);
   },
 );
+
+it('clockwork, which waits for the deadline of what looks too slow: the same', () => {
+  const options = { scheduleAhead: 10 * MS, latestDelta: 10 * MS, maxBatch: 8, maxExec: 250 * MS };
+  const harness = new PolicyHarness({ policy: 'clockwork', options, models: models(1), sloNs: 100 * MS });
+  harness.controller.gpuUp(0, [0]);
+  expect(harness.arrive(0, [0])).toEqual(['INFER model 0 batch 1 on GPU 0']);
+  Object.assign(harness.outstanding[0] as Action, { expectedDurationNs: 5000 * MS });
+  harness.end(5000);
+  expect(harness.arrive(5500, [0])).toEqual([]);
+  expect(harness.step(5601)).toEqual([]);
+  expect(harness.arrive(6500, [0])).toEqual(['INFER model 0 batch 1 on GPU 0']);
+});

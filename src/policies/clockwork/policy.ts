@@ -80,15 +80,17 @@ export class ClockworkPolicy implements Policy {
     const { requests, demand } = this;
     const model = requests.model[slot];
     const sloNs = requests.sloNs[slot];
-    const execNs = this.cluster.nominalExecNs(model, 0);
     const slackNs = this.ahead?.slackNs(sloNs) ?? execSlackNs(sloNs, this.aheadNs);
+    const dueNs = requests.arrivalNs[slot] + slackNs;
+    // Forgets old measurements by which it would be too late. The published scheduler never runs such a model again.
+    this.cluster.latestStartNs(model, dueNs, nowNs);
+    const execNs = this.cluster.nominalExecNs(model, 0);
     const exec = demand.unitsOf(execNs, slackNs);
     const loadWithinNs = loadSlackNs(sloNs, this.aheadNs, this.cluster.loadNs(model), execNs);
     const load = demand.unitsOf(execNs, loadWithinNs);
     requests.execDemand[slot] = exec;
     requests.loadDemand[slot] = load;
     demand.arrived(model, exec, load, loadWithinNs);
-    const dueNs = requests.arrivalNs[slot] + slackNs;
     this.inferer.enqueue(slot, model, dueNs, nowNs);
     return dueNs;
   }
