@@ -65,10 +65,10 @@ describe('what an autoscaler shows its scaler', () => {
     const slot = requests.allocate(0, 0, 100 * MS, 0);
     autoscaler.answered(requests, slot, OUTCOME_REJECTED, 0, 1);
     autoscaler.answered(requests, slot, OUTCOME_TIMEOUT, 0, 0);
-    autoscaler.answered(requests, slot, OUTCOME_TIMEOUT, 0, 2);
+    for (const copies of [1, 2]) autoscaler.answered(requests, slot, OUTCOME_TIMEOUT, 0, copies);
     autoscaler.decide(counts, 10 * S);
     autoscaler.decide(counts, 20 * S);
-    expect(views[0].failed).toEqual({ refused: 1, timedOut: 1, cold: 1, late: 0, other: 0 });
+    expect(views[0].failed).toEqual({ refused: 1, timedOut: 2, cold: 1, late: 0, other: 0 });
     expect(views[1].failed).toEqual({ refused: 0, timedOut: 0, cold: 0, late: 0, other: 0 });
   });
 

@@ -65,6 +65,13 @@ describe('the reactive scaler', () => {
     expect(wanted(scaler, { kind: { execUtilization: 0.9, starting: 2 } })).toEqual([6]);
   });
 
+  it('calls off none that start while fewer would do for a moment', () => {
+    const scaler = reactiveEntry.create(NO_CONTEXT, options);
+    expect(wanted(scaler, { kind: { execUtilization: 0.9 } })).toEqual([6]);
+    const starting = { execUtilization: 0.72, starting: 2 };
+    expect(wanted(scaler, { nowNs: 10 * S, kind: starting })).toEqual([6]);
+  });
+
   it('goes by the queue where that asks for more, and says so', () => {
     const scaler = reactiveEntry.create(NO_CONTEXT, { ...options, queue: 5 });
     const { gpus, reason } = scaler.decide(view({ queued: new Float64Array([40]) }));
@@ -146,6 +153,14 @@ it('the highest of a window is that of all values in it', () => {
   );
 });
 
+it('a GPU that has to start first costs that time, too', () => {
+  const kind = { speed: 1, min: 0, max: 2, starting: 0 };
+  const cheap = (on: number) => ({ ...kind, pricePerHour: 1, startNs: 600 * S, on });
+  const quick = { ...kind, pricePerHour: 1.5, startNs: 0, on: 0 };
+  expect(cheapestFleet([cheap(0), quick], 1)).toEqual([0, 1]);
+  expect(cheapestFleet([cheap(1), quick], 1)).toEqual([1, 0]);
+});
+
 it('no fleet is cheaper that does the same work: compared with all there are', () => {
   const kind = fc.record({
     pricePerHour: fc.integer({ min: 1, max: 9 }),
@@ -153,7 +168,7 @@ it('no fleet is cheaper that does the same work: compared with all there are', (
     min: fc.nat(1),
     max: fc.integer({ min: 1, max: 4 }),
     on: fc.nat(4),
-    startNs: fc.constantFrom(0, 60 * S),
+    startNs: fc.constantFrom(0, 60 * S, 600 * S),
   });
   fc.assert(
     fc.property(

@@ -61,6 +61,15 @@ describe('SimDevice', () => {
     expect(duration()).toBe(8e6);
   });
 
+  it('takes as long as the profile of its kind of GPU says', () => {
+    const otherKinds = [{ loadNs: 9e6, execNs: [6e6, 7e6, 8e6] }];
+    const { made, duration } = device(NO_NOISE, undefined, 1, { kind: 1, models: [model({ otherKinds })] });
+    made.startExec(infer(1), 1000);
+    expect(duration()).toBe(7e6);
+    made.startLoad(action(0), 1000);
+    expect(duration()).toBe(9e6);
+  });
+
   it('runs slower at a lower clock, and remembers the clock that it began at', () => {
     const { made, duration } = device();
     made.clockFactor = 0.5;
