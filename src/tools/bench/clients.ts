@@ -4,6 +4,7 @@ import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
 import { openTarget } from '../../load/open-target.js';
 import { play } from '../../load/player.js';
+import type { AnswerCount } from '../../record/results.js';
 import type { BenchChild } from './child/child-process.js';
 import type { Ports, Protocol } from './child/messages.js';
 import { MachineMeter, UsageMeter } from './child/usage-meter.js';
@@ -67,9 +68,12 @@ export async function loadServer(
     const meter = new UsageMeter();
     const measuring = measure(server, meter, warmUpNs, endNs);
     const deaths = [server.child, ...server.helpers].map(({ death }) => death);
-    const [{ service, otherCores }] = await Promise.race([Promise.all([measuring, playing]), ...deaths]);
+    const [{ service, otherCores }, { answers }] = await Promise.race([
+      Promise.all([measuring, playing]),
+      ...deaths,
+    ]);
     const results = windows.results();
-    if (results === null) throw noAnswers(stage, windows, seconds);
+    if (results === null) throw noAnswers(stage, windows, seconds, answers);
     return {
       stage,
       throughputRps: results.map(({ throughputRps }) => throughputRps),
@@ -133,13 +137,21 @@ async function counters(port: number) {
   };
 }
 
-function noAnswers(stage: StageName, { outcomes }: TrialWindows, seconds: number): EscapementError {
+/** `answers`: what the server said, the most frequent first. */
+export function noAnswers(
+  stage: StageName,
+  { outcomes }: Pick<TrialWindows, 'outcomes'>,
+  seconds: number,
+  answers: readonly AnswerCount[],
+): EscapementError {
   const counts = outcomes.flatMap((count, outcome) =>
     count === 0 ? [] : [`${count} ${OUTCOME_NAMES[outcome]}`],
   );
   const what = counts.length === 0 ? 'no request ended' : `its requests ended ${counts.join(', ')}`;
+  const said = answers.find(({ message }) => message !== '');
+  const most = said === undefined ? '' : `; most often the server said ${said.status}, "${said.message}"`;
   return new EscapementError(
     'E_SERVER',
-    `${STAGE_TITLES[stage]}: a trial of ${seconds} s had no answer (in all trials ${what}): increase --duration, or --set slo`,
+    `${STAGE_TITLES[stage]}: a trial of ${seconds} s had no answer (in all trials ${what}${most}): increase --duration, or --set slo`,
   );
 }
