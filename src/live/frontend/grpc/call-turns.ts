@@ -9,6 +9,8 @@ interface ReadConnection extends Waiting {
   readonly expectedCalls: number;
   /** Calls that it brought in this turn. */
   readonly turnCalls: number;
+  /** It has brought an inference. */
+  readonly hasServed: boolean;
   /** It is not read until it proceeds. */
   stop(): void;
 }
@@ -22,6 +24,8 @@ export const TURN_CALLS = 4;
 const PAUSE_MS = 10;
 /** Connections with fewer calls do not wait for those with more. */
 const LIGHT_CALLS = 2;
+/** After a flood, the client's connections without an inference are not read for so long: each may be the next one. */
+const HOLD_MS = 100;
 /** A client is alone when no other has been there for so long. */
 const ALONE_MS = 1000;
 
@@ -44,6 +48,8 @@ export class CallTurns {
   private readonly heavy = new RequestTurns(TURN_CALLS);
   private readonly full = new FairQueue<ReadConnection>();
   private timer: NodeJS.Timeout | null = null;
+  /** Connections that are not read now because another one of their client was a flood, by client. */
+  private readonly held = new Map<string, ReadConnection[]>();
   /** The client that came last, and when it was another one than before. */
   private latest = '';
   private changedMs = Number.NEGATIVE_INFINITY;
@@ -96,6 +102,31 @@ export class CallTurns {
     }
     this.full.push(connection.clientKey, connection);
     this.timer ??= setTimeout(this.proceedFull, PAUSE_MS);
+  }
+
+  /** A connection of `client` was closed for a flood: what else it has opened without an inference may bring the next one. */
+  flooded(client: string): void {
+    if (this.held.has(client)) return;
+    const held: ReadConnection[] = [];
+    this.held.set(client, held);
+    for (const connections of [this.current, this.free.get(client) ?? []])
+      for (const connection of connections) {
+        if (connection.clientKey !== client || connection.hasServed || !this.close(connection)) continue;
+        connection.stop();
+        held.push(connection);
+      }
+    setTimeout(() => {
+      this.held.delete(client);
+      for (const connection of held) this.wait(connection);
+    }, HOLD_MS);
+  }
+
+  /** Its turn has come; whether it has to wait because its client is held back. It proceeds later then. */
+  holds(connection: ReadConnection): boolean {
+    if (connection.hasServed || this.held.size === 0) return false;
+    const held = this.held.get(connection.clientKey);
+    held?.push(connection);
+    return held !== undefined;
   }
 
   /** Its turn has come. After that it is read whenever something comes. */

@@ -1,4 +1,4 @@
-import { constants, type ServerHttp2Session } from 'node:http2';
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Account } from '../budget.js';
 import type { RequestQuota } from '../call.js';
 import type { ReadingTurns } from '../reading-turns.js';
@@ -9,6 +9,7 @@ import { FEW_STREAMS } from './connection-shares.js';
 import { FloodWatch } from './flood-watch.js';
 import type { Rpc } from './rpc.js';
 import type { EndedCall, RpcOwner } from './rpc-owner.js';
+import { WaitingCalls } from './waiting-calls.js';
 
 /** How long a client may take to say that it speaks HTTP/2. */
 const SILENT_MS = 10_000;
@@ -52,11 +53,12 @@ export class RpcConnection implements RpcOwner {
   /** In the present turn of the event loop, or the last one that had any. */
   turnCalls = 0;
   private lastTurn = -1;
-  /** Calls that came when their client had had its share of the turn: they begin in the next ones. */
-  private waiting: (() => void)[] = [];
+  private readonly waiting = new WaitingCalls((stream) => this.gaveUp(stream));
   /** Of messages, in all. */
   private shortPieces = 0;
   private hasSpoken = false;
+  /** It has brought an inference. */
+  hasServed = false;
   /** It is about to be closed: its calls are not looked at any more. */
   isFlooded = false;
   /** Since when it is read. */
@@ -78,16 +80,19 @@ export class RpcConnection implements RpcOwner {
   }
 
   /** A call has come. `begin` is called now, or when it is this connection's turn if its client has had its share of this one. */
-  called(begin: () => void): void {
+  called(stream: ServerHttp2Stream, begin: () => void): void {
     this.flood.called();
     const isOver = this.takeTurn();
-    if (isOver || this.waiting.length > 0) this.waiting.push(begin);
+    if (isOver || this.waiting.isAny) this.waiting.push(stream, begin);
     else begin();
   }
 
-  /** Its client gave a call up before it was begun, which has cost less than an inference. */
-  gaveUp(): void {
-    this.closeIf(this.flood.reset(0, true));
+  /**
+   * Its client gave a call up before it was begun. With its message that has cost less than an inference; without, it was
+   * made in vain.
+   */
+  gaveUp({ readableLength }: ServerHttp2Stream): void {
+    this.closeIf(this.flood.reset(0, readableLength > 0));
   }
 
   /** Its turn has come. */
@@ -95,18 +100,18 @@ export class RpcConnection implements RpcOwner {
     const { reading } = this;
     const isNew = this.readMs === Number.POSITIVE_INFINITY;
     if (isNew) this.readMs = performance.now();
-    if (reading === undefined || this.isFlooded) return 0;
-    const begun = this.waiting.splice(0, TURN_CALLS);
-    for (const begin of begun) begin();
-    if (this.waiting.length > 0) {
+    if (reading === undefined || this.isFlooded || this.parts.callTurns.holds(this)) return 0;
+    const begun = this.waiting.begin(TURN_CALLS);
+    if (this.isFlooded) return begun;
+    if (this.waiting.isAny) {
       this.parts.callTurns.wait(this);
-      return begun.length;
+      return begun;
     }
     this.parts.callTurns.release(this);
     reading.readStart();
     const calls = Math.max(1, Math.min(this.expectedCalls, TURN_REQUESTS));
     this.expectedCalls = isNew ? 0 : this.expectedCalls / 2;
-    return begun.length + calls;
+    return begun + calls;
   }
 
   stop(): void {
@@ -128,6 +133,7 @@ export class RpcConnection implements RpcOwner {
   }
 
   served(): void {
+    this.hasServed = true;
     this.flood.served();
   }
 

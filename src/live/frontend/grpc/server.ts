@@ -28,6 +28,7 @@ import { letGo, refuseStream } from './refuse-stream.js';
 import { Rpc, type RpcMethod } from './rpc.js';
 import { RpcConnection } from './rpc-connection.js';
 import { timeoutNs } from './timeout.js';
+import { isGivenUp } from './waiting-calls.js';
 
 /** What a server of gRPC works with. */
 interface RpcServerParts {
@@ -139,7 +140,9 @@ export class RpcServer {
       ...{ session, account, turns: this.turns, callTurns: this.callTurns },
       flooded: () => {
         refusals.add('flood');
-        bans?.add(account.clientKey, performance.now());
+        if (bans === null) return;
+        bans.add(account.clientKey, performance.now());
+        this.callTurns.flooded(account.clientKey);
       },
       cutOff: (why) => cutOff(remoteAddress ?? 'unknown', why),
     });
@@ -175,7 +178,7 @@ export class RpcServer {
     stream.on('error', () => {});
     if (connection.isFlooded) return;
     const nowMs = performance.now();
-    connection.called(() => this.begin(stream, headers, connection, arrivalNs, nowMs));
+    connection.called(stream, () => this.begin(stream, headers, connection, arrivalNs, nowMs));
   }
 
   private begin(
@@ -186,8 +189,8 @@ export class RpcServer {
     nowMs: number,
   ): void {
     if (connection.isFlooded) return;
-    if (stream.destroyed || stream.aborted) {
-      connection.gaveUp();
+    if (isGivenUp(stream)) {
+      connection.gaveUp(stream);
       return;
     }
     if (!isGrpc(headers)) {

@@ -4,6 +4,7 @@ import { CallTurns } from '../../../../src/live/frontend/grpc/call-turns.js';
 /** A connection that always has calls to read. */
 class BusyConnection {
   isFull = false;
+  hasServed = false;
   expectedCalls = 16;
   turnCalls = 0;
   isRead = false;
@@ -23,6 +24,7 @@ class BusyConnection {
   }
 
   proceed(): number {
+    if (this.turns.holds(this)) return 0;
     this.isRead = true;
     this.turns.release(this);
     return Math.min(16, this.expectedCalls);
@@ -168,4 +170,37 @@ it('a client that is full is read now and then, and as others are once it is not
     read(many);
   }
   expect(many.every(({ reads }, i) => reads > before[i])).toBe(true);
+});
+
+it('after a flood, connections of its client that have brought no inference are not read for 100 ms', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const turns = new CallTurns();
+  const early = open(turns, 3, 1);
+  const [proven] = early;
+  const [other] = open(turns, 1, 1, 'other');
+  for (let turn = 0; turn < 20; turn++) {
+    await nextTurn();
+    read([...early, other]);
+  }
+  proven.hasServed = true;
+  turns.flooded('many');
+  const held = [early[1], early[2], ...open(turns, 2, 1)];
+  const before = [proven.reads, other.reads];
+  const reads = () => held.map((connection) => connection.reads);
+  const heldBefore = reads();
+  const go = async () => {
+    for (let turn = 0; turn < 20; turn++) {
+      await nextTurn();
+      read([proven, other, ...held]);
+    }
+  };
+  vi.advanceTimersByTime(99);
+  await go();
+  expect(reads()).toEqual(heldBefore);
+  expect(proven.reads).toBeGreaterThan(before[0]);
+  expect(other.reads).toBeGreaterThan(before[1]);
+  vi.advanceTimersByTime(1);
+  await go();
+  expect(reads().every((count, i) => count > heldBefore[i])).toBe(true);
 });

@@ -283,6 +283,43 @@ describe('a flood', () => {
   });
 
   // Other systems have one loopback address.
+  it.runIf(process.platform === 'linux')(
+    'of calls that are given up in the read that brought them is seen at once',
+    async () => {
+      const refusals = newRefusalCounters();
+      const { port } = await openGrpc(new FakeService([MODEL]), { refusals });
+      const neighbor = await session(port);
+      const attacker = open(port, '127.0.0.2');
+      await once(attacker, 'data');
+      // Next to somebody else, most of them do not begin in that turn.
+      expect(await ask(neighbor, 'ModelInfer', INFER)).toBe('0');
+      const reset = (id: number) => Buffer.concat([headers(id), frame(RST_STREAM, 0, id, CANCEL)]);
+      attacker.write(Buffer.concat(Array.from({ length: 300 }, (_, i) => reset(2 * i + 1))));
+      await isClosed(attacker);
+      expect(countOf(refusals, 'flood')).toBe(1);
+    },
+  );
+
+  it('holds back other connections of its address that have brought no inference', async () => {
+    const { port } = await openGrpc(new FakeService([MODEL]));
+    const [proven, other] = [await session(port), await session(port)];
+    expect(await ask(proven, 'ModelInfer', INFER)).toBe('0');
+    expect(await ask(other, 'ServerLive', NOTHING)).toBe('0');
+    const fromMs = performance.now();
+    await flood(open(port), Buffer.alloc(0), call('ServerMetadata', NOTHING));
+    const order: string[] = [];
+    const asked = async (name: string, client: ClientHttp2Session) => {
+      await ask(client, 'ServerLive', NOTHING);
+      order.push(name);
+      return performance.now() - fromMs;
+    };
+    const late = session(port).then((client) => asked('late', client));
+    const [heldMs, lateMs] = await Promise.all([asked('other', other), late, asked('proven', proven)]);
+    expect(order[0]).toBe('proven');
+    expect(heldMs).toBeGreaterThan(99);
+    expect(lateMs).toBeGreaterThan(99);
+  });
+
   it.runIf(process.platform === 'linux')('of one address bans no other', async () => {
     const { port } = await openGrpc(new FakeService([MODEL]));
     await floodThrice(port, '127.0.0.2');
