@@ -137,6 +137,11 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'that comes a third time bans its address; connections that are open go on',
   ],
   [
+    'connections of an address take turns at flooding: after one, the others wait, unless they have brought an inference',
+    'live/frontend/grpc/floods.test.ts',
+    'holds back other connections of its address that have brought no inference',
+  ],
+  [
     'calls that are given up all at once at their deadline are no flood',
     'live/frontend/grpc/floods.test.ts',
     'are all calls of a connection, given up at a deadline that passed at once',
