@@ -76,13 +76,8 @@ export class HttpExchange implements CallSink {
       const own = { ...answer, outputs: outputs.map(withOwnData) };
       const waiting = new Encoding(request, tensors, compression);
       const moving = ownBuffers(own.outputs.flatMap(({ data }) => data ?? []));
-      request.site.codec.run(
-        'encodeAnswer',
-        { answer: own, compression },
-        moving,
-        request.clientKey,
-        waiting,
-      );
+      const { codec, tenants } = request.site;
+      codec.run('encodeAnswer', { answer: own, compression }, moving, tenants.turnOf(request), waiting);
     } else if (tensors.length === 0) sendJson(request, 200, answerText(answer));
     else sendBinary(request, Buffer.from(answerText(answer)), tensors);
   }

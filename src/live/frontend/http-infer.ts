@@ -75,7 +75,13 @@ export class HttpInfer implements BodyReader {
     if (split === null && isWorthSplitting(parsed)) {
       // Codec threads are few, so the second copy of a batch is not counted.
       const waiting = new Splitting(this, request, parsed);
-      site.codec.run('splitInputs', { inputs, count }, ownBuffers(inputs), request.clientKey, waiting);
+      site.codec.run(
+        'splitInputs',
+        { inputs, count },
+        ownBuffers(inputs),
+        site.tenants.turnOf(request),
+        waiting,
+      );
       return;
     }
     const trace = traceOf(request.headers);
@@ -102,7 +108,7 @@ export class HttpInfer implements BodyReader {
   }
 
   private inflate(request: OpenRequest, encoding: Compression, body: Buffer): void {
-    const { codec, settings } = this.site;
+    const { codec, settings, tenants } = this.site;
     const limitBytes = settings.maxBodyBytes;
     const expectedBytes = inflatedBytes(encoding, body, limitBytes);
     // If it becomes larger, that is held as soon as it is known: no more than one body for each codec thread goes uncounted.
@@ -115,11 +121,12 @@ export class HttpInfer implements BodyReader {
         return;
       }
     }
-    codec.run('inflateBody', task, ownBuffers([body]), request.clientKey, new Inflating(this, request));
+    const waiting = new Inflating(this, request);
+    codec.run('inflateBody', task, ownBuffers([body]), tenants.turnOf(request), waiting);
   }
 
   private parseBeside(request: OpenRequest, task: InferTask): void {
-    const { codec, settings } = this.site;
+    const { codec, settings, tenants } = this.site;
     const { body, jsonBytes, model } = task;
     throwIf(request.hold(body.length + TENSOR_PER_JSON * jsonBytes));
     const { maxBatch, maxBodyBytes, defaultSloNs, classes } = settings;
@@ -128,7 +135,8 @@ export class HttpInfer implements BodyReader {
       model: withoutLabels(model),
       limits: { maxBatch, maxBodyBytes, defaultSloNs, classes },
     };
-    codec.run('readInferBody', plain, ownBuffers([body]), request.clientKey, new Parsing(this, request));
+    const waiting = new Parsing(this, request);
+    codec.run('readInferBody', plain, ownBuffers([body]), tenants.turnOf(request), waiting);
   }
 }
 

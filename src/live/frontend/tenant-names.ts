@@ -1,8 +1,17 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Turn } from './codec/turn-queue.js';
+
 /** Tenants as frontends know them. Plain data. */
 export interface TenantHeader {
   /** HTTP header, and key of gRPC metadata, that names the tenant; '': none are told apart. */
   readonly header: string;
   readonly names: readonly string[];
+}
+
+/** A request of a client. */
+interface Sent {
+  readonly clientKey: string;
+  readonly headers: IncomingHttpHeaders;
 }
 
 /**
@@ -18,9 +27,13 @@ export class TenantNames {
     this.indexOf = new Map(names.map((name, index) => [name, index]));
   }
 
-  of(headers: Readonly<Record<string, string | string[] | undefined>>): number {
+  of(headers: IncomingHttpHeaders): number {
     if (this.header === '') return 0;
     const name = headers[this.header];
     return typeof name === 'string' ? (this.indexOf.get(name) ?? 0) : 0;
+  }
+  /** Whose turn a request takes: that of its client, and of its tenant there. */
+  turnOf({ clientKey, headers }: Sent): Turn {
+    return { client: clientKey, tenant: this.of(headers) };
   }
 }

@@ -3,7 +3,7 @@ import { compiledNextTo } from '../../../base/compiled.js';
 import { Refusal } from '../refusal.js';
 import type { CodecJob, JobInput, JobValue } from './codec-jobs.js';
 import type { CodecOrder, CodecReply } from './codec-messages.js';
-import { FairQueue } from './fair-queue.js';
+import { type Turn, TurnQueue } from './turn-queue.js';
 
 export interface CodecPoolOptions {
   readonly threads: number;
@@ -31,7 +31,7 @@ const MAY_WAIT: ReadonlySet<CodecJob> = new Set(['encodeAnswer', 'splitInputs'] 
  * runs out of memory or time is replaced, and only its job is refused.
  */
 export class CodecPool {
-  private readonly queue = new FairQueue<Job>();
+  private readonly queue = new TurnQueue<Job>();
   private readonly seats: Seat[];
   private isClosed = false;
 
@@ -39,14 +39,12 @@ export class CodecPool {
     this.seats = Array.from({ length: options.threads }, () => new Seat(options, () => this.next()));
   }
 
-  /**
-   * Runs a job. Buffers in `transfer` move to the thread. `client`: whose turn it takes, an account's `clientKey`.
-   */
+  /** Runs a job, in `turn`. Buffers in `transfer` move to the thread. */
   run<Name extends CodecJob>(
     name: Name,
     input: JobInput<Name>,
     transfer: readonly ArrayBuffer[],
-    client: string,
+    turn: Turn,
     waiting: CodecClient<Name>,
   ): void {
     const job = new Job({ name, input, buffers: transfer }, waiting as CodecClient<CodecJob>);
@@ -54,10 +52,10 @@ export class CodecPool {
       setImmediate(() => job.refuse(closing()));
       return;
     }
-    this.queue.push(client, job);
+    this.queue.push(turn, job);
     this.next();
     if (!job.hasBegun && !MAY_WAIT.has(name))
-      job.patience = setTimeout(() => this.giveUp(client, job), this.options.queueTimeoutMs);
+      job.patience = setTimeout(() => this.giveUp(turn, job), this.options.queueTimeoutMs);
   }
 
   /** Refuses what has not ended. Resolves when all threads have. */
@@ -85,8 +83,8 @@ export class CodecPool {
     }
   }
 
-  private giveUp(client: string, job: Job): void {
-    this.queue.remove(client, job);
+  private giveUp(turn: Turn, job: Job): void {
+    this.queue.remove(turn, job);
     const seconds = this.options.queueTimeoutMs / 1000;
     const what = `the body waited ${seconds} s to be decoded, as others do`;
     job.refuse(new Refusal('tooBusy', `${what}: try again later, or send tensors as binary data`));

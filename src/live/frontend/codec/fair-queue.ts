@@ -1,7 +1,7 @@
 /** A queue in which clients take turns, however much each has put in. */
-export class FairQueue<Item> {
+export class FairQueue<Item, Client = string> {
   /** A client moves to the end of the map when it had its turn. */
-  private readonly queues = new Map<string, Item[]>();
+  private readonly queues = new Map<Client, Item[]>();
 
   get isEmpty(): boolean {
     return this.queues.size === 0;
@@ -12,11 +12,11 @@ export class FairQueue<Item> {
     return this.queues.size;
   }
 
-  has(client: string): boolean {
+  has(client: Client): boolean {
     return this.queues.has(client);
   }
 
-  push(client: string, item: Item): void {
+  push(client: Client, item: Item): void {
     const queue = this.queues.get(client);
     if (queue === undefined) this.queues.set(client, [item]);
     else queue.push(item);
@@ -33,7 +33,7 @@ export class FairQueue<Item> {
     return undefined;
   }
 
-  remove(client: string, item: Item): void {
+  remove(client: Client, item: Item): void {
     const queue = this.queues.get(client);
     const at = queue?.indexOf(item) ?? -1;
     if (queue === undefined || at < 0) return;

@@ -6,6 +6,7 @@ import type { Catalog } from '../catalog.js';
 import type { CodecPool } from '../codec/codec-pool.js';
 import { ownBuffers } from '../codec/own-buffers.js';
 import { isWorthSplitting, type SplitInputs } from '../codec/split-inputs.js';
+import type { Turn } from '../codec/turn-queue.js';
 import type { FrontendSettings } from '../frontend.js';
 import { InputSet } from '../inputs.js';
 import { outputIndex } from '../outputs.js';
@@ -122,7 +123,7 @@ export class GrpcInfer {
     // So long a message has a buffer of its own.
     const transfer = [message.bytes.buffer];
     const job = { message: message.bytes, tensors: typed.tensors };
-    this.codec.run('grpcContents', job, transfer, origin.clientKey, {
+    this.codec.run('grpcContents', job, transfer, request.turn, {
       get isGone() {
         return origin.isGone;
       },
@@ -159,6 +160,10 @@ class Request implements CallSink {
     readonly sink: InferSink,
   ) {}
 
+  get turn(): Turn {
+    return { client: this.origin.clientKey, tenant: this.asked.tenant };
+  }
+
   /** Throws a refusal. */
   decoded(indices: readonly number[], tensors: readonly Uint8Array[]): void {
     for (let i = 0; i < indices.length; i++) this.inputs.put(indices[i], tensors[i]);
@@ -178,7 +183,7 @@ class Request implements CallSink {
       this.ask(inputs, null);
       return;
     }
-    this.codec.run('splitInputs', { inputs, count }, ownBuffers(inputs), origin.clientKey, {
+    this.codec.run('splitInputs', { inputs, count }, ownBuffers(inputs), this.turn, {
       get isGone() {
         return origin.isGone;
       },

@@ -4,6 +4,8 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { CodecPool, type CodecPoolOptions } from '../../../../src/live/frontend/codec/codec-pool.js';
 import type { Refusal } from '../../../../src/live/frontend/refusal.js';
 
+const TURN = { client: 'a', tenant: 0 };
+
 const pools: CodecPool[] = [];
 afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.close()));
@@ -21,11 +23,17 @@ function open(options: Partial<CodecPoolOptions> = {}): CodecPool {
   return pool;
 }
 
-function inflate(pool: CodecPool, body: Uint8Array, limitBytes: number, client = 'a'): Promise<Uint8Array> {
+function inflate(
+  pool: CodecPool,
+  body: Uint8Array,
+  limitBytes: number,
+  client = 'a',
+  tenant = 0,
+): Promise<Uint8Array> {
   return new Promise((coded, reject) => {
     const notCoded = (refusal: Refusal) => reject(refusal);
     const input = { encoding: 'gzip', body, expectedBytes: limitBytes, limitBytes } as const;
-    pool.run('inflateBody', input, [], client, { isGone: false, coded, notCoded });
+    pool.run('inflateBody', input, [], { client, tenant }, { isGone: false, coded, notCoded });
   });
 }
 
@@ -53,7 +61,7 @@ describe('codec threads', () => {
     for (let i = 0; i < 4; i++) {
       const body = Buffer.allocUnsafeSlow(10_000_000);
       const input = { encoding: 'gzip', body, expectedBytes: 1, limitBytes: 1 } as const;
-      pool.run('inflateBody', input, [body.buffer], 'a', waiting);
+      pool.run('inflateBody', input, [body.buffer], TURN, waiting);
     }
     await inflate(pool, gzipSync('hello'), 5);
     // It was counted where it was made, and is gone before the thread takes its next job.
@@ -66,6 +74,15 @@ describe('codec threads', () => {
     const ask = (client: string) => inflate(pool, gzipSync('x'), 1, client).then(() => order.push(client));
     await Promise.all([...Array.from({ length: 10 }, () => ask('greedy')), ask('modest')]);
     expect(order.indexOf('modest')).toBeLessThanOrEqual(2);
+  });
+
+  it('serve the tenants of a client in turn, as those behind a proxy', async () => {
+    const pool = open();
+    const order: number[] = [];
+    const ask = (tenant: number) =>
+      inflate(pool, gzipSync('x'), 1, 'proxy', tenant).then(() => order.push(tenant));
+    await Promise.all([...Array.from({ length: 10 }, () => ask(1)), ask(2)]);
+    expect(order.indexOf(2)).toBeLessThanOrEqual(2);
   });
 
   it('end when a job takes too long, and the job is refused', async () => {
@@ -104,7 +121,7 @@ describe('codec threads', () => {
     const first = inflate(pool, gzipSync('a'), 1);
     const waiting = { isGone: false, coded: vi.fn(), notCoded: vi.fn() };
     const input = { encoding: 'gzip', body: gzipSync('b'), expectedBytes: 1, limitBytes: 1 } as const;
-    pool.run('inflateBody', input, [], 'b', waiting);
+    pool.run('inflateBody', input, [], TURN, waiting);
     waiting.isGone = true;
     await first;
     await inflate(pool, gzipSync('c'), 1);
@@ -120,7 +137,7 @@ describe('codec threads', () => {
     const answer = new Promise((coded, notCoded) => {
       const text = { id: null, name: 'm', version: '1', batchSize: 1, sloMet: true, outputs: [] };
       const input = { answer: text, compression: null };
-      pool.run('encodeAnswer', input, [], 'b', { isGone: false, coded, notCoded });
+      pool.run('encodeAnswer', input, [], TURN, { isGone: false, coded, notCoded });
     });
     await expect(second).rejects.toMatchObject({
       kind: 'tooBusy',
