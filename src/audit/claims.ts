@@ -53,10 +53,10 @@ function tenantClaims(summary: RunFacts['summary'], { tenants, namesLimits }: Re
     const of = `tenant ${each.name}: `;
     return [
       ...figures(of, each, tally, summary.durationSeconds),
-      ...(namesLimits && each.overRate !== undefined
+      ...(namesLimits && typeof each.overRate === 'number'
         ? [exact(`${of}overRate`, each.overRate, tally.overRate)]
         : []),
-      ...(namesLimits && each.overShare !== undefined
+      ...(namesLimits && typeof each.overShare === 'number'
         ? [exact(`${of}overShare`, each.overShare, tally.overShare)]
         : []),
     ];
@@ -85,8 +85,8 @@ function classClaims(summary: RunFacts['summary'], { classes: tallies }: Request
 
 /** What each class got of the GPUs' time. */
 export function shareClaims({ summary }: RunFacts, shares: ClassShares): Claim[] {
-  return (summary.classes ?? []).map(({ name, gpuShare }, i) =>
-    ratio(`class ${name}: gpuShare`, gpuShare, shares.of(i)),
+  return (summary.classes ?? []).flatMap(({ name, gpuShare }, i) =>
+    gpuShare === null ? [] : [ratio(`class ${name}: gpuShare`, gpuShare, shares.of(i))],
   );
 }
 

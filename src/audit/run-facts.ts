@@ -54,10 +54,12 @@ const runFacts = z.object({
     failures: failures.optional(),
     gpu: z.object({ execUtilization: count, weightsUtilization: count }).optional(),
     scaling: z.object({ gpuHours: count, meanGpus: count }).optional(),
-    classes: z.array(z.object({ name: z.string(), weight: count, gpuShare: count, ...figures })).optional(),
+    classes: z
+      .array(z.object({ name: z.string(), weight: count, gpuShare: count.nullable(), ...figures }))
+      .optional(),
     tenants: z
       .array(
-        z.object({ name: z.string(), overRate: count.optional(), overShare: count.optional(), ...figures }),
+        z.object({ name: z.string(), overRate: count.nullish(), overShare: count.nullish(), ...figures }),
       )
       .optional(),
     weightedOfferedRps: count.optional(),

@@ -7,6 +7,8 @@ import type { ClassFigures, WeightedFigures } from './results.js';
 
 interface ClassTallyOptions {
   readonly classes: readonly RequestClass[];
+  /** False: only answers are seen, as by a client. */
+  readonly seesScheduler: boolean;
   /** What is counted begins at the end of the warm-up and ends at the nominal end of the workload, ns. */
   readonly warmupNs: number;
   readonly durationNs: number;
@@ -44,10 +46,11 @@ export class ClassTally implements RunObserver {
   /** All classes, in the order of their declaration, and what was reached by weight. */
   figures(): { readonly classes: readonly ClassFigures[] } & WeightedFigures {
     const totalNs = this.gpuNs.reduce((sum, ns) => sum + ns, 0);
-    const classes = this.options.classes.map(({ name, weight, share }, index) => ({
+    const { classes: declared, seesScheduler } = this.options;
+    const classes = declared.map(({ name, weight, share }, index) => ({
       ...{ name, weight, share },
       ...this.outcomes.figures(index),
-      gpuShare: totalNs === 0 ? 0 : this.gpuNs[index] / totalNs,
+      gpuShare: seesScheduler ? this.gpuNs[index] / Math.max(1, totalNs) : null,
     }));
     const offered = classes.reduce((sum, { weight, offeredRps }) => sum + weight * offeredRps, 0);
     const ok = classes.reduce((sum, { weight, goodputRps }) => sum + weight * goodputRps, 0);

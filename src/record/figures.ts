@@ -129,7 +129,7 @@ const SENDER_FIGURE = /^(class|tenant)\.([\w.-]+)\.([A-Za-z]\w*(?:\.\d+)?)$/;
 interface SenderFigure<T extends SenderSummary> {
   readonly unit: FigureUnit;
   readonly ofScheduler?: true;
-  read(figures: T): number;
+  read(figures: T): number | null;
 }
 
 const OF_EACH_SENDER: Readonly<Record<string, SenderFigure<SenderSummary>>> = {

@@ -20,11 +20,15 @@ export const originSchema = z
   })
   .describe('What produced the run, in addition to the experiment; absent for runs made with the library.');
 
-/** The answers of a server with one status, as a client counted them. */
+/** The answers of a server with one status and for one reason, as a client counted them. */
 export const answerCountSchema = z.object({
   status: z.string().describe('HTTP 429, gRPC RESOURCE_EXHAUSTED or no answer.'),
-  count: count().describe('Requests with this status.'),
-  message: z.string().describe("The server's first message with this status; empty for successes."),
+  count: count().describe('Requests with this status and reason.'),
+  message: z
+    .string()
+    .describe(
+      "The server's first message of them; empty for successes. Messages that differ in numbers and quoted names only are of one reason; what comes after five reasons of a status is counted as one more.",
+    ),
 });
 
 export const latenessMsSchema = z.object({

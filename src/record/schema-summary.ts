@@ -74,9 +74,11 @@ export const classFiguresSchema = z.object({
   offeredRps: rps().describe('Its offered requests per second of nominal duration.'),
   goodputRps: rps().describe('Its requests answered within their SLO per second of nominal duration.'),
   attainment: share().describe('Share of its offered requests that were answered within their SLO.'),
-  gpuShare: share().describe(
-    'Its part of the time of INFERs, which the requests of a batch share evenly; 0 where a client measured.',
-  ),
+  gpuShare: share()
+    .nullable()
+    .describe(
+      'Its part of the time of INFERs, which the requests of a batch share evenly; null where a client measured, which cannot see it.',
+    ),
   ...latencies,
 });
 
@@ -84,8 +86,18 @@ export const classFiguresSchema = z.object({
 export const tenantFiguresSchema = z.object({
   name: z.string().describe('Name of the tenant.'),
   requests: requestCountsSchema,
-  overRate: count().default(0).describe('Of the rejected ones, those beyond its rate.'),
-  overShare: count().default(0).describe('Of the rejected ones, those beyond its fair share under overload.'),
+  overRate: count()
+    .nullable()
+    .default(0)
+    .describe(
+      'Of the rejected ones, those beyond its rate; null where a client measured, which cannot see it.',
+    ),
+  overShare: count()
+    .nullable()
+    .default(0)
+    .describe(
+      'Of the rejected ones, those beyond its fair share under overload; null where a client measured.',
+    ),
   offeredRps: rps().describe('Its offered requests per second of nominal duration.'),
   goodputRps: rps().describe('Its requests answered within their SLO per second of nominal duration.'),
   attainment: share().describe('Share of its offered requests that were answered within their SLO.'),
@@ -190,7 +202,7 @@ export const summarySchema = z
     answers: z
       .array(answerCountSchema)
       .exactOptional()
-      .describe("The server's answers by status, the most frequent first; loads only."),
+      .describe("The server's answers by status and reason, the most frequent first; loads only."),
     generator: generatorSchema.exactOptional(),
     wall: z
       .object({

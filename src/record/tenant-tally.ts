@@ -6,6 +6,8 @@ import type { TenantFigures } from './results.js';
 
 interface TenantTallyOptions {
   readonly tenants: readonly Tenant[];
+  /** False: only answers are seen, as by a client. */
+  readonly seesScheduler: boolean;
   /** What is counted begins at the end of the warm-up and ends at the nominal end of the workload, ns. */
   readonly warmupNs: number;
   readonly durationNs: number;
@@ -37,11 +39,12 @@ export class TenantTally implements RunObserver {
 
   /** All tenants, in the order of their declaration. */
   figures(): readonly TenantFigures[] {
-    return this.options.tenants.map(({ name }, tenant) => ({
+    const { tenants, seesScheduler } = this.options;
+    return tenants.map(({ name }, tenant) => ({
       name,
       ...this.outcomes.figures(tenant),
-      overRate: this.overRate[tenant],
-      overShare: this.overShare[tenant],
+      overRate: seesScheduler ? this.overRate[tenant] : null,
+      overShare: seesScheduler ? this.overShare[tenant] : null,
     }));
   }
 }

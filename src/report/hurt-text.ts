@@ -1,7 +1,7 @@
 import { CAUSE_LABELS, CAUSES, type FailureCounts } from '../record/causes.js';
 import type { MeasuredSummary } from '../record/figures.js';
 import { FEWEST_REQUESTS } from '../record/model-figures.js';
-import type { ModelFairness, ModelFigures } from '../record/results.js';
+import type { ModelFairness, ModelFigures, TenantFigures } from '../record/results.js';
 import { formatCount, formatPercent } from '../text/numbers.js';
 
 /** Models that a table lists. */
@@ -35,6 +35,13 @@ export function modelsSentence(fairness: ModelFairness): string {
   const least = `at least ${FEWEST_REQUESTS} requests`;
   if (modelsAssessed === 1) return `The only model with ${least} is ${worst}; ${rare}.`;
   return `Of the ${formatCount(modelsAssessed)} models with ${least}, the worst is ${worst}; ${rare}.`;
+}
+
+/** What the limits of a tenant refused, a text each; empty: nothing, or a client measured, which cannot see it. */
+export function limitTexts({ overRate, overShare }: TenantFigures): string[] {
+  const text = (count: number | null, limit: string) =>
+    count === null || count === 0 ? [] : [`${formatCount(count)} beyond its ${limit}`];
+  return [...text(overRate, 'rate'), ...text(overShare, 'share')];
 }
 
 /** Below such a share in time, a model got little. */

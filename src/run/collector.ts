@@ -26,8 +26,8 @@ import { Timeline } from '../record/timeline.js';
 import type { Tuning } from '../record/tuned.js';
 
 interface CollectorOptions {
-  /** False: causes of failed requests are not known, as to a client. */
-  readonly seesCauses?: boolean;
+  /** False: only answers are seen, as by a client. */
+  readonly seesScheduler?: boolean;
   /** Percentiles of latency beyond those that every summary has, ascending. */
   readonly percentiles?: readonly number[];
   /** Largest resident memory of the process so far; absent: not known. */
@@ -56,6 +56,7 @@ export class Collector {
     private readonly options: CollectorOptions,
   ) {
     const { cluster, models, output } = experiment;
+    const seesScheduler = options.seesScheduler ?? true;
     this.recorder = new RunTally({
       gpus: cluster.gpus,
       durationNs: workload.durationNs,
@@ -63,7 +64,7 @@ export class Collector {
       models,
       sections: workload.sections,
       sectionStarts: workload.sectionStarts,
-      seesCauses: options.seesCauses ?? true,
+      seesCauses: seesScheduler,
     });
     const slice = output.timelineNs;
     this.timeline = slice === null ? null : new Timeline({ fromNs: slice[0], toNs: slice[1], models });
@@ -73,9 +74,10 @@ export class Collector {
     this.kinds = kinds.length === 0 ? null : new KindTally(counted);
     this.fleet = scalerEntryOf(experiment.scaler) === null ? null : new FleetTally(counted);
     const { classes, warmupNs } = experiment;
-    this.classes = classes.length === 0 ? null : new ClassTally({ classes, warmupNs, durationNs });
+    const seen = { seesScheduler, warmupNs, durationNs };
+    this.classes = classes.length === 0 ? null : new ClassTally({ classes, ...seen });
     const tenants = experiment.tenants.list;
-    this.tenants = tenants.length === 0 ? null : new TenantTally({ tenants, warmupNs, durationNs });
+    this.tenants = tenants.length === 0 ? null : new TenantTally({ tenants, ...seen });
     this.observers = [this.recorder, this.timeline, this.kinds, this.classes, this.tenants].filter(
       (observer) => observer !== null,
     );

@@ -37,7 +37,7 @@ export async function playExperiment(
   const workload = await openWorkloads(experiment);
   const { outDir, percentiles = [] } = options;
   const seen = asClient(experiment);
-  const collector = new Collector(seen, workload, { seesCauses: false, percentiles, peakRssBytes });
+  const collector = new Collector(seen, workload, { seesScheduler: false, percentiles, peakRssBytes });
   const logs = outDir === undefined ? null : new RunLogs(seen, outDir, collector);
   try {
     const report = await play({

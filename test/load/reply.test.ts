@@ -14,17 +14,44 @@ it.each([
   expect(httpMessage(body)).toBe(message);
 });
 
-it('answers are counted by status, the most frequent first, with the first message of each', () => {
+it('answers are counted by status and reason, the most frequent first, with the first message of each', () => {
   const counts = new AnswerCounts();
   counts.add({ status: 'HTTP 500', message: 'first' });
   counts.add(noAnswer('reset'));
   for (let i = 0; i < 3; i++) counts.add({ status: 'HTTP 200', message: '' });
   counts.add({ status: 'HTTP 500', message: 'second' });
+  counts.add({ status: 'HTTP 500', message: 'first' });
   expect(counts.list()).toEqual([
     { status: 'HTTP 200', count: 3, message: '' },
     { status: 'HTTP 500', count: 2, message: 'first' },
+    { status: 'HTTP 500', count: 1, message: 'second' },
     { status: 'no answer', count: 1, message: 'reset' },
   ]);
   for (let i = 0; i < 1000; i++) counts.add({ status: `HTTP ${i + 1000}`, message: '' });
-  expect(counts.list()).toHaveLength(100);
+  expect(new Set(counts.list().map(({ status }) => status)).size).toBe(100);
+});
+
+it('messages that differ in numbers and quoted names only are of one reason', () => {
+  const counts = new AnswerCounts();
+  const status = 'HTTP 429';
+  for (let i = 0; i < 9; i++) {
+    counts.add({ status, message: `the SLO of 50 ms cannot be met: it would take ${i + 51}.5 ms` });
+    if (i < 4) counts.add({ status, message: `no model is called "m${'x'.repeat(i)}"` });
+  }
+  expect(counts.list()).toEqual([
+    { status, count: 9, message: 'the SLO of 50 ms cannot be met: it would take 51.5 ms' },
+    { status, count: 4, message: 'no model is called "m"' },
+  ]);
+});
+
+it('reasons of one status after the fifth are counted as one', () => {
+  const counts = new AnswerCounts();
+  const status = 'HTTP 503';
+  const reasons = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+  for (const message of [...reasons, 'a', 'h']) counts.add({ status, message });
+  expect(counts.list().map(({ count, message }) => [message, count])).toEqual([
+    ['f', 4],
+    ['a', 2],
+    ...['b', 'c', 'd', 'e'].map((message) => [message, 1]),
+  ]);
 });

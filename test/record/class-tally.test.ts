@@ -8,7 +8,7 @@ it('requests share the GPU time of their batch, so classes have its parts', () =
     { name: 'gold', weight: 10, share: 0 },
     { name: 'others', weight: 1, share: 0 },
   ];
-  const tally = new ClassTally({ classes, warmupNs: 0, durationNs: 1 * S });
+  const tally = new ClassTally({ classes, seesScheduler: true, warmupNs: 0, durationNs: 1 * S });
   const requests = new RequestTable();
   const infer = (ofClass: readonly number[], endMs: number) => {
     const ran = action({ count: ofClass.length, beginNs: 0, endNs: endMs * MS });

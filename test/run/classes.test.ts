@@ -35,7 +35,7 @@ describe('classes of a run', () => {
     expect(gold.requests.ok).toBe(a.requests.ok + c.requests.ok);
     expect(bulk.offeredLatencyMs).toEqual(b.offeredLatencyMs);
     expect(summary.weightedGoodputRps).toBeCloseTo(5 * gold.goodputRps + 0.5 * bulk.goodputRps, 9);
-    expect(gold.gpuShare + bulk.gpuShare).toBeCloseTo(1, 9);
+    expect((gold.gpuShare ?? 0) + (bulk.gpuShare ?? 0)).toBeCloseTo(1, 9);
   });
 
   it('are absent where none are declared', async () => {

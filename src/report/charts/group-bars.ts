@@ -1,6 +1,7 @@
 import { offeredMs } from '../../record/figures.js';
 import type { ClassFigures, GroupSummary, LengthFigures, TenantFigures } from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
+import { limitTexts } from '../hurt-text.js';
 import { type ChartSpec, chart, INK, MUTED, STRONG } from './theme.js';
 
 const WIDTH = 330;
@@ -21,7 +22,7 @@ export function classBars(classes: readonly ClassFigures[]): ChartSpec {
     classes.map((each) => ({
       name: `${each.name} × ${each.weight}`,
       share: each.attainment,
-      note: `${rateOf(each)} · ${formatPercent(each.gpuShare)} of GPU time`,
+      note: `${rateOf(each)}${each.gpuShare === null ? '' : ` · ${formatPercent(each.gpuShare)} of GPU time`}`,
     })),
   );
 }
@@ -33,11 +34,7 @@ export function tenantBars(tenants: readonly TenantFigures[]): ChartSpec {
     tenants.map((each) => ({
       name: each.name,
       share: each.attainment,
-      note: [
-        rateOf(each),
-        ...(each.overRate === 0 ? [] : [`${formatCount(each.overRate)} beyond its rate`]),
-        ...(each.overShare === 0 ? [] : [`${formatCount(each.overShare)} beyond its share`]),
-      ].join(' · '),
+      note: [rateOf(each), ...limitTexts(each)].join(' · '),
     })),
   );
 }

@@ -210,7 +210,7 @@ function classesTable({
     { text: formatRate(each.offeredRps) },
     { text: formatRate(each.goodputRps) },
     { text: formatPercent(each.attainment) },
-    ...(gpu === undefined
+    ...(each.gpuShare === null
       ? []
       : [
           { text: formatPercent(each.gpuShare) },
@@ -239,7 +239,9 @@ function tenantsTable(tenants: readonly TenantFigures[]): Markup {
     { text: formatRate(each.offeredRps), sort: each.offeredRps },
     { text: formatRate(each.goodputRps), sort: each.goodputRps },
     { text: formatPercent(each.attainment), sort: each.attainment },
-    ...[each.overRate, each.overShare].map((count) => ({ text: formatCount(count), sort: count })),
+    ...[each.overRate, each.overShare].map((count) =>
+      count === null ? { text: '–', sort: -1 } : { text: formatCount(count), sort: count },
+    ),
     ...(['p50', 'p99'] as const).map((name) => {
       const ms = offeredMs(each, name);
       return { text: formatMs(ms), sort: ms ?? -1 };

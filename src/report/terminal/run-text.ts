@@ -15,7 +15,7 @@ import { formatCount, formatMs, formatPercent, formatRate, formatSlo, round3 } f
 import { hanging } from '../../text/terminal.js';
 import { COLUMNS } from '../../text/wrap.js';
 import { costText, flappingNote, scalingText } from '../cost-text.js';
-import { failuresText, modelsText } from '../hurt-text.js';
+import { failuresText, limitTexts, modelsText } from '../hurt-text.js';
 import { kindText, runName } from '../run-kind.js';
 
 /** One run for the terminal, as plain text: seed first, digest last, sentences wrapped at 80 columns. */
@@ -60,23 +60,23 @@ export function runText(run: RunResult | CellResult): string {
 
 /** Who got what, by weight. */
 function classLines(summary: MeasuredSummary) {
-  const { classes = [], weightedGoodputRps = 0, weightedAttainment = 0, gpu } = summary;
+  const { classes = [], weightedGoodputRps = 0, weightedAttainment = 0 } = summary;
   if (classes.length === 0) return [];
   return [
     [
       'weighted',
       `${formatRate(weightedGoodputRps)}/s (${formatPercent(weightedAttainment)} of what was offered)`,
     ],
-    ...classes.map((each, i) => [i === 0 ? 'classes' : '', classText(each, gpu !== undefined)]),
+    ...classes.map((each, i) => [i === 0 ? 'classes' : '', classText(each)]),
   ];
 }
 
-/** `gold × 10: 198.5/s (100 %) in time, 21 % of GPU time, p99 25.4 ms`; `seesGpus`: a client does not. */
-function classText(figures: ClassFigures, seesGpus: boolean): string {
+/** `gold × 10: 198.5/s (100 %) in time, 21 % of GPU time, p99 25.4 ms`; a client does not see GPU time. */
+function classText(figures: ClassFigures): string {
   const { name, weight, share, goodputRps, attainment, gpuShare } = figures;
   const guaranteed = share === 0 ? '' : ` (${formatPercent(share)} guaranteed)`;
   const rate = `${formatRate(goodputRps)}/s (${formatPercent(attainment)}) in time`;
-  const ofGpus = seesGpus ? `, ${formatPercent(gpuShare)} of GPU time${guaranteed}` : '';
+  const ofGpus = gpuShare === null ? '' : `, ${formatPercent(gpuShare)} of GPU time${guaranteed}`;
   return `${name} × ${weight}: ${rate}${ofGpus}, p99 ${formatMs(offeredMs(figures, 'p99'))}`;
 }
 
@@ -94,11 +94,10 @@ function tenantLines({ tenants = [] }: MeasuredSummary): [string, string][] {
 
 /** `acme: 198.5/s (80.2 %) in time, 1,200 beyond its rate, p99 25.4 ms`. */
 function tenantText(figures: TenantFigures): string {
-  const { name, goodputRps, attainment, overRate, overShare } = figures;
+  const { name, goodputRps, attainment } = figures;
   const parts = [
     `${formatRate(goodputRps)}/s (${formatPercent(attainment)}) in time`,
-    ...(overRate === 0 ? [] : [`${formatCount(overRate)} beyond its rate`]),
-    ...(overShare === 0 ? [] : [`${formatCount(overShare)} beyond its share`]),
+    ...limitTexts(figures),
     `p99 ${formatMs(offeredMs(figures, 'p99'))}`,
   ];
   return `${name}: ${parts.join(', ')}`;

@@ -99,7 +99,7 @@ function classFigures(cells: readonly SweepCell[]): Record<string, Figure> {
     ),
   );
   if (names.size === 0) return {};
-  const of = (name: string, read: (figures: ClassFigures) => number): Figure => {
+  const of = (name: string, read: (figures: ClassFigures) => number | null): Figure => {
     return ({ summary }) => {
       const found = summary.classes?.find((each) => each.name === name);
       return found === undefined ? null : read(found);
@@ -124,7 +124,7 @@ function tenantFigures(cells: readonly SweepCell[]): Record<string, Figure> {
       cell.status === 'done' ? (cell.result.summary.tenants ?? []).map(({ name }) => name) : [],
     ),
   );
-  const of = (name: string, read: (figures: TenantFigures) => number): Figure => {
+  const of = (name: string, read: (figures: TenantFigures) => number | null): Figure => {
     return ({ summary }) => {
       const found = summary.tenants?.find((each) => each.name === name);
       return found === undefined ? null : read(found);

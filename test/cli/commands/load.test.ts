@@ -287,3 +287,38 @@ workload:
     /E_CONFIG_VALUE: .*classes: class gold has no priority, so a server cannot be asked/,
   );
 });
+
+test('writes no figures of classes and tenants that a client cannot see, and compare shows none', async () => {
+  const server = await HttpServer.open();
+  const dir = tempDir();
+  const path = writeIn(
+    dir,
+    'senders.yaml',
+    `${EXPERIMENT.replace(/workload: .*\n/, '')}
+classes: [{ name: standard }, { name: gold, priority: 1 }]
+tenants: { list: [{ name: others }, { name: acme, rate: 1/s, burst: 1 }] }
+workload:
+  - { kind: fixed, rate: 50/s, duration: 300ms, class: gold, tenant: acme }
+`,
+  );
+  const [simulated, loaded] = [join(dir, 'simulated'), join(dir, 'loaded')];
+  expect((await runCli(['simulate', path, '--quiet', '--out', simulated])).status).toBe(0);
+  const { stdout: text } = await runCli(['load', path, '--url', server.url, '--quiet', '--out', loaded]);
+  expect(text).toMatch(/^tenants +others: .*in time, p99 .*\n +acme: .*in time, p99/m);
+  expect(text).not.toContain('GPU time');
+  const { classes, tenants } = summarySchema.parse(
+    JSON.parse(readFileSync(join(loaded, 'summary.json'), 'utf8')),
+  );
+  expect(classes?.map(({ gpuShare }) => gpuShare)).toEqual([null, null]);
+  expect(tenants?.map(({ overRate, overShare }) => [overRate, overShare])).toEqual([
+    [null, null],
+    [null, null],
+  ]);
+  const { stdout } = await runCli(['compare', simulated, loaded]);
+  expect(stdout).toMatch(/tenant acme: beyond its rate +14 +– +–/);
+  expect(stdout).toMatch(/class gold: GPU time +100(\.0)? % +– +–/);
+  expect((await runCli(['report', loaded])).status).toBe(0);
+  expect(readFileSync(join(loaded, 'report.html'), 'utf8')).toMatch(
+    /<td class="t">acme<\/td>(<td[^>]*>[^–<]*<\/td>){3}<td[^>]*>–<\/td><td[^>]*>–<\/td>/,
+  );
+});

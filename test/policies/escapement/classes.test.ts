@@ -48,7 +48,7 @@ describe('under overload', () => {
       const { gold, bulk } = await summaryOf(classes, Math.round(2 * most), Math.round(2 * most));
       expect(bulk.gpuShare).toBeGreaterThan(share - 0.01);
       expect(bulk.gpuShare).toBeLessThan(share + 0.02);
-      expect(gold.gpuShare + bulk.gpuShare).toBeCloseTo(1, 9);
+      expect((gold.gpuShare ?? 0) + (bulk.gpuShare ?? 0)).toBeCloseTo(1, 9);
     },
   );
 

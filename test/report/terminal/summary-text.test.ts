@@ -28,7 +28,7 @@ describe('summaryText', () => {
     const gold = { name: 'gold', weight: 10, share: 0.2, attainment: 1, gpuShare: 0.3, ...figures };
     const summary = { ...run.summary, classes: [gold] };
     expect(summaryText({ ...run, summary })).toMatch(/30\.0 % of GPU time \(20\.0 %\s+guaranteed\)/);
-    const { gpu: _, ...ofClient } = summary;
+    const ofClient = { ...run.summary, classes: [{ ...gold, gpuShare: null }] };
     const text = summaryText({ ...run, summary: ofClient });
     expect(text).toMatch(/gold × 10: 50\/s \(100 %\) in time, p99/);
     expect(text).not.toContain('GPU time');

@@ -56,8 +56,8 @@ function counted(
 interface GroupFigures {
   readonly name: string;
   readonly requests: RequestCounts;
-  readonly overRate?: number;
-  readonly overShare?: number;
+  readonly overRate?: number | null;
+  readonly overShare?: number | null;
 }
 
 function countProblem(
@@ -80,7 +80,7 @@ function countProblem(
       ),
       ...(overRate === undefined ? {} : { overRate: limited(LIMIT_RATE), overShare: limited(LIMIT_SHARE) }),
     };
-    const said: Record<string, number | undefined> = { ...requests, overRate, overShare };
+    const said: Record<string, number | null | undefined> = { ...requests, overRate, overShare };
     const wrong = Object.keys(seen).find((key) => seen[key] !== said[key]);
     if (wrong !== undefined)
       return { check, what: `${name} has ${said[wrong]} ${wrong}, and ${seen[wrong]} were seen` };
