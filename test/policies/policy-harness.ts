@@ -1,5 +1,6 @@
 import { ACTION_NAMES, type Action, STATUS_OK, STATUS_WORKER_LOST } from '../../src/core/action.js';
 import type { Admission } from '../../src/core/admission.js';
+import type { RequestClass } from '../../src/core/classes.js';
 import { Controller } from '../../src/core/controller.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import { OUTCOME_NAMES } from '../../src/core/request.js';
@@ -18,6 +19,7 @@ export interface HarnessOptions {
   readonly sloNs?: number;
   readonly oneLane?: boolean;
   readonly admission?: Admission;
+  readonly classes?: readonly RequestClass[];
 }
 
 /** A controller with a real policy, whose workers and clock are the test. All times in ms. */
@@ -41,6 +43,7 @@ export class PolicyHarness {
     sloNs = 100 * MS,
     oneLane = false,
     admission = 'none',
+    classes,
   }: HarnessOptions) {
     const entry = POLICIES.find(({ kind }) => kind === policy);
     if (entry === undefined) throw new Error(`no policy ${policy}`);
@@ -49,6 +52,7 @@ export class PolicyHarness {
       cluster: { models, gpus, spareGpus, pages, oneLane },
       admission,
       defaultSloNs: sloNs,
+      ...(classes === undefined ? {} : { classes }),
       createPolicy: (context) => entry.create(context, options),
       port: {
         send: (action) => {
@@ -64,8 +68,8 @@ export class PolicyHarness {
   }
 
   /** Requests for the models arrive. Call `step` afterwards. */
-  offer(nowMs: number, models: readonly number[], sloMs = this.sloMs): void {
-    for (const model of models) this.controller.offer(model, nowMs * MS, sloMs * MS, 0);
+  offer(nowMs: number, models: readonly number[], sloMs = this.sloMs, requestClass = 0): void {
+    for (const model of models) this.controller.offer(model, nowMs * MS, sloMs * MS, 0, requestClass);
   }
 
   /** Returns the actions that were sent. */

@@ -11,6 +11,8 @@ const HORIZON_NS = NS_PER_S / 10;
 const ONE_LANE_HORIZON_NS = NS_PER_S;
 /** A regular burst counts from this long before it is due. */
 const REGULAR_NS = NS_PER_S / 2;
+/** What requests of a model weigh counts for so long after the last one. */
+const RESTING_NS = 5 * NS_PER_S;
 /** More copies than this beyond what is needed are all worth nothing. */
 const MOST_SPARE = 16;
 
@@ -74,6 +76,16 @@ export class CopyWorth {
   /** What one of the model's requests weighs, on average. */
   weightOf(model: number): number {
     return this.demand.weight[model];
+  }
+
+  /** The same of those that wait, or of all where they weigh more. */
+  weightOfWaiting(model: number): number {
+    return Math.max(this.weightOf(model), this.waiting.worth(model) / this.waiting.count[model]);
+  }
+
+  /** Whether requests come for the model that weigh more than this. */
+  outweighs(model: number, weight: number, nowNs: number): boolean {
+    return this.demand.weight[model] > weight && nowNs - this.demand.lastNs[model] < RESTING_NS;
   }
 
   /** Share of a model's requests that a copy serves in addition to `others`. */

@@ -12,7 +12,8 @@ export class DemandForecast {
   readonly weight: Float64Array;
   private readonly slow: Float64Array;
   private readonly fast: Float64Array;
-  private readonly lastNs: Float64Array;
+  /** By model: when the last request came. */
+  readonly lastNs: Float64Array;
   /** Since when each has been there. */
   private readonly cameNs: Float64Array;
   private readonly periodicity: Periodicity;

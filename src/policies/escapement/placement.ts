@@ -205,7 +205,13 @@ export class Placement {
     const limit = isOverdue ? Number.POSITIVE_INFINITY : worth / HYSTERESIS;
     const victims =
       needed > 0
-        ? this.chooseVictims(gpu, needed, limit, isOverdue ? this.copyWorth.weightOf(model) : -1)
+        ? this.chooseVictims(
+            gpu,
+            needed,
+            limit,
+            isOverdue ? this.copyWorth.weightOfWaiting(model) : -1,
+            nowNs,
+          )
         : 0;
     if (victims < 0) return false;
     for (let i = 0; i < victims; i++) this.evict(gpu, this.victims[i], nowNs);
@@ -247,9 +253,15 @@ export class Placement {
 
   /**
    * Fills `victims` with models that make room for `pages`, least worth per page first; −1: not for less than `limit`.
-   * `mostWeight`: none that requests wait for, nor whose requests weigh more; −1: any.
+   * `mostWeight`: none that requests wait for, nor come for that weigh more; −1: any.
    */
-  private chooseVictims(gpu: number, pages: number, limit: number, mostWeight: number): number {
+  private chooseVictims(
+    gpu: number,
+    pages: number,
+    limit: number,
+    mostWeight: number,
+    nowNs: number,
+  ): number {
     const onlyUnused = mostWeight >= 0;
     const { chosen, victims, warm } = this;
     const { count } = this.waiting;
@@ -262,7 +274,7 @@ export class Placement {
       let least = Number.POSITIVE_INFINITY;
       for (let model = warm.next(gpu, 0); model >= 0; model = warm.next(gpu, model + 1)) {
         if (chosen.has(model) || this.cluster.isRunning(gpu, model)) continue;
-        if (onlyUnused && (count[model] > 0 || this.copyWorth.weightOf(model) > mostWeight)) continue;
+        if (onlyUnused && (count[model] > 0 || this.copyWorth.outweighs(model, mostWeight, nowNs))) continue;
         const perPage = this.copyWorth.toKeep(model) / models[model].pages;
         if (perPage >= least) continue;
         least = perPage;

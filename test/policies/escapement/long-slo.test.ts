@@ -51,6 +51,50 @@ describe('requests with a long SLO, once there is less memory than models need',
   });
 });
 
+describe('a request that waits where another model has the memory, for which heavy ones came', () => {
+  const classes = [
+    { name: 'gold', weight: 1000, share: 0 },
+    { name: 'bulk', weight: 1, share: 0 },
+  ];
+  /** Gold requests for model 0 until 2 s, then one every so many ms; one of a class for model 1 at 4 s. When that is answered. */
+  const answeredMs = (everyMs: number, requestClass: number): number => {
+    const harness = new PolicyHarness({
+      policy: 'escapement',
+      options: { scheduleAhead: AUTO, fairness: 0.55, maxBatch: 4 },
+      models: models(2, { pages: 1 }),
+      pages: 1,
+      classes,
+    });
+    let asked = 0;
+    let one = -1;
+    const offer = (nowMs: number, model: number, sloMs: number, ofClass: number) => {
+      harness.offer(nowMs, [model], sloMs, ofClass);
+      return asked++;
+    };
+    // Light ones were all that came for model 1 so far.
+    for (let i = 0; i < 20; i++) offer(0, 1, 100, 1);
+    for (let nowMs = 0; nowMs < LONG_MS; nowMs += 20) {
+      if (nowMs < 2000 || nowMs % everyMs === 0) offer(nowMs, 0, 100, 0);
+      if (nowMs === 4000) one = offer(nowMs, 1, 10_000, requestClass);
+      harness.settle(nowMs, nowMs + 19);
+      if (harness.answers.some((answer) => answer.startsWith(`request ${one} ok`))) return nowMs;
+    }
+    return LONG_MS;
+  };
+
+  it('waits on if it is light, while heavy ones come', () => {
+    expect(answeredMs(500, 1)).toBe(LONG_MS);
+  });
+
+  it('is served once none has come for some seconds, though it is light', () => {
+    expect(answeredMs(1_000_000, 1)).toBeLessThan(8000);
+  });
+
+  it('is served if it weighs as much itself, whatever came for its model before', () => {
+    expect(answeredMs(500, 0)).toBeLessThan(6000);
+  });
+});
+
 /** Steps only when the controller wants to, and when an action ends; returns when it was so. */
 function wakeUntil(harness: PolicyHarness, fromMs: number, isSo: () => boolean): number {
   let nowMs = fromMs;

@@ -42,9 +42,16 @@ export async function recover(stage: Stage): Promise<void> {
 /** Asks for each model until it is served. */
 export async function probe({ simulation, clients, scenario }: Stage): Promise<void> {
   const untilNs = scenario.loadNs + scenario.recoverNs + PROBE_NS;
-  const left = new Set(scenario.cluster.models.map(({ name }) => name));
+  const { models, classes } = scenario.cluster;
+  const left = new Set(models.map(({ name }) => name));
+  // A lighter request may have to wait for the memory of models that heavier ones came for.
+  const weights = classes?.map(({ weight }) => weight) ?? [];
+  const client = {
+    name: PROBE,
+    ...(classes && { requestClass: weights.indexOf(Math.max(...weights)) }),
+  };
   const ask = (model: string) =>
-    clients.ask({ name: PROBE }, model, PROBE_SLO_NS, (isOk) => {
+    clients.ask(client, model, PROBE_SLO_NS, (isOk) => {
       if (isOk) left.delete(model);
       else if (simulation.nowNs < untilNs) simulation.at(simulation.nowNs + PROBE_EVERY_NS, () => ask(model));
     });
