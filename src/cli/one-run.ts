@@ -2,6 +2,7 @@ import { basename, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Experiment } from '../config/experiment.js';
 import { experimentNotes } from '../config/policy-notes.js';
+import { sharesLine } from '../config/tenant-shares.js';
 import { generatorLines, generatorWarnings } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
 import { runText } from '../report/terminal/run-text.js';
@@ -37,12 +38,11 @@ export async function oneRun(
   // The summary for people begins with the seed and ends with the digest; JSON leaves both to stderr.
   const say = (line: string) => json && !quiet && process.stderr.write(`${line}\n`);
   say(`seed ${experiment.seed}`);
-  if (!quiet)
-    process.stderr.write(
-      noteLines(experimentNotes(experiment))
-        .map((line) => `${line}\n`)
-        .join(''),
-    );
+  if (!quiet) {
+    const shares = sharesLine(experiment.tenants.list);
+    const lines = [...noteLines(experimentNotes(experiment)), ...(shares === null ? [] : [shares])];
+    process.stderr.write(lines.map((line) => `${line}\n`).join(''));
+  }
   const progress = openProgress(engine.kind === 'live' ? 'live' : 'simulate', quiet);
   const onProgress = async (fraction: number) => {
     progress.update(fraction);

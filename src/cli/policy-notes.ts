@@ -1,3 +1,4 @@
+import { INSTEAD_OF_SHARES } from '../config/create-policy.js';
 import { type PolicyNote, policyNotes } from '../config/policy-notes.js';
 import type { CellResult, RunResult } from '../record/results.js';
 import { listed } from '../text/words.js';
@@ -16,6 +17,16 @@ export function noteLines(notes: readonly PolicyNote[]): string[] {
         `warning: weights: ignored by ${who}, which serve${s} all classes alike; results are still reported by class`,
     ),
     ...line(
+      policies('shares'),
+      (s, who) =>
+        `warning: shares: ${who} do${s === '' ? '' : 'es'} not serve requests within them first: ${INSTEAD_OF_SHARES}`,
+    ),
+    ...line(
+      policies('sharesWithLengths'),
+      (s, who) =>
+        `warning: shares: with padding: bucket, ${who} do${s === '' ? '' : 'es'} not serve requests within them first: ${INSTEAD_OF_SHARES}`,
+    ),
+    ...line(
       policies('lengths'),
       (s, who) => `note: lengths: not used by ${who}, which put${s} inputs of any length into a batch`,
     ),
@@ -29,13 +40,16 @@ export function noteLines(notes: readonly PolicyNote[]): string[] {
 }
 
 /** The same of a finished run. Of a policy from a plugin nothing is known but what the run says itself. */
-export function notesOn({ summary, lengths, plugin }: CellResult | RunResult): PolicyNote[] {
-  const { policy: kind, classes, kindsNote } = summary;
+export function notesOn(run: CellResult | RunResult): PolicyNote[] {
+  const { summary, lengths, plugin } = run;
+  const { policy: kind, classes, tenants = [], kindsNote } = summary;
   if (kind === undefined) return [];
+  // A cell of a sweep does not say how its inputs share a batch.
+  const padding = 'setup' in run ? (run.setup?.padding ?? 'batch') : 'batch';
   const asked = { kinds: 1, hasClasses: classes !== undefined, hasLengths: lengths !== undefined };
   const policy = { kind, options: {} };
   return [
-    ...(plugin === undefined ? policyNotes({ policy, ...asked }) : []),
+    ...(plugin === undefined ? policyNotes({ policy, ...asked, tenants: tenants.length, padding }) : []),
     ...(kindsNote === undefined ? [] : [{ policy: kind, about: 'kinds' as const, text: kindsNote }]),
   ];
 }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
 import type { ServerSettings } from '../config/server-settings.js';
+import { sharesLine } from '../config/tenant-shares.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import { createLog } from '../live/observe/telemetry/log.js';
@@ -121,9 +122,12 @@ async function serverOptions(
   args: ServerArgs,
   log: Logger,
 ): Promise<Omit<ServerOptions, 'links' | 'deployment' | 'hung'>> {
+  const settings = await serverSettingsOf(args, (warning) => log.warn(warning));
+  const shares = sharesLine(settings.tenants.list);
+  if (shares !== null) log.info(shares);
   return {
     world: REAL_WORLD,
-    settings: await serverSettingsOf(args, (warning) => log.warn(warning)),
+    settings,
     host: args.host,
     httpPort: args['http-port'],
     grpcPort: args['grpc-port'],

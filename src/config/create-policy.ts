@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import type { Padding } from '../core/lengths.js';
 import type { Policy, PolicyContext } from '../core/policy.js';
 import type { PolicyEntry } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
@@ -25,6 +26,30 @@ export function weightWarnings(
   return [
     `weights: ignored by the policy ${policy.kind}, which serves all classes alike; results are still reported by class`,
   ];
+}
+
+/** What to say where tenants share GPUs and the policy does not serve those within their shares first: a line, or none. */
+export function shareWarnings(policy: PolicyChoice, tenants: readonly object[], padding: Padding): string[] {
+  const why = whySharesAreNotFirst(policy, tenants.length, padding);
+  if (why === null) return [];
+  const where = why === 'lengths' ? 'with padding: bucket, ' : '';
+  return [
+    `shares: ${where}the policy ${policy.kind} does not serve requests within them first: ${INSTEAD_OF_SHARES}`,
+  ];
+}
+
+/** What is done about shares where the policy does nothing. */
+export const INSTEAD_OF_SHARES = 'once over 5 % of all work is lost, requests above a share are refused';
+
+/** Why requests within the shares of their tenants do not go first; null: they do, or there are no two tenants. */
+export function whySharesAreNotFirst(
+  policy: PolicyChoice,
+  tenants: number,
+  padding: Padding,
+): 'policy' | 'lengths' | null {
+  if (tenants < 2) return null;
+  if (entryOf(policy)?.sharesFirst !== true) return 'policy';
+  return padding === 'bucket' ? 'lengths' : null;
 }
 
 /** The policy that an experiment names, ready for a controller. Throws `E_CONFIG_VALUE` if there is none. */

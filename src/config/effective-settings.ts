@@ -5,6 +5,7 @@ import { presetValues } from './presets.js';
 import { RUNTIME_SETTINGS } from './runtime-settings.js';
 import { type RuntimeKey, type RuntimeSettings, SERIAL_KEYS } from './schema-runtime.js';
 import type { OriginalSettings, ServerSettings } from './server-settings.js';
+import { sharePercents } from './tenant-shares.js';
 import { formatDuration } from './units-text.js';
 
 /** Who decided a value in the end. */
@@ -45,6 +46,7 @@ export function effectiveSettings({ settings, originOf }: OriginalSettings): Eff
 
 /** A row for each class and each tenant, as a file would list it; none where there are none. */
 function senderValues({ classes, tenants }: ServerSettings): [string, string][] {
+  const percents = tenants.list.length < 2 ? [] : sharePercents(tenants.list);
   return [
     ...classes.map(({ name, weight, share, priorities }, i): [string, string] => [
       `classes.${i}`,
@@ -57,7 +59,8 @@ function senderValues({ classes, tenants }: ServerSettings): [string, string][] 
     ...(tenants.list.length === 0 ? [] : [['tenants.header', tenants.header] as [string, string]]),
     ...tenants.list.map(({ name, rateRps, burst, share }, i): [string, string] => [
       `tenants.list.${i}`,
-      listItem({ name, ...(Number.isFinite(rateRps) ? { rate: `${rateRps}/s`, burst } : {}), share }),
+      listItem({ name, ...(Number.isFinite(rateRps) ? { rate: `${rateRps}/s`, burst } : {}), share }) +
+        (percents[i] === undefined ? '' : ` # ${percents[i]}`),
     ]),
   ];
 }

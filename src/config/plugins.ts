@@ -27,6 +27,7 @@ const entrySchema = section({
   kind: z.string().regex(/^[A-Za-z][\w-]*$/, 'must be a name such as my-policy'),
   summary: z.string(),
   weights: z.enum(['used', 'ignored']).exactOptional(),
+  sharesFirst: z.boolean().exactOptional(),
   onKinds: z.string().exactOptional(),
   batchesByLength: z.boolean().exactOptional(),
   options: z.record(

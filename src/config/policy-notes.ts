@@ -1,4 +1,5 @@
-import { entryOf, noteOnKinds } from './create-policy.js';
+import type { Padding } from '../core/lengths.js';
+import { entryOf, noteOnKinds, whySharesAreNotFirst } from './create-policy.js';
 import type { Experiment } from './experiment.js';
 import type { PolicyChoice } from './schema-policy.js';
 import { sloNote } from './slo-note.js';
@@ -10,23 +11,43 @@ interface Asked {
   readonly kinds: number;
   readonly hasClasses: boolean;
   readonly hasLengths: boolean;
+  /** Number of tenants. */
+  readonly tenants: number;
+  readonly padding: Padding;
 }
 
 /** What one policy does not do. */
 export interface PolicyNote {
   readonly policy: string;
-  readonly about: 'kinds' | 'weights' | 'lengths' | 'lengthsWithClasses' | 'slo';
+  readonly about:
+    | 'kinds'
+    | 'weights'
+    | 'shares'
+    | 'sharesWithLengths'
+    | 'lengths'
+    | 'lengthsWithClasses'
+    | 'slo';
   /** For people; of kinds, where each policy does something else instead, and of what no policy could do. */
   readonly text?: string;
 }
 
 /** What a policy does not do of what an experiment asks for; empty: it does all. */
-export function policyNotes({ policy, kinds, hasClasses, hasLengths }: Asked): PolicyNote[] {
+export function policyNotes(asked: Asked): PolicyNote[] {
+  const { policy, kinds, hasClasses, hasLengths, tenants, padding } = asked;
   const { kind } = policy;
   const entry = entryOf(policy);
   const onKinds = noteOnKinds(policy, kinds);
+  const notFirst = whySharesAreNotFirst(policy, tenants, padding);
   return [
     ...(hasClasses && entry?.weights !== 'used' ? [{ policy: kind, about: 'weights' as const }] : []),
+    ...(notFirst === null
+      ? []
+      : [
+          {
+            policy: kind,
+            about: notFirst === 'lengths' ? ('sharesWithLengths' as const) : ('shares' as const),
+          },
+        ]),
     ...(hasLengths ? onLengths(kind, entry?.batchesByLength === true, hasClasses) : []),
     ...(onKinds === null ? [] : [{ policy: kind, about: 'kinds' as const, text: onKinds }]),
   ];
@@ -39,11 +60,14 @@ function onLengths(policy: string, batchesByLength: boolean, hasClasses: boolean
 
 /** The same of a whole experiment. */
 export function experimentNotes(experiment: Experiment): PolicyNote[] {
-  const { policy, cluster, classes, models } = experiment;
+  const { policy, cluster, classes, models, tenants, padding } = experiment;
   const hasLengths = models.some(({ lengths }) => lengths !== undefined);
   const tooShort = sloNote(experiment);
   return [
-    ...policyNotes({ policy, kinds: cluster.kinds.length, hasClasses: classes.length > 0, hasLengths }),
+    ...policyNotes({
+      ...{ policy, kinds: cluster.kinds.length, hasClasses: classes.length > 0, hasLengths },
+      ...{ tenants: tenants.list.length, padding },
+    }),
     ...(tooShort === null ? [] : [{ policy: policy.kind, about: 'slo' as const, text: tooShort }]),
   ];
 }

@@ -1,4 +1,4 @@
-import { weightWarnings } from './create-policy.js';
+import { shareWarnings, weightWarnings } from './create-policy.js';
 import { unknownVariables } from './environment.js';
 import { MXNET_VARIABLES } from './mxnet-variables.js';
 import { SERIAL_KEYS } from './schema-runtime.js';
@@ -15,6 +15,7 @@ interface SettingsPlace {
 
 /** Settings that have no effect, or not the intended one: a line each; empty if all is well. */
 export function settingWarnings(loaded: OriginalSettings, place: SettingsPlace): string[] {
+  const { policy, classes, tenants, padding } = loaded.settings;
   return [
     ...unknownVariables(place.environment).map(
       ({ variable, meant }) =>
@@ -24,7 +25,8 @@ export function settingWarnings(loaded: OriginalSettings, place: SettingsPlace):
     ...serialConflicts(loaded),
     ...tooFewCores(loaded, place),
     ...withoutPattern(loaded),
-    ...weightWarnings(loaded.settings.policy, loaded.settings.classes),
+    ...weightWarnings(policy, classes),
+    ...shareWarnings(policy, tenants.list, padding),
   ];
 }
 

@@ -25,6 +25,8 @@ export interface PolicyEntry {
   readonly summary: string;
   /** Whether it serves classes of requests by their weights. Absent: ignored, all are alike to it. */
   readonly weights?: 'used' | 'ignored';
+  /** True: it serves requests within the shares of their tenants first, unless inputs are batched by length. Absent: it does not. */
+  readonly sharesFirst?: boolean;
   readonly options: Readonly<Record<string, PolicyOption>>;
   /** What is done about GPUs of several kinds, of which the rule as published does not speak; absent: it covers them. */
   readonly onKinds?: string;

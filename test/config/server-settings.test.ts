@@ -167,6 +167,17 @@ describe('every setting', () => {
 });
 
 describe('warnings', () => {
+  it('say that a policy does not put shares first', async () => {
+    const tenants = 'tenants={ list: [{ name: a }, { name: b }] }';
+    expect(await warnings({}, [tenants, 'policy.kind=escapement'])).toEqual([]);
+    expect(await warnings({}, [tenants, 'policy.kind=edf'])).toEqual([
+      'shares: the policy edf does not serve requests within them first: once over 5 % of all work is lost, requests above a share are refused',
+    ]);
+    expect(await warnings({}, [tenants, 'policy.kind=escapement', 'padding=bucket'])).toEqual([
+      'shares: with padding: bucket, the policy escapement does not serve requests within them first: once over 5 % of all work is lost, requests above a share are refused',
+    ]);
+  });
+
   const warnings = async (environment: Record<string, string>, overrides: string[] = [], cores = 4) =>
     settingWarnings(await readServerSettings(sources({ environment, overrides })), {
       environment,

@@ -12,19 +12,27 @@ function defaultsOf({ options }: PolicyEntry): PolicyOptions {
   return Object.fromEntries(Object.entries(options).map(([name, option]) => [name, option.default]));
 }
 
+const CONTEXT = {
+  cluster: new Cluster({ models: models(1), gpus: 1, pages: 2 }),
+  requests: new RequestTable(),
+  dispatch: {} as Dispatcher,
+  defaultSloNs: 100 * MS,
+  classes: ONE_CLASS,
+  hasShares: false,
+};
+
 describe('POLICIES', () => {
   it('have names of their own, which are those of the policies that they make', () => {
     const kinds = POLICIES.map(({ kind }) => kind);
     expect(kinds).toEqual([...new Set(kinds)].sort());
-    const context = {
-      cluster: new Cluster({ models: models(1), gpus: 1, pages: 2 }),
-      requests: new RequestTable(),
-      dispatch: {} as Dispatcher,
-      defaultSloNs: 100 * MS,
-      classes: ONE_CLASS,
-      hasShares: false,
-    };
-    for (const entry of POLICIES) expect(entry.create(context, defaultsOf(entry)).name).toBe(entry.kind);
+    for (const entry of POLICIES) expect(entry.create(CONTEXT, defaultsOf(entry)).name).toBe(entry.kind);
+  });
+
+  it('serve requests within shares first if their entry says so', () => {
+    for (const entry of POLICIES) {
+      const policy = entry.create({ ...CONTEXT, hasShares: true }, defaultsOf(entry));
+      expect([entry.kind, policy.sharesFirst ?? false]).toEqual([entry.kind, entry.sharesFirst ?? false]);
+    }
   });
 
   it.each(POLICIES.map((entry) => [entry.kind, entry] as const))(

@@ -6,6 +6,7 @@ export const escapementEntry: PolicyEntry = {
   kind: 'escapement',
   summary: 'weighs requests per GPU time against slack, places models by their worth, tunes itself',
   weights: 'used',
+  sharesFirst: true,
   batchesByLength: true,
   options: {
     scheduleAhead: {

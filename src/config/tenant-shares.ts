@@ -1,0 +1,22 @@
+import type { Tenant } from '../core/tenants.js';
+
+type Shared = Pick<Tenant, 'name' | 'share'>;
+
+/** More would fill the terminal. */
+const MOST_NAMED = 12;
+
+/** `tenants: others 50 %, big 25 %, small 25 % of what GPUs can do under overload`; null: there are no two to share. */
+export function sharesLine(tenants: readonly Shared[]): string | null {
+  if (tenants.length < 2) return null;
+  const percents = sharePercents(tenants);
+  const named = tenants.slice(0, MOST_NAMED).map(({ name }, i) => `${name} ${percents[i]}`);
+  const rest = tenants.length - named.length;
+  const more = rest === 0 ? '' : `, and ${rest} more`;
+  return `tenants: ${named.join(', ')}${more} of what GPUs can do under overload`;
+}
+
+/** What the shares come to while all tenants ask for more, e.g. `50 %`. */
+export function sharePercents(tenants: readonly Shared[]): string[] {
+  const total = tenants.reduce((sum, { share }) => sum + share, 0);
+  return tenants.map(({ share }) => `${Number(((100 * share) / total).toPrecision(3))} %`);
+}
