@@ -1,6 +1,7 @@
 import { ACTION_NAMES, type Action, STATUS_OK, STATUS_WORKER_LOST } from '../../src/core/action.js';
 import type { Admission } from '../../src/core/admission.js';
 import type { RequestClass } from '../../src/core/classes.js';
+import type { ClusterSpec } from '../../src/core/cluster-spec.js';
 import { Controller } from '../../src/core/controller.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import { OUTCOME_NAMES } from '../../src/core/request.js';
@@ -20,6 +21,7 @@ export interface HarnessOptions {
   readonly oneLane?: boolean;
   readonly admission?: Admission;
   readonly classes?: readonly RequestClass[];
+  readonly kinds?: ClusterSpec['kinds'];
 }
 
 /** A controller with a real policy, whose workers and clock are the test. All times in ms. */
@@ -44,12 +46,13 @@ export class PolicyHarness {
     oneLane = false,
     admission = 'none',
     classes,
+    kinds,
   }: HarnessOptions) {
     const entry = POLICIES.find(({ kind }) => kind === policy);
     if (entry === undefined) throw new Error(`no policy ${policy}`);
     this.sloMs = sloNs / MS;
     this.controller = new Controller({
-      cluster: { models, gpus, spareGpus, pages, oneLane },
+      cluster: { models, gpus, spareGpus, pages, oneLane, ...(kinds === undefined ? {} : { kinds }) },
       admission,
       defaultSloNs: sloNs,
       ...(classes === undefined ? {} : { classes }),

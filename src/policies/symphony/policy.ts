@@ -153,15 +153,31 @@ export class SymphonyPolicy extends OneBatchAtATime {
     return this.queues[requests.model[slot]].countBefore(requests.arrivalNs[slot] + requests.sloNs[slot]);
   }
 
-  /** Finds out whether the model's candidate is ready, or when it will be. */
+  /** Finds out whether the model's candidate is ready on a kind of GPUs, or when it will be. */
   private renew(model: number, nowNs: number): void {
-    const gpu = this.cluster.warm.next(model, 0);
-    if (gpu >= 0 && this.isReady(gpu, model, nowNs)) {
-      this.ready.add(model);
-      this.frontruns.set(model, NEVER);
-      this.grown = true;
-      this.placement.crowded(model);
+    const { cluster, frontruns } = this;
+    let frontrunNs = NEVER;
+    for (let kind = 0; kind < cluster.kinds; kind++) {
+      const gpu = this.firstWarm(model, kind);
+      if (gpu < 0) continue;
+      if (this.isReady(gpu, model, nowNs)) {
+        this.ready.add(model);
+        frontruns.set(model, NEVER);
+        this.grown = true;
+        this.placement.crowded(model);
+        return;
+      }
+      frontrunNs = Math.min(frontrunNs, frontruns.get(model));
+      frontruns.set(model, frontrunNs);
     }
+  }
+
+  /** The first GPU of the kind that holds the model; −1: none does. */
+  private firstWarm(model: number, kind: number): number {
+    const { warm, kindOf } = this.cluster;
+    let gpu = warm.next(model, 0);
+    while (gpu >= 0 && kindOf[gpu] !== kind) gpu = warm.next(model, gpu + 1);
+    return gpu;
   }
 
   /** Forms the candidate for this GPU. One that is not ready waits for its frontrun moment. */
@@ -180,26 +196,32 @@ export class SymphonyPolicy extends OneBatchAtATime {
     let best = -1;
     let bestGpu = -1;
     let bestNs = NEVER;
+    const { kinds } = this.cluster;
     for (let model = ready.next(0); model >= 0; model = ready.next(model + 1)) {
-      const gpu = this.longestFree(model);
-      if (gpu < 0 || !this.isReady(gpu, model, nowNs) || candidate.latestNs >= bestNs) continue;
-      best = model;
-      bestGpu = gpu;
-      bestNs = candidate.latestNs;
+      for (let kind = 0; kind < kinds; kind++) {
+        const gpu = this.longestFree(model, kind);
+        if (gpu < 0 || !this.isReady(gpu, model, nowNs) || candidate.latestNs >= bestNs) continue;
+        best = model;
+        bestGpu = gpu;
+        bestNs = candidate.latestNs;
+      }
+      // What is not ready on one kind may be so on another, none of whose GPUs is free.
+      if (kinds > 1) this.renew(model, nowNs);
     }
     if (best < 0) return false;
     this.runCandidate(bestGpu, best, nowNs);
     return true;
   }
 
-  /** The GPU with the model that has been free for longest; −1: none is free. */
-  private longestFree(model: number): number {
+  /** The GPU of the kind with the model that has been free for longest; −1: none is free. */
+  private longestFree(model: number, kind: number): number {
     const { freeSinceNs } = this;
-    const { warm, exec } = this.cluster;
+    const { warm, exec, kindOf } = this.cluster;
     let best = -1;
     for (let w = 0; w < warm.words; w++) {
       for (let bits = warm.word(model, w) & this.free.word(w); bits !== 0; bits &= bits - 1) {
         const gpu = (w << 5) + lowestBit(bits);
+        if (kindOf[gpu] !== kind) continue;
         // On one lane a LOAD may have taken it.
         if (exec[gpu].outstanding === 0 && (best < 0 || freeSinceNs[gpu] < freeSinceNs[best])) best = gpu;
       }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ModelSpec } from '../../../src/core/model.js';
 import { models } from '../../core/fixtures.js';
 import { type HarnessOptions, MS, PolicyHarness } from '../policy-harness.js';
 
@@ -178,5 +179,35 @@ describe('symphony: matching', () => {
     harness.arrive(0, [0], 2.9);
     expect(harness.answers).toEqual(['request 0 rejected at 0']);
     expect(harness.arrive(0, [0], 3)).toEqual(['INFER model 0 batch 1 on GPU 0']);
+  });
+});
+
+describe('on two kinds of GPUs', () => {
+  const { execNs, loadNs } = models(1)[0] as ModelSpec;
+  const slow = { loadNs, execNs: execNs.map((ns) => 50 * ns) };
+
+  it.each([
+    ['slow', 'fast'],
+    ['fast', 'slow'],
+  ])('%s and %s, batches are held and run where they are in time', (first) => {
+    const fast = { loadNs, execNs };
+    const [own, other] = first === 'slow' ? [slow, fast] : [fast, slow];
+    const harness = new PolicyHarness({
+      policy: 'symphony',
+      options: { maxBatch: 8, margin: 0 },
+      models: models(1, { ...own, otherKinds: [other] }),
+      gpus: 2,
+      kinds: [
+        { gpus: 1, pages: 100 },
+        { gpus: 1, pages: 100 },
+      ],
+    });
+    for (const gpu of [0, 1]) harness.controller.gpuUp(gpu, [0]);
+    for (let nowMs = 0; nowMs < 1000; nowMs += 50) {
+      harness.offer(nowMs, [0]);
+      harness.settle(nowMs, nowMs + 49);
+    }
+    harness.settle(1000, 1200);
+    expect(harness.answers.filter((answer) => answer.includes(' ok '))).toHaveLength(20);
   });
 });
