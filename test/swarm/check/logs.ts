@@ -22,6 +22,7 @@ const MOST_SAID_OF_WORKER = 20;
 const ENDS: readonly string[] = ['crashed', 'died', 'exited'];
 const HITS: readonly string[] = ['frozen', 'asked to stop'];
 /** What is said of a line that was held back. */
+const LEFT_OUT = / \(\d+ other lines[^)]*\)/;
 const TIMES = / \(\d+ (?:times|other lines)[^)]*\)/g;
 
 /** Logs name what goes wrong, and say it a few times at most. No process dies by an error of its own. */
@@ -57,6 +58,9 @@ function checkTwice(events: readonly HistoryEvent[], findings: Findings): void {
   const said = new Map<string, number[]>();
   for (const event of events) {
     if (event.kind !== 'logged') continue;
+    // That it is up again may be one of the lines that are left out.
+    if (LEFT_OUT.test(event.line))
+      for (const key of downs) if (key.startsWith(`${event.process} `)) downs.delete(key);
     const [, worker, change] = /^(worker \S+) is (up|down)\b/.exec(event.line) ?? [];
     if (worker === undefined) continue;
     const key = `${event.process} ${worker}`;
