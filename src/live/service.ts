@@ -1,3 +1,4 @@
+import { NS_PER_MS } from '../base/units.js';
 import type { Outcome } from '../core/request.js';
 import type { ServedModel, Shape } from './model.js';
 
@@ -28,6 +29,11 @@ export const SHUTTING_DOWN = 'the server is shutting down';
 export const WORKER_LOST = 'the worker that was to run it was lost; send it again';
 /** Error of a request whose inputs went with a thread, so that it cannot be tried elsewhere. */
 export const INPUTS_LOST = 'its inputs were lost with the thread that was to run it; send it again';
+
+/** Error of a request whose tenant sends more than its rate; `waitNs`: until it may send another. */
+export function overRateText(waitNs: number): string {
+  return `the tenant is over its rate: it may send again in ${Math.ceil(waitNs / NS_PER_MS)} ms`;
+}
 
 /** What a service says of itself. Replaced as a whole at each change; plain data. */
 export interface ServiceState {

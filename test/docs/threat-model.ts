@@ -71,7 +71,7 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'a server answers everyone else next to 20,000 requests under way',
   ],
   [
-    'many large bodies disturb no other client',
+    'many large binary bodies disturb no other client',
     'serve/hostile/bodies.test.ts',
     'a server answers everyone else next to 20 bodies of 60 MB at a time',
   ],
@@ -166,6 +166,20 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'live/frontend/codec/codec-pool.test.ts',
     'serve clients in turn, however much one of them wants',
   ],
+  ...[
+    [
+      'and the tenants of a client in turn, as of those behind a proxy',
+      'are decoded for the tenants of an address in turn',
+    ],
+    [
+      'a body that cannot be in time any more takes no time of theirs',
+      'are not decoded any more once their SLO has passed',
+    ],
+    [
+      'large bodies of a tenant over its rate take little of it',
+      'of a tenant over its rate are refused undecoded until it may send again, its small ones by the scheduler',
+    ],
+  ].map(([claim, name]) => [claim, 'live/frontend/decoding.test.ts', name] as const),
   [
     'a job that takes too long ends alone',
     'live/frontend/codec/codec-pool.test.ts',

@@ -1,9 +1,8 @@
-import { NS_PER_MS } from '../../base/units.js';
 import { type Action, STATUS_WORKER_LOST } from '../../core/action.js';
 import { OUTCOME_ERROR, OUTCOME_REJECTED, type Outcome } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
 import { LIMIT_RATE } from '../../core/tenants.js';
-import { type InferenceAnswer, SHUTTING_DOWN, WORKER_LOST } from '../service.js';
+import { type InferenceAnswer, overRateText, SHUTTING_DOWN, WORKER_LOST } from '../service.js';
 
 /** The answer to a request that was not executed. */
 export function notExecuted(outcome: Outcome, error: string): InferenceAnswer {
@@ -19,7 +18,7 @@ export function tooLate(): InferenceAnswer {
 export function overLimit(limit: number, waitNs: number): InferenceAnswer {
   const why =
     limit === LIMIT_RATE
-      ? `the tenant is over its rate: it may send again in ${Math.ceil(waitNs / NS_PER_MS)} ms`
+      ? overRateText(waitNs)
       : 'the tenant is over its share while the server is overloaded';
   return { ...notExecuted(OUTCOME_REJECTED, why), predictedNs: waitNs, isOverLimit: true };
 }

@@ -37,6 +37,8 @@ export class HttpExchange implements CallSink {
   answered(call: Call): void {
     const refusal = call.refusal();
     if (refusal !== null) {
+      const { site, headers } = this.request;
+      site.overRate.note(site.tenants.of(headers), refusal, site.service.nowNs());
       sendRefusal(this.request, refusal);
       return;
     }

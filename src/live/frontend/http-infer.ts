@@ -5,6 +5,7 @@ import type { Catalog } from './catalog.js';
 import { type Compression, inflatedBytes, inflateSmall } from './codec/inflate.js';
 import { ownBuffers } from './codec/own-buffers.js';
 import { isWorthSplitting, type SplitInputs } from './codec/split-inputs.js';
+import { DecodingLimit, mayNameSlo } from './decoding-limit.js';
 import { mostAnswerBytes } from './frontend.js';
 import { HttpExchange, outputsBound } from './http-exchange.js';
 import { contentEncoding, jsonLength } from './http-headers.js';
@@ -15,6 +16,7 @@ import type { HttpSite } from './http-site.js';
 import { checkJsonSize } from './json-object.js';
 import { hasLeft, type OpenRequest } from './open-request.js';
 import { asRefusal, type Refusal } from './refusal.js';
+import { requestSloNs } from './slo.js';
 import { traceOf } from './traceparent.js';
 
 /** What is parsed or decompressed in the thread that reads: more goes to a codec thread. */
@@ -121,7 +123,7 @@ export class HttpInfer implements BodyReader {
         return;
       }
     }
-    const waiting = new Inflating(this, request);
+    const waiting = new Inflating(this, request, this.limitOf(request, Number.POSITIVE_INFINITY));
     codec.run('inflateBody', task, ownBuffers([body]), tenants.turnOf(request), waiting);
   }
 
@@ -135,8 +137,18 @@ export class HttpInfer implements BodyReader {
       model: withoutLabels(model),
       limits: { maxBatch, maxBodyBytes, defaultSloNs, classes },
     };
-    const waiting = new Parsing(this, request);
+    const limit = this.limitOf(request, requestSloNs(undefined, undefined, model, defaultSloNs), () =>
+      mayNameSlo(body, jsonBytes),
+    );
+    const waiting = new Parsing(this, request, limit);
     codec.run('readInferBody', plain, ownBuffers([body]), tenants.turnOf(request), waiting);
+  }
+
+  private limitOf(request: OpenRequest, sloNs: number, mayNameSlo = () => false): DecodingLimit {
+    const { tenants, overRate, service } = this.site;
+    const { arrivalNs, headers } = request;
+    const undecoded = { arrivalNs, sloNs, tenant: tenants.of(headers), mayNameSlo };
+    return new DecodingLimit(undecoded, overRate, service);
   }
 }
 
@@ -154,6 +166,7 @@ class Inflating {
   constructor(
     private readonly infer: HttpInfer,
     private readonly request: OpenRequest,
+    readonly limit: DecodingLimit,
   ) {}
 
   get isGone(): boolean {
@@ -179,6 +192,7 @@ class Parsing {
   constructor(
     private readonly infer: HttpInfer,
     private readonly request: OpenRequest,
+    readonly limit: DecodingLimit,
   ) {}
 
   get isGone(): boolean {

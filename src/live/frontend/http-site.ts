@@ -6,6 +6,7 @@ import { codecOptions } from './codec/codec-options.js';
 import { CodecPool } from './codec/codec-pool.js';
 import type { FrontendSettings } from './frontend.js';
 import { Origins } from './origins.js';
+import { OverRate } from './over-rate.js';
 import { ReadingTurns } from './reading-turns.js';
 import { RefusalCounts } from './refusal-counts.js';
 import { type CutOff, SlowClients } from './slow-clients.js';
@@ -31,6 +32,7 @@ export class HttpSite {
   readonly codec: CodecPool;
   readonly refusals: RefusalCounts;
   readonly tenants: TenantNames;
+  readonly overRate: OverRate;
   isClosing = false;
   readonly budget: Budget;
   private readonly staysOpen: string;
@@ -47,6 +49,7 @@ export class HttpSite {
     const seconds = Math.floor(idleTimeoutMs / MS_PER_S);
     this.staysOpen = `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n\r\n`;
     this.tenants = new TenantNames(settings.tenants);
+    this.overRate = new OverRate(settings.tenants.names.length);
     this.slow = new SlowClients({ ...timeouts, nowNs: () => service.nowNs() }, cutOff);
     this.origins = new Origins(cors, token !== null);
     this.budget = new Budget(budgetLimits(settings), budget ?? undefined);

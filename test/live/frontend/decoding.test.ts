@@ -1,50 +1,139 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { echoModel, FakeService } from './fake-service.js';
+import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
+import { LIMIT_RATE } from '../../../src/core/tenants.js';
+import { overLimit } from '../../../src/live/controller/not-executed.js';
+import { echo, echoModel, FakeService } from './fake-service.js';
 import { openGrpc, openHttp, tensor } from './fixtures.js';
 import { GrpcClient } from './grpc-client.js';
 
-const WIDE = echoModel('wide', false, [['x', 'FP32', [32_768]]]);
-const DATA = Array.from({ length: 32_768 }, (_, i) => Math.fround(i / 7));
+const ELEMENTS = 32_768;
+const WIDE = echoModel('wide', false, [['x', 'FP32', [ELEMENTS]]]);
+const SMALL = echoModel('small', false, [['x', 'FP32', [4]]]);
+const DATA = Array.from({ length: ELEMENTS }, (_, i) => Math.fround(i / 7));
 const HEADER = 'x-tenant';
 const TENANTS = { header: HEADER, names: ['others', 'greedy', 'modest'] };
 const GREEDY = 1;
 const MODEST = 2;
 /** Bodies of the greedy tenant at a time. */
-const MANY = 24;
+const MANY = 16;
+/** An SLO that has passed before a large body is there. */
+const SOON_MS = 2;
+/** Bodies of clients that have time. */
+const FEW = 6;
 
 const clients: GrpcClient[] = [];
 afterEach(() => {
   for (const client of clients.splice(0)) client.close();
 });
 
-/** Sends a large body as HTTP and gRPC clients of one address do. */
+interface Ask {
+  readonly tenant?: number;
+  readonly model?: 'wide' | 'small';
+  /** Of a JSON body. */
+  readonly parameters?: string;
+  /** Of a gRPC message. */
+  readonly sloMs?: number;
+}
+
+/** Sends a request as HTTP and gRPC clients of one address do; resolves with '', or with why it was refused. */
 const TRANSPORTS = {
-  async http(service: FakeService) {
-    const { http } = await openHttp(service, { tenants: TENANTS });
-    const body = JSON.stringify({ inputs: [tensor('x', 'FP32', [32_768], DATA)] });
-    return (tenant: number): Promise<unknown> =>
-      http.post('/v2/models/wide/infer', body, { [HEADER]: TENANTS.names[tenant] });
+  async http(service: FakeService, defaultSloNs = NS_PER_S) {
+    const { http } = await openHttp(service, { tenants: TENANTS, defaultSloNs });
+    return async ({ tenant = GREEDY, model = 'wide', parameters = '{}' }: Ask): Promise<string> => {
+      const inputs = JSON.stringify([inputOf(model)]);
+      const body = `{"inputs":${inputs},"parameters":${parameters}}`;
+      const headers = { [HEADER]: TENANTS.names[tenant] };
+      const { status, json } = await http.post(`/v2/models/${model}/infer`, body, headers);
+      return status === 200 ? '' : `${status} ${json.error}`;
+    };
   },
-  async grpc(service: FakeService) {
-    const { port } = await openGrpc(service, { tenants: TENANTS });
-    const input = { name: 'x', datatype: 'FP32', shape: [32_768], contents: { fp32_contents: DATA } };
-    return (tenant: number): Promise<unknown> => {
+  async grpc(service: FakeService, defaultSloNs = NS_PER_S) {
+    const { port } = await openGrpc(service, { tenants: TENANTS, defaultSloNs });
+    return async ({ tenant = GREEDY, model = 'wide', sloMs }: Ask): Promise<string> => {
       const client = new GrpcClient(port);
       clients.push(client);
-      const request = { model_name: 'wide', inputs: [input] };
-      return client.call('ModelInfer', request, { [HEADER]: TENANTS.names[tenant] });
+      const { data, ...input } = inputOf(model);
+      const request = {
+        model_name: model,
+        inputs: [{ ...input, contents: { fp32_contents: data } }],
+        ...(sloMs === undefined ? {} : { parameters: { slo_ms: { int64_param: sloMs } } }),
+      };
+      const answer = client.call('ModelInfer', request, { [HEADER]: TENANTS.names[tenant] });
+      return answer.then(
+        () => '',
+        ({ code, details }) => `${code} ${details}`,
+      );
     };
   },
 };
 
-describe.each(['http', 'grpc'] as const)('large bodies over %s', (transport) => {
+function inputOf(model: 'wide' | 'small') {
+  return model === 'wide'
+    ? { ...tensor('x', 'FP32', [ELEMENTS], DATA), data: DATA }
+    : { ...tensor('x', 'FP32', [4], [1, 2, 3, 4]), data: [1, 2, 3, 4] };
+}
+
+describe.each([
+  ['http', 504, 429],
+  ['grpc', 4, 8],
+] as const)('large bodies over %s', (transport, timeout, overRate) => {
   it('are decoded for the tenants of an address in turn', async () => {
     const service = new FakeService([WIDE]);
-    const send = await TRANSPORTS[transport](service);
-    const sent = Array.from({ length: MANY }, () => send(GREEDY));
-    await Promise.all([...sent, send(MODEST)]);
+    const send = await TRANSPORTS[transport](service, 60 * NS_PER_S);
+    const sent = Array.from({ length: MANY }, () => send({}));
+    await Promise.all([...sent, send({ tenant: MODEST })]);
     const order = service.requests.map(({ tenant }) => tenant);
     expect(order).toHaveLength(MANY + 1);
     expect(order.indexOf(MODEST)).toBeLessThan(MANY / 2);
   });
+
+  it('are not decoded any more once their SLO has passed', async () => {
+    const service = new FakeService([WIDE]);
+    const send = await TRANSPORTS[transport](service, SOON_MS * NS_PER_MS);
+    const answers = await Promise.all(Array.from({ length: MANY }, () => send({})));
+    const refused = answers.filter((answer) => answer !== '');
+    expect(refused.length).toBeGreaterThan(0);
+    const passed = `${timeout} the SLO of ${SOON_MS} ms could not be met: \\d+\\.\\d{3} ms had passed, of which`;
+    const why = new RegExp(`^${passed} the body waited \\d+\\.\\d{3} ms to be decoded$`);
+    for (const answer of refused) expect(answer).toMatch(why);
+    expect(service.requests).toHaveLength(MANY - refused.length);
+  });
+
+  it('of a tenant over its rate are refused undecoded until it may send again, its small ones by the scheduler', async () => {
+    const service = new FakeService([WIDE, SMALL]);
+    service.answer = (request) =>
+      request.tenant === GREEDY ? overLimit(LIMIT_RATE, 60 * NS_PER_S) : echo(request);
+    const send = await TRANSPORTS[transport](service);
+    const why = new RegExp(
+      `^${overRate} the tenant is over its rate: it may send again in (60000|5\\d{4}) ms$`,
+    );
+    expect(await send({})).toMatch(why);
+    expect(service.requests).toHaveLength(1);
+    expect(await send({})).toMatch(why);
+    expect(service.requests).toHaveLength(1);
+    expect(await send({ model: 'small' })).toMatch(why);
+    expect(await send({ tenant: MODEST })).toBe('');
+    expect(service.requests).toHaveLength(3);
+    service.answer = (request) => (request.tenant === GREEDY ? overLimit(LIMIT_RATE, 1) : echo(request));
+    await send({ model: 'small' });
+    service.answer = echo;
+    expect(await send({})).toBe('');
+  });
+});
+
+it.each(['{"slo_ms":60000}', '{"timeout":60000000}', '{"slo\\u005fms":60000}'])(
+  'JSON that names its own SLO is decoded after the default one: %s',
+  async (parameters) => {
+    const service = new FakeService([WIDE]);
+    const send = await TRANSPORTS.http(service, SOON_MS * NS_PER_MS);
+    const answers = await Promise.all(Array.from({ length: FEW }, () => send({ parameters })));
+    expect(new Set(answers)).toEqual(new Set(['']));
+  },
+);
+
+it('a gRPC call is given the time that it names', async () => {
+  const service = new FakeService([WIDE]);
+  const send = await TRANSPORTS.grpc(service, SOON_MS * NS_PER_MS);
+  const answers = await Promise.all(Array.from({ length: FEW }, () => send({ sloMs: 60_000 })));
+  expect(new Set(answers)).toEqual(new Set(['']));
 });

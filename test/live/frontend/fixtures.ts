@@ -10,7 +10,8 @@ afterEach(async () => {
   for (const frontend of opened.splice(0)) await frontend.close(false);
 });
 
-const DEFAULTS = { port: 0, defaultSloNs: 100_000_000, serverVersion: '1.2.3' };
+/** With time to begin a codec thread on a busy machine. */
+const DEFAULTS = { port: 0, defaultSloNs: 60e9, serverVersion: '1.2.3' };
 
 /** Opens frontends that are closed after the test. */
 export async function openHttp(service: InferenceService, options: Partial<HttpFrontendOptions> = {}) {

@@ -97,7 +97,7 @@ describe('ModelStreamInfer', () => {
     expect(answers.map(({ error_message }) => error_message)).toEqual([
       '',
       'unknown model "other"',
-      'the SLO of 100 ms cannot be met',
+      'the SLO of 60000 ms cannot be met',
       '',
     ]);
     expect(answers[1].infer_response.id).toBe('lost');

@@ -165,7 +165,7 @@ describe('a body in many tiny chunks', () => {
 describe('clients that are too slow', () => {
   it('have more time the more has come', async () => {
     const service = new FakeService([WIDE]);
-    const { port } = await openHttp(service, { receiveTimeoutMs: 300 });
+    const { port } = await openHttp(service, { receiveTimeoutMs: 300, defaultSloNs: 60e9 });
     const body = JSON.stringify({ inputs: [tensor('x', 'FP32', [65_536], new Array(65_536).fill(1.5))] });
     const socket = await connected(port);
     socket.write(`${head(`content-length: ${body.length}`, 'wide')}${body.slice(0, -1)}`);

@@ -369,5 +369,5 @@ describe('what became of a request', () => {
 
 async function mlp() {
   const service = new FakeService(MODELS);
-  return { service, ...(await openHttp(service)) };
+  return { service, ...(await openHttp(service, { defaultSloNs: 1e8 })) };
 }

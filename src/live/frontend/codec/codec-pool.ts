@@ -15,10 +15,20 @@ export interface CodecPoolOptions {
   readonly queueTimeoutMs: number;
 }
 
-/** Exactly one of its methods is called, once, later. */
+/** How long it makes sense that a job waits for a thread. */
+interface WaitLimit {
+  /** When to ask `refusal` again, ms from now. */
+  readonly leftMs: number;
+  /** Why the job need not begin any more; null: it may. `waitedMs`: for a thread, so far. */
+  refusal(waitedMs: number): Refusal | null;
+}
+
+/** Either `coded` or `notCoded` is called, once, later. */
 interface CodecClient<Name extends CodecJob> {
   /** Nothing waits for the job any more: it does not begin. */
   readonly isGone: boolean;
+  /** What ends the wait for a thread early; absent: nothing does. */
+  readonly limit?: WaitLimit;
   coded(value: JobValue<Name>): void;
   notCoded(refusal: Refusal): void;
 }
@@ -54,8 +64,7 @@ export class CodecPool {
     }
     this.queue.push(turn, job);
     this.next();
-    if (!job.hasBegun && !MAY_WAIT.has(name))
-      job.patience = setTimeout(() => this.giveUp(turn, job), this.options.queueTimeoutMs);
+    if (!job.hasBegun && !MAY_WAIT.has(name)) this.watch(turn, job);
   }
 
   /** Refuses what has not ended. Resolves when all threads have. */
@@ -78,17 +87,34 @@ export class CodecPool {
   private nextJob(): Job | undefined {
     for (;;) {
       const job = this.queue.shift();
-      if (job === undefined || !job.isGone) return job;
-      job.refuse(new Refusal('invalid', 'the client is gone'));
+      const refusal = job?.objection() ?? null;
+      if (job === undefined || refusal === null) return job;
+      job.begin();
+      setImmediate(() => job.refuse(refusal));
     }
   }
 
-  private giveUp(turn: Turn, job: Job): void {
-    this.queue.remove(turn, job);
-    const seconds = this.options.queueTimeoutMs / 1000;
-    const what = `the body waited ${seconds} s to be decoded, as others do`;
-    job.refuse(new Refusal('tooBusy', `${what}: try again later, or send tensors as binary data`));
+  /** While the job waits. */
+  private watch(turn: Turn, job: Job): void {
+    const leftMs = Math.min(job.leftMs, this.options.queueTimeoutMs - job.waitedMs);
+    job.patience = setTimeout(() => this.look(turn, job), Math.max(1, Math.ceil(leftMs)));
   }
+
+  private look(turn: Turn, job: Job): void {
+    const { queueTimeoutMs } = this.options;
+    const refusal = job.objection() ?? (job.waitedMs < queueTimeoutMs ? null : waitedTooLong(queueTimeoutMs));
+    if (refusal === null) {
+      this.watch(turn, job);
+      return;
+    }
+    this.queue.remove(turn, job);
+    job.refuse(refusal);
+  }
+}
+
+function waitedTooLong(ms: number): Refusal {
+  const what = `the body waited ${ms / 1000} s to be decoded, as others do`;
+  return new Refusal('tooBusy', `${what}: try again later, or send tensors as binary data`);
 }
 
 function closing(): Refusal {
@@ -99,14 +125,25 @@ class Job {
   hasBegun = false;
   /** Runs while it waits for a thread. */
   patience: NodeJS.Timeout | undefined;
+  private readonly sinceMs = performance.now();
 
   constructor(
     readonly order: CodecOrder,
     private waiting: CodecClient<CodecJob> | null,
   ) {}
 
-  get isGone(): boolean {
-    return this.waiting?.isGone ?? true;
+  get waitedMs(): number {
+    return performance.now() - this.sinceMs;
+  }
+
+  get leftMs(): number {
+    return this.waiting?.limit?.leftMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Why it need not begin; null: it may. */
+  objection(): Refusal | null {
+    if (this.waiting?.isGone ?? true) return new Refusal('invalid', 'the client is gone');
+    return this.waiting?.limit?.refusal(this.waitedMs) ?? null;
   }
 
   begin(): void {

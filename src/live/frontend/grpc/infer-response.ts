@@ -3,7 +3,7 @@ import type { ServedModel, Shape } from '../../model.js';
 import { bytesOfTexts } from '../../texts.js';
 import type { Call } from '../call.js';
 import { classesOf } from '../classification.js';
-import type { WantedOutput } from './infer.js';
+import type { WantedOutput } from './infer-tensors.js';
 import { ProtobufWriter } from './protobuf-writer.js';
 
 /** An answer up to this size goes out in one piece. */

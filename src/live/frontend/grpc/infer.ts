@@ -1,5 +1,5 @@
 import { KIB } from '../../../base/units.js';
-import { DATATYPES, type ModelSignature, type ServedModel } from '../../model.js';
+import type { ServedModel } from '../../model.js';
 import type { InferenceService } from '../../service.js';
 import { Call, type CallSink, type RequestQuota } from '../call.js';
 import type { Catalog } from '../catalog.js';
@@ -7,23 +7,19 @@ import type { CodecPool } from '../codec/codec-pool.js';
 import { ownBuffers } from '../codec/own-buffers.js';
 import { isWorthSplitting, type SplitInputs } from '../codec/split-inputs.js';
 import type { Turn } from '../codec/turn-queue.js';
+import { DecodingLimit } from '../decoding-limit.js';
 import type { FrontendSettings } from '../frontend.js';
 import { InputSet } from '../inputs.js';
-import { outputIndex } from '../outputs.js';
-import {
-  checkRequestParameter,
-  classCount,
-  isHarmlessParameter,
-  type TensorSide,
-  unsupportedParameter,
-} from '../parameters.js';
+import { OverRate } from '../over-rate.js';
+import { checkRequestParameter } from '../parameters.js';
 import { classOfPriority } from '../priority.js';
-import { asRefusal, Refusal, shown } from '../refusal.js';
+import { asRefusal, type Refusal } from '../refusal.js';
 import type { RefusalCounts } from '../refusal-counts.js';
 import { requestSloNs } from '../slo.js';
 import { TenantNames } from '../tenant-names.js';
-import { bytesOfContents, type TypedTensor } from './contents.js';
-import type { InferInput, InferMessage } from './infer-message.js';
+import { bytesOfContents } from './contents.js';
+import type { InferMessage } from './infer-message.js';
+import { readInputs, type Typed, type WantedOutput, wantedOutputs } from './infer-tensors.js';
 
 /** Where a request comes from. */
 interface InferOrigin {
@@ -55,28 +51,23 @@ export interface InferSink {
   refused(refusal: Refusal): void;
 }
 
-/** An output that a client wants. */
-export interface WantedOutput {
-  readonly index: number;
-  /** So many of its largest elements, by name, instead of all; 0: all. */
-  readonly classes: number;
-}
-
 /** Typed contents up to this size are decoded in this thread. */
 const SMALL_BYTES = 64 * KIB;
 
 /** From the message of a ModelInfer to the service. */
 export class GrpcInfer {
   private readonly tenants: TenantNames;
+  readonly overRate: OverRate;
 
   constructor(
-    private readonly service: InferenceService,
+    readonly service: InferenceService,
     private readonly catalog: Catalog,
     private readonly settings: FrontendSettings,
-    private readonly codec: CodecPool,
+    readonly codec: CodecPool,
     readonly refusals: RefusalCounts,
   ) {
     this.tenants = new TenantNames(settings.tenants);
+    this.overRate = new OverRate(settings.tenants.names.length);
   }
 
   nowNs(): number {
@@ -98,9 +89,12 @@ export class GrpcInfer {
     const inputs = new InputSet(model, this.settings);
     const typed = readInputs(message, inputs);
     const outputs = wantedOutputs(message, model.signature);
-    const { service, codec } = this;
-    const asked = { sloNs, requestClass, tenant: this.tenants.of(origin.headers) };
-    const request = new Request(service, codec, entry.index, model, inputs, outputs, asked, origin, sink);
+    const asked = {
+      sloNs: Math.min(sloNs, origin.timeoutNs),
+      requestClass,
+      tenant: this.tenants.of(origin.headers),
+    };
+    const request = new Request(this, entry.index, model, inputs, outputs, asked, origin, sink);
     if (typed === null) request.submit();
     else this.decode(message, typed, request);
   }
@@ -127,16 +121,11 @@ export class GrpcInfer {
       get isGone() {
         return origin.isGone;
       },
+      limit: request.limit,
       coded: (tensors) => request.tryDecoded(typed.indices, tensors),
       notCoded: (refusal) => request.sink.refused(refusal),
     });
   }
-}
-
-/** Tensors whose contents are typed, with the inputs that they are for. */
-interface Typed {
-  readonly tensors: TypedTensor[];
-  readonly indices: number[];
 }
 
 /** What a request asks for besides the model. */
@@ -149,8 +138,7 @@ interface Asked {
 /** One request on its way to the service and back. */
 class Request implements CallSink {
   constructor(
-    private readonly service: InferenceService,
-    private readonly codec: CodecPool,
+    private readonly home: Pick<GrpcInfer, 'service' | 'codec' | 'overRate'>,
     private readonly index: number,
     private readonly model: ServedModel,
     readonly inputs: InputSet,
@@ -162,6 +150,12 @@ class Request implements CallSink {
 
   get turn(): Turn {
     return { client: this.origin.clientKey, tenant: this.asked.tenant };
+  }
+
+  get limit(): DecodingLimit {
+    const { sloNs, tenant } = this.asked;
+    const { overRate, service } = this.home;
+    return new DecodingLimit({ arrivalNs: this.origin.arrivalNs, sloNs, tenant }, overRate, service);
   }
 
   /** Throws a refusal. */
@@ -183,7 +177,7 @@ class Request implements CallSink {
       this.ask(inputs, null);
       return;
     }
-    this.codec.run('splitInputs', { inputs, count }, ownBuffers(inputs), this.turn, {
+    this.home.codec.run('splitInputs', { inputs, count }, ownBuffers(inputs), this.turn, {
       get isGone() {
         return origin.isGone;
       },
@@ -206,10 +200,10 @@ class Request implements CallSink {
   private ask(inputs: readonly Uint8Array[], split: SplitInputs | null): void {
     const { index, origin } = this;
     const { sloNs, requestClass, tenant } = this.asked;
-    new Call(this.inputs.count, this, origin.quota).submit(this.service, {
+    new Call(this.inputs.count, this, origin.quota).submit(this.home.service, {
       model: index,
       arrivalNs: origin.arrivalNs,
-      sloNs: Math.min(sloNs, origin.timeoutNs),
+      sloNs,
       requestClass,
       tenant,
       inputs,
@@ -223,72 +217,12 @@ class Request implements CallSink {
 
   answered(call: Call): void {
     const refusal = call.refusal();
-    if (refusal === null) this.sink.answered(call, this.model, this.outputs);
-    else this.sink.refused(refusal);
-  }
-}
-
-/** Puts raw contents into `set`, and returns what has yet to be decoded. Throws a refusal. */
-function readInputs({ inputs, raw }: InferMessage, set: InputSet): Typed | null {
-  if (raw.length > 0 && raw.length !== inputs.length)
-    throw new Refusal(
-      'invalid',
-      `raw_input_contents: expected ${inputs.length}, one for each input, got ${raw.length}`,
-    );
-  let typed: Typed | null = null;
-  for (let i = 0; i < inputs.length; i++) {
-    const input = inputs[i];
-    checkTensorParameters(input.parameters, 'input', input.name, 'binary_data_size');
-    const index = set.claim(input.name, input.datatype, input.shape);
-    if (raw.length > 0) {
-      // MLServer's client sends an empty message next to raw contents.
-      if (input.contents?.some(({ from, to }) => from < to) === true)
-        throw new Refusal('invalid', `input ${shown(input.name)}: has both contents and raw_input_contents`);
-      set.put(index, raw[i]);
-      continue;
+    if (refusal === null) {
+      this.sink.answered(call, this.model, this.outputs);
+      return;
     }
-    typed ??= { tensors: [], indices: [] };
-    typed.tensors.push(typedTensor(input, set, index));
-    typed.indices.push(index);
+    const { overRate, service } = this.home;
+    overRate.note(this.asked.tenant, refusal, service.nowNs());
+    this.sink.refused(refusal);
   }
-  return typed;
-}
-
-function typedTensor({ contents }: InferInput, set: InputSet, index: number): TypedTensor {
-  const { name, datatype } = set.signatureOf(index);
-  const count = set.bytesOf(index) / DATATYPES[datatype].bytes;
-  return { name, datatype, count, spans: contents ?? [] };
-}
-
-function wantedOutputs(
-  { outputs: wanted }: InferMessage,
-  signature: ModelSignature,
-): readonly WantedOutput[] {
-  if (wanted.length === 0) return signature.outputs.map((_, index) => ({ index, classes: 0 }));
-  if (wanted.length > signature.outputs.length)
-    throw new Refusal(
-      'invalid',
-      `outputs: the model has ${signature.outputs.length}, the request names ${wanted.length}`,
-    );
-  const outputs: WantedOutput[] = [];
-  for (const { name, parameters } of wanted) {
-    const index = outputIndex(signature, name);
-    if (outputs.some((output) => output.index === index))
-      throw new Refusal('invalid', `output ${shown(name)}: named twice`);
-    checkTensorParameters(parameters, 'output', name, 'classification');
-    outputs.push({ index, classes: classCount(parameters?.get('classification'), name) });
-  }
-  return outputs;
-}
-
-/** Throws a refusal for a parameter other than `known` that would change what a tensor means. */
-function checkTensorParameters(
-  parameters: ReadonlyMap<string, unknown> | null,
-  side: TensorSide,
-  tensor: string,
-  known: string,
-): void {
-  if (parameters === null) return;
-  for (const name of parameters.keys())
-    if (name !== known && !isHarmlessParameter(name)) throw unsupportedParameter(side, tensor, name, known);
 }

@@ -2,9 +2,10 @@ import type { ServedModel } from '../../model.js';
 import type { Call, RequestQuota } from '../call.js';
 import { asRefusal, type Refusal } from '../refusal.js';
 import type { RefusalCounts } from '../refusal-counts.js';
-import type { GrpcInfer, InferSink, WantedOutput } from './infer.js';
+import type { GrpcInfer, InferSink } from './infer.js';
 import { InferMessage } from './infer-message.js';
 import { framed, inferResponse, streamRefusal } from './infer-response.js';
+import type { WantedOutput } from './infer-tensors.js';
 import type { Rpc, RpcMethod } from './rpc.js';
 
 /** Requests of one stream that are under way at a time; the client's next ones wait. */

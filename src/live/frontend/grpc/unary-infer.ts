@@ -1,9 +1,10 @@
 import type { ServedModel } from '../../model.js';
 import type { Call } from '../call.js';
 import { asRefusal, type Refusal } from '../refusal.js';
-import type { GrpcInfer, InferSink, WantedOutput } from './infer.js';
+import type { GrpcInfer, InferSink } from './infer.js';
 import { InferMessage } from './infer-message.js';
 import { inferResponse } from './infer-response.js';
+import type { WantedOutput } from './infer-tensors.js';
 import type { Rpc, RpcMethod } from './rpc.js';
 
 /** ModelInfer. */

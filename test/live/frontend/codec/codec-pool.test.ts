@@ -2,7 +2,7 @@ import type { Worker as Thread } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { CodecPool, type CodecPoolOptions } from '../../../../src/live/frontend/codec/codec-pool.js';
-import type { Refusal } from '../../../../src/live/frontend/refusal.js';
+import { Refusal } from '../../../../src/live/frontend/refusal.js';
 
 const TURN = { client: 'a', tenant: 0 };
 
@@ -146,6 +146,26 @@ describe('codec threads', () => {
     });
     expect((await first).length).toBe(100_000_000);
     expect(Buffer.from((await answer) as Uint8Array).toString()).toContain('"model_name":"m"');
+  });
+
+  it('refuse a body at its own limit while it waits', async () => {
+    const pool = open();
+    const over: string[] = [];
+    const first = inflate(pool, gzipSync(Buffer.alloc(100_000_000)), 1e9).then(() => over.push('first'));
+    const asked: number[] = [];
+    await new Promise<void>((resolve) => {
+      const refusal = (waitedMs: number) => {
+        asked.push(waitedMs);
+        return asked.length < 3 ? null : new Refusal('timeout', 'too late');
+      };
+      const input = { encoding: 'gzip', body: gzipSync('b'), expectedBytes: 1, limitBytes: 1 } as const;
+      const notCoded = ({ message }: Refusal) => resolve(void over.push(message));
+      const limit = { leftMs: 1, refusal };
+      pool.run('inflateBody', input, [], TURN, { isGone: false, limit, coded: () => resolve(), notCoded });
+    });
+    await first;
+    expect(over).toEqual(['too late', 'first']);
+    expect(asked).toEqual([...asked].sort((a, b) => a - b));
   });
 
   it('refuse all that is left when the pool closes', async () => {

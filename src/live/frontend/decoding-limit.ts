@@ -1,0 +1,59 @@
+import { NS_PER_MS } from '../../base/units.js';
+import type { OverRate } from './over-rate.js';
+import { Refusal } from './refusal.js';
+
+/** A request whose body waits to be decoded. */
+interface Undecoded {
+  /** When it began to come, on the service's clock. */
+  readonly arrivalNs: number;
+  /** Its SLO; infinity: not known before it is decoded. */
+  readonly sloNs: number;
+  /** Index of its tenant. */
+  readonly tenant: number;
+  /** Asked once `sloNs` have passed: whether the body may name another SLO. Absent: it does not. */
+  mayNameSlo?(): boolean;
+}
+
+/** How long decoding a body makes sense: within its SLO, and while the scheduler may take requests of its tenant. */
+export class DecodingLimit {
+  private sloNs: number;
+
+  constructor(
+    private readonly request: Undecoded,
+    private readonly overRate: OverRate,
+    private readonly clock: { nowNs(): number },
+  ) {
+    this.sloNs = request.sloNs;
+  }
+
+  get leftMs(): number {
+    return (this.request.arrivalNs + this.sloNs - this.clock.nowNs()) / NS_PER_MS;
+  }
+
+  refusal(waitedMs: number): Refusal | null {
+    const { request, overRate } = this;
+    const nowNs = this.clock.nowNs();
+    const refusal = overRate.refusal(request.tenant, nowNs);
+    if (refusal !== null) return refusal;
+    const passedNs = nowNs - request.arrivalNs;
+    if (passedNs < this.sloNs) return null;
+    if (request.mayNameSlo?.() === true) {
+      this.sloNs = Number.POSITIVE_INFINITY;
+      return null;
+    }
+    const passed = `${(passedNs / NS_PER_MS).toFixed(3)} ms had passed`;
+    const waited = `of which the body waited ${waitedMs.toFixed(3)} ms to be decoded`;
+    return new Refusal(
+      'timeout',
+      `the SLO of ${this.sloNs / NS_PER_MS} ms could not be met: ${passed}, ${waited}`,
+    );
+  }
+}
+
+/** Whether JSON may name an SLO, as far as can be seen without reading it: names with escapes are not seen through. */
+export function mayNameSlo(body: Uint8Array, jsonBytes: number): boolean {
+  const json = Buffer.from(body.buffer, body.byteOffset, jsonBytes);
+  return SLO_SIGNS.some((sign) => json.includes(sign));
+}
+
+const SLO_SIGNS = ['"slo_ms"', '"timeout"', '\\'];

@@ -1,0 +1,28 @@
+import { NS_PER_MS } from '../../base/units.js';
+import { overRateText } from '../service.js';
+import { Refusal } from './refusal.js';
+
+/**
+ * Tenants over their rate, as far as the scheduler's answers say. Its answer to one of their requests tells when the next may
+ * come, and until then it takes none: large bodies need not be decoded to be refused.
+ */
+export class OverRate {
+  private readonly untilNs: Float64Array;
+
+  constructor(tenants: number) {
+    this.untilNs = new Float64Array(Math.max(1, tenants));
+  }
+
+  /** The scheduler has refused a request of the tenant. */
+  note(tenant: number, { kind, predictedMs }: Refusal, nowNs: number): void {
+    if (kind !== 'overLimit' || predictedMs === null || predictedMs === 0) return;
+    this.untilNs[tenant] = nowNs + predictedMs * NS_PER_MS;
+  }
+
+  /** Why nothing of the tenant is taken at present; null: it may be. */
+  refusal(tenant: number, nowNs: number): Refusal | null {
+    const waitNs = this.untilNs[tenant] - nowNs;
+    if (waitNs <= 0) return null;
+    return new Refusal('overLimit', overRateText(waitNs), waitNs / NS_PER_MS);
+  }
+}
