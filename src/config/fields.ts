@@ -84,6 +84,22 @@ export function count(about: string, max = Number.MAX_SAFE_INTEGER) {
   return textField(TEXT_OR_NUMBER, about, atMost(max, String(max), positive(parseCount)));
 }
 
+/** A number such as 0.5 or 2 that only counts relative to those of others. */
+export function relative(about: string, least: number, max: number) {
+  return textField(
+    TEXT_OR_NUMBER,
+    about,
+    atMost(max, String(max), (value) => {
+      if (typeof value === 'string' && value.trim().endsWith('%'))
+        refuse(
+          `must be a number relative to those of the others, e.g. 2, and no percentage: found ${show(value)}`,
+        );
+      const number = parseCount(value);
+      return number >= least ? number : refuse(`must be at least ${least}, found ${show(value)}`);
+    }),
+  );
+}
+
 /** A share such as `5%` or 0.05. */
 export function share(about: string, max = Number.POSITIVE_INFINITY) {
   return textField(TEXT_OR_NUMBER, about, (value) => {
@@ -159,6 +175,7 @@ const RENAMED: Readonly<Record<string, string>> = { profiler: 'recording', profi
 
 function unknownKey(unknown: readonly string[], known: readonly string[]): string {
   const [key] = unknown as [string];
+  if (key === '<<') return 'merge keys (<<) are not supported: write out the keys that it would add';
   const renamed = Object.hasOwn(RENAMED, key) ? RENAMED[key]! : '';
   if (known.includes(renamed)) return `${key} was renamed to ${renamed}`;
   return `unknown key "${key}": ${suggestion(key, known)}`;

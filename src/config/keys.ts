@@ -109,6 +109,10 @@ function describeSection(
       return [describeValue(key, kind, field, false), ...items];
     }
     const inner = resolved(field.anyOf?.find(({ $ref }) => $ref !== undefined) ?? field, root);
+    if (inner.items?.$ref !== undefined) {
+      const items = describeSection(resolved(inner.items, root), root, `${key}.`, kind);
+      return [describeValue(key, kind, field, schema.required?.includes(name) ?? false), ...items];
+    }
     const section = inner.items?.properties === undefined ? inner : inner.items;
     if (section.properties !== undefined) return describeSection(section, root, `${key}.`, kind);
     if (section.oneOf !== undefined) {

@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import type { Tenant } from '../core/tenants.js';
 import { MOST_TENANTS } from '../core/tenants.js';
-import { count, rate, section } from './fields.js';
+import { rate, relative, section } from './fields.js';
+import { headerProblem } from './tenant-header.js';
 
-/** What stands in these must be in no log, metric or journal. */
-const SECRET: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie']);
+/** Smaller ones next to 1 would be nothing. */
+const LEAST_SHARE = 1e-6;
 
 const tenantSection = section({
   name: z
@@ -20,18 +21,22 @@ const tenantSection = section({
     .max(1_000_000)
     .exactOptional()
     .describe('Requests that it may send at once after a pause; default: those of a second, at least 1.'),
-  share: count('Its part of the GPUs under overload, relative to other tenants.', 1e6).prefault(1),
+  share: relative(
+    'Its part of the GPUs under overload, relative to other tenants.',
+    LEAST_SHARE,
+    1e6,
+  ).prefault(1),
 }).meta({ id: 'tenant' });
 
 /** `tenants`: on whose behalf requests are sent. The first is that of requests that name none, or none of these. */
 export const tenantsSchema = section({
   header: z
     .string()
-    .regex(/^[a-z0-9-]+$/, 'must be the name of a header in lower case, e.g. x-tenant')
-    .refine(
-      (name) => !SECRET.has(name),
-      'holds a secret, which must not name a tenant: choose another header',
-    )
+    .superRefine((name, context) => {
+      const message = headerProblem(name);
+      if (message !== null) context.addIssue({ code: 'custom', message });
+    })
+    .meta({ pattern: '^[a-z0-9-]+$' })
     .default('x-tenant')
     .describe('HTTP header, and key of gRPC metadata, in which clients of a server name their tenant.'),
   list: z

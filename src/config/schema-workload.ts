@@ -61,7 +61,13 @@ const popularity = z.discriminatedUnion('kind', [
   section({ kind: z.literal('uniform') }),
   section({
     kind: z.literal('zipf'),
-    s: z.number().min(0).default(1).describe('Exponent: model i gets a share proportional to 1 / (i + 1)^s.'),
+    s: z
+      .number()
+      .min(0)
+      .default(1)
+      .describe(
+        'Exponent: model i gets a share proportional to 1 / (i + 1)^s. Without popularity, all models get the same.',
+      ),
   }),
 ]);
 const spread = popularity.prefault({ kind: 'uniform' }).describe('How requests spread over the models.');

@@ -107,7 +107,8 @@ export function expandValues(text: string): string[] {
 /** A value as it appears in messages. */
 export function show(value: unknown): string {
   if (value === undefined) return 'nothing';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  // JSON has no words for some numbers.
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : JSON.stringify(value);
 }
 
 const MAX_VALUES = 10_000;

@@ -77,9 +77,13 @@ function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
         ((issue.options ?? []) as unknown[]).map(String),
       );
     case 'too_small':
+      if (issue.origin === 'array') return 'is an empty list: write at least one item';
       if (issue.origin !== 'number') return EMPTY;
       return `must be ${issue.inclusive === false ? 'above' : 'at least'} ${issue.minimum}, found ${show(input)}`;
     case 'too_big':
+      if (typeof input === 'string')
+        return `must have at most ${issue.maximum} characters, found ${input.length}`;
+      if (Array.isArray(input)) return `must have at most ${issue.maximum} items, found ${input.length}`;
       return `must be at most ${issue.maximum}, found ${show(input)}`;
     default:
       return undefined;

@@ -226,7 +226,12 @@ describe('a mistake in an experiment file is reported with file, line and key', 
       'exp.yaml:6: workload.1.rate: must be above 0, found 0',
     ],
     ['no workload', line(4, ''), 'E_CONFIG_VALUE', 'exp.yaml: workload: is missing, and has no default'],
-    ['empty list', line(4, 'workload: []'), 'E_CONFIG_VALUE', 'exp.yaml:4: workload: has no value'],
+    [
+      'empty list',
+      line(4, 'workload: []'),
+      'E_CONFIG_VALUE',
+      'exp.yaml:4: workload: is an empty list: write at least one item',
+    ],
     [
       'models that are not there',
       line(4, 'workload: { kind: poisson, rate: 1/s, duration: 1s, models: [0, vgg*] }'),

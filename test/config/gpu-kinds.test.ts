@@ -205,7 +205,12 @@ describe('a mistake in kinds of GPUs', () => {
       'E_CONFIG_VALUE',
       /cluster\.gpus: needs at least one GPU: the count of every kind is 0$/,
     ],
-    ['an empty list', { gpus: '\n  gpus: []' }, 'E_CONFIG_VALUE', /cluster\.gpus: has no value$/],
+    [
+      'an empty list',
+      { gpus: '\n  gpus: []' },
+      'E_CONFIG_VALUE',
+      /cluster\.gpus: is an empty list: write at least one item$/,
+    ],
     [
       'pages and memory',
       { gpus: '\n  gpus: [{ kind: a, pages: 3, memory: 1GiB }]' },

@@ -67,3 +67,10 @@ describe('describeKeys', () => {
     });
   });
 });
+
+it('keys of the items of a list are described as well', () => {
+  const keys = describeKeys().map(({ key }) => key);
+  expect(keys).toEqual(
+    expect.arrayContaining(['tenants.list', 'tenants.list.share', 'classes', 'classes.priority']),
+  );
+});

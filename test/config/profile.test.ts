@@ -74,7 +74,7 @@ describe('profile', () => {
       { ...PROFILE, batches: PROFILE.batches.toReversed() },
       'p.json:12: batches.0.batch: batch sizes must start with 1 and ascend',
     ],
-    ['none', { ...PROFILE, batches: [] }, 'p.json:10: batches: has no value'],
+    ['none', { ...PROFILE, batches: [] }, 'p.json:10: batches: is an empty list: write at least one item'],
   ])('refuses %s', (_, profile, message) => {
     const error = failure(() => parse(profile));
     expect(error.code).toBe('E_PROFILE');

@@ -19,13 +19,45 @@ it('tenants have a rate with a burst of a second, and a share', async () => {
 it.each([
   ['a name twice', '{ list: [{ name: a }, { name: a }] }', 'tenants.list.1.name: a is listed twice'],
   ['a rate of 0', '{ list: [{ name: a, rate: 0/s }] }', 'tenants.list.0.rate: must be above 0'],
-  ['a share of 0', '{ list: [{ name: a, share: 0 }] }', 'tenants.list.0.share: must be above 0'],
+  [
+    'a share of 0',
+    '{ list: [{ name: a, share: 0 }] }',
+    'tenants.list.0.share: must be at least 0.000001, found 0',
+  ],
   ['a burst of 0', '{ list: [{ name: a, rate: 1/s, burst: 0 }] }', 'tenants.list.0.burst: '],
   [
     'a header in capitals',
     '{ header: X-Team, list: [{ name: a }] }',
-    'must be the name of a header in lower case',
+    'tenants.header: must be in lower case: x-team',
   ],
+  [
+    'a share of next to nothing',
+    '{ list: [{ name: a, share: 1e-300 }] }',
+    'share: must be at least 0.000001, found 1e-300',
+  ],
+  [
+    'a share in percent',
+    '{ list: [{ name: a, share: 50% }] }',
+    'share: must be a number relative to those of the others, e.g. 2, and no percentage: found 50%',
+  ],
+  ['no tenant', '{ list: [] }', 'tenants.list: is an empty list: write at least one item'],
+  ['a rate without end', '{ list: [{ name: a, rate: .inf }] }', 'found Infinity'],
+  [
+    'a long name',
+    `{ list: [{ name: ${'x'.repeat(5000)} }] }`,
+    'tenants.list.0.name: must have at most 200 characters, found 5000',
+  ],
+  [
+    'a merge key',
+    '{ list: [&a { name: a }, { <<: *a, name: b }] }',
+    'merge keys (<<) are not supported: write out the keys that it would add',
+  ],
+  ['a secret in capitals', '{ header: Authorization, list: [{ name: a }] }', 'header: holds a secret'],
+  ['a space', '{ header: x team, list: [{ name: a }] }', 'header: must be letters, digits and -'],
+  ['a header of HTTP', '{ header: content-length, list: [{ name: a }] }', 'header: has a meaning of its own'],
+  ['the host', '{ header: host, list: [{ name: a }] }', 'header: has a meaning of its own'],
+  ['a header of gRPC', '{ header: grpc-timeout, list: [{ name: a }] }', 'header: has a meaning of its own'],
+  ['a header of bytes', '{ header: x-team-bin, list: [{ name: a }] }', 'header: must not end in -bin'],
   [
     'a header that holds a secret',
     '{ header: authorization, list: [{ name: a }] }',
