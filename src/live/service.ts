@@ -30,9 +30,9 @@ export const WORKER_LOST = 'the worker that was to run it was lost; send it agai
 /** Error of a request whose inputs went with a thread, so that it cannot be tried elsewhere. */
 export const INPUTS_LOST = 'its inputs were lost with the thread that was to run it; send it again';
 
-/** Error of a request whose tenant sends more than its rate; `waitNs`: until it may send another. */
-export function overRateText(waitNs: number): string {
-  return `the tenant is over its rate: it may send again in ${Math.ceil(waitNs / NS_PER_MS)} ms`;
+/** Error of a request whose tenant, by its configured name, sends more than its rate; `waitNs`: until it may send another. */
+export function overRateText(tenant: string, waitNs: number): string {
+  return `the tenant ${tenant} is over its rate: it may send again in ${Math.ceil(waitNs / NS_PER_MS)} ms`;
 }
 
 /** What a service says of itself. Replaced as a whole at each change; plain data. */

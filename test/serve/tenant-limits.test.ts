@@ -24,8 +24,12 @@ it('what a rate refuses differs from what cannot be in time: in metrics, log and
   );
   const acme = { 'x-tenant': 'acme' };
   const statuses: number[] = [];
-  const ask = async (sloMs: number, headers = {}) =>
-    statuses.push((await http.post(INFER, body(1, sloMs), headers)).status);
+  let said = '';
+  const ask = async (sloMs: number, headers = {}) => {
+    const { status, text } = await http.post(INFER, body(1, sloMs), headers);
+    statuses.push(status);
+    said = text;
+  };
   // The model is loaded, so that the second is refused at once.
   await ask(20_000);
   await ask(IMPATIENT_MS);
@@ -33,6 +37,7 @@ it('what a rate refuses differs from what cannot be in time: in metrics, log and
   await ask(20_000, acme);
   expect(statuses).toEqual([200, statuses[1], 200, 429]);
   expect([429, 504]).toContain(statuses[1]);
+  expect(said).toContain('the tenant acme is over its rate: it may send again in ');
 
   const series = parseExposition((await metrics.get('/metrics')).text.replace(OTHERS, ''));
   const rejected = (reason: string, tenant: string) =>

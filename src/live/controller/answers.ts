@@ -10,7 +10,7 @@ import {
   type RequestTable,
 } from '../../core/request.js';
 import { type MissedWindow, mayRetry } from '../../core/retry.js';
-import { LIMIT_NONE } from '../../core/tenants.js';
+import { LIMIT_NONE, type Tenant } from '../../core/tenants.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import { INPUTS_LOST, type InferenceAnswer, type InferenceRequest, STANDS_BY } from '../service.js';
@@ -41,6 +41,7 @@ export class Answers {
     private readonly missedWindow: MissedWindow,
     private readonly waits: Waits,
     private readonly isWorkerUp: () => boolean,
+    private readonly tenants: readonly Tenant[] = [],
   ) {}
 
   /** Before the core takes in the same. */
@@ -153,7 +154,8 @@ export class Answers {
       // Not the SLO is what cannot be met.
       const isForTime = outcome === OUTCOME_REJECTED || outcome === OUTCOME_TIMEOUT;
       const limit = requests.limit[slot];
-      if (limit !== LIMIT_NONE) return overLimit(limit, requests.predictedNs[slot]);
+      if (limit !== LIMIT_NONE)
+        return overLimit(limit, this.tenants[requests.tenant[slot]].name, requests.predictedNs[slot]);
       if (isForTime && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
       if (isForTime) {
         const passedNs = nowNs - requests.arrivalNs[slot];

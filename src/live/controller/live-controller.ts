@@ -50,7 +50,7 @@ export class LiveController implements SchedulingService {
     this.list = [...cluster.models];
     this.served = new ServedState(cluster.models);
     const missedWindow = options.missedWindow ?? LIVE_MISSED_WINDOW;
-    this.answers = new Answers(this.list, missedWindow, this.waits, () => fleet.gpusUp > 0);
+    this.answers = new Answers(this.list, missedWindow, this.waits, () => fleet.gpusUp > 0, options.tenants);
     this.departures = new Departures(
       fleet,
       this.list,

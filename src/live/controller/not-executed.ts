@@ -14,12 +14,12 @@ export function tooLate(): InferenceAnswer {
   return notExecuted(OUTCOME_ERROR, SHUTTING_DOWN);
 }
 
-/** The answer to a request beyond what its tenant may send; `waitNs`: until it may send another, if that is known. */
-export function overLimit(limit: number, waitNs: number): InferenceAnswer {
+/** The answer to a request beyond what its tenant, by its configured name, may send; `waitNs`: until it may send another, if that is known. */
+export function overLimit(limit: number, tenant: string, waitNs: number): InferenceAnswer {
   const why =
     limit === LIMIT_RATE
-      ? overRateText(waitNs)
-      : 'the tenant is over its share while the server is overloaded';
+      ? overRateText(tenant, waitNs)
+      : `the tenant ${tenant} is over its share while the server is overloaded`;
   return { ...notExecuted(OUTCOME_REJECTED, why), predictedNs: waitNs, isOverLimit: true };
 }
 

@@ -9,8 +9,8 @@ import { Refusal } from './refusal.js';
 export class OverRate {
   private readonly untilNs: Float64Array;
 
-  constructor(tenants: number) {
-    this.untilNs = new Float64Array(Math.max(1, tenants));
+  constructor(private readonly names: readonly string[]) {
+    this.untilNs = new Float64Array(Math.max(1, names.length));
   }
 
   /** The scheduler has refused a request of the tenant. */
@@ -23,6 +23,6 @@ export class OverRate {
   refusal(tenant: number, nowNs: number): Refusal | null {
     const waitNs = this.untilNs[tenant] - nowNs;
     if (waitNs <= 0) return null;
-    return new Refusal('overLimit', overRateText(waitNs), waitNs / NS_PER_MS);
+    return new Refusal('overLimit', overRateText(this.names[tenant], waitNs), waitNs / NS_PER_MS);
   }
 }

@@ -102,10 +102,10 @@ describe.each([
   it('of a tenant over its rate are refused undecoded until it may send again, its small ones by the scheduler', async () => {
     const service = new FakeService([WIDE, SMALL]);
     service.answer = (request) =>
-      request.tenant === GREEDY ? overLimit(LIMIT_RATE, 60 * NS_PER_S) : echo(request);
+      request.tenant === GREEDY ? overLimit(LIMIT_RATE, 'greedy', 60 * NS_PER_S) : echo(request);
     const send = await TRANSPORTS[transport](service);
     const why = new RegExp(
-      `^${overRate} the tenant is over its rate: it may send again in (60000|5\\d{4}) ms$`,
+      `^${overRate} the tenant greedy is over its rate: it may send again in (60000|5\\d{4}) ms$`,
     );
     expect(await send({})).toMatch(why);
     expect(service.requests).toHaveLength(1);
@@ -114,7 +114,8 @@ describe.each([
     expect(await send({ model: 'small' })).toMatch(why);
     expect(await send({ tenant: MODEST })).toBe('');
     expect(service.requests).toHaveLength(3);
-    service.answer = (request) => (request.tenant === GREEDY ? overLimit(LIMIT_RATE, 1) : echo(request));
+    service.answer = (request) =>
+      request.tenant === GREEDY ? overLimit(LIMIT_RATE, 'greedy', 1) : echo(request);
     await send({ model: 'small' });
     service.answer = echo;
     expect(await send({})).toBe('');

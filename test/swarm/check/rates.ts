@@ -9,7 +9,7 @@ type Asked = Extract<HistoryEvent, { readonly kind: 'asked' }>;
 const ON_ITS_WAY_NS = 50 * NS_PER_MS;
 /** Clocks are wrong by less. */
 const CLOCK_ERROR = 1e-3;
-const OVER_RATE = /^the tenant is over its rate/;
+const OVER_RATE = /^the tenant \S+ is over its rate/;
 
 /**
  * Within any time a tenant gets no more requests through than its burst and its rate allow, and none is refused for its rate before

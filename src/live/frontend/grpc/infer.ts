@@ -67,7 +67,7 @@ export class GrpcInfer {
     readonly refusals: RefusalCounts,
   ) {
     this.tenants = new TenantNames(settings.tenants);
-    this.overRate = new OverRate(settings.tenants.names.length);
+    this.overRate = new OverRate(settings.tenants.names);
   }
 
   nowNs(): number {
