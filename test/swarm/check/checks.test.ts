@@ -403,6 +403,8 @@ it('finds logs that repeat themselves or keep silent, and processes that die', a
   expect(await twice(ups(20), says(21, 'is down: a'), ups(22), says(23, 'is down: a'))).toEqual([]);
   const leftOut = says(22, 'has lost its GPU 0 (5 other lines are left out)');
   expect(await twice(ups(20), says(21, 'is down: a'), leftOut, says(23, 'is down: b'))).toEqual([]);
+  const notTaken = says(22, 'is not taken on: a');
+  expect(await twice(ups(20), says(21, 'is down: a'), notTaken, says(23, 'is down: b'))).toEqual([]);
   expect(await twice(ups(20), says(21, 'is down: a'), says(22, 'is down: b'))).toEqual([
     'logs: controller-0#1 says again that worker w:7000 is down, which it has not called up since (at 0.022000 s)',
   ]);
