@@ -74,6 +74,14 @@ describe('a small server', () => {
     expect(report.totals.skipped, 'without gRPC').toBe(2);
   });
 
+  it.each([
+    ['limits', 'skipped'],
+    ['busy', 'fail'],
+  ])('that refuses one of many requests at once: %s is %s', async (defect, wanted) => {
+    const { cases } = await examine(defect, ['robustness.at-once']);
+    expect(cases.find(({ id }) => id === 'robustness.at-once')?.result).toBe(wanted);
+  });
+
   it('whose priorities and tenants are not known is not asked with any', async () => {
     const { cases } = await examine('', ['senders']);
     const reasonOf = (id: string) => cases.find((each) => each.id === id)?.reason;

@@ -65,7 +65,8 @@ function respond(
   } catch (error) {
     if (error instanceof TooMany) {
       const headers: Record<string, string> = defect === 'no-retry' ? {} : { 'retry-after': '1' };
-      return send(response, defect === 'forbids' ? 403 : 429, { error: 'too many requests' }, headers);
+      const error = defect === 'limits' ? 'over its rate' : 'too many requests';
+      return send(response, defect === 'forbids' ? 403 : 429, { error }, headers);
     }
     const known = error instanceof Mistake || error instanceof URIError || error instanceof SyntaxError;
     const status = defect === 'blames-itself' ? 500 : known ? 400 : 500;
@@ -171,6 +172,7 @@ function infer(body: Buffer, request: IncomingMessage, state: State, defect: Def
   const json = JSON.parse(new TextDecoder('utf8', { fatal: true }).decode(body.subarray(0, head)));
   if (!Array.isArray(json?.inputs)) throw new Mistake('"inputs" is missing');
   if (typeof (json.id ?? '') !== 'string') throw new Mistake('"id" is no text');
+  if (['limits', 'busy'].includes(defect) && json.id === '7') throw new TooMany();
   checkSender(json.parameters?.priority ?? 0, request.headers['x-tenant'], state, defect);
   const inputs = read(json.inputs, body.subarray(head), defect);
   const outputs = twice(inputs, defect);

@@ -1,6 +1,6 @@
 import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import type { ConformCase } from '../case.js';
-import { absent, check, fail } from '../finding.js';
+import { absent, check, fail, skip } from '../finding.js';
 import { checkSame, outputsOfHttp } from '../model/answers.js';
 import { jsonInputs } from '../model/requests.js';
 import { shown } from '../plain.js';
@@ -178,6 +178,8 @@ export const ROBUST_HTTP: readonly ConformCase[] = [
           trial.infer({ id: String(seed) }, { inputs: jsonInputs(trial.inputs(seed % 4)) }),
         ),
       );
+      const limited = answers.find(({ status, text }) => status === 429 && /\brate\b/.test(text));
+      if (limited !== undefined) skip(`the server limits the rate of requests: ${shown(limited.text)}`);
       for (const [seed, answer] of answers.entries()) {
         outputsOfHttp(answer);
         const { id } = answer.object();
