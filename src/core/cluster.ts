@@ -269,13 +269,11 @@ export class Cluster {
     return forgot;
   }
 
-  /**
-   * When a request has to start at the latest to end by its deadline. What is refused is not measured: where it would be too
-   * late, old measurements are forgotten, so that one slow INFER does not shut its model out for good.
-   */
+  /** When a request has to start at the latest to end by its deadline. Kinds too slow for that forget one slow INFER of long ago. */
   latestStartNs(model: number, deadlineNs: number, nowNs: number): number {
-    const startNs = deadlineNs - this.nominalExecNs(model, 0);
-    if (startNs >= nowNs || !this.forgetMeasurements(model, nowNs)) return startNs;
+    const row = this.rows.longest[model];
+    for (const each of this.estimates)
+      if (each.isOutdated(model, row, deadlineNs - nowNs, nowNs)) this.restart(each, model);
     return deadlineNs - this.nominalExecNs(model, 0);
   }
 

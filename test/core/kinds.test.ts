@@ -56,6 +56,19 @@ describe('a cluster of several kinds of GPUs', () => {
     expect(cluster.execNs(1, 0, 0)).toBe(9 * MS);
   });
 
+  it('forgets a slow INFER on the kind that it makes too slow, though another is in time', () => {
+    const cluster = mixed(twoKinds());
+    for (const gpu of [0, 2])
+      cluster.measuredExec({ ...action(0, INFER), gpu, beginNs: 0, endNs: (gpu === 0 ? 4 : 900) * MS });
+    const fast = cluster.execNs(0, 0, 0);
+    expect(cluster.latestStartNs(0, 1000 * MS, 950 * MS)).toBe(1000 * MS - fast);
+    expect(cluster.execNs(1, 0, 0), 'measured lately').toBeGreaterThan(800 * MS);
+    cluster.latestStartNs(0, 2950 * MS, 1950 * MS);
+    expect(cluster.execNs(1, 0, 0), 'in time').toBeGreaterThan(800 * MS);
+    cluster.latestStartNs(0, 2000 * MS, 1950 * MS);
+    expect([cluster.execNs(0, 0, 0), cluster.execNs(1, 0, 0)]).toEqual([fast, 9 * MS]);
+  });
+
   it('goes by the kinds whose GPUs are there', () => {
     const cluster = mixed(twoKinds());
     cluster.setUp(0, false);
