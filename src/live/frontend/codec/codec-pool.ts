@@ -62,7 +62,7 @@ export class CodecPool {
       setImmediate(() => job.refuse(closing()));
       return;
     }
-    this.queue.push(turn, job);
+    this.queue.push(turn, job, job.bytes);
     this.next();
     if (!job.hasBegun && !MAY_WAIT.has(name)) this.watch(turn, job);
   }
@@ -131,6 +131,11 @@ class Job {
     readonly order: CodecOrder,
     private waiting: CodecClient<CodecJob> | null,
   ) {}
+
+  /** Of what moves to the thread; 1 at least. */
+  get bytes(): number {
+    return this.order.buffers.reduce((sum, { byteLength }) => sum + byteLength, 1);
+  }
 
   get waitedMs(): number {
     return performance.now() - this.sinceMs;

@@ -1,7 +1,7 @@
 /** A queue in which clients take turns, however much each has put in. */
-export class FairQueue<Item, Client = string> {
+export class FairQueue<Item> {
   /** A client moves to the end of the map when it had its turn. */
-  private readonly queues = new Map<Client, Item[]>();
+  private readonly queues = new Map<string, Item[]>();
 
   get isEmpty(): boolean {
     return this.queues.size === 0;
@@ -12,11 +12,11 @@ export class FairQueue<Item, Client = string> {
     return this.queues.size;
   }
 
-  has(client: Client): boolean {
+  has(client: string): boolean {
     return this.queues.has(client);
   }
 
-  push(client: Client, item: Item): void {
+  push(client: string, item: Item): void {
     const queue = this.queues.get(client);
     if (queue === undefined) this.queues.set(client, [item]);
     else queue.push(item);
@@ -33,7 +33,7 @@ export class FairQueue<Item, Client = string> {
     return undefined;
   }
 
-  remove(client: Client, item: Item): void {
+  remove(client: string, item: Item): void {
     const queue = this.queues.get(client);
     const at = queue?.indexOf(item) ?? -1;
     if (queue === undefined || at < 0) return;
