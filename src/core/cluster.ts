@@ -258,22 +258,24 @@ export class Cluster {
     this.estimates[this.kindOf[gpu]].measuredLoad(model, endNs - beginNs, endNs);
   }
 
-  /** Expects of a model what its profile says again on each kind where nothing of it was measured lately. Returns whether there is one. */
-  forgetMeasurements(model: number, nowNs: number): boolean {
+  /**
+   * What is refused is not measured: so that one slow INFER does not shut a model out for good, it is forgotten on each kind where
+   * nothing of the model was measured lately and an INFER would take longer than `leftNs`. Returns whether there is such a kind.
+   */
+  forgetMeasurements(model: number, nowNs: number, leftNs = Number.NEGATIVE_INFINITY): boolean {
+    const row = this.rows.longest[model];
     let forgot = false;
     for (const estimates of this.estimates) {
-      if (!estimates.isStale(model, nowNs)) continue;
+      if (!estimates.isOutdated(model, row, leftNs, nowNs)) continue;
       this.restart(estimates, model);
       forgot = true;
     }
     return forgot;
   }
 
-  /** When a request has to start at the latest to end by its deadline. Kinds too slow for that forget one slow INFER of long ago. */
+  /** When a request has to start at the latest to end by its deadline. Measurements by which it is too late may be forgotten. */
   latestStartNs(model: number, deadlineNs: number, nowNs: number): number {
-    const row = this.rows.longest[model];
-    for (const each of this.estimates)
-      if (each.isOutdated(model, row, deadlineNs - nowNs, nowNs)) this.restart(each, model);
+    this.forgetMeasurements(model, nowNs, deadlineNs - nowNs);
     return deadlineNs - this.nominalExecNs(model, 0);
   }
 

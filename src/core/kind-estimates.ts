@@ -52,14 +52,9 @@ export class KindEstimates {
     this.load.record(model, durationNs);
   }
 
-  /** Whether an INFER of the row would take longer than `leftNs` by what was not measured lately; if so, that counts as news. */
+  /** Whether an INFER of the row would take longer than `leftNs`, and nothing of the model was measured lately; if so, that counts as news of it. */
   isOutdated(model: number, row: number, leftNs: number, nowNs: number): boolean {
-    return this.exec.get(row) > leftNs && this.isStale(model, nowNs);
-  }
-
-  /** Whether nothing of the model was measured lately; if so, that counts as news of it. */
-  isStale(model: number, nowNs: number): boolean {
-    if (nowNs - this.measuredNs[model] < STALE_NS) return false;
+    if (this.exec.get(row) <= leftNs || nowNs - this.measuredNs[model] < STALE_NS) return false;
     this.measuredNs[model] = nowNs;
     return true;
   }

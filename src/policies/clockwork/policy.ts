@@ -82,8 +82,8 @@ export class ClockworkPolicy implements Policy {
     const sloNs = requests.sloNs[slot];
     const slackNs = this.ahead?.slackNs(sloNs) ?? execSlackNs(sloNs, this.aheadNs);
     const dueNs = requests.arrivalNs[slot] + slackNs;
-    // Forgets old measurements by which it would be too late. The published scheduler never runs such a model again.
-    this.cluster.latestStartNs(model, dueNs, nowNs);
+    // The published scheduler never runs a model again that looks too slow.
+    this.cluster.forgetMeasurements(model, nowNs, dueNs - nowNs);
     const execNs = this.cluster.nominalExecNs(model, 0);
     const exec = demand.unitsOf(execNs, slackNs);
     const loadWithinNs = loadSlackNs(sloNs, this.aheadNs, this.cluster.loadNs(model), execNs);

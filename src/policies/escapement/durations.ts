@@ -27,6 +27,7 @@ export class Durations {
   mostNs: Float64Array;
   mostDense: Float64Array;
   private profileNs: Float64Array;
+  private logSize: Float64Array;
   /** Batch size of each row, and how many sizes of each model may be used. */
   size: Int32Array;
   readonly usable: Int32Array;
@@ -58,6 +59,7 @@ export class Durations {
     this.mostNs = new Float64Array(rows);
     this.mostDense = new Float64Array(rows);
     this.size = new Int32Array(rows);
+    this.logSize = new Float64Array(rows);
     for (let m = 0; m < models.length; m++) this.fill(m);
     const several = kind === null && cluster.kinds > 1 ? cluster.kinds : 0;
     this.kinds = Array.from({ length: several }, (_, each) => new Durations(cluster, maxBatch, each));
@@ -84,6 +86,7 @@ export class Durations {
       this.mostDense = longer(this.mostDense, new Float64Array(all));
       this.profileNs = longer(this.profileNs, new Float64Array(all));
       this.size = longer(this.size, new Int32Array(all));
+      this.logSize = longer(this.logSize, new Float64Array(all));
     }
     this.fill(model);
     for (const kind of this.kinds) kind.came(model);
@@ -176,6 +179,7 @@ export class Durations {
       for (let b = 0; b < execNs.length; b++) {
         const row = this.rowOf(model, bucket) + b;
         this.size[row] = spec.batchSizes[b];
+        this.logSize[row] = Math.log(spec.batchSizes[b]);
         this.profileNs[row] = execNs[b];
         this.set(row, execNs[b]);
       }
@@ -190,7 +194,7 @@ export class Durations {
       let mostDense = Number.NEGATIVE_INFINITY;
       for (let row = first; row < first + this.sizes[model]; row++) {
         mostNs = Math.max(mostNs, this.execNs[row]);
-        mostDense = Math.max(mostDense, Math.log(this.size[row]) - this.logExec[row]);
+        mostDense = Math.max(mostDense, this.logSize[row] - this.logExec[row]);
         this.mostNs[row] = mostNs;
         this.mostDense[row] = mostDense;
       }
