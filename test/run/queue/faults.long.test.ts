@@ -95,9 +95,17 @@ describe.skipIf(noRedis !== '')(`a sweep of 24 cells${noRedis === '' ? '' : ` ($
     for (const said of ['is away', 'is back', 'has not answered'])
       expect(sweep.stderr.split(said).length, said).toBeLessThanOrEqual(2);
     for (const worker of workers) if (!worker.hasEnded) expect(await worker.kill('SIGINT')).toBe(0);
-    const left = await server.connect().keys('*');
-    // What a killed worker was left with expires.
-    expect(left.filter((key) => !/:(meta|id|events|workers|stalled-check)$/.test(key))).toEqual([]);
+    const client = server.connect();
+    // The times of presence and of checks for stalled jobs may stay.
+    const left = async () =>
+      (await client.keys('*')).filter((key) => !/:(meta|id|events|workers|stalled-check)$/.test(key));
+    const statuses = await Promise.all(workers.map((worker) => worker.kill('SIGINT')));
+    if (!statuses.includes(null)) expect(await left()).toEqual([]);
+    // A killed worker may have handed in a cell whose lock it still held; the next worker throws the job away.
+    else if ((await left()).length > 0) {
+      await readyWorker(server);
+      await until(async () => (await left()).length === 0);
+    }
   });
 
   it('fails a cell that ends every worker, and finishes the others', async () => {
