@@ -1,5 +1,4 @@
 import { EscapementError } from '../../base/errors.js';
-import { nearest } from '../../base/nearest.js';
 import { NS_PER_S } from '../../base/units.js';
 import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES, type Cause } from '../../record/causes.js';
 import { explain } from '../../record/flight/explain.js';
@@ -12,6 +11,7 @@ import { causesText } from '../../report/hurt-text.js';
 import { loadResults } from '../../report/load.js';
 import { toMs, toSeconds } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
+import { FILTERS, senderIndex, unknownModel } from '../request-filters.js';
 import type { ExplainArgs } from '../usage/explain.js';
 
 /** `escapement explain DIR`: why requests of a run failed, one by one. */
@@ -36,8 +36,6 @@ export function run(args: ExplainArgs): void {
   process.stdout.write(json ? `${JSON.stringify(list)}\n` : listText(dir, list));
 }
 
-const FILTERS = ['model', 'class', 'tenant', 'cause'] as const;
-
 /** What is listed; undefined: all. Models, classes and tenants by index. */
 interface Wanted {
   readonly model: number | undefined;
@@ -50,8 +48,8 @@ function wantedOf(run: RunResult, { model, class: requestClass, tenant, cause }:
   const { classes, tenants } = namesOf(run);
   return {
     model: modelOf(run, model),
-    requestClass: senderOf('class', classes, requestClass),
-    tenant: senderOf('tenant', tenants, tenant),
+    requestClass: senderIndex('class', classes, requestClass),
+    tenant: senderIndex('tenant', tenants, tenant),
     cause,
   };
 }
@@ -143,25 +141,10 @@ function modelOf({ models }: RunResult, name: string | undefined): number | unde
   if (name === undefined) return undefined;
   const found = models.find((model) => model.name === name);
   if (found !== undefined) return found.id;
-  const names = models.map((model) => model.name);
-  const what = `--model ${name}: no model of that name had requests in this run`;
-  throw new EscapementError('E_USAGE', `${what}${hintFor(name, names)}`);
-}
-
-function senderOf(flag: 'class' | 'tenant', names: readonly string[], name?: string): number | undefined {
-  if (name === undefined) return undefined;
-  const index = names.indexOf(name);
-  if (index >= 0) return index;
-  const what =
-    names.length === 0
-      ? `the run has no ${flag === 'class' ? 'classes' : 'tenants'}`
-      : `the run has no such ${flag}${hintFor(name, names)}`;
-  throw new EscapementError('E_USAGE', `--${flag} ${name}: ${what}`);
-}
-
-function hintFor(name: string, names: readonly string[]): string {
-  const meant = nearest(name, names);
-  return meant === undefined ? '' : `; did you mean ${meant}?`;
+  throw unknownModel(
+    name,
+    models.map((model) => model.name),
+  );
 }
 
 function namesOf(run: RunResult): RunNames {

@@ -1,12 +1,11 @@
 import { basename, normalize } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { nameWithoutNumber, numberedFiles } from '../../base/files/numbered-files.js';
-import { NS_PER_S } from '../../base/units.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import { createPolicyOf } from '../../config/create-policy.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
 import { loadPluginFiles } from '../../config/plugins.js';
 import type { PolicyChoice } from '../../config/schema-policy.js';
-import type { Cluster } from '../../core/cluster.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
 import { FlightRecorder } from '../../live/journal/flight-recorder.js';
 import type { JournalHeader } from '../../live/journal/journal-header.js';
@@ -14,38 +13,48 @@ import { OutcomeList } from '../../live/journal/outcome-list.js';
 import { type Replay, replayJournal } from '../../live/journal/replay.js';
 import { requestsOfTrace, traceIdOf } from '../../live/journal/trace-requests.js';
 import type { Plugin } from '../../policies/entry.js';
+import { CAUSE_LABELS } from '../../record/causes.js';
 import { fanOut } from '../../record/fan-out.js';
 import { explain } from '../../record/flight/explain.js';
 import type { Flight } from '../../record/flight/flight.js';
 import { flightText } from '../../record/flight/flight-text.js';
-import { rounded, toMs, toSeconds } from '../../text/numbers.js';
+import { causesText } from '../../report/hurt-text.js';
+import { formatCount, rounded, toMs, toSeconds } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
+import { plural } from '../../text/words.js';
 import { warn } from '../live-settings.js';
+import { FILTERS, senderIndex, unknownModel } from '../request-filters.js';
 import type { ReplayArgs } from '../usage/replay.js';
 
 /** Journals of the same name that are listed one by one. */
 const MOST_NAMES = 6;
+/** From here on, the time until the scheduler had a request gets a column. */
+const WORTH_NS = NS_PER_MS;
+const DECODING_NOTE =
+  'decoding: from the first byte of a request until its body was decoded and the scheduler had it';
 
 /** `escapement replay FILE`: re-runs the scheduler on the inputs that a live controller recorded. */
 export async function run(args: ReplayArgs): Promise<void> {
+  const isListed = args.late || FILTERS.some((name) => args[name] !== undefined);
   const recorders = (
     await requestsAsked(args).catch((error) => Promise.reject(withOthers(error, args.file)))
   ).map((request) => new FlightRecorder(request));
   const plugins = await loadPluginFiles(args.plugin, ON_DISK);
   let header!: JournalHeader;
-  let cluster!: Cluster;
-  const outcomes = new OutcomeList(args.late ? args.limit : 0, (model) => cluster.models[model].name);
+  const outcomes = new OutcomeList(isListed ? args.limit : 0, args);
   const replay = await replayJournal(args.file, {
     createPolicy: (recorded, context) => {
       header = recorded;
-      cluster = context.cluster;
+      refuseUnknown(recorded, args);
       return createPolicyOf(recordedPolicy(recorded, plugins))(context);
     },
     observer: fanOut([outcomes, ...recorders]),
-    watchers: recorders,
+    watchers: [outcomes, ...recorders],
   }).catch((error) => Promise.reject(withOthers(error, args.file)));
   const journals = journalsOf(args.file);
   const flights = recorders.flatMap(({ flight }) => flight ?? []);
+  if (args.model !== undefined && !outcomes.models.has(args.model))
+    throw unknownModel(args.model, [...outcomes.models]);
   if (args.request !== undefined && flights.length === 0) throw noRequest(args.request, replay.requests);
   const differs = !replay.truncated && replay.digest !== replay.recordedDigest;
   if (args.json) {
@@ -54,13 +63,15 @@ export async function run(args: ReplayArgs): Promise<void> {
       ...replay,
       journals,
       outcomes: Object.fromEntries(counts),
-      ...(args.late ? { late: outcomes.missed } : {}),
+      failures: outcomes.failures,
+      ...(header.tenants === undefined ? {} : { tenants: outcomes.tenants }),
+      ...(isListed ? { late: outcomes.missed } : {}),
       ...storiesOf(args, flights),
     };
     process.stdout.write(`${JSON.stringify(facts)}\n`);
   } else {
     process.stdout.write(replayText(args.file, journals, header, replay, outcomes));
-    if (args.late) process.stdout.write(lateText(outcomes));
+    if (isListed) process.stdout.write(lateText(args, outcomes));
     for (const flight of flights) process.stdout.write(`\n${flightText(flight)}`);
   }
   if (differs) {
@@ -70,7 +81,12 @@ export async function run(args: ReplayArgs): Promise<void> {
 }
 
 /** Requests that are to be explained. Throws `E_USAGE` if the journal has none of the trace. */
-async function requestsAsked({ file, request, trace, limit }: ReplayArgs): Promise<readonly number[]> {
+async function requestsAsked(args: ReplayArgs): Promise<readonly number[]> {
+  const { file, request, trace, limit } = args;
+  const filter = FILTERS.find((name) => args[name] !== undefined);
+  const asked = request === undefined ? 'trace' : 'request';
+  if (filter !== undefined && args[asked] !== undefined)
+    throw new EscapementError('E_USAGE', `--${asked} and --${filter} cannot be combined`);
   if (trace === undefined) return request === undefined ? [] : [request];
   if (request !== undefined) throw new EscapementError('E_USAGE', '--request and --trace cannot be combined');
   const id = traceIdOf(trace);
@@ -82,6 +98,13 @@ async function requestsAsked({ file, request, trace, limit }: ReplayArgs): Promi
   if (requests.length > 0) return requests.slice(0, limit);
   const what = `--trace ${trace}: no request of the journal belongs to it; requests do whose client sent a traceparent`;
   throw new EscapementError('E_USAGE', what);
+}
+
+/** Throws `E_USAGE` for a class or a tenant that the run does not have. */
+function refuseUnknown({ classes = [], tenants = [] }: JournalHeader, args: ReplayArgs): void {
+  const names = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
+  senderIndex('class', names(classes), args.class);
+  senderIndex('tenant', names(tenants), args.tenant);
 }
 
 function storiesOf({ trace }: ReplayArgs, flights: readonly Flight[]): object {
@@ -127,6 +150,12 @@ function replayText(
     ['length', `${rounded(replay.endNs / NS_PER_S, 3)} s, ${replay.steps} steps`],
     ['requests', String(replay.requests)],
     ['outcomes', OUTCOME_NAMES.map((name, outcome) => `${name} ${outcomes.counts[outcome]}`).join(', ')],
+    ...outcomes.tenants.map(({ name, requests, ok, failures }, i) => [
+      i === 0 ? 'tenants' : '',
+      [`${name}: ${plural(requests, 'request')}, ${formatCount(ok)} in time`, causesText(failures)]
+        .filter((text) => text !== '')
+        .join(', '),
+    ]),
     ...(replay.unanswered === 0
       ? []
       : [['no answer', `${replay.unanswered} requests at the end of the journal`]]),
@@ -157,19 +186,28 @@ function withOthers(error: unknown, path: string): unknown {
   return new EscapementError('E_FILE_MISSING', `no such file; found ${listed(others)}`, { file: path });
 }
 
-function lateText({ missed, counts }: OutcomeList): string {
-  if (missed.length === 0) return '\nevery request was answered within its SLO\n';
-  const rows = missed.map(({ request, model, outcome, arrivalNs, sloNs, latencyNs }) => [
+function lateText({ file, ...args }: ReplayArgs, { missed, missedCount }: OutcomeList): string {
+  const isFiltered = FILTERS.some((name) => args[name] !== undefined);
+  if (missed.length === 0)
+    return isFiltered ? '\nno matching request failed\n' : '\nevery request was answered within its SLO\n';
+  const senders = (['class', 'tenant'] as const).filter((name) => missed[0]![name] !== undefined);
+  const isDecoded = missed.some(({ decodingNs }) => decodingNs >= WORTH_NS);
+  const rows = missed.map(({ request, model, cause, arrivalNs, sloNs, decodingNs, latencyNs, ...sender }) => [
     request,
     model,
-    outcome,
+    ...senders.map((name) => sender[name]!),
+    CAUSE_LABELS[cause],
     toSeconds(arrivalNs),
+    ...(isDecoded ? [toMs(decodingNs)] : []),
     toMs(latencyNs),
     toMs(sloNs),
   ]);
-  const rest = counts.slice(1).reduce((sum, count) => sum + count, 0) - missed.length;
+  const names = ['request', 'model', ...senders, 'cause', 'arrival s'];
+  const times = [...(isDecoded ? ['decoding ms'] : []), 'latency ms', 'SLO ms'];
+  const rest = missedCount - missed.length;
   const more = rest > 0 ? `and ${rest} more; a higher --limit shows them\n` : '';
-  return `\n${table([['request', 'model', 'outcome', 'arrival s', 'latency ms', 'SLO ms'], ...rows])}${more}`;
+  const note = isDecoded ? `${DECODING_NOTE}\n` : '';
+  return `\n${table([[...names, ...times], ...rows])}${more}${note}To explain one: escapement replay ${file} --request ${missed[0]!.request}\n`;
 }
 
 function noRequest(request: number, requests: number): EscapementError {

@@ -33,6 +33,13 @@ export function at(flight: Flight, ns: number): string {
   return afterNs < 0 ? ms(afterNs).replace('-', '−') : `+${ms(afterNs)}`;
 }
 
+/** What took until the scheduler had it at `takenNs`: arrival is its first byte. Null: no time to speak of. */
+export function decodingText({ arrivalNs }: Flight, takenNs: number): string | null {
+  const tookNs = takenNs - arrivalNs;
+  if (tookNs <= TINY_NS) return null;
+  return `${ms(tookNs)} passed while its body was received and decoded, before the scheduler had it`;
+}
+
 /** Where the time went of a request that was executed. */
 function courseOf(flight: Flight): string[] {
   const infer = lastInfer(flight);
@@ -59,8 +66,8 @@ function courseOf(flight: Flight): string[] {
 function waitOf(flight: Flight, untilNs: number): string[] {
   const known = flight.known[0];
   const lines: string[] = [];
-  const takenNs = known.atNs - flight.arrivalNs;
-  if (takenNs > TINY_NS) lines.push(`the controller handled it ${ms(takenNs)} after it arrived`);
+  const decoding = decodingText(flight, known.atNs);
+  if (decoding !== null) lines.push(decoding);
   const lost = flight.actions.filter((action) => action.result?.status === 'worker_lost');
   for (const { kind, id, gpu } of lost) lines.push(`${kind} ${id} was lost with the worker of GPU ${gpu}`);
   const waitedNs = untilNs - known.atNs;

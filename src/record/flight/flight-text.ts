@@ -1,6 +1,6 @@
 import { toSeconds } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
-import { at, explain, ms } from './explain.js';
+import { at, decodingText, explain, ms } from './explain.js';
 import type { Flight, FlightAction, Knowledge } from './flight.js';
 
 /** GPUs that are listed one by one. */
@@ -35,11 +35,19 @@ export function flightEvents(flight: Flight): FlightEvent[] {
   const known = limit === undefined ? flight.known : [];
   const events: (readonly [number, string])[] = [
     [arrivalNs, `arrived ${toSeconds(arrivalNs)} s into the run, SLO ${ms(sloNs)}`],
+    ...handedOver(flight),
     ...known.map((each, again) => [each.atNs, takenIn(flight, each, again > 0)] as const),
     ...flight.actions.flatMap((action) => actionEvents(flight, action)),
   ];
   if (answer !== null) events.push([answer.atNs, `answered: ${answer.outcome}`]);
   return events.toSorted(([a], [b]) => a - b).map(([atNs, text]) => ({ atNs, text }));
+}
+
+/** The time until the scheduler had it, which is no time in a queue of the scheduler. */
+function handedOver(flight: Flight): (readonly [number, string])[] {
+  const takenNs = flight.known[0]?.atNs ?? flight.arrivalNs;
+  const text = decodingText(flight, takenNs);
+  return text === null ? [] : [[takenNs, text]];
 }
 
 function takenIn(flight: Flight, known: Knowledge, again: boolean): string {

@@ -1,6 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { header, type Recording, record } from '../../live/journal/fixtures.js';
+import { formatHeader } from '../../../src/live/journal/journal-header.js';
+import { CAUSE_LABELS, type Cause } from '../../../src/record/causes.js';
+import { header, journalPath, type Recording, record } from '../../live/journal/fixtures.js';
+import { MS } from '../../sim/fixtures.js';
 import { runCli } from '../run-cli.js';
 
 describe('escapement replay', () => {
@@ -35,10 +38,14 @@ describe('escapement replay', () => {
     expect(facts).toMatchObject({ digest: recording.digest, truncated: false, requests: recording.requests });
     expect(facts.late).toHaveLength(3);
     expect(Object.keys(facts.outcomes)).toEqual(['ok', 'late', 'timeout', 'rejected', 'error']);
-    const [{ request, model, outcome }] = facts.late;
+    const [{ request, model, outcome, cause }] = facts.late;
+    const failed = Object.values<number>(facts.failures).reduce((sum, count) => sum + count, 0);
+    expect(failed).toBe(facts.requests - facts.outcomes.ok);
+    expect(facts.failures[cause]).toBeGreaterThan(0);
 
     const text = await runCli(['replay', recording.path, '--late', '--limit', '3']);
-    expect(text.stdout).toMatch(new RegExp(`^ +${request} +${model} +${outcome} `, 'm'));
+    expect(text.stdout).toMatch(new RegExp(`^ +${request} +${model} +${CAUSE_LABELS[cause as Cause]} `, 'm'));
+    expect(text.stdout).toMatch(/^request +model +cause +arrival s +latency ms +SLO ms$/m);
     expect(text.stdout).toMatch(/^and \d+ more; a higher --limit shows them$/m);
 
     const story = await runCli(['replay', recording.path, '--request', String(request)]);
@@ -94,11 +101,86 @@ describe('escapement replay', () => {
     const { status, stdout, stderr } = await runCli(['replay', path, '--late']);
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toContain('cluster   2 GPUs, 6 models, 22 pages');
-    expect(stdout).toMatch(/^ +0 +resnet50-\d +(timeout|rejected) /m);
+    expect(stdout).toMatch(/^ +0 +resnet50-\d +(timed out in queue|timed out cold|refused) /m);
     const json = await runCli(['replay', path, '--late', '--json']);
     expect(JSON.parse(json.stdout)).toMatchObject({
       models: 6,
       late: [{ model: expect.stringMatching(/^resnet50-/) }, {}, {}],
+    });
+  });
+
+  describe('of tenants', () => {
+    /** Acme may send one request. It sends one that takes 24 of its 25 ms to decode, and another. */
+    const path = journalPath('tenants.journal');
+    const others = { name: 'others', rateRps: Number.POSITIVE_INFINITY, burst: 1, share: 1 };
+    const acme = { name: 'acme', rateRps: 0.001, burst: 1, share: 1 };
+    const ns = (ms: number) => ms * MS;
+    const lines = [
+      formatHeader(header('escapement', { gpus: 1, tenants: [others, acme] })),
+      ...['u 0 0 0', 's 0'],
+      ...[`o 0 ${ns(100)} ${ns(25)} 0`, `s ${ns(100)}`],
+      ...[`r 0 0 ${ns(100)} ${ns(103)} 1`, `s ${ns(103)}`],
+      ...[`o 0 ${ns(200)} ${ns(25)} 0 0 1`, `s ${ns(224)}`],
+      ...[`o 0 ${ns(300)} ${ns(25)} 0 0 1`, `s ${ns(300)}`],
+    ];
+    writeFileSync(path, `${lines.join('\n')}\n`);
+
+    it('says what became of the requests of each, and why', async () => {
+      const { stdout, stderr } = await runCli(['replay', path, '--late']);
+      expect(stderr).toBe('');
+      expect(stdout).toContain('tenants   others: 1 request, 1 in time\n');
+      expect(stdout).toContain('acme: 2 requests, 0 in time, 1 refused, 1 beyond rate\n');
+      expect(stdout).toMatch(/^request +model +tenant +cause +arrival s +decoding ms +latency ms +SLO ms$/m);
+      expect(stdout).toMatch(/^ +1 +resnet50-0 +acme +refused +0\.2 +24 +24 +25$/m);
+      expect(stdout).toMatch(/^ +2 +resnet50-0 +acme +beyond rate +0\.3 +0 +0 +25$/m);
+      const { tenants, late } = JSON.parse((await runCli(['replay', path, '--late', '--json'])).stdout);
+      expect(tenants).toMatchObject([
+        { name: 'others', requests: 1, ok: 1 },
+        { name: 'acme', requests: 2, ok: 0, failures: { refused: 1, overRate: 1 } },
+      ]);
+      expect(late).toMatchObject([
+        { request: 1, tenant: 'acme', cause: 'refused', decodingNs: ns(24) },
+        { request: 2, tenant: 'acme', cause: 'overRate', decodingNs: 0 },
+      ]);
+    });
+
+    it.each([
+      [['--cause', 'overRate'], [2]],
+      [
+        ['--tenant', 'acme'],
+        [1, 2],
+      ],
+      [['--tenant', 'acme', '--limit', '1'], [1]],
+      [
+        ['--model', 'resnet50-0'],
+        [1, 2],
+      ],
+      [['--tenant', 'others'], []],
+    ])('lists those that %j picks', async (args, wanted) => {
+      const { stdout } = await runCli(['replay', path, '--json', ...args]);
+      expect(JSON.parse(stdout).late.map(({ request }: { request: number }) => request)).toEqual(wanted);
+      const text = (await runCli(['replay', path, ...args])).stdout;
+      if (wanted.length === 0) expect(text).toContain('\nno matching request failed\n');
+      else expect(text.includes('and 1 more; a higher --limit shows them')).toBe(args.includes('--limit'));
+    });
+
+    it.each([
+      [['--tenant', 'acne'], /--tenant acne: the run has no such tenant; did you mean acme\?/],
+      [['--class', 'gold'], /--class gold: the run has no classes/],
+      [['--model', 'resnet50-9'], /--model resnet50-9: no model of that name .* did you mean resnet50-0\?/],
+      [['--tenant', 'acme', '--request', '1'], /--request and --tenant cannot be combined/],
+    ])('refuses %j', async (args, why) => {
+      const { status, stderr } = await runCli(['replay', path, ...args]);
+      expect(status).toBe(2);
+      expect(stderr).toMatch(why);
+    });
+
+    it('does not call the time of decoding a time in the queue', async () => {
+      const { stdout } = await runCli(['replay', path, '--request', '1']);
+      expect(stdout).toContain(
+        '+24 ms  24 ms passed while its body was received and decoded, before the scheduler had it\n',
+      );
+      expect(stdout.indexOf('24 ms passed')).toBeLessThan(stdout.indexOf('queued behind'));
     });
   });
 

@@ -2,9 +2,9 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Controller } from '../../../src/core/controller.js';
-import type { RunObserver } from '../../../src/core/observer.js';
 import type { JournalHeader } from '../../../src/live/journal/journal-header.js';
 import { JournalWriter } from '../../../src/live/journal/journal-writer.js';
+import type { OutcomeList } from '../../../src/live/journal/outcome-list.js';
 import { POLICIES } from '../../../src/policies/registry.js';
 import { Simulator } from '../../../src/sim/simulator.js';
 import { createPolicy, ListSource, MS, poisson, resnets } from '../../sim/fixtures.js';
@@ -84,7 +84,7 @@ export interface Recording {
 /** Simulates two seconds of overload with noisy GPUs and a jittery network, and writes the journal. */
 export async function record(
   head: JournalHeader,
-  { path = journalPath(), observer }: { path?: string; observer?: RunObserver } = {},
+  { path = journalPath(), outcomes }: { path?: string; outcomes?: OutcomeList } = {},
 ): Promise<Recording> {
   const journal = new JournalWriter(path, head, (error) => {
     throw error;
@@ -104,8 +104,9 @@ export async function record(
     seed: 5,
     noise: { exec: 0.05, load: 0.1, stragglers: 0.01, stragglerFactor: 5 },
     network: { delayNs: 100_000, jitterNs: 50_000 },
-    ...(observer === undefined ? {} : { observer }),
+    ...(outcomes === undefined ? {} : { observer: outcomes }),
   });
+  outcomes?.started(head, simulator.controller);
   journaled(simulator.controller, journal);
   await simulator.run();
   const { digest } = simulator.controller;

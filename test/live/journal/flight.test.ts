@@ -201,7 +201,7 @@ why
     expect(flight.answer?.outcome).toBe('rejected');
     expect(explain(flight)).toEqual([
       'refused by the policy',
-      'the controller handled it 24 ms after it arrived',
+      '24 ms passed while its body was received and decoded, before the scheduler had it',
       'EXEC of GPU 0 was booked until +25 ms',
     ]);
     // Logs do not say when the controller took it in.
@@ -286,8 +286,8 @@ why
 
   it('is complete for every request of a busy run', async () => {
     const { path } = await record(header('clockwork', { admission: 'predict' }));
-    const missed = new OutcomeList(10_000, String);
-    await replayJournal(path, { createPolicy: replayPolicy, observer: missed });
+    const missed = new OutcomeList(10_000);
+    await replayJournal(path, { createPolicy: replayPolicy, observer: missed, watchers: [missed] });
     expect(new Set(missed.missed.map(({ outcome }) => outcome)).size).toBeGreaterThanOrEqual(3);
     for (const { request, outcome, latencyNs } of missed.missed.slice(0, 12)) {
       const recorder = new FlightRecorder(request);

@@ -19,10 +19,14 @@ describe('a journal', () => {
     ['fifo', { admission: 'predict' }],
     ['clockwork', { admission: 'predict', gpus: 3 }],
   ] as const)('replays to the same decisions under %s with %o', async (kind, over) => {
-    const live = new OutcomeList(10_000, String);
-    const recording = await record(header(kind, over), { observer: live });
-    const offline = new OutcomeList(10_000, String);
-    const result = await replayJournal(recording.path, { createPolicy: replayPolicy, observer: offline });
+    const live = new OutcomeList(10_000);
+    const recording = await record(header(kind, over), { outcomes: live });
+    const offline = new OutcomeList(10_000);
+    const result = await replayJournal(recording.path, {
+      createPolicy: replayPolicy,
+      observer: offline,
+      watchers: [offline],
+    });
     expect(result).toMatchObject({
       digest: recording.digest,
       recordedDigest: recording.digest,
@@ -30,7 +34,9 @@ describe('a journal', () => {
       truncated: false,
     });
     expect(offline.counts).toEqual(live.counts);
-    expect(offline.missed).toEqual(live.missed);
+    expect(offline.failures).toEqual(live.failures);
+    // Nothing is decoded in a simulation. The live list does not see when the policy gets its requests.
+    expect(offline.missed).toEqual(live.missed.map((one) => ({ ...one, decodingNs: 0 })));
   });
 
   it('tells decisions apart: other settings lead to another digest', async () => {
