@@ -1,4 +1,4 @@
-import { KIB, MIB } from '../../base/units.js';
+import { KIB } from '../../base/units.js';
 import { freeLarge } from '../free-buffers.js';
 import { freshBytes } from './paged-bytes.js';
 import { Refusal } from './refusal.js';
@@ -25,7 +25,10 @@ export class BodyCollector {
     private readonly announcedBytes: number,
   ) {}
 
-  /** Takes the next piece; null, or why it was not taken. `owner` holds the memory of the whole body. */
+  /**
+   * Takes the next piece, which is not used elsewhere; null, or why it was not taken. `owner` holds the memory of the whole
+   * body.
+   */
   add(piece: Buffer, owner: Owner): Refusal | null {
     const bytes = this.bytes + piece.length;
     this.pieces++;
@@ -45,6 +48,7 @@ export class BodyCollector {
     }
     piece.copy(this.whole as Buffer, this.bytes);
     this.bytes = bytes;
+    freeOwn(piece);
     return null;
   }
 
@@ -75,12 +79,21 @@ export class BodyCollector {
     const { whole } = this;
     if (whole !== null && whole.length >= bytes) return null;
     const grown = freshBytes(bytes > LAST_GROWTH_BYTES ? Math.max(bytes, mostBytes) : bytes);
-    (whole ?? (this.first as Buffer)).copy(grown, 0, 0, this.bytes);
-    if (whole !== null) freeLarge([whole]);
+    const before = whole ?? (this.first as Buffer);
+    before.copy(grown, 0, 0, this.bytes);
+    freeOwn(before);
     this.whole = grown;
     this.first = null;
     return null;
   }
+}
+
+/**
+ * Frees what was copied. Node makes a buffer of up to 64 KiB for each piece that it reads, and left to the collector these make it
+ * collect the whole heap of a thread several times a second.
+ */
+function freeOwn(piece: Buffer): void {
+  if (piece.length === piece.buffer.byteLength) freeLarge([piece]);
 }
 
 /** Whether so many bytes came in pieces that cost more time than they are worth; up to `fewPieces` never. */
@@ -102,7 +115,7 @@ function tooManyPieces(): Refusal {
 const FIRST_BYTES = 16 * KIB;
 const GROWTH = 4;
 /** What is larger gets its last buffer at once, of which only the written part takes memory. */
-const LAST_GROWTH_BYTES = MIB;
+const LAST_GROWTH_BYTES = 64 * KIB;
 /** Buffers of this size and more move between threads instead of being copied. */
 const OWN_BYTES = 16 * KIB;
 /** Each piece costs about as much time as some hundred bytes, so many tiny ones are refused. */

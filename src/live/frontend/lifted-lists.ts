@@ -2,6 +2,7 @@ import { KIB } from '../../base/units.js';
 import type { Datatype } from '../model.js';
 import type { TensorData } from './json-data.js';
 import { readNumberList } from './number-lists.js';
+import { fixedBytes } from './paged-bytes.js';
 
 /** Below this, `JSON.parse` is as fast. */
 const LEAST_BYTES = 2 * KIB;
@@ -63,7 +64,7 @@ export class LiftedLists implements TensorData {
   bytesOf(_name: string, datatype: Datatype, shape: readonly number[], data: unknown): Uint8Array {
     if (data !== this.taken || this.taken >= this.lists.length) throw new NotPlain('data is not plain');
     const { begin, end } = this.lists[this.taken++];
-    const bytes = readNumberList(datatype, shape, this.body.subarray(begin, end));
+    const bytes = readNumberList(datatype, shape, fixedBytes(this.body.subarray(begin, end)));
     if (bytes === null) throw new NotPlain('data is not plain');
     return bytes;
   }

@@ -4,6 +4,13 @@ import { Refusal } from '../../../src/live/frontend/refusal.js';
 
 const PIECE = Buffer.from(Array.from({ length: 64_000 }, (_, i) => (i * 7) % 251));
 
+/** As Node gives each: in a buffer of its own. */
+function piece(): Buffer {
+  const own = Buffer.allocUnsafeSlow(PIECE.length);
+  PIECE.copy(own);
+  return own;
+}
+
 /** Collects so many pieces; what the owner was asked to hold. */
 function collect(collector: BodyCollector, pieces: number): number[] {
   const held: number[] = [];
@@ -13,7 +20,7 @@ function collect(collector: BodyCollector, pieces: number): number[] {
       return null;
     },
   };
-  for (let i = 0; i < pieces; i++) expect(collector.add(PIECE, owner)).toBeNull();
+  for (let i = 0; i < pieces; i++) expect(collector.add(piece(), owner)).toBeNull();
   return held;
 }
 
@@ -30,13 +37,24 @@ describe('BodyCollector', () => {
     expect(held.at(-1)).toBeLessThanOrEqual(4 * 40 * 64_000);
   });
 
-  it('has one buffer from the second megabyte on, so that no more is copied', () => {
+  it('has one buffer after a few pieces, so that no more is copied', () => {
     const collector = new BodyCollector(60_000_000, 60_000_000);
-    collect(collector, 20);
+    collect(collector, 3);
     const { buffer } = collector.finish();
     collect(collector, 700);
     expect(collector.finish().buffer).toBe(buffer);
     expect(buffer.byteLength).toBe(60_000_000);
+  });
+
+  it('frees each piece that it has copied, and no buffer that others may use', () => {
+    const owner = { hold: () => null };
+    const collector = new BodyCollector(60_000_000, -1);
+    const pieces = Array.from({ length: 10 }, piece);
+    const shared = Buffer.concat([PIECE, PIECE]).subarray(0, PIECE.length);
+    for (const each of [...pieces, shared]) expect(collector.add(each, owner)).toBeNull();
+    expect(pieces.map(({ length }) => length)).toEqual(pieces.map(() => 0));
+    expect(shared.equals(PIECE)).toBe(true);
+    expect(collector.finish().equals(Buffer.concat(Array.from({ length: 11 }, () => PIECE)))).toBe(true);
   });
 
   it('passes on why memory is refused, and takes nothing', () => {
@@ -45,7 +63,7 @@ describe('BodyCollector', () => {
     const refusal = new Refusal('overBudget', 'too much');
     const owner = { hold: (bytes: number) => (bytes > 20_000_000 ? refusal : null) };
     let answer: Refusal | null = null;
-    for (let i = 0; i < 500 && answer === null; i++) answer = collector.add(PIECE, owner);
+    for (let i = 0; i < 500 && answer === null; i++) answer = collector.add(piece(), owner);
     expect(answer).toBe(refusal);
     expect(collector.bytes).toBeLessThanOrEqual(20_000_000);
   });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { MIB } from '../../../src/base/units.js';
 import { freeLarge } from '../../../src/live/free-buffers.js';
-import { freshBytes } from '../../../src/live/frontend/paged-bytes.js';
+import { fixedBytes, freshBytes } from '../../../src/live/frontend/paged-bytes.js';
 
 describe('freshBytes', () => {
   it.each([100, 200_000, 5_000_000])('gives a buffer of %i bytes that nothing else shares', (bytes) => {
@@ -24,6 +24,27 @@ describe('freshBytes', () => {
     freeLarge(many.slice(0, -1));
     expect(fullBytes - rssBytes()).toBeGreaterThan(130 * MIB);
     expect(many.at(-1)).toHaveLength(30 * MIB);
+  });
+});
+
+describe('fixedBytes', () => {
+  const isResizable = ({ buffer }: Uint8Array) => (buffer as { resizable?: boolean }).resizable;
+
+  it.each([
+    [4 * MIB, 0],
+    [200_000, 1],
+    [3_000_001, 2],
+  ])('has %i bytes of a resizable buffer, from %i on, in a fixed one', (bytes, from) => {
+    const given = freshBytes(bytes);
+    for (let i = 0; i < bytes; i++) given[i] = i * (from + 1);
+    const fixed = fixedBytes(given.subarray(from));
+    expect([isResizable(given), isResizable(fixed)]).toEqual([true, false]);
+    expect(Buffer.compare(fixed, given.subarray(from))).toBe(0);
+  });
+
+  it('leaves where it is what is in a fixed buffer, or more than a thread keeps', () => {
+    for (const given of [new Uint8Array(200_000), freshBytes(4 * MIB + 1)])
+      expect(fixedBytes(given)).toBe(given);
   });
 });
 
