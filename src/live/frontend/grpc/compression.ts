@@ -1,6 +1,5 @@
 import { createGunzip, createInflate } from 'node:zlib';
 import { KIB } from '../../../base/units.js';
-import { freeLarge } from '../../free-buffers.js';
 import { BodyCollector } from '../body-collector.js';
 import { type Compression, inflateWhole } from '../codec/inflate.js';
 import { Refusal } from '../refusal.js';
@@ -98,10 +97,8 @@ function inflateLarge(
     if (holder.isGone) return settle(new Refusal('invalid', 'the client is gone'));
     if (whole.bytes + piece.length > maxBytes)
       return settle(new Refusal('tooLarge', `a message is more than ${maxBytes} bytes when decompressed`));
-    // The first piece may be kept as it is; a copy of its own can be freed with the rest.
-    const refusal = whole.add(whole.bytes === 0 ? Buffer.from(piece) : piece, owner);
-    // Zlib fills another buffer next. This one would stay until the collector runs, and hundreds of them make it run.
-    if (piece.length === PIECE_BYTES) freeLarge([piece]);
+    // Once a piece fills its buffer, zlib takes another.
+    const refusal = whole.add(piece, owner);
     if (refusal !== null) settle(refusal);
   });
   stream.on('end', () => {
