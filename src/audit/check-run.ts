@@ -13,13 +13,13 @@ import {
   requestClaims,
   shareClaims,
 } from './claims.js';
-import { ClassShares } from './class-shares.js';
 import { FleetAudit } from './fleet.js';
 import { Lengths } from './lengths.js';
 import { modelClaims } from './model-claims.js';
 import { RequestAudit } from './request-audit.js';
 import { Findings, RULES, type Rule, type Violation } from './rules.js';
 import { type RunFacts, readRunFacts } from './run-facts.js';
+import { SenderShares } from './sender-shares.js';
 import { Served } from './served.js';
 
 interface CheckOptions {
@@ -69,10 +69,10 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
   const lengths = lengthsOf(run);
   const requests = new RequestAudit({ path: paths.requests, findings, warmupNs, firstUsers, lengths });
   const clockSlackNs = (run.setup?.clockOffsetMs ?? 0) * NS_PER_MS + slackNs;
-  const shares =
-    run.summary.classes === undefined
-      ? null
-      : new ClassShares(...countedNs(run.series.beginSeconds, run.summary.durationSeconds));
+  const counted = countedNs(run.series.beginSeconds, run.summary.durationSeconds);
+  const sharesOf = (senders: readonly object[] | undefined) =>
+    senders === undefined ? null : new SenderShares(...counted);
+  const shares = { classes: sharesOf(run.summary.classes), tenants: sharesOf(run.summary.tenants) };
   const served = requests.namesActions ? new Served(findings, paths, clockSlackNs, lengths, shares) : null;
   const hasActions = existsSync(paths.actions);
   const causes =
@@ -105,7 +105,7 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
     ...requestClaims(run, requests),
     ...modelClaims(run, requests, causes),
     ...lengthClaims(run, requests),
-    ...(shares === null || served === null || !hasActions ? [] : shareClaims(run, shares)),
+    ...(served === null || !hasActions ? [] : shareClaims(run, shares)),
     ...(fleet === null ? [] : fleetClaims(run, fleet)),
     ...(actions === null ? [] : actionClaims(run, actions, fleet)),
   ];

@@ -1,10 +1,10 @@
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import type { ActionAudit } from './action-audit.js';
-import type { ClassShares } from './class-shares.js';
 import type { FleetAudit } from './fleet.js';
 import { Latencies } from './latencies.js';
 import { type RequestAudit, Tally } from './request-audit.js';
 import type { Figures, RunFacts } from './run-facts.js';
+import type { SharesOf } from './served.js';
 
 /** A figure of run.json and what the logs say. */
 export interface Claim {
@@ -83,10 +83,20 @@ function classClaims(summary: RunFacts['summary'], { classes: tallies }: Request
   ];
 }
 
-/** What each class got of the GPUs' time. */
-export function shareClaims({ summary }: RunFacts, shares: ClassShares): Claim[] {
-  return (summary.classes ?? []).flatMap(({ name, gpuShare }, i) =>
-    gpuShare === null ? [] : [ratio(`class ${name}: gpuShare`, gpuShare, shares.of(i))],
+/** What each class and each tenant got of the GPUs' time. */
+export function shareClaims({ summary }: RunFacts, shares: SharesOf): Claim[] {
+  return (['classes', 'tenants'] as const).flatMap((kind) =>
+    (summary[kind] ?? []).flatMap(({ name, gpuShare }, i) =>
+      gpuShare == null
+        ? []
+        : [
+            ratio(
+              `${kind === 'classes' ? 'class' : 'tenant'} ${name}: gpuShare`,
+              gpuShare,
+              shares[kind]!.of(i),
+            ),
+          ],
+    ),
   );
 }
 

@@ -90,6 +90,8 @@ export interface Answer {
   readonly cause: number;
   /** Index of its class; NaN: there are none. */
   readonly classId: number;
+  /** Index of its tenant; NaN: there are none. */
+  readonly tenantId: number;
   /** Of its input, 0 if unknown; NaN: no model takes several. */
   readonly length: number;
   readonly line: number;
@@ -204,6 +206,7 @@ export class RequestAudit {
       action,
       cause,
       classId,
+      tenantId,
       length,
       line: this.log.line,
     });

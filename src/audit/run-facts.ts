@@ -59,7 +59,10 @@ const runFacts = z.object({
       .optional(),
     tenants: z
       .array(
-        z.object({ name: z.string(), overRate: count.nullish(), overShare: count.nullish(), ...figures }),
+        z.object({
+          ...{ name: z.string(), gpuShare: count.nullish(), overRate: count.nullish() },
+          ...{ overShare: count.nullish(), ...figures },
+        }),
       )
       .optional(),
     weightedOfferedRps: count.optional(),

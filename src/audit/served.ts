@@ -1,8 +1,8 @@
 import { type ActionRows, OK } from './action-rows.js';
-import type { ClassShares } from './class-shares.js';
 import type { Lengths } from './lengths.js';
 import type { Answer } from './request-audit.js';
 import type { Findings } from './rules.js';
+import type { SenderShares } from './sender-shares.js';
 
 /** What is remembered of an INFER until the requests that it answered have passed. */
 interface Infer {
@@ -15,14 +15,21 @@ interface Infer {
   /** What it was padded to; NaN: the log does not tell. */
   readonly padded: number;
   requests: number;
-  /** Ns of it that count, and the classes of its requests; empty where there are none. */
+  /** Ns of it that count, and the classes and tenants of its requests; empty where there are none. */
   readonly countedNs: number;
   readonly classes: number[];
+  readonly tenants: number[];
   /** What the longest of its inputs needs. */
   needed: number;
 }
 
 type Known = Pick<Infer, 'model' | 'succeeded'>;
+
+/** Who got what of the GPUs' time; null: there are no classes, or no tenants. */
+export interface SharesOf {
+  readonly classes: SenderShares | null;
+  readonly tenants: SenderShares | null;
+}
 
 /** Holds requests and INFERs against each other: who was served by what. Both must come in order of time. */
 export class Served {
@@ -38,8 +45,7 @@ export class Served {
     private readonly clockSlackNs: number,
     /** Null: all inputs of a model have one length. */
     private readonly lengths: Lengths | null,
-    /** Null: there are no classes. */
-    private readonly shares: ClassShares | null,
+    private readonly shares: SharesOf,
   ) {}
 
   /** The result of an INFER. */
@@ -54,8 +60,9 @@ export class Served {
       line: row.line,
       padded: row.paddedLength,
       requests: 0,
-      countedNs: this.shares?.countedNs(row) ?? 0,
+      countedNs: (this.shares.classes ?? this.shares.tenants)?.countedNs(row) ?? 0,
       classes: [],
+      tenants: [],
       needed: 0,
     });
   }
@@ -75,7 +82,8 @@ export class Served {
     if (wrong !== '') findings.violated('served', files.requests, answer.line, wrong);
     if (infer === undefined) return;
     infer.requests++;
-    if (this.shares !== null) infer.classes.push(answer.classId);
+    if (this.shares.classes !== null) infer.classes.push(answer.classId);
+    if (this.shares.tenants !== null) infer.tenants.push(answer.tenantId);
     if (this.lengths !== null)
       infer.needed = Math.max(infer.needed, this.lengths.paddedFor(answer.model, answer.length));
     if (!answer.executed) return;
@@ -105,7 +113,8 @@ export class Served {
       if (!infer.succeeded) continue;
       const { findings, files } = this;
       const { requests, batchSize, line } = infer;
-      this.shares?.add(infer.countedNs, infer.classes);
+      this.shares.classes?.add(infer.countedNs, infer.classes);
+      this.shares.tenants?.add(infer.countedNs, infer.tenants);
       this.checkLength(id, infer);
       findings.check('batch');
       if (requests > 0 && requests <= batchSize) continue;

@@ -1,7 +1,8 @@
-import { type Action, INFER, STATUS_OK } from '../core/action.js';
+import type { Action } from '../core/action.js';
 import type { RequestClass } from '../core/classes.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Outcome, RequestTable } from '../core/request.js';
+import { GpuTime } from './gpu-time.js';
 import { countedSeconds, OutcomeTally } from './outcome-tally.js';
 import type { ClassFigures, WeightedFigures } from './results.js';
 
@@ -17,13 +18,12 @@ interface ClassTallyOptions {
 /** Counts what became of the requests of each class. */
 export class ClassTally implements RunObserver {
   private readonly outcomes: OutcomeTally;
-  /** By class: its part of the time of INFERs, which requests share evenly. */
-  private readonly gpuNs: Float64Array;
+  private readonly gpuTime: GpuTime;
 
   constructor(private readonly options: ClassTallyOptions) {
     const { length } = options.classes;
     this.outcomes = new OutcomeTally(length, countedSeconds(options));
-    this.gpuNs = new Float64Array(length);
+    this.gpuTime = new GpuTime(length, options);
   }
 
   answered(
@@ -35,8 +35,7 @@ export class ClassTally implements RunObserver {
     action: Action | null,
   ): void {
     const index = requests.requestClass[slot];
-    if (action !== null && action.kind === INFER && action.status === STATUS_OK)
-      this.gpuNs[index] += this.countedNs(action) / action.count;
+    this.gpuTime.answered(index, action);
     const arrivalNs = requests.arrivalNs[slot];
     if (arrivalNs >= this.options.warmupNs) this.outcomes.add(index, outcome, nowNs - arrivalNs);
   }
@@ -45,12 +44,12 @@ export class ClassTally implements RunObserver {
 
   /** All classes, in the order of their declaration, and what was reached by weight. */
   figures(): { readonly classes: readonly ClassFigures[] } & WeightedFigures {
-    const totalNs = this.gpuNs.reduce((sum, ns) => sum + ns, 0);
+    const gpuShares = this.gpuTime.shares();
     const { classes: declared, seesScheduler } = this.options;
     const classes = declared.map(({ name, weight, share }, index) => ({
       ...{ name, weight, share },
       ...this.outcomes.figures(index),
-      gpuShare: seesScheduler ? this.gpuNs[index] / Math.max(1, totalNs) : null,
+      gpuShare: seesScheduler ? gpuShares[index] : null,
     }));
     const offered = classes.reduce((sum, { weight, offeredRps }) => sum + weight * offeredRps, 0);
     const ok = classes.reduce((sum, { weight, goodputRps }) => sum + weight * goodputRps, 0);
@@ -60,10 +59,5 @@ export class ClassTally implements RunObserver {
       weightedGoodputRps: ok,
       weightedAttainment: offered === 0 ? 0 : ok / offered,
     };
-  }
-
-  private countedNs({ beginNs, endNs }: Action): number {
-    const { warmupNs, durationNs } = this.options;
-    return Math.max(0, Math.min(endNs, durationNs) - Math.max(beginNs, warmupNs));
   }
 }

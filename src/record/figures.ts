@@ -142,14 +142,12 @@ const OF_EACH_SENDER: Readonly<Record<string, SenderFigure<SenderSummary>>> = {
       { unit: 'count', read: ({ requests }: SenderSummary) => requests[outcome] } as const,
     ]),
   ),
+  gpuShare: { unit: 'share', ofScheduler: true, read: ({ gpuShare }) => gpuShare },
 };
 
 /** Figures of a class or a tenant by name, but for its percentiles. */
 const SENDER_FIGURES = {
-  class: {
-    ...OF_EACH_SENDER,
-    gpuShare: { unit: 'share', ofScheduler: true, read: ({ gpuShare }) => gpuShare },
-  } as Readonly<Record<string, SenderFigure<ClassFigures>>>,
+  class: OF_EACH_SENDER as Readonly<Record<string, SenderFigure<ClassFigures>>>,
   tenant: {
     ...OF_EACH_SENDER,
     overRate: { unit: 'count', ofScheduler: true, read: ({ overRate }) => overRate },

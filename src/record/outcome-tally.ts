@@ -37,7 +37,7 @@ export class OutcomeTally {
     if (outcome === OUTCOME_OK || outcome === OUTCOME_LATE) this.executedLatency[index].record(latencyNs);
   }
 
-  figures(index: number): Omit<TenantFigures, 'name' | 'overRate' | 'overShare'> {
+  figures(index: number): Omit<TenantFigures, 'name' | 'share' | 'gpuShare' | 'overRate' | 'overShare'> {
     const requests = this.countsOf(index);
     const executed = this.executedLatency[index];
     return {

@@ -85,6 +85,10 @@ export const classFiguresSchema = z.object({
 /** One tenant: what it sent, and what it got. */
 export const tenantFiguresSchema = z.object({
   name: z.string().describe('Name of the tenant.'),
+  share: share()
+    .nullable()
+    .default(null)
+    .describe('What its share comes to under overload, of 1; null in results that do not say.'),
   requests: requestCountsSchema,
   overRate: count()
     .nullable()
@@ -97,6 +101,12 @@ export const tenantFiguresSchema = z.object({
     .default(0)
     .describe(
       'Of the rejected ones, those beyond its fair share under overload; null where a client measured.',
+    ),
+  gpuShare: share()
+    .nullable()
+    .default(null)
+    .describe(
+      'Its part of the time of INFERs, which the requests of a batch share evenly; null where a client measured, and in results that do not say.',
     ),
   offeredRps: rps().describe('Its offered requests per second of nominal duration.'),
   goodputRps: rps().describe('Its requests answered within their SLO per second of nominal duration.'),

@@ -1,6 +1,8 @@
+import type { Action } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Outcome, RequestTable } from '../core/request.js';
 import { LIMIT_RATE, LIMIT_SHARE, type Tenant } from '../core/tenants.js';
+import { GpuTime } from './gpu-time.js';
 import { countedSeconds, OutcomeTally } from './outcome-tally.js';
 import type { TenantFigures } from './results.js';
 
@@ -16,20 +18,30 @@ interface TenantTallyOptions {
 /** Counts what became of the requests of each tenant. */
 export class TenantTally implements RunObserver {
   private readonly outcomes: OutcomeTally;
+  private readonly gpuTime: GpuTime;
   private readonly overRate: Float64Array;
   private readonly overShare: Float64Array;
 
   constructor(private readonly options: TenantTallyOptions) {
     const { length } = options.tenants;
     this.outcomes = new OutcomeTally(length, countedSeconds(options));
+    this.gpuTime = new GpuTime(length, options);
     this.overRate = new Float64Array(length);
     this.overShare = new Float64Array(length);
   }
 
-  answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
+  answered(
+    requests: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    _copies: number,
+    action: Action | null,
+  ): void {
+    const tenant = requests.tenant[slot];
+    this.gpuTime.answered(tenant, action);
     const arrivalNs = requests.arrivalNs[slot];
     if (arrivalNs < this.options.warmupNs) return;
-    const tenant = requests.tenant[slot];
     this.outcomes.add(tenant, outcome, nowNs - arrivalNs);
     if (requests.limit[slot] === LIMIT_RATE) this.overRate[tenant]++;
     else if (requests.limit[slot] === LIMIT_SHARE) this.overShare[tenant]++;
@@ -40,9 +52,13 @@ export class TenantTally implements RunObserver {
   /** All tenants, in the order of their declaration. */
   figures(): readonly TenantFigures[] {
     const { tenants, seesScheduler } = this.options;
-    return tenants.map(({ name }, tenant) => ({
+    const all = tenants.reduce((sum, { share }) => sum + share, 0);
+    const gpuShares = this.gpuTime.shares();
+    return tenants.map(({ name, share }, tenant) => ({
       name,
+      share: share / all,
       ...this.outcomes.figures(tenant),
+      gpuShare: seesScheduler ? gpuShares[tenant] : null,
       overRate: seesScheduler ? this.overRate[tenant] : null,
       overShare: seesScheduler ? this.overShare[tenant] : null,
     }));

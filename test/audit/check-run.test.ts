@@ -539,23 +539,23 @@ describe('logs that were tampered with', () => {
   });
 });
 
-describe('the part of the GPUs that a class got', () => {
-  it('is recomputed from who was in which INFER, and a false claim is found', async () => {
-    const dir = await simulateInto([
-      'classes=[{ name: loose }, { name: tight, weight: 10, share: 20% }]',
-      'workload.0.class=tight',
-    ]);
+describe('the part of the GPUs that a class or a tenant got', () => {
+  it.each([
+    ['class', 'classes=[{ name: loose }, { name: tight, weight: 10, share: 20% }]'],
+    ['tenant', 'tenants.list=[{ name: loose }, { name: tight }]'],
+  ])('is recomputed from who was in which INFER, and a false claim is found: %s', async (kind, declared) => {
+    const dir = await simulateInto([declared, `workload.0.${kind}=tight`]);
     const run = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'));
     const sharesOf = () => checkRun(dir, EXACT).claims.filter(({ figure }) => figure.endsWith('gpuShare'));
     const [loose, tight] = sharesOf();
     expect([loose?.ok, tight?.ok]).toEqual([true, true]);
     expect(tight?.recomputed).toBeGreaterThan(0.1);
     expect(Number(loose?.recomputed) + Number(tight?.recomputed)).toBeCloseTo(1, 9);
-    run.summary.classes[1].gpuShare += 0.001;
+    run.summary[kind === 'class' ? 'classes' : 'tenants'][1].gpuShare += 0.001;
     writeFileSync(join(dir, 'run.json'), JSON.stringify(run));
     expect(sharesOf().map(({ figure, ok }) => [figure, ok])).toEqual([
-      ['class loose: gpuShare', true],
-      ['class tight: gpuShare', false],
+      [`${kind} loose: gpuShare`, true],
+      [`${kind} tight: gpuShare`, false],
     ]);
   });
 });

@@ -170,7 +170,7 @@ describe('thresholds', () => {
     ['goodput>5', /unknown metric goodput; did you mean goodputRps or weightedGoodputRps\?/],
     ['utilization<80%', /unknown metric utilization; did you mean execUtilization or weightsUtilization\?/],
     ['class.gold.goodput>5', /a class has p50, p99, attainment, goodputRps, .*gpuShare/],
-    ['tenant.acme.gpuShare>5%', /a tenant has p50, p99, attainment, .*overRate, overShare/],
+    ['tenant.acme.gpu>5%', /a tenant has p50, p99, attainment, .*overRate, overShare/],
     ['p995<100ms', /unknown metric p995; did you mean p99\.5/],
     ['executedP999<100ms', /unknown metric executedP999; did you mean executedP99\.9/],
     ['p101<100ms', /p101: a percentile is above 0 and at most 100/],

@@ -208,6 +208,7 @@ function tenantFigures(runs: readonly RunResult[]): ComparedFigure[] {
     return [
       figure('goodputRps', 'goodput', 'perSecond', ({ goodputRps }) => goodputRps),
       figure('attainment', 'attained', 'share', ({ attainment }) => attainment),
+      figure('gpuShare', 'GPU time', 'share', ({ gpuShare }) => gpuShare),
       figure('overRate', 'beyond its rate', 'count', ({ overRate }) => overRate),
       figure('overShare', 'beyond its share', 'count', ({ overShare }) => overShare),
     ];

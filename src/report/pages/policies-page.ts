@@ -3,22 +3,22 @@ import { plural } from '../../text/words.js';
 import { html, type Markup } from '../html/markup.js';
 import { gallery, type PageChart, page } from '../html/page.js';
 import { type CellText, section, table } from '../html/parts.js';
-import { attainmentByClass } from '../policies/by-class.js';
 import type { PolicyComparison } from '../policies/compare.js';
 import { findingOf, question } from '../policies/finding.js';
 import { lossesOf } from '../policies/losses.js';
 import type { CellOutcome } from '../policies/matrix.js';
+import { type SenderFigures, senderFigures } from '../policies/senders.js';
 import { tuningText } from '../policies/tuning.js';
 import { valuesLabel } from '../quantity.js';
 import { methods } from './policies-methods.js';
 import {
   byRowTable,
   cellsTable,
-  classesTable,
   conditionsTable,
   costsTable,
   lossesTable,
   overviewTable,
+  senderTables,
 } from './policies-tables.js';
 
 /** A comparison of policies as one HTML document. */
@@ -30,7 +30,6 @@ export function policiesPage(
   const { policies, ours, warnings, conditions, costs, failed, sweeps, tuning } = comparison;
   const [name] = sweeps.map(({ results }) => results.name);
   const losses = lossesOf(comparison);
-  const byClass = attainmentByClass(comparison);
   const body = html`<header>
 <p class="kind">escapement policy comparison · ${name}</p>
 <h1>${titleOf(comparison)}</h1>
@@ -39,7 +38,7 @@ export function policiesPage(
 <p class="finding">${findingOf(comparison)}</p>
 ${warnings.map((warning) => html`<p class="alert">${warning}</p>\n`)}
 ${section('All cells', html`${overviewTable(comparison)}${tuning.map((gap) => html`<p class="small">${tuningText(gap)}.</p>`)}`)}
-${byClass === null ? '' : section('Attainment by class', html`${classesTable(comparison, byClass)}<p class="small">In percent, mean over cells. Goodput and bound count each request by the weight of its class.</p>`)}
+${senderFigures(comparison).map((one) => section(one.kind === 'classes' ? 'Classes' : 'Tenants', html`${senderTables(comparison, one)}<p class="small">${senderReadings(one)}</p>`))}
 ${section('Goodput and rank', gallery(charts))}
 ${ours === null ? '' : section(`Where ${policies[ours]!.name} is not the best`, losses.length === 0 ? html`<p>No other policy is better beyond doubt in any cell.</p>` : lossesTable(comparison))}
 ${conditions.length === 0 ? '' : section('Does the ranking hold under other conditions?', html`${conditionsTable(comparison)}<p class="small">Rank by mean over the cells of each condition, with the mean in brackets. τ is 1 if all policies keep their order, and −1 if the order is reversed.</p>`)}
@@ -55,6 +54,14 @@ ${section('Methods', methods(comparison, version))}`;
 function titleOf({ policies, completeCells }: PolicyComparison): string {
   const kinds = new Set(policies.map(({ kind }) => kind));
   return `${kinds.size} scheduling policies in ${plural(completeCells, 'cell')}`;
+}
+
+function senderReadings({ kind }: SenderFigures): string {
+  const means =
+    'Means over the cells that all policies finished. GPU time is that of INFERs, which the requests of a batch share evenly.';
+  return kind === 'classes'
+    ? `${means} Everywhere else, goodput and bound count each request by the weight of its class.`
+    : `${means} A tenant that asks for less than its share gets less, and leaves the rest to others.`;
 }
 
 function fairnessSection(comparison: PolicyComparison): Markup {

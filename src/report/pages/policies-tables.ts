@@ -7,11 +7,11 @@ import {
 } from '../../text/numbers.js';
 import { html, type Markup } from '../html/markup.js';
 import { type CellText, type Column, table } from '../html/parts.js';
-import type { ClassAttainment } from '../policies/by-class.js';
 import type { PolicyComparison } from '../policies/compare.js';
 import { layoutOf, placeLabel } from '../policies/layout.js';
 import { lossesOf } from '../policies/losses.js';
 import type { CellOutcome } from '../policies/matrix.js';
+import { type SenderFigures, senderText } from '../policies/senders.js';
 import { valueLabel } from '../quantity.js';
 
 /** Every policy over all cells, a line each. */
@@ -56,20 +56,24 @@ export function overviewTable({ policies, ours, completeCells, bounded }: Policy
   return dense(table(columns, rows, true));
 }
 
-/** Attainment of each class by policy. */
-export function classesTable(
+/** What each class, or each tenant, got under each policy: a table for each figure. */
+export function senderTables(
   { policies, ours }: PolicyComparison,
-  { classes, attainment }: ClassAttainment,
+  { names, figures }: SenderFigures,
 ): Markup {
-  const columns = [
-    { title: 'Policy' },
-    ...classes.map(({ name, weight }) => ({ title: `${name}, weight ${weight}`, numeric: true })),
-  ];
-  const rows = policies.map(({ name }, i): CellText[] => [
-    { text: name, strong: i === ours },
-    ...attainment[i]!.map((share) => ({ text: formatPercentCell(share), sort: share, strong: i === ours })),
-  ]);
-  return dense(table(columns, rows, true));
+  return html`${figures.map((figure) => {
+    const { title, unit, values, promised } = figure;
+    const line = (name: string, all: readonly number[], strong: boolean): CellText[] => [
+      { text: name, strong },
+      ...all.map((value) => ({ text: senderText(figure, value), sort: value, strong })),
+    ];
+    const columns = [{ title: 'Policy' }, ...names.map((name) => ({ title: name, numeric: true }))];
+    const rows = [
+      ...policies.map(({ name }, i) => line(name, values[i]!, i === ours)),
+      ...(promised === null ? [] : [line(`(${promised.name})`, promised.values, false)]),
+    ];
+    return html`<h3>${title}, ${unit}</h3>\n${dense(table(columns, rows, promised === null))}\n`;
+  })}`;
 }
 
 /** Where another policy is better than ours beyond doubt. */

@@ -230,15 +230,19 @@ function classesTable({
 function tenantsTable(tenants: readonly TenantFigures[]): Markup {
   const columns = [
     { title: 'Tenant' },
-    ...['Offered/s', 'In time/s', 'Attainment', 'Beyond its rate', 'Beyond its share', 'p50', 'p99'].map(
-      (title) => ({ title, numeric: true }),
-    ),
+    ...[
+      ...['Offered/s', 'In time/s', 'Attainment', 'GPU time', 'Share'],
+      ...['Beyond its rate', 'Beyond its share', 'p50', 'p99'],
+    ].map((title) => ({ title, numeric: true })),
   ];
   const rows = tenants.map((each) => [
     { text: each.name },
     { text: formatRate(each.offeredRps), sort: each.offeredRps },
     { text: formatRate(each.goodputRps), sort: each.goodputRps },
     { text: formatPercent(each.attainment), sort: each.attainment },
+    ...[each.gpuShare, each.share].map((share) =>
+      share === null ? { text: '–', sort: -1 } : { text: formatPercent(share), sort: share },
+    ),
     ...[each.overRate, each.overShare].map((count) =>
       count === null ? { text: '–', sort: -1 } : { text: formatCount(count), sort: count },
     ),
@@ -247,7 +251,8 @@ function tenantsTable(tenants: readonly TenantFigures[]): Markup {
       return { text: formatMs(ms), sort: ms ?? -1 };
     }),
   ]);
-  return table(columns, rows, true);
+  return html`${table(columns, rows, true)}
+<p class="small">GPU time is that of INFERs, which the requests of a batch share evenly. Share: what a tenant may have of it while all ask for more.</p>`;
 }
 
 function kindsTable(

@@ -3,6 +3,7 @@ import { type Estimate, estimate, meanOf } from '../statistics.js';
 import type { Axis } from '../study/axes.js';
 import { placeLabel } from './layout.js';
 import type { PolicyRun } from './merge.js';
+import { type SenderOutcome, senderOutcomes } from './senders.js';
 import type { Series } from './series.js';
 
 /** One combination of conditions, and how every policy fared in it. */
@@ -30,12 +31,9 @@ export interface CellOutcome {
   readonly worstModel: number | null;
   /** Whether that ratio is below half in some seed; null where it is not known. */
   readonly belowHalf: boolean | null;
-  /** Attainment of each class, mean over seeds; empty: there are no classes. */
-  readonly classes: readonly {
-    readonly name: string;
-    readonly weight: number;
-    readonly attainment: number;
-  }[];
+  /** What each class got, and each tenant; empty: there are none. */
+  readonly classes: readonly SenderOutcome[];
+  readonly tenants: readonly SenderOutcome[];
   /** The value of each tuned option that was best here. */
   readonly tuned: Readonly<Record<string, string>>;
 }
@@ -104,7 +102,8 @@ function outcomeOf(
     loadsPerS: estimate(summaries.map(({ actions, durationSeconds }) => actions.load / durationSeconds)),
     worstModel: ratios.length === 0 ? null : meanOf(ratios),
     belowHalf: ratios.length === 0 ? null : ratios.some((ratio) => ratio < 0.5),
-    classes: classesOf(summaries),
+    classes: senderOutcomes(summaries, 'classes'),
+    tenants: senderOutcomes(summaries, 'tenants'),
     tuned: Object.fromEntries(series.tuned.map((key) => [key, sorted[0]!.options[key] ?? ''])),
   };
 }
@@ -116,15 +115,6 @@ function goodputOf({ summary }: CellResult): number {
 
 function offeredOf({ summary }: CellResult): number {
   return summary.weightedOfferedRps ?? summary.offeredRps;
-}
-
-function classesOf(summaries: readonly CellResult['summary'][]): CellOutcome['classes'] {
-  const [first] = summaries;
-  return (first?.classes ?? []).map(({ name, weight }, c) => ({
-    name,
-    weight,
-    attainment: meanOf(summaries.map(({ classes }) => classes?.[c]?.attainment ?? 0)),
-  }));
 }
 
 /** Values within this share of the best are a tie, of which the first counts. */

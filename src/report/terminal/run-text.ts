@@ -89,14 +89,16 @@ function lengthLines(lengths: readonly LengthFigures[] = []): [string, string][]
 }
 
 function tenantLines({ tenants = [] }: MeasuredSummary): [string, string][] {
-  return tenants.map((each, i) => [i === 0 ? 'tenants' : '', tenantText(each)]);
+  return tenants.map((each, i) => [i === 0 ? 'tenants' : '', tenantText(each, tenants.length === 1)]);
 }
 
-/** `acme: 198.5/s (80.2 %) in time, 1,200 beyond its rate, p99 25.4 ms`. */
-function tenantText(figures: TenantFigures): string {
-  const { name, goodputRps, attainment } = figures;
+/** `acme: 198.5/s (80.2 %) in time, 21 % of GPU time (share 25 %), 1,200 beyond its rate, p99 25.4 ms`. */
+function tenantText(figures: TenantFigures, only: boolean): string {
+  const { name, goodputRps, attainment, share, gpuShare } = figures;
+  const configured = share === null || only ? '' : ` (share ${formatPercent(share)})`;
   const parts = [
     `${formatRate(goodputRps)}/s (${formatPercent(attainment)}) in time`,
+    ...(gpuShare === null ? [] : [`${formatPercent(gpuShare)} of GPU time${configured}`]),
     ...limitTexts(figures),
     `p99 ${formatMs(offeredMs(figures, 'p99'))}`,
   ];

@@ -134,6 +134,7 @@ function tenantFigures(cells: readonly SweepCell[]): Record<string, Figure> {
     [...names].flatMap((name) => [
       [`tenant_${name}_goodput_rps`, of(name, ({ goodputRps }) => goodputRps)],
       [`tenant_${name}_attainment`, of(name, ({ attainment }) => attainment)],
+      [`tenant_${name}_gpu_share`, of(name, ({ gpuShare }) => gpuShare)],
       [`tenant_${name}_over_rate`, of(name, ({ overRate }) => overRate)],
       [`tenant_${name}_over_share`, of(name, ({ overShare }) => overShare)],
     ]),

@@ -8,6 +8,8 @@ export interface RunFigures {
   readonly boundRps?: number;
   readonly loads?: number;
   readonly worstModel?: number;
+  readonly tenants?: CellResult['summary']['tenants'];
+  readonly classes?: CellResult['summary']['classes'];
   /** What it decided, in any words: runs with equal ones have equal digests. Absent: something of its own. */
   readonly decisions?: string;
 }
@@ -36,7 +38,7 @@ function runOf(
   values: Readonly<Record<string, string>>,
   seed: number,
 ): CellResult {
-  const { goodputRps, offeredRps = 1000, boundRps, loads = 20, worstModel } = figures;
+  const { goodputRps, offeredRps = 1000, boundRps, loads = 20, worstModel, tenants, classes } = figures;
   const cell = cellFixture({ sloMs: 100, goodputRps: 500 });
   return {
     ...cell,
@@ -50,6 +52,8 @@ function runOf(
       attainment: goodputRps / offeredRps,
       worstModel: worstModel === undefined ? null : { name: 'worst', attainment: worstModel, offered: 100 },
       actions: { ...cell.summary.actions, load: loads },
+      ...(tenants === undefined ? {} : { tenants }),
+      ...(classes === undefined ? {} : { classes }),
     },
     ...(boundRps === undefined
       ? {}

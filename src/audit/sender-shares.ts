@@ -1,8 +1,8 @@
 import type { ActionRows } from './action-rows.js';
 
-/** The part of the GPUs' time that each class got: requests of an INFER share its time evenly. */
-export class ClassShares {
-  /** By class, ns. */
+/** The part of the GPUs' time that each class, or each tenant, got: requests of an INFER share its time evenly. */
+export class SenderShares {
+  /** By class or tenant, ns. */
   private readonly gpuNs: number[] = [];
 
   /** Counted is what lies between both, ns. */
@@ -16,9 +16,9 @@ export class ClassShares {
     return Math.max(0, Math.min(endNs, this.toNs) - Math.max(beginNs, this.fromNs));
   }
 
-  /** An INFER that lasted so long answered requests of these classes. */
-  add(countedNs: number, classes: readonly number[]): void {
-    for (const one of classes) this.gpuNs[one] = (this.gpuNs[one] ?? 0) + countedNs / classes.length;
+  /** An INFER that lasted so long answered requests of these. */
+  add(countedNs: number, senders: readonly number[]): void {
+    for (const one of senders) this.gpuNs[one] = (this.gpuNs[one] ?? 0) + countedNs / senders.length;
   }
 
   of(index: number): number {

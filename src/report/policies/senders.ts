@@ -1,0 +1,116 @@
+import type { CellResult } from '../../record/results.js';
+import { formatPercentCell, formatRate } from '../../text/numbers.js';
+import { meanOf } from '../statistics.js';
+
+/** What one class or tenant got of one policy in one cell, mean over seeds. */
+export interface SenderOutcome {
+  readonly name: string;
+  /** What one of its requests is worth; absent: it is a tenant. */
+  readonly weight?: number;
+  /** Part of GPU time that it was promised: of a class always (0: none), of a tenant under overload; null: not known. */
+  readonly share: number | null;
+  readonly goodputRps: number;
+  readonly attainment: number;
+  /** Part of GPU time that it got; null: not known. */
+  readonly gpuShare: number | null;
+}
+
+type SenderKind = 'classes' | 'tenants';
+
+/** Figures of each class, or of each tenant, by policy: means over the cells that all policies finished. */
+export interface SenderFigures {
+  readonly kind: SenderKind;
+  /** `class` or `tenant`. */
+  readonly one: string;
+  /** With their weights, where they are the same in all cells. */
+  readonly names: readonly string[];
+  readonly figures: readonly SenderFigure[];
+}
+
+interface SenderFigure {
+  readonly title: string;
+  readonly unit: 'percent' | 'requests/s';
+  /** In the order of the policies; by class or tenant. */
+  readonly values: readonly (readonly number[])[];
+  /** What was promised, by class or tenant, and what that is called; null: nothing was, or not the same in all cells. */
+  readonly promised: { readonly name: string; readonly values: readonly number[] } | null;
+}
+
+const FIGURES = {
+  attainment: { title: 'Attainment', unit: 'percent' },
+  goodputRps: { title: 'Goodput', unit: 'requests/s' },
+  gpuShare: { title: 'GPU time', unit: 'percent' },
+} as const;
+
+/** A value of a figure for people. */
+export function senderText({ unit }: SenderFigure, value: number): string {
+  return unit === 'percent' ? formatPercentCell(value) : formatRate(value);
+}
+
+/** The repetitions of one run; empty: it had no classes, or no tenants. */
+export function senderOutcomes(
+  summaries: readonly CellResult['summary'][],
+  kind: SenderKind,
+): SenderOutcome[] {
+  const [first] = summaries;
+  return (first?.[kind] ?? []).map((sender, i) => {
+    const all = summaries.flatMap((summary) => summary[kind]?.[i] ?? []);
+    const gpuShares = all.flatMap(({ gpuShare }) => gpuShare ?? []);
+    return {
+      name: sender.name,
+      ...('weight' in sender ? { weight: sender.weight } : {}),
+      share: sender.share,
+      goodputRps: meanOf(all.map(({ goodputRps }) => goodputRps)),
+      attainment: meanOf(all.map(({ attainment }) => attainment)),
+      gpuShare: gpuShares.length < all.length ? null : meanOf(gpuShares),
+    };
+  });
+}
+
+interface Compared {
+  readonly policies: readonly unknown[];
+  readonly cells: readonly { readonly results: readonly (Senders | null)[] }[];
+}
+
+type Senders = Readonly<Record<SenderKind, readonly SenderOutcome[]>>;
+
+/** Of classes, then of tenants; each only where all runs have the same ones. */
+export function senderFigures(comparison: Compared): SenderFigures[] {
+  return (['classes', 'tenants'] as const).flatMap((kind) => figuresOf(comparison, kind) ?? []);
+}
+
+function figuresOf({ cells, policies }: Compared, kind: SenderKind): SenderFigures | null {
+  const complete = cells.filter(({ results }) => results.every((result) => result !== null));
+  const all = complete.flatMap(({ results }) => results.map((result) => result?.[kind] ?? []));
+  const [senders = []] = all;
+  if (senders.length === 0 || !sameIn(all, ({ name }) => name)) return null;
+  const isWeighted = kind === 'classes' && sameIn(all, ({ weight }) => weight);
+  const isPromised = sameIn(all, ({ share }) => share) && senders.some(({ share }) => (share ?? 0) > 0);
+  const promised = {
+    name: kind === 'classes' ? 'guaranteed' : 'share under overload',
+    values: senders.map(({ share }) => share ?? 0),
+  };
+  const figure = (name: keyof typeof FIGURES): SenderFigure => ({
+    ...FIGURES[name],
+    values: policies.map((_, policy) =>
+      senders.map((__, i) => meanOf(complete.map(({ results }) => results[policy]![kind][i]![name] ?? 0))),
+    ),
+    promised: name === 'gpuShare' && isPromised ? promised : null,
+  });
+  const seesGpus = all.every((list) => list.every(({ gpuShare }) => gpuShare !== null));
+  return {
+    kind,
+    one: kind === 'classes' ? 'class' : 'tenant',
+    names: senders.map(({ name, weight }) => (isWeighted ? `${name} × ${weight}` : name)),
+    figures: [
+      figure('attainment'),
+      figure('goodputRps'),
+      ...(seesGpus && senders.length > 1 ? [figure('gpuShare')] : []),
+    ],
+  };
+}
+
+function sameIn(all: readonly (readonly SenderOutcome[])[], read: (sender: SenderOutcome) => unknown) {
+  const texts = new Set(all.map((list) => JSON.stringify(list.map(read))));
+  return texts.size === 1;
+}

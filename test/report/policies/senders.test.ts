@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import type { ClassFigures, TenantFigures } from '../../../src/record/results.js';
+import { policiesPage } from '../../../src/report/pages/policies-page.js';
+import { comparePolicies } from '../../../src/report/policies/compare.js';
+import { senderFigures } from '../../../src/report/policies/senders.js';
+import { policiesText } from '../../../src/report/policies/text.js';
+import { cellFixture } from '../fixtures.js';
+import { policySweep, type RunFigures } from './fixtures.js';
+
+const { requests, offeredLatencyMs, executedLatencyMs } = cellFixture({
+  sloMs: 100,
+  goodputRps: 500,
+}).summary;
+
+function tenant(name: string, figures: Partial<TenantFigures>): TenantFigures {
+  return {
+    ...{ name, share: 0.25, requests, offeredLatencyMs, executedLatencyMs, overRate: 0, overShare: 0 },
+    ...{ offeredRps: 200, goodputRps: 100, attainment: 0.5, gpuShare: 0.5, ...figures },
+  };
+}
+
+function classOf(name: string, figures: Partial<ClassFigures>): ClassFigures {
+  const { overRate: _, overShare: __, ...both } = tenant(name, {});
+  return { ...both, weight: 1, share: 0, gpuShare: 0.5, ...figures };
+}
+
+function compared(run: (kind: string, slo: string, seed: number) => Omit<RunFigures, 'goodputRps'>) {
+  const results = policySweep({
+    vary: [
+      { key: 'policy.kind', values: ['escapement', 'edf'] },
+      { key: 'slo', values: ['25ms', '100ms'] },
+    ],
+    seeds: [1, 2],
+    run: ({ 'policy.kind': kind, slo }, seed) => ({ goodputRps: 500, ...run(kind!, slo!, seed) }),
+  });
+  return comparePolicies([{ name: 'sweep', results }]);
+}
+
+/** The mean over cells and seeds: 0.6 and 0.4 of the GPUs of ours; edf gives half to each. */
+const withTenants = (flood: string) =>
+  compared((kind, slo, seed) => {
+    const isOurs = kind === 'escapement';
+    const share = isOurs ? (slo === '25ms' ? 0.7 : 0.5) + (seed === 1 ? 0.01 : -0.01) : 0.5;
+    return {
+      tenants: [
+        tenant('small', { share: 0.25, attainment: isOurs ? 0.99 : 0.4, goodputRps: 198, gpuShare: share }),
+        tenant(slo === '25ms' ? 'flood' : flood, { share: 0.75, goodputRps: 600, gpuShare: 1 - share }),
+      ],
+    };
+  });
+
+describe('what tenants got of each policy', () => {
+  it('is in the text: in time, requests/s, and GPU time next to their shares', () => {
+    const text = policiesText(withTenants('flood'));
+    expect(text).toContain(`
+Attainment by tenant, mean over cells in percent:
+policy      small  flood
+escapement   99.0   50.0
+edf          40.0   50.0
+
+Goodput by tenant, mean over cells in requests/s:
+policy      small  flood
+escapement    198    600
+edf           198    600
+
+GPU time by tenant, mean over cells in percent:
+policy                  small  flood
+escapement               60.0   40.0
+edf                      50.0   50.0
+(share under overload)   25.0   75.0
+`);
+    expect(text).toMatch(/cells, goodput in percent/);
+  });
+
+  it('is on the page', () => {
+    const page = policiesPage(withTenants('flood'), [], '1.2.3');
+    expect(page).toContain('<h2>Tenants</h2>');
+    expect(page).not.toContain('<h2>Classes</h2>');
+    const [, gpuTime] = page.split('<h3>GPU time, percent</h3>');
+    expect(gpuTime!.slice(0, gpuTime!.indexOf('</table>')).replaceAll(/<[^>]*>|\n/g, ' ')).toMatch(
+      /small +flood .*escapement +60\.0 +40\.0 .*\(share under overload\) +25\.0 +75\.0/,
+    );
+  });
+
+  it('is left out where cells have other tenants, or none', () => {
+    expect(senderFigures(withTenants('storm'))).toEqual([]);
+    const text = policiesText(compared(() => ({})));
+    expect(text).not.toContain('by tenant');
+    expect(
+      policiesPage(
+        compared(() => ({})),
+        [],
+        '1.2.3',
+      ),
+    ).not.toContain('<h2>Tenants</h2>');
+  });
+
+  it('has no GPU time where results do not say it, nor shares that differ from cell to cell', () => {
+    const older = compared(() => ({
+      tenants: [tenant('small', { gpuShare: null, share: null }), tenant('flood', {})],
+    }));
+    expect(senderFigures(older)[0]!.figures.map(({ title }) => title)).toEqual(['Attainment', 'Goodput']);
+    const varied = compared((_, slo) => ({
+      tenants: [tenant('small', { share: slo === '25ms' ? 0.5 : 0.25 }), tenant('flood', {})],
+    }));
+    expect(senderFigures(varied)[0]!.figures[2]!.promised).toBeNull();
+  });
+
+  it('is on a terminal of the first eight, with the rest on the page', () => {
+    const many = compared(() => ({ tenants: Array.from({ length: 11 }, (_, i) => tenant(`t${i}`, {})) }));
+    const text = policiesText(many);
+    expect(text).toContain('t7');
+    expect(text).not.toContain('t8');
+    expect(text).toContain('… and 3 more in the report');
+    expect(policiesPage(many, [], '1.2.3')).toContain('>t10<');
+  });
+});
+
+describe('what classes got of each policy', () => {
+  it('names their weights, and what is guaranteed', () => {
+    const text = policiesText(
+      compared(() => ({
+        classes: [
+          classOf('gold', { weight: 10, attainment: 0.9, gpuShare: 0.8 }),
+          classOf('jobs', { weight: 0.1, share: 0.1, attainment: 0.3, gpuShare: 0.2 }),
+        ],
+      })),
+    );
+    expect(text).toMatch(/cells, weighted goodput in percent/);
+    expect(text).toMatch(/^policy +gold × 10 +jobs × 0\.1\nescapement +90\.0 +30\.0$/m);
+    expect(text).toMatch(/^escapement +80\.0 +20\.0\nedf +80\.0 +20\.0\n\(guaranteed\) +0\.0 +10\.0$/m);
+  });
+
+  it('has no weights where they differ from cell to cell', () => {
+    const varied = compared((_, slo) => ({
+      classes: [classOf('gold', { weight: slo === '25ms' ? 10 : 2 }), classOf('others', {})],
+    }));
+    expect(senderFigures(varied)[0]).toMatchObject({ kind: 'classes', names: ['gold', 'others'] });
+  });
+});
