@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Experiment } from '../config/experiment.js';
 import { experimentNotes } from '../config/policy-notes.js';
 import { sharesLine } from '../config/tenant-shares.js';
+import { noteTexts } from '../record/policy-notes.js';
 import { generatorLines, generatorWarnings } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
 import { runText } from '../report/terminal/run-text.js';
@@ -10,7 +11,7 @@ import type { Engine, LiveReport } from '../run/engine.js';
 import { type Run, run } from '../run/run.js';
 import { warnIfEmpty } from './empty-run.js';
 import { warn } from './live-settings.js';
-import { noteLines } from './policy-notes.js';
+import { noteLines } from './note-lines.js';
 import { openProgress } from './progress.js';
 import { inRunFolder } from './run-folder.js';
 import { liveOrigin, simulatedOrigin } from './run-origin.js';
@@ -40,7 +41,10 @@ export async function oneRun(
   say(`seed ${experiment.seed}`);
   if (!quiet) {
     const shares = sharesLine(experiment.tenants.list);
-    const lines = [...noteLines(experimentNotes(experiment)), ...(shares === null ? [] : [shares])];
+    const lines = [
+      ...noteLines(noteTexts(experimentNotes(experiment))),
+      ...(shares === null ? [] : [shares]),
+    ];
     process.stderr.write(lines.map((line) => `${line}\n`).join(''));
   }
   const progress = openProgress(engine.kind === 'live' ? 'live' : 'simulate', quiet);

@@ -3,6 +3,7 @@ import type { Padding } from '../core/lengths.js';
 import type { Policy, PolicyContext } from '../core/policy.js';
 import type { PolicyEntry } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
+import { INSTEAD_OF_SHARES } from '../record/policy-notes.js';
 import { guarded } from './guarded-policy.js';
 import type { PolicyChoice } from './schema-policy.js';
 
@@ -37,9 +38,6 @@ export function shareWarnings(policy: PolicyChoice, tenants: readonly object[], 
     `shares: ${where}the policy ${policy.kind} does not serve requests within them first: ${INSTEAD_OF_SHARES}`,
   ];
 }
-
-/** What is done about shares where the policy does nothing. */
-export const INSTEAD_OF_SHARES = 'once over 5 % of all work is lost, requests above a share are refused';
 
 /** Why requests within the shares of their tenants do not go first; null: they do, or there are no two tenants. */
 export function whySharesAreNotFirst(

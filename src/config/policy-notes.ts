@@ -1,4 +1,5 @@
 import type { Padding } from '../core/lengths.js';
+import type { PolicyNote } from '../record/policy-notes.js';
 import { entryOf, noteOnKinds, whySharesAreNotFirst } from './create-policy.js';
 import type { Experiment } from './experiment.js';
 import type { PolicyChoice } from './schema-policy.js';
@@ -14,21 +15,6 @@ interface Asked {
   /** Number of tenants. */
   readonly tenants: number;
   readonly padding: Padding;
-}
-
-/** What one policy does not do. */
-export interface PolicyNote {
-  readonly policy: string;
-  readonly about:
-    | 'kinds'
-    | 'weights'
-    | 'shares'
-    | 'sharesWithLengths'
-    | 'lengths'
-    | 'lengthsWithClasses'
-    | 'slo';
-  /** For people; of kinds, where each policy does something else instead, and of what no policy could do. */
-  readonly text?: string;
 }
 
 /** What a policy does not do of what an experiment asks for; empty: it does all. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { POLICY_NOTES } from './policy-notes.js';
 import { latencies, percentileMsSchema, thresholdResultSchema } from './schema-latency.js';
 import { failureCountsSchema, modelFairnessShape } from './schema-models.js';
 import { answerCountSchema, generatorSchema, optional } from './schema-origin.js';
@@ -153,6 +154,12 @@ export const schedulerFiguresSchema = z.object({
     .describe(
       'What the policy does about several kinds of GPUs, where its rule as published does not speak of them.',
     ),
+  policyNotes: z
+    .array(z.enum(POLICY_NOTES))
+    .exactOptional()
+    .describe(
+      'What the policy does not do of what the experiment asks: to count weights, to serve requests within shares first (with padding: bucket no policy does), to batch by length (with classes no policy does). Absent: it does all.',
+    ),
   cost: costFiguresSchema
     .exactOptional()
     .describe('What the GPUs cost, by the prices of their kinds; absent unless all have one.'),
@@ -207,6 +214,7 @@ export const summarySchema = z
     gpu: scheduler.gpu,
     kinds: scheduler.kinds,
     kindsNote: scheduler.kindsNote,
+    policyNotes: scheduler.policyNotes,
     cost: scheduler.cost,
     scaling: scheduler.scaling,
     answers: z

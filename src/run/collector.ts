@@ -2,6 +2,7 @@ import { NS_PER_MS } from '../base/units.js';
 import { noteOnKinds } from '../config/create-policy.js';
 import type { ClusterConfig, Experiment } from '../config/experiment.js';
 import type { OpenedWorkloads } from '../config/open-workloads.js';
+import { experimentNotes } from '../config/policy-notes.js';
 import type { GpuKindConfig } from '../config/schema-gpus.js';
 import { scalerEntryOf } from '../config/schema-scaler.js';
 import { shortestExecNs } from '../core/model.js';
@@ -11,6 +12,7 @@ import { ClassTally } from '../record/class-tally.js';
 import { FleetTally } from '../record/fleet-tally.js';
 import { KindTally } from '../record/kind-tally.js';
 import { modelFigures } from '../record/model-figures.js';
+import { isListed } from '../record/policy-notes.js';
 import type { ClusterSetup, RunKind, RunResult, RunSetup, ScheduledRun } from '../record/results.js';
 import { RunTally } from '../record/run-tally.js';
 import {
@@ -116,6 +118,7 @@ export class Collector {
         ...summary,
         ...buildSchedulerFigures(recorder, { policy, digest }, onNs),
         ...this.kindFigures(),
+        ...notesOf(experiment),
         ...(fleet === null ? {} : { scaling: fleet.figures(experiment.scaler.kind) }),
       },
       series: { ...series, ...buildColdStartSeries(recorder) },
@@ -162,6 +165,12 @@ export class Collector {
       setup: { firstUsers: workload.sectionStarts },
     };
   }
+}
+
+/** What the policy makes of several kinds of GPUs is said with their figures. */
+function notesOf(experiment: Experiment): Pick<ScheduledRun['summary'], 'policyNotes'> {
+  const notes = experimentNotes(experiment).flatMap(({ about }) => (isListed(about) ? about : []));
+  return notes.length === 0 ? {} : { policyNotes: notes };
 }
 
 /** Empty where the GPUs are of one kind without a name. */

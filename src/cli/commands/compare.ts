@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { checkWritable } from '../../base/files/output-file.js';
+import { notesOn } from '../../record/policy-notes.js';
 import type { CellResult, RunResult, SweepResults } from '../../record/results.js';
 import { compareRuns } from '../../report/compare/compare.js';
 import { type NamedRun, runNames } from '../../report/compare/named-run.js';
@@ -13,7 +14,7 @@ import { readCosts } from '../../report/policies/costs.js';
 import type { NamedSweep } from '../../report/policies/merge.js';
 import { policiesText } from '../../report/policies/text.js';
 import { fleetsOf } from '../../report/study/fleets.js';
-import { noteLines, notesOn } from '../policy-notes.js';
+import { noteLines } from '../note-lines.js';
 import type { CompareArgs } from '../usage/compare.js';
 import { packageVersion } from '../version.js';
 
@@ -24,7 +25,8 @@ export async function run({ results: folders, ...args }: CompareArgs): Promise<v
   const results = loaded.flatMap((each): readonly (CellResult | RunResult)[] =>
     each.kind === 'run' ? [each.run] : finishedOf(each.results),
   );
-  for (const line of noteLines(results.flatMap(notesOn))) process.stderr.write(`${line}\n`);
+  for (const line of noteLines(notesOn(results.map(({ summary }) => summary))))
+    process.stderr.write(`${line}\n`);
   const sweeps = loaded.filter(isSweep);
   if (sweeps.length === loaded.length) await compareSweeps(sweeps, args);
   else if (sweeps.length === 0) await compareSingleRuns(loaded.filter(isRun), args);

@@ -1,6 +1,7 @@
 import { basename, extname, join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { usableCores } from '../../base/limits/usable.js';
+import { noteTexts } from '../../record/policy-notes.js';
 import type { SweepResults } from '../../record/results.js';
 import { sweepCases } from '../../report/thresholds/cases.js';
 import type { SweepQuestion } from '../../run/sweep/plan-sweep.js';
@@ -9,7 +10,7 @@ import { sweepExperiment } from '../../run/sweep/sweep-experiment.js';
 import { tableWidth } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { interruptible } from '../interruption.js';
-import { noteLines } from '../policy-notes.js';
+import { noteLines } from '../note-lines.js';
 import { openProgress, type Progress } from '../progress.js';
 import { openQueue } from '../queue.js';
 import { readShard } from '../shard.js';
@@ -94,7 +95,7 @@ async function runWithProgress(sweep: Sweep, args: SweepArgs): Promise<SweepResu
         if (!quiet) {
           const where = queue?.place ?? `${threads} threads`;
           process.stderr.write(`seed ${seeds.join(', ')}: ${cells} cells on ${where}\n`);
-          const lines = [...noteLines(notes), ...(empty === 0 ? [] : [emptyNote(empty)])];
+          const lines = [...noteLines(noteTexts(notes)), ...(empty === 0 ? [] : [emptyNote(empty)])];
           process.stderr.write(lines.map((line) => `${line}\n`).join(''));
         }
         progress = openProgress('sweep', quiet);

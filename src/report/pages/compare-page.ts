@@ -9,7 +9,7 @@ import { section, table } from '../html/parts.js';
 import { fleetSection } from './fleet-section.js';
 
 /** A comparison as one HTML document. */
-export function comparisonPage(comparison: Comparison, charts: readonly PageChart[]): string {
+export function comparisonPage(comparison: Comparison, charts: readonly PageChart[], notes: Markup): string {
   const { runs, headlines, warnings, figures, fleets } = comparison;
   const title = runs.map(({ name }) => name).join(' · ');
   const body = html`<header>
@@ -17,7 +17,7 @@ export function comparisonPage(comparison: Comparison, charts: readonly PageChar
 <h1>${title}</h1>
 ${headlines.map(({ text, fairness }) => html`<p>${text}</p>\n${fairness === null ? '' : html`<p>${fairness.text}</p>\n`}`)}</header>
 ${warnings.map((warning) => html`<p class="alert">${warning}</p>\n`)}
-${fleets.length === 0 ? '' : html`<p class="finding">${fleetVerdict(fleets)}</p>\n`}${fleetSection(fleets)}
+${notes}${fleets.length === 0 ? '' : html`<p class="finding">${fleetVerdict(fleets)}</p>\n`}${fleetSection(fleets)}
 ${section('Charts', gallery(charts))}
 ${section('Figures', figuresTable(runs, figures.filter(saysSomething)))}
 ${section('Runs', runsTable(runs))}`;

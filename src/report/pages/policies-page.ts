@@ -20,6 +20,7 @@ import {
   overviewTable,
   senderTables,
 } from './policies-tables.js';
+import { policyNotes } from './policy-notes.js';
 
 /** A comparison of policies as one HTML document. */
 export function policiesPage(
@@ -37,7 +38,7 @@ export function policiesPage(
 </header>
 <p class="finding">${findingOf(comparison)}</p>
 ${warnings.map((warning) => html`<p class="alert">${warning}</p>\n`)}
-${section('All cells', html`${overviewTable(comparison)}${tuning.map((gap) => html`<p class="small">${tuningText(gap)}.</p>`)}`)}
+${policyNotes(summariesOf(comparison))}${section('All cells', html`${overviewTable(comparison)}${tuning.map((gap) => html`<p class="small">${tuningText(gap)}.</p>`)}`)}
 ${senderFigures(comparison).map((one) => section(one.kind === 'classes' ? 'Classes' : 'Tenants', html`${senderTables(comparison, one)}<p class="small">${senderReadings(one)}</p>`))}
 ${section('Goodput and rank', gallery(charts))}
 ${ours === null ? '' : section(`Where ${policies[ours]!.name} is not the best`, losses.length === 0 ? html`<p>No other policy is better beyond doubt in any cell.</p>` : lossesTable(comparison))}
@@ -54,6 +55,12 @@ ${section('Methods', methods(comparison, version))}`;
 function titleOf({ policies, completeCells }: PolicyComparison): string {
   const kinds = new Set(policies.map(({ kind }) => kind));
   return `${kinds.size} scheduling policies in ${plural(completeCells, 'cell')}`;
+}
+
+function summariesOf({ sweeps }: PolicyComparison) {
+  return sweeps.flatMap(({ results: { cells } }) =>
+    cells.flatMap((cell) => (cell.status === 'done' ? cell.result.summary : [])),
+  );
 }
 
 function senderReadings({ kind }: SenderFigures): string {

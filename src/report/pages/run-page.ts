@@ -22,6 +22,7 @@ import { commandOf, kindText, whatRepeats } from '../run-kind.js';
 import { servedGroups } from '../study/finding.js';
 import { groupPoint } from '../study/points.js';
 import { hurtSection } from './hurt-section.js';
+import { policyNotes } from './policy-notes.js';
 
 const LATENCY_READINGS =
   'All offered: a request that was not answered in time (late, timeout, rejected, error) counts as infinitely late, so a percentile that falls on one reads “never”. Executed only: other requests are left out.';
@@ -40,7 +41,7 @@ export function runPage(run: RunResult, charts: readonly PageChart[]): string {
 <h1>${title}</h1>
 <p>${groups.length === 0 ? '' : `${rate} over all groups: `}${formatPercent(summary.attainment)} of ${formatCount(summary.requests.offered)} requests offered in ${formatRate(summary.durationSeconds)} s were answered in time.</p>
 ${facts(headlineFacts(run))}
-</header>
+${policyNotes([summary])}</header>
 ${groups.length === 0 ? '' : section('Groups', groupsTable(groups))}
 ${summary.classes === undefined ? '' : section('Classes', classesTable(summary))}
 ${summary.tenants === undefined ? '' : section('Tenants', tenantsTable(summary.tenants))}
@@ -255,10 +256,7 @@ function tenantsTable(tenants: readonly TenantFigures[]): Markup {
 <p class="small">GPU time is that of INFERs, which the requests of a batch share evenly. Share: what a tenant may have of it while all ask for more.</p>`;
 }
 
-function kindsTable(
-  kinds: readonly KindFigures[],
-  { cost, kindsNote }: Pick<RunResult['summary'], 'cost' | 'kindsNote'>,
-): Markup {
+function kindsTable(kinds: readonly KindFigures[], { cost }: Pick<RunResult['summary'], 'cost'>): Markup {
   const columns = [
     { title: 'Kind' },
     ...['GPUs', 'Requests in time', 'INFER', 'EXEC busy', 'WEIGHTS busy'].map((title) => ({
@@ -274,7 +272,7 @@ function kindsTable(
     { text: formatPercent(execUtilization) },
     { text: formatPercent(weightsUtilization) },
   ]);
-  return html`${table(columns, rows)}${cost === undefined ? '' : html`\n<p class="small">Cost: ${costText(cost)}.</p>`}${kindsNote === undefined ? '' : html`\n<p class="small">${capital(kindsNote)}.</p>`}`;
+  return html`${table(columns, rows)}${cost === undefined ? '' : html`\n<p class="small">Cost: ${costText(cost)}.</p>`}`;
 }
 
 function reproduction(run: RunResult): Markup {

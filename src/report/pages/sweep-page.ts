@@ -26,6 +26,7 @@ import { verdict } from '../study/verdict.js';
 import { bestTable } from './best-table.js';
 import { fleetSection } from './fleet-section.js';
 import { pointsTable } from './points-table.js';
+import { policyNotes } from './policy-notes.js';
 
 /** The report of a sweep: what to deploy and why first, then charts, tables, failures and provenance. */
 export function sweepPage(results: SweepResults, charts: readonly PageChart[]): string {
@@ -38,7 +39,7 @@ export function sweepPage(results: SweepResults, charts: readonly PageChart[]): 
 <p>${reason}</p>
 ${facts(headlineFacts(results))}
 ${failed.length === 0 ? '' : html`<p class="alert">${failed.length} of ${results.cells.length} cells failed and are left out of every figure: <a href="#failed">see why</a>.</p>`}
-</header>
+${policyNotes(aggregate(results).flatMap(({ cells }) => cells.map(({ result }) => result.summary)))}</header>
 ${deploySection(results)}
 ${bestSection(results)}
 ${tunedSection(results)}

@@ -18,6 +18,7 @@ import type { PolicyComparison } from '../policies/compare.js';
 import { comparisonPage } from './compare-page.js';
 import { fleetsPage } from './fleets-page.js';
 import { policiesPage } from './policies-page.js';
+import { policyNotes } from './policy-notes.js';
 import { runPage } from './run-page.js';
 import { sweepPage } from './sweep-page.js';
 import { writeReport } from './write-report.js';
@@ -37,7 +38,8 @@ export async function writeRunReport(run: RunResult, dir: string): Promise<strin
 
 /** Writes a comparison of runs, with its charts inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */
 export async function writeComparison(runs: readonly NamedRun[], file: string): Promise<void> {
-  writeWhole(file, comparisonPage(compareRuns(runs), await draw(comparisonCharts(runs))));
+  const notes = policyNotes(runs.map(({ run }) => run.summary));
+  writeWhole(file, comparisonPage(compareRuns(runs), await draw(comparisonCharts(runs)), notes));
 }
 
 /** Writes a comparison of policies, with its charts inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */

@@ -1,5 +1,4 @@
 import { EscapementError } from '../../base/errors.js';
-import { noteOnKinds } from '../../config/create-policy.js';
 import type { Experiment } from '../../config/experiment.js';
 import { parseExperiment, readExperimentSource } from '../../config/load.js';
 import { refuseUnknownSenders } from '../../record/known-senders.js';
@@ -12,7 +11,7 @@ import { type FleetFound, searchFleets } from './fleet-search.js';
 import { type FleetFacts, FleetSpace, plannedKinds } from './fleet-space.js';
 import { fleetHeadline } from './fleet-text.js';
 import { parseTarget } from './judge.js';
-import { dropNotes } from './notes.js';
+import { dropNotes, setupNotes } from './notes.js';
 import { type Over, parseOver, written } from './over.js';
 import type { PlanFlags } from './plan.js';
 import { Prober } from './prober.js';
@@ -177,8 +176,7 @@ function notesOfFleet(
     );
   }
   if (seeds.length === 1) notes.push('one seed: nothing is known of the spread between repetitions');
-  const note = noteOnKinds(whole.policy, whole.cluster.kinds.length);
-  return note === null ? notes : [...notes, note];
+  return [...notes, ...setupNotes([whole])];
 }
 
 function usage(problem: string): EscapementError {

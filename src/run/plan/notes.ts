@@ -1,5 +1,8 @@
 import type { Experiment } from '../../config/experiment.js';
+import { experimentNotes } from '../../config/policy-notes.js';
+import { sharesLine } from '../../config/tenant-shares.js';
 import { parsePercentile } from '../../record/percentiles.js';
+import { noteTexts } from '../../record/policy-notes.js';
 import { keyLabel } from '../../report/quantity.js';
 import { listed } from '../../text/words.js';
 import type { Lattice } from './over.js';
@@ -58,6 +61,15 @@ function limitsFailures({ metric }: PlanResult['targets'][number]): boolean {
   if (['attainment', 'mean', 'max', 'p999', 'p9999'].includes(metric)) return true;
   const named = parsePercentile(metric);
   return named?.reading === 'offered' && named.percentile >= COUNTS_MOST;
+}
+
+/** What the policy does not do of what is asked, and what shares of tenants come to; what holds at one end alone is not of the plan. */
+export function setupNotes(ends: readonly Experiment[]): string[] {
+  const [first = [], ...others] = ends.map((end) => {
+    const shares = sharesLine(end.tenants.list);
+    return [...noteTexts(experimentNotes(end)).map(({ text }) => text), ...(shares === null ? [] : [shares])];
+  });
+  return first.filter((note) => others.every((notes) => notes.includes(note)));
 }
 
 /** A load is a share of capacity: where that depends on the planned key, so does the traffic. */

@@ -10,7 +10,7 @@ import { parseSeeds } from '../sweep/vary.js';
 import { valuesOf } from './candidates.js';
 import { closestOf } from './closest.js';
 import { parseTarget } from './judge.js';
-import { notesOf, trafficNotes } from './notes.js';
+import { notesOf, setupNotes, trafficNotes } from './notes.js';
 import { type Lattice, latticeOf, type Over, parseOver } from './over.js';
 import type { PlanResult, Tried } from './plan-result.js';
 import { type Goal, goalOf, type Preference, parsePreference } from './preference.js';
@@ -87,7 +87,11 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
       headline: headlineOf({ over, targets, ...answer }),
       ...{ experiment: source.text, overrides, over, resolution: lattice.resolution, targets, seeds },
       ...answer,
-      notes: [...notesOf(found, lattice, tried, { over, seeds, targets }), ...trafficNotes(over, ends)],
+      notes: [
+        ...notesOf(found, lattice, tried, { over, seeds, targets }),
+        ...trafficNotes(over, ends),
+        ...setupNotes(ends),
+      ],
       tried,
     };
   } finally {

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../base/files/make-folder.js';
 import { cannotWrite, writeWhole } from '../../base/files/output-file.js';
-import type { PolicyNote } from '../../config/policy-notes.js';
+import type { PolicyNote } from '../../record/policy-notes.js';
 import type { SweepResults } from '../../record/results.js';
 import { dropReport } from '../../report/files.js';
 import { CellStore } from './cell-store.js';

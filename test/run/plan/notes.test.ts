@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseExperiment } from '../../../src/config/load.js';
 import { judge, parseTarget } from '../../../src/run/plan/judge.js';
-import { notesOf as planNotes, trafficNotes } from '../../../src/run/plan/notes.js';
+import { notesOf as planNotes, setupNotes, trafficNotes } from '../../../src/run/plan/notes.js';
 import { latticeOf, parseOver } from '../../../src/run/plan/over.js';
 import { SMALL_EXPERIMENT } from '../../cli/run-cli.js';
 import { cellResult } from '../sweep/fixtures.js';
@@ -46,3 +46,22 @@ function notesOf(text: string, override: string) {
     parseExperiment(experiment, 'small.yaml', [override, `${over.key}=${value}`]);
   return Promise.all([end(over.from), end(over.to)]).then((ends) => trafficNotes(over, ends));
 }
+
+test('says what the policy does not do, and what shares come to, as far as both ends agree', async () => {
+  const end = (share: number, policy: string) =>
+    parseExperiment(
+      `models: { kind: zoo, varieties: 1 }
+tenants: { list: [{ name: others }, { name: big, share: ${share} }] }
+workload: { kind: poisson, rate: 1/s, duration: 1s }
+policy: { kind: ${policy} }
+`,
+      'tenants.yaml',
+    );
+  const shares = 'tenants: others 50 %, big 50 % of what GPUs can do under overload';
+  expect(setupNotes([await end(1, 'edf'), await end(1, 'edf')])).toEqual([
+    expect.stringContaining('shares: the policy edf does not serve requests within them first'),
+    shares,
+  ]);
+  expect(setupNotes([await end(1, 'escapement'), await end(1, 'edf')])).toEqual([shares]);
+  expect(setupNotes([await end(1, 'escapement'), await end(3, 'escapement')])).toEqual([]);
+});
