@@ -3,6 +3,7 @@ import { Bursts } from '../live/bursts.js';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
 import { newBudgetCounters } from '../live/frontend/shared-counts.js';
 import { checkThreads, openFrontendThreads } from '../live/frontend/thread/frontend-threads.js';
+import type { TurnedAwayCount } from '../live/frontend/turned-away.js';
 import type { WatchedService } from '../live/service.js';
 import type { World } from '../live/world/world.js';
 
@@ -15,6 +16,8 @@ interface FrontendsOptions {
   readonly frontend: Omit<FrontendOptions, 'port'>;
   readonly log: Logger;
   readonly world: Pick<World, 'time' | 'threads'>;
+  /** Whom the frontends turned away lately. */
+  readonly turnedAway: (counts: readonly TurnedAwayCount[]) => void;
   /** A thread hangs. */
   readonly hung?: (what: string) => void;
 }
@@ -22,7 +25,7 @@ interface FrontendsOptions {
 /** Opens both transports at a time and puts them into `opened`. Throws as they do. */
 export async function openFrontends(
   service: WatchedService,
-  { httpPort, grpcPort, frontends: threads, frontend, log, hung, world }: FrontendsOptions,
+  { httpPort, grpcPort, frontends: threads, frontend, log, hung, world, turnedAway }: FrontendsOptions,
   opened: { http: Frontend | null; grpc: Frontend | null },
 ): Promise<void> {
   checkThreads(threads);
@@ -37,6 +40,7 @@ export async function openFrontends(
       frontend: { ...frontend, port },
       counters,
       firstSlot,
+      turnedAway,
       ...(hung === undefined ? {} : { hung }),
       ...(log.isLevelEnabled('debug')
         ? { cutOff: (client, why) => log.debug({ transport, client }, `a client is cut off: ${why}`) }

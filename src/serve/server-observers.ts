@@ -12,6 +12,7 @@ import { FailedLog } from './failed-log.js';
 import { JournalObserver } from './journal-observer.js';
 import { metricsObserver } from './metrics-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
+import type { RefusalLog } from './refusal-log.js';
 import { ScalingObserver } from './scaling-observer.js';
 import { loggedCluster, loggedKeeper, loggedRecordings } from './server-log.js';
 import type { ServerOptions } from './server-options.js';
@@ -19,7 +20,12 @@ import { UiObserver } from './ui-observer.js';
 import { UnservedWatch } from './unserved-watch.js';
 
 /** What follows a server's cluster. */
-export function observersOf(options: ServerOptions, registry: Registry, assembly: Assembly) {
+export function observersOf(
+  options: ServerOptions,
+  registry: Registry,
+  assembly: Assembly,
+  turnedAway: RefusalLog,
+) {
   const { settings, log, journalKeepBytes } = options;
   const status = new StatusCollector(assembly.cluster.spec);
   const journal =
@@ -42,6 +48,7 @@ export function observersOf(options: ServerOptions, registry: Registry, assembly
     ui: options.ui === true ? new UiObserver(assembly) : null,
     log: loggedCluster(log, assembly),
     scaling: settings.scaling ? new ScalingObserver(settings.scaling, assembly, registry, log) : null,
+    turnedAway: settings.tenants.list.length === 0 ? null : { run: turnedAway },
     unserved: watched(options, assembly),
     failed: log.isLevelEnabled('debug') ? failedLog(log, assembly) : null,
     keeper:

@@ -28,6 +28,7 @@ import { openFrontends } from './frontends.js';
 import { Joining } from './joining.js';
 import { modelStates } from './model-states.js';
 import { PendingService } from './pending-service.js';
+import { RefusalLog } from './refusal-log.js';
 import { logReadiness } from './server-log.js';
 import { type ServerModels, serverModels } from './server-models.js';
 import { observersOf } from './server-observers.js';
@@ -74,11 +75,14 @@ export class Server {
   /** What metrics call its models. */
   private readonly labels = new NameLabels();
   private readonly clock: Clock;
+  private readonly turnedAway: RefusalLog;
   private running: Running | null = null;
   private joining: Joining | null = null;
 
   constructor(private readonly options: ServerOptions) {
-    this.clock = new Clock(options.world.time);
+    const { log, world, settings } = options;
+    this.clock = new Clock(world.time);
+    this.turnedAway = new RefusalLog(log, world.time, settings.tenants.list);
     this.registry = options.registry ?? createRegistry();
     this.certificates = new CertificateGauges(this.registry);
   }
@@ -104,7 +108,7 @@ export class Server {
     }
     const { joining } = this;
     const cluster = await startCluster({ links, minWorkers, clock, joining, ...settings }, (assembly) =>
-      observersOf(options, registry, assembly),
+      observersOf(options, registry, assembly, this.turnedAway),
     );
     const { fleet } = cluster.assembly;
     const { collector: statistics } = cluster.observers.statistics;
@@ -165,7 +169,8 @@ export class Server {
     const tenants = { header: listed.header, names: listed.list.map(({ name }) => name) };
     const facts = { host, serverVersion, defaultSloNs: settings.sloNs, classes, tenants };
     const frontend = { ...options.frontend, ...facts, refusals };
-    await openFrontends(service, { ...options, frontend }, this);
+    const turnedAway: RefusalLog['add'] = (counts) => this.turnedAway.add(counts);
+    await openFrontends(service, { ...options, frontend, turnedAway }, this);
     log.info({ address: host, ...this.ports }, 'listening');
     options.listening?.(this);
   }
@@ -254,6 +259,7 @@ export class Server {
     // Clients are refused from now on, however long it takes to close the port of the workers.
     await Promise.all([joining?.close(), running?.cluster.close(drainNs, noticeNs)]);
     await joining?.ended();
+    this.turnedAway.close();
     await Promise.all([http?.close(drainNs > 0), grpc?.close(drainNs > 0), metrics?.close()]);
     if (running !== null) log.info({ digest: running.cluster.controller.core.digest }, 'closed');
   }

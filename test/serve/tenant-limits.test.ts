@@ -52,6 +52,12 @@ it('what a rate refuses differs from what cannot be in time: in metrics, log and
     ['acme', 'rate'],
   ]);
 
+  const tenantLines = () =>
+    lines.filter(({ msg }) => /^requests beyond the rates of tenants/.test(String(msg)));
+  await expect
+    .poll(tenantLines, { timeout: 10_000 })
+    .toMatchObject([{ level: 40, msg: expect.stringContaining(': acme 1 (rate 0.001/s, burst 1); ') }]);
+
   await server.close(0);
   const recorder = new FlightRecorder(3);
   await replayJournal(journal, {

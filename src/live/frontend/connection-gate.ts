@@ -2,6 +2,7 @@ import type { Server, Socket } from 'node:net';
 import type { Budget } from './budget.js';
 import type { Refusal } from './refusal.js';
 import type { RefusalCounts } from './refusal-counts.js';
+import type { TurnedAway } from './turned-away.js';
 
 /** How long a connection that is turned away stays, so that its client sees why. */
 const LINGER_MS = 1000;
@@ -14,6 +15,7 @@ const MOST_LINGERING = 100;
 interface GateOptions {
   readonly budget: Budget;
   readonly refusals: RefusalCounts;
+  readonly turnedAway: TurnedAway;
   /** Why a client may not come in now, whatever room there is; null: it may. */
   readonly refusalOf?: (client: string) => Refusal | null;
   /** Says to a client why it is turned away, as bytes of its protocol; null: it expects TLS, and is not worth that. */
@@ -24,7 +26,7 @@ interface GateOptions {
 
 /** Lets in as many connections as there may be. Call it before other listeners of connections are added. */
 export function gateConnections(server: Server, options: GateOptions): void {
-  const { budget, refusals, refusalOf, farewell, firstRecordMs } = options;
+  const { budget, refusals, turnedAway, refusalOf, farewell, firstRecordMs } = options;
   const accept = server.listeners('connection');
   let lingering = 0;
   const turnAway = (socket: Socket, refusal: Refusal) => {
@@ -59,6 +61,7 @@ export function gateConnections(server: Server, options: GateOptions): void {
     const account = budget.open(socket.remoteAddress);
     const refusal = refusalOf?.(account.clientKey) ?? account.enter();
     if (refusal !== null) {
+      turnedAway.add(refusal.kind === 'flood' ? 'keptOut' : 'tooManyConnections', account.clientKey);
       turnAway(socket, refusal);
       return;
     }

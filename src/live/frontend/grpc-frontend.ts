@@ -23,6 +23,7 @@ import { Protocols } from './grpc-messages.js';
 import { RefusalCounts } from './refusal-counts.js';
 import type { CutOff } from './slow-clients.js';
 import { TokenCheck } from './token.js';
+import { TurnedAway } from './turned-away.js';
 
 /**
  * Opens the gRPC transport of the Open Inference Protocol (open-inference.proto). Throws `E_LISTEN` if the address
@@ -36,6 +37,7 @@ export async function openGrpcFrontend(
   service: InferenceService,
   options: FrontendOptions,
   cutOff: CutOff = () => {},
+  turnedAway = new TurnedAway(),
 ): Promise<Frontend> {
   const settings = settle(options);
   const { maxBodyBytes, tls } = settings;
@@ -45,7 +47,7 @@ export async function openGrpcFrontend(
   const refusals = new RefusalCounts(settings.refusals, 'grpc');
   const protocols = new Protocols();
   const health = new HealthMethods(service, protocols);
-  const infer = new GrpcInfer(service, catalog, settings, codec, refusals);
+  const infer = new GrpcInfer(service, catalog, settings, codec, refusals, turnedAway);
   const server = new RpcServer({
     methods: new Map([
       ...inferenceMethods({ service, catalog, infer, maxBodyBytes, protocols }),
@@ -61,6 +63,7 @@ export async function openGrpcFrontend(
     handshakePartMs: handshakePartMs(settings),
     nowNs: () => service.nowNs(),
     cutOff,
+    turnedAway,
   });
   server.listener.on('close', () => {
     arrivals.close();

@@ -25,6 +25,7 @@ import { refusalText, takeOver } from './last-refusal.js';
 import { Pipelining } from './pipelining.js';
 import type { CutOff } from './slow-clients.js';
 import { TokenCheck } from './token.js';
+import { TurnedAway } from './turned-away.js';
 
 export interface HttpFrontendOptions extends FrontendOptions {
   /**
@@ -51,12 +52,14 @@ export async function openHttpFrontend(
   service: InferenceService,
   options: HttpFrontendOptions,
   cutOff?: CutOff,
+  turnedAway = new TurnedAway(),
 ): Promise<Frontend> {
   const { receiveTimeoutMs = 30_000, sendTimeoutMs = 30_000, idleTimeoutMs = 75_000 } = options;
   const settings = settle(options);
   const catalog = new Catalog(service, settings);
   const arrivals = new Arrivals(() => service.nowNs());
-  const site = new HttpSite(service, settings, { receiveTimeoutMs, sendTimeoutMs, idleTimeoutMs }, cutOff);
+  const timeouts = { receiveTimeoutMs, sendTimeoutMs, idleTimeoutMs };
+  const site = new HttpSite(service, settings, timeouts, cutOff, turnedAway);
   const infer = new HttpInfer(service, catalog, site);
   const routes = new HttpRoutes(site, catalog, infer, arrivals, new TokenCheck(settings.token));
   const server = newServer(settings, receiveTimeoutMs, idleTimeoutMs);
@@ -73,7 +76,7 @@ export async function openHttpFrontend(
     settings.tls === null
       ? { farewell: refusalText, firstRecordMs: null }
       : { farewell: null, firstRecordMs: handshakePartMs(settings) };
-  gateConnections(server, { budget, refusals, ...forTransport });
+  gateConnections(server, { budget, refusals, turnedAway, ...forTransport });
   server.on('request', (request, response) => pipelining.take(request, response));
   server.on('checkContinue', (request, response) => {
     request.asksFirst = true;

@@ -11,6 +11,7 @@ import { ReadingTurns } from './reading-turns.js';
 import { RefusalCounts } from './refusal-counts.js';
 import { type CutOff, SlowClients } from './slow-clients.js';
 import { TenantNames } from './tenant-names.js';
+import { TurnedAway } from './turned-away.js';
 
 /** A connection with its account. */
 type CountedSocket = Socket & { frontendAccount?: Account };
@@ -44,12 +45,13 @@ export class HttpSite {
     readonly settings: FrontendSettings,
     { idleTimeoutMs, ...timeouts }: HttpTimeouts,
     cutOff?: CutOff,
+    turnedAway = new TurnedAway(),
   ) {
     const { maxJsonBytes, budget, cors, token, refusals } = settings;
     const seconds = Math.floor(idleTimeoutMs / MS_PER_S);
     this.staysOpen = `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n\r\n`;
     this.tenants = new TenantNames(settings.tenants);
-    this.overRate = new OverRate(settings.tenants.names);
+    this.overRate = new OverRate(settings.tenants.names, turnedAway);
     this.slow = new SlowClients({ ...timeouts, nowNs: () => service.nowNs() }, cutOff);
     this.origins = new Origins(cors, token !== null);
     this.budget = new Budget(budgetLimits(settings), budget ?? undefined);

@@ -1,6 +1,7 @@
 import { NS_PER_MS } from '../../base/units.js';
 import { overRateText } from '../service.js';
 import { Refusal } from './refusal.js';
+import type { TurnedAway } from './turned-away.js';
 
 /**
  * Tenants over their rate, as far as the scheduler's answers say. Its answer to one of their requests tells when the next may
@@ -9,7 +10,11 @@ import { Refusal } from './refusal.js';
 export class OverRate {
   private readonly untilNs: Float64Array;
 
-  constructor(private readonly names: readonly string[]) {
+  /** `turnedAway`: counts what is refused here. */
+  constructor(
+    private readonly names: readonly string[],
+    private readonly turnedAway: TurnedAway,
+  ) {
     this.untilNs = new Float64Array(Math.max(1, names.length));
   }
 
@@ -19,10 +24,11 @@ export class OverRate {
     this.untilNs[tenant] = nowNs + predictedMs * NS_PER_MS;
   }
 
-  /** Why nothing of the tenant is taken at present; null: it may be. */
+  /** Why a body of the tenant is not decoded at present; null: it may be. */
   refusal(tenant: number, nowNs: number): Refusal | null {
     const waitNs = this.untilNs[tenant] - nowNs;
     if (waitNs <= 0) return null;
+    this.turnedAway.add('rate', this.names[tenant]);
     return new Refusal('overLimit', overRateText(this.names[tenant], waitNs), waitNs / NS_PER_MS);
   }
 }

@@ -3,6 +3,7 @@ import { afterEach } from 'vitest';
 import type { Frontend } from '../../../src/live/frontend/frontend.js';
 import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
 import { type HttpFrontendOptions, openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
+import type { TurnedAway } from '../../../src/live/frontend/turned-away.js';
 import type { InferenceService } from '../../../src/live/service.js';
 
 const opened: Frontend[] = [];
@@ -20,8 +21,12 @@ export async function openHttp(service: InferenceService, options: Partial<HttpF
   return { frontend, port: frontend.port, http: new HttpClient(frontend.port) };
 }
 
-export async function openGrpc(service: InferenceService, options: Partial<HttpFrontendOptions> = {}) {
-  const frontend = await openGrpcFrontend(service, { ...DEFAULTS, ...options });
+export async function openGrpc(
+  service: InferenceService,
+  options: Partial<HttpFrontendOptions> = {},
+  turnedAway?: TurnedAway,
+) {
+  const frontend = await openGrpcFrontend(service, { ...DEFAULTS, ...options }, undefined, turnedAway);
   opened.push(frontend);
   return frontend;
 }

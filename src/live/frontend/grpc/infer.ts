@@ -17,6 +17,7 @@ import { asRefusal, type Refusal } from '../refusal.js';
 import type { RefusalCounts } from '../refusal-counts.js';
 import { requestSloNs } from '../slo.js';
 import { TenantNames } from '../tenant-names.js';
+import type { TurnedAway } from '../turned-away.js';
 import { bytesOfContents } from './contents.js';
 import type { InferMessage } from './infer-message.js';
 import { readInputs, type Typed, type WantedOutput, wantedOutputs } from './infer-tensors.js';
@@ -65,9 +66,10 @@ export class GrpcInfer {
     private readonly settings: FrontendSettings,
     readonly codec: CodecPool,
     readonly refusals: RefusalCounts,
+    turnedAway: TurnedAway,
   ) {
     this.tenants = new TenantNames(settings.tenants);
-    this.overRate = new OverRate(settings.tenants.names);
+    this.overRate = new OverRate(settings.tenants.names, turnedAway);
   }
 
   nowNs(): number {

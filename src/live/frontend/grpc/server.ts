@@ -19,6 +19,7 @@ import { asRefusal, Refusal } from '../refusal.js';
 import type { RefusalCounts } from '../refusal-counts.js';
 import type { CutOff } from '../slow-clients.js';
 import type { TokenCheck } from '../token.js';
+import type { TurnedAway } from '../turned-away.js';
 import type { Bans } from './bans.js';
 import { CallTurns } from './call-turns.js';
 import { encodingOf } from './compression.js';
@@ -45,6 +46,7 @@ interface RpcServerParts {
   readonly handshakePartMs: number;
   nowNs(): number;
   readonly cutOff: CutOff;
+  readonly turnedAway: TurnedAway;
 }
 
 /** Time to see to clients that have stopped. */
@@ -85,14 +87,14 @@ export class RpcServer {
   private lookedMs = 0;
 
   constructor(private readonly parts: RpcServerParts) {
-    const { tls, handshakePartMs, budget, refusals, arrivals, bans } = parts;
+    const { tls, handshakePartMs, budget, refusals, arrivals, bans, turnedAway } = parts;
     this.listener =
       tls === null
         ? createServer(HTTP2)
         : createSecureServer({ ...HTTP2, ...tls, allowHTTP1: false, handshakeTimeout: handshakePartMs });
     this.shareOut(tls === null ? 'connection' : 'secureConnection');
     gateConnections(this.listener, {
-      ...{ budget, refusals, farewell: tls === null ? goaway : null },
+      ...{ budget, refusals, turnedAway, farewell: tls === null ? goaway : null },
       firstRecordMs: tls === null ? null : handshakePartMs,
       refusalOf: (client) => bans?.refusalOf(client, performance.now()) ?? null,
     });
@@ -132,7 +134,7 @@ export class RpcServer {
   }
 
   private welcome(session: ServerHttp2Session): void {
-    const { budget, bans, refusals, cutOff } = this.parts;
+    const { budget, bans, refusals, cutOff, turnedAway } = this.parts;
     // The socket is gone when the session is.
     const { remoteAddress } = session.socket ?? {};
     const account = budget.open(remoteAddress);
@@ -140,6 +142,7 @@ export class RpcServer {
       ...{ session, account, turns: this.turns, callTurns: this.callTurns },
       flooded: () => {
         refusals.add('flood');
+        turnedAway.add('flood', account.clientKey);
         if (bans === null) return;
         bans.add(account.clientKey, performance.now());
         this.callTurns.flooded(account.clientKey);

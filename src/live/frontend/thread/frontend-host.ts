@@ -10,6 +10,7 @@ import type { World } from '../../world/world.js';
 import type { HttpFrontendOptions } from '../http-frontend.js';
 import { type BudgetSlot, clearBudgetSlot } from '../shared-counts.js';
 import type { CutOff } from '../slow-clients.js';
+import type { TurnedAwayCount } from '../turned-away.js';
 import type { FromFrontend, FrontendThreadData, ToFrontend, Transport } from './thread-messages.js';
 import { ThreadRequests } from './thread-requests.js';
 
@@ -23,6 +24,8 @@ export interface FrontendHostOptions {
   readonly died: (reason: string) => void;
   /** A client was cut off because it is too slow. Absent: it is not said. */
   readonly cutOff?: CutOff;
+  /** Whom it turned away lately. Absent: it is not said. */
+  readonly turnedAway?: (counts: readonly TurnedAwayCount[]) => void;
   /** The thread hangs, with its port and all requests of its clients; no other takes its place. */
   readonly hung?: (what: string) => void;
 }
@@ -137,6 +140,7 @@ export class FrontendHost {
       else if (message.kind === 'call') void requests.call(message.id, message.call);
       else if (message.kind === 'closed') this.closed();
       else if (message.kind === 'cutOff') options.cutOff?.(message.client, message.why);
+      else if (message.kind === 'turnedAway') options.turnedAway?.(message.counts);
       else if (message.kind === 'listening') {
         isListening = true;
         this.port = message.port;

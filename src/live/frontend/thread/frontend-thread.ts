@@ -12,14 +12,14 @@ const data = workerData as FrontendThreadData;
 const { transport } = data;
 passOnWarnings(`frontend-${transport}`);
 
-const open: OpenTransport = async (service, options, cutOff) => {
+const open: OpenTransport = async (service, options, cutOff, turnedAway) => {
   // Each thread loads only what it needs.
   if (transport === 'http') {
     const { openHttpFrontend } = await import('../http-frontend.js');
-    frontend = await openHttpFrontend(service, options, cutOff);
+    frontend = await openHttpFrontend(service, options, cutOff, turnedAway);
   } else {
     const { openGrpcFrontend } = await import('../grpc-frontend.js');
-    frontend = await openGrpcFrontend(service, options, cutOff);
+    frontend = await openGrpcFrontend(service, options, cutOff, turnedAway);
   }
   return frontend;
 };

@@ -7,14 +7,19 @@ import type { ThreadPort } from '../../world/threads.js';
 import type { Frontend } from '../frontend.js';
 import type { HttpFrontendOptions } from '../http-frontend.js';
 import type { CutOff } from '../slow-clients.js';
+import { TurnedAway } from '../turned-away.js';
 import { RemoteService } from './remote-service.js';
 import type { FromFrontend, FrontendThreadData, ToFrontend } from './thread-messages.js';
+
+/** Whom a frontend turns away is posted so long after the first of them. */
+const GATHER_MS = 1000;
 
 /** Opens a thread's transport. `cutOff` is called for each client that is cut off. */
 export type OpenTransport = (
   service: RemoteService,
   options: HttpFrontendOptions,
   cutOff: CutOff | undefined,
+  turnedAway: TurnedAway,
 ) => Promise<Frontend>;
 
 /** What a frontend thread does: its transport asks the service of the `FrontendHost` at the other end of the port. */
@@ -31,6 +36,9 @@ export async function runFrontend(
   const post = (message: FromFrontend, transfer: readonly ArrayBuffer[] = []) =>
     port.postMessage(message, transfer);
   const cutOff: CutOff = (client, why) => post({ kind: 'cutOff', client, why });
+  const turnedAway = new TurnedAway(() => {
+    time.after(GATHER_MS, () => post({ kind: 'turnedAway', counts: turnedAway.take() })).unref();
+  });
   const close = async (graceful: boolean) => {
     await frontend?.close(graceful);
     post({ kind: 'closed' });
@@ -47,7 +55,7 @@ export async function runFrontend(
   });
   try {
     const own = { ...options, tls: tls === null ? null : inBuffers(tls) };
-    frontend = await open(service, own, namesClients ? cutOff : undefined);
+    frontend = await open(service, own, namesClients ? cutOff : undefined, turnedAway);
     if (renewed !== null) frontend.renew(renewed);
     post({ kind: 'listening', port: frontend.port });
   } catch (error) {

@@ -5,6 +5,7 @@ import type { PulseBuffer } from '../../pulse.js';
 import type { ModelStatistics, ServiceError, ServiceState } from '../../service.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { HttpFrontendOptions } from '../http-frontend.js';
+import type { TurnedAwayCount } from '../turned-away.js';
 
 export type Transport = 'http' | 'grpc';
 
@@ -56,6 +57,7 @@ export type FromFrontend =
   | { readonly kind: 'call'; readonly id: number; readonly call: ServiceCall }
   /** A client was cut off. */
   | { readonly kind: 'cutOff'; readonly client: string; readonly why: string }
+  | { readonly kind: 'turnedAway'; readonly counts: readonly TurnedAwayCount[] }
   /** No connection is left. */
   | { readonly kind: 'closed' };
 

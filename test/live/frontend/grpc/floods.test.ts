@@ -3,6 +3,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { newRefusalCounters, readRefusals } from '../../../../src/live/frontend/refusal-counts.js';
+import { TurnedAway } from '../../../../src/live/frontend/turned-away.js';
 import {
   CONTINUATION,
   callHeaders,
@@ -224,7 +225,8 @@ describe('a flood', () => {
 
   it('that comes a third time bans its address; connections that are open go on', async () => {
     const refusals = newRefusalCounters();
-    const { port } = await openGrpc(new FakeService([MODEL]), { refusals });
+    const turnedAway = new TurnedAway();
+    const { port } = await openGrpc(new FakeService([MODEL]), { refusals }, turnedAway);
     const neighbor = await session(port);
     for (let i = 1; i <= 3; i++) {
       await flood(open(port), Buffer.alloc(0), call('ServerMetadata', NOTHING));
@@ -233,6 +235,11 @@ describe('a flood', () => {
     const again = open(port);
     await isClosed(again);
     expect(countOf(refusals, 'flood')).toBe(4);
+    expect(turnedAway.take()).toEqual([
+      { why: 'flood', who: '127.0.0.1', count: 3 },
+      { why: 'keptOut', who: '127.0.0.1', count: 1 },
+    ]);
+    expect(turnedAway.take()).toEqual([]);
     expect(await ask(neighbor, 'ModelInfer', INFER)).toBe('0');
   });
 

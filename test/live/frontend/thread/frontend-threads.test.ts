@@ -1,8 +1,10 @@
+import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OUTCOME_ERROR, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../../../src/core/request.js';
 import type { HttpFrontendOptions } from '../../../../src/live/frontend/http-frontend.js';
 import { newBudgetCounters } from '../../../../src/live/frontend/shared-counts.js';
 import { checkThreads, openFrontendThreads } from '../../../../src/live/frontend/thread/frontend-threads.js';
+import type { TurnedAwayCount } from '../../../../src/live/frontend/turned-away.js';
 import { ServiceError } from '../../../../src/live/service.js';
 import { echo, echoModel, FakeService, failure } from '../fake-service.js';
 import { exchangeRaw, HttpClient, tensor } from '../fixtures.js';
@@ -20,6 +22,7 @@ async function serve(options: Partial<HttpFrontendOptions> = {}, transport: 'htt
   const service = new FakeService([SMALL, LARGE, FREE]);
   const died: string[] = [];
   const cutOff: [client: string, why: string][] = [];
+  const turnedAway: TurnedAwayCount[] = [];
   const frontend = await openFrontendThreads(service, {
     transport,
     threads: 1,
@@ -28,9 +31,10 @@ async function serve(options: Partial<HttpFrontendOptions> = {}, transport: 'htt
     firstSlot: 0,
     died: (reason) => died.push(reason),
     cutOff: (client, why) => cutOff.push([client, why]),
+    turnedAway: (counts) => turnedAway.push(...counts),
   });
   onTestFinished(() => frontend.close(false));
-  return { service, frontend, died, cutOff, http: new HttpClient(frontend.port) };
+  return { service, frontend, died, cutOff, turnedAway, http: new HttpClient(frontend.port) };
 }
 
 describe('a frontend in a thread of its own', () => {
@@ -116,6 +120,16 @@ describe('a frontend in a thread of its own', () => {
     const { frontend, cutOff } = await serve({ receiveTimeoutMs: 200 });
     expect(await exchangeRaw(frontend.port, Buffer.from(sent))).toMatch(/^HTTP\/1\.1 408 /);
     await expect.poll(() => cutOff).toEqual([['127.0.0.1', expect.stringMatching(why)]]);
+  });
+
+  it('says which clients have too many connections', async () => {
+    const { frontend, turnedAway } = await serve({ maxConnections: 4 });
+    const sockets = Array.from({ length: 4 }, () => connect(frontend.port, '127.0.0.1'));
+    onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+    for (const socket of sockets) socket.on('error', () => {});
+    const counted = () => turnedAway.reduce((sum, { count }) => sum + count, 0);
+    await expect.poll(counted, { timeout: 10_000 }).toBe(2);
+    expect(turnedAway[0]).toMatchObject({ why: 'tooManyConnections', who: '127.0.0.1' });
   });
 
   it('follows the state of the service', async () => {

@@ -1,0 +1,46 @@
+/**
+ * Why a frontend turned someone away: a connection was closed for a flood, or not let in after several, or there are as many
+ * connections as there may be; a large body of a tenant over its rate was not decoded.
+ */
+export type TurnedAwayFor = 'flood' | 'keptOut' | 'tooManyConnections' | 'rate';
+
+/** How often. Plain data: it crosses threads. */
+export interface TurnedAwayCount {
+  readonly why: TurnedAwayFor;
+  /** The address of a client, as quotas tell them apart, or the name of a tenant. */
+  readonly who: string;
+  readonly count: number;
+}
+
+/** More are counted together. */
+const MOST_NAMED = 100;
+const OTHERS = 'others';
+
+/** Counts whom a frontend turns away, for the log of its server. */
+export class TurnedAway {
+  private readonly counts = new Map<TurnedAwayFor, Map<string, number>>();
+  private isEmpty = true;
+
+  /** `came` is called at the first count after each `take`. */
+  constructor(private readonly came: () => void = () => {}) {}
+
+  add(why: TurnedAwayFor, who: string): void {
+    const counts = this.counts.get(why) ?? new Map<string, number>();
+    this.counts.set(why, counts);
+    const name = counts.has(who) || counts.size < MOST_NAMED ? who : OTHERS;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (!this.isEmpty) return;
+    this.isEmpty = false;
+    this.came();
+  }
+
+  /** What was counted since it was last called. */
+  take(): TurnedAwayCount[] {
+    const all = [...this.counts].flatMap(([why, counts]) =>
+      [...counts].map(([who, count]) => ({ why, who, count })),
+    );
+    this.counts.clear();
+    this.isEmpty = true;
+    return all;
+  }
+}

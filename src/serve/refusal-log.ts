@@ -1,0 +1,129 @@
+import type { Logger } from 'pino';
+import type { Time, Timer } from '../base/world/time.js';
+import { sharePercents } from '../config/tenant-shares.js';
+import type { RunObserver } from '../core/observer.js';
+import type { Outcome, RequestTable } from '../core/request.js';
+import { LIMIT_NONE, LIMIT_RATE, type Tenant } from '../core/tenants.js';
+import type { TurnedAwayCount, TurnedAwayFor } from '../live/frontend/turned-away.js';
+
+/** Counts are gathered for so long before the first line. */
+const FIRST_MS = 1000;
+/** A line of each kind at most so often. */
+const PAUSE_MS = 60_000;
+/** Clients or tenants that a line names. */
+const MOST_NAMED = 5;
+
+type Kind = TurnedAwayFor | 'share';
+/** What is said of each kind, and what to do. */
+const LINES: Readonly<Record<Kind, { readonly what: string; readonly advice: string }>> = {
+  flood: {
+    what: 'gRPC connections closed for floods',
+    advice:
+      'after three in 10 s an address is kept out for 10 s; if it is a proxy, limit the calls of its clients there, otherwise block it before it gets here',
+  },
+  keptOut: {
+    what: 'connections of addresses that are kept out after floods',
+    advice:
+      'if such an address is a proxy, limit the calls of its clients there, otherwise block it before it gets here',
+  },
+  tooManyConnections: {
+    what: 'connections turned away because there are too many',
+    advice:
+      'an address may have half of --max-connections; if it is a proxy, have it use fewer, or raise --max-connections',
+  },
+  rate: {
+    what: 'requests beyond the rates of tenants refused',
+    advice: 'have these tenants send less, or raise their rate or burst in the file of --experiment',
+  },
+  share: {
+    what: 'GPUs are overloaded, so requests beyond the fair shares of tenants were refused',
+    advice: 'have these tenants send less, add GPUs, or give them larger shares in the file of --experiment',
+  },
+};
+
+/**
+ * Says in the log whom the server turned away, how often, and what to do: at most a line per minute of each kind, and nothing
+ * while none is. It also sees what the scheduler refuses for the limits of tenants.
+ */
+export class RefusalLog implements RunObserver {
+  private readonly pending = new Map<Kind, Map<string, number>>();
+  /** Kinds that wait for their next line. */
+  private readonly timers = new Map<Kind, Timer>();
+  /** By tenant, refused by the scheduler since the last line. */
+  private readonly refused: Readonly<Record<'rate' | 'share', Float64Array>>;
+  /** By name: its limits. */
+  private readonly limits = new Map<string, Readonly<Record<'rate' | 'share', string>>>();
+
+  constructor(
+    private readonly log: Pick<Logger, 'warn'>,
+    private readonly time: Time,
+    private readonly tenants: readonly Tenant[],
+  ) {
+    const { length } = tenants;
+    this.refused = { rate: new Float64Array(length), share: new Float64Array(length) };
+    const percents = sharePercents(tenants);
+    for (const [i, { name, rateRps, burst }] of tenants.entries())
+      this.limits.set(name, { rate: `rate ${rateRps}/s, burst ${burst}`, share: `share ${percents[i]}` });
+  }
+
+  add(counts: readonly (Omit<TurnedAwayCount, 'why'> & { readonly why: Kind })[]): void {
+    for (const { why, who, count } of counts) {
+      const known = this.pending.get(why) ?? new Map<string, number>();
+      this.pending.set(why, known);
+      known.set(who, (known.get(who) ?? 0) + count);
+      if (!this.timers.has(why)) this.sayAfter(why, FIRST_MS, 'in the last second');
+    }
+  }
+
+  answered({ tenant, limit }: RequestTable, slot: number, _outcome: Outcome): void {
+    if (limit[slot] === LIMIT_NONE) return;
+    const kind = limit[slot] === LIMIT_RATE ? 'rate' : 'share';
+    this.refused[kind][tenant[slot]]++;
+    if (!this.timers.has(kind)) this.sayAfter(kind, FIRST_MS, 'in the last second');
+  }
+
+  completed(): void {}
+
+  close(): void {
+    for (const timer of this.timers.values()) timer.cancel();
+  }
+
+  /** What the scheduler has refused joins what frontends have. */
+  private takeIn(kind: 'rate' | 'share'): void {
+    const refused = this.refused[kind];
+    const counts = this.tenants.map(({ name }, i) => ({ why: kind, who: name, count: refused[i] }));
+    refused.fill(0);
+    this.add(counts.filter(({ count }) => count > 0));
+  }
+
+  private sayAfter(kind: Kind, delayMs: number, when: string): void {
+    const timer = this.time.after(delayMs, () => this.say(kind, when)).unref();
+    this.timers.set(kind, timer);
+  }
+
+  private say(kind: Kind, when: string): void {
+    if (kind === 'rate' || kind === 'share') this.takeIn(kind);
+    const counts = this.pending.get(kind);
+    this.pending.delete(kind);
+    this.timers.delete(kind);
+    if (counts === undefined) return;
+    const { what, advice } = LINES[kind];
+    const worst = [...counts].sort(([, a], [, b]) => b - a);
+    const named = worst.slice(0, MOST_NAMED).map(([who, count]) => this.named(kind, who, count));
+    const others = worst.slice(MOST_NAMED).reduce((sum, [, count]) => sum + count, 0);
+    const all = others === 0 ? named : [...named, `others ${others}`];
+    this.log.warn(`${what} ${when}: ${all.join(', ')}; ${advice}`);
+    this.sayAfter(kind, PAUSE_MS, 'in the last minute');
+  }
+
+  private named(kind: Kind, who: string, count: number): string {
+    const limits = this.limits.get(who);
+    if (kind !== 'rate' && kind !== 'share') return `${shownClient(who)} ${count}`;
+    return limits === undefined ? `${who} ${count}` : `${who} ${count} (${limits[kind]})`;
+  }
+}
+
+/** Of IPv6, a client is a /64. */
+function shownClient(who: string): string {
+  return who.includes(':') ? `${who}::/64` : who;
+}
