@@ -1,4 +1,4 @@
-import { constants, type ServerHttp2Stream } from 'node:http2';
+import { constants, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
 import { KIB } from '../../../base/units.js';
 import type { Refusal } from '../refusal.js';
 import { trailersOf } from './status.js';
@@ -9,9 +9,18 @@ export const RESPONSE_HEADERS = {
   'grpc-accept-encoding': 'identity,deflate,gzip',
 };
 
+/**
+ * Without a date, which gRPC has no use for: it costs 4 to 10 µs a call. Node looks at `sendDate` here, but its types have it only
+ * for its other API.
+ */
+const NO_DATE: object = { sendDate: false };
+/** An answer with trailers behind it. */
+export const WITH_TRAILERS: ServerStreamResponseOptions = { waitForTrailers: true, ...NO_DATE };
+const WHOLE: ServerStreamResponseOptions = { endStream: true, ...NO_DATE };
+
 /** Answers a call at once, before anything of it was read. */
 export function refuseStream(stream: ServerHttp2Stream, refusal: Refusal): void {
-  stream.respond({ ...RESPONSE_HEADERS, ...trailersOf(refusal) }, { endStream: true });
+  stream.respond({ ...RESPONSE_HEADERS, ...trailersOf(refusal) }, WHOLE);
   letGo(stream);
 }
 

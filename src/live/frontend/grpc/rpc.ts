@@ -8,7 +8,7 @@ import { asRefusal, isClientsFault, Refusal } from '../refusal.js';
 import { traceOf } from '../traceparent.js';
 import { type Encoding, inflate } from './compression.js';
 import { MessageReader, type MessageSink } from './message-reader.js';
-import { letGo, RESPONSE_HEADERS, refuseStream } from './refuse-stream.js';
+import { letGo, RESPONSE_HEADERS, refuseStream, WITH_TRAILERS } from './refuse-stream.js';
 import type { RpcOwner } from './rpc-owner.js';
 import { STALL_MS, StallWatch } from './stall-watch.js';
 import { OK_TRAILERS, trailersOf } from './status.js';
@@ -249,7 +249,7 @@ export class Rpc implements MessageSink {
   private begin(): void {
     if (this.hasBegun) return;
     this.hasBegun = true;
-    this.stream.respond(RESPONSE_HEADERS, { waitForTrailers: true });
+    this.stream.respond(RESPONSE_HEADERS, WITH_TRAILERS);
   }
 
   /** Throws a refusal. */
