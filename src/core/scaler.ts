@@ -56,7 +56,7 @@ export type ScalingCause = 'refused' | 'timedOut' | 'cold' | 'late' | 'other';
 export interface ScalingDecision {
   /** GPUs by kind, those that start included; between `min` and `max`. */
   readonly gpus: readonly number[];
-  /** Why, in a few words, e.g. "EXEC 91 % busy". */
+  /** Why: the inputs of the rule and what it came to, so that a reader can recompute the number. */
   readonly reason: string;
 }
 

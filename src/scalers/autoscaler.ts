@@ -136,7 +136,16 @@ export class Autoscaler implements RunObserver {
     });
     this.startInterval(unanswered, nowNs);
     const wanted = this.kinds.map(({ min, max }, kind) => clamp(decision.gpus[kind], min, max));
-    return { ...decision, gpus: this.lifetimes.keep(wanted, counts, nowNs) };
+    const gpus = this.lifetimes.keep(wanted, counts, nowNs);
+    return { gpus, reason: `${decision.reason}${this.youngText(wanted, gpus)}` };
+  }
+
+  /** Which GPUs are kept only because they were ordered lately. */
+  private youngText(wanted: readonly number[], kept: readonly number[]): string {
+    const young = this.kinds.flatMap(({ name }, kind) =>
+      kept[kind] > wanted[kind] ? `${kept[kind] - wanted[kind]} × ${name || 'GPU'}` : [],
+    );
+    return young.length === 0 ? '' : `; minLifetime keeps ${young.join(' and ')} more`;
   }
 
   /** Share of the arrivals that a request for the same model, coming now, would be in time for. */

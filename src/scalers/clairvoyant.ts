@@ -2,6 +2,7 @@ import type { Scaler, ScalingDecision, ScalingView } from '../core/scaler.js';
 import type { PolicyOptions } from '../policies/entry.js';
 import type { ScalerContext, ScalerEntry } from './entry.js';
 import { cheapestFleet } from './mix.js';
+import { gpusText, neededText, secondsText, unitOf } from './reasons.js';
 
 /**
  * Knows the work of the whole run in advance. At each decision it wants as many GPUs as are needed at any moment until a GPU that is
@@ -23,9 +24,12 @@ class Clairvoyant implements Scaler {
     const to = Math.ceil((nowNs + startNs + intervalNs) / hindsightNs);
     let work = 0;
     for (let i = from; i < to; i++) work = Math.max(work, hindsight[i] ?? 0);
+    const need = work * this.headroom;
+    const gpus = cheapestFleet(kinds, need);
+    const ahead = `work of up to ${gpusText(work)} ${unitOf(kinds)} in the next ${secondsText(startNs + intervalNs)}`;
     return {
-      gpus: cheapestFleet(kinds, work * this.headroom),
-      reason: `${work.toFixed(1)} GPUs of work come`,
+      gpus,
+      reason: `${ahead}, times headroom ${this.headroom}: ${neededText(kinds, gpus, need)}`,
     };
   }
 }

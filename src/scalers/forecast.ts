@@ -34,11 +34,16 @@ export class Forecast {
     this.levels.push(this.level);
   }
 
+  /** Whether there were enough forecasts for `quantile` to go by their errors. */
+  get isLearned(): boolean {
+    return this.errors.length >= LEAST_ERRORS;
+  }
+
   /** What is not exceeded with this probability, as far as the past tells; never less than the level. */
   quantile(probability: number): number {
     const { level, errors } = this;
     if (Number.isNaN(level)) return 0;
-    if (errors.length < LEAST_ERRORS) return level * (1 + FIRST_ERROR);
+    if (!this.isLearned) return level * (1 + FIRST_ERROR);
     const sorted = [...errors].sort((a, b) => a - b);
     const at = Math.min(sorted.length - 1, Math.floor(probability * sorted.length));
     return level + Math.max(0, sorted[at]);

@@ -6,6 +6,7 @@ import { capacityOf, keptGpus, sumOf } from './fleet-sums.js';
 import { Forecast } from './forecast.js';
 import { Highest } from './highest.js';
 import { cheapestFleet } from './mix.js';
+import { gpusText, neededText, percentText, secondsText, unitOf } from './reasons.js';
 import { workOf } from './work.js';
 
 /** Time constant over which failures are held against what the target allows. */
@@ -65,12 +66,22 @@ class Predictive implements Scaler {
     const expected = this.forecast.quantile(1 - exceeded);
     const { need, why } = this.raised(view, expected + this.reserve * Math.sqrt(expected), left === 0);
     const highest = this.wanted.add(need, nowNs);
-    const demand = `demand ${gpus(work)} GPUs, up to ${gpus(expected)} expected`;
-    const present = capacityOf(kinds, keptGpus(kinds));
-    const reason = why === '' ? demand : `${demand}, ${why}`;
-    if (need > present) return { gpus: cheapestFleet(kinds, need), reason };
-    const fewer = cheapestFleet(kinds, highest);
-    return { gpus: capacityOf(kinds, fewer) < present ? fewer : keptGpus(kinds), reason };
+    const kept = keptGpus(kinds);
+    const present = capacityOf(kinds, kept);
+    const fleet = cheapestFleet(kinds, need > present ? need : highest);
+    const gpus = need > present || capacityOf(kinds, fleet) < present ? fleet : kept;
+    const windowNs = startNs + intervalNs;
+    const earlier = need > present ? undefined : { need: highest, windowNs };
+    const demand = `demand ${gpusText(work)} ${unitOf(kinds)}`;
+    const forecast = this.forecast.isLearned
+      ? `${gpusText(expected)} enough ${secondsText(windowNs)} ahead in ${percentText(1 - exceeded)} of past forecasts`
+      : `${gpusText(expected)} taken as enough until there are forecasts to learn from`;
+    const budget = `${percentText(left)} left of the failures that ${percentText(this.target)} in time allows`;
+    const reserve = `reserve ${this.reserve.toFixed(3)} × √${gpusText(expected)}`;
+    return {
+      gpus,
+      reason: `${demand}, ${forecast} (${budget}), ${reserve}${why}: ${neededText(kinds, gpus, need, earlier)}`,
+    };
   }
 
   /** What the forecast does not know: memory that is too small for the models in use, and requests that fail as it is. */
@@ -88,13 +99,19 @@ class Predictive implements Scaler {
     const weights = Math.max(...kinds.map(({ weightsUtilization }) => weightsUtilization));
     if (isStarting || need > on) return { need, why: '' };
     if (weights > WEIGHTS_BUSY || (failed.cold > allowed && weights > WEIGHTS_BUSY / 2))
-      return { need: on + 1, why: `WEIGHTS ${Math.round(weights * 100)} % busy` };
+      return {
+        need: on + 1,
+        why: `, but WEIGHTS ${percentText(weights)} busy: one more than ${gpusText(on)}`,
+      };
     if (
       nothingLeft &&
       predictedAttainment < this.target &&
       failed.refused + failed.timedOut + failed.late > allowed
     )
-      return { need: on + 1, why: `predicted attainment ${Math.round(predictedAttainment * 100)} %` };
+      return {
+        need: on + 1,
+        why: `, but predicted attainment ${percentText(predictedAttainment)}: one more than ${gpusText(on)}`,
+      };
     return { need, why: '' };
   }
 
@@ -114,10 +131,6 @@ class Predictive implements Scaler {
       this.reserve = Math.min(MOST_RESERVE, this.reserve * (1 + RISE));
     return left;
   }
-}
-
-function gpus(value: number): string {
-  return value.toFixed(1);
 }
 
 export const predictiveEntry: ScalerEntry = {

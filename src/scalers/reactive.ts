@@ -5,6 +5,7 @@ import type { ScalerEntry } from './entry.js';
 import { capacityOf, keptGpus, sumOf } from './fleet-sums.js';
 import { Highest } from './highest.js';
 import { cheapestFleet } from './mix.js';
+import { gpusText, neededText, percentText, unitOf } from './reasons.js';
 
 /**
  * Scales by what is measured now, by the rule of Kubernetes' horizontal autoscaler: the present number of GPUs times measured ÷
@@ -16,13 +17,15 @@ class Reactive implements Scaler {
   private readonly target: number;
   private readonly queue: number;
   private readonly tolerance: number;
+  private readonly stabilizationNs: number;
   private readonly wanted: Highest;
 
   constructor({ utilization, queue, tolerance, stabilization }: PolicyOptions) {
     this.target = utilization as number;
     this.queue = queue as number;
     this.tolerance = tolerance as number;
-    this.wanted = new Highest(stabilization as number);
+    this.stabilizationNs = stabilization as number;
+    this.wanted = new Highest(this.stabilizationNs);
   }
 
   decide({ nowNs, kinds, queued }: ScalingView): ScalingDecision {
@@ -40,21 +43,38 @@ class Reactive implements Scaler {
     const byQueue = this.queue === 0 ? 0 : this.ratio(waiting / this.queue);
     const need = capacity * Math.max(byLoad, byQueue);
     const highest = this.wanted.add(need, nowNs);
-    const why =
-      byQueue > byLoad ? `${Math.round(waiting)} requests wait per GPU` : `EXEC ${percent(busy)} busy`;
-    const present = capacityOf(kinds, keptGpus(kinds));
-    if (need > present) return { gpus: cheapestFleet(kinds, need), reason: why };
-    if (highest < present) return { gpus: cheapestFleet(kinds, highest), reason: `${why}, also before` };
-    return { gpus: keptGpus(kinds), reason: why };
+    const kept = keptGpus(kinds);
+    const present = capacityOf(kinds, kept);
+    const gpus =
+      need > present ? cheapestFleet(kinds, need) : highest < present ? cheapestFleet(kinds, highest) : kept;
+    const measured =
+      byQueue > byLoad
+        ? this.measured(
+            `${Number(waiting.toFixed(2))} requests wait per GPU`,
+            waiting / this.queue,
+            String(this.queue),
+          )
+        : this.measured(`EXEC ${percentText(busy)} busy`, busy / this.target, percentText(this.target));
+    const earlier = need > present ? undefined : { need: highest, windowNs: this.stabilizationNs };
+    return {
+      gpus,
+      reason: `${measured} on ${gpusText(capacity)} ${unitOf(kinds)}: ${neededText(kinds, gpus, need, earlier)}`,
+    };
   }
 
   private ratio(measured: number): number {
-    return Math.abs(measured - 1) <= this.tolerance ? 1 : measured;
+    return this.isNear(measured) ? 1 : measured;
   }
-}
 
-function percent(share: number): string {
-  return `${Math.round(share * 100)} %`;
+  private isNear(measured: number): boolean {
+    return Math.abs(measured - 1) <= this.tolerance;
+  }
+
+  /** `EXEC 91.2 % busy (target 60 %)`; what is near the target counts as the target. */
+  private measured(what: string, ratio: number, target: string): string {
+    const near = this.isNear(ratio) ? `, which is within ${percentText(this.tolerance)}` : '';
+    return `${what} (target ${target}${near})`;
+  }
 }
 
 export const reactiveEntry: ScalerEntry = {

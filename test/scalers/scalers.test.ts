@@ -76,7 +76,7 @@ describe('the reactive scaler', () => {
     const scaler = reactiveEntry.create(NO_CONTEXT, { ...options, queue: 5 });
     const { gpus, reason } = scaler.decide(view({ queued: new Float64Array([40]) }));
     expect(gpus).toEqual([8]);
-    expect(reason).toBe('10 requests wait per GPU');
+    expect(reason).toBe('10 requests wait per GPU (target 5) on 4.00 GPUs: 8.00 GPUs needed');
   });
 
   it('stops GPUs only when fewer were enough throughout the stabilization', () => {

@@ -21,6 +21,7 @@ import { experimentToRun, facts, section, table } from '../html/parts.js';
 import { commandOf, kindText, whatRepeats } from '../run-kind.js';
 import { servedGroups } from '../study/finding.js';
 import { groupPoint } from '../study/points.js';
+import { decisionsTable } from './decisions-table.js';
 import { hurtSection } from './hurt-section.js';
 import { policyNotes } from './policy-notes.js';
 
@@ -52,7 +53,7 @@ ${section('Latency', latencyTable(run))}
 ${section('Requests', requestsTable(run))}
 ${summary.actions === undefined ? '' : section('Actions', actionsTable(summary.actions))}
 ${summary.kinds === undefined ? '' : section('Kinds of GPUs', kindsTable(summary.kinds, summary))}
-${summary.scaling === undefined ? '' : section('Scaler', html`<p>${scalingText(summary.scaling)}.</p>${flapping(summary.scaling)}`)}
+${summary.scaling === undefined ? '' : section('Scaler', html`<p>${scalingText(summary.scaling)}.</p>${flapping(summary.scaling)}${run.fleet === undefined ? '' : decisionsTable(run.fleet)}`)}
 ${summary.answers === undefined ? '' : section('Answers of the server', answersTable(summary.answers))}
 ${sending.length === 0 ? '' : section('Sending of requests', html`<ul>${sending.map((line) => html`<li>${line}</li>`)}</ul>`)}
 ${section('Reproduce', reproduction(run))}`;
