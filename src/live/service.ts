@@ -1,5 +1,6 @@
 import { NS_PER_MS } from '../base/units.js';
 import type { Outcome } from '../core/request.js';
+import type { Tenant } from '../core/tenants.js';
 import type { ServedModel, Shape } from './model.js';
 
 /** One version of a model as frontends know it. Plain data: it crosses threads. */
@@ -30,9 +31,10 @@ export const WORKER_LOST = 'the worker that was to run it was lost; send it agai
 /** Error of a request whose inputs went with a thread, so that it cannot be tried elsewhere. */
 export const INPUTS_LOST = 'its inputs were lost with the thread that was to run it; send it again';
 
-/** Error of a request whose tenant, by its configured name, sends more than its rate; `waitNs`: until it may send another. */
-export function overRateText(tenant: string, waitNs: number): string {
-  return `the tenant ${tenant} is over its rate: it may send again in ${Math.ceil(waitNs / NS_PER_MS)} ms`;
+/** Error of a request whose tenant sends more than its rate; `waitNs`: until it may send another. */
+export function overRateText({ name, rateRps, burst }: Omit<Tenant, 'share'>, waitNs: number): string {
+  const limit = `the tenant ${name} is over its rate of ${rateRps}/s with bursts of ${burst}`;
+  return `${limit}: it may send again in ${Math.ceil(waitNs / NS_PER_MS)} ms`;
 }
 
 /** What a service says of itself. Replaced as a whole at each change; plain data. */

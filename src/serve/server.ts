@@ -165,8 +165,7 @@ export class Server {
     const { host, serverVersion, metricsPort, settings, log } = options;
     const refusals = registerRefusals(registry, this.labels);
     if (metricsPort !== null) this.metrics = await this.serveMetrics(metricsPort);
-    const { classes, tenants: listed } = settings;
-    const tenants = { header: listed.header, names: listed.list.map(({ name }) => name) };
+    const { classes, tenants } = settings;
     const facts = { host, serverVersion, defaultSloNs: settings.sloNs, classes, tenants };
     const frontend = { ...options.frontend, ...facts, refusals };
     const turnedAway: RefusalLog['add'] = (counts) => this.turnedAway.add(counts);

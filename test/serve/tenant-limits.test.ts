@@ -37,7 +37,9 @@ it('what a rate refuses differs from what cannot be in time: in metrics, log and
   await ask(20_000, acme);
   expect(statuses).toEqual([200, statuses[1], 200, 429]);
   expect([429, 504]).toContain(statuses[1]);
-  expect(said).toContain('the tenant acme is over its rate: it may send again in ');
+  expect(said).toContain(
+    'the tenant acme is over its rate of 0.001/s with bursts of 1: it may send again in ',
+  );
 
   const series = parseExposition((await metrics.get('/metrics')).text.replace(OTHERS, ''));
   const rejected = (reason: string, tenant: string) =>

@@ -33,6 +33,7 @@ export class Answers {
   private readonly ready: { readonly request: InferenceRequest; readonly answer: InferenceAnswer }[] = [];
   /** By slot: outcomes of requests that have their answers, of which the core does not know. */
   private readonly given = new Map<number, Outcome>();
+  private readonly allShares: number;
   /** By model: what the device said when it could not load it last. */
   private readonly loadErrors: string[] = [];
 
@@ -42,7 +43,9 @@ export class Answers {
     private readonly waits: Waits,
     private readonly isWorkerUp: () => boolean,
     private readonly tenants: readonly Tenant[] = [],
-  ) {}
+  ) {
+    this.allShares = tenants.reduce((sum, { share }) => sum + share, 0);
+  }
 
   /** Before the core takes in the same. */
   takeIn(action: Action, result: ResultMessage): void {
@@ -138,6 +141,10 @@ export class Answers {
     }
   }
 
+  private beyond(limit: number, tenant: Tenant, waitNs: number): InferenceAnswer {
+    return overLimit(limit, tenant, waitNs, tenant.share / this.allShares);
+  }
+
   private answerOf(
     requests: RequestTable,
     slot: number,
@@ -155,7 +162,7 @@ export class Answers {
       const isForTime = outcome === OUTCOME_REJECTED || outcome === OUTCOME_TIMEOUT;
       const limit = requests.limit[slot];
       if (limit !== LIMIT_NONE)
-        return overLimit(limit, this.tenants[requests.tenant[slot]].name, requests.predictedNs[slot]);
+        return this.beyond(limit, this.tenants[requests.tenant[slot]], requests.predictedNs[slot]);
       if (isForTime && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
       if (isForTime) {
         const passedNs = nowNs - requests.arrivalNs[slot];

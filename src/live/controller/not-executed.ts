@@ -1,7 +1,7 @@
 import { type Action, STATUS_WORKER_LOST } from '../../core/action.js';
 import { OUTCOME_ERROR, OUTCOME_REJECTED, type Outcome } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
-import { LIMIT_RATE } from '../../core/tenants.js';
+import { LIMIT_RATE, type Tenant } from '../../core/tenants.js';
 import { type InferenceAnswer, overRateText, SHUTTING_DOWN, WORKER_LOST } from '../service.js';
 
 /** The answer to a request that was not executed. */
@@ -14,12 +14,12 @@ export function tooLate(): InferenceAnswer {
   return notExecuted(OUTCOME_ERROR, SHUTTING_DOWN);
 }
 
-/** The answer to a request beyond what its tenant, by its configured name, may send; `waitNs`: until it may send another, if that is known. */
-export function overLimit(limit: number, tenant: string, waitNs: number): InferenceAnswer {
+/** The answer to a request beyond what its tenant may send; `waitNs`: until it may send another, if that is known; `part`: its share, in all. */
+export function overLimit(limit: number, tenant: Tenant, waitNs: number, part: number): InferenceAnswer {
   const why =
     limit === LIMIT_RATE
       ? overRateText(tenant, waitNs)
-      : `the tenant ${tenant} is over its share while the server is overloaded`;
+      : `the tenant ${tenant.name} is over its share of ${Number((100 * part).toPrecision(3))} % while the server is overloaded: it sends more than that`;
   return { ...notExecuted(OUTCOME_REJECTED, why), predictedNs: waitNs, isOverLimit: true };
 }
 

@@ -11,10 +11,13 @@ import {
   WORKER_LOST,
 } from '../service.js';
 import type { SplitInputs } from './codec/split-inputs.js';
+import { SMALLER } from './decoding-limit.js';
 import { Refusal, serverNotReady } from './refusal.js';
 
 /** What is shorter is not worth a word. */
 const TINY_NS = NS_PER_MS / 10;
+/** The same for decoding, as a share of the SLO. */
+const WORTH_SHARE = 0.1;
 
 /** Errors of requests that can be sent again, here or elsewhere. */
 const SEND_AGAIN: ReadonlySet<string> = new Set([SHUTTING_DOWN, WORKER_LOST, INPUTS_LOST]);
@@ -50,6 +53,8 @@ interface Submission {
   readonly shapes: readonly Shape[] | undefined;
   /** Of its inputs, for a model that takes several lengths; 0 for others. */
   readonly length: number;
+  /** From its arrival until a thread had decoded its large body; absent: it had none. */
+  readonly decodingNs?: number;
   /** The client's `traceparent`. */
   readonly trace?: string | null;
 }
@@ -62,6 +67,7 @@ export class Call {
   /** Of each of its requests. */
   private sloNs = 0;
   private length = 0;
+  private decodingNs = 0;
 
   constructor(
     /** Requests in the batch. */
@@ -86,12 +92,13 @@ export class Call {
       shapes,
       length,
     } = submission;
-    const { trace = null } = submission;
+    const { trace = null, decodingNs = 0 } = submission;
     const { count } = this;
     const refusal = this.quota.ask(count);
     if (refusal !== null) throw refusal;
     this.sloNs = sloNs;
     this.length = length;
+    this.decodingNs = decodingNs;
     for (let i = 0; i < count; i++) {
       const own = split?.[i] ?? (count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count)));
       // The requests of a batch share the buffer of its body, unless they were cut apart.
@@ -130,10 +137,10 @@ export class Call {
         if (worst.error !== '') return new Refusal('notReady', worst.error);
         let longest = worst;
         for (const answer of this.answers) if (answer.predictedNs > longest.predictedNs) longest = answer;
-        return rejected(this.sloNs, longest);
+        return rejected(this.sloNs, this.decodingNs, longest);
       }
       case OUTCOME_TIMEOUT:
-        return givenUp(this.sloNs, worst);
+        return givenUp(this.sloNs, this.decodingNs, worst);
       case OUTCOME_ERROR:
         if (SEND_AGAIN.has(worst.error)) return new Refusal('notReady', worst.error);
         if (worst.isOfInputs === true) return new Refusal('invalid', worst.error);
@@ -158,9 +165,14 @@ export class Call {
 }
 
 /** Refused on arrival, or when it was queued again. */
-function rejected(sloNs: number, { predictedNs, passedNs = 0, waitedFor = '' }: InferenceAnswer): Refusal {
+function rejected(
+  sloNs: number,
+  decodingNs: number,
+  { predictedNs, passedNs = 0, waitedFor = '' }: InferenceAnswer,
+): Refusal {
   const what = `the SLO of ${sloNs / NS_PER_MS} ms cannot be met`;
-  const waited = waitedFor === '' ? '' : `; it waited ${waitedFor}`;
+  const decoded = decodingText(sloNs, decodingNs);
+  const waited = waitedFor === '' ? decoded : `; it waited ${waitedFor}${decoded}`;
   // Policies also refuse without a prediction or later than it, and no GPU may be there to predict for.
   if (predictedNs <= sloNs || predictedNs === Number.POSITIVE_INFINITY)
     return new Refusal('rejected', what + waited);
@@ -170,13 +182,20 @@ function rejected(sloNs: number, { predictedNs, passedNs = 0, waitedFor = '' }: 
 }
 
 /** Not executed while there was time. */
-function givenUp(sloNs: number, answer: InferenceAnswer): Refusal {
+function givenUp(sloNs: number, decodingNs: number, answer: InferenceAnswer): Refusal {
   const { error, predictedNs, passedNs = 0, waitedFor = '' } = answer;
   const what = waitedFor === '' ? 'in the queue' : `in all, ${waitedFor}`;
-  const why = error === '' ? `it waited ${ms(passedNs)} ${what}` : error;
+  const waited = `it waited ${ms(passedNs)} ${what}${decodingText(sloNs, decodingNs)}`;
+  const why = error === '' ? waited : error;
   const hasPrediction = predictedNs > 0 && predictedNs < Number.POSITIVE_INFINITY;
   const predictedMs = hasPrediction ? predictedNs / NS_PER_MS : null;
   return new Refusal('timeout', `the SLO of ${sloNs / NS_PER_MS} ms could not be met: ${why}`, predictedMs);
+}
+
+/** Decoding took a part of the SLO that is worth a word. */
+function decodingText(sloNs: number, decodingNs: number): string {
+  if (decodingNs < WORTH_SHARE * sloNs) return '';
+  return `; ${ms(decodingNs)} passed until its large body was received and decoded: ${SMALLER}`;
 }
 
 class Part implements InferenceRequest {

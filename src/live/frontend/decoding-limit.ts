@@ -2,6 +2,9 @@ import { NS_PER_MS } from '../../base/units.js';
 import type { OverRate } from './over-rate.js';
 import { Refusal } from './refusal.js';
 
+/** What helps a sender whose bodies take long to decode. */
+export const SMALLER = 'send fewer or smaller bodies at a time, or tensors as binary data';
+
 /** A request whose body waits to be decoded. */
 interface Undecoded {
   /** When it began to come, on the service's clock. */
@@ -27,10 +30,16 @@ export class DecodingLimit {
   }
 
   get leftMs(): number {
-    return (this.request.arrivalNs + this.sloNs - this.clock.nowNs()) / NS_PER_MS;
+    return (this.sloNs - this.passedNs) / NS_PER_MS;
   }
 
-  refusal(waitedMs: number): Refusal | null {
+  /** Since the request began to come. */
+  get passedNs(): number {
+    return this.clock.nowNs() - this.request.arrivalNs;
+  }
+
+  /** `waitedMs`: for a thread that decodes; `ahead`: bodies of its client and tenant that were before it. */
+  refusal(waitedMs: number, ahead: number): Refusal | null {
     const { request, overRate } = this;
     const nowNs = this.clock.nowNs();
     const refusal = overRate.refusal(request.tenant, nowNs);
@@ -42,11 +51,10 @@ export class DecodingLimit {
       return null;
     }
     const passed = `${(passedNs / NS_PER_MS).toFixed(3)} ms had passed`;
-    const waited = `of which the body waited ${waitedMs.toFixed(3)} ms to be decoded`;
-    return new Refusal(
-      'timeout',
-      `the SLO of ${this.sloNs / NS_PER_MS} ms could not be met: ${passed}, ${waited}`,
-    );
+    const others = ahead === 0 ? 'behind those of others' : `behind ${ahead} that its sender had sent before`;
+    const waited = `of which the body waited ${waitedMs.toFixed(3)} ms to be decoded, ${others}`;
+    const slo = `the SLO of ${this.sloNs / NS_PER_MS} ms could not be met`;
+    return new Refusal('timeout', `${slo}: ${passed}, ${waited}; ${SMALLER}`);
   }
 }
 

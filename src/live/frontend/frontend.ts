@@ -73,7 +73,7 @@ export function settle(options: FrontendOptions): FrontendSettings {
   const defaults = {
     host: '127.0.0.1',
     classes: [],
-    tenants: { header: '', names: [] },
+    tenants: { header: '', list: [] },
     token: null,
     handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS,
     maxBatch: 256,

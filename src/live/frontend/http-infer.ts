@@ -63,8 +63,8 @@ export class HttpInfer implements BodyReader {
     else this.parseBeside(request, task);
   }
 
-  /** Asks the service. `split`: the inputs, once they were cut up. Throws a refusal. */
-  submit(request: OpenRequest, parsed: InferBody, split: SplitInputs | null = null): void {
+  /** Asks the service. `split`: the inputs, once they were cut up; `decodingNs`: from its arrival until a thread had decoded it. Throws a refusal. */
+  submit(request: OpenRequest, parsed: InferBody, split: SplitInputs | null = null, decodingNs = 0): void {
     const { service, catalog, site } = this;
     // The model may have changed while the body came.
     const entry = this.entryOf(request);
@@ -76,7 +76,7 @@ export class HttpInfer implements BodyReader {
     throwIf(request.hold(bytes));
     if (split === null && isWorthSplitting(parsed)) {
       // Codec threads are few, so the second copy of a batch is not counted.
-      const waiting = new Splitting(this, request, parsed);
+      const waiting = new Splitting(this, request, parsed, decodingNs);
       site.codec.run(
         'splitInputs',
         { inputs, count },
@@ -99,6 +99,7 @@ export class HttpInfer implements BodyReader {
       split,
       shapes,
       length,
+      decodingNs,
       trace,
     });
     request.isAsked = true;
@@ -201,7 +202,7 @@ class Parsing {
 
   coded(parsed: InferBody): void {
     try {
-      this.infer.submit(this.request, parsed);
+      this.infer.submit(this.request, parsed, null, this.limit.passedNs);
     } catch (error) {
       sendRefusal(this.request, asRefusal(error));
     }
@@ -218,6 +219,7 @@ class Splitting {
     private readonly infer: HttpInfer,
     private readonly request: OpenRequest,
     private readonly parsed: InferBody,
+    private readonly decodingNs: number,
   ) {}
 
   get isGone(): boolean {
@@ -226,7 +228,7 @@ class Splitting {
 
   coded(split: SplitInputs): void {
     try {
-      this.infer.submit(this.request, this.parsed, split);
+      this.infer.submit(this.request, this.parsed, split, this.decodingNs);
     } catch (error) {
       sendRefusal(this.request, asRefusal(error));
     }

@@ -51,7 +51,7 @@ export class HttpSite {
     const seconds = Math.floor(idleTimeoutMs / MS_PER_S);
     this.staysOpen = `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n\r\n`;
     this.tenants = new TenantNames(settings.tenants);
-    this.overRate = new OverRate(settings.tenants.names, turnedAway);
+    this.overRate = new OverRate(settings.tenants.list, turnedAway);
     this.slow = new SlowClients({ ...timeouts, nowNs: () => service.nowNs() }, cutOff);
     this.origins = new Origins(cors, token !== null);
     this.budget = new Budget(budgetLimits(settings), budget ?? undefined);

@@ -1,4 +1,5 @@
 import { NS_PER_MS } from '../../base/units.js';
+import type { Tenant } from '../../core/tenants.js';
 import { overRateText } from '../service.js';
 import { Refusal } from './refusal.js';
 import type { TurnedAway } from './turned-away.js';
@@ -12,10 +13,10 @@ export class OverRate {
 
   /** `turnedAway`: counts what is refused here. */
   constructor(
-    private readonly names: readonly string[],
+    private readonly tenants: readonly Omit<Tenant, 'share'>[],
     private readonly turnedAway: TurnedAway,
   ) {
-    this.untilNs = new Float64Array(Math.max(1, names.length));
+    this.untilNs = new Float64Array(Math.max(1, tenants.length));
   }
 
   /** The scheduler has refused a request of the tenant. */
@@ -28,7 +29,9 @@ export class OverRate {
   refusal(tenant: number, nowNs: number): Refusal | null {
     const waitNs = this.untilNs[tenant] - nowNs;
     if (waitNs <= 0) return null;
-    this.turnedAway.add('rate', this.names[tenant]);
-    return new Refusal('overLimit', overRateText(this.names[tenant], waitNs), waitNs / NS_PER_MS);
+    const its = this.tenants[tenant];
+    this.turnedAway.add('rate', its.name);
+    const text = `${overRateText(its, waitNs)}; until then its bodies of more than 64 KiB are refused undecoded`;
+    return new Refusal('overLimit', text, waitNs / NS_PER_MS);
   }
 }

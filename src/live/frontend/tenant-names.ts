@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Tenant } from '../../core/tenants.js';
 import type { Turn } from './codec/turn-queue.js';
 
 /** Tenants as frontends know them. Plain data. */
 export interface TenantHeader {
   /** HTTP header, and key of gRPC metadata, that names the tenant; '': none are told apart. */
   readonly header: string;
-  readonly names: readonly string[];
+  readonly list: readonly Omit<Tenant, 'share'>[];
 }
 
 /** A request of a client. */
@@ -22,9 +23,9 @@ export class TenantNames {
   private readonly header: string;
   private readonly indexOf: ReadonlyMap<string, number>;
 
-  constructor({ header, names }: TenantHeader) {
+  constructor({ header, list }: TenantHeader) {
     this.header = header;
-    this.indexOf = new Map(names.map((name, index) => [name, index]));
+    this.indexOf = new Map(list.map(({ name }, index) => [name, index]));
   }
 
   of(headers: IncomingHttpHeaders): number {

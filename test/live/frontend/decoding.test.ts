@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
+import { OUTCOME_REJECTED } from '../../../src/core/request.js';
 import { LIMIT_RATE } from '../../../src/core/tenants.js';
 import { overLimit } from '../../../src/live/controller/not-executed.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
@@ -11,8 +12,12 @@ const WIDE = echoModel('wide', false, [['x', 'FP32', [ELEMENTS]]]);
 const SMALL = echoModel('small', false, [['x', 'FP32', [4]]]);
 const DATA = Array.from({ length: ELEMENTS }, (_, i) => Math.fround(i / 7));
 const HEADER = 'x-tenant';
-const TENANTS = { header: HEADER, names: ['others', 'greedy', 'modest'] };
+const TENANTS = {
+  header: HEADER,
+  list: ['others', 'greedy', 'modest'].map((name) => ({ name, rateRps: 5, burst: 2 })),
+};
 const GREEDY = 1;
+const LIMITED = { ...TENANTS.list[GREEDY], share: 1 };
 const MODEST = 2;
 /** Bodies of the greedy tenant at a time. */
 const MANY = 16;
@@ -42,7 +47,7 @@ const TRANSPORTS = {
     return async ({ tenant = GREEDY, model = 'wide', parameters = '{}' }: Ask): Promise<string> => {
       const inputs = JSON.stringify([inputOf(model)]);
       const body = `{"inputs":${inputs},"parameters":${parameters}}`;
-      const headers = { [HEADER]: TENANTS.names[tenant] };
+      const headers = { [HEADER]: TENANTS.list[tenant].name };
       const { status, json } = await http.post(`/v2/models/${model}/infer`, body, headers);
       return status === 200 ? '' : `${status} ${json.error}`;
     };
@@ -58,7 +63,7 @@ const TRANSPORTS = {
         inputs: [{ ...input, contents: { fp32_contents: data } }],
         ...(sloMs === undefined ? {} : { parameters: { slo_ms: { int64_param: sloMs } } }),
       };
-      const answer = client.call('ModelInfer', request, { [HEADER]: TENANTS.names[tenant] });
+      const answer = client.call('ModelInfer', request, { [HEADER]: TENANTS.list[tenant].name });
       return answer.then(
         () => '',
         ({ code, details }) => `${code} ${details}`,
@@ -94,7 +99,9 @@ describe.each([
     const refused = answers.filter((answer) => answer !== '');
     expect(refused.length).toBeGreaterThan(0);
     const passed = `${timeout} the SLO of ${SOON_MS} ms could not be met: \\d+\\.\\d{3} ms had passed, of which`;
-    const why = new RegExp(`^${passed} the body waited \\d+\\.\\d{3} ms to be decoded$`);
+    const why = new RegExp(
+      `^${passed} the body waited \\d+\\.\\d{3} ms to be decoded, behind .*; send fewer or smaller bodies at a time, or tensors as binary data$`,
+    );
     for (const answer of refused) expect(answer).toMatch(why);
     expect(service.requests).toHaveLength(MANY - refused.length);
   });
@@ -102,24 +109,41 @@ describe.each([
   it('of a tenant over its rate are refused undecoded until it may send again, its small ones by the scheduler', async () => {
     const service = new FakeService([WIDE, SMALL]);
     service.answer = (request) =>
-      request.tenant === GREEDY ? overLimit(LIMIT_RATE, 'greedy', 60 * NS_PER_S) : echo(request);
+      request.tenant === GREEDY ? overLimit(LIMIT_RATE, LIMITED, 60 * NS_PER_S, 0) : echo(request);
     const send = await TRANSPORTS[transport](service);
-    const why = new RegExp(
-      `^${overRate} the tenant greedy is over its rate: it may send again in (60000|5\\d{4}) ms$`,
-    );
+    const limit = 'the tenant greedy is over its rate of 5/s with bursts of 2';
+    const said = `${overRate} ${limit}: it may send again in (60000|5\\d{4}) ms`;
+    const why = new RegExp(`^${said}$`);
     expect(await send({})).toMatch(why);
     expect(service.requests).toHaveLength(1);
-    expect(await send({})).toMatch(why);
+    const undecoded = '; until then its bodies of more than 64 KiB are refused undecoded';
+    expect(await send({})).toMatch(new RegExp(`^${said}${undecoded}$`));
     expect(service.requests).toHaveLength(1);
     expect(await send({ model: 'small' })).toMatch(why);
     expect(await send({ tenant: MODEST })).toBe('');
     expect(service.requests).toHaveLength(3);
     service.answer = (request) =>
-      request.tenant === GREEDY ? overLimit(LIMIT_RATE, 'greedy', 1) : echo(request);
+      request.tenant === GREEDY ? overLimit(LIMIT_RATE, LIMITED, 1, 0) : echo(request);
     await send({ model: 'small' });
     service.answer = echo;
     expect(await send({})).toBe('');
   });
+});
+
+it.each(['http', 'grpc'] as const)('a refusal over %s says how long decoding took', async (transport) => {
+  const service = new FakeService([WIDE]);
+  service.answer = (request) => ({
+    ...{ outcome: OUTCOME_REJECTED, outputs: [], batchSize: 0, error: '' },
+    predictedNs: 2 * request.sloNs,
+  });
+  const send = await TRANSPORTS[transport](service);
+  const answers: string[] = [];
+  for (let sloMs = 2; sloMs < 10_000; sloMs *= 4)
+    answers.push(await send({ sloMs, parameters: `{"slo_ms":${sloMs}}` }));
+  const text = expect.stringMatching(
+    / cannot be met: .*; \d+\.\d{3} ms passed until its large body was received and decoded/,
+  );
+  expect(answers).toContainEqual(text);
 });
 
 it.each(['{"slo_ms":60000}', '{"timeout":60000000}', '{"slo\\u005fms":60000}'])(

@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
 import { TenantNames } from '../../../src/live/frontend/tenant-names.js';
 
+const named = (names: readonly string[]) => names.map((name) => ({ name, rateRps: 1, burst: 1 }));
+
 it('finds listed tenants by their header, and takes all others for the first', () => {
-  const names = new TenantNames({ header: 'x-tenant', names: ['others', 'acme', 'beta'] });
+  const names = new TenantNames({ header: 'x-tenant', list: named(['others', 'acme', 'beta']) });
   expect(names.of({ 'x-tenant': 'acme' })).toBe(1);
   expect(names.of({ 'x-tenant': 'beta' })).toBe(2);
   for (const value of ['others', 'unlisted', '', '__proto__', ['acme', 'beta'], undefined])
@@ -11,11 +13,11 @@ it('finds listed tenants by their header, and takes all others for the first', (
 });
 
 it('finds none where none are listed', () => {
-  expect(new TenantNames({ header: '', names: [] }).of({ '': 'acme', 'x-tenant': 'acme' })).toBe(0);
+  expect(new TenantNames({ header: '', list: named([]) }).of({ '': 'acme', 'x-tenant': 'acme' })).toBe(0);
 });
 
 it('keeps nothing of a hundred thousand names that are not listed', () => {
-  const names = new TenantNames({ header: 'x-tenant', names: ['others', 'acme'] });
+  const names = new TenantNames({ header: 'x-tenant', list: named(['others', 'acme']) });
   const before = JSON.stringify([...(names as unknown as { indexOf: Map<string, number> }).indexOf]);
   const found = new Set(Array.from({ length: 100_000 }, (_, i) => names.of({ 'x-tenant': `tenant-${i}` })));
   expect([...found]).toEqual([0]);

@@ -112,9 +112,12 @@ const REASONS: readonly Reason[] = [
   },
   { text: exactly(INPUTS_LOST), isAllowed: (one) => hasBegun(one.scenario, LOSSES, one.answer.atNs) },
   { text: exactly(STANDS_BY), isAllowed: ({ scenario, answer }) => mayChangeDriver(scenario, answer.atNs) },
-  { text: /^the tenant \S+ is over its rate: it may send again in \d+ ms$/, isAllowed: isLimited },
   {
-    text: /^the tenant \S+ is over its share while the server is overloaded$/,
+    text: /^the tenant \S+ is over its rate of \S+\/s with bursts of \d+: it may send again in \d+ ms$/,
+    isAllowed: isLimited,
+  },
+  {
+    text: /^the tenant \S+ is over its share of \S+ % while the server is overloaded: it sends more than that$/,
     isAllowed: ({ scenario, answer }) =>
       answer.outcome === 'rejected' && (scenario.cluster.tenants?.length ?? 0) > 1,
   },

@@ -135,7 +135,7 @@ it('finds tenants beyond their rate, and those that are refused within it', asyn
     const found = await titles(exampleHistory(events, { cluster, ...scenario }));
     return found.filter((title) => /^(?:rates|allowed)/.test(title));
   };
-  const refused = 'the tenant t0 is over its rate: it may send again in 5 ms';
+  const refused = 'the tenant t0 is over its rate of 5/s with bursts of 2: it may send again in 5 ms';
   expect(await about(3, '')).toEqual([]);
   expect(await about(4, '')).toEqual([
     'rates: slow gets more through controller-0#1 than 1 requests a second and a burst of 2 allow (at 0.033000 s)',
@@ -147,10 +147,19 @@ it('finds tenants beyond their rate, and those that are refused within it', asyn
   ]);
   const free = { ...cluster, tenants: [tenants[0], { ...tenants[0], name: 'other' }] };
   expect(await about(1, refused, { cluster: free })).toHaveLength(1);
-  expect(await about(1, 'the tenant t0 is over its share while the server is overloaded')).toEqual([]);
+  expect(
+    await about(
+      1,
+      'the tenant t0 is over its share of 50 % while the server is overloaded: it sends more than that',
+    ),
+  ).toEqual([]);
   const one = { ...cluster, tenants: tenants.slice(0, 1) };
   expect(
-    await about(1, 'the tenant t0 is over its share while the server is overloaded', { cluster: one }),
+    await about(
+      1,
+      'the tenant t0 is over its share of 50 % while the server is overloaded: it sends more than that',
+      { cluster: one },
+    ),
   ).toHaveLength(1);
 });
 

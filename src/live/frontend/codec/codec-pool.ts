@@ -19,8 +19,8 @@ export interface CodecPoolOptions {
 interface WaitLimit {
   /** When to ask `refusal` again, ms from now. */
   readonly leftMs: number;
-  /** Why the job need not begin any more; null: it may. `waitedMs`: for a thread, so far. */
-  refusal(waitedMs: number): Refusal | null;
+  /** Why the job need not begin any more; null: it may. `waitedMs`: for a thread, so far; `ahead`: jobs in its turn that were before it. */
+  refusal(waitedMs: number, ahead: number): Refusal | null;
 }
 
 /** Either `coded` or `notCoded` is called, once, later. */
@@ -62,6 +62,7 @@ export class CodecPool {
       setImmediate(() => job.refuse(closing()));
       return;
     }
+    job.ahead = this.queue.waiting(turn);
     this.queue.push(turn, job, job.bytes);
     this.next();
     if (!job.hasBegun && !MAY_WAIT.has(name)) this.watch(turn, job);
@@ -123,6 +124,8 @@ function closing(): Refusal {
 
 class Job {
   hasBegun = false;
+  /** Jobs in its turn that waited when it came. */
+  ahead = 0;
   /** Runs while it waits for a thread. */
   patience: NodeJS.Timeout | undefined;
   private readonly sinceMs = performance.now();
@@ -148,7 +151,7 @@ class Job {
   /** Why it need not begin; null: it may. */
   objection(): Refusal | null {
     if (this.waiting?.isGone ?? true) return new Refusal('invalid', 'the client is gone');
-    return this.waiting?.limit?.refusal(this.waitedMs) ?? null;
+    return this.waiting?.limit?.refusal(this.waitedMs, this.ahead) ?? null;
   }
 
   begin(): void {

@@ -26,6 +26,11 @@ export class TurnQueue<Item> {
       .push({ item, bytes });
   }
 
+  /** How many items wait for that turn. */
+  waiting({ client, tenant }: Turn): number {
+    return this.clients.get(client)?.get(tenant)?.length ?? 0;
+  }
+
   /** The next item; undefined: there is none. */
   shift(): Item | undefined {
     const client = this.clients.next();

@@ -69,7 +69,7 @@ export class GrpcInfer {
     turnedAway: TurnedAway,
   ) {
     this.tenants = new TenantNames(settings.tenants);
-    this.overRate = new OverRate(settings.tenants.names, turnedAway);
+    this.overRate = new OverRate(settings.tenants.list, turnedAway);
   }
 
   nowNs(): number {
@@ -139,6 +139,9 @@ interface Asked {
 
 /** One request on its way to the service and back. */
 class Request implements CallSink {
+  /** From its arrival until a thread had decoded it; 0: none had to. */
+  private decodingNs = 0;
+
   constructor(
     private readonly home: Pick<GrpcInfer, 'service' | 'codec' | 'overRate'>,
     private readonly index: number,
@@ -167,6 +170,7 @@ class Request implements CallSink {
   }
 
   tryDecoded(indices: readonly number[], tensors: readonly Uint8Array[]): void {
+    this.decodingNs = this.home.service.nowNs() - this.origin.arrivalNs;
     this.attempt(() => this.decoded(indices, tensors));
   }
 
@@ -212,6 +216,7 @@ class Request implements CallSink {
       split,
       shapes: this.inputs.shapes,
       length: this.inputs.length,
+      decodingNs: this.decodingNs,
       trace: origin.trace,
     });
     origin.asked();

@@ -85,6 +85,27 @@ describe('codec threads', () => {
     expect(order.indexOf(2)).toBeLessThanOrEqual(2);
   });
 
+  it('know how many bodies of the same sender were before one', async () => {
+    const pool = open();
+    const seen: number[] = [];
+    const ask = (client: string) =>
+      new Promise<void>((resolve) => {
+        const limit = {
+          leftMs: 60_000,
+          refusal: (_waitedMs: number, ahead: number) => {
+            seen.push(ahead);
+            return null;
+          },
+        };
+        const input = { encoding: 'gzip', body: gzipSync('x'), expectedBytes: 1, limitBytes: 1 } as const;
+        const waiting = { isGone: false, limit, coded: () => resolve(), notCoded: () => resolve() };
+        pool.run('inflateBody', input, [], { client, tenant: 0 }, waiting);
+      });
+    await Promise.all(['a', 'a', 'a', 'a', 'b'].map(ask));
+    // The first one is taken at once.
+    expect(seen.toSorted()).toEqual([0, 0, 0, 1, 2]);
+  });
+
   it('end when a job takes too long, and the job is refused', async () => {
     const pool = open({ jobTimeoutMs: 1 });
     const bomb = gzipSync(Buffer.alloc(100_000_000));
