@@ -76,6 +76,26 @@ describe('tenants', () => {
     expect(servedNs[0] + servedNs[1]).toBeGreaterThan(0.85 * 30 * S);
   });
 
+  it('that send beyond their rate are not taken for ones that overload keeps from their share', () => {
+    const harness = new Harness({ rateRps: 10, burst: 1 });
+    const overRate = [0, 0];
+    let served = 0;
+    let overShare = 0;
+    for (let nowNs = 0; nowNs < 20 * S; nowNs += MS) {
+      // The first sends a hundred times its rate, of which all that goes on is served. The other sends twice what can be served.
+      if (!harness.send(0, nowNs, true)) overRate[0]++;
+      for (let i = 0; i < 2; i++) {
+        const goesOn = harness.send(1, nowNs, i === 0);
+        if (goesOn && i === 0) served++;
+        if (!goesOn && harness.limit === LIMIT_SHARE) overShare++;
+      }
+    }
+    expect(overRate[0]).toBeGreaterThan(19_000);
+    expect(served).toBeGreaterThan(19_000);
+    // Of it twice its share may be sent, for the sake of batches: it would be half of that if the first were thought to suffer.
+    expect(overShare).toBeLessThan(2000);
+  });
+
   it('are refused what is beyond their rate, and only that', () => {
     const harness = new Harness({ rateRps: 10, burst: 2 });
     const limits = [0, 1, 2, 60, 150].map((ms) => {
