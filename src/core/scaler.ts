@@ -34,14 +34,14 @@ export interface ScalingView {
   readonly kinds: readonly ScaledKind[];
   /** Empty slots hold `NO_MODEL`. */
   readonly models: readonly ModelSpec[];
-  /** Requests that came, by model, and those that wait now. */
+  /** Requests that came, by model, but for those beyond the rate of their tenant, and those that wait now. */
   readonly arrivals: Float64Array;
   readonly queued: Float64Array;
   /** By model: EXEC time of a request in the batches that were reached lately, as on the first kind of the cluster; 0: none was seen. */
   readonly reachedNs: Float64Array;
   /** By model: SLO of its last request, 0: none was seen. */
   readonly sloNs: Float64Array;
-  /** Requests that were answered in time; all that were answered; those that failed, by `ScalingCause`. */
+  /** Requests that were answered in time; all of those above that were answered; those that failed, by `ScalingCause`. */
   readonly ok: number;
   readonly answered: number;
   readonly failed: Readonly<Record<ScalingCause, number>>;

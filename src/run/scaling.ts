@@ -2,6 +2,7 @@ import type { Experiment } from '../config/experiment.js';
 import { openWorkloads } from '../config/open-workloads.js';
 import { scalerEntryOf } from '../config/schema-scaler.js';
 import type { FleetObserver } from '../core/fleet-observer.js';
+import { RateLimits } from '../core/rate-limits.js';
 import { Autoscaler, type Scheduled } from '../scalers/autoscaler.js';
 import type { ScalerContext } from '../scalers/entry.js';
 import { workOf } from '../scalers/work.js';
@@ -55,6 +56,7 @@ async function workAhead(experiment: Experiment, intervalNs: number): Promise<nu
   const counts = new Float64Array(models.length);
   const sloNs = new Float64Array(models.length);
   const work: number[] = [];
+  const rates = new RateLimits(experiment.tenants.list);
   const close = () => {
     work.push(workOf({ models, counts, withinNs: intervalNs, sloNsOf: (model) => sloNs[model] }));
     counts.fill(0);
@@ -63,8 +65,11 @@ async function workAhead(experiment: Experiment, intervalNs: number): Promise<nu
     if (source.starved) await source.refill();
     if (source.timeNs === Number.POSITIVE_INFINITY) break;
     while (source.timeNs >= (work.length + 1) * intervalNs) close();
-    counts[source.model]++;
-    sloNs[source.model] = source.sloNs;
+    // What is beyond a tenant's rate is refused with any number of GPUs.
+    if (experiment.tenants.list.length === 0 || rates.take(source.tenant, source.timeNs)) {
+      counts[source.model]++;
+      sloNs[source.model] = source.sloNs;
+    }
     source.advance();
   }
   close();

@@ -15,6 +15,7 @@ import {
   type RequestTable,
 } from '../core/request.js';
 import type { GpuCount, ScaledKind, Scaler, ScalingCause, ScalingDecision } from '../core/scaler.js';
+import { LIMIT_RATE } from '../core/tenants.js';
 import { Lifetimes } from './lifetimes.js';
 
 /** What a new measurement counts in the time per request that batches reach. */
@@ -76,6 +77,8 @@ export class Autoscaler implements RunObserver {
   }
 
   answered(requests: RequestTable, slot: number, outcome: Outcome, _nowNs: number, copies: number): void {
+    // More GPUs would change nothing about it.
+    if (requests.limit[slot] === LIMIT_RATE) return;
     const model = requests.model[slot];
     this.answersOf[model]++;
     this.sloNs[model] = requests.sloNs[slot];

@@ -94,6 +94,26 @@ describe('GPUs that come and go by a scaler', () => {
     expect(result.summary.scaling?.ordered).toBeGreaterThan(3);
   });
 
+  it.each(['predictive', 'clairvoyant'])(
+    'are not ordered by %s for what is beyond the rate of a tenant',
+    async (kind) => {
+      const text = SCALED.replace(
+        /^workload:.*\n/m,
+        `workload:
+  - { kind: poisson, rate: 300/s, duration: 2s }
+  - { kind: poisson, rate: 3000/s, duration: 2s, tenant: flood }
+tenants: { list: [{ name: any }, { name: flood, rate: 20/s, burst: 1 }] }
+`,
+      ).replace(/^scaler:.*\n/m, `scaler: { kind: ${kind}, interval: 50ms }\n`);
+      const [flooded, quiet] = [
+        await simulate(await load(text)),
+        await simulate(await load(text, ['workload.1.rate=20/s'])),
+      ];
+      expect(flooded.summary.tenants?.[1]?.overRate).toBeGreaterThan(5000);
+      expect(flooded.summary.scaling?.meanGpus).toBeLessThan(1.2 * quiet.summary.scaling!.meanGpus);
+    },
+  );
+
   it('serve more than the fleet that was there at the start', async () => {
     const few = await simulate(await load(SCALED, ['scaler.kind=none']));
     const scaled = await simulate(await load(SCALED));

@@ -3,6 +3,7 @@ import { Action, INFER, LOAD, STATUS_OK } from '../../src/core/action.js';
 import { Cluster } from '../../src/core/cluster.js';
 import { OUTCOME_OK, OUTCOME_REJECTED, OUTCOME_TIMEOUT, RequestTable } from '../../src/core/request.js';
 import type { ScalingView } from '../../src/core/scaler.js';
+import { LIMIT_NONE, LIMIT_RATE, LIMIT_SHARE } from '../../src/core/tenants.js';
 import { Autoscaler } from '../../src/scalers/autoscaler.js';
 
 const S = 1e9;
@@ -70,6 +71,20 @@ describe('what an autoscaler shows its scaler', () => {
     autoscaler.decide(counts, 20 * S);
     expect(views[0].failed).toEqual({ refused: 1, timedOut: 2, cold: 1, late: 0, other: 0 });
     expect(views[1].failed).toEqual({ refused: 0, timedOut: 0, cold: 0, late: 0, other: 0 });
+  });
+
+  it('leaves out what was beyond the rate of a tenant, which no GPU changes, but not what was beyond its share', () => {
+    const { autoscaler, requests, views, counts } = watched();
+    for (const limit of [LIMIT_RATE, LIMIT_SHARE, LIMIT_RATE]) {
+      const slot = requests.allocate(0, 0, 100 * MS, 0);
+      requests.limit[slot] = limit;
+      autoscaler.answered(requests, slot, OUTCOME_REJECTED, 0, 1);
+      requests.limit[slot] = LIMIT_NONE;
+      requests.release(slot);
+    }
+    autoscaler.decide(counts, 10 * S);
+    expect([...views[0].arrivals]).toEqual([1, 0]);
+    expect([views[0].answered, views[0].failed.refused]).toEqual([1, 1]);
   });
 
   it('measures lanes by kind, and times of requests as on the first kind', () => {
