@@ -1,4 +1,5 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { Account } from '../budget.js';
 import type { RequestQuota } from '../call.js';
 import type { ReadingTurns } from '../reading-turns.js';
@@ -25,6 +26,8 @@ const PIECES_PER_CALL = 8;
 /** What a connection works with. */
 interface ConnectionParts {
   readonly session: ServerHttp2Session;
+  /** Below it, after TLS. The session's own is a proxy, and asking thousands of those each second takes long. */
+  readonly socket: Socket;
   readonly account: Account;
   readonly turns: ReadingTurns;
   /** Whose turn it is to be read. */
@@ -36,7 +39,7 @@ interface ConnectionParts {
 }
 
 /** What Node reads a connection with, which it does not document. */
-interface ReadingSocket {
+interface ReadingSocket extends Socket {
   readonly _handle?: { readStart(): void; readStop(): void } | null;
 }
 
@@ -228,14 +231,14 @@ export class RpcConnection implements RpcOwner {
   }
 
   private get reading() {
-    const { session } = this.parts;
-    return session.destroyed ? undefined : ((session.socket as ReadingSocket)._handle ?? undefined);
+    const { session, socket } = this.parts;
+    return session.destroyed ? undefined : ((socket as ReadingSocket)._handle ?? undefined);
   }
 
   /** Of frames, after TLS. */
   private get readBytes(): number {
-    const { session } = this.parts;
-    return session.destroyed ? 0 : session.socket.bytesRead;
+    const { session, socket } = this.parts;
+    return session.destroyed ? 0 : socket.bytesRead;
   }
 
   /** A client that does not answer a ping in time has gone without a word. */

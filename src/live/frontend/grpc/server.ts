@@ -111,12 +111,16 @@ export class RpcServer {
     const few = createServer({ ...HTTP2, settings: { ...SETTINGS, maxConcurrentStreams: FEW_STREAMS } });
     const [take] = listener.listeners(event);
     listener.removeAllListeners(event);
+    // Node makes the session of a connection while it takes it.
+    let entering: Socket | null = null;
     listener.on(event, (socket: Socket) => {
       const { clientKey } = this.parts.budget.open(socket.remoteAddress);
+      entering = socket;
       take.call(shares.take(clientKey, socket) ? listener : few, socket);
+      entering = null;
     });
     for (const server of [listener, few]) {
-      server.on('session', (session) => this.welcome(session));
+      server.on('session', (session) => this.welcome(session, entering ?? session.socket));
       server.on('stream', (stream, headers) => this.answer(stream, headers));
       server.on('sessionError', () => {});
     }
@@ -133,13 +137,12 @@ export class RpcServer {
     for (const connection of this.connections) connection.destroy();
   }
 
-  private welcome(session: ServerHttp2Session): void {
+  private welcome(session: ServerHttp2Session, socket: Socket): void {
     const { budget, bans, refusals, cutOff, turnedAway } = this.parts;
-    // The socket is gone when the session is.
-    const { remoteAddress } = session.socket ?? {};
+    const { remoteAddress } = socket;
     const account = budget.open(remoteAddress);
     const connection = new RpcConnection({
-      ...{ session, account, turns: this.turns, callTurns: this.callTurns },
+      ...{ session, socket, account, turns: this.turns, callTurns: this.callTurns },
       flooded: () => {
         refusals.add('flood');
         turnedAway.add('flood', account.clientKey);

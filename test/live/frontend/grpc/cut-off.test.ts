@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
 import { NS_PER_S } from '../../../../src/base/units.js';
 import type { Account } from '../../../../src/live/frontend/budget.js';
@@ -38,6 +39,7 @@ function open(callTurns = new CallTurns()) {
   const openedMs = performance.now();
   const connection = new RpcConnection({
     session: session as unknown as ServerHttp2Session,
+    socket: session.socket as unknown as Socket,
     account: { clientKey: 'a', isFull: false } as Account,
     ...{ turns: new ReadingTurns(), callTurns, flooded: () => {} },
     cutOff: (why) => said.push(why),
