@@ -27,7 +27,9 @@ export function observersOf(
   turnedAway: RefusalLog,
 ) {
   const { settings, log, journalKeepBytes } = options;
-  const status = new StatusCollector(assembly.cluster.spec);
+  const { length: classes } = settings.classes;
+  const { length: tenants } = settings.tenants.list;
+  const status = new StatusCollector(assembly.cluster.spec, { classes, tenants });
   const journal =
     options.journal === null ? null : journalObserver(options.journal, options, registry, assembly);
   const { recording: autostart, recordingDir } = settings.runtime;
@@ -48,7 +50,7 @@ export function observersOf(
     ui: options.ui === true ? new UiObserver(assembly) : null,
     log: loggedCluster(log, assembly),
     scaling: settings.scaling ? new ScalingObserver(settings.scaling, assembly, registry, log) : null,
-    turnedAway: settings.tenants.list.length === 0 ? null : { run: turnedAway },
+    turnedAway: tenants === 0 ? null : { run: turnedAway },
     unserved: watched(options, assembly),
     failed: log.isLevelEnabled('debug') ? failedLog(log, assembly) : null,
     keeper:

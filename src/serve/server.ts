@@ -226,15 +226,18 @@ export class Server {
   }
 
   private routes({ cluster: { controller, observers, assembly } }: Running): Route[] {
+    const { settings } = this.options;
     const status = () =>
       describeCluster({
         collector: observers.status.collector,
         core: controller.core,
-        policy: this.options.settings.policy.kind,
+        policy: settings.policy.kind,
         host: hostname(),
         ready: this.isReady,
         workerOf: (gpu) => assembly.fleet.nameOf(gpu),
         kindOf: (gpu) => assembly.fleet.kindOf(gpu),
+        classes: settings.classes,
+        tenants: settings.tenants.list,
         scaling: observers.scaling?.status() ?? null,
         nowNs: controller.nowNs(),
       });

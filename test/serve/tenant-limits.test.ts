@@ -4,6 +4,7 @@ import { createPolicyOf } from '../../src/config/create-policy.js';
 import { FlightRecorder } from '../../src/live/journal/flight-recorder.js';
 import { replayJournal } from '../../src/live/journal/replay.js';
 import { flightText } from '../../src/record/flight/flight-text.js';
+import { fetchStatus } from '../../src/tools/top/fetch-status.js';
 import { parseExposition } from '../live/observe/telemetry/exposition.js';
 import { body, serve, simulated, smallModels } from './fixtures.js';
 
@@ -47,6 +48,22 @@ it('what a rate refuses differs from what cannot be in time: in metrics, log and
   expect([rejected('rate', 'acme'), rejected('rate', 'others')]).toEqual([1, 0]);
   expect([rejected('share', 'acme'), rejected('slo', 'acme')]).toEqual([0, 0]);
   expect(rejected('slo', 'others')).toBe(statuses[1] === 429 ? 1 : 0);
+
+  const status = await fetchStatus(`http://127.0.0.1:${server.metrics?.port}`);
+  expect(status.classes).toBeUndefined();
+  const of = (requests: number) => expect.closeTo(requests / status.windowSeconds, 2);
+  const [others, limited] = status.tenants ?? [];
+  const refused = statuses[1] === 429 ? 1 : 0;
+  expect(others).toMatchObject({
+    ...{ name: 'others', share: 0.5, offeredRps: of(2), goodputRps: of(1), failedRps: of(1) },
+    ...{ refusedRps: of(refused), overRateRps: 0, overShareRps: 0 },
+  });
+  expect(limited).toMatchObject({
+    ...{ name: 'acme', share: 0.5, offeredRps: of(2), goodputRps: of(1), failedRps: of(1) },
+    ...{ refusedRps: 0, overRateRps: of(1), overShareRps: 0 },
+  });
+  expect((others.usedShare ?? 0) + (limited.usedShare ?? 0)).toBeCloseTo(1, 2);
+  expect(limited.usedShare).toBeGreaterThan(0.1);
 
   const failed = lines.filter(({ msg }) => msg === 'a request missed its SLO or failed');
   expect(failed.map(({ tenant, limit }) => [tenant, limit])).toEqual([

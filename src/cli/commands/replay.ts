@@ -31,7 +31,7 @@ const MOST_NAMES = 6;
 /** From here on, the time until the scheduler had a request gets a column. */
 const WORTH_NS = NS_PER_MS;
 const DECODING_NOTE =
-  'decoding: from the first byte of a request until its body was decoded and the scheduler had it';
+  'decoding: from the first byte of a request until its body was decoded and the scheduler had it; long for small bodies, too: the server lacks CPU time';
 
 /** `escapement replay FILE`: re-runs the scheduler on the inputs that a live controller recorded. */
 export async function run(args: ReplayArgs): Promise<void> {

@@ -37,7 +37,7 @@ export function at(flight: Flight, ns: number): string {
 export function decodingText({ arrivalNs }: Flight, takenNs: number): string | null {
   const tookNs = takenNs - arrivalNs;
   if (tookNs <= TINY_NS) return null;
-  return `${ms(tookNs)} passed while its body was received and decoded, before the scheduler had it`;
+  return `${ms(tookNs)} passed until the scheduler had it, while its body was received and decoded`;
 }
 
 /** Where the time went of a request that was executed. */

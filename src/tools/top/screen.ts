@@ -4,6 +4,7 @@ import { minuteLines, rateLines, titleLine, totalLines } from './header.js';
 import { helpLines } from './help.js';
 import { cutLine, type Line, span, spread } from './line.js';
 import { type ModelTable, modelTable } from './model-table.js';
+import { senderLines } from './sender-table.js';
 import { printableFeed, type StatusFeed } from './status-feed.js';
 import type { Extent, ViewState } from './view-state.js';
 
@@ -22,6 +23,8 @@ export interface Screen {
 /** From so many rows on there is room for what is nice to have. */
 const TALL_ROWS = 20;
 const VERY_TALL_ROWS = 40;
+/** Classes and tenants each have one of so many lines. */
+const SENDER_PART = 6;
 /** A heading and some models. */
 const LEAST_TABLE_ROWS = 4;
 
@@ -55,6 +58,7 @@ function headerLines(feed: StatusFeed, view: ViewState, columns: number, rows: n
     ...rateLines(status, columns),
     ...minuteLines(status, columns, minuteRows),
     ...(rows >= TALL_ROWS ? totalLines(status, columns) : []),
+    ...senderLines(status, columns, Math.max(2, Math.floor(rows / SENDER_PART))),
   ];
 }
 

@@ -10,9 +10,13 @@ export interface StatusFeed {
   readonly problem: string;
 }
 
+function named<T extends { readonly name: string }>(one: T): T {
+  return { ...one, name: printable(one.name) };
+}
+
 /** The same with all texts printable: names are chosen by others. */
 export function printableFeed({ url, status, problem }: StatusFeed): StatusFeed {
-  const { requests, gpus, models } = status;
+  const { requests, gpus, models, classes, tenants } = status;
   const totals = Object.entries(requests.totals).map(([outcome, total]) => [printable(outcome), total]);
   return {
     url: printable(url),
@@ -32,7 +36,9 @@ export function printableFeed({ url, status, problem }: StatusFeed): StatusFeed 
           running: printable(lane.running),
         })),
       })),
-      models: models.map((model) => ({ ...model, name: printable(model.name) })),
+      ...(classes === undefined ? {} : { classes: classes.map(named) }),
+      ...(tenants === undefined ? {} : { tenants: tenants.map(named) }),
+      models: models.map(named),
     },
   };
 }

@@ -201,7 +201,7 @@ why
     expect(flight.answer?.outcome).toBe('rejected');
     expect(explain(flight)).toEqual([
       'refused by the policy',
-      '24 ms passed while its body was received and decoded, before the scheduler had it',
+      '24 ms passed until the scheduler had it, while its body was received and decoded',
       'EXEC of GPU 0 was booked until +25 ms',
     ]);
     // Logs do not say when the controller took it in.

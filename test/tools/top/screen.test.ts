@@ -56,6 +56,32 @@ describe('the screen', () => {
     `);
   });
 
+  it('shows classes and tenants where the server has some, the most active first', () => {
+    const rates = { offeredRps: 100, goodputRps: 60, failedRps: 40, refusedRps: 5, usedShare: 0.25 };
+    const status = clusterStatus(1, 3, {
+      classes: [{ name: 'gold', weight: 10, share: 0.1, ...rates, usedShare: null }],
+      tenants: [
+        { name: 'others', share: 0.5, ...rates, overRateRps: 0, overShareRps: 0, offeredRps: 0 },
+        { name: 'acme\u001b[2J', share: 0.25, ...rates, overRateRps: 25, overShareRps: 10 },
+        { name: 'research', share: 0.25, ...rates, overRateRps: 0, overShareRps: 35, offeredRps: 200 },
+      ],
+    });
+    const lines = screen(feed(status));
+    const from = lines.findIndex((line) => line.startsWith(' CLASS'));
+    expect(lines.slice(from, from + 6)).toEqual([
+      ' CLASS   ARR/S  GOOD/S    SLO%  SHARE%   USED%   REF/S',
+      ' gold      100    60.0    60.0    10.0       –    5.00',
+      ' TENANT     ARR/S  GOOD/S    SLO%  SHARE%   USED% >RATE/S  >SHR/S   REF/S',
+      ' research     200    60.0    60.0    25.0    25.0       0    35.0    5.00',
+      expect.stringMatching(/^ acme\S* +100 +60\.0 +60\.0 +25\.0 +25\.0 +25\.0 +10\.0 +5\.00$/),
+      ' others         0    60.0    60.0    50.0    25.0       0       0    5.00',
+    ]);
+    expect(lines.join('')).not.toContain('\u001b');
+    const small = screen(feed(status), [60, 15]);
+    expect(small.some((line) => line.startsWith(' TENANT, 2 more  '))).toBe(true);
+    expect(screen(feed(clusterStatus(1, 3))).join('')).not.toMatch(/CLASS|TENANT/);
+  });
+
   it('sums many GPUs up where they have no room', () => {
     const lines = screen(feed(clusterStatus(100, 200, { otherModels: 3800 })));
     expect(`\n${lines.slice(4, 11).join('\n')}\n${lines.at(-1)}\n`).toMatchInlineSnapshot(`

@@ -46,6 +46,26 @@ const modelStatus = z.object({
   copyOutMs: average,
 });
 
+const senderStatus = {
+  name: z.string(),
+  ...rates,
+  refusedRps: figure.describe('Refused by admission or by the policy, per second.'),
+  usedShare: average.describe('Share of the GPU time of all answers in the window; null: there was none.'),
+};
+
+const classStatus = z.object({
+  ...senderStatus,
+  weight: figure,
+  share: figure.describe('Guaranteed share of GPU time.'),
+});
+
+const tenantStatus = z.object({
+  ...senderStatus,
+  share: figure.describe('Its share of what GPUs can do under overload.'),
+  overRateRps: figure.describe('Refused beyond its rate, per second.'),
+  overShareRps: figure.describe('Refused beyond its share under overload, per second.'),
+});
+
 const scalingStatus = z.object({
   gpus: z.array(
     z.object({
@@ -79,6 +99,8 @@ export const statusSchema = z.object({
   scaling: scalingStatus
     .optional()
     .describe('The last decision of the scaler; absent: there is no scaler, or it has decided nothing yet.'),
+  classes: z.array(classStatus).optional().describe('Absent: none are configured.'),
+  tenants: z.array(tenantStatus).optional().describe('Absent: none are configured.'),
   models: z.array(modelStatus).describe('The most active ones, at most 200, the most active first.'),
   otherModels: figure.describe('How many more there are.'),
 });
@@ -86,5 +108,7 @@ export const statusSchema = z.object({
 export interface ClusterStatus extends Immutable<z.output<typeof statusSchema>> {}
 export interface GpuStatus extends Immutable<z.output<typeof gpuStatus>> {}
 export interface ScalingStatus extends Immutable<z.output<typeof scalingStatus>> {}
+export interface ClassStatus extends Immutable<z.output<typeof classStatus>> {}
+export interface TenantStatus extends Immutable<z.output<typeof tenantStatus>> {}
 export interface LaneStatus extends Immutable<z.output<typeof laneStatus>> {}
 export interface ModelStatus extends Immutable<z.output<typeof modelStatus>> {}

@@ -9,6 +9,7 @@ import {
 } from '../telemetry/stage-averages.js';
 import { type ClusterStatus, type ModelStatus, STATUS_VERSION } from './cluster-status.js';
 import { describeGpus } from './describe-gpus.js';
+import { describeSenders } from './describe-senders.js';
 import { ARRIVED, type Counted, FAILED, GOOD } from './request-activity.js';
 import { round } from './round.js';
 import { HISTORY_SECONDS, WINDOW_SECONDS } from './status-collector.js';
@@ -48,6 +49,7 @@ export function describeCluster(sources: StatusSources): ClusterStatus {
     },
     gpus: describeGpus(sources, fromSecond),
     ...(scaling === null ? {} : { scaling }),
+    ...describeSenders(sources, window),
     models: chosen.map((model) => describeModel(sources, window, unanswered, model)),
     otherModels: core.cluster.modelCount - chosen.length,
   };

@@ -5,6 +5,7 @@ import type { ResultMessage } from '../../messages.js';
 import { StageAverages } from '../telemetry/stage-averages.js';
 import { LaneActivity } from './lane-activity.js';
 import { RequestActivity } from './request-activity.js';
+import { SenderActivity } from './sender-activity.js';
 
 /** Rates are means over so many complete seconds and that in which we are. */
 export const WINDOW_SECONDS = 5;
@@ -14,19 +15,27 @@ export const HISTORY_SECONDS = 60;
 export class StatusCollector implements RunObserver {
   readonly requests: RequestActivity;
   readonly lanes: LaneActivity;
+  readonly classes: SenderActivity;
+  readonly tenants: SenderActivity;
   readonly averages: StageAverages;
 
-  constructor(cluster: {
-    readonly models: readonly unknown[];
-    readonly spareModels?: number;
-    readonly gpus: number;
-    readonly spareGpus?: number;
-    readonly oneLane?: boolean;
-  }) {
+  /** `senders`: how many classes and tenants are configured. */
+  constructor(
+    cluster: {
+      readonly models: readonly unknown[];
+      readonly spareModels?: number;
+      readonly gpus: number;
+      readonly spareGpus?: number;
+      readonly oneLane?: boolean;
+    },
+    senders: { readonly classes: number; readonly tenants: number } = { classes: 0, tenants: 0 },
+  ) {
     const { models, spareModels = 0, gpus, spareGpus = 0, oneLane = false } = cluster;
     const slots = models.length + spareModels;
     this.requests = new RequestActivity(slots, HISTORY_SECONDS + 1, WINDOW_SECONDS + 1);
     this.lanes = new LaneActivity(gpus + spareGpus, oneLane, WINDOW_SECONDS + 1);
+    this.classes = new SenderActivity(senders.classes, WINDOW_SECONDS + 1);
+    this.tenants = new SenderActivity(senders.tenants, WINDOW_SECONDS + 1);
     this.averages = new StageAverages(slots);
   }
 
@@ -39,6 +48,10 @@ export class StatusCollector implements RunObserver {
     action: Action | null,
   ): void {
     this.requests.answered(requests, slot, outcome, nowNs);
+    const { classes, tenants } = this;
+    if (classes.length > 0)
+      classes.answered(requests, slot, requests.requestClass[slot], outcome, nowNs, action);
+    if (tenants.length > 0) tenants.answered(requests, slot, requests.tenant[slot], outcome, nowNs, action);
     this.averages.answered(requests, slot, outcome, nowNs, action);
   }
 

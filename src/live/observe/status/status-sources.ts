@@ -1,5 +1,7 @@
+import type { RequestClass } from '../../../core/classes.js';
 import type { Cluster } from '../../../core/cluster.js';
 import type { RequestTable } from '../../../core/request.js';
+import type { Tenant } from '../../../core/tenants.js';
 import type { ScalingStatus } from './cluster-status.js';
 import type { StatusCollector } from './status-collector.js';
 
@@ -14,6 +16,9 @@ export interface StatusSources {
   readonly workerOf: (gpu: number) => string;
   /** Name of its kind. */
   readonly kindOf: (gpu: number) => string;
+  /** As they are configured; empty: none are. */
+  readonly classes: readonly RequestClass[];
+  readonly tenants: readonly Tenant[];
   /** What the scaler wants; null: nothing is known. */
   readonly scaling: ScalingStatus | null;
   /** Counted from the start. */

@@ -49,6 +49,8 @@ async function watched(models: number, arrivals: readonly Arrival[], everyNs: nu
         ready: true,
         workerOf: (gpu) => `worker${gpu}`,
         kindOf: () => 'cpu',
+        classes: [],
+        tenants: [],
         scaling: null,
         nowNs,
       });
@@ -142,6 +144,8 @@ describe('the status of a cluster', () => {
     controller.step(3 * MS);
     const { gpus, windowSeconds, requests, scaling } = describeCluster({
       collector: new StatusCollector({ models: specs, gpus: 2, oneLane: true }),
+      classes: [],
+      tenants: [],
       core: controller,
       policy: 'clockwork',
       host: 'here',
