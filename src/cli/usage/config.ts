@@ -1,10 +1,11 @@
-import { list, text } from '../flag.js';
+import { list } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
 import { json, plugin } from './common.js';
+import { serverExperiment } from './server.js';
 
 export const usage = usageOf({
   flags: {
-    experiment: text('FILE', 'Experiment file whose slo, policy, admission, scaler and runtime apply'),
+    experiment: serverExperiment,
     set: list('KEY=VALUE', 'Override one of those, e.g. runtime.intraOpThreads=2'),
     plugin,
     json,

@@ -106,10 +106,15 @@ export const journalFlag = text(
   'Record every input of the scheduler to this file, for replay; if it exists, to FILE.1, FILE.2, …; missing folders are made',
 );
 
+export const serverExperiment = text(
+  'FILE',
+  'Experiment file whose slo, policy, plugins, admission, classes, tenants, padding, scaler and runtime apply; the rest is for simulations',
+);
+
 /** Flags of every process that runs a controller: `serve` and `controller`. */
 export const serverFlags = {
   ...group('Settings', {
-    experiment: text('FILE', 'Experiment file whose slo, policy, admission, scaler and runtime apply'),
+    experiment: serverExperiment,
     set: list('KEY=VALUE', 'Override one of those, e.g. policy.scheduleAhead=5ms'),
     plugin,
   }),

@@ -16,6 +16,18 @@ afterEach(() => {
   for (const variable of set.splice(0)) delete process.env[variable];
 });
 
+it.each(['serve', 'controller', 'config'])(
+  '%s --help names all that a server takes from an experiment',
+  async (command) => {
+    const { stderr } = await runCli(['config', '--set', 'cluster.gpus=3']);
+    const keys = /a server takes ([^:]+):/.exec(stderr)?.[1].split(', ') ?? [];
+    expect(keys).toEqual(expect.arrayContaining(['classes', 'tenants']));
+    const { stdout } = await runCli([command, '--help']);
+    const text = stdout.replace(/\s+/g, ' ').match(/--experiment FILE .*? apply;/)?.[0] ?? '';
+    for (const key of keys) expect(text).toMatch(new RegExp(`\\b${key}\\b`));
+  },
+);
+
 describe('escapement config', () => {
   it('prints every setting and where it comes from, and what has no effect', async () => {
     const file = writeIn(tempDir(), 'tuned.yaml', FILE);
