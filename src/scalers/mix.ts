@@ -9,7 +9,7 @@ type MixedKind = Pick<ScaledKind, 'pricePerHour' | 'speed' | 'min' | 'max' | 'on
 
 /**
  * The cheapest fleet that does the work of `need` GPUs of the first kind, with what its new GPUs cost until they are there. Of
- * those that cost the same, the one with the most capacity, then the most GPUs of the first kinds. All that there may be where that is too little.
+ * those that cost the same, the one with the most capacity, then the fewest GPUs of the first kinds. All that there may be where that is too little.
  */
 export function cheapestFleet(kinds: readonly MixedKind[], need: number): number[] {
   if (kinds.length === 1) {

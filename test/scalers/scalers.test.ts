@@ -161,44 +161,69 @@ it('a GPU that has to start first costs that time, too', () => {
   expect(cheapestFleet([cheap(1), quick], 1)).toEqual([1, 0]);
 });
 
-it('no fleet is cheaper that does the same work: compared with all there are', () => {
+describe('the cheapest fleet', () => {
+  // Prices and times are sums of powers of two, so that equal costs are equal.
   const kind = fc.record({
-    pricePerHour: fc.integer({ min: 1, max: 9 }),
+    pricePerHour: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.constant(null)),
     speed: fc.constantFrom(0.25, 0.5, 1, 2),
     min: fc.nat(1),
     max: fc.integer({ min: 1, max: 4 }),
-    on: fc.nat(4),
-    startNs: fc.constantFrom(0, 60 * S, 600 * S),
+    on: fc.nat(3),
+    starting: fc.nat(2),
+    startNs: fc.constantFrom(0, 75 * S, 300 * S, 600 * S),
   });
-  fc.assert(
-    fc.property(
-      fc.array(kind, { minLength: 1, maxLength: 3 }),
-      fc.double({ min: 0, max: 14, noNaN: true }),
-      (drawn, need) => {
-        const kinds = drawn.map((one) => ({ ...one, starting: 0 }));
-        const costOf = (fleet: readonly number[]) =>
-          kinds.reduce(
-            (sum, k, i) =>
-              sum + k.pricePerHour * (fleet[i] + (Math.max(0, fleet[i] - k.on) * k.startNs) / (600 * S)),
-            0,
+  type Kind = Parameters<typeof cheapestFleet>[0][number];
+  const capacityOf = (kinds: readonly Kind[], fleet: readonly number[]) =>
+    kinds.reduce((sum, { speed }, i) => sum + speed * fleet[i], 0);
+  const costOf = (kinds: readonly Kind[], fleet: readonly number[]) =>
+    kinds.reduce((sum, { pricePerHour, on, starting, startNs }, i) => {
+      const ordered = Math.max(0, fleet[i] - on - starting);
+      return sum + (pricePerHour ?? 1) * (fleet[i] + (ordered * startNs) / (600 * S));
+    }, 0);
+
+  it('is the one of all there are: of equal cost with most capacity, then with the fewest of the first kinds', () => {
+    fc.assert(
+      fc.property(
+        fc.array(kind, { minLength: 1, maxLength: 3 }),
+        fc.integer({ min: 0, max: 56 }).map((quarters) => quarters / 4),
+        (kinds, need) => {
+          let all: number[][] = [[]];
+          for (const { min, max } of kinds)
+            all = all.flatMap((fleet) =>
+              Array.from({ length: max - min + 1 }, (_, n) => [...fleet, min + n]),
+            );
+          const enough = all.filter((fleet) => capacityOf(kinds, fleet) >= need);
+          // `all` has the fewest of the first kinds first, and sort keeps that order.
+          const [best] = enough.sort(
+            (a, b) => costOf(kinds, a) - costOf(kinds, b) || capacityOf(kinds, b) - capacityOf(kinds, a),
           );
-        const capacity = (fleet: readonly number[]) =>
-          kinds.reduce((sum, k, i) => sum + k.speed * fleet[i], 0);
-        let all: number[][] = [[]];
-        for (const { min, max } of kinds)
-          all = all.flatMap((fleet) => Array.from({ length: max - min + 1 }, (_, n) => [...fleet, min + n]));
-        const enough = all.filter((fleet) => capacity(fleet) >= need - 1e-9);
-        const found = cheapestFleet(kinds, need);
-        if (enough.length === 0) expect(found).toEqual(kinds.map(({ max }) => max));
-        else if (kinds.length === 1) expect(found[0]).toBe(Math.min(...enough.map(([n]) => n)));
-        else {
-          expect(capacity(found)).toBeGreaterThanOrEqual(need - 1e-9);
-          expect(costOf(found)).toBeCloseTo(Math.min(...enough.map(costOf)), 9);
-        }
-      },
-    ),
-    { numRuns: 300 },
-  );
+          expect(cheapestFleet(kinds, need)).toEqual(best ?? kinds.map(({ max }) => max));
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is filled GPU by GPU with the best speed for its price where there are too many to compare', () => {
+    const many = kind.map((one) => ({ ...one, max: 200 + one.max }));
+    fc.assert(
+      fc.property(
+        fc.array(many, { minLength: 3, maxLength: 4 }),
+        fc.integer({ min: 0, max: 900 }),
+        (kinds, need) => {
+          const fleet = kinds.map(({ min }) => min);
+          while (capacityOf(kinds, fleet) < need) {
+            const left = kinds.flatMap(({ max }, i) => (fleet[i] < max ? i : []));
+            if (left.length === 0) break;
+            const perSpeed = (i: number) => (kinds[i].pricePerHour ?? 1) / kinds[i].speed;
+            fleet[left.reduce((best, i) => (perSpeed(i) < perSpeed(best) ? i : best))]++;
+          }
+          expect(cheapestFleet(kinds, need)).toEqual(fleet);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
 });
 
 describe('the clairvoyant scaler', () => {
