@@ -105,7 +105,7 @@ export function runCharts(run: DrawnRun): NamedChart[] {
     ...(tenants.length === 0 ? [] : [{ name: 'tenants', spec: tenantBars(tenants) }]),
     ...(lengths.some(({ offered }) => offered > 0) ? [{ name: 'lengths', spec: lengthBars(lengths) }] : []),
     ...failures,
-    ...latencyChart(linesOf('', run), run.sloMs, groupsLeftOut([run])),
+    ...latencyChart(linesOf('', run, worstGroups([run])), run.sloMs, groupsLeftOut([run])),
     ...timeCharts(run, ''),
   ];
 }
@@ -133,12 +133,13 @@ function exampleCharts(recommendations: readonly Recommendation[]): NamedChart[]
   if (shown === null) return [];
   const best = firstRun(shown.best);
   const nameOf = ({ choice }: Point) => choiceLabel(choice);
+  const drawn = worstGroups([...comparedWith(shown).map(firstRun), best]);
   const lines = [
     ...comparedWith(shown).flatMap((point) => {
       const name = point === shown.default ? `default: ${nameOf(point)}` : nameOf(point);
-      return linesOf(name, firstRun(point));
+      return linesOf(name, firstRun(point), drawn);
     }),
-    ...linesOf(`best: ${choiceLabel(shown.choice)}`, best),
+    ...linesOf(`best: ${choiceLabel(shown.choice)}`, best, drawn),
   ];
   const conditions = valuesLabel(shown.conditions);
   return [
@@ -167,7 +168,8 @@ export function comparisonCharts(
   runs: readonly { readonly name: string; readonly run: DrawnRun }[],
 ): NamedChart[] {
   const slos = new Set(runs.map(({ run }) => run.sloMs));
-  const lines = runs.flatMap(({ name, run }) => linesOf(name, run));
+  const drawn = worstGroups(runs.map(({ run }) => run));
+  const lines = runs.flatMap(({ name, run }) => linesOf(name, run, drawn));
   const overTime = runs.filter(({ run }) => run.series.offeredRps.length > 0);
   return [
     ...latencyChart(
@@ -221,21 +223,36 @@ type CountedFigures = Pick<DrawnRun['summary'], 'requests' | 'attainment'>;
 /** Says that groups are not drawn; empty where all are. */
 function groupsLeftOut(runs: readonly DrawnRun[]): string {
   const most = Math.max(...runs.map(({ groups }) => groups.length));
-  return most > MAX_GROUP_LINES ? `the first ${MAX_GROUP_LINES} of ${most} groups` : '';
+  return most > MAX_GROUP_LINES ? `the worst ${MAX_GROUP_LINES} of ${most} groups` : '';
+}
+
+/** Names of the groups of which, in any of the runs, the smallest share was in time: as many as are drawn. */
+function worstGroups(runs: readonly DrawnRun[]): ReadonlySet<string> {
+  const least = new Map<string, number>();
+  for (const { name, attainment, requests } of runs.flatMap(({ groups }) => groups))
+    least.set(name, Math.min(least.get(name) ?? 1, requests.offered === 0 ? 1 : attainment));
+  const sorted = [...least].sort(([, a], [, b]) => a - b).map(([name]) => name);
+  return new Set(sorted.slice(0, MAX_GROUP_LINES));
 }
 
 /** A line for the run, or one for each group: mixed, their latencies tell of none. */
-function linesOf(name: string, { latencyCdf: cdf, summary, groups }: DrawnRun): LatencyLine[] {
+function linesOf(
+  name: string,
+  { latencyCdf: cdf, summary, groups }: DrawnRun,
+  shown: ReadonlySet<string>,
+): LatencyLine[] {
   const line = (of: string, drawn: LatencyCdf, { requests, attainment }: CountedFigures) => ({
     name: of,
     cdf: drawn,
     inTime: requests.offered === 0 ? null : attainment,
   });
   if (groups.length === 0) return [line(name || 'this run', cdf, summary)];
-  return groups.slice(0, MAX_GROUP_LINES).map((group) => {
-    const of = name === '' ? group.name : `${name}, ${group.name}`;
-    return line(of, percentilesOf(group.offeredLatencyMs), group);
-  });
+  return groups
+    .filter((group) => shown.has(group.name))
+    .map((group) => {
+      const of = name === '' ? group.name : `${name}, ${group.name}`;
+      return line(of, percentilesOf(group.offeredLatencyMs), group);
+    });
 }
 
 function firstRun(point: Point): DrawnRun {

@@ -10,6 +10,8 @@ import { acrossNumbers } from './x-axis.js';
 const WIDTH = 270;
 const HEIGHT = 210;
 const COLUMNS = 2;
+/** Where axes may begin: at the highest that is below all values. */
+const FLOORS = [0.99, 0.98, 0.95, 0.9, 0.8, 0.5];
 
 /**
  * Share of each group's requests that were answered in time, against the varied key: a panel a group, a line
@@ -20,12 +22,15 @@ export function groupAttainment(slice: Slice, findingText: string): ChartSpec {
   const points = allPoints(slice);
   const groups = points[0]?.groups ?? [];
   const several = points.some((point) => point.cells.length > 1);
+  const lowest = Math.min(...points.flatMap((point) => point.groups.map(({ attainment }) => attainment.low)));
+  const floor = FLOORS.find((share) => share <= lowest) ?? 0;
   const heading = {
     title: `Share answered in time, by ${points.some(({ weighted }) => weighted !== null) ? 'class' : 'group'}, against ${x.label}`,
     subtitle: [
       findingText,
       ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
       ...(several ? ['whiskers: 95 % confidence'] : []),
+      ...(floor === 0 ? [] : [`axes begin at ${Math.round(100 * floor)} %`]),
     ]
       .filter((part) => part !== '')
       .join(' · '),
@@ -34,11 +39,18 @@ export function groupAttainment(slice: Slice, findingText: string): ChartSpec {
   return chart(heading, {
     columns: COLUMNS,
     spacing: 34,
-    concat: groups.map((group, i) => panel(slice, group, i, slice.series !== null && several)),
+    concat: groups.map((group, i) =>
+      panel(slice, group, i, { several: slice.series !== null && several, floor }),
+    ),
   });
 }
 
-function panel(slice: Slice, group: GroupPoint, index: number, several: boolean) {
+function panel(
+  slice: Slice,
+  group: GroupPoint,
+  index: number,
+  { several, floor }: { readonly several: boolean; readonly floor: number },
+) {
   const { x, series } = slice;
   const names = series?.values.map(({ label }) => label) ?? [group.name];
   const along = namesAlongX(slice);
@@ -71,13 +83,16 @@ function panel(slice: Slice, group: GroupPoint, index: number, several: boolean)
     field: 'share',
     type: 'quantitative',
     title: index % COLUMNS === 0 ? 'answered in time' : null,
-    scale: { domain: [0, 1.02], nice: false },
-    axis: { format: '.0%', values: [0, 0.2, 0.4, 0.6, 0.8, 1] },
+    scale: { domain: [floor, 1 + 0.02 * (1 - floor)], nice: false },
+    axis: { format: '~%', values: [0, 1, 2, 3, 4, 5].map((step) => floor + (step * (1 - floor)) / 5) },
   };
   const style = (part: 'color' | 'dash' | 'shape') => {
     return { field: 'series', type: 'nominal', sort: null, legend: null, scale: seriesScale(names, part) };
   };
-  const ends = names.map((name) => rows.findLast((row) => row.series === name)?.share ?? null);
+  const ends = names.map((name) => {
+    const last = rows.findLast((row) => row.series === name);
+    return last === undefined ? null : (last.share - floor) / (1 - floor);
+  });
   const data = { values: rows };
   return {
     title: { text: titleOf(group), anchor: 'start', fontSize: 13, offset: 8 },

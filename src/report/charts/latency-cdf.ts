@@ -22,7 +22,7 @@ export interface LatencyLine {
 /**
  * Latency by percentile of all offered requests on an axis that gives each further nine the same room
  * (x = 1 / (1 − p), logarithmic), so that the tail is as wide as the rest. A line ends where requests were not answered
- * in time. Lines without a point are named all the same: their users fared worst.
+ * in time. Those without a point are in the subtitle alone: their users fared worst.
  */
 export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, note = ''): ChartSpec {
   const names = lines.map((line) => line.name);
@@ -55,11 +55,9 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
   const heightAt = (ms: number) => heightOf(ms, domain, logarithmic);
   const ends = names.map((name) => {
     const last = rows.findLast((row) => row.name === name);
-    return last === undefined ? 1 : heightAt(last.ms);
+    return last === undefined ? null : heightAt(last.ms);
   });
-  const labels = lines.map(({ name, cdf, inTime }) =>
-    cdf.ms.length > 0 ? name : `${name} (${inTime === null ? 'nothing offered' : 'p50 never'})`,
-  );
+  const hasNoLine = lines.some(({ cdf, inTime }) => inTime !== null && cdf.ms.length === 0);
   const drawn = names.map((name) => {
     const own = rows.filter((row) => row.name === name);
     return own.map((row) => ({
@@ -69,9 +67,11 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
   });
   const heading = {
     title: 'Latency by percentile',
-    subtitle: [...lines.map((line) => tailOf(line, names.length > 1)), ...(note === '' ? [] : [note])].join(
-      ' · ',
-    ),
+    subtitle: [
+      ...lines.map((line) => tailOf(line, names.length > 1)),
+      ...(hasNoLine ? ['no line where p50 is never'] : []),
+      ...(note === '' ? [] : [note]),
+    ].join(' · '),
     width: WIDTH + (names.length > 1 ? 190 : 60),
   };
   return chart(heading, {
@@ -97,9 +97,7 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
             width: WIDTH,
             lines: drawn,
           })),
-      ...(names.length > 1
-        ? endLabels({ names: labels, ends, title: '', width: WIDTH, height: HEIGHT })
-        : []),
+      ...(names.length > 1 ? endLabels({ names, ends, title: '', width: WIDTH, height: HEIGHT }) : []),
     ],
   });
 }

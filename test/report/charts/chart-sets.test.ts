@@ -1,7 +1,7 @@
 import { parse, type Spec } from 'vega';
 import { compile } from 'vega-lite';
 import { describe, expect, it } from 'vitest';
-import type { TunedSeries } from '../../../src/record/results.js';
+import type { GroupSummary, TunedSeries } from '../../../src/record/results.js';
 import { comparisonCharts, runCharts, sweepCharts } from '../../../src/report/charts/chart-sets.js';
 import {
   cellFixture,
@@ -171,17 +171,25 @@ describe('chart sets', () => {
       { ...group, name: 'batch', attainment: 1, offeredLatencyMs: { ...offeredLatencyMs, p99: 40 } },
       { ...group, name: 'idle', requests: { ...requests, offered: 0 }, offeredLatencyMs: never },
     ];
-    const chartOf = (drawn: typeof groups) => {
+    const chartOf = (drawn: readonly GroupSummary[]) => {
       const { spec } = runCharts({ ...run, groups: drawn }).find(({ name }) => name === 'latency-cdf')!;
       return { said: (spec as { description: string }).description, drawn: JSON.stringify(spec) };
     };
     const { said, drawn } = chartOf(groups);
     expect(said).toMatch(
-      /interactive: p50 never, 29\.1 % in time · batch: p99 .*, 100 % in time · idle: nothing offered$/,
+      /interactive: p50 never, 29\.1 % in time · batch: p99 .*, 100 % in time · idle: nothing offered · no line where p50 is never$/,
     );
-    expect(drawn).toContain('"text":"interactive (p50 never)"');
+    // A sample of a line that is not there would send readers looking for it.
+    expect(drawn).not.toContain('"text":"interactive');
     expect(drawn).toContain('"text":"batch"');
-    expect(chartOf([...groups, ...groups]).said).toMatch(/ · the first 4 of 6 groups$/);
+    const many = [
+      ...groups,
+      ...[0.999, 0.998, 0.997].map((attainment) => ({ ...group, name: `at ${attainment}`, attainment })),
+    ];
+    const most = chartOf(many);
+    expect(most.said).toMatch(/ · the worst 4 of 6 groups$/);
+    // In the order of the file, so that colors stay as they are elsewhere.
+    expect(most.said).toMatch(/interactive: .* · at 0\.999: .* · at 0\.998: .* · at 0\.997: /);
   });
 
   it('lay several runs over each other', () => {
@@ -198,6 +206,25 @@ describe('chart sets', () => {
     // A rule that holds for one line only would mislead.
     expect(JSON.stringify(comparisonCharts(slos))).not.toContain('SLO ');
     expect(JSON.stringify(charts)).toContain('SLO 50 ms');
+  });
+
+  it.each([
+    [0.29, [0, 1.02], [0, 0.2, 0.4, 0.6, 0.8, 1]],
+    [0.963, [0.95, 1.001], [0.95, 0.96, 0.97, 0.98, 0.99, 1]],
+    [0.95, [0.95, 1.001], [0.95, 0.96, 0.97, 0.98, 0.99, 1]],
+    [0.5, [0.5, 1.01], [0.5, 0.6, 0.7, 0.8, 0.9, 1]],
+  ])('of groups of which at least %d is in time begin where differences show', (least, domain, ticks) => {
+    const [chart] = sweepCharts(groupedFixture({ least }));
+    const { concat, description } = chart!.spec as unknown as {
+      concat: { layer: object[] }[];
+      description: string;
+    };
+    const near = (values: readonly number[]) => values.map((value) => expect.closeTo(value, 9));
+    for (const { layer } of concat) {
+      const axes = layer.flatMap((one) => (one as { encoding?: { y?: object } }).encoding?.y ?? []);
+      expect(axes[0]).toMatchObject({ scale: { domain: near(domain) }, axis: { values: near(ticks) } });
+    }
+    expect(description.includes(`axes begin at ${100 * domain[0]!}`)).toBe(domain[0] !== 0);
   });
 
   it('say the finding in the subtitle', () => {
