@@ -2,6 +2,7 @@ import type { Server, Socket } from 'node:net';
 import type { Budget } from './budget.js';
 import type { Refusal } from './refusal.js';
 import type { RefusalCounts } from './refusal-counts.js';
+import { RequestTurns } from './request-turns.js';
 import type { TurnedAway } from './turned-away.js';
 
 /** How long a connection that is turned away stays, so that its client sees why. */
@@ -28,6 +29,7 @@ interface GateOptions {
 export function gateConnections(server: Server, options: GateOptions): void {
   const { budget, refusals, turnedAway, refusalOf, farewell, firstRecordMs } = options;
   const accept = server.listeners('connection');
+  const ends = new RequestTurns();
   let lingering = 0;
   const turnAway = (socket: Socket, refusal: Refusal) => {
     refusals.add(refusal.kind);
@@ -68,9 +70,27 @@ export function gateConnections(server: Server, options: GateOptions): void {
     socket.once('close', () => account.leave());
     const enter = () => {
       for (const listener of accept) listener.call(server, socket);
+      if (firstRecordMs === null) endInTurn(socket, account.clientKey, ends);
     };
     if (firstRecordMs === null) enter();
     else afterFirstRecord(socket, firstRecordMs, enter);
+  });
+}
+
+/**
+ * A silent connection ends in its turn: a process that ends may hang up thousands at once, and each takes about as long as a
+ * request.
+ */
+function endInTurn(socket: Socket, clientKey: string, turns: RequestTurns): void {
+  const listeners = socket.listeners('end');
+  socket.removeAllListeners('end');
+  const proceed = () => {
+    for (const listener of listeners) listener.call(socket);
+    return 1;
+  };
+  socket.on('end', () => {
+    if (socket.bytesRead > 0) proceed();
+    else turns.push({ clientKey, proceed });
   });
 }
 

@@ -115,6 +115,9 @@ export class RpcServer {
     let entering: Socket | null = null;
     listener.on(event, (socket: Socket) => {
       const { clientKey } = this.parts.budget.open(socket.remoteAddress);
+      // It ends when its turn has come.
+      socket.allowHalfOpen = true;
+      socket.on('end', () => socket.end());
       entering = socket;
       take.call(shares.take(clientKey, socket) ? listener : few, socket);
       entering = null;
