@@ -13,6 +13,8 @@ const OVERLOAD_LOSS = 0.05;
 const TOLERANCE = 1.1;
 /** Most that other tenants may send of their shares: what is beyond what can be served keeps batches large. */
 const MOST_EXCESS = 3;
+/** The excess is what one of the tenants asks for: it may send all of that, however its part is rounded. */
+const ALL = 1 - 1e-9;
 /** A tenant is to be protected if it loses more of its work than this; one above its share, if it is served less than this of that: */
 const TOLERATED_LOSS = 0.02;
 const LEAST_SERVED = 0.85;
@@ -87,7 +89,8 @@ export class FairShares {
     const demand = this.demand[tenant];
     const fair = this.tenants[tenant].share * this.level;
     if (demand <= TOLERANCE * fair) return WITHIN_SHARE;
-    const credit = this.credit[tenant] + Math.min(1, (this.excess * fair) / demand);
+    const part = (this.excess * fair) / demand;
+    const credit = this.credit[tenant] + (part > ALL ? 1 : part);
     this.credit[tenant] = credit >= 1 ? credit - 1 : credit;
     if (credit >= 1) return ABOVE_SHARE;
     this.lost[tenant] += costNs;

@@ -42,6 +42,26 @@ describe('tenants', () => {
     },
   );
 
+  it.each([1, 2, 3])(
+    'nothing is refused of the one that asks for least beyond its share, however its part is rounded: seed %i',
+    async (seed) => {
+      const text = `seed: ${seed}
+cluster: { gpus: 2 }
+models: { kind: zoo, varieties: 8 }
+tenants: { list: [{ name: small }, { name: flood }] }
+workload:
+  - { kind: poisson, rate: 400/s, duration: 6s, tenant: small }
+  - { kind: poisson, rate: 1500/s, duration: 6s, tenant: flood }
+slo: 50ms
+policy: { kind: escapement }
+`;
+      const { summary } = await simulate(await parseExperiment(text, 'tenants.yaml'));
+      const [small, flood] = summary.tenants ?? [];
+      expect(flood.overShare).toBeGreaterThan(1000);
+      expect(small.overShare).toBe(0);
+    },
+  );
+
   it('send what their rate allows, and no more', async () => {
     const { small, flood } = await tenantsOf('[{ name: small }, { name: flood, rate: 50/s, burst: 10 }]');
     const overRate = flood.overRate ?? Number.NaN;
