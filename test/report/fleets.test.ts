@@ -51,6 +51,11 @@ describe('the frontier of fleets', () => {
     ).toEqual(['cheap', 'dear', 'cheapest']);
   });
 
+  it('has only the better one of two that pay for as much, or the cheaper of two that are as good', () => {
+    expect(onFrontier(fleet('worse', 5, 0.99, { scaler }), fleet('better', 5, 0.995))).toEqual(['better']);
+    expect(onFrontier(fleet('dearer', 6, 0.99, { scaler }), fleet('cheaper', 5, 0.99))).toEqual(['cheaper']);
+  });
+
   it('has both of two that are alike', () => {
     expect(onFrontier(fleet('one', 5, 0.99, { scaler }), fleet('other', 5, 0.99))).toEqual(['one', 'other']);
   });
