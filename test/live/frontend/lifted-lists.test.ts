@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LiftedLists, NotPlain } from '../../../src/live/frontend/lifted-lists.js';
+import { freshBytes } from '../../../src/live/frontend/paged-bytes.js';
 
 const ID = `"id":"${'x'.repeat(2100)}"`;
 
@@ -33,6 +34,16 @@ describe('lists that are taken out of a text', () => {
     expect(() => lists?.bytesOf('x', 'FP32', [1], 0)).toThrow(NotPlain);
     lists?.bytesOf('x', 'FP32', [1], 1);
     expect(() => lists?.bytesOf('x', 'FP32', [1], 2)).toThrow(NotPlain);
+  });
+
+  it('are read out of a large body, which lies in pages of its own, one by one', () => {
+    const values = [0, 1].map((list) => Array.from({ length: 30_000 }, (_, i) => (i * 7 + list) / 8));
+    const text = Buffer.from(JSON.stringify({ inputs: values.map((data) => ({ data })) }));
+    const body = freshBytes(text.length);
+    text.copy(body);
+    const lists = LiftedLists.of(body, body.length);
+    const read = values.map((_, i) => lists?.bytesOf('x', 'FP32', [30_000], i) ?? new Uint8Array());
+    expect(read.map((each, i) => Buffer.compare(each, floats(...values[i])))).toEqual([0, 0]);
   });
 
   it('do not become a part of what follows them', () => {
