@@ -35,6 +35,10 @@ const LINES: Readonly<Record<Kind, { readonly what: string; readonly advice: str
     what: 'requests beyond the rates of tenants refused',
     advice: 'have these tenants send less, or raise their rate or burst in the file of --experiment',
   },
+  decoding: {
+    what: 'large bodies refused because their SLO passed before they were decoded',
+    advice: 'have these senders send tensors as binary data, or fewer or smaller bodies at a time',
+  },
   share: {
     what: 'GPUs are overloaded, so requests beyond the fair shares of tenants were refused',
     advice: 'have these tenants send less, add GPUs, or give them larger shares in the file of --experiment',
@@ -118,6 +122,7 @@ export class RefusalLog implements RunObserver {
 
   private named(kind: Kind, who: string, count: number): string {
     const limits = this.limits.get(who);
+    if (kind === 'decoding') return `${who} ${count}`;
     if (kind !== 'rate' && kind !== 'share') return `${shownClient(who)} ${count}`;
     return limits === undefined ? `${who} ${count}` : `${who} ${count} (${limits[kind]})`;
   }

@@ -13,6 +13,7 @@ interface Undecoded {
   readonly sloNs: number;
   /** Index of its tenant. */
   readonly tenant: number;
+  readonly clientKey: string;
   /** Asked once `sloNs` have passed: whether the body may name another SLO. Absent: it does not. */
   mayNameSlo?(): boolean;
 }
@@ -50,6 +51,7 @@ export class DecodingLimit {
       this.sloNs = Number.POSITIVE_INFINITY;
       return null;
     }
+    overRate.notInTime(request.tenant, request.clientKey);
     const passed = `${(passedNs / NS_PER_MS).toFixed(3)} ms had passed`;
     const others = ahead === 0 ? 'behind those of others' : `behind ${ahead} that its sender had sent before`;
     const waited = `of which the body waited ${waitedMs.toFixed(3)} ms to be decoded, ${others}`;

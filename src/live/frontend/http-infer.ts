@@ -147,8 +147,8 @@ export class HttpInfer implements BodyReader {
 
   private limitOf(request: OpenRequest, sloNs: number, mayNameSlo = () => false): DecodingLimit {
     const { tenants, overRate, service } = this.site;
-    const { arrivalNs, headers } = request;
-    const undecoded = { arrivalNs, sloNs, tenant: tenants.of(headers), mayNameSlo };
+    const { arrivalNs, headers, clientKey } = request;
+    const undecoded = { arrivalNs, sloNs, tenant: tenants.of(headers), clientKey, mayNameSlo };
     return new DecodingLimit(undecoded, overRate, service);
   }
 }

@@ -25,6 +25,11 @@ export class OverRate {
     this.untilNs[tenant] = nowNs + predictedMs * NS_PER_MS;
   }
 
+  /** A body was not decoded within its SLO; `client`: who sent it, where no tenants are told apart. */
+  notInTime(tenant: number, client: string): void {
+    this.turnedAway.add('decoding', this.tenants[tenant]?.name ?? client);
+  }
+
   /** Why a body of the tenant is not decoded at present; null: it may be. */
   refusal(tenant: number, nowNs: number): Refusal | null {
     const waitNs = this.untilNs[tenant] - nowNs;

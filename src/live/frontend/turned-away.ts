@@ -1,8 +1,8 @@
 /**
  * Why a frontend turned someone away: a connection was closed for a flood, or not let in after several, or there are as many
- * connections as there may be; a large body of a tenant over its rate was not decoded.
+ * connections as there may be; a large body of a tenant over its rate was not decoded, or one waited for that until its SLO had passed.
  */
-export type TurnedAwayFor = 'flood' | 'keptOut' | 'tooManyConnections' | 'rate';
+export type TurnedAwayFor = 'flood' | 'keptOut' | 'tooManyConnections' | 'rate' | 'decoding';
 
 /** How often. Plain data: it crosses threads. */
 export interface TurnedAwayCount {

@@ -3,6 +3,7 @@ import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
 import { OUTCOME_REJECTED } from '../../../src/core/request.js';
 import { LIMIT_RATE } from '../../../src/core/tenants.js';
 import { overLimit } from '../../../src/live/controller/not-executed.js';
+import { TurnedAway } from '../../../src/live/frontend/turned-away.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
 import { openGrpc, openHttp, tensor } from './fixtures.js';
 import { GrpcClient } from './grpc-client.js';
@@ -42,8 +43,8 @@ interface Ask {
 
 /** Sends a request as HTTP and gRPC clients of one address do; resolves with '', or with why it was refused. */
 const TRANSPORTS = {
-  async http(service: FakeService, defaultSloNs = NS_PER_S) {
-    const { http } = await openHttp(service, { tenants: TENANTS, defaultSloNs });
+  async http(service: FakeService, defaultSloNs = NS_PER_S, turnedAway = new TurnedAway()) {
+    const { http } = await openHttp(service, { tenants: TENANTS, defaultSloNs }, turnedAway);
     return async ({ tenant = GREEDY, model = 'wide', parameters = '{}' }: Ask): Promise<string> => {
       const inputs = JSON.stringify([inputOf(model)]);
       const body = `{"inputs":${inputs},"parameters":${parameters}}`;
@@ -52,8 +53,8 @@ const TRANSPORTS = {
       return status === 200 ? '' : `${status} ${json.error}`;
     };
   },
-  async grpc(service: FakeService, defaultSloNs = NS_PER_S) {
-    const { port } = await openGrpc(service, { tenants: TENANTS, defaultSloNs });
+  async grpc(service: FakeService, defaultSloNs = NS_PER_S, turnedAway = new TurnedAway()) {
+    const { port } = await openGrpc(service, { tenants: TENANTS, defaultSloNs }, turnedAway);
     return async ({ tenant = GREEDY, model = 'wide', sloMs }: Ask): Promise<string> => {
       const client = new GrpcClient(port);
       clients.push(client);
@@ -94,7 +95,8 @@ describe.each([
 
   it('are not decoded any more once their SLO has passed', async () => {
     const service = new FakeService([WIDE]);
-    const send = await TRANSPORTS[transport](service, SOON_MS * NS_PER_MS);
+    const turnedAway = new TurnedAway();
+    const send = await TRANSPORTS[transport](service, SOON_MS * NS_PER_MS, turnedAway);
     const answers = await Promise.all(Array.from({ length: MANY }, () => send({})));
     const refused = answers.filter((answer) => answer !== '');
     expect(refused.length).toBeGreaterThan(0);
@@ -104,13 +106,15 @@ describe.each([
     );
     for (const answer of refused) expect(answer).toMatch(why);
     expect(service.requests).toHaveLength(MANY - refused.length);
+    expect(turnedAway.take()).toEqual([{ why: 'decoding', who: 'greedy', count: refused.length }]);
   });
 
   it('of a tenant over its rate are refused undecoded until it may send again, its small ones by the scheduler', async () => {
     const service = new FakeService([WIDE, SMALL]);
     service.answer = (request) =>
       request.tenant === GREEDY ? overLimit(LIMIT_RATE, LIMITED, 60 * NS_PER_S, 0) : echo(request);
-    const send = await TRANSPORTS[transport](service);
+    const turnedAway = new TurnedAway();
+    const send = await TRANSPORTS[transport](service, NS_PER_S, turnedAway);
     const limit = 'the tenant greedy is over its rate of 5/s with bursts of 2';
     const said = `${overRate} ${limit}: it may send again in (60000|5\\d{4}) ms`;
     const why = new RegExp(`^${said}$`);
@@ -118,6 +122,7 @@ describe.each([
     expect(service.requests).toHaveLength(1);
     const undecoded = '; until then its bodies of more than 64 KiB are refused undecoded';
     expect(await send({})).toMatch(new RegExp(`^${said}${undecoded}$`));
+    expect(turnedAway.take()).toEqual([{ why: 'rate', who: 'greedy', count: 1 }]);
     expect(service.requests).toHaveLength(1);
     expect(await send({ model: 'small' })).toMatch(why);
     expect(await send({ tenant: MODEST })).toBe('');

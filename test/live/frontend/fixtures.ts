@@ -15,8 +15,12 @@ afterEach(async () => {
 const DEFAULTS = { port: 0, defaultSloNs: 60e9, serverVersion: '1.2.3' };
 
 /** Opens frontends that are closed after the test. */
-export async function openHttp(service: InferenceService, options: Partial<HttpFrontendOptions> = {}) {
-  const frontend = await openHttpFrontend(service, { ...DEFAULTS, ...options });
+export async function openHttp(
+  service: InferenceService,
+  options: Partial<HttpFrontendOptions> = {},
+  turnedAway?: TurnedAway,
+) {
+  const frontend = await openHttpFrontend(service, { ...DEFAULTS, ...options }, undefined, turnedAway);
   opened.push(frontend);
   return { frontend, port: frontend.port, http: new HttpClient(frontend.port) };
 }

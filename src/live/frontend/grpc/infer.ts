@@ -160,7 +160,8 @@ class Request implements CallSink {
   get limit(): DecodingLimit {
     const { sloNs, tenant } = this.asked;
     const { overRate, service } = this.home;
-    return new DecodingLimit({ arrivalNs: this.origin.arrivalNs, sloNs, tenant }, overRate, service);
+    const { arrivalNs, clientKey } = this.origin;
+    return new DecodingLimit({ arrivalNs, sloNs, tenant, clientKey }, overRate, service);
   }
 
   /** Throws a refusal. */
