@@ -73,7 +73,8 @@ function classLines(summary: MeasuredSummary) {
 
 /** `gold × 10: 198.5/s (100 %) in time, 21 % of GPU time, p99 25.4 ms`; a client does not see GPU time. */
 function classText(figures: ClassFigures): string {
-  const { name, weight, share, goodputRps, attainment, gpuShare } = figures;
+  const { name, weight, share, goodputRps, attainment, gpuShare, requests } = figures;
+  if (requests.offered === 0) return `${name} × ${weight}: nothing offered`;
   const guaranteed = share === 0 ? '' : ` (${formatPercent(share)} guaranteed)`;
   const rate = `${formatRate(goodputRps)}/s (${formatPercent(attainment)}) in time`;
   const ofGpus = gpuShare === null ? '' : `, ${formatPercent(gpuShare)} of GPU time${guaranteed}`;
@@ -94,7 +95,8 @@ function tenantLines({ tenants = [] }: MeasuredSummary): [string, string][] {
 
 /** `acme: 198.5/s (80.2 %) in time, 21 % of GPU time (share 25 %), 1,200 beyond its rate, p99 25.4 ms`. */
 function tenantText(figures: TenantFigures, only: boolean): string {
-  const { name, goodputRps, attainment, share, gpuShare } = figures;
+  const { name, goodputRps, attainment, share, gpuShare, requests } = figures;
+  if (requests.offered === 0) return `${name}: nothing offered`;
   const configured = share === null || only ? '' : ` (share ${formatPercent(share)})`;
   const parts = [
     `${formatRate(goodputRps)}/s (${formatPercent(attainment)}) in time`,

@@ -156,13 +156,14 @@ function notesOfFleet(
 ): string[] {
   const notes: string[] = [];
   const chosen = answer === null ? undefined : tried.find(({ value }) => value === space.text(answer));
+  if (chosen !== undefined) notes.push(...dropNotes(chosen, targets));
+  const unsure = tried.find(
+    ({ meets, costPerHour }) =>
+      meets === 'unsure' && costPerHour < (chosen?.costPerHour ?? Number.POSITIVE_INFINITY),
+  );
+  if (unsure !== undefined)
+    notes.push(`${unsure.value} would do on average, not with confidence: more seeds may settle it`);
   if (chosen !== undefined) {
-    notes.push(...dropNotes(chosen, targets));
-    const unsure = tried.find(
-      ({ meets, costPerHour }) => meets === 'unsure' && costPerHour < chosen.costPerHour,
-    );
-    if (unsure !== undefined)
-      notes.push(`${unsure.value} would do on average, not with confidence: more seeds may settle it`);
     const ends = space.kinds.filter((_, kind) => space.moved(answer!, kind, 1) === null);
     if (ends.length > 0)
       notes.push(

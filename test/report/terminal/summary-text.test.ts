@@ -34,6 +34,28 @@ describe('summaryText', () => {
     expect(text).not.toContain('GPU time');
   });
 
+  it('shows GPU time of tenants next to their shares, and says who sent nothing', () => {
+    const { requests, offeredLatencyMs, executedLatencyMs } = run.summary;
+    const figures = {
+      offeredLatencyMs,
+      executedLatencyMs,
+      offeredRps: 50,
+      goodputRps: 50,
+      overRate: 0,
+      overShare: 7,
+    };
+    const shop = { name: 'shop', share: 0.75, attainment: 0.8, gpuShare: 0.6, requests, ...figures };
+    const idle = { ...shop, name: 'idle', share: 0.25, requests: { ...requests, offered: 0 } };
+    const textOf = (tenants: readonly (typeof shop)[]) =>
+      summaryText({ ...run, summary: { ...run.summary, tenants: [...tenants] } }).replaceAll(/\s+/g, ' ');
+    expect(textOf([shop, idle])).toContain(
+      'shop: 50/s (80.0 %) in time, 60.0 % of GPU time (share 75.0 %), 7 beyond its share',
+    );
+    expect(textOf([shop, idle])).toContain('idle: nothing offered');
+    // There is none to share with.
+    expect(textOf([shop])).not.toContain('(share');
+  });
+
   it('shows default, best and gain of each SLO, and what to deploy', () => {
     const text = summaryText(sweepFixture({ seeds: [1] }));
     expect(text).toMatch(/^ 10 ms +10 ms +52\.\d +5 ms +36\d\.?\d* +60\.\d % +6\.9× +–$/m);

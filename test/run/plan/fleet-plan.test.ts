@@ -132,3 +132,17 @@ it('needs a price for every kind', async () => {
     /--minimize cost: GPUs of kind slow have no price in .*: add one to cluster\.gpus, e\.g\. price: 0\.35\/h/,
   );
 });
+
+it('says which fleet more seeds may settle where none meets surely', async () => {
+  const text = experiment(900, '20ms');
+  const over = 'cluster.gpus.fast=2:3,cluster.gpus.slow=0:1';
+  const { plan: first } = await planOf(text, over, 'goodputRps>=880');
+  const estimates = first.tried.flatMap(({ figures }) => figures[0]?.estimate ?? []);
+  const [mean, low] = (['mean', 'low'] as const).map((of) => Math.max(...estimates.map((one) => one[of])));
+  const { plan } = await planOf(text, over, `goodputRps>=${((mean! + low!) / 2).toFixed(3)}`);
+  expect(plan.outcome).toBe('none');
+  const unsure = plan.tried.find(({ meets }) => meets === 'unsure');
+  expect(plan.notes).toContain(
+    `${unsure!.value} would do on average, not with confidence: more seeds may settle it`,
+  );
+});
