@@ -319,6 +319,6 @@ workload:
   expect(stdout).toMatch(/class gold: GPU time +100(\.0)? % +– +–/);
   expect((await runCli(['report', loaded])).status).toBe(0);
   expect(readFileSync(join(loaded, 'report.html'), 'utf8')).toMatch(
-    /<td class="t">acme<\/td>(<td[^>]*>[^–<]*<\/td>){3}<td[^>]*>–<\/td><td[^>]*>–<\/td>/,
+    /<td class="t">acme<\/td>(<td[^>]*>[^–<]*<\/td>){3}<td[^>]*>–<\/td><td[^>]*>50\.0 %<\/td><td[^>]*>–<\/td><td[^>]*>–<\/td>/,
   );
 });
