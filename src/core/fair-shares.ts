@@ -7,8 +7,12 @@ const MEMORY_NS = 0.5 * NS_PER_S;
 const PAUSE_NS = 2 * MEMORY_NS;
 /** What was served in time at most is forgotten by this much a period: what can be served may become less. */
 const FORGET = 0.98;
-/** There is overload while more than this is lost or refused, of the work of all tenants. */
+/** So much of what is asked for is let through at least, as long as that is not lost. */
+const LEAST_LET = 0.05;
+/** There is overload while more than this is lost or refused, of the work of all tenants, */
 const OVERLOAD_LOSS = 0.05;
+/** and more than this many times what can be served is asked for. Some policies lose a few percent however little that is. */
+const OVERLOAD = 1.1;
 /** A tenant that asks for no more than this many times its share is within it. */
 const TOLERANCE = 1.1;
 /** Most that other tenants may send of their shares: what is beyond what can be served keeps batches large. */
@@ -66,6 +70,9 @@ export class FairShares {
   private seen = 0;
   /** Work per second that can be served, ns: the most that was, lately. */
   private capacity = 0;
+  /** Work of this period that went on and was not served in time, ns; and such work per second. */
+  private failing = 0;
+  private failed = 0;
 
   /** `goFirst`: the policy serves requests within shares before others. */
   constructor(
@@ -100,7 +107,10 @@ export class FairShares {
   /** A request that went on was answered, in time or not. */
   answered(tenant: number, costNs: number, inTime: boolean): void {
     if (inTime) this.ok[tenant] += costNs;
-    else this.lost[tenant] += costNs;
+    else {
+      this.lost[tenant] += costNs;
+      this.failing += costNs;
+    }
   }
 
   private renew(nowNs: number): void {
@@ -112,18 +122,30 @@ export class FairShares {
     const perS = NS_PER_S / passedNs;
     this.seen += (1 - this.seen) * fresh;
     const part = fresh / this.seen;
+    let allAsked = 0;
     let allServed = 0;
     let allMissed = 0;
     for (let t = 0; t < tenants.length; t++) {
       demand[t] += (asked[t] * perS - demand[t]) * part;
       served[t] += (ok[t] * perS - served[t]) * part;
       missed[t] += (lost[t] * perS - missed[t]) * part;
+      allAsked += demand[t];
       allServed += served[t];
       allMissed += missed[t];
     }
+    this.failed += (this.failing * perS - this.failed) * part;
+    this.failing = 0;
     for (const sums of [asked, ok, lost]) sums.fill(0);
-    this.capacity = Math.max(allServed, this.capacity * FORGET);
-    const isOverload = allMissed > OVERLOAD_LOSS * (allServed + allMissed);
+    // What is refused here alone must not keep up an overload, for ever if nothing is served.
+    const leastLet = LEAST_LET * allAsked;
+    const isHeldBack =
+      this.level < Number.POSITIVE_INFINITY &&
+      this.failed <= OVERLOAD_LOSS * Math.max(allServed + this.failed, leastLet);
+    this.capacity = isHeldBack
+      ? Math.max(allServed, this.capacity, leastLet)
+      : Math.max(allServed, this.capacity * FORGET);
+    const isOverload =
+      allMissed > OVERLOAD_LOSS * (allServed + allMissed) && allAsked > OVERLOAD * this.capacity;
     this.level = isOverload ? fairLevel(tenants, demand, this.capacity) : Number.POSITIVE_INFINITY;
     const excess = this.mostExcess * (this.isUnfair() ? FALL : RISE);
     this.mostExcess = Math.max(1, Math.min(MOST_EXCESS, excess));
@@ -162,6 +184,8 @@ export class FairShares {
     this.mostExcess = MOST_EXCESS;
     const { demand, served, missed, asked, ok, lost } = this;
     for (const sums of [demand, served, missed, asked, ok, lost]) sums.fill(0);
+    this.failing = 0;
+    this.failed = 0;
     this.seen = 0;
     this.capacity = 0;
   }

@@ -71,6 +71,32 @@ describe('under overload', () => {
     expect(after).toEqual(after.map(() => WITHIN_SHARE));
   });
 
+  it.each([
+    [
+      [1, 1],
+      [100, 100],
+    ],
+    [
+      [1, 99],
+      [200, 0],
+    ],
+    [
+      [3, 2, 1],
+      [20, 90, 90],
+    ],
+  ])('is over soon after a time in which nothing is served: shares %j, requests/s %j', (shares, rates) => {
+    const fair = new FairShares(shares.map((share) => ({ share })));
+    const refusedAtS: number[] = [];
+    for (let ms = 0; ms < 40_000; ms++)
+      rates.forEach((rate, tenant) => {
+        if (Math.floor((ms * rate) / 1000) === Math.floor(((ms + 1) * rate) / 1000)) return;
+        if (fair.standing(tenant, 5 * MS, ms * MS) === BEYOND_SHARE) refusedAtS.push(ms / 1000);
+        else fair.answered(tenant, 5 * MS, ms >= 10_000);
+      });
+    expect(refusedAtS.length).toBeGreaterThan(0);
+    expect(Math.max(...refusedAtS)).toBeLessThan(20);
+  });
+
   it('a tenant below its share is served, and one that floods gets the rest', () => {
     const [small, flood] = play([1, 1], [200, 5000], 1000);
     expect(small).toBeGreaterThan(190);

@@ -62,6 +62,24 @@ policy: { kind: escapement }
     },
   );
 
+  it('are not held to shares because a policy loses a few percent of whatever is asked for', async () => {
+    const rates = { a: 700, b: 500, c: 100, d: 20 };
+    const sent = Object.entries(rates).map(
+      ([name, rate]) => `  - { kind: poisson, rate: ${rate}/s, duration: 10s, tenant: ${name} }`,
+    );
+    const text = `seed: 1
+cluster: { gpus: [{ kind: v100, count: 4, memory: 16GiB }] }
+models: { kind: zoo, varieties: 8 }
+tenants: { list: [{ name: a, share: 0.5 }, { name: b, share: 0.25 }, { name: c, share: 0.25 }, { name: d, share: 0.1 }] }
+workload:
+${sent.join('\n')}
+slo: 50ms
+policy: { kind: clockwork }
+`;
+    const { summary } = await simulate(await parseExperiment(text, 'tenants.yaml'));
+    expect(summary.attainment).toBeGreaterThan(0.92);
+  });
+
   it('send what their rate allows, and no more', async () => {
     const { small, flood } = await tenantsOf('[{ name: small }, { name: flood, rate: 50/s, burst: 10 }]');
     const overRate = flood.overRate ?? Number.NaN;
