@@ -6,7 +6,6 @@ export const usage = usageOf({
   examples: [
     'serve --repository models',
     'serve --repository models --set slo=200ms --journal run.journal',
-    'serve --repository models --experiment tenants.yaml',
     'serve --device simulated:profile.json --gpus 100 --copies 50',
   ],
   notes: ['Runtime settings and their environment variables: escapement keys runtime'],

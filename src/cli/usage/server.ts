@@ -108,7 +108,7 @@ export const journalFlag = text(
 
 export const serverExperiment = text(
   'FILE',
-  'Experiment file whose slo, policy, plugins, admission, classes, tenants, padding, scaler and runtime apply; the rest is for simulations',
+  'Experiment file whose slo, policy, plugins, admission, classes, tenants, padding, scaler and runtime apply',
 );
 
 /** Flags of every process that runs a controller: `serve` and `controller`. */
