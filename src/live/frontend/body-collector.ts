@@ -1,4 +1,4 @@
-import { KIB } from '../../base/units.js';
+import { KIB, MIB } from '../../base/units.js';
 import { freeLarge } from '../free-buffers.js';
 import { freshBytes } from './paged-bytes.js';
 import { Refusal } from './refusal.js';
@@ -78,7 +78,8 @@ export class BodyCollector {
     this.heldBytes = bytes;
     const { whole } = this;
     if (whole !== null && whole.length >= bytes) return null;
-    const grown = freshBytes(bytes > LAST_GROWTH_BYTES ? Math.max(bytes, mostBytes) : bytes);
+    const isLast = bytes > (this.announcedBytes < 0 ? LAST_GROWTH_BYTES : LAST_ANNOUNCED_BYTES);
+    const grown = freshBytes(isLast ? Math.max(bytes, mostBytes) : bytes);
     const before = whole ?? (this.first as Buffer);
     before.copy(grown, 0, 0, this.bytes);
     freeOwn(before);
@@ -115,7 +116,9 @@ function tooManyPieces(): Refusal {
 const FIRST_BYTES = 16 * KIB;
 const GROWTH = 4;
 /** What is larger gets its last buffer at once, of which only the written part takes memory. */
-const LAST_GROWTH_BYTES = 64 * KIB;
+const LAST_GROWTH_BYTES = MIB;
+/** The same if it is known how large that is: V8 counts all of a buffer, and collects the sooner for one that is too large. */
+const LAST_ANNOUNCED_BYTES = 64 * KIB;
 /** Buffers of this size and more move between threads instead of being copied. */
 const OWN_BYTES = 16 * KIB;
 /** Each piece costs about as much time as some hundred bytes, so many tiny ones are refused. */

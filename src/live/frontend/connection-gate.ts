@@ -85,7 +85,8 @@ function endInTurn(socket: Socket, clientKey: string, turns: RequestTurns): void
   const listeners = socket.listeners('end');
   socket.removeAllListeners('end');
   const proceed = () => {
-    for (const listener of listeners) listener.call(socket);
+    // Node's listener works with the parser, which another connection has once this one is closed.
+    if (!socket.destroyed) for (const listener of listeners) listener.call(socket);
     return 1;
   };
   socket.on('end', () => {

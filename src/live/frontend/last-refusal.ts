@@ -28,5 +28,7 @@ export function refusalText({ kind, message }: Refusal): string {
 /** The client of a CONNECT, whose socket Node gives away with its listeners. Nothing more of it is read as HTTP. */
 export function takeOver(socket: Socket): void {
   socket.on('error', () => socket.destroy());
+  // The gate of connections calls Node's, which Node has not found to take it off. Its parser is another connection's soon.
+  socket.removeAllListeners('end');
   socket.resume();
 }

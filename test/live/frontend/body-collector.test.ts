@@ -46,6 +46,12 @@ describe('BodyCollector', () => {
     expect(buffer.byteLength).toBe(60_000_000);
   });
 
+  it('gets no buffer of the largest size before the second megabyte of a body that announces none', () => {
+    const collector = new BodyCollector(60_000_000, -1);
+    collect(collector, 10);
+    expect(collector.finish().buffer.byteLength).toBeLessThan(4_000_000);
+  });
+
   it('frees each piece that it has copied, and no buffer that others may use', () => {
     const owner = { hold: () => null };
     const collector = new BodyCollector(60_000_000, -1);

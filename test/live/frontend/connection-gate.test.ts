@@ -64,6 +64,36 @@ it('silent connections that are hung up at once end by turns', async () => {
   expect(ends.size).toBeGreaterThanOrEqual(199 / (2 * TURN_REQUESTS));
 });
 
+it('one that is closed before its turn does not end', async () => {
+  const server = createServer({ allowHalfOpen: true });
+  onTestFinished(() => {
+    server.close();
+  });
+  const sockets: Socket[] = [];
+  let ended = 0;
+  server.on('connection', (socket: Socket) => {
+    sockets.push(socket.resume());
+    socket.on('end', () => {
+      ended++;
+      for (const each of sockets) each.destroy();
+    });
+  });
+  gateConnections(server, {
+    ...{ budget: new Budget(LIMITS), refusals: new RefusalCounts(null, 'http') },
+    ...{ turnedAway: new TurnedAway(), farewell: null, firstRecordMs: null },
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const clients = Array.from({ length: 50 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+  await Promise.all(clients.map((client) => once(client, 'connect')));
+  await expect.poll(() => sockets.length).toBe(50);
+  const closed = Promise.all(clients.map((client) => once(client.resume(), 'close')));
+  for (const client of clients) client.end();
+  await closed;
+  expect(ended).toBe(1);
+});
+
 it.each([
   ['HTTP', openHttp],
   ['gRPC', openGrpc],
