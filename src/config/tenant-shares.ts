@@ -1,4 +1,4 @@
-import type { Tenant } from '../core/tenants.js';
+import { partsOf, type Tenant } from '../core/tenants.js';
 
 type Shared = Pick<Tenant, 'name' | 'share'>;
 
@@ -17,6 +17,5 @@ export function sharesLine(tenants: readonly Shared[]): string | null {
 
 /** What the shares come to while all tenants ask for more, e.g. `50 %`. */
 export function sharePercents(tenants: readonly Shared[]): string[] {
-  const total = tenants.reduce((sum, { share }) => sum + share, 0);
-  return tenants.map(({ share }) => `${Number(((100 * share) / total).toPrecision(3))} %`);
+  return partsOf(tenants).map((part) => `${Number((100 * part).toPrecision(3))} %`);
 }

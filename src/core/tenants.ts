@@ -14,6 +14,12 @@ export interface Tenant {
   readonly share: number;
 }
 
+/** What the shares come to while all tenants ask for more, of 1. */
+export function partsOf(tenants: readonly Pick<Tenant, 'share'>[]): number[] {
+  const total = tenants.reduce((sum, { share }) => sum + share, 0);
+  return tenants.map(({ share }) => share / total);
+}
+
 /** More would make what is kept of them grow. */
 export const MOST_TENANTS = 1024;
 

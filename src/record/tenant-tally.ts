@@ -1,7 +1,7 @@
 import type { Action } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Outcome, RequestTable } from '../core/request.js';
-import { LIMIT_RATE, LIMIT_SHARE, type Tenant } from '../core/tenants.js';
+import { LIMIT_RATE, LIMIT_SHARE, partsOf, type Tenant } from '../core/tenants.js';
 import { GpuTime } from './gpu-time.js';
 import { countedSeconds, OutcomeTally } from './outcome-tally.js';
 import type { TenantFigures } from './results.js';
@@ -52,11 +52,11 @@ export class TenantTally implements RunObserver {
   /** All tenants, in the order of their declaration. */
   figures(): readonly TenantFigures[] {
     const { tenants, seesScheduler } = this.options;
-    const all = tenants.reduce((sum, { share }) => sum + share, 0);
+    const parts = partsOf(tenants);
     const gpuShares = this.gpuTime.shares();
-    return tenants.map(({ name, share }, tenant) => ({
+    return tenants.map(({ name }, tenant) => ({
       name,
-      share: share / all,
+      share: parts[tenant],
       ...this.outcomes.figures(tenant),
       gpuShare: seesScheduler ? gpuShares[tenant] : null,
       overRate: seesScheduler ? this.overRate[tenant] : null,

@@ -10,7 +10,7 @@ import {
   type RequestTable,
 } from '../../core/request.js';
 import { type MissedWindow, mayRetry } from '../../core/retry.js';
-import { LIMIT_NONE, type Tenant } from '../../core/tenants.js';
+import { LIMIT_NONE, partsOf, type Tenant } from '../../core/tenants.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import { INPUTS_LOST, type InferenceAnswer, type InferenceRequest, STANDS_BY } from '../service.js';
@@ -33,7 +33,8 @@ export class Answers {
   private readonly ready: { readonly request: InferenceRequest; readonly answer: InferenceAnswer }[] = [];
   /** By slot: outcomes of requests that have their answers, of which the core does not know. */
   private readonly given = new Map<number, Outcome>();
-  private readonly allShares: number;
+  /** What the share of each tenant comes to, of 1. */
+  private readonly parts: readonly number[];
   /** By model: what the device said when it could not load it last. */
   private readonly loadErrors: string[] = [];
 
@@ -44,7 +45,7 @@ export class Answers {
     private readonly isWorkerUp: () => boolean,
     private readonly tenants: readonly Tenant[] = [],
   ) {
-    this.allShares = tenants.reduce((sum, { share }) => sum + share, 0);
+    this.parts = partsOf(tenants);
   }
 
   /** Before the core takes in the same. */
@@ -141,10 +142,6 @@ export class Answers {
     }
   }
 
-  private beyond(limit: number, tenant: Tenant, waitNs: number): InferenceAnswer {
-    return overLimit(limit, tenant, waitNs, tenant.share / this.allShares);
-  }
-
   private answerOf(
     requests: RequestTable,
     slot: number,
@@ -161,8 +158,9 @@ export class Answers {
       // Not the SLO is what cannot be met.
       const isForTime = outcome === OUTCOME_REJECTED || outcome === OUTCOME_TIMEOUT;
       const limit = requests.limit[slot];
+      const tenant = requests.tenant[slot];
       if (limit !== LIMIT_NONE)
-        return this.beyond(limit, this.tenants[requests.tenant[slot]], requests.predictedNs[slot]);
+        return overLimit(limit, this.tenants[tenant], requests.predictedNs[slot], this.parts[tenant]);
       if (isForTime && !this.isWorkerUp()) return notExecuted(outcome, NO_WORKER);
       if (isForTime) {
         const passedNs = nowNs - requests.arrivalNs[slot];

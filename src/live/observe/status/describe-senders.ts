@@ -1,5 +1,6 @@
 import { NS_PER_S } from '../../../base/units.js';
 import { REQUEST_FREE, type RequestTable } from '../../../core/request.js';
+import { partsOf } from '../../../core/tenants.js';
 import type { ClassStatus, TenantStatus } from './cluster-status.js';
 import { round } from './round.js';
 import type { SenderActivity, SenderCounts } from './sender-activity.js';
@@ -18,7 +19,7 @@ export function describeSenders(
 ): { readonly classes?: ClassStatus[]; readonly tenants?: TenantStatus[] } {
   const { collector, core, classes, tenants } = sources;
   const { requests } = core;
-  const allShares = tenants.reduce((sum, { share }) => sum + share, 0);
+  const parts = partsOf(tenants);
   const ofClasses = countsOf(collector.classes, requests, requests.requestClass, window);
   const ofTenants = countsOf(collector.tenants, requests, requests.tenant, window);
   return {
@@ -33,10 +34,10 @@ export function describeSenders(
     ...(tenants.length === 0
       ? {}
       : {
-          tenants: tenants.map(({ name, share }, i) => {
+          tenants: tenants.map(({ name }, i) => {
             const { overRate, overShare } = ofTenants[i];
             return {
-              ...{ name, share: round(share / allShares), usedShare: usedShare(ofTenants, i) },
+              ...{ name, share: round(parts[i]), usedShare: usedShare(ofTenants, i) },
               ...rates(ofTenants[i], window),
               overRateRps: window.perS(overRate),
               overShareRps: window.perS(overShare),
