@@ -131,7 +131,7 @@ export class Deployment {
       for (const { name, version } of versions) {
         const before = this.table.get(name, version);
         if (before !== null && !isUnloaded(before)) continue;
-        this.table.put({ ...NOT_SERVED, name, version, state: 'loading', reason: 'waiting' });
+        this.table.put({ ...NOT_SERVED, name, version, state: 'loading', reason: 'waiting to be prepared' });
       }
     });
   }

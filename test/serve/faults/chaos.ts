@@ -33,7 +33,8 @@ const LONGEST_MS = 4000;
 const BREAKS = 2;
 
 /** Said by a controller that has just been started. */
-const STARTING = /no worker is up|the server is not ready: starting|is not ready yet: being prepared/;
+const STARTING =
+  /no worker is up|the server is not ready: starting|is not ready yet: (?:waiting to be|being) (?:prepared|measured)/;
 
 const WORKER_KINDS = ['is killed', 'is asked to end', 'is frozen', 'loses the thread of its GPU'];
 const CONTROLLER_KINDS = ['is killed', 'is frozen', 'loses its frontend thread', 'loses its thread of links'];
