@@ -11,7 +11,7 @@ import { type FleetFound, searchFleets } from './fleet-search.js';
 import { type FleetFacts, FleetSpace, plannedKinds } from './fleet-space.js';
 import { fleetHeadline } from './fleet-text.js';
 import { parseTarget } from './judge.js';
-import { dropNotes, setupNotes } from './notes.js';
+import { dropNotes, setupNotes, unsureNote } from './notes.js';
 import { type Over, parseOver, written } from './over.js';
 import type { PlanFlags } from './plan.js';
 import { Prober } from './prober.js';
@@ -161,8 +161,7 @@ function notesOfFleet(
     ({ meets, costPerHour }) =>
       meets === 'unsure' && costPerHour < (chosen?.costPerHour ?? Number.POSITIVE_INFINITY),
   );
-  if (unsure !== undefined)
-    notes.push(`${unsure.value} would do on average, not with confidence: more seeds may settle it`);
+  if (unsure !== undefined) notes.push(unsureNote(unsure.value));
   if (chosen !== undefined) {
     const ends = space.kinds.filter((_, kind) => space.moved(answer!, kind, 1) === null);
     if (ends.length > 0)

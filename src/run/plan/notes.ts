@@ -5,6 +5,7 @@ import { parsePercentile } from '../../record/percentiles.js';
 import { noteTexts } from '../../record/policy-notes.js';
 import { keyLabel } from '../../report/quantity.js';
 import { listed } from '../../text/words.js';
+import { closestOf } from './closest.js';
 import type { Lattice } from './over.js';
 import type { PlanResult, Tried } from './plan-result.js';
 import { isLeast } from './preference.js';
@@ -37,7 +38,11 @@ export function notesOf(
     notes.push('both ends of the range miss: the target holds only inside it');
   }
   if (found.kind === 'boundary' && verdictOf(found.before) === 'unsure') {
-    notes.push(`${name(found.before)} would do on average, not with confidence: more seeds may settle it`);
+    notes.push(unsureNote(name(found.before)));
+  }
+  const unsure = tried.filter(({ meets }) => meets === 'unsure');
+  if (found.kind === 'none' && unsure.length > 0) {
+    notes.push(unsureNote(namedValue(over.key, closestOf(unsure, targets))));
   }
   const contradictions = 'contradictions' in found ? found.contradictions : [];
   if (contradictions.length > 0) {
@@ -47,6 +52,11 @@ export function notesOf(
   }
   if (seeds.length === 1) notes.push('one seed: nothing is known of the spread between repetitions');
   return notes;
+}
+
+/** Of a value that may be the answer, or a better one than it. */
+export function unsureNote(name: string): string {
+  return `${name} would do on average, not with confidence: more seeds may settle it`;
 }
 
 /** A target may be met because requests are dropped: it tells nothing of those. */

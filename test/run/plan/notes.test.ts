@@ -36,6 +36,31 @@ test.each([
   expect(notes).toEqual(starts.map((start) => expect.stringContaining(start)));
 });
 
+test('without an answer, the nearest of the values that more seeds may settle is named', () => {
+  const target = parseTarget('goodputRps>=100');
+  const seeds = (...goodputs: number[]) =>
+    judge(
+      target,
+      goodputs.map((goodputRps) => cellResult(goodputRps)),
+    );
+  const notes = (figures: ReturnType<typeof judge>[]) => {
+    const tried = figures.map((figure, i) => ({
+      ...{ value: `${i + 1}`, meets: figure.meets, figures: [figure], attainment: 1 },
+    }));
+    const over = parseOver(`cluster.gpus=1:${figures.length}`);
+    return planNotes({ kind: 'none' }, latticeOf(over, true), tried, {
+      ...{ over, seeds: [1, 2], targets: [target] },
+    });
+  };
+  // The last misses by less than the interval of the one before, and will not meet however many seeds run.
+  const [narrow, wide, missed] = [seeds(99, 103), seeds(80, 130), seeds(99.8, 99.9)];
+  expect([narrow, wide, missed].map(({ meets }) => meets)).toEqual(['unsure', 'unsure', 'no']);
+  expect(notes([wide, narrow, missed])).toEqual([
+    '2 GPUs would do on average, not with confidence: more seeds may settle it',
+  ]);
+  expect(notes([missed, missed])).toEqual([]);
+});
+
 /** Notes for a range of a key, with an override at both ends. */
 function notesOf(text: string, override: string) {
   const over = parseOver(text);
