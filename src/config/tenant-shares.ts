@@ -1,4 +1,5 @@
 import { partsOf, type Tenant } from '../core/tenants.js';
+import { shareText } from '../record/share-text.js';
 
 type Shared = Pick<Tenant, 'name' | 'share'>;
 
@@ -17,5 +18,5 @@ export function sharesLine(tenants: readonly Shared[]): string | null {
 
 /** What the shares come to while all tenants ask for more, e.g. `50 %`. */
 export function sharePercents(tenants: readonly Shared[]): string[] {
-  return partsOf(tenants).map((part) => `${Number((100 * part).toPrecision(3))} %`);
+  return partsOf(tenants).map(shareText);
 }

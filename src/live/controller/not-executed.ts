@@ -2,6 +2,7 @@ import { type Action, STATUS_WORKER_LOST } from '../../core/action.js';
 import { OUTCOME_ERROR, OUTCOME_REJECTED, type Outcome } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
 import { LIMIT_RATE, type Tenant } from '../../core/tenants.js';
+import { shareText } from '../../record/share-text.js';
 import { type InferenceAnswer, overRateText, SHUTTING_DOWN, WORKER_LOST } from '../service.js';
 
 /** The answer to a request that was not executed. */
@@ -19,7 +20,7 @@ export function overLimit(limit: number, tenant: Tenant, waitNs: number, part: n
   const why =
     limit === LIMIT_RATE
       ? overRateText(tenant, waitNs)
-      : `the tenant ${tenant.name} is over its share of ${Number((100 * part).toPrecision(3))} % while the server is overloaded: it sends more than that`;
+      : `the tenant ${tenant.name} is over its share of ${shareText(part)} while the server is overloaded: it sends more than that`;
   return { ...notExecuted(OUTCOME_REJECTED, why), predictedNs: waitNs, isOverLimit: true };
 }
 
