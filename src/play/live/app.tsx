@@ -3,7 +3,7 @@ import type { Story } from '../protocol.js';
 import { Legend } from '../timeline/legend.jsx';
 import { StorySection } from '../timeline/story-section.jsx';
 import { Charts } from './charts.jsx';
-import { Figures, Gpus, Models } from './figures.jsx';
+import { Figures, Gpus, Models, Senders } from './figures.jsx';
 import { follow } from './follow.js';
 import { LiveTimeline, RowFeed } from './live-timeline.jsx';
 import { RateHistory } from './rate-history.js';
@@ -76,6 +76,7 @@ export function App() {
             <StorySection title={`Request ${chosen.request}`} story={chosen.story} />
           )}
           <Charts server={shown.server} history={history} />
+          <Senders status={status} />
           <Gpus gpus={status.gpus} />
           <Models models={status.models} otherModels={status.otherModels} />
         </main>

@@ -1,6 +1,7 @@
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import type { StatusMessage } from '../../live/observe/ui/messages.js';
 import { formatCount, formatMs, formatPercent, formatRate } from '../../text/numbers.js';
+import { senderTables } from './sender-tables.js';
 
 const MOST_MODELS = 20;
 
@@ -68,6 +69,29 @@ export function Models({ models, otherModels }: Pick<StatusMessage, 'models' | '
         ))}
       </Table>
       {left === 0 ? null : <p class="small">{`and ${formatCount(left)} more models`}</p>}
+    </>
+  );
+}
+
+/** Classes and tenants, where the server has some. */
+export function Senders({ status }: { readonly status: StatusMessage }) {
+  return (
+    <>
+      {senderTables(status).map(({ kind, caption, head, rows, left }) => (
+        <Fragment key={kind}>
+          <Table caption={caption} head={head}>
+            {rows.map(([name = '', ...figures]) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                {figures.map((text, i) => (
+                  <td key={head[i + 1]}>{text}</td>
+                ))}
+              </tr>
+            ))}
+          </Table>
+          {left === 0 ? null : <p class="small">{`and ${formatCount(left)} more ${kind}`}</p>}
+        </Fragment>
+      ))}
     </>
   );
 }

@@ -10,6 +10,7 @@ import { ServerProcess } from '../../cli/server-process.js';
 const PICTURES = join(ROOT, 'out/live-page');
 const PROFILE = join(ROOT, 'experiments/profiles/resnet50_v2.v100.json');
 const TOKEN = 'a-token-for-the-page';
+const TENANTS = '{ list: [{ name: clinic, share: 3 }, { name: shop }] }';
 
 let browser: Browser;
 
@@ -37,6 +38,7 @@ async function cluster() {
     ...['controller', '--ui', '--token-file', token, '--worker-token-file', token],
     ...addresses.flatMap((port) => ['--worker', `127.0.0.1:${port}`]),
     ...['--http-port', '0', '--grpc-port', 'off', '--metrics-port', '0'],
+    ...['--set', `tenants=${TENANTS}`],
   ]);
   const { http, metrics } = await controller.ready();
   const experiment = writeIn(
@@ -44,10 +46,11 @@ async function cluster() {
     'load.yaml',
     [
       `models: { kind: profile, path: ${PROFILE}, copies: 4 }`,
+      `tenants: ${TENANTS}`,
       'workload:',
-      '  - { name: patient, slo: 5s, kind: poisson, rate: 40/s, duration: 20s }',
+      '  - { name: patient, tenant: clinic, slo: 5s, kind: poisson, rate: 40/s, duration: 20s }',
       // Most are refused on arrival: no server answers that fast.
-      '  - { name: impatient, slo: 1ms, kind: poisson, rate: 5/s, duration: 20s }',
+      '  - { name: impatient, tenant: shop, slo: 1ms, kind: poisson, rate: 5/s, duration: 20s }',
     ].join('\n'),
   );
   const url = `http://127.0.0.1:${http}`;
@@ -77,6 +80,8 @@ describe.skipIf(!HAS_CHROMIUM)(`the page of a running server in ${CHROMIUM}`, ()
     await page.getByRole('button', { name: 'Show the server' }).click();
     const inTime = page.locator('dt:text-is("In time, all") + dd');
     await inTime.filter({ hasText: /[1-9]/ }).waitFor({ timeout: 60_000 });
+    const clinic = page.locator('tr', { has: page.getByRole('rowheader', { name: 'clinic', exact: true }) });
+    await clinic.filter({ hasText: /[1-9].*\/s.*75\.0 %/ }).waitFor({ timeout: 60_000 });
     await page.screenshot({ path: join(PICTURES, 'running.png'), fullPage: true });
     await workers[1].kill('SIGKILL');
     await page.locator('tr.down').waitFor({ timeout: 60_000 });
