@@ -1,8 +1,11 @@
 import { once } from 'node:events';
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { Budget, budgetLimits } from '../../../src/live/frontend/budget.js';
 import { gateConnections } from '../../../src/live/frontend/connection-gate.js';
+import { takeOver } from '../../../src/live/frontend/last-refusal.js';
 import { RefusalCounts } from '../../../src/live/frontend/refusal-counts.js';
 import { TURN_REQUESTS } from '../../../src/live/frontend/request-turns.js';
 import { TurnedAway } from '../../../src/live/frontend/turned-away.js';
@@ -92,6 +95,38 @@ it('one that is closed before its turn does not end', async () => {
   for (const client of clients) client.end();
   await closed;
   expect(ended).toBe(1);
+});
+
+it('one that CONNECT took from HTTP does not end at the parser, which another connection has by then', async () => {
+  const server = createHttpServer();
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const problems: unknown[] = [];
+  server.on('clientError', (error) => problems.push(error));
+  gateConnections(server, {
+    ...{ budget: new Budget(LIMITS), refusals: new RefusalCounts(null, 'http') },
+    ...{ turnedAway: new TurnedAway(), farewell: null, firstRecordMs: null },
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const tunnel = connect(port, '127.0.0.1');
+  tunnel.write('CONNECT x:443 HTTP/1.1\r\nhost: x:443\r\n\r\n');
+  const [, taken] = (await once(server, 'connect')) as [unknown, Socket];
+  takeOver(taken);
+  const other = connect(port, '127.0.0.1');
+  other.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n12345');
+  const [request] = (await once(server, 'request')) as [IncomingMessage];
+  const ended = once(taken, 'end');
+  tunnel.end();
+  await ended;
+  other.write('67890');
+  expect(await text(request)).toBe('1234567890');
+  expect(problems).toEqual([]);
+  taken.destroy();
+  other.destroy();
 });
 
 it.each([
