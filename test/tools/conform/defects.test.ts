@@ -174,6 +174,23 @@ describe('a small gRPC server', () => {
     expect((await examined('')).advised).toEqual([]);
   });
 
+  it.each([
+    ['', 'pass'],
+    // What batches on GPUs may change, and what they may not.
+    ['off-by 0.005', 'pass'],
+    ['off-by 0.02', 'fail'],
+    ['inputs-of-another', 'fail'],
+    ['constant', 'skipped'],
+  ])('with the defect "%s" answers requests on a stream: %s', async (defect, result) => {
+    const endpoint = endpointAt(await openSmallServer(defect), await openSmallGrpcServer(defect));
+    const { cases } = await conform(endpoint, { ...OPTIONS, only: ['grpc.stream'] });
+    expect(cases.map(({ id, result: got }) => [id, got])).toEqual([['grpc.stream', result]]);
+    if (defect.startsWith('off-by') && result === 'fail')
+      expect(cases[0]!.reason).toMatch(
+        /^output "double" .* is .* and .*, more than 1 % of the largest apart$/,
+      );
+  });
+
   it('that confuses the order of a stream is advised not to', async () => {
     expect((await examineGrpc('order')).advised).toContain('grpc.stream-order');
     expect((await examineGrpc('')).advised).toEqual([]);

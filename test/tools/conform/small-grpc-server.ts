@@ -33,7 +33,12 @@ export async function openSmallGrpcServer(defect: Defect = ''): Promise<number> 
     ModelInfer: unary((request) => infer(request, defect)),
     ModelStreamInfer: (call: Loose) => {
       const answers: object[] = [];
-      call.on('data', (request: Loose) => answers.push(streamed(request, defect)));
+      let before: Loose = null;
+      call.on('data', (request: Loose) => {
+        const inputs = defect === 'inputs-of-another' ? { ...(before ?? request), id: request.id } : request;
+        answers.push(streamed(inputs, defect));
+        before = request;
+      });
       call.on('end', () => {
         for (const answer of defect === 'order' ? answers.reverse() : answers) call.write(answer);
         call.end();
@@ -53,10 +58,19 @@ const ALL = ['binary_tensor_data', 'statistics', 'model_configuration', 'model_r
 
 function streamed(request: Loose, defect: Defect): object {
   try {
-    return { infer_response: infer(request, defect) };
+    const [what, part] = defect.split(' ');
+    return { infer_response: infer(what === 'off-by' ? offBy(Number(part), request) : request, defect) };
   } catch (error) {
     return { error_message: (error as Error).message };
   }
+}
+
+/** A request whose numbers are off by a part: so are its answer's. */
+function offBy(part: number, request: Loose): Loose {
+  const [first, ...others] = request.raw_input_contents;
+  const raw = Buffer.from(first);
+  for (let at = 0; at < raw.length; at += 4) raw.writeFloatLE(raw.readFloatLE(at) * (1 + part), at);
+  return { ...request, raw_input_contents: [raw, ...others] };
 }
 
 function infer(request: Loose, defect: Defect): object {

@@ -16,6 +16,9 @@ export interface Values {
   readonly data: readonly number[];
 }
 
+/** What `double` is times the input. */
+const FACTORS: Readonly<Record<Defect, number>> = { 'wrong-sum': 3, constant: 0 };
+
 /** A client's mistake. */
 export class Mistake extends Error {}
 
@@ -31,8 +34,8 @@ export function twice(inputs: readonly Values[], defect: Defect): Values[] {
   if (rows.size > 1) throw new Mistake('the inputs differ in rows');
   const [x, n] = ['x', 'n'].map((name) => inputs.find((input) => input.name === name)!);
   const made: Record<string, Pick<Values, 'shape' | 'data'>> = {
-    double: { shape: x!.shape, data: x!.data.map((value) => (defect === 'wrong-sum' ? 3 : 2) * value) },
-    next: { shape: n!.shape, data: n!.data.map((value) => Number(value) + 1) },
+    double: { shape: x!.shape, data: x!.data.map((value) => (FACTORS[defect] ?? 2) * value) },
+    next: { shape: n!.shape, data: n!.data.map((value) => (defect === 'constant' ? 1 : Number(value) + 1)) },
   };
   return OUTPUTS.map(({ name, datatype }) => ({ name, datatype, ...made[name]! }));
 }
