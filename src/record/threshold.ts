@@ -84,7 +84,7 @@ export function checkThreshold(
   if (offered === 0) return nothing('no requests were offered');
   const coverage = coverageOf(metric, summary);
   if (coverage?.tells === false) return nothing(coverage.text);
-  if (found === null) return nothing(unmeasured(metric, figure.unit));
+  if (found === null) return nothing(unmeasured(metric, figure.unit, summary));
   const total = unit === 'share' && figure.unit === 'count' ? (figure.outOf?.(summary) ?? 0) : 1;
   if (total === 0) return nothing('a share of 0');
   const actual = found / total;
@@ -107,9 +107,13 @@ export function holds({ operator, limit }: Pick<Threshold, 'operator' | 'limit'>
 }
 
 /** Why a run in which something was offered has no such figure. */
-function unmeasured(metric: string, unit: FigureUnit): string {
+function unmeasured(metric: string, unit: FigureUnit, { classes, tenants }: MeasuredSummary): string {
   const sender = senderOfFigure(metric);
-  if (sender !== null) return `the run has no ${sender.kind} ${sender.name}`;
+  if (sender !== null) {
+    const found = (sender.kind === 'class' ? classes : tenants)?.find(({ name }) => name === sender.name);
+    if (found === undefined) return `the run has no ${sender.kind} ${sender.name}`;
+    if (found.requests.offered === 0) return `the ${sender.kind} ${sender.name} offered nothing`;
+  }
   if (metric === 'rareModelsAttainment') return `every model had ${FEWEST_REQUESTS} requests`;
   return unit === 'ms' ? 'no request was executed' : 'not measured';
 }

@@ -270,6 +270,7 @@ export function groupFixture(
 ): GroupSummary {
   const offered = offeredRps * 20;
   const ok = Math.round(offered * attained);
+  const isServed = (percent: number) => offered > 0 && percent <= 100 * attained;
   const at = (share: number) => (sloMs ?? 100) * share;
   return {
     name,
@@ -277,12 +278,9 @@ export function groupFixture(
     requests: { offered, ok, late: offered - ok, timeout: 0, rejected: 0, error: 0 },
     offeredRps,
     goodputRps: ok / 20,
-    attainment: ok / offered,
-    offeredLatencyMs: latencyFixture(
-      (percent) => (percent <= 100 * attained ? at(percent / 100) : null),
-      at(0.3),
-    ),
-    executedLatencyMs: latencyFixture((percent) => at(percent / 100), at(0.3)),
+    attainment: offered === 0 ? 0 : ok / offered,
+    offeredLatencyMs: latencyFixture((percent) => (isServed(percent) ? at(percent / 100) : null), at(0.3)),
+    executedLatencyMs: latencyFixture((percent) => (offered > 0 ? at(percent / 100) : null), at(0.3)),
   };
 }
 

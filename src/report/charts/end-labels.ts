@@ -24,6 +24,7 @@ interface EndLabels {
  */
 export function endLabels({ names, ends, title, marks = true, width, height }: EndLabels): object[] {
   const present = names.map((_, rank) => rank).filter((rank) => ends[rank] !== null);
+  if (present.length === 0) return [];
   const wanted = present.map((rank) => (1 - (ends[rank] as number)) * height);
   const heights = spread(wanted, GAP, title === '' ? 6 : 26, height - 6);
   const samples = present.flatMap((rank, i) => {

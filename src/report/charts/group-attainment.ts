@@ -22,7 +22,9 @@ export function groupAttainment(slice: Slice, findingText: string): ChartSpec {
   const points = allPoints(slice);
   const groups = points[0]?.groups ?? [];
   const several = points.some((point) => point.cells.length > 1);
-  const lowest = Math.min(...points.flatMap((point) => point.groups.map(({ attainment }) => attainment.low)));
+  const lowest = Math.min(
+    ...points.flatMap((point) => point.groups.flatMap(({ attainment }) => attainment?.low ?? [])),
+  );
   const floor = FLOORS.find((share) => share <= lowest) ?? 0;
   const heading = {
     title: `Share answered in time, by ${points.some(({ weighted }) => weighted !== null) ? 'class' : 'group'}, against ${x.label}`,
@@ -45,6 +47,17 @@ export function groupAttainment(slice: Slice, findingText: string): ChartSpec {
   });
 }
 
+interface Row {
+  readonly x: string | number;
+  readonly offAxis: boolean;
+  readonly series: string;
+  /** Answered in time; null, and without what follows: nothing was offered. */
+  readonly share: number | null;
+  readonly low?: number;
+  readonly high?: number;
+  readonly note?: string;
+}
+
 function panel(
   slice: Slice,
   group: GroupPoint,
@@ -55,15 +68,21 @@ function panel(
   const names = series?.values.map(({ label }) => label) ?? [group.name];
   const along = namesAlongX(slice);
   const numbers = x.kind === 'number' ? acrossNumbers(slice, WIDTH, HEIGHT) : null;
-  const rows = allPoints(slice).flatMap((point) => {
+  const rows = allPoints(slice).flatMap((point): Row[] => {
     const here = point.groups[index];
     if (here === undefined) return [];
-    const { mean, low, high } = here.attainment;
+    const { attainment } = here;
+    const place = {
+      x: numbers?.at(point) ?? along.of(point),
+      offAxis: along.isOffAxis(point),
+      series: series === null ? group.name : valueLabel(point.values[series.key] ?? ''),
+    };
+    // Nothing was offered: a gap.
+    if (attainment === null) return [{ ...place, share: null }];
+    const { mean, low, high } = attainment;
     return [
       {
-        x: numbers?.at(point) ?? along.of(point),
-        offAxis: along.isOffAxis(point),
-        series: series === null ? group.name : valueLabel(point.values[series.key] ?? ''),
+        ...place,
         share: mean,
         low: Math.max(0, low),
         high: Math.min(1, high),
@@ -71,6 +90,7 @@ function panel(
       },
     ];
   });
+  const known = rows.filter(({ share }) => share !== null);
   const across = numbers?.encoding ?? {
     field: 'x',
     type: 'nominal',
@@ -90,12 +110,12 @@ function panel(
     return { field: 'series', type: 'nominal', sort: null, legend: null, scale: seriesScale(names, part) };
   };
   const ends = names.map((name) => {
-    const last = rows.findLast((row) => row.series === name);
-    return last === undefined ? null : (last.share - floor) / (1 - floor);
+    const last = known.findLast((row) => row.series === name);
+    return last === undefined ? null : (last.share! - floor) / (1 - floor);
   });
-  const data = { values: rows };
+  const data = { values: known };
   return {
-    title: { text: titleOf(group), anchor: 'start', fontSize: 13, offset: 8 },
+    title: { text: titleOf(group, known.length === 0), anchor: 'start', fontSize: 13, offset: 8 },
     width,
     height: HEIGHT,
     layer: [
@@ -133,6 +153,7 @@ function panel(
   };
 }
 
-function titleOf({ name, sloMs }: GroupPoint): string {
-  return sloMs === null ? name : `${name}, SLO ${formatSlo(sloMs)}`;
+function titleOf({ name, sloMs }: GroupPoint, isEmpty: boolean): string {
+  const title = sloMs === null ? name : `${name}, SLO ${formatSlo(sloMs)}`;
+  return isEmpty ? `${title}: none offered` : title;
 }

@@ -1,4 +1,4 @@
-import { offeredMs } from '../../record/figures.js';
+import { attainedOf, offeredMs } from '../../record/figures.js';
 import type { ClassFigures, GroupSummary, LengthFigures, TenantFigures } from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
 import { limitTexts } from '../hurt-text.js';
@@ -11,7 +11,7 @@ const ROW = 46;
 export function groupBars(groups: readonly GroupSummary[]): ChartSpec {
   return shareBars(
     'group',
-    groups.map((group) => ({ name: group.name, share: group.attainment, note: noteOf(group) })),
+    groups.map((group) => ({ name: group.name, share: attainedOf(group), note: noteOf(group) })),
   );
 }
 
@@ -21,7 +21,7 @@ export function classBars(classes: readonly ClassFigures[]): ChartSpec {
     'class',
     classes.map((each) => ({
       name: `${each.name} × ${each.weight}`,
-      share: each.attainment,
+      share: attainedOf(each),
       note: `${rateOf(each)}${each.gpuShare === null ? '' : ` · ${formatPercent(each.gpuShare)} of GPU time`}`,
     })),
   );
@@ -33,7 +33,7 @@ export function tenantBars(tenants: readonly TenantFigures[]): ChartSpec {
     'tenant',
     tenants.map((each) => ({
       name: each.name,
-      share: each.attainment,
+      share: attainedOf(each),
       note: [rateOf(each), ...limitTexts(each)].join(' · '),
     })),
   );
@@ -55,12 +55,18 @@ export function lengthBars(lengths: readonly LengthFigures[]): ChartSpec {
 
 interface Bar {
   readonly name: string;
-  readonly share: number;
+  /** Null: nothing was offered, which is neither all nor none of it. */
+  readonly share: number | null;
   readonly note: string;
 }
 
 function shareBars(by: string, bars: readonly Bar[]): ChartSpec {
-  const rows = bars.map((bar) => ({ ...bar, label: formatPercent(bar.share) }));
+  const rows = bars.map(({ name, share, note }) =>
+    share === null
+      ? { name, label: 'none offered', note: '' }
+      : { name, share, label: formatPercent(share), note },
+  );
+  const offered = { data: { values: rows.filter(({ share }) => share !== undefined) } };
   const names = rows.map(({ name }) => name);
   const y = {
     field: 'name',
@@ -77,14 +83,10 @@ function shareBars(by: string, bars: readonly Bar[]): ChartSpec {
     axis: { format: '.0%', tickCount: 5 },
   };
   const label = { type: 'text', align: 'left', x: WIDTH + 12 };
-  const worst = bars.reduce((a, b) => (b.share < a.share ? b : a));
   return chart(
     {
       title: `Share answered in time, by ${by}`,
-      subtitle:
-        worst.share === 1
-          ? 'Every request was answered within its SLO'
-          : `Worst: ${worst.name}, ${formatPercent(worst.share)}`,
+      subtitle: worstText(bars),
       width: WIDTH + 320,
     },
     {
@@ -94,10 +96,11 @@ function shareBars(by: string, bars: readonly Bar[]): ChartSpec {
       layer: [
         // The whole of each group, so that what is missing shows.
         {
+          ...offered,
           mark: { type: 'bar', height: 22, fill: '#ffffff', stroke: INK, strokeWidth: 1 },
           encoding: { y, x: { datum: 1, type: 'quantitative' } },
         },
-        { mark: { type: 'bar', height: 22, color: STRONG }, encoding: { y, x } },
+        { ...offered, mark: { type: 'bar', height: 22, color: STRONG }, encoding: { y, x } },
         {
           mark: { ...label, dy: -8, fontWeight: 600 },
           encoding: { y, text: { field: 'label' } },
@@ -109,6 +112,15 @@ function shareBars(by: string, bars: readonly Bar[]): ChartSpec {
       ],
     },
   );
+}
+
+function worstText(bars: readonly Bar[]): string {
+  const known = bars.filter(({ share }) => share !== null);
+  if (known.length === 0) return 'No request was offered';
+  const worst = known.reduce((a, b) => (b.share! < a.share! ? b : a));
+  return worst.share === 1
+    ? 'Every request was answered within its SLO'
+    : `Worst: ${worst.name}, ${formatPercent(worst.share)}`;
 }
 
 function noteOf(group: GroupSummary): string {

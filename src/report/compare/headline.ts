@@ -1,4 +1,4 @@
-import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
+import { attainedOf, type MeasuredSummary, offeredMs } from '../../record/figures.js';
 import { FEWEST_REQUESTS } from '../../record/model-figures.js';
 import type { RunResult } from '../../record/results.js';
 import { formatMs, formatPercent, formatRate } from '../../text/numbers.js';
@@ -113,9 +113,10 @@ function droppedShare({ requests }: MeasuredSummary): number {
 }
 
 function groupChanges(first: RunResult, other: RunResult): NamedChange[] {
-  return first.groups.flatMap(({ name, attainment: from }) => {
-    const same = other.groups.find((group) => group.name === name);
-    return same === undefined ? [] : [{ name, from, to: same.attainment }];
+  return first.groups.flatMap((group) => {
+    const same = other.groups.find(({ name }) => name === group.name);
+    const [from, to] = [attainedOf(group), same === undefined ? null : attainedOf(same)];
+    return from === null || to === null ? [] : [{ name: group.name, from, to }];
   });
 }
 

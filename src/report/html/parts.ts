@@ -1,3 +1,4 @@
+import { formatPercent } from '../../text/numbers.js';
 import { html, type Markup } from './markup.js';
 
 export interface Column {
@@ -15,6 +16,11 @@ export interface CellText {
   readonly strong?: boolean;
   /** As good as the strong one. */
   readonly underlined?: boolean;
+}
+
+/** A share of one, `–` where there is nothing to measure. */
+export function shareCell(share: number | null): CellText {
+  return { text: formatPercent(share), sort: share ?? -1 };
 }
 
 /** A table that scrolls in its own box; `sortable` lets a click on a heading sort it. */

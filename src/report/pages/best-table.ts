@@ -76,7 +76,7 @@ function cheapestTable(recommendations: readonly Recommendation[]): Markup {
 
 function figuresOf(point: Point): CellText[] {
   if (point.groups.length > 0) {
-    const shares = point.groups.map(({ attainment }) => ({ text: formatPercent(attainment.mean) }));
+    const shares = point.groups.map(({ attainment }) => ({ text: formatPercent(attainment?.mean ?? null) }));
     return point.weighted === null ? shares : [{ text: formatPercent(point.weighted.mean) }, ...shares];
   }
   return [{ text: withInterval(point.goodputRps) }, { text: formatPercent(point.attainment.mean) }];

@@ -1,8 +1,9 @@
+import { attainedOf } from '../../record/figures.js';
 import type { SweepResults } from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, withInterval } from '../../text/numbers.js';
 import { costTexts } from '../cost-text.js';
 import type { Markup } from '../html/markup.js';
-import { type CellText, type Column, table } from '../html/parts.js';
+import { type CellText, type Column, shareCell, table } from '../html/parts.js';
 import { meanOf } from '../statistics.js';
 import { cheapestFirst, pointColumns } from '../study/point-columns.js';
 import { type Point, scoreOf } from '../study/points.js';
@@ -50,29 +51,27 @@ export function pointsTable(results: SweepResults): Markup {
     { text: formatMs(point.p50Ms), sort: point.p50Ms ?? -1 },
     { text: formatMs(point.p99Ms), sort: point.p99Ms ?? -1 },
     ...point.groups.flatMap(({ attainment, p99Ms }) => [
-      { text: formatPercent(attainment.mean), sort: attainment.mean },
+      shareCell(attainment?.mean ?? null),
       { text: formatMs(p99Ms), sort: p99Ms ?? -1 },
     ]),
-    ...tenants.map(({ of }) => {
-      const share = of(point);
-      return { text: share === null ? '–' : formatPercent(share), sort: share ?? -1 };
-    }),
+    ...tenants.map(({ of }) => shareCell(of(point))),
     ...(isPriced ? costCells(point) : []),
     { text: String(point.cells.length), sort: point.cells.length },
   ]);
   return table(columns, rows, true);
 }
 
-/** A column of attainment for each tenant that some run has, mean over its runs. */
+/** A column of attainment for each tenant that some run has, mean over the runs in which it offered something. */
 function tenantColumns(points: readonly Point[]) {
   const summaries = points.flatMap(({ cells }) => cells.map(({ result }) => result.summary));
   const names = [...new Set(summaries.flatMap(({ tenants = [] }) => tenants.map(({ name }) => name)))];
   return names.map((name) => ({
     title: `Tenant ${name} attained`,
     of({ cells }: Point): number | null {
-      const found = cells.flatMap(
-        ({ result }) => result.summary.tenants?.find((each) => each.name === name)?.attainment ?? [],
-      );
+      const found = cells.flatMap(({ result: { summary } }) => {
+        const tenant = summary.tenants?.find((each) => each.name === name);
+        return tenant === undefined ? [] : (attainedOf(tenant) ?? []);
+      });
       return found.length === 0 ? null : meanOf(found);
     },
   }));

@@ -63,9 +63,9 @@ export function senderTables(
 ): Markup {
   return html`${figures.map((figure) => {
     const { title, unit, values, promised } = figure;
-    const line = (name: string, all: readonly number[], strong: boolean): CellText[] => [
+    const line = (name: string, all: readonly (number | null)[], strong: boolean): CellText[] => [
       { text: name, strong },
-      ...all.map((value) => ({ text: senderText(figure, value), sort: value, strong })),
+      ...all.map((value) => ({ text: senderText(figure, value), sort: value ?? -1, strong })),
     ];
     const columns = [{ title: 'Policy' }, ...names.map((name) => ({ title: name, numeric: true }))];
     const rows = [

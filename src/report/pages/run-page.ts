@@ -1,4 +1,4 @@
-import { offeredMs } from '../../record/figures.js';
+import { attainedOf, offeredMs } from '../../record/figures.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type {
   ActionCounts,
@@ -17,7 +17,7 @@ import { costText, flappingNote, scalingText } from '../cost-text.js';
 import { generatorLines, generatorWarnings } from '../generator.js';
 import { html, type Markup } from '../html/markup.js';
 import { gallery, type PageChart, page } from '../html/page.js';
-import { experimentToRun, facts, section, table } from '../html/parts.js';
+import { experimentToRun, facts, section, shareCell, table } from '../html/parts.js';
 import { commandOf, kindText, whatRepeats } from '../run-kind.js';
 import { servedGroups } from '../study/finding.js';
 import { groupPoint } from '../study/points.js';
@@ -132,7 +132,7 @@ function groupsTable(groups: readonly GroupSummary[]): Markup {
     { text: group.sloMs === null ? 'own' : formatSlo(group.sloMs), sort: group.sloMs ?? -1 },
     { text: formatRate(group.offeredRps), sort: group.offeredRps },
     { text: formatRate(group.goodputRps), sort: group.goodputRps },
-    { text: formatPercent(group.attainment), sort: group.attainment },
+    shareCell(attainedOf(group)),
     ...(['p50', 'p99', 'p9999'] as const).map((percentile) => {
       const ms = offeredMs(group, percentile);
       return { text: formatMs(ms), sort: ms ?? -1 };
@@ -150,7 +150,7 @@ function lengthsTable(lengths: readonly LengthFigures[]): Markup {
     { text: formatCount(length), sort: length },
     { text: formatCount(offered), sort: offered },
     { text: formatCount(ok), sort: ok },
-    { text: formatPercent(attainment), sort: attainment },
+    shareCell(offered === 0 ? null : attainment),
     ...[executedP50Ms, executedP99Ms].map((ms) => ({ text: formatMs(ms), sort: ms ?? -1 })),
   ]);
   return html`${table(columns, rows, true)}
@@ -211,7 +211,7 @@ function classesTable({
     { text: String(each.weight) },
     { text: formatRate(each.offeredRps) },
     { text: formatRate(each.goodputRps) },
-    { text: formatPercent(each.attainment) },
+    shareCell(attainedOf(each)),
     ...(each.gpuShare === null
       ? []
       : [
@@ -241,10 +241,7 @@ function tenantsTable(tenants: readonly TenantFigures[]): Markup {
     { text: each.name },
     { text: formatRate(each.offeredRps), sort: each.offeredRps },
     { text: formatRate(each.goodputRps), sort: each.goodputRps },
-    { text: formatPercent(each.attainment), sort: each.attainment },
-    ...[each.gpuShare, each.share].map((share) =>
-      share === null ? { text: '–', sort: -1 } : { text: formatPercent(share), sort: share },
-    ),
+    ...[attainedOf(each), each.gpuShare, each.share].map(shareCell),
     ...[each.overRate, each.overShare].map((count) =>
       count === null ? { text: '–', sort: -1 } : { text: formatCount(count), sort: count },
     ),

@@ -1,3 +1,4 @@
+import { attainedOf } from '../../record/figures.js';
 import type { CellResult } from '../../record/results.js';
 import { formatPercentCell, formatRate } from '../../text/numbers.js';
 import { meanOf } from '../statistics.js';
@@ -10,7 +11,8 @@ export interface SenderOutcome {
   /** Part of GPU time that it was promised: of a class always (0: none), of a tenant under overload; null: not known. */
   readonly share: number | null;
   readonly goodputRps: number;
-  readonly attainment: number;
+  /** Over the seeds with which it offered something; null: there are none. */
+  readonly attainment: number | null;
   /** Part of GPU time that it got; null: not known. */
   readonly gpuShare: number | null;
 }
@@ -30,8 +32,8 @@ export interface SenderFigures {
 interface SenderFigure {
   readonly title: string;
   readonly unit: 'percent' | 'requests/s';
-  /** In the order of the policies; by class or tenant. */
-  readonly values: readonly (readonly number[])[];
+  /** In the order of the policies; by class or tenant; null: it offered nothing. */
+  readonly values: readonly (readonly (number | null)[])[];
   /** What was promised, by class or tenant, and what that is called; null: nothing was, or not the same in all cells. */
   readonly promised: { readonly name: string; readonly values: readonly number[] } | null;
 }
@@ -43,7 +45,8 @@ const FIGURES = {
 } as const;
 
 /** A value of a figure for people. */
-export function senderText({ unit }: SenderFigure, value: number): string {
+export function senderText({ unit }: SenderFigure, value: number | null): string {
+  if (value === null) return '–';
   return unit === 'percent' ? formatPercentCell(value) : formatRate(value);
 }
 
@@ -55,13 +58,14 @@ export function senderOutcomes(
   const [first] = summaries;
   return (first?.[kind] ?? []).map((sender, i) => {
     const all = summaries.flatMap((summary) => summary[kind]?.[i] ?? []);
+    const attained = all.flatMap((each) => attainedOf(each) ?? []);
     const gpuShares = all.flatMap(({ gpuShare }) => gpuShare ?? []);
     return {
       name: sender.name,
       ...('weight' in sender ? { weight: sender.weight } : {}),
       share: sender.share,
       goodputRps: meanOf(all.map(({ goodputRps }) => goodputRps)),
-      attainment: meanOf(all.map(({ attainment }) => attainment)),
+      attainment: attained.length === 0 ? null : meanOf(attained),
       gpuShare: gpuShares.length < all.length ? null : meanOf(gpuShares),
     };
   });
@@ -93,7 +97,10 @@ function figuresOf({ cells, policies }: Compared, kind: SenderKind): SenderFigur
   const figure = (name: keyof typeof FIGURES): SenderFigure => ({
     ...FIGURES[name],
     values: policies.map((_, policy) =>
-      senders.map((__, i) => meanOf(complete.map(({ results }) => results[policy]![kind][i]![name] ?? 0))),
+      senders.map((__, i) => {
+        const known = complete.flatMap(({ results }) => results[policy]![kind][i]![name] ?? []);
+        return known.length === 0 ? null : meanOf(known);
+      }),
     ),
     promised: name === 'gpuShare' && isPromised ? promised : null,
   });

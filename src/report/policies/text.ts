@@ -58,7 +58,7 @@ function senderLines({ policies }: PolicyComparison, { one, names, figures }: Se
   const left = names.length - MOST_SENDERS;
   return figures.flatMap((figure) => {
     const { title, unit, values, promised } = figure;
-    const line = (name: string, all: readonly number[]) => [
+    const line = (name: string, all: readonly (number | null)[]) => [
       name,
       ...all.slice(0, MOST_SENDERS).map((value) => senderText(figure, value)),
     ];

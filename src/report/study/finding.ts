@@ -3,7 +3,7 @@ import { costTexts } from '../cost-text.js';
 import { takeFleet } from '../fleet-label.js';
 import { keyLabel, parseQuantity, valueLabel, valuesLabel } from '../quantity.js';
 import type { Recommendation } from './analyze.js';
-import { type Point, scoreOf, worstGroup } from './points.js';
+import { hasOffered, type Point, scoreOf, worstGroup } from './points.js';
 
 const MOST_GROUPS = 3;
 
@@ -49,10 +49,11 @@ export function choicesLabel(tied: readonly Pick<Point, 'choice'>[], most = 3): 
 
 /** `29.1 % of interactive, 100 % of batch in time`; of many groups only the one that fares worst. */
 export function servedGroups(point: Pick<Point, 'groups'>): string {
-  const shown = point.groups.length <= MOST_GROUPS ? point.groups : [worstGroup(point)];
+  const shown = point.groups.length <= MOST_GROUPS ? point.groups.filter(hasOffered) : [worstGroup(point)];
   const shares = shown.flatMap((group) =>
     group === null ? [] : [`${formatPercent(group.attainment.mean)} of ${group.name}`],
   );
+  if (shares.length === 0) return 'nothing, as nothing was offered';
   return `${shares.join(', ')}${point.groups.length <= MOST_GROUPS ? '' : ' (the worst group)'} in time`;
 }
 

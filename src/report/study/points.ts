@@ -1,4 +1,4 @@
-import { offeredMs } from '../../record/figures.js';
+import { attainedOf, offeredMs } from '../../record/figures.js';
 import type {
   CellResult,
   CostFigures,
@@ -42,8 +42,17 @@ export interface Point {
 }
 
 /** The same of one group of users. */
-export type GroupPoint = Pick<GroupSummary, 'name' | 'sloMs'> &
-  Pick<Point, 'goodputRps' | 'attainment' | 'p99Ms'>;
+export interface GroupPoint
+  extends Pick<GroupSummary, 'name' | 'sloMs'>,
+    Pick<Point, 'goodputRps' | 'p99Ms'> {
+  /** Over the repetitions in which it offered something; null: there are none. */
+  readonly attainment: Estimate | null;
+}
+
+/** One that offered something. */
+interface ServedGroup extends GroupPoint {
+  readonly attainment: Estimate;
+}
 
 /** What is known of a group in one run. */
 type GroupLike = Pick<
@@ -74,13 +83,18 @@ function pointsOf(results: SweepResults): Point[] {
   return [...points.values()].map((cells) => pointOf(cells, axes));
 }
 
-/** The group of which the smallest share was answered in time; null where there are no groups. */
-export function worstGroup({ groups }: Pick<Point, 'groups'>): GroupPoint | null {
-  const [first, ...others] = groups;
-  return others.reduce<GroupPoint | null>(
+/** The group of which the smallest share was answered in time; null where no group offered anything. */
+export function worstGroup({ groups }: Pick<Point, 'groups'>): ServedGroup | null {
+  const [first, ...others] = groups.filter(hasOffered);
+  return others.reduce<ServedGroup | null>(
     (worst, group) => (worst !== null && group.attainment.mean < worst.attainment.mean ? group : worst),
     first ?? null,
   );
+}
+
+/** Whether anything was offered that may have been answered in time. */
+export function hasOffered(group: GroupPoint): group is ServedGroup {
+  return group.attainment !== null;
 }
 
 /**
@@ -100,7 +114,8 @@ export function scoresOf(point: Point): Scores[] {
   const bySeed = (read: (result: CellResult) => number): Scores =>
     Object.fromEntries(point.cells.map(({ seed, result }) => [seed, read(result)]));
   if (point.weighted !== null) return [bySeed(({ summary }) => summary.weightedAttainment ?? 0)];
-  const worst = point.groups.indexOf(worstGroup(point) as GroupPoint);
+  const group = worstGroup(point);
+  const worst = group === null ? -1 : point.groups.indexOf(group);
   return [
     ...(worst < 0 ? [] : [bySeed(({ groups }) => groups[worst]?.attainment ?? 0)]),
     bySeed(({ summary }) => summary.goodputRps),
@@ -179,11 +194,12 @@ function weightedOf(summaries: readonly CellResult['summary'][]): Estimate | nul
 /** A group over its repetitions. */
 export function groupPoint(...repetitions: readonly [GroupLike, ...GroupLike[]]): GroupPoint {
   const [{ name, sloMs }] = repetitions;
+  const attained = repetitions.flatMap((repetition) => attainedOf(repetition) ?? []);
   return {
     name,
     sloMs,
     goodputRps: estimate(repetitions.map(({ goodputRps }) => goodputRps)),
-    attainment: estimate(repetitions.map(({ attainment }) => attainment)),
+    attainment: attained.length === 0 ? null : estimate(attained),
     p99Ms: meanLatency(repetitions, 'p99'),
   };
 }

@@ -85,7 +85,9 @@ function classText(figures: ClassFigures): string {
 function lengthLines(lengths: readonly LengthFigures[] = []): [string, string][] {
   return lengths.map(({ length, offered, attainment, executedP50Ms, executedP99Ms }, i) => [
     i === 0 ? 'lengths' : '',
-    `up to ${formatCount(length)}: ${formatCount(offered)}, ${formatPercent(attainment)} in time, executed p50 ${formatMs(executedP50Ms)}, p99 ${formatMs(executedP99Ms)}`,
+    offered === 0
+      ? `up to ${formatCount(length)}: nothing offered`
+      : `up to ${formatCount(length)}: ${formatCount(offered)}, ${formatPercent(attainment)} in time, executed p50 ${formatMs(executedP50Ms)}, p99 ${formatMs(executedP99Ms)}`,
   ]);
 }
 

@@ -125,7 +125,7 @@ function groupTable(recommendations: readonly Recommendation[], conditions: read
     if (point === null) return ['not run', ...heads.map(() => '–')];
     if (isWeighted) return [choiceLabel(point.choice), formatPercent(scoreOf(point))];
     const shown: readonly (GroupPoint | null)[] = names.length > 2 ? [worstGroup(point)] : point.groups;
-    const shares = shown.map((group) => formatPercent(group?.attainment.mean ?? 0));
+    const shares = shown.map((group) => formatPercent(group?.attainment?.mean ?? null));
     return [choiceLabel(point.choice), ...shares];
   };
   return [

@@ -1,5 +1,5 @@
 import Papa from 'papaparse';
-import { gpuHoursOf, offeredMs } from '../../record/figures.js';
+import { attainedOf, gpuHoursOf, offeredMs } from '../../record/figures.js';
 import type {
   CellResult,
   ClassFigures,
@@ -111,7 +111,7 @@ function classFigures(cells: readonly SweepCell[]): Record<string, Figure> {
     ...Object.fromEntries(
       [...names].flatMap((name) => [
         [`class_${name}_goodput_rps`, of(name, ({ goodputRps }) => goodputRps)],
-        [`class_${name}_attainment`, of(name, ({ attainment }) => attainment)],
+        [`class_${name}_attainment`, of(name, attainedOf)],
         [`class_${name}_gpu_share`, of(name, ({ gpuShare }) => gpuShare)],
       ]),
     ),
@@ -133,7 +133,7 @@ function tenantFigures(cells: readonly SweepCell[]): Record<string, Figure> {
   return Object.fromEntries(
     [...names].flatMap((name) => [
       [`tenant_${name}_goodput_rps`, of(name, ({ goodputRps }) => goodputRps)],
-      [`tenant_${name}_attainment`, of(name, ({ attainment }) => attainment)],
+      [`tenant_${name}_attainment`, of(name, attainedOf)],
       [`tenant_${name}_gpu_share`, of(name, ({ gpuShare }) => gpuShare)],
       [`tenant_${name}_over_rate`, of(name, ({ overRate }) => overRate)],
       [`tenant_${name}_over_share`, of(name, ({ overShare }) => overShare)],

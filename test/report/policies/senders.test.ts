@@ -82,6 +82,19 @@ edf                      50.0   50.0
     );
   });
 
+  it('has no share in time of a tenant that offered nothing, and means over the cells in which it offered some', () => {
+    const none = { ...requests, offered: 0 };
+    const rested = compared((_, slo) => ({
+      tenants: [
+        tenant('small', slo === '25ms' ? { attainment: 0, requests: none } : { attainment: 0.75 }),
+        tenant('idle', { attainment: 0, goodputRps: 0, requests: none }),
+      ],
+    }));
+    const text = policiesText(rested);
+    expect(text).toMatch(/percent:\npolicy +small +idle\nescapement +75\.0 +–\nedf +75\.0 +–\n/);
+    expect(text).toMatch(/requests\/s:\npolicy +small +idle\nescapement +100 +0\nedf +100 +0\n/);
+  });
+
   it('is left out where cells have other tenants, or none', () => {
     expect(senderFigures(withTenants('storm'))).toEqual([]);
     const text = policiesText(compared(() => ({})));

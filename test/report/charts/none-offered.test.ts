@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import type { ClassFigures, TenantFigures } from '../../../src/record/results.js';
+import { runCharts, sweepCharts } from '../../../src/report/charts/chart-sets.js';
+import { renderSvg } from '../../../src/report/html/render.js';
+import { summaryText } from '../../../src/report/index.js';
+import { runPage } from '../../../src/report/pages/run-page.js';
+import { sweepPage } from '../../../src/report/pages/sweep-page.js';
+import { cellFixture, gridFixture, groupFixture, runFixture } from '../fixtures.js';
+
+const run = runFixture({ sloMs: 50, goodputRps: 480 });
+const textsOf = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text);
+
+/** What the chart `name` of a run shows. */
+async function drawn(name: string, more: Partial<typeof run>): Promise<string> {
+  return renderSvg(runCharts({ ...run, ...more }).find((chart) => chart.name === name)!.spec);
+}
+
+function tenant(name: string, offeredRps: number): TenantFigures {
+  const { sloMs: _, ...figures } = groupFixture(name, 50, offeredRps, 0.75);
+  return { ...figures, share: 0.5, gpuShare: offeredRps === 0 ? 0 : 1, overRate: 0, overShare: 0 };
+}
+
+function classOf(name: string, offeredRps: number): ClassFigures {
+  const { overRate: _, overShare: __, ...figures } = tenant(name, offeredRps);
+  return { ...figures, weight: 2, share: 0, gpuShare: 0 };
+}
+
+describe('a group that offered nothing', () => {
+  it.each([
+    ['groups', { groups: [groupFixture('busy', 50, 100, 0.75), groupFixture('idle', 50, 0, 0)] }],
+    ['classes', { summary: { ...run.summary, classes: [classOf('busy', 100), classOf('idle', 0)] } }],
+    ['tenants', { summary: { ...run.summary, tenants: [tenant('busy', 100), tenant('idle', 0)] } }],
+  ])('has no bar, and is not the worst, in the chart of %s', async (name, more) => {
+    const svg = await drawn(name, more);
+    const texts = textsOf(svg);
+    expect(texts).toContain('75.0 %');
+    expect(texts).toContain('none offered');
+    expect(texts.filter((text) => text === '0 %')).toEqual([]);
+    expect(texts.join('\n')).toMatch(/Worst: busy( × 2)?, 75\.0 %/);
+    // The part and the whole of the other one.
+    expect(svg.match(/aria-roledescription="bar"/g)).toHaveLength(2);
+  });
+
+  it('is the only one: nothing is the worst', async () => {
+    const svg = await drawn('groups', { groups: [groupFixture('idle', 50, 0, 0)] });
+    expect(textsOf(svg)).toEqual(expect.arrayContaining(['No request was offered', 'none offered']));
+  });
+
+  it('has no share in tables of its run', () => {
+    const tenants = [tenant('busy', 100), tenant('idle', 0)];
+    const page = runPage({ ...run, summary: { ...run.summary, tenants } }, []);
+    const rows = page.slice(page.indexOf('<h2>Tenants</h2>')).split('<tr>');
+    const idle = rows.find((row) => row.includes('>idle<'))!.replaceAll(/<[^>]*>/g, ' ');
+    expect(idle).toMatch(/^\s*idle\s+0\s+0\s+–\s+0 %\s+50\.0 %/);
+  });
+});
+
+describe('a group that offered nothing at some values of a sweep', () => {
+  /** Sections of the workload; at 2, and for `never` at no value, one of them offers nothing. */
+  const results = gridFixture({
+    vary: [
+      { key: 'workload.0.rate', values: ['1/s', '2/s', '3/s'] },
+      { key: 'policy.kind', values: ['edf', 'fifo'] },
+    ],
+    defaults: { 'policy.kind': 'edf' },
+    run: ({ 'workload.0.rate': rate, 'policy.kind': kind }) => ({
+      ...cellFixture({ sloMs: 100, goodputRps: 450 }),
+      sloMs: null,
+      groups: [
+        groupFixture('always', 50, 200, kind === 'edf' ? 0.9 : 0.8),
+        groupFixture('sometimes', 50, rate === '2/s' ? 0 : 200, kind === 'edf' ? 0.95 : 0.7),
+        groupFixture('never', 50, 0, 0),
+      ],
+    }),
+  });
+
+  it('has a gap in its chart, and an empty one where it never offers any', async () => {
+    const spec = sweepCharts(results).find(({ name }) => name === 'groups')!.spec;
+    const svg = await renderSvg(spec);
+    const texts = textsOf(svg);
+    expect(texts).toContain('never, SLO 50 ms: none offered');
+    expect(texts).toContain('sometimes, SLO 50 ms');
+    // A line for each policy: two values joined, or two of one value each.
+    const lines = [...svg.matchAll(/aria-roledescription="line mark"[^>]*?d="([^"]*)"/g)].map(([, d]) => d!);
+    expect(lines.map((d) => d.match(/M/g)?.length)).toEqual([1, 1, 2, 2]);
+    // The axes begin above none: nothing is drawn as 0 %.
+    expect(svg.replaceAll(/<[^>]*>/g, ' ')).toMatch(/axes begin at 50\s+%/);
+  });
+
+  it('is left out of who is served, and has no share in tables', () => {
+    const text = summaryText(results);
+    expect(text).toContain('70.0 %');
+    expect(text).not.toMatch(/(^|\s)0 %/);
+    expect(sweepPage(results, [])).not.toMatch(/>0 %</);
+  });
+});
