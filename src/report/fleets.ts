@@ -1,10 +1,11 @@
 import { gpuHoursOf, type MeasuredSummary } from '../record/figures.js';
+import { type Senders, sendersOf } from './senders.js';
 
 /** Share of the requests that a fleet must answer in time to be ranked by what it costs. */
 export const FLEET_TARGET = 0.99;
 
 /** What one fleet paid for, and got: of a run, or means over the repetitions of a sweep's choice. */
-export interface Fleet {
+export interface Fleet extends Senders {
   readonly name: string;
   /** What decided how many GPUs there were; null: nothing did. */
   readonly scaler: string | null;
@@ -34,6 +35,7 @@ export function fleetOf(name: string, summary: MeasuredSummary): Fleet | null {
     cost: cost === undefined ? null : (cost.perHour * durationSeconds) / 3600,
     attainment,
     mixed: kinds.length > 1,
+    ...sendersOf([summary]),
   };
 }
 

@@ -5,7 +5,8 @@ import { type Fleet, fleetOf, rankFleets } from '../../src/report/fleets.js';
 import { runFixture } from './fixtures.js';
 
 function fleet(name: string, gpuHours: number, attainment: number, more: Partial<Fleet> = {}): Fleet {
-  return { name, gpuHours, attainment, scaler: null, cost: null, mixed: false, ...more };
+  const unpriced = { scaler: null, cost: null, mixed: false, classes: [], tenants: [] };
+  return { name, gpuHours, attainment, ...unpriced, ...more };
 }
 
 const { summary } = runFixture({ sloMs: 50, goodputRps: 480 });
@@ -18,6 +19,7 @@ describe('what a run says of its fleet', () => {
     const cost = { perHour: 5, perMillionInTime: 1 };
     expect(fleetOf('A', { ...HALF_AN_HOUR, kinds, cost })).toEqual({
       ...{ name: 'A', scaler: null, gpuHours: 2, cost: 2.5, attainment: 0.75, mixed: true },
+      ...{ classes: [], tenants: [] },
     });
   });
 

@@ -3,6 +3,7 @@ import { COLUMNS, wrap } from '../../text/wrap.js';
 import { fleetRows, fleetVerdict } from '../fleet-text.js';
 import type { RankedFleet } from '../fleets.js';
 import { runName } from '../run-kind.js';
+import { senderFigures, senderLines } from '../senders.js';
 import type { ComparedFigure, Comparison } from './compare.js';
 import { differenceText, relativeText, valueText } from './format.js';
 
@@ -29,9 +30,12 @@ export function comparisonText({ runs, headlines, figures, fleets }: Comparison)
   return `${[...changes, ...fleetLines(fleets), ...alignColumns(provenance), '', ...alignColumns(rows, [0])].join('\n')}\n`;
 }
 
-/** Fleets for the terminal: their ranking, which costs the least, and by how much. */
+/** Fleets for the terminal: their ranking, which costs the least, and by how much; what classes and tenants got of each. */
 export function fleetsText(fleets: readonly RankedFleet[]): string {
-  return fleetLines(fleets).join('\n');
+  const names = fleets.map(({ name }) => name);
+  const senders = senderLines(senderFigures([{ results: fleets }]), 'fleet', names, 'seeds');
+  const [first, ...others] = senders;
+  return [...fleetLines(fleets), ...(first === undefined ? [] : [...others, ''])].join('\n');
 }
 
 function fleetLines(fleets: readonly RankedFleet[]): string[] {

@@ -3,7 +3,9 @@ import type { RankedFleet } from '../fleets.js';
 import { html } from '../html/markup.js';
 import { gallery, type PageChart, page } from '../html/page.js';
 import { section } from '../html/parts.js';
+import { senderFigures } from '../senders.js';
 import { fleetSection } from './fleet-section.js';
+import { senderSections } from './sender-sections.js';
 
 /** A comparison of fleets as one HTML document. */
 export function fleetsPage(
@@ -18,6 +20,12 @@ export function fleetsPage(
 <p class="finding">${fleetVerdict(fleets)}</p>
 ${section('GPU-hours and attainment', gallery(charts))}
 ${fleetSection(fleets)}
-<p class="small">On the frontier: no other fleet pays for less and answers as many in time, or answers more and pays for as little.</p>`;
+<p class="small">On the frontier: no other fleet pays for less and answers as many in time, or answers more and pays for as little.</p>
+${senderSections(senderFigures([{ results: fleets }]), {
+  title: 'Fleet',
+  rows: fleets.map((fleet) => ({ name: fleet.name, strong: false })),
+  means: 'Means over the seeds of each fleet.',
+  weights: '',
+})}`;
   return page(`${name}: fleets`, body, charts.length > 0);
 }

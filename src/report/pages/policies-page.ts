@@ -7,9 +7,9 @@ import type { PolicyComparison } from '../policies/compare.js';
 import { findingOf, question } from '../policies/finding.js';
 import { lossesOf } from '../policies/losses.js';
 import type { CellOutcome } from '../policies/matrix.js';
-import { type SenderFigures, senderFigures } from '../policies/senders.js';
 import { tuningText } from '../policies/tuning.js';
 import { valuesLabel } from '../quantity.js';
+import { senderFigures } from '../senders.js';
 import { methods } from './policies-methods.js';
 import {
   byRowTable,
@@ -18,9 +18,9 @@ import {
   costsTable,
   lossesTable,
   overviewTable,
-  senderTables,
 } from './policies-tables.js';
 import { policyNotes } from './policy-notes.js';
+import { senderSections } from './sender-sections.js';
 
 /** A comparison of policies as one HTML document. */
 export function policiesPage(
@@ -39,7 +39,12 @@ export function policiesPage(
 <p class="finding">${findingOf(comparison)}</p>
 ${warnings.map((warning) => html`<p class="alert">${warning}</p>\n`)}
 ${policyNotes(summariesOf(comparison))}${section('All cells', html`${overviewTable(comparison)}${tuning.map((gap) => html`<p class="small">${tuningText(gap)}.</p>`)}`)}
-${senderFigures(comparison).map((one) => section(one.kind === 'classes' ? 'Classes' : 'Tenants', html`${senderTables(comparison, one)}<p class="small">${senderReadings(one)}</p>`))}
+${senderSections(senderFigures(comparison.cells), {
+  title: 'Policy',
+  rows: policies.map((policy, i) => ({ name: policy.name, strong: i === ours })),
+  means: 'Means over the cells that all policies finished.',
+  weights: 'Everywhere else, goodput and bound count each request by the weight of its class.',
+})}
 ${section('Goodput and rank', gallery(charts))}
 ${ours === null ? '' : section(`Where ${policies[ours]!.name} is not the best`, losses.length === 0 ? html`<p>No other policy is better beyond doubt in any cell.</p>` : lossesTable(comparison))}
 ${conditions.length === 0 ? '' : section('Does the ranking hold under other conditions?', html`${conditionsTable(comparison)}<p class="small">Rank by mean over the cells of each condition, with the mean in brackets. τ is 1 if all policies keep their order, and −1 if the order is reversed.</p>`)}
@@ -61,14 +66,6 @@ function summariesOf({ sweeps }: PolicyComparison) {
   return sweeps.flatMap(({ results: { cells } }) =>
     cells.flatMap((cell) => (cell.status === 'done' ? cell.result.summary : [])),
   );
-}
-
-function senderReadings({ kind }: SenderFigures): string {
-  const means =
-    'Means over the cells that all policies finished. GPU time is that of INFERs, which the requests of a batch share evenly.';
-  return kind === 'classes'
-    ? `${means} Everywhere else, goodput and bound count each request by the weight of its class.`
-    : `${means} A tenant that asks for less than its share gets less, and leaves the rest to others.`;
 }
 
 function fairnessSection(comparison: PolicyComparison): Markup {

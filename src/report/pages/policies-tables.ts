@@ -11,7 +11,6 @@ import type { PolicyComparison } from '../policies/compare.js';
 import { layoutOf, placeLabel } from '../policies/layout.js';
 import { lossesOf } from '../policies/losses.js';
 import type { CellOutcome } from '../policies/matrix.js';
-import { type SenderFigures, senderText } from '../policies/senders.js';
 import { valueLabel } from '../quantity.js';
 
 /** Every policy over all cells, a line each. */
@@ -54,26 +53,6 @@ export function overviewTable({ policies, ours, completeCells, bounded }: Policy
       : []),
   ]);
   return dense(table(columns, rows, true));
-}
-
-/** What each class, or each tenant, got under each policy: a table for each figure. */
-export function senderTables(
-  { policies, ours }: PolicyComparison,
-  { names, figures }: SenderFigures,
-): Markup {
-  return html`${figures.map((figure) => {
-    const { title, unit, values, promised } = figure;
-    const line = (name: string, all: readonly (number | null)[], strong: boolean): CellText[] => [
-      { text: name, strong },
-      ...all.map((value) => ({ text: senderText(figure, value), sort: value ?? -1, strong })),
-    ];
-    const columns = [{ title: 'Policy' }, ...names.map((name) => ({ title: name, numeric: true }))];
-    const rows = [
-      ...policies.map(({ name }, i) => line(name, values[i]!, i === ours)),
-      ...(promised === null ? [] : [line(`(${promised.name})`, promised.values, false)]),
-    ];
-    return html`<h3>${title}, ${unit}</h3>\n${dense(table(columns, rows, promised === null))}\n`;
-  })}`;
 }
 
 /** Where another policy is better than ours beyond doubt. */

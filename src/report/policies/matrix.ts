@@ -1,9 +1,9 @@
 import type { CellResult } from '../../record/results.js';
+import { type Senders, sendersOf } from '../senders.js';
 import { type Estimate, estimate, meanOf } from '../statistics.js';
 import type { Axis } from '../study/axes.js';
 import { placeLabel } from './layout.js';
 import type { PolicyRun } from './merge.js';
-import { type SenderOutcome, senderOutcomes } from './senders.js';
 import type { Series } from './series.js';
 
 /** One combination of conditions, and how every policy fared in it. */
@@ -20,7 +20,7 @@ export interface MatrixCell {
 }
 
 /** What one policy did in one cell, over seeds. */
-export interface CellOutcome {
+export interface CellOutcome extends Senders {
   readonly goodputRps: Estimate;
   /** Goodput as a share of the bound, run by run. */
   readonly share: Estimate;
@@ -31,9 +31,6 @@ export interface CellOutcome {
   readonly worstModel: number | null;
   /** Whether that ratio is below half in some seed; null where it is not known. */
   readonly belowHalf: boolean | null;
-  /** What each class got, and each tenant; empty: there are none. */
-  readonly classes: readonly SenderOutcome[];
-  readonly tenants: readonly SenderOutcome[];
   /** The value of each tuned option that was best here. */
   readonly tuned: Readonly<Record<string, string>>;
 }
@@ -102,8 +99,7 @@ function outcomeOf(
     loadsPerS: estimate(summaries.map(({ actions, durationSeconds }) => actions.load / durationSeconds)),
     worstModel: ratios.length === 0 ? null : meanOf(ratios),
     belowHalf: ratios.length === 0 ? null : ratios.some((ratio) => ratio < 0.5),
-    classes: senderOutcomes(summaries, 'classes'),
-    tenants: senderOutcomes(summaries, 'tenants'),
+    ...sendersOf(summaries),
     tuned: Object.fromEntries(series.tuned.map((key) => [key, sorted[0]!.options[key] ?? ''])),
   };
 }

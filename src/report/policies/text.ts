@@ -1,17 +1,17 @@
 import { formatFactor, formatPercentCell, formatPoints, percentWithInterval } from '../../text/numbers.js';
 import { alignColumns } from '../../text/table.js';
 import { plural } from '../../text/words.js';
+import { senderFigures, senderLines } from '../senders.js';
 import type { PolicyComparison } from './compare.js';
 import { lossesOf } from './losses.js';
 import type { PolicyOverview } from './overview.js';
-import { type SenderFigures, senderFigures, senderText } from './senders.js';
 import { tuningText } from './tuning.js';
 
 /** A comparison of policies for the terminal: a line a policy, where ours is not the best, conditions, failures. */
 export function policiesText(comparison: PolicyComparison): string {
   const { policies, bounded, completeCells, cells, conditions, tuning } = comparison;
   const of = bounded ? 'of the bound' : 'of the offered load';
-  const senders = senderFigures(comparison);
+  const senders = senderFigures(cells);
   return [
     `${policies.length} policies in ${completeCells} of ${cells.length} cells, ${senders.some(({ kind }) => kind === 'classes') ? 'weighted ' : ''}goodput in percent ${of}`,
     '',
@@ -43,39 +43,17 @@ export function policiesText(comparison: PolicyComparison): string {
       [0, -1],
     ),
     ...(tuning.length === 0 ? [] : ['', ...tuning.map(tuningText)]),
-    ...senders.flatMap((one) => senderLines(comparison, one)),
+    ...senderLines(
+      senders,
+      'policy',
+      policies.map(({ name }) => name),
+      'cells',
+    ),
     ...notBestLines(comparison),
     ...(conditions.length === 0 ? [] : conditionLines(comparison)),
     ...failedLines(comparison),
     '',
   ].join('\n');
-}
-
-/** More would not fit next to each other; the page has all. */
-const MOST_SENDERS = 8;
-
-function senderLines({ policies }: PolicyComparison, { one, names, figures }: SenderFigures): string[] {
-  const left = names.length - MOST_SENDERS;
-  return figures.flatMap((figure) => {
-    const { title, unit, values, promised } = figure;
-    const line = (name: string, all: readonly (number | null)[]) => [
-      name,
-      ...all.slice(0, MOST_SENDERS).map((value) => senderText(figure, value)),
-    ];
-    return [
-      '',
-      `${title} by ${one}, mean over cells in ${unit}:`,
-      ...alignColumns(
-        [
-          ['policy', ...names.slice(0, MOST_SENDERS)],
-          ...policies.map(({ name }, i) => line(name, values[i]!)),
-          ...(promised === null ? [] : [line(`(${promised.name})`, promised.values)]),
-        ],
-        [0],
-      ),
-      ...(left > 0 ? [`… and ${left} more in the report`] : []),
-    ];
-  });
 }
 
 function notBestLines(comparison: PolicyComparison): string[] {

@@ -1,6 +1,7 @@
 import type { SweepResults } from '../../record/results.js';
 import { type Fleet, fleetOf, type RankedFleet, rankFleets } from '../fleets.js';
 import { valuesLabel } from '../quantity.js';
+import { sendersOf } from '../senders.js';
 import { meanOf } from '../statistics.js';
 import { aggregate, type Point } from './points.js';
 
@@ -22,6 +23,7 @@ export function fleetsOf(results: SweepResults): Fleet[] {
         gpuHours: meanOf(fleets.map(({ gpuHours }) => gpuHours)),
         cost: costs.length < fleets.length ? null : meanOf(costs),
         attainment: point.attainment.mean,
+        ...sendersOf(point.cells.map(({ result }) => result.summary)),
       },
     ];
   });

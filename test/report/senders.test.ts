@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { ClassFigures, TenantFigures } from '../../../src/record/results.js';
-import { policiesPage } from '../../../src/report/pages/policies-page.js';
-import { comparePolicies } from '../../../src/report/policies/compare.js';
-import { senderFigures } from '../../../src/report/policies/senders.js';
-import { policiesText } from '../../../src/report/policies/text.js';
-import { cellFixture } from '../fixtures.js';
-import { policySweep, type RunFigures } from './fixtures.js';
+import type { MeasuredSummary } from '../../src/record/figures.js';
+import type { ClassFigures, TenantFigures } from '../../src/record/results.js';
+import { fleetsText } from '../../src/report/compare/text.js';
+import { fleetOf, rankFleets } from '../../src/report/fleets.js';
+import { fleetsPage } from '../../src/report/pages/fleets-page.js';
+import { policiesPage } from '../../src/report/pages/policies-page.js';
+import { comparePolicies } from '../../src/report/policies/compare.js';
+import { policiesText } from '../../src/report/policies/text.js';
+import { senderFigures } from '../../src/report/senders.js';
+import { cellFixture, runFixture } from './fixtures.js';
+import { policySweep, type RunFigures } from './policies/fixtures.js';
 
 const { requests, offeredLatencyMs, executedLatencyMs } = cellFixture({
   sloMs: 100,
@@ -96,7 +100,7 @@ edf                      50.0   50.0
   });
 
   it('is left out where cells have other tenants, or none', () => {
-    expect(senderFigures(withTenants('storm'))).toEqual([]);
+    expect(senderFigures(withTenants('storm').cells)).toEqual([]);
     const text = policiesText(compared(() => ({})));
     expect(text).not.toContain('by tenant');
     expect(
@@ -112,11 +116,14 @@ edf                      50.0   50.0
     const older = compared(() => ({
       tenants: [tenant('small', { gpuShare: null, share: null }), tenant('flood', {})],
     }));
-    expect(senderFigures(older)[0]!.figures.map(({ title }) => title)).toEqual(['Attainment', 'Goodput']);
+    expect(senderFigures(older.cells)[0]!.figures.map(({ title }) => title)).toEqual([
+      'Attainment',
+      'Goodput',
+    ]);
     const varied = compared((_, slo) => ({
       tenants: [tenant('small', { share: slo === '25ms' ? 0.5 : 0.25 }), tenant('flood', {})],
     }));
-    expect(senderFigures(varied)[0]!.figures[2]!.promised).toBeNull();
+    expect(senderFigures(varied.cells)[0]!.figures[2]!.promised).toBeNull();
   });
 
   it('is on a terminal of the first eight, with the rest on the page', () => {
@@ -148,6 +155,73 @@ describe('what classes got of each policy', () => {
     const varied = compared((_, slo) => ({
       classes: [classOf('gold', { weight: slo === '25ms' ? 10 : 2 }), classOf('others', {})],
     }));
-    expect(senderFigures(varied)[0]).toMatchObject({ kind: 'classes', names: ['gold', 'others'] });
+    expect(senderFigures(varied.cells)[0]).toMatchObject({ kind: 'classes', names: ['gold', 'others'] });
+  });
+});
+
+describe('what classes and tenants got of each fleet', () => {
+  const { summary } = runFixture({ sloMs: 50, goodputRps: 480 });
+  const fleet = (name: string, gpuHours: number, of: Pick<MeasuredSummary, 'classes' | 'tenants'>) => {
+    const scaling = { scaler: 'reactive', gpuHours, meanGpus: 1, mostGpus: 3, ordered: 2, stopped: 1 };
+    return fleetOf(name, { ...summary, attainment: 0.995, scaling, ...of })!;
+  };
+  const fleets = rankFleets([
+    fleet('dear', 9, {
+      classes: [classOf('gold', { weight: 10 })],
+      tenants: [
+        tenant('small', { attainment: 0.999, goodputRps: 199.8, gpuShare: 0.2 }),
+        tenant('big', { share: 0.75, gpuShare: 0.8 }),
+      ],
+    }),
+    fleet('cheap', 5, {
+      classes: [classOf('gold', { weight: 10, attainment: 0.8 })],
+      tenants: [
+        tenant('small', { attainment: 0.85, goodputRps: 170, gpuShare: 0.3 }),
+        tenant('big', { share: 0.75, gpuShare: 0.7 }),
+      ],
+    }),
+  ]);
+
+  it('is below their ranking on a terminal, in its order', () => {
+    const text = fleetsText(fleets);
+    expect(text).toContain(`
+Attainment by class, mean over seeds in percent:
+fleet  gold × 10
+cheap       80.0
+dear        50.0
+`);
+    expect(text).toContain(`
+Attainment by tenant, mean over seeds in percent:
+fleet  small   big
+cheap   85.0  50.0
+dear    99.9  50.0
+
+Goodput by tenant, mean over seeds in requests/s:
+fleet  small  big
+cheap    170  100
+dear   199.8  100
+
+GPU time by tenant, mean over seeds in percent:
+fleet                   small   big
+cheap                    30.0  70.0
+dear                     20.0  80.0
+(share under overload)   25.0  75.0
+`);
+    expect(text).not.toMatch(/\n\n\n/);
+  });
+
+  it('is on their page, a section for classes and one for tenants', () => {
+    const page = fleetsPage('autoscale', fleets, []);
+    const textOf = (from: string, to: string) =>
+      page.slice(page.indexOf(from), page.indexOf(to, page.indexOf(from))).replaceAll(/<[^>]*>|\n/g, ' ');
+    expect(textOf('<h2>Classes</h2>', '</section>')).toMatch(/Fleet +gold × 10 +cheap +80\.0 +dear +50\.0/);
+    expect(textOf('<h2>Tenants</h2>', '</section>')).toMatch(/cheap +85\.0 +50\.0 +dear +99\.9 +50\.0/);
+    expect(page).not.toContain('weight of its class');
+  });
+
+  it('is nowhere if there are none', () => {
+    const bare = rankFleets([fleet('dear', 9, {}), fleet('cheap', 5, {})]);
+    expect(fleetsText(bare)).not.toMatch(/class|tenant/);
+    expect(fleetsPage('autoscale', bare, [])).not.toMatch(/<h2>(Classes|Tenants)/);
   });
 });

@@ -1,0 +1,161 @@
+import { attainedOf, type MeasuredSummary } from '../record/figures.js';
+import { formatPercentCell, formatRate } from '../text/numbers.js';
+import { alignColumns } from '../text/table.js';
+import { meanOf } from './statistics.js';
+
+/** What one class or tenant got of one policy or fleet in one cell, mean over seeds. */
+interface SenderOutcome {
+  readonly name: string;
+  /** What one of its requests is worth; absent: it is a tenant. */
+  readonly weight?: number;
+  /** Part of GPU time that it was promised: of a class always (0: none), of a tenant under overload; null: not known. */
+  readonly share: number | null;
+  readonly goodputRps: number;
+  /** Over the seeds with which it offered something; null: there are none. */
+  readonly attainment: number | null;
+  /** Part of GPU time that it got; null: not known. */
+  readonly gpuShare: number | null;
+}
+
+type SenderKind = 'classes' | 'tenants';
+
+/** Figures of each class, or of each tenant, by policy or fleet: means over the cells that all of them finished. */
+export interface SenderFigures {
+  readonly kind: SenderKind;
+  /** `class` or `tenant`. */
+  readonly one: string;
+  /** With their weights, where they are the same in all cells. */
+  readonly names: readonly string[];
+  readonly figures: readonly SenderFigure[];
+}
+
+interface SenderFigure {
+  readonly title: string;
+  readonly unit: 'percent' | 'requests/s';
+  /** In the order of the policies or fleets; by class or tenant; null: it offered nothing. */
+  readonly values: readonly (readonly (number | null)[])[];
+  /** What was promised, by class or tenant, and what that is called; null: nothing was, or not the same in all cells. */
+  readonly promised: { readonly name: string; readonly values: readonly number[] } | null;
+}
+
+const FIGURES = {
+  attainment: { title: 'Attainment', unit: 'percent' },
+  goodputRps: { title: 'Goodput', unit: 'requests/s' },
+  gpuShare: { title: 'GPU time', unit: 'percent' },
+} as const;
+
+/** A value of a figure for people. */
+export function senderText({ unit }: SenderFigure, value: number | null): string {
+  if (value === null) return '–';
+  return unit === 'percent' ? formatPercentCell(value) : formatRate(value);
+}
+
+/** More would not fit next to each other on a terminal; pages have all. */
+const MOST_SENDERS = 8;
+
+/** Tables for the terminal, a line for each policy or fleet. `means`: what figures are means over, e.g. `cells`. */
+export function senderLines(
+  all: readonly SenderFigures[],
+  compared: 'policy' | 'fleet',
+  rows: readonly string[],
+  means: string,
+): string[] {
+  return all.flatMap(({ one, names, figures }) =>
+    figures.flatMap((figure) => {
+      const { title, unit, values, promised } = figure;
+      const line = (name: string, of: readonly (number | null)[]) => [
+        name,
+        ...of.slice(0, MOST_SENDERS).map((value) => senderText(figure, value)),
+      ];
+      const left = names.length - MOST_SENDERS;
+      return [
+        '',
+        `${title} by ${one}, mean over ${means} in ${unit}:`,
+        ...alignColumns(
+          [
+            [compared, ...names.slice(0, MOST_SENDERS)],
+            ...rows.map((name, i) => line(name, values[i]!)),
+            ...(promised === null ? [] : [line(`(${promised.name})`, promised.values)]),
+          ],
+          [0],
+        ),
+        ...(left > 0 ? [`… and ${left} more in the report`] : []),
+      ];
+    }),
+  );
+}
+
+/** What runs say of who sent requests. */
+export type Senders = Readonly<Record<SenderKind, readonly SenderOutcome[]>>;
+
+/** What policies, or fleets, did in the same conditions, in their order; null: it has no finished run. */
+interface ComparedCell {
+  readonly results: readonly (Senders | null)[];
+}
+
+/** The repetitions of one run. */
+export function sendersOf(summaries: readonly MeasuredSummary[]): Senders {
+  return { classes: senderOutcomes(summaries, 'classes'), tenants: senderOutcomes(summaries, 'tenants') };
+}
+
+/** Of classes, then of tenants; each only where all runs have the same ones. */
+export function senderFigures(cells: readonly ComparedCell[]): SenderFigures[] {
+  return (['classes', 'tenants'] as const).flatMap((kind) => figuresOf(cells, kind) ?? []);
+}
+
+function figuresOf(cells: readonly ComparedCell[], kind: SenderKind): SenderFigures | null {
+  const complete = cells.filter(({ results }) => results.every((result) => result !== null));
+  const all = complete.flatMap(({ results }) => results.map((result) => result?.[kind] ?? []));
+  const [senders = []] = all;
+  if (senders.length === 0 || !sameIn(all, ({ name }) => name)) return null;
+  const isWeighted = kind === 'classes' && sameIn(all, ({ weight }) => weight);
+  const isPromised = sameIn(all, ({ share }) => share) && senders.some(({ share }) => (share ?? 0) > 0);
+  const promised = {
+    name: kind === 'classes' ? 'guaranteed' : 'share under overload',
+    values: senders.map(({ share }) => share ?? 0),
+  };
+  const figure = (name: keyof typeof FIGURES): SenderFigure => ({
+    ...FIGURES[name],
+    values: complete[0]!.results.map((_, policy) =>
+      senders.map((__, i) => {
+        const known = complete.flatMap(({ results }) => results[policy]![kind][i]![name] ?? []);
+        return known.length === 0 ? null : meanOf(known);
+      }),
+    ),
+    promised: name === 'gpuShare' && isPromised ? promised : null,
+  });
+  const seesGpus = all.every((list) => list.every(({ gpuShare }) => gpuShare !== null));
+  return {
+    kind,
+    one: kind === 'classes' ? 'class' : 'tenant',
+    names: senders.map(({ name, weight }) => (isWeighted ? `${name} × ${weight}` : name)),
+    figures: [
+      figure('attainment'),
+      figure('goodputRps'),
+      ...(seesGpus && senders.length > 1 ? [figure('gpuShare')] : []),
+    ],
+  };
+}
+
+/** Empty: there are no classes, or no tenants. */
+function senderOutcomes(summaries: readonly MeasuredSummary[], kind: SenderKind): SenderOutcome[] {
+  const [first] = summaries;
+  return (first?.[kind] ?? []).map((sender, i) => {
+    const all = summaries.flatMap((summary) => summary[kind]?.[i] ?? []);
+    const attained = all.flatMap((each) => attainedOf(each) ?? []);
+    const gpuShares = all.flatMap(({ gpuShare }) => gpuShare ?? []);
+    return {
+      name: sender.name,
+      ...('weight' in sender ? { weight: sender.weight } : {}),
+      share: sender.share,
+      goodputRps: meanOf(all.map(({ goodputRps }) => goodputRps)),
+      attainment: attained.length === 0 ? null : meanOf(attained),
+      gpuShare: gpuShares.length < all.length ? null : meanOf(gpuShares),
+    };
+  });
+}
+
+function sameIn(all: readonly (readonly SenderOutcome[])[], read: (sender: SenderOutcome) => unknown) {
+  const texts = new Set(all.map((list) => JSON.stringify(list.map(read))));
+  return texts.size === 1;
+}
