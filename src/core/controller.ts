@@ -192,12 +192,10 @@ export class Controller {
   private admit(slot: number, nowNs: number): void {
     const model = this.requests.model[slot];
     this.requests.arrivalCopies[slot] = this.cluster.warm.count(model);
-    if (this.tenants !== null && !this.tenants.admits(slot, nowNs)) {
+    const isAdmitted = this.tenants?.admits(slot, nowNs) !== false;
+    if (isAdmitted) this.policy.offered?.(slot, nowNs);
+    if (!isAdmitted || this.forecast?.isInTime(slot, nowNs) === false)
       this.answer(slot, OUTCOME_REJECTED, nowNs, null);
-      return;
-    }
-    this.policy.offered?.(slot, nowNs);
-    if (this.forecast?.isInTime(slot, nowNs) === false) this.answer(slot, OUTCOME_REJECTED, nowNs, null);
     else this.queue(slot, nowNs);
   }
 
@@ -251,6 +249,7 @@ export class Controller {
         if (status === STATUS_DEVICE_ERROR) cluster.bars.failed(model, gpu, nowNs);
       }
     }
+    this.tenants?.ended(action);
     if (this.missedWindow === 'retry') this.slack.ended(action);
     this.policy.finished(action, nowNs);
     if (status === STATUS_DEVICE_ERROR && this.cluster.cannotLoad(model)) this.failWaiting(model, nowNs);

@@ -1,4 +1,5 @@
 import { NS_PER_S } from '../base/units.js';
+import type { GpuLoad } from './gpu-load.js';
 
 /** Demand is looked at this often, and remembered for about so long. */
 const PERIOD_NS = 0.1 * NS_PER_S;
@@ -7,6 +8,11 @@ const MEMORY_NS = 0.5 * NS_PER_S;
 const PAUSE_NS = 2 * MEMORY_NS;
 /** What was served in time at most is forgotten by this much a period: what can be served may become less. */
 const FORGET = 0.98;
+/** While GPUs are idle for more of their time, and less than this is lost of what goes on, more can be served than was: */
+const IDLE = 0.05;
+const IDLE_LOSS = 0.1;
+/** what can be served is taken to be this much more each period. */
+const GROW = 1.02;
 /** So much of what is asked for is let through at least, as long as that is not lost. */
 const LEAST_LET = 0.05;
 /** There is overload while more than this is lost or refused, of the work of all tenants, */
@@ -41,13 +47,13 @@ interface Shared {
  * SIGCOMM 1998), with losses as the sign of congestion.
  *
  * A level L says how much work per second is a tenant's share, for a unit of it: the one at which all tenants together
- * send what can be served in time, Σ min(demand, share · L) = the most that was served lately. Without overload it is
- * infinite. A tenant that asks for no more than share · L is within its share, and nothing of it is refused. What each
- * other tenant may send is e · share · L, evenly, and the excess e is the same for all of them, so they are served in
- * proportion to their shares. To hold them to their shares alone, e = 1, would keep queues short and so batches small:
- * then less is served, L falls, and still less may be sent. So e is as large as it can be: at most 3, and no more than
- * the least of those tenants asks for. Only under a policy that does not let requests within shares go first, e falls
- * while a tenant within its share loses work.
+ * send what can be served in time, Σ min(demand, share · L) = the most that was served lately, or more while GPUs are
+ * idle. Without overload it is infinite. A tenant that asks for no more than share · L is within its share, and nothing
+ * of it is refused. What each other tenant may send is e · share · L, evenly, and the excess e is the same for all of
+ * them, so they are served in proportion to their shares. To hold them to their shares alone, e = 1, would keep queues
+ * short and so batches small: then less is served, L falls, and still less may be sent. So e is as large as it can be: at
+ * most 3, and no more than the least of those tenants asks for. Only under a policy that does not let requests within
+ * shares go first, e falls while a tenant within its share loses work.
  */
 export class FairShares {
   /** Infinity: all that is asked for is served. */
@@ -74,9 +80,10 @@ export class FairShares {
   private failing = 0;
   private failed = 0;
 
-  /** `goFirst`: the policy serves requests within shares before others. */
+  /** `load`: of the GPUs that serve them; `goFirst`: the policy serves requests within shares before others. */
   constructor(
     private readonly tenants: readonly Shared[],
+    private readonly load: GpuLoad,
     private readonly goFirst = false,
   ) {
     const { length } = tenants;
@@ -135,17 +142,19 @@ export class FairShares {
     }
     this.failed += (this.failing * perS - this.failed) * part;
     this.failing = 0;
+    this.load.look(passedNs, part);
     for (const sums of [asked, ok, lost]) sums.fill(0);
     // What is refused here alone must not keep up an overload, for ever if nothing is served.
     const leastLet = LEAST_LET * allAsked;
-    const isHeldBack =
-      this.level < Number.POSITIVE_INFINITY &&
-      this.failed <= OVERLOAD_LOSS * Math.max(allServed + this.failed, leastLet);
-    this.capacity = isHeldBack
-      ? Math.max(allServed, this.capacity, leastLet)
-      : Math.max(allServed, this.capacity * FORGET);
+    const letOn = Math.max(allServed + this.failed, leastLet);
+    const hasRoom = this.load.idle > IDLE && this.failed <= IDLE_LOSS * letOn;
+    if (this.level === Number.POSITIVE_INFINITY || (!hasRoom && this.failed > OVERLOAD_LOSS * letOn))
+      this.capacity = Math.max(allServed, this.capacity * FORGET);
+    else this.capacity = Math.max(allServed, this.capacity * (hasRoom ? GROW : 1), leastLet);
     const isOverload =
-      allMissed > OVERLOAD_LOSS * (allServed + allMissed) && allAsked > OVERLOAD * this.capacity;
+      allMissed > OVERLOAD_LOSS * (allServed + allMissed) &&
+      allAsked > OVERLOAD * this.capacity &&
+      (this.level < Number.POSITIVE_INFINITY || !hasRoom);
     this.level = isOverload ? fairLevel(tenants, demand, this.capacity) : Number.POSITIVE_INFINITY;
     const excess = this.mostExcess * (this.isUnfair() ? FALL : RISE);
     this.mostExcess = Math.max(1, Math.min(MOST_EXCESS, excess));
@@ -184,6 +193,7 @@ export class FairShares {
     this.mostExcess = MOST_EXCESS;
     const { demand, served, missed, asked, ok, lost } = this;
     for (const sums of [demand, served, missed, asked, ok, lost]) sums.fill(0);
+    this.load.forget();
     this.failing = 0;
     this.failed = 0;
     this.seen = 0;

@@ -1,5 +1,7 @@
+import { type Action, INFER, STATUS_OK } from './action.js';
 import type { Cluster } from './cluster.js';
 import { BEYOND_SHARE, FairShares, WITHIN_SHARE } from './fair-shares.js';
+import { GpuLoad } from './gpu-load.js';
 import { RateLimits } from './rate-limits.js';
 import { OUTCOME_ERROR, OUTCOME_OK, type Outcome, type RequestTable } from './request.js';
 
@@ -31,6 +33,7 @@ export const LIMIT_SHARE = 2;
 /** What tenants may send: each within its rate, and under overload each within its fair share. */
 export class Tenants {
   private readonly rates: RateLimits;
+  private readonly load: GpuLoad;
   private readonly shares: FairShares | null;
 
   private constructor(
@@ -40,7 +43,8 @@ export class Tenants {
     sharesFirst: boolean,
   ) {
     this.rates = new RateLimits(tenants);
-    this.shares = tenants.length > 1 ? new FairShares(tenants, sharesFirst) : null;
+    this.load = new GpuLoad(cluster.gpus);
+    this.shares = tenants.length > 1 ? new FairShares(tenants, this.load, sharesFirst) : null;
   }
 
   /** Null where there are none: then nothing is counted. `sharesFirst`: as a policy says. */
@@ -81,6 +85,11 @@ export class Tenants {
     if (shares === null || requests.limit[slot] !== LIMIT_NONE || outcome === OUTCOME_ERROR) return;
     if (outcome !== OUTCOME_OK && requests.possible[slot] === 0) return;
     shares.answered(requests.tenant[slot], this.costNs(slot), outcome === OUTCOME_OK);
+  }
+
+  /** An action has a result. */
+  ended({ kind, gpu, status, beginNs, endNs }: Action): void {
+    if (status === STATUS_OK) this.load.ran(gpu, kind === INFER || this.cluster.oneLane, endNs - beginNs);
   }
 
   /** GPU time of the request by itself. */

@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { exponential } from '../../src/base/random/distributions.js';
 import { stream } from '../../src/base/random/streams.js';
 import { BEYOND_SHARE, FairShares, fairLevel, WITHIN_SHARE } from '../../src/core/fair-shares.js';
+import { GpuLoad } from '../../src/core/gpu-load.js';
 
 const MS = 1e6;
 const S = 1e9;
+/** Nothing is known of GPUs. */
+const NO_LOAD = new GpuLoad(0);
 const even = (count: number) => Array.from({ length: count }, () => ({ share: 1 }));
 
 describe('the fair level', () => {
@@ -34,7 +37,10 @@ describe('the fair level', () => {
 
 /** Tenants send at these rates to a server that does `capacity` requests per second and loses the others at random order. */
 function play(shares: readonly number[], rates: readonly number[], capacity: number, seconds = 30) {
-  const fair = new FairShares(shares.map((share) => ({ share })));
+  const fair = new FairShares(
+    shares.map((share) => ({ share })),
+    NO_LOAD,
+  );
   const served = rates.map(() => 0);
   // At random times: in step, one tenant would always come first.
   const random = stream(1, 'test-shares');
@@ -60,7 +66,7 @@ function play(shares: readonly number[], rates: readonly number[], capacity: num
 
 describe('under overload', () => {
   it('is forgotten in a pause: then all requests are let through', () => {
-    const fair = new FairShares(even(2));
+    const fair = new FairShares(even(2), NO_LOAD);
     for (let i = 0; i < 5000; i++) {
       const nowNs = i * MS;
       for (const tenant of [0, 1])
@@ -85,7 +91,10 @@ describe('under overload', () => {
       [20, 90, 90],
     ],
   ])('is over soon after a time in which nothing is served: shares %j, requests/s %j', (shares, rates) => {
-    const fair = new FairShares(shares.map((share) => ({ share })));
+    const fair = new FairShares(
+      shares.map((share) => ({ share })),
+      NO_LOAD,
+    );
     const refusedAtS: number[] = [];
     for (let ms = 0; ms < 40_000; ms++)
       rates.forEach((rate, tenant) => {
@@ -125,7 +134,7 @@ describe('under overload', () => {
 describe('a loss by chance', () => {
   /** Two tenants send few requests; the first loses one. Then the second sends many, and all that it may is served. */
   function sentOfMany(seconds: number): number {
-    const fair = new FairShares([{ share: 1 }, { share: 1 }]);
+    const fair = new FairShares([{ share: 1 }, { share: 1 }], NO_LOAD);
     for (let nowNs = 0; nowNs < 10 * S; nowNs += S / 4) {
       for (const tenant of [0, 1, 1])
         if (fair.standing(tenant, MS, nowNs) !== BEYOND_SHARE)
@@ -145,10 +154,41 @@ describe('a loss by chance', () => {
   });
 
   it('limits no one while none gets more for its share', () => {
-    const fair = new FairShares([{ share: 1 }, { share: 1 }]);
+    const fair = new FairShares([{ share: 1 }, { share: 1 }], NO_LOAD);
     for (let nowNs = 0; nowNs < 20 * S; nowNs += 10 * MS) {
       expect(fair.standing(0, MS, nowNs)).not.toBe(BEYOND_SHARE);
       fair.answered(0, MS, nowNs % S !== 0);
     }
+  });
+});
+
+describe('a policy that loses a part of whatever it gets', () => {
+  /** After a slow first second it could serve all; so much of the time its GPU is busy. What is refused in the last 5 s of 40. */
+  function refusedInTheEnd(lostOneOf: number, busy: number): number {
+    const load = new GpuLoad(1);
+    const fair = new FairShares(even(2), load);
+    let refused = 0;
+    let count = 0;
+    for (let ms = 0; ms < 40_000; ms++) {
+      load.ran(0, true, busy * MS);
+      const senders = ms % 10 === 0 ? [0, 1, 1, 1, 1, 1] : [1];
+      for (const tenant of senders) {
+        if (fair.standing(tenant, MS, ms * MS) === BEYOND_SHARE) {
+          if (ms >= 35_000) refused++;
+        } else fair.answered(tenant, MS, ++count % (ms < 1000 ? 2 : lostOneOf) !== 0);
+      }
+    }
+    return refused;
+  }
+
+  it('lets all through soon while GPUs are idle', () => {
+    expect(refusedInTheEnd(14, 0.6)).toBe(0);
+    expect(refusedInTheEnd(14, 0.9)).toBe(0);
+  });
+
+  it('holds tenants to their shares while GPUs are full, or far more is lost', () => {
+    expect(refusedInTheEnd(14, 0.97)).toBeGreaterThan(1000);
+    expect(refusedInTheEnd(14, 0)).toBeGreaterThan(1000);
+    expect(refusedInTheEnd(7, 0.6)).toBeGreaterThan(1000);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Action, INFER, LOAD, STATUS_OK, STATUS_WORKER_LOST } from '../../src/core/action.js';
 import { Cluster } from '../../src/core/cluster.js';
 import { OUTCOME_OK, OUTCOME_REJECTED, RequestTable } from '../../src/core/request.js';
 import { LIMIT_NONE, LIMIT_RATE, LIMIT_SHARE, Tenants } from '../../src/core/tenants.js';
@@ -15,16 +16,22 @@ class Harness {
   private readonly tenants: Tenants;
   limit = LIMIT_NONE;
 
-  constructor(first: Partial<typeof ANY> = {}) {
+  constructor(first: Partial<typeof ANY> = {}, oneLane = false) {
     const models = [1, 10].map((ms) =>
       model({ name: `${ms} ms`, batchSizes: [1], execNs: [ms * MS], loadNs: 5 * MS }),
     );
-    const cluster = new Cluster({ models, gpus: 1, pages: 6 });
+    const cluster = new Cluster({ models, gpus: 1, pages: 6, oneLane });
     const list = [
       { name: 'a', ...ANY, ...first },
       { name: 'b', ...ANY },
     ];
     this.tenants = Tenants.open(list, cluster, this.requests) as Tenants;
+  }
+
+  /** An action of the GPU that has begun so long ago has a result. */
+  end(kind: typeof LOAD | typeof INFER, durationNs: number, nowNs: number, status = STATUS_OK): void {
+    const result = { kind, gpu: 0, status, beginNs: nowNs - durationNs, endNs: nowNs };
+    this.tenants.ended(Object.assign(new Action(1), result));
   }
 
   /** A request of the tenant, on its way for a while; whether it went on. */
@@ -105,5 +112,33 @@ describe('tenants', () => {
     expect(limits).toEqual([LIMIT_NONE, LIMIT_NONE, LIMIT_RATE, LIMIT_RATE, LIMIT_NONE]);
     expect(harness.send(1, S + 150 * MS, true)).toBe(true);
     expect(harness.limit).not.toBe(LIMIT_SHARE);
+  });
+
+  /** After a slow second one of 14 requests fails; the GPU does `work` each 10 ms. Refused in the last 5 s of 40. */
+  function refusedWith(work: (harness: Harness, nowNs: number) => void, oneLane = false): number {
+    const harness = new Harness({}, oneLane);
+    let refused = 0;
+    let count = 0;
+    for (let ms = 0; ms < 40_000; ms++) {
+      if (ms % 10 === 0) work(harness, ms * MS);
+      for (const tenant of ms % 10 === 0 ? [0, 1, 1, 1, 1, 1] : [1])
+        if (!harness.send(tenant, ms * MS, ++count % (ms < 1000 ? 2 : 14) !== 0) && ms >= 35_000) refused++;
+    }
+    return refused;
+  }
+
+  it('may send more while the busier lane of the GPU is idle at times', () => {
+    const both = (harness: Harness, nowNs: number) => {
+      harness.end(INFER, 6 * MS, nowNs);
+      harness.end(LOAD, 5 * MS, nowNs);
+    };
+    expect(refusedWith(both)).toBe(0);
+    expect(refusedWith(both, true)).toBeGreaterThan(1000);
+    expect(refusedWith((harness, nowNs) => harness.end(LOAD, 10 * MS, nowNs))).toBeGreaterThan(1000);
+  });
+
+  it('are not limited less for actions that were not executed', () => {
+    const lost = (harness: Harness, nowNs: number) => harness.end(INFER, 6 * MS, nowNs, STATUS_WORKER_LOST);
+    expect(refusedWith(lost)).toBeGreaterThan(1000);
   });
 });

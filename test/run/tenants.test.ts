@@ -42,6 +42,26 @@ describe('tenants', () => {
     },
   );
 
+  it('what the others may send grows while GPUs are idle, under a policy that loses some of whatever it gets', async () => {
+    const rates = { large: 1200, small: 120 };
+    const text = `seed: 1
+cluster: { gpus: [{ kind: v100, count: 4, memory: 16GiB }, { kind: t4, count: 4, memory: 16GiB, speed: 0.35 }] }
+models: { kind: zoo, varieties: 8 }
+tenants: { list: [{ name: large }, { name: small }] }
+workload:
+${Object.entries(rates)
+  .map(([name, rate]) => `  - { kind: poisson, rate: ${rate}/s, duration: 20s, tenant: ${name} }`)
+  .join('\n')}
+slo: 50ms
+policy: { kind: clockwork }
+warmup: 10s
+`;
+    const { summary } = await simulate(await parseExperiment(text, 'tenants.yaml'));
+    const [large, small] = summary.tenants ?? [];
+    expect(small.attainment).toBeGreaterThan(0.95);
+    expect(large.attainment).toBeGreaterThan(0.7);
+  });
+
   it.each([1, 2, 3])(
     'nothing is refused of the one that asks for least beyond its share, however its part is rounded: seed %i',
     async (seed) => {
