@@ -26,8 +26,8 @@ export class BodyCollector {
   ) {}
 
   /**
-   * Takes the next piece, which is not used elsewhere; null, or why it was not taken. `owner` holds the memory of the whole
-   * body.
+   * Takes the next piece, of which nothing may be left afterwards, not even its length; null, or why it was not taken. `owner`
+   * holds the memory of the whole body.
    */
   add(piece: Buffer, owner: Owner): Refusal | null {
     const bytes = this.bytes + piece.length;

@@ -163,9 +163,11 @@ export class FrontendRequest extends IncomingMessage implements OpenRequest {
   }
 
   private receive(piece: Buffer): void {
+    // Once it is taken, nothing is left of it.
+    const { length } = piece;
     const refusal = (this.body as BodyCollector).add(piece, this);
     if (refusal !== null) this.turnAway(refusal);
-    else this.site.turns.read(this, piece.length);
+    else this.site.turns.read(this, length);
   }
 
   private finish(): void {

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MIB } from '../../../src/base/units.js';
+import { ReadingTurns } from '../../../src/live/frontend/reading-turns.js';
 import { newBudgetCounters } from '../../../src/live/frontend/shared-counts.js';
 import { echoModel, FakeService } from './fake-service.js';
 import { exchangeRaw, openHttp, tensor } from './fixtures.js';
@@ -10,6 +11,19 @@ import { exchangeRaw, openHttp, tensor } from './fixtures.js';
 const MLP = echoModel('mlp', true, [['x', 'FP32', [4]]]);
 const WIDE = echoModel('wide', false, [['x', 'FP32', [65_536]]]);
 const X = tensor('x', 'FP32', [1, 4], [1, 2, 3, 4]);
+
+it('each byte of a large body counts for turns of reading', async () => {
+  const read = vi.spyOn(ReadingTurns.prototype, 'read');
+  try {
+    const { http } = await openHttp(new FakeService([MLP]));
+    const body = ' '.repeat(2 * MIB);
+    expect((await http.post('/v2/models/mlp/infer', body)).status).toBe(400);
+    expect(read.mock.calls.length).toBeGreaterThan(2);
+    expect(read.mock.calls.reduce((sum, [, bytes]) => sum + bytes, 0)).toBe(body.length);
+  } finally {
+    read.mockRestore();
+  }
+});
 
 describe('the limit of JSON', () => {
   it('is separate from that of the body', async () => {
