@@ -9,7 +9,7 @@ workload: { kind: poisson, rate: 50/s, duration: 1s, tenant: small }
 output: { timeline: false }
 `;
 const NOT_FIRST =
-  'not serve requests within them first: once over 5 % of all work is lost, with demand over 1.1 times what was served lately, requests above a share are refused';
+  'not serve requests within them first: once over 5 % of all work is lost, with demand over 1.1 times what can be served, requests above a share are refused';
 
 test('simulate says what shares come to and whether they come first, and compare says it again', async () => {
   const dir = tempDir();
