@@ -216,6 +216,7 @@ dear                     20.0  80.0
       page.slice(page.indexOf(from), page.indexOf(to, page.indexOf(from))).replaceAll(/<[^>]*>|\n/g, ' ');
     expect(textOf('<h2>Classes</h2>', '</section>')).toMatch(/Fleet +gold × 10 +cheap +80\.0 +dear +50\.0/);
     expect(textOf('<h2>Tenants</h2>', '</section>')).toMatch(/cheap +85\.0 +50\.0 +dear +99\.9 +50\.0/);
+    expect(page).toContain('The ranking of fleets counts every request alike.');
     expect(page).not.toContain('weight of its class');
   });
 

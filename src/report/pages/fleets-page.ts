@@ -25,7 +25,7 @@ ${senderSections(senderFigures([{ results: fleets }]), {
   title: 'Fleet',
   rows: fleets.map((fleet) => ({ name: fleet.name, strong: false })),
   means: 'Means over the seeds of each fleet.',
-  weights: '',
+  weights: 'The ranking of fleets counts every request alike.',
 })}`;
   return page(`${name}: fleets`, body, charts.length > 0);
 }

@@ -251,7 +251,7 @@ function tenantsTable(tenants: readonly TenantFigures[]): Markup {
     }),
   ]);
   return html`${table(columns, rows, true)}
-<p class="small">GPU time is that of INFERs, which the requests of a batch share evenly. Share: what a tenant may have of it while all ask for more.</p>`;
+<p class="small">GPU time is that of INFERs, which the requests of a batch share evenly. Share: what a tenant may have of it while all ask for more; what some leave goes to the others.</p>`;
 }
 
 function kindsTable(kinds: readonly KindFigures[], { cost }: Pick<RunResult['summary'], 'cost'>): Markup {

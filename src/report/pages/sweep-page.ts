@@ -90,7 +90,12 @@ function headlineFacts(results: SweepResults) {
 }
 
 /** Labels of keys of which there are several values; others stay as they are. */
-const PLURALS: Readonly<Record<string, string>> = { SLO: 'SLOs', policy: 'policies', load: 'loads' };
+const PLURALS: Readonly<Record<string, string>> = {
+  SLO: 'SLOs',
+  policy: 'policies',
+  load: 'loads',
+  fleet: 'fleets',
+};
 
 /** `4 SLOs × 7 schedule_ahead × 1 seed`, what has one value, and whether some of the combinations are the same run. */
 function runsNote(results: SweepResults): string {
@@ -111,11 +116,14 @@ function runsNote(results: SweepResults): string {
 function scoreFact(points: readonly Point[], grouped: boolean) {
   const scores = points.map(scoreOf);
   const [low, high] = [Math.min(...scores), Math.max(...scores)];
+  const isWeighted = points[0]!.weighted !== null;
   return grouped
     ? {
-        label: `${points[0]!.weighted === null ? 'Worst group' : 'By weight'}, lowest to highest`,
+        label: `${isWeighted ? 'By weight' : 'Worst group'}, lowest to highest`,
         value: `${formatPercent(low)}–${formatPercent(high)}`,
-        note: 'of its requests within their SLO',
+        note: isWeighted
+          ? 'of the weight of all requests, within the SLO'
+          : 'of its requests within their SLO',
       }
     : {
         label: 'Goodput, lowest to highest',

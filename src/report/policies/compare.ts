@@ -47,7 +47,7 @@ export function comparePolicies(
   const file = sweeps.map(({ name }) => name).join(', ');
   if (series.length < 2) {
     const [only] = series;
-    const what = `${only === undefined ? 'hold no finished run' : `ran ${only.name} only`}; compare needs sweeps that vary policy.kind, or folders of single runs`;
+    const what = `${only === undefined ? 'hold no finished run' : `ran ${only.name} only`}; compare needs sweeps that vary policy.kind or scalers, or folders of single runs; the report of a sweep compares its other choices`;
     throw new EscapementError('E_RESULTS', what, { file });
   }
   const cells = matrixOf(axes, series).map((cell) => ({ ...cell, ranking: rankCell(cell) }));
