@@ -11,7 +11,7 @@ import { listenAddress } from '../listen-address.js';
 import { deploymentOptions } from '../machine.js';
 import { renewAuthority } from '../renewal.js';
 import { runServer, tlsOf } from '../run-server.js';
-import { read } from '../token.js';
+import { read, readToken } from '../token.js';
 import type { ControllerArgs } from '../usage/controller.js';
 
 /** `escapement controller`: the scheduler and the frontends, for workers on other machines. */
@@ -64,10 +64,7 @@ type Connect = (
 
 async function workerAccess(args: ControllerArgs): Promise<WorkerAccess> {
   const { 'worker-token-file': tokenFile, 'worker-ca': caFile } = args;
-  const token =
-    tokenFile === undefined
-      ? {}
-      : { token: (await read(tokenFile, 'worker-token-file')).toString('utf8').trim() };
+  const token = tokenFile === undefined ? {} : { token: await readToken(tokenFile, 'worker-token-file') };
   return caFile === undefined ? token : { ...token, tls: { ca: await read(caFile, 'worker-ca') } };
 }
 

@@ -1,0 +1,77 @@
+import { describe, expect, it, test } from 'vitest';
+import { readToken, tokenOf } from '../../src/cli/token.js';
+import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
+import { tinyProfile } from './server-process.js';
+
+const ASCII = 'the token must be one line of printable ASCII';
+const EMPTY = 'the file is empty';
+
+const REFUSED: readonly [string, string | Uint8Array, string][] = [
+  ['nothing', '', EMPTY],
+  ['white space', ' \r\n\n', EMPTY],
+  ['two lines', 'sesame\nopen', ASCII],
+  ['two lines of Windows', 'sesame\r\nopen\r\n', ASCII],
+  ['a lone carriage return', 'sesame\ropen', ASCII],
+  ['a tab', 'sesame\topen', ASCII],
+  ['a zero byte', 'sesame\0', ASCII],
+  ['an escape character', 'sesame\x1b', ASCII],
+  ['a delete character', 'sesame\x7f', ASCII],
+  ['a byte that is no UTF-8', Buffer.from('sesame\xff', 'latin1'), ASCII],
+  ['a letter outside ASCII', 'sesame-schlüssel\n', ASCII],
+  ['UTF-16', Buffer.from('\ufeffsesame', 'utf16le'), ASCII],
+];
+
+const READERS: readonly [string, (path: string) => Promise<unknown>][] = [
+  ['token-file', (path) => tokenOf({ 'token-file': path })],
+  ['worker-token-file', (path) => readToken(path, 'worker-token-file')],
+];
+
+describe.each(READERS)('a file of --%s', (flag, reader) => {
+  it.each(REFUSED)('is refused with %s', async (_, content, why) => {
+    const path = writeIn(tempDir(), 'token', content);
+    await expect(reader(path)).rejects.toMatchObject({
+      code: 'E_USAGE',
+      message: `--${flag} ${path}: ${why}`,
+    });
+  });
+
+  it('holds one line of printable ASCII', async () => {
+    let printable = '';
+    for (let code = 0x21; code < 0x7f; code++) printable += String.fromCharCode(code);
+    for (const token of [printable, 'open sesame', 'x'])
+      for (const content of [token, `${token}\n`, `${token}\r\n`, `  ${token}\t\n\n`, `\ufeff${token}`])
+        expect(await reader(writeIn(tempDir(), 'token', content))).toBe(token);
+  });
+});
+
+const CLOSED = '127.0.0.1:9';
+const PORTS = ['--http-port', '0', '--grpc-port', '0', '--metrics-port', 'off'];
+
+const experiment = () => writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
+
+/** Each command that reads a token. Nothing listens where they would connect. */
+const COMMANDS: readonly [string, () => readonly string[]][] = [
+  ['load over HTTP', () => ['load', experiment(), '--url', `http://${CLOSED}`]],
+  ['load over gRPC', () => ['load', experiment(), '--url', `grpc://${CLOSED}`]],
+  ['profile measure', () => ['profile', 'measure', '--url', `http://${CLOSED}`]],
+  ['conform', () => ['conform', `http://${CLOSED}`]],
+  ['top', () => ['top', `http://${CLOSED}`]],
+  ['doctor', () => ['doctor', '--peer', `http://${CLOSED}`]],
+  ['serve', () => ['serve', '--device', `simulated:${tinyProfile()}`, ...PORTS]],
+  ['controller', () => ['controller', '--worker', CLOSED, ...PORTS]],
+  ['worker', () => ['worker', '--device', `simulated:${tinyProfile()}`, '--port', '0']],
+];
+
+test.each(COMMANDS)('%s refuses a token that no client can send, in one line without it', async (_, args) => {
+  const path = writeIn(tempDir(), 'token', 'sesame\nopen');
+  const { status, stdout, stderr } = await runCli([...args(), '--token-file', path]);
+  expect(stderr).toBe(`escapement: E_USAGE: --token-file ${path}: ${ASCII}\n`);
+  expect([status, stdout]).toEqual([2, '']);
+});
+
+test('a controller refuses a token for its workers that it cannot send', async () => {
+  const path = writeIn(tempDir(), 'token', 'sesame\nopen');
+  const run = await runCli(['controller', '--worker', CLOSED, ...PORTS, '--worker-token-file', path]);
+  expect(run.stderr).toBe(`escapement: E_USAGE: --worker-token-file ${path}: ${ASCII}\n`);
+  expect(run.status).toBe(2);
+});
