@@ -48,7 +48,7 @@ export class BodyCollector {
     }
     piece.copy(this.whole as Buffer, this.bytes);
     this.bytes = bytes;
-    freeOwn(piece);
+    if (!this.isLarge) freeOwn(piece);
     return null;
   }
 
@@ -61,6 +61,11 @@ export class BodyCollector {
     const own = Buffer.allocUnsafeSlow(bytes);
     first.copy(own);
     return own;
+  }
+
+  /** It is known that so much comes that others would wait for what pieces and early buffers cost. */
+  private get isLarge(): boolean {
+    return this.announcedBytes > LARGE_BYTES;
   }
 
   /** The body is not wanted any more. */
@@ -78,7 +83,8 @@ export class BodyCollector {
     this.heldBytes = bytes;
     const { whole } = this;
     if (whole !== null && whole.length >= bytes) return null;
-    const isLast = bytes > (this.announcedBytes < 0 ? LAST_GROWTH_BYTES : LAST_ANNOUNCED_BYTES);
+    const isAnnounced = this.announcedBytes >= 0 && !this.isLarge;
+    const isLast = bytes > (isAnnounced ? LAST_ANNOUNCED_BYTES : LAST_GROWTH_BYTES);
     const grown = freshBytes(isLast ? Math.max(bytes, mostBytes) : bytes);
     const before = whole ?? (this.first as Buffer);
     before.copy(grown, 0, 0, this.bytes);
@@ -119,6 +125,8 @@ const GROWTH = 4;
 const LAST_GROWTH_BYTES = MIB;
 /** The same if it is known how large that is: V8 counts all of a buffer, and collects the sooner for one that is too large. */
 const LAST_ANNOUNCED_BYTES = 64 * KIB;
+/** Bodies of JSON are smaller. Next to twenty of 60 MB, the p99 of others is 71 to 86 ms if these are treated alike, 36 to 54 if not. */
+const LARGE_BYTES = 4 * MIB;
 /** Buffers of this size and more move between threads instead of being copied. */
 const OWN_BYTES = 16 * KIB;
 /** Each piece costs about as much time as some hundred bytes, so many tiny ones are refused. */

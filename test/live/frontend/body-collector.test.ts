@@ -52,6 +52,20 @@ describe('BodyCollector', () => {
     expect(collector.finish().buffer.byteLength).toBeLessThan(4_000_000);
   });
 
+  it('leaves the pieces of a body that is announced as a large one to the collector', () => {
+    const owner = { hold: () => null };
+    for (const [announcedBytes, isFreed] of [
+      [4 << 20, true],
+      [(4 << 20) + 1, false],
+    ] as const) {
+      const collector = new BodyCollector(60_000_000, announcedBytes);
+      const pieces = [piece(), piece(), piece()];
+      for (const each of pieces) expect(collector.add(each, owner)).toBeNull();
+      expect(pieces[2].length).toBe(isFreed ? 0 : PIECE.length);
+      expect(collector.finish().equals(Buffer.concat([PIECE, PIECE, PIECE]))).toBe(true);
+    }
+  });
+
   it('frees each piece that it has copied, and no buffer that others may use', () => {
     const owner = { hold: () => null };
     const collector = new BodyCollector(60_000_000, -1);
