@@ -32,9 +32,9 @@ export async function describeHttpServer(base: URL, options: TargetOptions): Pro
   const api = new HttpApi(base, options);
   try {
     const ready = await api.call('GET', 'v2/health/ready');
-    if (ready.status !== 200)
-      throw unusable(base, `is not ready (status ${ready.status}): wait until its models are loaded`);
-    const { name, version, extensions } = (await api.json('v2')) as Partial<Record<string, unknown>>;
+    // First of all: any web server may answer 404 about its readiness.
+    const { name, version, extensions } = await api.describe();
+    if (ready.status !== 200) throw notReady(base, ready.status);
     const models: ModelDescription[] = [];
     for (const model of options.models) models.push(await modelOf(api, model));
     return {
@@ -47,10 +47,14 @@ export async function describeHttpServer(base: URL, options: TargetOptions): Pro
   }
 }
 
-/** The models that a server has ready; null: it does not list them. Throws `E_SERVER` where it cannot be reached. */
+/**
+ * The models that a server has ready; null: it does not list them. Throws `E_SERVER` where it cannot be reached or is no server
+ * of the protocol.
+ */
 export async function listHttpModels(base: URL, options: TargetOptions): Promise<string[] | null> {
   const api = new HttpApi(base, options);
   try {
+    await api.describe();
     return readyModels(await api.index());
   } finally {
     api.close();
@@ -110,6 +114,16 @@ export function refusedToken(
   return new EscapementError('E_SERVER', `${server} ${what} (status ${reply}): ${hint} to --token-file`);
 }
 
+/** The error for a server that does not say what it is where the protocol wants it: most likely it speaks another one. */
+export function undescribed(url: URL, reason: string, hint = ''): EscapementError {
+  const place = `${url.pathname.replace(/\/$/, '')}/v2`;
+  return unusable(url, `does not describe itself at ${place}: ${plainLine(reason)}${hint}`);
+}
+
+function notReady(base: URL, status: number): EscapementError {
+  return unusable(base, `is not ready (status ${status}): wait until its models are loaded`);
+}
+
 function unusable(base: URL, what: string): EscapementError {
   return new EscapementError('E_SERVER', `${base.origin} ${what}`);
 }
@@ -165,9 +179,18 @@ class HttpApi {
     });
   }
 
-  async json(path: string): Promise<unknown> {
-    const { status, body } = await this.call('GET', path);
-    return parse(this.base, path, status, body);
+  /** What the server says of itself. */
+  async describe(): Promise<Partial<Record<string, unknown>>> {
+    const { status, body } = await this.call('GET', 'v2');
+    if (status === 503) throw notReady(this.base, status);
+    if (status !== 200) throw undescribed(this.base, `the status is ${status}, not 200`);
+    try {
+      const value: unknown = JSON.parse(body);
+      if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+    } catch (error) {
+      throw undescribed(this.base, `the body is not JSON: ${(error as Error).message}`);
+    }
+    throw undescribed(this.base, 'the body is not a JSON object');
   }
 
   /** Null where the server has no index of its repository. */

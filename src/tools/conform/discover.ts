@@ -1,6 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
 import { protocolHint } from '../../base/protocol-hint.js';
 import { hasLength, lengthsOf } from '../../load/description.js';
+import { undescribed } from '../../load/http-api.js';
 import { Finding } from './finding.js';
 import { outputsOfHttp } from './model/answers.js';
 import { canBeMade, INTEGERS, makeInputs } from './model/make-inputs.js';
@@ -151,11 +152,7 @@ function unknownServer({ url }: Endpoint): (error: unknown) => never {
     const reason = reasonOf(error);
     const wantsToken = /status is 40[13]/.test(reason);
     const hint = wantsToken ? '; pass a file with its token to --token-file' : protocolHint(url.href, reason);
-    const place = `${url.pathname.replace(/\/$/, '')}/v2`;
-    throw new EscapementError(
-      'E_SERVER',
-      `${url.origin} does not describe itself at ${place}: ${reason}${hint}`,
-    );
+    throw undescribed(url, reason, hint);
   };
 }
 

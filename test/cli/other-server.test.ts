@@ -1,0 +1,76 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
+
+async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** As `python3 -m http.server`, which also knows no POST. */
+const files: RequestListener = ({ method }, response) =>
+  response.writeHead(method === 'GET' ? 404 : 501).end('<!DOCTYPE HTML>');
+/** Web applications answer every path with their page. */
+const page: RequestListener = (_, response) => response.writeHead(200).end('<!DOCTYPE HTML>');
+const list: RequestListener = (_, response) => response.writeHead(200).end('["v2"]');
+
+const COMMANDS: readonly [string, (url: string) => readonly string[]][] = [
+  ['load', (url) => ['load', writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT), '--url', url]],
+  ['profile measure', (url) => ['profile', 'measure', '--url', url]],
+  ['profile measure --model', (url) => ['profile', 'measure', '--url', url, '--model', 'a']],
+  ['conform', (url) => ['conform', url]],
+];
+
+describe.each(COMMANDS)('%s says that a server does not speak the protocol', (_, args) => {
+  const says = async (url: string) => {
+    const { status, stdout, stderr } = await runCli(args(url));
+    expect([status, stdout]).toEqual([48, '']);
+    return stderr;
+  };
+
+  it('where it has no such path', async () => {
+    const url = await serve(files);
+    const why = 'the status is 404, not 200';
+    expect(await says(url)).toBe(`escapement: E_SERVER: ${url} does not describe itself at /v2: ${why}\n`);
+    expect(await says(`${url}/models/`)).toContain(`${url} does not describe itself at /models/v2: ${why}\n`);
+  });
+
+  it('where it answers with a page or something else', async () => {
+    expect(await says(await serve(page))).toMatch(
+      /^escapement: E_SERVER: http\S+ does not describe itself at \/v2: the body is not JSON: .*<!DOCTYPE.*\n$/,
+    );
+    expect(await says(await serve(list))).toMatch(
+      / does not describe itself at \/v2: .*not a JSON object\n$/,
+    );
+  });
+});
+
+describe.each(COMMANDS.slice(0, 3))('%s', (_, args) => {
+  it.each([400, 503])(
+    'says that a server is not ready that describes itself, with status %i',
+    async (code) => {
+      const url = await serve(({ url: path }, response) =>
+        path === '/v2'
+          ? response.writeHead(200).end('{}')
+          : path === '/v2/repository/index'
+            ? response.writeHead(200).end('[{ "name": "a" }]')
+            : response.writeHead(code).end(),
+      );
+      const { stderr } = await runCli(args(url));
+      expect(stderr).toBe(
+        `escapement: E_SERVER: ${url} is not ready (status ${code}): wait until its models are loaded\n`,
+      );
+    },
+  );
+
+  it('says that a server is not ready that takes no request yet', async () => {
+    const url = await serve((_request, response) => response.writeHead(503).end());
+    expect((await runCli(args(url))).stderr).toContain('is not ready (status 503): wait until');
+  });
+});
