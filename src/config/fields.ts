@@ -175,7 +175,6 @@ const RENAMED: Readonly<Record<string, string>> = { profiler: 'recording', profi
 
 function unknownKey(unknown: readonly string[], known: readonly string[]): string {
   const [key] = unknown as [string];
-  if (key === '<<') return 'merge keys (<<) are not supported: write out the keys that it would add';
   const renamed = Object.hasOwn(RENAMED, key) ? RENAMED[key]! : '';
   if (known.includes(renamed)) return `${key} was renamed to ${renamed}`;
   return `unknown key "${key}": ${suggestion(key, known)}`;

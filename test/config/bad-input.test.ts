@@ -27,6 +27,12 @@ describe('a mistake in an experiment file is reported with file, line and key', 
       'E_CONFIG_SYNTAX',
       'exp.yaml:2: a [ above is not closed: write the missing ], or indent the lines up to it',
     ],
+    [
+      'a merge key in the place of keys that are required',
+      'models: { kind: fit, name: m, parameters: 25.6M }\nworkload:\n  - &x { kind: poisson, name: a, rate: 1/s, duration: 1s }\n  - { <<: *x, name: b }\n',
+      'E_CONFIG_SYNTAX',
+      'exp.yaml:4: merge keys (<<) are not supported: write out the keys that it would add',
+    ],
     ['a list', '- a\n', 'E_CONFIG_SYNTAX', 'exp.yaml:1: must be a section of "key: value" lines'],
     [
       'unknown key',

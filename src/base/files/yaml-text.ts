@@ -1,5 +1,8 @@
-import { type Document, isCollection, isPair, LineCounter, parseDocument, visit } from 'yaml';
+import { type Document, isCollection, isPair, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import type { EscapementError } from '../errors.js';
+
+/** YAML 1.2 has none; as a plain key it would hide that the keys it should add are missing. */
+const MERGE_KEY = 'merge keys (<<) are not supported: write out the keys that it would add';
 
 /** What a YAML text holds, with the nodes that know where. */
 interface YamlText {
@@ -11,8 +14,8 @@ interface YamlText {
 
 /**
  * Parses one YAML (or JSON) document into a finite tree of plain values. Throws what `fail` makes of the mistake and its
- * 1-based line: a syntax error, several documents, an unknown tag, a key that is no plain text, an alias inside what it
- * stands for, or aliases that multiply beyond measure.
+ * 1-based line: a syntax error, several documents, an unknown tag, a key that is no plain text, a merge key, an
+ * alias inside what it stands for, or aliases that multiply beyond measure.
  */
 export function readYaml(text: string, fail: (what: string, line?: number) => EscapementError): YamlText {
   const lines = new LineCounter();
@@ -28,6 +31,8 @@ export function readYaml(text: string, fail: (what: string, line?: number) => Es
   visit(document, {
     Pair(_, { key }) {
       if (isCollection(key)) throw failAt('a key must be text, not a list or section', key.range![0]);
+      if (isScalar(key) && key.type === 'PLAIN' && key.source === '<<')
+        throw failAt(MERGE_KEY, key.range![0]);
     },
     Alias(_, alias, path) {
       const target = alias.resolve(document);
