@@ -33,8 +33,9 @@ async function measureHere(args: ProfileMeasureArgs & { readonly path: string })
     session: sessionSettings(runtime),
   };
   const runs = args.runs ?? null;
-  const models = await chosenModels(args.path, args.model, runtime.precision);
-  checkOneFile(args.out, models.length);
+  const { models, failed } = await chosenModels(args.path, args.model, runtime.precision);
+  const unread = failed.length;
+  checkOneFile(args.out, models.length + unread);
   // Loaded late: wrong flags are reported without onnxruntime.
   const { measureProfile } = await import('../../serve/measure-profile.js');
   const { profilePaths } = await import('../../serve/profiles.js');
@@ -46,32 +47,54 @@ async function measureHere(args: ProfileMeasureArgs & { readonly path: string })
     const out = args.out ?? profilePaths(model.onnxPath, device, cacheDir)[0];
     checkWritable(out);
     const progress = openProgress(`measuring ${model.name}`, args.quiet);
-    const { update: onProgress } = progress;
-    const measured = await measureProfile(model, device, {
-      batchSizes,
-      runs,
-      budgetNs,
-      cacheDir,
-      onProgress,
-    }).finally(progress.stop);
-    writeWhole(out, `${JSON.stringify(measured.profile, null, 2)}\n`);
-    profiles.push({ path: out, ...measured });
-    if (!args.json) process.stdout.write(`${measuredText(measured)}profile: ${out}\n`);
+    const options = { batchSizes, runs, budgetNs, cacheDir, onProgress: progress.update };
+    try {
+      const measured = await measureProfile(model, device, options).finally(progress.stop);
+      writeWhole(out, `${JSON.stringify(measured.profile, null, 2)}\n`);
+      profiles.push({ path: out, ...measured });
+      if (!args.json) process.stdout.write(`${measuredText(measured)}profile: ${out}\n`);
+    } catch (error) {
+      if (!(error instanceof EscapementError)) throw error;
+      failed.push({ name: model.name, error });
+    }
   }
   if (args.json) process.stdout.write(`${JSON.stringify({ profiles })}\n`);
+  if (failed.length > 0) throw notMeasured(failed, models.length + unread);
 }
 
+interface Failed {
+  readonly name: string;
+  readonly error: EscapementError;
+}
+
+/** One that is alone says itself what is wrong. */
+function notMeasured(failed: readonly Failed[], count: number): EscapementError {
+  if (count === 1) return failed[0].error;
+  const reasons = failed.map(({ name, error }) => `${name}: ${error.message}`);
+  return new EscapementError(
+    'E_MODEL_FILE',
+    `${failed.length} of ${count} models are not measured: ${reasons.join('; ')}`,
+  );
+}
+
+/** What of a repository cannot be read fails none of the others. */
 async function chosenModels(
   path: string,
   names: readonly string[],
   precision: Precision,
-): Promise<RepositoryModel[]> {
-  const { readModel, readModelFile, readRepository } = await import('../../live/models/repository.js');
+): Promise<{ readonly models: readonly RepositoryModel[]; readonly failed: Failed[] }> {
+  const { readModel, readModelFile, surveyRepository } = await import('../../live/models/repository.js');
   if (!path.endsWith('.onnx')) {
-    if (names.length === 0) return readRepository(path, precision);
-    return Promise.all(names.map((name) => readModel(join(path, name), precision)));
+    if (names.length === 0) {
+      const { models, problems } = await surveyRepository(path, precision);
+      return { models, failed: [...problems] };
+    }
+    return {
+      models: await Promise.all(names.map((name) => readModel(join(path, name), precision))),
+      failed: [],
+    };
   }
-  if (names.length === 0) return [await readModelFile(path)];
+  if (names.length === 0) return { models: [await readModelFile(path)], failed: [] };
   throw new EscapementError('E_USAGE', '--model selects from a repository, and this is a single model');
 }
 

@@ -68,8 +68,11 @@ export async function readModel(dir: string, precision: Precision = 'fp32'): Pro
 }
 
 /** Reads all that can be served of a repository, and says of the rest why it cannot. Throws only where there is none. */
-export async function surveyRepository(dir: string): Promise<RepositorySurvey> {
-  const scan = scanRepository(dir, 'fp32');
+export async function surveyRepository(
+  dir: string,
+  precision: Precision = 'fp32',
+): Promise<RepositorySurvey> {
+  const scan = scanRepository(dir, precision);
   if (scan.versions.length === 0 && scan.problems.length === 0) throw noModels(dir);
   const { good, bad } = await readVersions(scan, ({ onnxPath }) => readModelFile(onnxPath));
   const problems = bad.map(({ found: { name, version }, error }) => {

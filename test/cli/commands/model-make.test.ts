@@ -241,6 +241,24 @@ test('profile measure refuses a fill that changes answers, unless config.yaml sa
   ]);
 });
 
+test('profile measure measures the other models where one is broken, and says which', async () => {
+  const dir = tempDir();
+  for (const name of ['good', 'typo'])
+    await runCli(['model', 'make', 'mlp', '--repository', dir, '--name', name, '--input', '4']);
+  writeIn(dir, 'typo/config.yaml', 'batchsizes: [1]\n');
+  mkdirSync(join(dir, 'corrupt', '1'), { recursive: true });
+  writeIn(dir, 'corrupt/1/model.onnx', 'no model');
+  const { status, stdout, stderr } = await runCli(['profile', 'measure', dir, '--runs', '2', '--quiet']);
+  expect([status, stderr]).toEqual([
+    41,
+    expect.stringMatching(
+      /^escapement: E_MODEL_FILE: 2 of 3 models are not measured: typo: .*config\.yaml:1: batchsizes: .*; corrupt: .*\n$/,
+    ),
+  ]);
+  expect(stdout).toMatch(/^good on ./);
+  expect(existsSync(join(dir, 'good', '1', 'profile.cpu.json'))).toBe(true);
+});
+
 test('profile measure takes one file, other batch sizes and another place for the profile', async () => {
   const dir = tempDir();
   const onnx = writeIn(dir, 'alone.onnx', readFileSync(join(models, 'small', '1', 'model.onnx')));
