@@ -10,7 +10,7 @@ import {
   STATUS_OK,
 } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
-import { OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
+import { OUTCOME_OK, OUTCOME_REJECTED, type Outcome, type RequestTable } from '../core/request.js';
 import { Bursts } from '../live/bursts.js';
 import type { LiveEvents } from '../live/controller/live-events.js';
 
@@ -44,10 +44,15 @@ export class UnservedWatch implements RunObserver, Pick<LiveEvents, 'modelGone'>
     this.timer = options.time.every(LOOK_S * 1000, () => this.look()).unref();
   }
 
-  answered({ model }: RequestTable, slot: number, outcome: Outcome): void {
+  answered({ model, arrivalNs, sloNs }: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
     const recent = this.recentOf(model[slot]);
-    if (outcome === OUTCOME_OK) recent.inTime++;
-    else recent.failed++;
+    if (outcome === OUTCOME_OK) {
+      recent.inTime++;
+      return;
+    }
+    recent.failed++;
+    // Requests are refused as soon as the scheduler has them.
+    if (outcome === OUTCOME_REJECTED && nowNs - arrivalNs[slot] > sloNs[slot] / 2) recent.onTheWay++;
   }
 
   completed({ kind, model, status, beginNs, latestNs }: Action): void {
@@ -94,7 +99,7 @@ export class UnservedWatch implements RunObserver, Pick<LiveEvents, 'modelGone'>
   private recentOf(model: number): Recent {
     let recent = this.recent.get(model);
     if (recent === undefined) {
-      recent = { inTime: 0, failed: 0, infers: 0, loads: 0, tooLate: 0, latestByNs: 0 };
+      recent = { inTime: 0, failed: 0, onTheWay: 0, infers: 0, loads: 0, tooLate: 0, latestByNs: 0 };
       this.recent.set(model, recent);
     }
     return recent;
@@ -105,6 +110,8 @@ interface Recent {
   /** Requests. */
   inTime: number;
   failed: number;
+  /** Of those that failed: half of their SLO and more had passed before the scheduler had them. */
+  onTheWay: number;
   /** Actions that went well. */
   infers: number;
   loads: number;
@@ -114,8 +121,10 @@ interface Recent {
 }
 
 /** What the actions of a model tell of why its requests fail, and what to do. */
-function whyNone({ infers, loads, tooLate, latestByNs }: Recent): string {
+function whyNone({ failed, onTheWay, infers, loads, tooLate, latestByNs }: Recent): string {
   const latest = (latestByNs / NS_PER_MS).toFixed(1);
+  if (onTheWay > failed / 2)
+    return `for ${onTheWay} of them half of their SLO and more had passed while their bodies were received and decoded: send tensors as binary data, send less at a time, or use longer SLOs`;
   if (tooLate > infers)
     return `${tooLate} actions reached their GPU after their windows, by up to ${latest} ms: look at the network to its worker, or use longer SLOs`;
   if (loads > 1 && infers <= loads)

@@ -8,14 +8,20 @@ import {
   STATUS_INFER_TOO_LATE,
   STATUS_OK,
 } from '../../src/core/action.js';
-import { OUTCOME_OK, OUTCOME_TIMEOUT, type Outcome, type RequestTable } from '../../src/core/request.js';
+import {
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+  type RequestTable,
+} from '../../src/core/request.js';
 import { UnservedWatch } from '../../src/serve/unserved-watch.js';
 import { action } from '../core/fixtures.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const REQUESTS = { model: [0, 1] } as unknown as RequestTable;
+const REQUESTS = { model: [0, 1], arrivalNs: [5e6, 5e6], sloNs: [10e6, 10e6] } as unknown as RequestTable;
 
 function start() {
   const lines: string[] = [];
@@ -31,8 +37,8 @@ function start() {
     idle: () => {
       isIdle = true;
     },
-    answer: (model: number, outcome: Outcome, times: number) => {
-      for (let i = 0; i < times; i++) watch.answered(REQUESTS, model, outcome);
+    answer: (model: number, outcome: Outcome, times: number, nowNs = 6e6) => {
+      for (let i = 0; i < times; i++) watch.answered(REQUESTS, model, outcome, nowNs);
     },
     end: (kind: ActionKind, times: number, fields: Partial<Action> = {}) => {
       for (let i = 0; i < times; i++)
@@ -96,6 +102,15 @@ it.each<[string, (run: ReturnType<typeof start>) => void, string]>([
       end(INFER, 2);
     },
     'it was loaded 6 times for 2 INFERs: models that are wanted at the same time replace each other',
+  ],
+  [
+    'bodies that take too long',
+    ({ end, answer }) => {
+      answer(0, OUTCOME_REJECTED, 30, 10.1e6);
+      answer(0, OUTCOME_REJECTED, 10, 10e6);
+      end(INFER, 1, { status: STATUS_INFER_TOO_LATE, beginNs: 9e6, latestNs: 2e6 });
+    },
+    'for 30 of them half of their SLO and more had passed while their bodies were received and decoded',
   ],
   ['INFERs that end too late', ({ end }) => end(INFER, 5), 'its 5 INFERs ended too late'],
   ['no INFER', ({ end }) => end(LOAD, 1), 'it was loaded, and nothing of it was executed'],
