@@ -13,7 +13,7 @@ const PAUSE_MS = 60_000;
 /** Clients or tenants that a line names. */
 const MOST_NAMED = 5;
 
-type Kind = TurnedAwayFor | 'share';
+type Kind = TurnedAwayFor | 'share' | 'metricsPort';
 /** What is said of each kind, and what to do. */
 const LINES: Readonly<Record<Kind, { readonly what: string; readonly advice: string }>> = {
   flood: {
@@ -30,6 +30,10 @@ const LINES: Readonly<Record<Kind, { readonly what: string; readonly advice: str
     what: 'connections turned away because there are too many',
     advice:
       'an address may have half of --max-connections; if it is a proxy, have it use fewer, or raise --max-connections',
+  },
+  metricsPort: {
+    what: 'connections to the metrics port closed because there are too many',
+    advice: 'have such an address keep fewer open, or block it before it gets here',
   },
   rate: {
     what: 'requests beyond the rates of tenants refused',

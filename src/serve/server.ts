@@ -221,6 +221,7 @@ export class Server {
       port,
       token: options.frontend.token ?? null,
       tls: options.frontend.tls ?? null,
+      overfilled: (who) => this.turnedAway.add([{ why: 'metricsPort', who, count: 1 }]),
       routes: () => (this.running === null ? waiting : this.routes(this.running)),
     });
   }

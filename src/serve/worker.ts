@@ -12,6 +12,7 @@ import { serveMachine } from '../live/worker/endpoint/worker-endpoint.js';
 import { type MachineOptions, startMachine } from '../live/worker/local-machine.js';
 import type { Machine } from '../live/worker/machine.js';
 import type { World } from '../live/world/world.js';
+import { RefusalLog } from './refusal-log.js';
 
 interface WorkerProcessOptions {
   readonly world: World;
@@ -48,6 +49,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
   const machine = await startMachine({ ...options.machine, world });
   let metrics: MetricsServer | null = null;
   const bursts = new Bursts(world.time);
+  const turnedAway = new RefusalLog(log, world.time, []);
   try {
     // Observers of the process cost something: without a port nothing reads what they see.
     const registry = metricsPort === null ? new Registry() : createRegistry();
@@ -63,6 +65,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
         healthy: () => true,
         token: token ?? null,
         tls: tls ?? null,
+        overfilled: (who) => turnedAway.add([{ why: 'metricsPort', who, count: 1 }]),
       });
     }
     const instance = world.newId();
@@ -89,6 +92,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
         await Promise.all(registrars.map((registrar) => registrar.leave()));
         await server.close();
         await metrics?.close();
+        turnedAway.close();
         await machine.close();
         log.info('closed');
       },

@@ -256,6 +256,11 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'refuses a message with a flipped bit',
   ],
   [
+    'strangers cannot fill the metrics port',
+    'live/observe/telemetry/strangers.test.ts',
+    'do not keep others out with %s',
+  ],
+  [
     'strangers cannot fill the port of a worker',
     'live/worker/endpoint/hostile.test.ts',
     'closes the oldest of too many silent connections, and lets a controller in',
@@ -340,7 +345,11 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
   ],
   ['connections to the metrics port', 'observe/telemetry/metrics-server.ts', 'MOST_CONNECTIONS'],
   ['connections to the port of a worker', 'worker/endpoint/worker-endpoint.ts', 'MOST_CONNECTIONS'],
-  ['time that one may stay there and bring no controller', 'wire/guarded-port.ts', 'PROBATION_MS'],
+  [
+    'time that one may stay at either and bring no request or controller',
+    'wire/guarded-port.ts',
+    'PROBATION_MS',
+  ],
   [
     'connections to the port for registrations',
     'controller/registration/registration-endpoint.ts',

@@ -57,6 +57,7 @@ it('has a line for each kind, and names the worst few', () => {
   log.add([
     { why: 'keptOut', who: '10.0.0.5', count: 812 },
     { why: 'decoding', who: 'acme:eu', count: 9 },
+    { why: 'metricsPort', who: '2001:db8:0:1', count: 17 },
     ...Array.from(
       { length: 7 },
       (_, i) => ({ why: 'tooManyConnections', who: `10.0.1.${i}`, count: i + 1 }) as const,
@@ -66,6 +67,7 @@ it('has a line for each kind, and names the worst few', () => {
   expect(lines).toEqual([
     expect.stringContaining('kept out after floods in the last second: 10.0.0.5 812; '),
     expect.stringMatching(/^large bodies refused .*: acme:eu 9; .*binary data/),
+    expect.stringMatching(/^connections to the metrics port closed .*: 2001:db8:0:1::\/64 17; .*block it/),
     expect.stringContaining(': 10.0.1.6 7, 10.0.1.5 6, 10.0.1.4 5, 10.0.1.3 4, 10.0.1.2 3, others 3; '),
   ]);
 });

@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { GrpcClient } from '../live/frontend/grpc-client.js';
 import { parseExposition, total } from '../live/observe/telemetry/exposition.js';
@@ -54,4 +56,19 @@ it('shows how many versions of a model are in which state', async () => {
   await http.post('/v2/repository/models/model0/unload');
   expect(await states('model0')).toEqual({ ...none, unloaded: 1 });
   expect(await states('model1')).toEqual({ ...none, ready: 1 });
+});
+
+it('names in the log who takes all connections of the metrics port', async () => {
+  const said: unknown[] = [];
+  const log = pino({ level: 'warn', base: null }, { write: (line) => said.push(JSON.parse(line).msg) });
+  const { server } = await serve({ devices: simulated(1, 1), models: smallModels(1, 1) }, [], { log });
+  const port = server.metrics?.port ?? 0;
+  for (let i = 0; i < 70; i++) {
+    const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' });
+    socket.on('error', () => {});
+    onTestFinished(() => void socket.destroy());
+  }
+  await expect
+    .poll(() => said, { timeout: 10_000 })
+    .toEqual([expect.stringMatching(/^connections to the metrics port closed .*: 127\.0\.0\.2 6; /)]);
 });

@@ -109,7 +109,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     controller: ['own', 'wire', 'world', 'worker'],
     recording: ['own', 'controller'],
     frontend: ['own', 'wire', 'world'],
-    observe: ['own', 'recording', 'frontend'],
+    observe: ['own', 'wire', 'recording', 'frontend'],
   },
   report: {
     own: [],

@@ -1,5 +1,6 @@
 import { usableMemoryBytes } from '../../base/limits/usable.js';
 import { GIB, KIB, MIB } from '../../base/units.js';
+import { clientOf } from '../wire/address.js';
 import { Refusal } from './refusal.js';
 import {
   type BudgetSlot,
@@ -184,15 +185,4 @@ function overBudget(holds: string): Refusal {
 /** Budgets count whole KiB. */
 export function inKib(bytes: number): number {
   return Math.ceil(bytes / KIB) * KIB;
-}
-
-/** One client usually has a whole /64 of IPv6 addresses. */
-function clientOf(address = ''): string {
-  if (!address.includes(':')) return address;
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped !== null) return mapped[1];
-  const [head, tail] = address.split('::');
-  const groups = head.split(':');
-  if (tail !== undefined) while (groups.length < 4) groups.push('0');
-  return groups.slice(0, 4).join(':');
 }

@@ -13,3 +13,14 @@ export function checkAddress(text: string, whose: 'worker' | 'controller' = 'wor
     throw new EscapementError('E_USAGE', `"${text}" is no address of a ${whose}: write HOST:PORT`);
   return text;
 }
+
+/** Whose connections count together: one client usually has a whole /64 of IPv6 addresses. */
+export function clientOf(address = ''): string {
+  if (!address.includes(':')) return address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped !== null) return mapped[1];
+  const [head, tail] = address.split('::');
+  const groups = head.split(':');
+  if (tail !== undefined) while (groups.length < 4) groups.push('0');
+  return groups.slice(0, 4).join(':');
+}

@@ -1,24 +1,32 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { EscapementError } from '../../base/errors.js';
-import { formatAddress } from './address.js';
+import { clientOf, formatAddress } from './address.js';
 
 /** So long a connection may stay that has not proved itself. */
 const PROBATION_MS = 5000;
 
+interface Guest {
+  readonly socket: Socket;
+  /** Whose it is. */
+  readonly client: string;
+}
+
 /**
- * A port on which strangers cannot pile up: a connection that does not prove itself is closed after a few seconds,
- * and when there are many, the oldest of those gives way to the next.
+ * A port on which strangers cannot pile up: a connection that does not prove itself is closed after a few seconds, and when
+ * there are many, the next one takes the place of the oldest of those, of the address that has most of them.
  */
 export class GuardedPort {
   private readonly server: Server;
-  private readonly sockets = new Map<string, Socket>();
-  /** Those on probation, oldest first. */
-  private readonly probation = new Map<string, NodeJS.Timeout>();
+  /** By peer. */
+  private readonly guests = new Map<string, Guest>();
+  /** By client: its connections on probation, oldest first. */
+  private readonly probation = new Map<string, Map<string, NodeJS.Timeout>>();
 
-  /** `mostConnections`: at a time. */
+  /** `mostConnections`: at a time. `overfilled`: hears whose connection is closed because there are too many. */
   constructor(
     private readonly mostConnections: number,
     connected: (socket: Socket) => void,
+    private readonly overfilled: (client: string) => void = () => {},
   ) {
     this.server = createServer((socket) => {
       if (this.admit(socket)) connected(socket);
@@ -30,7 +38,8 @@ export class GuardedPort {
   listen(host: string, port: number): Promise<number> {
     const { server } = this;
     return new Promise((resolve, reject) => {
-      server.once('error', ({ message }) =>
+      // Later ones are connections that could not be accepted, for want of file descriptors: the loss of those clients alone.
+      server.on('error', ({ message }) =>
         reject(new EscapementError('E_LISTEN', `cannot listen on ${formatAddress(host, port)}: ${message}`)),
       );
       server.listen(port, host, () => {
@@ -42,19 +51,31 @@ export class GuardedPort {
 
   /** The connection from `peer` is of one who may use the port. */
   prove(peer: string): void {
-    clearTimeout(this.probation.get(peer));
-    this.probation.delete(peer);
+    const guest = this.guests.get(peer);
+    if (guest === undefined) return;
+    const waiting = this.probation.get(guest.client);
+    clearTimeout(waiting?.get(peer));
+    waiting?.delete(peer);
+    if (waiting?.size === 0) this.probation.delete(guest.client);
   }
 
-  /** It does not any more. */
+  /** It has to prove itself again. */
   doubt(peer: string): void {
-    const socket = this.sockets.get(peer);
-    if (socket !== undefined) this.watch(peer, socket);
+    const guest = this.guests.get(peer);
+    if (guest === undefined) return;
+    const { socket, client } = guest;
+    this.prove(peer);
+    const waiting = this.probation.get(client) ?? new Map<string, NodeJS.Timeout>();
+    this.probation.set(client, waiting);
+    waiting.set(
+      peer,
+      setTimeout(() => socket.destroy(), PROBATION_MS),
+    );
   }
 
   /** How much has come on the connection from `peer`. */
   bytesFrom(peer: string): number {
-    return this.sockets.get(peer)?.bytesRead ?? 0;
+    return this.guests.get(peer)?.socket.bytesRead ?? 0;
   }
 
   /** Takes no more connections. */
@@ -64,37 +85,44 @@ export class GuardedPort {
 
   /** Cuts all connections, also of a peer that neither reads nor hangs up. */
   cut(): void {
-    for (const socket of this.sockets.values()) socket.destroy();
+    for (const { socket } of this.guests.values()) socket.destroy();
   }
 
   /** False: there are too many that have proved themselves. */
   private admit(socket: Socket): boolean {
-    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    if (this.sockets.size >= this.mostConnections && !this.dropOldest()) return false;
-    this.sockets.set(peer, socket);
-    this.watch(peer, socket);
+    const client = clientOf(socket.remoteAddress);
+    if (this.guests.size >= this.mostConnections && !this.dropOldest()) {
+      this.overfilled(client);
+      return false;
+    }
+    const peer = peerOf(socket);
+    this.guests.set(peer, { socket, client });
+    this.doubt(peer);
     socket.on('error', () => {});
-    socket.once('close', () => {
-      this.prove(peer);
-      this.sockets.delete(peer);
-    });
+    socket.once('close', () => this.forget(peer));
     return true;
-  }
-
-  private watch(peer: string, socket: Socket): void {
-    this.prove(peer);
-    this.probation.set(
-      peer,
-      setTimeout(() => socket.destroy(), PROBATION_MS),
-    );
   }
 
   private dropOldest(): boolean {
-    const [oldest] = this.probation.keys();
-    if (oldest === undefined) return false;
-    this.sockets.get(oldest)?.destroy();
-    this.prove(oldest);
-    this.sockets.delete(oldest);
+    let most: ReadonlyMap<string, unknown> | undefined;
+    for (const waiting of this.probation.values())
+      if (most === undefined || waiting.size > most.size) most = waiting;
+    const [oldest] = most?.keys() ?? [];
+    const guest = this.guests.get(oldest);
+    if (guest === undefined) return false;
+    guest.socket.destroy();
+    this.forget(oldest);
+    this.overfilled(guest.client);
     return true;
   }
+
+  private forget(peer: string): void {
+    this.prove(peer);
+    this.guests.delete(peer);
+  }
+}
+
+/** The other end of a connection, as gRPC writes it. */
+export function peerOf({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
+  return `${remoteAddress}:${remotePort}`;
 }

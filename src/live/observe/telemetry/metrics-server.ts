@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { unixMs } from '../../../base/clock/wall-clock.js';
 import { EscapementError } from '../../../base/errors.js';
@@ -9,11 +9,11 @@ import { NO_PROXY, parserProblem } from '../../frontend/http-problem.js';
 import { refuseLast, takeOver } from '../../frontend/last-refusal.js';
 import { REFUSALS, Refusal } from '../../frontend/refusal.js';
 import { TokenCheck } from '../../frontend/token.js';
+import { GuardedPort, peerOf } from '../../wire/guarded-port.js';
 import { json, type Reply, type Route, text } from './route.js';
 
 /** Scrapes come a few times a minute; a client with more connections than this is no monitoring system. */
 const MOST_CONNECTIONS = 64;
-const REQUEST_TIMEOUT_MS = 5_000;
 
 interface MetricsServerOptions {
   readonly registry: Registry;
@@ -28,6 +28,8 @@ interface MetricsServerOptions {
   readonly token?: string | null;
   /** Null or absent: no encryption. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | null;
+  /** Hears whose connection was closed because there were too many, e.g. `10.0.0.5`. */
+  readonly overfilled?: (client: string) => void;
 }
 
 export interface MetricsServer {
@@ -55,11 +57,18 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
       return;
     }
     answering.add(socket);
-    response.once('close', () => answering.delete(socket));
+    const peer = peerOf(socket);
+    port.doubt(peer);
+    response.once('close', () => {
+      answering.delete(socket);
+      port.doubt(peer);
+    });
     // A metric that cannot be computed must not cost the process.
-    answer(request, response, [...own, ...(options.routes?.() ?? [])], check).catch((error) =>
-      send(response, text(500, String(error))),
-    );
+    answer(request, response, {
+      routes: [...own, ...(options.routes?.() ?? [])],
+      check,
+      admitted: () => port.prove(peer),
+    }).catch((error) => send(response, text(500, String(error))));
   };
   const { tls = null } = options;
   checkTls(tls);
@@ -75,12 +84,24 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
     takeOver(socket as Socket);
     refuse(socket as Socket, NO_PROXY);
   });
-  server.maxConnections = MOST_CONNECTIONS;
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
-  server.headersTimeout = REQUEST_TIMEOUT_MS;
-  await listen(server, options);
-  const { port } = server.address() as AddressInfo;
-  return { port, close: () => close(server), renew: (tls) => renewTls(server, tls) };
+  const port = new GuardedPort(
+    MOST_CONNECTIONS,
+    (socket) => {
+      // As if it had come to the HTTP server itself.
+      socket.allowHalfOpen = true;
+      socket.setNoDelay();
+      server.emit('connection', socket);
+    },
+    options.overfilled,
+  );
+  return {
+    port: await listen(port, options),
+    close: async () => {
+      port.stopListening();
+      port.cut();
+    },
+    renew: (tls) => renewTls(server, tls),
+  };
 }
 
 function ownRoutes({ registry, healthy }: MetricsServerOptions): Route[] {
@@ -110,11 +131,17 @@ const RENAMED_PATHS: Readonly<Record<string, string | undefined>> = {
   '/profile/stop': '/recording/stop',
 };
 
+interface Answering {
+  readonly routes: readonly Route[];
+  readonly check: TokenCheck;
+  /** Called if the client asks for what only those with the token get. */
+  readonly admitted: () => void;
+}
+
 async function answer(
   { method, url = '', headers }: IncomingMessage,
   response: ServerResponse,
-  routes: readonly Route[],
-  check: TokenCheck,
+  { routes, check, admitted }: Answering,
 ): Promise<void> {
   const [path, query] = url.split('?');
   const route = routes.find((each) => each.path === path);
@@ -124,6 +151,8 @@ async function answer(
     send(response, refusal);
     return;
   }
+  // What is public is no reason to keep a place from others: a stranger may ask for it and not read the answer.
+  if (route?.isPublic !== true) admitted();
   if (route === undefined) {
     const paths = routes.map((each) => each.path).join(', ');
     const renamed = RENAMED_PATHS[path as string];
@@ -165,20 +194,11 @@ function send(response: ServerResponse, { status, contentType, headers = {}, bod
   else body(response);
 }
 
-function listen(server: Server, { host, port }: MetricsServerOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    // Later ones are connections that could not be accepted, for want of file descriptors: the loss of those clients alone.
-    server.on('error', (cause) => {
-      const what = `metrics cannot be served at ${host}:${port} (${cause.message}): choose another --metrics-port`;
-      reject(new EscapementError('E_LISTEN', what));
-    });
-    server.listen(port, host, resolve);
-  });
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+async function listen(guarded: GuardedPort, { host, port }: MetricsServerOptions): Promise<number> {
+  try {
+    return await guarded.listen(host, port);
+  } catch (error) {
+    const what = `metrics cannot be served: ${(error as Error).message}; choose another --metrics-port`;
+    throw new EscapementError('E_LISTEN', what);
+  }
 }
