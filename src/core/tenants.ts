@@ -89,7 +89,8 @@ export class Tenants {
 
   /** An action has a result. */
   ended({ kind, gpu, status, beginNs, endNs }: Action): void {
-    if (status === STATUS_OK) this.load.ran(gpu, kind === INFER || this.cluster.oneLane, endNs - beginNs);
+    if (this.shares !== null && status === STATUS_OK)
+      this.load.ran(gpu, kind === INFER || this.cluster.oneLane, endNs - beginNs);
   }
 
   /** GPU time of the request by itself. */
