@@ -89,12 +89,6 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         () => import('./commands/worker.js'),
       ),
       command(
-        'cells haproxy',
-        'Write a HAProxy configuration for several controllers',
-        () => import('./usage/cells-haproxy.js'),
-        () => import('./commands/cells-haproxy.js'),
-      ),
-      command(
         'top',
         'Show the live state of a running controller',
         () => import('./usage/top.js'),

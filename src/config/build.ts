@@ -5,7 +5,6 @@ import type { ModelSpec } from '../core/model.js';
 import type { PolicyEntry } from '../policies/entry.js';
 import { selectModels } from '../workload/select-models.js';
 import type { LengthSpec } from '../workload/spec.js';
-import { cellOf } from './cell.js';
 import { checkLengths } from './check-lengths.js';
 import { readDocument, type SourceDocument } from './document.js';
 import type { EnvironmentOverride } from './environment.js';
@@ -76,7 +75,7 @@ export async function buildExperiment(
       placeOf(['cluster', 'noise', 'distribution']),
     );
   }
-  const whole: Experiment = {
+  return {
     name: config.name ?? basename(file, extname(file)),
     file,
     source: {
@@ -106,7 +105,6 @@ export async function buildExperiment(
     live: { device, ...live },
     runtime: config.runtime,
   };
-  return config.cell === undefined ? whole : cellOf(whole, config.cell, (key) => placeOf(['cell', key]));
 }
 
 /** Throws `E_UNKNOWN_MODEL` and `E_CONFIG_VALUE` where a section names models, a class or a tenant that there are not. */

@@ -6,7 +6,6 @@ import type { Padding } from '../core/lengths.js';
 import type { ModelSpec } from '../core/model.js';
 import type { MissedWindow } from '../core/retry.js';
 import type { ModelSpread } from '../sim/spread.js';
-import type { CellShare } from '../workload/cell-source.js';
 import type { WorkloadSpec } from '../workload/spec.js';
 import type { outputSchema } from './schema.js';
 import type { ClassConfig } from './schema-classes.js';
@@ -56,14 +55,6 @@ export interface Experiment {
   readonly output: OutputConfig;
   readonly live: LiveConfig;
   readonly runtime: RuntimeSettings;
-  /** One of several controllers: `cluster` and `models` are its own; absent: this is the whole cluster. */
-  readonly cell?: CellOfCluster;
-}
-
-/** What one of several controllers has of the whole cluster. */
-interface CellOfCluster extends CellShare {
-  /** Names of all models of the cluster: what the workloads are for. */
-  readonly allModels: readonly string[];
 }
 
 /** The cluster in canonical units: bytes, ns, bytes per second. */

@@ -1,6 +1,5 @@
 import { EscapementError } from '../base/errors.js';
 import { longestInput } from '../core/lengths.js';
-import { CellSource } from '../workload/cell-source.js';
 import { mergeSources } from '../workload/merge.js';
 import { openWorkload } from '../workload/open.js';
 import type { StreamedSource } from '../workload/source.js';
@@ -22,9 +21,8 @@ export interface OpenedWorkloads {
 /** Opens every workload section of an experiment. Throws coded errors for bad traces and model names. */
 export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkloads> {
   const { workloads, sloNs, seed, files, classes, tenants } = experiment;
-  const { cell } = experiment;
-  const models = cell?.allModels ?? experiment.models.map(({ name }) => name);
-  const longest = longestInputs(experiment, models);
+  const models = experiment.models.map(({ name }) => name);
+  const longest = experiment.models.map(longestInput);
   const sources: StreamedSource[] = [];
   const sectionStarts: number[] = [];
   let durationNs = 0;
@@ -48,20 +46,13 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
       },
     );
   }
-  const source = sources.length === 1 ? sources[0] : mergeSources(sources);
   return {
-    source: cell === undefined ? source : new CellSource(source, cell),
+    source: sources.length === 1 ? sources[0] : mergeSources(sources),
     durationNs,
     sections: sectionNames(experiment),
     sectionStarts,
     sectionSlosNs: workloads.map((workload) => sloOf(workload, sloNs)),
   };
-}
-
-/** Of the models that workloads address; other cells' models are theirs to look at. */
-function longestInputs(experiment: Experiment, names: readonly string[]): number[] {
-  const own = new Map(experiment.models.map((model) => [model.name, longestInput(model)]));
-  return names.map((name) => own.get(name) ?? Number.POSITIVE_INFINITY);
 }
 
 /** The first where a section names none. */

@@ -8,7 +8,6 @@ type Cluster = z.output<typeof clusterSchema>;
 interface ScaledConfig {
   readonly cluster: Cluster;
   readonly scaler: ScalerChoice;
-  readonly cell?: unknown;
   readonly workload: readonly { readonly kind: string }[];
 }
 
@@ -20,7 +19,7 @@ const MOST_GPUS = 10_000;
  * for a scaler that could do nothing, or that would have to see what it can't.
  */
 export function scaledCluster(
-  { cluster, scaler, cell, workload }: ScaledConfig,
+  { cluster, scaler, workload }: ScaledConfig,
   placeOf: (key: readonly string[]) => ErrorPlace,
 ): Cluster {
   const entry = scalerEntryOf(scaler);
@@ -35,7 +34,6 @@ export function scaledCluster(
     fail('can change nothing, as min is max for each kind of GPUs: give max in cluster.gpus');
   if (listed.every(({ scaled }) => scaled.min === 0))
     fail('must keep one GPU at least, and min is 0 for each kind: give min in cluster.gpus');
-  if (cell !== undefined) fail('does not go with cell: the GPUs of a cell are given');
   if (entry.needsHindsight === true && workload.some(({ kind }) => kind === 'closed-loop'))
     fail(
       `${scaler.kind} must know all arrivals in advance, and closed-loop clients ask when they are answered`,

@@ -4,7 +4,6 @@ import { PADDINGS } from '../core/lengths.js';
 import { MISSED_WINDOWS } from '../core/retry.js';
 import type { Plugin } from '../policies/entry.js';
 import { duration, refuse, section, textField } from './fields.js';
-import { cellSchema } from './schema-cell.js';
 import { classesSchema } from './schema-classes.js';
 import { clusterSchema } from './schema-cluster.js';
 import { liveSchema } from './schema-live.js';
@@ -33,11 +32,6 @@ export const experimentSchema = section({
   name: z.string().min(1).exactOptional().describe('Title of reports; default: the name of the file.'),
   seed: z.int().min(0).default(1).describe('Seed of every random draw.'),
   cluster: clusterSchema.prefault({}).describe('The machines.'),
-  cell: cellSchema
-    .exactOptional()
-    .describe(
-      'Run one of several controllers instead of the whole cluster, as `plan --cells` deals models and GPUs to them.',
-    ),
   models: modelsSchema,
   classes: classesSchema,
   tenants: tenantsSchema,

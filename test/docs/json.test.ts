@@ -29,8 +29,6 @@ describe('one object with the keys of the table', () => {
   beforeAll(async () => {
     writeIn(dir, 'small.yaml', SMALL_EXPERIMENT);
     await runOk(['simulate', 'small.yaml', '--out', 'run', '--quiet'], { cwd: dir });
-    const planCells = ['plan', 'small.yaml', '--set', 'cluster.gpus=2', '--cells', '2', '--seeds', '1'];
-    await runOk([...planCells, '--map', 'map.json', '--quiet'], { cwd: dir });
     await runOk(['model', 'make', 'mlp', '--repository', 'models', '--name', 'made', '--input', '4'], {
       cwd: dir,
     });
@@ -42,7 +40,6 @@ describe('one object with the keys of the table', () => {
     'run small.yaml --mode simulate --threshold ok>0',
     'sweep small.yaml --vary slo=25ms,50ms --out sweep --threshold ok>0',
     'plan small.yaml --target goodputRps>1 --over cluster.gpus=1:2 --seeds 1',
-    'cells haproxy map.json --cell cell-1=127.0.0.1 --cell cell-2=127.0.0.2 --out front',
     'play small.yaml --html page.html',
     'bound small.yaml',
     'report run',

@@ -124,7 +124,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     terminal: ['own', 'study', 'charts'],
     pages: ['own', 'study', 'policies', 'compare', 'charts', 'html'],
   },
-  run: { own: [], sweep: ['own'], plan: ['sweep'], cells: ['plan', 'sweep'], queue: ['sweep'] },
+  run: { own: [], sweep: ['own'], plan: ['sweep'], queue: ['sweep'] },
   tools: { bench: [], conform: [], doctor: [], play: [], profile: [], top: [] },
   play: {
     // What page and engine say to each other.

@@ -5,7 +5,6 @@ import { planExperiment } from '../../run/plan/plan.js';
 import type { PlanResult } from '../../run/plan/plan-result.js';
 import { planText, targetCases, verdictLines } from '../../run/plan/text.js';
 import { checkOutputFlags } from '../output-flags.js';
-import { planCellsHere } from '../plan-cells.js';
 import { planFleetHere } from '../plan-fleet.js';
 import { runPlan } from '../plan-run.js';
 import { casesJson, checkCiFiles, writeCiFiles } from '../thresholds.js';
@@ -15,7 +14,7 @@ import { packageVersion } from '../version.js';
 /** Values that a bisection needs in addition to its rounds: both ends, and the neighbors of the answer. */
 const VALUES_BESIDES = 6;
 
-/** `escapement plan FILE`: the fewest GPUs, highest load or tightest SLO that meets a target; or a split into cells. */
+/** `escapement plan FILE`: the fewest GPUs, highest load or tightest SLO that meets a target. */
 export async function run(args: PlanArgs): Promise<void> {
   const { out, html } = args;
   if (args.queue !== undefined && args.threads !== undefined) {
@@ -24,9 +23,6 @@ export async function run(args: PlanArgs): Promise<void> {
       'the workers of a queue have threads of their own: leave out --threads',
     );
   }
-  if (args.cells !== undefined) return planCellsHere({ ...args, cells: args.cells });
-  const alone = (['map', 'from'] as const).find((name) => args[name] !== undefined);
-  if (alone !== undefined) throw new EscapementError('E_USAGE', `--${alone} needs --cells`);
   if (args.minimize !== undefined && args.prefer !== undefined)
     throw new EscapementError('E_USAGE', '--prefer is for plans of one key: leave it out with --minimize');
   checkOutputFlags({ html, junit: args.junit, markdown: args.markdown }, [args.file]);

@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { experimentJsonSchema, profileJsonSchema } from '../../config/json-schema.js';
 import { runResultSchema, sweepResultsSchema } from '../../record/schema.js';
 import { summaryJsonSchema } from '../../record/schema-summary.js';
-import { cellMapSchema } from '../../run/cells/cell-map.js';
 import type { SchemaArgs } from '../usage/schema.js';
 
 /** JSON Schemas by the name that the command takes. */
@@ -12,7 +11,6 @@ const SCHEMAS = {
   summary: summaryJsonSchema,
   run: () => z.toJSONSchema(runResultSchema),
   results: () => z.toJSONSchema(sweepResultsSchema),
-  cells: () => z.toJSONSchema(cellMapSchema),
 };
 
 /** `escapement schema NAME`: the published formats, for editors and scripts. */

@@ -23,14 +23,6 @@ export const usage = usageOf({
       set: list('KEY=VALUE', 'Override another key at every value'),
       plugin,
     }),
-    ...group('Cells', {
-      cells: text(
-        'NUMBERS',
-        'Split models and GPUs over so many controllers, by load, and show what that costs, e.g. 4, or 2,4,8 to compare; instead of --over',
-      ),
-      from: text('FILE', 'Map of cells that are in use: move as few of their models as a good split allows'),
-      map: text('FILE', 'Write the map of cells to this file: GPUs, models and load of each'),
-    }),
     ...group('Execution', {
       threads: whole(1, 'Runs at the same time', 'one per core'),
       fresh: toggle('Run again what the folder already holds'),
@@ -38,10 +30,7 @@ export const usage = usageOf({
     ...queueFlags,
     ...group('Output', {
       json,
-      out: text(
-        'FOLDER',
-        'Write plan.json, plan.html and with --cells cells.json, the map, to this folder; an interrupted plan resumes there',
-      ),
+      out: text('FOLDER', 'Write plan.json and plan.html to this folder; an interrupted plan resumes there'),
       html: text('FILE', 'Write the page with charts to this file'),
       quiet,
     }),
@@ -51,7 +40,6 @@ export const usage = usageOf({
     "plan run.yaml --target 'attainment>=0.999' --over cluster.gpus=1:64",
     "plan run.yaml --target 'p99<50ms' --over workload.rate=100/s:5000/s --set slo=50ms",
     "plan run.yaml --target 'attainment>=0.99' --minimize cost --over cluster.gpus.v100=0:8,cluster.gpus.t4=0:16",
-    'plan run.yaml --cells 2,4,8 --out out/cells',
   ],
   notes: [
     'Finds the fewest GPUs, the highest load, the tightest SLO, or the best value of another key. Latency counts every offered request; one not answered within its SLO counts as infinitely late. Without a ' +
@@ -59,10 +47,6 @@ export const usage = usageOf({
       'whole 95 % confidence interval of the mean over the seeds does. Exit code 3: no value meets it.',
     'With --minimize cost, fleets are run that settle most: one that misses settles all with no more GPUs of any kind, one that meets ' +
       'all that cost as much or more. Fleets with which no scheduler could meet a target on attainment or goodputRps are not run.',
-    'With --cells, models go to controllers by the GPU time that their requests need over time, so that means are even and ' +
-      'bursts do not coincide; memory decides between models without load. One that is too much for a cell is split ' +
-      'over several. With several numbers, the map is that of the most cells that meet every --target, or without a ' +
-      'target of the fewest. Targets are then on attainment, goodputRps and percentiles such as p99.',
   ],
 });
 

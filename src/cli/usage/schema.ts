@@ -1,14 +1,14 @@
 import { choice, required } from '../flag.js';
 import { type ArgsOf, usageOf } from '../usage.js';
 
-export const SCHEMA_NAMES = ['experiment', 'profile', 'summary', 'run', 'results', 'cells'] as const;
+export const SCHEMA_NAMES = ['experiment', 'profile', 'summary', 'run', 'results'] as const;
 
 export const usage = usageOf({
   arguments: { name: required(choice(SCHEMA_NAMES, 'Format')) },
   examples: ['schema experiment > experiment.schema.json'],
   notes: [
-    'experiment and profile are input files. summary is what simulate --json prints, run is run.json, results is ' +
-      'results.json of a sweep, and cells is the map of plan --cells. Editors check and complete experiment files with the first.',
+    'experiment and profile are input files. summary is what simulate --json prints, run is run.json, and results is ' +
+      'results.json of a sweep. Editors check and complete experiment files with the first.',
   ],
 });
 

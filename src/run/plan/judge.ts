@@ -48,15 +48,6 @@ export function judge(target: Threshold, results: readonly Pick<CellResult, 'sum
   const found = results.map(({ summary }) => checkThreshold(target, summary));
   const values = found.map(({ actual }) => actual);
   const about = found.find(({ actual }) => actual === null)?.measured ?? leastCoverage(target, results);
-  return judgeValues(target, values, about);
-}
-
-/** The same of values that were measured before, one of each seed. */
-export function judgeValues(
-  target: Threshold,
-  values: TargetFigure['values'],
-  about: string | null,
-): TargetFigure {
   if (!values.every(Number.isFinite)) return { values, estimate: null, meets: 'no', margin: null, about };
   const figure = withinShare(estimate(values as number[]), target.unit);
   const bound = decidingEnd(target, figure);

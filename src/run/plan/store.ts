@@ -5,7 +5,7 @@ import { cannotWrite } from '../../base/files/output-file.js';
 import { CellStore } from '../sweep/cell-store.js';
 
 /** What a plan writes into its folder besides the runs. */
-const RESULTS = ['plan.json', 'plan.html', 'cells.json'];
+const RESULTS = ['plan.json', 'plan.html'];
 
 /**
  * Where the runs of a plan are kept; null without a folder. Until the plan ends, the folder must not look as if it had.

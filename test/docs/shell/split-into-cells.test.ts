@@ -1,3 +1,0 @@
-import { runPage } from '../run-page.js';
-
-runPage('docs/how-to/split-into-cells.md');
