@@ -81,7 +81,9 @@ export class StreamLink {
       receive: (message) => this.receive(message),
       ended: (reason) => this.callEnded(reason),
     });
-    this.welcomeTimeout = world.time.after(WELCOME_TIMEOUT_MS, () => this.giveUp('does not answer'));
+    this.welcomeTimeout = world.time.after(WELCOME_TIMEOUT_MS, () =>
+      this.giveUp(`has said nothing for ${WELCOME_TIMEOUT_MS} ms`),
+    );
   }
 
   /** Asks for the worker's seat: it comes up when it is granted. */

@@ -181,10 +181,11 @@ export class Registrations {
     entry.problem = guest.problem || (entry.hasJoined ? entry.complaint : '');
     if (guest.hasLeft) this.hasGone(entry, nowNs);
     else if (entry.leaving !== '' && nowNs - entry.leftNs > DRAIN_NS) guest.leave(entry.leaving);
-    else if (!guest.isMet && nowNs - entry.dialedNs > DIAL_NS) {
+    // Without a complaint it has not been dialed yet: the thread of links may hang.
+    else if (!guest.isMet && entry.complaint !== '' && nowNs - entry.dialedNs > DIAL_NS) {
       guest.leave('it does not answer');
       entry.guest = null;
-      this.refuse(entry, `no worker answers at ${entry.address}: ${entry.complaint || 'silence'}`);
+      this.refuse(entry, `no worker answers at ${entry.address}: ${entry.complaint}`);
       entry.notBeforeNs = nowNs + REDIAL_NS;
     } else if (!guest.isConnected && nowNs - entry.renewedNs > LEASE_NS) this.lose(entry, LEASE_HAS_ENDED);
   }
