@@ -9,17 +9,37 @@ export function differencesThatMatter([first, ...others]: readonly NamedRun[]): 
   return first === undefined ? [] : others.flatMap((other) => differencesOf(first, other));
 }
 
+/** Settings closer than this share of the larger are the same: a run's length follows its last arrival, to the ms. */
+const NOISE = 0.001;
+
 function differencesOf(first: NamedRun, other: NamedRun): string[] {
-  const differs = (what: string, of: (named: NamedRun) => string) =>
-    of(first) === of(other)
+  const differs = (
+    what: string,
+    of: (named: NamedRun) => string | number,
+    shown: (value: string | number) => string = String,
+  ) =>
+    isSame(of(first), of(other))
       ? []
-      : [`${other.name}: ${what} is ${of(other)}, that of ${first.name} is ${of(first)}`];
+      : [`${other.name}: ${what} is ${shown(of(other))}, that of ${first.name} is ${shown(of(first))}`];
   return [
     ...(first.run.experiment === other.run.experiment
       ? []
       : [`${other.name}: its experiment file differs from that of ${first.name}`]),
     ...differs('the seed', ({ run }) => String(run.summary.seed)),
-    ...differs('the SLO', ({ run }) => (run.sloMs === null ? 'mixed' : formatSlo(run.sloMs))),
-    ...differs('the duration', ({ run }) => `${run.summary.durationSeconds} s`),
+    ...differs(
+      'the SLO',
+      ({ run }) => run.sloMs ?? 'mixed',
+      (slo) => (typeof slo === 'number' ? formatSlo(slo) : slo),
+    ),
+    ...differs(
+      'the duration',
+      ({ run }) => run.summary.durationSeconds,
+      (seconds) => `${seconds} s`,
+    ),
   ];
+}
+
+function isSame(a: string | number, b: string | number): boolean {
+  if (typeof a !== 'number' || typeof b !== 'number') return a === b;
+  return Math.abs(a - b) <= NOISE * Math.max(Math.abs(a), Math.abs(b));
 }

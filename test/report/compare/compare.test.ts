@@ -83,6 +83,11 @@ describe('compareRuns', () => {
 });
 
 describe('warnings', () => {
+  it('takes lengths that follow from the last arrival for the same', () => {
+    expect(compare(BASE, changed({ durationSeconds: 20.001 })).warnings).toEqual([]);
+    expect(compare(BASE, changed({ durationSeconds: 20.1 })).warnings).toHaveLength(1);
+  });
+
   it('are none for the same experiment, however it was run', () => {
     expect(compare(BASE, changed({ digest: '0' }, { overrides: ['policy.kind=fifo'] })).warnings).toEqual([]);
   });
