@@ -185,7 +185,7 @@ export function comparisonCharts(
 export function policyCharts(comparison: PolicyComparison): NamedChart[] {
   const finding = shortFinding(comparison);
   const stretched = 'the axis is stretched near 100';
-  const ranks = 'rank 1: no policy is better beyond doubt · several may share a rank';
+  const ranks = 'rank 1: unbeaten · several may share a rank';
   return [
     {
       name: 'policies-spread',

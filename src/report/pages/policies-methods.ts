@@ -33,7 +33,7 @@ function notes({ cells, policies, bounded, completeCells }: PolicyComparison): s
         ]
       : []),
     '± is half the width of the 95 % confidence interval of the mean over seeds (Student’s t); whiskers show the same. For means over cells, the cells of each seed are averaged first.',
-    'A policy is better than another beyond doubt if the mean of their differences, seed by seed on the same arrivals, is at least 0.1 % of the bound and its 95 % confidence interval excludes 0. A rank is 1 + the number of policies that are better beyond doubt, so several policies may share it; unbeaten means rank 1.',
+    'A policy is better than another if the mean of their differences, seed by seed on the same arrivals, is at least 0.1 % of the bound and its 95 % confidence interval excludes 0. A rank is 1 + the number of policies that are better, so several policies may share it; unbeaten means rank 1.',
     `Each comparison is wrong in up to 2.5 % of cases in either direction; the ${pairs} ranks are not corrected for multiple comparisons.`,
     ...tuned.map(
       ({ name, tuned: keys }) =>

@@ -46,9 +46,9 @@ ${senderSections(senderFigures(comparison.cells), {
   weights: 'Everywhere else, goodput and bound count each request by the weight of its class.',
 })}
 ${section('Goodput and rank', gallery(charts))}
-${ours === null ? '' : section(`Where ${policies[ours]!.name} is not the best`, losses.length === 0 ? html`<p>No other policy is better beyond doubt in any cell.</p>` : lossesTable(comparison))}
+${ours === null ? '' : section(`Where ${policies[ours]!.name} is not the best`, losses.length === 0 ? html`<p>It is unbeaten in every cell.</p>` : lossesTable(comparison))}
 ${conditions.length === 0 ? '' : section('Does the ranking hold under other conditions?', html`${conditionsTable(comparison)}<p class="small">Rank by mean over the cells of each condition, with the mean in brackets. τ is 1 if all policies keep their order, and −1 if the order is reversed.</p>`)}
-${section('Every cell', html`${cellsTable(comparison)}<p class="small">Bold: highest mean. Underlined: no policy is better beyond doubt. ±: half the width of the 95 % confidence interval.</p>`)}
+${section('Every cell', html`${cellsTable(comparison)}<p class="small">Bold: highest mean. Underlined: unbeaten. ±: half the width of the 95 % confidence interval.</p>`)}
 ${fairnessSection(comparison)}
 ${section('LOADs per second', html`${byRowTable(comparison, loadsCell)}<p class="small">Mean over the cells of each row.</p>`)}
 ${costs.length === 0 ? '' : section('Cost of a request', html`${costsTable(comparison)}<p class="small">Wall time of whole simulated runs on one thread, divided by requests, and relative to clockwork.</p>`)}

@@ -55,7 +55,7 @@ export function overviewTable({ policies, ours, completeCells, bounded }: Policy
   return dense(table(columns, rows, true));
 }
 
-/** Where another policy is better than ours beyond doubt. */
+/** Where another policy is better than ours. */
 export function lossesTable(comparison: PolicyComparison): Markup {
   const columns = [
     { title: 'Cell' },

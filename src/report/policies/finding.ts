@@ -1,7 +1,6 @@
 import { FEWEST_REQUESTS } from '../../record/model-figures.js';
 import { formatFactor, formatPercentCell, formatPoints, percentWithInterval } from '../../text/numbers.js';
 import { listed, plural } from '../../text/words.js';
-import { isBetter } from '../study/best.js';
 import type { PolicyComparison } from './compare.js';
 import { lossesOf } from './losses.js';
 import { type PolicyOverview, referenceOf } from './overview.js';
@@ -25,7 +24,7 @@ export function findingOf(comparison: PolicyComparison): string {
   const next = policies[other]!;
   return [
     `Over ${cellsText(comparison)}, ${own.name} serves ${percentWithInterval(own.share)} % of ${of} on average and ${formatPercentCell(own.worst.share)} % in its worst cell (${own.worst.cell}).`,
-    `${next.name} ${standText(own, next)} with ${percentWithInterval(next.share)} % (worst ${formatPercentCell(next.worst.share)} %).`,
+    `The highest of the others is ${next.name} with ${percentWithInterval(next.share)} % (worst ${formatPercentCell(next.worst.share)} %).`,
     bestText(comparison, subject),
     loadsText(comparison, subject),
     fairnessText(own),
@@ -33,12 +32,6 @@ export function findingOf(comparison: PolicyComparison): string {
   ]
     .filter((sentence) => sentence !== '')
     .join(' ');
-}
-
-/** How the next policy compares with the one of the sentence before. */
-function standText(own: PolicyOverview, next: PolicyOverview): string {
-  if (isBetter(next.bySeed, own.bySeed, 1)) return 'is ahead of it';
-  return isBetter(own.bySeed, next.bySeed, 1) ? 'comes next' : 'ties with it';
 }
 
 /** The subtitle of the charts. */
@@ -61,8 +54,7 @@ function cellsText({ completeCells, cells }: PolicyComparison): string {
 function bestText(comparison: PolicyComparison, subject: number): string {
   const { policies, completeCells, ours } = comparison;
   const { name, bestIn } = policies[subject]!;
-  if (bestIn === completeCells) return `No policy is better than ${name} beyond doubt in any cell.`;
-  const unbeaten = `No policy is better than ${name} beyond doubt in ${bestIn} of ${completeCells} cells`;
+  const unbeaten = `${name} is unbeaten in ${bestIn} of ${completeCells} cells`;
   const [worst] = ours === null ? [] : lossesOf(comparison);
   if (worst === undefined) return `${unbeaten}.`;
   return `${unbeaten}; elsewhere it is up to ${formatPoints(worst.behind)} points behind (${worst.policy} at ${worst.cell}).`;

@@ -1,6 +1,6 @@
 import type { PolicyComparison } from './compare.js';
 
-/** One of the cells in which some policy is better than ours beyond doubt. */
+/** One of the cells in which some policy is better than ours. */
 interface Loss {
   readonly cell: string;
   /** Shares of the bound: of our policy, and of the one with the highest mean. */

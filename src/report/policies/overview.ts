@@ -17,7 +17,7 @@ export interface PolicyOverview {
   readonly bySeed: Scores;
   readonly worst: { readonly share: number; readonly cell: string };
   readonly meanRank: number;
-  /** Cells in which no other policy is better beyond doubt. */
+  /** Cells in which no other policy is better. */
   readonly bestIn: number;
   readonly loadsPerS: number;
   /** LOADs ÷ those of the reference; null where there is none or it made none. */

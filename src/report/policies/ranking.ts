@@ -3,15 +3,15 @@ import type { MatrixCell } from './matrix.js';
 
 /** Ranks of the policies in one cell; arrays in the order of the series. */
 export interface CellRanking {
-  /** 1 + number of policies that are better beyond doubt; null where a policy has no result. */
+  /** 1 + number of policies that are better; null where a policy has no result. */
   readonly ranks: readonly (number | null)[];
-  /** The best series: that with the highest mean, of means within 0.1 % the first. */
+  /** The series with the highest mean. */
   readonly top: number;
   /** How far each is behind the highest mean, in shares of the bound. */
   readonly behind: readonly (number | null)[];
 }
 
-/** Ranks the policies of a cell. Rank 1: no other policy is better beyond doubt. */
+/** Ranks the policies of a cell. Rank 1: no other policy is better. */
 export function rankCell({ results }: MatrixCell): CellRanking {
   const means = results.map((result) => result?.share.mean ?? Number.NEGATIVE_INFINITY);
   const highest = Math.max(...means);

@@ -62,8 +62,7 @@ function notBestLines(comparison: PolicyComparison): string[] {
   const { name } = policies[ours] as PolicyOverview;
   const run = cells.filter(({ results }) => results[ours] !== null).length;
   const losses = lossesOf(comparison);
-  if (losses.length === 0)
-    return ['', `${name}: no policy is better beyond doubt in any of the ${run} cells`];
+  if (losses.length === 0) return ['', `${name} is unbeaten in all of the ${run} cells`];
   return [
     '',
     `${name} is not best in ${losses.length} of ${run} cells:`,

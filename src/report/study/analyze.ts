@@ -18,7 +18,7 @@ export interface Recommendation {
   /** Values of the keys that can be chosen. */
   readonly choice: Readonly<Record<string, string>>;
   readonly best: Point;
-  /** Other choices that the seeds do not tell apart from it: see `standingOf`. */
+  /** Other choices that are not told apart from it: see `standingOf`. */
   readonly tied: readonly Point[];
   /** The same conditions with every choice at its default; null if the sweep did not run that. */
   readonly default: Point | null;
@@ -33,7 +33,7 @@ export interface Recommendation {
 /** One choice for all conditions. */
 export interface CommonChoice {
   readonly choice: Readonly<Record<string, string>>;
-  /** Other choices that the seeds do not tell apart from it, each where it does worst. */
+  /** Other choices that are not told apart from it, each where it does worst. */
   readonly tied: readonly Readonly<Record<string, string>>[];
   /** Its score relative to the highest of each condition, at the condition where that is smallest. */
   readonly worstShare: number;
@@ -53,12 +53,12 @@ export function nothingFrom(results: SweepResults): 'offered' | 'served' | null 
 }
 
 /**
- * For each combination of conditions the choice with the highest score (see `scoreOf`), by the rule of `standingOf`:
- * within 0.1 %, goodput decides between groups. Of choices as good as that, the common choice is taken, because one
- * setting is easier to deploy than several, else the default, because a change needs a reason, else the smaller value,
- * which holds work back least (the first varied key decides first; names rank in the order of the sweep). Where some
- * choices meet the sweep's thresholds, only those count. Where the choices are fleets with prices, the cheapest that does what
- * is required, see `standingByPrice`. Empty when the sweep varied nothing that can be chosen.
+ * For each combination of conditions the choice with the highest score (see `scoreOf` and `standingOf`). Of equal scores,
+ * the common choice is taken, because one setting is easier to deploy than several, else the default, because a change
+ * needs a reason, else the smaller value, which holds work back least (the first varied key decides first; names rank in
+ * the order of the sweep). Where some choices meet the sweep's thresholds, only those count. Where the choices are fleets
+ * with prices, the cheapest that does what is required, see `standingByPrice`. Empty when the sweep varied nothing that can
+ * be chosen.
  */
 export function recommend(results: SweepResults): Recommendation[] {
   const { groups, common } = analyse(results);

@@ -101,9 +101,7 @@ export function comparison({ default: usual }: Recommendation, point: Point): st
   const [score, base] = [scoreOf(point), scoreOf(usual)];
   if (base === 0)
     return score === 0 ? `nothing in time, like ${name}` : `where ${name} serves nothing in time`;
-  const factor = score / base;
-  if (factor >= 1.005) return `${formatFactor(factor)} ${name}`;
-  return factor > 0.995 ? `as good as ${name}` : `less than ${name}`;
+  return `${formatFactor(score / base)} ${name}`;
 }
 
 function goodputOf(point: Point): string {

@@ -39,8 +39,8 @@ export function starvedText(
 }
 
 /**
- * Models that get nothing under any choice, as those that take longer to execute than their SLO: no policy starves
- * them. Cells know their worst models only, so there may be more.
+ * Models that get nothing under any choice, as those that take longer to execute than their SLO, among the worst of each
+ * cell, which is all that cells keep.
  */
 function neverServedText(point: Point, all: readonly Point[]): string[] {
   const here = JSON.stringify(point.conditions);
@@ -53,10 +53,8 @@ function neverServedText(point: Point, all: readonly Point[]): string[] {
   if (same.length < 2 || names.length === 0) return [];
   const [first] = names;
   return names.length === 1
-    ? [`${first} gets nothing there under any choice: perhaps its execution alone takes longer than the SLO.`]
-    : [
-        `${names.length} models, such as ${first}, get nothing there under any choice: perhaps their execution alone takes longer than the SLO.`,
-      ];
+    ? [`${first} gets nothing there under any choice.`]
+    : [`${names.length} models, such as ${first}, get nothing there under any choice.`];
 }
 
 /** `At SLO 25 ms, escapement (4 ms) starves none for 0.3 % less goodput.` Nothing where that costs much. */

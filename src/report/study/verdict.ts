@@ -21,7 +21,7 @@ import { cheapestFleet } from './priced.js';
 import { requiredText, requirementOf } from './required.js';
 import { starvedText } from './starved-choice.js';
 
-/** With fewer seeds, confidence intervals of differences are too wide to tell anything apart. */
+/** With fewer seeds, confidence intervals are wide. */
 const ENOUGH_SEEDS = 3;
 
 /** What to do, and why, in words computed from the data. */
@@ -136,28 +136,21 @@ function requirementText(
 function everywhere(common: CommonChoice, recommendations: readonly Recommendation[]): string {
   const name = conditionName(recommendations);
   const measure = isGrouped(recommendations) ? measureOf(recommendations[0]!.best) : 'goodput';
-  const best = recommendations.filter((recommendation, i) => recommendation.best === common.points[i]);
-  if (best.length < recommendations.length) {
-    const loss = formatPercent(1 - common.worstShare);
-    return `One choice for every tested ${name}: it loses at most ${loss} of the best ${measure} at any of them.`;
+  if (recommendations.every(({ best }, i) => best === common.points[i])) {
+    return `It has the highest ${measure} at every tested ${name}.`;
   }
-  const ties = best.filter(({ tied }) => tied.length > 0).length;
-  if (ties === 0) return `It gives the best ${measure} at every tested ${name}.`;
-  const where = ties === best.length ? 'at each' : `at ${ties} of ${best.length}`;
-  return `No other choice gives a better ${measure} at any tested ${name}; others tie with it ${where}.`;
+  const loss = formatPercent(1 - common.worstShare);
+  return `One choice for every tested ${name}: at most ${loss} below the highest ${measure} at any of them.`;
 }
 
-/** A short sweep says what it cannot decide, and how to decide it. */
 function fewSeedsText({ length }: readonly number[]): string {
   if (length >= ENOUGH_SEEDS) return '';
-  return `${length === 1 ? 'One seed' : 'Two seeds'} cannot tell close choices apart: repeat with --seeds 1,2,3,4,5.`;
+  return `${length === 1 ? 'One seed' : 'Two seeds'}: repeat with --seeds 1,2,3,4,5 to see how much the figures vary.`;
 }
 
-/** A tie-break that picks must say so. */
-function commonTie({ tied, choice }: CommonChoice): string {
+function commonTie({ tied }: CommonChoice): string {
   if (tied.length === 0) return '';
-  const others = choicesLabel(tied.map((other) => ({ choice: other })));
-  return `Over all of them it ties with ${others}; ${choiceLabel(choice)} is chosen because none of them loses less on average.`;
+  return `Over all of them it ties with ${choicesLabel(tied.map((choice) => ({ choice })))}.`;
 }
 
 /** What the common choice does where most depends on it, and what would do better there. */

@@ -19,9 +19,9 @@ describe('the page', () => {
     );
     const finding = findingOf(comparison);
     expect(finding).toContain('Over 8 cells with 3 seeds each, escapement serves 95.7 ±');
-    expect(finding).toContain('clockwork comes next with 92.0 ±');
+    expect(finding).toContain('The highest of the others is clockwork with 92.0 ±');
     expect(finding).toContain(
-      'No policy is better than escapement beyond doubt in 7 of 8 cells; elsewhere it is up to 5.0 points behind (clockwork at one GPU · load 1.5 · SLO 25 ms).',
+      'escapement is unbeaten in 7 of 8 cells; elsewhere it is up to 5.0 points behind (clockwork at one GPU · load 1.5 · SLO 25 ms).',
     );
     expect(finding).toContain('It makes 0.10× the LOADs of clockwork.');
     expect(finding).toContain('No model falls below half of the overall attainment');
@@ -35,7 +35,7 @@ describe('the page', () => {
         run: ({ 'policy.kind': kind }) => ({ goodputRps: goodput[kinds.indexOf(kind!)]! }),
       });
     const behind = comparePolicies([{ name: 'a', results: sweep(['escapement', 'fifo'], [400, 500]) }]);
-    expect(findingOf(behind)).toContain('fifo is ahead of it with 50.0');
+    expect(findingOf(behind)).toContain('The highest of the others is fifo with 50.0');
     const without = comparePolicies([{ name: 'a', results: sweep(['clockwork', 'fifo'], [400, 500]) }]);
     expect(findingOf(without)).toContain('Over 1 cell with 3 seeds each, fifo serves 50.0');
     expect(policiesPage(without, [], '1.2.3')).not.toContain('is not the best');

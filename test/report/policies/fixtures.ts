@@ -74,7 +74,7 @@ function digestOf(decisions: string): string {
   return createHash('sha256').update(decisions).digest('hex').slice(0, 16);
 }
 
-/** Three policies, two SLOs, two loads, two settings: ours loses one cell beyond doubt. Goodput of a seed moves all alike. */
+/** Three policies, two SLOs, two loads, two settings: ours loses one cell. Goodput of a seed moves all alike. */
 export function matrixFixture(): SweepResults {
   const level: Readonly<Record<string, number>> = { clockwork: 0.9, fifo: 0.5, escapement: 0.95 };
   return policySweep({

@@ -11,7 +11,7 @@ function cell(label: string, shares: readonly [number, number], rank: number) {
   };
 }
 
-it('losses are the cells in which another policy is better beyond doubt, the greatest first', () => {
+it('losses are the cells in which another policy is better, the greatest first', () => {
   const cells = [
     cell('a little behind', [0.8, 0.9], 2),
     cell('ahead', [0.9, 0.8], 1),

@@ -88,9 +88,10 @@ describe('recommend', () => {
     ]);
   });
 
-  it('gives a tie within 0.1 % to the smaller value, whatever the order of the sweep', () => {
-    const [tie] = recommend(exactly({ '10ms': { '20ms': 600, '1ms': 599.5, '5ms': 600.05 } }));
-    expect(tie?.choice).toEqual({ 'policy.scheduleAhead': '1ms' });
+  it('takes the highest score, and of equal ones the smaller value, whatever the order of the sweep', () => {
+    const [tie] = recommend(exactly({ '10ms': { '20ms': 600, '1ms': 599.5, '5ms': 600 } }));
+    expect(tie?.choice).toEqual({ 'policy.scheduleAhead': '5ms' });
+    expect(tie?.tied.map(({ choice }) => choice['policy.scheduleAhead'])).toEqual(['1ms', '20ms']);
     const [clear] = recommend(exactly({ '10ms': { '20ms': 600, '1ms': 599.3 } }));
     expect(clear?.choice).toEqual({ 'policy.scheduleAhead': '20ms' });
   });

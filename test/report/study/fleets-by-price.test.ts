@@ -47,7 +47,7 @@ describe('a sweep over the GPUs of kinds that have prices', () => {
     expect(verdict(results)).toEqual({
       title: 'Cheapest with 99 % in time: 11 × t4 (3.85 per hour)',
       reason:
-        'Of the fleets that answer 99 % of the requests in time, the one with the lowest price per hour. One seed cannot tell close choices apart: repeat with --seeds 1,2,3,4,5.',
+        'Of the fleets that answer 99 % of the requests in time, the one with the lowest price per hour. One seed: repeat with --seeds 1,2,3,4,5 to see how much the figures vary.',
     });
     const { flags, yaml } = deploymentOf(results)!;
     expect(flags).toBe('--set cluster.gpus.v100=0 --set cluster.gpus.t4=11');
