@@ -1,24 +1,22 @@
+import { EscapementError } from '../base/errors.js';
+import { csvReader } from '../base/files/csv-text.js';
 import type { InputFiles } from '../base/world/input-files.js';
 import { ArrivalRows, type ModelIds } from './files/arrival-rows.js';
-import { emptyTrace, noRows, requireLayout } from './files/layout.js';
+import { type LayoutOf, noRows } from './files/layout.js';
 import { readBlocks } from './files/read-blocks.js';
+import { openTable, type Table } from './files/read-table.js';
 import type { Frame } from './frame.js';
 import { BaseSource } from './source.js';
 import type { ArrivalsSpec } from './spec.js';
-
-const NEWLINE = 0x0a;
-/** Without the mark that a file may begin with. */
-const UTF8 = new TextDecoder();
 
 /**
  * Plays a file of `arrival_ns,model_id,slo_ns`, perhaps with a `length`, a block of it in memory at a time. `model_id` counts, or
  * names, the models that the workload addresses.
  */
 export class ArrivalsSource extends BaseSource {
-  hasLengths = false;
+  readonly hasLengths: boolean;
   private readonly rows: ArrivalRows;
-  private readonly blocks: AsyncGenerator<Uint8Array, void, void>;
-  private readonly path: string;
+  private readonly table: Table;
   private readonly ownSlo: boolean;
   private readonly models: Int32Array;
   private readonly startNs: number;
@@ -27,11 +25,14 @@ export class ArrivalsSource extends BaseSource {
   private any = false;
   private ended = false;
 
-  private constructor(spec: ArrivalsSpec, blocks: AsyncGenerator<Uint8Array, void, void>, frame: Frame) {
+  private constructor(spec: ArrivalsSpec, table: Table<LayoutOf<'arrivals'>>, frame: Frame) {
     super(frame.sloNs);
-    this.path = spec.path;
-    this.rows = new ArrivalRows(spec.path, modelIds(frame.modelNames), frame.longest);
-    this.blocks = blocks;
+    this.table = table;
+    this.rows = new ArrivalRows(table, modelIds(frame.modelNames), {
+      longest: frame.longest,
+      max: Number.POSITIVE_INFINITY,
+    });
+    this.hasLengths = this.rows.hasLengths;
     this.ownSlo = !spec.overrideSlo;
     this.models = frame.models;
     this.startNs = frame.startNs;
@@ -42,20 +43,13 @@ export class ArrivalsSource extends BaseSource {
 
   /** Opens the file and reads as far as the first arrival. */
   static async open(spec: ArrivalsSpec, frame: Frame, files: InputFiles): Promise<ArrivalsSource> {
-    const blocks = readBlocks(files, spec.path);
-    const source = new ArrivalsSource(spec, blocks, frame);
-    const first = await blocks.next();
-    if (first.done) throw emptyTrace(spec.path);
+    const table = await openTable(files, spec.path, 'arrivals');
+    const source = new ArrivalsSource(spec, table, frame);
     try {
-      const headerEnd = first.value.indexOf(NEWLINE);
-      const header = UTF8.decode(first.value.subarray(0, headerEnd)).trim();
-      const { lengths } = requireLayout('arrivals', header.split(','), spec.path);
-      source.hasLengths = lengths;
-      source.rows.hasLengths = lengths;
-      source.decode(first.value.subarray(headerEnd + 1));
+      source.decode(table.first);
       await source.refill();
     } catch (error) {
-      await blocks.return();
+      await table.rest.return();
       throw error;
     }
     return source;
@@ -79,13 +73,13 @@ export class ArrivalsSource extends BaseSource {
   override async refill(): Promise<void> {
     try {
       while (this.starved) {
-        const block = await this.blocks.next();
+        const block = await this.table.rest.next();
         if (!block.done) this.decode(block.value);
         else if (this.any) this.finish();
-        else throw noRows(this.path);
+        else throw noRows(this.table.file);
       }
     } catch (error) {
-      await this.blocks.return();
+      await this.table.rest.return();
       throw error;
     }
   }
@@ -97,7 +91,7 @@ export class ArrivalsSource extends BaseSource {
     if (cut) {
       this.ended = true;
       // Closes the file; what follows in it is of no interest.
-      void this.blocks.return();
+      void this.table.rest.return();
     }
     this.starved = false;
     this.advance();
@@ -125,21 +119,29 @@ function modelIds(names: readonly string[]): ModelIds {
 }
 
 const TAIL_BYTES = 1 << 16;
+const UTF8 = new TextDecoder();
 
 /**
  * Time of the last row of a sorted arrivals file, ns, or 0 where it has none: how long a workload lasts
  * that says no duration. Of an unpacked file only the end is read.
  */
 export async function lastArrivalNs(files: InputFiles, path: string): Promise<number> {
+  const start = path.endsWith('.gz') ? 0 : Math.max(0, (await files.stat(path)).bytes - TAIL_BYTES);
   let tail = '';
-  for await (const block of readBlocks(files, path, await tailStart(files, path))) {
+  for await (const block of readBlocks(files, path, start)) {
     tail = UTF8.decode(block.subarray(Math.max(0, block.length - TAIL_BYTES))).trimEnd() || tail;
   }
-  const last = Number(tail.slice(tail.lastIndexOf('\n') + 1).split(',')[0]);
-  // A row that is no row is reported, with its line, when the source gets there.
-  return Number.isSafeInteger(last) && last >= 0 ? last : 0;
-}
-
-async function tailStart(files: InputFiles, path: string): Promise<number> {
-  return path.endsWith('.gz') ? 0 : Math.max(0, (await files.stat(path)).bytes - TAIL_BYTES);
+  const parse = await csvReader();
+  try {
+    const [[time] = []] = parse(
+      tail.slice(tail.lastIndexOf('\n') + 1),
+      (what) => new EscapementError('E_TRACE_VALUE', what),
+    );
+    const last = Number(time);
+    return Number.isSafeInteger(last) && last >= 0 ? last : 0;
+  } catch (error) {
+    // A row that is no row is reported, with its line, when the source gets there.
+    if (error instanceof EscapementError) return 0;
+    throw error;
+  }
 }

@@ -1,3 +1,5 @@
+import { EscapementError } from '../base/errors.js';
+
 /** A trace whose rows are single requests at exact times, sorted, the first at 0. */
 export interface ExactTimes {
   /** Integer ns. */
@@ -28,8 +30,12 @@ export class TimeColumn {
   }
 }
 
-/** Sorts by time (rows of one instant keep their order), shifts the first to 0 and ranks the functions. */
+/**
+ * Sorts by time (rows of one instant keep their order), shifts the first to 0 and ranks the functions. Throws
+ * `E_TRACE_VALUE` for more time between the rows than whole nanoseconds can count.
+ */
 export function sortTimes(
+  file: string,
   unsortedNs: Float64Array,
   fn: Int32Array,
   functions: number,
@@ -38,6 +44,10 @@ export function sortTimes(
   const order = Int32Array.from(unsortedNs.keys()).sort((a, b) => unsortedNs[a] - unsortedNs[b] || a - b);
   const firstNs = unsortedNs[order[0]];
   const timesNs = Float64Array.from(order, (row) => unsortedNs[row] - firstNs);
+  if (!(timesNs[timesNs.length - 1] <= Number.MAX_SAFE_INTEGER)) {
+    const what = 'more than 104 days lie between its first and its last row: is a time in the wrong unit?';
+    throw new EscapementError('E_TRACE_VALUE', what, { file });
+  }
   const rankOf = rankByRows(fn, functions);
   return {
     timesNs,

@@ -68,6 +68,7 @@ function drawOf(spec: Exclude<LengthSpec, TokensSpec>, random: Random): () => nu
 
 /** Gives each request of a workload a length of its own. */
 class LengthSource extends BaseSource {
+  readonly hasLengths = true;
   /** Present only if the workload wants to hear of answers. */
   readonly answered?: (user: number, nowNs: number) => void;
 

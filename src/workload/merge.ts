@@ -8,6 +8,7 @@ import { BaseSource, type StreamedSource } from './source.js';
 export class MergedSource extends BaseSource {
   /** Section (index into the sources given) that sends the pending arrival. */
   section = 0;
+  readonly hasLengths: boolean;
   /** Present only if a section wants to hear of answers. */
   readonly answered?: (user: number, nowNs: number) => void;
 
@@ -27,6 +28,7 @@ export class MergedSource extends BaseSource {
     super(0, users);
     invariant(sources.length > 0, 'a merged source needs at least one section');
     this.sources = sources;
+    this.hasLengths = sources.some((source) => source.hasLengths === true);
     this.pendingNs = new Float64Array(sources.length);
     this.firstUser = firstUser;
     if (sources.some((source) => source.answered !== undefined)) {

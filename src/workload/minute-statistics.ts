@@ -1,25 +1,25 @@
 import type { MinuteCounts } from './minute-counts.js';
 
-/** How a trace is spread over functions and minutes. */
+/** How a trace is spread over functions and minutes. A figure is null where nothing was invoked: a ratio of nothing is none. */
 export interface MinuteStatistics {
   readonly functions: number;
   readonly minutes: number;
   readonly invocations: number;
   /** Of all invocations, the share of the ten most popular functions, and of the most popular 1 % (at least one). */
-  readonly top10Share: number;
-  readonly topPercentShare: number;
+  readonly top10Share: number | null;
+  readonly topPercentShare: number | null;
   /** Busiest minute relative to the mean minute. */
-  readonly peakToMean: number;
+  readonly peakToMean: number | null;
   /** Variance / mean of the minutes' totals: 1 for a Poisson process. */
-  readonly dispersion: number;
+  readonly dispersion: number | null;
   /** Functions with at least one invocation in a mean minute. */
   readonly activePerMinute: number;
   /** Percentiles over invoked functions of standard deviation / mean of their minutes. */
-  readonly cvP50: number;
-  readonly cvP90: number;
+  readonly cvP50: number | null;
+  readonly cvP90: number | null;
   /** Share of the functions with less than one invocation a minute, and an hour, on average. */
-  readonly belowOnePerMinute: number;
-  readonly belowOnePerHour: number;
+  readonly belowOnePerMinute: number | null;
+  readonly belowOnePerHour: number | null;
 }
 
 /** Collects the statistics minute after minute, so that a trace need not be in memory. */
@@ -71,30 +71,39 @@ export class MinuteTally {
 
   finish(): MinuteStatistics {
     const { minutes, totals } = this;
-    const mean = this.totalSum / minutes;
+    const sum = this.totalSum;
     const sorted = totals.toSorted((a, b) => b - a);
     const cvs = totals
-      .map((total, fn) => Math.sqrt(Math.max(0, (this.squares[fn] * minutes) / (total * total) - 1)))
-      .filter((cv) => !Number.isNaN(cv))
+      .flatMap((total, fn) => (total === 0 ? [] : [this.squares[fn] / (total * total)]))
+      .map((squares) => Math.sqrt(Math.max(0, squares * minutes - 1)))
       .sort((a, b) => a - b);
     const shareOf = (most: number) =>
-      sorted.slice(0, most).reduce((sum, total) => sum + total, 0) / this.totalSum;
-    const shareBelow = (least: number) => totals.filter((total) => total < least).length / totals.length;
+      ratio(
+        sorted.slice(0, most).reduce((part, total) => part + total, 0),
+        sum,
+      );
+    const shareBelow = (least: number) =>
+      ratio(totals.filter((total) => total < least).length, totals.length);
+    const dispersion = ratio(this.totalSquares, sum);
     return {
       functions: totals.length,
       minutes,
-      invocations: this.totalSum,
+      invocations: sum,
       top10Share: shareOf(10),
       topPercentShare: shareOf(Math.max(1, Math.floor(totals.length / 100))),
-      peakToMean: this.peak / mean,
-      dispersion: this.totalSquares / minutes / mean - mean,
+      peakToMean: ratio(this.peak * minutes, sum),
+      dispersion: dispersion === null ? null : dispersion - sum / minutes,
       activePerMinute: this.activeSum / minutes,
-      cvP50: cvs[Math.floor(0.5 * (cvs.length - 1))],
-      cvP90: cvs[Math.floor(0.9 * (cvs.length - 1))],
+      cvP50: cvs[Math.floor(0.5 * (cvs.length - 1))] ?? null,
+      cvP90: cvs[Math.floor(0.9 * (cvs.length - 1))] ?? null,
       belowOnePerMinute: shareBelow(minutes),
       belowOnePerHour: shareBelow(minutes / 60),
     };
   }
+}
+
+function ratio(part: number, whole: number): number | null {
+  return whole === 0 ? null : part / whole;
 }
 
 export function statisticsOf(counts: MinuteCounts): MinuteStatistics {

@@ -7,7 +7,7 @@ export interface StreamedSource extends ArrivalSource {
   refill(): Promise<void>;
   requestClass: number;
   tenant: number;
-  /** True: each request has a length that its trace says. */
+  /** True: requests have lengths of their own, drawn or read from a trace; 0 is none. */
   readonly hasLengths?: boolean;
   /** `user` is always below this. */
   readonly users: number;

@@ -7,25 +7,22 @@ import { readMinuteTable } from './files/azure-2019.js';
 import { readInvocationTable } from './files/azure-2021.js';
 import { readTimestampTable } from './files/azure-llm.js';
 import { type Layout, type LayoutOf, noRows } from './files/layout.js';
-import { readBlocks } from './files/read-blocks.js';
 import { openTable, type Table } from './files/read-table.js';
 import type { MinuteCounts } from './minute-counts.js';
 import { type MinuteStatistics, MinuteTally, statisticsOf } from './minute-statistics.js';
 
-const NEWLINE = 0x0a;
-
 /** What is in a trace file. For an arrivals file, `functions` are its models. */
 export interface TraceInfo extends MinuteStatistics {
   readonly kind: Layout['kind'];
-  /** Invocations per second over the whole trace, and in its busiest minute. */
-  readonly meanRps: number;
-  readonly peakRps: number;
+  /** Invocations per second over the whole trace, and in its busiest minute; null where it takes no time. */
+  readonly meanRps: number | null;
+  readonly peakRps: number | null;
   /**
    * First and last arrival, ns since the begin of the trace; of counts, begin of the first and end of
-   * the last minute that has any.
+   * the last minute that has any. Null: nothing arrives.
    */
-  readonly firstNs: number;
-  readonly lastNs: number;
+  readonly firstNs: number | null;
+  readonly lastNs: number | null;
   /** What a file of counts calls its first minute; null for the other kinds. */
   readonly firstMinute: number | null;
 }
@@ -36,8 +33,7 @@ export async function traceInfo(path: string): Promise<TraceInfo> {
   if (isKind(table, 'azure-2019')) return infoOfCounts(await readMinuteTable(table));
   if (isKind(table, 'azure-2021')) return infoOfTimes('azure-2021', await readInvocationTable(table));
   if (isKind(table, 'azure-llm')) return infoOfTimes('azure-llm', await readTimestampTable(table));
-  await table.blocks.return();
-  return infoOfArrivals(path);
+  return infoOfArrivals(table as Table<LayoutOf<'arrivals'>>);
 }
 
 function isKind<K extends Layout['kind']>(table: Table, kind: K): table is Table<LayoutOf<K>> {
@@ -50,9 +46,10 @@ function infoOfCounts(counts: MinuteCounts): TraceInfo {
   while (first < minutes && start[first + 1] === start[first]) first++;
   let last = minutes;
   while (last > first && start[last] === start[last - 1]) last--;
+  const some = first < minutes;
   const span = {
-    firstNs: first * NS_PER_MINUTE,
-    lastNs: last * NS_PER_MINUTE,
+    firstNs: some ? first * NS_PER_MINUTE : null,
+    lastNs: some ? last * NS_PER_MINUTE : null,
     lengthNs: minutes * NS_PER_MINUTE,
   };
   return info('azure-2019', statisticsOf(counts), span, firstMinute);
@@ -63,32 +60,34 @@ function infoOfTimes(kind: Layout['kind'], trace: ExactTimes): TraceInfo {
   trace.timesNs.forEach((timeNs, row) => {
     minutes.add(timeNs, trace.rank[row]);
   });
-  const span = {
-    firstNs: 0,
-    lastNs: trace.timesNs[trace.timesNs.length - 1],
-    lengthNs: exactLengthNs(trace),
-  };
-  return info(kind, minutes.finish(), span, null);
+  const lastNs = trace.timesNs[trace.timesNs.length - 1];
+  const lengthNs = lastNs === 0 ? 0 : exactLengthNs(trace);
+  return info(kind, minutes.finish(), { firstNs: 0, lastNs, lengthNs }, null);
 }
 
-async function infoOfArrivals(path: string): Promise<TraceInfo> {
+async function infoOfArrivals(table: Table<LayoutOf<'arrivals'>>): Promise<TraceInfo> {
   const models = new Map<string, number>();
   const resolve = (id: string) => models.get(id) ?? models.set(id, models.size).size - 1;
-  const rows = new ArrivalRows(path, { indices: 0, resolve, hint: '' });
+  const rows = new ArrivalRows(table, { indices: 0, resolve, hint: '' });
   const minutes = new MinuteBins();
   let firstNs = -1;
   let lastNs = 0;
-  let header = true;
-  for await (const block of readBlocks(DISK_FILES, path)) {
-    rows.decode(header ? block.subarray(block.indexOf(NEWLINE) + 1) : block, Number.POSITIVE_INFINITY);
-    header = false;
+  const add = (lines: Uint8Array) => {
+    rows.decode(lines, Number.POSITIVE_INFINITY);
     for (let row = 0; row < rows.length; row++) minutes.add(rows.timeNs[row], rows.model[row]);
-    if (rows.length === 0) continue;
+    if (rows.length === 0) return;
     if (firstNs < 0) firstNs = rows.timeNs[0];
     lastNs = rows.timeNs[rows.length - 1];
+  };
+  try {
+    add(table.first);
+    for await (const lines of table.rest) add(lines);
+  } finally {
+    await table.rest.return();
   }
-  if (firstNs < 0) throw noRows(path);
-  return info('arrivals', minutes.finish(), { firstNs, lastNs, lengthNs: lastNs + 1 }, null);
+  if (firstNs < 0) throw noRows(table.file);
+  const lengthNs = lastNs === 0 ? 0 : lastNs + 1;
+  return info('arrivals', minutes.finish(), { firstNs, lastNs, lengthNs }, null);
 }
 
 /** Sorts arrivals, which come in order of time, into minutes. */
@@ -113,19 +112,21 @@ class MinuteBins {
 function info(
   kind: Layout['kind'],
   statistics: MinuteStatistics,
-  span: { readonly firstNs: number; readonly lastNs: number; readonly lengthNs: number },
+  span: Pick<TraceInfo, 'firstNs' | 'lastNs'> & { readonly lengthNs: number },
   firstMinute: number | null,
 ): TraceInfo {
+  const { firstNs, lastNs } = span;
   const lengthS = span.lengthNs / NS_PER_S;
-  const peak = (statistics.peakToMean * statistics.invocations) / statistics.minutes;
+  const { invocations, minutes, peakToMean } = statistics;
+  const peak = ((peakToMean ?? 0) * invocations) / minutes;
   return {
     kind,
     ...statistics,
-    meanRps: statistics.invocations / lengthS,
+    meanRps: lengthS === 0 ? null : invocations / lengthS,
     // A trace shorter than a minute has no whole one.
-    peakRps: peak / Math.min(60, lengthS),
-    firstNs: span.firstNs,
-    lastNs: span.lastNs,
+    peakRps: lengthS === 0 ? null : peak / Math.min(60, lengthS),
+    firstNs,
+    lastNs,
     firstMinute,
   };
 }

@@ -1,6 +1,7 @@
 import { EscapementError } from '../base/errors.js';
+import { csvFields } from '../base/files/csv-text.js';
 import { type Random, stream } from '../base/random/streams.js';
-import { ARRIVALS_HEADER } from './files/layout.js';
+import { ARRIVALS_HEADER, LENGTH_COLUMN } from './files/layout.js';
 import { writeText } from './files/write-text.js';
 import type { MinuteCounts } from './minute-counts.js';
 import type { StreamedSource } from './source.js';
@@ -19,8 +20,8 @@ export async function writeAzure2019(
 }
 
 /**
- * Writes every arrival of a source as `arrival_ns,model_id,slo_ns`; `model_id` is the model's name if
- * names are given, else its index. `.gz` packs. Returns how many there were. Throws `E_FILE_WRITE`, and
+ * Writes every arrival of a source as `arrival_ns,model_id,slo_ns`, and its `length` if the source has lengths;
+ * `model_id` is the model's name if names are given, else its index. `.gz` packs. Returns how many there were. Throws `E_FILE_WRITE`, and
  * `E_USAGE` for closed-loop clients, whose arrivals depend on answers.
  */
 export async function writeArrivals(
@@ -33,7 +34,7 @@ export async function writeArrivals(
     throw new EscapementError('E_USAGE', what);
   }
   const written = { arrivals: 0, lastNs: 0 };
-  await writeText(path, arrivalsText(source, modelNames, written));
+  await writeText(path, arrivalsText(source, modelNames && (await csvFields(modelNames)), written));
   return written;
 }
 
@@ -44,12 +45,14 @@ async function* arrivalsText(
   modelNames: readonly string[] | undefined,
   written: { arrivals: number; lastNs: number },
 ): AsyncGenerator<string> {
-  let piece = `${ARRIVALS_HEADER.join(',')}\n`;
+  const hasLengths = source.hasLengths === true;
+  let piece = `${[...ARRIVALS_HEADER, ...(hasLengths ? [LENGTH_COLUMN] : [])].join(',')}\n`;
   for (;;) {
     while (source.starved) await source.refill();
     if (source.timeNs === Number.POSITIVE_INFINITY) break;
     const model = modelNames === undefined ? source.model : modelNames[source.model];
-    piece += `${source.timeNs},${model},${source.sloNs}\n`;
+    const length = hasLengths ? `,${source.length === 0 ? '' : source.length}` : '';
+    piece += `${source.timeNs},${model},${source.sloNs}${length}\n`;
     written.arrivals++;
     written.lastNs = source.timeNs;
     source.advance();

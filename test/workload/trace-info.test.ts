@@ -4,6 +4,7 @@ import { traceInfo } from '../../src/workload/index.js';
 import { failure, scratch, sharedTrace } from './support.js';
 
 const { file } = scratch();
+const ARRIVALS = 'arrival_ns,model_id,slo_ns\n';
 
 describe('what a trace is, found by its header', () => {
   test('counts per minute', async () => {
@@ -50,6 +51,39 @@ describe('what a trace is, found by its header', () => {
     const info = await traceInfo(file('llm.csv', `TIMESTAMP,ContextTokens,GeneratedTokens\n${rows}`));
     expect(info).toMatchObject({ kind: 'azure-llm', functions: 1, minutes: 2, lastNs: 90 * NS_PER_S });
     expect(info.meanRps).toBeCloseTo(3 / 135, 10);
+  });
+
+  test('nothing that is invoked has no ratios, and rows without a span have no rate', async () => {
+    expect(await traceInfo(file('zero.csv', 'HashFunction,1,2,3\nf,0,0,0\ng,0,0,0\n'))).toEqual({
+      kind: 'azure-2019',
+      functions: 2,
+      minutes: 3,
+      invocations: 0,
+      top10Share: null,
+      topPercentShare: null,
+      peakToMean: null,
+      dispersion: null,
+      activePerMinute: 0,
+      cvP50: null,
+      cvP90: null,
+      belowOnePerMinute: 1,
+      belowOnePerHour: 1,
+      meanRps: 0,
+      peakRps: 0,
+      firstNs: null,
+      lastNs: null,
+      firstMinute: 1,
+    });
+    const none = { meanRps: null, peakRps: null };
+    expect(await traceInfo(file('once.csv', `${ARRIVALS}0,0,1\n0,1,1\n`))).toMatchObject(none);
+    expect(await traceInfo(file('single.csv', 'app,func,end_timestamp,duration\na,f,3,1\n'))).toMatchObject(
+      none,
+    );
+  });
+
+  test('a model is counted once, however its name is written', async () => {
+    const info = await traceInfo(file('names.csv', `${ARRIVALS}0,m,1\n1, m,1\n2,"m",1\n3,m ,1\n4,é,1\n`));
+    expect(info).toMatchObject({ functions: 2, invocations: 5 });
   });
 
   test('a file that is no trace', async () => {

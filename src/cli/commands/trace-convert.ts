@@ -5,8 +5,8 @@ import { STANDARD_INPUT } from '../../base/files/standard-input.js';
 import type { Experiment } from '../../config/experiment.js';
 import { loadExperiment, parseExperiment } from '../../config/load.js';
 import { openWorkloads } from '../../config/open-workloads.js';
-import { detectLayout } from '../../workload/files/layout.js';
 import { openTable } from '../../workload/files/read-table.js';
+import type { WorkloadSpec } from '../../workload/spec.js';
 import { writeArrivals } from '../../workload/trace-write.js';
 import { overridesOf } from '../overrides.js';
 import type { TraceConvertArgs } from '../usage/trace-convert.js';
@@ -21,7 +21,10 @@ export async function run(args: TraceConvertArgs): Promise<void> {
   const { seed } = experiment;
   if (!args.json) process.stdout.write(`seed ${seed}\n`);
   const { source } = await openWorkloads(experiment);
-  const { arrivals } = await writeArrivals(args.out, source);
+  const names = experiment.models.map(({ name }) => name);
+  // An index could be read as the name of another model.
+  const areNumbers = names.some((name) => /^\d+$/.test(name));
+  const { arrivals } = await writeArrivals(args.out, source, areNumbers ? names : undefined);
   process.stdout.write(
     args.json
       ? `${JSON.stringify({ path: args.out, seed, arrivals })}\n`
@@ -41,12 +44,19 @@ async function traceExperiment(
       `${path} is a trace: --models is required, the number of models it drives`,
     );
   }
-  const table = await openTable(DISK_FILES, path);
-  const { kind } = detectLayout(table.header, path);
-  await table.blocks.return();
+  const { header, layout, rest } = await openTable(DISK_FILES, path);
+  await rest.return();
   const text = JSON.stringify({
     models: { kind: 'fit', name: 'model', parameters: 1_000_000, copies },
-    workload: { kind, path: resolve(path) },
+    workload: { kind: layout.kind, path: resolve(path) },
   });
-  return parseExperiment(text, path, overrides);
+  const experiment = await parseExperiment(text, path, overrides);
+  // Models without lengths of their own would refuse this in the text.
+  const workloads = experiment.workloads.map(
+    (workload): WorkloadSpec =>
+      workload.kind === 'azure-llm' && header.includes('ContextTokens')
+        ? { ...workload, length: { kind: 'tokens', of: 'context' } }
+        : workload,
+  );
+  return { ...experiment, workloads };
 }

@@ -20,8 +20,8 @@ function infoText(path: string, info: TraceInfo): string {
     ['minutes', `${info.minutes}${firstMinute}`],
     ['invocations', String(info.invocations)],
     ['first, last arrival', `${seconds(info.firstNs)}, ${seconds(info.lastNs)}`],
-    ['mean rate', `${figure(info.meanRps)}/s`],
-    ['busiest minute', `${figure(info.peakRps)}/s (${figure(info.peakToMean)} × the mean minute)`],
+    ['mean rate', rate(info.meanRps)],
+    ['busiest minute', busiest(info)],
     ['variance / mean of minutes', figure(info.dispersion)],
     [`${functions} active in a mean minute`, figure(info.activePerMinute)],
     [`share of top 10 ${functions}`, percent(info.top10Share)],
@@ -31,14 +31,25 @@ function infoText(path: string, info: TraceInfo): string {
   ]);
 }
 
-function seconds(ns: number): string {
-  return `${rounded(ns / NS_PER_S, 3)} s`;
+/** A figure that the trace does not have. */
+const NONE = '–';
+
+function seconds(ns: number | null): string {
+  return ns === null ? NONE : `${rounded(ns / NS_PER_S, 3)} s`;
 }
 
-function percent(share: number): string {
-  return `${rounded(share * 100, 1)} %`;
+function percent(share: number | null): string {
+  return share === null ? NONE : `${rounded(share * 100, 1)} %`;
 }
 
-function figure(value: number): string {
-  return String(significant(value, 4));
+function figure(value: number | null): string {
+  return value === null ? NONE : String(significant(value, 4));
+}
+
+function rate(rps: number | null): string {
+  return rps === null ? NONE : `${figure(rps)}/s`;
+}
+
+function busiest({ peakRps, peakToMean }: TraceInfo): string {
+  return peakToMean === null ? NONE : `${rate(peakRps)} (${figure(peakToMean)} × the mean minute)`;
 }

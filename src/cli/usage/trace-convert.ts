@@ -18,7 +18,7 @@ export const usage = usageOf({
     'trace convert experiments/azure.yaml arrivals.csv.gz',
     'trace convert day.csv arrivals.csv --models 15 --set slo=50ms',
   ],
-  notes: ['Writes one line per arrival: arrival_ns,model_id,slo_ns'],
+  notes: ['Writes one line per arrival: arrival_ns,model_id,slo_ns, and length if inputs have lengths'],
 });
 
 export type TraceConvertArgs = ArgsOf<typeof usage>;

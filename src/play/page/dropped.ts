@@ -43,8 +43,8 @@ function pathsOf(node: unknown, name: string): readonly string[] {
 }
 
 async function withTrace(setup: Setup, name: string, content: string | Uint8Array): Promise<Setup> {
-  const { layout, blocks } = await openTable(new GivenFiles({ [name]: content }), name);
-  await blocks.return();
+  const { layout, rest } = await openTable(new GivenFiles({ [name]: content }), name);
+  await rest.return();
   return {
     ...setup,
     overrides: withOverride(

@@ -1,5 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
-import { ARRIVALS_HEADER, LENGTH_COLUMN } from './layout.js';
+import { type LayoutOf, LENGTH_COLUMN } from './layout.js';
+import { checkFields, isBlank, type Table } from './read-table.js';
 
 /** How a `model_id` becomes the index of a model. */
 export interface ModelIds {
@@ -17,11 +18,22 @@ const ZERO = 0x30;
 const COMMA = 0x2c;
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
-const UTF8 = new TextDecoder();
+const QUOTE = 0x22;
+const SPACE = 0x20;
+const DELETE = 0x7f;
+
+/** What requests may be as long as. */
+interface LengthLimits {
+  /** The longest input that each model takes; Infinity: it does not look at lengths. */
+  readonly longest: readonly number[];
+  /** Longer ones count as this long. */
+  readonly max: number;
+}
 
 /**
- * Rows of `arrival_ns,model_id,slo_ns`, decoded from bytes into columns, a block at a time. A general CSV
- * reader makes four objects a row and takes five times as long, more than the simulation of the request.
+ * Rows of `arrival_ns,model_id,slo_ns`, perhaps with a `length`, decoded from bytes into columns, a block at a time. The CSV
+ * reader makes four objects a row and takes five times as long, more than the simulation of the request: it reads
+ * only the rows that are not plain digits and names.
  */
 export class ArrivalRows {
   /** The rows of the last block. */
@@ -29,28 +41,32 @@ export class ArrivalRows {
   timeNs = new Float64Array(0);
   model = new Int32Array(0);
   sloNs = new Float64Array(0);
-  /** Whether rows end with the length of the input, and those lengths. */
-  hasLengths = false;
+  /** Whether rows end with the length of the input, and those lengths; 0 where a row tells none. */
+  readonly hasLengths: boolean;
   lengths = new Int32Array(0);
 
-  private readonly file: string;
+  private readonly table: Table<LayoutOf<'arrivals'>>;
   private readonly ids: ModelIds;
-  private readonly longest: readonly number[];
+  private readonly limits: LengthLimits;
   /** The header is line 1. */
   private line = 2;
   private lastNs = 0;
   /** Next byte of the block. */
   private position = 0;
 
-  /** `longest`: the longest input that each model takes. */
-  constructor(file: string, ids: ModelIds, longest: readonly number[] = []) {
-    this.file = file;
+  constructor(
+    table: Table<LayoutOf<'arrivals'>>,
+    ids: ModelIds,
+    limits: LengthLimits = { longest: [], max: Number.POSITIVE_INFINITY },
+  ) {
+    this.table = table;
+    this.hasLengths = table.layout.lengths;
     this.ids = ids;
-    this.longest = longest;
+    this.limits = limits;
   }
 
   /**
-   * Decodes a block of whole lines, up to the first arrival at `limitNs` or later; true: there was one.
+   * Decodes a block of whole lines below the header, up to the first arrival at `limitNs` or later; true: there was one.
    * Throws `E_TRACE_VALUE`, `E_TRACE_ORDER` and `E_UNKNOWN_MODEL` with the line.
    */
   decode(block: Uint8Array, limitNs: number): boolean {
@@ -63,15 +79,16 @@ export class ArrivalRows {
       let model = time < 0 ? -1 : this.modelId(block);
       let slo = model < 0 ? -1 : this.number(block, this.hasLengths ? COMMA : NEWLINE);
       let length = !this.hasLengths || slo < 0 ? 0 : this.number(block, NEWLINE);
+      if (length > this.limits.max) length = this.limits.max;
       const usual = slo > 0 && time >= this.lastNs && (!this.hasLengths || this.isLength(length, model));
       if (!usual || time > Number.MAX_SAFE_INTEGER || slo > Number.MAX_SAFE_INTEGER) {
         this.position = block.indexOf(NEWLINE, begin) + 1;
-        const text = UTF8.decode(block.subarray(begin, this.position)).trim();
-        if (text === '') {
+        const [row] = this.table.rowsOf(block.subarray(begin, this.position), this.line);
+        if (isBlank(row!)) {
           this.line++;
           continue;
         }
-        [time, model, slo, length] = this.parse(text);
+        [time, model, slo, length] = this.parse(row!);
       }
       if (time >= limitNs) return true;
       this.lastNs = time;
@@ -91,8 +108,8 @@ export class ArrivalRows {
     if (index >= 0 && index < this.ids.indices) return index;
     const end = block.indexOf(COMMA, begin);
     this.position = end + 1;
-    // The strict reading tries again in UTF-8.
-    return end < 0 ? -1 : this.ids.resolve(latin1(block, begin, end));
+    const name = plainName(block, begin, end);
+    return name === null ? -1 : this.ids.resolve(name);
   }
 
   /** Digits up to `terminator`, which is passed over too; −1 where there is anything else. */
@@ -111,36 +128,36 @@ export class ArrivalRows {
     return digits > 0 && byte === terminator ? value : -1;
   }
 
-  /** The strict reading of one row: accepts names of models, and explains what is wrong. */
-  private parse(text: string): [number, number, number, number] {
-    const fields = text.split(',').map((field) => field.trim());
-    const columns = ARRIVALS_HEADER.length + (this.hasLengths ? 1 : 0);
-    if (fields.length !== columns) {
-      const what = `has ${fields.length} fields instead of ${columns}; is the file cut off?`;
-      throw this.problem('E_TRACE_VALUE', what);
-    }
-    const time = this.wholeNumber(fields[0], 0, 'arrival_ns');
-    const slo = this.wholeNumber(fields[2], 1, 'slo_ns');
+  /** The strict reading of one row: accepts all that CSV allows, and explains what is wrong. */
+  private parse(fields: readonly string[]): [number, number, number, number] {
+    checkFields(fields, this.table.header.length, { file: this.table.file, line: this.line });
+    const [timeText, id, sloText, lengthText] = fields as [string, string, string, string];
+    const time = this.wholeNumber(timeText, 0, 'arrival_ns');
+    const slo = this.wholeNumber(sloText, 1, 'slo_ns');
     if (time < this.lastNs) {
       const what = `${time} comes after ${this.lastNs}; sort the rows by arrival_ns`;
       throw this.problem('E_TRACE_ORDER', what, 'arrival_ns');
     }
-    const model = this.ids.resolve(fields[1]);
-    if (model < 0)
-      throw this.problem('E_UNKNOWN_MODEL', `no model "${fields[1]}"; ${this.ids.hint}`, 'model_id');
-    return [time, model, slo, this.hasLengths ? this.lengthOf(fields[3], model) : 0];
+    if (id === '')
+      throw this.problem('E_TRACE_VALUE', 'is empty: expected the name or index of a model', 'model_id');
+    const model = this.ids.resolve(id);
+    if (model < 0) throw this.problem('E_UNKNOWN_MODEL', `no model "${id}"; ${this.ids.hint}`, 'model_id');
+    return [time, model, slo, this.hasLengths ? this.lengthOf(lengthText, model) : 0];
   }
 
   private isLength(length: number, model: number): boolean {
-    return length > 0 && length <= MOST_LENGTH && !(length > this.longest[model]);
+    return length > 0 && length <= MOST_LENGTH && !(length > this.limits.longest[model]);
   }
 
   private lengthOf(text: string, model: number): number {
-    const length = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+    const { longest, max } = this.limits;
+    const most = longest[model] ?? Number.POSITIVE_INFINITY;
+    if (text === '' && most === Number.POSITIVE_INFINITY) return 0;
+    const length = /^\d{1,10}$/.test(text) ? Math.min(max, Number(text)) : Number.NaN;
     if (this.isLength(length, model)) return length;
     const what =
-      length > this.longest[model]
-        ? `${length} is more than the model takes, whose profile ends at ${this.longest[model]}`
+      length > most
+        ? `${length} is more than the model takes, whose profile ends at ${most}: set length.max to count longer inputs as shorter ones`
         : `"${text}" is not a length, a whole number from 1 on`;
     throw this.problem('E_TRACE_VALUE', what, LENGTH_COLUMN);
   }
@@ -148,11 +165,15 @@ export class ArrivalRows {
   private wholeNumber(text: string, least: number, key: string): number {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
     if (Number.isSafeInteger(value) && value >= least) return value;
-    throw this.problem('E_TRACE_VALUE', `"${text}" is not a whole number of ns, ${least} or more`, key);
+    const what =
+      value >= least
+        ? `${text} is more than ${Number.MAX_SAFE_INTEGER} ns, 104 days: count from the start of the trace`
+        : `"${text}" is not a whole number of ns, ${least} or more`;
+    throw this.problem('E_TRACE_VALUE', what, key);
   }
 
   private problem(code: 'E_TRACE_VALUE' | 'E_TRACE_ORDER' | 'E_UNKNOWN_MODEL', what: string, key?: string) {
-    const place = { file: this.file, line: this.line };
+    const place = { file: this.table.file, line: this.line };
     return new EscapementError(code, what, key === undefined ? place : { ...place, key });
   }
 
@@ -167,9 +188,14 @@ export class ArrivalRows {
   }
 }
 
-/** A decoder would take twice as long for texts as short as names. */
-function latin1(block: Uint8Array, begin: number, end: number): string {
+/** A name that is written as it is; null: the strict reading must look at it. A decoder would take twice as long for texts as short as names. */
+function plainName(block: Uint8Array, begin: number, end: number): string | null {
+  if (begin >= end || block[begin] === SPACE || block[end - 1] === SPACE) return null;
   let text = '';
-  for (let i = begin; i < end; i++) text += String.fromCharCode(block[i]);
+  for (let i = begin; i < end; i++) {
+    const byte = block[i];
+    if (byte < SPACE || byte === QUOTE || byte >= DELETE) return null;
+    text += String.fromCharCode(byte);
+  }
   return text;
 }

@@ -23,7 +23,7 @@ export async function readInvocationTable(table: Table<Azure2021Layout>): Promis
     const endS = seconds(row[layout.end], table.file, line, 'end_timestamp');
     const durationS = seconds(row[layout.duration], table.file, line, 'duration');
     begins.push(Math.round((endS - durationS) * NS_PER_S));
-    const name = `${row[layout.app]}/${row[layout.func]}`;
+    const name = nameOf(row, layout, table.file, line);
     let fn = known.get(name);
     if (fn === undefined) {
       fn = known.size;
@@ -31,12 +31,25 @@ export async function readInvocationTable(table: Table<Azure2021Layout>): Promis
     }
     fns.push(fn);
   });
-  return sortTimes(begins.finish(), Int32Array.from(fns.finish()), known.size);
+  return sortTimes(table.file, begins.finish(), Int32Array.from(fns.finish()), known.size);
 }
 
+/** One name per pair of app and func. */
+function nameOf(row: readonly string[], { app, func }: Azure2021Layout, file: string, line: number): string {
+  for (const [key, column] of Object.entries({ app, func }))
+    if (row[column] === '') throw new EscapementError('E_TRACE_VALUE', 'is empty', { file, line, key });
+  return `${row[app]}\n${row[func]}`;
+}
+
+/** The largest that whole nanoseconds can count is 104 days; seconds since 1970 are larger, but only their differences count. */
+const MOST_SECONDS = 1e10;
+
 function seconds(text: string, file: string, line: number, key: string): number {
-  const value = text.trim() === '' ? Number.NaN : Number(text);
-  if (Number.isFinite(value) && value >= 0) return value;
-  const what = `"${text}" is not a time: expected seconds, zero or more`;
+  const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
+  if (value <= MOST_SECONDS) return value;
+  const what = `"${text}" is not a time: expected seconds, from 0 to ${MOST_SECONDS}`;
   throw new EscapementError('E_TRACE_VALUE', what, { file, line, key });
 }
+
+/** Small values are written as 7.15e-07. */
+const DECIMAL = /^(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?$/i;

@@ -25,66 +25,65 @@ export async function readTimestampTable(
 ): Promise<ExactTimes> {
   const { timestamp } = table.layout;
   const times = new TimeColumn();
-  const columns = tokens === null ? [] : tokenColumns(table, tokens);
+  const columns = tokenColumns(table, tokens);
   const lengths = new TimeColumn();
   let originMs = Number.NaN;
   await eachRow(table, (row, line) => {
-    const match = TIMESTAMP.exec(row[timestamp]);
-    const wholeMs =
-      match === null
-        ? Number.NaN
-        : Date.UTC(+match[1], +match[2] - 1, +match[3], +match[4], +match[5], +match[6]);
-    if (match === null || Number.isNaN(wholeMs)) throw notATimestamp(row[timestamp], table.file, line);
+    const { wholeMs, fraction } = timestampOf(row[timestamp], table.file, line);
     // Nanoseconds since 1970 do not fit a number exactly; since the first row they do.
     if (Number.isNaN(originMs)) originMs = wholeMs;
-    times.push((wholeMs - originMs) * NS_PER_MS + Number((match[7] ?? '').padEnd(9, '0')));
-    if (tokens !== null) lengths.push(tokensOf(row, columns, tokens, { file: table.file, line }));
+    times.push((wholeMs - originMs) * NS_PER_MS + Number(fraction.padEnd(9, '0')));
+    lengths.push(tokensOf(row, columns, tokens, { file: table.file, line }));
   });
   const timesNs = times.finish();
   const rank = new Int32Array(timesNs.length);
-  return tokens === null ? sortTimes(timesNs, rank, 1) : sortTimes(timesNs, rank, 1, lengths.finish());
+  return sortTimes(table.file, timesNs, rank, 1, tokens === null ? undefined : lengths.finish());
 }
 
-const TOKEN_COLUMNS = {
-  context: ['ContextTokens'],
-  generated: ['GeneratedTokens'],
-  both: ['ContextTokens', 'GeneratedTokens'],
-} as const;
+const TOKEN_COLUMNS = ['ContextTokens', 'GeneratedTokens'] as const;
+/** Which of them are the length. */
+const COUNTED = { context: [true, false], generated: [false, true], both: [true, true] } as const;
 
-/** Throws `E_TRACE_HEADER` for a trace without them. */
-function tokenColumns({ header, file }: Table, { of }: TokensSpec): number[] {
-  return TOKEN_COLUMNS[of].map((name) => {
+/** Where the token columns are; −1: there is none of that name. Throws `E_TRACE_HEADER` for one that `tokens` asks for. */
+function tokenColumns({ header, file }: Table, tokens: TokensSpec | null): number[] {
+  return TOKEN_COLUMNS.map((name, i) => {
     const column = header.indexOf(name);
-    if (column >= 0) return column;
-    throw new EscapementError('E_TRACE_HEADER', `has no column ${name}, which length asks for`, {
-      file,
-      line: 1,
-    });
+    if (column >= 0 || tokens === null || !COUNTED[tokens.of][i]) return column;
+    const what = `has no column ${name}, which length asks for`;
+    throw new EscapementError('E_TRACE_HEADER', what, { file, line: 1 });
   });
 }
 
-/** Throws `E_TRACE_VALUE`. A request without any token counts as one of a single token. */
+/** Throws `E_TRACE_VALUE`, also for tokens that are not asked for. A request without any token counts as one of a single token. */
 function tokensOf(
   row: readonly string[],
   columns: readonly number[],
-  { of, max = Number.POSITIVE_INFINITY }: TokensSpec,
+  tokens: TokensSpec | null,
   place: { readonly file: string; readonly line: number },
 ): number {
   let sum = 0;
   for (const [i, column] of columns.entries()) {
-    const tokens = /^\d{1,9}$/.test(row[column]) ? Number(row[column]) : Number.NaN;
-    if (Number.isNaN(tokens)) {
+    if (column < 0) continue;
+    if (!/^\d{1,9}$/.test(row[column])) {
       const what = `"${row[column]}" is not a number of tokens`;
-      throw new EscapementError('E_TRACE_VALUE', what, { ...place, key: TOKEN_COLUMNS[of][i] });
+      throw new EscapementError('E_TRACE_VALUE', what, { ...place, key: TOKEN_COLUMNS[i] });
     }
-    sum += tokens;
+    if (tokens !== null && COUNTED[tokens.of][i]) sum += Number(row[column]);
   }
-  return Math.min(max, Math.max(1, sum));
+  return Math.min(tokens?.max ?? Number.POSITIVE_INFINITY, Math.max(1, sum));
 }
 
-const TIMESTAMP = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:?00)?$/;
+const TIMESTAMP =
+  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[ T]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(?:Z|\+00:?00)?$/;
 
-function notATimestamp(text: string, file: string, line: number): EscapementError {
+/** Throws `E_TRACE_VALUE`, also for a day that its month does not have. */
+function timestampOf(text: string, file: string, line: number): { wholeMs: number; fraction: string } {
+  const match = TIMESTAMP.exec(text);
+  if (match !== null) {
+    const [year, month, ...rest] = match.slice(1, 7).map(Number) as [number, number, number];
+    const wholeMs = Date.UTC(year, month - 1, ...rest);
+    if (wholeMs < Date.UTC(year, month, 1)) return { wholeMs, fraction: match[7] ?? '' };
+  }
   const what = `"${text}" is not a time: expected one like 2023-11-16 18:17:03.9799600`;
-  return new EscapementError('E_TRACE_VALUE', what, { file, line, key: 'TIMESTAMP' });
+  throw new EscapementError('E_TRACE_VALUE', what, { file, line, key: 'TIMESTAMP' });
 }

@@ -37,7 +37,7 @@ export const ARRIVALS_HEADER = ['arrival_ns', 'model_id', 'slo_ns'] as const;
 export const LENGTH_COLUMN = 'length';
 
 const KNOWN: Readonly<Record<Layout['kind'], string>> = {
-  arrivals: ARRIVALS_HEADER.join(','),
+  arrivals: `${ARRIVALS_HEADER.join(',')}[,${LENGTH_COLUMN}]`,
   'azure-2019': 'HashOwner,HashApp,HashFunction,Trigger,1..1440',
   'azure-2021': 'app,func,end_timestamp,duration',
   'azure-llm': 'TIMESTAMP,ContextTokens,GeneratedTokens',

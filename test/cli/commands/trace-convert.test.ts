@@ -16,6 +16,31 @@ test('convert writes the arrivals that the experiment plays: replaying them deci
   expect(await digest(...replay)).toBe(await digest());
 });
 
+test('convert keeps the lengths of a trace, and those that an experiment draws', async () => {
+  const dir = tempDir();
+  const converted = async (input: string, ...flags: string[]) => {
+    expect((await runCli(['trace', 'convert', input, join(dir, 'out.csv'), ...flags])).stderr).toBe('');
+    return readFileSync(join(dir, 'out.csv'), 'utf8');
+  };
+  const arrivals = 'arrival_ns,model_id,slo_ns,length\n0,0,500000000,40\n7,1,500000000,3\n';
+  expect(await converted(writeIn(dir, 'a.csv', arrivals), '--models', '2')).toBe(arrivals);
+  const llm =
+    'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:00.1,70,5\n2023-11-16 18:00:00.2,80,5\n';
+  const lengths = (await converted(writeIn(dir, 'llm.csv', llm), '--models', '1')).split('\n');
+  expect(lengths.map((line) => line.split(',')[3])).toEqual(['length', '70', '80', undefined]);
+});
+
+test('convert writes names where an index could be taken for one', async () => {
+  const dir = tempDir();
+  const models =
+    'models: [{ kind: fit, name: "1", parameters: 1M }, { kind: fit, name: "0", parameters: 1M }]';
+  const workload = 'workload: { kind: arrivals, path: in.csv }';
+  writeIn(dir, 'in.csv', 'arrival_ns,model_id,slo_ns\n0,1,500000000\n3,0,500000000\n');
+  const file = writeIn(dir, 'numbers.yaml', `${models}\n${workload}\n`);
+  expect((await runCli(['trace', 'convert', file, join(dir, 'out.csv')])).status).toBe(0);
+  expect(readFileSync(join(dir, 'out.csv'), 'utf8')).toBe(readFileSync(join(dir, 'in.csv'), 'utf8'));
+});
+
 test('convert refuses clients whose arrivals depend on answers', async () => {
   const dir = tempDir();
   const workload = 'workload: { kind: closed-loop, clients: 2, duration: 1s }';

@@ -1,0 +1,30 @@
+import type { EscapementError } from '../errors.js';
+
+/**
+ * Splits whole lines of CSV into rows, one per line; a blank line is the row `['']`. Throws what `fail` makes of the mistake and the
+ * row it is in, counted from 0: a quote that is not closed in its line, or that is followed by text.
+ */
+export type CsvReader = (text: string, fail: (what: string, row: number) => EscapementError) => string[][];
+
+/**
+ * Loads the reader for every CSV that people give: fields between commas, in double quotes if they like, without the blanks
+ * around them. Loaded on demand, because a small playground on a page reads no files.
+ */
+export async function csvReader(): Promise<CsvReader> {
+  const { default: Papa } = await import('papaparse');
+  return (text, fail) => {
+    const lines = text.replaceAll('\r\n', '\n').replace(/(^|[,\n])[ \t]+"(?!")/g, '$1"');
+    const { data, errors } = Papa.parse<string[]>(lines, { delimiter: ',', newline: '\n' });
+    // After the last line end there is one more, empty row.
+    if (lines.endsWith('\n')) data.pop();
+    const broken = errors[0]?.row ?? data.findIndex((row) => row.some((field) => field.includes('\n')));
+    if (broken >= 0) throw fail('a quote is not closed in its line, or text follows it', broken);
+    return /[ \t]/.test(lines) ? data.map((row) => row.map((field) => field.trim())) : data;
+  };
+}
+
+/** Texts as fields of a CSV row, in quotes where they need some. */
+export async function csvFields(texts: readonly string[]): Promise<string[]> {
+  const { default: Papa } = await import('papaparse');
+  return texts.map((text) => Papa.unparse([[text]]));
+}
