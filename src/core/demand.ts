@@ -150,13 +150,13 @@ export class DemandTracker {
     this.hasMoved[model] = 1;
   }
 
-  /** Spreads the models again whose time has come, as they were before the changes that wait. */
+  /** Spreads the models again whose time has come, with the demand that they had before the changes that wait. */
   private review(nowNs: number): void {
     const { reviews } = this;
     while (reviews.topNs < nowNs) {
       const model = reviews.topSlot;
       reviews.pop();
-      if (this.holderCount[model] > 0) this.spread(model);
+      if (this.holderCount[model] > 0 || this.hasMoved[model] === 1) this.spread(model);
     }
     this.nextReviewNs = reviews.topNs;
   }
