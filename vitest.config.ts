@@ -5,15 +5,12 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 const ALL = 'test/**/*.test.ts';
 /** Long by nature: `npm run test:long`. */
 const LONG = 'test/**/*.long.test.ts';
-/** Tests in real time: threads, sockets, clocks. They run after those that keep the processors busy. */
+/** Fresh seeds, real processes that fail, figures of this machine: `npm run soak`, and never in CI. */
+const SOAK = 'test/**/*.soak.test.ts';
+/** Threads and sockets. They run after those that keep the processors busy. */
 const LIVE = 'test/{live,load,tools}/**/*.test.ts';
 /** Whole servers with models. */
 const SERVE = 'test/serve/**/*.test.ts';
-/**
- * What happens in real time, and what the operating system does with memory, depends on what else a machine does.
- * The tests that need a second try are named at the end of a run in CI.
- */
-const REAL_TIME_RETRIES = 1;
 /** Tests that replace modules for all that runs in their process. */
 const MOCKING = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.ts'))
@@ -28,23 +25,24 @@ export default defineConfig({
       // Files that a process runs one after the other share its modules, which saves loading them 200 times.
       project('shared', {
         include: [ALL],
-        exclude: [LIVE, SERVE, LONG, ...MOCKING],
+        exclude: [LIVE, SERVE, LONG, SOAK, ...MOCKING],
         isolate: false,
         // One more than can run: pages of the documentation wait for the ports of each other.
         maxWorkers: availableParallelism() + 1,
       }),
       project('live', {
         include: [LIVE],
-        exclude: [LONG, ...MOCKING],
+        exclude: [LONG, SOAK, ...MOCKING],
         isolate: false,
         sequence: { groupOrder: 1 },
       }),
       project('isolated', {
         include: [SERVE, ...MOCKING],
-        exclude: [LONG],
+        exclude: [LONG, SOAK],
         sequence: { groupOrder: 1 },
       }),
       project('long', { include: [LONG], sequence: { groupOrder: 2 } }),
+      project('soak', { include: [SOAK], sequence: { groupOrder: 3 } }),
     ],
   },
 });
@@ -57,10 +55,9 @@ function project(
     test: {
       name,
       setupFiles: ['test/setup.ts'],
-      // Simulations are CPU-bound and deterministic: slow machines need time. What fails there fails twice.
+      // Slow and busy machines need time. Nothing is tried again: a test that fails by chance is a bug.
       testTimeout: 300_000,
       hookTimeout: 300_000,
-      retry: REAL_TIME_RETRIES,
       ...options,
     },
   };

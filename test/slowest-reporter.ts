@@ -3,10 +3,9 @@ import type { Reporter, TestModule } from 'vitest/node';
 
 const SHOWN = 20;
 
-/** Prints the tests that needed a second try, and the files of tests that take longest: `npm test -- --reporter=default --reporter=./test/slowest-reporter.ts`. */
+/** Prints the files of tests that take longest: `npm test -- --reporter=default --reporter=./test/slowest-reporter.ts`. */
 export default class SlowestReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
-    printFlaky(modules);
     const files = modules.map((module) => ({
       name: relative(process.cwd(), module.moduleId),
       wallS: module.diagnostic().duration / 1000,
@@ -20,15 +19,6 @@ export default class SlowestReporter implements Reporter {
       console.log(row(wallS.toFixed(1), importS.toFixed(1), cpuS.toFixed(1), name));
     console.log(row(sum('wallS').toFixed(1), sum('importS').toFixed(1), sum('cpuS').toFixed(1), 'all files'));
   }
-}
-
-function printFlaky(modules: readonly TestModule[]): void {
-  const flaky = modules.flatMap((module) =>
-    [...module.children.allTests('passed')]
-      .filter((test) => test.diagnostic()?.flaky === true)
-      .map((test) => `${relative(process.cwd(), module.moduleId)} > ${test.fullName}`),
-  );
-  if (flaky.length > 0) console.log(`\npassed only when tried again:\n${flaky.join('\n')}`);
 }
 
 function row(wall: string, imported: string, cpu: string, name: string): string {

@@ -1,19 +1,28 @@
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { judge, verdictOf } from './run/judge.js';
+import { drawScenario } from './scenario/draw-scenario.js';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const SEEDS = '200';
-/** On a machine that is busy with other tests, fewer seeds. */
-const MINUTES = '2';
+/** `npm run soak` draws fresh ones. What these find becomes a file in `regressions`. */
+const SEEDS = Array.from({ length: 40 }, (_, seed) => seed);
+const FAULT_KINDS = 22;
 
-// Another try would be one with other seeds.
-it('fresh seeds hold what live clusters promise', { retry: 0, timeout: 900_000 }, () => {
-  spawnSync('node', ['test/bench/build.mjs'], { cwd: ROOT, stdio: 'inherit' });
-  const swarm = ['out/bench/swarm.js', '--seeds', SEEDS, '--minutes', MINUTES];
-  const { stdout, stderr, status } = spawnSync('node', swarm, { cwd: ROOT, encoding: 'utf8' });
-  process.stdout.write(stdout);
-  // Says the seed, what was found, and the line that repeats it.
-  expect(`${stdout}${stderr}`).toMatch(/^[1-9]\d* passed, 0 failed; /m);
-  expect(status).toBe(0);
+it('40 seeds hold all kinds of faults and of clusters', () => {
+  const scenarios = SEEDS.map(drawScenario);
+  expect(new Set(scenarios.flatMap(({ faults }) => faults.map(({ kind }) => kind))).size).toBe(FAULT_KINDS);
+  const clusters = scenarios.map(({ cluster }) => cluster);
+  for (const has of [
+    (cluster: (typeof clusters)[number]) => cluster.controllers.length > 1,
+    ({ machines }) => new Set(machines.map(({ kind }) => kind?.name)).size > 1,
+    ({ joining }) => joining === 'registers',
+    ({ control }) => control === 'explicit',
+    ({ admission }) => admission === 'predict',
+    ({ classes }) => classes !== undefined,
+    ({ tenants }) => tenants !== undefined,
+    ({ scaler }) => scaler !== undefined,
+  ] satisfies ((cluster: (typeof clusters)[number]) => boolean)[])
+    expect(clusters.some(has), String(has)).toBe(true);
+});
+
+it.each(SEEDS)('seed %i: a live cluster keeps what it promises', async (seed) => {
+  expect(verdictOf(await judge(drawScenario(seed)))).toBe('');
 });

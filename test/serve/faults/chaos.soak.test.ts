@@ -10,7 +10,7 @@ import { type Chaos, chaosRound } from './chaos.js';
 import { play, type Scenario } from './play.js';
 import { DOUBLING, writeModels } from './scenarios/models.js';
 
-/** Faults in the same order again: CHAOS_SEED=123 npx vitest run --project=long test/serve/faults/chaos */
+/** Faults in the same order again: CHAOS_SEED=123 npx vitest run --project=soak test/serve/faults/chaos */
 const SEED = Number(process.env.CHAOS_SEED ?? randomInt(2 ** 40));
 const MINUTES = Number(process.env.CHAOS_MINUTES ?? 5);
 const WORKERS = 3;
@@ -18,7 +18,6 @@ const DISK_BYTES = 8 << 20;
 
 it(`faults that overlap, drawn for ${MINUTES} minutes, cost no answer (CHAOS_SEED=${SEED})`, {
   timeout: (MINUTES + 10) * 60_000,
-  retry: 0,
 }, async ({ annotate }) => {
   const disk = smallDisk(DISK_BYTES);
   if (disk === null)
