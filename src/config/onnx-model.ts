@@ -11,31 +11,30 @@ const MODEL_FILE = 'model.onnx';
 
 /**
  * The ONNX file that `path` means: itself, or for the folder of a model in a repository (`NAME/VERSION/model.onnx`)
- * that of its highest version. The FP16 model lies in a folder `fp16` next to the FP32 one. Whether the file exists is
- * not looked at: a simulation does without it.
+ * that of its highest version, which may lie in a folder `model.onnx` with its weights. The FP16 model lies in a folder
+ * `fp16` next to the FP32 one. Whether the file exists is not looked at: a simulation does without it.
  */
 export async function onnxFile(
   path: string,
   precision: RuntimeSettings['precision'],
   host: ExperimentHost,
 ): Promise<string> {
-  const file = await fp32File(path, host);
-  if (precision === 'fp32' || basename(dirname(file)) === precision) return file;
-  return join(dirname(file), precision, basename(file));
+  const ofPrecision = precision === 'fp32' ? '' : precision;
+  if (path.endsWith('.onnx')) {
+    return basename(dirname(path)) === precision ? path : join(dirname(path), ofPrecision, basename(path));
+  }
+  const versions = (await host.entries(path)).filter((entry) => /^\d+$/.test(entry));
+  const highest = versions.sort((a, b) => Number(b) - Number(a))[0] ?? '1';
+  const file = join(path, highest, ofPrecision, MODEL_FILE);
+  return (await host.entries(file)).includes(MODEL_FILE) ? join(file, MODEL_FILE) : file;
 }
 
 /** The name of a model that lies in a repository, as servers of it know it; null: the file lies elsewhere. */
 export function repositoryName(file: string): string | null {
   const parts = resolve(file).split('/').slice(0, -1);
+  if (parts.at(-1)?.endsWith('.onnx')) parts.pop();
   if (parts.at(-1) === 'fp16') parts.pop();
   return /^\d+$/.test(parts.at(-1) ?? '') ? (parts.at(-2) ?? null) : null;
-}
-
-async function fp32File(path: string, host: ExperimentHost): Promise<string> {
-  if (path.endsWith('.onnx')) return path;
-  const entries = await host.entries(path);
-  const versions = entries.filter((entry) => /^\d+$/.test(entry)).sort((a, b) => Number(b) - Number(a));
-  return join(path, versions[0] ?? '1', MODEL_FILE);
 }
 
 /** Reads the default profile of a model. Throws `E_FILE_MISSING` at `place` with the command that makes it. */

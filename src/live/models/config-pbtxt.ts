@@ -7,22 +7,25 @@ import { DEFAULT_BATCH_SIZES, LARGEST_BATCH, type ModelSettings, type VersionPol
 import { readTextProto, type TextField } from './text-proto.js';
 
 /** What a `config.pbtxt` says that counts here. */
-interface PbtxtSettings {
+export interface PbtxtSettings {
+  readonly path: string;
   readonly settings: Partial<ModelSettings>;
+  /** Null: not said. */
+  readonly maxBatchSize: { readonly size: number; readonly line: number } | null;
   /** What it says of inputs and outputs, which the model must agree with. */
   readonly tensors: readonly PbtxtTensor[];
   /** What it says that has no counterpart here, by the names of the fields. */
   readonly unused: readonly string[];
 }
 
-export interface PbtxtTensor {
+interface PbtxtTensor {
   readonly role: 'input' | 'output';
   readonly name: string;
   /** 1-based. */
   readonly line: number;
   /** Null: not said. */
   readonly datatype: Datatype | 'BYTES' | 'BF16' | null;
-  /** −1: any size. Null: not said, or the request's shape is another. */
+  /** −1: any size. Null: not said. */
   readonly dims: readonly number[] | null;
 }
 
@@ -43,22 +46,18 @@ export function readConfigPbtxt(path: string, modelName: string): PbtxtSettings 
     readFileSync(path, 'utf8'),
     (what, line) => new EscapementError('E_CONFIG_SYNTAX', what, { file: path, line }),
   );
-  return new PbtxtReader(fields, modelName, fail).read();
+  return { path, ...new PbtxtReader(fields, modelName, fail).read() };
 }
 
 const LARGEST_DEFAULT = Math.max(...DEFAULT_BATCH_SIZES);
 
 type Fail = (what: string, line: number, key?: string) => EscapementError;
 
-/** Names of element types, as Triton writes them. */
-const DATATYPES: Readonly<Record<string, PbtxtTensor['datatype']>> = {
-  TYPE_STRING: 'BYTES',
-  ...Object.fromEntries(
-    ['BOOL', 'UINT8', 'UINT16', 'UINT32', 'UINT64', 'INT8', 'INT16', 'INT32', 'INT64']
-      .concat(['FP16', 'FP32', 'FP64', 'BF16'])
-      .map((name) => [`TYPE_${name}`, name as Datatype]),
-  ),
-};
+/** Triton's element types without their TYPE_, each at its number. */
+const DATATYPES: readonly (PbtxtTensor['datatype'] | 'INVALID')[] = [
+  ...(['INVALID', 'BOOL', 'UINT8', 'UINT16', 'UINT32', 'UINT64', 'INT8', 'INT16', 'INT32', 'INT64'] as const),
+  ...(['FP16', 'FP32', 'FP64', 'BYTES', 'BF16'] as const),
+];
 
 /** Fields without which the model would give other answers. */
 const NEEDED: Readonly<Record<string, string>> = {
@@ -68,8 +67,9 @@ const NEEDED: Readonly<Record<string, string>> = {
 };
 
 class PbtxtReader {
-  private maxBatchSize: number | null = null;
+  private maxBatchSize: PbtxtSettings['maxBatchSize'] = null;
   private versions: VersionPolicy | null = null;
+  private modelFile: string | null = null;
   private preferred: readonly number[] = [];
   private readonly tensors: PbtxtTensor[] = [];
   private readonly labels: Record<string, string> = {};
@@ -81,23 +81,30 @@ class PbtxtReader {
     private readonly fail: Fail,
   ) {}
 
-  read(): PbtxtSettings {
+  read(): Omit<PbtxtSettings, 'path'> {
+    this.refuseRepeated(this.fields, SINGULAR);
     for (const field of this.fields) this.take(field);
-    const { maxBatchSize, versions, preferred, tensors, labels, unused } = this;
-    const most = maxBatchSize ?? Number.POSITIVE_INFINITY;
-    const wanted = preferred.length > 0 ? preferred : [...DEFAULT_BATCH_SIZES, maxBatchSize ?? 1];
-    const sizes = wanted.filter(
-      (size) => size >= 1 && size <= most && (preferred.length > 0 || size <= LARGEST_DEFAULT),
+    const { maxBatchSize, versions, modelFile, preferred, tensors, labels, unused } = this;
+    const most = maxBatchSize?.size ?? LARGEST_BATCH;
+    if (preferred.some((size) => size < 1 || size > most)) {
+      const what = `must be at least 1 and at most ${maxBatchSize === null ? most : `max_batch_size, ${most}`}`;
+      const { line } = this.fields.find(({ name }) => name === 'dynamic_batching') as TextField;
+      throw this.fail(what, line, 'dynamic_batching.preferred_batch_size');
+    }
+    const usual = [...DEFAULT_BATCH_SIZES, maxBatchSize?.size ?? 1].filter(
+      (size) => size >= 1 && size <= Math.min(most, LARGEST_DEFAULT),
     );
+    const sizes = [1, ...(preferred.length > 0 ? preferred : usual)];
     const settings = {
       ...(versions === null ? {} : { versions }),
+      ...(modelFile === null ? {} : { modelFile }),
       ...(preferred.length === 0 && maxBatchSize === null
         ? {}
-        : { suggestedSizes: [...new Set([1, ...sizes])].sort((a, b) => a - b) }),
-      ...(maxBatchSize === 0 ? { batch: 'none' as const } : {}),
+        : { suggestedSizes: [...new Set(sizes)].sort((a, b) => a - b) }),
+      ...(maxBatchSize?.size === 0 ? { batch: 'none' as const } : {}),
       labels,
     };
-    return { settings, tensors, unused: [...unused] };
+    return { settings, maxBatchSize, tensors, unused: [...unused] };
   }
 
   private take(field: TextField): void {
@@ -113,8 +120,12 @@ class PbtxtReader {
         throw this.fail(`${backend} is not supported: only onnxruntime is`, line, name);
       }
       case 'max_batch_size':
-        this.maxBatchSize = this.whole(field);
+        this.maxBatchSize = { size: this.whole(field), line };
         return;
+      case 'default_model_filename':
+        this.modelFile = this.text(field);
+        if (!/^\.*$|[/\\]/.test(this.modelFile)) return;
+        throw this.fail("must be the name of a file in the version's folder", line, name);
       case 'version_policy':
         this.versions = this.policy(field);
         return;
@@ -126,7 +137,7 @@ class PbtxtReader {
         this.dynamicBatching(field);
         return;
       case 'model_transaction_policy':
-        if (!this.inner(field).some((one) => one.name === 'decoupled' && this.text(one) === 'true')) return;
+        if (!this.inner(field).some((one) => one.name === 'decoupled' && this.truth(one))) return;
         throw this.fail(NEEDED[name], line, name);
       default:
         if (NEEDED[name] !== undefined) throw this.fail(NEEDED[name], line, name);
@@ -135,13 +146,14 @@ class PbtxtReader {
   }
 
   private policy(field: TextField): VersionPolicy {
-    const [choice] = this.inner(field);
-    if (choice?.name === 'all') return { kind: 'all' };
-    if (choice?.name === 'latest') {
+    const choices = this.inner(field);
+    const [choice] = choices;
+    if (choices.length === 1 && choice.name === 'all') return { kind: 'all' };
+    if (choices.length === 1 && choice.name === 'latest') {
       const count = this.inner(choice).find(({ name }) => name === 'num_versions');
       return { kind: 'latest', count: count === undefined ? 1 : Math.max(1, this.whole(count)) };
     }
-    if (choice?.name === 'specific') {
+    if (choices.length === 1 && choice.name === 'specific') {
       const versions = this.inner(choice).map((one) => this.whole(one));
       if (versions.length > 0) return { kind: 'specific', versions };
     }
@@ -150,25 +162,37 @@ class PbtxtReader {
 
   private tensor(role: PbtxtTensor['role'], field: TextField): void {
     const inner = this.inner(field);
+    this.refuseRepeated(inner, SINGULAR_OF_TENSOR);
     const one = (wanted: string) => inner.find(({ name }) => name === wanted);
     const named = one('name');
     if (named === undefined) throw this.fail('has no name', field.line, role);
     const name = this.text(named);
+    const reshape = one('reshape');
+    if (reshape !== undefined) {
+      const what = `${name} cannot be reshaped: leave it out, and write as dims what the model takes, which is what clients must send`;
+      throw this.fail(
+        role === 'input' ? what : what.replace('takes', 'gives').replace('must send', 'get'),
+        reshape.line,
+        'reshape',
+      );
+    }
     const type = one('data_type');
     const labels = one('label_filename');
     if (labels !== undefined) this.labels[name] = this.text(labels);
-    const isReshaped = one('reshape') !== undefined;
     const dims = inner.filter((each) => each.name === 'dims').map((each) => this.size(each));
     for (const each of inner) {
       if (!TENSOR_FIELDS.includes(each.name)) this.unused.add(`${role}.${each.name}`);
     }
-    this.tensors.push({
-      role,
-      name,
-      line: field.line,
-      datatype: type === undefined ? null : (DATATYPES[this.text(type)] ?? null),
-      dims: isReshaped || dims.length === 0 ? null : dims,
-    });
+    const datatype = type === undefined ? null : this.datatype(type);
+    this.tensors.push({ role, name, line: field.line, datatype, dims: dims.length === 0 ? null : dims });
+  }
+
+  private datatype({ name, line, value }: TextField): PbtxtTensor['datatype'] {
+    const wanted = value.kind === 'name' ? value.text.replace(/^TYPE_STRING$/, 'TYPE_BYTES') : null;
+    const found =
+      value.kind === 'integer' ? DATATYPES[value.number] : DATATYPES.find((one) => `TYPE_${one}` === wanted);
+    if (found !== undefined) return found === 'INVALID' ? null : found;
+    throw this.fail('must be an element type such as TYPE_FP32', line, name);
   }
 
   private dynamicBatching(field: TextField): void {
@@ -176,9 +200,14 @@ class PbtxtReader {
       if (each.name === 'preferred_batch_size') this.preferred = [...this.preferred, this.whole(each)];
       else this.unused.add(`dynamic_batching.${each.name}`);
     }
-    if (this.preferred.some((size) => size < 1 || size > LARGEST_BATCH)) {
-      const what = `must be at least 1 and at most ${LARGEST_BATCH}`;
-      throw this.fail(what, field.line, 'dynamic_batching.preferred_batch_size');
+  }
+
+  /** In protobuf's text format, only lists may be there more than once. */
+  private refuseRepeated(fields: readonly TextField[], singular: readonly string[]): void {
+    const seen = new Set<string>();
+    for (const { name, line } of fields) {
+      if (seen.has(name) && singular.includes(name)) throw this.fail('is given twice', line, name);
+      seen.add(name);
     }
   }
 
@@ -188,8 +217,15 @@ class PbtxtReader {
   }
 
   private text({ name, line, value }: TextField): string {
-    if (value.kind !== 'message') return value.text;
-    throw this.fail('must be a single value', line, name);
+    if (value.kind === 'string') return value.text;
+    throw this.fail('must be a text in quotes', line, name);
+  }
+
+  private truth({ name, line, value }: TextField): boolean {
+    const word = value.kind === 'name' ? value.text : value.kind === 'integer' ? String(value.number) : '';
+    if (['true', 'True', 't', '1'].includes(word)) return true;
+    if (['false', 'False', 'f', '0'].includes(word)) return false;
+    throw this.fail('must be true or false', line, name);
   }
 
   private whole(field: TextField): number {
@@ -198,11 +234,16 @@ class PbtxtReader {
     throw this.fail('must be at least 0', field.line, field.name);
   }
 
-  private size(field: TextField): number {
-    const value = Number(this.text(field));
-    if (Number.isSafeInteger(value) && value >= -1) return value;
-    throw this.fail('must be a whole number', field.line, field.name);
+  private size({ name, line, value }: TextField): number {
+    if (value.kind === 'integer' && Number.isSafeInteger(value.number) && value.number >= -1)
+      return value.number;
+    throw this.fail('must be a whole number', line, name);
   }
 }
 
-const TENSOR_FIELDS = ['name', 'data_type', 'dims', 'label_filename', 'reshape', 'format'];
+const SINGULAR: readonly string[] = [
+  ...['name', 'platform', 'backend', 'max_batch_size', 'default_model_filename', 'version_policy'],
+  ...['dynamic_batching', 'model_transaction_policy'],
+];
+const SINGULAR_OF_TENSOR: readonly string[] = ['name', 'data_type', 'label_filename', 'reshape'];
+const TENSOR_FIELDS = ['name', 'data_type', 'dims', 'label_filename', 'format'];

@@ -1,28 +1,20 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
-import { FREE, type ModelSignature } from '../model.js';
-import { type PbtxtTensor, readConfigPbtxt } from './config-pbtxt.js';
+import { FREE, type ModelSignature, type TensorSignature } from '../model.js';
+import { type PbtxtSettings, readConfigPbtxt } from './config-pbtxt.js';
 import { isWithinFolder } from './labels.js';
 import { type ModelSettings, readSettings } from './settings.js';
 
 /** All that an operator says of one model. */
 interface ModelFolderSettings {
   readonly settings: ModelSettings;
-  /** What the model has to agree with; empty without a `config.pbtxt`. */
-  readonly tensors: readonly PbtxtTensor[];
-  readonly pbtxtPath: string;
-  /** Fields of `config.pbtxt` that have no effect. */
-  readonly unused: readonly string[];
+  /** Null: there is no `config.pbtxt`. */
+  readonly pbtxt: PbtxtSettings | null;
 }
 
 /** Settings of a model that lies in no repository. */
-export const NO_FOLDER: ModelFolderSettings = {
-  settings: { dimensions: {}, labels: {} },
-  tensors: [],
-  pbtxtPath: '',
-  unused: [],
-};
+export const NO_FOLDER: ModelFolderSettings = { settings: { dimensions: {}, labels: {} }, pbtxt: null };
 
 /** Files in the folder of a model that settle how it is served. */
 export const SETTINGS_FILES: readonly string[] = ['config.yaml', 'config.pbtxt'];
@@ -34,10 +26,18 @@ export const SETTINGS_FILES: readonly string[] = ['config.yaml', 'config.pbtxt']
 export function readFolderSettings(modelDir: string, name: string): ModelFolderSettings {
   const own = readSettings(join(modelDir, 'config.yaml'));
   const pbtxtPath = join(modelDir, 'config.pbtxt');
-  if (!existsSync(pbtxtPath)) return { settings: own, tensors: [], pbtxtPath, unused: [] };
-  const { settings, tensors, unused } = readConfigPbtxt(pbtxtPath, name);
-  const labels = { ...settings.labels, ...own.labels };
-  return { settings: { ...settings, ...own, labels }, tensors, pbtxtPath, unused };
+  if (!existsSync(pbtxtPath)) return { settings: own, pbtxt: null };
+  const pbtxt = readConfigPbtxt(pbtxtPath, name);
+  const labels = { ...pbtxt.settings.labels, ...own.labels };
+  const settings = { ...pbtxt.settings, ...own, labels };
+  // What `config.yaml` says of batches takes the place of `max_batch_size`.
+  return { settings, pbtxt: own.batch === undefined ? pbtxt : { ...pbtxt, maxBatchSize: null } };
+}
+
+/** The name of a model's files where `config.pbtxt` gives it. Throws as `readFolderSettings`. */
+export function modelFileName(modelDir: string, name: string): string | undefined {
+  const path = join(modelDir, 'config.pbtxt');
+  return existsSync(path) ? readConfigPbtxt(path, name).settings.modelFile : undefined;
 }
 
 /** The files of a model's folder with all that its settings say: while none changes, they say the same. */
@@ -48,23 +48,47 @@ export function settingsFiles(modelDir: string, name: string): string[] {
 }
 
 /** Throws `E_CONFIG_VALUE` where `config.pbtxt` describes another model. */
-export function checkTensors(signature: ModelSignature, { tensors, pbtxtPath }: ModelFolderSettings): void {
+export function checkDescription(signature: ModelSignature, pbtxt: PbtxtSettings): void {
+  const problem = (what: string, line: number, key: string) =>
+    new EscapementError('E_CONFIG_VALUE', what, { file: pbtxt.path, line, key });
+  const { tensors, maxBatchSize } = pbtxt;
+  const shapeOf = ({ shape }: TensorSignature) => (signature.batched ? [FREE, ...shape] : shape);
+  const takesBatches = maxBatchSize !== null && maxBatchSize.size > 0;
+  const fixed = [...signature.inputs, ...signature.outputs].find((tensor) => shapeOf(tensor)[0] !== FREE);
+  if (takesBatches && fixed !== undefined) {
+    const what = `the model takes no batches, because ${fixed.name} has the shape [${shapeOf(fixed).join(', ')}]: write 0, and all dimensions as dims`;
+    throw problem(what, maxBatchSize.line, 'max_batch_size');
+  }
   for (const { role, name, line, datatype, dims } of tensors) {
-    const problem = (what: string) =>
-      new EscapementError('E_CONFIG_VALUE', what, { file: pbtxtPath, line, key: role });
     const known = role === 'input' ? signature.inputs : signature.outputs;
     const tensor = known.find((one) => one.name === name);
     if (tensor === undefined) {
-      throw problem(`the model has no ${role} ${name}: it has ${known.map((one) => one.name).join(', ')}`);
+      throw problem(
+        `the model has no ${role} ${name}: it has ${known.map((one) => one.name).join(', ')}`,
+        line,
+        role,
+      );
     }
     if (datatype !== null && datatype !== tensor.datatype) {
-      throw problem(`${name} is of type ${tensor.datatype}, not ${datatype}`);
+      throw problem(`${name} is of type ${tensor.datatype}, not ${datatype}`, line, role);
     }
-    const shape = signature.batched ? [FREE, ...tensor.shape] : tensor.shape;
-    if (dims === null || agree(dims, shape) || agree(dims, shape.slice(1))) continue;
+    const shape = shapeOf(tensor);
     // With a batch size, the batch is no dimension in `config.pbtxt`.
-    const own = signature.batched ? tensor.shape : shape;
-    throw problem(`${name} has other dimensions than [${dims}]: write dims: [ ${own.join(', ')} ]`);
+    const ofRow = shape.slice(1);
+    const allowed =
+      maxBatchSize === null && shape[0] === FREE ? [ofRow, shape] : [takesBatches ? ofRow : shape];
+    if (dims === null || allowed.some((one) => agree(dims, one))) continue;
+    const what = `${name} has other dimensions than [${dims}]: write dims: [ ${allowed[0].join(', ')} ]`;
+    throw problem(what, line, role);
+  }
+  const described = tensors.filter(({ role }) => role === 'input');
+  const left = signature.inputs.find(({ name }) => !described.some((one) => one.name === name));
+  if (described.length > 0 && left !== undefined) {
+    throw problem(
+      `the model has another input, ${left.name}, that is not described`,
+      described[0].line,
+      'input',
+    );
   }
 }
 

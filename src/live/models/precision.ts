@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
@@ -7,9 +8,22 @@ import { join } from 'node:path';
 export const PRECISIONS = ['fp32', 'fp16'] as const;
 export type Precision = (typeof PRECISIONS)[number];
 
-/** Where a model lies in the folder of its version. */
-export function modelFile(versionDir: string, precision: Precision): string {
-  return precision === 'fp32' ? join(versionDir, MODEL_FILE) : join(versionDir, precision, MODEL_FILE);
+/**
+ * Where a model lies in the folder of its version: in the file `name`, or in `name/model.onnx` if that is a folder, which also
+ * holds its weights.
+ */
+export function modelFile(versionDir: string, precision: Precision, name = MODEL_FILE): string {
+  const path = join(versionDir, precision === 'fp32' ? '' : precision, name);
+  return isFolder(path) ? join(path, MODEL_FILE) : path;
+}
+
+/** Links are followed; one that leads nowhere or in a circle is none. */
+export function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 const MODEL_FILE = 'model.onnx';

@@ -6,16 +6,16 @@ import { openSession } from '../ort/open-session.js';
 import { readSignature, type SignatureSettings } from '../ort/signature.js';
 import { readLabels } from './labels.js';
 import { CPU, locate } from './locate.js';
-import { checkTensors, NO_FOLDER, readFolderSettings } from './model-settings.js';
+import { checkDescription, modelFileName, NO_FOLDER, readFolderSettings } from './model-settings.js';
 import { modelFile, PRECISIONS, type Precision } from './precision.js';
 import {
   howToMake,
+  isVersion,
   noModels,
   problem,
   type RepositoryScan,
   scanModel,
   scanRepository,
-  VERSION,
 } from './scan.js';
 import { DEFAULT_BATCH_SIZES, type ModelSettings } from './settings.js';
 import { readVersions } from './stand-ins.js';
@@ -111,7 +111,7 @@ export async function readModelFile(onnxPath: string): Promise<RepositoryModel> 
   const folder = place === null ? NO_FOLDER : readFolderSettings(modelDir, place.name);
   const { settings } = folder;
   const signature = await locate(onnxPath, () => signatureOf(onnxPath, settings));
-  checkTensors(signature, folder);
+  if (folder.pbtxt !== null) checkDescription(signature, folder.pbtxt);
   const precision = precisionOf(onnxPath);
   return {
     name: place?.name ?? basename(onnxPath, '.onnx'),
@@ -122,7 +122,7 @@ export async function readModelFile(onnxPath: string): Promise<RepositoryModel> 
     precisions:
       place === null
         ? [precision]
-        : PRECISIONS.filter((each) => existsSync(modelFile(place.versionDir, each))),
+        : PRECISIONS.filter((each) => existsSync(modelFile(place.versionDir, each, settings.modelFile))),
     signature,
     batchSizes: batchSizesOf(signature, settings, join(modelDir, 'config.yaml')),
     batchIsUnchecked: signature.batched && settings.batch === undefined,
@@ -141,13 +141,17 @@ interface ModelPlace {
 
 /** Null: the file is in no repository. */
 function placeOf(onnxPath: string): ModelPlace | null {
-  const dir = dirname(onnxPath);
-  const versionDirs = { fp32: dir, fp16: join(dir, '..') };
-  for (const precision of PRECISIONS) {
-    const versionDir = versionDirs[precision];
+  // `VERSION/model.onnx`, within `fp16`, within a folder `model.onnx`, or within both.
+  for (const up of ['.', '..', '../..']) {
+    const versionDir = join(dirname(onnxPath), up);
     const version = basename(resolve(versionDir));
-    if (VERSION.test(version) && resolve(onnxPath) === resolve(modelFile(versionDir, precision))) {
-      return { name: basename(resolve(versionDir, '..')), version, versionDir, precision };
+    if (!isVersion(version)) continue;
+    const name = basename(resolve(versionDir, '..'));
+    const fileName = modelFileName(join(versionDir, '..'), name);
+    for (const precision of PRECISIONS) {
+      if (resolve(onnxPath) === resolve(modelFile(versionDir, precision, fileName))) {
+        return { name, version, versionDir, precision };
+      }
     }
   }
   return null;

@@ -1,9 +1,10 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
+import { isFile } from '../../base/files/is-file.js';
 import type { ModelProblem } from '../model-list.js';
-import { readFolderSettings, SETTINGS_FILES } from './model-settings.js';
-import { modelFile, PRECISIONS, type Precision } from './precision.js';
+import { modelFileName, readFolderSettings, SETTINGS_FILES } from './model-settings.js';
+import { isFolder, modelFile, PRECISIONS, type Precision } from './precision.js';
 import type { VersionPolicy } from './settings.js';
 
 /** A version of a model that is to be served. Its file is there and was not read yet. */
@@ -47,12 +48,14 @@ export function scanNamed(dir: string, name: string, precision: Precision): Repo
 
 /**
  * The file of a version, also of one that the model's settings do not choose. `name` and `version` may come from afar. Throws
- * `E_MODEL_FILE`.
+ * `E_MODEL_FILE`, and `E_CONFIG_…` for mistakes in settings.
  */
 export function findVersion(dir: string, name: string, version: string, precision: Precision): string {
   if (!isThere(dir, name)) throw problem('there is no such model in its repository', dir);
-  const file = modelFile(join(dir, name, version), precision);
-  if (VERSION.test(version) && kindOf(file) === 'file') return file;
+  if (isVersion(version)) {
+    const file = modelFile(join(dir, name, version), precision, modelFileName(join(dir, name), name));
+    if (isFile(file)) return file;
+  }
   throw problem(`there is no version ${JSON.stringify(version)} of it in its repository`, join(dir, name));
 }
 
@@ -84,9 +87,15 @@ function merged(scans: readonly RepositoryScan[]): RepositoryScan {
   };
 }
 
-export const VERSION = /^\d+$/;
+const DIGITS = /^\d+$/;
+
+/** A number as it is written in the name of a folder: each number in one way, so that no two folders are the same version. */
+export function isVersion(name: string): boolean {
+  return DIGITS.test(name) && Number.isSafeInteger(Number(name)) && String(Number(name)) === name;
+}
 
 class ModelScan {
+  private modelName: string | undefined;
   private readonly skipped: string[] = [];
   private readonly problems: ModelProblem[] = [];
 
@@ -100,20 +109,29 @@ class ModelScan {
     const { dir, name, skipped, problems } = this;
     const entries = entriesOf(dir);
     const folders = entries.filter((entry) => isFolder(join(dir, entry)));
-    const there = folders.filter((entry) => VERSION.test(entry) && this.isUsed(entry));
+    const numbered = folders.filter((entry) => DIGITS.test(entry) && this.isUsed(entry));
     skipped.push(
-      ...folders.filter((entry) => !VERSION.test(entry)).map((entry) => join(name, entry)),
+      ...folders.filter((entry) => !DIGITS.test(entry)).map((entry) => join(name, entry)),
       ...folders
-        .filter((entry) => VERSION.test(entry) && !there.includes(entry))
+        .filter((entry) => DIGITS.test(entry) && !numbered.includes(entry))
         .map((entry) => join(name, entry)),
     );
+    for (const version of numbered) {
+      if (isVersion(version)) continue;
+      const what = 'is no version: write its number without leading zeros, and at most 9007199254740991';
+      problems.push({ name, version, error: problem(what, join(dir, version)) });
+    }
+    const there = numbered.filter(isVersion);
     if (there.length === 0) {
+      if (problems.length > 0) return { ...NOTHING, problems, skipped };
       const isMeant = entries.some((entry) => SETTINGS_FILES.includes(entry) || entry.endsWith('.onnx'));
       if (!isMeant) return { ...NOTHING, skipped: skipped.length === 0 ? [name] : skipped };
       const what = 'has no version: put the model into a folder with a number, such as 1/model.onnx';
       throw problem(what, dir);
     }
-    const { settings, unused } = readFolderSettings(dir, name);
+    const { settings, pbtxt } = readFolderSettings(dir, name);
+    this.modelName = settings.modelFile;
+    const unused = pbtxt?.unused ?? [];
     const policy: VersionPolicy = settings.versions ?? { kind: 'latest', count: 1 };
     const chosen = this.choose(there, policy);
     const spares = policy.kind === 'latest' ? this.below(chosen, there) : [];
@@ -153,14 +171,14 @@ class ModelScan {
   /** Versions that are lower than all of these, the highest first. */
   private below([lowest]: readonly string[], there: readonly string[]): readonly string[] {
     return there
-      .filter((version) => Number(version) < Number(lowest) && kindOf(this.file(version)) === 'file')
+      .filter((version) => Number(version) < Number(lowest) && isFile(this.file(version)))
       .sort((a, b) => Number(b) - Number(a));
   }
 
   private isThere(version: string): boolean {
-    const isFile = kindOf(this.file(version)) === 'file';
-    if (!isFile) this.missing(version);
-    return isFile;
+    const isThere = isFile(this.file(version));
+    if (!isThere) this.missing(version);
+    return isThere;
   }
 
   private missing(version: string): void {
@@ -170,7 +188,7 @@ class ModelScan {
   }
 
   private file(version: string): string {
-    return modelFile(join(this.dir, version), this.precision);
+    return modelFile(join(this.dir, version), this.precision, this.modelName);
   }
 }
 
@@ -199,20 +217,6 @@ function unreadable(dir: string, error: unknown): EscapementError {
 /** Sorted. */
 function entriesOf(dir: string): string[] {
   return readdirSync(dir).sort();
-}
-
-function isFolder(path: string): boolean {
-  return kindOf(path) === 'folder';
-}
-
-/** Links are followed; one that leads nowhere or in a circle is nothing. */
-function kindOf(path: string): 'folder' | 'file' | 'nothing' {
-  try {
-    const stats = statSync(path);
-    return stats.isDirectory() ? 'folder' : stats.isFile() ? 'file' : 'nothing';
-  } catch {
-    return 'nothing';
-  }
 }
 
 /** A repository without models, which is nothing to serve. */

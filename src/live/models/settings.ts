@@ -89,6 +89,8 @@ const LATEST: VersionPolicy = { kind: 'latest', count: 1 };
 export interface ModelSettings {
   /** Undefined: not said, so the latest. */
   readonly versions?: VersionPolicy;
+  /** Name of the model in the folder of a version. Undefined: not said, so `model.onnx`. Only `config.pbtxt` says it. */
+  readonly modelFile?: string;
   /** Files with the names of an output's classes, one per line, by the output; relative to the model's folder. */
   readonly labels: Readonly<Record<string, string>>;
   /** Undefined: not said. */

@@ -1,4 +1,4 @@
-/** One field of a message in protobuf's text format. */
+/** A field of a message in protobuf's text format. */
 export interface TextField {
   readonly name: string;
   /** 1-based. */
@@ -7,129 +7,180 @@ export interface TextField {
 }
 
 type TextValue =
-  | { readonly kind: 'text'; readonly text: string }
-  /** A number, truth value or name of an enumeration, as written. */
-  | { readonly kind: 'word'; readonly text: string }
+  | { readonly kind: 'string'; readonly text: string }
+  /** `number` is not exact beyond 2⁵³. */
+  | { readonly kind: 'integer' | 'float'; readonly number: number }
+  /** A truth value or the name of an enumeration's value. */
+  | { readonly kind: 'name'; readonly text: string }
   | { readonly kind: 'message'; readonly fields: readonly TextField[] };
 
 /**
- * Reads a message in protobuf's text format without knowing its type: each field as often as it is there, in order.
- * A list `[a, b]` is the field twice. Throws what `fail` makes of a mistake and its 1-based line.
+ * Reads a message in [protobuf's text format](https://protobuf.dev/reference/protobuf/textformat-spec/) without knowing its
+ * type: each field as often as it is there, in order. A list `[a, b]` is the field twice. Names of extensions and `Any`
+ * messages, which need types, are refused. Throws what `fail` makes of a mistake and its 1-based line.
  */
 export function readTextProto(text: string, fail: (what: string, line: number) => Error): TextField[] {
-  return new Reader(text, fail).message(null);
+  return new Reader(text, fail).message('');
 }
 
-/** What a message of real use never reaches; each level is a call on the stack. */
+/** Deeper than any message of real use; each level is a call on the stack. */
 const MOST_LEVELS = 64;
 
-const SPACE = /(?:\s|#[^\n]*)*/y;
-const TOKEN = /[{}<>[\]:,;]|[A-Za-z0-9_.+-]+|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/y;
-const NAME = /^[A-Za-z_][\w.]*$/;
-const WORD = /^[A-Za-z0-9_.+-]+$/;
+const SPACE = /(?:[ \t\n\v\f\r]|#[^\n]*)*/y;
+const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
+const INTEGER = /0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*/y;
+const FLOAT =
+  /(?:(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?:0|[1-9][0-9]*)[eE][+-]?[0-9]+)[fF]?|(?:0|[1-9][0-9]*)[fF]/y;
+const STRING = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/y;
+/** What may not follow a number. */
+const PART_OF_WORD = /[A-Za-z0-9_.]/y;
 const CLOSES: Readonly<Record<string, string>> = { '{': '}', '<': '>' };
 
 class Reader {
   private at = 0;
   private line = 1;
   private levels = 0;
-  private token = '';
 
   constructor(
     private readonly text: string,
     private readonly fail: (what: string, line: number) => Error,
   ) {
-    this.next();
+    if (text.startsWith('\ufeff')) this.at = 1;
+    this.skipSpace();
   }
 
-  /** The fields up to `end`; null: up to the end of the text. */
-  message(end: string | null): TextField[] {
+  /** The fields up to `end`, which is '' for the end of the text. */
+  message(end: string): TextField[] {
     const fields: TextField[] = [];
-    while (this.token !== (end ?? '')) {
-      if (!NAME.test(this.token)) throw this.unexpected(end === null ? 'a field' : `a field or "${end}"`);
-      const { token: name, line } = this;
-      this.next();
+    while (end === '' ? this.at < this.text.length : !this.skip(end)) {
+      const { line } = this;
+      if (this.text[this.at] === '[')
+        throw this.fail('names of extensions and types are not supported', line);
+      const name = this.take(NAME);
+      if (name === null) throw this.unexpected(end === '' ? 'a field' : `a field or "${end}"`);
       const hasColon = this.skip(':');
-      if (this.skip('[')) this.list(name, fields);
+      if (this.skip('[')) this.list(name, hasColon, fields);
       else fields.push({ name, line, value: this.value(hasColon) });
       if (!this.skip(',')) this.skip(';');
     }
-    if (end !== null) this.next();
     return fields;
   }
 
-  private list(name: string, fields: TextField[]): void {
-    while (!this.skip(']')) {
-      const { line } = this;
-      fields.push({ name, line, value: this.value(true) });
-      if (this.token !== ']' && !this.skip(',')) throw this.unexpected('"," or "]"');
-    }
+  private list(name: string, hasColon: boolean, fields: TextField[]): void {
+    if (this.skip(']')) return;
+    do fields.push({ name, line: this.line, value: this.value(hasColon) });
+    while (this.skip(','));
+    if (!this.skip(']')) throw this.unexpected('"," or "]"');
   }
 
   private value(hasColon: boolean): TextValue {
-    const { token } = this;
-    const end = CLOSES[token];
+    const end = CLOSES[this.text[this.at]];
     if (end !== undefined) {
-      this.levels++;
-      if (this.levels > MOST_LEVELS) throw this.fail('messages are nested too deeply', this.line);
-      this.next();
+      if (++this.levels > MOST_LEVELS) throw this.fail('messages are nested too deeply', this.line);
+      this.skip(this.text[this.at]);
       const fields = this.message(end);
       this.levels--;
       return { kind: 'message', fields };
     }
     if (!hasColon) throw this.unexpected('":" or "{"');
-    if (isQuoted(token)) return { kind: 'text', text: this.strings() };
-    if (!WORD.test(token)) throw this.unexpected('a value');
-    this.next();
-    return { kind: 'word', text: token };
+    return this.scalar();
   }
 
-  /** Strings next to each other are one. */
-  private strings(): string {
-    let text = '';
-    while (isQuoted(this.token)) {
-      text += unescaped(this.token.slice(1, -1));
-      this.next();
+  private scalar(): TextValue {
+    const string = this.strings();
+    if (string !== null) return { kind: 'string', text: string };
+    const sign = this.skip('-') ? -1 : 1;
+    const name = this.take(NAME);
+    if (name !== null) {
+      if (/^inf(inity)?$/i.test(name)) return { kind: 'float', number: sign * Number.POSITIVE_INFINITY };
+      if (/^nan$/i.test(name)) return { kind: 'float', number: Number.NaN };
+      if (sign === 1) return { kind: 'name', text: name };
+      throw this.fail(`expected a number, found -${name}`, this.line);
     }
-    return text;
+    const float = this.number(FLOAT);
+    if (float !== null) return { kind: 'float', number: sign * Number.parseFloat(float) };
+    const integer = this.number(INTEGER);
+    if (integer === null) throw this.unexpected('a value');
+    const isOctal = /^0[0-7]/.test(integer);
+    return { kind: 'integer', number: sign * (isOctal ? Number.parseInt(integer, 8) : Number(integer)) };
   }
 
-  private skip(token: string): boolean {
-    if (this.token !== token) return false;
-    this.next();
+  /** Strings next to each other are one; null: there is none. */
+  private strings(): string | null {
+    let bytes: Buffer | null = null;
+    for (;;) {
+      const { line } = this;
+      const quoted = this.take(STRING);
+      if (quoted === null) break;
+      const more = unescaped(quoted.slice(1, -1));
+      if (more === null) throw this.fail(`${quoted} has an escape that is not valid`, line);
+      bytes = Buffer.concat([bytes ?? Buffer.alloc(0), more]);
+    }
+    return bytes === null ? null : bytes.toString('utf8');
+  }
+
+  private number(form: RegExp): string | null {
+    const { at } = this;
+    const found = matchAt(form, this.text, at);
+    if (found === null || matchAt(PART_OF_WORD, this.text, at + found.length) !== null) return null;
+    return this.take(form);
+  }
+
+  private take(form: RegExp): string | null {
+    const found = matchAt(form, this.text, this.at);
+    if (found === null) return null;
+    this.at += found.length;
+    this.skipSpace();
+    return found;
+  }
+
+  private skip(sign: string): boolean {
+    if (this.text[this.at] !== sign) return false;
+    this.at++;
+    this.skipSpace();
     return true;
   }
 
-  /** An empty token is the end. */
-  private next(): void {
-    SPACE.lastIndex = this.at;
-    const space = SPACE.exec(this.text)?.[0] ?? '';
-    this.line += space.split('\n').length - 1;
+  private skipSpace(): void {
+    const space = matchAt(SPACE, this.text, this.at) ?? '';
     this.at += space.length;
-    TOKEN.lastIndex = this.at;
-    this.token = TOKEN.exec(this.text)?.[0] ?? '';
-    if (this.token === '' && this.at < this.text.length) {
-      throw this.fail(`unexpected ${JSON.stringify(this.text[this.at])}`, this.line);
-    }
-    this.at += this.token.length;
+    this.line += space.split('\n').length - 1;
   }
 
   private unexpected(wanted: string): Error {
-    const found = this.token === '' ? 'the end of the file' : JSON.stringify(this.token);
-    return this.fail(`expected ${wanted}, found ${found}`, this.line);
+    const found = matchAt(/[\w.+-]+|./suy, this.text, this.at);
+    const what = found === null ? 'the end of the file' : JSON.stringify(found);
+    return this.fail(`expected ${wanted}, found ${what}`, this.line);
   }
 }
 
-function isQuoted(token: string): boolean {
-  return token.startsWith('"') || token.startsWith("'");
+function matchAt(form: RegExp, text: string, at: number): string | null {
+  form.lastIndex = at;
+  return form.exec(text)?.[0] ?? null;
 }
 
-function unescaped(text: string): string {
-  return text.replaceAll(/\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))/g, (_, hex, octal, letter) => {
-    if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
-    if (octal !== undefined) return String.fromCharCode(Number.parseInt(octal, 8));
-    return LETTERS[letter] ?? letter;
-  });
+/** `\101` and `\x41` are bytes, `\u0041` and `\U00000041` characters. Null: an escape is not valid. */
+function unescaped(text: string): Buffer | null {
+  const parts: Buffer[] = [];
+  for (const [part, octal, hex, short, long, letter] of text.matchAll(ESCAPES)) {
+    if (!part.startsWith('\\')) parts.push(Buffer.from(part));
+    else if (octal !== undefined) parts.push(Buffer.of(Number.parseInt(octal, 8)));
+    else if (hex !== undefined) parts.push(Buffer.of(Number.parseInt(hex, 16)));
+    else if (letter !== undefined && letter in LETTERS) parts.push(Buffer.from(LETTERS[letter]));
+    else {
+      const code = Number.parseInt(short ?? long, 16);
+      const isHalfOfPair = code >= 0xd8_00 && code <= 0xdf_ff;
+      if (isHalfOfPair || !(code <= 0x10_ff_ff)) return null;
+      parts.push(Buffer.from(String.fromCodePoint(code)));
+    }
+  }
+  return Buffer.concat(parts);
 }
 
-const LETTERS: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r' };
+const ESCAPES =
+  /[^\\]+|\\(?:([0-3]?[0-7]{1,2})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))/gsu;
+
+const LETTERS: Readonly<Record<string, string>> = {
+  ...{ a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' },
+  ...{ '?': '?', '\\': '\\', "'": "'", '"': '"' },
+};

@@ -2,11 +2,21 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ON_DISK } from '../../../src/config/files-on-disk.js';
+import { onnxFile, repositoryName } from '../../../src/config/onnx-model.js';
 import { readModelFile } from '../../../src/live/models/repository.js';
-import { scanRepository } from '../../../src/live/models/scan.js';
-import { ELEMENT_TYPES, failure, identityModel, tempDir, writeIn } from './fixtures.js';
+import { findVersion, scanRepository } from '../../../src/live/models/scan.js';
+import { ELEMENT_TYPES, failure, identityModel, scalingModel, tempDir, writeIn } from './fixtures.js';
+import { encodeGraph, node } from './small-graph.js';
 
 const ONNX = identityModel(ELEMENT_TYPES.FP32, ['batch', 2]);
+
+const ROWS = ['batch', 2];
+const sumModel = encodeGraph({
+  inputs: ['a', 'b'].map((name) => ({ name, dims: ROWS })),
+  outputs: [{ name: 'c', dims: ROWS }],
+  nodes: [node('Add', ['a', 'b'], 'c')],
+});
 
 function found(dir: string): string[] {
   return scanRepository(dir, 'fp32').versions.map(({ name, version }) => `${name}/${version}`);
@@ -149,7 +159,7 @@ describe('config.pbtxt', () => {
     ['max_batch_size: 16', [1, 2, 4, 8]],
     ['max_batch_size: 6', [1, 2, 4, 6]],
     ['max_batch_size: 1', [1]],
-    ['max_batch_size: 16 dynamic_batching { preferred_batch_size: [ 4, 16, 32 ] }', [1, 4, 16]],
+    ['max_batch_size: 0x10 dynamic_batching { preferred_batch_size: [ 4, 16 ] }', [1, 4, 16]],
     ['dynamic_batching { preferred_batch_size: 3 }', [1, 3]],
     ['max_batch_size: 0', [1]],
   ])('%s', async (text, sizes) => {
@@ -162,6 +172,25 @@ describe('config.pbtxt', () => {
   });
 
   it.each([
+    [
+      'max_batch_size: 16 dynamic_batching { preferred_batch_size: 32 }',
+      /must be .* at most max_batch_size, 16/,
+    ],
+    ['max_batch_size: "8"', /max_batch_size: must be a whole number/],
+    ['max_batch_size: 8.0', /max_batch_size: must be a whole number/],
+    ['max_batch_size: 4\nmax_batch_size: 8', /:2: max_batch_size: is given twice/],
+    ['input { name: "x" data_type: TYPE_FP31 }', /data_type: must be an element type/],
+    ['input { name: "x" data_type: 1 }', /input: x is of type FP32, not BOOL/],
+    ['max_batch_size: 4\ninput { name: "x" dims: [ -1, 2 ] }', /write dims: \[ 2 \]/],
+    ['max_batch_size: 0\ninput { name: "x" dims: [ 2 ] }', /write dims: \[ -1, 2 \]/],
+    ['model_transaction_policy { decoupled: t }', /several answers to a request/],
+    ['version_policy { latest {} all {} }', /version_policy: must be latest, all or/],
+    ['name: m', /name: must be a text in quotes/],
+    [
+      'input {\n  name: "x" dims: [ 5 ]\n  reshape { shape: [ 2 ] } }',
+      /:3: reshape: x cannot be reshaped: leave it out, and write as dims what the model takes/,
+    ],
+    ['output { name: "y" reshape { shape: [ ] } }', /reshape: y cannot be .* what the model gives/],
     ['name: "other"', /config\.pbtxt:1: name: is not the name of its folder, m/],
     ['input { name: "z" }', /:1: input: the model has no input z: it has x/],
     ['output { name: "y" data_type: TYPE_INT8 }', /output: y is of type FP32, not INT8/],
@@ -184,11 +213,86 @@ describe('config.pbtxt', () => {
   it.each([
     'input { name: "x" dims: [ -1 ] }',
     'input { name: "x" dims: [ -1, 2 ] }',
-    'input { name: "x" dims: [ 5 ] reshape { shape: [ 2 ] } }',
+    'input { name: "x" data_type: 11 dims: [ 2 ] } model_transaction_policy { decoupled: False }',
+    'max_batch_size: 4 input { name: "x" dims: 2 } output { name: "y" dims: [ -1 ] }',
   ])('agrees with the model: %s', async (text) => {
     const dir = tempDir();
     const path = writeIn(dir, 'm/1/model.onnx', ONNX);
     writeIn(dir, 'm/config.pbtxt', text);
     expect((await readModelFile(path)).signature.batched).toBe(true);
+  });
+
+  it('is refused with max_batch_size where the first dimension has a size', async () => {
+    const dir = tempDir();
+    const path = writeIn(dir, 'm/1/model.onnx', identityModel(ELEMENT_TYPES.FP32, [1, 3]));
+    writeIn(dir, 'm/config.pbtxt', 'name: "m"\nmax_batch_size: 8');
+    expect((await failure(readModelFile(path))).message).toMatch(
+      /config\.pbtxt:2: max_batch_size: the model takes no batches, because x has the shape \[1, 3\]: write 0/,
+    );
+    writeIn(dir, 'm/config.yaml', 'batch: none');
+    expect((await readModelFile(path)).batchSizes).toEqual([1]);
+  });
+
+  it('is refused if it leaves out an input of the model', async () => {
+    const dir = tempDir();
+    const path = writeIn(dir, 'm/1/model.onnx', sumModel);
+    writeIn(dir, 'm/config.pbtxt', 'input { name: "a" } output { name: "c" }');
+    expect((await failure(readModelFile(path))).message).toMatch(
+      /config\.pbtxt:1: input: the model has another input, b, that is not described/,
+    );
+    writeIn(dir, 'm/config.pbtxt', 'output { name: "c" }');
+    expect((await readModelFile(path)).signature.inputs).toHaveLength(2);
+  });
+});
+
+describe('where the file of a model is', () => {
+  it.each([
+    ['', '1/model.onnx'],
+    ['', '1/model.onnx/model.onnx'],
+    ['default_model_filename: "net.onnx"', '1/net.onnx'],
+    ['default_model_filename: "net.onnx"', '1/net.onnx/model.onnx'],
+  ])('%s %s', async (pbtxt, file) => {
+    const dir = tempDir();
+    const path = writeIn(dir, `m/${file}`, ONNX);
+    writeIn(dir, 'm/config.pbtxt', `max_batch_size: 2 ${pbtxt}`);
+    expect(scanRepository(dir, 'fp32').versions).toEqual([{ name: 'm', version: '1', onnxPath: path }]);
+    expect(findVersion(dir, 'm', '1', 'fp32')).toBe(path);
+    const model = await readModelFile(path);
+    expect([model.name, model.version, model.batchSizes]).toEqual(['m', '1', [1, 2]]);
+  });
+
+  it('is a folder with its weights', async () => {
+    const dir = tempDir();
+    const path = writeIn(dir, 'm/1/model.onnx/model.onnx', scalingModel('weights'));
+    expect((await failure(readModelFile(path))).code).toBe('E_MODEL_FILE');
+    writeIn(dir, 'm/1/model.onnx/weights', new Uint8Array(Float32Array.of(3).buffer));
+    expect((await readModelFile(path)).name).toBe('m');
+    expect(await onnxFile(join(dir, 'm'), 'fp32', ON_DISK)).toBe(path);
+    expect(repositoryName(path)).toBe('m');
+  });
+
+  it.each(['../1/model.onnx', 'a/model.onnx', '..', ''])('is in the folder of the version: %s', (file) => {
+    const dir = tempDir();
+    writeIn(dir, 'm/1/model.onnx', ONNX);
+    writeIn(dir, 'm/config.pbtxt', `default_model_filename: "${file}"`);
+    expect(scanRepository(dir, 'fp32').problems[0].error.message).toMatch(
+      /default_model_filename: must be the name of a file/,
+    );
+  });
+
+  it('is no folder whose number is written in another way', () => {
+    const dir = tempDir();
+    for (const version of ['1', '01', '9007199254740993']) writeIn(dir, `both/${version}/model.onnx`, ONNX);
+    writeIn(dir, 'only/007/model.onnx', ONNX);
+    const { problems, skipped } = scanRepository(dir, 'fp32');
+    expect(found(dir)).toEqual(['both/1']);
+    expect(problems.map(({ name, version }) => [name, version])).toEqual([
+      ['both', '01'],
+      ['both', '9007199254740993'],
+      ['only', '007'],
+    ]);
+    expect(problems[0].error.message).toMatch(/both\/01: is no version: .*without leading zeros/);
+    expect(skipped).toEqual([]);
+    expect(() => findVersion(dir, 'both', '01', 'fp32')).toThrow('there is no version "01"');
   });
 });
