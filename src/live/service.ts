@@ -144,6 +144,8 @@ export interface InferenceRequest {
   readonly mayMove?: boolean;
   /** Their whole shapes; only for a model with free sizes. */
   readonly shapes?: readonly Shape[] | undefined;
+  /** GPU on which its last INFER failed; absent: none has. Written by the service. */
+  failedOn?: number;
   /** How long it has waited for its model, which was asleep, to be read again. Absent: it was awake. */
   asleepNs?: number;
   done(answer: InferenceAnswer): void;

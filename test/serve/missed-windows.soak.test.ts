@@ -125,8 +125,8 @@ class SlowLink implements WorkerLink {
     return this.link.dropModel(index);
   }
 
-  restart(reason: string): void {
-    this.link.restart(reason);
+  restart(reason: string, gpu: number | null): void {
+    this.link.restart(reason, gpu);
   }
 
   startRecording(): void {}

@@ -85,7 +85,7 @@ export class FleetMembers {
     if (!isConnected(member)) this.discard(member);
     else if (reason !== null && member.state === null && !member.isAligning) this.discard(member);
     // What it has under way comes back.
-    else if (reason !== null) member.link.restart(reason);
+    else if (reason !== null) member.link.restart(reason, null);
   }
 
   async close(): Promise<void> {

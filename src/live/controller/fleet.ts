@@ -164,7 +164,13 @@ export class Fleet {
 
   /** Gives up on the worker of a GPU that does not answer. */
   restart(gpu: number, reason: string): void {
-    this.members.places.memberOf(gpu)?.link.restart(reason);
+    this.members.places.memberOf(gpu)?.link.restart(reason, null);
+  }
+
+  /** Gives up on a GPU, and not on others of its worker; it is tried again later. */
+  giveUp(gpu: number, reason: string): void {
+    const { places } = this.members;
+    places.memberOf(gpu)?.link.restart(reason, places.localOf(gpu));
   }
 
   /** Records the operators of INFERs from now on, also on workers that come up later. Does nothing while it records. */

@@ -11,6 +11,7 @@ import { Answers } from './answers.js';
 import { fitting } from './cluster-of-workers.js';
 import { Departures } from './departures.js';
 import { measuredBeginNs, unloadMessage, unsentResult } from './gather.js';
+import { GpuFailures } from './gpu-failures.js';
 import { HangWatch } from './hang-watch.js';
 import type { ReturnedInputs } from './link/worker-link.js';
 import type { LiveControllerOptions } from './live-controller-options.js';
@@ -44,6 +45,7 @@ export class LiveController implements SchedulingService {
   private stepIsDue = false;
   private closed = false;
   private readonly hangWatch: HangWatch;
+  private readonly failures: GpuFailures;
 
   constructor(private readonly options: LiveControllerOptions) {
     const { cluster, fleet, clock } = options;
@@ -78,10 +80,12 @@ export class LiveController implements SchedulingService {
         modelGone: (model) => {
           this.models.gone(model);
           this.answers.forgetModel(model);
+          this.failures.forgetModel(model);
           this.waits.forgetModel(model);
         },
       },
     });
+    this.failures = new GpuFailures(this.core.cluster.up, fleet);
     this.models = new LiveModels(this.list, this.core, {
       fleet,
       journal: options.journal,
@@ -220,9 +224,10 @@ export class LiveController implements SchedulingService {
         );
         if (action.kind === LOAD) this.answers.loadFailed(action.model, result.error);
       }
-      this.answers.takeIn(action, result);
-      this.finish(action, result.status, measuredBeginNs(action, result), result.endNs);
-      this.options.events.ran(action, result);
+      const judged = this.failures.judge(action, result, this.answers.waiting);
+      this.answers.takeIn(action, judged);
+      this.finish(action, judged.status, measuredBeginNs(action, judged), judged.endNs);
+      this.options.events.ran(action, judged);
     }
     this.step();
   }
@@ -247,6 +252,7 @@ export class LiveController implements SchedulingService {
     const known = present.filter((model) => this.modelAt(model) !== null);
     const { kept, excess } = fitting(known, cluster.spec, kind);
     for (const model of excess) fleet.post(gpu, unloadMessage(fleet.localGpu(gpu), model));
+    this.failures.cameUp(gpu);
     this.core.gpuUp(gpu, kept, kind);
     journal?.gpuUp(gpu, kept, kind);
     events.gpuUp(gpu);

@@ -70,6 +70,8 @@ export class FakeWorker implements WorkerLink {
   executing = true;
   /** Models that it cannot load. */
   broken: readonly number[] = [];
+  /** Models at whose INFERs it fails, and why. */
+  failing: ReadonlyMap<number, string> = new Map();
   /** What it runs, by index; models that could be added; what was asked for. */
   models: (ServedModel | null)[];
   offers: readonly ServedModel[] = [];
@@ -136,9 +138,9 @@ export class FakeWorker implements WorkerLink {
     this.models[index] = null;
   }
 
-  restart(reason: string): void {
+  restart(reason: string, only: number | null): void {
     this.restarts.push(reason);
-    queueMicrotask(() => this.down(reason));
+    queueMicrotask(() => this.down(reason, only));
   }
 
   startRecording(): void {
@@ -183,9 +185,10 @@ export class FakeWorker implements WorkerLink {
   /** The result of an action as the device would give it. */
   answer(action: ActionMessage, over: Partial<ResultMessage> = {}): void {
     const endNs = this.nowNs();
-    const isBroken = action.kind === LOAD && this.broken.includes(action.model);
-    const error = isBroken ? { status: STATUS_DEVICE_ERROR, error: 'the file is corrupt' } : {};
     const { id, gpu, kind, model, count, inputs } = action;
+    const isBroken = kind === LOAD && this.broken.includes(model);
+    const failure = isBroken ? 'the file is corrupt' : kind === INFER ? this.failing.get(model) : undefined;
+    const error = failure === undefined ? {} : { status: STATUS_DEVICE_ERROR, error: failure };
     if (kind === LOAD && !isBroken) this.present[gpu].add(model);
     if (kind === UNLOAD) this.present[gpu].delete(model);
     this.events?.results([

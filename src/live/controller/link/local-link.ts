@@ -47,8 +47,8 @@ export class LocalLink implements WorkerLink {
     await this.link?.dropModel(index);
   }
 
-  restart(reason: string): void {
-    this.link?.restart(reason);
+  restart(reason: string, gpu: number | null): void {
+    this.link?.restart(reason, gpu);
   }
 
   startRecording(): void {

@@ -123,8 +123,12 @@ export class MachineLink {
     return { operators: operators.map((run) => atControllerTime(run, offsetNs)), dropped };
   }
 
-  /** Reports `down`, then gets the machine idle and `up` again. */
-  restart(reason: string): void {
+  /** Reports `down`, then gets the machine idle and `up` again: at once, or as after the death of that GPU. */
+  restart(reason: string, gpu: number | null = null): void {
+    if (gpu !== null) {
+      this.gpuDown(gpu, reason);
+      return;
+    }
     queueMicrotask(() => {
       if (!this.up) return;
       this.up = false;

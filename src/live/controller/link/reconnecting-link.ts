@@ -98,8 +98,8 @@ export class ReconnectingLink implements WorkerLink {
     this.tls = tls;
   }
 
-  restart(reason: string): void {
-    this.stream?.restart(reason);
+  restart(reason: string, gpu: number | null): void {
+    this.stream?.restart(reason, gpu);
   }
 
   /** Hangs up, and does not connect again before `resume`. */

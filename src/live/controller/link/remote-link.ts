@@ -96,8 +96,8 @@ export class RemoteLink implements WorkerLink, HostedLink {
     if (this.events !== null) this.host.post({ kind: 'renew', link: this.number, tls });
   }
 
-  restart(reason: string): void {
-    this.host.post({ kind: 'restart', link: this.number, reason });
+  restart(reason: string, gpu: number | null): void {
+    this.host.post({ kind: 'restart', link: this.number, reason, gpu });
   }
 
   startRecording(): void {

@@ -110,8 +110,8 @@ export class StreamLink {
     await this.machineLink?.dropModel(index);
   }
 
-  restart(reason: string): void {
-    this.machineLink?.restart(reason);
+  restart(reason: string, gpu: number | null): void {
+    this.machineLink?.restart(reason, gpu);
   }
 
   startRecording(): void {

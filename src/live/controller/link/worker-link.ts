@@ -47,8 +47,8 @@ export interface WorkerLink {
   listModels(name: string | null): Promise<ModelList>;
   addModel(index: number, reference: ModelReference): Promise<ServedModel>;
   dropModel(index: number): Promise<void>;
-  /** Gives up on a worker that hangs: reports `down`, then tries to bring it `up` again. */
-  restart(reason: string): void;
+  /** Gives up on a worker, or on one of its GPUs: reports `down`, then tries to bring it `up` again. */
+  restart(reason: string, gpu: number | null): void;
   /**
    * Records the operators of INFERs from now on. Does nothing while it is not up, or records already: after it was down
    * it has to be sent again.

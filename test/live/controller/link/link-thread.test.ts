@@ -39,7 +39,7 @@ describe('the thread of links', () => {
     await events.next('up');
     link.send([inferLarge(1, 1)]);
     expect((await events.next('result')).result.inputs).toBeUndefined();
-    link.restart('to see');
+    link.restart('to see', null);
     await events.next('down');
     expect(events.returned).toEqual([[]]);
   });
@@ -78,7 +78,7 @@ describe('the thread of links', () => {
     const { machine, server } = await serve();
     const { link, events } = connectTo(server.port);
     await events.next('up');
-    link.restart('why not');
+    link.restart('why not', null);
     link.send([inferLarge(1, 1)]);
     await events.next('down');
     expect(events.returned).toEqual([[1]]);

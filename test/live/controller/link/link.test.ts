@@ -82,7 +82,7 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
         { index: 1, reference: null },
       ],
     };
-    link.restart('to see');
+    link.restart('to see', null);
     await events.next('down');
     expect((await events.next('up')).state).toStrictEqual(machine.state);
   });
@@ -102,7 +102,7 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
     const { link, events } = await open();
     await events.next('up');
     link.send([infer(1)]);
-    link.restart('why not');
+    link.restart('why not', null);
     expect(events.pending).toEqual([]);
   });
 
@@ -152,7 +152,7 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
       idle = resolve;
     });
     machine.state = { present: [[], [0]] };
-    link.restart('it hangs');
+    link.restart('it hangs', null);
     // Sent before the controller can have heard: as lost as what was sent before.
     link.send([infer(2)]);
     expect(await events.next('down')).toEqual({ kind: 'down', reason: 'it hangs', gpu: null });
@@ -183,7 +183,7 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
     const broken = Promise.reject(new Error('the driver is gone'));
     broken.catch(() => {});
     machine.idle = broken;
-    link.restart('it hangs');
+    link.restart('it hangs', null);
     await events.next('down');
     while (machine.quiesces < 2) await pause();
     machine.idle = Promise.resolve();

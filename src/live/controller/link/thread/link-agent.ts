@@ -78,8 +78,8 @@ export class LinkAgent implements WorkerEvents {
     this.link.renew(inBuffers(tls));
   }
 
-  restart(reason: string): void {
-    if (this.isUp) this.link.restart(reason);
+  restart(reason: string, gpu: number | null): void {
+    if (this.isUp) this.link.restart(reason, gpu);
   }
 
   /** Gives the worker's seat up, and does not ask for it again before `resume`. */

@@ -63,7 +63,12 @@ export type ToLinks =
       readonly originNs: number;
     }
   | { readonly kind: 'call'; readonly link: number; readonly id: number; readonly call: LinkCall }
-  | { readonly kind: 'restart'; readonly link: number; readonly reason: string }
+  | {
+      readonly kind: 'restart';
+      readonly link: number;
+      readonly reason: string;
+      readonly gpu: number | null;
+    }
   | { readonly kind: 'startRecording'; readonly link: number }
   /** The answer to `down`: no action follows for what is down. */
   | {

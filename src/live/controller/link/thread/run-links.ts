@@ -42,7 +42,7 @@ export function runLinks(
     const agent = agents.get(link);
     if (message.kind === 'settle') agent?.settle(message.gpu, message.reason);
     else if (message.kind === 'call') void agent?.call(message.id, message.call);
-    else if (message.kind === 'restart') agent?.restart(message.reason);
+    else if (message.kind === 'restart') agent?.restart(message.reason, message.gpu);
     else if (message.kind === 'startRecording') agent?.startRecording();
     else if (message.kind === 'renew') agent?.renew(message.tls);
     else if (message.kind === 'close') {
