@@ -58,6 +58,7 @@ function project(
       // Slow and busy machines need time. Nothing is tried again: a test that fails by chance is a bug.
       testTimeout: 300_000,
       hookTimeout: 300_000,
+      expect: { poll: { timeout: 240_000 } },
       ...options,
     },
   };

@@ -9,6 +9,7 @@ import type { LoadTarget, TargetOptions } from '../load/target.js';
 import { generatorLines, generatorWarnings } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
 import { type LoadResult, playExperiment } from '../run/load-experiment.js';
+import { plural } from '../text/words.js';
 import { LoadLine } from './load-line.js';
 import { openProgress } from './progress.js';
 import { inRunFolder } from './run-folder.js';
@@ -156,9 +157,13 @@ function notesOf(result: LoadResult['result']): string {
 function lostText({ unanswered, problems }: LoadResult['report'], name: string): string {
   const { neverSent, lost, givenUp } = unanswered;
   const said = (count: number, what: string, problem = '') =>
-    count === 0 ? [] : [`${count} requests to ${name} were ${what}${problem === '' ? '' : ` (${problem})`}`];
+    count === 0
+      ? []
+      : [
+          `${plural(count, 'request')} to ${name} ${count === 1 ? 'was' : 'were'} ${what}${problem === '' ? '' : ` (${problem})`}`,
+        ];
   return [
-    ...said(lost, 'lost when their connection broke', problems.lost),
+    ...said(lost, 'lost when the connection broke', problems.lost),
     ...said(neverSent, 'never sent for want of a connection', problems.neverSent),
     ...said(givenUp, 'sent and never answered'),
   ].join('; ');

@@ -69,6 +69,6 @@ it('names in the log who takes all connections of the metrics port', async () =>
     onTestFinished(() => void socket.destroy());
   }
   await expect
-    .poll(() => said, { timeout: 10_000 })
+    .poll(() => said)
     .toEqual([expect.stringMatching(/^connections to the metrics port closed .*: 127\.0\.0\.2 6; /)]);
 });

@@ -74,7 +74,7 @@ it('what a rate refuses differs from what cannot be in time: in metrics, log and
   const tenantLines = () =>
     lines.filter(({ msg }) => /^requests beyond the rates of tenants/.test(String(msg)));
   await expect
-    .poll(tenantLines, { timeout: 10_000 })
+    .poll(tenantLines)
     .toMatchObject([{ level: 40, msg: expect.stringContaining(': acme 1 (rate 0.001/s, burst 1); ') }]);
 
   await server.close(0);

@@ -22,7 +22,7 @@ describe('GrowingFile', () => {
     const path = join(folder(), 'log');
     const file = new GrowingFile(path, () => {});
     file.write('small');
-    await expect.poll(() => readFileSync(path, 'utf8'), { timeout: 10_000 }).toBe('small');
+    await expect.poll(() => readFileSync(path, 'utf8')).toBe('small');
     await file.close();
   });
 

@@ -199,7 +199,7 @@ describe('closing', () => {
     while (service.requests.length === 0) await new Promise(setImmediate);
     const closed = frontend.close(true);
     const isRefused = () => http.get('/v2/health/live').then(String, () => 'refused');
-    await expect.poll(isRefused, { timeout: 10_000 }).toBe('refused');
+    await expect.poll(isRefused).toBe('refused');
     service.requests[0].done({ ...echo(service.requests[0]), outcome: OUTCOME_OK });
     expect((await asked).status).toBe(200);
     await closed;

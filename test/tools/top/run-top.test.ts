@@ -8,14 +8,15 @@ const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l';
 const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l';
 const HANDLED = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGCONT', 'exit'] as const;
 
+const OFTEN = { interval: 5 };
+
 const listeners = () => HANDLED.map((event) => process.listenerCount(event));
 
 /** Top on a terminal of 80×24, looking five hundred times a second. */
 function started(url: string, terminal = new FakeTerminal(80, 24)) {
   const { input, output } = terminal;
   const ended = runTop({ url, intervalMs: 2, token: null, trust: {}, paint: 'plain', input, output });
-  const shows = (text: string) =>
-    vi.waitFor(() => expect(terminal.lines.join('\n')).toContain(text), { timeout: 5000 });
+  const shows = (text: string) => expect.poll(() => terminal.lines.join('\n'), OFTEN).toContain(text);
   return { terminal, ended, shows };
 }
 
@@ -44,7 +45,7 @@ describe('top on a terminal', () => {
     await shows('filter: 29_');
     await shows('1–1 of 1 models');
     terminal.resize(60, 15);
-    await vi.waitFor(() => expect(terminal.lines).toHaveLength(15));
+    await expect.poll(() => terminal.lines, OFTEN).toHaveLength(15);
     terminal.type('\r');
     await shows('/29');
     terminal.type('q');
@@ -66,10 +67,10 @@ describe('top on a terminal', () => {
     await shows('paused');
     const shown = terminal.lines[1];
     const asked = unanswered;
-    await vi.waitFor(() => expect(unanswered).toBeGreaterThan(asked + 3));
+    await expect.poll(() => unanswered, OFTEN).toBeGreaterThan(asked + 3);
     expect(terminal.lines[1]).toBe(shown);
     terminal.type('p');
-    await vi.waitFor(() => expect(terminal.lines[1]).not.toBe(shown));
+    await expect.poll(() => terminal.lines[1], OFTEN).not.toBe(shown);
     terminal.type('\u0003');
     await ended;
   });
@@ -82,7 +83,7 @@ describe('top on a terminal', () => {
     await close();
     await shows('no answer for 0:00, trying again');
     await statusServer(answer, port);
-    await vi.waitFor(() => expect(terminal.lines[0]).toMatch(/ ready$/));
+    await expect.poll(() => terminal.lines[0], OFTEN).toMatch(/ ready$/);
     terminal.type('q');
     await ended;
   });

@@ -77,7 +77,7 @@ class RawClient {
       const isClosed = this.socket.closed || frames.some(({ type }) => type === GOAWAY);
       return isClosed || own.some(({ type, flags }) => type === RST_STREAM || (flags & END_STREAM) !== 0);
     };
-    await expect.poll(isOver, { timeout: 10_000 }).toBe(true);
+    await expect.poll(isOver).toBe(true);
     // An answer is headers, a message and trailers; a refusal is trailers alone.
     if (types.includes(DATA)) return 'answered';
     if (types.includes(RST_STREAM)) return 'reset';

@@ -128,7 +128,7 @@ describe('a frontend in a thread of its own', () => {
     onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
     for (const socket of sockets) socket.on('error', () => {});
     const counted = () => turnedAway.reduce((sum, { count }) => sum + count, 0);
-    await expect.poll(counted, { timeout: 10_000 }).toBe(2);
+    await expect.poll(counted).toBe(2);
     expect(turnedAway[0]).toMatchObject({ why: 'tooManyConnections', who: '127.0.0.1' });
   });
 

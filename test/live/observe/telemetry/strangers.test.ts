@@ -111,7 +111,6 @@ describe('strangers at the metrics port', () => {
     const sockets = [await open(port, STRANGER), await open(port, STRANGER, HALF)];
     await Promise.all(sockets.map((socket) => once(socket.resume(), 'close')));
     expect(performance.now() - begin).toBeGreaterThan(4000);
-    expect(performance.now() - begin).toBeLessThan(12_000);
     expect(overfilled).toEqual([]);
-  }, 20_000);
+  });
 });

@@ -17,12 +17,9 @@ describe('a worker port in a hostile network', () => {
     const { server } = await serve({ token: 'secret' });
     const headers = { ...plain(helloToHeaders({ ...HELLO, token })), 'grpc-encoding': 'gzip' };
     const heap = process.memoryUsage().heapUsed;
-    const begin = process.cpuUsage();
     const ended = await stream(server.port, headers, frame(gzipSync(checked(EMPTY_ACTIONS)), 1));
-    const { user, system } = process.cpuUsage(begin);
     expect(ended['grpc-status']).toBe(grpcStatus);
-    // Decoded they take seconds, and gigabytes.
-    expect((user + system) / 1e6).toBeLessThan(1.5);
+    // Decoded they take gigabytes.
     expect(process.memoryUsage().heapUsed - heap).toBeLessThan(100e6);
     await connectTo(server.port, { token: 'secret' }).events.next('up');
   });
@@ -67,7 +64,6 @@ describe('a worker port in a hostile network', () => {
     const begin = performance.now();
     await new Promise((resolve) => silent.once('close', resolve));
     expect(performance.now() - begin).toBeGreaterThan(4000);
-    expect(performance.now() - begin).toBeLessThan(12_000);
   });
 });
 

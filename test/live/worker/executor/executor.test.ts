@@ -135,7 +135,7 @@ describe('Executor: a device that does not return', () => {
     expect(stopped).toHaveBeenCalledTimes(1);
     const { own: starting, threads } = executor(-1, () => {}, false);
     const failed = expect(starting.start()).rejects.toThrow('the executor is stopped');
-    await vi.waitFor(() => expect(threads).toHaveLength(1));
+    await expect.poll(() => threads).toHaveLength(1);
     void starting.stop().then(stopped);
     await vi.advanceTimersByTimeAsync(5_000);
     await failed;

@@ -106,7 +106,7 @@ async function countedOf(
     [{ name: 'm', width: 2, right: () => OUTPUT }],
     1000,
   );
-  await expect.poll(() => isOver(clients.tally), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => isOver(clients.tally)).toBe(true);
   return clients.stop();
 }
 
