@@ -34,7 +34,11 @@ export const lengths = z
         .describe('Token column of an azure-llm trace that is the length; both: the sum.'),
       max: inputLength('Longer ones count as this long.').exactOptional(),
     }),
+    section({
+      kind: z.literal('column'),
+      max: inputLength('Longer ones count as this long.').exactOptional(),
+    }),
   ])
   .describe(
-    'Length (tokens, pixels) of each input, for models that take several. A length column of an arrivals file comes before it.',
+    'Length (tokens, pixels) of each input, for models that take several. A length column of an arrivals file comes before it; column stands for that column.',
   );

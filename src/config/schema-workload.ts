@@ -101,6 +101,8 @@ const minutes = textField(
 const KINDS = [
   kind('arrivals', 'Rows of arrival_ns,model_id,slo_ns, and length for models that take several.', {
     path,
+    scale,
+    speed,
     ...cut,
   }),
   kind('poisson', 'Random arrivals at a constant mean rate.', {
@@ -241,6 +243,8 @@ function wrongLength(value: object): { path: string[]; message: string } | undef
   const { kind, length } = value as { kind?: string; length?: LengthSpec };
   if (length?.kind === 'tokens' && kind !== 'azure-llm')
     return { path: ['length', 'kind'], message: 'only azure-llm traces have tokens' };
+  if (length?.kind === 'column' && kind !== 'arrivals')
+    return { path: ['length', 'kind'], message: 'only arrivals have a length column' };
   if (length?.kind === 'uniform' && length.from > length.to)
     return { path: ['length', 'to'], message: `must be at least ${length.from}` };
   return undefined;

@@ -2,10 +2,11 @@ import { EscapementError } from '../base/errors.js';
 import { csvReader } from '../base/files/csv-text.js';
 import type { InputFiles } from '../base/world/input-files.js';
 import { ArrivalRows, type ModelIds } from './files/arrival-rows.js';
-import { type LayoutOf, noRows } from './files/layout.js';
+import { type LayoutOf, LENGTH_COLUMN, noRows } from './files/layout.js';
 import { readBlocks } from './files/read-blocks.js';
 import { openTable, type Table } from './files/read-table.js';
 import type { Frame } from './frame.js';
+import { longestOf } from './lengths.js';
 import { BaseSource } from './source.js';
 import type { ArrivalsSpec } from './spec.js';
 
@@ -30,7 +31,7 @@ export class ArrivalsSource extends BaseSource {
     this.table = table;
     this.rows = new ArrivalRows(table, modelIds(frame.modelNames), {
       longest: frame.longest,
-      max: Number.POSITIVE_INFINITY,
+      max: spec.length?.kind === 'column' ? longestOf(spec.length) : Number.POSITIVE_INFINITY,
     });
     this.hasLengths = this.rows.hasLengths;
     this.ownSlo = !spec.overrideSlo;
@@ -46,6 +47,10 @@ export class ArrivalsSource extends BaseSource {
     const table = await openTable(files, spec.path, 'arrivals');
     const source = new ArrivalsSource(spec, table, frame);
     try {
+      if (spec.length?.kind === 'column' && !source.hasLengths) {
+        const what = `has no column ${LENGTH_COLUMN}, which length asks for`;
+        throw new EscapementError('E_TRACE_HEADER', what, { file: spec.path, line: 1 });
+      }
       source.decode(table.first);
       await source.refill();
     } catch (error) {

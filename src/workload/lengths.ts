@@ -3,7 +3,7 @@ import { normal } from '../base/random/distributions.js';
 import type { Random } from '../base/random/streams.js';
 import type { Frame } from './frame.js';
 import { BaseSource, type StreamedSource } from './source.js';
-import type { LengthSpec, TokensSpec } from './spec.js';
+import type { ColumnSpec, LengthSpec, TokensSpec } from './spec.js';
 
 /** The longest that can come; Infinity: only the trace knows. */
 export function longestOf(spec: LengthSpec): number {
@@ -17,6 +17,7 @@ export function longestOf(spec: LengthSpec): number {
     case 'lognormal':
       return spec.max;
     case 'tokens':
+    case 'column':
       return spec.max ?? Number.POSITIVE_INFINITY;
   }
 }
@@ -38,7 +39,9 @@ export function withLengths(
     throw new EscapementError('E_CONFIG_VALUE', what, { key });
   }
   checkLongest(longestOf(spec), frame, key);
-  return spec.kind === 'tokens' ? source : new LengthSource(source, drawOf(spec, frame.random('lengths')));
+  return spec.kind === 'tokens' || spec.kind === 'column'
+    ? source
+    : new LengthSource(source, drawOf(spec, frame.random('lengths')));
 }
 
 /** Throws `E_CONFIG_VALUE` where a model of the workload takes no inputs as long as `longest`. */
@@ -50,7 +53,7 @@ export function checkLongest(longest: number, frame: Frame, key: string): void {
   throw new EscapementError('E_CONFIG_VALUE', what, { key });
 }
 
-function drawOf(spec: Exclude<LengthSpec, TokensSpec>, random: Random): () => number {
+function drawOf(spec: Exclude<LengthSpec, TokensSpec | ColumnSpec>, random: Random): () => number {
   switch (spec.kind) {
     case 'constant':
       return () => spec.value;

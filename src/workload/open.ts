@@ -5,6 +5,7 @@ import { ArrivalsSource, lastArrivalNs } from './arrivals-source.js';
 import { assignModels } from './assign.js';
 import { generateAzureLike, playedShare } from './azure-like/generate.js';
 import { ExactSource, exactLengthNs } from './exact-source.js';
+import type { ExactTimes } from './exact-times.js';
 import { readAzure2019 } from './files/azure-2019.js';
 import { readAzure2021 } from './files/azure-2021.js';
 import { readAzureLlm } from './files/azure-llm.js';
@@ -20,6 +21,7 @@ import type { MinuteCounts } from './minute-counts.js';
 import { minuteSlice } from './minute-slice.js';
 import { type MinuteOptions, MinuteSource } from './minute-source.js';
 import { popularityTable } from './popularity.js';
+import { ScaledSource, type Scaling } from './scaled-source.js';
 import type { StreamedSource } from './source.js';
 import type {
   ArrivalsSpec,
@@ -87,11 +89,16 @@ async function openKind(spec: WorkloadSpec, frame: Frame, files: InputFiles): Pr
 }
 
 async function openArrivals(spec: ArrivalsSpec, frame: Frame, files: InputFiles): Promise<Workload> {
-  const source = await ArrivalsSource.open(spec, frame, files);
+  const { scale = 1, speed = 1 } = spec;
   const limited = Number.isFinite(frame.endNs);
+  const asWritten = scale === 1 && speed === 1;
+  const rows = asWritten ? frame : { ...frame, startNs: 0, endNs: (frame.endNs - frame.startNs) * speed };
+  const source = await ArrivalsSource.open(spec, rows, files);
   return {
-    source,
-    durationNs: limited ? frame.endNs : frame.startNs + (await lastArrivalNs(files, spec.path)) + 1,
+    source: asWritten ? source : new ScaledSource(source, { scale, speed }, frame),
+    durationNs: limited
+      ? frame.endNs
+      : frame.startNs + Math.floor((await lastArrivalNs(files, spec.path)) / speed) + 1,
   };
 }
 
@@ -116,12 +123,9 @@ function playMinutes(counts: MinuteCounts, options: MinuteOptions, frame: Frame)
 
 async function openAzure2021(spec: Azure2021Spec, frame: Frame, files: InputFiles): Promise<Workload> {
   const trace = await parsed(files, spec.path, readAzure2021);
-  const { speed, scale } = spec;
-  const modelOf = assignModels(trace.functions, frame.models, spec.assign);
-  return {
-    source: new ExactSource(trace, { speed, scale, modelOf }, frame),
-    durationNs: exactEndNs(exactLengthNs(trace), speed, frame),
-  };
+  return playRows(trace, spec, frame, {
+    modelOf: assignModels(trace.functions, frame.models, spec.assign),
+  });
 }
 
 async function openAzureLlm(spec: AzureLlmSpec, frame: Frame, files: InputFiles): Promise<Workload> {
@@ -130,7 +134,6 @@ async function openAzureLlm(spec: AzureLlmSpec, frame: Frame, files: InputFiles)
     tokens === null
       ? await parsed(files, spec.path, readAzureLlm)
       : await readAzureLlm(files, spec.path, tokens);
-  const { speed, scale } = spec;
   if (trace.lengths !== undefined)
     checkLongest(
       trace.lengths.reduce((most, length) => Math.max(most, length), 0),
@@ -138,9 +141,21 @@ async function openAzureLlm(spec: AzureLlmSpec, frame: Frame, files: InputFiles)
       `${spec.path}, length`,
     );
   const popularity = popularityTable(spec.popularity, frame.models.length);
+  const picks = frame.random('models');
+  return playRows(trace, spec, frame, { deal: () => frame.models[popularity.pick(picks())] });
+}
+
+function playRows(
+  trace: ExactTimes,
+  { scale, speed }: Pick<Scaling, 'scale' | 'speed'>,
+  frame: Frame,
+  { modelOf, deal }: Pick<Scaling, 'deal'> & { readonly modelOf?: Int32Array },
+): Workload {
+  const lengthNs = exactLengthNs(trace);
+  const scaling = { scale, speed, lengthNs, ...(deal === undefined ? {} : { deal }) };
   return {
-    source: new ExactSource(trace, { speed, scale, popularity }, frame),
-    durationNs: exactEndNs(exactLengthNs(trace), speed, frame),
+    source: new ScaledSource(new ExactSource(trace, frame.sloNs, modelOf), scaling, frame),
+    durationNs: exactEndNs(lengthNs, speed, frame),
   };
 }
 

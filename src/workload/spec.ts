@@ -20,12 +20,19 @@ export type LengthSpec =
   | { readonly kind: 'uniform'; readonly from: number; readonly to: number }
   | { readonly kind: 'lognormal'; readonly median: number; readonly sigma: number; readonly max: number }
   | { readonly kind: 'list'; readonly values: readonly number[] }
-  | TokensSpec;
+  | TokensSpec
+  | ColumnSpec;
 
 /** The token columns of a trace; more than `max` count as `max`. */
 export interface TokensSpec {
   readonly kind: 'tokens';
   readonly of: 'context' | 'generated' | 'both';
+  readonly max?: number;
+}
+
+/** The length column of an arrivals file; more than `max` count as `max`. */
+export interface ColumnSpec {
+  readonly kind: 'column';
   readonly max?: number;
 }
 
@@ -62,6 +69,10 @@ export interface ArrivalsSpec extends CommonSpec {
   readonly path: string;
   /** True where the run or the workload sets an SLO that replaces the column's. */
   readonly overrideSlo: boolean;
+  /** Multiplies the number of requests; default 1. */
+  readonly scale?: number;
+  /** Divides all times; default 1. */
+  readonly speed?: number;
 }
 
 export interface RateSpec extends GeneratedSpec {

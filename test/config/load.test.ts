@@ -69,7 +69,13 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
       outputBytes: 4000,
     });
     expect(experiment.workloads).toEqual([
-      { kind: 'arrivals', path: join(path, 'a_poisson_600.csv.gz'), durationNs: 20e9, overrideSlo: true },
+      {
+        kind: 'arrivals',
+        path: join(path, 'a_poisson_600.csv.gz'),
+        durationNs: 20e9,
+        speed: 1,
+        overrideSlo: true,
+      },
     ]);
   });
 
