@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
 import { usableCores } from '../base/limits/usable.js';
+import { NS_PER_MS } from '../base/units.js';
 import { environmentOverrides } from '../config/environment.js';
 import type { RuntimeSettings } from '../config/schema-runtime.js';
 import {
@@ -10,6 +11,7 @@ import {
   type SettingsSources,
 } from '../config/server-settings.js';
 import { settingWarnings } from '../config/setting-warnings.js';
+import { limitRuntimeCalls } from '../live/ort/runtime-limit.js';
 
 export interface SettingsArgs {
   readonly experiment: string | undefined;
@@ -25,14 +27,17 @@ export function settingsSources({ experiment, set }: SettingsArgs): SettingsSour
   };
 }
 
-/** The settings of a server here. Says which settings have no effect. Throws as `readServerSettings`. */
+/**
+ * The settings of a server here; how long models may take to be prepared counts from now on. Says which settings have no
+ * effect. Throws as `readServerSettings`.
+ */
 export async function serverSettingsOf(args: SettingsArgs, say = warnOnStderr): Promise<ServerSettings> {
-  return warned(await readServerSettings(settingsSources(args)), say);
+  return inEffect(await readServerSettings(settingsSources(args)), say);
 }
 
-/** How models run here, where others schedule. Says which settings have no effect. */
+/** The same of how models run here, where others schedule. */
 export async function runtimeOf(args: SettingsArgs, say = warnOnStderr): Promise<RuntimeSettings> {
-  return warned(await readRuntime(settingsSources(args)), say).runtime;
+  return inEffect(await readRuntime(settingsSources(args)), say).runtime;
 }
 
 /** Settings that have no effect on this machine, a line each. */
@@ -55,7 +60,8 @@ export function warn(warnings: readonly string[]): void {
   for (const warning of warnings) warnOnStderr(warning);
 }
 
-function warned(loaded: OriginalSettings, say: (warning: string) => void): ServerSettings {
+function inEffect(loaded: OriginalSettings, say: (warning: string) => void): ServerSettings {
+  limitRuntimeCalls(loaded.settings.runtime.prepareLimit / NS_PER_MS);
   for (const warning of warningsOf(loaded)) say(warning);
   return loaded.settings;
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Immutable } from '../base/immutable.js';
-import { refuse, section, share, TEXT_OR_NUMBER, textField } from './fields.js';
+import { NS_PER_MS } from '../base/units.js';
+import { duration, refuse, section, share, TEXT_OR_NUMBER, textField } from './fields.js';
 import { show } from './units-text.js';
 
 export const PRESETS = ['none', 'min-memory', 'max-parallelism'] as const;
@@ -58,6 +59,10 @@ export const runtimeKeys = section({
     .enum(RUNTIME_PRECISIONS)
     .default('fp32')
     .describe('Which file of each model is used: fp32 or fp16, see model make --precision.'),
+  prepareLimit: duration(
+    'Longest that onnxruntime may take for one step of preparing a model, such as reading it; then it is stopped, and the model is not served.',
+    NS_PER_MS,
+  ).prefault('30s'),
   recording: z
     .enum(RECORDINGS)
     .default('off')

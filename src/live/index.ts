@@ -42,6 +42,7 @@ export { type MadeModel, type MakeOptions, makeModel } from './models/make/make-
 export { measureModel } from './models/measure/measure.js';
 export { optimizeModel } from './models/optimize.js';
 export { type RepositoryModel, readRepository } from './models/repository.js';
+export { limitRuntimeCalls } from './ort/runtime-limit.js';
 export type {
   InferenceAnswer,
   InferenceRequest,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { EscapementError } from '../base/errors.js';
+import { NS_PER_MS } from '../base/units.js';
 import type { Experiment } from '../config/experiment.js';
 import { ON_DISK } from '../config/files-on-disk.js';
 import { profileFileName } from '../config/profile-file.js';
@@ -12,6 +13,7 @@ import type { WorkerModel } from '../live/model.js';
 import { measureBatching, withBatching } from '../live/models/measure/batching.js';
 import { optimizeModel } from '../live/models/optimize.js';
 import { type RepositoryModel, readModelFile } from '../live/models/repository.js';
+import { limitRuntimeCalls } from '../live/ort/runtime-limit.js';
 import type { MachineOptions } from '../live/worker/local-machine.js';
 import { checkOf, suits } from './batching.js';
 import { sessionSettings } from './session-settings.js';
@@ -22,7 +24,8 @@ import { scaledSpec, simulatedModel } from './simulated-models.js';
  * device those that their profiles describe. Throws `E_CONFIG_VALUE` for models without weights on a real device.
  */
 export async function experimentMachines(experiment: Experiment): Promise<MachineOptions[]> {
-  const { cluster, live } = experiment;
+  const { cluster, live, runtime } = experiment;
+  limitRuntimeCalls(runtime.prepareLimit / NS_PER_MS);
   const deviceOf = ({ device }: { readonly device: LiveDevice | null }) => device ?? live.device;
   const real = cluster.kinds.map(deviceOf).find((device) => device !== 'simulated') ?? null;
   const machines: MachineOptions[] = [];

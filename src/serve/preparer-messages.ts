@@ -1,9 +1,9 @@
-import type { ErrorCode, ErrorPlace } from '../base/errors.js';
 import type { ModelList } from '../live/model-list.js';
 import type { Precision } from '../live/models/precision.js';
+import type { RuntimeProblem } from '../live/ort/runtime-problem.js';
 import type { PreparedModel, PrepareOptions } from './prepare-model.js';
 
-/** What the preparing thread is asked for. Null ends it. */
+/** What the preparing thread is asked for. Null ends it, and what it has under way. */
 export type PreparerTask =
   /** Looks at a repository, or at one model of it and its files. */
   | (Repository & { readonly kind: 'list'; readonly name: string | null })
@@ -19,20 +19,13 @@ export interface Repository {
 export type PreparerReply =
   | { readonly kind: 'say'; readonly what: string }
   | { readonly kind: 'done'; readonly result: PlainList | PreparedModel }
-  | { readonly kind: 'failed'; readonly problem: PlainProblem };
-
-/** An error of an operator as it crosses threads. */
-export interface PlainProblem {
-  readonly code: ErrorCode;
-  readonly what: string;
-  readonly place: ErrorPlace;
-}
+  | { readonly kind: 'failed'; readonly problem: RuntimeProblem };
 
 /** A list as it crosses threads. */
 export type PlainList = Omit<ModelList, 'problems'> & {
   readonly problems: readonly {
     readonly name: string;
     readonly version: string | null;
-    readonly error: PlainProblem;
+    readonly error: RuntimeProblem;
   }[];
 };

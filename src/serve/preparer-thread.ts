@@ -2,10 +2,11 @@
 import '../live/ort/no-telemetry.js';
 import { join } from 'node:path';
 import { parentPort } from 'node:worker_threads';
-import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import { invariant } from '../base/invariant.js';
 import { findVersion, scanNamed, scanRepository } from '../live/models/scan.js';
 import { readVersions } from '../live/models/stand-ins.js';
+import { endRuntimeCalls, TooLong } from '../live/ort/runtime-call.js';
+import { type RuntimeProblem, runtimeProblem } from '../live/ort/runtime-problem.js';
 import { passOnWarnings } from '../live/warnings.js';
 import {
   isMeasured,
@@ -14,13 +15,7 @@ import {
   prepareModel,
   versionDigest,
 } from './prepare-model.js';
-import type {
-  PlainList,
-  PlainProblem,
-  PreparerReply,
-  PreparerTask,
-  Repository,
-} from './preparer-messages.js';
+import type { PlainList, PreparerReply, PreparerTask, Repository } from './preparer-messages.js';
 
 interface Named {
   readonly name: string;
@@ -31,6 +26,8 @@ const UNSEEN = { digest: '', isMeasured: false };
 /** Digests of models that have a profile: so many of them, which are found out again if they are forgotten. */
 const measured = new Set<string>();
 const MOST_MEASURED = 10_000;
+/** Why onnxruntime was stopped, by digest of the model: trying it at each look would keep others waiting. */
+const stopped = new Map<string, TooLong>();
 
 passOnWarnings('preparer');
 const caller = parentPort;
@@ -40,6 +37,7 @@ const reply = (message: PreparerReply) => caller.postMessage(message);
 // One task at a time: the caller waits for each.
 caller.on('message', async (task: PreparerTask | null) => {
   if (task === null) {
+    endRuntimeCalls();
     caller.close();
     return;
   }
@@ -63,7 +61,8 @@ async function prepared({
 }: Repository & Named): Promise<PreparedModel> {
   const onnxPath = findVersion(dir, name, version, precision);
   const say = (what: string) => reply({ kind: 'say', what });
-  const model = await prepareModel(onnxPath, join(dir, name), options, say);
+  const modelDir = join(dir, name);
+  const model = await unlessStopped(onnxPath, modelDir, () => prepareModel(onnxPath, modelDir, options, say));
   remember(model.digest);
   return model;
 }
@@ -76,7 +75,9 @@ async function listed({ dir, precision, options }: Repository, named: string | n
     const versions = scan.versions.map(({ name, version }) => ({ name, version, ...UNSEEN }));
     return { versions, problems, skipped, notes };
   }
-  const { good, bad } = await readVersions(scan, ({ onnxPath }) => seen(onnxPath, dir, named, options));
+  const { good, bad } = await readVersions(scan, ({ onnxPath }) =>
+    unlessStopped(onnxPath, join(dir, named), () => seen(onnxPath, join(dir, named), options)),
+  );
   for (const { found, error } of bad)
     problems.push({ name: named, version: found.version, error: plain(error) });
   const versions = good.map(({ found: { version }, value, standsIn }) => ({
@@ -88,11 +89,21 @@ async function listed({ dir, precision, options }: Repository, named: string | n
   return { versions, problems, skipped, notes };
 }
 
-async function seen(onnxPath: string, dir: string, name: string, options: PrepareOptions) {
-  const digest = versionDigest(onnxPath, join(dir, name));
+async function seen(onnxPath: string, modelDir: string, options: PrepareOptions) {
+  const digest = versionDigest(onnxPath, modelDir);
   // Reading a model takes long, and those that are looked at most often are served.
   if (!measured.has(digest) && (await isMeasured(onnxPath, options))) remember(digest);
   return { digest, isMeasured: measured.has(digest) };
+}
+
+async function unlessStopped<T>(onnxPath: string, modelDir: string, work: () => Promise<T>): Promise<T> {
+  const digest = () => versionDigest(onnxPath, modelDir);
+  const before = stopped.size === 0 ? undefined : stopped.get(digest());
+  if (before !== undefined) throw before;
+  return work().catch((error) => {
+    if (error instanceof TooLong) stopped.set(digest(), error);
+    throw error;
+  });
 }
 
 function remember(digest: string): void {
@@ -100,13 +111,9 @@ function remember(digest: string): void {
   measured.add(digest);
 }
 
-/** Errors lose their class on the way between threads. */
-function plain(error: unknown): PlainProblem {
-  if (error instanceof EscapementError) {
-    const { code, what, place } = error;
-    return { code, what, place };
-  }
-  const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  const place: ErrorPlace = {};
-  return { code: 'E_MODEL_FILE', what: `cannot be prepared: ${what}`, place };
+/** What is for the log only stays here. */
+function plain(error: unknown): RuntimeProblem {
+  const { detail, ...problem } = runtimeProblem(error);
+  if (detail !== undefined) reply({ kind: 'say', what: `a model fails: ${detail}` });
+  return problem;
 }

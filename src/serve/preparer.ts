@@ -2,14 +2,9 @@ import { Worker as Thread } from 'node:worker_threads';
 import { compiledNextTo } from '../base/compiled.js';
 import { EscapementError } from '../base/errors.js';
 import type { ModelList } from '../live/model-list.js';
+import { problemError } from '../live/ort/runtime-problem.js';
 import type { PreparedModel } from './prepare-model.js';
-import type {
-  PlainList,
-  PlainProblem,
-  PreparerReply,
-  PreparerTask,
-  Repository,
-} from './preparer-messages.js';
+import type { PlainList, PreparerReply, PreparerTask, Repository } from './preparer-messages.js';
 
 /** How long the thread waits for more work before it gives its memory back. */
 const IDLE_MS = 60_000;
@@ -23,6 +18,7 @@ export class Preparer {
   private turn: Promise<unknown> = Promise.resolve();
   private idle: NodeJS.Timeout | null = null;
   private waiting = 0;
+  private isClosed = false;
   /** The task under way. */
   private current: { resolve(result: unknown): void; reject(error: Error): void } | null = null;
 
@@ -35,7 +31,7 @@ export class Preparer {
   /** Looks at the whole repository, or at one model of it and its files. */
   async list(name: string | null): Promise<ModelList> {
     const list = (await this.call({ ...this.repository, kind: 'list', name })) as PlainList;
-    return { ...list, problems: list.problems.map((one) => ({ ...one, error: errorOf(one.error) })) };
+    return { ...list, problems: list.problems.map((one) => ({ ...one, error: problemError(one.error) })) };
   }
 
   /** As `prepareModel`. */
@@ -43,10 +39,12 @@ export class Preparer {
     return (await this.call({ ...this.repository, kind: 'prepare', name, version })) as PreparedModel;
   }
 
-  /** Resolves when what is under way is over. */
+  /** Ends what is under way: it rejects, and so do later calls. */
   async close(): Promise<void> {
-    await this.turn;
+    this.isClosed = true;
+    this.current?.reject(closed());
     this.end();
+    await this.turn;
   }
 
   private call(task: PreparerTask): Promise<unknown> {
@@ -63,6 +61,7 @@ export class Preparer {
 
   private run(task: PreparerTask): Promise<unknown> {
     if (this.idle !== null) clearTimeout(this.idle);
+    if (this.isClosed) return Promise.reject(closed());
     const thread = this.thread ?? this.begin();
     thread.ref();
     return new Promise<unknown>((resolve, reject) => {
@@ -80,7 +79,7 @@ export class Preparer {
     thread.on('message', (message: PreparerReply) => {
       if (message.kind === 'say') this.say(message.what);
       else if (message.kind === 'done') this.current?.resolve(message.result);
-      else this.current?.reject(errorOf(message.problem));
+      else this.current?.reject(problemError(message.problem));
     });
     const died = (why: string) => {
       if (this.thread !== thread) return;
@@ -94,13 +93,13 @@ export class Preparer {
     return thread;
   }
 
-  /** The thread ends by itself: onnxruntime may not be cut off. */
+  /** The thread kills its process and ends by itself. */
   private end(): void {
     this.thread?.postMessage(null);
     this.thread = null;
   }
 }
 
-function errorOf({ code, what, place }: PlainProblem): EscapementError {
-  return new EscapementError(code, what, place);
+function closed(): EscapementError {
+  return new EscapementError('E_MODEL_FILE', 'no models are prepared any more: the server ends');
 }

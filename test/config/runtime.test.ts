@@ -13,6 +13,7 @@ import {
   runtimeSchema,
   STORAGE_BUFFER_CACHES,
 } from '../../src/config/schema-runtime.js';
+import { formatDuration } from '../../src/config/units-text.js';
 import { BUFFER_CACHES } from '../../src/live/device.js';
 import { PRECISIONS } from '../../src/live/models/precision.js';
 import { RECORDING_MODES } from '../../src/live/recording/recording-control.js';
@@ -155,8 +156,13 @@ describe('mistakes', () => {
 
 describe('values', () => {
   it('are those of the table by default', () => {
-    const { affinity, memoryReserve, ...rest } = runtimeSchema.parse({});
-    const asText = { ...rest, affinity: affinity ?? 'none', memoryReserve: `${memoryReserve * 100}%` };
+    const { affinity, memoryReserve, prepareLimit, ...rest } = runtimeSchema.parse({});
+    const asText = {
+      ...rest,
+      affinity: affinity ?? 'none',
+      memoryReserve: `${memoryReserve * 100}%`,
+      prepareLimit: formatDuration(prepareLimit).replace(' ', ''),
+    };
     const table = Object.fromEntries(RUNTIME_SETTINGS.map(({ key, default: byDefault }) => [key, byDefault]));
     expect(Object.fromEntries(Object.entries(asText).map(([key, value]) => [key, String(value)]))).toEqual(
       table,

@@ -5,12 +5,14 @@ import { FREE, type TensorSignature } from '../../live/model.js';
 import type { RepositoryModel } from '../../live/models/repository.js';
 import type { MeasuredCheck } from '../../serve/batching.js';
 import { table } from '../../text/table.js';
+import { runtimeOf } from '../live-settings.js';
 import type { ModelListArgs } from '../usage/model-list.js';
 
 /** `escapement model list DIR`: what a repository serves, and what in it cannot be served. */
 export async function run({ repository, json, 'cache-dir': cacheDir }: ModelListArgs): Promise<void> {
   // Only who looks at models needs onnxruntime.
   const { surveyRepository } = await import('../../live/models/repository.js');
+  await runtimeOf({ experiment: undefined, set: [] });
   const { measuredChecks } = await import('../../serve/batching.js');
   const survey = await surveyRepository(repository);
   const models = await Promise.all(

@@ -1,4 +1,5 @@
 import type { OptimizedModel } from '../../live/models/optimize.js';
+import { runtimeOf } from '../live-settings.js';
 import type { ModelOptimizeArgs } from '../usage/model-optimize.js';
 
 /** `escapement model optimize DIR`: makes the files that devices load, ahead of serving. */
@@ -7,6 +8,7 @@ export async function run(args: ModelOptimizeArgs): Promise<void> {
   // Only who looks at models needs onnxruntime.
   const { optimizeModel } = await import('../../live/models/optimize.js');
   const { readRepository } = await import('../../live/models/repository.js');
+  await runtimeOf({ experiment: undefined, set: [] });
   const models: OptimizedModel[] = [];
   for (const { onnxPath } of await readRepository(args.repository, precision)) {
     const { ortPath, made } = await optimizeModel(onnxPath, kind, args['cache-dir'] ?? null);

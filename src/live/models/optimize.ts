@@ -7,8 +7,10 @@ import { fileDigest } from '../../base/files/file-digest.js';
 import { makeFolder } from '../../base/files/make-folder.js';
 import { cannotWrite } from '../../base/files/output-file.js';
 import { writeShared } from '../../base/files/shared-file.js';
-import type { Provider } from '../device.js';
-import { onnxruntimeVersion, openSession } from '../ort/open-session.js';
+import type { OrtDeviceSpec, Provider } from '../device.js';
+import { onnxruntimeVersion } from '../ort/open-session.js';
+import { callRuntime } from '../ort/runtime-call.js';
+import type { OpenOptions } from '../ort/session-options.js';
 import { modelDigest } from './digest.js';
 import { CPU, locate } from './locate.js';
 import { productDirs } from './product-dirs.js';
@@ -51,15 +53,9 @@ export async function optimizeModel(
   const partial = `${ortPath}.${process.pid}.partial`;
   try {
     makeFolder(dirs[0]);
-    const optimizer = { ...CPU, kind: optimizerOf(onnxPath, kind) };
-    const session = await locate(onnxPath, () =>
-      openSession(onnxPath, optimizer, {
-        level,
-        savePath: partial,
-        config: { save_model_format: 'ORT' },
-      }),
-    );
-    await session.release();
+    const device = { ...CPU, kind: optimizerOf(onnxPath, kind) };
+    const task: OptimizeTask = { onnxPath, device, level, savePath: partial };
+    await locate(onnxPath, () => callRuntime('optimize', task));
     const record: OptimizationRecord = { model, optimized: fileDigest(partial) ?? '' };
     renameSync(partial, ortPath);
     writeShared(recordPath, `${JSON.stringify(record, null, 2)}\n`);
@@ -70,6 +66,14 @@ export async function optimizeModel(
     throw new EscapementError('E_FILE_WRITE', `${what}; --cache-dir names another folder`, place);
   }
   return { ortPath, made };
+}
+
+/** What the runtime's process is to do: `savePath` gets the optimized model. */
+export interface OptimizeTask {
+  readonly onnxPath: string;
+  readonly device: OrtDeviceSpec;
+  readonly level: OpenOptions['level'];
+  readonly savePath: string;
 }
 
 /** Digests of a model and of its optimised form. */

@@ -2,10 +2,10 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { hasFreeSizes, type ModelSignature } from '../model.js';
-import { openSession } from '../ort/open-session.js';
-import { readSignature, type SignatureSettings } from '../ort/signature.js';
+import { callRuntime } from '../ort/runtime-call.js';
+import { type ModelMetadata, readSignature, type SignatureSettings } from '../ort/signature.js';
 import { readLabels } from './labels.js';
-import { CPU, locate } from './locate.js';
+import { locate } from './locate.js';
 import { checkDescription, modelFileName, NO_FOLDER, readFolderSettings } from './model-settings.js';
 import { modelFile, PRECISIONS, type Precision } from './precision.js';
 import {
@@ -158,12 +158,7 @@ function placeOf(onnxPath: string): ModelPlace | null {
 }
 
 async function signatureOf(onnxPath: string, settings: SignatureSettings): Promise<ModelSignature> {
-  const session = await openSession(onnxPath, CPU, { level: 'disabled' });
-  try {
-    return readSignature(session, onnxPath, settings);
-  } finally {
-    await session.release();
-  }
+  return readSignature(await callRuntime<ModelMetadata>('describe', onnxPath), onnxPath, settings);
 }
 
 function batchSizesOf(

@@ -2,6 +2,7 @@ import type { InferenceSession } from 'onnxruntime-node';
 import { EscapementError } from '../../base/errors.js';
 import { type OrtDeviceSpec, PROVIDERS, type Provider } from '../device.js';
 import { onnxruntime } from './onnxruntime.js';
+import { onnxruntimeReason } from './runtime-problem.js';
 import { type OpenOptions, sessionOptions } from './session-options.js';
 
 /** Version of onnxruntime: optimised models and measured times belong to one. Throws `E_DEVICE` where there is none. */
@@ -31,19 +32,6 @@ export async function openSession(
   } catch (error) {
     throw sessionProblem(error, device.kind);
   }
-}
-
-/** What onnxruntime complains about, on one line and without the place in its source. */
-export function onnxruntimeReason(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  if (/requires f16 but the device does not support it/.test(message)) {
-    return 'the GPU or its driver cannot compute in FP16, for want of shader-f16: use runtime.precision fp32';
-  }
-  return message
-    .replaceAll(/\s+/g, ' ')
-    .replace(/\S+\.(?:cc|cpp|cu|h):\d+ .*\) (?=\S)/, '')
-    .replaceAll(/\S+\.(?:cc|cpp|cu|h):\d+ /g, '')
-    .trim();
 }
 
 function checkProvider(kind: Provider): void {

@@ -5,8 +5,9 @@ import { invariant } from '../../base/invariant.js';
 import type { OrtDeviceSpec } from '../device.js';
 import { hasFreeSizes, type ModelSignature, type Shape } from '../model.js';
 import { InputError, isOfInputs } from './input-error.js';
-import { onnxruntimeReason, openSession } from './open-session.js';
+import { openSession } from './open-session.js';
 import { PaddedBatches } from './padded-batches.js';
+import { onnxruntimeReason } from './runtime-problem.js';
 import { type Batch, bytesOfTensor, namedTensors, TensorBuffer, tensorOf } from './tensors.js';
 import { keepDevice, warmUpSizes } from './warm-up.js';
 

@@ -24,7 +24,7 @@ export type BatchSetting = 'none' | 'rows';
  * (onnxruntime-node knows an option for the sizes, freeDimensionOverrides, and ignores it.)
  */
 export function readSignature(
-  session: InferenceSession,
+  session: ModelMetadata,
   file: string,
   { dimensions = {}, batch, ...settings }: SignatureSettings = {},
 ): ModelSignature {
@@ -56,6 +56,9 @@ export function readSignature(
     ...(length === null ? {} : { lengths: length }),
   };
 }
+
+/** What onnxruntime says of a model. */
+export type ModelMetadata = Pick<InferenceSession, 'inputMetadata' | 'outputMetadata'>;
 
 export interface SignatureSettings extends LengthSettings {
   readonly dimensions?: Dimensions;

@@ -63,6 +63,43 @@ export function encodeGraph({ inputs, outputs, nodes, weights = {} }: SmallGraph
     .encode();
 }
 
+/**
+ * A small model of functions that each call the one before twice: `levels` of them stand for 2^levels operators once
+ * onnxruntime has inlined them. At 27 it does not come to an end.
+ */
+export function functionBomb(levels: number): Uint8Array<ArrayBuffer> {
+  const domain = 'bomb';
+  const call = (level: number, input: string, output: string) =>
+    level < 0
+      ? nodeMessage(node('Relu', [input], output))
+      : nodeMessage(node(`f${level}`, [input], output)).text(7, domain);
+  const opset = (name: string, version: number) => new ProtobufMessage().text(1, name).integer(2, version);
+  const value = (name: string): SmallValue => ({ name, dims: ['batch', 2] });
+  const graph = new ProtobufMessage()
+    .message(1, call(levels - 1, 'x', 'y'))
+    .text(2, 'bomb')
+    .message(11, valueMessage(value('x')))
+    .message(12, valueMessage(value('y')));
+  const model = new ProtobufMessage()
+    .integer(1, 8)
+    .message(7, graph)
+    .message(8, opset('', 17))
+    .message(8, opset(domain, 1));
+  for (let level = 0; level < levels; level++) {
+    const body = new ProtobufMessage()
+      .text(1, `f${level}`)
+      .text(4, 'a')
+      .text(5, 'c')
+      .message(7, call(level - 1, 'a', 'b'))
+      .message(7, call(level - 1, 'b', 'c'))
+      .message(9, opset('', 17))
+      .message(9, opset(domain, 1))
+      .text(10, domain);
+    model.message(25, body);
+  }
+  return model.encode();
+}
+
 /** A graph with one FP32 input `x` and one FP32 output `y`. */
 export function oneToOne(
   x: Dims,

@@ -1,15 +1,15 @@
 import { type ModelSignature, unbatched } from '../../model.js';
+import { callRuntime } from '../../ort/runtime-call.js';
 import type { BatchingCheck, BatchingSpec } from './check-batching.js';
-import { callThread } from './thread-call.js';
 
 export interface BatchingTask extends BatchingSpec {
   /** The model, optimised for the device. */
   readonly ortPath: string;
 }
 
-/** `checkBatching` in a thread of its own. Rejects as that throws. */
+/** `checkBatching` in a process of its own. Rejects as that throws. */
 export function measureBatching(task: BatchingTask): Promise<BatchingCheck> {
-  return callThread('batching-thread.js', task, () => {});
+  return callRuntime('checkBatches', task);
 }
 
 /** A model as it is served after the check; null: nothing was to be checked. */

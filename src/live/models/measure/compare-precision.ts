@@ -2,12 +2,12 @@ import { EscapementError } from '../../../base/errors.js';
 import type { OrtDeviceSpec } from '../../device.js';
 import { atLongest } from '../../lengths.js';
 import type { ModelSignature } from '../../model.js';
+import { callRuntime, type OnProgress } from '../../ort/runtime-call.js';
 import { optimizeModel } from '../optimize.js';
 import type { Precision } from '../precision.js';
 import type { RepositoryModel } from '../repository.js';
 import type { Durations } from './durations.js';
 import type { OutputDifference } from './output-difference.js';
-import { callThread, type OnProgress } from './thread-call.js';
 
 interface CompareOptions {
   /** Ascending from 1; those of the FP32 model unless given. */
@@ -42,7 +42,7 @@ export interface PrecisionTiming {
 export type PrecisionPair = Readonly<Record<Precision, RepositoryModel>>;
 
 /**
- * Runs both files of a model on a device with the same random inputs, in a thread of its own: how far their outputs
+ * Runs both files of a model on a device with the same random inputs, in a process of its own: how far their outputs
  * are apart, and how long INFERs take, measured by turns so that a machine that becomes slower does so for both.
  * Nothing else should run on the machine meanwhile. Rejects with `E_MODEL_FILE` where the files are not of one model
  * or fail on the device, and with `E_DEVICE` where it is not there.
@@ -73,10 +73,10 @@ export async function comparePrecision(
     runs,
     seed,
   };
-  return callThread('compare-thread.js', task, onProgress ?? (() => {}));
+  return callRuntime('compare', task, onProgress);
 }
 
-/** What the comparing thread is to do. */
+/** What the comparing process is to do. */
 export interface CompareTask {
   readonly name: string;
   readonly ortPaths: Readonly<Record<Precision, string>>;

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { monotonicNs } from '../../../base/clock/clock.js';
 import { stream } from '../../../base/random/streams.js';
 import { NS_PER_S } from '../../../base/units.js';
+import type { OnProgress } from '../../ort/runtime-call.js';
 import { ModelSession } from '../../ort/session.js';
 import type { CompareTask, PrecisionComparison, PrecisionTiming } from './compare-precision.js';
 import { summarize } from './durations.js';
 import { DifferenceCollector, type OutputDifference } from './output-difference.js';
 import { randomInputs } from './random-inputs.js';
-import type { OnProgress } from './thread-call.js';
 
 /** Sessions of the same model at both precisions. */
 interface Sessions {
@@ -15,7 +15,7 @@ interface Sessions {
   readonly fp16: ModelSession;
 }
 
-/** `comparePrecision` in its thread, which this blocks. */
+/** `comparePrecision` in its process, whose main thread this blocks. */
 export async function compareSessions(
   task: CompareTask,
   onProgress: OnProgress,

@@ -1,9 +1,9 @@
 import { atLongest } from '../../lengths.js';
 import type { TensorSignature } from '../../model.js';
+import { callRuntime, type OnProgress } from '../../ort/runtime-call.js';
 import type { Precision } from '../precision.js';
 import type { BatchingCheck } from './check-batching.js';
 import type { Timing, TimingSpec } from './session-timing.js';
-import { callThread, type OnProgress } from './thread-call.js';
 
 export interface MeasureSpec extends TimingSpec {
   /** The model, optimised for the device. */
@@ -26,7 +26,7 @@ export interface Measurement extends Timing {
   readonly batching: BatchingCheck | null;
 }
 
-/** What the measuring thread finds. */
+/** What the measuring process finds. */
 export interface MeasuredModel {
   readonly timing: Timing;
   readonly weightsBytes: number;
@@ -34,14 +34,14 @@ export interface MeasuredModel {
 }
 
 /**
- * Measures a model on a device, in a thread of its own. Nothing else should run on the machine meanwhile. Rejects with
+ * Measures a model on a device, in a process of its own. Nothing else should run on the machine meanwhile. Rejects with
  * `E_DEVICE` when the device is not there, and with `E_MODEL_FILE` when the model fails on it.
  */
 export async function measureModel(
   spec: MeasureSpec,
   onProgress: OnProgress = () => {},
 ): Promise<Measurement> {
-  const { timing, ...found } = await callThread<MeasuredModel>('measure-thread.js', spec, onProgress);
+  const { timing, ...found } = await callRuntime<MeasuredModel>('measure', spec, onProgress);
   const { signature } = spec;
   const { inputs, outputs } = timing.shorter === undefined ? signature : atLongest(signature);
   return { ...timing, ...found, inputBytes: total(inputs), outputBytes: total(outputs) };

@@ -6,10 +6,10 @@ import type { OrtDeviceSpec } from '../../device.js';
 import { hasFreeSizes, type ModelSignature, type Shape, withSizes } from '../../model.js';
 import { InputError } from '../../ort/input-error.js';
 import { onnxruntime } from '../../ort/onnxruntime.js';
+import type { OnProgress } from '../../ort/runtime-call.js';
 import { ModelSession } from '../../ort/session.js';
 import { type Durations, summarize } from './durations.js';
 import { randomInputs } from './random-inputs.js';
-import type { OnProgress } from './thread-call.js';
 import { timeUntilStable } from './until-stable.js';
 
 export interface TimingSpec {

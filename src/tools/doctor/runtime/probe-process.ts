@@ -5,7 +5,8 @@ import { EscapementError } from '../../../base/errors.js';
 import { NS_PER_MS } from '../../../base/units.js';
 import { DEFAULT_SESSION, type Provider } from '../../../live/device.js';
 import { onnxruntime } from '../../../live/ort/onnxruntime.js';
-import { onnxruntimeReason, onnxruntimeVersion, openSession } from '../../../live/ort/open-session.js';
+import { onnxruntimeVersion, openSession } from '../../../live/ort/open-session.js';
+import { onnxruntimeReason } from '../../../live/ort/runtime-problem.js';
 import { smallestModel } from '../../../live/ort/warm-up.js';
 import { ANSWER, type Probe } from './probe.js';
 

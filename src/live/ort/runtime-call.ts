@@ -1,0 +1,187 @@
+import './no-telemetry.js';
+import { type ChildProcess, fork } from 'node:child_process';
+import { compiledNextTo } from '../../base/compiled.js';
+import { EscapementError } from '../../base/errors.js';
+import { runtimeLimitMs } from './runtime-limit.js';
+import { problemError, type RuntimeProblem } from './runtime-problem.js';
+
+/** Gets the share that is done, from 0 to 1, and what comes next. */
+export type OnProgress = (share: number, next: string) => void;
+
+/** Everything that onnxruntime does with a model before it is served, and its verb for people. */
+const JOBS = {
+  describe: 'read',
+  optimize: 'optimize',
+  measure: 'run',
+  checkBatches: 'run',
+  compare: 'run',
+} as const;
+export type RuntimeJob = keyof typeof JOBS;
+
+/** What the process is sent. */
+export interface RuntimeTask {
+  readonly job: RuntimeJob;
+  readonly task: unknown;
+  /** It is alive at least so often, unless onnxruntime does not return. */
+  readonly aliveMs: number;
+}
+
+/** What the process says. The task begins with the first `alive`, and is over with `done` or `failed`. */
+export type RuntimeReport =
+  | { readonly kind: 'alive' }
+  | { readonly kind: 'progress'; readonly share: number; readonly next: string }
+  | { readonly kind: 'done'; readonly result: unknown }
+  | { readonly kind: 'failed'; readonly problem: RuntimeProblem };
+
+/**
+ * Has onnxruntime work on a model in another process, one task of this thread after the other. A model may keep it busy for
+ * ever, take all memory or crash it, so a process that does not return from one call for as long as `limitRuntimeCalls` says
+ * is killed. Rejects with the coded error that the process meets, and with `E_MODEL_FILE` when it ends.
+ */
+export function callRuntime<T>(
+  job: RuntimeJob,
+  task: unknown,
+  onProgress: OnProgress = () => {},
+): Promise<T> {
+  return shared.call(job, task, onProgress) as Promise<T>;
+}
+
+/** The limit of `limitRuntimeCalls` was reached. */
+export class TooLong extends EscapementError {}
+
+/** Kills what this thread has under way: its calls reject, and so do later ones. */
+export function endRuntimeCalls(): void {
+  shared.close();
+}
+
+/** The process waits so long for another task, and then gives its memory back. */
+const IDLE_MS = 1000;
+/** Signs of life within the limit. */
+const SIGNS = 4;
+
+/** A task under way. */
+interface Call {
+  readonly job: RuntimeJob;
+  readonly watch: Watch;
+  readonly onProgress: OnProgress;
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+class RuntimeProcess {
+  private child: ChildProcess | null = null;
+  private turn: Promise<unknown> = Promise.resolve();
+  private idle: NodeJS.Timeout | null = null;
+  private current: Call | null = null;
+  private isClosed = false;
+
+  call(job: RuntimeJob, task: unknown, onProgress: OnProgress): Promise<unknown> {
+    const result = this.turn.then(() => this.run(job, task, onProgress));
+    this.turn = result.catch(() => {});
+    return result;
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.kill();
+  }
+
+  private run(job: RuntimeJob, task: unknown, onProgress: OnProgress): Promise<unknown> {
+    if (this.isClosed) return Promise.reject(new EscapementError('E_MODEL_FILE', endedText(job, 'closed')));
+    if (this.idle !== null) clearTimeout(this.idle);
+    this.child ??= this.begin();
+    const { child } = this;
+    child.ref();
+    child.channel?.ref();
+    const watch = new Watch(runtimeLimitMs(), () => this.kill());
+    return new Promise((resolve, reject) => {
+      this.current = { job, watch, onProgress, resolve, reject };
+      const message: RuntimeTask = { job, task, aliveMs: watch.limitMs / SIGNS };
+      child.send(message, (error) => error !== null && this.ended(child, error.message));
+    }).finally(() => {
+      this.current = null;
+      watch.end();
+      child.unref();
+      child.channel?.unref();
+      this.idle = setTimeout(() => this.kill(), IDLE_MS).unref();
+    });
+  }
+
+  private kill(): void {
+    this.child?.kill('SIGKILL');
+  }
+
+  private begin(): ChildProcess {
+    const child = fork(compiledNextTo(import.meta.url, '../models/measure/runtime-process.js'), {
+      serialization: 'advanced',
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    child.on('message', (report: RuntimeReport) => this.take(report));
+    child.on('exit', (status, signal) => this.ended(child, signal ?? `status ${status}`));
+    child.on('error', (error) => this.ended(child, error.message));
+    return child;
+  }
+
+  private take(report: RuntimeReport): void {
+    this.current?.watch.heard();
+    if (report.kind === 'progress') this.current?.onProgress(report.share, report.next);
+    else if (report.kind === 'done') this.current?.resolve(report.result);
+    else if (report.kind === 'failed') this.current?.reject(problemError(report.problem));
+  }
+
+  private ended(child: ChildProcess, how: string): void {
+    if (this.child !== child) return;
+    this.child = null;
+    if (this.current === null) return;
+    const { job, watch, reject } = this.current;
+    reject(
+      watch.isOver
+        ? new TooLong('E_MODEL_FILE', tooLong(job, watch.limitMs))
+        : new EscapementError('E_MODEL_FILE', endedText(job, how)),
+    );
+  }
+}
+
+const shared = new RuntimeProcess();
+
+/** Calls `expired` once nothing was heard for the limit, counted from the first sign of life. */
+class Watch {
+  isOver = false;
+  private timer: NodeJS.Timeout | null = null;
+  private signs = 0;
+
+  constructor(
+    readonly limitMs: number,
+    private readonly expired: () => void,
+  ) {}
+
+  heard(): void {
+    this.signs++;
+    if (this.timer === null) this.timer = setTimeout(() => this.check(), this.limitMs);
+    else this.timer.refresh();
+  }
+
+  end(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+  }
+
+  /** If this thread was held up itself, signs of life wait to be read. */
+  private check(): void {
+    const { signs } = this;
+    setImmediate(() => {
+      if (this.signs > signs) return;
+      this.isOver = true;
+      this.expired();
+    });
+  }
+}
+
+function tooLong(job: RuntimeJob, limitMs: number): string {
+  return `onnxruntime was stopped because it took more than ${limitMs / 1000} s to ${JOBS[job]} it; runtime.prepareLimit allows more`;
+}
+
+function endedText(job: RuntimeJob, how: string): string {
+  const memory = how === 'SIGKILL' ? ', perhaps for want of memory' : '';
+  return `onnxruntime ended when it was to ${JOBS[job]} it (${how})${memory}`;
+}

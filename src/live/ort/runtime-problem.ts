@@ -1,0 +1,37 @@
+import { type ErrorCode, type ErrorPlace, EscapementError } from '../../base/errors.js';
+
+/** An error of a model as it crosses threads and processes. */
+export interface RuntimeProblem {
+  readonly code: ErrorCode;
+  readonly what: string;
+  readonly place: ErrorPlace;
+  /** For the log: the stack of an unexpected error. */
+  readonly detail?: string;
+}
+
+/** Any error that a model can cause, as one line for people. A stack trace is kept apart from it. */
+export function runtimeProblem(error: unknown): RuntimeProblem {
+  if (error instanceof EscapementError) {
+    const { code, what, place } = error;
+    return { code, what, place };
+  }
+  const detail = error instanceof Error ? { detail: error.stack ?? error.message } : {};
+  return { code: 'E_MODEL_FILE', what: onnxruntimeReason(error), place: {}, ...detail };
+}
+
+export function problemError({ code, what, place }: RuntimeProblem): EscapementError {
+  return new EscapementError(code, what, place);
+}
+
+/** What onnxruntime complains about, on one line and without the place in its source. */
+export function onnxruntimeReason(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (/requires f16 but the device does not support it/.test(message)) {
+    return 'the GPU or its driver cannot compute in FP16, for want of shader-f16: use runtime.precision fp32';
+  }
+  return message
+    .replaceAll(/\s+/g, ' ')
+    .replace(/\S+\.(?:cc|cpp|cu|h):\d+ .*\) (?=\S)/, '')
+    .replaceAll(/\S+\.(?:cc|cpp|cu|h):\d+ /g, '')
+    .trim();
+}
