@@ -9,9 +9,6 @@ import { casesJson, writeCiFiles } from './thresholds.js';
 import type { PlanArgs } from './usage/plan.js';
 import { packageVersion } from './version.js';
 
-/** About so many times the root of their number are run: the border between those that meet and that miss. */
-const BORDER = 2;
-
 /** `escapement plan FILE --minimize cost`: the cheapest fleet of several kinds of GPUs that meets a target. */
 export async function planFleetHere(args: PlanArgs): Promise<void> {
   const { out, html } = args;
@@ -39,8 +36,7 @@ function planWithProgress(args: PlanArgs): Promise<FleetPlan> {
     planFleet({
       ...{ file: args.file, over: args.over, targets: args.target, seeds: args.seeds },
       ...{ overrides: args.set, outDir: args.out, openRunner, fresh: args.fresh, version: packageVersion() },
-      onStart: (seeds, fleets) =>
-        start(seeds, `${fleets} fleets`, seeds.length * BORDER * Math.ceil(Math.sqrt(fleets))),
+      onStart: (seeds, fleets) => start(seeds, `${fleets} fleets`, seeds.length * fleets),
       onRun,
     }),
   );

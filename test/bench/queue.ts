@@ -90,7 +90,6 @@ export async function queueWorker(url: string): Promise<void> {
 function nothing(): CellRunner {
   let found: Promise<CellOutcome> | undefined;
   return {
-    capacity: THREADS,
     run: (task) => {
       found ??= runCell(task);
       return found;

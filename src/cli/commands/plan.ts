@@ -11,8 +11,10 @@ import { casesJson, checkCiFiles, writeCiFiles } from '../thresholds.js';
 import type { PlanArgs } from '../usage/plan.js';
 import { packageVersion } from '../version.js';
 
-/** Values that a bisection needs in addition to its rounds: both ends, and the neighbors of the answer. */
-const VALUES_BESIDES = 6;
+/** Values that are run first, and neighbors of the answer. */
+const VALUES_BESIDES = 13;
+/** Values of each round between them, which leaves a quarter. */
+const VALUES_PER_ROUND = 3;
 
 /** `escapement plan FILE`: the fewest GPUs, highest load or tightest SLO that meets a target. */
 export async function run(args: PlanArgs): Promise<void> {
@@ -58,7 +60,8 @@ function planWithProgress(args: PlanArgs): Promise<PlanResult> {
         start(
           seeds,
           `${values} candidate values`,
-          seeds.length * (VALUES_BESIDES + Math.ceil(Math.log2(values))),
+          seeds.length *
+            Math.min(values, VALUES_BESIDES + VALUES_PER_ROUND * Math.ceil(Math.log2(values / 8) / 2)),
         ),
       onRun,
     }),

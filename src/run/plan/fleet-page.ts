@@ -13,9 +13,9 @@ import { renderSvg } from '../../report/html/render.js';
 import { commandLine, quoted, setFlags } from '../../report/reproduce.js';
 import { fleetCharts } from './fleet-charts.js';
 import type { FleetPlan, TriedFleet } from './fleet-result.js';
-import { costText, effortText, figureTexts, perMillionText, verdictOfFleets } from './fleet-text.js';
+import { costText, costTexts, effortText, perMillionText, verdictOfFleets } from './fleet-text.js';
 import { written } from './over.js';
-import { inTimeText, MEETS, ruleText } from './text.js';
+import { figureTexts, inTimeTexts, MEETS, ruleText } from './text.js';
 
 /** A plan of fleets as one HTML document: the answer first, then the frontier, all that was run, and how to repeat it. */
 export async function fleetPage(plan: FleetPlan): Promise<string> {
@@ -54,7 +54,7 @@ function headlineFacts({ policy, effort, seeds }: FleetPlan, chosen: TriedFleet 
       note: 'requests answered within their SLO',
     },
     { label: 'Policy', value: policy, note: 'with every fleet' },
-    { label: 'Runs', value: String(effort.runs), note: `instead of ${effort.runsOfAll}` },
+    { label: 'Runs', value: String(effort.runs), note: `of ${effort.runsOfAll}` },
     {
       label: seeds.length === 1 ? 'Seed' : 'Seeds',
       value: seeds.join(', '),
@@ -64,23 +64,26 @@ function headlineFacts({ policy, effort, seeds }: FleetPlan, chosen: TriedFleet 
 }
 
 function triedTable(plan: FleetPlan) {
+  const inTime = inTimeTexts(plan);
+  const perHour = costTexts(plan.tried.map(({ costPerHour }) => costPerHour));
+  const perMillion = costTexts(plan.tried.map(({ costPerMillion }) => costPerMillion ?? null));
   const columns: Column[] = [
     { title: 'Fleet' },
     { title: 'Per hour', numeric: true },
     { title: 'Per million in time', numeric: true },
     ...plan.targets.map(({ text }) => ({ title: text, numeric: true })),
-    { title: 'In time', numeric: true },
+    ...(inTime === null ? [] : [{ title: 'In time', numeric: true }]),
     { title: 'Meets' },
   ];
   const rows = plan.tried.map((one, i): CellText[] => [
     { text: one.value, sort: i },
-    { text: costText(one), sort: one.costPerHour },
-    { text: perMillionText(one), sort: one.costPerMillion ?? Number.POSITIVE_INFINITY },
+    { text: perHour[i]!, sort: one.costPerHour },
+    { text: perMillion[i]!, sort: one.costPerMillion ?? Number.POSITIVE_INFINITY },
     ...figureTexts(plan, one).map((text, k) => ({
       text,
       sort: one.figures[k]?.estimate?.mean ?? Number.POSITIVE_INFINITY,
     })),
-    { text: inTimeText(one), sort: one.attainment ?? -1 },
+    ...(inTime === null ? [] : [{ text: inTime[i]!, sort: one.attainment ?? -1 }]),
     { text: one.refused ?? MEETS[one.meets] },
   ]);
   return table(columns, rows, true);

@@ -3,18 +3,19 @@ import type { Experiment } from '../../config/experiment.js';
 import { parseExperiment, readExperimentSource } from '../../config/load.js';
 import { refuseUnknownSenders } from '../../record/known-senders.js';
 import type { Threshold } from '../../record/threshold.js';
+import { listed } from '../../text/words.js';
 import { parseSeeds } from '../sweep/vary.js';
 import { closestOf } from './closest.js';
-import { boundedTargets, isOutOfReach } from './fleet-bounds.js';
 import type { FleetPlan, TriedFleet } from './fleet-result.js';
-import { type FleetFound, searchFleets } from './fleet-search.js';
+import { searchFleets } from './fleet-search.js';
 import { type FleetFacts, FleetSpace, plannedKinds } from './fleet-space.js';
 import { fleetHeadline } from './fleet-text.js';
-import { parseTarget } from './judge.js';
-import { dropNotes, setupNotes, unsureNote } from './notes.js';
+import { atLeast, parseTarget, type TargetFigure } from './judge.js';
+import { dropNotes, setupNotes, unreachableNotes, unsureNote } from './notes.js';
 import { type Over, parseOver, written } from './over.js';
 import type { PlanFlags } from './plan.js';
 import { Prober } from './prober.js';
+import { Reach } from './reach.js';
 import { openPlanStore } from './store.js';
 import { Trials } from './trials.js';
 
@@ -51,24 +52,24 @@ export async function planFleet(request: FleetRequest): Promise<FleetPlan> {
       kinds.map(({ name }) => name),
     ),
   );
+  const fleets = space.byCost().length;
   const trials = new Trials({ text: source.text, file, overrides, candidates: space, seeds });
   const store = openPlanStore(request.outDir, !request.fresh);
   const runner = request.openRunner();
   try {
-    const prober = new Prober({ trials, targets, version, runner, store, onRun: request.onRun });
-    const bounded = boundedTargets(targets, whole);
-    request.onStart(seeds, space.size);
+    const reach = new Reach(targets, whole);
+    const prober = new Prober({ trials, targets, reach, version, runner, store, onRun: request.onRun });
+    request.onStart(seeds, fleets);
     const found = await searchFleets(space, {
-      ruledOut: async (index) =>
-        bounded.length > 0 && isOutOfReach(bounded, await prober.bounds(index).catch(() => []), seeds.length),
+      ruledOut: reach.isBounded ? async (index) => reach.isBeyond(await prober.bounds(index)) : null,
       judge: async (index) => {
-        await prober.meets(index);
-        return prober.verdict(index);
+        const { unreachable, meets } = await prober.judge(index);
+        return unreachable === undefined ? meets : 'never';
       },
-      ahead: (indices) => prober.ahead(indices),
     });
     const tried = await triedFleets(prober, space);
     const answer = found.answer === null ? null : space.text(found.answer);
+    const closest = answer === null && tried.length > 0 ? closestOf(tried, targets) : null;
     const result = { targets, answer, tried };
     return {
       version: 1,
@@ -80,15 +81,15 @@ export async function planFleet(request: FleetRequest): Promise<FleetPlan> {
       ...{ experiment: source.text, overrides, over: overs, targets, seeds },
       outcome: answer === null ? 'none' : 'found',
       answer,
-      closest: answer === null && tried.length > 0 ? closestOf(tried, targets) : null,
+      closest,
       effort: {
-        fleets: space.size,
+        fleets,
         run: tried.length,
-        ruledOut: found.ruledOut.length,
+        ruledOut: found.ruledOut,
         runs: tried.length * seeds.length,
-        runsOfAll: space.size * seeds.length,
+        runsOfAll: fleets * seeds.length,
       },
-      notes: notesOfFleet(found, space, { tried, targets, whole, seeds }),
+      notes: notesOfFleet(found.answer, space, { closest, tried, targets, whole, seeds }),
       tried,
     };
   } finally {
@@ -122,39 +123,40 @@ function namedAsOver(error: unknown, overs: readonly Over[], most: readonly stri
   });
 }
 
+/** Fleets that were run, the cheapest first. */
 async function triedFleets(prober: Prober, space: FleetSpace): Promise<TriedFleet[]> {
   const byName = new Map((await prober.tried()).map((one) => [one.value, one]));
-  const fleets: TriedFleet[] = [];
-  for (let index = 0; index < space.size; index++) {
+  return space.byCost().flatMap((index) => {
     const one = byName.get(space.text(index));
-    if (one === undefined) continue;
+    if (one === undefined) return [];
     const counts = space.counts(index);
-    fleets.push({
+    return {
       ...one,
       gpus: Object.fromEntries(space.kinds.map(({ name }, kind) => [name, counts[kind]!])),
       costPerHour: space.costPerHour(index),
       settings: space.settings(index).map(({ key, value }) => `${key}=${value}`),
-    });
-  }
-  return fleets.sort((a, b) => a.costPerHour - b.costPerHour);
+    };
+  });
 }
 
 function notesOfFleet(
-  { answer, contradictions }: FleetFound,
+  answer: number | null,
   space: FleetSpace,
   {
+    closest,
     tried,
     targets,
     whole,
     seeds,
   }: {
+    readonly closest: string | null;
     readonly tried: readonly TriedFleet[];
     readonly targets: readonly Threshold[];
     readonly whole: Experiment;
     readonly seeds: readonly number[];
   },
 ): string[] {
-  const notes: string[] = [];
+  const notes = unreachableNotes(tried);
   const chosen = answer === null ? undefined : tried.find(({ value }) => value === space.text(answer));
   if (chosen !== undefined) notes.push(...dropNotes(chosen, targets));
   const unsure = tried.find(
@@ -162,21 +164,43 @@ function notesOfFleet(
       meets === 'unsure' && costPerHour < (chosen?.costPerHour ?? Number.POSITIVE_INFINITY),
   );
   if (unsure !== undefined) notes.push(unsureNote(unsure.value));
-  if (chosen !== undefined) {
-    const ends = space.kinds.filter((_, kind) => space.moved(answer!, kind, 1) === null);
-    if (ends.length > 0)
-      notes.push(
-        `the answer has as many ${ends.map(({ name }) => name).join(' and ')} as the range allows: a wider range may hold a cheaper fleet`,
-      );
-  }
-  if (contradictions.length > 0) {
-    const names = contradictions.map((index) => space.text(index)).join('; ');
+  const ends = answer === null ? [] : space.atLimit(answer);
+  if (ends.length > 0)
     notes.push(
-      `more GPUs are not always better here: ${names} miss, and smaller fleets meet; repeat with more seeds`,
+      `the answer has as many ${listed(ends)} as the range allows: a wider range may hold a cheaper fleet`,
     );
-  }
+  const shown = chosen ?? tried.find(({ value }) => value === closest);
+  if (shown !== undefined) notes.push(...worseNotes(tried, shown, targets));
   if (seeds.length === 1) notes.push('one seed: nothing is known of the spread between repetitions');
   return [...notes, ...setupNotes([whole])];
+}
+
+/** Fleets that do worse than the answer, or the one that came closest, although they have all its GPUs. */
+function worseNotes(
+  tried: readonly TriedFleet[],
+  shown: TriedFleet,
+  targets: readonly Threshold[],
+): string[] {
+  const worse = tried.filter((one) => {
+    if (one === shown || Object.entries(shown.gpus).some(([kind, gpus]) => gpus > one.gpus[kind]!))
+      return false;
+    return targets.some((target, i) => isWorse(target, one.figures[i], shown.figures[i]));
+  });
+  if (worse.length === 0) return [];
+  const names =
+    worse.length < 3 ? worse.map(({ value }) => value) : [worse[0]!.value, `${worse.length - 1} others`];
+  const verb = worse.length === 1 ? 'does' : 'do';
+  return [`more GPUs are not always better here: ${listed(names)} ${verb} worse than ${shown.value}`];
+}
+
+/** Whether a figure misses what another meets, or where both miss, lies beyond the other's interval. */
+function isWorse(target: Threshold, one: TargetFigure | undefined, other: TargetFigure | undefined): boolean {
+  // More GPUs cost more.
+  if (target.unit === 'price' || target.unit === 'hours' || other?.estimate == null) return false;
+  if (other.meets === 'yes') return one?.meets === 'no';
+  if (one?.estimate == null || one.estimate.n < 2) return false;
+  const [a, b] = [one.estimate, other.estimate];
+  return atLeast(target) ? a.high < b.low : a.low > b.high;
 }
 
 function usage(problem: string): EscapementError {

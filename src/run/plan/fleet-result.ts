@@ -21,7 +21,7 @@ export interface FleetPlan {
   readonly targets: readonly Threshold[];
   readonly seeds: readonly number[];
   readonly outcome: 'found' | 'none';
-  /** The cheapest fleet that meets every target, by its name; null: none that was run does. */
+  /** The cheapest fleet that meets every target, by its name; null: none does. */
   readonly answer: string | null;
   /** Of those that miss, the fleet that came closest; null where there is an answer. */
   readonly closest: string | null;
@@ -38,10 +38,10 @@ interface FleetEffort {
   readonly fleets: number;
   /** Of these, fleets that were run. */
   readonly run: number;
-  /** Of these, fleets that were not run because no scheduler could meet the targets with them. */
+  /** Of these, fleets with which no scheduler could meet the targets. */
   readonly ruledOut: number;
   readonly runs: number;
-  /** Runs that all fleets would have taken. */
+  /** Runs that all fleets take. */
   readonly runsOfAll: number;
 }
 

@@ -3,7 +3,7 @@ import type { Candidates } from './candidates.js';
 import { latticeOf, type Over, written } from './over.js';
 
 /** Fleets beyond this are too many to search. */
-const MOST_FLEETS = 100_000;
+const MOST_FLEETS = 10_000;
 const KEY = /^cluster\.gpus\.([A-Za-z][\w-]*)$/;
 
 /** One kind of GPUs of which a plan chooses how many there are. */
@@ -79,15 +79,8 @@ export class FleetSpace implements Candidates {
   }
 
   /** Which of its counts the fleet has of a kind. */
-  stepOf(index: number, kind: number): number {
+  private stepOf(index: number, kind: number): number {
     return Math.floor(index / this.strides[kind]!) % this.kinds[kind]!.counts.length;
-  }
-
-  /** The fleet with so many steps more of a kind; null: beyond the range. */
-  moved(index: number, kind: number, steps: number): number | null {
-    const step = this.stepOf(index, kind) + steps;
-    if (step < 0 || step >= this.kinds[kind]!.counts.length) return null;
-    return index + steps * this.strides[kind]!;
   }
 
   /** How many GPUs of each planned kind. */
@@ -107,9 +100,24 @@ export class FleetSpace implements Candidates {
     );
   }
 
-  /** Whether a cluster can be made of it at all. */
-  isCluster(index: number): boolean {
-    return this.gpus(index) >= this.facts.leastGpus;
+  /** All fleets of which a cluster can be made, from the cheapest to the dearest; of equal cost, fewer GPUs come first. */
+  byCost(): readonly number[] {
+    const fleets = Array.from({ length: this.size }, (_, index) => {
+      return { index, gpus: this.gpus(index), cost: this.costPerHour(index) };
+    }).filter(({ gpus }) => gpus >= this.facts.leastGpus);
+    // Sums of prices that are equal may differ in the last digit.
+    const compared = (a: number, b: number) => (Math.abs(a - b) > 1e-9 * a ? a - b : 0);
+    fleets.sort((a, b) => compared(a.cost, b.cost) || a.gpus - b.gpus || a.index - b.index);
+    return fleets.map(({ index }) => index);
+  }
+
+  /** Kinds of which the fleet has as many as it may, next to others that more of them might replace. */
+  atLimit(index: number): string[] {
+    const { kinds } = this;
+    return kinds.flatMap(({ name, counts }, kind) => {
+      const others = kinds.some((_, other) => other !== kind && this.stepOf(index, other) > 0);
+      return others && this.stepOf(index, kind) === counts.length - 1 ? name : [];
+    });
   }
 
   /** Whether the fleet has no more of any kind than the other. */

@@ -4,18 +4,21 @@ import { thresholdLines } from '../../report/thresholds/text.js';
 import { alignColumns } from '../../text/table.js';
 import { listed } from '../../text/words.js';
 import type { FleetPlan, TriedFleet } from './fleet-result.js';
-import { inTimeText, MEETS } from './text.js';
+import { figureTexts, inTimeTexts, MEETS } from './text.js';
 import { estimateText, marginText } from './words.js';
 
 /** A plan of fleets for the terminal: what was run, the answer, what it costs, and how to run it. */
 export function fleetText(plan: FleetPlan): string {
   const { policy, targets, tried, notes, answer } = plan;
-  const header = ['fleet', 'per hour', ...targets.map(({ text }) => text), 'in time', 'meets'];
-  const rows = tried.map((one) => [
+  const inTime = inTimeTexts(plan);
+  const perHour = costTexts(tried.map(({ costPerHour }) => costPerHour));
+  const others = inTime === null ? [] : ['in time'];
+  const header = ['fleet', 'per hour', ...targets.map(({ text }) => text), ...others, 'meets'];
+  const rows = tried.map((one, i) => [
     one.value,
-    costText(one),
+    perHour[i]!,
     ...figureTexts(plan, one),
-    inTimeText(one),
+    ...(inTime === null ? [] : [inTime[i]!]),
     MEETS[one.meets],
   ]);
   const chosen = tried.find(({ value }) => value === answer);
@@ -56,10 +59,10 @@ export function fleetHeadline({
   return `Cheapest fleet with ${wanted}: ${chosen.value}, ${costText(chosen)} per hour`;
 }
 
-/** `51 runs of 459: 17 of 153 fleets, 4 of the others ruled out by upper bounds`. */
+/** `51 runs of 459: 17 of 153 fleets; upper bounds rule out 120`. */
 export function effortText({ effort: { fleets, run, ruledOut, runs, runsOfAll } }: FleetPlan): string {
-  const others = ruledOut === 0 ? '' : `; upper bounds ruled out ${ruledOut} more without a run`;
-  return `${runs} runs instead of ${runsOfAll}: ${run} of ${fleets} fleets were run${others}`;
+  const bounds = ruledOut === 0 ? '' : `; upper bounds rule out ${ruledOut}`;
+  return `${runs} of ${runsOfAll} runs: ${run} of ${fleets} fleets${bounds}`;
 }
 
 /** The targets held against the answer, or where there is none against the fleet that came closest. */
@@ -78,15 +81,16 @@ export function fleetCases({ targets, tried, answer, closest }: FleetPlan): Thre
   });
 }
 
-export function figureTexts({ targets }: Pick<FleetPlan, 'targets'>, { figures }: TriedFleet): string[] {
-  return targets.map((target, i) =>
-    figures[i] === undefined ? 'cannot run' : estimateText(target, figures[i]),
-  );
-}
-
 /** Per hour, in the currency of the experiment. */
 export function costText({ costPerHour }: Pick<TriedFleet, 'costPerHour'>): string {
   return priceText(costPerHour);
+}
+
+/** Costs below one another, in one precision; `–` where there is none. */
+export function costTexts(costs: readonly (number | null)[]): string[] {
+  const texts = costs.flatMap((cost) => (cost === null ? [] : priceText(cost)));
+  const decimals = Math.max(0, ...texts.map((text) => text.split('.')[1]?.length ?? 0));
+  return costs.map((cost) => (cost === null ? '–' : cost.toFixed(decimals)));
 }
 
 /** Of a million requests in time; `–` where there were none. */

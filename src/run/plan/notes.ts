@@ -73,6 +73,12 @@ function limitsFailures({ metric }: PlanResult['targets'][number]): boolean {
   return named?.reading === 'offered' && named.percentile >= COUNTS_MOST;
 }
 
+/** Why nothing that was tried could meet the targets, if that is known. */
+export function unreachableNotes(tried: readonly Tried[]): string[] {
+  const reasons = new Set(tried.map(({ unreachable }) => unreachable));
+  return reasons.has(undefined) ? [] : ([...reasons].slice(0, 1) as string[]);
+}
+
 /** What the policy does not do of what is asked, and what shares of tenants come to; what holds at one end alone is not of the plan. */
 export function setupNotes(ends: readonly Experiment[]): string[] {
   const [first = [], ...others] = ends.map((end) => {

@@ -14,8 +14,7 @@ import { commandLine, quoted, setFlags } from '../../report/reproduce.js';
 import { planCharts } from './charts.js';
 import type { PlanResult, Tried } from './plan-result.js';
 import { isLeast } from './preference.js';
-import { inTimeText, MEETS, ruleText, verdictLines } from './text.js';
-import { estimateText } from './words.js';
+import { figureTexts, inTimeTexts, MEETS, ruleText, verdictLines } from './text.js';
 
 /** A plan as one HTML document: the answer and its margin first, then charts, all that was tried, and how to repeat it. */
 export async function planPage(plan: PlanResult): Promise<string> {
@@ -61,20 +60,22 @@ function headlineFacts({ policy, over, outcome, answer, resolution, seeds, tried
   ];
 }
 
-function triedTable({ over, targets, tried }: PlanResult) {
+function triedTable(plan: PlanResult) {
+  const { over, targets, tried } = plan;
+  const inTime = inTimeTexts(plan);
   const columns: Column[] = [
     { title: keyLabel(over.key), numeric: true },
     ...targets.map(({ text }) => ({ title: text, numeric: true })),
-    { title: 'In time', numeric: true },
+    ...(inTime === null ? [] : [{ title: 'In time', numeric: true }]),
     { title: 'Meets' },
   ];
   const rows = tried.map((one: Tried, i): CellText[] => [
     { text: valueLabel(one.value), sort: i },
-    ...targets.map((target, k) => ({
-      text: one.figures[k] === undefined ? 'cannot run' : estimateText(target, one.figures[k]),
+    ...figureTexts(plan, one).map((text, k) => ({
+      text,
       sort: one.figures[k]?.estimate?.mean ?? Number.POSITIVE_INFINITY,
     })),
-    { text: inTimeText(one), sort: one.attainment ?? -1 },
+    ...(inTime === null ? [] : [{ text: inTime[i]!, sort: one.attainment ?? -1 }]),
     { text: one.refused ?? MEETS[one.meets] },
   ]);
   return table(columns, rows, true);

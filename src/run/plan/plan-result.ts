@@ -55,4 +55,6 @@ export interface Tried {
   readonly costPerMillion?: number | null;
   /** Why the value could not run, which counts as a miss. */
   readonly refused?: string;
+  /** Why no cluster could meet the targets with these requests: tenants' rates let too few of them through. */
+  readonly unreachable?: string;
 }

@@ -10,11 +10,12 @@ import { parseSeeds } from '../sweep/vary.js';
 import { valuesOf } from './candidates.js';
 import { closestOf } from './closest.js';
 import { parseTarget } from './judge.js';
-import { notesOf, setupNotes, trafficNotes } from './notes.js';
+import { notesOf, setupNotes, trafficNotes, unreachableNotes } from './notes.js';
 import { type Lattice, latticeOf, type Over, parseOver } from './over.js';
 import type { PlanResult, Tried } from './plan-result.js';
 import { type Goal, goalOf, type Preference, parsePreference } from './preference.js';
 import { Prober } from './prober.js';
+import { Reach } from './reach.js';
 import { type SearchResult, search } from './search.js';
 import { openPlanStore } from './store.js';
 import { headlineOf } from './text.js';
@@ -73,10 +74,14 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
   const store = openPlanStore(request.outDir, !request.fresh);
   const runner = request.openRunner();
   try {
-    const prober = new Prober({ trials, targets, version, runner, store, onRun: request.onRun });
+    const reach = new Reach(targets, ends[0]!);
+    const prober = new Prober({ trials, targets, reach, version, runner, store, onRun: request.onRun });
     request.onStart(seeds, lattice.size);
     const goal = goalOf(over.key, prefer);
-    const found = await search(lattice.size, goal?.prefer ?? null, prober);
+    const found = await search(lattice.size, goal?.prefer ?? null, async (index) => {
+      const { meets } = await prober.judge(index);
+      return meets === 'yes';
+    });
     const tried = await prober.tried();
     const answer = answered(found, goal, lattice, tried, { over, targets });
     return {
@@ -84,10 +89,11 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
       escapement: version,
       name,
       policy: policy.kind,
-      headline: headlineOf({ over, targets, ...answer }),
+      headline: headlineOf({ over, targets, ...answer }, tried.length < lattice.size ? tried.length : null),
       ...{ experiment: source.text, overrides, over, resolution: lattice.resolution, targets, seeds },
       ...answer,
       notes: [
+        ...unreachableNotes(tried),
         ...notesOf(found, lattice, tried, { over, seeds, targets }),
         ...trafficNotes(over, ends),
         ...setupNotes(ends),

@@ -7,14 +7,15 @@ import type { CellStore } from '../sweep/cell-store.js';
 import type { GridCell } from '../sweep/grid.js';
 import type { CellRunner } from '../sweep/pool.js';
 import { type CellOutcome, type CellTask, failedOutcome, labelsOf } from '../sweep/run-cell.js';
-import { judge, type Verdict } from './judge.js';
+import { judge } from './judge.js';
 import type { Tried } from './plan-result.js';
-import type { SearchPort } from './search.js';
+import type { Reach } from './reach.js';
 import { REFUSED, type Trials } from './trials.js';
 
 interface ProberOptions {
   readonly trials: Trials;
   readonly targets: readonly Threshold[];
+  readonly reach: Reach;
   /** Version of the program: results of another version are not reused. */
   readonly version: string;
   readonly runner: CellRunner;
@@ -24,45 +25,33 @@ interface ProberOptions {
   readonly onRun: (reused: boolean) => void;
 }
 
-/**
- * Runs values of the planned key with all seeds and judges them. Threads that would be idle run values that the
- * search may ask for next; those that it never asks for are in no result.
- */
-export class Prober implements SearchPort {
-  private readonly runs = new Map<GridCell, Promise<CellOutcome>>();
+/** Runs candidates with all seeds and judges them. */
+export class Prober {
   private readonly probes = new Map<number, Promise<Tried>>();
-  private upcoming: readonly number[] = [];
-  private running = 0;
 
   constructor(private readonly options: ProberOptions) {}
 
   /** Throws what is wrong with the experiment at this value. */
-  async meets(index: number): Promise<boolean> {
+  judge(index: number): Promise<Tried> {
     let probe = this.probes.get(index);
     if (probe === undefined) {
       probe = this.assess(index);
       this.probes.set(index, probe);
     }
-    return (await probe).meets === 'yes';
+    return probe;
   }
 
-  ahead(indices: readonly number[]): void {
-    this.upcoming = indices;
-    this.fill();
-  }
-
-  /** How it was judged; it must have been asked for. */
-  async verdict(index: number): Promise<Verdict> {
-    return (await this.probes.get(index))!.meets;
-  }
-
-  /** With each seed, what no scheduler could exceed, as far as that can be said; the experiment must allow for bounds. */
+  /** What no scheduler could exceed, for each seed; empty if that is not known for all of them. */
   async bounds(index: number): Promise<BoundFigures[]> {
     const { trials, runner } = this.options;
     const outcomes = await Promise.all(
-      trials.cellsOf(index).map(async (cell) => runner.run((await this.taskOf(cell)).task, 'boundCell')),
-    );
-    return outcomes.flatMap((outcome) => (outcome.status === 'done' ? JSON.parse(outcome.json) : []));
+      trials.cellsOf(index).map(async (cell) => {
+        const { task } = await this.taskOf(cell);
+        return runner.run(task, 'boundCell');
+      }),
+    ).catch(() => []);
+    const bounds = outcomes.flatMap((outcome) => (outcome.status === 'done' ? JSON.parse(outcome.json) : []));
+    return bounds.length === outcomes.length ? bounds : [];
   }
 
   /** The values that were asked for, ascending. */
@@ -72,9 +61,9 @@ export class Prober implements SearchPort {
   }
 
   private async assess(index: number): Promise<Tried> {
-    const { trials, targets } = this.options;
+    const { trials, targets, reach } = this.options;
     const value = trials.options.candidates.text(index);
-    const outcomes = await Promise.all(trials.cellsOf(index).map((cell) => this.run(cell)));
+    const outcomes = await Promise.all(trials.cellsOf(index).map((cell) => this.outcomeOf(cell)));
     const results: CellResult[] = [];
     for (const outcome of outcomes) {
       if (outcome.status === 'done') results.push(JSON.parse(outcome.json));
@@ -85,33 +74,14 @@ export class Prober implements SearchPort {
     const verdicts = figures.map(({ meets }) => meets);
     const meets = verdicts.includes('no') ? 'no' : verdicts.includes('unsure') ? 'unsure' : 'yes';
     const offered = results.filter(({ summary }) => summary.requests.offered > 0);
+    const unreachable = reach.beyondRates(results);
     const attainment = offered.length === 0 ? null : meanOf(offered.map(({ summary }) => summary.attainment));
-    return { value, meets, figures, attainment, ...costOf(results) };
+    return {
+      ...{ value, meets, figures, attainment, ...costOf(results) },
+      ...(unreachable === null ? {} : { unreachable }),
+    };
   }
 
-  private run(cell: GridCell): Promise<CellOutcome> {
-    let run = this.runs.get(cell);
-    if (run === undefined) {
-      this.running++;
-      run = this.outcomeOf(cell).finally(() => {
-        this.running--;
-        this.fill();
-      });
-      this.runs.set(cell, run);
-    }
-    return run;
-  }
-
-  private fill(): void {
-    for (const index of this.upcoming) {
-      for (const cell of this.options.trials.cellsOf(index)) {
-        if (this.running >= this.options.runner.capacity) return;
-        void this.run(cell);
-      }
-    }
-  }
-
-  /** Failures are outcomes: this run may never be awaited. */
   private async outcomeOf(cell: GridCell): Promise<CellOutcome> {
     const { runner, store, onRun } = this.options;
     try {

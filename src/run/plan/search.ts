@@ -1,16 +1,5 @@
 import type { Preference } from './preference.js';
 
-/** What a search asks of the outside. Values are named by their index in ascending order. */
-export interface SearchPort {
-  /** Whether a value meets the target. Asking again gives the same. */
-  meets(index: number): Promise<boolean>;
-  /**
-   * Values that may be asked for soon, the most likely first. A hint: what the search asks for does not depend on
-   * what is known already.
-   */
-  ahead(indices: readonly number[]): void;
-}
-
 /** `contradictions`: verdicts that do not go with one boundary, ascending. */
 export type SearchResult =
   /** The target holds from `answer` on, away from its neighbour `before`; `inside`: and at neither end. */
@@ -28,22 +17,23 @@ export type SearchResult =
 
 /** Values on each side of an answer that must agree with it. */
 const NEIGHBOURS = 2;
-/** Values between ends that both miss, where the target may still hold. */
+/** Values between both ends that are looked at first: more of a key can be worse. */
 const SCANNED = 7;
-/** Values of the next rounds that are worth looking at ahead: four rounds. */
-const MOST_AHEAD = 15;
+/** Values that are looked at at the same time between one that misses and one that meets. */
+const NARROWED = 3;
 
 /**
- * Finds where among `size` values (at least 2) the target begins to hold. Both ends tell on which side that is;
- * bisection finds a boundary, and its neighbours must confirm it: where one misses on the side that should meet, the
- * answer moves beyond it.
+ * Finds where among `size` values (at least 2) the target begins to hold. `meets` says whether it holds at a value, by its
+ * index in ascending order; asking again gives the same. Values all over the range tell where to look: for the one that is
+ * best, and for a boundary between it and those that are better still. Its neighbours must confirm it: where one misses on
+ * the side that should meet, the answer moves beyond it.
  */
 export async function search(
   size: number,
   prefer: Preference | null,
-  port: SearchPort,
+  meets: (index: number) => Promise<boolean>,
 ): Promise<SearchResult> {
-  return new Search(size - 1, prefer, port).run();
+  return new Search(size - 1, prefer, meets).run();
 }
 
 class Search {
@@ -52,16 +42,24 @@ class Search {
   constructor(
     private readonly last: number,
     private readonly prefer: Preference | null,
-    private readonly port: SearchPort,
+    private readonly judge: (index: number) => Promise<boolean>,
   ) {}
 
   async run(): Promise<SearchResult> {
-    const { last, prefer } = this;
-    this.port.ahead([0, last, ...midpoints(0, last)]);
-    const [low, high] = await this.all([0, last]);
-    if (low !== high) return this.boundary(low ? last : 0, low ? 0 : last, false);
-    if (!low) return this.scan();
-    return prefer === null ? { kind: 'undecided', example: 0 } : this.whole(prefer === 'low' ? 0 : last);
+    const { last, prefer, asked } = this;
+    const points = [0, ...between(0, last, SCANNED), last];
+    await this.all(points);
+    const [low, high] = [asked.get(0)!, asked.get(last)!];
+    const meeting = points.filter((index) => asked.get(index));
+    if (meeting.length === 0) return { kind: 'none' };
+    if (low === high && prefer === null) return { kind: 'undecided', example: meeting[0]! };
+    if (low && high) return this.whole(prefer === 'low' ? 0 : last);
+    // If only one end meets, the boundary lies away from it, whichever end is the better one.
+    const side: Preference = low === high ? prefer! : low ? 'high' : 'low';
+    const meet = side === 'low' ? meeting[0]! : meeting.at(-1)!;
+    const miss = points[points.indexOf(meet) + (side === 'low' ? -1 : 1)]!;
+    if (low === high) return this.boundary({ miss, meet, from: miss, to: meet, inside: true });
+    return this.boundary({ miss, meet, from: low ? last : 0, to: low ? 0 : last, inside: false });
   }
 
   private async whole(answer: number): Promise<SearchResult> {
@@ -69,49 +67,34 @@ class Search {
     return { kind: 'whole', answer, contradictions: this.contradictions(() => true) };
   }
 
-  /** Both ends miss: looks between them, as of a key that may be too small and too large. */
-  private async scan(): Promise<SearchResult> {
-    const { last, prefer } = this;
-    const places = Array.from({ length: SCANNED }, (_, i) => Math.round(((i + 1) * last) / (SCANNED + 1)));
-    const scanned = [...new Set(places)].filter((index) => index > 0 && index < last);
-    await this.all(scanned);
-    const meeting = scanned.filter((index) => this.asked.get(index));
-    if (meeting.length === 0) return { kind: 'none' };
-    if (prefer === null) return { kind: 'undecided', example: meeting[0]! };
-    const points = [0, ...scanned, last];
-    const meet = prefer === 'low' ? meeting[0]! : meeting.at(-1)!;
-    return this.boundary(points[points.indexOf(meet) + (prefer === 'low' ? -1 : 1)]!, meet, true);
-  }
-
-  private async boundary(miss: number, meet: number, inside: boolean): Promise<SearchResult> {
+  /** Between `miss` and `meet`. Beyond them the target is taken to miss as far as `from`, and to hold as far as `to`. */
+  private async boundary({ miss, meet, from, to, inside }: Section): Promise<SearchResult> {
     const step = Math.sign(meet - miss);
-    let answer = await this.bisect(miss, meet);
+    let answer = await this.narrow(miss, meet);
     for (;;) {
-      const beyond = this.neighbours(answer, step, meet);
-      const behind = this.neighbours(answer - step, -step, miss);
+      const beyond = this.neighbours(answer, step, to);
+      const behind = this.neighbours(answer - step, -step, from);
       await this.all([...beyond, ...behind]);
       const wrong = beyond.findLast((index) => !this.asked.get(index));
       if (wrong === undefined) break;
-      answer = await this.gallop(wrong, meet);
+      answer = await this.gallop(wrong, to);
     }
-    // Between the two that were known at first: elsewhere, verdicts may change once more.
-    const between = (index: number) => (index - miss) * step >= 0 && (meet - index) * step >= 0;
-    const contradictions = this.contradictions((index) => (index - answer) * step >= 0).filter(between);
+    // Elsewhere, verdicts may change once more.
+    const isTold = (index: number) => (index - from) * step >= 0 && (to - index) * step >= 0;
+    const contradictions = this.contradictions((index) => (index - answer) * step >= 0).filter(isTold);
     return { kind: 'boundary', answer, before: answer - step, inside, contradictions };
   }
 
   /** The value next to one that misses, between it and one that meets. */
-  private async bisect(miss: number, meet: number): Promise<number> {
-    let [wrong, right] = [miss, meet];
-    while (Math.abs(right - wrong) > 1) {
-      const step = Math.sign(right - wrong);
-      const around = [wrong - step, right + step].filter((index) => index >= 0 && index <= this.last);
-      this.port.ahead([...midpoints(wrong, right), ...around]);
-      const middle = middleOf(wrong, right);
-      if (await this.meets(middle)) right = middle;
-      else wrong = middle;
+  private async narrow(miss: number, meet: number): Promise<number> {
+    let points = [miss, meet];
+    while (Math.abs(points[1]! - points[0]!) > 1) {
+      points = [points[0]!, ...between(points[0]!, points[1]!, NARROWED), points[1]!];
+      await this.all(points.slice(1, -1));
+      const first = points.findIndex((index) => this.asked.get(index));
+      points = points.slice(first - 1, first + 1);
     }
-    return right;
+    return points[1]!;
   }
 
   /** From a value that misses in growing steps towards `meet`, until one meets; then back to the boundary. */
@@ -120,7 +103,7 @@ class Search {
     let wrong = miss;
     for (let stride = 1; ; stride *= 2) {
       const next = wrong + step * Math.min(stride, Math.abs(meet - wrong));
-      if (await this.meets(next)) return this.bisect(wrong, next);
+      if (await this.meets(next)) return this.narrow(wrong, next);
       wrong = next;
     }
   }
@@ -138,32 +121,29 @@ class Search {
       .sort((left, right) => left - right);
   }
 
-  private all(indices: readonly number[]): Promise<boolean[]> {
-    return Promise.all(indices.map((index) => this.meets(index)));
+  private async all(indices: readonly number[]): Promise<void> {
+    await Promise.all(indices.map((index) => this.meets(index)));
   }
 
   private async meets(index: number): Promise<boolean> {
-    const verdict = await this.port.meets(index);
+    const verdict = await this.judge(index);
     this.asked.set(index, verdict);
     return verdict;
   }
 }
 
-/** The values that bisection may ask for between two, in the order of its rounds. */
-function midpoints(from: number, to: number): number[] {
-  const found: number[] = [];
-  const intervals: [number, number][] = [[from, to]];
-  for (let i = 0; i < intervals.length && found.length < MOST_AHEAD; i++) {
-    const [left, right] = intervals[i]!;
-    if (Math.abs(right - left) < 2) continue;
-    const middle = middleOf(left, right);
-    found.push(middle);
-    intervals.push([left, middle], [middle, right]);
-  }
-  return found;
+interface Section {
+  readonly miss: number;
+  readonly meet: number;
+  readonly from: number;
+  readonly to: number;
+  readonly inside: boolean;
 }
 
-/** The same whichever of the two misses. */
-function middleOf(left: number, right: number): number {
-  return Math.floor((left + right) / 2);
+/** At most so many values that divide those between two evenly, from the first to the second. */
+function between(from: number, to: number, count: number): number[] {
+  const places = Array.from({ length: count }, (_, i) =>
+    Math.round(from + ((i + 1) * (to - from)) / (count + 1)),
+  );
+  return [...new Set(places)].filter((index) => index !== from && index !== to);
 }

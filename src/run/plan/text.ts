@@ -1,7 +1,6 @@
 import { keyLabel, valueLabel } from '../../report/quantity.js';
 import type { ThresholdCase } from '../../report/thresholds/cases.js';
 import { thresholdLines } from '../../report/thresholds/text.js';
-import { formatPercent } from '../../text/numbers.js';
 import { alignColumns } from '../../text/table.js';
 import { capital, listed } from '../../text/words.js';
 import type { PlanResult, Tried } from './plan-result.js';
@@ -11,13 +10,13 @@ import { estimateText, goalLabel, marginText, namedValue } from './words.js';
 /** A plan for the terminal: what was tried, the answer, its margin, and what to know about it. */
 export function planText(plan: PlanResult): string {
   const { policy, over, targets, tried, notes } = plan;
-  const header = [keyLabel(over.key), ...targets.map(({ text }) => text), 'in time', 'meets'];
-  const rows = tried.map((one) => [
+  const inTime = inTimeTexts(plan);
+  const others = inTime === null ? [] : ['in time'];
+  const header = [keyLabel(over.key), ...targets.map(({ text }) => text), ...others, 'meets'];
+  const rows = tried.map((one, i) => [
     valueLabel(one.value),
-    ...targets.map((target, i) =>
-      one.figures[i] === undefined ? 'cannot run' : estimateText(target, one.figures[i]),
-    ),
-    inTimeText(one),
+    ...figureTexts(plan, one),
+    ...(inTime === null ? [] : [inTime[i]!]),
     MEETS[one.meets],
   ]);
   const lines = [...verdictLines(plan), ...thresholdLines(targetCases(plan))];
@@ -40,16 +39,25 @@ export function verdictLines(plan: PlanResult): [string, string] {
   return [headline, `${reached(plan, answer)}${before === null ? '' : `; ${reached(plan, before)}`}`];
 }
 
-/** The answer in words. An end of the range is no answer, and must not look like one. */
-export function headlineOf({
-  over,
-  targets,
-  outcome,
-  answer,
-  superlative,
-}: Pick<PlanResult, 'over' | 'targets' | 'outcome' | 'answer' | 'superlative'>): string {
+/**
+ * The answer in words. An end of the range is no answer, and must not look like one. `tried`: how many values, if not all of
+ * the range.
+ */
+export function headlineOf(
+  {
+    over,
+    targets,
+    outcome,
+    answer,
+    superlative,
+  }: Pick<PlanResult, 'over' | 'targets' | 'outcome' | 'answer' | 'superlative'>,
+  tried: number | null,
+): string {
   const wanted = listed(targets.map(({ text }) => text));
-  if (answer === null) return `No value from ${over.from} to ${over.to} meets ${wanted}`;
+  if (answer === null) {
+    const none = tried === null ? 'No value' : `None of the ${tried} values tried`;
+    return `${none} from ${over.from} to ${over.to} meets ${wanted}`;
+  }
   if (outcome === 'whole' && !isLeast(over.key, answer)) {
     const end = answer === over.from ? 'lower' : 'upper';
     const verb = targets.length > 1 ? 'hold' : 'holds';
@@ -77,9 +85,22 @@ export function targetCases({ over, targets, tried, answer, closest }: PlanResul
   });
 }
 
-/** `98.7 %` of the requests were answered in time. */
-export function inTimeText({ attainment }: Tried): string {
-  return attainment === null ? '–' : formatPercent(attainment);
+/** `98.7 %` of the requests were answered in time: a column, in one precision; null: a target has these figures. */
+export function inTimeTexts({ targets, tried }: Pick<PlanResult, 'targets' | 'tried'>): string[] | null {
+  if (targets.some(({ metric }) => metric === 'attainment')) return null;
+  const shares = tried.map(({ attainment }) => attainment);
+  const decimals = shares.some((share) => share !== null && share > 0.999 && share < 1) ? 2 : 1;
+  return shares.map((share) => {
+    if (share === null) return '–';
+    const text = (100 * share).toFixed(decimals);
+    return share < 1 && Number(text) === 100 ? '>99.99 %' : `${text} %`;
+  });
+}
+
+export function figureTexts({ targets }: Pick<PlanResult, 'targets'>, { figures }: Tried): string[] {
+  return targets.map((target, i) =>
+    figures[i] === undefined ? 'cannot run' : estimateText(target, figures[i]),
+  );
 }
 
 /** What `meets` means, for people. */

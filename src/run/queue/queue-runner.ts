@@ -86,7 +86,7 @@ class QueueRunner implements CellRunner {
     void this.receive();
   }
 
-  get capacity(): number {
+  private get capacity(): number {
     return Math.max(
       1,
       this.tally.all.reduce((sum, one) => sum + (one.isHere ? one.threads : 0), 0),

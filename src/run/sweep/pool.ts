@@ -10,8 +10,6 @@ export type CellJob = 'runCell' | 'boundCell';
 export interface CellRunner {
   /** `job` is `runCell` when absent. */
   run(task: CellTask, job?: CellJob): Promise<CellOutcome>;
-  /** Cells that can run at the same time now. */
-  readonly capacity: number;
   /** Ends the threads; cells that are running are lost. */
   close(): Promise<void>;
 }
@@ -34,7 +32,6 @@ export function threadPool(threads: number): CellRunner {
   });
   let running = 0;
   return {
-    capacity: threads,
     // A thread that dies (out of memory) fails its cell, not the sweep.
     run: (task, job = 'runCell') => {
       running++;

@@ -20,8 +20,8 @@ test('finds the fewest GPUs, says by how much, and writes the plan and a page', 
     string,
   ];
   const before = String(Number(answer) - 1);
-  expect(stdout).toMatch(/^GPUs {2,}attainment>=0\.9 {2}in time {2}meets$/m);
-  expect(stdout).toMatch(new RegExp(`^ +${answer} +[\\d.]+ % ± [\\d.]+ +[\\d.]+ % {2}yes$`, 'm'));
+  expect(stdout).toMatch(/^GPUs {2,}attainment>=0\.9 {2}meets$/m);
+  expect(stdout).toMatch(new RegExp(`^ +${answer} +[\\d.]+ % ± [\\d.]+ {2}yes$`, 'm'));
   expect(stdout).toMatch(
     new RegExp(`^${answer} GPUs reach .* above 90 %\\); ${before} GPUs? reach(es)? .* below 90 %\\)$`, 'm'),
   );
@@ -104,7 +104,9 @@ test('where nothing meets it says how close the best came, with the status of a 
   ]);
   expect(status).toBe(3);
   expect(stdout).toMatch(/^closest: SLO 10 ms reaches .* below 90 %\)$/m);
-  expect(stderr).toBe('escapement: E_THRESHOLD: No value from 2ms to 10ms meets attainment>=0.9\n');
+  expect(stderr).toBe(
+    'escapement: E_THRESHOLD: None of the 9 values tried from 2ms to 10ms meets attainment>=0.9\n',
+  );
 });
 
 test.each([
@@ -249,7 +251,7 @@ test('says where nothing was offered, and gives no share of nothing', async () =
     '--quiet',
   ]);
   expect(status).toBe(3);
-  expect(stdout).toMatch(/^ +1 +no requests were offered +– +no$/m);
+  expect(stdout).toMatch(/^ +1 +no requests were offered +no$/m);
   expect(stdout).toMatch(/^closest: 1 GPU: no requests were offered$/m);
   expect(stdout.replace('attainment>=0.9', '')).not.toMatch(/%|±/);
 });

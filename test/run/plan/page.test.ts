@@ -2,10 +2,12 @@ import { parse, type Spec } from 'vega';
 import { compile } from 'vega-lite';
 import { describe, expect, it } from 'vitest';
 import { planCharts } from '../../../src/run/plan/charts.js';
+import { costTexts } from '../../../src/run/plan/fleet-text.js';
 import { judge, parseTarget } from '../../../src/run/plan/judge.js';
+import { parseOver } from '../../../src/run/plan/over.js';
 import { planPage } from '../../../src/run/plan/page.js';
 import type { PlanResult, Tried } from '../../../src/run/plan/plan-result.js';
-import { planText } from '../../../src/run/plan/text.js';
+import { headlineOf, inTimeTexts, planText } from '../../../src/run/plan/text.js';
 import { cellResult } from '../sweep/fixtures.js';
 
 const TARGETS = ['attainment>=0.95', 'attainment>=0.6', 'goodputRps>80', 'late<5%'].map(parseTarget);
@@ -66,10 +68,10 @@ describe('a plan', () => {
     expect(planText({ ...planOf(3), ...answered, targets: [target!], tried })).toBe(`\
 policy clockwork
 
-GPUs  attainment>=0.95  in time  meets
-   1    89.85 % ± 1.91   89.8 %  no
-   2    96.35 % ± 1.91   96.3 %  not surely
-   3    97.85 % ± 1.91   97.8 %  yes
+GPUs  attainment>=0.95  meets
+   1    89.85 % ± 1.91  no
+   2    96.35 % ± 1.91  not surely
+   3    97.85 % ± 1.91  yes
 
 Fewest GPUs: 2
 3 GPUs reach 97.85 % ± 1.91 (at worst 0.94 pp above 95 %); 2 GPUs reach 96.35 % ± 1.91 (at worst 0.56 pp below 95 %)
@@ -77,6 +79,30 @@ Fewest GPUs: 2
 note: a note
 `);
   });
+});
+
+it('has one precision in a column, and no figure twice', () => {
+  const tried = [0.8054, 0.9998, 1, null].map((attainment) => ({ attainment })) as Tried[];
+  const inTime = (target: string, of = tried) => inTimeTexts({ targets: [parseTarget(target)], tried: of });
+  expect(inTime('p99<50ms')).toEqual(['80.54 %', '99.98 %', '100.00 %', '–']);
+  expect(inTime('p99<50ms', tried.slice(0, 1))).toEqual(['80.5 %']);
+  expect(inTime('attainment>=80%')).toBeNull();
+  expect(costTexts([0.526, 2.48, null])).toEqual(['0.526', '2.480', '–']);
+  expect(costTexts([4.23, 15.52])).toEqual(['4.23', '15.52']);
+});
+
+it('says how many values were tried if none of them meets', () => {
+  const none = {
+    over: parseOver('cluster.gpus=1:64'),
+    outcome: 'none',
+    answer: null,
+    superlative: '',
+  } as const;
+  const targets = [parseTarget('attainment>=95%')];
+  expect(headlineOf({ ...none, targets }, null)).toBe('No value from 1 to 64 meets attainment>=95%');
+  expect(headlineOf({ ...none, targets }, 9)).toBe(
+    'None of the 9 values tried from 1 to 64 meets attainment>=95%',
+  );
 });
 
 /** As many values, of which all from the second of three thirds on are said to meet. */

@@ -2,10 +2,12 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parseExperiment } from '../../../src/config/load.js';
 import { valuesOf } from '../../../src/run/plan/candidates.js';
 import { parseTarget } from '../../../src/run/plan/judge.js';
 import { latticeOf, parseOver } from '../../../src/run/plan/over.js';
 import { Prober } from '../../../src/run/plan/prober.js';
+import { Reach } from '../../../src/run/plan/reach.js';
 import { search } from '../../../src/run/plan/search.js';
 import { Trials } from '../../../src/run/plan/trials.js';
 import { CellStore } from '../../../src/run/sweep/cell-store.js';
@@ -17,44 +19,37 @@ import { cellResult } from '../sweep/fixtures.js';
 const OVER = parseOver('cluster.gpus=1:60');
 const SEEDS = [1, 2, 3];
 
-test('the result does not depend on the number of threads, nor on which run ends first', async () => {
-  const plans = await Promise.all([1, 2, 3, 8, 40].map((threads) => plan({ threads })));
+test('the result does not depend on which run ends first, and has all that ran', async () => {
+  const plans = await Promise.all([1, 2, 3, 4, 5].map((order) => plan({ order })));
   const [one] = plans;
   expect(one!.result).toMatchObject({ kind: 'boundary', answer: 37, before: 36 });
-  for (const { result, tried } of plans)
+  for (const { result, tried, ran } of plans) {
     expect({ result, tried }).toEqual({ result: one!.result, tried: one!.tried });
-});
-
-test('threads that would be idle look ahead, and no more than they', async () => {
-  const begun = async (threads: number) => (await plan({ threads })).begunAtFirstEnd;
-  // Both ends, with three seeds each, are asked for at once.
-  expect(await begun(2)).toBe(6);
-  expect(await begun(20)).toBe(20);
+    expect(ran).toHaveLength(tried.length * SEEDS.length);
+  }
 });
 
 test('a plan that was stopped goes on, and ends the same', async () => {
   const store = new CellStore(mkdtempSync(join(tmpdir(), 'escapement-')), true);
-  const first = await plan({ threads: 1, store });
-  const second = await plan({ threads: 4, store });
+  const first = await plan({ store });
+  const second = await plan({ order: 3, store });
   expect(second.ran.filter((run) => first.ran.includes(run))).toEqual([]);
   expect(second.tried).toEqual(first.tried);
 });
 
 test('a value whose cluster cannot hold a model misses, and any other failure ends the plan', async () => {
-  const { result, tried } = await plan({ threads: 2, fail: { upTo: 40, code: 'E_MODEL_TOO_LARGE' } });
+  const { result, tried } = await plan({ fail: { upTo: 40, code: 'E_MODEL_TOO_LARGE' } });
   expect(result).toMatchObject({ answer: 40 });
   expect(tried[0]).toEqual({ value: '1', meets: 'no', figures: [], attainment: null, refused: 'failed' });
-  await expect(plan({ threads: 2, fail: { upTo: 40, code: 'E_TRACE_VALUE' } })).rejects.toMatchObject({
+  await expect(plan({ fail: { upTo: 40, code: 'E_TRACE_VALUE' } })).rejects.toMatchObject({
     code: 'E_TRACE_VALUE',
   });
-  await expect(plan({ threads: 2, fail: { upTo: 40, code: 'BUG' } })).rejects.toThrow(
-    'cluster.gpus=1: failed',
-  );
+  await expect(plan({ fail: { upTo: 40, code: 'BUG' } })).rejects.toThrow('cluster.gpus=1: failed');
 });
 
 test('a value meets several targets where it meets all of them', async () => {
   const meets = async (...targets: string[]) => {
-    const { tried } = await plan({ threads: 8, targets: ['goodputRps>=37', ...targets] });
+    const { tried } = await plan({ targets: ['goodputRps>=37', ...targets] });
     return tried.find(({ value }) => value === '60')?.meets;
   };
   expect(await meets('goodputRps>=1')).toBe('yes');
@@ -65,25 +60,23 @@ test('a value meets several targets where it meets all of them', async () => {
 
 interface Behaviour {
   readonly targets?: readonly string[];
-  readonly threads: number;
+  /** Which run ends first. */
+  readonly order?: number;
   readonly store?: CellStore;
   readonly fail?: { readonly upTo: number; readonly code: string };
 }
 
 /** Plans on runs that take no time: attainment grows by the GPU, a little more with some seeds. */
-async function plan({ threads, store, fail, targets = ['goodputRps>=37'] }: Behaviour) {
+async function plan({ order = 0, store, fail, targets = ['goodputRps>=37'] }: Behaviour) {
   const ran: string[] = [];
-  let begunAtFirstEnd = 0;
   const runner: CellRunner = {
-    capacity: threads,
     async run({ overrides }: CellTask): Promise<CellOutcome> {
       const [gpus, seed] = ['cluster.gpus=', 'seed='].map((key) => numberOf(overrides, key)) as [
         number,
         number,
       ];
       ran.push(`${gpus} ${seed}`);
-      await new Promise((resolve) => setTimeout(resolve, 5 + ((gpus * 5 + seed * 3) % 7)));
-      begunAtFirstEnd ||= ran.length;
+      await new Promise((resolve) => setTimeout(resolve, 5 + ((gpus * 5 + seed * 3 + order) % 7)));
       if (fail !== undefined && gpus <= fail.upTo)
         return { status: 'failed', code: fail.code, message: 'failed' };
       return { status: 'done', json: JSON.stringify(cellResult(gpus + seed / 10)) };
@@ -98,14 +91,19 @@ async function plan({ threads, store, fail, targets = ['goodputRps>=37'] }: Beha
     ...{
       trials,
       targets: targets.map(parseTarget),
+      reach: new Reach(targets.map(parseTarget), await parseExperiment(SMALL_EXPERIMENT, 'small.yaml')),
       version: '1',
       runner,
       store: store ?? null,
     },
     onRun: () => {},
   });
-  const result = await search(candidates.size, 'low', prober);
-  return { result, tried: await prober.tried(), ran, begunAtFirstEnd };
+  const result = await search(
+    candidates.size,
+    'low',
+    async (index) => (await prober.judge(index)).meets === 'yes',
+  );
+  return { result, tried: await prober.tried(), ran };
 }
 
 function numberOf(overrides: readonly string[], key: string): number {

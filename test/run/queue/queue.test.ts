@@ -68,7 +68,7 @@ describe.skipIf(noRedis !== '')(`a queue${noRedis === '' ? '' : ` (${noRedis})`}
       '--json',
     ];
     const alone = await runOk([...plan, '--threads', '2']);
-    expect(JSON.parse(alone.stdout)).toMatchObject({ outcome: 'found', effort: { fleets: 12 } });
+    expect(JSON.parse(alone.stdout)).toMatchObject({ outcome: 'found', effort: { fleets: 11 } });
     expect((await runOk([...plan, '--queue', server.url])).stdout).toBe(alone.stdout);
     const vary = ['--vary', 'cluster.gpus.slow=0,2', '--vary', 'cluster.gpus.fast=1,2', '--seeds', '1,2'];
     await runOk(sweep('queue', '--queue', server.url, ...vary));

@@ -49,7 +49,6 @@ function counting(fail = '') {
   let running = 0;
   let most = 0;
   const runner: CellRunner = {
-    capacity: 2,
     async run({ key }): Promise<CellOutcome> {
       ran.push(key);
       most = Math.max(most, ++running);

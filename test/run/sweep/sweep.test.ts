@@ -159,7 +159,6 @@ interface Behaviour {
 
 function runner({ last = false, ran = [], fail = '' }: Behaviour = {}): CellRunner {
   return {
-    capacity: 2,
     async run({ key }: CellTask, job = 'runCell'): Promise<CellOutcome> {
       ran.push(key);
       expect(job).toBe(key.startsWith('bound') ? 'boundCell' : 'runCell');

@@ -1,0 +1,97 @@
+import type { Experiment } from '../../config/experiment.js';
+import { senderOfFigure } from '../../record/figures.js';
+import { parsePercentile } from '../../record/percentiles.js';
+import type { BoundFigures, CellResult } from '../../record/results.js';
+import { holds, type Threshold } from '../../record/threshold.js';
+import { meanOf } from '../../report/statistics.js';
+import { formatPercent } from '../../text/numbers.js';
+import { atLeast } from './judge.js';
+
+/** What must be answered in time for a target to be met at all. */
+interface Need {
+  readonly target: Threshold;
+  /** The tenant whose requests count; null: all requests do. */
+  readonly tenant: string | null;
+  /** Whether a share of these requests, and so many per second, can be enough. */
+  isMet(share: number, rps: number): boolean;
+}
+
+/** Quotients of counts that are equal may differ in the last digit. */
+const ROUNDING = 1 + 1e-9;
+/** Latencies of all requests that are infinite if more are not in time, but for percentiles. */
+const LEAST_IN_TIME: Readonly<Record<string, number>> = { mean: 1, max: 1, p999: 0.999, p9999: 0.9999 };
+
+/** Says without runs, or after a few, which targets cannot be met. */
+export class Reach {
+  private readonly needs: readonly Need[];
+
+  constructor(
+    targets: readonly Threshold[],
+    private readonly experiment: Experiment,
+  ) {
+    // Closed-loop clients send when they are answered: what they send says nothing of other clusters.
+    const isClosed = experiment.workloads.some(({ kind }) => kind === 'closed-loop');
+    this.needs = isClosed ? [] : targets.flatMap((target) => needOf(target) ?? []);
+  }
+
+  /** Whether upper bounds can prove that a fleet misses. They hold where nothing takes less time than its profile says. */
+  get isBounded(): boolean {
+    const { noise, changes } = this.experiment.cluster;
+    const isExact =
+      noise.distribution === 'normal' &&
+      noise.exec === 0 &&
+      changes.every((change) => change.noise.exec === 0);
+    return isExact && this.needs.some(({ tenant }) => tenant === null);
+  }
+
+  /** Whether no scheduler could meet all targets; `bounds`: one for each seed, or none if they are not known. */
+  isBeyond(bounds: readonly BoundFigures[]): boolean {
+    if (bounds.length === 0) return false;
+    const rps = meanOf(bounds.map(({ bestRps }) => bestRps));
+    const share = meanOf(bounds.map((one) => (one.offeredRps === 0 ? 1 : one.bestRps / one.offeredRps)));
+    return this.needs.some(
+      ({ tenant, isMet }) => tenant === null && !isMet(share * ROUNDING, rps * ROUNDING),
+    );
+  }
+
+  /**
+   * Why no cluster could meet a target with these requests: rates of tenants let too few of them through. `results`: one for
+   * each seed. Null: nothing speaks against it.
+   */
+  beyondRates(results: readonly Pick<CellResult, 'summary'>[]): string | null {
+    for (const { target, tenant, isMet } of this.needs) {
+      const through = results.map(({ summary }) => letThrough(summary, tenant));
+      const [share, rps] = [meanOf(through.map((one) => one.share)), meanOf(through.map((one) => one.rps))];
+      if (isMet(share * ROUNDING, rps * ROUNDING)) continue;
+      const whose = tenant === null ? 'the rates of the tenants let' : `the rate of tenant ${tenant} lets`;
+      const requests = tenant === null ? 'the requests' : 'its requests';
+      return `${whose} ${formatPercent(share)} of ${requests} through: no cluster can meet ${target.text}`;
+    }
+    return null;
+  }
+}
+
+/** Null: the target may be met however many fail, or nothing bounds it. */
+function needOf(target: Threshold): Need | null {
+  const sender = senderOfFigure(target.metric);
+  if (sender?.kind === 'class') return null;
+  const tenant = sender?.name ?? null;
+  const metric = tenant === null ? target.metric : target.metric.slice(`tenant.${tenant}.`.length);
+  if (atLeast(target)) {
+    if (metric === 'attainment') return { target, tenant, isMet: (share) => holds(target, share) };
+    if (metric === 'goodputRps') return { target, tenant, isMet: (_, rps) => holds(target, rps) };
+    return null;
+  }
+  const named = parsePercentile(metric);
+  const least = named?.reading === 'offered' ? named.percentile / 100 : LEAST_IN_TIME[metric];
+  return least === undefined ? null : { target, tenant, isMet: (share) => share >= least };
+}
+
+/** What tenants' rates leave of the requests of one tenant, or of all: the same with any GPUs. */
+function letThrough({ tenants = [], requests, offeredRps }: CellResult['summary'], name: string | null) {
+  const limited = tenants.filter((tenant) => name === null || tenant.name === name);
+  const offered = name === null ? requests.offered : (limited[0]?.requests.offered ?? 0);
+  const refused = limited.reduce((sum, { overRate }) => sum + (overRate ?? 0), 0);
+  const share = offered === 0 ? 1 : 1 - refused / offered;
+  return { share, rps: share * (name === null ? offeredRps : (limited[0]?.offeredRps ?? 0)) };
+}
