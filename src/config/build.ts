@@ -97,7 +97,7 @@ export async function buildExperiment(
     policy: config.policy,
     scaler: config.scaler,
     admission: config.admission,
-    padding: paddingOf(config, placeOf(['padding'])),
+    padding: paddingOf(config, specs, placeOf(['padding'])),
     missedWindow: config.missedWindow ?? null,
     warmupNs: config.warmup,
     checks: config.checks,

@@ -1,5 +1,6 @@
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import type { Padding } from '../core/lengths.js';
+import type { ModelSpec } from '../core/model.js';
 import { entryOf } from './create-policy.js';
 import type { PolicyChoice } from './schema-policy.js';
 
@@ -11,11 +12,15 @@ interface Wanted {
 }
 
 /**
- * How inputs of different lengths share a batch. Where there are several tenants, batches are by length only if that is asked for:
- * those within their share would not go first. Throws `E_CONFIG_VALUE` for `bucket` where the policy does not batch by length,
+ * How inputs of different lengths share a batch. By default, batches are by length wherever the policy can do that. With several
+ * tenants it then does not serve those within their shares first, which only pays if a model has lengths. Throws `E_CONFIG_VALUE` for `bucket` where the policy does not batch by length,
  * or requests have classes, which no policy batches by length.
  */
-export function paddingOf({ policy, padding, classes = {}, tenants }: Wanted, place: ErrorPlace): Padding {
+export function paddingOf(
+  { policy, padding, classes = {}, tenants }: Wanted,
+  models: readonly Pick<ModelSpec, 'lengths'>[],
+  place: ErrorPlace,
+): Padding {
   const knowsLengths = entryOf(policy)?.batchesByLength === true;
   const hasClasses = Object.keys(classes).length > 0;
   if (padding === 'bucket' && (!knowsLengths || hasClasses)) {
@@ -25,6 +30,7 @@ export function paddingOf({ policy, padding, classes = {}, tenants }: Wanted, pl
     const what = `${why} by length: choose batch or longest, or leave out ${knowsLengths ? 'classes' : 'padding'}`;
     throw new EscapementError('E_CONFIG_VALUE', what, place);
   }
-  const byLength = knowsLengths && !hasClasses && (tenants?.list.length ?? 0) <= 1;
+  const hasLengths = models.some(({ lengths }) => lengths !== undefined);
+  const byLength = knowsLengths && !hasClasses && (hasLengths || (tenants?.list.length ?? 0) <= 1);
   return padding ?? (byLength ? 'bucket' : 'batch');
 }

@@ -115,7 +115,8 @@ async function read(
   return {
     settings: {
       ...{ sloNs, policy, admission, classes, tenants, runtime },
-      padding: paddingOf(given, placeOf(['padding'])),
+      // Models come and go later.
+      padding: paddingOf(given, [], placeOf(['padding'])),
       scaling: serverScaling(given, placeOf),
     },
     originOf: (key) => originOf(key.split('.')),
