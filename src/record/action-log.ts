@@ -23,7 +23,11 @@ export const ACTION_COLUMNS: readonly LogColumn[] = [
   { name: 'worker_id', describe: 'worker machine, from 0' },
   { name: 'gpu_id', describe: 'GPU within its worker, from 0' },
   { name: 'model_id', describe: 'index of the model among the models of the run' },
-  { name: 'batch_size', describe: 'requests of an INFER; 1 otherwise' },
+  {
+    name: 'batch_size',
+    describe:
+      'size of the batch that an INFER ran, which its requests may not fill; 1 of LOAD and UNLOAD, 0 of ABORT',
+  },
   { name: 'expected_exec_duration', describe: 'estimated duration when it was sent' },
   { name: 'worker_exec_duration', describe: 'measured duration; 0 unless status is 0' },
   { name: 'expected_exec_complete', describe: 'expected end, since sent' },

@@ -36,18 +36,20 @@ export function formatCount(value: number): string {
   return withThousands(Math.round(value));
 }
 
-/** A share of one as a percentage; `–` where there is nothing to measure. 100 % is written only for all of it. */
+/** A share of one as a percentage; `–` where there is nothing to measure. 0 % is written only for none, 100 % only for all of it. */
 export function formatPercent(share: number | null): string {
   if (share === null) return '–';
   const percent = share * 100;
+  if (percent > 0 && percent < 0.05) return '<0.1 %';
   if (percent > 99.9 && percent < 100) return percent >= 99.99 ? '>99.99 %' : `${percent.toFixed(2)} %`;
-  return `${percent >= 99.95 || percent < 0.005 ? percent.toFixed(0) : percent.toFixed(1)} %`;
+  return `${percent >= 99.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)} %`;
 }
 
 /** The same for tables, with one decimal and no sign: `94.2`. */
 export function formatPercentCell(share: number | null): string {
   if (share === null) return '–';
   const percent = share * 100;
+  if (percent > 0 && percent < 0.05) return '<0.1';
   return (percent < 100 && percent >= 99.95 ? 99.9 : percent).toFixed(1);
 }
 

@@ -119,6 +119,8 @@ describe('the report of a run', () => {
       ['popular', 1],
       ['once', 1],
     ]);
+    // Keys of the legend that begin with a number would look like counts.
+    expect(spec.data.values.filter(({ part }) => /^\d/.test(part))).toEqual([]);
     const queued = spec.data.values.find(({ name, part }) => name === 'popular' && part.includes('queue'))!;
     expect(queued.end - queued.begin).toBeCloseTo(150 / 4000);
     expect(spec.description).toContain('popular: 3,800 of 4,000 in time, 150 timed out in queue');

@@ -22,7 +22,9 @@ describe('figures for people', () => {
     expect([null, Number.POSITIVE_INFINITY].map(formatFactor)).toEqual(['–', 'from 0']);
   });
 
-  it('say 100 % only of all', () => {
+  it('say 0 % only of none, and 100 % only of all', () => {
+    expect([1e-9, 0.0004, 0.0005, 0.01].map(formatPercent)).toEqual(['<0.1 %', '<0.1 %', '0.1 %', '1.0 %']);
+    expect([0, 1e-9, 0.0004, 0.0005].map(formatPercentCell)).toEqual(['0.0', '<0.1', '<0.1', '0.1']);
     expect([0, 0.5, 0.9994, 0.99999, 1].map(formatPercent)).toEqual([
       ...['0 %', '50.0 %', '99.94 %', '>99.99 %', '100 %'],
     ]);

@@ -145,7 +145,7 @@ function replayText(
   return table([
     ['journal', path],
     ...(journals.length < 2 ? [] : [['one of', listed(journals)]]),
-    ['cluster', `${gpus} GPUs, ${replay.models} models, ${header.pages} pages`],
+    ['cluster', `${plural(gpus, 'GPU')}, ${plural(replay.models, 'model')}, ${header.pages} pages`],
     ['policy', admission === 'none' ? policy.kind : `${policy.kind}, admission by prediction`],
     ['length', `${rounded(replay.endNs / NS_PER_S, 3)} s, ${replay.steps} steps`],
     ['requests', String(replay.requests)],

@@ -1,5 +1,6 @@
 import { NS_PER_US } from '../../base/units.js';
 import { toMs } from '../../text/numbers.js';
+import { plural } from '../../text/words.js';
 import type { Flight, FlightAction, FlightResult, Knowledge, KnownGpu } from './flight.js';
 
 /** What is shorter is not worth a line. */
@@ -80,9 +81,9 @@ function waitOf(flight: Flight, untilNs: number): string[] {
 function reasonsToWait(flight: Flight, known: Knowledge, untilNs: number): string[] {
   const warm = known.gpus.filter((gpu) => gpu.warm);
   const reasons = warm.length > 0 ? [bookedUntil(flight, warm)] : coldReasons(flight, known, untilNs);
-  if (known.queued > 0) reasons.push(`${count(known.queued, 'earlier request')} for the model waited`);
+  if (known.queued > 0) reasons.push(`${plural(known.queued, 'earlier request')} for the model waited`);
   if (flight.passedBy > 0)
-    reasons.push(`${count(flight.passedBy, 'INFER')} of other models went first on its GPUs`);
+    reasons.push(`${plural(flight.passedBy, 'INFER')} of other models went first on its GPUs`);
   return reasons;
 }
 
@@ -90,7 +91,11 @@ function bookedUntil(flight: Flight, warm: readonly KnownGpu[]): string {
   const freeNs = ({ execFreeNs }: KnownGpu) => execFreeNs ?? Number.POSITIVE_INFINITY;
   const first = warm.reduce((best, gpu) => (freeNs(gpu) < freeNs(best) ? gpu : best));
   const until = `EXEC of GPU ${first.gpu} was booked until ${at(flight, freeNs(first))}`;
-  return warm.length === 1 ? until : `${until}, of the other ${warm.length - 1} for longer`;
+  const others = warm.filter((gpu) => gpu !== first);
+  if (others.length === 0) return until;
+  return others.length === 1
+    ? `${until}, that of GPU ${others[0].gpu} for longer`
+    : `${until}, those of the other ${others.length} GPUs for longer`;
 }
 
 function coldReasons(flight: Flight, known: Knowledge, untilNs: number): string[] {
@@ -180,8 +185,4 @@ function sentNs(flight: Flight): number {
 
 function words({ status }: FlightResult): string {
   return status.replaceAll('_', ' ');
-}
-
-function count(value: number, what: string): string {
-  return `${value} ${what}${value === 1 ? '' : 's'}`;
 }

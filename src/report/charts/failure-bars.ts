@@ -10,14 +10,16 @@ const BAR = 18;
 /** Shares of a bar narrower than this have no room for their letter. */
 const ROOM = 0.06;
 const IN_TIME = 'in time';
+/** Numbers would look like counts. */
+const LETTERS = CAUSES.map((_, i) => String.fromCharCode('A'.charCodeAt(0) + i));
 
 /**
  * What became of the requests of the models that fared worst: a bar each, from those in time to each cause of failure.
- * Causes differ in their order, in their shade and in the number in the bar and in the legend.
+ * Causes differ in their order, in their shade and in the letter in the bar and in the legend.
  */
 export function failureBars(models: readonly ModelFigures[]): ChartSpec {
   const present = CAUSES.filter((cause) => models.some(({ failures }) => (failures?.[cause] ?? 0) > 0));
-  const parts = [IN_TIME, ...present.map((cause, i) => `${i + 1} ${CAUSE_LABELS[cause]}`)];
+  const parts = [IN_TIME, ...present.map((cause, i) => `${LETTERS[i]}: ${CAUSE_LABELS[cause]}`)];
   const rows = models.flatMap((model) => {
     const counts = [model.ok, ...present.map((cause) => model.failures?.[cause] ?? 0)];
     let from = 0;
@@ -31,7 +33,7 @@ export function failureBars(models: readonly ModelFigures[]): ChartSpec {
         begin,
         end: from,
         middle: (begin + from) / 2,
-        digit: part > 0 && from - begin >= ROOM ? String(part) : '',
+        letter: part > 0 && from - begin >= ROOM ? LETTERS[part - 1] : '',
         note: `${model.name}: ${formatCount(count)} of ${formatCount(model.offered)} ${part === 0 ? IN_TIME : CAUSE_LABELS[present[part - 1]!]}`,
       };
     });
@@ -101,7 +103,7 @@ export function failureBars(models: readonly ModelFigures[]): ChartSpec {
           encoding: {
             y,
             x: { ...x, field: 'middle' },
-            text: { field: 'digit' },
+            text: { field: 'letter' },
             color: {
               condition: { test: `datum.order > ${(present.length + 1) / 2}`, value: '#ffffff' },
               value: INK,

@@ -154,10 +154,11 @@ function groundOf(share: number): string {
   return `#${mixed.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** 100 is written only for all of it, however close a share comes. */
+/** 0 is written only for none of it, and 100 only for all, however close a share comes. */
 function percentText(share: number, digits: number): string {
   if (share === 1) return '100';
   const steps = 10 ** digits;
+  if (share > 0 && share * 100 * steps < 0.5) return `<${1 / steps}`;
   return (Math.min(Math.round(share * 100 * steps), 100 * steps - 1) / steps).toFixed(digits);
 }
 

@@ -38,7 +38,7 @@ export function sweepPage(results: SweepResults, charts: readonly PageChart[]): 
 <h1>${title}</h1>
 <p>${reason}</p>
 ${facts(headlineFacts(results))}
-${failed.length === 0 ? '' : html`<p class="alert">${failed.length} of ${results.cells.length} cells failed and are left out of every figure: <a href="#failed">see why</a>.</p>`}
+${failed.length === 0 ? '' : html`<p class="alert">${failed.length} of ${plural(results.cells.length, 'cell')} failed and ${failed.length === 1 ? 'is' : 'are'} left out of every figure: <a href="#failed">see why</a>.</p>`}
 ${policyNotes(aggregate(results).flatMap(({ cells }) => cells.map(({ result }) => result.summary)))}</header>
 ${deploySection(results)}
 ${bestSection(results)}

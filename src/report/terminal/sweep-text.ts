@@ -1,6 +1,7 @@
 import type { SweepResults } from '../../record/results.js';
 import { formatFactor, formatMs, formatPercent, formatRate } from '../../text/numbers.js';
 import { alignColumns } from '../../text/table.js';
+import { plural } from '../../text/words.js';
 import { COLUMNS, wrap } from '../../text/wrap.js';
 import { chartsLeftOut } from '../charts/chart-sets.js';
 import { costTexts } from '../cost-text.js';
@@ -38,7 +39,7 @@ export function sweepText(results: SweepResults, options: SweepTextOptions = {})
   const main = recommendations.length > 0 && !byPrice ? bestTable(recommendations) : pointsTable(results);
   const seeds = `seed${results.seeds.length === 1 ? '' : 's'} ${results.seeds.join(', ')}`;
   const fixed = valuesLabel(fixedValues(results));
-  const counts = `${results.name}: ${results.cells.length - failed.length} of ${results.cells.length} runs finished`;
+  const counts = `${results.name}: ${results.cells.length - failed.length} of ${plural(results.cells.length, 'run')} finished`;
   const lines = [
     ...wrap(seeds, COLUMNS),
     ...wrap(`${counts}${fixed === '' ? '' : `, ${fixed}`}`, COLUMNS),

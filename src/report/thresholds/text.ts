@@ -1,3 +1,4 @@
+import { plural } from '../../text/words.js';
 import type { ThresholdCase } from './cases.js';
 
 /**
@@ -11,7 +12,10 @@ export function thresholdLines(cases: readonly ThresholdCase[]): string[] {
     if (own.every(({ run }) => run === '')) return own.map(lineOf);
     const missing = own.filter(({ ok }) => !ok);
     if (missing.length === 0) return [`✓ ${wanted}: in all ${own.length} runs`];
-    return [`✗ ${wanted}: missed in ${missing.length} of ${own.length} runs`, ...missing.map(lineOf)];
+    return [
+      `✗ ${wanted}: missed in ${missing.length} of ${plural(own.length, 'run')}`,
+      ...missing.map(lineOf),
+    ];
   });
 }
 

@@ -151,7 +151,7 @@ function row(
   return [...place, ...figures.map((figure) => figure(cell.result)), null, null];
 }
 
-/** `never` where it falls on a request that was not answered in time; empty where nothing was offered. */
-function latencyCell(ms: number | null): number | string | null {
-  return ms === Number.POSITIVE_INFINITY ? 'never' : ms;
+/** Empty where it falls on a request that was not answered, as well as where nothing was offered. */
+function latencyCell(ms: number | null): number | null {
+  return ms === Number.POSITIVE_INFINITY ? null : ms;
 }

@@ -19,5 +19,5 @@ export function msText({ mean }: Estimate): string {
 
 /** `93 %`. */
 export function shareText(share: number): string {
-  return `${Math.round(100 * share)} %`;
+  return share > 0 && share < 0.005 ? '<1 %' : `${Math.round(100 * share)} %`;
 }

@@ -1,3 +1,5 @@
+import { formatPercentCell } from '../../text/numbers.js';
+
 /** Figures in few cells: three digits, and a letter for what is large. */
 
 export const NOTHING = '–';
@@ -18,10 +20,9 @@ export function milliseconds(ms: number): string {
   return ms >= 9_999.5 ? `${threeDigits(ms / 1000)}s` : ms >= 100 ? ms.toFixed(0) : threeDigits(ms);
 }
 
-/** Per cent without the sign; 100 only for all of it. */
+/** Per cent without the sign; 0.0 only for none, 100 only for all of it. */
 export function percent(share: number): string {
-  const value = share * 100;
-  return value >= 99.95 && value < 100 ? '99.9' : value >= 99.95 ? '100' : value.toFixed(1);
+  return share >= 1 ? '100' : formatPercentCell(share);
 }
 
 /** `3:07`, `1:03:07`, `2 d 1:03:07`. */

@@ -178,6 +178,17 @@ why
       'refused: an answer was expected after 3.73 ms, but the SLO is 3 ms',
       'EXEC of GPU 0 was booked until +1 ms',
     ]);
+    const on = (...gpus: number[]) => {
+      const later = gpus.map((gpu) => ({ ...flight.known[0].gpus[0], gpu, execFreeNs: 9 * MS }));
+      return explain({
+        ...flight,
+        known: [{ ...flight.known[0], gpus: [...flight.known[0].gpus, ...later] }],
+      })[1];
+    };
+    expect([on(1), on(1, 2)]).toEqual([
+      'EXEC of GPU 0 was booked until +1 ms, that of GPU 1 for longer',
+      'EXEC of GPU 0 was booked until +1 ms, those of the other 2 GPUs for longer',
+    ]);
   });
 
   it('that the policy refused, although admission expected an answer in time', async () => {

@@ -1,5 +1,6 @@
 import { NS_PER_MS } from '../../../base/units.js';
 import type { Durations } from '../../../live/models/measure/durations.js';
+import { formatPercent } from '../../../text/numbers.js';
 import { type Check, ROLES } from '../check.js';
 import { advise, checked } from '../verdict.js';
 import type { Timing } from './timing.js';
@@ -46,11 +47,11 @@ export function timingChecks({ thread, timer, gaps }: Timing): Check[] {
         id: 'timing.jitter',
         title: 'A thread keeps its core',
         requiredFor: ROLES,
-        wanted: `no gap above ${LONGEST_GAP_MS} ms, at most ${LONG_GAPS_PER_S} above 1 ms a second, at most ${percent(LOST_SHARE)} of the time lost`,
+        wanted: `no gap above ${LONGEST_GAP_MS} ms, at most ${LONG_GAPS_PER_S} above 1 ms a second, at most ${formatPercent(LOST_SHARE)} of the time lost`,
         why: 'Measurements and plans are off by the gaps: other programs use the core, or the hypervisor takes it away.',
       },
       longestMs <= LONGEST_GAP_MS && gaps.longPerS <= LONG_GAPS_PER_S && gaps.lostShare <= LOST_SHARE,
-      `longest gap ${milliseconds(longestMs)}, ${gaps.longPerS.toFixed(1)} above 1 ms a second, ${percent(gaps.lostShare)} of the time lost`,
+      `longest gap ${milliseconds(longestMs)}, ${gaps.longPerS.toFixed(1)} above 1 ms a second, ${formatPercent(gaps.lostShare)} of the time lost`,
       REST,
     ),
   ];
@@ -66,8 +67,4 @@ function latenessText({ medianMs, p99Ms, maxMs }: Durations): string {
 
 function milliseconds(ms: number): string {
   return ms < 0.1 ? `${(ms * 1000).toFixed(1)} µs` : `${ms.toFixed(2)} ms`;
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`;
 }
