@@ -45,6 +45,12 @@ export function textOr(value: string, byDefault: string, describe: string): Flag
   return { ...flag(value, describe, orDefault(byDefault, asGiven)), byDefault };
 }
 
+/** An address to listen on; IPv6 may stand in brackets, as in a URL. */
+export function addressOr(byDefault: string, describe: string): Flag<string> {
+  const read = (given: string) => given.replace(/^\[([0-9a-fA-F:.]+)\]$/, '$1');
+  return { ...flag('ADDRESS', describe, orDefault(byDefault, read)), byDefault };
+}
+
 /** A whole number of at least `min`; undefined where it was not given. */
 export function whole(
   min: number,

@@ -83,6 +83,7 @@ export async function buildExperiment(
       overrides: [...environment.map(({ key, value }) => `${key}=${value}`), ...overrides],
     },
     files: host.input,
+    placeOf,
     seed: config.seed,
     cluster,
     models: models.map(({ spec }) => spec),

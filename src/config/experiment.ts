@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { ErrorPlace } from '../base/errors.js';
 import type { Immutable } from '../base/immutable.js';
 import type { InputFiles } from '../base/world/input-files.js';
 import type { Admission } from '../core/admission.js';
@@ -7,6 +8,7 @@ import type { ModelSpec } from '../core/model.js';
 import type { MissedWindow } from '../core/retry.js';
 import type { ModelSpread } from '../sim/spread.js';
 import type { WorkloadSpec } from '../workload/spec.js';
+import type { Path } from './document.js';
 import type { outputSchema } from './schema.js';
 import type { ClassConfig } from './schema-classes.js';
 import type { clusterSchema } from './schema-cluster.js';
@@ -25,6 +27,8 @@ export interface Experiment {
   readonly source: { readonly text: string; readonly overrides: readonly string[] };
   /** What its traces are read with. */
   readonly files: InputFiles;
+  /** Where a key is written, for errors. */
+  placeOf(path: Path): ErrorPlace;
   readonly seed: number;
   readonly cluster: ClusterConfig;
   readonly models: readonly ModelSpec[];

@@ -94,7 +94,9 @@ async function capacityIn(
   const { slo, seed, cluster, policy } = config;
   const names = models.map(({ name }) => name);
   const sloNs = unit.sloNs ?? slo;
-  const mix = await offeredMix(unit, { models: names, sloNs, seed, files: host.input }, streamsOf(index));
+  const placeOf = (key: string) => overridden.placeOf(['workload', index, key]);
+  const context = { models: names, sloNs, seed, files: host.input, placeOf };
+  const mix = await offeredMix(unit, context, streamsOf(index));
   const varied = models.find((model, m) => mix[m]! > 0 && model.lengths !== undefined);
   if (varied !== undefined)
     throw new EscapementError(

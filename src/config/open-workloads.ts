@@ -28,7 +28,12 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
   let durationNs = 0;
   let users = 0;
   for (let i = 0; i < workloads.length; i++) {
-    const opened = await openWorkload(workloads[i], { models, longest, sloNs, seed, files }, streamsOf(i));
+    const placeOf = (key: string) => experiment.placeOf(['workload', i, key]);
+    const opened = await openWorkload(
+      workloads[i],
+      { models, longest, sloNs, seed, files, placeOf },
+      streamsOf(i),
+    );
     opened.source.requestClass = indexOf(classes, workloads[i].class);
     opened.source.tenant = indexOf(tenants.list, workloads[i].tenant);
     sources.push(opened.source);

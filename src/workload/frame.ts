@@ -1,3 +1,4 @@
+import type { ErrorPlace } from '../base/errors.js';
 import type { Random } from '../base/random/streams.js';
 import { stream } from '../base/random/streams.js';
 import type { InputFiles } from '../base/world/input-files.js';
@@ -13,6 +14,8 @@ export interface WorkloadContext {
   /** SLO of requests that carry none of their own, ns. */
   readonly sloNs: number;
   readonly seed: number | string;
+  /** Where a key of the workload is written, for errors. Default: the key, after the name of its random streams. */
+  readonly placeOf?: (key: string) => ErrorPlace;
 }
 
 /** The same with what its files are read with. */
@@ -34,6 +37,7 @@ export interface Frame {
   readonly endNs: number;
   /** One random stream a purpose: a change of popularity leaves the arrival times as they were. */
   random(purpose: string): Random;
+  placeOf(key: string): ErrorPlace;
 }
 
 /** Throws `E_UNKNOWN_MODEL` when the workload addresses models that the run does not have. */
@@ -47,6 +51,7 @@ export function frameOf(spec: CommonSpec, context: WorkloadContext, name: string
     sloNs: spec.sloNs ?? context.sloNs,
     startNs,
     endNs: spec.durationNs === undefined ? Number.POSITIVE_INFINITY : startNs + spec.durationNs,
+    placeOf: context.placeOf ?? ((key) => ({ key: `${name}.${key}` })),
     random: (purpose) => stream(context.seed, `${name}/${purpose}`),
   };
 }

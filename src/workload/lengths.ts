@@ -24,33 +24,32 @@ export function longestOf(spec: LengthSpec): number {
 
 /**
  * The workload with a length drawn for each request. Throws `E_CONFIG_VALUE` where a model takes inputs of several lengths and
- * the workload says none, or longer ones. `key` is where the workload's lengths are written.
+ * the workload says none, or longer ones.
  */
 export function withLengths(
   source: StreamedSource,
   spec: LengthSpec | undefined,
   frame: Frame,
-  key: string,
 ): StreamedSource {
   if (spec === undefined) {
     const varied = frame.longest.findIndex((longest) => longest < Number.POSITIVE_INFINITY);
     if (varied < 0) return source;
     const what = `${frame.modelNames[varied]} takes inputs of several lengths: say how long those of this workload are`;
-    throw new EscapementError('E_CONFIG_VALUE', what, { key });
+    throw new EscapementError('E_CONFIG_VALUE', what, frame.placeOf('length'));
   }
-  checkLongest(longestOf(spec), frame, key);
+  checkLongest(longestOf(spec), frame);
   return spec.kind === 'tokens' || spec.kind === 'column'
     ? source
     : new LengthSource(source, drawOf(spec, frame.random('lengths')));
 }
 
 /** Throws `E_CONFIG_VALUE` where a model of the workload takes no inputs as long as `longest`. */
-export function checkLongest(longest: number, frame: Frame, key: string): void {
+export function checkLongest(longest: number, frame: Frame): void {
   if (longest === Number.POSITIVE_INFINITY) return;
   const tooShort = frame.longest.findIndex((most) => most < longest);
   if (tooShort < 0) return;
   const what = `inputs as long as ${longest} are more than ${frame.modelNames[tooShort]} takes: its profile ends at ${frame.longest[tooShort]}`;
-  throw new EscapementError('E_CONFIG_VALUE', what, { key });
+  throw new EscapementError('E_CONFIG_VALUE', what, frame.placeOf('length'));
 }
 
 function drawOf(spec: Exclude<LengthSpec, TokensSpec | ColumnSpec>, random: Random): () => number {

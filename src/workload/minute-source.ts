@@ -29,6 +29,7 @@ export interface MinuteOptions {
 export class MinuteSource extends BaseSource {
   private readonly counts: MinuteCounts;
   private readonly options: MinuteOptions;
+  private readonly placeOf: Frame['placeOf'];
   private readonly startNs: number;
   private readonly endNs: number;
   private readonly modelOf: Int32Array;
@@ -47,6 +48,7 @@ export class MinuteSource extends BaseSource {
     super(frame.sloNs, counts.functions);
     this.counts = counts;
     this.options = options;
+    this.placeOf = frame.placeOf;
     this.startNs = frame.startNs;
     this.endNs = frame.endNs;
     this.modelOf = assignModels(counts.functions, frame.models, options.assign);
@@ -101,7 +103,7 @@ export class MinuteSource extends BaseSource {
         'E_CONFIG_VALUE',
         `minute ${this.minute} of the trace would bring ${Math.round(NS_PER_S / this.meanGapNs)} requests/s, ` +
           `more than ${NS_PER_S / LEAST_MEAN_GAP_NS}: use a smaller scale or a longer interval`,
-        { key: 'workload.scale' },
+        this.placeOf('scale'),
       );
     }
     return true;

@@ -69,7 +69,7 @@ function functionRates(spec: FunctionSpec, frame: Frame, files: InputFiles): Pro
     case 'azure-2019':
       return remembered(files, spec.path, [spec.kind, spec.minutes, spec.intervalNs, lengthNs], async () => {
         const counts = await readAzure2019(files, spec.path);
-        return minuteRates(counts, minuteSlice(spec, counts), spec.intervalNs, lengthNs);
+        return minuteRates(counts, minuteSlice(spec, counts, frame), spec.intervalNs, lengthNs);
       });
     case 'azure-2021':
       return remembered(files, spec.path, [spec.kind, spec.speed, lengthNs], async () =>

@@ -53,12 +53,12 @@ export async function openWorkload(
   context: OpenContext,
   name = 'workload',
 ): Promise<Workload> {
-  checkRates(spec, name);
   const frame = frameOf(spec, context, name);
+  checkRates(spec, frame);
   const opened = await openKind(spec, frame, context.files);
   // Rows of a file may have their own.
   if (opened.source.hasLengths === true) return opened;
-  return { ...opened, source: withLengths(opened.source, spec.length, frame, `${name}.length`) };
+  return { ...opened, source: withLengths(opened.source, spec.length, frame) };
 }
 
 async function openKind(spec: WorkloadSpec, frame: Frame, files: InputFiles): Promise<Workload> {
@@ -104,7 +104,7 @@ async function openArrivals(spec: ArrivalsSpec, frame: Frame, files: InputFiles)
 
 async function openAzure2019(spec: Azure2019Spec, frame: Frame, files: InputFiles): Promise<Workload> {
   const counts = await parsed(files, spec.path, readAzure2019);
-  return playMinutes(counts, { ...spec, minutes: minuteSlice(spec, counts) }, frame);
+  return playMinutes(counts, { ...spec, minutes: minuteSlice(spec, counts, frame) }, frame);
 }
 
 function openAzureLike(spec: AzureLikeSpec, frame: Frame): Workload {
@@ -138,7 +138,6 @@ async function openAzureLlm(spec: AzureLlmSpec, frame: Frame, files: InputFiles)
     checkLongest(
       trace.lengths.reduce((most, length) => Math.max(most, length), 0),
       frame,
-      `${spec.path}, length`,
     );
   const popularity = popularityTable(spec.popularity, frame.models.length);
   const picks = frame.random('models');
@@ -175,12 +174,12 @@ const RATES: Readonly<Partial<Record<WorkloadSpec['kind'], readonly string[]>>> 
 };
 
 /** A spec from a program without a type checker may lack a rate: silence would look like a run without traffic. */
-function checkRates(spec: WorkloadSpec, name: string): void {
+function checkRates(spec: WorkloadSpec, frame: Frame): void {
   const given: Readonly<Record<string, unknown>> = { ...spec };
   for (const key of RATES[spec.kind] ?? []) {
     const rate = given[key];
     if (typeof rate === 'number' && rate >= 0) continue;
     const what = `must be a number of requests per second, found ${rate}`;
-    throw new EscapementError('E_CONFIG_VALUE', what, { key: `${name}.${key}` });
+    throw new EscapementError('E_CONFIG_VALUE', what, frame.placeOf(key));
   }
 }

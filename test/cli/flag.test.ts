@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  addressOr,
   choice,
   choiceOr,
   durationOr,
@@ -32,6 +33,8 @@ describe('a flag', () => {
     ['text', text('FILE', ''), ['a b'], 'a b'],
     ['text that was not given', text('FILE', ''), [], undefined],
     ['text with a default', textOr('FILE', 'out', ''), [], 'out'],
+    ['an address', addressOr('127.0.0.1', ''), ['::1'], '::1'],
+    ['an address in brackets', addressOr('127.0.0.1', ''), ['[::1]'], '::1'],
     ['a whole number', whole(0, ''), [' 12 '], 12],
     ['a whole number with a default', wholeOr(1, 7, ''), [], 7],
     ['a duration', durationOr('30s', ''), ['2ms'], 2_000_000],

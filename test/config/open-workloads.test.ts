@@ -1,5 +1,9 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Experiment } from '../../src/config/experiment.js';
+import { parseExperiment } from '../../src/config/load.js';
 import { openWorkloads } from '../../src/config/open-workloads.js';
 import { BASE, load } from './experiment-files.js';
 
@@ -148,4 +152,36 @@ describe('an override that chooses the kind of a workload', () => {
       experiment('{ kind: poisson, rate: 1/s, duration: 3s }', ['workload.kind=gama']),
     ).rejects.toThrow(/--set workload\.kind=gama: must be one of arrivals, poisson/);
   });
+});
+
+it.each([
+  ['workload:\n  - { kind: poisson, rate: 5/s, duration: 1s }\n', 3, 'workload.0.length'],
+  ['workload:\n  kind: poisson\n  rate: 5/s\n  duration: 1s\n', 2, 'workload.length'],
+])('names file, line and key of a workload that lacks lengths: %j', async (workload, line, key) => {
+  const profile = join(process.cwd(), 'experiments/profiles/bert-base.estimate.v100.json');
+  const text = `models: { kind: profile, path: ${profile} }\n${workload}`;
+  const opening = parseExperiment(text, 'lengths.yaml').then(openWorkloads);
+  await expect(opening).rejects.toMatchObject({
+    code: 'E_CONFIG_VALUE',
+    place: { file: 'lengths.yaml', line, key },
+  });
+});
+
+it('names the override that set a slice of minutes outside the trace', async () => {
+  const text = 'models: { kind: zoo, varieties: 2 }\nworkload: { kind: azure-2019, path: t.csv }\n';
+  const folder = mkdtempSync(join(tmpdir(), 'escapement-'));
+  writeFileSync(join(folder, 't.csv'), 'HashFunction,1,2\nf,1,1\n');
+  const opening = parseExperiment(text, join(folder, 'x.yaml'), ['workload.minutes=1:9']).then(openWorkloads);
+  await expect(opening).rejects.toMatchObject({ place: { flag: '--set workload.minutes=1:9' } });
+});
+
+it('leaves a name of digits as it is written, in a file and in an override', async () => {
+  const models = ['0012', '12'].map((name) => `{ kind: fit, name: "${name}", parameters: 1M }`);
+  const workload = '{ kind: poisson, rate: 5/s, duration: 1s, models: [0012] }';
+  const text = `models: [${models.join(', ')}]\nworkload: ${workload}\n`;
+  const read = async (...overrides: string[]) =>
+    (await parseExperiment(text, 'x.yaml', overrides)).workloads[0]!.models;
+  expect(await read()).toEqual(['0012']);
+  expect(await read('workload.models=12')).toEqual(['12']);
+  expect(await read('workload.models=0012')).toEqual(['0012']);
 });

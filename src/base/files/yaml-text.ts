@@ -13,7 +13,7 @@ interface YamlText {
 }
 
 /**
- * Parses one YAML (or JSON) document into a finite tree of plain values. Throws what `fail` makes of the mistake and its
+ * Parses one YAML (or JSON) document into a finite tree of plain values; whole numbers with leading zeros are texts. Throws what `fail` makes of the mistake and its
  * 1-based line: a syntax error, several documents, an unknown tag, a key that is no plain text, a merge key, an
  * alias inside what it stands for, or aliases that multiply beyond measure.
  */
@@ -33,6 +33,11 @@ export function readYaml(text: string, fail: (what: string, line?: number) => Es
       if (isCollection(key)) throw failAt('a key must be text, not a list or section', key.range![0]);
       if (isScalar(key) && key.type === 'PLAIN' && key.source === '<<')
         throw failAt(MERGE_KEY, key.range![0]);
+    },
+    Scalar(_, scalar) {
+      // A name such as 0012, and no twelve.
+      if (typeof scalar.value === 'number' && /^[-+]?0\d/.test(scalar.source ?? ''))
+        scalar.value = scalar.source;
     },
     Alias(_, alias, path) {
       const target = alias.resolve(document);

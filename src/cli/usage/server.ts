@@ -4,6 +4,7 @@ import { DEFAULT_CLIENT_REQUESTS, DEFAULT_CONNECTIONS } from '../../live/fronten
 import { LOG_LEVELS } from '../../live/observe/telemetry/log-level.js';
 import { MODEL_CONTROLS } from '../../serve/deployment-options.js';
 import {
+  addressOr,
   choiceOr,
   duration,
   durationOr,
@@ -80,10 +81,7 @@ export const deviceFlags = group('Device', {
 /** Flags of every process that listens. */
 export const listenFlags = {
   ...group('Network', {
-    host: orVariable(
-      HOST_VARIABLE,
-      textOr('ADDRESS', '127.0.0.1', 'Address to listen on; 0.0.0.0: every network'),
-    ),
+    host: orVariable(HOST_VARIABLE, addressOr('127.0.0.1', 'Address to listen on; 0.0.0.0: every network')),
     'metrics-port': portOr('8002', 'Port of /metrics for Prometheus; off: none'),
   }),
   ...group('Security', {

@@ -33,6 +33,7 @@ export class MixedSource implements ArrivalSource {
         sloNs,
         startNs: 0,
         endNs,
+        placeOf: (key) => ({ key }),
         random: (purpose) => stream(1, purpose),
       },
     );
