@@ -65,12 +65,13 @@ function headlineFacts({ policy, effort, seeds }: FleetPlan, chosen: TriedFleet 
 
 function triedTable(plan: FleetPlan) {
   const inTime = inTimeTexts(plan);
+  const isTarget = plan.targets.some(({ metric }) => metric === 'costPerMillion');
   const perHour = costTexts(plan.tried.map(({ costPerHour }) => costPerHour));
   const perMillion = costTexts(plan.tried.map(({ costPerMillion }) => costPerMillion ?? null));
   const columns: Column[] = [
     { title: 'Fleet' },
     { title: 'Per hour', numeric: true },
-    { title: 'Per million in time', numeric: true },
+    ...(isTarget ? [] : [{ title: 'Per million in time', numeric: true }]),
     ...plan.targets.map(({ text }) => ({ title: text, numeric: true })),
     ...(inTime === null ? [] : [{ title: 'In time', numeric: true }]),
     { title: 'Meets' },
@@ -78,7 +79,7 @@ function triedTable(plan: FleetPlan) {
   const rows = plan.tried.map((one, i): CellText[] => [
     { text: one.value, sort: i },
     { text: perHour[i]!, sort: one.costPerHour },
-    { text: perMillion[i]!, sort: one.costPerMillion ?? Number.POSITIVE_INFINITY },
+    ...(isTarget ? [] : [{ text: perMillion[i]!, sort: one.costPerMillion ?? Number.POSITIVE_INFINITY }]),
     ...figureTexts(plan, one).map((text, k) => ({
       text,
       sort: one.figures[k]?.estimate?.mean ?? Number.POSITIVE_INFINITY,

@@ -107,5 +107,6 @@ function reached({ targets }: FleetPlan, one: TriedFleet): string {
     const text = estimateText(target, figure);
     return figure.values.includes(null) ? `${of}${text}` : `${of}${text} (${marginText(target, figure)})`;
   });
-  return `${one.value}: ${listed(parts)}, ${perMillionText(one)} per million requests in time`;
+  const isNamed = targets.some(({ metric }) => metric === 'costPerMillion');
+  return `${one.value}: ${listed(parts)}${isNamed ? '' : `, ${perMillionText(one)} per million requests in time`}`;
 }

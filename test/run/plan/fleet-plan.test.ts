@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseExperiment } from '../../../src/config/load.js';
 import type { CellResult } from '../../../src/record/results.js';
+import { fleetPage } from '../../../src/run/plan/fleet-page.js';
 import { planFleet } from '../../../src/run/plan/fleet-plan.js';
 import type { FleetPlan } from '../../../src/run/plan/fleet-result.js';
 import { fleetText } from '../../../src/run/plan/fleet-text.js';
@@ -183,6 +184,14 @@ it('says if more GPUs do worse than the answer, or than the fleet that came clos
   // More GPUs cost more.
   for (const target of ['costPerMillion<=4', 'costPerMillion<=0.1'])
     expect(await notesFor(target)).toEqual([]);
+});
+
+it('says once what a million requests in time cost', async () => {
+  const { plan } = await planOf(experiment(150, '60ms'), { targets: ['costPerMillion<=0.1'], seeds: '1,2' });
+  expect(fleetText(plan)).not.toContain('per million requests in time');
+  const page = await fleetPage(plan);
+  expect(page).toContain('Fleets that were run');
+  expect(page.match(/Per million in time/g)).toHaveLength(1);
 });
 
 it('ends at once, with the reason, if the rate of a tenant keeps a target out of reach', async () => {
