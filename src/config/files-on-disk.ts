@@ -47,28 +47,39 @@ export class NotedFiles implements ExperimentHost {
   }
 }
 
-/** Files that came from another machine: each path stands for one of them, and nothing else can be opened. */
+/** The file on this machine for each path of an experiment that came from another one. */
+export interface LocatedPaths {
+  /** Files that were sent: they are only ever parsed. */
+  readonly data: ReadonlyMap<string, string>;
+  /** Modules that the operator of this machine chose: nothing else is imported. */
+  readonly modules: ReadonlyMap<string, string>;
+}
+
+/** Files of an experiment from another machine; nothing but the located ones can be opened or imported. */
 export class LocatedFiles implements ExperimentHost {
   readonly cores = ON_DISK.cores;
 
-  /** `located`: the file on this machine for each path. */
   constructor(
-    private readonly located: ReadonlyMap<string, string>,
+    private readonly located: LocatedPaths,
     readonly input: InputFiles = ON_DISK.input,
   ) {}
 
   locate(path: string): string {
-    const file = this.located.get(path);
+    const file = this.located.data.get(path);
     if (file !== undefined) return file;
     throw new EscapementError('E_FILE_MISSING', 'was not sent with the experiment', { file: path });
   }
 
   module(path: string): ModuleFile {
-    return ON_DISK.module(this.locate(path));
+    const file = this.located.modules.get(path);
+    if (file !== undefined) return ON_DISK.module(file);
+    const what =
+      'is not a plugin of this machine: start each worker with escapement sweep-worker --plugin FILE';
+    throw new EscapementError('E_PLUGIN', what, { file: path });
   }
 
   entries(folder: string): Promise<readonly string[]> {
-    const ways = [...this.located.keys()].map((path) => relative(folder, path).split(sep)[0] as string);
+    const ways = [...this.located.data.keys()].map((path) => relative(folder, path).split(sep)[0] as string);
     return Promise.resolve(ways.filter((way) => way !== '..'));
   }
 }

@@ -24,6 +24,22 @@ function folder(): string {
   return dir;
 }
 
+function located(data: ReadonlyMap<string, string>, modules = new Map<string, string>()): LocatedFiles {
+  return new LocatedFiles({ data, modules });
+}
+
+it('imports no file that was sent as data', async () => {
+  const dir = tempDir();
+  const path = writeIn(dir, 'own.mjs', 'globalThis.imported = true; export default [];');
+  const load = (files: LocatedFiles) =>
+    parseExperiment(`plugins: [own.mjs]\n${TEXT}`, join(dir, 'run.yaml'), [], [], files);
+  await expect(load(located(new Map([[path, path]])))).rejects.toMatchObject({ code: 'E_PLUGIN' });
+  expect(globalThis).not.toHaveProperty('imported');
+  // The same file, as a module that the operator chose.
+  await expect(load(located(new Map(), new Map([[path, path]])))).rejects.toMatchObject({ code: 'E_PLUGIN' });
+  expect(globalThis).toHaveProperty('imported');
+});
+
 it('notes what an experiment reads, and loads the same from other places', async () => {
   const dir = folder();
   const noted = new NotedFiles();
@@ -43,7 +59,7 @@ it('notes what an experiment reads, and loads the same from other places', async
       ['exp/day.csv', ARRIVALS],
     ].map(([path = '', text = ''], i) => [join('/none', path), writeIn(dir, `local/${i}`, text)]),
   );
-  const there = await parseExperiment(TEXT, join('/none', FILE), [], [], new LocatedFiles(elsewhere));
+  const there = await parseExperiment(TEXT, join('/none', FILE), [], [], located(elsewhere));
   expect(there.models).toEqual(experiment.models);
   expect(there.workloads).toEqual([{ ...experiment.workloads[0], path: join(dir, 'local/2') }]);
 });
@@ -57,7 +73,7 @@ it.each([
   const files = ['profiles/a.json', 'exp/models/b/12/profile.cpu.json', 'exp/day.csv'];
   const all = files.map((name): [string, string] => [join(dir, name), join(dir, name)]);
   const load = (sent: [string, string][]) =>
-    parseExperiment(TEXT, join(dir, FILE), [], [], new LocatedFiles(new Map(sent)));
+    parseExperiment(TEXT, join(dir, FILE), [], [], located(new Map(sent)));
   await expect(load(all)).resolves.toBeDefined();
   await expect(load(all.filter(([name]) => name !== join(dir, path)))).rejects.toMatchObject({
     code: 'E_FILE_MISSING',

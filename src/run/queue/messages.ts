@@ -7,17 +7,29 @@ export const PIECE_BYTES = 4 * MIB;
 /** What a server of queues is asked to hold of one file. */
 export const MOST_FILE_BYTES = 256 * MIB;
 
+/** Everything that an order may make a worker fetch, together. */
+const MOST_ORDER_BYTES = 1024 * MIB;
+/** All texts of an order together. */
+const MOST_ORDER_TEXT = 16 * MIB;
+
 const name = z.string().max(4096);
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const blobSchema = z.strictObject({
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  sha256,
   bytes: z.int().nonnegative().max(MOST_FILE_BYTES),
 });
+
+/** Characters of the message of a cell that failed. */
+export const LONGEST_MESSAGE = 100_000;
 
 /** A file by its content. */
 export type Blob = Readonly<z.output<typeof blobSchema>>;
 
-/** A cell to run, as it lies in the queue. A path in it is only a name: no worker opens it. */
-export const orderSchema = z.strictObject({
+/**
+ * A cell to run, as it lies in the queue: all that a job may contain. Paths are only names. Files are parsed, never
+ * imported; a plugin is a digest, for which the worker looks among the files that it was started with.
+ */
+const orderFields = z.strictObject({
   sweep: z.uuid(),
   /** Its number within the sweep. */
   cell: z.int().nonnegative(),
@@ -34,12 +46,22 @@ export const orderSchema = z.strictObject({
         path: name,
         /** What messages call it. */
         shown: name,
-        kind: z.enum(['data', 'module']),
         blob: blobSchema,
       }),
     )
     .max(10_000),
+  plugins: z.array(z.strictObject({ path: name, shown: name, sha256 })).max(100),
 });
+
+export const orderSchema = orderFields
+  .refine(
+    ({ text, files }) => files.reduce((sum, { blob }) => sum + blob.bytes, text.bytes) <= MOST_ORDER_BYTES,
+    `its files have more than ${MOST_ORDER_BYTES / MIB} MiB`,
+  )
+  .refine(
+    ({ overrides }) => overrides.reduce((sum, one) => sum + one.length, 0) <= MOST_ORDER_TEXT,
+    `its overrides have more than ${MOST_ORDER_TEXT / MIB} MiB`,
+  );
 export type Order = z.output<typeof orderSchema>;
 
 const outcomeSchema = z.discriminatedUnion('status', [
@@ -47,7 +69,7 @@ const outcomeSchema = z.discriminatedUnion('status', [
   z.strictObject({
     status: z.literal('failed'),
     code: z.string().regex(/^(E_[A-Z_]+|BUG)$/),
-    message: z.string().max(100_000),
+    message: z.string().max(LONGEST_MESSAGE),
   }),
 ]);
 

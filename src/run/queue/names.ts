@@ -1,7 +1,7 @@
 import { platformText } from '../sweep/platform.js';
 
 /** Raised whenever sweeps and workers of the two sides no longer understand each other. */
-const PROTOCOL = 1;
+const PROTOCOL = 2;
 
 /** All keys in the server begin so: what a user of the server must be allowed to touch. */
 export const PREFIX = 'escapement';

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Redis } from 'ioredis';
 import { EscapementError } from '../../base/errors.js';
+import type { ReadFile } from '../../config/files-on-disk.js';
 import type { CellJob, CellRunner } from '../sweep/pool.js';
 import type { CellOutcome, CellTask } from '../sweep/run-cell.js';
 import type { QueueAddress } from './address.js';
@@ -156,17 +157,23 @@ class QueueRunner implements CellRunner {
 
   private async orderOf({ cell, job, task }: OpenCell): Promise<Order> {
     const { name, file, overrides, percentiles, plugin } = task;
-    const files = task.files.map(async ({ path, kind }) => {
-      const isModule = kind === 'module';
-      const blob = await (isModule ? blobOf(path) : this.files.addFile(path));
-      return { path, shown: isModule ? resolve(path) : path, kind, blob };
-    });
+    const pathsOf = (kind: ReadFile['kind']) =>
+      task.files.flatMap((one) => (one.kind === kind ? one.path : []));
+    const files = pathsOf('data').map(async (path) => ({
+      ...{ path, shown: path },
+      blob: await this.files.addFile(path),
+    }));
+    const plugins = pathsOf('module').map(async (path) => ({
+      ...{ path, shown: resolve(path) },
+      sha256: (await blobOf(path)).sha256,
+    }));
     return {
       ...{ sweep: this.sweep, cell, job, name, file },
       ...{ overrides: [...overrides], percentiles: [...percentiles] },
       text: await this.files.addText(task.text),
       ...(plugin === undefined ? {} : { plugin }),
       files: await Promise.all(files),
+      plugins: await Promise.all(plugins),
     };
   }
 

@@ -5,12 +5,13 @@ import { resolve } from 'node:path';
 import { type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { EscapementError } from '../../base/errors.js';
+import type { LocatedPaths } from '../../config/files-on-disk.js';
 import type { CellRunner } from '../sweep/pool.js';
 import { type CellOutcome, failedOutcome } from '../sweep/run-cell.js';
 import type { QueueAddress } from './address.js';
 import { connect, within } from './connection.js';
 import { FetchedFiles } from './fetched-files.js';
-import { type Answer, type Blob, type Order, orderSchema } from './messages.js';
+import { type Answer, type Blob, LONGEST_MESSAGE, type Order, orderSchema } from './messages.js';
 import { KEYS, ownKind, PREFIX, queueName } from './names.js';
 import { Presence } from './presence.js';
 import { blobOf } from './published-files.js';
@@ -38,6 +39,9 @@ const MOST_STALLED = 2;
 const PRESENCE_MS = 2000;
 const RETRY_MS = 1000;
 const CLOSE_MS = 3000;
+/** Different reasons that are said, and characters of each. */
+const MOST_REASONS = 20;
+const LONGEST_REASON = 200;
 
 /** Starts to run cells of a queue. Throws `E_QUEUE` within seconds where its server is not there. */
 export async function startSweepWorker(
@@ -65,7 +69,8 @@ class SweepWorker {
   private readonly queue: string;
   private worker: Worker | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private hasMet = false;
+  /** Reasons why jobs were refused. */
+  private readonly refused = new Set<string>();
   /** The experiment of the last cell: the next one is often of the same sweep. */
   private experiment = { sha256: '', text: '' };
   private isStopped = false;
@@ -122,12 +127,8 @@ class SweepWorker {
   }
 
   private async process({ data }: Job): Promise<void> {
-    const { data: order } = orderSchema.safeParse(data);
-    if (order === undefined) {
-      if (!this.hasMet) this.options.say('something in the queue is not of escapement; it is left out');
-      this.hasMet = true;
-      return;
-    }
+    const { data: order, error } = orderSchema.safeParse(data);
+    if (order === undefined) return this.refuse(error.issues[0]!);
     const { sweep, cell } = order;
     // Its sweep has ended without taking it out.
     if ((await this.client.exists(KEYS.alive(sweep))) === 0) return;
@@ -139,24 +140,23 @@ class SweepWorker {
   }
 
   private outcomeOf(order: Order): Promise<CellOutcome> {
-    const data = order.files.filter(({ kind }) => kind === 'data');
+    const { name, file, overrides, percentiles, plugin, files, plugins } = order;
     const wanted = [
       { blob: order.text, suffix: '' },
       // The name of a trace says whether it is packed, and nothing else.
-      ...data.map(({ path, blob }) => ({ blob, suffix: path.endsWith('.gz') ? '.gz' : '' })),
+      ...files.map(({ path, blob }) => ({ blob, suffix: path.endsWith('.gz') ? '.gz' : '' })),
     ];
     return this.files.with(wanted, async ([text, ...paths]) => {
-      const located = new Map(data.map(({ path }, i) => [path, paths[i]!]));
-      for (const { path, shown, kind, blob } of order.files) {
-        if (kind === 'module') located.set(path, this.moduleOf(shown, blob.sha256));
-      }
-      const { name, file, overrides, percentiles, plugin, files } = order;
+      const located: LocatedPaths = {
+        data: new Map(files.map(({ path }, i) => [path, paths[i]!])),
+        modules: new Map(plugins.map(({ path, shown, sha256 }) => [path, this.moduleOf(shown, sha256)])),
+      };
       const outcome = await this.pool.run(
         {
           text: await this.textOf(order.text, text!),
-          ...{ name, file, overrides, percentiles, files, located },
-          // Nothing is stored here under a key.
-          ...{ key: '', formerKey: '' },
+          ...{ name, file, overrides, percentiles, located },
+          // Nothing is stored here under a key, and files are only those that are located.
+          ...{ key: '', formerKey: '', files: [] },
           ...(plugin === undefined ? {} : { plugin }),
         },
         order.job,
@@ -170,6 +170,20 @@ class SweepWorker {
     return this.experiment.text;
   }
 
+  /** Says why, once for each reason: what lies in the queue can be anything, and any number of it. */
+  private refuse({
+    path,
+    message,
+  }: {
+    readonly path: readonly PropertyKey[];
+    readonly message: string;
+  }): void {
+    const reason = [...path, message].map(String).join(': ').slice(0, LONGEST_REASON);
+    if (this.refused.has(reason) || this.refused.size >= MOST_REASONS) return;
+    this.refused.add(reason);
+    this.options.say(`a job in the queue is refused: ${reason}`);
+  }
+
   private moduleOf(shown: string, sha256: string): string {
     const path = this.modules.get(sha256);
     if (path !== undefined) return path;
@@ -181,14 +195,20 @@ class SweepWorker {
 /** The outcome in the words of the machine that sent the cell: with its paths. */
 function asSeenThere(
   outcome: CellOutcome,
-  { files }: Order,
-  located: ReadonlyMap<string, string>,
+  { files, plugins }: Order,
+  { data, modules }: LocatedPaths,
 ): CellOutcome {
   if (outcome.status === 'done') return outcome;
-  const message = files.reduce(
-    (text, { path, shown }) => text.replaceAll(located.get(path)!, shown),
-    outcome.message,
-  );
+  const shownOf = new Map([
+    ...files.map(({ path, shown }) => [data.get(path)!, shown] as const),
+    ...plugins.map(({ path, shown }) => [modules.get(path)!, shown] as const),
+  ]);
+  // In one pass: what is shown is theirs to choose, and must not be looked at again.
+  const here = outcome.message.slice(0, LONGEST_MESSAGE);
+  const paths = [...shownOf.keys()].filter((path) => here.includes(path));
+  if (paths.length === 0) return { ...outcome, message: here };
+  const pattern = new RegExp(paths.map((path) => path.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
+  const message = here.replace(pattern, (path) => shownOf.get(path)!).slice(0, LONGEST_MESSAGE);
   return { ...outcome, message };
 }
 

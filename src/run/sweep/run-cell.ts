@@ -2,7 +2,7 @@ import { EscapementError } from '../../base/errors.js';
 import { ParsedFiles } from '../../base/world/parsed-files.js';
 import type { Experiment } from '../../config/experiment.js';
 import type { ExperimentHost } from '../../config/experiment-host.js';
-import { LocatedFiles, ON_DISK, type ReadFile } from '../../config/files-on-disk.js';
+import { LocatedFiles, type LocatedPaths, ON_DISK, type ReadFile } from '../../config/files-on-disk.js';
 import { parseExperiment } from '../../config/load.js';
 import type { CellResult, ScheduledRun } from '../../record/results.js';
 import { drawnPart } from '../../report/charts/gpu-timeline.js';
@@ -23,8 +23,8 @@ export interface CellTask extends ResultKeys {
   readonly plugin?: string;
   /** The files that the experiment names. */
   readonly files: readonly ReadFile[];
-  /** Where each of them is on this machine, and no other file is opened; absent: at its path. */
-  readonly located?: ReadonlyMap<string, string>;
+  /** Where each of them is on this machine; no other file is opened. Absent: at its path. */
+  readonly located?: LocatedPaths;
 }
 
 /** The names of a task, of its experiment. */
