@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
+import { inputPath } from '../base/files/input-path.js';
 
 /** Of run.json. */
 const VERSION = 3;
@@ -130,7 +131,7 @@ function parse(path: string): unknown {
   }
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readFileSync(inputPath(path), 'utf8');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new EscapementError('E_RESULTS', `cannot be read (${reason})`, { file: path });

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { EscapementError } from '../base/errors.js';
-import { fileProblem } from '../base/files/disk-files.js';
+import { readInput } from '../base/files/disk-files.js';
 import type { Experiment } from '../config/experiment.js';
 import { openTarget } from '../load/open-target.js';
 import { readPayloads } from '../load/payloads.js';
@@ -115,8 +114,7 @@ async function targetOptions(
 ): Promise<TargetOptions> {
   const { connections, retry, payload, ca, insecure } = args;
   const token = await tokenOf(args);
-  const authority = async (path: string) =>
-    readFile(path).catch((error) => Promise.reject(fileProblem(error, path)));
+  const authority = async (path: string) => readInput(path);
   const models = experiment.models.map(({ name }) => name);
   return {
     models,

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { EscapementError } from '../base/errors.js';
-import { fileProblem } from '../base/files/disk-files.js';
+import { readInput } from '../base/files/disk-files.js';
 
 /** What every header and every gRPC metadata value can carry. */
 const TOKEN = /^[\x20-\x7e]+$/;
@@ -24,5 +23,5 @@ export async function readToken(path: string, flag: string): Promise<string> {
 
 /** The file that a flag names. */
 export function read(path: string, flag: string): Promise<Buffer> {
-  return readFile(path).catch((error) => Promise.reject(fileProblem(error, path, { flag: `--${flag}` })));
+  return readInput(path, { flag: `--${flag}` });
 }

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { EscapementError } from '../base/errors.js';
 import { fileProblem } from '../base/files/disk-files.js';
+import { inputPath } from '../base/files/input-path.js';
 import type { LoadedModule, ModuleFile } from './experiment-host.js';
 import { reasonOf } from './module-error.js';
 
@@ -14,7 +15,7 @@ export function moduleOnDisk(path: string): ModuleFile {
 async function load(path: string): Promise<LoadedModule> {
   let bytes: Buffer;
   try {
-    bytes = await readFile(path);
+    bytes = await readFile(inputPath(path));
   } catch (error) {
     throw fileProblem(error, path);
   }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { EscapementError } from '../base/errors.js';
+import { inputPath } from '../base/files/input-path.js';
 
 /** Inputs of a request as they are in a file. */
 export interface PayloadFile {
@@ -19,7 +20,10 @@ export function readPayloads(path: string, models: readonly string[]): Payloads 
   const files = new Map(models.map((model) => [model, filesFor(path, model)]));
   const read = new Map<string, PayloadFile>();
   const open = (file: string): PayloadFile => {
-    const known = read.get(file) ?? { path: file, bytes: readable(file, () => readFileSync(file)) };
+    const known = read.get(file) ?? {
+      path: file,
+      bytes: readable(file, () => readFileSync(inputPath(file))),
+    };
     read.set(file, known);
     return known;
   };

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
+import { inputPath } from '../base/files/input-path.js';
 import type { RunResult, SweepResults } from '../record/results.js';
 import { RESULTS_VERSION, runResultSchema, sweepResultsSchema } from '../record/schema.js';
 
@@ -58,7 +59,7 @@ function read<T>(file: string, schema: z.ZodType): T {
 function parse(file: string): unknown {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readFileSync(inputPath(file), 'utf8');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw problem(`cannot be read (${reason})`, file);

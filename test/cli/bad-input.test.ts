@@ -48,7 +48,7 @@ const CASES: readonly Case[] = [
     what: 'the models file has no end',
     experiment: SMALL_EXPERIMENT.replace(/models: .*/, 'models: { kind: csv, path: /dev/zero }'),
     code: 'E_FILE_MISSING',
-    names: /\/dev\/zero: is larger than 256 MiB/,
+    names: /\/dev\/zero: is a device, not a file/,
   },
   {
     what: 'bursts are shorter than anything',

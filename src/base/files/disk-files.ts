@@ -1,10 +1,11 @@
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { type ErrorPlace, EscapementError } from '../errors.js';
 import { MIB } from '../units.js';
 import type { InputFiles } from '../world/input-files.js';
+import { inputPath } from './input-path.js';
 
 /** No experiment, profile or list of models comes near. */
 const LONGEST_TEXT_BYTES = 256 * MIB;
@@ -17,7 +18,7 @@ async function text(path: string): Promise<string> {
   const blocks: Buffer[] = [];
   let length = 0;
   try {
-    for await (const block of createReadStream(path) as AsyncIterable<Buffer>) {
+    for await (const block of createReadStream(inputPath(path)) as AsyncIterable<Buffer>) {
       blocks.push(block);
       length += block.length;
       if (length > LONGEST_TEXT_BYTES) break;
@@ -44,7 +45,7 @@ async function* bytes(path: string, start = 0): AsyncGenerator<Uint8Array, void,
 }
 
 function openBytes(path: string, start: number): Readable {
-  const file = createReadStream(path, { highWaterMark: BLOCK_BYTES, start });
+  const file = createReadStream(inputPath(path), { highWaterMark: BLOCK_BYTES, start });
   if (!path.endsWith('.gz')) return file;
   // Errors of the file reach the reader through the unpacked stream; nothing is left for the callback.
   return pipeline(file, createGunzip({ chunkSize: BLOCK_BYTES }), () => {});
@@ -59,6 +60,15 @@ async function statOf(path: string) {
   }
 }
 
+/** The bytes of a file that a flag names, at `place`. Throws `E_FILE_MISSING`. */
+export async function readInput(path: string, place: ErrorPlace = {}): Promise<Buffer> {
+  try {
+    return await readFile(inputPath(path));
+  } catch (error) {
+    throw fileProblem(error, path, place);
+  }
+}
+
 /** The error for an operator of a file that cannot be read; `place` is where it was named. */
 export function fileProblem(error: unknown, path: string, place: ErrorPlace = {}): EscapementError {
   const code = (error as NodeJS.ErrnoException).code;
@@ -67,7 +77,9 @@ export function fileProblem(error: unknown, path: string, place: ErrorPlace = {}
       ? 'no such file'
       : code === 'EISDIR'
         ? 'is a folder, not a file'
-        : `cannot be read (${code ?? error})`;
+        : error instanceof EscapementError
+          ? error.what
+          : `cannot be read (${code ?? error})`;
   return place.file === undefined
     ? new EscapementError('E_FILE_MISSING', what, { file: path })
     : new EscapementError('E_FILE_MISSING', `${path}: ${what}`, place);

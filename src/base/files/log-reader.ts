@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { EscapementError } from '../errors.js';
+import { inputPath } from './input-path.js';
 
 const CHUNK_BYTES = 1 << 20;
 const TAB = 9;
@@ -143,7 +144,7 @@ export class LogReader {
 
   private open(): number {
     try {
-      return openSync(this.path, 'r');
+      return openSync(inputPath(this.path), 'r');
     } catch (error) {
       throw this.problem(`cannot be read (${error instanceof Error ? error.message : error})`);
     }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { inputPath } from './input-path.js';
 
 /** Time between two looks. */
 const LOOK_MS = 5000;
@@ -69,7 +70,10 @@ export class WatchedFiles<Name extends string> {
 async function readAll<Name extends string>(
   paths: Readonly<Record<Name, string>>,
 ): Promise<Readonly<Record<Name, Buffer>>> {
-  const entries = Object.entries<string>(paths).map(async ([name, path]) => [name, await readFile(path)]);
+  const entries = Object.entries<string>(paths).map(async ([name, path]) => [
+    name,
+    await readFile(inputPath(path)),
+  ]);
   return Object.fromEntries(await Promise.all(entries));
 }
 

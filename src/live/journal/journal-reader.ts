@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { constants, createGunzip } from 'node:zlib';
 import { EscapementError } from '../../base/errors.js';
+import { inputPath } from '../../base/files/input-path.js';
 import type { ModelSpec } from '../../core/model.js';
 import { type JournalHeader, parseHeader, parseModel } from './journal-header.js';
 
@@ -77,7 +78,7 @@ async function eachLine(path: string, text: JournalText, use: (line: string) => 
 }
 
 function openText(path: string): AsyncIterable<string> {
-  const file = createReadStream(path, { highWaterMark: BLOCK_BYTES });
+  const file = createReadStream(inputPath(path), { highWaterMark: BLOCK_BYTES });
   if (!path.endsWith('.gz')) return file.setEncoding('utf8');
   // Packed data that ends early gives what there is. Errors of the file come through the unpacked stream.
   const gunzip = createGunzip({ chunkSize: BLOCK_BYTES, finishFlush: constants.Z_SYNC_FLUSH });

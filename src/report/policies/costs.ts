@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { EscapementError } from '../../base/errors.js';
+import { inputPath } from '../../base/files/input-path.js';
 
 /** What scheduling cost on a benchmark case. */
 export interface PolicyCost {
@@ -37,7 +38,7 @@ function parseCost(text: string, file: string, line: number): PolicyCost {
 
 function textOf(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(inputPath(file), 'utf8');
   } catch {
     throw new EscapementError('E_FILE_MISSING', 'does not exist or cannot be read', { file });
   }

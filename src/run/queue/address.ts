@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import type { RedisOptions } from 'ioredis';
 import { EscapementError } from '../../base/errors.js';
+import { inputPath } from '../../base/files/input-path.js';
 
 /** Options of a client; replies keep the form that they have in Redis. */
 export type ServerOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -74,7 +75,7 @@ function decoded(text: string): string {
 
 function passwordIn(path: string): string {
   try {
-    const password = readFileSync(path, 'utf8').trim();
+    const password = readFileSync(inputPath(path), 'utf8').trim();
     if (password !== '') return password;
   } catch (error) {
     const what = `cannot be read (${(error as Error).message})`;

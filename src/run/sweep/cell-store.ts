@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ZodType } from 'zod';
+import { inputPath } from '../../base/files/input-path.js';
 import { writeShared } from '../../base/files/shared-file.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import { boundFiguresSchema, cellResultSchema } from '../../record/schema.js';
@@ -50,7 +51,7 @@ export class CellStore {
 
   private parse<T>(path: string, schema: ZodType): T | null {
     try {
-      const value = JSON.parse(readFileSync(path, 'utf8'));
+      const value = JSON.parse(readFileSync(inputPath(path), 'utf8'));
       schema.parse(value);
       return value as T;
     } catch {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { EscapementError } from '../../base/errors.js';
+import { inputPath } from '../../base/files/input-path.js';
 import type { SweepHeader } from './sweep.js';
 
 /** What tells one sweep from another in its results. */
@@ -32,7 +33,7 @@ export function requireBegun(outDir: string, cells: number): void {
 /** Null: there are no results, or none that can be read. */
 function askedIn(file: string): z.output<typeof askedSchema> | null {
   try {
-    return askedSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return askedSchema.parse(JSON.parse(readFileSync(inputPath(file), 'utf8')));
   } catch {
     return null;
   }

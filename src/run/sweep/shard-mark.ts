@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { EscapementError } from '../../base/errors.js';
+import { inputPath } from '../../base/files/input-path.js';
 import { cannotWrite } from '../../base/files/output-file.js';
 import { writeShared } from '../../base/files/shared-file.js';
 import { platformText } from './platform.js';
@@ -55,7 +56,7 @@ function readMark(outDir: string): ShardMark | null {
   const file = pathOf(outDir);
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readFileSync(inputPath(file), 'utf8');
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
     throw unreadable(file, (error as Error).message);

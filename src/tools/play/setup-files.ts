@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, relative } from 'pathe';
 import { EscapementError } from '../../base/errors.js';
+import { inputPath } from '../../base/files/input-path.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { ReadFile } from '../../config/files-on-disk.js';
 import { MOST_SETUP_BYTES, type Setup } from '../../play/share/setup.js';
@@ -21,7 +22,7 @@ export function setupWithFiles(
     });
   const files = read.map(({ path }) => {
     const named = isAbsolute(path) ? path : relative(dirname(file), path);
-    return [named, contentOf(readFileSync(path))] as const;
+    return [named, contentOf(readFileSync(inputPath(path)))] as const;
   });
   const bytes = files.reduce((sum, [, content]) => sum + content.length, text.length);
   if (bytes > MOST_SETUP_BYTES) {
