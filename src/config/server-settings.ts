@@ -92,7 +92,7 @@ async function read(
   hint: string,
 ): Promise<OriginalSettings> {
   for (const override of overrides) {
-    const name = /^\s*([\w-]+)[^=]*=/.exec(override)?.[1];
+    const name = override.includes('=') ? /^\s*([\w-]+)/.exec(override)?.[1] : undefined;
     if (name === undefined || keys.includes(name)) continue;
     const exists = Object.hasOwn(experimentSchemaWith([]).shape, name);
     const what = exists ? hint : `unknown key "${name}": ${suggestion(name, keys)}`;

@@ -275,7 +275,7 @@ function alignDecimals(
 
 function decimalText(value: bigint, scale: number): string {
   const digits = value.toString().padStart(scale + 1, '0');
-  const decimals = scale === 0 ? '' : digits.slice(-scale).replace(/0+$/, '');
+  const decimals = scale === 0 ? '' : digits.slice(-scale).replace(/(?<!0)0+$/, '');
   return digits.slice(0, digits.length - scale) + (decimals === '' ? '' : `.${decimals}`);
 }
 

@@ -17,7 +17,7 @@ const duration = z
         : 'must be a duration such as 50ms',
   })
   .regex(/^\d+(\.\d+)?(us|ms|s)$/, 'must be a duration such as 50ms')
-  .transform((text) => Math.round(Number.parseFloat(text) * NS_PER[/[a-z]+$/.exec(text)![0]]))
+  .transform((text) => Math.round(Number.parseFloat(text) * NS_PER[/(?:us|ms|s)$/.exec(text)![0]]))
   .refine((ns) => ns > 0, 'must be longer than 0');
 
 /** Larger ones would reserve memory for nothing; a running controller takes no larger ones in. */

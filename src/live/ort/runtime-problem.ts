@@ -29,9 +29,11 @@ export function onnxruntimeReason(error: unknown): string {
   if (/requires f16 but the device does not support it/.test(message)) {
     return 'the GPU or its driver cannot compute in FP16, for want of shader-f16: use runtime.precision fp32';
   }
-  return message
-    .replaceAll(/\s+/g, ' ')
-    .replace(/\S+\.(?:cc|cpp|cu|h):\d+ .*\) (?=\S)/, '')
-    .replaceAll(/\S+\.(?:cc|cpp|cu|h):\d+ /g, '')
-    .trim();
+  const words = message.split(/\s+/).filter((word) => word !== '');
+  const isPlace = (word: string) => /.\.(?:cc|cpp|cu|h):\d+$/.test(word);
+  // After the first place comes the function with its parameters, before the reason itself.
+  const first = words.findIndex(isPlace);
+  const end = words.findLastIndex((word, i) => i < words.length - 1 && word.endsWith(')'));
+  const kept = first < 0 || end < first ? words : words.toSpliced(first, end - first + 1);
+  return kept.filter((word, i) => !isPlace(word) || i === kept.length - 1).join(' ');
 }

@@ -63,7 +63,7 @@ interface Quantity {
 }
 
 function splitNumber(over: Over, text: string): Quantity {
-  const match = /^(\d+\.?\d*|\.\d+)\s*([a-zA-Z%/]*)$/.exec(text);
+  const match = /^(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z%/]*)$/.exec(text);
   if (match === null) throw usage(written(over), `${text} is not a number, with its unit if it has one`);
   return { value: Number(match[1]), unit: match[2]! };
 }
