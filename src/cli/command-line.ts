@@ -1,5 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import { nearest } from '../base/nearest.js';
+import { writeErr, writeOut } from '../text/terminal.js';
 import { COMMANDS, FAMILIES } from './commands.js';
 import { withPlugins } from './overrides.js';
 import type { Command } from './usage.js';
@@ -13,10 +14,10 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   const [first, ...rest] = args;
   if (first === undefined) {
     const { overview } = await import('./help.js');
-    process.stderr.write(`${overview()}\n`);
+    writeErr(`${overview()}\n`);
     throw new EscapementError('E_USAGE', 'a command is missing');
   }
-  if (first === '--version') process.stdout.write(`${packageVersion()}\n`);
+  if (first === '--version') writeOut(`${packageVersion()}\n`);
   else if (first === 'help' && !TOPICS.includes(rest[0] ?? '')) await showHelp(rest);
   else if (first === '--help' || first === '-h') await showHelp(rest);
   else await runCommand(first === 'help' ? rest : commandFirst(args));
@@ -46,15 +47,15 @@ function withoutCommand(word: string): EscapementError {
 async function showHelp(words: readonly string[]): Promise<void> {
   const help = await import('./help.js');
   const [first] = words;
-  if (first === undefined || first === 'help') process.stdout.write(help.overview());
-  else if (FAMILIES.includes(first) && words.length === 1) process.stdout.write(help.familyHelp(first));
+  if (first === undefined || first === 'help') writeOut(help.overview());
+  else if (FAMILIES.includes(first) && words.length === 1) writeOut(help.familyHelp(first));
   else {
     const { command, args } = find(words);
     if (args.length > 0) {
       const what = `help takes one command: unexpected ${args[0]} after ${command.name}`;
       throw new EscapementError('E_USAGE', what);
     }
-    process.stdout.write(help.commandHelp(command, await command.usage()));
+    writeOut(help.commandHelp(command, await command.usage()));
   }
 }
 
@@ -70,7 +71,7 @@ async function runCommand(words: readonly string[]): Promise<void> {
   const parsed = parse(await command.usage(), args, command.name);
   if (parsed.asks === 'run') await command.run(withPlugins(parsed.args) as never, COMMANDS);
   else if (parsed.asks === 'help') await showHelp(command.name.split(' '));
-  else process.stdout.write(`${packageVersion()}\n`);
+  else writeOut(`${packageVersion()}\n`);
 }
 
 /** The command that the first words name, and the words behind them. Throws `E_USAGE`. */

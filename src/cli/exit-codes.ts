@@ -1,4 +1,5 @@
 import { type ErrorCode, EscapementError } from '../base/errors.js';
+import { printable } from '../base/printable.js';
 import { hanging, terminalWidth } from '../text/terminal.js';
 
 /** Exit codes in addition to those of errors. */
@@ -74,7 +75,7 @@ interface Failure {
  */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof EscapementError) {
-    return { exitCode: exitCodeOf(error), text: `escapement: ${error.code}: ${error.message}\n` };
+    return { exitCode: exitCodeOf(error), text: `escapement: ${error.code}: ${printable(error.message)}\n` };
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return {

@@ -1,3 +1,4 @@
+import { writeErr } from '../text/terminal.js';
 import { EXIT_INTERRUPTED } from './exit-codes.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
@@ -16,7 +17,7 @@ export async function interruptible<T>(
   release: () => Promise<void> | void = () => {},
 ): Promise<T> {
   const interrupted = async () => {
-    process.stderr.write(`escapement: interrupted: ${kept()}\n`);
+    writeErr(`escapement: interrupted: ${kept()}\n`);
     const released = release();
     if (released !== undefined) await released.catch(() => {});
     process.exit(EXIT_INTERRUPTED);

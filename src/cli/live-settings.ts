@@ -12,6 +12,7 @@ import {
 } from '../config/server-settings.js';
 import { settingWarnings } from '../config/setting-warnings.js';
 import { limitRuntimeCalls } from '../live/ort/runtime-limit.js';
+import { writeErr } from '../text/terminal.js';
 
 export interface SettingsArgs {
   readonly experiment: string | undefined;
@@ -67,5 +68,5 @@ function inEffect(loaded: OriginalSettings, say: (warning: string) => void): Ser
 }
 
 function warnOnStderr(warning: string): void {
-  process.stderr.write(`warning: ${warning}\n`);
+  writeErr(`warning: ${warning}\n`);
 }

@@ -7,6 +7,7 @@ import type { Summary } from '../record/results.js';
 import type { ThresholdCase } from '../report/thresholds/cases.js';
 import { formatCount, formatMs, formatPercent, formatRate } from '../text/numbers.js';
 import { table } from '../text/table.js';
+import { writeErr, writeOut } from '../text/terminal.js';
 import { wholeNumber } from './flag.js';
 import { warn } from './live-settings.js';
 import { type LoadArgs, type PlayedLoad, playLoad, refuseLost } from './load-run.js';
@@ -56,8 +57,8 @@ export async function loadLevels(
   const cases = played.flatMap(({ concurrency, result }) =>
     casesOf(checks, result).map((found): ThresholdCase => ({ ...found, run: `concurrency=${concurrency}` })),
   );
-  process.stdout.write(args.json ? levelsJson(played, cases) : levelsText(played) + casesText(cases));
-  if (!args.quiet) process.stderr.write(played.map(({ notes }) => notes).join(''));
+  writeOut(args.json ? levelsJson(played, cases) : levelsText(played) + casesText(cases));
+  if (!args.quiet) writeErr(played.map(({ notes }) => notes).join(''));
   for (const { concurrency, warnings } of played)
     warn(warnings.map((warning) => `at concurrency ${concurrency}: ${warning}`));
   writeCiFiles(checks, 'load', name, cases);

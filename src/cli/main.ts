@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { cannotWrite } from '../base/files/output-file.js';
+import { writeErr } from '../text/terminal.js';
 import { runCommandLine } from './command-line.js';
 import { describeFailure } from './exit-codes.js';
 import { endBySignals } from './first-process.js';
@@ -20,13 +21,13 @@ try {
   await runCommandLine(process.argv.slice(2));
 } catch (error) {
   const { text, exitCode } = describeFailure(error);
-  process.stderr.write(text);
+  writeErr(text);
   // Not process.exit: what was written to stdout must still reach a pipe.
   process.exitCode = exitCode;
 }
 
 function end(error: unknown): never {
   const { text, exitCode } = describeFailure(error);
-  process.stderr.write(text);
+  writeErr(text);
   process.exit(exitCode);
 }

@@ -6,6 +6,7 @@ import { DEFAULT_BATCH_SIZES } from '../live/models/settings.js';
 import { plainLine } from '../load/reply.js';
 import type { TargetOptions } from '../load/target.js';
 import { table } from '../text/table.js';
+import { writeOut } from '../text/terminal.js';
 import type { ServedMeasurement } from '../tools/profile/measure-served.js';
 import { checkOneFile, chosenSizes, stabilityText } from './measured.js';
 import { openProgress } from './progress.js';
@@ -49,9 +50,9 @@ export async function measureUrl(args: UrlArgs): Promise<void> {
     const profile = servedProfile(model, measurement, software, unseen);
     writeWhole(path, `${JSON.stringify(profile, null, 2)}\n`);
     profiles.push({ path, profile, measurement });
-    if (!args.json) process.stdout.write(`${measuredText(profile, measurement)}profile: ${path}\n`);
+    if (!args.json) writeOut(`${measuredText(profile, measurement)}profile: ${path}\n`);
   }
-  if (args.json) process.stdout.write(`${JSON.stringify({ profiles })}\n`);
+  if (args.json) writeOut(`${JSON.stringify({ profiles })}\n`);
 }
 
 type Trust = Pick<TargetOptions, 'token' | 'ca' | 'insecure'>;

@@ -9,6 +9,7 @@ import { quoted } from '../report/reproduce.js';
 import { runText } from '../report/terminal/run-text.js';
 import type { Engine, LiveReport } from '../run/engine.js';
 import { type Run, run } from '../run/run.js';
+import { writeErr, writeOut } from '../text/terminal.js';
 import { warnIfEmpty } from './empty-run.js';
 import { warn } from './live-settings.js';
 import { noteLines } from './note-lines.js';
@@ -37,7 +38,7 @@ export async function oneRun(
   { json, out, quiet }: OutputArgs,
 ): Promise<void> {
   // The summary for people begins with the seed and ends with the digest; JSON leaves both to stderr.
-  const say = (line: string) => json && !quiet && process.stderr.write(`${line}\n`);
+  const say = (line: string) => json && !quiet && writeErr(`${line}\n`);
   say(`seed ${experiment.seed}`);
   if (!quiet) {
     const shares = sharesLine(experiment.tenants.list);
@@ -45,7 +46,7 @@ export async function oneRun(
       ...noteLines(noteTexts(experimentNotes(experiment))),
       ...(shares === null ? [] : [shares]),
     ];
-    process.stderr.write(lines.map((line) => `${line}\n`).join(''));
+    writeErr(lines.map((line) => `${line}\n`).join(''));
   }
   const progress = openProgress(engine.kind === 'live' ? 'live' : 'simulate', quiet);
   const onProgress = async (fraction: number) => {
@@ -65,12 +66,12 @@ export async function oneRun(
   );
   warnIfEmpty(result.summary);
   const cases = casesOf(checks, result);
-  if (json) process.stdout.write(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
-  else process.stdout.write(runText(result) + casesText(cases));
+  if (json) writeOut(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
+  else writeOut(runText(result) + casesText(cases));
   say(`digest ${result.summary.digest}`);
   if (live !== null && !quiet) {
     const lines = [...generatorLines(result), ...devicesText(live), ...recordingText(live, out)];
-    process.stderr.write(lines.map((line) => `live: ${line}\n`).join(''));
+    writeErr(lines.map((line) => `live: ${line}\n`).join(''));
   }
   warn(generatorWarnings(result));
   writeCiFiles(checks, command, experiment.name, cases);

@@ -4,6 +4,7 @@ import { writeWhole } from '../base/files/output-file.js';
 import { planFleet } from '../run/plan/fleet-plan.js';
 import type { FleetPlan } from '../run/plan/fleet-result.js';
 import { fleetCases, fleetText, verdictOfFleets } from '../run/plan/fleet-text.js';
+import { writeOut } from '../text/terminal.js';
 import { runPlan } from './plan-run.js';
 import { casesJson, writeCiFiles } from './thresholds.js';
 import type { PlanArgs } from './usage/plan.js';
@@ -24,8 +25,8 @@ export async function planFleetHere(args: PlanArgs): Promise<void> {
     if (out !== undefined) writeWhole(join(out, 'plan.html'), page);
     if (html !== undefined) writeWhole(html, page);
   }
-  process.stdout.write(args.json ? `${JSON.stringify({ ...plan, ...casesJson(cases) })}\n` : fleetText(plan));
-  if (out !== undefined && !args.json) process.stdout.write(`report: ${join(out, 'plan.html')}\n`);
+  writeOut(args.json ? `${JSON.stringify({ ...plan, ...casesJson(cases) })}\n` : fleetText(plan));
+  if (out !== undefined && !args.json) writeOut(`report: ${join(out, 'plan.html')}\n`);
   if (plan.outcome === 'found') return;
   const [verdict, closest] = verdictOfFleets(plan);
   throw new EscapementError('E_THRESHOLD', args.json ? `${verdict}; ${closest}` : verdict);

@@ -1,6 +1,7 @@
 import { usableCores } from '../base/limits/usable.js';
 import type { OpenRunner } from '../run/sweep/pool.js';
 import { threadPool } from '../run/sweep/pool.js';
+import { writeErr } from '../text/terminal.js';
 import { interruptible } from './interruption.js';
 import { openProgress, type Progress } from './progress.js';
 import { openQueue } from './queue.js';
@@ -29,7 +30,7 @@ export async function runPlan<T>(args: PlanArgs, plan: (hooks: PlanHooks) => Pro
       start: (seeds, what, runs) => {
         expected = runs;
         const where = queue?.place ?? `${threads} threads`;
-        if (!quiet) process.stderr.write(`seed ${seeds.join(', ')}: ${what}, ${where}\n`);
+        if (!quiet) writeErr(`seed ${seeds.join(', ')}: ${what}, ${where}\n`);
         progress = openProgress('plan', quiet);
       },
       onRun: (wasFinished) => {
@@ -39,8 +40,8 @@ export async function runPlan<T>(args: PlanArgs, plan: (hooks: PlanHooks) => Pro
       },
     });
     progress?.stop();
-    if (reused > 0 && !quiet) process.stderr.write(`${reused} finished runs were reused\n`);
-    if (!quiet) process.stderr.write(queue?.report() ?? '');
+    if (reused > 0 && !quiet) writeErr(`${reused} finished runs were reused\n`);
+    if (!quiet) writeErr(queue?.report() ?? '');
     return result;
   };
   const kept = () => {

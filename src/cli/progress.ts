@@ -1,4 +1,6 @@
 import { type Options, Presets, SingleBar } from 'cli-progress';
+import { printable } from '../base/printable.js';
+import { writeErr } from '../text/terminal.js';
 
 /** Shows how far a long command is. Everything goes to stderr, so that stdout can be piped. */
 export interface Progress {
@@ -21,7 +23,7 @@ function terminalBar(label: string, barColumns: number): Progress {
   const options: Options = {
     stream: process.stderr,
     barsize: barColumns,
-    format: `${label} {bar} {percentage}% {note}`,
+    format: `${printable(label)} {bar} {percentage}% {note}`,
     clearOnComplete: true,
     // A simulation does not return to the event loop: Ctrl-C has to end the process by itself, without a
     // handler, and finds the terminal as it was.
@@ -32,7 +34,7 @@ function terminalBar(label: string, barColumns: number): Progress {
   const bar = new SingleBar(options, Presets.legacy);
   bar.start(100, 0, { note: '' });
   return {
-    update: (fraction, note = '') => bar.update(Math.floor(fraction * 100), { note }),
+    update: (fraction, note = '') => bar.update(Math.floor(fraction * 100), { note: printable(note) }),
     stop: () => bar.stop(),
   };
 }
@@ -42,7 +44,7 @@ function sparseLines(label: string): Progress {
   return {
     update: (fraction, note = '') => {
       if (fraction < next || fraction >= 1) return;
-      process.stderr.write(`${label} ${Math.floor(fraction * 100)}% ${note}`.trimEnd().concat('\n'));
+      writeErr(`${label} ${Math.floor(fraction * 100)}% ${note}`.trimEnd().concat('\n'));
       next = fraction + LINE_STEP;
     },
     stop: () => {},

@@ -1,7 +1,9 @@
 import type { ConnectionOptions } from 'node:tls';
 import { EscapementError } from '../base/errors.js';
+import { printable } from '../base/printable.js';
 import type { QueueAddress } from '../run/queue/address.js';
 import type { CellRunner } from '../run/sweep/pool.js';
+import { writeErr } from '../text/terminal.js';
 import { plural } from '../text/words.js';
 import { read } from './token.js';
 import { packageVersion } from './version.js';
@@ -68,7 +70,7 @@ export async function addressOf(args: QueueArgs & { readonly queue: string }): P
 
 /** Says something of a queue that is no progress. */
 export function say(what: string): void {
-  process.stderr.write(`escapement: ${what}\n`);
+  writeErr(`escapement: ${printable(what)}\n`);
 }
 
 async function authority(path: string | undefined): Promise<ConnectionOptions['ca']> {

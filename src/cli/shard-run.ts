@@ -2,6 +2,7 @@ import { EscapementError } from '../base/errors.js';
 import type { SweepQuestion } from '../run/sweep/plan-sweep.js';
 import type { Shard } from '../run/sweep/shard.js';
 import { type SweepStatus, sweepShard, sweepStatus } from '../run/sweep/sweep-shard.js';
+import { writeErr, writeOut } from '../text/terminal.js';
 import { plural } from '../text/words.js';
 import { interruptible } from './interruption.js';
 import { openProgress, type Progress } from './progress.js';
@@ -41,7 +42,7 @@ export async function runShard(sweep: ShardedSweep, shard: Shard, { json, quiet 
       shard,
       onPlan: (units) => {
         total = units.length;
-        if (!quiet) process.stderr.write(`shard ${name}: ${plural(total, 'run')} on ${threads} threads\n`);
+        if (!quiet) writeErr(`shard ${name}: ${plural(total, 'run')} on ${threads} threads\n`);
         progress = openProgress(`shard ${name}`, quiet);
       },
       onUnit: ({ id }, outcome) => {
@@ -62,7 +63,7 @@ export async function runShard(sweep: ShardedSweep, shard: Shard, { json, quiet 
   else {
     const failures = failed.map(({ id, code, message }) => `failed: ${id}: ${code}: ${message}\n`).join('');
     const mine = `shard ${name}: ${plural(total, 'run')}, ${reused} of them finished before\n`;
-    process.stdout.write(`${mine}${failures}${statusText(status, outDir)}`);
+    writeOut(`${mine}${failures}${statusText(status, outDir)}`);
   }
   if (failed.length === 0) return;
   throw new EscapementError(
@@ -75,7 +76,7 @@ export async function runShard(sweep: ShardedSweep, shard: Shard, { json, quiet 
 export async function printStatus(sweep: Sweep, { json }: Output): Promise<void> {
   const status = await sweepStatus(sweep);
   if (json) print(status);
-  else process.stdout.write(statusText(status, sweep.outDir));
+  else writeOut(statusText(status, sweep.outDir));
 }
 
 function statusText({ cells, bounds }: SweepStatus, outDir: string): string {
@@ -88,5 +89,5 @@ function statusText({ cells, bounds }: SweepStatus, outDir: string): string {
 }
 
 function print(object: object): void {
-  process.stdout.write(`${JSON.stringify(object)}\n`);
+  writeOut(`${JSON.stringify(object)}\n`);
 }

@@ -1,3 +1,5 @@
+import { printable } from '../base/printable.js';
+
 type Cell = string | number;
 
 /**
@@ -10,13 +12,13 @@ export function alignColumns(
   left: readonly number[] = textColumns(rows),
 ): string[] {
   const columns = rows[0]?.length ?? 0;
+  // Names of others must not end a line, or be wider than they are.
+  const texts = rows.map((row) => row.map((cell) => printable(String(cell))));
   const isLeft = (column: number) => left.includes(column) || left.includes(column - columns);
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => String(row[column]).length)),
-  );
-  const align = (cell: Cell, column: number) =>
-    isLeft(column) ? String(cell).padEnd(widths[column]!) : String(cell).padStart(widths[column]!);
-  return rows.map((row) => row.map(align).join('  ').trimEnd());
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...texts.map((row) => row[column]!.length)));
+  const align = (text: string, column: number) =>
+    isLeft(column) ? text.padEnd(widths[column]!) : text.padStart(widths[column]!);
+  return texts.map((row) => row.map(align).join('  ').trimEnd());
 }
 
 /** The same as one text, in which each line ends. */

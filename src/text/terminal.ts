@@ -1,4 +1,28 @@
+import { printable } from '../base/printable.js';
 import { wrap } from './wrap.js';
+
+/** Colors that commands use: `styleText` of Node with red, green, yellow, bold, dim and their ends. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin every color.
+const COLORS = /(\u001b\[(?:0|1|2|22|31|32|33|39)m)/;
+
+/** Writes to stdout. Names, messages and files of others cannot take over the terminal. */
+export function writeOut(text: string, { colors = false } = {}): void {
+  process.stdout.write(colors ? text.split(COLORS).map(part).join('') : readable(text));
+}
+
+/** Writes to stderr, as `writeOut` does. */
+export function writeErr(text: string): void {
+  process.stderr.write(readable(text));
+}
+
+function readable(text: string): string {
+  return printable(text, '\n\t');
+}
+
+/** Every other part is a color. */
+function part(text: string, index: number): string {
+  return index % 2 === 1 ? text : readable(text);
+}
 
 /** Columns that help and messages may use. */
 export function terminalWidth(): number {

@@ -3,6 +3,7 @@ import './check-browser.js';
 import './check-exports.js';
 import './check-files.js';
 import './check-imports.js';
+import './check-outlets.js';
 import './check-purity.js';
 import './check-tests.js';
 import './check-words.js';

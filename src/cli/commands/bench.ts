@@ -3,7 +3,7 @@ import { EscapementError } from '../../base/errors.js';
 import { checkWritable } from '../../base/files/output-file.js';
 import { usableCores } from '../../base/limits/usable.js';
 import { NS_PER_S } from '../../base/units.js';
-import { terminalWidth } from '../../text/terminal.js';
+import { terminalWidth, writeErr, writeOut } from '../../text/terminal.js';
 import { BENCH_FILE, type BenchResult } from '../../tools/bench/result.js';
 import { SCALING_FILE } from '../../tools/bench/scaling/result.js';
 import { parseVary } from '../../tools/bench/vary.js';
@@ -73,8 +73,8 @@ async function tell<Result>(
   write: (result: Result, dir: string) => Promise<string>,
 ): Promise<void> {
   const page = out === undefined ? null : await write(result, out);
-  process.stdout.write(json ? `${JSON.stringify(result)}\n` : textOf(result, terminalWidth()));
-  if (page !== null && !json) process.stdout.write(`\nreport: ${page}\n`);
+  writeOut(json ? `${JSON.stringify(result)}\n` : textOf(result, terminalWidth()));
+  if (page !== null && !json) writeOut(`\nreport: ${page}\n`);
 }
 
 /** Runs something long: shows progress, and ends at Ctrl-C. */
@@ -84,7 +84,7 @@ async function attended<T>(quiet: boolean, work: (attendant: Attendant) => Promi
   const attendant: Attendant = {
     say: (what) => {
       // Each value of --vary would say much the same.
-      if (!quiet && !said.has(what)) process.stderr.write(`bench: ${what}\n`);
+      if (!quiet && !said.has(what)) writeErr(`bench: ${what}\n`);
       said.add(what);
     },
     onProgress: (fraction, next) => {

@@ -4,7 +4,7 @@ import type { BoundFigures } from '../../record/results.js';
 import { boundOf } from '../../run/bound.js';
 import { formatPercent, formatRate } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
-import { terminalWidth } from '../../text/terminal.js';
+import { terminalWidth, writeOut } from '../../text/terminal.js';
 import { wrap } from '../../text/wrap.js';
 import { overridesOf } from '../overrides.js';
 import type { BoundArgs } from '../usage/bound.js';
@@ -15,7 +15,7 @@ export async function run(args: BoundArgs): Promise<void> {
   const { fairness } = experiment.policy.options;
   const isFair = typeof fairness === 'number' && fairness > 0;
   const figures = await boundOf(experiment, isFair ? fairness : undefined);
-  process.stdout.write(args.json ? `${JSON.stringify(figures)}\n` : boundText(experiment, figures));
+  writeOut(args.json ? `${JSON.stringify(figures)}\n` : boundText(experiment, figures));
 }
 
 function boundText({ seed, cluster, policy }: Experiment, figures: BoundFigures): string {

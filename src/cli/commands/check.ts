@@ -4,6 +4,7 @@ import type { Rule } from '../../audit/rules.js';
 import { EscapementError } from '../../base/errors.js';
 import { significant } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
+import { writeOut } from '../../text/terminal.js';
 import type { CheckArgs } from '../usage/check.js';
 
 /** Rules that compare times, which `--slack` relaxes. */
@@ -13,7 +14,7 @@ const SLACK_HINT = '; threads of a live run wake late, which --slack 2ms allows 
 /** `escapement check DIR`: verifies the summary of a run against its logs. */
 export function run({ dir, slack, json }: CheckArgs): void {
   const audit = checkRun(dir, { slackNs: slack });
-  process.stdout.write(json ? `${JSON.stringify(audit)}\n` : auditText(audit));
+  writeOut(json ? `${JSON.stringify(audit)}\n` : auditText(audit));
   if (audit.ok) return;
   const hint = slack === 0 && needsSlack(audit) ? SLACK_HINT : '';
   throw new EscapementError('E_CHECK', failure(audit) + hint, { file: dir });

@@ -14,6 +14,7 @@ import { readCosts } from '../../report/policies/costs.js';
 import type { NamedSweep } from '../../report/policies/merge.js';
 import { policiesText } from '../../report/policies/text.js';
 import { fleetsOf } from '../../report/study/fleets.js';
+import { writeErr, writeOut } from '../../text/terminal.js';
 import { noteLines } from '../note-lines.js';
 import type { CompareArgs } from '../usage/compare.js';
 import { packageVersion } from '../version.js';
@@ -25,8 +26,7 @@ export async function run({ results: folders, ...args }: CompareArgs): Promise<v
   const results = loaded.flatMap((each): readonly (CellResult | RunResult)[] =>
     each.kind === 'run' ? [each.run] : finishedOf(each.results),
   );
-  for (const line of noteLines(notesOn(results.map(({ summary }) => summary))))
-    process.stderr.write(`${line}\n`);
+  for (const line of noteLines(notesOn(results.map(({ summary }) => summary)))) writeErr(`${line}\n`);
   const sweeps = loaded.filter(isSweep);
   if (sweeps.length === loaded.length) await compareSweeps(sweeps, args);
   else if (sweeps.length === 0) await compareSingleRuns(loaded.filter(isRun), args);
@@ -68,10 +68,10 @@ async function compareSingleRuns(runs: readonly NamedRun[], args: Flags): Promis
     const { writeComparison } = await import('../../report/pages/write-results.js');
     await writeComparison(runs, args.html);
   }
-  if (args.json) process.stdout.write(`${JSON.stringify({ ...comparison, tolerances: checks })}\n`);
+  if (args.json) writeOut(`${JSON.stringify({ ...comparison, tolerances: checks })}\n`);
   else {
-    process.stdout.write(comparisonText(comparison));
-    if (checks.length > 0) process.stdout.write(`\n${checks.map(({ text }) => `${text}\n`).join('')}`);
+    writeOut(comparisonText(comparison));
+    if (checks.length > 0) writeOut(`\n${checks.map(({ text }) => `${text}\n`).join('')}`);
   }
   const missed = checks.filter(({ ok }) => !ok).map(({ text }) => text);
   if (missed.length > 0) throw new EscapementError('E_THRESHOLD', missed.join('; '));
@@ -98,8 +98,8 @@ async function compareSweeps(
   }
   if (args.json) {
     const { sweeps: _, ...figures } = comparison;
-    process.stdout.write(`${JSON.stringify({ sweeps: sweeps.map(({ name }) => name), ...figures })}\n`);
-  } else process.stdout.write(`${policiesText(comparison)}\nreport: ${file}\n`);
+    writeOut(`${JSON.stringify({ sweeps: sweeps.map(({ name }) => name), ...figures })}\n`);
+  } else writeOut(`${policiesText(comparison)}\nreport: ${file}\n`);
 }
 
 /** Of sweeps that vary scalers: what each fleet cost, and got. */
@@ -117,9 +117,8 @@ async function compareFleets(
     const { writeFleetComparison } = await import('../../report/pages/write-results.js');
     await writeFleetComparison(name, fleets, file);
   }
-  if (args.json)
-    process.stdout.write(`${JSON.stringify({ sweeps: sweeps.map((one) => one.name), fleets })}\n`);
-  else process.stdout.write(`${fleetsText(fleets)}\nreport: ${file}\n`);
+  if (args.json) writeOut(`${JSON.stringify({ sweeps: sweeps.map((one) => one.name), fleets })}\n`);
+  else writeOut(`${fleetsText(fleets)}\nreport: ${file}\n`);
 }
 
 /** Names are of the values that a sweep varied; of several sweeps behind the name of each. */
@@ -138,5 +137,5 @@ function policiesOf(sweeps: readonly NamedSweep[]): Set<string> {
 }
 
 function warn(warnings: readonly string[]): void {
-  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+  for (const warning of warnings) writeErr(`warning: ${warning}\n`);
 }

@@ -1,5 +1,6 @@
 import { describeKeys } from '../../config/keys.js';
 import { POLICIES } from '../../policies/registry.js';
+import { writeOut } from '../../text/terminal.js';
 import { bashCompletion } from '../completion/bash.js';
 import { fishCompletion } from '../completion/fish.js';
 import { completionModel } from '../completion/model.js';
@@ -23,5 +24,5 @@ export async function run({ shell }: CompletionArgs, all: readonly Command[]): P
     ...keys.map(({ key }) => `${key}=`),
     ...Object.entries(kinds).flatMap(([section, of]) => of.map((kind) => `${section}.kind=${kind}`)),
   ];
-  process.stdout.write(SCRIPTS[shell](await completionModel(all, overrides)));
+  writeOut(SCRIPTS[shell](await completionModel(all, overrides)));
 }

@@ -1,6 +1,7 @@
 import { type EffectiveSetting, effectiveSettings, sourceText } from '../../config/effective-settings.js';
 import { readServerSettings } from '../../config/server-settings.js';
 import { table } from '../../text/table.js';
+import { writeOut } from '../../text/terminal.js';
 import { settingsSources, warn, warningsOf } from '../live-settings.js';
 import type { ConfigArgs } from '../usage/config.js';
 
@@ -10,7 +11,7 @@ export async function run(args: ConfigArgs): Promise<void> {
   const settings = effectiveSettings(loaded);
   const warnings = warningsOf(loaded);
   if (!args.json) warn(warnings);
-  process.stdout.write(args.json ? `${JSON.stringify({ settings, warnings })}\n` : configText(settings));
+  writeOut(args.json ? `${JSON.stringify({ settings, warnings })}\n` : configText(settings));
 }
 
 function configText(settings: readonly EffectiveSetting[]): string {

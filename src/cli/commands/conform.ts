@@ -1,7 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
 import { checkWritable, writeWhole } from '../../base/files/output-file.js';
 import { NS_PER_MS } from '../../base/units.js';
-import { terminalWidth } from '../../text/terminal.js';
+import { terminalWidth, writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import type { ConformReport } from '../../tools/conform/conform.js';
 import type { Endpoint } from '../../tools/conform/wire/endpoint.js';
@@ -35,8 +35,8 @@ export async function run(args: ConformArgs): Promise<void> {
     },
     onProgress: progress.update,
   }).finally(progress.stop);
-  if (args.json) process.stdout.write(`${JSON.stringify(report)}\n`);
-  else process.stdout.write(await textOf(report));
+  if (args.json) writeOut(`${JSON.stringify(report)}\n`);
+  else writeOut(await textOf(report), { colors: true });
   if (junit !== undefined) {
     const { junitXml } = await import('../../tools/conform/junit.js');
     writeWhole(junit, junitXml(report));

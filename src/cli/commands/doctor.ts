@@ -1,7 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
 import type { Provider } from '../../live/device.js';
 import { sessionSettings } from '../../serve/session-settings.js';
-import { terminalWidth } from '../../text/terminal.js';
+import { terminalWidth, writeOut } from '../../text/terminal.js';
 import type { DoctorReport } from '../../tools/doctor/report.js';
 import { runtimeOf, type SettingsArgs } from '../live-settings.js';
 import { openProgress } from '../progress.js';
@@ -31,8 +31,9 @@ export async function run(args: DoctorArgs): Promise<void> {
   const report = await examine(thisHost(), { ...options, onProgress: progress.update }).finally(
     progress.stop,
   );
-  if (args.json) process.stdout.write(`${JSON.stringify(report)}\n`);
-  else process.stdout.write(args['fix-script'] ? await scriptOf(report) : await textOf(report));
+  if (args.json) writeOut(`${JSON.stringify(report)}\n`);
+  else if (args['fix-script']) writeOut(await scriptOf(report));
+  else writeOut(await textOf(report), { colors: true });
   if (!report.ok) throw new EscapementError('E_DOCTOR', failure(report));
 }
 

@@ -1,6 +1,7 @@
+import { writeOut } from '../../text/terminal.js';
 import { exitCodesText } from '../exit-codes.js';
 
 /** `escapement exit-codes`: what the exit code of a command means. */
 export function run(): void {
-  process.stdout.write(`${exitCodesText()}\n`);
+  writeOut(`${exitCodesText()}\n`);
 }

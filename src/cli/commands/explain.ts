@@ -11,6 +11,7 @@ import { causesText } from '../../report/hurt-text.js';
 import { loadResults } from '../../report/load.js';
 import { toMs, toSeconds } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
+import { writeOut } from '../../text/terminal.js';
 import { FILTERS, senderIndex, unknownModel } from '../request-filters.js';
 import type { ExplainArgs } from '../usage/explain.js';
 
@@ -29,11 +30,11 @@ export function run(args: ExplainArgs): void {
     if (filter !== undefined) {
       throw new EscapementError('E_USAGE', `--request and --${filter} cannot be combined`);
     }
-    process.stdout.write(story(run, logs, request, json));
+    writeOut(story(run, logs, request, json));
     return;
   }
   const list = failedList(run, logs, wantedOf(run, args), args.limit);
-  process.stdout.write(json ? `${JSON.stringify(list)}\n` : listText(dir, list));
+  writeOut(json ? `${JSON.stringify(list)}\n` : listText(dir, list));
 }
 
 /** What is listed; undefined: all. Models, classes and tenants by index. */

@@ -6,7 +6,7 @@ import { loadPluginFiles } from '../../config/plugins.js';
 import { RUNTIME_SETTINGS } from '../../config/runtime-settings.js';
 import type { Plugin, PolicyEntry } from '../../policies/entry.js';
 import { POLICIES } from '../../policies/registry.js';
-import { hanging, terminalWidth } from '../../text/terminal.js';
+import { hanging, terminalWidth, writeOut } from '../../text/terminal.js';
 import { wrap } from '../../text/wrap.js';
 import type { KeysArgs } from '../usage/keys.js';
 
@@ -30,8 +30,8 @@ interface Block {
 export async function run({ prefix, json, plugin }: KeysArgs): Promise<void> {
   const all = blocks(await loadPluginFiles(plugin, ON_DISK));
   const found = prefix === undefined ? all : matching(all, prefix);
-  if (json) process.stdout.write(`${JSON.stringify({ keys: found.flatMap(({ keys }) => keys) })}\n`);
-  else process.stdout.write(`${found.map(blockText).join('\n\n')}\n`);
+  if (json) writeOut(`${JSON.stringify({ keys: found.flatMap(({ keys }) => keys) })}\n`);
+  else writeOut(`${found.map(blockText).join('\n\n')}\n`);
 }
 
 function blocks(plugins: readonly Plugin[]): Block[] {

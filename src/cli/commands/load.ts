@@ -1,6 +1,7 @@
 import { loadExperiment, readExperimentSource } from '../../config/load.js';
 import { refuseUnknownSenders } from '../../record/known-senders.js';
 import { runText } from '../../report/terminal/run-text.js';
+import { writeErr, writeOut } from '../../text/terminal.js';
 import { warnIfEmpty } from '../empty-run.js';
 import { warn } from '../live-settings.js';
 import { loadLevels } from '../load-levels.js';
@@ -32,9 +33,9 @@ export async function run(args: LoadArgs): Promise<void> {
   const { result, notes, warnings, lost } = await playLoad(experiment, { ...args, percentiles });
   warnIfEmpty(result.summary);
   const cases = casesOf(checks, result);
-  if (args.json) process.stdout.write(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
-  else process.stdout.write(runText(result) + casesText(cases));
-  if (!args.quiet) process.stderr.write(notes);
+  if (args.json) writeOut(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
+  else writeOut(runText(result) + casesText(cases));
+  if (!args.quiet) writeErr(notes);
   warn(warnings);
   writeCiFiles(checks, 'load', experiment.name, cases);
   refuseLost(lost, missedText(cases));

@@ -1,10 +1,11 @@
-import { stripVTControlCharacters } from 'node:util';
 import { EscapementError } from '../../base/errors.js';
+import { printable } from '../../base/printable.js';
 import { formatBytes } from '../../config/units-text.js';
 import { FREE, type TensorSignature } from '../../live/model.js';
 import type { RepositoryModel } from '../../live/models/repository.js';
 import type { MeasuredCheck } from '../../serve/batching.js';
 import { table } from '../../text/table.js';
+import { writeOut } from '../../text/terminal.js';
 import { runtimeOf } from '../live-settings.js';
 import type { ModelListArgs } from '../usage/model-list.js';
 
@@ -27,7 +28,7 @@ export async function run({ repository, json, 'cache-dir': cacheDir }: ModelList
     code,
     reason: message,
   }));
-  process.stdout.write(json ? `${JSON.stringify({ models, problems })}\n` : listText(models, problems));
+  writeOut(json ? `${JSON.stringify({ models, problems })}\n` : listText(models, problems));
   if (problems.length > 0) throw failure(models, problems);
 }
 
@@ -42,7 +43,7 @@ function failure(models: readonly ListedModel[], problems: readonly Problem[]): 
   const which = problems.map(({ name, version }) =>
     version !== null && inPart.has(name) ? `version ${version} of ${name}` : name,
   );
-  const names = [...new Set(which)].map(printable).join(', ');
+  const names = [...new Set(which)].map((name) => printable(name)).join(', ');
   return new EscapementError('E_MODEL_FILE', `cannot be served: ${names}; see the reasons above`);
 }
 
@@ -73,15 +74,6 @@ interface ListedModel extends RepositoryModel {
 }
 
 function row(model: ListedModel): string[] {
-  return cells(model).map(printable);
-}
-
-/** Names come from files of others, and may try to move the cursor. */
-function printable(text: string): string {
-  return stripVTControlCharacters(text).replace(/\p{Cc}+/gu, ' ');
-}
-
-function cells(model: ListedModel): string[] {
   const { name, version, precisions, signature, batchSizes, onnxBytes, batching } = model;
   const { inputs, outputs } = signature;
   const isMixed =

@@ -5,6 +5,7 @@ import { checkWritable, writeWhole } from '../../base/files/output-file.js';
 import { formatBytes, formatCount } from '../../config/units-text.js';
 import { makeModel } from '../../live/models/make/make-model.js';
 import { modelFile } from '../../live/models/precision.js';
+import { writeOut } from '../../text/terminal.js';
 import type { ModelMakeArgs } from '../usage/model-make.js';
 
 /** `escapement model make ARCHITECTURE`: a real architecture with random weights, to try things out. */
@@ -25,7 +26,7 @@ export function run(args: ModelMakeArgs): void {
   writeWhole(path, onnx);
   const written =
     settings === null ? null : writeSettings(join(args.repository, name, 'config.yaml'), settings);
-  process.stdout.write(
+  writeOut(
     args.json
       ? `${JSON.stringify({ path, parameters, bytes: onnx.length, settings: written })}\n`
       : `${formatCount(parameters)} parameters, ${formatBytes(onnx.length)} written to ${path}\n` +

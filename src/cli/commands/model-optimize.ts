@@ -1,4 +1,5 @@
 import type { OptimizedModel } from '../../live/models/optimize.js';
+import { writeOut } from '../../text/terminal.js';
 import { runtimeOf } from '../live-settings.js';
 import type { ModelOptimizeArgs } from '../usage/model-optimize.js';
 
@@ -14,9 +15,9 @@ export async function run(args: ModelOptimizeArgs): Promise<void> {
     const { ortPath, made } = await optimizeModel(onnxPath, kind, args['cache-dir'] ?? null);
     models.push({ ortPath, made });
     if (args.json) continue;
-    process.stdout.write(
+    writeOut(
       `${ortPath} ${made === null ? 'is up to date' : made === 'damaged' ? 'was damaged and is rewritten' : 'written'}\n`,
     );
   }
-  if (args.json) process.stdout.write(`${JSON.stringify({ models })}\n`);
+  if (args.json) writeOut(`${JSON.stringify({ models })}\n`);
 }

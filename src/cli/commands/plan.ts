@@ -4,6 +4,7 @@ import { checkWritable, writeWhole } from '../../base/files/output-file.js';
 import { planExperiment } from '../../run/plan/plan.js';
 import type { PlanResult } from '../../run/plan/plan-result.js';
 import { planText, targetCases, verdictLines } from '../../run/plan/text.js';
+import { writeOut } from '../../text/terminal.js';
 import { checkOutputFlags } from '../output-flags.js';
 import { planFleetHere } from '../plan-fleet.js';
 import { runPlan } from '../plan-run.js';
@@ -43,8 +44,8 @@ export async function run(args: PlanArgs): Promise<void> {
     if (out !== undefined) writeWhole(join(out, 'plan.html'), page);
     if (html !== undefined) writeWhole(html, page);
   }
-  process.stdout.write(args.json ? `${JSON.stringify({ ...plan, ...casesJson(cases) })}\n` : planText(plan));
-  if (out !== undefined && !args.json) process.stdout.write(`report: ${join(out, 'plan.html')}\n`);
+  writeOut(args.json ? `${JSON.stringify({ ...plan, ...casesJson(cases) })}\n` : planText(plan));
+  if (out !== undefined && !args.json) writeOut(`report: ${join(out, 'plan.html')}\n`);
   if (plan.outcome !== 'none') return;
   // How close the best value came is on stdout already, except with --json.
   const [verdict, closest] = verdictLines(plan);

@@ -6,6 +6,7 @@ import { buildExperiment } from '../../config/build.js';
 import { NotedFiles } from '../../config/files-on-disk.js';
 import { readExperimentSource } from '../../config/load.js';
 import type { Setup } from '../../play/share/setup.js';
+import { writeOut } from '../../text/terminal.js';
 import { untilStopped } from '../interruption.js';
 import { checkOutputFlags } from '../output-flags.js';
 import { overridesOf } from '../overrides.js';
@@ -19,7 +20,7 @@ export async function run(args: PlayArgs): Promise<void> {
   const page = playPage(await setupOf(args));
   if (html !== undefined) {
     writeWhole(html, page);
-    process.stdout.write(json ? `${JSON.stringify({ html })}\n` : `page: ${html}\n`);
+    writeOut(json ? `${JSON.stringify({ html })}\n` : `page: ${html}\n`);
     return;
   }
   await servePlay(page, args);
@@ -31,7 +32,7 @@ async function servePlay(page: string, { port, json, 'no-open': noOpen }: PlayAr
   const stopped = untilStopped();
   const served = await servePage(page, port);
   const { url } = served;
-  process.stdout.write(json ? `${JSON.stringify({ url })}\n` : `${url}\nCtrl-C ends it.\n`);
+  writeOut(json ? `${JSON.stringify({ url })}\n` : `${url}\nCtrl-C ends it.\n`);
   if (!noOpen && !json) {
     const { openBrowser } = await import('../../tools/play/open-browser.js');
     openBrowser(url);

@@ -7,6 +7,7 @@ import type { RepositoryModel } from '../../live/models/repository.js';
 import type { MeasuredProfile } from '../../serve/measure-profile.js';
 import { sessionSettings } from '../../serve/session-settings.js';
 import { table } from '../../text/table.js';
+import { writeOut } from '../../text/terminal.js';
 import { runtimeOf } from '../live-settings.js';
 import { measureUrl } from '../measure-url.js';
 import { checkOneFile, chosenSizes, stabilityText } from '../measured.js';
@@ -52,13 +53,13 @@ async function measureHere(args: ProfileMeasureArgs & { readonly path: string })
       const measured = await measureProfile(model, device, options).finally(progress.stop);
       writeWhole(out, `${JSON.stringify(measured.profile, null, 2)}\n`);
       profiles.push({ path: out, ...measured });
-      if (!args.json) process.stdout.write(`${measuredText(measured)}profile: ${out}\n`);
+      if (!args.json) writeOut(`${measuredText(measured)}profile: ${out}\n`);
     } catch (error) {
       if (!(error instanceof EscapementError)) throw error;
       failed.push({ name: model.name, error });
     }
   }
-  if (args.json) process.stdout.write(`${JSON.stringify({ profiles })}\n`);
+  if (args.json) writeOut(`${JSON.stringify({ profiles })}\n`);
   if (failed.length > 0) throw notMeasured(failed, models.length + unread);
 }
 

@@ -3,14 +3,13 @@ import { describeProfile, type Profile } from '../../config/profile.js';
 import { readProfile } from '../../config/read-profile.js';
 import { formatBytes } from '../../config/units-text.js';
 import { table } from '../../text/table.js';
+import { writeOut } from '../../text/terminal.js';
 import type { ProfileShowArgs } from '../usage/profile-show.js';
 
 /** `escapement profile show FILE`: the latencies of a profile, and where they come from. */
 export async function run({ path, json }: ProfileShowArgs): Promise<void> {
   const profile = await readProfile(path, ON_DISK);
-  process.stdout.write(
-    json ? `${JSON.stringify({ ...profile, ...describeProfile(profile) })}\n` : profileText(profile),
-  );
+  writeOut(json ? `${JSON.stringify({ ...profile, ...describeProfile(profile) })}\n` : profileText(profile));
 }
 
 function profileText(profile: Profile): string {

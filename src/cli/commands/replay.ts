@@ -21,6 +21,7 @@ import { flightText } from '../../record/flight/flight-text.js';
 import { causesText } from '../../report/hurt-text.js';
 import { formatCount, rounded, toMs, toSeconds } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
+import { writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { warn } from '../live-settings.js';
 import { FILTERS, senderIndex, unknownModel } from '../request-filters.js';
@@ -68,11 +69,11 @@ export async function run(args: ReplayArgs): Promise<void> {
       ...(isListed ? { late: outcomes.missed } : {}),
       ...storiesOf(args, flights),
     };
-    process.stdout.write(`${JSON.stringify(facts)}\n`);
+    writeOut(`${JSON.stringify(facts)}\n`);
   } else {
-    process.stdout.write(replayText(args.file, journals, header, replay, outcomes));
-    if (isListed) process.stdout.write(lateText(args, outcomes));
-    for (const flight of flights) process.stdout.write(`\n${flightText(flight)}`);
+    writeOut(replayText(args.file, journals, header, replay, outcomes));
+    if (isListed) writeOut(lateText(args, outcomes));
+    for (const flight of flights) writeOut(`\n${flightText(flight)}`);
   }
   if (differs) {
     const what = `the replay diverged from the recording: digest ${replay.digest}, recorded ${replay.recordedDigest}; the journal is damaged or edited, or was written by another version of escapement`;

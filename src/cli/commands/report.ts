@@ -1,4 +1,5 @@
 import { loadResults } from '../../report/load.js';
+import { writeOut } from '../../text/terminal.js';
 import type { ReportArgs } from '../usage/report.js';
 
 /** `escapement report DIR`: draws the charts and the report of a results folder again. */
@@ -12,5 +13,5 @@ export async function run({ dir, json }: ReportArgs): Promise<void> {
       ? await writeSweepReport(loaded.results, dir)
       : await writeRunReport(loaded.run, dir);
   const text = () => summaryText(loaded.kind === 'sweep' ? loaded.results : loaded.run);
-  process.stdout.write(json ? `${JSON.stringify({ report, charts })}\n` : `${text()}report: ${report}\n`);
+  writeOut(json ? `${JSON.stringify({ report, charts })}\n` : `${text()}report: ${report}\n`);
 }

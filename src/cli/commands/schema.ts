@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { experimentJsonSchema, profileJsonSchema } from '../../config/json-schema.js';
 import { runResultSchema, sweepResultsSchema } from '../../record/schema.js';
 import { summaryJsonSchema } from '../../record/schema-summary.js';
+import { writeOut } from '../../text/terminal.js';
 import type { SchemaArgs } from '../usage/schema.js';
 
 /** JSON Schemas by the name that the command takes. */
@@ -15,5 +16,5 @@ const SCHEMAS = {
 
 /** `escapement schema NAME`: the published formats, for editors and scripts. */
 export function run({ name }: SchemaArgs): void {
-  process.stdout.write(`${JSON.stringify(SCHEMAS[name](), null, 2)}\n`);
+  writeOut(`${JSON.stringify(SCHEMAS[name](), null, 2)}\n`);
 }

@@ -7,7 +7,7 @@ import { sweepCases } from '../../report/thresholds/cases.js';
 import type { SweepQuestion } from '../../run/sweep/plan-sweep.js';
 import { threadPool } from '../../run/sweep/pool.js';
 import { sweepExperiment } from '../../run/sweep/sweep-experiment.js';
-import { tableWidth } from '../../text/terminal.js';
+import { tableWidth, writeErr, writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { interruptible } from '../interruption.js';
 import { noteLines } from '../note-lines.js';
@@ -68,7 +68,7 @@ async function runWhole(sweep: Sweep, checks: Checks, args: SweepArgs): Promise<
   const [report] = await writeSweepReport(results, sweep.outDir);
   const columns = tableWidth();
   const shown = { file, ...(columns === undefined ? {} : { columns }) };
-  process.stdout.write(
+  writeOut(
     json
       ? `${JSON.stringify({ ...results, ...casesJson(cases) })}\n`
       : `${summaryText(results, shown)}\n${casesText(cases)}report: ${report}\n`,
@@ -94,9 +94,9 @@ async function runWithProgress(sweep: Sweep, args: SweepArgs): Promise<SweepResu
         total = cells;
         if (!quiet) {
           const where = queue?.place ?? `${threads} threads`;
-          process.stderr.write(`seed ${seeds.join(', ')}: ${cells} cells on ${where}\n`);
+          writeErr(`seed ${seeds.join(', ')}: ${cells} cells on ${where}\n`);
           const lines = [...noteLines(noteTexts(notes)), ...(empty === 0 ? [] : [emptyNote(empty)])];
-          process.stderr.write(lines.map((line) => `${line}\n`).join(''));
+          writeErr(lines.map((line) => `${line}\n`).join(''));
         }
         progress = openProgress('sweep', quiet);
       },
@@ -109,8 +109,8 @@ async function runWithProgress(sweep: Sweep, args: SweepArgs): Promise<SweepResu
       },
     });
     progress?.stop();
-    if (reused > 0 && !quiet) process.stderr.write(`${reused} finished cells were reused\n`);
-    if (!quiet) process.stderr.write(queue?.report() ?? '');
+    if (reused > 0 && !quiet) writeErr(`${reused} finished cells were reused\n`);
+    if (!quiet) writeErr(queue?.report() ?? '');
     return results;
   };
   const kept = () => {

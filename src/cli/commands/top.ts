@@ -1,5 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS } from '../../base/units.js';
+import { writeOut } from '../../text/terminal.js';
 import { tokenOf } from '../token.js';
 import { trustOf } from '../trust.js';
 import type { TopArgs } from '../usage/top.js';
@@ -16,10 +17,10 @@ export async function run(args: TopArgs): Promise<void> {
   if (args.json || args.once || !stdin.isTTY || !stdout.isTTY) {
     const { fetchStatus } = await import('../../tools/top/fetch-status.js');
     const status = await fetchStatus(url, access);
-    if (args.json) stdout.write(`${JSON.stringify(status)}\n`);
+    if (args.json) writeOut(`${JSON.stringify(status)}\n`);
     else {
       const { plainText } = await import('../../tools/top/plain-text.js');
-      stdout.write(plainText({ url, status, problem: '' }, plainColumns()));
+      writeOut(plainText({ url, status, problem: '' }, plainColumns()));
     }
     return;
   }

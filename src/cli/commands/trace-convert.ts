@@ -5,6 +5,7 @@ import { STANDARD_INPUT } from '../../base/files/standard-input.js';
 import type { Experiment } from '../../config/experiment.js';
 import { loadExperiment, parseExperiment } from '../../config/load.js';
 import { openWorkloads } from '../../config/open-workloads.js';
+import { writeOut } from '../../text/terminal.js';
 import { openTable } from '../../workload/files/read-table.js';
 import type { WorkloadSpec } from '../../workload/spec.js';
 import { writeArrivals } from '../../workload/trace-write.js';
@@ -19,13 +20,13 @@ export async function run(args: TraceConvertArgs): Promise<void> {
     ? await loadExperiment(args.input, overrides)
     : await traceExperiment(args.input, args.models, overrides);
   const { seed } = experiment;
-  if (!args.json) process.stdout.write(`seed ${seed}\n`);
+  if (!args.json) writeOut(`seed ${seed}\n`);
   const { source } = await openWorkloads(experiment);
   const names = experiment.models.map(({ name }) => name);
   // An index could be read as the name of another model.
   const areNumbers = names.some((name) => /^\d+$/.test(name));
   const { arrivals } = await writeArrivals(args.out, source, areNumbers ? names : undefined);
-  process.stdout.write(
+  writeOut(
     args.json
       ? `${JSON.stringify({ path: args.out, seed, arrivals })}\n`
       : `${arrivals} arrivals written to ${args.out}\n`,

@@ -2,6 +2,7 @@ import { EscapementError } from '../../base/errors.js';
 import { checkWritable } from '../../base/files/output-file.js';
 import { stream } from '../../base/random/streams.js';
 import { parseRate } from '../../config/units-text.js';
+import { writeOut } from '../../text/terminal.js';
 import { generateAzureLike } from '../../workload/azure-like/generate.js';
 import { writeAzure2019 } from '../../workload/trace-write.js';
 import type { TraceGenerateArgs } from '../usage/trace-generate.js';
@@ -14,11 +15,11 @@ export async function run(args: TraceGenerateArgs): Promise<void> {
     minutes: args.minutes,
     rateRps: rateRps(args.rate),
   };
-  if (!args.json) process.stdout.write(`seed ${seed}\n`);
+  if (!args.json) writeOut(`seed ${seed}\n`);
   checkWritable(args.out);
   const counts = generateAzureLike(shape, stream(seed, 'trace'));
   await writeAzure2019(args.out, counts, seed);
-  process.stdout.write(
+  writeOut(
     args.json
       ? `${JSON.stringify({ path: args.out, seed, ...shape })}\n`
       : `${shape.functions} functions, ${shape.minutes} minutes written to ${args.out}\n`,

@@ -1,13 +1,14 @@
 import { NS_PER_S } from '../../base/units.js';
 import { rounded, significant } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
+import { writeOut } from '../../text/terminal.js';
 import { type TraceInfo, traceInfo } from '../../workload/trace-info.js';
 import type { TraceInfoArgs } from '../usage/trace-info.js';
 
 /** `escapement trace info PATH`: what is in a trace, in the figures that decide how hard it is to serve. */
 export async function run({ path, json }: TraceInfoArgs): Promise<void> {
   const info = await traceInfo(path);
-  process.stdout.write(json ? `${JSON.stringify(info)}\n` : infoText(path, info));
+  writeOut(json ? `${JSON.stringify(info)}\n` : infoText(path, info));
 }
 
 function infoText(path: string, info: TraceInfo): string {

@@ -1,3 +1,5 @@
+import { printable } from '../../base/printable.js';
+
 /** Text that is HTML already. Everything else is escaped on its way into a page. */
 export class Markup {
   readonly text: string;
@@ -21,7 +23,7 @@ function render(content: Content): string {
 }
 
 function escapeText(text: string): string {
-  return text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
+  return printable(text, '\n\t').replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }
 
 /** A value as JSON for a script element: no text in it can end the element. */

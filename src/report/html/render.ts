@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Resvg } from '@resvg/resvg-js';
 import * as vega from 'vega';
 import { compile } from 'vega-lite';
+import { printable } from '../../base/printable.js';
 import { textWidth } from '../../text/text-width.js';
 import type { ChartSpec } from '../charts/theme.js';
 import { html } from './markup.js';
@@ -53,9 +54,19 @@ export function svgToPng(svg: string, options: { readonly scale?: number } = {})
   return resvg.render().asPng();
 }
 
-/** The Vega specification that a browser can run with the Vega runtime alone. */
+/** The Vega specification that a browser can run with the Vega runtime alone. Its texts fit into SVG. */
 export function toVega(spec: ChartSpec): vega.Spec {
-  return compile(spec, { logger: vega.logger(vega.Error) }).spec;
+  return compile(withPrintableTexts(spec) as ChartSpec, { logger: vega.logger(vega.Error) }).spec;
+}
+
+/** Names of others are in data, titles and expressions: all texts are cleaned alike, so that they still agree. */
+function withPrintableTexts(value: unknown): unknown {
+  if (typeof value === 'string') return printable(value, '\n\t');
+  if (Array.isArray(value)) return value.map(withPrintableTexts);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [printable(key), withPrintableTexts(each)]),
+  );
 }
 
 interface TextItem {

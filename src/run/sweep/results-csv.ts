@@ -1,12 +1,14 @@
-import Papa from 'papaparse';
 import { attainedOf, gpuHoursOf, offeredMs } from '../../record/figures.js';
+import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type {
   CellResult,
   ClassFigures,
+  LatencyMs,
   SweepCell,
   SweepResults,
   TenantFigures,
 } from '../../record/results.js';
+import { csvText } from '../../text/csv.js';
 
 /** `results.csv`: a header and one row a cell: varied keys as written, seed, outcome, figures. */
 export function resultsCsv(results: SweepResults): string {
@@ -18,8 +20,10 @@ export function resultsCsv(results: SweepResults): string {
     ...tenantFigures(results.cells),
   };
   const fields = [...keys, 'seed', 'status', ...Object.keys(figures), 'code', 'message'];
-  const data = results.cells.map((cell) => row(cell, keys, Object.values(figures)));
-  return `${Papa.unparse({ fields, data }, { newline: '\n' })}\n`;
+  return csvText(
+    fields,
+    results.cells.map((cell) => row(cell, keys, Object.values(figures))),
+  );
 }
 
 type Figure = (result: CellResult) => number | string | null;
@@ -35,22 +39,8 @@ const FIGURES: Readonly<Record<string, Figure>> = {
   timeout: ({ summary }) => summary.requests.timeout,
   rejected: ({ summary }) => summary.requests.rejected,
   error: ({ summary }) => summary.requests.error,
-  offered_latency_mean_ms: ({ summary }) => latencyCell(offeredMs(summary, 'mean')),
-  offered_latency_p50_ms: ({ summary }) => latencyCell(offeredMs(summary, 'p50')),
-  offered_latency_p90_ms: ({ summary }) => latencyCell(offeredMs(summary, 'p90')),
-  offered_latency_p95_ms: ({ summary }) => latencyCell(offeredMs(summary, 'p95')),
-  offered_latency_p99_ms: ({ summary }) => latencyCell(offeredMs(summary, 'p99')),
-  offered_latency_p999_ms: ({ summary }) => latencyCell(offeredMs(summary, 'p999')),
-  offered_latency_p9999_ms: ({ summary }) => latencyCell(offeredMs(summary, 'p9999')),
-  offered_latency_max_ms: ({ summary }) => latencyCell(offeredMs(summary, 'max')),
-  executed_latency_mean_ms: ({ summary }) => summary.executedLatencyMs.mean,
-  executed_latency_p50_ms: ({ summary }) => summary.executedLatencyMs.p50,
-  executed_latency_p90_ms: ({ summary }) => summary.executedLatencyMs.p90,
-  executed_latency_p95_ms: ({ summary }) => summary.executedLatencyMs.p95,
-  executed_latency_p99_ms: ({ summary }) => summary.executedLatencyMs.p99,
-  executed_latency_p999_ms: ({ summary }) => summary.executedLatencyMs.p999,
-  executed_latency_p9999_ms: ({ summary }) => summary.executedLatencyMs.p9999,
-  executed_latency_max_ms: ({ summary }) => summary.executedLatencyMs.max,
+  ...latencyFigures('offered', ({ summary }, name) => latencyCell(offeredMs(summary, name))),
+  ...latencyFigures('executed', ({ summary }, name) => summary.executedLatencyMs[name]),
   worst_model: ({ summary }) => summary.worstModel?.name ?? null,
   worst_model_attainment: ({ summary }) => summary.worstModel?.attainment ?? null,
   models_below_50: ({ summary }) => summary.modelsBelow50,
@@ -74,6 +64,17 @@ const FIGURES: Readonly<Record<string, Figure>> = {
   digest: ({ summary }) => summary.digest,
   bound_rps: ({ bound }) => bound?.bestRps ?? null,
 };
+
+/** A column for each latency of a summary. */
+function latencyFigures(
+  reading: 'offered' | 'executed',
+  read: (result: CellResult, name: keyof LatencyMs) => number | string | null,
+): Record<string, Figure> {
+  const names = Object.keys(LATENCY_NAMES) as (keyof LatencyMs)[];
+  return Object.fromEntries(
+    names.map((name) => [`${reading}_latency_${name}_ms`, (result: CellResult) => read(result, name)]),
+  );
+}
 
 /** Of what GPUs cost, where it is known. */
 function fleetFigures(cells: readonly SweepCell[]): Record<string, Figure> {

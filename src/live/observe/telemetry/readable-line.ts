@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from 'node:util';
+import { printable } from '../../../base/printable.js';
 
 /** A line of the log as a person at a terminal reads it: time, level, message, and what else there is. */
 export function readableLine(json: string): string {
@@ -11,9 +11,4 @@ export function readableLine(json: string): string {
 function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return /[\s"]/.test(text) ? JSON.stringify(text) : text;
-}
-
-/** Messages of others may try to move the cursor, or to look like lines of their own. */
-function printable(text: string): string {
-  return stripVTControlCharacters(text).replace(/\p{Cc}+/gu, ' ');
 }

@@ -12,6 +12,6 @@ it('a line of the log reads well on a terminal, and cannot take it over', () => 
     msg: 'GPU is \u001b[31mgone',
   };
   expect(readableLine(JSON.stringify(entry))).toBe(
-    '05:06:07.089 WARN  controller: GPU is gone gpu=3 reason="it said \\u001b]0;owned\\u0007 \\"no\\"\\nERROR: fake"',
+    '05:06:07.089 WARN  controller: GPU is \\u001b[31mgone gpu=3 reason="it said \\u001b]0;owned\\u0007 \\"no\\"\\nERROR: fake"',
   );
 });
