@@ -17,6 +17,6 @@ it('means the same in JSON', () => {
   expect(JSON.parse(printable(JSON.stringify(value)))).toEqual(value);
 });
 
-it('keeps what it is told to', () => {
+it('keeps the characters that it is given', () => {
   expect(printable('a\n\tb\r', '\n\t')).toBe('a\n\tb\\u000d');
 });

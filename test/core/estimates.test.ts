@@ -16,7 +16,7 @@ describe('Estimates', () => {
     // Few distinct values, so that repeats (the shortcut for constants) and changes alternate.
     const sample = fc.oneof(fc.constantFrom(2_730_000, 4_050_000), fc.integer({ min: 1, max: 10_000_000 }));
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.nat(2), sample), { maxLength: 80 }), (records) => {
+      fc.property(fc.array(fc.tuple(fc.nat(2), sample), { maxLength: 80, size: 'max' }), (records) => {
         const estimates = new Estimates(3);
         const seen: number[][] = [[], [], []];
         for (const [row, duration] of records) {
@@ -26,6 +26,35 @@ describe('Estimates', () => {
         }
       }),
     );
+  });
+
+  it('replaces each of the ten in turn, again and again', () => {
+    // Each run is shorter than all before it, so that every one that stays too long shows.
+    const durations = Array.from({ length: 45 }, (_, i) => (45 - i) * 1000 + (i % 4));
+    const estimates = new Estimates(1);
+    for (const [i, duration] of durations.entries()) {
+      estimates.record(0, duration);
+      expect(estimates.get(0), `after ${i + 1}`).toBe(percentile99(durations.slice(0, i + 1)));
+    }
+  });
+
+  it('grows in the middle of a window, and starts again where it is restarted', () => {
+    const estimates = new Estimates(1);
+    for (let i = 0; i < 13; i++) estimates.record(0, 1000 - i);
+    estimates.grow(2);
+    for (let i = 13; i < 30; i++) {
+      estimates.record(0, 1000 - i);
+      const seen = Array.from({ length: i + 1 }, (_, j) => 1000 - j);
+      expect(estimates.get(0)).toBe(percentile99(seen));
+    }
+    estimates.restart(0, 5);
+    for (const [i, seen] of [
+      [5, 6],
+      [5, 6, 7],
+    ].entries()) {
+      estimates.record(0, 6 + i);
+      expect(estimates.get(0)).toBe(percentile99(seen));
+    }
   });
 
   it('interpolates between the two largest of ten: 9 × 1 ms and one 2 ms give 1.91 ms', () => {

@@ -130,6 +130,6 @@ test('latencies are those of the request log, each in its own column', async () 
       [p90, p95],
       [p95, p99],
     ])
-      expect(more! / less!, reading).toBeGreaterThan(1.00105);
+      expect(more === Number.POSITIVE_INFINITY || more! / less! > 1.00105, reading).toBe(true);
   }
 });
