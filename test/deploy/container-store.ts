@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT, tempDir } from '../cli/run-cli.js';
 import { missing } from './tools.js';
@@ -13,12 +13,15 @@ const TOOLS = ['buildah', 'podman', 'mmdebstrap'] as const;
 const LEAN = ['doc', 'man', 'locale'].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`);
 /** Whom the machine trusts, in Debian. */
 const AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
+/** What images podman may run. */
+const POLICY = '/etc/containers/policy.json';
 /** npm did not reach its registry. */
 const NO_REGISTRY = /npm (?:error|ERR!) code (?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT)/;
 
 /** Empty where images can be built and run, otherwise what is missing. */
 export function missingContainerTools(): string {
   if (process.getuid?.() !== 0) return 'only root can build images here';
+  if (!existsSync(POLICY)) return `${POLICY} is missing: apt-get install golang-github-containers-common`;
   return TOOLS.map((tool) => missing(tool, TOOLS.join(' '))).find((what) => what !== '') ?? '';
 }
 

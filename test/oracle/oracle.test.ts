@@ -12,7 +12,7 @@ const COMMON_ACTIONS_SHARE = 0.995;
 
 /**
  * Cases of one GPU with a log. In two of them a percentile that the original computes in single precision turns 2,730,000 into
- * 2,729,999 and with it a few single decisions; nothing else is ever different: see `letter.test.ts`, also for several GPUs.
+ * 2,729,999 and with it a few single decisions; nothing else is ever different: see `letter.long.test.ts`, also for several GPUs.
  */
 const LOGGED = [
   { name: 'a_r600_slo100_sa10', complete: true },

@@ -6,7 +6,7 @@ import type { BenchResult } from '../../../src/tools/bench/result.js';
 import { writeIn } from '../../live/models/fixtures.js';
 import { runCli, tempDir } from '../run-cli.js';
 
-const QUICK = ['--trials', '2', '--duration', '1s', '--concurrency', '8'];
+const QUICK = ['--trials', '2', '--duration', '300ms', '--concurrency', '8'];
 let repository: string;
 
 beforeAll(() => {
@@ -30,7 +30,7 @@ describe('escapement bench', () => {
       device: { provider: 'cpu' },
       protocol: 'http',
       trials: 2,
-      seconds: 1,
+      seconds: 0.3,
       models: [{ name: 'small', share: 1, inputBytes: 64, outputBytes: 16 }],
       vary: null,
       precision: null,

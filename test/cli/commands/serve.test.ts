@@ -104,6 +104,7 @@ describe('escapement serve', () => {
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         const text = JSON.stringify(json?.outputs?.[0]?.data);
         if (outputs.at(-1) !== text && !outputs.includes(text)) outputs.push(text);
+        await new Promise((resolve) => setTimeout(resolve, 10));
       }
     };
     const clients = [client(), client(), client()];

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import type { Architecture } from '../../../src/live/models/make/architectures.js';
 import { makeModel } from '../../../src/live/models/make/make-model.js';
 import { tempDir, writeIn } from '../models/fixtures.js';
 
@@ -12,11 +11,8 @@ const CHILD = fileURLToPath(new URL('webgpu-child.mjs', import.meta.url));
 const CHROMIUM = '/usr/lib/chromium';
 const SWIFTSHADER = `${CHROMIUM}/vk_swiftshader_icd.json`;
 
-test.for<[Architecture, number]>([
-  ['mlp', 16],
-  ['resnet18', 32],
-])('%s on webgpu answers as on the CPU', async ([architecture, input], { skip }) => {
-  const { onnx } = makeModel(architecture, { input, seed: 1, classes: 10 });
+test('an FP32 model on webgpu answers as on the CPU', async ({ skip }) => {
+  const { onnx } = makeModel('mlp', { input: 16, seed: 1, classes: 10 });
   const path = writeIn(tempDir(), 'm.onnx', onnx);
   const result = await run(path);
   skip(result.noDevice !== undefined, `${NO_DEVICE}: ${result.noDevice}`);

@@ -47,6 +47,8 @@ export class SlurmCluster {
     while (performance.now() < lastMs) {
       state = await this.run('sinfo', ['-h', '-o', '%T']).catch(String);
       if (wanted.test(state.trim())) return '';
+      for (const [name, { exitCode }] of this.daemons)
+        if (exitCode !== null) return `${name} has ended with ${exitCode}`;
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
     return state;
@@ -54,6 +56,7 @@ export class SlurmCluster {
 
   /** Ends all jobs and daemons. */
   async stop(): Promise<void> {
+    if (this.daemons.size === 0) return;
     await this.run('scancel', ['--user', userInfo().username]).catch(() => {});
     await this.jobsEnded(20_000).catch(() => {});
     this.killJobs();

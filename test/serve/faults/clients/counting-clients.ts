@@ -2,10 +2,10 @@ import { type Asker, type Question, type Subject, Tally } from './tally.js';
 
 /** Longer than any answer may take. */
 const LOST_MS = 45_000;
-const PAUSE_MS = 10;
+const PAUSE_MS = 25;
 
 /**
- * Clients that ask models whose answers are known, each again as soon as it was answered. They share no code with the
+ * Clients that ask models whose answers are known, each again soon after it was answered. They share no code with the
  * server, and believe nothing that it says of itself.
  */
 export class CountingClients {
