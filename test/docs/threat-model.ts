@@ -128,32 +128,32 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
   ],
   [
     'a flood of HTTP/2 frames or of calls ends its own connection alone',
-    'live/frontend/grpc/floods.test.ts',
+    'live/frontend/grpc/floods.soak.test.ts',
     'of %s ends its connection alone',
   ],
   [
     'an address whose connections flood is kept out for a while',
-    'live/frontend/grpc/floods.test.ts',
+    'live/frontend/grpc/floods.soak.test.ts',
     'that comes a third time bans its address; connections that are open go on',
   ],
   [
     'connections of an address take turns at flooding: after one, the others wait, unless they have brought an inference',
-    'live/frontend/grpc/floods.test.ts',
+    'live/frontend/grpc/floods.soak.test.ts',
     'holds back other connections of its address that have brought no inference',
   ],
   [
     'calls that are given up all at once at their deadline are no flood',
-    'live/frontend/grpc/floods.test.ts',
+    'live/frontend/grpc/floods.soak.test.ts',
     'are all calls of a connection, given up at a deadline that passed at once',
   ],
   [
     'after a flood other addresses come in',
-    'live/frontend/grpc/floods.test.ts',
+    'live/frontend/grpc/floods.soak.test.ts',
     'of one address bans no other',
   ],
   [
     'many calls of honest clients are no flood',
-    'live/frontend/grpc/floods.test.ts',
+    'live/frontend/grpc/floods.soak.test.ts',
     'are thousands of inferences, each after a look at the model',
   ],
   [
