@@ -46,7 +46,12 @@ admission: none
       lanes: [[]],
     },
     begins: 'at its end',
-    knob: choice('schedule_ahead', 'How far ahead the GPU is booked', 'policy.scheduleAhead', AHEADS),
+    knob: choice(
+      'schedule_ahead',
+      'How far ahead the GPU is booked; every request is accepted (admission: none)',
+      'policy.scheduleAhead',
+      AHEADS,
+    ),
     facts: inTime,
   },
   'load-balancing': {
