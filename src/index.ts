@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 export type { OfferedRequests } from './bounds/requests.js';
 export { type BoundedCluster, type UpperBounds, upperBounds } from './bounds/upper-bounds.js';
 export type {

@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 export { Clock, monotonicNs } from '../base/clock/clock.js';
 export type { WorkerCluster } from './controller/cluster-of-workers.js';
 export type { CoreInputs } from './controller/core-inputs.js';

@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 export { openTarget } from './open-target.js';
 export { type PlayOptions, play } from './player.js';
 export { openServiceTarget } from './service-target.js';
