@@ -10,6 +10,7 @@ import { runText } from '../report/terminal/run-text.js';
 import type { Engine, LiveReport } from '../run/engine.js';
 import { type Run, run } from '../run/run.js';
 import { writeErr, writeOut } from '../text/terminal.js';
+import { distantStartOf } from '../workload/arrivals-source.js';
 import { warnIfEmpty } from './empty-run.js';
 import { warn } from './live-settings.js';
 import { noteLines } from './note-lines.js';
@@ -48,6 +49,7 @@ export async function oneRun(
     ];
     writeErr(lines.map((line) => `${line}\n`).join(''));
   }
+  if (!quiet) warn(await distantStarts(experiment));
   const progress = openProgress(engine.kind === 'live' ? 'live' : 'simulate', quiet);
   const onProgress = async (fraction: number) => {
     progress.update(fraction);
@@ -76,6 +78,18 @@ export async function oneRun(
   warn(generatorWarnings(result));
   writeCiFiles(checks, command, experiment.name, cases);
   refuseMissed(cases);
+}
+
+/** Arrivals files whose times seem to be in another unit. */
+async function distantStarts({ workloads, files }: Experiment): Promise<string[]> {
+  const texts = await Promise.all(
+    workloads.map(async (workload) => {
+      if (workload.kind !== 'arrivals') return null;
+      const text = await distantStartOf(files, workload.path);
+      return text === null ? null : `${workload.path}: ${text}`;
+    }),
+  );
+  return texts.filter((text) => text !== null);
 }
 
 function devicesText({ deviceErrors, journal }: LiveReport): string[] {

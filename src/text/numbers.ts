@@ -29,6 +29,8 @@ export function toMs(ns: number): number {
 export function formatRate(value: number): string {
   if (value >= 10_000) return withThousands(Math.round(value));
   if (value >= 100) return withThousands(rounded(value, 1));
+  // What rounds to 0 is not nothing.
+  if (value > 0 && value < 0.005) return '<0.01';
   return String(rounded(value, value >= 10 ? 1 : 2));
 }
 

@@ -1,5 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import { csvReader } from '../base/files/csv-text.js';
+import { NS_PER_S } from '../base/units.js';
 import type { InputFiles } from '../base/world/input-files.js';
 import { ArrivalRows, type ModelIds } from './files/arrival-rows.js';
 import { type LayoutOf, LENGTH_COLUMN, noRows } from './files/layout.js';
@@ -122,6 +123,34 @@ function modelIds(names: readonly string[]): ModelIds {
     hint: `the workload addresses ${names.length} models (0 to ${names.length - 1}, or by name)`,
   };
 }
+
+/**
+ * Says that the first arrival of a file lies far from the start, and the unit that its times seem to have; null: it does not.
+ * Times since 1970 lie between 2001 and 2100.
+ */
+export function distantStart(firstNs: number, lastNs: number): string | null {
+  if (firstNs < NS_PER_S || firstNs <= lastNs - firstNs) return null;
+  const unit = EPOCH_UNITS.find(([, perSecond]) => firstNs >= 1e9 * perSecond && firstNs < 4.1e9 * perSecond);
+  const likely = unit === undefined ? '' : `: its times look like ${unit[0]} since 1970`;
+  const seconds = firstNs / NS_PER_S;
+  const after =
+    seconds < 86_400 ? `${Number(seconds.toPrecision(3))} s` : `${Math.round(seconds / 86_400)} days`;
+  return `the first arrival lies ${after} after the start${likely}; write nanoseconds since the start of the trace`;
+}
+
+/** The same of a file, of which only its ends are read. Throws the errors of reading. */
+export async function distantStartOf(files: InputFiles, path: string): Promise<string | null> {
+  const { first, rest, rowsOf } = await openTable(files, path, 'arrivals');
+  await rest.return();
+  const [row] = rowsOf(first, 2).filter(([time]) => time !== '');
+  return row === undefined ? null : distantStart(Number(row[0]), await lastArrivalNs(files, path));
+}
+
+const EPOCH_UNITS = [
+  ['seconds', 1],
+  ['milliseconds', 1e3],
+  ['microseconds', 1e6],
+] as const;
 
 const TAIL_BYTES = 1 << 16;
 const UTF8 = new TextDecoder();

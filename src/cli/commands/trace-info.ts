@@ -1,7 +1,8 @@
 import { NS_PER_S } from '../../base/units.js';
 import { rounded, significant } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
-import { writeOut } from '../../text/terminal.js';
+import { writeErr, writeOut } from '../../text/terminal.js';
+import { distantStart } from '../../workload/arrivals-source.js';
 import { type TraceInfo, traceInfo } from '../../workload/trace-info.js';
 import type { TraceInfoArgs } from '../usage/trace-info.js';
 
@@ -9,6 +10,8 @@ import type { TraceInfoArgs } from '../usage/trace-info.js';
 export async function run({ path, json }: TraceInfoArgs): Promise<void> {
   const info = await traceInfo(path);
   writeOut(json ? `${JSON.stringify(info)}\n` : infoText(path, info));
+  const distant = info.kind === 'arrivals' ? distantStart(info.firstNs ?? 0, info.lastNs ?? 0) : null;
+  if (distant !== null) writeErr(`warning: ${distant}\n`);
 }
 
 function infoText(path: string, info: TraceInfo): string {

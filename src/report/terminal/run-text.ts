@@ -1,4 +1,5 @@
-import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
+import { NS_PER_S } from '../../base/units.js';
+import { attainedOf, type MeasuredSummary, offeredMs } from '../../record/figures.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type {
   CellResult,
@@ -24,12 +25,14 @@ export function runText(run: RunResult | CellResult): string {
   const { requests, policy, digest } = summary;
   const wall = 'wall' in summary ? summary.wall : undefined;
   const parts = [runName(summary), kindText(run), ...(policy === undefined ? [] : [`policy ${policy}`])];
+  // All at one instant: there is no time to divide by.
+  const rate = (rps: number) => (summary.durationSeconds * NS_PER_S > 1 ? formatRate(rps) : '–');
   const lines = [
     ['seed', String(summary.seed)],
     ['run', `${parts.join(', ')}, ${formatRate(summary.durationSeconds)} s`],
     [
       'goodput',
-      `${formatRate(summary.goodputRps)} of ${formatRate(summary.offeredRps)} requests/s offered (${formatPercent(summary.attainment)})`,
+      `${rate(summary.goodputRps)} of ${rate(summary.offeredRps)} requests/s offered (${formatPercent(attainedOf(summary))})`,
     ],
     [
       'requests',
@@ -177,8 +180,8 @@ function latencyLines(summary: MeasuredSummary): [string, string][] {
 
 /** `interactive: 198.5/s (100 %) in 50 ms, p50 16.3 ms, p99 25.4 ms`. */
 function groupText(group: GroupSummary): string {
-  const { name, sloMs, goodputRps, attainment } = group;
-  const rate = `${formatRate(goodputRps)}/s (${formatPercent(attainment)})`;
+  const { name, sloMs, goodputRps } = group;
+  const rate = `${formatRate(goodputRps)}/s (${formatPercent(attainedOf(group))})`;
   const within = sloMs === null ? 'in time' : `in ${formatSlo(sloMs)}`;
   return `${name}: ${rate} ${within}, p50 ${formatMs(offeredMs(group, 'p50'))}, p99 ${formatMs(offeredMs(group, 'p99'))}`;
 }

@@ -31,7 +31,7 @@ type Figure = (result: CellResult) => number | string | null;
 /** Columns in order. Names follow `summary.json`, with the unit last. */
 const FIGURES: Readonly<Record<string, Figure>> = {
   goodput_rps: ({ summary }) => summary.goodputRps,
-  attainment: ({ summary }) => summary.attainment,
+  attainment: ({ summary }) => attainedOf(summary),
   offered_rps: ({ summary }) => summary.offeredRps,
   offered: ({ summary }) => summary.requests.offered,
   ok: ({ summary }) => summary.requests.ok,

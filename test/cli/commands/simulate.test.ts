@@ -230,3 +230,24 @@ test('says that nothing was offered, with the figures all the same', async () =>
   expect(empty.stdout).toContain('0 of 0 requests/s offered');
   expect((await run('seed=1')).stderr).toBe('');
 });
+
+test('a trace in microseconds is named, and neither an instant nor nothing has a rate', async () => {
+  const dir = tempDir();
+  const file = writeIn(
+    dir,
+    'x.yaml',
+    'models: { kind: fit, name: m, parameters: 1M }\nworkload: { kind: arrivals, path: t.csv }\n',
+  );
+  const simulate = async (times: readonly number[]) => {
+    writeIn(dir, 't.csv', `arrival_ns,model_id,slo_ns\n${times.map((ns) => `${ns},0,500000000\n`).join('')}`);
+    return runCli(['simulate', file]);
+  };
+  const late = await simulate([1731690000000000, 1731690000100000]);
+  expect(late.stderr).toMatch(
+    /t\.csv: the first arrival lies 20 days after the start: its times look like microseconds/,
+  );
+  expect(late.stdout).toMatch(/goodput +<0\.01 of <0\.01 requests\/s offered \(100 %\)/);
+  const instant = await simulate([0, 0]);
+  expect(instant.stderr).not.toContain('first arrival');
+  expect(instant.stdout).toMatch(/goodput +– of – requests\/s offered \(100 %\)/);
+});
