@@ -18,12 +18,20 @@ interface Cluster {
   readonly controller: SimProcess;
   readonly workers: readonly SimProcess[];
   readonly machines: readonly SimMachine[];
+  /** What links said of their workers. */
+  readonly said: readonly string[];
   /** By request. */
   readonly answers: readonly InferenceAnswer[][];
 }
 
 /** A controller, two workers with two GPUs each, and a client that asks 50 times a second. `faults` plans what goes wrong. */
-async function run(seed: number, seconds: number, faults: (cluster: Cluster) => void = () => {}) {
+async function run(
+  seed: number,
+  seconds: number,
+  faults: (cluster: Cluster) => void = () => {},
+  addresses: readonly string[] = ['two', 'three'],
+) {
+  const said: string[] = [];
   let frontend: FrontendThread | null = null;
   const bodies = threadBodies({
     frontend: (_, thread) => {
@@ -33,7 +41,7 @@ async function run(seed: number, seconds: number, faults: (cluster: Cluster) => 
   const simulation = new Simulation({ seed, bodies });
   const machines = ['one', 'two', 'three'].map((name, i) => simulation.machine(name, { driftPpm: 7 * i }));
   const workers = machines.slice(1).map((machine) => machine.process(`worker-${machine.name}`, work));
-  const controller = machines[0].process('controller', serve);
+  const controller = machines[0].process('controller', (process) => serve(process, addresses, said));
   for (const process of [...workers, controller]) process.start();
   const answers: InferenceAnswer[][] = [];
   const ask = () => {
@@ -49,7 +57,7 @@ async function run(seed: number, seconds: number, faults: (cluster: Cluster) => 
     });
   };
   simulation.at(S, ask);
-  const cluster = { simulation, controller, workers, machines, answers };
+  const cluster = { simulation, controller, workers, machines, answers, said };
   faults(cluster);
   await simulation.run(seconds * S);
   return cluster;
@@ -60,13 +68,15 @@ async function work({ world, log }: SimProcess): Promise<void> {
   await runWorker({ world, log, machine, host: '0.0.0.0', port: 7100, metricsPort: null, controllers: [] });
 }
 
-async function serve({ world, log }: SimProcess): Promise<void> {
+async function serve({ world, log }: SimProcess, hosts: readonly string[], said: string[]): Promise<void> {
   const host = new LinkHost({ world });
-  const links = ['two', 'three'].map((name) => new RemoteLink({ address: `${name}:7100` }, host));
+  const links = hosts.map(
+    (name) => new RemoteLink({ address: `${name}:7100`, log: (line) => said.push(line) }, host),
+  );
   await startServer({
     ...{ world, log, links, settings, host: '0.0.0.0', httpPort: 80, grpcPort: null, metricsPort: null },
     ...{ frontends: 1, frontend: { token: null, tls: null }, journal: '/run.journal' },
-    ...{ journalKeepBytes: null, serverVersion: '1.2.3' },
+    ...{ minWorkers: 2, journalKeepBytes: null, serverVersion: '1.2.3' },
   });
 }
 
@@ -114,4 +124,12 @@ it('does the same for the same seed, whatever goes wrong', async () => {
   expect(other.simulation.digest).not.toBe(first.simulation.digest);
   expect(Math.max(...first.answers.map(({ length }) => length))).toBe(1);
   expect(outcomes(first).ok).toBeGreaterThan(0.8 * first.answers.length);
+});
+
+it('uses a worker that it is given twice once, and says so once', async () => {
+  const cluster = await run(4, 70, () => {}, ['two', '10.0.0.2', 'three']);
+  expect(outcomes(cluster)).toEqual({ [OUTCOME_NAMES[OUTCOME_OK]]: cluster.answers.length - 20 });
+  expect(cluster.answers.length).toBeGreaterThan(3000);
+  const said = cluster.said.filter((line) => !line.startsWith('cannot be reached'));
+  expect(said).toEqual(['the worker is the one at 10.0.0.2:7100, and is used there']);
 });

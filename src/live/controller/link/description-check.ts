@@ -1,3 +1,4 @@
+import { NS_PER_S } from '../../../base/units.js';
 import type { ModelSpec } from '../../../core/model.js';
 import { isKindName } from '../../gpu-kind.js';
 import type { WorkerDescription, WorkerState } from '../../messages.js';
@@ -9,8 +10,10 @@ import {
   type TensorSignature,
 } from '../../model.js';
 
-/** More than any machine has. */
+/** More than any machine has, any batch holds, and any LOAD or INFER takes. */
 const MOST_GPUS = 1024;
+const MOST_BATCH = 65_536;
+const LONGEST_NS = 3600 * NS_PER_S;
 
 /** Throws `Error` when a worker cannot be what it says it is; the words follow "the worker describes itself …: ". */
 export function checkDescription({ gpus, pageBytes, kind, models }: WorkerDescription): void {
@@ -26,6 +29,9 @@ export function checkDescription({ gpus, pageBytes, kind, models }: WorkerDescri
     if (names.has(name)) throw new Error(`it has two models ${name}`);
     names.add(name);
     checkServed(model);
+    const tooSmall = gpus.find(({ pages }) => pages < model.spec.pages);
+    if (tooSmall !== undefined)
+      throw new Error(`a weights cache of ${tooSmall.pages} pages, and ${name} needs ${model.spec.pages}`);
   }
 }
 
@@ -49,7 +55,11 @@ export function checkState(
 
 /** Throws `Error` when a model cannot be what a worker says it is. */
 export function checkServed({ spec, signature, sloNs }: ServedModel): void {
-  const { name } = spec;
+  const { name, loadNs, execNs, execNsByLength = [], batchSizes } = spec;
+  const longestNs = Math.max(loadNs, ...execNs, ...execNsByLength.flat());
+  if (longestNs > LONGEST_NS) throw new Error(`${name} takes ${longestNs} ns`);
+  const largest = batchSizes[batchSizes.length - 1];
+  if (largest > MOST_BATCH) throw new Error(`${name} has a batch size of ${largest}`);
   if (sloNs !== null && !(Number.isSafeInteger(sloNs) && sloNs > 0))
     throw new Error(`the SLO of ${name} is ${sloNs} ns`);
   for (const tensor of [...signature.inputs, ...signature.outputs])

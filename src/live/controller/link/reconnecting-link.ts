@@ -35,6 +35,8 @@ export interface ReconnectingLinkOptions {
   readonly log: (line: string) => void;
   /** Called when more is known of the worker's clock, and when nothing is. */
   readonly timed: (clock: ClockSync | null) => void;
+  /** See `StreamLinkOptions`. */
+  readonly otherAddress: (instance: string) => string | null;
   /** Called when the worker's seat has changed; null: it is not reached. */
   readonly seat: (seat: SeatState | null) => void;
 }
@@ -55,6 +57,8 @@ export class ReconnectingLink implements WorkerLink {
   private readonly repeats = new Repeats();
   private tls: ClientTls | undefined;
   private isSuspended = false;
+  /** The worker was found at another address, which was said. */
+  private isElsewhere = false;
 
   constructor(options: ReconnectingLinkOptions) {
     this.name = options.address;
@@ -132,6 +136,7 @@ export class ReconnectingLink implements WorkerLink {
 
   private connect(events: WorkerEvents): void {
     const { options, nowNs } = this;
+    let isElsewhere = false;
     this.stream = new StreamLink({
       address: options.address,
       token: options.token ?? '',
@@ -146,6 +151,11 @@ export class ReconnectingLink implements WorkerLink {
       world: options.world,
       log: (line) => this.complain(line),
       timed: (clock) => options.timed(clock),
+      otherAddress: (instance) => {
+        const other = options.otherAddress(instance);
+        isElsewhere = other !== null;
+        return other;
+      },
       seat: (seat) => {
         options.seat(seat);
         events.driven(this.driving(seat));
@@ -156,7 +166,8 @@ export class ReconnectingLink implements WorkerLink {
         options.seat(null);
         events.driven('none');
         if (this.isSuspended) return;
-        if (!wasUp) this.complain(reason);
+        if (!wasUp && !(isElsewhere && this.isElsewhere)) this.complain(reason);
+        this.isElsewhere = isElsewhere;
         const delayMs = this.backoff.delayMs(nowNs());
         this.reconnect = options.world.time.after(delayMs, () => this.connect(events));
       },

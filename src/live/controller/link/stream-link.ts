@@ -44,6 +44,8 @@ interface StreamLinkOptions {
   readonly nowNs: () => number;
   readonly world: LinkWorld;
   readonly log: (line: string) => void;
+  /** The process at the other end; empty: it has no name. Returns the address at which this controller has it already; null: at none. */
+  readonly otherAddress: (instance: string) => string | null;
   /** The worker's seat is so, or has become so. */
   readonly seat: (seat: SeatState) => void;
   /** A round trip was added to what is known of the worker's clock. */
@@ -177,6 +179,12 @@ export class StreamLink {
     const { instance } = this.options;
     if (instance !== '' && welcome.instance !== instance) {
       this.giveUp('is another than the one that registered this address');
+      return;
+    }
+    const other = this.options.otherAddress(welcome.instance);
+    if (other !== null) {
+      // Two connections would take its seat from each other.
+      this.giveUp(`is the one at ${other}, and is used there`);
       return;
     }
     const { call, clock } = this;

@@ -13,6 +13,26 @@ describe('a controller', () => {
   it.each<[string, RemoteBehavior, string]>([
     ['has no GPUs', { welcome: { gpus: [] } }, 'it has 0 GPUs'],
     ['has pages of no size', { welcome: { pageBytes: 0 } }, 'pages of 0 bytes'],
+    [
+      'has no room for its models',
+      { welcome: { gpus: [{ name: 'none', provider: 'cpu', pages: 0, oneLane: false }] } },
+      `a weights cache of 0 pages, and echo, version ${MODEL.version} needs ${MODEL.spec.pages}`,
+    ],
+    [
+      'takes days for an INFER',
+      { welcome: { models: [withSpec({ execNs: MODEL.spec.execNs.map(() => 1e15) })] } },
+      'echo takes 1000000000000000 ns',
+    ],
+    [
+      'takes days for a LOAD',
+      { welcome: { models: [withSpec({ loadNs: 1e15 })] } },
+      'echo takes 1000000000000000 ns',
+    ],
+    [
+      'has endless batches',
+      { welcome: { models: [withSpec({ batchSizes: [1, 1e9], execNs: [1, 2] })] } },
+      'echo has a batch size of 1000000000',
+    ],
     ['has two models of one name', { welcome: { models: [MODEL, MODEL] } }, 'two models echo'],
     [
       'has a tensor whose size contradicts itself',
@@ -105,6 +125,10 @@ describe('a controller', () => {
     expect(events.pending).toEqual([]);
   });
 });
+
+function withSpec(over: Partial<typeof MODEL.spec>): typeof MODEL {
+  return { ...MODEL, spec: { ...MODEL.spec, ...over } };
+}
 
 function tensor(over: object): typeof MODEL {
   const { inputs } = MODEL.signature;

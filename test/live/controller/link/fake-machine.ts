@@ -16,7 +16,7 @@ import type { Machine, MachineEvents } from '../../../../src/live/worker/machine
 export const DESCRIPTION: WorkerDescription = {
   gpus: [
     { name: 'cpu, 1 thread', provider: 'cpu', pages: 600, oneLane: false },
-    { name: 'some GPU', provider: 'webgpu', pages: 0, oneLane: true },
+    { name: 'some GPU', provider: 'webgpu', pages: 600, oneLane: true },
   ],
   pageBytes: 16 * 1024 * 1024,
   models: [
@@ -25,7 +25,7 @@ export const DESCRIPTION: WorkerDescription = {
         name: 'echo',
         weightsBytes: 4_700_000_000,
         pages: 281,
-        loadNs: 9_007_199_254_740_991,
+        loadNs: 3_599_999_999_999,
         batchSizes: [1, 2, 4],
         execNs: [1_000_000, 1_500_000, 4_294_967_297],
         inputBytes: 5,

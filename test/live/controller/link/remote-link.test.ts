@@ -95,7 +95,14 @@ describe('remote worker', () => {
     const { server } = await serve();
     const address = `localhost:${server.port}`;
     const link = new ReconnectingLink({
-      ...{ address, ...IMPATIENT, controller: 'test', log: () => {}, timed: () => {} },
+      ...{
+        address,
+        ...IMPATIENT,
+        controller: 'test',
+        log: () => {},
+        otherAddress: () => null,
+        timed: () => {},
+      },
       world: REAL_WORLD,
       seat: (seat) => {
         if (seat?.controller === '') link.take(1);

@@ -7,6 +7,10 @@ import { type Candidacy, Election } from '../election.js';
 export class Candidate {
   private readonly election: Election;
   private again: Timer | null = null;
+  /** By process of a worker: the link that has it. */
+  private readonly processes = new Map<string, number>();
+  /** Of each link. `isNamed`: only a certain process is meant. */
+  private readonly addresses = new Map<number, { readonly address: string; readonly isNamed: boolean }>();
 
   /** What the controller calls itself. */
   readonly controller: string;
@@ -20,18 +24,37 @@ export class Candidate {
     this.election = new Election(candidacy);
   }
 
-  opened(link: number): void {
+  opened(link: number, address: string, isNamed: boolean): void {
+    this.addresses.set(link, { address, isNamed });
     this.election.opened(link, this.nowMs());
   }
 
   closed(link: number): void {
+    this.release(link);
+    this.addresses.delete(link);
     this.election.closed(link);
     this.choose();
   }
 
+  /** As `AgentCandidacy`. One that has registered gives way to the same worker among those known from the start. */
+  otherAddress(link: number, instance: string): string | null {
+    const { processes, addresses } = this;
+    const holder = processes.get(instance) ?? link;
+    const other = addresses.get(holder);
+    const givesWay = other?.isNamed === true && addresses.get(link)?.isNamed === false;
+    if (holder !== link && other !== undefined && !givesWay) return other.address;
+    if (instance !== '') processes.set(instance, link);
+    return null;
+  }
+
   seatIs(link: number, seat: SeatState | null): void {
+    if (seat === null) this.release(link);
     this.election.seatIs(link, seat, this.nowMs());
     this.choose();
+  }
+
+  private release(link: number): void {
+    for (const [instance, holder] of this.processes) if (holder === link) this.processes.delete(instance);
   }
 
   private choose(): void {

@@ -17,6 +17,8 @@ import type { Outbox } from './outbox.js';
 interface AgentCandidacy {
   /** What the controller calls itself. */
   readonly controller: string;
+  /** Returns the address of another link that has the process; null: this one has it from now on, until its seat is null. */
+  otherAddress(link: number, instance: string): string | null;
   /** See `ReconnectingLinkOptions`. */
   seatIs(link: number, seat: SeatState | null): void;
 }
@@ -55,6 +57,7 @@ export class LinkAgent implements WorkerEvents {
       log: (line) => port.post({ kind: 'log', link: number, line }),
       timed: (clock) => this.timed(clock),
       controller: candidate.controller,
+      otherAddress: (instance) => candidate.otherAddress(number, instance),
       seat: (seat) => candidate.seatIs(number, seat),
     });
     const clock = new Clock(world.time, originNs);

@@ -20,7 +20,10 @@ export interface LinkThreadData {
 }
 
 /** Plain data. */
-export type LinkSettings = Omit<ReconnectingLinkOptions, 'world' | 'log' | 'timed' | 'seat' | 'controller'>;
+export type LinkSettings = Omit<
+  ReconnectingLinkOptions,
+  'world' | 'log' | 'timed' | 'otherAddress' | 'seat' | 'controller'
+>;
 
 interface RareOfAction {
   /** Of the action among those of the message. */

@@ -36,7 +36,7 @@ export function runLinks(
     }
     const { link } = message;
     if (message.kind === 'open') {
-      candidate.opened(link);
+      candidate.opened(link, message.settings.address, message.settings.instance !== undefined);
       agents.set(link, new LinkAgent(link, message.settings, message.originNs, outbox, candidate, world));
     }
     const agent = agents.get(link);
