@@ -20,7 +20,7 @@ export function checkDescription({ gpus, pageBytes, kind, models }: WorkerDescri
   if (gpus.length === 0 || gpus.length > MOST_GPUS) throw new Error(`it has ${gpus.length} GPUs`);
   if (!(Number.isSafeInteger(pageBytes) && pageBytes > 0)) throw new Error(`pages of ${pageBytes} bytes`);
   for (const { pages } of gpus)
-    if (!(Number.isSafeInteger(pages) && pages >= 0)) throw new Error(`a weights cache of ${pages} pages`);
+    if (!(Number.isSafeInteger(pages) && pages > 0)) throw new Error(`a weights cache of ${pages} pages`);
   if (kind !== undefined && !isKindName(kind))
     throw new Error(`a kind that is no name of letters and digits`);
   const names = new Set<string>();
@@ -29,9 +29,6 @@ export function checkDescription({ gpus, pageBytes, kind, models }: WorkerDescri
     if (names.has(name)) throw new Error(`it has two models ${name}`);
     names.add(name);
     checkServed(model);
-    const tooSmall = gpus.find(({ pages }) => pages < model.spec.pages);
-    if (tooSmall !== undefined)
-      throw new Error(`a weights cache of ${tooSmall.pages} pages, and ${name} needs ${model.spec.pages}`);
   }
 }
 
