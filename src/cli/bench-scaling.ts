@@ -3,7 +3,7 @@ import { usableCores } from '../base/limits/usable.js';
 import type { Protocol } from '../tools/bench/child/messages.js';
 import type { ScalingResult } from '../tools/bench/scaling/result.js';
 import { SCALING_MODES, type ScalingMode } from '../tools/bench/scaling/size.js';
-import { wholeNumber } from './flag.js';
+import { wholeNumber } from './options.js';
 import { openScalingSubject, type ScalingSubjectArgs } from './scaling-subject.js';
 import { packageVersion } from './version.js';
 

@@ -8,9 +8,9 @@ import type { ThresholdCase } from '../report/thresholds/cases.js';
 import { formatCount, formatMs, formatPercent, formatRate } from '../text/numbers.js';
 import { table } from '../text/table.js';
 import { writeErr, writeOut } from '../text/terminal.js';
-import { wholeNumber } from './flag.js';
 import { warn } from './live-settings.js';
 import { type LoadArgs, type PlayedLoad, playLoad, refuseLost } from './load-run.js';
+import { wholeNumber } from './options.js';
 import {
   type Checks,
   casesJson,

@@ -9,8 +9,8 @@ import type { Precision } from '../live/models/precision.js';
 import type { MachineOptions } from '../live/worker/local-machine.js';
 import { ALL_MODELS, type DeploymentOptions, type StartNeeds } from '../serve/deployment-options.js';
 import { sessionSettings } from '../serve/session-settings.js';
-import type { ValuesOf } from './flag.js';
-import type { deploymentFlags, machineFlags } from './usage/server.js';
+import type { ValuesOf } from './options.js';
+import type { deploymentFlags, machineFlags } from './server-options.js';
 import { weightsCacheBytes } from './weights-cache.js';
 
 const SIMULATED = 'simulated:';

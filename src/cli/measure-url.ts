@@ -8,10 +8,10 @@ import type { TargetOptions } from '../load/target.js';
 import { table } from '../text/table.js';
 import { writeOut } from '../text/terminal.js';
 import type { ServedMeasurement } from '../tools/profile/measure-served.js';
+import type { ProfileMeasureArgs } from './commands/profile-measure.js';
 import { checkOneFile, chosenSizes, stabilityText } from './measured.js';
 import { openProgress } from './progress.js';
 import { read, tokenOf } from './token.js';
-import type { ProfileMeasureArgs } from './usage/profile-measure.js';
 
 type UrlArgs = ProfileMeasureArgs & { readonly url: string };
 

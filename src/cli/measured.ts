@@ -1,6 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import type { Durations } from '../live/models/measure/durations.js';
-import { wholeNumber } from './flag.js';
+import { wholeNumber } from './options.js';
 
 /** The batch sizes of `--batch-sizes`, or the model's own. Throws `E_USAGE`. */
 export function chosenSizes(

@@ -13,14 +13,14 @@ export function overridesOf({
 }
 
 /**
- * The arguments of a command with `--plugin` as an override. Its paths are relative to the working directory, those of
+ * Adds `--plugin` to the overrides of a command. Its paths are relative to the working directory, those of
  * overrides to the experiment file.
  */
-export function withPlugins(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+export function withPlugins(args: Record<string, unknown>): void {
   const { plugin, set, file, experiment } = args;
-  if (!Array.isArray(plugin) || plugin.length === 0 || !Array.isArray(set)) return args;
+  if (!Array.isArray(plugin) || plugin.length === 0 || !Array.isArray(set)) return;
   const source = [file, experiment].find((path) => typeof path === 'string' && path !== STANDARD_INPUT);
   const folder = typeof source === 'string' ? dirname(source) : '.';
   const paths = JSON.stringify(plugin.map((path) => relative(folder, path)));
-  return { ...args, set: [...set, `plugins=${paths}`] };
+  args.set = [...set, `plugins=${paths}`];
 }

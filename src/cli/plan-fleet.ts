@@ -5,9 +5,9 @@ import { planFleet } from '../run/plan/fleet-plan.js';
 import type { FleetPlan } from '../run/plan/fleet-result.js';
 import { fleetCases, fleetText, verdictOfFleets } from '../run/plan/fleet-text.js';
 import { writeOut } from '../text/terminal.js';
+import type { PlanArgs } from './commands/plan.js';
 import { runPlan } from './plan-run.js';
 import { casesJson, writeCiFiles } from './thresholds.js';
-import type { PlanArgs } from './usage/plan.js';
 import { packageVersion } from './version.js';
 
 /** `escapement plan FILE --minimize cost`: the cheapest fleet of several kinds of GPUs that meets a target. */

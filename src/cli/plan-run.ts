@@ -2,10 +2,10 @@ import { usableCores } from '../base/limits/usable.js';
 import type { OpenRunner } from '../run/sweep/pool.js';
 import { threadPool } from '../run/sweep/pool.js';
 import { writeErr } from '../text/terminal.js';
+import type { PlanArgs } from './commands/plan.js';
 import { interruptible } from './interruption.js';
 import { openProgress, type Progress } from './progress.js';
 import { openQueue } from './queue.js';
-import type { PlanArgs } from './usage/plan.js';
 
 /** What the work of a plan gets, and tells. */
 interface PlanHooks {

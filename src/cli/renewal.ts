@@ -4,8 +4,8 @@ import { WatchedFiles } from '../base/files/watched-files.js';
 import { checkTls } from '../live/frontend/frontend.js';
 import type { CertificateGauges, CertificateUse } from '../live/observe/telemetry/certificate-gauges.js';
 import type { ServerTls } from '../live/wire/credentials.js';
-import type { ValuesOf } from './flag.js';
-import type { listenFlags } from './usage/server.js';
+import type { ValuesOf } from './options.js';
+import type { listenFlags } from './server-options.js';
 
 /** Reads certificate and key again whenever their files change; logs what is used then, and once what cannot be. */
 export function renewIdentity(

@@ -14,14 +14,14 @@ import type { Server } from '../serve/server.js';
 import type { ServerOptions } from '../serve/server-options.js';
 import { checkPorts } from './check-ports.js';
 import { EXIT_INTERRUPTED, exitCodeOf } from './exit-codes.js';
-import type { ValuesOf } from './flag.js';
 import { hintAtHost } from './host-hints.js';
 import { untilStopped } from './interruption.js';
 import { serverSettingsOf } from './live-settings.js';
+import type { ValuesOf } from './options.js';
 import { renewIdentity } from './renewal.js';
 import { checkServerFlags } from './server-flags.js';
+import type { listenFlags, serverFlags } from './server-options.js';
 import { read, tokenOf } from './token.js';
-import type { listenFlags, serverFlags } from './usage/server.js';
 import { packageVersion } from './version.js';
 
 type ListenArgs = ValuesOf<typeof listenFlags>;

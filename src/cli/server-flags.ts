@@ -1,8 +1,8 @@
 import { EscapementError } from '../base/errors.js';
 import { formatBytes } from '../config/units-text.js';
 import { defaultInflightBytes } from '../live/frontend/budget.js';
-import type { ValuesOf } from './flag.js';
-import type { listenFlags, serverFlags } from './usage/server.js';
+import type { ValuesOf } from './options.js';
+import type { listenFlags, serverFlags } from './server-options.js';
 
 /** Flags that a server could not do what they ask for with. Throws `E_USAGE`. */
 export function checkServerFlags(

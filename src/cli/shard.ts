@@ -1,6 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import type { Shard } from '../run/sweep/shard.js';
-import { wholeNumber } from './flag.js';
+import { wholeNumber } from './options.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

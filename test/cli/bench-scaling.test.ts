@@ -100,7 +100,7 @@ describe('bench --scaling', () => {
     [['--scaling', 'weak', '--protocol', 'grpc'], /--protocol cannot be combined with --scaling/],
     [['--gpus', '1,2'], /--gpus requires --scaling/],
     [['--scaling', 'weak'], /nothing to scale: give --device simulated:PROFILE, --repository FOLDER/],
-    [['--scaling', 'sideways'], /must be one of strong, weak, both/],
+    [['--scaling', 'sideways'], /must be one of "strong", "weak", "both"/],
   ])('refuses %j', async (flags, message) => {
     const { status, stderr } = await runCli(['bench', ...flags]);
     expect(status).toBe(2);

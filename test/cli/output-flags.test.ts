@@ -21,7 +21,7 @@ test('a file for CI replaces neither the experiment nor other results, and is fo
     [['--markdown', results], 2, /E_USAGE: --markdown .*run\.json: exists and is not Markdown/],
     [['--markdown', table], 2, /E_USAGE: --markdown .*table\.tsv: exists and is not Markdown/],
     [['--junit', join(dir, 'x'), '--markdown', join(dir, '.', 'x')], 2, /is also the file of --junit/],
-    [['--junit', ''], 2, /E_USAGE: --junit needs a value: --junit FILE/],
+    [['--junit', ''], 2, /E_USAGE: --junit needs a value/],
     [['--junit', join(dir, 'folder')], 22, /E_FILE_WRITE: .*folder.*: it is a folder/],
     [['--markdown', join(dir, 'folder')], 22, /E_FILE_WRITE: .*folder.*: it is a folder/],
   ];

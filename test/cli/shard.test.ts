@@ -51,7 +51,7 @@ describe('--shard', () => {
     ['auto', { JOB_COMPLETION_INDEX: '0' }, 'write auto/N'],
     ['auto/8', { JOB_COMPLETION_INDEX: '8' }, 'JOB_COMPLETION_INDEX is 8: part 9 does not exist'],
     ['auto/8', { JOB_COMPLETION_INDEX: 'two' }, 'JOB_COMPLETION_INDEX two: must be a whole number'],
-    ['auto', { ...slurm(2, 4, 1, 4), SLURM_ARRAY_TASK_MAX: '' }, 'SLURM_ARRAY_TASK_MAX : must be'],
+    ['auto', { ...slurm(2, 4, 1, 4), SLURM_ARRAY_TASK_MAX: '' }, 'SLURM_ARRAY_TASK_MAX must be'],
     ['auto', slurm(9, 4, 1, 4), 'SLURM_ARRAY_TASK_ID is 9: part 9 does not exist'],
     ['auto/8', slurm(2, 4, 1, 4), 'the array has 4 tasks'],
     ['auto', { SLURM_ARRAY_TASK_ID: '2' }, 'SLURM_ARRAY_TASK_COUNT is not set'],

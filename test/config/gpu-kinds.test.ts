@@ -228,9 +228,4 @@ describe('a mistake in kinds of GPUs', () => {
     expect([error.code, error.message]).toEqual([code, expect.stringMatching(message)]);
     expect(error.message).not.toContain('\n');
   });
-
-  it('is a cell of a cluster of several kinds', async () => {
-    const text = `${mixed()}cell: { gpus: '0:2', models: ['0'] }\n`;
-    expect((await rejection(load(text))).message).toMatch(/cell\.gpus: the GPUs of a cell are of one kind/);
-  });
 });

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { commandLine } from '../../src/cli/command-line.js';
 import { COMMANDS } from '../../src/cli/commands.js';
-import { parse } from '../../src/cli/parse.js';
 
 /** Empty where a program is installed, otherwise what is missing and the Debian package that has it. */
 export function missing(program: string, debianPackage: string): string {
@@ -10,9 +10,14 @@ export function missing(program: string, debianPackage: string): string {
 
 /** The flags of a command line without the leading `escapement`, as the command reads them. Throws what it would. */
 export async function readCommandLine(words: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
-  const command = COMMANDS.find(({ name }) => name === words[0]);
-  if (command === undefined) throw new Error(`no command ${words[0]}`);
-  const parsed = parse(await command.usage(), words.slice(1), command.name, {});
-  if (parsed.asks !== 'run') throw new Error(`${words.join(' ')} runs nothing`);
-  return parsed.args;
+  let read: Readonly<Record<string, unknown>> | undefined;
+  const commands = COMMANDS.map((command) => ({
+    ...command,
+    handler: (args: Readonly<Record<string, unknown>>) => {
+      read = args;
+    },
+  }));
+  await commandLine(words, commands).parseAsync(words);
+  if (read === undefined) throw new Error(`${words.join(' ')} runs nothing`);
+  return read;
 }

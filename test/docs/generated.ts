@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import { COMMAND_GROUPS, COMMANDS } from '../../src/cli/commands.js';
-import type { Flags } from '../../src/cli/flag.js';
-import { argumentsText, type Command } from '../../src/cli/usage.js';
 import type { JsonSchema } from '../../src/config/json-schema.js';
 import { describeKeys, type KeyDescription } from '../../src/config/keys.js';
 import { statusSchema } from '../../src/live/observe/status/cluster-status.js';
 import { summaryJsonSchema } from '../../src/record/schema-summary.js';
+import { ALL_COMMANDS } from '../cli/all-commands.js';
+import { runCli } from '../cli/run-cli.js';
 import { markdownTable } from './markdown.js';
 
 /** Pages that follow from the code as a whole. */
@@ -17,54 +16,26 @@ export async function generatedPages(): Promise<Readonly<Record<string, string>>
   };
 }
 
-/** The table of the commands of each heading of the help. */
-export const COMMAND_TABLES = COMMAND_GROUPS.map(({ heading, commands }) => ({
-  heading,
-  table: markdownTable(
-    ['command', 'what it does'],
-    commands.map(({ name, summary }) => [`[\`${name}\`](flags.md#${name.replace(' ', '-')})`, summary]),
-  ),
-}));
+/** The table of all commands. */
+export const COMMAND_TABLE = markdownTable(
+  ['command', 'what it does'],
+  ALL_COMMANDS.map(({ name, command }) => [
+    `[\`${name}\`](flags.md#${name.replace(' ', '-')})`,
+    String(command.describe),
+  ]),
+);
 
 async function flagsPage(): Promise<string> {
-  const sections = await Promise.all(COMMANDS.map(commandSection));
+  const sections: string[] = [];
+  for (const { name } of ALL_COMMANDS) {
+    const { stdout } = await runCli([...name.split(' '), '--help']);
+    sections.push(`## ${name}\n\n\`\`\`help\n${stdout.trimEnd()}\n\`\`\`\n`);
+  }
   return `# Flags
 
-Arguments, flags and examples of every command, as \`escapement help COMMAND\` prints them. Flags that may be given several
-times are marked with \`…\`.
+The help of every command, as \`escapement COMMAND --help\` prints it.
 
 ${sections.join('\n')}`;
-}
-
-async function commandSection({ name, summary, usage }: Command): Promise<string> {
-  const described = await usage();
-  const parts = [`## ${name}`, `${summary}.`, `    escapement ${name}${argumentsText(described)}`];
-  parts.push(...described.notes.map(escaped));
-  if (Object.keys(described.arguments).length > 0) {
-    const rows = Object.entries(described.arguments).map(([argument, { describe, choices }]) => [
-      `\`${argument}\``,
-      meaning(describe, choices),
-    ]);
-    parts.push(markdownTable(['argument', 'meaning'], rows));
-  }
-  if (Object.keys(described.flags).length > 0)
-    parts.push(markdownTable(['flag', 'default', 'meaning'], flagRows(described.flags)));
-  if (described.examples.length > 0)
-    parts.push(described.examples.map((line) => `    escapement ${line}`).join('\n'));
-  return `${parts.join('\n\n')}\n`;
-}
-
-function flagRows(flags: Flags): string[][] {
-  return Object.entries(flags).map(([name, { value, repeats, required, byDefault, describe, choices }]) => [
-    `\`--${name}${value === '' ? '' : ` ${value}`}${repeats ? ' …' : ''}\``,
-    required ? 'required' : byDefault === null ? '' : `\`${byDefault}\``,
-    meaning(describe, choices),
-  ]);
-}
-
-function meaning(describe: string, choices: readonly string[]): string {
-  const list = choices.map((choice) => `\`${choice}\``).join(', ');
-  return `${escaped(describe)}${list === '' ? '' : `: ${list}`}`;
 }
 
 function keysPage(): string {

@@ -15,7 +15,7 @@ import { FLEET_COLUMNS } from '../../src/record/fleet-log.js';
 import type { LogColumn } from '../../src/record/log-columns.js';
 import { CLASS_COLUMN, LENGTH_COLUMN, REQUEST_COLUMNS, TENANT_COLUMN } from '../../src/record/request-log.js';
 import { TERMS } from '../../src/report/html/terms.js';
-import { COMMAND_TABLES } from './generated.js';
+import { COMMAND_TABLE } from './generated.js';
 import { markdownTable } from './markdown.js';
 import { claimsTable, limitsTable } from './threat-model.js';
 
@@ -32,11 +32,7 @@ export interface DocumentTable {
 }
 
 export const TABLES: readonly DocumentTable[] = [
-  ...COMMAND_TABLES.map(({ heading, table }) => ({
-    name: `commands: ${heading}`,
-    path: 'docs/reference/commands.md',
-    table,
-  })),
+  { name: 'commands', path: 'docs/reference/commands.md', table: COMMAND_TABLE },
   { name: 'claims', path: 'docs/validation/threat-model.md', table: claimsTable() },
   { name: 'limits', path: 'docs/validation/threat-model.md', table: limitsTable() },
   { name: 'exit codes', path: 'docs/reference/exit-codes.md', table: exitTable() },

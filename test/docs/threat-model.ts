@@ -6,13 +6,17 @@ import { markdownTable } from './markdown.js';
 
 /** What the threat model promises, and the test that shows it: a file below test and the name of a test in it. */
 export const CLAIMS: readonly (readonly [claim: string, file: string, name: string])[] = [
-  ...[
-    [
-      'nothing but the health is answered without the token, over HTTP',
-      'asked for over HTTP, except for the health',
-    ],
-    ['the same over gRPC', 'asked for over gRPC, except for the health'],
-  ].map(([claim, name]) => [claim, 'live/frontend/access.test.ts', `is ${name}`] as const),
+  [
+    'nothing but the health is answered without the token, over HTTP',
+    'live/frontend/access.test.ts',
+    'is asked for over HTTP, except for the health',
+  ],
+  [
+    'every route of the HTTP and metrics ports follows its access rule',
+    'serve/access-rules.test.ts',
+    'gives strangers what is public, and 401 for all else',
+  ],
+  ['the same over gRPC', 'live/frontend/access.test.ts', 'is asked for over gRPC, except for the health'],
   [
     'the metrics port requires the token, too',
     'live/observe/telemetry/metrics-server.test.ts',
@@ -166,20 +170,21 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'live/frontend/codec/codec-pool.test.ts',
     'serve clients in turn, however much one of them wants',
   ],
-  ...[
-    [
-      'and the tenants of a client in turn, as of those behind a proxy',
-      'are decoded for the tenants of an address in turn',
-    ],
-    [
-      'a body that cannot be in time any more takes no time of theirs',
-      'are not decoded any more once their SLO has passed',
-    ],
-    [
-      'large bodies of a tenant over its rate take little of it',
-      'of a tenant over its rate are refused undecoded until it may send again, its small ones by the scheduler',
-    ],
-  ].map(([claim, name]) => [claim, 'live/frontend/decoding.test.ts', name] as const),
+  [
+    'and the tenants of a client in turn, as of those behind a proxy',
+    'live/frontend/decoding.test.ts',
+    'are decoded for the tenants of an address in turn',
+  ],
+  [
+    'a body that cannot be in time any more takes no time of theirs',
+    'live/frontend/decoding.test.ts',
+    'are not decoded any more once their SLO has passed',
+  ],
+  [
+    'large bodies of a tenant over its rate take little of it',
+    'live/frontend/decoding.test.ts',
+    'of a tenant over its rate are refused undecoded until it may send again, its small ones by the scheduler',
+  ],
   [
     'a job that takes too long ends alone',
     'live/frontend/codec/codec-pool.test.ts',
@@ -276,6 +281,16 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'strangers, false addresses and floods of registrations cost no request and no worker',
   ],
   [
+    'a worker cannot be what no worker is',
+    'live/controller/link/distrust.test.ts',
+    'leaves a worker that %s',
+  ],
+  [
+    'a GPU that fails at what others run loses no request, and is given up',
+    'live/controller/gpu-failures.test.ts',
+    'tries their requests again, and gives the GPU up once, with the reason',
+  ],
+  [
     'a worker cannot make up durations',
     'live/controller/link/distrust.test.ts',
     'believes no duration that it has not waited for',
@@ -289,6 +304,21 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'one broken model costs the others nothing',
     'live/models/scan.test.ts',
     'finds problems of each model, which cost the others nothing',
+  ],
+  [
+    'no job of a queue makes a worker import code or open its own files; each forged job is refused with a reason',
+    'run/queue/hostile.long.test.ts',
+    'imports nothing, refuses each forged order with a reason, and then serves an honest sweep',
+  ],
+  [
+    'names, keys, paths and messages of others cannot take over a terminal, break a picture or page, or run as a formula in a spreadsheet',
+    'cli/hostile-text.test.ts',
+    'can only be read on a terminal, in pictures, pages and tables',
+  ],
+  [
+    'a named pipe in place of an input file makes no command wait',
+    'cli/hostile-text.test.ts',
+    'ends %s at once, in words',
   ],
   [
     'lines of the log cannot take over a terminal',

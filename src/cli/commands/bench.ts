@@ -1,104 +1,87 @@
-import { join } from 'node:path';
-import { EscapementError } from '../../base/errors.js';
-import { checkWritable } from '../../base/files/output-file.js';
-import { usableCores } from '../../base/limits/usable.js';
-import { NS_PER_S } from '../../base/units.js';
-import { terminalWidth, writeErr, writeOut } from '../../text/terminal.js';
-import { BENCH_FILE, type BenchResult } from '../../tools/bench/result.js';
-import { SCALING_FILE } from '../../tools/bench/scaling/result.js';
-import { parseVary } from '../../tools/bench/vary.js';
-import { type Attendant, benchScaling, checkScalingFlags, type ScalingArgs } from '../bench-scaling.js';
-import { openSubject } from '../bench-subject.js';
-import { interruptible } from '../interruption.js';
-import { openProgress, type Progress } from '../progress.js';
-import type { BenchArgs } from '../usage/bench.js';
-import { packageVersion } from '../version.js';
+import type { Argv } from 'yargs';
+import { PROVIDERS } from '../../live/device.js';
+import { json, plugin, quiet } from '../common-options.js';
+import {
+  type ArgsOf,
+  choice,
+  choiceOr,
+  durationOr,
+  group,
+  list,
+  text,
+  toggle,
+  whole,
+  wholeOr,
+} from '../options.js';
 
-/** Even, since --vary runs through the values and back. */
-const DEFAULT_TRIALS = 6;
+const builder = (yargs: Argv) =>
+  yargs
+    .options({
+      ...group('Subject', {
+        repository: text('Models to measure, as NAME/VERSION/model.onnx'),
+        experiment: text('Experiment file: its settings; without --repository also its models and their mix'),
+        device: text(
+          `Execution provider: ${PROVIDERS.join(', ')}; with --scaling also simulated:PROFILE`,
+          'cpu, or live.device of the experiment',
+        ),
+        adapter: wholeOr(0, 0, 'Index of the GPU, where the provider can choose one'),
+        set: list('Override a setting, e.g. runtime.intraOpThreads=2 or slo=1s'),
+        plugin,
+      }),
+      ...group('Measurement', {
+        vary: text(
+          'Repeat everything for each value of a key, e.g. runtime.intraOpThreads=1,2; batchSize=1,2,4 fixes the batch',
+        ),
+        protocol: choiceOr(['http', 'grpc'], 'http', 'Protocol of the clients'),
+        remote: toggle('Also measure IO with the GPU in a worker process'),
+        concurrency: whole(1, 'Closed-loop clients', 'two full batches of each model, at least 16'),
+        trials: whole(1, 'Trials of each stage', '6; 3 with --scaling'),
+        duration: durationOr('2s', 'Length of a trial, after a warm-up'),
+      }),
+      ...group('Scaling', {
+        scaling: choice(
+          ['strong', 'weak', 'both'],
+          'Measure how requests/s grow with GPUs: for fixed work (strong), or the same work per GPU (weak)',
+        ),
+        gpus: text('Numbers of GPUs; the smallest is the baseline', '1,2,4'),
+        emulate: toggle("Emulate GPUs by the times of the models' profiles"),
+        tensors: choiceOr(
+          ['real', 'none'],
+          'real',
+          'With emulated GPUs: tensors of their real sizes, or none, which leaves the scheduler',
+        ),
+      }),
+      ...group('Output', {
+        json,
+        out: text('Write the result as JSON, a page and charts here'),
+        quiet,
+      }),
+    })
+    .example([
+      ['$0 bench --repository models', ''],
+      ['$0 bench --repository models --vary runtime.intraOpThreads=1,2,4 --out out/bench', ''],
+      ['$0 bench --scaling both --gpus 1,2,4,8 --device simulated:PROFILE.json', ''],
+    ])
+    .epilogue(
+      [
+        'Stages, one after the other, with the same models, tensors and mix:\n' +
+          '  IO         frontend, decoding, scheduler, transport; the device takes no time\n' +
+          '  SYNTHETIC  the device alone, full batches back to back\n' +
+          '  FULL       the whole server on the device',
+        'The clients are closed loops in this process; the result says how busy it was, since saturated clients measure ' +
+          'themselves. ± is the spread of the trials. --vary runs through the values and back, half of the trials each ' +
+          'way, so that a machine that slows down favors none.',
+        '--scaling runs clients, controller and GPUs in one process, in real time:\n' +
+          '  strong      the same requests and clients for any number of GPUs; T1 / (N TN)\n' +
+          '  weak        as many requests and clients per GPU; T1 / TN\n' +
+          '  --duration  of a trial without losses; strong: with the most GPUs',
+      ].join('\n\n'),
+    );
 
-/** `escapement bench`: the bottleneck of a server, and what to try next. */
-export async function run(args: BenchArgs): Promise<void> {
-  checkScalingFlags(args);
-  if (args.scaling !== undefined) {
-    await scale(args, args.scaling);
-    return;
-  }
-  const { benchText } = await import('../../tools/bench/text.js');
-  const { writeBench } = await import('../../tools/bench/write.js');
-  await tell(await measure(args), args, benchText, writeBench);
-}
+export type BenchArgs = ArgsOf<typeof builder>;
 
-async function measure(args: BenchArgs): Promise<BenchResult> {
-  const options = {
-    vary: args.vary === undefined ? null : parseVary(args.vary),
-    protocol: args.protocol,
-    remote: args.remote,
-    clients: args.concurrency ?? null,
-    trials: args.trials ?? DEFAULT_TRIALS,
-    seconds: secondsOf(args),
-    cores: usableCores(),
-    version: packageVersion(),
-  };
-  if (args.out !== undefined) checkWritable(join(args.out, BENCH_FILE));
-  const { bench } = await import('../../tools/bench/bench.js');
-  return attended(args.quiet, ({ say, onProgress }) =>
-    bench({
-      ...options,
-      open: (overrides) => openSubject({ ...args, set: [...args.set, ...overrides] }, say),
-      onProgress,
-    }),
-  );
-}
-
-async function scale(args: BenchArgs, mode: NonNullable<ScalingArgs['scaling']>): Promise<void> {
-  const seconds = secondsOf(args);
-  if (args.out !== undefined) checkWritable(join(args.out, SCALING_FILE));
-  const result = await attended(args.quiet, (attendant) => benchScaling(args, mode, seconds, attendant));
-  const { scalingText } = await import('../../tools/bench/scaling/text.js');
-  const { writeScaling } = await import('../../tools/bench/scaling/write.js');
-  await tell(result, args, scalingText, writeScaling);
-}
-
-interface OutputArgs {
-  readonly json: boolean;
-  readonly out: string | undefined;
-}
-
-/** Prints a result, and writes it to the folder of --out. */
-async function tell<Result>(
-  result: Result,
-  { json, out }: OutputArgs,
-  textOf: (result: Result, columns: number) => string,
-  write: (result: Result, dir: string) => Promise<string>,
-): Promise<void> {
-  const page = out === undefined ? null : await write(result, out);
-  writeOut(json ? `${JSON.stringify(result)}\n` : textOf(result, terminalWidth()));
-  if (page !== null && !json) writeOut(`\nreport: ${page}\n`);
-}
-
-/** Runs something long: shows progress, and ends at Ctrl-C. */
-async function attended<T>(quiet: boolean, work: (attendant: Attendant) => Promise<T>): Promise<T> {
-  let progress: Progress | undefined;
-  const said = new Set<string>();
-  const attendant: Attendant = {
-    say: (what) => {
-      // Each value of --vary would say much the same.
-      if (!quiet && !said.has(what)) writeErr(`bench: ${what}\n`);
-      said.add(what);
-    },
-    onProgress: (fraction, next) => {
-      progress ??= openProgress('bench', quiet);
-      progress.update(fraction, next);
-    },
-  };
-  return interruptible(
-    () => work(attendant),
-    () => 'nothing was written',
-  ).finally(() => progress?.stop());
-}
-
-function secondsOf({ duration }: BenchArgs): number {
-  if (duration > 0) return duration / NS_PER_S;
-  throw new EscapementError('E_USAGE', '--duration: must be longer than 0s');
-}
+export const bench = {
+  command: 'bench',
+  describe: 'Find the bottleneck of a server, or how it scales with GPUs',
+  builder,
+};

@@ -1,20 +1,31 @@
-import { type EffectiveSetting, effectiveSettings, sourceText } from '../../config/effective-settings.js';
-import { readServerSettings } from '../../config/server-settings.js';
-import { table } from '../../text/table.js';
-import { writeOut } from '../../text/terminal.js';
-import { settingsSources, warn, warningsOf } from '../live-settings.js';
-import type { ConfigArgs } from '../usage/config.js';
+import type { Argv } from 'yargs';
+import { json, plugin } from '../common-options.js';
+import { type ArgsOf, group, list } from '../options.js';
+import { serverExperiment } from '../server-options.js';
 
-/** `escapement config`: the settings that a server would have here, and where each comes from. */
-export async function run(args: ConfigArgs): Promise<void> {
-  const loaded = await readServerSettings(settingsSources(args));
-  const settings = effectiveSettings(loaded);
-  const warnings = warningsOf(loaded);
-  if (!args.json) warn(warnings);
-  writeOut(args.json ? `${JSON.stringify({ settings, warnings })}\n` : configText(settings));
-}
+const builder = (yargs: Argv) =>
+  yargs
+    .options(
+      group('Options', {
+        experiment: serverExperiment,
+        set: list('Override one of those, e.g. runtime.intraOpThreads=2'),
+        plugin,
+        json,
+      }),
+    )
+    .example([
+      ['$0 config', ''],
+      ['$0 config --experiment tuned.yaml --set runtime.preset=min-memory', ''],
+    ])
+    .epilogue(
+      'Settings come from --set, environment variables, the experiment file and its preset; the first of these that ' +
+        'has a value wins. Runtime settings and their environment variables: escapement keys runtime',
+    );
 
-function configText(settings: readonly EffectiveSetting[]): string {
-  const rows = settings.map(({ key, value, from }) => [key, String(value), sourceText(from)]);
-  return table([['setting', 'value', 'from'], ...rows]);
-}
+export type ConfigArgs = ArgsOf<typeof builder>;
+
+export const config = {
+  command: 'config',
+  describe: 'Print the effective settings and where each comes from',
+  builder,
+};

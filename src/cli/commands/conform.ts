@@ -1,90 +1,52 @@
-import { EscapementError } from '../../base/errors.js';
-import { checkWritable, writeWhole } from '../../base/files/output-file.js';
-import { NS_PER_MS } from '../../base/units.js';
-import { terminalWidth, writeOut } from '../../text/terminal.js';
-import { plural } from '../../text/words.js';
-import type { ConformReport } from '../../tools/conform/conform.js';
-import type { Endpoint } from '../../tools/conform/wire/endpoint.js';
-import { wholeNumber } from '../flag.js';
-import { checkOutputFlags, checkReplacesXml } from '../output-flags.js';
-import { openProgress } from '../progress.js';
-import { read, tokenOf } from '../token.js';
-import type { ConformArgs } from '../usage/conform.js';
+import type { Argv } from 'yargs';
+import { json, quiet, trustFlags } from '../common-options.js';
+import { type ArgsOf, durationOr, group, list, required, sizeOr, text, textOr, toggle } from '../options.js';
 
-/** `escapement conform URL`: whether an inference server does what the Open Inference Protocol says. */
-export async function run(args: ConformArgs): Promise<void> {
-  const endpoint = await endpointOf(args);
-  const { junit } = args;
-  checkOutputFlags({ junit }, []);
-  if (junit !== undefined) {
-    checkReplacesXml('junit', junit);
-    checkWritable(junit);
-  }
-  // Loaded late: wrong flags are reported without it.
-  const { conform, checkChosen } = await import('../../tools/conform/conform.js');
-  checkChosen(args.only, endpoint.grpc);
-  const progress = openProgress('examining', args.quiet || !process.stderr.isTTY);
-  const report = await conform(endpoint, {
-    model: args.model,
-    only: args.only,
-    mayUnload: args.unload,
-    senders: {
-      priorities: args.priority.map((given) => wholeNumber(given, '--priority', 1)),
-      tenantHeader: headerPart(args['tenant-header'], 'tenant-header'),
-      limitedTenant: args['limited-tenant'] && headerPart(args['limited-tenant'], 'limited-tenant'),
-    },
-    onProgress: progress.update,
-  }).finally(progress.stop);
-  if (args.json) writeOut(`${JSON.stringify(report)}\n`);
-  else writeOut(await textOf(report), { colors: true });
-  if (junit !== undefined) {
-    const { junitXml } = await import('../../tools/conform/junit.js');
-    writeWhole(junit, junitXml(report));
-  }
-  const failed = args.strict ? [...report.failed, ...report.advised] : report.failed;
-  if (failed.length > 0) throw new EscapementError('E_CONFORM', failureText(failed));
-}
+const builder = (yargs: Argv) =>
+  yargs
+    .positional('url', required(text('http://HOST:PORT of the server; https:// for TLS')))
+    .options({
+      ...group('Server', {
+        grpc: text('Address of its gRPC port; without it, cases of gRPC are skipped'),
+        model: text(
+          'Model to ask; by default a small one that answers and that most cases can be asked with',
+        ),
+        'token-file': text('File with the token that the server requires'),
+        priority: list("Value of the parameter priority that the server's classes have"),
+        'tenant-header': textOr('x-tenant', 'Header that names a tenant'),
+        'limited-tenant': text('Tenant with a limit of its rate, which is then exceeded'),
+      }),
+      ...trustFlags,
+      ...group('Cases', {
+        only: list('Run only this group or case, e.g. http or http.infer-id'),
+        unload: toggle('Also unload the model and load it again, which interrupts its clients'),
+        strict: toggle('Exit with code 7 if any case fails, required or not'),
+        timeout: durationOr('10s', 'Longest wait for one answer'),
+        'max-answer': sizeOr('64MiB', 'Largest answer that is read'),
+      }),
+      ...group('Output', {
+        json,
+        junit: text('Write the results to this file as JUnit XML, one test case each'),
+        quiet,
+      }),
+    })
+    .example([
+      ['$0 conform http://127.0.0.1:8000 --grpc 127.0.0.1:8001', ''],
+      ['$0 conform http://127.0.0.1:8000 --only http --only errors --junit conform.xml', ''],
+      ['$0 conform https://models.example.com --model resnet50 --token-file token --json', ''],
+    ])
+    .epilogue(
+      [
+        'Works with any server of the Open Inference Protocol. Some cases send malformed and oversized requests: ' +
+          'examine a server that may stop, not one that others depend on.',
+        'Exit code 7: a required case failed.',
+      ].join('\n\n'),
+    );
 
-async function endpointOf(args: ConformArgs): Promise<Endpoint> {
-  return {
-    url: urlOf(args.url),
-    grpc: args.grpc === undefined ? null : grpcOf(args.grpc),
-    token: (await tokenOf(args)) ?? undefined,
-    ca: args.ca === undefined ? undefined : await read(args.ca, 'ca'),
-    insecure: args.insecure,
-    timeoutMs: Math.max(1, Math.round(args.timeout / NS_PER_MS)),
-    maxAnswerBytes: args['max-answer'],
-  };
-}
+export type ConformArgs = ArgsOf<typeof builder>;
 
-/** Throws `E_USAGE`. */
-function headerPart(text: string, flag: string): string {
-  if (/^[\w.-]+$/.test(text)) return text;
-  throw new EscapementError('E_USAGE', `--${flag} ${text}: write letters, digits and - _ . only`);
-}
-
-/** Throws `E_USAGE`. */
-function urlOf(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url !== null && url.host !== '' && /^https?:$/.test(url.protocol) && url.search === '') return url;
-  throw new EscapementError('E_USAGE', `${text}: write http://HOST:PORT or https://HOST:PORT`);
-}
-
-/** Throws `E_USAGE`. */
-function grpcOf(text: string): string {
-  const address = text.replace(/^grpcs?:\/\//, '').replace(/\/$/, '');
-  if (/^(?:\[[0-9a-f:]+\]|[\w.-]+):\d{1,5}$/i.test(address)) return address;
-  throw new EscapementError('E_USAGE', `--grpc ${text}: write HOST:PORT`);
-}
-
-async function textOf(report: ConformReport): Promise<string> {
-  const { reportText } = await import('../../tools/conform/text.js');
-  // https://no-color.org: present and not empty.
-  const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;
-  return reportText(report, { columns: terminalWidth(), colour });
-}
-
-function failureText(failed: readonly string[]): string {
-  const ids = failed.slice(0, 10).join(', ');
-  return `${plural(failed.length, 'case')} failed: ${ids}${failed.length > 10 ? ', …' : ''}`;
-}
+export const conform = {
+  command: 'conform <url>',
+  describe: 'Test a server against the Open Inference Protocol',
+  builder,
+};

@@ -1,113 +1,32 @@
-import type { Logger } from 'pino';
-import { EscapementError } from '../../base/errors.js';
-import type { LinkHost } from '../../live/controller/link/thread/link-host.js';
-import type { WorkerLink } from '../../live/controller/link/worker-link.js';
-import type { CertificateGauges } from '../../live/observe/telemetry/certificate-gauges.js';
-import { clientCredentials } from '../../live/wire/credentials.js';
-import { REAL_WORLD } from '../../live/world/real-world.js';
-import type { JoiningOptions } from '../../serve/joining.js';
-import { checkPorts } from '../check-ports.js';
-import { listenAddress } from '../listen-address.js';
-import { deploymentOptions } from '../machine.js';
-import { renewAuthority } from '../renewal.js';
-import { runServer, tlsOf } from '../run-server.js';
-import { read, readToken } from '../token.js';
-import type { ControllerArgs } from '../usage/controller.js';
+import type { Argv } from 'yargs';
+import { type ArgsOf, group, list, text, toggle, wholeOr } from '../options.js';
+import { deploymentFlags, listenFlags, serverFlags } from '../server-options.js';
 
-/** `escapement controller`: the scheduler and the frontends, for workers on other machines. */
-export async function run(args: ControllerArgs): Promise<void> {
-  const { worker: addresses, listen } = args;
-  if (addresses.length === 0 && listen === undefined) {
-    const what = '--worker HOST:PORT is required, at least once, or --listen PORT for workers that register';
-    throw new EscapementError('E_USAGE', what);
-  }
-  checkSettings(args.set);
-  const { RemoteLink } = await import('../../live/controller/link/remote-link.js');
-  const { Bursts } = await import('../../live/bursts.js');
-  const { LinkHost } = await import('../../live/controller/link/thread/link-host.js');
-  const access = await workerAccess(args);
-  await runServer('controller', args, async (_settings, log, hung) => {
-    const host = new LinkHost({
-      world: REAL_WORLD,
-      hung,
-      isStandby: args.standby,
-      stays: listen !== undefined,
-    });
-    const connect: Connect = (address, extra, complain) =>
-      new RemoteLink({ address, ...access, ...extra, log: complain }, host);
-    const bursts = new Bursts(REAL_WORLD.time);
-    const warner = (address: string) => (what: string) =>
-      bursts.say(address, `worker ${address}: ${what}`, (line) => log.warn({ worker: address }, line));
-    const links = addresses.map((address) => connect(address, {}, warner(address)));
-    const least = args['min-workers'];
-    return {
-      links,
-      deployment: deploymentOptions(args),
-      listening: (certificates) => followAuthority(args, access, host, log, certificates),
-      minWorkers: listen === undefined ? Math.min(least, addresses.length) : least,
-      ...(listen === undefined ? {} : { joining: await joiningOf(args, listen, access, connect, host) }),
-    };
-  });
-}
+const builder = (yargs: Argv) =>
+  yargs
+    .options({
+      ...group('Workers', {
+        worker: list('Worker to use; give it once per worker'),
+        listen: text('Let workers join that register at this port; 0: any free port'),
+        'max-gpus': wholeOr(1, 64, 'With --listen, GPUs that the cluster may have in all'),
+        'min-workers': wholeOr(1, 1, 'Start with so many of them; the others join when they come'),
+        standby: toggle('Leave the workers to another controller, and take them when it is gone'),
+        'worker-token-file': text('File with the token that the workers require'),
+        'worker-ca': text("Verify the workers' TLS certificates against this authority (PEM)"),
+      }),
+      ...group('Models', deploymentFlags),
+      ...serverFlags,
+      ...listenFlags,
+    })
+    .example([
+      ['$0 controller --worker 10.0.0.1:8003 --worker 10.0.0.2:8003 --host 0.0.0.0', ''],
+      ['$0 controller --listen 8004 --host 0.0.0.0', ''],
+    ]);
 
-/** What opens the workers. */
-interface WorkerAccess {
-  readonly token?: string;
-  tls?: { readonly ca: Buffer };
-}
+export type ControllerArgs = ArgsOf<typeof builder>;
 
-type Connect = (
-  address: string,
-  extra: { readonly instance?: string },
-  complain: (what: string) => void,
-) => WorkerLink;
-
-async function workerAccess(args: ControllerArgs): Promise<WorkerAccess> {
-  const { 'worker-token-file': tokenFile, 'worker-ca': caFile } = args;
-  const token = tokenFile === undefined ? {} : { token: await readToken(tokenFile, 'worker-token-file') };
-  return caFile === undefined ? token : { ...token, tls: { ca: await read(caFile, 'worker-ca') } };
-}
-
-/** Links that are made later trust what the file holds then. */
-function followAuthority(
-  { 'worker-ca': path }: ControllerArgs,
-  access: WorkerAccess,
-  links: LinkHost,
-  log: Logger,
-  gauges: CertificateGauges,
-): void {
-  if (path === undefined || access.tls === undefined) return;
-  renewAuthority({ flag: '--worker-ca', path, ca: access.tls.ca }, log, gauges, (ca) => {
-    clientCredentials({ ca });
-    links.renew({ ca });
-    access.tls = { ca };
-  });
-}
-
-async function joiningOf(
-  args: ControllerArgs,
-  listen: string,
-  { token }: WorkerAccess,
-  connect: Connect,
-  links: LinkHost,
-): Promise<JoiningOptions> {
-  const { host, port } = listenAddress(listen, args.host);
-  await checkPorts(host, { listen: port });
-  const tls = await tlsOf(args);
-  return {
-    ...{ host, port, token, maxGpus: args['max-gpus'] },
-    ...(tls === null ? {} : { tls }),
-    newLink: ({ address, instance }, complain) => connect(address, { instance }, complain),
-    ended: () => links.close(),
-  };
-}
-
-/** What workers do with models is for their own flags to say. */
-function checkSettings(overrides: readonly string[]): void {
-  const foreign = overrides.find((override) => /^\s*runtime\.(?!recording)/.test(override));
-  if (foreign === undefined) return;
-  throw new EscapementError(
-    'E_USAGE',
-    `--set ${foreign}: a controller runs no models; pass it to the workers`,
-  );
-}
+export const controller = {
+  command: 'controller',
+  describe: 'Serve models that workers on other machines run',
+  builder,
+};

@@ -1,65 +1,51 @@
-import { loadExperiment, readExperimentSource } from '../../config/load.js';
-import { refuseUnknownSenders } from '../../record/known-senders.js';
-import { runText } from '../../report/terminal/run-text.js';
-import { writeErr, writeOut } from '../../text/terminal.js';
-import { warnIfEmpty } from '../empty-run.js';
-import { warn } from '../live-settings.js';
-import { loadLevels } from '../load-levels.js';
-import { playLoad, refuseLost } from '../load-run.js';
-import {
-  casesJson,
-  casesOf,
-  casesText,
-  missedText,
-  readChecks,
-  refuseMissed,
-  refuseUnseen,
-  writeCiFiles,
-} from '../thresholds.js';
-import type { LoadArgs } from '../usage/load.js';
+import type { Argv } from 'yargs';
+import { experimentFile, json, overrideFlags, quiet, thresholdFlags, trustFlags } from '../common-options.js';
+import { type ArgsOf, group, required, text, toggle, whole } from '../options.js';
 
-/** `escapement load FILE --url URL`: plays the workload of an experiment against a server in real time. */
-export async function run(args: LoadArgs): Promise<void> {
-  const checks = readChecks(args);
-  refuseUnseen(checks);
-  const { percentiles } = checks;
-  const overrides = [...args.set, ...(await loadOverrides(args))];
-  if (args.concurrency !== undefined) {
-    await loadLevels(args.concurrency, overrides, { ...args, percentiles }, checks);
-    return;
-  }
-  const experiment = await loadExperiment(args.file, overrides);
-  refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
-  const { result, notes, warnings, lost } = await playLoad(experiment, { ...args, percentiles });
-  warnIfEmpty(result.summary);
-  const cases = casesOf(checks, result);
-  if (args.json) writeOut(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
-  else writeOut(runText(result) + casesText(cases));
-  if (!args.quiet) writeErr(notes);
-  warn(warnings);
-  writeCiFiles(checks, 'load', experiment.name, cases);
-  refuseLost(lost, missedText(cases));
-  refuseMissed(cases);
-}
+const builder = (yargs: Argv) =>
+  yargs
+    .positional('file', experimentFile)
+    .options({
+      ...group('Server', {
+        url: required(text('http://HOST:PORT or grpc://HOST:PORT; https:// or grpcs:// for TLS')),
+        connections: whole(1, 'Maximum number of connections', '256; 1 for gRPC'),
+        retry: toggle(
+          'Send requests again, within their SLO, that were answered with 503 (gRPC: UNAVAILABLE) or not at all; counted apart',
+        ),
+        'token-file': text('File with the token that the server requires'),
+      }),
+      ...trustFlags,
+      ...overrideFlags,
+      ...group('Experiment', {
+        duration: text('Override the duration of every workload section, e.g. 30s'),
+        concurrency: text(
+          'Replace the arrivals by this many clients, each of which sends its next request when the last is ' +
+            'answered; several levels: 1,2,4,8',
+        ),
+        payload: text(
+          'Real inputs: a .json, .npy or raw file, or a folder of them (or one folder per model), used in turn',
+        ),
+      }),
+      ...group('Output', {
+        json,
+        out: text('Also write summary and request log to this folder'),
+        quiet,
+      }),
+      ...thresholdFlags,
+    })
+    .example([
+      ['$0 load run.yaml --url http://127.0.0.1:8000 --out out/load', ''],
+      ['$0 load run.yaml --url http://127.0.0.1:8000 --concurrency 1,2,4,8 --payload images', ''],
+      ["$0 load run.yaml --url grpc://127.0.0.1:8001 --duration 10s --threshold 'p99<100ms'", ''],
+    ])
+    .epilogue(
+      'Exit code 49: the server left requests unanswered; the message, and generator.unanswered in JSON, tell those that were never sent from those that were.',
+    );
 
-interface OverrideArgs {
-  readonly file: string;
-  readonly seed: number | undefined;
-  readonly duration: string | undefined;
-  readonly concurrency: string | undefined;
-}
+export type LoadArgs = ArgsOf<typeof builder>;
 
-/** What the other flags override. */
-async function loadOverrides({ file, seed, duration, concurrency }: OverrideArgs): Promise<string[]> {
-  return [
-    ...(duration === undefined ? [] : await durationOverrides(file, duration, concurrency !== undefined)),
-    ...(seed === undefined ? [] : [`seed=${seed}`]),
-  ];
-}
-
-/** One section, or each of several. */
-async function durationOverrides(file: string, duration: string, single: boolean): Promise<string[]> {
-  const { workload } = (await readExperimentSource(file)).tree;
-  if (single || !Array.isArray(workload)) return [`workload.duration=${duration}`];
-  return workload.map((_, section) => `workload.${section}.duration=${duration}`);
-}
+export const load = {
+  command: 'load <file>',
+  describe: 'Send the workload of an experiment to an inference server',
+  builder,
+};

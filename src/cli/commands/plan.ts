@@ -1,70 +1,60 @@
-import { join } from 'node:path';
-import { EscapementError } from '../../base/errors.js';
-import { checkWritable, writeWhole } from '../../base/files/output-file.js';
-import { planExperiment } from '../../run/plan/plan.js';
-import type { PlanResult } from '../../run/plan/plan-result.js';
-import { planText, targetCases, verdictLines } from '../../run/plan/text.js';
-import { writeOut } from '../../text/terminal.js';
-import { checkOutputFlags } from '../output-flags.js';
-import { planFleetHere } from '../plan-fleet.js';
-import { runPlan } from '../plan-run.js';
-import { casesJson, checkCiFiles, writeCiFiles } from '../thresholds.js';
-import type { PlanArgs } from '../usage/plan.js';
-import { packageVersion } from '../version.js';
+import type { Argv } from 'yargs';
+import { ciFlags, experimentFile, json, plugin, queueFlags, quiet } from '../common-options.js';
+import { type ArgsOf, choice, group, list, text, textOr, toggle, whole } from '../options.js';
 
-/** Values that are run first, and neighbors of the answer. */
-const VALUES_BESIDES = 13;
-/** Values of each round between them, which leaves a quarter. */
-const VALUES_PER_ROUND = 3;
-
-/** `escapement plan FILE`: the fewest GPUs, highest load or tightest SLO that meets a target. */
-export async function run(args: PlanArgs): Promise<void> {
-  const { out, html } = args;
-  if (args.queue !== undefined && args.threads !== undefined) {
-    throw new EscapementError(
-      'E_USAGE',
-      'the workers of a queue have threads of their own: leave out --threads',
-    );
-  }
-  if (args.minimize !== undefined && args.prefer !== undefined)
-    throw new EscapementError('E_USAGE', '--prefer is for plans of one key: leave it out with --minimize');
-  checkOutputFlags({ html, junit: args.junit, markdown: args.markdown }, [args.file]);
-  if (html !== undefined) checkWritable(html);
-  checkCiFiles(args, args.target.length, 'target');
-  if (args.minimize !== undefined) return planFleetHere(args);
-  const plan = await planWithProgress(args);
-  const json = JSON.stringify(plan);
-  const cases = targetCases(plan);
-  writeCiFiles(args, 'plan', plan.name, cases);
-  if (out !== undefined) writeWhole(join(out, 'plan.json'), `${json}\n`);
-  if (out !== undefined || html !== undefined) {
-    // Charts bring half a second of libraries with them.
-    const { planPage } = await import('../../run/plan/page.js');
-    const page = await planPage(plan);
-    if (out !== undefined) writeWhole(join(out, 'plan.html'), page);
-    if (html !== undefined) writeWhole(html, page);
-  }
-  writeOut(args.json ? `${JSON.stringify({ ...plan, ...casesJson(cases) })}\n` : planText(plan));
-  if (out !== undefined && !args.json) writeOut(`report: ${join(out, 'plan.html')}\n`);
-  if (plan.outcome !== 'none') return;
-  // How close the best value came is on stdout already, except with --json.
-  const [verdict, closest] = verdictLines(plan);
-  throw new EscapementError('E_THRESHOLD', args.json ? `${verdict}; ${closest}` : verdict!);
-}
-
-function planWithProgress(args: PlanArgs): Promise<PlanResult> {
-  return runPlan(args, ({ openRunner, start, onRun }) =>
-    planExperiment({
-      ...{ file: args.file, over: args.over, targets: args.target, seeds: args.seeds, prefer: args.prefer },
-      ...{ overrides: args.set, outDir: args.out, openRunner, fresh: args.fresh, version: packageVersion() },
-      onStart: (seeds, values) =>
-        start(
-          seeds,
-          `${values} candidate values`,
-          seeds.length *
-            Math.min(values, VALUES_BESIDES + VALUES_PER_ROUND * Math.ceil(Math.log2(values / 8) / 2)),
+const builder = (yargs: Argv) =>
+  yargs
+    .positional('file', experimentFile)
+    .options({
+      ...group('Search', {
+        target: list("What must hold, e.g. 'attainment>=99.9%'; figures as for --threshold of simulate"),
+        over: text(
+          'Key and range, e.g. cluster.gpus=1:64, or workload.rate=100/s:5000/s:50/s with a step; with --minimize cost one for each kind of GPUs, with commas between them',
         ),
-      onRun,
-    }),
-  );
-}
+        minimize: choice(
+          ['cost'],
+          'Find the cheapest fleet of several kinds of GPUs, e.g. with --over cluster.gpus.v100=0:8,cluster.gpus.t4=0:16',
+        ),
+        prefer: choice(['low', 'high'], 'Which value is better, where the key does not imply it'),
+        seeds: textOr('1,2,3', 'Seeds to repeat every value with'),
+        set: list('Override another key at every value'),
+        plugin,
+      }),
+      ...group('Execution', {
+        threads: whole(1, 'Runs at the same time', 'one per core'),
+        fresh: toggle('Run again what the folder already holds'),
+      }),
+      ...queueFlags,
+      ...group('Output', {
+        json,
+        out: text('Write plan.json and plan.html to this folder; an interrupted plan resumes there'),
+        html: text('Write the page with charts to this file'),
+        quiet,
+      }),
+      ...ciFlags,
+    })
+    .example([
+      ["$0 plan run.yaml --target 'attainment>=0.999' --over cluster.gpus=1:64", ''],
+      ["$0 plan run.yaml --target 'p99<50ms' --over workload.rate=100/s:5000/s --set slo=50ms", ''],
+      [
+        "$0 plan run.yaml --target 'attainment>=0.99' --minimize cost --over cluster.gpus.v100=0:8,cluster.gpus.t4=0:16",
+        '',
+      ],
+    ])
+    .epilogue(
+      [
+        'Finds the fewest GPUs, the highest load, the tightest SLO, or the best value of another key. Latency counts every offered request; one not answered within its SLO counts as infinitely late. Without a ' +
+          'step, whole numbers are searched in steps of 1 and others in steps of about 1 %. A value meets a target if the ' +
+          'whole 95 % confidence interval of the mean over the seeds does. Exit code 3: no value meets it.',
+        'With --minimize cost, fleets run from the cheapest on until one meets every target. Fleets with which no scheduler could meet a ' +
+          'target on attainment, goodputRps or a percentile of latency are not run.',
+      ].join('\n\n'),
+    );
+
+export type PlanArgs = ArgsOf<typeof builder>;
+
+export const plan = {
+  command: 'plan <file>',
+  describe: 'Find the GPUs, load or SLO that just meet a target',
+  builder,
+};

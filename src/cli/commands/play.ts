@@ -1,58 +1,31 @@
-import { isAbsolute, relative } from 'node:path';
-import { EscapementError } from '../../base/errors.js';
-import { writeWhole } from '../../base/files/output-file.js';
-import { STANDARD_INPUT } from '../../base/files/standard-input.js';
-import { buildExperiment } from '../../config/build.js';
-import { NotedFiles } from '../../config/files-on-disk.js';
-import { readExperimentSource } from '../../config/load.js';
-import type { Setup } from '../../play/share/setup.js';
-import { writeOut } from '../../text/terminal.js';
-import { untilStopped } from '../interruption.js';
-import { checkOutputFlags } from '../output-flags.js';
-import { overridesOf } from '../overrides.js';
-import type { PlayArgs } from '../usage/play.js';
+import type { Argv } from 'yargs';
+import { json, overrideFlags } from '../common-options.js';
+import { type ArgsOf, group, text, toggle, wholeOr } from '../options.js';
 
-/** `escapement play [FILE]`: the scheduler in a web page of this machine, or of a file. */
-export async function run(args: PlayArgs): Promise<void> {
-  const { html, json } = args;
-  checkOutputFlags({ html }, args.file === undefined ? [] : [args.file]);
-  const { playPage } = await import('../../tools/play/play-page.js');
-  const page = playPage(await setupOf(args));
-  if (html !== undefined) {
-    writeWhole(html, page);
-    writeOut(json ? `${JSON.stringify({ html })}\n` : `page: ${html}\n`);
-    return;
-  }
-  await servePlay(page, args);
-}
+const { set, seed } = overrideFlags;
 
-async function servePlay(page: string, { port, json, 'no-open': noOpen }: PlayArgs): Promise<void> {
-  const { servePage } = await import('../../tools/play/serve-page.js');
-  // Before the address is printed: who reads it may stop the command at once.
-  const stopped = untilStopped();
-  const served = await servePage(page, port);
-  const { url } = served;
-  writeOut(json ? `${JSON.stringify({ url })}\n` : `${url}\nCtrl-C ends it.\n`);
-  if (!noOpen && !json) {
-    const { openBrowser } = await import('../../tools/play/open-browser.js');
-    openBrowser(url);
-  }
-  await stopped;
-  await served.close();
-}
+const builder = (yargs: Argv) =>
+  yargs
+    .positional('file', text('Experiment file (YAML); - reads standard input; default: a built-in one'))
+    .options({
+      ...group('Experiment', { set, seed }),
+      ...group('Page', {
+        port: wholeOr(0, 0, 'Port on this machine; 0: any free port'),
+        open: { ...toggle('Open a browser; --no-open: do not'), default: true },
+        html: text('Write the page to this file, which needs no server and no network, and exit'),
+      }),
+      ...group('Output', { json }),
+    })
+    .example([
+      ['$0 play', ''],
+      ['$0 play experiments/schedule-ahead.yaml --set slo=25ms', ''],
+      ['$0 play experiments/mixed-slos.yaml --html mixed-slos.html', ''],
+    ]);
 
-/** The experiment with all that it reads; null: the page shows its own. */
-async function setupOf({ file, set, seed }: PlayArgs): Promise<Setup | null> {
-  const overrides = overridesOf({ set, seed });
-  if (file === undefined) {
-    if (overrides.length === 0) return null;
-    throw new EscapementError('E_USAGE', '--set and --seed need an experiment FILE');
-  }
-  // Relative, so that an absolute path of the file can be told apart from one that it names.
-  const near = isAbsolute(file) && file !== STANDARD_INPUT ? relative('.', file) : file;
-  const source = await readExperimentSource(near);
-  const noted = new NotedFiles();
-  await buildExperiment(source, { overrides, host: noted });
-  const { setupWithFiles } = await import('../../tools/play/setup-files.js');
-  return setupWithFiles(source, overrides, noted.files);
-}
+export type PlayArgs = ArgsOf<typeof builder>;
+
+export const play = {
+  command: 'play [file]',
+  describe: 'Open a web page that runs the scheduler, to try things out',
+  builder,
+};

@@ -1,59 +1,36 @@
-import { EscapementError } from '../../base/errors.js';
-import { entryOf } from '../../config/create-policy.js';
-import { environmentOverrides } from '../../config/environment.js';
-import type { Experiment } from '../../config/experiment.js';
-import { loadExperiment } from '../../config/load.js';
-import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
-import { refuseUnknownSenders } from '../../record/known-senders.js';
-import type { Engine } from '../../run/engine.js';
-import { experimentWarnings, warn } from '../live-settings.js';
-import { oneRun } from '../one-run.js';
-import { overridesOf } from '../overrides.js';
-import { readChecks } from '../thresholds.js';
-import type { RunArgs } from '../usage/run.js';
+import type { Argv } from 'yargs';
+import { experimentFile } from '../common-options.js';
+import { type ArgsOf, choiceOr, group } from '../options.js';
+import { journalFlag } from '../server-options.js';
+import { simulateOptions } from './simulate.js';
 
-/** `escapement run FILE --mode live`: one experiment, by either engine. */
-export async function run(args: RunArgs): Promise<void> {
-  const checks = readChecks(args);
-  const isLive = args.mode === 'live';
-  if (args.journal !== undefined && !isLive) {
-    const what = '--journal requires --mode live; a simulation can simply be run again';
-    throw new EscapementError('E_USAGE', what);
-  }
-  // A simulation is the same wherever it runs.
-  const environment = isLive ? environmentOverrides(process.env) : [];
-  const experiment = retrying(await loadExperiment(args.file, overridesOf(args), [], environment));
-  refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
-  if (isLive) await warnOfLive(args, experiment);
-  await oneRun('run', { experiment, engine: await engineOf(args), checks }, args);
-}
+const builder = (yargs: Argv) =>
+  yargs
+    .positional('file', experimentFile)
+    .options({
+      ...group('Mode', {
+        mode: choiceOr(['live', 'simulate'], 'live', 'Run in real time, or in simulation for comparison'),
+        journal: journalFlag,
+      }),
+      ...simulateOptions,
+    })
+    .example([
+      ['$0 run experiments/live/two-models.yaml --out out/live', ''],
+      ['$0 run experiments/live/two-models.yaml --mode simulate --out out/simulated', ''],
+      ['$0 compare out/simulated out/live', ''],
+    ])
+    .epilogue(
+      [
+        'The section live of the experiment names the device. --mode simulate is escapement simulate with the ' +
+          'missedWindow of live runs, unless the file sets its own, so that both results can be compared.',
+        'To play an experiment against a server that runs already, ours or any other: escapement load.',
+      ].join('\n\n'),
+    );
 
-async function engineOf({ mode, journal }: RunArgs): Promise<Engine> {
-  if (mode === 'simulate') return (await import('../../run/simulated.js')).SIMULATED;
-  const { live } = await import('../../run/live.js');
-  return live(journal === undefined ? {} : { journal });
-}
+export type RunArgs = ArgsOf<typeof builder>;
 
-async function warnOfLive({ file, set }: RunArgs, experiment: Experiment): Promise<void> {
-  warn(await experimentWarnings(file, set));
-  const { slowModelsWarning, timedModels } = await import('../../serve/slow-models.js');
-  const { policy } = experiment;
-  const nothing = entryOf(policy)?.whyServesNothing?.(policy.options) ?? null;
-  if (nothing !== null) warn([nothing]);
-  const slow = slowModelsWarning(timedModels(experiment));
-  if (slow !== null) warn([slow]);
-}
-
-/**
- * The experiment with what real time does about missed windows, so that the results of both engines can be compared. It
- * is an override, so that the command that a report gives repeats the run.
- */
-function retrying(experiment: Experiment): Experiment {
-  if (experiment.missedWindow !== null) return experiment;
-  const { text, overrides } = experiment.source;
-  return {
-    ...experiment,
-    missedWindow: LIVE_MISSED_WINDOW,
-    source: { text, overrides: [...overrides, `missedWindow=${LIVE_MISSED_WINDOW}`] },
-  };
-}
+export const run = {
+  command: 'run <file>',
+  describe: 'Run one experiment live, in real time on real models',
+  builder,
+};

@@ -1,20 +1,21 @@
-import * as z from 'zod';
-import { experimentJsonSchema, profileJsonSchema } from '../../config/json-schema.js';
-import { runResultSchema, sweepResultsSchema } from '../../record/schema.js';
-import { summaryJsonSchema } from '../../record/schema-summary.js';
-import { writeOut } from '../../text/terminal.js';
-import type { SchemaArgs } from '../usage/schema.js';
+import type { Argv } from 'yargs';
+import type { ArgsOf } from '../options.js';
 
-/** JSON Schemas by the name that the command takes. */
-const SCHEMAS = {
-  experiment: experimentJsonSchema,
-  profile: profileJsonSchema,
-  summary: summaryJsonSchema,
-  run: () => z.toJSONSchema(runResultSchema),
-  results: () => z.toJSONSchema(sweepResultsSchema),
+const SCHEMA_NAMES = ['experiment', 'profile', 'summary', 'run', 'results'] as const;
+
+const builder = (yargs: Argv) =>
+  yargs
+    .positional('name', { choices: SCHEMA_NAMES, describe: 'Format', demandOption: true })
+    .example([['$0 schema experiment > experiment.schema.json', '']])
+    .epilogue(
+      'experiment and profile are input files. summary is what simulate --json prints, run is run.json, and results is ' +
+        'results.json of a sweep. Editors check and complete experiment files with the first.',
+    );
+
+export type SchemaArgs = ArgsOf<typeof builder>;
+
+export const schema = {
+  command: 'schema <name>',
+  describe: 'Print the JSON Schema of a file format',
+  builder,
 };
-
-/** `escapement schema NAME`: the published formats, for editors and scripts. */
-export function run({ name }: SchemaArgs): void {
-  writeOut(`${JSON.stringify(SCHEMAS[name](), null, 2)}\n`);
-}

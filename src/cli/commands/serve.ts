@@ -1,17 +1,21 @@
-import { REAL_WORLD } from '../../live/world/real-world.js';
-import { startNeeds } from '../../serve/deployment-options.js';
-import { deploymentOptions, machineOptions } from '../machine.js';
-import { runServer } from '../run-server.js';
-import type { ServeArgs } from '../usage/serve.js';
+import type { Argv } from 'yargs';
+import type { ArgsOf } from '../options.js';
+import { deploymentFlags, listenFlags, machineFlags, serverFlags } from '../server-options.js';
 
-/** `escapement serve`: controller and one worker in one process. */
-export async function run(args: ServeArgs): Promise<void> {
-  const { startMachine } = await import('../../live/worker/local-machine.js');
-  const { LocalLink } = await import('../../live/controller/link/local-link.js');
-  await runServer('server', args, async ({ runtime }, log) => {
-    const deployment = deploymentOptions(args);
-    const say = (what: string) => log.info(what);
-    const machine = await startMachine(await machineOptions(args, runtime, say, startNeeds(deployment)));
-    return { links: [new LocalLink(machine, (what) => log.warn(what), REAL_WORLD.time)], deployment };
-  });
-}
+const builder = (yargs: Argv) =>
+  yargs
+    .options({ ...machineFlags, ...deploymentFlags, ...serverFlags, ...listenFlags })
+    .example([
+      ['$0 serve --repository models', ''],
+      ['$0 serve --repository models --set slo=200ms --journal run.journal', ''],
+      ['$0 serve --device simulated:profile.json --gpus 100 --copies 50', ''],
+    ])
+    .epilogue('Runtime settings and their environment variables: escapement keys runtime');
+
+export type ServeArgs = ArgsOf<typeof builder>;
+
+export const serve = {
+  command: 'serve',
+  describe: 'Serve models over HTTP and gRPC (Open Inference Protocol)',
+  builder,
+};

@@ -1,39 +1,39 @@
-import { usableCores } from '../../base/limits/usable.js';
-import { threadPool } from '../../run/sweep/pool.js';
-import { plural } from '../../text/words.js';
-import { untilStopped } from '../interruption.js';
-import { addressOf, say } from '../queue.js';
-import type { SweepWorkerArgs } from '../usage/sweep-worker.js';
-import { packageVersion } from '../version.js';
+import type { Argv } from 'yargs';
+import { plugin, queueTrustFlags, quiet } from '../common-options.js';
+import { type ArgsOf, group, required, text, whole } from '../options.js';
 
-/** Progress is not shown more often than this. */
-const SAID_MS = 30_000;
+const builder = (yargs: Argv) =>
+  yargs
+    .options({
+      ...group('Queue', {
+        queue: required(text('Redis server with the queue, e.g. redis://host:6379')),
+        ...queueTrustFlags(),
+      }),
+      ...group('Execution', {
+        threads: whole(1, 'Cells to run at the same time', 'one per core'),
+        plugin,
+      }),
+      ...group('Output', { quiet }),
+    })
+    .example([
+      ['$0 sweep-worker --queue redis://host:6379', ''],
+      [
+        '$0 sweep-worker --queue rediss://sweeps@host:6380 --queue-ca ca.pem --queue-password-file password',
+        '',
+      ],
+    ])
+    .epilogue(
+      [
+        'Runs the cells of every sweep and plan with the same --queue until it is stopped. Workers may come and go at any ' +
+          'time. Ctrl-C lets the running cells end; a second one a second later does not, and others run them again.',
+        'Files come through the queue. Plugins do not: a policy of a plugin needs --plugin with the same file here.',
+      ].join('\n\n'),
+    );
 
-/** `escapement sweep-worker`: runs cells of sweeps on other machines, until it is stopped. */
-export async function run(args: SweepWorkerArgs): Promise<void> {
-  const threads = args.threads ?? usableCores();
-  const address = await addressOf(args);
-  const { startSweepWorker } = await import('../../run/queue/sweep-worker.js');
-  let ran = 0;
-  let failed = 0;
-  let saidMs = performance.now();
-  const soFar = () => `${plural(ran, 'run')} finished${failed === 0 ? '' : `, ${failed} of them failed`}`;
-  const tell = (what: string) => {
-    if (!args.quiet) say(what);
-  };
-  const worker = await startSweepWorker(address, {
-    ...{ version: packageVersion(), threads, openRunner: threadPool, plugins: args.plugin, say },
-    onCell: ({ status }) => {
-      ran++;
-      if (status === 'failed') failed++;
-      if (performance.now() - saidMs < SAID_MS) return;
-      saidMs = performance.now();
-      tell(soFar());
-    },
-  });
-  tell(`runs cells of ${address.shown} on ${plural(threads, 'thread')}`);
-  const signal = await untilStopped();
-  tell(`${signal}: takes no more cells and waits for those that run`);
-  await worker.stop();
-  tell(soFar());
-}
+export type SweepWorkerArgs = ArgsOf<typeof builder>;
+
+export const sweepWorker = {
+  command: 'sweep-worker',
+  describe: 'Run cells of sweeps and plans on other machines',
+  builder,
+};

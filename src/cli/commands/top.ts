@@ -1,49 +1,25 @@
-import { EscapementError } from '../../base/errors.js';
-import { NS_PER_MS } from '../../base/units.js';
-import { writeOut } from '../../text/terminal.js';
-import { tokenOf } from '../token.js';
-import { trustOf } from '../trust.js';
-import type { TopArgs } from '../usage/top.js';
+import type { Argv } from 'yargs';
+import { json, trustFlags } from '../common-options.js';
+import { type ArgsOf, durationOr, group, text, textOr, toggle } from '../options.js';
 
-const DEFAULT_URL = 'http://127.0.0.1:8002';
-const LEAST_INTERVAL_MS = 100;
+const builder = (yargs: Argv) =>
+  yargs
+    .positional('url', textOr('http://127.0.0.1:8002', 'Metrics port of the controller'))
+    .options({
+      ...group('Options', {
+        interval: durationOr('1s', 'Refresh interval, at least 100ms'),
+        once: toggle('Print the current state as plain text and exit; implied without a terminal'),
+        'token-file': text('File with the token that the controller asks for'),
+        json,
+      }),
+      ...group('Options', trustFlags),
+    })
+    .example([
+      ['$0 top', ''],
+      ['$0 top http://10.0.0.1:8002 --once', ''],
+      ['$0 top https://10.0.0.1:8002 --ca ca.pem --token-file token', ''],
+    ]);
 
-/** `escapement top [URL]`: the live state of a running controller, on the whole terminal. */
-export async function run(args: TopArgs): Promise<void> {
-  const url = urlOf(args.url);
-  const intervalMs = intervalOf(args.interval);
-  const access = { token: await tokenOf(args), trust: await trustOf(args) };
-  const { stdin, stdout } = process;
-  if (args.json || args.once || !stdin.isTTY || !stdout.isTTY) {
-    const { fetchStatus } = await import('../../tools/top/fetch-status.js');
-    const status = await fetchStatus(url, access);
-    if (args.json) writeOut(`${JSON.stringify(status)}\n`);
-    else {
-      const { plainText } = await import('../../tools/top/plain-text.js');
-      writeOut(plainText({ url, status, problem: '' }, plainColumns()));
-    }
-    return;
-  }
-  const { runTop } = await import('../../tools/top/run-top.js');
-  const paint = process.env.NO_COLOR ? 'mono' : 'colour';
-  await runTop({ url, ...access, intervalMs, paint, input: stdin, output: stdout });
-}
+export type TopArgs = ArgsOf<typeof builder>;
 
-/** As `http://HOST:PORT`; `http://` may be left out. Throws `E_USAGE`. */
-function urlOf(text: string): string {
-  const whole = /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`;
-  // A port alone would be taken for an address.
-  const isNumber = /^\d+$/.test(text);
-  if (!isNumber && URL.canParse(whole) && /^https?:/i.test(whole)) return new URL(whole).origin;
-  throw new EscapementError('E_USAGE', `${text}: must be a URL such as ${DEFAULT_URL}`);
-}
-
-function intervalOf(ns: number): number {
-  const intervalMs = ns / NS_PER_MS;
-  if (intervalMs >= LEAST_INTERVAL_MS) return intervalMs;
-  throw new EscapementError('E_USAGE', `--interval: must be at least ${LEAST_INTERVAL_MS}ms`);
-}
-
-function plainColumns(): number {
-  return process.stdout.columns ?? (Number(process.env.COLUMNS) || 80);
-}
+export const top = { command: 'top [url]', describe: 'Show the live state of a running controller', builder };

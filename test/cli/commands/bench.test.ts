@@ -56,8 +56,6 @@ describe('escapement bench', () => {
     [['--repository', 'nowhere'], 'E_MODEL_FILE', 'nowhere: no such folder'],
     [['--repository', 'REPO', '--trials', 'many'], 'E_USAGE', '--trials many: must be a whole number'],
     [['--repository', 'REPO', '--duration', '0s'], 'E_USAGE', '--duration: must be longer than 0s'],
-    [['--repository', 'REPO', '--seconds', '1'], 'E_USAGE', '--seconds was renamed to --duration'],
-    [['--repository', 'REPO', '--clients', '1'], 'E_USAGE', '--clients was renamed to --concurrency'],
     [
       ['--repository', 'REPO', '--vary', 'runtime.intraThreads=1'],
       'E_USAGE',
@@ -75,7 +73,7 @@ describe('escapement bench', () => {
       'E_FILE_WRITE',
       '/dev/null/x/bench.json: cannot be written',
     ],
-    [['--repository', 'REPO', '--protocol', 'tcp'], 'E_USAGE', 'must be one of http, grpc'],
+    [['--repository', 'REPO', '--protocol', 'tcp'], 'E_USAGE', 'must be one of "http", "grpc"'],
   ])('refuses %s', async (args, code, message) => {
     const given = args.map((arg) => (arg === 'REPO' ? repository : arg));
     const { status, stderr, stdout } = await runCli(['bench', ...given, '--quiet']);

@@ -23,7 +23,7 @@ it.each(['serve', 'controller', 'config'])(
     const keys = /a server takes ([^:]+):/.exec(stderr)?.[1].split(', ') ?? [];
     expect(keys).toEqual(expect.arrayContaining(['classes', 'tenants']));
     const { stdout } = await runCli([command, '--help']);
-    const text = stdout.replace(/\s+/g, ' ').match(/--experiment FILE .*?\bapply\b/)?.[0] ?? '';
+    const text = stdout.replace(/\s+/g, ' ').match(/--experiment .*?\bapply\b/)?.[0] ?? '';
     for (const key of keys) expect(text).toMatch(new RegExp(`\\b${key}\\b`));
   },
 );

@@ -4,8 +4,8 @@ import type { DoctorReport } from '../../../src/tools/doctor/report.js';
 import { type CliRun, runCli } from '../run-cli.js';
 
 test.each([
-  [['--role', 'cook'], /--role cook: must be one of worker, controller, client/],
-  [['--device', 'abacus'], /--device abacus: must be one of cpu,/],
+  [['--role', 'cook'], /--role "cook": must be one of "worker", "controller", "client"/],
+  [['--device', 'abacus'], /--device "abacus": must be one of "cpu",/],
   [['--memory', 'much'], /--memory much: must be a size/],
   [['--peer', 'nonsense'], /--peer nonsense: must be http:\/\/HOST:PORT/],
   [['--peer', 'http://10.0.0.2:8002/metrics'], /must be http:\/\/HOST:PORT/],

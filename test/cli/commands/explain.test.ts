@@ -62,7 +62,7 @@ describe('explain', () => {
     ['a request that was not', ['--request', '100000'], /--request 100000: the run has no such request/],
     ['a model that was not', ['--model', 'mode-1'], /--model mode-1: .*did you mean model-1\?/],
     ['a tenant where there are none', ['--tenant', 'acme'], /--tenant acme: the run has no tenants/],
-    ['a cause that is none', ['--cause', 'cold'], /--cause cold: must be one of late, refused/],
+    ['a cause that is none', ['--cause', 'cold'], /--cause "cold": must be one of "late", "refused"/],
     [
       'a request and a filter',
       ['--request', '1', '--cause', 'late'],

@@ -48,7 +48,7 @@ test('make writes an FP16 model next to the FP32 one, which list shows', async (
   expect((await makeAt('fp16')).stderr).toMatch(/fp16\/model\.onnx: already exists; --force/);
   expect((await makeAt('fp16', '--force')).status).toBe(0);
   expect((await makeAt('bf16')).stderr).toMatch(
-    /^escapement: E_USAGE: --precision bf16: must be one of fp32, fp16/m,
+    /^escapement: E_USAGE: invalid value: --precision "bf16": must be one of "fp32", "fp16"/m,
   );
 });
 
@@ -286,7 +286,7 @@ test.each([
   [['model', 'list', '/nonexistent'], 41, /E_MODEL_FILE: \/nonexistent: no such folder/],
   [['model', 'make', 'resnet19', '--repository', models], 2, /E_USAGE: .*architecture/],
   [['model', 'make', 'mlp', '--repository', models, '--name', 'n', '--input', '0'], 2, /E_USAGE: --input 0/],
-  [['profile', 'measure', models, '--device', 'tpu'], 2, /E_USAGE: --device tpu: must be one of cpu, webgpu/],
+  [['profile', 'measure', models, '--device', 'tpu'], 2, /--device "tpu": must be one of "cpu", "webgpu"/],
   [
     ['profile', 'measure', models, '--model', 'small', '--batch-sizes', '2,4'],
     2,

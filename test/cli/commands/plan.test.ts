@@ -135,7 +135,7 @@ test.each([
   [
     [...TARGET, '--over', 'slo=1ms:9ms', '--prefer', 'mid'],
     2,
-    /E_USAGE: --prefer mid: must be one of low, high/,
+    /--prefer "mid": must be one of "low", "high"/,
   ],
 ])('%j is one line before anything runs', async (flags, exit, message) => {
   const dir = tempDir();

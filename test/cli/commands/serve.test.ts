@@ -220,7 +220,7 @@ describe('escapement serve', () => {
       [[...simulated, '--token-file', empty], 2, /E_USAGE: --token-file .*: the file is empty/],
       [[...simulated, '--tls-cert', empty], 2, /E_USAGE: --tls-cert and --tls-key must be given together/],
       [[...simulated, '--log-level', 'loud'], 2, /E_USAGE: .*log-level/],
-      [[...simulated, '--memory', '1TiB', '--colour'], 2, /E_USAGE: unknown flag --colour/],
+      [[...simulated, '--memory', '1TiB', '--colour'], 2, /E_USAGE: unknown argument: colour/],
     ];
     // These are found by a server that has started in part, which ends with its process.
     const started: typeof cases = [

@@ -1,0 +1,64 @@
+import { choiceOr, group, list, required, text, toggle, whole } from './options.js';
+
+/** The experiment that a command runs. */
+export const experimentFile = required(text('Experiment file (YAML); - reads standard input'));
+
+/** The flag of every command that names policies. */
+export const plugin = list('Module with further policies, e.g. ./mine.js');
+
+/** Flags that change an experiment before it runs. */
+export const overrideFlags = group('Experiment', {
+  set: list('Override a key of the file, e.g. policy.scheduleAhead=5ms'),
+  seed: whole(0, 'Override the seed', "the file's"),
+  plugin,
+});
+
+/** The flag of every command that prints results: they come as one JSON object, and nothing else comes on stdout. */
+export const json = toggle('Print one JSON object on stdout and nothing else');
+
+/** Whether a client command believes a TLS server. */
+export const trustFlags = group('Server', {
+  ca: text('Verify a TLS server against the authority in this file (PEM)'),
+  insecure: toggle('Accept any certificate of a TLS server'),
+});
+
+/** Where cells run other than here. */
+export const queueFlags = group('Queue', {
+  queue: text(
+    'Let the workers of this Redis server run the cells, e.g. redis://host:6379; start them with escapement sweep-worker',
+  ),
+  ...queueTrustFlags(),
+});
+
+/** How a server of queues and its clients know each other. */
+export function queueTrustFlags() {
+  return group('Queue', {
+    'queue-ca': text('Verify a rediss:// server against the authority in this file (PEM)'),
+    'queue-password-file': text('Password for the server, in place of one in the URL'),
+  });
+}
+
+export const quiet = toggle('Show no progress on stderr');
+
+/** Files for CI, of commands that check thresholds. */
+export const ciFlags = group('Checks', {
+  junit: text('Write the checks to this file as JUnit XML, one test case each'),
+  markdown: text('Append a table of the checks to this file, e.g. "$GITHUB_STEP_SUMMARY"'),
+});
+
+/** Flags of commands that check thresholds. */
+export const thresholdFlags = {
+  ...group('Checks', {
+    threshold: list(
+      "Exit with code 3 unless this holds, e.g. 'p99<100ms' or 'goodputRps>=500'; latency counts every offered " +
+        'request, and one not answered within its SLO counts as infinitely late',
+    ),
+  }),
+  ...ciFlags,
+};
+
+export const precisionFlag = choiceOr(
+  ['fp32', 'fp16'],
+  'fp32',
+  'Precision of weights and operators; inputs and outputs keep their types',
+);

@@ -1,0 +1,156 @@
+import { HOST_VARIABLE } from '../config/host-variable.js';
+import { PROVIDERS } from '../live/device.js';
+import { DEFAULT_CLIENT_REQUESTS, DEFAULT_CONNECTIONS } from '../live/frontend/budget.js';
+import { LOG_LEVELS } from '../live/observe/telemetry/log-level.js';
+import { MODEL_CONTROLS } from '../serve/deployment-options.js';
+import { plugin } from './common-options.js';
+import {
+  addressOr,
+  choiceOr,
+  duration,
+  durationOr,
+  durationOrOff,
+  group,
+  list,
+  portOr,
+  size,
+  sizeOr,
+  sizeOrOff,
+  text,
+  textOr,
+  toggle,
+  wholeOr,
+  wholeOrOff,
+} from './options.js';
+
+const LOCAL_HOST = '127.0.0.1';
+
+/** Settings of commands that execute models. */
+export const runtimeFlags = group('Settings', {
+  experiment: text('Experiment file whose runtime section applies'),
+  set: list('Override a runtime setting, e.g. runtime.intraOpThreads=2'),
+});
+
+/** Where what is made from models is kept. */
+export const cacheFlags = group('Models and GPUs', {
+  'cache-dir': text(
+    'Keep optimized models and profiles there',
+    'next to each model; ~/.cache/escapement if that is read-only',
+  ),
+});
+
+/** Flags of every process that has GPUs of its own: `serve` and `worker`. */
+export const machineFlags = group('Models and GPUs', {
+  repository: text('Models to serve, as NAME/VERSION/model.onnx'),
+  ...cacheFlags,
+  device: textOr(
+    'cpu',
+    `Execution provider: ${PROVIDERS.join(', ')}; or simulated:PROFILE[,PROFILE...], which needs no models`,
+  ),
+  gpus: wholeOr(1, 1, 'GPUs of this process'),
+  adapter: wholeOr(0, 0, 'Index of the first GPU, where the device has several'),
+  memory: size("Size of each GPU's weights cache", '8GiB, or what runtime.memoryReserve leaves'),
+  'page-size': sizeOr('16MiB', 'Size of a page of the weights cache'),
+  copies: wholeOr(1, 1, 'Copies of each profile that a simulated device serves'),
+  'time-scale': textOr('1', 'Factor by which a simulated device is slower; 0: it takes no time'),
+});
+
+/** Which models of its repository a server runs. */
+export const deploymentFlags = group('Models and GPUs', {
+  'model-control': choiceOr(
+    MODEL_CONTROLS,
+    'all',
+    'Models that run: all, and clients may load and unload; none: the same, but clients may not; explicit: those of --load-model, and what clients load; poll: what the repository holds at any time',
+  ),
+  'load-model': list('With --model-control explicit: load this model at the start; *: every one'),
+  'poll-interval': duration('With --model-control poll: time between two looks', '15s'),
+  'idle-unload': durationOrOff(
+    'off',
+    'Free the memory of a model without requests for this long; the next one loads it',
+  ),
+  strict: toggle('Fail the start if a model cannot be served'),
+});
+
+/** The execution provider of onnxruntime that a command uses. */
+export const deviceFlags = group('Device', {
+  device: choiceOr(PROVIDERS, 'cpu', 'Execution provider'),
+  adapter: wholeOr(0, 0, 'Index of the GPU, where the provider can choose one'),
+});
+
+/** Flags of every process that listens. */
+export const listenFlags = {
+  ...group('Network', {
+    host: {
+      ...addressOr(
+        LOCAL_HOST,
+        `Address to listen on; 0.0.0.0: every network; environment variable: ${HOST_VARIABLE}`,
+      ),
+      default: () => process.env[HOST_VARIABLE] || LOCAL_HOST,
+      defaultDescription: LOCAL_HOST,
+    },
+    'metrics-port': portOr('8002', 'Port of /metrics for Prometheus; off: none'),
+  }),
+  ...group('Security', {
+    'token-file': text('File with the token that clients must send'),
+    'tls-cert': text("This server's certificate (PEM); requires --tls-key"),
+    'tls-key': text('Its private key (PEM)'),
+  }),
+  ...group('Log', {
+    'log-level': choiceOr(
+      LOG_LEVELS,
+      'info',
+      'Minimum level of the log on stderr, in JSON lines unless that is a terminal',
+    ),
+  }),
+};
+
+/** The journal of a run. Null: not kept. */
+export const journalFlag = text(
+  'Record every input of the scheduler to this file, for replay; if it exists, to FILE.1, FILE.2, …; missing folders are made',
+);
+
+export const serverExperiment = text(
+  'Experiment file whose slo, policy, plugins, admission, classes, tenants, padding, scaler and runtime apply',
+);
+
+/** Flags of every process that runs a controller: `serve` and `controller`. */
+export const serverFlags = {
+  ...group('Settings', {
+    experiment: serverExperiment,
+    set: list('Override one of those, e.g. policy.scheduleAhead=5ms'),
+    plugin,
+  }),
+  ...group('Network', {
+    'http-port': portOr('8000', 'Port for HTTP; off: none, 0: any free port'),
+    'grpc-port': portOr('8001', 'Port for gRPC; off: none, 0: any free port'),
+    'max-body': sizeOr('64MiB', 'Largest request body'),
+    'max-batch': wholeOr(1, 256, 'Largest batch of one request'),
+    'max-json': sizeOr('4MiB', 'Largest JSON in a request body; tensors can also be sent as binary data'),
+    frontends: wholeOr(1, 1, 'Threads of each transport; more than 1 needs Node 22.12 or newer'),
+    'max-inflight': size(
+      'Most memory for bodies and answers under way, of all clients together',
+      '1GiB, or a quarter of the memory if that is less',
+    ),
+    'max-connections': wholeOr(
+      1,
+      DEFAULT_CONNECTIONS,
+      'Most connections for HTTP and gRPC together; half of them from one address',
+    ),
+    'max-client-requests': wholeOrOff(
+      1,
+      DEFAULT_CLIENT_REQUESTS,
+      'Most requests of one client address under way, a batch counting as many; off: no limit, for a server behind a proxy',
+    ),
+    cors: text('Let web pages of this origin use HTTP; *: of any'),
+    ui: toggle('Show what runs on a web page: /ui/ of --metrics-port'),
+    'drain-notice': durationOr(
+      '0s',
+      'On SIGTERM, how long it goes on serving while it says that it is not ready, so that load balancers turn away',
+    ),
+    drain: durationOr('30s', 'After that, how long requests may take to finish'),
+  }),
+  ...group('Log', {
+    journal: journalFlag,
+    'journal-keep': sizeOrOff('10GiB', 'Total size of journals to keep, oldest deleted first; off: keep all'),
+  }),
+};

@@ -1,3 +1,0 @@
-import { usageOf } from '../usage.js';
-
-export const usage = usageOf({ examples: ['exit-codes'] });
