@@ -15,7 +15,11 @@ export const STATUS_LOAD_WEIGHTS_CHANGED = 54;
 export const STATUS_INFER_TOO_LATE = 81;
 export const STATUS_WEIGHTS_MISSING = 82;
 export const STATUS_INFER_WEIGHTS_CHANGED = 84;
-/** Ours: called off before it had ended; the device failed at it; its worker was lost before it was answered. */
+/**
+ * Ours: the model cannot compute the inputs of any of its requests; called off before it had ended; the device failed at it;
+ * its worker was lost before it was answered.
+ */
+export const STATUS_INVALID_INPUT = 96;
 export const STATUS_ABORTED = 97;
 export const STATUS_DEVICE_ERROR = 98;
 export const STATUS_WORKER_LOST = 99;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { profileModel } from '../../src/config/profile.js';
-import { INFER, LOAD, STATUS_DEVICE_ERROR, STATUS_OK } from '../../src/core/action.js';
+import { INFER, LOAD, STATUS_INVALID_INPUT, STATUS_OK } from '../../src/core/action.js';
 import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
 import { LinkHost } from '../../src/live/controller/link/thread/link-host.js';
 import type { WorkerModel } from '../../src/live/model.js';
@@ -15,10 +15,9 @@ import { RecordSwitch } from '../../src/live/worker/executor/record-switch.js';
 import { startMachine } from '../../src/live/worker/local-machine.js';
 import { tempDir } from '../cli/run-cli.js';
 import { PATIENT } from '../live/controller/link/fixtures.js';
-import type { HttpClient } from '../live/frontend/fixtures.js';
 import { CPU, writeIn } from '../live/models/fixtures.js';
 import { encodeGraph } from '../live/models/small-graph.js';
-import { PAGE_BYTES, serve } from './fixtures.js';
+import { PAGE_BYTES, type Running, serve } from './fixtures.js';
 
 /** Ten rows to look up, each twice its index; y = table[x]. */
 const LOOKUP = encodeGraph({
@@ -55,11 +54,11 @@ async function models(): Promise<WorkerModel[]> {
   return found;
 }
 
-async function local(): Promise<HttpClient> {
-  return (await serve({ devices: [CPU], models: await models() })).http;
+async function local(): Promise<Running> {
+  return serve({ devices: [CPU], models: await models() });
 }
 
-async function remote(): Promise<HttpClient> {
+async function remote(): Promise<Running> {
   const machine = await startMachine({
     pages: 6,
     pageBytes: PAGE_BYTES,
@@ -70,7 +69,7 @@ async function remote(): Promise<HttpClient> {
   const endpoint = await serveMachine(machine, { port: 0 });
   onTestFinished(() => endpoint.close());
   const link = new RemoteLink({ address: `localhost:${endpoint.port}`, ...PATIENT }, new LinkHost());
-  return (await serve({ devices: [], models: [] }, [], { links: [link] })).http;
+  return serve({ devices: [], models: [] }, [], { links: [link] });
 }
 
 const NO_PATHS = /^(?!.*(?:\.cc|\/onnxruntime)).*$/;
@@ -98,13 +97,18 @@ it('inputs that a model cannot compute are the client’s mistake, and no device
   expect((await sum([1], [3, 4])).json.outputs[0].data).toEqual([4, 5]);
   expect(lines).toEqual([]);
   expect((await metrics.get('/healthz')).status).toBe(200);
+  const { text } = await metrics.get('/metrics');
+  expect(text).toContain('escapement_actions_total{action="INFER",status="invalid_input"} 1\n');
+  expect(text).not.toContain('device_error');
+  expect(text).toContain('escapement_invalid_inputs_total{model="sum"} 1\n');
+  expect(text).toContain('escapement_requests_total{outcome="error"} 1\n');
 });
 
 it.each([
   ['of the same process', local],
   ['behind a controller', remote],
 ])('a request that fails alone leaves the others of its batch alone, on a GPU %s', async (_, start) => {
-  const http = await start();
+  const { http, metrics } = await start();
   const lookUp = (...rows: number[]) => {
     const x = { name: 'x', datatype: 'INT64', shape: [rows.length, 1], data: rows };
     return http.post('/v2/models/lookup/infer', { parameters: SLO, inputs: [x] });
@@ -115,6 +119,9 @@ it.each([
     if (i % 3 === 1) expect([status, json.error]).toEqual([400, expect.stringContaining('out of')]);
     else expect([status, json.outputs?.[0].data]).toEqual([200, [2 * (i % 10), 2]]);
   }
+  const { text } = await metrics.get('/metrics');
+  expect(text).toContain('escapement_requests_total{outcome="error"} 20\n');
+  expect(text).toContain('escapement_invalid_inputs_total{model="lookup"} 20\n');
 });
 
 it('a batch that fails is run again, each request alone', async () => {
@@ -135,7 +142,7 @@ it('a batch that fails is run again, each request alone', async () => {
     expect(some?.inputErrors).toEqual(['', expect.stringContaining('out of'), '']);
     expect(some?.outputs.map(({ buffer }) => new Float32Array(buffer)[0])).toEqual([6, 0, 8]);
     const none = await infer([99, -99], apart);
-    expect(none).toMatchObject({ status: STATUS_DEVICE_ERROR, error: '', outputs: [] });
+    expect(none).toMatchObject({ status: STATUS_INVALID_INPUT, error: '', outputs: [] });
     expect(none?.inputErrors).toHaveLength(2);
     const all = await infer([3, 4], apart);
     expect(all).toMatchObject({ status: STATUS_OK });

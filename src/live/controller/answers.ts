@@ -31,7 +31,7 @@ export class Answers {
   /** Results that this step takes in, by action: where the outputs of its answers are. */
   private results = new Map<number, ResultMessage>();
   private readonly ready: { readonly request: InferenceRequest; readonly answer: InferenceAnswer }[] = [];
-  /** By slot: outcomes of requests that have their answers, of which the core does not know. */
+  /** By slot: outcomes of which the core does not know: of requests that have their answers, or whose own inputs are at fault. */
   private readonly given = new Map<number, Outcome>();
   /** What the share of each tenant comes to, of 1. */
   private readonly parts: readonly number[];
@@ -51,7 +51,12 @@ export class Answers {
   /** Before the core takes in the same. */
   takeIn(action: Action, result: ResultMessage): void {
     this.results.set(result.id, result);
-    if (action.kind === INFER) this.inputsBack(action, result.status, result.inputs);
+    if (action.kind !== INFER) return;
+    this.inputsBack(action, result.status, result.inputs);
+    for (const [r, error] of (result.inputErrors ?? []).entries()) {
+      const slot = action.requests[r];
+      if (error !== '' && this.waiting[slot]) this.given.set(slot, OUTCOME_ERROR);
+    }
   }
 
   loadFailed(model: number, error: string): void {

@@ -7,6 +7,10 @@ it.each([
     true,
   ],
   ['Non-zero status code returned while running Add node. Attempting to broadcast an axis. 2 by 3', true],
+  [
+    "Non-zero status code returned while running Gather node. Name:'/memory/device_Gather' idx=9 is out of bounds",
+    true,
+  ],
   ['Non-zero status code returned while running Conv node. CUDA error 700: an illegal memory access', false],
   ['Non-zero status code returned while running MatMul node. Failed to allocate memory', false],
   ['std::bad_alloc', false],

@@ -165,10 +165,12 @@ export class ControllerMetrics implements RunObserver {
   }
 
   /** The result of an action has come: each request of an INFER went through its stages. */
-  ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>): void {
+  ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs' | 'inputErrors'>): void {
     const { kind, status, model, count } = action;
+    const label = this.labels.indexOf(model);
+    for (const error of result.inputErrors ?? []) if (error !== '') this.stages.notComputed(label);
     if (kind !== INFER || status !== STATUS_OK) return;
-    this.stages.ran(this.labels.indexOf(model), count, execNsOf(action, result), result);
+    this.stages.ran(label, count, execNsOf(action, result), result);
   }
 
   /** The controller wanted to be woken so much earlier. */

@@ -7,11 +7,15 @@ import { STAGE_COPY_IN, STAGE_COPY_OUT, STAGE_EXEC, STAGE_NAMES, STAGE_QUEUE } f
 
 const STAGES = STAGE_NAMES.length;
 
-/** Where executed requests of each model spent their time, and how many shared an INFER. Models are known by their label. */
+/**
+ * Where executed requests of each model spent their time, how many shared an INFER, and whose inputs were at fault. Models are
+ * known by their label.
+ */
 export class StageCounters {
   /** By label and stage. */
   private readonly seconds: Children<Counter.Internal>;
   private readonly batchSize: Children<Histogram.Internal<string>>;
+  private readonly invalidInputs: Children<Counter.Internal>;
 
   constructor(registry: Registry, labels: ModelLabels) {
     const registers = [registry];
@@ -32,11 +36,23 @@ export class StageCounters {
       registers,
     });
     this.batchSize = new Children((label) => batchSize.labels(labels.values[label]));
+    const invalidInputs = new Counter({
+      name: 'escapement_invalid_inputs_total',
+      help: 'Requests whose inputs the model cannot compute',
+      labelNames: ['model'],
+      registers,
+    });
+    this.invalidInputs = new Children((label) => invalidInputs.labels(labels.values[label]));
   }
 
   /** A request that was executed waited so long for it. */
   waited(label: number, queueS: number): void {
     this.seconds.get(label * STAGES + STAGE_QUEUE).inc(queueS);
+  }
+
+  /** The inputs of a request are such that the model cannot compute them. */
+  notComputed(label: number): void {
+    this.invalidInputs.get(label).inc();
   }
 
   /** An INFER of `count` requests has ended: each of them went through its stages. */

@@ -6,6 +6,7 @@ import {
   LOAD,
   STATUS_DEVICE_ERROR,
   STATUS_INFER_TOO_LATE,
+  STATUS_INVALID_INPUT,
   STATUS_LOAD_TOO_LATE,
   STATUS_OK,
 } from '../../../core/action.js';
@@ -154,7 +155,7 @@ function notRun(status: number, nowNs: number): HostReport {
 /** The device is well, and nothing was computed. */
 function notComputed(beginNs: number, inputErrors: readonly string[]): HostReport {
   return {
-    status: STATUS_DEVICE_ERROR,
+    status: STATUS_INVALID_INPUT,
     beginNs,
     endNs: monotonicNs(),
     ...NO_TENSORS,
