@@ -145,7 +145,7 @@ export default { ...POLICIES.find(({ kind }) => kind === 'fifo'), kind: 'own' };
     await runOk(sweep('alone', '--seeds', '1,2', '--threads', '2'));
     expect(results('queue')).toBe(results('alone'));
     expect(worker.hasEnded).toBe(false);
-    expect(worker.stderr).toContain('something in the queue is not of escapement');
+    expect(worker.stderr).toContain('a job in the queue is refused');
     expect(worker.stderr).not.toContain('\u001b');
   });
 
