@@ -79,7 +79,7 @@ function classClaims(summary: RunFacts['summary'], { classes: tallies }: Request
     ),
     ratio('weightedOfferedRps', summary.weightedOfferedRps ?? null, offered / seconds),
     ratio('weightedGoodputRps', summary.weightedGoodputRps ?? null, ok / seconds),
-    ratio('weightedAttainment', summary.weightedAttainment ?? null, offered === 0 ? 0 : ok / offered),
+    ratio('weightedAttainment', summary.weightedAttainment ?? null, offered === 0 ? null : ok / offered),
   ];
 }
 
@@ -164,7 +164,7 @@ function figures(prefix: string, claimed: Figures, tally: Tally, seconds: number
     ),
     ratio(`${prefix}offeredRps`, claimed.offeredRps, tally.offered / seconds),
     ratio(`${prefix}goodputRps`, claimed.goodputRps, tally.ok / seconds),
-    ratio(`${prefix}attainment`, claimed.attainment, tally.offered === 0 ? 0 : tally.ok / tally.offered),
+    ratio(`${prefix}attainment`, claimed.attainment, tally.offered === 0 ? null : tally.ok / tally.offered),
     ...latencyClaims(`${prefix}offered `, claimed.offeredLatencyMs, tally.inTime, tally.offered),
     ...latencyClaims(`${prefix}executed `, claimed.executedLatencyMs, executed, executed.count),
   ];

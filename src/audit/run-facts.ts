@@ -22,7 +22,7 @@ const figures = {
   requests,
   offeredRps: count,
   goodputRps: count,
-  attainment: count,
+  attainment: count.nullable(),
   offeredLatencyMs: latencyMs,
   executedLatencyMs: latencyMs,
 };
@@ -68,7 +68,7 @@ const runFacts = z.object({
       .optional(),
     weightedOfferedRps: count.optional(),
     weightedGoodputRps: count.optional(),
-    weightedAttainment: count.optional(),
+    weightedAttainment: count.nullish(),
   }),
   groups: z.array(z.object({ name: z.string(), ...figures })),
   models: z.array(

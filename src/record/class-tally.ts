@@ -3,7 +3,7 @@ import type { RequestClass } from '../core/classes.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Outcome, RequestTable } from '../core/request.js';
 import { GpuTime } from './gpu-time.js';
-import { countedSeconds, OutcomeTally } from './outcome-tally.js';
+import { countedSeconds, OutcomeTally, shareOf } from './outcome-tally.js';
 import type { ClassFigures, WeightedFigures } from './results.js';
 
 interface ClassTallyOptions {
@@ -57,7 +57,7 @@ export class ClassTally implements RunObserver {
       classes,
       weightedOfferedRps: offered,
       weightedGoodputRps: ok,
-      weightedAttainment: offered === 0 ? 0 : ok / offered,
+      weightedAttainment: shareOf(ok, offered),
     };
   }
 }

@@ -133,7 +133,7 @@ interface SenderFigure<T extends SenderSummary> {
 }
 
 const OF_EACH_SENDER: Readonly<Record<string, SenderFigure<SenderSummary>>> = {
-  attainment: { unit: 'share', read: attainedOf },
+  attainment: { unit: 'share', read: ({ attainment }) => attainment },
   goodputRps: { unit: 'perSecond', read: (figures) => figures.goodputRps },
   offeredRps: { unit: 'perSecond', read: (figures) => figures.offeredRps },
   ...Object.fromEntries(
@@ -182,14 +182,6 @@ function figureIn<T extends SenderSummary>(
   const read = (found: T) =>
     named.reading === 'offered' ? offeredMs(found, headline) : found.executedLatencyMs[headline];
   return { unit: 'ms', read: readBy(read) };
-}
-
-/** Share of what one class, tenant or group offered that was answered in time; null: it offered nothing. */
-export function attainedOf({
-  requests,
-  attainment,
-}: Pick<GroupSummary, 'requests' | 'attainment'>): number | null {
-  return requests.offered === 0 ? null : attainment;
 }
 
 /** Hours that GPUs were paid for; null: how many there were is not known. */

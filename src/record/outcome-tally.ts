@@ -44,7 +44,7 @@ export class OutcomeTally {
       requests,
       offeredRps: requests.offered / this.seconds,
       goodputRps: requests.ok / this.seconds,
-      attainment: requests.offered === 0 ? 0 : requests.ok / requests.offered,
+      attainment: shareOf(requests.ok, requests.offered),
       offeredLatencyMs: latencyMs(this.okLatency[index], requests.offered),
       executedLatencyMs: latencyMs(executed, executed.count),
     };
@@ -56,6 +56,11 @@ export class OutcomeTally {
     const [rejected, error] = [of(OUTCOME_REJECTED), of(OUTCOME_ERROR)];
     return { offered: ok + late + timeout + rejected + error, ok, late, timeout, rejected, error };
   }
+}
+
+/** A share of one; null: a share of nothing is no figure. */
+export function shareOf(part: number, all: number): number | null {
+  return all === 0 ? null : part / all;
 }
 
 /** Counted seconds from the end of the warm-up to the nominal end of the workload. */

@@ -7,6 +7,12 @@ import { answerCountSchema, generatorSchema, optional } from './schema-origin.js
 const count = () => z.int().nonnegative();
 const rps = () => z.number().nonnegative();
 const share = () => z.number().min(0).max(1);
+const attainmentOf = (whose: 'its' | 'the') =>
+  share()
+    .nullable()
+    .describe(
+      `Share of ${whose} offered requests that were answered within their SLO; null: nothing was offered.`,
+    );
 
 export const requestCountsSchema = z.object({
   offered: count().describe('Requests that arrived after the warm-up; the sum of the other five.'),
@@ -74,7 +80,7 @@ export const classFiguresSchema = z.object({
   requests: requestCountsSchema,
   offeredRps: rps().describe('Its offered requests per second of nominal duration.'),
   goodputRps: rps().describe('Its requests answered within their SLO per second of nominal duration.'),
-  attainment: share().describe('Share of its offered requests that were answered within their SLO.'),
+  attainment: attainmentOf('its'),
   gpuShare: share()
     .nullable()
     .describe(
@@ -111,7 +117,7 @@ export const tenantFiguresSchema = z.object({
     ),
   offeredRps: rps().describe('Its offered requests per second of nominal duration.'),
   goodputRps: rps().describe('Its requests answered within their SLO per second of nominal duration.'),
-  attainment: share().describe('Share of its offered requests that were answered within their SLO.'),
+  attainment: attainmentOf('its'),
   ...latencies,
 });
 
@@ -121,7 +127,9 @@ export const weightedShape = {
   weightedGoodputRps: rps().describe(
     'Requests answered within their SLO per second, each counted by the weight of its class.',
   ),
-  weightedAttainment: share().describe('weightedGoodputRps as a share of weightedOfferedRps.'),
+  weightedAttainment: share()
+    .nullable()
+    .describe('weightedGoodputRps as a share of weightedOfferedRps; null: nothing was offered.'),
 };
 
 /** What only the scheduler knows, and a client does not see. */
@@ -188,9 +196,7 @@ export const summarySchema = z
     requests: requestCountsSchema.describe('Requests by outcome.'),
     offeredRps: rps().describe('Offered requests per second of nominal duration.'),
     goodputRps: rps().describe('Requests answered within their SLO per second of nominal duration.'),
-    attainment: share().describe(
-      'Share of the offered requests that were answered within their SLO; 0 if there are none.',
-    ),
+    attainment: attainmentOf('the'),
     ...modelFairnessShape,
     failures: failureCountsSchema
       .exactOptional()
@@ -241,7 +247,7 @@ export const groupSummarySchema = z.object({
   requests: requestCountsSchema,
   offeredRps: rps().describe('Its offered requests per second of nominal duration.'),
   goodputRps: rps().describe('Its requests answered within their SLO per second of nominal duration.'),
-  attainment: share().describe('Share of its offered requests that were answered within their SLO.'),
+  attainment: attainmentOf('its'),
   ...latencies,
 });
 

@@ -11,6 +11,7 @@ import {
 import { Histogram } from './histogram.js';
 import { latencyCdf, latencyMs, percentilesMs } from './latency.js';
 import { failureCounts, modelFairness, modelFigures } from './model-figures.js';
+import { shareOf } from './outcome-tally.js';
 import type {
   ActionCounts,
   GroupSummary,
@@ -45,7 +46,7 @@ export function buildSummary(
     requests,
     offeredRps: requests.offered / durationSeconds,
     goodputRps: requests.ok / durationSeconds,
-    attainment: attainment(requests),
+    attainment: shareOf(requests.ok, requests.offered),
     ...modelFairness(modelFigures(recorder)),
     ...(recorder.causes !== null ? { failures: failureCounts(recorder) } : {}),
     offeredLatencyMs: latencyMs(ok, requests.offered),
@@ -91,7 +92,7 @@ export function buildGroups(recorder: RunTally, slosMs: readonly (number | null)
       requests,
       offeredRps: requests.offered / durationSeconds,
       goodputRps: requests.ok / durationSeconds,
-      attainment: attainment(requests),
+      attainment: shareOf(requests.ok, requests.offered),
       offeredLatencyMs: latencyMs(recorder.okLatency[section], requests.offered),
       executedLatencyMs: latencyMs(executedOf(recorder, section), requests.ok + requests.late),
     };
@@ -151,11 +152,6 @@ function sumCounts(parts: readonly RequestCounts[]): RequestCounts {
     rejected: sum.rejected + part.rejected,
     error: sum.error + part.error,
   }));
-}
-
-/** 0 where nothing was offered, so that an empty run passes no threshold by accident. */
-function attainment(requests: RequestCounts): number {
-  return requests.offered === 0 ? 0 : requests.ok / requests.offered;
 }
 
 /** Of all sections. */

@@ -12,7 +12,8 @@ export interface Fleet extends Senders {
   readonly gpuHours: number;
   /** Of the whole run; null where prices are not known. */
   readonly cost: number | null;
-  readonly attainment: number;
+  /** Null: nothing was offered. */
+  readonly attainment: number | null;
   /** Whether its GPUs are of several kinds. */
   readonly mixed: boolean;
 }
@@ -52,18 +53,23 @@ export function rankFleets(fleets: readonly Fleet[]): RankedFleet[] {
     real.some(
       (other) =>
         paid(other) <= paid(fleet) &&
-        other.attainment >= fleet.attainment &&
-        (paid(other) < paid(fleet) || other.attainment > fleet.attainment),
+        attained(other) >= attained(fleet) &&
+        (paid(other) < paid(fleet) || attained(other) > attained(fleet)),
     );
   const ranked = fleets.map((fleet) => ({
     ...fleet,
-    meets: fleet.attainment >= FLEET_TARGET,
+    meets: attained(fleet) >= FLEET_TARGET,
     onFrontier: !isClairvoyant(fleet) && !isBeaten(fleet),
   }));
   return ranked.sort((a, b) => {
     if (a.meets !== b.meets) return a.meets ? -1 : 1;
-    return a.meets ? paid(a) - paid(b) : b.attainment - a.attainment;
+    return a.meets ? paid(a) - paid(b) : attained(b) - attained(a);
   });
+}
+
+/** Below every share if nothing was offered. */
+function attained({ attainment }: Fleet): number {
+  return attainment ?? -1;
 }
 
 /** Nothing real can know the future. */

@@ -1,4 +1,4 @@
-import { attainedOf, type MeasuredSummary } from '../record/figures.js';
+import type { MeasuredSummary } from '../record/figures.js';
 import { formatPercentCell, formatRate } from '../text/numbers.js';
 import { alignColumns } from '../text/table.js';
 import { meanOf } from './statistics.js';
@@ -142,7 +142,7 @@ function senderOutcomes(summaries: readonly MeasuredSummary[], kind: SenderKind)
   const [first] = summaries;
   return (first?.[kind] ?? []).map((sender, i) => {
     const all = summaries.flatMap((summary) => summary[kind]?.[i] ?? []);
-    const attained = all.flatMap((each) => attainedOf(each) ?? []);
+    const attained = all.flatMap((each) => each.attainment ?? []);
     const gpuShares = all.flatMap(({ gpuShare }) => gpuShare ?? []);
     return {
       name: sender.name,

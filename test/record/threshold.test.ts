@@ -148,7 +148,7 @@ describe('thresholds', () => {
     expect(check('tenant.a.b.rejected<10%', summary)).toMatchObject({ ok: false, actual: 0.2 });
     expect(check('tenant.gold.ok>1', summary).measured).toBe('the run has no tenant gold');
     const { executedLatencyMs, ...others } = senderFigures('gold', 0);
-    const none = { requests: { ...SUMMARY.requests, offered: 0, ok: 0 } };
+    const none = { attainment: null, requests: { ...SUMMARY.requests, offered: 0, ok: 0 } };
     const silent = { ...others, ...none, executedLatencyMs: { ...executedLatencyMs, p99: null } };
     for (const threshold of ['class.gold.attainment<1%', 'class.gold.executedP99<1s'])
       expect(check(threshold, { ...SUMMARY, classes: [silent] })).toMatchObject({

@@ -278,7 +278,7 @@ export function groupFixture(
     requests: { offered, ok, late: offered - ok, timeout: 0, rejected: 0, error: 0 },
     offeredRps,
     goodputRps: ok / 20,
-    attainment: offered === 0 ? 0 : ok / offered,
+    attainment: offered === 0 ? null : ok / offered,
     offeredLatencyMs: latencyFixture((percent) => (isServed(percent) ? at(percent / 100) : null), at(0.3)),
     executedLatencyMs: latencyFixture((percent) => (offered > 0 ? at(percent / 100) : null), at(0.3)),
   };

@@ -90,8 +90,8 @@ edf                      50.0   50.0
     const none = { ...requests, offered: 0 };
     const rested = compared((_, slo) => ({
       tenants: [
-        tenant('small', slo === '25ms' ? { attainment: 0, requests: none } : { attainment: 0.75 }),
-        tenant('idle', { attainment: 0, goodputRps: 0, requests: none }),
+        tenant('small', slo === '25ms' ? { attainment: null, requests: none } : { attainment: 0.75 }),
+        tenant('idle', { attainment: null, goodputRps: 0, requests: none }),
       ],
     }));
     const text = policiesText(rested);

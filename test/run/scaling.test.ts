@@ -119,7 +119,7 @@ tenants: { list: [{ name: any }, { name: flood, rate: 20/s, burst: 1 }] }
     const scaled = await simulate(await load(SCALED));
     expect(few.summary).not.toHaveProperty('scaling');
     expect(few).not.toHaveProperty('fleet');
-    expect(scaled.summary.attainment).toBeGreaterThan(few.summary.attainment + 0.05);
+    expect(scaled.summary.attainment).toBeGreaterThan(few.summary.attainment! + 0.05);
   });
 
   it('make the same run again, however it is divided', async () => {

@@ -32,7 +32,7 @@ export function Lane({ session, view, lane }: LaneProps) {
           {`${formatRate(run?.summary.goodputRps ?? frame?.goodputRps ?? 0)}/s`}
         </Fact>
         <Fact name={run === undefined ? 'In time, last second' : 'In time'}>
-          {run === undefined ? (share === null ? '–' : shareText(share)) : shareText(run.summary.attainment)}
+          {shareText(run === undefined ? share : run.summary.attainment)}
         </Fact>
         <Fact name="Waiting">{formatCount(frame?.waiting ?? 0)}</Fact>
         <Fact name="Not in time">{formatCount(missed)}</Fact>

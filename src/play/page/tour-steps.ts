@@ -77,7 +77,7 @@ function offered(run: ScheduledRun | undefined): string {
 }
 
 function share(run: ScheduledRun | undefined): string {
-  return shareText(run?.summary.attainment ?? 0);
+  return shareText(run?.summary.attainment ?? null);
 }
 
 function times(now: ScheduledRun | undefined, before: ScheduledRun | undefined): string {

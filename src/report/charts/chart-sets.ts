@@ -218,8 +218,6 @@ function changes({ low, high }: TunedSeries): boolean {
   return Math.min(...low) < Math.max(...high);
 }
 
-type CountedFigures = Pick<DrawnRun['summary'], 'requests' | 'attainment'>;
-
 /** Says that groups are not drawn; empty where all are. */
 function groupsLeftOut(runs: readonly DrawnRun[]): string {
   const most = Math.max(...runs.map(({ groups }) => groups.length));
@@ -229,8 +227,8 @@ function groupsLeftOut(runs: readonly DrawnRun[]): string {
 /** Names of the groups of which, in any of the runs, the smallest share was in time: as many as are drawn. */
 function worstGroups(runs: readonly DrawnRun[]): ReadonlySet<string> {
   const least = new Map<string, number>();
-  for (const { name, attainment, requests } of runs.flatMap(({ groups }) => groups))
-    least.set(name, Math.min(least.get(name) ?? 1, requests.offered === 0 ? 1 : attainment));
+  for (const { name, attainment } of runs.flatMap(({ groups }) => groups))
+    least.set(name, Math.min(least.get(name) ?? 1, attainment ?? 1));
   const sorted = [...least].sort(([, a], [, b]) => a - b).map(([name]) => name);
   return new Set(sorted.slice(0, MAX_GROUP_LINES));
 }
@@ -241,10 +239,10 @@ function linesOf(
   { latencyCdf: cdf, summary, groups }: DrawnRun,
   shown: ReadonlySet<string>,
 ): LatencyLine[] {
-  const line = (of: string, drawn: LatencyCdf, { requests, attainment }: CountedFigures) => ({
+  const line = (of: string, drawn: LatencyCdf, { attainment }: Pick<DrawnRun['summary'], 'attainment'>) => ({
     name: of,
     cdf: drawn,
-    inTime: requests.offered === 0 ? null : attainment,
+    inTime: attainment,
   });
   if (groups.length === 0) return [line(name || 'this run', cdf, summary)];
   return groups

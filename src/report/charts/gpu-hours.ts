@@ -9,14 +9,20 @@ const HEIGHT = 340;
 /** Air left and right of the outermost points, as a share of the width between them. */
 const AIR = 0.08;
 
-/** Attainment by GPU-hours, a point for each fleet. The axis of failures is logarithmic. */
+/** Attainment by GPU-hours, a point for each fleet that was offered something. The axis of failures is logarithmic. */
 export function gpuHoursChart(fleets: readonly RankedFleet[]): ChartSpec {
-  const rows = fleets.map((fleet) => ({
-    name: fleet.name,
-    gpuHours: round3(fleet.gpuHours),
-    failed: significant(Math.max(1e-5, 1 - fleet.attainment), 4),
-    how: fleet.scaler ?? 'fixed',
-  }));
+  const rows = fleets.flatMap(({ attainment, ...fleet }) =>
+    attainment === null
+      ? []
+      : [
+          {
+            name: fleet.name,
+            gpuHours: round3(fleet.gpuHours),
+            failed: significant(Math.max(1e-5, 1 - attainment), 4),
+            how: fleet.scaler ?? 'fixed',
+          },
+        ],
+  );
   const domainX = hoursDomain(rows.map(({ gpuHours }) => gpuHours));
   const domainY = decades([1 - FLEET_TARGET, ...rows.map(({ failed }) => failed)]);
   const atX = (hours: number) => (WIDTH * (hours - domainX[0])) / (domainX[1] - domainX[0]);

@@ -1,4 +1,4 @@
-import { attainedOf, offeredMs } from '../../record/figures.js';
+import { offeredMs } from '../../record/figures.js';
 import type { ClassFigures, GroupSummary, LengthFigures, TenantFigures } from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
 import { limitTexts } from '../hurt-text.js';
@@ -11,7 +11,7 @@ const ROW = 46;
 export function groupBars(groups: readonly GroupSummary[]): ChartSpec {
   return shareBars(
     'group',
-    groups.map((group) => ({ name: group.name, share: attainedOf(group), note: noteOf(group) })),
+    groups.map((group) => ({ name: group.name, share: group.attainment, note: noteOf(group) })),
   );
 }
 
@@ -21,7 +21,7 @@ export function classBars(classes: readonly ClassFigures[]): ChartSpec {
     'class',
     classes.map((each) => ({
       name: `${each.name} × ${each.weight}`,
-      share: attainedOf(each),
+      share: each.attainment,
       note: `${rateOf(each)}${each.gpuShare === null ? '' : ` · ${formatPercent(each.gpuShare)} of GPU time`}`,
     })),
   );
@@ -33,7 +33,7 @@ export function tenantBars(tenants: readonly TenantFigures[]): ChartSpec {
     'tenant',
     tenants.map((each) => ({
       name: each.name,
-      share: attainedOf(each),
+      share: each.attainment,
       note: [rateOf(each), ...limitTexts(each)].join(' · '),
     })),
   );

@@ -1,4 +1,4 @@
-import { attainedOf, type FigureUnit, figureOf, offeredMs } from '../../record/figures.js';
+import { type FigureUnit, figureOf, offeredMs } from '../../record/figures.js';
 import type { ActionCounts, GroupSummary, RunKind, RunResult, TenantFigures } from '../../record/results.js';
 import { fleetOf, type RankedFleet, rankFleets } from '../fleets.js';
 import { generatorWarnings } from '../generator.js';
@@ -173,7 +173,7 @@ function groupFigures(runs: readonly RunResult[]): ComparedFigure[] {
     ) => compared(`${name}.${key}`, `${name}: ${label}`, unit, runs, ({ groups }) => read(groups[i]!));
     return [
       figure('goodputRps', 'goodput', 'perSecond', ({ goodputRps }) => goodputRps),
-      figure('attainment', 'attained', 'share', attainedOf),
+      figure('attainment', 'attained', 'share', ({ attainment }) => attainment),
       figure('p50', 'p50', 'ms', (group) => offeredMs(group, 'p50')),
       figure('p99', 'p99', 'ms', (group) => offeredMs(group, 'p99')),
     ];
@@ -207,7 +207,7 @@ function tenantFigures(runs: readonly RunResult[]): ComparedFigure[] {
       });
     return [
       figure('goodputRps', 'goodput', 'perSecond', ({ goodputRps }) => goodputRps),
-      figure('attainment', 'attained', 'share', attainedOf),
+      figure('attainment', 'attained', 'share', ({ attainment }) => attainment),
       figure('gpuShare', 'GPU time', 'share', ({ gpuShare }) => gpuShare),
       figure('overRate', 'beyond its rate', 'count', ({ overRate }) => overRate),
       figure('overShare', 'beyond its share', 'count', ({ overShare }) => overShare),

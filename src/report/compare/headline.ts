@@ -1,4 +1,4 @@
-import { attainedOf, type MeasuredSummary, offeredMs } from '../../record/figures.js';
+import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
 import { FEWEST_REQUESTS } from '../../record/model-figures.js';
 import type { RunResult } from '../../record/results.js';
 import { formatMs, formatPercent, formatRate } from '../../text/numbers.js';
@@ -9,8 +9,8 @@ import type { NamedRun } from './named-run.js';
 /** What one run changed against the first, those who lost most before sums and percentiles. */
 export interface Headline {
   readonly run: string;
-  /** Share of the offered requests that were answered in time: of the first run, and of this one. */
-  readonly attainment: Change;
+  /** Share of the offered requests that were answered in time: of the first run, and of this one; null: nothing was offered. */
+  readonly attainment: { readonly from: number | null; readonly to: number | null };
   /** The group of users whose attainment fell most; null where none fell, or runs have other groups. */
   readonly groupHurtMost: NamedChange | null;
   /** The same of models with enough requests in both runs. */
@@ -71,7 +71,7 @@ function headlineOf(first: NamedRun, other: NamedRun): Headline {
       const [from, to] = [a.executedLatencyMs[name], b.executedLatencyMs[name]];
       const text = msChange(`${name} of executed`, from, to);
       // A percentile may be lower only because slow requests were dropped.
-      const fewer = a.attainment - b.attainment;
+      const fewer = a.attainment === null || b.attainment === null ? 0 : a.attainment - b.attainment;
       const misleads = from !== null && to !== null && to < from && fewer > LOSS;
       return misleads ? `${text}, though ${formatPercent(fewer)} fewer were answered in time` : text;
     }),
@@ -115,7 +115,7 @@ function droppedShare({ requests }: MeasuredSummary): number {
 function groupChanges(first: RunResult, other: RunResult): NamedChange[] {
   return first.groups.flatMap((group) => {
     const same = other.groups.find(({ name }) => name === group.name);
-    const [from, to] = [attainedOf(group), same === undefined ? null : attainedOf(same)];
+    const [from, to] = [group.attainment, same === undefined ? null : same.attainment];
     return from === null || to === null ? [] : [{ name: group.name, from, to }];
   });
 }
@@ -137,7 +137,8 @@ function hurtMost(changes: readonly NamedChange[]): NamedChange | null {
 }
 
 /** `84.1 → 72.6 % (-11.5 points)`. */
-function shareChange({ from, to }: Change): string {
+function shareChange({ from, to }: Headline['attainment']): string {
+  if (from === null || to === null) return `${formatPercent(from)} → ${formatPercent(to)}`;
   const points = (to - from) * 100;
   const change =
     Math.abs(points) < 0.05 ? 'the same' : `${points > 0 ? '+' : '-'}${Math.abs(points).toFixed(1)} points`;

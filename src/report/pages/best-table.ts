@@ -66,7 +66,7 @@ function cheapestTable(recommendations: readonly Recommendation[]): Markup {
     { text: choiceLabel(choice), strong: true },
     ...costTexts(best.cost).map((text) => ({ text })),
     { text: withInterval(best.goodputRps) },
-    { text: formatPercent(best.attainment.mean) },
+    { text: formatPercent(best.attainment?.mean ?? null) },
     { text: formatMs(best.p99Ms) },
   ]);
   const rule =
@@ -79,7 +79,7 @@ function figuresOf(point: Point): CellText[] {
     const shares = point.groups.map(({ attainment }) => ({ text: formatPercent(attainment?.mean ?? null) }));
     return point.weighted === null ? shares : [{ text: formatPercent(point.weighted.mean) }, ...shares];
   }
-  return [{ text: withInterval(point.goodputRps) }, { text: formatPercent(point.attainment.mean) }];
+  return [{ text: withInterval(point.goodputRps) }, { text: formatPercent(point.attainment?.mean ?? null) }];
 }
 
 function gainOf({ best, improvement }: Recommendation): CellText[] {

@@ -1,4 +1,3 @@
-import { attainedOf } from '../../record/figures.js';
 import type { SweepResults } from '../../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, withInterval } from '../../text/numbers.js';
 import { costTexts } from '../cost-text.js';
@@ -45,7 +44,7 @@ export function pointsTable(results: SweepResults): Markup {
     })),
     { text: withInterval(point.goodputRps), sort: point.goodputRps.mean },
     { text: formatRate(point.offeredRps.mean), sort: point.offeredRps.mean },
-    { text: formatPercent(point.attainment.mean), sort: point.attainment.mean },
+    shareCell(point.attainment?.mean ?? null),
     ...(isWeighted ? [{ text: formatPercent(scoreOf(point)), sort: scoreOf(point) }] : []),
     ...fairnessCells(point),
     { text: formatMs(point.p50Ms), sort: point.p50Ms ?? -1 },
@@ -70,7 +69,7 @@ function tenantColumns(points: readonly Point[]) {
     of({ cells }: Point): number | null {
       const found = cells.flatMap(({ result: { summary } }) => {
         const tenant = summary.tenants?.find((each) => each.name === name);
-        return tenant === undefined ? [] : (attainedOf(tenant) ?? []);
+        return tenant === undefined ? [] : (tenant.attainment ?? []);
       });
       return found.length === 0 ? null : meanOf(found);
     },

@@ -1,4 +1,4 @@
-import { attainedOf, offeredMs } from '../../record/figures.js';
+import { offeredMs } from '../../record/figures.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type {
   ActionCounts,
@@ -40,7 +40,7 @@ export function runPage(run: RunResult, charts: readonly PageChart[]): string {
   const body = html`<header>
 <p class="kind">${kindText(run)} · ${summary.name}${summary.policy === undefined ? '' : ` · ${summary.policy}`}</p>
 <h1>${title}</h1>
-<p>${groups.length === 0 ? '' : `${rate} over all groups: `}${formatPercent(summary.attainment)} of ${formatCount(summary.requests.offered)} requests offered in ${formatRate(summary.durationSeconds)} s were answered in time.</p>
+<p>${summary.attainment === null ? 'No request was offered after the warm-up.' : `${groups.length === 0 ? '' : `${rate} over all groups: `}${formatPercent(summary.attainment)} of ${formatCount(summary.requests.offered)} requests offered in ${formatRate(summary.durationSeconds)} s were answered in time.`}</p>
 ${facts(headlineFacts(run))}
 ${policyNotes([summary])}</header>
 ${groups.length === 0 ? '' : section('Groups', groupsTable(groups))}
@@ -132,7 +132,7 @@ function groupsTable(groups: readonly GroupSummary[]): Markup {
     { text: group.sloMs === null ? 'own' : formatSlo(group.sloMs), sort: group.sloMs ?? -1 },
     { text: formatRate(group.offeredRps), sort: group.offeredRps },
     { text: formatRate(group.goodputRps), sort: group.goodputRps },
-    shareCell(attainedOf(group)),
+    shareCell(group.attainment),
     ...(['p50', 'p99', 'p9999'] as const).map((percentile) => {
       const ms = offeredMs(group, percentile);
       return { text: formatMs(ms), sort: ms ?? -1 };
@@ -150,7 +150,7 @@ function lengthsTable(lengths: readonly LengthFigures[]): Markup {
     { text: formatCount(length), sort: length },
     { text: formatCount(offered), sort: offered },
     { text: formatCount(ok), sort: ok },
-    shareCell(offered === 0 ? null : attainment),
+    shareCell(attainment),
     ...[executedP50Ms, executedP99Ms].map((ms) => ({ text: formatMs(ms), sort: ms ?? -1 })),
   ]);
   return html`${table(columns, rows, true)}
@@ -194,7 +194,7 @@ function actionsTable(actions: ActionCounts): Markup {
 function classesTable({
   classes = [],
   weightedGoodputRps = 0,
-  weightedAttainment = 0,
+  weightedAttainment = null,
   gpu,
 }: RunResult['summary']): Markup {
   // A client does not see GPUs.
@@ -211,7 +211,7 @@ function classesTable({
     { text: String(each.weight) },
     { text: formatRate(each.offeredRps) },
     { text: formatRate(each.goodputRps) },
-    shareCell(attainedOf(each)),
+    shareCell(each.attainment),
     ...(each.gpuShare === null
       ? []
       : [
@@ -241,7 +241,7 @@ function tenantsTable(tenants: readonly TenantFigures[]): Markup {
     { text: each.name },
     { text: formatRate(each.offeredRps), sort: each.offeredRps },
     { text: formatRate(each.goodputRps), sort: each.goodputRps },
-    ...[attainedOf(each), each.gpuShare, each.share].map(shareCell),
+    ...[each.attainment, each.gpuShare, each.share].map(shareCell),
     ...[each.overRate, each.overShare].map((count) =>
       count === null ? { text: '–', sort: -1 } : { text: formatCount(count), sort: count },
     ),

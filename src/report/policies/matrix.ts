@@ -90,7 +90,7 @@ function outcomeOf(
     return rps === 0 ? 1 : goodputOf(result) / rps;
   });
   const ratios = summaries.flatMap(({ worstModel, attainment: mean }) =>
-    worstModel === null || mean === 0 ? [] : worstModel.attainment / mean,
+    worstModel === null || mean === null || mean === 0 ? [] : worstModel.attainment / mean,
   );
   return {
     goodputRps: estimate(sorted.map(({ result }) => goodputOf(result))),

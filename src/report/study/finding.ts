@@ -105,5 +105,5 @@ export function comparison({ default: usual }: Recommendation, point: Point): st
 }
 
 function goodputOf(point: Point): string {
-  return `${formatRate(point.goodputRps.mean)} req/s, ${formatPercent(point.attainment.mean)} of the offered`;
+  return `${formatRate(point.goodputRps.mean)} req/s, ${formatPercent(point.attainment?.mean ?? null)} of the offered`;
 }

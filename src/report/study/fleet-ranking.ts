@@ -40,7 +40,9 @@ export function fleetRanking(
 ): { readonly eligible: readonly Point[]; readonly ranking: FleetRanking } {
   const { required = [] } = results;
   const meets =
-    required.length > 0 ? requirementOf(results) : ({ attainment }: Point) => attainment.mean >= FLEET_TARGET;
+    required.length > 0
+      ? requirementOf(results)
+      : ({ attainment }: Point) => (attainment?.mean ?? -1) >= FLEET_TARGET;
   const meeting = points.filter(meets);
   return meeting.length > 0
     ? { eligible: meeting, ranking: 'hour' }

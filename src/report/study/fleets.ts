@@ -22,7 +22,7 @@ export function fleetsOf(results: SweepResults): Fleet[] {
         ...first,
         gpuHours: meanOf(fleets.map(({ gpuHours }) => gpuHours)),
         cost: costs.length < fleets.length ? null : meanOf(costs),
-        attainment: point.attainment.mean,
+        attainment: point.attainment?.mean ?? null,
         ...sendersOf(point.cells.map(({ result }) => result.summary)),
       },
     ];

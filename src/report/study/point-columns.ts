@@ -55,7 +55,7 @@ export function cheapestFirst(results: SweepResults): readonly Point[] {
     const others = here.filter((point) => !meeting.includes(point));
     return [
       ...[...meeting].sort((a, b) => priceOf(a, 'hour') - priceOf(b, 'hour')),
-      ...others.sort((a, b) => b.attainment.mean - a.attainment.mean),
+      ...others.sort((a, b) => (b.attainment?.mean ?? -1) - (a.attainment?.mean ?? -1)),
     ];
   });
 }

@@ -1,4 +1,4 @@
-import { attainedOf, offeredMs } from '../../record/figures.js';
+import { offeredMs } from '../../record/figures.js';
 import type {
   CellResult,
   CostFigures,
@@ -20,8 +20,8 @@ export interface Point {
   readonly choice: Readonly<Record<string, string>>;
   readonly goodputRps: Estimate;
   readonly offeredRps: Estimate;
-  /** Share of offered requests that were answered within their SLO. */
-  readonly attainment: Estimate;
+  /** Share of offered requests that were answered within their SLO, over the repetitions that offered any; null: none did. */
+  readonly attainment: Estimate | null;
   /**
    * Mean latency over all offered requests; Infinity where it falls, in a repetition, on a request that was not
    * answered in time, null where nothing was offered.
@@ -30,7 +30,7 @@ export interface Point {
   readonly p99Ms: number | null;
   /** What the GPUs cost, and a million requests in time (null: there were none); null where they have no prices. */
   readonly cost: CostFigures | null;
-  /** Attainment by weight; null: there are no classes. */
+  /** Attainment by weight; null: there are no classes, or they offered nothing. */
   readonly weighted: Estimate | null;
   /** Goodput and offered load by weight; without classes those of requests. */
   readonly weightedGoodputRps: Estimate;
@@ -149,7 +149,7 @@ function pointOf(cells: readonly FinishedCell[], axes: readonly Axis[]): Point {
     choice: pick(axes.filter(({ isChoice }) => isChoice)),
     goodputRps: estimate(summaries.map((summary) => summary.goodputRps)),
     offeredRps: estimate(summaries.map((summary) => summary.offeredRps)),
-    attainment: estimate(summaries.map((summary) => summary.attainment)),
+    attainment: estimateOf(summaries.map(({ attainment }) => attainment)),
     p50Ms: meanLatency(summaries, 'p50'),
     p99Ms: meanLatency(summaries, 'p99'),
     cost: costOf(summaries),
@@ -187,19 +187,23 @@ function sendersOf({ summary, groups }: CellResult): readonly GroupLike[] {
 }
 
 function weightedOf(summaries: readonly CellResult['summary'][]): Estimate | null {
-  const shares = summaries.flatMap(({ weightedAttainment }) => weightedAttainment ?? []);
-  return shares.length < summaries.length ? null : estimate(shares);
+  return estimateOf(summaries.map(({ weightedAttainment }) => weightedAttainment ?? null));
+}
+
+/** Over the repetitions that have the figure; null: none has. */
+function estimateOf(values: readonly (number | null)[]): Estimate | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : estimate(known);
 }
 
 /** A group over its repetitions. */
 export function groupPoint(...repetitions: readonly [GroupLike, ...GroupLike[]]): GroupPoint {
   const [{ name, sloMs }] = repetitions;
-  const attained = repetitions.flatMap((repetition) => attainedOf(repetition) ?? []);
   return {
     name,
     sloMs,
     goodputRps: estimate(repetitions.map(({ goodputRps }) => goodputRps)),
-    attainment: attained.length === 0 ? null : estimate(attained),
+    attainment: estimateOf(repetitions.map(({ attainment }) => attainment)),
     p99Ms: meanLatency(repetitions, 'p99'),
   };
 }

@@ -169,7 +169,7 @@ function resultOf(recommendation: Recommendation, point: Point): string {
     return groupsAgainst({ ...recommendation, best: point, tied: point === best ? tied : [] }).join('; ');
   }
   const against = comparison(recommendation, point);
-  const result = `${scoreText(point)} within the SLO (${formatPercent(point.attainment.mean)} of the offered)`;
+  const result = `${scoreText(point)} within the SLO (${formatPercent(point.attainment?.mean ?? null)} of the offered)`;
   const tie = point === best && tied.length > 0 ? `; ${tieText(best, tied)}` : '';
   return `${choiceLabel(point.choice)} gives ${result}${against === '' ? '' : `, ${against}`}${tie}`;
 }
@@ -198,8 +198,10 @@ function withoutChoice(results: SweepResults): Verdict {
   const measure =
     first.weighted !== null ? 'In time by weight' : first.groups.length > 0 ? 'Worst group' : 'Goodput';
   if (points.length === 1) {
-    const share = formatPercent(first.attainment.mean);
-    const reason = `${share} of the offered requests were answered within their SLO.`;
+    const reason =
+      first.attainment === null
+        ? 'No request was offered after the warm-up.'
+        : `${formatPercent(first.attainment.mean)} of the offered requests were answered within their SLO.`;
     return { title: `${measure} ${high}`, reason };
   }
   const least = cheapestFleet(results);

@@ -1,5 +1,5 @@
 import { NS_PER_S } from '../../base/units.js';
-import { attainedOf, type MeasuredSummary, offeredMs } from '../../record/figures.js';
+import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type {
   CellResult,
@@ -32,7 +32,7 @@ export function runText(run: RunResult | CellResult): string {
     ['run', `${parts.join(', ')}, ${formatRate(summary.durationSeconds)} s`],
     [
       'goodput',
-      `${rate(summary.goodputRps)} of ${rate(summary.offeredRps)} requests/s offered (${formatPercent(attainedOf(summary))})`,
+      `${rate(summary.goodputRps)} of ${rate(summary.offeredRps)} requests/s offered (${formatPercent(summary.attainment)})`,
     ],
     [
       'requests',
@@ -63,7 +63,7 @@ export function runText(run: RunResult | CellResult): string {
 
 /** Who got what, by weight. */
 function classLines(summary: MeasuredSummary) {
-  const { classes = [], weightedGoodputRps = 0, weightedAttainment = 0 } = summary;
+  const { classes = [], weightedGoodputRps = 0, weightedAttainment = null } = summary;
   if (classes.length === 0) return [];
   return [
     [
@@ -181,7 +181,7 @@ function latencyLines(summary: MeasuredSummary): [string, string][] {
 /** `interactive: 198.5/s (100 %) in 50 ms, p50 16.3 ms, p99 25.4 ms`. */
 function groupText(group: GroupSummary): string {
   const { name, sloMs, goodputRps } = group;
-  const rate = `${formatRate(goodputRps)}/s (${formatPercent(attainedOf(group))})`;
+  const rate = `${formatRate(goodputRps)}/s (${formatPercent(group.attainment)})`;
   const within = sloMs === null ? 'in time' : `in ${formatSlo(sloMs)}`;
   return `${name}: ${rate} ${within}, p50 ${formatMs(offeredMs(group, 'p50'))}, p99 ${formatMs(offeredMs(group, 'p99'))}`;
 }

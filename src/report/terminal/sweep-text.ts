@@ -108,7 +108,7 @@ function goodputTable(recommendations: readonly Recommendation[], conditions: re
       ...(compares ? [usual === null ? '–' : formatRate(usual.goodputRps.mean)] : []),
       choiceLabel(choice),
       formatRate(best.goodputRps.mean),
-      formatPercent(best.attainment.mean),
+      formatPercent(best.attainment?.mean ?? null),
       ...(compares ? [improvement === null ? '–' : formatFactor(improvement)] : []),
     ]),
   ];
@@ -183,7 +183,7 @@ function pointsTable(results: SweepResults): string[][] {
     ...points.map((point) => [
       ...columns.map(({ textOf }) => textOf(point)),
       formatRate(point.goodputRps.mean),
-      formatPercent(point.attainment.mean),
+      formatPercent(point.attainment?.mean ?? null),
       formatMs(point.p99Ms),
       ...(isPriced ? costTexts(point.cost) : []),
     ]),

@@ -73,9 +73,9 @@ export class Prober {
     const figures = targets.map((target) => judge(target, results));
     const verdicts = figures.map(({ meets }) => meets);
     const meets = verdicts.includes('no') ? 'no' : verdicts.includes('unsure') ? 'unsure' : 'yes';
-    const offered = results.filter(({ summary }) => summary.requests.offered > 0);
+    const attained = results.flatMap(({ summary }) => summary.attainment ?? []);
     const unreachable = reach.beyondRates(results);
-    const attainment = offered.length === 0 ? null : meanOf(offered.map(({ summary }) => summary.attainment));
+    const attainment = attained.length === 0 ? null : meanOf(attained);
     return {
       ...{ value, meets, figures, attainment, ...costOf(results) },
       ...(unreachable === null ? {} : { unreachable }),

@@ -1,4 +1,4 @@
-import { attainedOf, gpuHoursOf, offeredMs } from '../../record/figures.js';
+import { gpuHoursOf, offeredMs } from '../../record/figures.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type {
   CellResult,
@@ -31,7 +31,7 @@ type Figure = (result: CellResult) => number | string | null;
 /** Columns in order. Names follow `summary.json`, with the unit last. */
 const FIGURES: Readonly<Record<string, Figure>> = {
   goodput_rps: ({ summary }) => summary.goodputRps,
-  attainment: ({ summary }) => attainedOf(summary),
+  attainment: ({ summary }) => summary.attainment,
   offered_rps: ({ summary }) => summary.offeredRps,
   offered: ({ summary }) => summary.requests.offered,
   ok: ({ summary }) => summary.requests.ok,
@@ -112,7 +112,7 @@ function classFigures(cells: readonly SweepCell[]): Record<string, Figure> {
     ...Object.fromEntries(
       [...names].flatMap((name) => [
         [`class_${name}_goodput_rps`, of(name, ({ goodputRps }) => goodputRps)],
-        [`class_${name}_attainment`, of(name, attainedOf)],
+        [`class_${name}_attainment`, of(name, ({ attainment }) => attainment)],
         [`class_${name}_gpu_share`, of(name, ({ gpuShare }) => gpuShare)],
       ]),
     ),
@@ -134,7 +134,7 @@ function tenantFigures(cells: readonly SweepCell[]): Record<string, Figure> {
   return Object.fromEntries(
     [...names].flatMap((name) => [
       [`tenant_${name}_goodput_rps`, of(name, ({ goodputRps }) => goodputRps)],
-      [`tenant_${name}_attainment`, of(name, attainedOf)],
+      [`tenant_${name}_attainment`, of(name, ({ attainment }) => attainment)],
       [`tenant_${name}_gpu_share`, of(name, ({ gpuShare }) => gpuShare)],
       [`tenant_${name}_over_rate`, of(name, ({ overRate }) => overRate)],
       [`tenant_${name}_over_share`, of(name, ({ overShare }) => overShare)],

@@ -23,6 +23,6 @@ it('with classes, too, batches are timed by the GPU that they run on', async () 
   const weighted = await run('classes: [{ name: visitor }, { name: customer, weight: 5 }]');
   // Without noise, a batch that was timed for its own GPU is never late.
   expect([plain.requests.late, weighted.requests.late]).toEqual([0, 0]);
-  expect(weighted.attainment).toBeGreaterThan(0.9 * plain.attainment);
-  expect(weighted.classes?.[1]?.attainment).toBeGreaterThan(plain.attainment);
+  expect(weighted.attainment).toBeGreaterThan(0.9 * plain.attainment!);
+  expect(weighted.classes?.[1]?.attainment).toBeGreaterThan(plain.attainment!);
 });

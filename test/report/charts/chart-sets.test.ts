@@ -169,7 +169,13 @@ describe('chart sets', () => {
     const groups = [
       { ...group, name: 'interactive', attainment: 0.291, offeredLatencyMs: never },
       { ...group, name: 'batch', attainment: 1, offeredLatencyMs: { ...offeredLatencyMs, p99: 40 } },
-      { ...group, name: 'idle', requests: { ...requests, offered: 0 }, offeredLatencyMs: never },
+      {
+        ...group,
+        name: 'idle',
+        requests: { ...requests, offered: 0 },
+        attainment: null,
+        offeredLatencyMs: never,
+      },
     ];
     const chartOf = (drawn: readonly GroupSummary[]) => {
       const { spec } = runCharts({ ...run, groups: drawn }).find(({ name }) => name === 'latency-cdf')!;
