@@ -5,6 +5,7 @@ import type { PolicyComparison } from '../policies/compare.js';
 import { shortFinding } from '../policies/finding.js';
 import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation, recommend } from '../study/analyze.js';
+import { fixedValues } from '../study/axes.js';
 import { choiceLabel, finding } from '../study/finding.js';
 import { sweptFleets } from '../study/fleets.js';
 import type { Point } from '../study/points.js';
@@ -55,7 +56,10 @@ export function sweepCharts(results: SweepResults): NamedChart[] {
     ({ best, default: usual, ranking }) =>
       usual !== null && ranking === 'score' && (best.groups.length === 0 || best !== usual),
   );
-  const comparison = compared ? [{ name: 'default-vs-best', spec: defaultVsBest(recommendations) }] : [];
+  const common = valuesLabel(fixedValues(results));
+  const comparison = compared
+    ? [{ name: 'default-vs-best', spec: defaultVsBest(recommendations, common) }]
+    : [];
   return [
     ...fleetCharts(sweptFleets(results)),
     ...planes.slice(0, 1),

@@ -13,8 +13,9 @@ const GROUP = 92;
 /**
  * Goodput (where there are groups, attainment of the one that fares worst) at the default and at the best
  * choice, side by side for each condition (SLO), with the factor between them on top. Light bars are the default, dark ones the best: plain in black and white.
+ * `common`: what all of the sweep has in common, in words; may be empty.
  */
-export function defaultVsBest(recommendations: readonly Recommendation[]): ChartSpec {
+export function defaultVsBest(recommendations: readonly Recommendation[], common: string): ChartSpec {
   const keys = Object.keys(recommendations[0]?.conditions ?? {});
   const groups = recommendations.map(groupLabel);
   const width = Math.max(420, groups.length * groupWidth(groups));
@@ -60,7 +61,7 @@ export function defaultVsBest(recommendations: readonly Recommendation[]): Chart
   return chart(
     {
       title: `${isWeighted ? 'In time by weight' : grouped ? 'Worst group' : 'Goodput'} at the default and at the best ${choiceName(recommendations)}`,
-      subtitle: finding(headline(recommendations)),
+      subtitle: [finding(headline(recommendations)), common].filter((part) => part !== '').join(' · '),
       width: width + 60,
     },
     {

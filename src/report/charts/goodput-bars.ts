@@ -72,7 +72,7 @@ export function goodputBars(slice: Slice, recommendations: readonly Recommendati
     title: `${title} by ${x.label}${series === null ? '' : `, one bar for each ${series.label}`}`,
     subtitle: [
       goodputFinding(headline(recommendations), points),
-      ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
+      slice.common,
       ...(several ? ['whiskers: 95 % confidence'] : []),
     ]
       .filter((part) => part !== '')

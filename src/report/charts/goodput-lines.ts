@@ -47,7 +47,7 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
     title: `${title} against ${x.label}${series === null ? '' : `, by ${series.label}`}`,
     subtitle: [
       goodputFinding(headline(recommendations), points),
-      ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
+      slice.common,
       ...(several ? ['bands: 95 % confidence'] : []),
       ...(best.length > 0 ? ['rings: best'] : []),
     ]

@@ -30,7 +30,7 @@ export function groupAttainment(slice: Slice, findingText: string): ChartSpec {
     title: `Share answered in time, by ${points.some(({ weighted }) => weighted !== null) ? 'class' : 'group'}, against ${x.label}`,
     subtitle: [
       findingText,
-      ...(Object.keys(slice.fixed).length === 0 ? [] : [valuesLabel(slice.fixed)]),
+      slice.common,
       ...(several ? ['whiskers: 95 % confidence'] : []),
       ...(floor === 0 ? [] : [`axes begin at ${Math.round(100 * floor)} %`]),
     ]

@@ -81,7 +81,7 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
       title: `${isWeighted ? 'In time by weight, percent' : grouped ? 'Worst group in time, percent' : 'Goodput in percent of the offered load'}, ${rows === null ? '' : `${rows.label} × `}${columns.label}`,
       subtitle: [
         finding(headline(recommendations)),
-        Object.keys(slice.fixed).length === 0 ? '' : valuesLabel(slice.fixed),
+        slice.common,
         best.size > 0 ? `framed: best of each ${rows?.isChoice ? 'condition' : 'row'}` : '',
       ]
         .filter((part) => part !== '')

@@ -1,6 +1,6 @@
 import type { SweepResults } from '../../record/results.js';
-import { valueLabel } from '../quantity.js';
-import { type Axis, sweepAxes } from './axes.js';
+import { valueLabel, valuesLabel } from '../quantity.js';
+import { type Axis, fixedValues, sweepAxes } from './axes.js';
 import { choiceLabel } from './finding.js';
 import { aggregate, type Point, sortPoints } from './points.js';
 
@@ -9,6 +9,8 @@ export interface Slice {
   readonly x: Axis;
   readonly series: Axis | null;
   readonly fixed: Readonly<Record<string, string>>;
+  /** That, and the keys that have a single value in the whole sweep, in words: `policy edf, admission none`; may be empty. */
+  readonly common: string;
   /** What lies along x, ascending by series, then by x. */
   readonly points: readonly Point[];
   /** What has no place along x, to be shown next to it. */
@@ -56,6 +58,7 @@ export function sliceSweep(results: SweepResults): Slice[] {
       x: isUsual ? x : { ...x, default: null },
       series,
       fixed,
+      common: valuesLabel({ ...fixed, ...fixedValues(results) }),
       points: members.filter((point) => !isWord(point)),
       offAxis: [
         ...offAxisOf(members.filter(isWord), (point) => valueLabel(point.values[x.key]!)),
@@ -73,6 +76,7 @@ export function sliceSweep(results: SweepResults): Slice[] {
         x,
         series,
         fixed,
+        common: valuesLabel({ ...fixed, ...fixedValues(results) }),
         points: [],
         offAxis: offAxisOf(members, (point) => choiceLabel(point.choice)),
       };

@@ -26,6 +26,20 @@ describe('sliceSweep', () => {
     ]);
   });
 
+  it('says what it has in common, keys with a single value included', () => {
+    const vary = [
+      { key: 'slo', values: ['10ms', '20ms'] },
+      { key: 'policy.scheduleAhead', values: ['1ms', '2ms'] },
+      { key: 'policy.kind', values: ['edf', 'fifo'] },
+      { key: 'admission', values: ['none'] },
+    ];
+    const slices = sliceSweep(gridFixture({ vary, run }));
+    expect(slices.map(({ common }) => common)).toEqual([
+      'policy edf, admission none',
+      'policy fifo, admission none',
+    ]);
+  });
+
   it('knows a default on x only where the other choices are at theirs', () => {
     const slices = sliceSweep(policiesAt(['10ms', '50ms'], [1], () => 500));
     expect(slices.map(({ fixed, x }) => [fixed['policy.kind'], x.default?.text])).toEqual([
