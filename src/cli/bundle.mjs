@@ -14,17 +14,7 @@ const DIST = join(SRC, '../dist');
 const CHUNKS = 'chunks';
 
 /** Packages that every simulation needs. Others are loaded from where they are, by commands that use them. */
-const INCLUDED = [
-  'cli-progress',
-  'get-east-asian-width',
-  'papaparse',
-  'pathe',
-  'seedrandom',
-  'tinyqueue',
-  'yaml',
-  'yargs',
-  'zod',
-];
+const INCLUDED = ['cli-progress', 'papaparse', 'pathe', 'seedrandom', 'tinyqueue', 'yaml', 'yargs', 'zod'];
 
 /** Packages of CommonJS need modules of Node only. */
 const REQUIRE = 'const require = (name) => process.getBuiltinModule(name);';

@@ -10,7 +10,7 @@ const STREAMS = new Set([
   'src/text/terminal.ts',
   // Draws a bar; the texts in it are cleaned.
   'src/cli/progress.ts',
-  // Takes the whole screen; its cells are cleaned.
+  // Takes the whole screen; its lines are cleaned.
   'src/cli/handlers/top.ts',
   // The answer of a child process, which only its parent reads.
   'src/tools/doctor/runtime/probe-process.ts',

@@ -17,16 +17,13 @@ export async function run(args: TopArgs): Promise<void> {
   if (args.json || args.once || !stdin.isTTY || !stdout.isTTY) {
     const { fetchStatus } = await import('../../tools/top/fetch-status.js');
     const status = await fetchStatus(url, access);
-    if (args.json) writeOut(`${JSON.stringify(status)}\n`);
-    else {
-      const { plainText } = await import('../../tools/top/plain-text.js');
-      writeOut(plainText({ url, status, problem: '' }, plainColumns()));
-    }
+    const { topLines } = await import('../../tools/top/top-text.js');
+    const lines = args.json ? [JSON.stringify(status)] : topLines({ url, status, problem: '' });
+    writeOut(`${lines.join('\n')}\n`);
     return;
   }
   const { runTop } = await import('../../tools/top/run-top.js');
-  const paint = process.env.NO_COLOR ? 'mono' : 'colour';
-  await runTop({ url, ...access, intervalMs, paint, input: stdin, output: stdout });
+  await runTop({ url, ...access, intervalMs, input: stdin, output: stdout });
 }
 
 /** As `http://HOST:PORT`; `http://` may be left out. Throws `E_USAGE`. */
@@ -42,8 +39,4 @@ function intervalOf(ns: number): number {
   const intervalMs = ns / NS_PER_MS;
   if (intervalMs >= LEAST_INTERVAL_MS) return intervalMs;
   throw new EscapementError('E_USAGE', `--interval: must be at least ${LEAST_INTERVAL_MS}ms`);
-}
-
-function plainColumns(): number {
-  return process.stdout.columns ?? (Number(process.env.COLUMNS) || 80);
 }

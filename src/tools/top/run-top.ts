@@ -1,120 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadStream, WriteStream } from 'node:tty';
-import type { ClusterStatus } from '../../live/observe/status/cluster-status.js';
-import { fetchStatus, type StatusAccess } from './fetch-status.js';
-import { elapsed } from './figures.js';
-import { type Paint, paintLine } from './line.js';
-import { renderScreen, type Screen } from './screen.js';
-import { Terminal } from './terminal.js';
-import { FIRST_VIEW, type Key, pressed, QUIT } from './view-state.js';
+import { printable } from '../../base/printable.js';
+import type { Access } from '../ask.js';
+import { fetchStatus } from './fetch-status.js';
+import { topLines } from './top-text.js';
 
-interface TopOptions extends StatusAccess {
+interface TopOptions extends Access {
   /** The controller's metrics port, e.g. `http://127.0.0.1:8002`. */
   readonly url: string;
   readonly intervalMs: number;
-  readonly paint: Paint;
   readonly input: ReadStream;
   readonly output: WriteStream;
 }
 
+/** Private modes of xterm that every terminal in use knows: other screen, cursor, line wrap. */
+const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l';
+const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l';
+const HOME = '\u001b[H';
+const CLEAR_LINE = '\u001b[K';
+/** Size of a terminal that does not tell. */
+const USUAL = { columns: 80, rows: 24 };
+/** q, Ctrl-C and Ctrl-D. */
+const QUIT_KEYS = ['q', '\u0003', '\u0004'];
+
 /**
- * Shows a controller on the whole terminal until the user quits. Throws `E_SERVER` if it cannot be reached at the start;
- * if it goes away later, the screen says so and polling continues.
+ * Shows a controller on the whole terminal until q or Ctrl-C. Throws `E_SERVER` if it cannot be reached at the start;
+ * if it goes away later, the screen says so and asking goes on.
  */
-export async function runTop(options: TopOptions): Promise<void> {
-  const first = await fetchStatus(options.url, options);
-  await new Promise<void>((resolve, reject) => new Top(options, first, resolve, reject));
+export async function runTop({ url, token, trust, intervalMs, input, output }: TopOptions): Promise<void> {
+  const access = { token, trust };
+  let status = await fetchStatus(url, access);
+  let answeredMs = performance.now();
+  let gone = false;
+  const draw = () => {
+    const { columns, rows } = output.columns > 0 ? output : USUAL;
+    const silentS = Math.floor((performance.now() - answeredMs) / 1000);
+    const problem = gone ? `no answer for ${silentS} s, trying again` : '';
+    const lines = topLines({ url, status, problem }, rows).map((line) => printable(line).slice(0, columns));
+    const filled = [...lines, ...Array<string>(Math.max(0, rows - lines.length)).fill('')];
+    output.write(HOME + filled.map((line) => CLEAR_LINE + line).join('\r\n'));
+  };
+  const { quit, close } = takeTerminal(input, output, draw);
+  try {
+    while (!quit.aborted) {
+      draw();
+      await sleep(intervalMs, null, { signal: quit }).catch(() => {});
+      try {
+        status = await fetchStatus(url, access, quit);
+        answeredMs = performance.now();
+        gone = false;
+      } catch {
+        gone = true;
+      }
+    }
+  } finally {
+    close();
+  }
 }
 
-class Top {
-  private view = FIRST_VIEW;
-  private latest: ClusterStatus;
-  /** What is shown: while paused, what was the latest then. */
-  private shown: ClusterStatus;
-  private latestMs = performance.now();
-  private failure = '';
-  private screen: Screen | null = null;
-  private timer: NodeJS.Timeout | undefined;
-  private ended = false;
-  private readonly terminal: Terminal;
-
-  constructor(
-    private readonly options: TopOptions,
-    first: ClusterStatus,
-    private readonly resolve: () => void,
-    private readonly reject: (error: unknown) => void,
-  ) {
-    this.latest = first;
-    this.shown = first;
-    this.terminal = new Terminal(options.input, options.output, {
-      key: (key) => this.guard(() => this.press(key)),
-      resized: () => this.guard(() => this.draw()),
-      ended: () => this.end(null),
-    });
-    this.terminal.open();
-    this.pollLater();
-  }
-
-  private draw(): void {
-    const { url, paint } = this.options;
-    const { columns, rows } = this.terminal;
-    this.screen = renderScreen({ url, status: this.shown, problem: this.problem() }, this.view, {
-      columns,
-      rows,
-    });
-    this.terminal.draw(this.screen.lines.map((line) => paintLine(line, paint)));
-  }
-
-  private problem(): string {
-    if (this.failure === '') return '';
-    return `${this.failure} for ${elapsed((performance.now() - this.latestMs) / 1000)}, trying again`;
-  }
-
-  private press(key: Key): void {
-    if (this.screen === null) return;
-    const view = pressed(this.view, key, this.screen.extent);
-    if (view === QUIT) {
-      this.end(null);
-      return;
-    }
-    this.view = view;
-    if (!view.paused) this.shown = this.latest;
-    this.draw();
-  }
-
-  private pollLater(): void {
-    this.timer = setTimeout(() => void this.poll(), this.options.intervalMs);
-  }
-
-  private async poll(): Promise<void> {
-    try {
-      this.latest = await fetchStatus(this.options.url, this.options);
-      this.latestMs = performance.now();
-      this.failure = '';
-    } catch {
-      this.failure = 'no answer';
-    }
-    if (this.ended) return;
-    this.guard(() => {
-      if (!this.view.paused) this.shown = this.latest;
-      this.draw();
-      this.pollLater();
-    });
-  }
-
-  /** A mistake of ours must be read on the terminal as it was before, not on one that is about to vanish. */
-  private guard(action: () => void): void {
-    try {
-      action();
-    } catch (error) {
-      this.end(error);
-    }
-  }
-
-  private end(error: unknown): void {
-    this.ended = true;
-    clearTimeout(this.timer);
-    this.terminal.close();
-    if (error === null) this.resolve();
-    else this.reject(error);
-  }
+/** The whole screen, until `close`; `quit` is aborted by a key, a signal, or when the terminal has gone. */
+function takeTerminal(input: ReadStream, output: WriteStream, draw: () => void) {
+  const quit = new AbortController();
+  let hungUp = false;
+  const stop = () => quit.abort();
+  const hangUp = () => {
+    hungUp = true;
+    stop();
+  };
+  const pressed = (keys: Buffer) => {
+    if (QUIT_KEYS.some((key) => keys.includes(key))) stop();
+  };
+  const enter = () => {
+    input.setRawMode(true);
+    output.write(ENTER);
+  };
+  const leave = () => {
+    input.setRawMode(false);
+    if (output.writable) output.write(LEAVE);
+  };
+  // SIGCONT: the shell has stopped us and brought us back.
+  const signals = { SIGINT: stop, SIGTERM: stop, SIGHUP: hangUp, SIGCONT: enter, exit: leave };
+  for (const [signal, react] of Object.entries(signals)) process.on(signal, react);
+  input.on('data', pressed).on('end', hangUp).on('error', hangUp).resume();
+  output.on('resize', draw);
+  enter();
+  const close = () => {
+    for (const [signal, react] of Object.entries(signals)) process.off(signal, react);
+    input.off('data', pressed).off('end', hangUp).off('error', hangUp).pause();
+    output.off('resize', draw);
+    leave();
+    // Node's own end sets the terminal back once more, and dumps core if that has gone.
+    if (hungUp) process.kill(process.pid, 'SIGHUP');
+  };
+  return { quit: quit.signal, close };
 }

@@ -3,7 +3,6 @@ import type {
   GpuStatus,
   ModelStatus,
 } from '../../../src/live/observe/status/cluster-status.js';
-import type { StatusFeed } from '../../../src/tools/top/status-feed.js';
 
 /** A GPU that is the busier the higher its number. */
 export function gpu(number: number, over: Partial<GpuStatus> = {}): GpuStatus {
@@ -68,8 +67,4 @@ export function clusterStatus(
     otherModels: 0,
     ...over,
   };
-}
-
-export function feed(status: ClusterStatus, problem = ''): StatusFeed {
-  return { url: 'http://127.0.0.1:8002', status, problem };
 }
