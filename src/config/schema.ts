@@ -3,6 +3,7 @@ import { ADMISSIONS } from '../core/admission.js';
 import { PADDINGS } from '../core/lengths.js';
 import { MISSED_WINDOWS } from '../core/retry.js';
 import type { Plugin } from '../policies/entry.js';
+import type { TimelineSlice } from '../record/timeline.js';
 import { duration, refuse, section, textField } from './fields.js';
 import { classesSchema } from './schema-classes.js';
 import { clusterSchema } from './schema-cluster.js';
@@ -16,16 +17,22 @@ import { tenantsSchema } from './schema-tenants.js';
 import { workloadsSchema } from './schema-workload.js';
 import { parseDuration, show } from './units-text.js';
 
-/** What is written with --out. `timelineNs` is half-open; null: none. */
+/** What is written with --out. */
 export const outputSchema = section({
   requestLog: z.boolean().default(true).describe('Write requests.tsv with --out.'),
   actionLog: z.boolean().default(true).describe('Write actions.tsv with --out.'),
   timeline: textField(
-    { anyOf: [{ type: 'array', items: { type: 'string' }, minItems: 2, maxItems: 2 }, { const: false }] },
-    'Slice of the run that timeline.json and the GPU chart show, [from, to]; false: none.',
+    {
+      anyOf: [
+        { const: 'worst' },
+        { type: 'array', items: { type: 'string' }, minItems: 2, maxItems: 2 },
+        { const: false },
+      ],
+    },
+    'Slice of the run that timeline.json and the GPU chart show: worst, the second with the most misses; [from, to]; false: none.',
     readSlice,
-  ).prefault(['1s', '2s']),
-}).transform(({ timeline, ...logs }) => ({ ...logs, timelineNs: timeline }));
+  ).prefault('worst'),
+});
 
 /** The whole experiment file. Every key, its default and what it is for. */
 export const experimentSchema = section({
@@ -82,10 +89,12 @@ export function experimentSchemaWith(plugins: readonly Plugin[]): typeof experim
     : experimentSchema.extend({ policy: policySchemaWith(plugins) });
 }
 
-function readSlice(value: unknown): readonly [number, number] | null {
+/** Null: no slice. */
+function readSlice(value: unknown): TimelineSlice | null {
   if (value === false) return null;
+  if (value === 'worst') return value;
   if (!Array.isArray(value) || value.length !== 2)
-    return refuse(`must be [from, to] such as [1s, 2s], or false, found ${show(value)}`);
+    return refuse(`must be worst, [from, to] such as [1s, 2s], or false, found ${show(value)}`);
   const [from, to] = value.map(parseDuration) as [number, number];
   return from < to ? [from, to] : refuse(`must end after it begins, found ${show(value)}`);
 }

@@ -50,6 +50,7 @@ export interface TimeSeries extends Of<typeof run.timeSeriesSchema> {}
 export interface TunedSeries extends Of<typeof run.tunedSeriesSchema> {}
 export interface FleetOverTime extends Of<typeof run.fleetSchema> {}
 export interface TimelineEntry extends Of<typeof run.timelineEntrySchema> {}
+export interface WorstMoment extends Of<typeof run.worstMomentSchema> {}
 export interface RunResult extends Of<typeof run.runResultSchema> {}
 /** A run whose scheduler was seen: simulated or live. */
 export type ScheduledRun = RunResult & { readonly summary: ScheduledSummary };

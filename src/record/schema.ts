@@ -25,6 +25,13 @@ export const timelineEntrySchema = z.object({
   status: z.int().describe('0 for success; the other numbers are those of the action log.'),
 });
 
+/** The moment at which a run did worst. */
+export const worstMomentSchema = z.object({
+  fromMs: z.number().describe('When it begins, ms of virtual time.'),
+  toMs: z.number().describe('When it ends, ms.'),
+  missed: count().describe('Requests that missed their SLO, or were refused, in it.'),
+});
+
 /** One point a bin of virtual time; arrays of equal length. */
 export const timeSeriesSchema = z.object({
   beginSeconds: z
@@ -132,6 +139,11 @@ export const runResultSchema = z.object({
     .array(timelineEntrySchema)
     .describe(
       "A slice of the run's actions by begin; empty unless asked for, and in repetitions of a sweep's cell.",
+    ),
+  worst: worstMomentSchema
+    .exactOptional()
+    .describe(
+      'The tenth of a second with the most misses; absent if nothing was missed, or the timeline shows a given slice.',
     ),
   setup: setupSchema.exactOptional(),
 });

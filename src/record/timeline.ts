@@ -1,17 +1,25 @@
-import { NS_PER_MS } from '../base/units.js';
+import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { type Action, INFER, LOAD } from '../core/action.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
-import type { TimelineEntry } from './results.js';
+import { OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
+import type { TimelineEntry, WorstMoment } from './results.js';
 
 /** As many actions as a viewer and a report can show without trouble. */
 const DEFAULT_MAX_ENTRIES = 20_000;
+/** The worst moment is looked for in steps of this length; its slice has this many of them, ns. */
+const MOMENT_NS = NS_PER_S / 10;
+const MOMENTS = 10;
+const SECOND_NS = MOMENTS * MOMENT_NS;
+
+/** Slice of virtual time, half-open, ns; `worst`: the second in which the most requests missed their SLO. */
+export type TimelineSlice = readonly [fromNs: number, toNs: number] | 'worst';
 
 interface TimelineOptions {
-  /** Slice of virtual time, half-open, ns. */
-  readonly fromNs: number;
-  readonly toNs: number;
+  readonly slice: TimelineSlice;
   readonly models: readonly ModelSpec[];
+  /** Before it, nothing is the worst moment, ns. */
+  readonly warmupNs?: number;
   readonly maxEntries?: number;
 }
 
@@ -19,49 +27,161 @@ interface TimelineOptions {
  * Keeps the LOADs and INFERs that overlap a slice of the run, for charts and timelines. Actions that
  * missed their window are kept too, with the length 0; an INFER that was aborted lasts until its end. Beyond
  * `maxEntries` further actions are only counted, so that a slice chosen too long costs no memory.
+ *
+ * The worst second is not known before the end: the current one is collected next to the worst so far. Of seconds in
+ * which as many requests missed their SLO it is the one with the most answers, then the first.
  */
 export class Timeline implements RunObserver {
-  /** Actions of the slice that found no room. */
-  dropped = 0;
-  private readonly collected: TimelineEntry[] = [];
-  private readonly maxEntries: number;
+  private readonly toNs: number;
+  private current: Second;
+  private worst: Second;
 
   constructor(private readonly options: TimelineOptions) {
-    this.maxEntries = options.maxEntries ?? DEFAULT_MAX_ENTRIES;
+    const { slice, warmupNs = 0, maxEntries = DEFAULT_MAX_ENTRIES } = options;
+    const [fromNs, toNs] = slice === 'worst' ? [warmupNs, Number.POSITIVE_INFINITY] : slice;
+    this.toNs = toNs;
+    this.current = new Second(fromNs, maxEntries);
+    this.worst = slice === 'worst' ? new Second(fromNs, maxEntries) : this.current;
   }
 
-  answered(): void {}
+  /** Actions of the slice that found no room. */
+  get dropped(): number {
+    return this.worse().dropped;
+  }
 
-  completed(action: Action): void {
+  answered(_requests: RequestTable, _slot: number, outcome: Outcome, nowNs: number): void {
+    if (this.current !== this.worst) this.at(nowNs).count(outcome !== OUTCOME_OK, nowNs);
+  }
+
+  completed(action: Action, nowNs: number): void {
     if (action.kind !== INFER && action.kind !== LOAD) return;
-    if (action.endNs < this.options.fromNs || action.beginNs >= this.options.toNs) return;
-    if (this.collected.length === this.maxEntries) this.dropped++;
-    else this.collected.push(this.entryOf(action));
+    if (this.current === this.worst) {
+      if (action.endNs >= this.current.fromNs && action.beginNs < this.toNs) this.current.keep(action);
+      return;
+    }
+    const current = this.at(nowNs);
+    if (action.endNs >= current.fromNs) current.keep(action);
+    if (action.beginNs < this.worst.fromNs + SECOND_NS && action.endNs >= this.worst.fromNs)
+      this.worst.keep(action);
   }
 
   /** The slice by begin of the actions; equal begins by GPU and lane. */
   entries(): TimelineEntry[] {
-    return this.collected.toSorted(
-      (a, b) => a.beginMs - b.beginMs || a.gpu - b.gpu || a.lane.localeCompare(b.lane) || a.endMs - b.endMs,
-    );
+    return this.worse()
+      .entries(this.options.models)
+      .toSorted(
+        (a, b) => a.beginMs - b.beginMs || a.gpu - b.gpu || a.lane.localeCompare(b.lane) || a.endMs - b.endMs,
+      );
   }
 
-  private entryOf(action: Action): TimelineEntry {
-    const infer = action.kind === INFER;
-    // An unlimited window is drawn to the end of the action.
-    const latestNs = action.latestNs === Number.POSITIVE_INFINITY ? action.endNs : action.latestNs;
-    return {
-      gpu: action.gpu,
-      lane: infer ? 'EXEC' : 'WEIGHTS',
-      kind: infer ? 'INFER' : 'LOAD',
-      model: this.options.models[action.model].name,
-      batch: action.batchSize,
-      beginMs: action.beginNs / NS_PER_MS,
-      endMs: action.endNs / NS_PER_MS,
-      earliestMs: action.earliestNs / NS_PER_MS,
-      latestMs: latestNs / NS_PER_MS,
-      sentMs: action.sentNs / NS_PER_MS,
-      status: action.status,
-    };
+  /** Where in the slice the most requests missed their SLO; null: the slice was given, or none did. */
+  moment(): WorstMoment | null {
+    return this.worse().moment();
+  }
+
+  /** The second in which `nowNs` lies. */
+  private at(nowNs: number): Second {
+    const { current } = this;
+    const ahead = Math.floor((nowNs - current.fromNs) / SECOND_NS);
+    if (ahead < 1) return current;
+    const next = this.worse() === current ? this.worst : current;
+    this.worst = this.worse();
+    this.current = next.restart(current.fromNs + ahead * SECOND_NS);
+    return this.current;
+  }
+
+  private worse(): Second {
+    return this.current.isWorseThan(this.worst) ? this.current : this.worst;
+  }
+}
+
+/** Columns of an action. Numbers in one array, as all actions of a run pass through it. */
+const COLUMNS = 10;
+
+/** The actions of a slice as rows of numbers, and the requests that were answered meanwhile. */
+class Second {
+  dropped = 0;
+  private rows = new Float64Array(64 * COLUMNS);
+  private size = 0;
+  private answers = 0;
+  private missed = 0;
+  private readonly missedAt = new Uint32Array(MOMENTS);
+
+  constructor(
+    public fromNs: number,
+    private readonly maxEntries: number,
+  ) {}
+
+  restart(fromNs: number): this {
+    this.fromNs = fromNs;
+    this.dropped = this.size = this.answers = this.missed = 0;
+    this.missedAt.fill(0);
+    return this;
+  }
+
+  isWorseThan(other: Second): boolean {
+    return this.missed > other.missed || (this.missed === other.missed && this.answers > other.answers);
+  }
+
+  count(isMissed: boolean, nowNs: number): void {
+    if (nowNs < this.fromNs) return;
+    this.answers++;
+    if (!isMissed) return;
+    this.missed++;
+    this.missedAt[Math.floor((nowNs - this.fromNs) / MOMENT_NS)]++;
+  }
+
+  keep(action: Action): void {
+    if (this.size === this.maxEntries) {
+      this.dropped++;
+      return;
+    }
+    const at = this.size++ * COLUMNS;
+    if (at === this.rows.length) this.grow();
+    const { rows } = this;
+    rows[at] = action.gpu;
+    rows[at + 1] = action.kind;
+    rows[at + 2] = action.model;
+    rows[at + 3] = action.batchSize;
+    rows[at + 4] = action.beginNs;
+    rows[at + 5] = action.endNs;
+    rows[at + 6] = action.earliestNs;
+    rows[at + 7] = action.latestNs;
+    rows[at + 8] = action.sentNs;
+    rows[at + 9] = action.status;
+  }
+
+  entries(models: readonly ModelSpec[]): TimelineEntry[] {
+    return Array.from({ length: this.size }, (_, row) => {
+      const [gpu, kind, model, batch, beginNs, endNs, earliestNs, latestNs, sentNs, status] =
+        this.rows.subarray(row * COLUMNS, (row + 1) * COLUMNS);
+      return {
+        gpu,
+        lane: kind === INFER ? 'EXEC' : 'WEIGHTS',
+        kind: kind === INFER ? 'INFER' : 'LOAD',
+        model: models[model].name,
+        batch,
+        beginMs: beginNs / NS_PER_MS,
+        endMs: endNs / NS_PER_MS,
+        earliestMs: earliestNs / NS_PER_MS,
+        // An unlimited window is drawn to the end of the action.
+        latestMs: (latestNs === Number.POSITIVE_INFINITY ? endNs : latestNs) / NS_PER_MS,
+        sentMs: sentNs / NS_PER_MS,
+        status,
+      };
+    });
+  }
+
+  moment(): WorstMoment | null {
+    if (this.missed === 0) return null;
+    const missed = Math.max(...this.missedAt);
+    const fromNs = this.fromNs + this.missedAt.indexOf(missed) * MOMENT_NS;
+    return { fromMs: fromNs / NS_PER_MS, toMs: (fromNs + MOMENT_NS) / NS_PER_MS, missed };
+  }
+
+  private grow(): void {
+    const rows = new Float64Array(this.rows.length * 2);
+    rows.set(this.rows);
+    this.rows = rows;
   }
 }

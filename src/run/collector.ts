@@ -68,8 +68,8 @@ export class Collector {
       sectionStarts: workload.sectionStarts,
       seesCauses: seesScheduler,
     });
-    const slice = output.timelineNs;
-    this.timeline = slice === null ? null : new Timeline({ fromNs: slice[0], toNs: slice[1], models });
+    const slice = output.timeline;
+    this.timeline = slice === null ? null : new Timeline({ slice, models, warmupNs: experiment.warmupNs });
     const kinds = namedKinds(cluster);
     const { durationNs } = workload;
     const counted = { kinds, warmupNs: experiment.warmupNs, durationNs };
@@ -111,6 +111,7 @@ export class Collector {
     const onNs = fleet?.paid().reduce((sum, kind) => sum + kind.onNs, 0) ?? null;
     const { summary, series, setup, ...seen } = this.finishAsClient(kind, arrivals);
     const tuned = recorder.tunedSeries;
+    const worst = timeline?.moment() ?? null;
     const { kind: policy, plugin } = experiment.policy;
     return {
       ...seen,
@@ -126,6 +127,7 @@ export class Collector {
       ...(tuned.length === 0 ? {} : { tuned }),
       ...(fleet === null ? {} : { fleet: fleet.overTime() }),
       timeline: timeline?.entries() ?? [],
+      ...(worst === null ? {} : { worst }),
       setup: { ...setup, ...setupOf(experiment) },
     };
   }

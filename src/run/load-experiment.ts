@@ -65,6 +65,6 @@ function asClient(experiment: Experiment): Experiment {
   const { requestLog } = experiment.output;
   return {
     ...experiment,
-    output: { requestLog, actionLog: false, timelineNs: null },
+    output: { requestLog, actionLog: false, timeline: null },
   };
 }

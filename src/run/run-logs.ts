@@ -47,7 +47,7 @@ export class RunLogs {
   /** Throws `E_FILE_WRITE`. */
   writeTimeline({ summary, timeline }: ScheduledRun): void {
     const { experiment, outDir, collector } = this;
-    if (experiment.output.timelineNs === null) return;
+    if (experiment.output.timeline === null) return;
     const facts = { seed: experiment.seed, digest: summary.digest, actionsLeftOut: collector.actionsLeftOut };
     writeTimeline(join(outDir, 'timeline.json'), timeline, facts);
   }

@@ -32,7 +32,7 @@ describe('loadExperiment', () => {
       admission: 'predict',
       warmupNs: 0,
       checks: false,
-      output: { requestLog: true, actionLog: true, timelineNs: [1e9, 2e9] },
+      output: { requestLog: true, actionLog: true, timeline: 'worst' },
       live: { device: 'simulated', timeScale: 1 },
       modelFiles: [null, null],
       spreads: [[null, null]],
@@ -337,11 +337,11 @@ describe('the record', () => {
 
 describe('output', () => {
   it('takes a slice for the timeline, or none', async () => {
-    expect((await load(BASE, ['output.timeline=[500ms, 1s]'])).output.timelineNs).toEqual([500e6, 1e9]);
+    expect((await load(BASE, ['output.timeline=[500ms, 1s]'])).output.timeline).toEqual([500e6, 1e9]);
     expect((await load(BASE, ['output={timeline: false, requestLog: false}'])).output).toEqual({
       requestLog: false,
       actionLog: true,
-      timelineNs: null,
+      timeline: null,
     });
   });
 });

@@ -1,5 +1,6 @@
 import { Action, INFER, STATUS_OK } from '../../src/core/action.js';
 import type { ModelSpec } from '../../src/core/model.js';
+import type { RunObserver } from '../../src/core/observer.js';
 import { RequestTable } from '../../src/core/request.js';
 import type { ScheduledSummary } from '../../src/record/results.js';
 
@@ -48,6 +49,11 @@ export function action(fields: Partial<Action> = {}): Action {
     endNs: 15 * MS,
     ...fields,
   });
+}
+
+/** The result of `done` reaches `observer` the moment that it ends. */
+export function complete(observer: RunObserver, done: Action): void {
+  observer.completed(done, done.endNs, 0, 0);
 }
 
 export const SUMMARY: ScheduledSummary = {

@@ -1,9 +1,11 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ABORT, LOAD, STATUS_ABORTED, UNLOAD } from '../../src/core/action.js';
+import { OUTCOME_OK, OUTCOME_TIMEOUT } from '../../src/core/request.js';
 import { Timeline } from '../../src/record/timeline.js';
-import { action, MS, RESNET50 } from './fixtures.js';
+import { action, complete, MS, RESNET50, S, tableWith } from './fixtures.js';
 
-const SLICE = { fromNs: 10 * MS, toNs: 20 * MS, models: [RESNET50] };
+const SLICE = { slice: [10 * MS, 20 * MS], models: [RESNET50] } as const;
 
 describe('Timeline', () => {
   it('keeps the LOADs and INFERs that overlap the slice, by begin', () => {
@@ -15,10 +17,10 @@ describe('Timeline', () => {
       [12, 13],
       [20, 21],
     ];
-    for (const [begin, end] of slices) timeline.completed(action({ beginNs: begin * MS, endNs: end * MS }));
-    timeline.completed(action({ kind: UNLOAD, beginNs: 12 * MS, endNs: 12 * MS }));
-    timeline.completed(action({ kind: ABORT, beginNs: 12 * MS, endNs: 12 * MS }));
-    timeline.completed(action({ kind: LOAD, beginNs: 12 * MS, endNs: 14 * MS }));
+    for (const [begin, end] of slices) complete(timeline, action({ beginNs: begin * MS, endNs: end * MS }));
+    complete(timeline, action({ kind: UNLOAD, beginNs: 12 * MS, endNs: 12 * MS }));
+    complete(timeline, action({ kind: ABORT, beginNs: 12 * MS, endNs: 12 * MS }));
+    complete(timeline, action({ kind: LOAD, beginNs: 12 * MS, endNs: 14 * MS }));
     expect(timeline.entries().map((entry) => [entry.kind, entry.lane, entry.beginMs])).toEqual([
       ['INFER', 'EXEC', 5],
       ['INFER', 'EXEC', 12],
@@ -29,20 +31,70 @@ describe('Timeline', () => {
 
   it('keeps an INFER that was aborted for as long as it took its lane', () => {
     const timeline = new Timeline(SLICE);
-    timeline.completed(action({ status: STATUS_ABORTED, beginNs: 12 * MS, endNs: 14 * MS }));
+    complete(timeline, action({ status: STATUS_ABORTED, beginNs: 12 * MS, endNs: 14 * MS }));
     expect(timeline.entries()).toMatchObject([{ kind: 'INFER', beginMs: 12, endMs: 14, status: 97 }]);
   });
 
   it('counts what exceeds its bound', () => {
     const timeline = new Timeline({ ...SLICE, maxEntries: 2 });
-    for (let i = 0; i < 5; i++) timeline.completed(action({ id: i }));
+    for (let i = 0; i < 5; i++) complete(timeline, action({ id: i }));
     expect(timeline.entries()).toHaveLength(2);
     expect(timeline.dropped).toBe(3);
   });
 
   it('stays valid JSON when a window has no end', () => {
     const timeline = new Timeline(SLICE);
-    timeline.completed(action({ latestNs: Number.POSITIVE_INFINITY }));
+    complete(timeline, action({ latestNs: Number.POSITIVE_INFINITY }));
     expect(timeline.entries()[0].latestMs).toBe(15);
+  });
+});
+
+describe('worst', () => {
+  const WARMUP_NS = S / 2;
+  const event = fc.record({
+    ms: fc.integer({ min: 0, max: 6000 }),
+    lengthMs: fc.integer({ min: 0, max: 1500 }),
+    kind: fc.constantFrom('action', 'ok', 'missed'),
+  });
+
+  it('is the second after the warm-up with the most misses, and the tenth of it, as a search finds them', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 60 }), (drawn) => {
+        const events = drawn.toSorted((a, b) => a.ms - b.ms);
+        const timeline = new Timeline({ slice: 'worst', warmupNs: WARMUP_NS, models: [RESNET50] });
+        const table = tableWith({ arrivalNs: 0 });
+        for (const { ms, lengthMs, kind } of events) {
+          if (kind === 'action')
+            complete(timeline, action({ beginNs: (ms - lengthMs) * MS, endNs: ms * MS }));
+          else timeline.answered(table, 0, kind === 'ok' ? OUTCOME_OK : OUTCOME_TIMEOUT, ms * MS);
+        }
+
+        const answersIn = (from: number, to: number) =>
+          events.filter(({ ms, kind }) => kind !== 'action' && ms >= from && ms < to);
+        const missesIn = (from: number, to: number) =>
+          answersIn(from, to).filter(({ kind }) => kind === 'missed').length;
+        const worst = Array.from({ length: 6 }, (_, second) => 500 + 1000 * second).sort(
+          (a, b) =>
+            missesIn(b, b + 1000) - missesIn(a, a + 1000) ||
+            answersIn(b, b + 1000).length - answersIn(a, a + 1000).length ||
+            a - b,
+        )[0] as number;
+        const tenth = Array.from({ length: 10 }, (_, i) => worst + 100 * i).sort(
+          (a, b) => missesIn(b, b + 100) - missesIn(a, a + 100) || a - b,
+        )[0] as number;
+        const missed = missesIn(tenth, tenth + 100);
+        expect(timeline.moment()).toEqual(missed === 0 ? null : { fromMs: tenth, toMs: tenth + 100, missed });
+        if (answersIn(worst, worst + 1000).length === 0) return;
+        const overlapping = events.filter(
+          ({ ms, lengthMs, kind }) => kind === 'action' && ms >= worst && ms - lengthMs < worst + 1000,
+        );
+        expect(
+          timeline
+            .entries()
+            .map(({ endMs }) => endMs)
+            .sort(),
+        ).toEqual(overlapping.map(({ ms }) => ms).sort());
+      }),
+    );
   });
 });

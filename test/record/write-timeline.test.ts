@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LOAD, STATUS_INFER_TOO_LATE } from '../../src/core/action.js';
 import { Timeline } from '../../src/record/timeline.js';
 import { writeTimeline } from '../../src/record/write-timeline.js';
-import { action, MS, RESNET50 } from './fixtures.js';
+import { action, complete, MS, RESNET50 } from './fixtures.js';
 
-const SLICE = { fromNs: 10 * MS, toNs: 20 * MS, models: [RESNET50] };
+const SLICE = { slice: [10 * MS, 20 * MS], models: [RESNET50] } as const;
 
 describe('writeTimeline', () => {
   let folder: string;
@@ -18,9 +18,9 @@ describe('writeTimeline', () => {
 
   it('shows lanes of each GPU, and windows on tracks of their own', () => {
     const timeline = new Timeline(SLICE);
-    timeline.completed(action({ gpu: 1, batchSize: 4, beginNs: 10_000_001 }));
-    timeline.completed(action({ gpu: 0, kind: LOAD }));
-    timeline.completed(action({ gpu: 0, status: STATUS_INFER_TOO_LATE, beginNs: 19 * MS, endNs: 19 * MS }));
+    complete(timeline, action({ gpu: 1, batchSize: 4, beginNs: 10_000_001 }));
+    complete(timeline, action({ gpu: 0, kind: LOAD }));
+    complete(timeline, action({ gpu: 0, status: STATUS_INFER_TOO_LATE, beginNs: 19 * MS, endNs: 19 * MS }));
     const path = join(folder, 'timeline.json');
     writeTimeline(path, timeline.entries(), { seed: 1 });
 

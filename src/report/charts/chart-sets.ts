@@ -213,7 +213,9 @@ function timeCharts(run: DrawnRun, note: string): NamedChart[] {
       name: `tuned-${fileName(tuned.name)}`,
       spec: tunedOverTime(tuned, run.series, note),
     })),
-    ...(run.timeline.length === 0 ? [] : [{ name: 'gpu-timeline', spec: gpuTimeline(run.timeline, note) }]),
+    ...(run.timeline.length === 0
+      ? []
+      : [{ name: 'gpu-timeline', spec: gpuTimeline(run.timeline, { worst: run.worst, note }) }]),
   ];
 }
 

@@ -1,4 +1,4 @@
-import type { TimelineEntry } from '../../record/results.js';
+import type { TimelineEntry, WorstMoment } from '../../record/results.js';
 import { formatMs, formatPercent } from '../../text/numbers.js';
 import { textWidth } from '../../text/text-width.js';
 import { ALERT, type ChartSpec, chart, INK, STRONG, ZOOM_TIME } from './theme.js';
@@ -15,18 +15,27 @@ const WINDOW_ROWS = 5;
 const WINDOW_GAP = 5;
 const FILLS = { INFER: '#dbe8f7', LOAD: '#e3a552' } as const;
 
+interface TimelineView {
+  /** The chart begins at it; absent: at the first action. */
+  readonly worst?: WorstMoment | undefined;
+  readonly note?: string;
+}
+
 /**
- * What the lanes of the first GPUs did in the first part of a timeline slice: a bar for each action,
+ * The first lanes from the worst moment on, or in the first part of a timeline slice: a bar for each action,
  * under it the window in which it was allowed to start. Actions that missed their window are crosses.
  */
-export function gpuTimeline(timeline: readonly TimelineEntry[], note = ''): ChartSpec {
-  const { lanes, startMs, endMs } = frameOf(timeline);
+export function gpuTimeline(
+  timeline: readonly TimelineEntry[],
+  { worst, note = '' }: TimelineView = {},
+): ChartSpec {
+  const { lanes, startMs, endMs } = frameOf(timeline, worst);
   const entries = timeline
-    .filter((entry) => lanes.includes(laneOf(entry)) && entry.beginMs < endMs)
+    .filter((entry) => lanes.includes(laneOf(entry)) && entry.endMs >= startMs && entry.beginMs < endMs)
     .sort((a, b) => byLane(a, b) || a.beginMs - b.beginMs);
   const perPixel = (endMs - startMs) / WIDTH;
   const oneStem = new Set(entries.map(({ model }) => stemOf(model))).size === 1;
-  const rows = rowsOf(entries, lanes, perPixel, endMs, oneStem);
+  const rows = rowsOf(entries, lanes, perPixel, [startMs, endMs], oneStem);
   const height = lanes.length * LANE;
   const x = (field: string) => ({
     field,
@@ -61,7 +70,11 @@ export function gpuTimeline(timeline: readonly TimelineEntry[], note = ''): Char
   return chart(
     {
       title: 'GPU timeline',
-      subtitle: [describe(rows, lanes, timeline, endMs - startMs, oneStem), note]
+      subtitle: [
+        ...(worst === undefined ? [] : [worstText(worst)]),
+        describe(rows, lanes, timeline, endMs - startMs, oneStem),
+        note,
+      ]
         .filter((part) => part !== '')
         .join(' · '),
       width: WIDTH + 120,
@@ -109,13 +122,13 @@ export function gpuTimeline(timeline: readonly TimelineEntry[], note = ''): Char
 }
 
 /** The part of a slice that `gpuTimeline` draws: drawing it gives the same chart as drawing all. */
-export function drawnPart(timeline: readonly TimelineEntry[]): TimelineEntry[] {
-  const { endMs } = frameOf(timeline);
+export function drawnPart(timeline: readonly TimelineEntry[], worst?: WorstMoment): TimelineEntry[] {
+  const { startMs, endMs } = frameOf(timeline, worst);
   const met = new Set<string>();
   return timeline.filter((entry) => {
     const isFirst = !met.has(laneOf(entry));
     met.add(laneOf(entry));
-    return isFirst || entry.beginMs <= endMs;
+    return isFirst || (entry.endMs >= startMs && entry.beginMs <= endMs);
   });
 }
 
@@ -123,7 +136,7 @@ function rowsOf(
   entries: readonly TimelineEntry[],
   lanes: readonly string[],
   perPixel: number,
-  endMs: number,
+  [startMs, endMs]: readonly [number, number],
   oneStem: boolean,
 ) {
   const ranks = new Map<string, number>();
@@ -132,19 +145,21 @@ function rowsOf(
     const rank = ranks.get(lane) ?? 0;
     ranks.set(lane, rank + 1);
     const top = lanes.indexOf(lane) * LANE + 6;
+    const begin = Math.max(entry.beginMs, startMs);
     const end = Math.min(entry.endMs, endMs);
     return {
       kind: entry.kind,
       begin: entry.beginMs,
       end: entry.endMs,
-      middle: (entry.beginMs + end) / 2,
+      shownMs: end - begin,
+      middle: (begin + end) / 2,
       top,
       bottom: top + BAR,
       mid: top + BAR / 2,
       earliest: entry.earliestMs,
       latest: entry.latestMs,
       window: top + BAR + 5 + (rank % WINDOW_ROWS) * WINDOW_GAP,
-      label: labelOf(entry, (end - entry.beginMs) / perPixel - 6, oneStem),
+      label: labelOf(entry, (end - begin) / perPixel - 6, oneStem),
       failed: entry.status !== 0,
       note: noteOf(entry),
     };
@@ -175,32 +190,34 @@ function noteOf(entry: TimelineEntry): string {
   return `${what}: ${ran}; window ${entry.earliestMs.toFixed(3)}–${entry.latestMs.toFixed(3)} ms`;
 }
 
-/** The first lanes, from the first action until the busiest lane has had its share of actions. */
-function frameOf(timeline: readonly TimelineEntry[]) {
+/** The first lanes, from the worst moment or the first action until the busiest lane has had its share of actions. */
+function frameOf(timeline: readonly TimelineEntry[], worst?: WorstMoment) {
   const lanes = [...new Set([...timeline].sort(byLane).map(laneOf))].slice(0, MAX_LANES);
-  const begins = lanes.map((lane) =>
-    timeline
-      .filter((entry) => laneOf(entry) === lane)
-      .map(({ beginMs }) => beginMs)
-      .sort((a, b) => a - b),
-  );
-  const startMs = Math.min(...begins.map(([first]) => first as number));
-  const ends = begins.map((lane) => lane[MAX_ACTIONS] ?? Number.POSITIVE_INFINITY);
-  const lastMs = Math.max(
-    ...timeline.filter((entry) => lanes.includes(laneOf(entry))).map(({ endMs }) => endMs),
-  );
+  const shown = timeline.filter((entry) => lanes.includes(laneOf(entry)));
+  const startMs = worst?.fromMs ?? Math.min(...shown.map(({ beginMs }) => beginMs));
+  const ends = lanes.map((lane) => {
+    const begins = shown.filter((entry) => laneOf(entry) === lane && entry.beginMs >= startMs);
+    return (
+      begins.map(({ beginMs }) => beginMs).sort((a, b) => a - b)[MAX_ACTIONS] ?? Number.POSITIVE_INFINITY
+    );
+  });
+  const lastMs = Math.max(worst?.toMs ?? 0, ...shown.map(({ endMs }) => endMs));
   return { lanes, startMs, endMs: Math.max(startMs + 1, Math.min(lastMs, ...ends)) };
 }
 
+function worstText({ fromMs, toMs, missed }: WorstMoment): string {
+  return `${formatMs(toMs - fromMs)} with the most misses: ${missed} requests from ${formatMs(fromMs)} on`;
+}
+
 function describe(
-  rows: readonly { kind: string; begin: number; end: number; failed: boolean }[],
+  rows: readonly { kind: string; shownMs: number; failed: boolean }[],
   lanes: readonly string[],
   timeline: readonly TimelineEntry[],
   lengthMs: number,
   oneStem: boolean,
 ): string {
   const exec = lanes.filter((lane) => lane.endsWith('EXEC')).length;
-  const busyMs = rows.reduce((sum, row) => sum + (row.kind === 'INFER' ? row.end - row.begin : 0), 0);
+  const busyMs = rows.reduce((sum, row) => sum + (row.kind === 'INFER' ? row.shownMs : 0), 0);
   const missed = rows.filter((row) => row.failed).length;
   const all = new Set(timeline.map(laneOf)).size;
   return [

@@ -89,5 +89,10 @@ function asCell({
   ...rest
 }: ScheduledRun): CellResult {
   const { wall: ____, ...figures } = summary;
-  return { ...rest, summary: figures, timeline: drawnPart(timeline), models: models.slice(0, MOST_MODELS) };
+  return {
+    ...rest,
+    summary: figures,
+    timeline: drawnPart(timeline, rest.worst),
+    models: models.slice(0, MOST_MODELS),
+  };
 }

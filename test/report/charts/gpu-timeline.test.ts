@@ -18,6 +18,30 @@ describe('drawnPart', () => {
   });
 });
 
+describe('the worst moment', () => {
+  const worst = { fromMs: 30, toMs: 130, missed: 7 };
+
+  it('is where the chart begins, with what runs then', () => {
+    const spec = gpuTimeline(bars(['resnet50-3'], 40), { worst });
+    const begins = values(spec, 'begin').sort((a, b) => a - b);
+    expect(begins[0]).toBe(27);
+    expect(begins.at(-1)).toBe(75);
+    expect(JSON.stringify(spec)).toContain('100 ms with the most misses: 7 requests from 30.0 ms on');
+    expect(JSON.stringify(spec)).toContain('EXEC busy 100 %');
+  });
+
+  it('is drawn the same of what a sweep keeps of it', () => {
+    const all = bars(['resnet50-3', 'resnet50-12'], 40);
+    expect(drawnPart(all, worst).length).toBeLessThan(all.length / 2);
+    expect(gpuTimeline(drawnPart(all, worst), { worst })).toEqual(gpuTimeline(all, { worst }));
+  });
+
+  it('may have no action', () => {
+    const spec = gpuTimeline(bars(['resnet50-3'], 2), { worst });
+    expect(JSON.stringify(spec)).toContain('EXEC busy 0 %');
+  });
+});
+
 describe('labels', () => {
   it('are numbers of instances only where all are of one model', () => {
     const wide = bars(['resnet50-3', 'resnet50-12']);
@@ -51,4 +75,10 @@ function bars(models: readonly string[], times = 1): TimelineEntry[] {
 function labels(spec: ReturnType<typeof gpuTimeline>): string[] {
   const { layer } = spec as unknown as { layer: { data: { values: { label?: string }[] } }[] };
   return [...new Set(layer.flatMap(({ data }) => data.values.flatMap(({ label }) => label ?? [])))];
+}
+
+/** Numbers of a field of all rows that are drawn as bars. */
+function values(spec: ReturnType<typeof gpuTimeline>, field: string): number[] {
+  const { layer } = spec as unknown as { layer: { data: { values: Record<string, number>[] } }[] };
+  return layer[2]?.data.values.map((row) => row[field] as number) ?? [];
 }
