@@ -58,7 +58,7 @@ export async function loadLevels(
     casesOf(checks, result).map((found): ThresholdCase => ({ ...found, run: `concurrency=${concurrency}` })),
   );
   writeOut(args.json ? levelsJson(played, cases) : levelsText(played) + casesText(cases));
-  if (!args.quiet) writeErr(played.map(({ notes }) => notes).join(''));
+  if (!args.quiet) writeErr([played[0].assumed, ...played.map(({ notes }) => notes)].join(''));
   for (const { concurrency, warnings } of played)
     warn(warnings.map((warning) => `at concurrency ${concurrency}: ${warning}`));
   writeCiFiles(checks, 'load', name, cases);

@@ -20,7 +20,9 @@ const BAR_COLUMNS = 10;
 
 /** A finished load. */
 export interface PlayedLoad extends LoadResult {
-  /** How far its figures are to be trusted, for people; lines or nothing. */
+  /** What was assumed of the server, for people; lines or nothing. */
+  readonly assumed: string;
+  /** How far its figures are to be trusted, since a generator that lags measures itself; lines or nothing. */
   readonly notes: string;
   /** The same where they are not to be trusted; said with --quiet as well. */
   readonly warnings: readonly string[];
@@ -36,7 +38,8 @@ export async function playLoad(experiment: Experiment, args: LoadArgs): Promise<
     return {
       result,
       report,
-      notes: notesOf(result),
+      assumed: linesOf(target.assumed ?? []),
+      notes: linesOf(generatorLines(result)),
       warnings: generatorWarnings(result),
       lost: lostText(report, target.name),
     };
@@ -145,11 +148,8 @@ function sendersOf({ classes, tenants, workloads, file }: Experiment): Pick<Targ
   return { senders: { priorities, header: names.length === 0 ? null : tenants.header, tenants: names } };
 }
 
-/** A generator that lags measures itself. */
-function notesOf(result: LoadResult['result']): string {
-  return generatorLines(result)
-    .map((line) => `load: ${line}\n`)
-    .join('');
+function linesOf(lines: readonly string[]): string {
+  return lines.map((line) => `load: ${line}\n`).join('');
 }
 
 function lostText({ unanswered, problems }: LoadResult['report'], name: string): string {

@@ -3,10 +3,11 @@ import { checkWritable, writeWhole } from '../base/files/output-file.js';
 import { NS_PER_MS } from '../base/units.js';
 import type { Profile } from '../config/profile.js';
 import { DEFAULT_BATCH_SIZES } from '../live/models/settings.js';
+import { readPayloads } from '../load/payloads.js';
 import { plainLine } from '../load/reply.js';
 import type { TargetOptions } from '../load/target.js';
 import { table } from '../text/table.js';
-import { writeOut } from '../text/terminal.js';
+import { writeErr, writeOut } from '../text/terminal.js';
 import type { ServedMeasurement } from '../tools/profile/measure-served.js';
 import type { ProfileMeasureArgs } from './commands/profile-measure.js';
 import { checkOneFile, chosenSizes, stabilityText } from './measured.js';
@@ -19,19 +20,26 @@ type UrlArgs = ProfileMeasureArgs & { readonly url: string };
 export async function measureUrl(args: UrlArgs): Promise<void> {
   const trust = await trustOf(args);
   const { describeServer } = await import('../load/open-target.js');
-  const { servedModel } = await import('../tools/profile/served-model.js');
+  const { batchAssumed, measurableModel, servedModel } = await import('../tools/profile/served-model.js');
+  const { assumptions } = await import('../load/request-makers.js');
   const { measureServed } = await import('../tools/profile/measure-served.js');
   const { servedProfile } = await import('../tools/profile/served-profile.js');
   const names = await namesOf(args, trust);
   checkOneFile(args.out, names.length);
   const { software, models } = await describeServer(args.url, { ...trust, seed: 1, models: names });
+  const payloads = args.payload === undefined ? {} : { payloads: readPayloads(args.payload, names) };
+  const measurable = models.map((model, i) =>
+    measurableModel(args.url, names[i], model, payloads.payloads?.(names[i])),
+  );
+  const assumed = assumptions({ models: names, ...payloads }, models, (i) => batchAssumed(measurable[i]));
+  if (!args.quiet) writeErr(assumed.map((line) => `profile measure: ${line}\n`).join(''));
   const unseen = {
     weightsBytes: args.weights ?? null,
     loadMs: args['load-time'] === undefined ? null : args['load-time'] / NS_PER_MS,
   };
   const profiles: ({ path: string; profile: Profile } & { measurement: ServedMeasurement })[] = [];
   for (const [i, name] of names.entries()) {
-    const model = servedModel(name, models[i]);
+    const model = servedModel(name, measurable[i]);
     const ofModel = model.batched ? DEFAULT_BATCH_SIZES : [1];
     const batchSizes = chosenSizes(args['batch-sizes'], ofModel, model.batched);
     // Names come from the server, and may be paths.
@@ -41,6 +49,7 @@ export async function measureUrl(args: UrlArgs): Promise<void> {
     const measurement = await measureServed({
       url: args.url,
       trust,
+      ...payloads,
       model,
       batchSizes,
       runs: args.runs ?? null,

@@ -1,3 +1,4 @@
+import { EscapementError } from '../base/errors.js';
 import { plainLine } from './reply.js';
 import type { TensorDescription } from './tensors.js';
 
@@ -13,11 +14,16 @@ export interface ServerDescription {
 
 /** A model as its server describes it. */
 export interface ModelDescription {
-  readonly inputs: readonly TensorDescription[];
+  /** What requests name: the server knows the model only by its versions. Absent: none. */
+  readonly version?: string;
+  /** Null: the server does not describe them. */
+  readonly inputs: readonly TensorDescription[] | null;
   /** Empty where the server does not describe them. */
   readonly outputs: readonly TensorDescription[];
   /** Absent: the server says nothing of lengths. */
   readonly lengths?: LengthDescription;
+  /** Most rows of a request; 0: the first dimension is no batch. Absent: the server does not say. */
+  readonly maxBatch?: number;
 }
 
 /** What a server says of the lengths that a model's inputs may have: one more open dimension than the batch. */
@@ -28,15 +34,109 @@ export interface LengthDescription {
   readonly padded: boolean;
 }
 
-/** A model in the index of a server's repository. */
+/** A model in the index of a server's repository. Servers are not believed. */
 export interface IndexEntry {
   readonly name: string;
-  /** `READY`, or anything else: servers are not believed. */
+  readonly version?: unknown;
+  /** `READY`, or anything else. */
   readonly state?: unknown;
+}
+
+/** Metadata of a model, as a server answers. */
+export interface ModelMetadata {
+  readonly versions?: unknown;
+  readonly inputs?: unknown;
+  readonly outputs?: unknown;
+}
+
+/** What a server can be asked of its models, by either protocol. */
+export interface ModelApi {
+  /** Null: the server does not say. Without a version it is the server's choice. */
+  metadata(model: string, version?: string): Promise<ModelMetadata | null>;
+  /** Null: the server has no such extension. */
+  config(model: string, version?: string): Promise<unknown>;
+  isReady(model: string): Promise<boolean>;
+  /** Null: the server does not list its models. */
+  index(): Promise<readonly IndexEntry[] | null>;
 }
 
 /** Dimensions of a tensor: more than any model has. */
 const MOST_DIMENSIONS = 100;
+/** Models that an error names. */
+const MOST_NAMES = 20;
+
+/**
+ * Asks a server for a model. Servers need not describe one, and some do so only for its versions. `asksBatch`: also for what its
+ * configuration says of batches. Throws `E_UNKNOWN_MODEL` if the server lacks it.
+ */
+export async function describeModel(
+  api: ModelApi,
+  model: string,
+  asksBatch = false,
+): Promise<ModelDescription> {
+  const metadata = await api.metadata(model);
+  const described = inputsIn(metadata) === null ? await describeVersion(api, model, metadata) : { metadata };
+  const inputs = inputsIn(described.metadata);
+  const outputs = described.metadata?.outputs;
+  const asks = inputs !== null && (hasLength(inputs) || asksBatch);
+  const config = asks ? await api.config(model, described.version) : null;
+  const lengths = inputs !== null && hasLength(inputs) ? lengthsOf(config) : null;
+  const { max_batch_size: maxBatch } = (config ?? {}) as { max_batch_size?: unknown };
+  return {
+    ...(described.version === undefined ? {} : { version: described.version }),
+    inputs,
+    outputs: isTensorList(outputs) ? outputs : [],
+    ...(lengths === null ? {} : { lengths }),
+    ...(Number.isSafeInteger(maxBatch) ? { maxBatch: maxBatch as number } : {}),
+  };
+}
+
+/** The newest version that a server lists, in place of metadata that has no inputs. */
+async function describeVersion(
+  api: ModelApi,
+  model: string,
+  metadata: ModelMetadata | null,
+): Promise<{ readonly version?: string; readonly metadata: ModelMetadata | null }> {
+  const index = await api.index().catch(() => null);
+  const entries = (index ?? []).filter((entry) => entry.name === model && isReady(entry));
+  const version = newestOf([metadata?.versions ?? [], entries.map((entry) => entry.version)].flat());
+  const versioned = version === undefined ? null : await api.metadata(model, version);
+  if (version !== undefined && versioned !== null && (metadata === null || inputsIn(versioned) !== null))
+    return { version, metadata: versioned };
+  if (metadata === null && entries.length === 0 && !(await api.isReady(model)))
+    throw unknownModel(model, index === null ? null : [...new Set(index.map(({ name }) => name))]);
+  return { metadata };
+}
+
+/** By number, if versions are numbers; else the last. */
+function newestOf(versions: readonly unknown[]): string | undefined {
+  const named = versions.filter((version) => typeof version === 'string' && version !== '') as string[];
+  return named.reduce<string | undefined>(
+    (newest, version) => (newest === undefined || !(Number(version) < Number(newest)) ? version : newest),
+    undefined,
+  );
+}
+
+/** Null: they are not described. Some servers list none. */
+function inputsIn(metadata: ModelMetadata | null): readonly TensorDescription[] | null {
+  const inputs = metadata?.inputs;
+  return isTensorList(inputs) && inputs.length > 0 ? inputs : null;
+}
+
+/** The error for a model that a server lacks. `known`: null where the server does not list its models. */
+export function unknownModel(model: string, known: readonly string[] | null): EscapementError {
+  const has = known === null ? 'and does not list its models' : `it has ${someOf(known) || 'none'}`;
+  return new EscapementError(
+    'E_UNKNOWN_MODEL',
+    `the server has no model ${model}; ${has}: use the server's names for the models of the experiment`,
+  );
+}
+
+/** Names of models in a sentence, the first of many. */
+export function someOf(names: readonly string[], most = MOST_NAMES): string {
+  const more = names.length > most ? ` and ${names.length - most} more` : '';
+  return names.slice(0, most).map(plainLine).join(', ') + more;
+}
 
 /** Whether requests choose a size of an input other than the number of rows: only then a server is asked for lengths. */
 export function hasLength(inputs: readonly TensorDescription[]): boolean {
@@ -62,22 +162,19 @@ export function lengthsOf(config: unknown): LengthDescription | null {
 
 /** The length of a request's inputs: the longest for 0, and one that the model takes if it pads none. */
 export function lengthFor({ inputs, lengths }: ModelDescription, length: number): number {
-  if (!hasLength(inputs)) return 0;
+  if (!hasLength(inputs ?? [])) return 0;
   if (length === 0) return lengths?.buckets.at(-1) ?? 1;
   if (lengths === undefined || lengths.padded) return length;
   return lengths.buckets.find((bucket) => bucket >= length) ?? length;
 }
 
-/** The names of an index of models. */
-export function namesOf(index: readonly IndexEntry[] | null): string[] | null {
-  return index === null ? null : [...new Set(index.map(({ name }) => name))];
-}
-
 /** The names of an index of models, without those that it says are not ready. */
 export function readyModels(index: readonly IndexEntry[] | null): string[] | null {
-  if (index === null) return null;
-  const ready = index.filter(({ state }) => state === undefined || state === '' || state === 'READY');
-  return [...new Set(ready.map(({ name }) => name))];
+  return index === null ? null : [...new Set(index.filter(isReady).map(({ name }) => name))];
+}
+
+function isReady({ state }: IndexEntry): boolean {
+  return state === undefined || state === '' || state === 'READY';
 }
 
 /** Name and version of a server, which says both itself. */

@@ -12,25 +12,31 @@ import { EscapementError } from '../base/errors.js';
 import { protocolHint } from '../base/protocol-hint.js';
 import { PROTOCOL_FILE } from '../live/frontend/grpc-messages.js';
 import {
-  hasLength,
+  describeModel,
   type IndexEntry,
-  lengthsOf,
+  type ModelApi,
   type ModelDescription,
-  namesOf,
+  type ModelMetadata,
   readyModels,
   type ServerDescription,
   softwareText,
 } from './description.js';
-import { refusedToken, unknownModel } from './http-api.js';
+import { refusedToken } from './http-api.js';
 import type { TargetOptions } from './target.js';
+
+interface ModelName {
+  readonly name: string;
+  readonly version?: string | undefined;
+}
 
 const LOADED = loadSync(PROTOCOL_FILE, { keepCase: true, longs: Number, defaults: true });
 const SERVICE = LOADED['inference.GRPCInferenceService'] as unknown as {
   readonly ServerReady: MethodDefinition<object, { readonly ready: boolean }>;
   readonly ServerLive: MethodDefinition<object, object>;
   readonly ServerMetadata: MethodDefinition<object, { readonly name: string; readonly version: string }>;
-  readonly ModelMetadata: MethodDefinition<{ name: string }, ModelDescription>;
-  readonly ModelConfig: MethodDefinition<{ name: string }, { readonly config: unknown }>;
+  readonly ModelMetadata: MethodDefinition<ModelName, ModelMetadata>;
+  readonly ModelReady: MethodDefinition<ModelName, { readonly ready: boolean }>;
+  readonly ModelConfig: MethodDefinition<ModelName, { readonly config: unknown }>;
   readonly ModelInfer: MethodDefinition<object, { readonly outputs: unknown }>;
   readonly RepositoryIndex: MethodDefinition<object, { readonly models: readonly IndexEntry[] }>;
 };
@@ -52,9 +58,13 @@ const TIMEOUT_MS = 10_000;
 
 /**
  * Asks a server for its models. Throws `E_SERVER` where it cannot be reached or is not ready,
- * `E_UNKNOWN_MODEL` where it lacks one.
+ * `E_UNKNOWN_MODEL` where it lacks one. `asksBatch`: also for batches.
  */
-export async function describeGrpcServer(url: URL, options: TargetOptions): Promise<ServerDescription> {
+export async function describeGrpcServer(
+  url: URL,
+  options: TargetOptions,
+  asksBatch = false,
+): Promise<ServerDescription> {
   const api = new GrpcApi(url, options);
   try {
     const { ready } = await api.call(SERVICE.ServerReady, {}).catch(api.refuse);
@@ -62,7 +72,7 @@ export async function describeGrpcServer(url: URL, options: TargetOptions): Prom
       throw new EscapementError('E_SERVER', `${api.name} is not ready: wait until its models are loaded`);
     const server = await api.call(SERVICE.ServerMetadata, {}).catch(() => null);
     const models: ModelDescription[] = [];
-    for (const model of options.models) models.push(await modelOf(api, model));
+    for (const model of options.models) models.push(await describeModel(api, model, asksBatch));
     return { software: softwareText(server?.name, server?.version), binary: true, models };
   } finally {
     api.close();
@@ -73,38 +83,25 @@ export async function describeGrpcServer(url: URL, options: TargetOptions): Prom
 export async function listGrpcModels(url: URL, options: TargetOptions): Promise<string[] | null> {
   const api = new GrpcApi(url, options);
   try {
-    return readyModels(await indexOf(api));
+    return readyModels(await api.index());
   } finally {
     api.close();
   }
 }
 
-async function indexOf(api: GrpcApi): Promise<readonly IndexEntry[] | null> {
-  const index = await api.call(SERVICE.RepositoryIndex, {}).catch((error: ServiceError) => {
-    const cannot = error.code === status.UNIMPLEMENTED || error.code === status.NOT_FOUND;
-    return cannot ? null : api.refuse(error);
-  });
-  return index === null ? null : index.models;
-}
+/** What says that the server cannot be used, rather than that it does not answer this question. */
+const FATAL = new Set([
+  status.UNAUTHENTICATED,
+  status.PERMISSION_DENIED,
+  status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
+]);
 
-async function modelOf(api: GrpcApi, model: string): Promise<ModelDescription> {
-  const { inputs, outputs } = await api
-    .call(SERVICE.ModelMetadata, { name: model })
-    .catch(async (error: ServiceError) => {
-      if (error.code !== status.NOT_FOUND && error.code !== status.INVALID_ARGUMENT) return api.refuse(error);
-      throw unknownModel(model, namesOf(await indexOf(api).catch(() => null)));
-    });
-  if (!hasLength(inputs)) return { inputs, outputs };
-  const answer = await api.call(SERVICE.ModelConfig, { name: model }).catch(() => null);
-  const lengths = lengthsOf(answer?.config);
-  return { inputs, outputs, ...(lengths === null ? {} : { lengths }) };
-}
-
-class GrpcApi {
+class GrpcApi implements ModelApi {
   readonly name: string;
   private readonly client: Client;
   private readonly token: string | undefined;
-  private readonly metadata = new Metadata();
+  private readonly headers = new Metadata();
 
   constructor(url: URL, { token, ca, insecure }: TargetOptions) {
     this.name = `${url.protocol}//${url.host}`;
@@ -115,7 +112,30 @@ class GrpcApi {
       : credentials.createInsecure();
     const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
     this.client = new Client(`${url.hostname}:${port}`, channel);
-    if (token !== undefined) this.metadata.set('authorization', `Bearer ${token}`);
+    if (token !== undefined) this.headers.set('authorization', `Bearer ${token}`);
+  }
+
+  metadata(name: string, version?: string): Promise<ModelMetadata | null> {
+    return this.ask(SERVICE.ModelMetadata, { name, version });
+  }
+
+  async config(name: string, version?: string): Promise<unknown> {
+    return (await this.call(SERVICE.ModelConfig, { name, version }).catch(() => null))?.config ?? null;
+  }
+
+  async isReady(name: string): Promise<boolean> {
+    return (await this.call(SERVICE.ModelReady, { name }).catch(() => null))?.ready === true;
+  }
+
+  async index(): Promise<readonly IndexEntry[] | null> {
+    return (await this.ask(SERVICE.RepositoryIndex, {}))?.models ?? null;
+  }
+
+  /** Null: the server does not say. */
+  private ask<Q, A>(method: MethodDefinition<Q, A>, request: Q): Promise<A | null> {
+    return this.call(method, request).catch((error: ServiceError) =>
+      FATAL.has(error.code) ? this.refuse(error) : null,
+    );
   }
 
   call<Q, A>(
@@ -131,7 +151,7 @@ class GrpcApi {
         requestSerialize,
         responseDeserialize,
         request,
-        this.metadata,
+        this.headers,
         options,
         answered,
       );

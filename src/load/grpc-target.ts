@@ -1,13 +1,11 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
-import { stream } from '../base/random/streams.js';
-import { lengthFor } from './description.js';
 import { describeGrpcServer, encodeInfer, INFER_PATH, LIVE_PATH } from './grpc-api.js';
 import { GrpcConnection, PREFIX_BYTES } from './grpc-connection.js';
-import { payloadTensors } from './payload-tensors.js';
-import { type Sender, SenderTemplates } from './senders.js';
+import { assumptions, type RequestSpec, requestMakers } from './request-makers.js';
+import type { SenderTemplates } from './senders.js';
 import type { Done, LoadTarget, TargetOptions } from './target.js';
-import { RequestTemplate, TemplateCycle } from './template.js';
-import { type InputTensor, TensorMaker } from './tensors.js';
+import { RequestTemplate } from './template.js';
+import type { Parameter } from './tensors.js';
 
 /** One carries any number of requests at a time, and writes those of the same instant together. */
 const DEFAULT_CONNECTIONS = 1;
@@ -18,37 +16,17 @@ const DEFAULT_CONNECTIONS = 1;
  */
 export async function openGrpcTarget(url: URL, options: TargetOptions): Promise<LoadTarget> {
   const description = await describeGrpcServer(url, options);
-  const maker = new TensorMaker(stream(options.seed, 'load-tensors'));
-  const tails = new Map<string, Buffer>();
-  const templates = options.models.map((model, i) => {
-    const { inputs } = description.models[i];
-    const payloads = (options.payloads?.(model) ?? []).map((file) => ({
-      tensors: payloadTensors(file, model, inputs),
-      shared: new Map<string, Buffer>(),
-    }));
-    const lengthOf = (asked: number) => (payloads.length === 0 ? lengthFor(description.models[i], asked) : 0);
-    return new SenderTemplates(
-      lengthOf,
-      (sender, length) => {
-        const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) => {
-          const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
-          const tail =
-            shared.get(key) ?? encodeInfer({ raw_input_contents: tensors.map(({ data }) => data) });
-          shared.set(key, tail);
-          return new RequestTemplate((sloMs) => headOf(model, sloMs, sender, tensors, tail.length), tail);
-        };
-        if (payloads.length === 0) {
-          const random = maker.inputs(model, inputs, options.rows?.[i], length || 1);
-          // Those of one length are shared by all models; others are rarely the same, and too many to be kept.
-          return template(random, length === 0 ? tails : new Map());
-        }
-        return new TemplateCycle(payloads.map(({ tensors, shared }) => template(tensors, shared)));
-      },
-      options.senders,
-    );
+  const name = `${url.protocol}//${url.host}`;
+  const templates = requestMakers(name, options, description.models, (spec) => {
+    const { tensors, shared } = spec;
+    const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
+    const tail = shared.get(key) ?? encodeInfer({ raw_input_contents: tensors.map(({ data }) => data) });
+    shared.set(key, tail);
+    return new RequestTemplate((sloMs) => headOf(sloMs, spec, tail.length), tail);
   });
   return new GrpcTarget(
-    `${url.protocol}//${url.host}`,
+    name,
+    assumptions(options, description.models),
     openConnections(url, options, INFER_PATH),
     templates,
     tenantHeaders(options),
@@ -63,6 +41,7 @@ class GrpcTarget implements LoadTarget {
 
   constructor(
     readonly name: string,
+    readonly assumed: readonly string[],
     private readonly connections: readonly GrpcConnection[],
     private readonly templates: readonly SenderTemplates[],
     /** Of the calls of each tenant; empty: there are none. */
@@ -99,24 +78,32 @@ class GrpcTarget implements LoadTarget {
 }
 
 /** All of a request but its tensors. */
-function headOf(
-  model: string,
-  sloMs: number,
-  { priority }: Sender,
-  tensors: readonly InputTensor[],
-  tailBytes: number,
-): Buffer {
+function headOf(sloMs: number, { model, version, sender, tensors }: RequestSpec, tailBytes: number): Buffer {
+  const { priority } = sender;
   const message = encodeInfer({
     model_name: model,
-    parameters: {
-      slo_ms: Number.isInteger(sloMs) ? { int64_param: sloMs } : { double_param: sloMs },
-      ...(priority === null ? {} : { priority: { int64_param: priority } }),
-    },
-    inputs: tensors.map(({ name, datatype, shape }) => ({ name, datatype, shape })),
+    ...(version === undefined ? {} : { model_version: version }),
+    parameters: parametersOf({ slo_ms: sloMs, ...(priority === null ? {} : { priority }) }),
+    inputs: tensors.map(({ name, datatype, shape, parameters = {} }) => ({
+      name,
+      datatype,
+      shape,
+      parameters: parametersOf(parameters),
+    })),
   });
   const prefix = Buffer.alloc(PREFIX_BYTES);
   prefix.writeUInt32BE(message.length + tailBytes, 1);
   return Buffer.concat([prefix, message]);
+}
+
+function parametersOf(parameters: Readonly<Record<string, Parameter>>): object {
+  return Object.fromEntries(Object.entries(parameters).map(([key, value]) => [key, choiceOf(value)]));
+}
+
+function choiceOf(value: Parameter): object {
+  if (typeof value === 'string') return { string_param: value };
+  if (typeof value === 'boolean') return { bool_param: value };
+  return Number.isInteger(value) ? { int64_param: value } : { double_param: value };
 }
 
 function openConnections(url: URL, options: TargetOptions, path: string): GrpcConnection[] {

@@ -4,31 +4,32 @@ import { EscapementError } from '../base/errors.js';
 import { protocolHint } from '../base/protocol-hint.js';
 import { MIB } from '../base/units.js';
 import {
-  hasLength,
+  describeModel,
   type IndexEntry,
-  isTensorList,
-  lengthsOf,
+  type ModelApi,
   type ModelDescription,
-  namesOf,
+  type ModelMetadata,
   readyModels,
   type ServerDescription,
   softwareText,
 } from './description.js';
-import { plainLine } from './reply.js';
+import { httpMessage, plainLine } from './reply.js';
 import type { TargetOptions } from './target.js';
 
 /** For a whole answer. */
 const TIMEOUT_MS = 10_000;
 /** Descriptions of models are far smaller. */
 const MOST_ANSWER_BYTES = 16 * MIB;
-/** Models that an error names. */
-const MOST_NAMES = 20;
 
 /**
  * Asks a server of the Open Inference Protocol for its models. Throws `E_SERVER` where it cannot be reached, is not
- * ready or answers something else, `E_UNKNOWN_MODEL` where it lacks one of the models.
+ * ready or answers something else, `E_UNKNOWN_MODEL` where it lacks one of the models. `asksBatch`: also for batches.
  */
-export async function describeHttpServer(base: URL, options: TargetOptions): Promise<ServerDescription> {
+export async function describeHttpServer(
+  base: URL,
+  options: TargetOptions,
+  asksBatch = false,
+): Promise<ServerDescription> {
   const api = new HttpApi(base, options);
   try {
     const ready = await api.call('GET', 'v2/health/ready');
@@ -36,7 +37,7 @@ export async function describeHttpServer(base: URL, options: TargetOptions): Pro
     const { name, version, extensions } = await api.describe();
     if (ready.status !== 200) throw notReady(base, ready.status);
     const models: ModelDescription[] = [];
-    for (const model of options.models) models.push(await modelOf(api, model));
+    for (const model of options.models) models.push(await describeModel(api, model, asksBatch));
     return {
       software: softwareText(name, version),
       binary: Array.isArray(extensions) && extensions.includes('binary_tensor_data'),
@@ -61,46 +62,10 @@ export async function listHttpModels(base: URL, options: TargetOptions): Promise
   }
 }
 
-async function modelOf(api: HttpApi, model: string): Promise<ModelDescription> {
-  const path = `v2/models/${encodeURIComponent(model)}`;
-  const { status, body } = await api.call('GET', path);
-  if (status === 404 || status === 400) throw unknownModel(model, namesOf(await api.index()));
-  if (status === 503)
-    throw unusable(api.base, `cannot be asked for model ${model} now: ${plainLine(errorIn(body))}`);
-  const { inputs, outputs } = parse(api.base, path, status, body) as Partial<Record<string, unknown>>;
-  if (isTensorList(inputs)) {
-    const lengths = hasLength(inputs) ? lengthsOf(await configOf(api, path)) : null;
-    return {
-      inputs,
-      outputs: isTensorList(outputs) ? outputs : [],
-      ...(lengths === null ? {} : { lengths }),
-    };
-  }
-  throw unusable(api.base, `does not describe the inputs of model ${model} at ${path}`);
-}
-
-/** Null: the server has no such extension. */
-async function configOf(api: HttpApi, path: string): Promise<unknown> {
-  const { status, body } = await api.call('GET', `${path}/config`);
-  try {
-    return status === 200 ? JSON.parse(body) : null;
-  } catch {
-    return null;
-  }
-}
-
-/** The error for a model that a server lacks. `known`: null where the server does not list its models. */
-export function unknownModel(model: string, known: readonly string[] | null): EscapementError {
-  const has = known === null ? 'and does not list its models' : `it has ${someOf(known) || 'none'}`;
-  return new EscapementError(
-    'E_UNKNOWN_MODEL',
-    `the server has no model ${model}; ${has}: use the server's names for the models of the experiment`,
-  );
-}
-
-function someOf(names: readonly string[]): string {
-  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
-  return names.slice(0, MOST_NAMES).map(plainLine).join(', ') + more;
+/** Where a server answers for a model; `version`: absent where the server chooses. */
+export function modelPath(model: string, version?: string): string {
+  const versions = version === undefined ? '' : `/versions/${encodeURIComponent(version)}`;
+  return `v2/models/${encodeURIComponent(model)}${versions}`;
 }
 
 /** The error for a server that wants a token, or another one. `reply`: how it said so. */
@@ -133,9 +98,9 @@ interface Reply {
   readonly body: string;
 }
 
-class HttpApi {
+class HttpApi implements ModelApi {
   private readonly agent: PlainAgent;
-  private readonly headers: Record<string, string>;
+  private readonly headers: Readonly<Record<'GET' | 'POST', Record<string, string>>>;
   private readonly token: string | undefined;
 
   constructor(
@@ -148,7 +113,8 @@ class HttpApi {
       base.protocol === 'https:'
         ? new TlsAgent({ keepAlive: true, ...tls })
         : new PlainAgent({ keepAlive: true });
-    this.headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    this.headers = { GET: authorization, POST: { ...authorization, 'content-type': 'application/json' } };
   }
 
   call(method: 'GET' | 'POST', path: string): Promise<Reply> {
@@ -161,7 +127,7 @@ class HttpApi {
       };
       const request = send(
         new URL(path, this.base),
-        { method, agent: this.agent, headers: this.headers },
+        { method, agent: this.agent, headers: this.headers[method] },
         (response) =>
           readBody(response).then((body) => {
             const status = response.statusCode ?? 0;
@@ -175,7 +141,8 @@ class HttpApi {
       );
       request.on('error', failed);
       request.on('close', () => clearTimeout(timer));
-      request.end();
+      // Some servers want an object where the protocol leaves it out.
+      request.end(method === 'POST' ? '{}' : undefined);
     });
   }
 
@@ -193,14 +160,35 @@ class HttpApi {
     throw undescribed(this.base, 'the body is not a JSON object');
   }
 
-  /** Null where the server has no index of its repository. */
+  async metadata(model: string, version?: string): Promise<ModelMetadata | null> {
+    const { status, body } = await this.call('GET', modelPath(model, version));
+    if (status === 503)
+      throw unusable(this.base, `cannot be asked for model ${model} now: ${httpMessage(body)}`);
+    return objectIn(status, body);
+  }
+
+  async config(model: string, version?: string): Promise<unknown> {
+    const { status, body } = await this.call('GET', `${modelPath(model, version)}/config`);
+    return objectIn(status, body);
+  }
+
+  async isReady(model: string): Promise<boolean> {
+    return (await this.call('GET', `${modelPath(model)}/ready`)).status === 200;
+  }
+
+  /** Servers without a repository list only names. */
   async index(): Promise<IndexEntry[] | null> {
-    const path = 'v2/repository/index';
-    const { status, body } = await this.call('POST', path);
-    if (status !== 200) return null;
-    const index = parse(this.base, path, status, body);
-    if (!Array.isArray(index)) return null;
-    return index.map((entry) => ({ name: String(entry?.name), state: entry?.state }));
+    const repository = await this.call('POST', 'v2/repository/index');
+    const entries = objectIn(repository.status, repository.body);
+    if (Array.isArray(entries))
+      return entries.map((each) => ({
+        name: String(each?.name),
+        version: each?.version,
+        state: each?.state,
+      }));
+    const list = await this.call('GET', 'v2/models');
+    const { models } = objectIn(list.status, list.body) ?? {};
+    return Array.isArray(models) ? models.map((name) => ({ name: String(name) })) : null;
   }
 
   close(): void {
@@ -217,23 +205,13 @@ async function readBody(response: IncomingMessage): Promise<string> {
   return body;
 }
 
-function parse(base: URL, path: string, status: number, body: string): object {
+/** Null: the answer is a failure, or neither an object nor a list. */
+function objectIn(status: number, body: string): Partial<Record<string, unknown>> | null {
   try {
-    const value = status === 200 ? JSON.parse(body) : null;
-    if (typeof value === 'object' && value !== null) return value;
+    const value: unknown = status === 200 ? JSON.parse(body) : null;
+    return typeof value === 'object' ? value : null;
   } catch {
-    // Reported below, like any other invalid answer.
-  }
-  throw unusable(base, `is not an Open Inference Protocol server: ${path} has status ${status}`);
-}
-
-/** What a server says of why it refuses; '' if it says nothing that is known. */
-function errorIn(body: string): string {
-  try {
-    const { error } = JSON.parse(body) as { error?: unknown };
-    return typeof error === 'string' ? error : '';
-  } catch {
-    return '';
+    return null;
   }
 }
 

@@ -1,17 +1,16 @@
 import { EscapementError } from '../base/errors.js';
-import { stream } from '../base/random/streams.js';
 import { MIB } from '../base/units.js';
 import { jsonOfBytes } from '../live/frontend/json-text.js';
-import { lengthFor } from './description.js';
-import { describeHttpServer } from './http-api.js';
+import { bytesOfTexts, textsOf } from '../live/texts.js';
+import { describeHttpServer, modelPath } from './http-api.js';
 import type { Address } from './http-connection.js';
 import { HttpPool } from './http-pool.js';
-import { payloadTensors } from './payload-tensors.js';
 import { plainLine } from './reply.js';
-import { type Sender, SenderTemplates } from './senders.js';
+import { assumptions, type RequestSpec, requestMakers } from './request-makers.js';
+import type { Sender, SenderTemplates } from './senders.js';
 import type { Done, LoadTarget, TargetOptions } from './target.js';
-import { RequestTemplate, TemplateCycle } from './template.js';
-import { type InputTensor, TensorMaker } from './tensors.js';
+import { RequestTemplate } from './template.js';
+import type { InputTensor } from './tensors.js';
 
 /** An input becomes up to ten times as long as JSON. */
 const MOST_JSON_TENSOR_BYTES = 32 * MIB;
@@ -26,35 +25,14 @@ const DEFAULT_CONNECTIONS = 256;
 export async function openHttpTarget(url: URL, options: TargetOptions): Promise<LoadTarget> {
   const base = baseOf(url);
   const { binary, models } = await describeHttpServer(base, options);
-  const maker = new TensorMaker(stream(options.seed, 'load-tensors'));
-  const tails = new Map<string, Buffer>();
-  const templates = options.models.map((model, i) => {
-    const path = new URL(`v2/models/${encodeURIComponent(model)}/infer`, base).pathname;
-    const head = headText(base, 'POST', path, options.token);
-    const { inputs } = models[i];
-    const payloads = (options.payloads?.(model) ?? []).map((file) => ({
-      tensors: payloadTensors(file, model, inputs),
-      shared: new Map<string, Buffer>(),
-    }));
-    const lengthOf = (asked: number) => (payloads.length === 0 ? lengthFor(models[i], asked) : 0);
-    return new SenderTemplates(
-      lengthOf,
-      (sender, length) => {
-        const named = { head: `${head}${tenantLine(options, sender)}`, parameters: parametersOf(sender) };
-        const template = (tensors: readonly InputTensor[], shared: Map<string, Buffer>) =>
-          binary ? binaryTemplate(named, tensors, shared) : jsonTemplate(named, model, tensors, shared);
-        if (payloads.length === 0) {
-          const random = maker.inputs(model, inputs, options.rows?.[i], length || 1);
-          // Those of one length are shared by all models; others are rarely the same, and too many to be kept.
-          return template(random, length === 0 ? tails : new Map());
-        }
-        return new TemplateCycle(payloads.map(({ tensors, shared }) => template(tensors, shared)));
-      },
-      options.senders,
-    );
+  const templates = requestMakers(base.origin, options, models, (spec) => {
+    const path = new URL(`${modelPath(spec.model, spec.version)}/infer`, base).pathname;
+    const head = `${headText(base, 'POST', path, options.token)}${tenantLine(options, spec.sender)}`;
+    return binary ? binaryTemplate(head, spec) : jsonTemplate(head, spec);
   });
   return new HttpTarget(
     base.origin,
+    assumptions(options, models),
     templates,
     new HttpPool(addressOf(base, options), options.connections ?? DEFAULT_CONNECTIONS),
     Buffer.from(`${headText(base, 'GET', new URL('v2/health/live', base).pathname, options.token)}\r\n`),
@@ -64,6 +42,7 @@ export async function openHttpTarget(url: URL, options: TargetOptions): Promise<
 class HttpTarget implements LoadTarget {
   constructor(
     readonly name: string,
+    readonly assumed: readonly string[],
     private readonly templates: readonly SenderTemplates[],
     private readonly pool: HttpPool,
     private readonly isAlive: Buffer,
@@ -118,37 +97,27 @@ function headText(base: URL, method: 'GET' | 'POST', path: string, token: string
   return `${method} ${path} HTTP/1.1\r\nhost: ${base.host}\r\n${authorization}`;
 }
 
-/** What requests of one sender begin with. */
-interface Named {
-  readonly head: string;
-  readonly parameters: { readonly priority?: number };
-}
-
 function tenantLine({ senders }: TargetOptions, { tenant }: Sender): string {
   return tenant === null || senders === undefined ? '' : `${senders.header}: ${tenant}\r\n`;
 }
 
-function parametersOf({ priority }: Sender): Named['parameters'] {
+function parametersOf({ priority }: Sender): { readonly priority?: number } {
   return priority === null ? {} : { priority };
 }
 
 /** JSON that tells the shapes, then the bytes of all inputs (the protocol's binary tensor data extension). */
-function binaryTemplate(
-  { head, parameters }: Named,
-  tensors: readonly InputTensor[],
-  tails: Map<string, Buffer>,
-): RequestTemplate {
-  const inputs = tensors.map(({ name, datatype, shape, data }) => ({
+function binaryTemplate(head: string, { sender, tensors, shared }: RequestSpec): RequestTemplate {
+  const inputs = tensors.map(({ name, datatype, shape, data, parameters }) => ({
     name,
     datatype,
     shape,
-    parameters: { binary_data_size: data.length },
+    parameters: { ...parameters, binary_data_size: data.length },
   }));
   const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
-  const tail = shared(tails, key, () => Buffer.concat(tensors.map(({ data }) => data)));
+  const tail = sharedTail(shared, key, () => Buffer.concat(tensors.map(({ data }) => data)));
   return new RequestTemplate((sloMs) => {
     const json = JSON.stringify({
-      parameters: { slo_ms: sloMs, ...parameters, binary_data_output: true },
+      parameters: { slo_ms: sloMs, ...parametersOf(sender), binary_data_output: true },
       inputs,
     });
     const jsonBytes = Buffer.byteLength(json);
@@ -159,36 +128,36 @@ function binaryTemplate(
   }, tail);
 }
 
-function jsonTemplate(
-  { head, parameters }: Named,
-  model: string,
-  tensors: readonly InputTensor[],
-  tails: Map<string, Buffer>,
-): RequestTemplate {
-  const key = JSON.stringify(tensors.map(({ name, datatype, shape }) => [name, datatype, shape]));
-  const tail = shared(tails, key, () => {
-    const inputs = tensors.map(({ name, datatype, shape, data }) => {
-      if (datatype === 'FP16') {
-        const what = `model ${model}: input ${name} is of type FP16, which JSON cannot represent, and the server accepts only JSON`;
-        throw new EscapementError('E_SERVER', `${what}: use gRPC`);
-      }
-      if (data.length > MOST_JSON_TENSOR_BYTES) {
-        const what = `model ${model}: input ${plainLine(name)} has ${data.length} bytes, and the server accepts only JSON`;
-        throw new EscapementError('E_SERVER', `${what}: use gRPC or a smaller model`);
-      }
-      return `${JSON.stringify({ name, datatype, shape }).slice(0, -1)},"data":[${jsonOfBytes(datatype, data)}]}`;
-    });
-    return Buffer.from(`"inputs":[${inputs.join(',')}]}`);
-  });
+function jsonTemplate(head: string, { model, sender, tensors, shared }: RequestSpec): RequestTemplate {
+  const key = JSON.stringify(tensors.map(({ data, ...rest }) => rest));
+  const tail = sharedTail(shared, key, () =>
+    Buffer.from(`"inputs":[${tensors.map((tensor) => jsonTensor(model, tensor)).join(',')}]}`),
+  );
   return new RequestTemplate((sloMs) => {
-    const json = `{"parameters":${JSON.stringify({ slo_ms: sloMs, ...parameters })},`;
+    const json = `{"parameters":${JSON.stringify({ slo_ms: sloMs, ...parametersOf(sender) })},`;
     return Buffer.from(
       `${head}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(json) + tail.length}\r\n\r\n${json}`,
     );
   }, tail);
 }
 
-function shared(tails: Map<string, Buffer>, key: string, make: () => Buffer): Buffer {
+/** Throws `E_SERVER` for what JSON cannot represent. */
+function jsonTensor(model: string, { data, ...tensor }: InputTensor): string {
+  const { name, datatype } = tensor;
+  const refuse = (what: string, instead: string) =>
+    new EscapementError(
+      'E_SERVER',
+      `model ${model}: input ${plainLine(name)} ${what}, and the server accepts only JSON: use ${instead}`,
+    );
+  if (datatype === 'FP16') throw refuse('is of type FP16, which JSON cannot represent', 'gRPC');
+  if (datatype === 'BYTES' && !data.equals(bytesOfTexts(textsOf(data))))
+    throw refuse('is not UTF-8, which JSON cannot represent', 'gRPC');
+  if (data.length > MOST_JSON_TENSOR_BYTES)
+    throw refuse(`has ${data.length} bytes`, 'gRPC or a smaller model');
+  return `${JSON.stringify(tensor).slice(0, -1)},"data":[${jsonOfBytes(datatype, data)}]}`;
+}
+
+function sharedTail(tails: Map<string, Buffer>, key: string, make: () => Buffer): Buffer {
   const known = tails.get(key);
   if (known !== undefined) return known;
   const made = make();

@@ -15,10 +15,14 @@ interface Protocol {
 
 const HTTP: Protocol = {
   open: openHttpTarget,
-  describe: (url, options) => describeHttpServer(baseOf(url), options),
+  describe: (url, options) => describeHttpServer(baseOf(url), options, true),
   list: (url, options) => listHttpModels(baseOf(url), options),
 };
-const GRPC: Protocol = { open: openGrpcTarget, describe: describeGrpcServer, list: listGrpcModels };
+const GRPC: Protocol = {
+  open: openGrpcTarget,
+  describe: (url, options) => describeGrpcServer(url, options, true),
+  list: listGrpcModels,
+};
 
 /** Each protocol by the scheme of its address; the secure ones use TLS. */
 const PROTOCOLS: Readonly<Record<string, Protocol>> = {

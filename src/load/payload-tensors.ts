@@ -3,26 +3,27 @@ import { EscapementError } from '../base/errors.js';
 import { bytesOfJson } from '../live/frontend/json-data.js';
 import { parseJson } from '../live/frontend/json-parse.js';
 import { Refusal } from '../live/frontend/refusal.js';
-import { DATATYPES, type Datatype, fitsShape } from '../live/model.js';
+import { DATATYPES, fitsShape } from '../live/model.js';
 import { parseNpy } from './npy.js';
 import type { PayloadFile } from './payloads.js';
-import type { InputTensor, TensorDescription } from './tensors.js';
+import { type InputTensor, isDatatype, type Parameter, type TensorDescription } from './tensors.js';
 
 /** One tensor of a file. `name`: null where the file tells none. */
 type Part = Omit<InputTensor, 'name'> & { readonly name: string | null };
 
 /**
  * The inputs of a request from a file: `.json` is an infer request as the protocol has it, of which the inputs are
- * taken, `.npy` a NumPy array, anything else bare little-endian elements. Throws `E_USAGE` where they are not what the
- * model takes.
+ * taken, `.npy` a NumPy array, anything else bare little-endian elements or, for BYTES, one element. Throws `E_USAGE` where
+ * they are not what the model takes. `inputs`: null where the server does not say; then only `.json` does.
  */
 export function payloadTensors(
   file: PayloadFile,
   model: string,
-  inputs: readonly TensorDescription[],
+  inputs: readonly TensorDescription[] | null,
 ): InputTensor[] {
   const wrong = (what: string) => new EscapementError('E_USAGE', `--payload ${file.path}: ${what}`);
   try {
+    if (inputs === null) return undescribedParts(file, model);
     const parts = partsOf(file, inputs);
     return inputs.map((input) => {
       const part = parts.find(({ name }) => name === input.name || name === null);
@@ -53,21 +54,34 @@ function partsOf({ path, bytes }: PayloadFile, inputs: readonly TensorDescriptio
   return [{ name: null, datatype, shape, data: Buffer.from(data) }];
 }
 
-function jsonParts(text: string): Part[] {
+function undescribedParts({ path, bytes }: PayloadFile, model: string): InputTensor[] {
+  if (extname(path).toLowerCase() === '.json') return jsonParts(bytes.toString('utf8'));
+  throw new Error(`the server does not describe the inputs of model ${model}: use a .json file, which does`);
+}
+
+function jsonParts(text: string): InputTensor[] {
   const { value, hasInfinities } = readJson(text);
   const { inputs } = (value ?? {}) as { inputs?: unknown };
   if (!Array.isArray(inputs)) throw new Error('it has no list "inputs", which an infer request needs');
   return inputs.map((input: Record<string, unknown>) => {
-    const { name, datatype, shape, data } = input;
+    const { name, datatype, shape, data, parameters } = input;
     if (typeof name !== 'string' || !isDatatype(datatype) || !isShape(shape))
       throw new Error('each of its inputs needs a name, a datatype and a shape');
     try {
       const bytes = bytesOfJson(name, datatype, shape, data, hasInfinities);
-      return { name, datatype, shape, data: Buffer.from(bytes) };
+      return { name, datatype, shape, data: Buffer.from(bytes), ...parametersIn(parameters) };
     } catch (error) {
       throw error instanceof Refusal ? new Error(error.message) : error;
     }
   });
+}
+
+/** Those that both protocols can carry. */
+function parametersIn(value: unknown): Pick<InputTensor, 'parameters'> {
+  const entries = Object.entries(value ?? {}).filter(([, each]) =>
+    ['boolean', 'number', 'string'].includes(typeof each),
+  );
+  return entries.length === 0 ? {} : { parameters: Object.fromEntries(entries) as Record<string, Parameter> };
 }
 
 function readJson(text: string) {
@@ -80,7 +94,8 @@ function readJson(text: string) {
 
 /** One size that the model leaves free follows from how many elements there are. */
 function rawPart(bytes: Buffer, { name, datatype, shape }: TensorDescription): Part {
-  if (!isDatatype(datatype)) throw new Error(`input ${name} is of type ${datatype}, which has no fixed size`);
+  if (!isDatatype(datatype)) throw new Error(`input ${name} is of the unknown type ${datatype}`);
+  if (datatype === 'BYTES') return bytesPart(bytes, name, shape);
   const fixed = shape.reduce(
     (product, size) => (size < 0 ? product : product * size),
     DATATYPES[datatype].bytes,
@@ -103,8 +118,20 @@ function rawPart(bytes: Buffer, { name, datatype, shape }: TensorDescription): P
   };
 }
 
-function isDatatype(value: unknown): value is Datatype {
-  return typeof value === 'string' && value !== 'BYTES' && Object.hasOwn(DATATYPES, value);
+/** The file as it is, a text or an encoded image. */
+function bytesPart(bytes: Buffer, name: string, shape: readonly number[]): Part {
+  if (shape.some((size) => size >= 0 && size !== 1))
+    throw new Error(
+      `input ${name} has several texts ([${shape.join(',')}]), and the file is one: use a .json file`,
+    );
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(bytes.length);
+  return {
+    name: null,
+    datatype: 'BYTES',
+    shape: shape.map(() => 1),
+    data: Buffer.concat([length, bytes]),
+  };
 }
 
 function isShape(value: unknown): value is number[] {

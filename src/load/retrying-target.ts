@@ -38,6 +38,10 @@ export class RetryingTarget implements LoadTarget {
     return this.target.name;
   }
 
+  get assumed(): readonly string[] {
+    return this.target.assumed ?? [];
+  }
+
   get waited(): number {
     return this.target.waited;
   }

@@ -4,7 +4,7 @@ import { OUTCOME_LATE, OUTCOME_OK } from '../core/request.js';
 import { longestOf } from '../live/lengths.js';
 import { type ModelSignature, withSizes } from '../live/model.js';
 import type { SchedulingService } from '../live/service.js';
-import { unknownModel } from './http-api.js';
+import { unknownModel } from './description.js';
 import type { Done, LoadTarget, TargetOptions } from './target.js';
 import { TensorMaker } from './tensors.js';
 

@@ -14,6 +14,8 @@ export type Done = (outcome: Outcome, reply?: Reply) => void;
 export interface LoadTarget {
   /** For people: the address. */
   readonly name: string;
+  /** What requests assume that the server does not say, lines for people; absent: nothing. */
+  readonly assumed?: readonly string[];
   /** Requests that had to wait for a free connection before they were sent. */
   readonly waited: number;
   /** What was sent again; absent: nothing is. */

@@ -2,6 +2,7 @@ import { EscapementError } from '../base/errors.js';
 import type { Random } from '../base/random/streams.js';
 import { MIB } from '../base/units.js';
 import { DATATYPES, type Datatype } from '../live/model.js';
+import { bytesOfTexts } from '../live/texts.js';
 import { plainLine } from './reply.js';
 
 /** An input or output of a model as a server describes it; dimensions of −1 are the caller's choice. */
@@ -19,13 +20,23 @@ export interface InputTensor {
   readonly name: string;
   readonly datatype: Datatype;
   readonly shape: readonly number[];
-  /** Little-endian elements, row after row. */
+  /** Little-endian elements, row after row; of BYTES, each with its length before it. */
   readonly data: Buffer<ArrayBuffer>;
+  /** Further words of the request on this input; absent: nothing. */
+  readonly parameters?: Readonly<Record<string, Parameter>>;
 }
 
+/** A parameter of the protocol. */
+export type Parameter = boolean | number | string;
+
+/** Texts are made of these, so that one does not differ much from another in length. */
+const WORDS = 'the cluster answers each request before its deadline or says at once why not'.split(' ');
+const WORDS_PER_TEXT = 8;
+const MOST_TEXT_BYTES = 100;
+
 /**
- * Makes inputs once for all requests: uniform values in [0, 1) for floating point, zeros for the rest, because a
- * random integer might not be a valid index. Equal tensors are made once, so that many models use no more memory than
+ * Makes inputs once for all requests: uniform values in [0, 1) for floating point, texts of eight words for BYTES, zeros for
+ * the rest, because a random integer might not be a valid index. Equal tensors are made once, so that many models use no more memory than
  * one.
  */
 export class TensorMaker {
@@ -35,7 +46,7 @@ export class TensorMaker {
   constructor(private readonly random: Random) {}
 
   /**
-   * A free first dimension becomes `rows`, any other `length`. Throws `E_UNKNOWN_MODEL` for a type that has no fixed size, and for
+   * A free first dimension becomes `rows`, any other `length`. Throws `E_UNKNOWN_MODEL` for an unknown type, and for
    * inputs that are too large.
    */
   inputs(model: string, descriptions: readonly TensorDescription[], rows = 1, length = 1): InputTensor[] {
@@ -64,7 +75,7 @@ export class TensorMaker {
     const key = `${datatype} ${count}`;
     const known = this.made.get(key);
     if (known !== undefined) return known;
-    const bytes = count * DATATYPES[datatype].bytes;
+    const bytes = count * (datatype === 'BYTES' ? MOST_TEXT_BYTES : DATATYPES[datatype].bytes);
     if (this.bytes + bytes > MOST_BYTES) return null;
     this.bytes += bytes;
     const data = fill(datatype, count, this.random);
@@ -73,11 +84,13 @@ export class TensorMaker {
   }
 }
 
-function isDatatype(name: string): name is Datatype {
-  return name !== 'BYTES' && Object.hasOwn(DATATYPES, name);
+/** Whether a server or a file names a type of the protocol. */
+export function isDatatype(name: unknown): name is Datatype {
+  return typeof name === 'string' && Object.hasOwn(DATATYPES, name);
 }
 
 function fill(datatype: Datatype, count: number, random: Random): Buffer<ArrayBuffer> {
+  if (datatype === 'BYTES') return Buffer.from(bytesOfTexts(textsOf(count, random)).buffer);
   const data = Buffer.alloc(count * DATATYPES[datatype].bytes);
   for (let i = 0; i < count; i++) {
     if (datatype === 'FP32') data.writeFloatLE(random(), i * 4);
@@ -87,4 +100,9 @@ function fill(datatype: Datatype, count: number, random: Random): Buffer<ArrayBu
     else break;
   }
   return data;
+}
+
+function textsOf(count: number, random: Random): string[] {
+  const word = () => WORDS[Math.floor(random() * WORDS.length)];
+  return Array.from({ length: count }, () => Array.from({ length: WORDS_PER_TEXT }, word).join(' '));
 }

@@ -8,6 +8,7 @@ import {
   type Outcome,
 } from '../../src/core/request.js';
 import type { FrontendOptions } from '../../src/live/frontend/frontend.js';
+import { textsOf } from '../../src/live/texts.js';
 import { openTarget } from '../../src/load/open-target.js';
 import type { Reply } from '../../src/load/reply.js';
 import type { Done, LoadTarget, TargetOptions } from '../../src/load/target.js';
@@ -25,6 +26,7 @@ const openService = () =>
       ['scale', 'FP64', [1]],
       ['mask', 'BOOL', [5]],
     ]),
+    echoModel('texts', false, [['question', 'BYTES', [-1, 2]]]),
   ]);
 
 const open = async (address: string, options: Partial<TargetOptions> = {}): Promise<LoadTarget> => {
@@ -72,6 +74,15 @@ describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (schem
     );
   });
 
+  it('takes texts', async () => {
+    const service = openService();
+    const { port } = await openFrontend(service);
+    const target = await open(`${scheme}://127.0.0.1:${port}`, { models: ['texts'] });
+    expect(await send(target)).toBe(0);
+    const [texts] = service.requests.map(({ inputs }) => textsOf(inputs[0]));
+    expect(texts).toEqual([expect.stringMatching(/^(\w+ ){7}\w+$/), expect.any(String)]);
+  });
+
   it('says whether it is alive', async () => {
     const { port } = await openFrontend(openService());
     const target = await open(`${scheme}://127.0.0.1:${port}`);
@@ -103,7 +114,7 @@ describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (schem
     expect(await send(await open(address, { token: 'secret' }))).toBe(0);
     await expect(open(address, { models: ['other'], token: 'secret' })).rejects.toMatchObject({
       code: 'E_UNKNOWN_MODEL',
-      message: expect.stringContaining('it has tiny, image'),
+      message: expect.stringContaining('it has tiny, image, texts'),
     });
     service.notReady = 'draining';
     await expect(open(address, { token: 'secret' })).rejects.toMatchObject({

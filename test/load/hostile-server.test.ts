@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { describeHttpServer, unknownModel } from '../../src/load/http-api.js';
+import { unknownModel } from '../../src/load/description.js';
+import { describeHttpServer } from '../../src/load/http-api.js';
 import { openTarget } from '../../src/load/open-target.js';
 import type { TensorDescription } from '../../src/load/tensors.js';
 import { GrpcServer } from './grpc-server.js';
@@ -116,13 +117,13 @@ describe('a server that describes what cannot be', () => {
   });
 
   it('does not write to the terminal with names', async () => {
-    const evil = { name: '\u001b[2Jx', datatype: 'BYTES\u001b]0;', shape: [1] };
+    const evil = { name: '\u001b[2Jx', datatype: 'BF16\u001b]0;', shape: [1] };
     for (const url of await bothServers([evil])) {
       const { message } = await openTarget(url, OPTIONS).then(
         () => new Error('opened'),
         (error: Error) => error,
       );
-      expect(message).toMatch(/^model a: input \[2Jx is of type BYTES \]0;/);
+      expect(message).toMatch(/^model a: input \[2Jx is of type BF16 \]0;/);
     }
     const names = Array.from({ length: 1000 }, (_, i) => `\u001b[2J${i}`);
     const { message } = unknownModel('a', names);

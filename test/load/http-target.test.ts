@@ -225,11 +225,11 @@ const refusals: readonly [string, HttpServerOptions, Partial<TargetOptions>, str
   ['is not ready', { ready: false }, {}, 'E_SERVER', /127\.0\.0\.1:\d+ is not ready \(status 503\)/],
   ['lacks a model', {}, { models: ['a', 'c'] }, 'E_UNKNOWN_MODEL', /no model c; it has a, b/],
   [
-    'wants strings',
-    { inputs: [{ name: 'text', datatype: 'BYTES', shape: [1] }] },
+    'wants a type that is none',
+    { inputs: [{ name: 'text', datatype: 'BF16', shape: [1] }] },
     {},
     'E_UNKNOWN_MODEL',
-    /model a: input text is of type BYTES/,
+    /model a: input text is of type BF16/,
   ],
   [
     'takes FP16 as JSON',

@@ -6,6 +6,7 @@ import { OUTCOME_OK, type Outcome } from '../../src/core/request.js';
 import { openTarget } from '../../src/load/open-target.js';
 import { payloadTensors } from '../../src/load/payload-tensors.js';
 import { readPayloads } from '../../src/load/payloads.js';
+import type { TensorDescription } from '../../src/load/tensors.js';
 import { tempDir, writeIn } from '../cli/run-cli.js';
 import { type GrpcInference, GrpcServer } from './grpc-server.js';
 import { HttpServer, type Inference } from './http-server.js';
@@ -16,7 +17,7 @@ const json = (inputs: unknown) => Buffer.from(JSON.stringify({ inputs }));
 const IMAGE = [{ name: 'x', datatype: 'FP32', shape: [-1, 3] }];
 
 describe('payloadTensors', () => {
-  const tensors = (path: string, bytes: Buffer, inputs = IMAGE) =>
+  const tensors = (path: string, bytes: Buffer, inputs: readonly TensorDescription[] | null = IMAGE) =>
     payloadTensors({ path, bytes }, 'm', inputs).map(({ data, ...rest }) => ({ ...rest, data: [...data] }));
   const one = (shape: number[], data: Buffer) => [{ name: 'x', datatype: 'FP32', shape, data: [...data] }];
 
@@ -57,6 +58,31 @@ describe('payloadTensors', () => {
     expect(mask).toEqual({ name: 'mask', datatype: 'BOOL', shape: [2], data: [1, 0] });
   });
 
+  it('takes a file for one text, as it is, and texts from JSON', () => {
+    const inputs = [{ name: 't', datatype: 'BYTES', shape: [-1, 1] }];
+    const image = Buffer.from([0xff, 0xd8, 0x00]);
+    expect(tensors('cat.jpg', image, inputs)).toEqual([
+      { name: 't', datatype: 'BYTES', shape: [1, 1], data: [3, 0, 0, 0, 0xff, 0xd8, 0] },
+    ]);
+    const texts = json([{ name: 't', datatype: 'BYTES', shape: [2, 1], data: ['é', ''] }]);
+    expect(tensors('a.json', texts, inputs)).toEqual([
+      { name: 't', datatype: 'BYTES', shape: [2, 1], data: [2, 0, 0, 0, 0xc3, 0xa9, 0, 0, 0, 0] },
+    ]);
+  });
+
+  it('takes the inputs of JSON as they are where the server describes none', () => {
+    const input = {
+      name: 'q',
+      datatype: 'INT8',
+      shape: [1],
+      data: [7],
+      parameters: { content_type: 'np', n: {} },
+    };
+    expect(tensors('a.json', json([input]), null)).toEqual([
+      { ...input, parameters: { content_type: 'np' } },
+    ]);
+  });
+
   const two = [...IMAGE, { name: 'y', datatype: 'FP32', shape: [1] }];
   it.each([
     [
@@ -73,9 +99,10 @@ describe('payloadTensors', () => {
     [
       'a.bin',
       floats(1),
-      [{ name: 'x', datatype: 'BYTES', shape: [1] }],
-      'of type BYTES, which has no fixed size',
+      [{ name: 'x', datatype: 'BYTES', shape: [-1, 2] }],
+      'input x has several texts ([-1,2]), and the file is one: use a .json file',
     ],
+    ['a.bin', floats(1), null, 'the server does not describe the inputs of model m: use a .json file'],
     ['a.json', Buffer.from('{"inputs":'), IMAGE, 'it is not JSON'],
     ['a.json', Buffer.from('[1,2]'), IMAGE, 'it has no list "inputs"'],
     ['a.json', json([{ name: 'x', datatype: 'FP32', shape: [1, 3], data: [1, 2] }]), IMAGE, 'input "x"'],

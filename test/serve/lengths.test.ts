@@ -23,7 +23,7 @@ import { measureProfile } from '../../src/serve/measure-profile.js';
 import { repositoryModels } from '../../src/serve/repository-models.js';
 import { conform } from '../../src/tools/conform/conform.js';
 import { measureServed } from '../../src/tools/profile/measure-served.js';
-import { servedModel } from '../../src/tools/profile/served-model.js';
+import { measurableModel, servedModel } from '../../src/tools/profile/served-model.js';
 import { servedProfile } from '../../src/tools/profile/served-profile.js';
 import { rejection } from '../config/failure.js';
 import { PATIENT } from '../live/controller/link/fixtures.js';
@@ -325,7 +325,7 @@ describe.each(['http', 'grpc'] as const)('a client over %s', (scheme) => {
     const url = urlOf(running);
     const { models } = await describeServer(url, { models: ['padded', 'unpadded'], seed: 1 });
     for (const [i, name] of ['padded', 'unpadded'].entries()) {
-      const model = servedModel(name, models[i]);
+      const model = servedModel(name, measurableModel(url, name, models[i]));
       const spec = { url, trust: {}, model, batchSizes: [1, 2], runs: 2, budgetNs: 1e9 };
       const shares: number[] = [];
       const measured = await measureServed({ ...spec, onProgress: (share) => void shares.push(share) });

@@ -17,6 +17,10 @@ const builder = (yargs: Argv) =>
         url: text(
           'Measure the models of this running server as a client: http://HOST:PORT or grpc://HOST:PORT; https:// or grpcs:// for TLS',
         ),
+        payload: text(
+          'Real inputs for --url, one row: a .json, .npy or raw file, or a folder with one per model',
+          'random, or texts',
+        ),
         'token-file': text('File with the token that the server requires'),
         weights: size(
           "Bytes of a model's weights, which a client cannot see",

@@ -30,12 +30,12 @@ export async function run(args: LoadArgs): Promise<void> {
   }
   const experiment = await loadExperiment(args.file, overrides);
   refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
-  const { result, notes, warnings, lost } = await playLoad(experiment, { ...args, percentiles });
+  const { result, assumed, notes, warnings, lost } = await playLoad(experiment, { ...args, percentiles });
   warnIfEmpty(result.summary);
   const cases = casesOf(checks, result);
   if (args.json) writeOut(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
   else writeOut(runText(result) + casesText(cases));
-  if (!args.quiet) writeErr(notes);
+  if (!args.quiet) writeErr(assumed + notes);
   warn(warnings);
   writeCiFiles(checks, 'load', experiment.name, cases);
   refuseLost(lost, missedText(cases));

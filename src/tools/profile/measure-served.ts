@@ -5,6 +5,7 @@ import { OUTCOME_OK } from '../../core/request.js';
 import { type Durations, summarize } from '../../live/models/measure/durations.js';
 import { timeUntilStable } from '../../live/models/measure/until-stable.js';
 import { openTarget } from '../../load/open-target.js';
+import type { Payloads } from '../../load/payloads.js';
 import { plainLine } from '../../load/reply.js';
 import type { LoadTarget, TargetOptions } from '../../load/target.js';
 import { refused, sendOne, timeOne, timePing } from './calls.js';
@@ -14,6 +15,8 @@ interface ServedSpec {
   /** As `openTarget` takes it. */
   readonly url: string;
   readonly trust: Pick<TargetOptions, 'token' | 'ca' | 'insecure'>;
+  /** One row of real inputs, which a batch repeats; absent: random ones. */
+  readonly payloads?: Payloads;
   readonly model: ServedModel;
   /** Ascending from 1; only 1 of a model without a batch. */
   readonly batchSizes: readonly number[];
@@ -52,6 +55,7 @@ export async function measureServed(spec: ServedSpec): Promise<ServedMeasurement
   // A model of the target for each batch size.
   const target = await openTarget(spec.url, {
     ...spec.trust,
+    ...(spec.payloads === undefined ? {} : { payloads: spec.payloads }),
     seed: 1,
     models: batchSizes.map(() => model.name),
     rows: batchSizes,

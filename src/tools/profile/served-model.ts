@@ -1,7 +1,10 @@
 import { EscapementError } from '../../base/errors.js';
 import { DATATYPES } from '../../live/model.js';
 import { isTensorList, type LengthDescription, type ModelDescription } from '../../load/description.js';
+import { payloadTensors } from '../../load/payload-tensors.js';
+import type { PayloadFile } from '../../load/payloads.js';
 import { plainLine } from '../../load/reply.js';
+import { undescribedInputs } from '../../load/request-makers.js';
 import type { TensorDescription } from '../../load/tensors.js';
 
 /** A model as its server describes it, as far as measuring it from outside depends on that. */
@@ -17,19 +20,60 @@ export interface ServedModel {
   readonly lengths: LengthDescription | null;
 }
 
+/** A model of whose requests the inputs are known. */
+type MeasurableModel = ModelDescription & { readonly inputs: readonly TensorDescription[] };
+
+/**
+ * The same model with inputs as the file of a payload has them, in which at most the rows stay open. Throws `E_SERVER` and `E_USAGE`
+ * where neither the server nor the file says what a request of one row has.
+ */
+export function measurableModel(
+  server: string,
+  name: string,
+  description: ModelDescription,
+  [file, another]: readonly PayloadFile[] = [],
+): MeasurableModel {
+  const { inputs } = description;
+  if (file === undefined) {
+    if (inputs === null) throw undescribedInputs(server, name);
+    return { ...description, inputs };
+  }
+  const wrong = (what: string) => new EscapementError('E_USAGE', `--payload ${file.path}: ${what}`);
+  if (another !== undefined) throw wrong(`a model is measured with one file, and ${name} has several`);
+  const tensors = payloadTensors(file, name, inputs);
+  const { lengths: _, ...rest } = description;
+  // What is not described is taken for a batch if it has one row.
+  const batched =
+    inputs === null ? tensors.every(({ shape }) => shape[0] === 1) : isBatched({ ...rest, inputs });
+  const tall = tensors.find(({ shape }) => batched && shape[0] !== 1);
+  if (tall !== undefined)
+    throw wrong(`input ${tall.name} has ${tall.shape[0]} rows: give one, which larger batches repeat`);
+  const shapeOf = (shape: readonly number[]) => (batched ? [-1, ...shape.slice(1)] : shape);
+  return {
+    ...rest,
+    inputs: tensors.map(({ name, datatype, shape }) => ({ name, datatype, shape: shapeOf(shape) })),
+  };
+}
+
+/** What a measurement assumes that the server does not say. */
+export function batchAssumed(model: MeasurableModel): string[] {
+  return isBatched(model) && model.maxBatch === undefined ? ['the first dimension for the batch'] : [];
+}
+
 /**
  * Throws `E_UNKNOWN_MODEL` where a dimension other than that of the batch is open and the server does not say its lengths:
  * requests of any size would differ.
  */
-export function servedModel(name: string, { inputs, outputs, lengths }: ModelDescription): ServedModel {
-  const batched = inputs.length > 0 && [...inputs, ...outputs].every(({ shape }) => shape[0] < 0);
+export function servedModel(name: string, model: MeasurableModel): ServedModel {
+  const { inputs, lengths } = model;
+  const batched = isBatched(model);
   for (const input of inputs) {
     const fixed = batched ? input.shape.slice(1) : input.shape;
     if (lengths !== undefined || fixed.every((size) => size >= 0)) continue;
     const what = `input ${plainLine(input.name)} is ${plainLine(input.datatype)} [${input.shape.join(',')}]`;
     throw new EscapementError(
       'E_UNKNOWN_MODEL',
-      `model ${plainLine(name)}: ${what}, and only the first dimension, of the batch, may be open unless the server says which lengths it takes: how long it takes depends on the others, so serve it with fixed ones`,
+      `model ${plainLine(name)}: ${what}, and only the first dimension, of the batch, may be open unless the server says which lengths it takes: how long it takes depends on the others, so give inputs with --payload`,
     );
   }
   const precision = plainLine(inputs[0]?.datatype ?? '') || 'none';
@@ -39,6 +83,11 @@ export function servedModel(name: string, { inputs, outputs, lengths }: ModelDes
     shape: input.shape.map((size, i) => (i > 0 && size < 0 ? longest : size)),
   }));
   return { name, batched, precision, inputBytes: bytesOf(sized, batched), lengths: lengths ?? null };
+}
+
+/** The first dimension of all its tensors is open, and the server does not say that this is no batch. */
+function isBatched({ inputs, outputs, maxBatch }: MeasurableModel): boolean {
+  return inputs.length > 0 && maxBatch !== 0 && [...inputs, ...outputs].every(({ shape }) => shape[0] < 0);
 }
 
 /**
