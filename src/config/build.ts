@@ -52,14 +52,12 @@ export async function buildExperiment(
   const cluster = scaledCluster(config, (key) => placeOf(key));
   const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
     config.live;
+  const warnings: string[] = [];
   const models = await buildModels(config.models, {
     ...{ file, host },
+    warn: (text) => warnings.push(text),
     cluster,
-    device: {
-      kind: device === 'simulated' ? 'cpu' : device,
-      adapter: 0,
-      session: config.runtime,
-    },
+    device: { kind: device === 'simulated' ? 'cpu' : device, adapter: 0, session: config.runtime },
     precision: config.runtime.precision,
     placeOf: (index, key) => placeOf(['models', index, ...(key === undefined ? [] : [key])]),
   });
@@ -68,13 +66,12 @@ export async function buildExperiment(
   const tenants = tenantsOf(config.tenants);
   checkSections(config.workload, specs, classes, tenants.list, placeOf);
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
-  if (config.cluster.noise.distribution === 'profile' && spreads.flat().every((spread) => spread === null)) {
+  if (config.cluster.noise.distribution === 'profile' && spreads.flat().every((spread) => spread === null))
     throw new EscapementError(
       'E_CONFIG_VALUE',
       'no model of this run has a profile with more than medians: measure p99Ms and maxMs, or write normal',
       placeOf(['cluster', 'noise', 'distribution']),
     );
-  }
   return {
     name: config.name ?? basename(file, extname(file)),
     file,
@@ -86,13 +83,18 @@ export async function buildExperiment(
     placeOf,
     seed: config.seed,
     cluster,
-    models: models.map(({ spec }) => spec),
+    models: specs,
     modelFiles: models.map(({ file }) => file),
+    warnings,
     spreads,
     classes,
     tenants,
     workloads: await finishWorkloads({
-      ...{ config: { ...config, cluster }, models: models.map(({ spec }) => spec), file, host, overridden },
+      config: { ...config, cluster },
+      models: specs,
+      file,
+      host,
+      overridden,
     }),
     sloNs: config.slo,
     policy: config.policy,

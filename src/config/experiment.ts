@@ -34,6 +34,8 @@ export interface Experiment {
   readonly models: readonly ModelSpec[];
   /** Where the ONNX file of each model is, for live mode; null for kinds that have none. */
   readonly modelFiles: readonly (string | null)[];
+  /** What was estimated of the models, and what looks wrong with their figures. */
+  readonly warnings: readonly string[];
   /** By kind of GPU: how the measured durations of each model spread; null where its section does not say. */
   readonly spreads: readonly (readonly (ModelSpread | null)[])[];
   /** Classes of requests; empty: none are declared, and all requests weigh 1. */

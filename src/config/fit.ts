@@ -25,8 +25,10 @@ const BYTES_PER_PARAMETER = 4;
 const LOAD_BYTES_PER_S = 12.2e9;
 const BATCH_SIZES = [1, 2, 4, 8, 16];
 /** 1,000 classes, FP32. */
-const OUTPUT_BYTES = 4000;
+export const OUTPUT_BYTES = 4000;
 const DEFAULT_IMAGE_SIZE = 224;
+/** A square RGB image of the usual size, FP32. */
+export const IMAGE_BYTES = imageBytes(DEFAULT_IMAGE_SIZE);
 
 /** What is known of a model. */
 interface FitInput {
@@ -42,15 +44,14 @@ interface FitInput {
 export function fitModel(known: FitInput, pageBytes: number): ModelSpec {
   const weightsBytes = Math.round(known.parameters * BYTES_PER_PARAMETER);
   const { alphaMs, betaMs } = fitLatency(known);
-  const side = known.imageSize ?? DEFAULT_IMAGE_SIZE;
   return {
     name: known.name,
     weightsBytes,
     pages: Math.max(1, Math.ceil(weightsBytes / pageBytes)),
-    loadNs: Math.max(1, Math.round((weightsBytes / LOAD_BYTES_PER_S) * NS_PER_S)),
+    loadNs: loadNsOf(weightsBytes),
     batchSizes: BATCH_SIZES,
     execNs: BATCH_SIZES.map((batch) => Math.max(1, Math.round((alphaMs * batch + betaMs) * NS_PER_MS))),
-    inputBytes: 3 * side * side * BYTES_PER_PARAMETER,
+    inputBytes: imageBytes(known.imageSize ?? DEFAULT_IMAGE_SIZE),
     outputBytes: OUTPUT_BYTES,
   };
 }
@@ -63,4 +64,25 @@ export function fitLatency(known: FitInput): { readonly alphaMs: number; readonl
   }
   const imageMs = 1000 / known.imagesPerS;
   return { alphaMs: ALPHA_PER_IMAGE_TIME * imageMs, betaMs: BETA_PER_IMAGE_TIME * imageMs };
+}
+
+/** Time of a LOAD of so many bytes. */
+export function loadNsOf(weightsBytes: number): number {
+  return Math.max(1, Math.round((weightsBytes / LOAD_BYTES_PER_S) * NS_PER_S));
+}
+
+/** Weights of a model whose INFER of one request takes so long by the fit. */
+export function estimatedWeightsBytes(firstNs: number): number {
+  const millions = firstNs / NS_PER_MS / (ALPHA_MS_PER_M_PARAMETERS + BETA_MS_PER_M_PARAMETERS);
+  return Math.max(1, Math.round(millions * 1e6 * BYTES_PER_PARAMETER));
+}
+
+/** Latency at batch 1 of a model of which another batch was measured. */
+export function estimatedFirstNs(batch: number, ns: number): number {
+  const [alpha, beta] = [ALPHA_MS_PER_M_PARAMETERS, BETA_MS_PER_M_PARAMETERS];
+  return Math.max(1, Math.round((ns * (alpha + beta)) / (alpha * batch + beta)));
+}
+
+function imageBytes(side: number): number {
+  return 3 * side * side * BYTES_PER_PARAMETER;
 }

@@ -13,6 +13,8 @@ interface KindsOfSection {
   readonly measured: ReadonlyMap<string, readonly KindModel[]>;
   /** Of the section, and of its profiles. */
   readonly place: ErrorPlace;
+  /** Takes what is left out. */
+  warn(text: string): void;
 }
 
 /**
@@ -22,7 +24,7 @@ interface KindsOfSection {
  */
 export function onKinds(
   models: readonly KindModel[],
-  { kinds, measured, place }: KindsOfSection,
+  { kinds, measured, place, warn }: KindsOfSection,
 ): BuiltModel[] {
   return models.map((model, i) =>
     combined(
@@ -30,16 +32,25 @@ export function onKinds(
       kinds.map((kind) => {
         const own = kind.name === null ? undefined : measured.get(kind.name);
         if (own !== undefined) return counterpart(own, model, i, kind, place);
-        if (kind.speed !== null) return kind.speed === 1 ? model : scaled(model, kind.speed);
-        throw new EscapementError(
-          'E_CONFIG_VALUE',
-          `${model.spec.name} was not measured on ${kind.name}: give profiles.${kind.name}, or ${kind.name} a speed relative to the first kind`,
-          place,
-        );
+        const spec = model.onKind?.get(kind.name ?? '');
+        if (spec !== undefined) return { ...model, spec };
+        if (kind.speed !== null && model.ofOtherKind !== true)
+          return kind.speed === 1 ? model : scaled(model, kind.speed);
+        throw new EscapementError('E_CONFIG_VALUE', notMeasured(model, kind.name), place);
       }),
       place,
+      warn,
     ),
   );
+}
+
+function notMeasured({ spec, onKind, ofOtherKind }: KindModel, kind: string | null): string {
+  const give = onKind === undefined ? `give profiles.${kind}` : `add rows for ${kind} to its file`;
+  const orSpeed =
+    ofOtherKind === true
+      ? ''
+      : `, or ${onKind === undefined ? '' : 'give '}${kind} a speed relative to the first kind`;
+  return `${spec.name} was not measured on ${kind}: ${give}${orSpeed}`;
 }
 
 /** Throws `E_CONFIG_VALUE` for a profile of a kind that the cluster does not list. */
@@ -76,7 +87,12 @@ function scaled({ spec, file, spread }: KindModel, speed: number): KindModel {
   };
 }
 
-function combined(model: KindModel, onEach: readonly KindModel[], place: ErrorPlace): BuiltModel {
+function combined(
+  model: KindModel,
+  onEach: readonly KindModel[],
+  place: ErrorPlace,
+  warn: (text: string) => void,
+): BuiltModel {
   const { file } = model;
   if (onEach.length === 1 && onEach[0] === model) return { spec: model.spec, file, spreads: [model.spread] };
   const specs = onEach.map(({ spec }) => spec);
@@ -90,6 +106,13 @@ function combined(model: KindModel, onEach: readonly KindModel[], place: ErrorPl
   const batchSizes = model.spec.batchSizes.filter((size) =>
     specs.every((spec) => spec.batchSizes.includes(size)),
   );
+  const unused = new Set(
+    specs.flatMap((spec) => spec.batchSizes.filter((size) => !batchSizes.includes(size))),
+  );
+  if (unused.size > 0)
+    warn(
+      `${model.spec.name}: batch sizes that were not measured on all kinds of GPUs are not used: ${[...unused].sort((a, b) => a - b).join(', ')}`,
+    );
   const [first, ...others] = specs.map((spec) => timesAt(spec, batchSizes)) as [ModelTimes, ...ModelTimes[]];
   const spec = {
     ...model.spec,

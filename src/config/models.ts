@@ -6,7 +6,7 @@ import type { ClusterConfig } from './experiment.js';
 import { type ExperimentHost, relativeTo } from './experiment-host.js';
 import { fitModel } from './fit.js';
 import { checkKind, onKinds } from './models-by-kind.js';
-import { readModelsCsv } from './models-csv.js';
+import { type CsvModel, readModelsCsv } from './models-csv.js';
 import { onnxFile, readMeasuredProfile, repositoryName, restrictBatches } from './onnx-model.js';
 import { type Profile, profileModel } from './profile.js';
 import type { MeasuredDevice } from './profile-file.js';
@@ -30,6 +30,8 @@ interface ModelsContext {
   readonly precision: RuntimeSettings['precision'];
   /** Where section `index`, or a key of it, is written. */
   placeOf(index: number, key?: string): ErrorPlace;
+  /** Takes what was estimated, and what looks wrong. */
+  warn(text: string): void;
 }
 
 /**
@@ -71,7 +73,7 @@ async function modelsOnKinds(
   for (const [kind, path] of Object.entries('profiles' in section ? section.profiles : {})) {
     const key = `profiles.${kind}`;
     checkKind(kind, kindNames, context.placeOf(index, key));
-    measured.set(kind, await sectionModels(withFile(section, path), context, index, key));
+    measured.set(kind, await sectionModels(withFile(section, path), context, index, { kind, key }));
   }
   for (const { name, device } of kinds) {
     if (
@@ -86,7 +88,7 @@ async function modelsOnKinds(
     measured.set(name, await sectionModels(same, elsewhere, index));
   }
   const models = await sectionModels(section, context, index);
-  return onKinds(models, { kinds, measured, place: context.placeOf(index) });
+  return onKinds(models, { kinds, measured, place: context.placeOf(index), warn: context.warn });
 }
 
 /** Whether models of the section have profiles of their own on a device that other kinds do not have. */
@@ -103,28 +105,35 @@ function withFile(section: ModelsSection, path: string): ModelsSection {
   return section.kind === 'onnx' ? { ...section, profile: path } : ({ ...section, path } as ModelsSection);
 }
 
-/** `fileKey`: the key that names the file of the measurements, where it is not that of the section. */
+/** A kind of GPU, and the key that names the file with what was measured on it. */
+interface FileOfKind {
+  readonly kind: string;
+  readonly key: string;
+}
+
 async function sectionModels(
   section: ModelsSection,
   context: ModelsContext,
   index: number,
-  fileKey?: string,
+  of?: FileOfKind,
 ): Promise<KindModel[]> {
   const { pageBytes } = context.cluster;
   switch (section.kind) {
     case 'csv': {
       const path = relativeTo(context.file, section.path);
-      const read = readModelsCsv(path, pageBytes, context.host);
-      return plain(await read.catch(named(context, index, fileKey ?? 'path', section.path)));
+      const { host, warn, cluster } = context;
+      const kindNames = of === undefined ? cluster.kindNames : [of.kind];
+      const read = readModelsCsv(path, { pageBytes, kindNames, host, warn });
+      return (await read.catch(named(context, index, of?.key ?? 'path', section.path))).map(onKindsOfFile);
     }
     case 'profile': {
       const path = relativeTo(context.file, section.path);
       const read = readProfile(path, context.host);
-      const profile = await read.catch(named(context, index, fileKey ?? 'path', section.path));
+      const profile = await read.catch(named(context, index, of?.key ?? 'path', section.path));
       return measured(profile, null, section, pageBytes);
     }
     case 'onnx':
-      return onnxModels(section, context, index, fileKey);
+      return onnxModels(section, context, index, of?.key);
     case 'fit': {
       const name = section.name ?? `fit-${formatCount(section.parameters)}`;
       return plain(copiesOf(fitModel({ name, parameters: section.parameters }, pageBytes), section.copies));
@@ -166,6 +175,14 @@ function measured(
   const own = file === null ? null : repositoryName(file);
   const specs = copiesOf(profileModel(profile, name ?? own ?? profile.name, pageBytes), copies);
   return specs.map((spec) => ({ spec, file, spread }));
+}
+
+function onKindsOfFile({ base, onKind }: CsvModel): KindModel {
+  const [spec] = base === null ? onKind.values() : [base];
+  return {
+    ...{ spec: spec!, file: null, spread: null },
+    ...(onKind.size === 0 ? {} : { onKind, ofOtherKind: base === null }),
+  };
 }
 
 function plain(specs: readonly ModelSpec[]): KindModel[] {

@@ -46,7 +46,7 @@ function onLengths(policy: string, batchesByLength: boolean, hasClasses: boolean
 
 /** The same of a whole experiment. */
 export function experimentNotes(experiment: Experiment): PolicyNote[] {
-  const { policy, cluster, classes, models, tenants, padding } = experiment;
+  const { policy, cluster, classes, models, tenants, padding, warnings } = experiment;
   const hasLengths = models.some(({ lengths }) => lengths !== undefined);
   const tooShort = sloNote(experiment);
   return [
@@ -54,6 +54,7 @@ export function experimentNotes(experiment: Experiment): PolicyNote[] {
       ...{ policy, kinds: cluster.kinds.length, hasClasses: classes.length > 0, hasLengths },
       ...{ tenants: tenants.list.length, padding },
     }),
+    ...warnings.map((text) => ({ policy: policy.kind, about: 'models' as const, text })),
     ...(tooShort === null ? [] : [{ policy: policy.kind, about: 'slo' as const, text: tooShort }]),
   ];
 }

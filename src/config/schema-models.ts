@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { count, oneOrMany, section } from './fields.js';
+import { CSV_COLUMNS } from './models-csv.js';
 import { ZOO_VARIETIES } from './zoo-varieties.js';
 
 const copiesUpTo = (most: number) =>
@@ -22,12 +23,9 @@ const profilesOf = (what: string) =>
 const modelsSection = z.discriminatedUnion('kind', [
   section({
     kind: z.literal('csv'),
-    path: z
-      .string()
-      .min(1)
-      .describe('Models file with the columns model_id, weights_bytes, weights_transfer_ns, b1_ns …'),
+    path: z.string().min(1).describe(`Models file, CSV. Its columns: ${CSV_COLUMNS}.`),
     profiles: profilesOf('Files with the same models'),
-  }).describe('One model per row.'),
+  }).describe('Models that were measured, in a table.'),
   section({
     kind: z.literal('profile'),
     path: z.string().min(1).describe('Profile (JSON), relative to the experiment file.'),

@@ -12,7 +12,7 @@ export const POLICY_NOTES = [
 /** What one policy does not do. */
 export interface PolicyNote {
   readonly policy: string;
-  readonly about: (typeof POLICY_NOTES)[number] | 'kinds' | 'slo';
+  readonly about: (typeof POLICY_NOTES)[number] | 'kinds' | 'slo' | 'models';
   /** For people; of kinds, where each policy does something else instead, and of what no policy could do. */
   readonly text?: string;
 }
@@ -90,7 +90,9 @@ export function noteTexts(notes: readonly PolicyNote[]): NoteText[] {
       (s, who) =>
         `lengths: where requests have classes, ${who} put${s} inputs of any length into a batch, because a batch takes requests by weight; leave out classes to batch by length`,
     ),
-    ...[...new Set(notes.flatMap(({ text }) => text ?? []))].map((text) => ({ kind: 'note' as const, text })),
+    ...[...new Map(notes.flatMap(({ about, text }) => (text === undefined ? [] : [[text, about]])))].map(
+      ([text, about]): NoteText => ({ kind: about === 'models' ? 'warning' : 'note', text }),
+    ),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadExperiment } from '../../src/config/load.js';
-import { BASE, load, MODELS_CSV } from './experiment-files.js';
+import { BASE, load } from './experiment-files.js';
 import { rejection } from './failure.js';
 
 /** Replaces one line of the base experiment; line numbers stay. */
@@ -378,35 +378,5 @@ describe('a mistake in an override names the override', () => {
   it('the last of several overrides of a key is the one that counts', async () => {
     expect((await load(BASE, ['slo=x', 'slo=20ms'])).sloNs).toBe(20e6);
     expect((await rejection(load(BASE, ['slo=20ms', 'slo=x']))).message).toContain('--set slo=x');
-  });
-});
-
-describe('a mistake in a models file is reported with its line and column', () => {
-  const edit = (from: string, to: string) => MODELS_CSV.replace(from, to);
-  it.each([
-    ['no column', edit('weights_bytes,', ''), 'models.csv:1: weights_bytes: the column is missing'],
-    ['unknown column', edit('pages', 'pagez'), 'models.csv:1: pagez: unknown column: did you mean "pages"?'],
-    [
-      'text',
-      edit('1,102160300', '1,many'),
-      'models.csv:3: weights_bytes: must be a whole number of at least 1, found "many"',
-    ],
-    [
-      'negative',
-      edit('8310000', '-8310000'),
-      'models.csv:2: weights_transfer_ns: must be a whole number of at least 1, found "-8310000"',
-    ],
-    [
-      'zero latency',
-      edit('2730000', '0'),
-      'models.csv:2: b1_ns: must be a whole number of at least 1, found "0"',
-    ],
-    ['no name', edit('\n1,', '\n,'), 'models.csv:3: model_id: is empty'],
-    ['short row', edit(',602112,4000\n1', '\n1'), 'models.csv:2: has 7 fields, and the header names 9'],
-    ['no rows', MODELS_CSV.split('\n')[0]!, 'models.csv: has a header and no models'],
-  ])('%s', async (_, csv, message) => {
-    const error = await rejection(load(BASE, [], { 'models.csv': csv }));
-    expect(error.code).toBe('E_PROFILE');
-    expect(error.message.replace(/^\S*(?=models\.csv)/, '')).toBe(message);
   });
 });

@@ -2,12 +2,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { fitLatency, fitModel } from '../../src/config/fit.js';
-import { parseModelsCsv } from '../../src/config/models-csv.js';
 import { readProfile } from '../../src/config/read-profile.js';
 import { zooModels } from '../../src/config/zoo.js';
 import { ZOO_VARIETIES } from '../../src/config/zoo-varieties.js';
 import { checkModel } from '../../src/core/model.js';
-import { BASE, load, MODELS_CSV } from './experiment-files.js';
+import { BASE, load } from './experiment-files.js';
 
 const PAGE = 16 * 1024 * 1024;
 const PROFILES = join(import.meta.dirname, '../../experiments/profiles');
@@ -50,33 +49,6 @@ describe('models', () => {
   it('a smaller page needs more of them', async () => {
     const { models } = await load(BASE, ['cluster.pageSize=8MiB']);
     expect(models[0]!.pages).toBe(13);
-  });
-});
-
-describe('models file', () => {
-  it('is read by header, whatever the order, with or without pages', async () => {
-    const csv =
-      'input_bytes,model_id,b1_ns,weights_bytes,output_bytes,b16_ns,b2_ns,weights_transfer_ns\r\n1,x,10,33554433,2,160,20,5\r\n';
-    expect(await parseModelsCsv(csv, 'm.csv', PAGE)).toEqual([
-      {
-        name: 'x',
-        weightsBytes: 33_554_433,
-        pages: 3,
-        loadNs: 5,
-        batchSizes: [1, 2, 16],
-        execNs: [10, 20, 160],
-        inputBytes: 1,
-        outputBytes: 2,
-      },
-    ]);
-  });
-
-  it('has its pages column believed for pages of 16 MiB', async () => {
-    const csv = MODELS_CSV.replace(',7,', ',9,');
-    const pagesAt = async (size: number) =>
-      (await parseModelsCsv(csv, 'm.csv', size)).map(({ pages }) => pages);
-    expect(await pagesAt(PAGE)).toEqual([9, 7]);
-    expect(await pagesAt(2 * PAGE)).toEqual([4, 4]);
   });
 });
 

@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { lineOf, parse, ROOT, SOURCES, TESTS, trackedFiles, walk } from './sources.js';
 
-const MOST_LINES = 300;
+const MOST_LINES = 500;
 const MOST_FUNCTION_LINES = 70;
 /** A chart is one specification: an object literal reads no better in parts. */
 const MOST_CHART_LINES = 120;

@@ -23,7 +23,15 @@ export function cellKeys(
 ): ResultKeys {
   // Neither where the experiment file lies, its comments nor how it would run live matter, but what it says of
   // the simulation.
-  const { file: _, source: __, modelFiles: ___, live: ____, runtime: _____, ...said } = experiment;
+  const {
+    file: _,
+    source: __,
+    modelFiles: ___,
+    live: ____,
+    runtime: _____,
+    warnings: _______,
+    ...said
+  } = experiment;
   const { kind, options, plugin } = experiment.policy;
   // What its file is called does not matter, but every change of it does.
   const policy = { kind, options, ...(plugin === undefined ? {} : { plugin: plugin.digest }) };
