@@ -4,7 +4,7 @@ import { NS_PER_S } from '../base/units.js';
 import type { ServerSettings } from '../config/server-settings.js';
 import { sharesLine } from '../config/tenant-shares.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
-import type { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
+import type { CertificateGauges } from '../live/observe/telemetry/gauges.js';
 import { createLog } from '../live/observe/telemetry/log.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import { REAL_WORLD } from '../live/world/real-world.js';

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { EscapementError } from '../../base/errors.js';
 import type { LinkHost } from '../../live/controller/link/thread/link-host.js';
 import type { WorkerLink } from '../../live/controller/link/worker-link.js';
-import type { CertificateGauges } from '../../live/observe/telemetry/certificate-gauges.js';
+import type { CertificateGauges } from '../../live/observe/telemetry/gauges.js';
 import { clientCredentials } from '../../live/wire/credentials.js';
 import { REAL_WORLD } from '../../live/world/real-world.js';
 import type { JoiningOptions } from '../../serve/joining.js';

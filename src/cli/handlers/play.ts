@@ -5,7 +5,7 @@ import { STANDARD_INPUT } from '../../base/files/standard-input.js';
 import { buildExperiment } from '../../config/build.js';
 import { NotedFiles } from '../../config/files-on-disk.js';
 import { readExperimentSource } from '../../config/load.js';
-import type { Setup } from '../../play/share/setup.js';
+import type { Setup } from '../../play/share/address.js';
 import { writeOut } from '../../text/terminal.js';
 import type { PlayArgs } from '../commands/play.js';
 import { untilStopped } from '../interruption.js';

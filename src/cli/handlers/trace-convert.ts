@@ -6,7 +6,7 @@ import type { Experiment } from '../../config/experiment.js';
 import { loadExperiment, parseExperiment } from '../../config/load.js';
 import { openWorkloads } from '../../config/open-workloads.js';
 import { writeOut } from '../../text/terminal.js';
-import { openTable } from '../../workload/files/read-table.js';
+import { openTable } from '../../workload/files/layout.js';
 import type { WorkloadSpec } from '../../workload/spec.js';
 import { writeArrivals } from '../../workload/trace-write.js';
 import type { TraceConvertArgs } from '../commands/trace-convert.js';
