@@ -1,9 +1,9 @@
 import createYargs, { type Argv } from 'yargs';
-import { EscapementError } from '../base/errors.js';
 import { STANDARD_INPUT } from '../base/files/standard-input.js';
 import { nearest } from '../base/nearest.js';
 import { terminalWidth, writeOut } from '../text/terminal.js';
 import { COMMANDS, type Command } from './commands.js';
+import { usageError } from './options.js';
 import { withPlugins } from './overrides.js';
 import { packageVersion } from './version.js';
 
@@ -39,7 +39,7 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   } catch (error) {
     if (!isUsageError(error)) throw error;
     const hint = hintOf(error.message, await parser.getHelp());
-    throw new EscapementError('E_USAGE', `${error.message.replaceAll(/\n\s*/g, ' ')}${hint}`);
+    throw usageError(`${error.message.replaceAll(/\n\s*/g, ' ')}${hint}`);
   }
 }
 

@@ -1,35 +1,15 @@
 import type { Argv, CommandModule } from 'yargs';
 import { bench } from './commands/bench.js';
-import { bound } from './commands/bound.js';
-import { check } from './commands/check.js';
 import { compare } from './commands/compare.js';
-import { config } from './commands/config.js';
 import { conform } from './commands/conform.js';
-import { controller } from './commands/controller.js';
 import { doctor } from './commands/doctor.js';
-import { explain } from './commands/explain.js';
-import { keys } from './commands/keys.js';
 import { load } from './commands/load.js';
-import { modelList } from './commands/model-list.js';
-import { modelMake } from './commands/model-make.js';
-import { modelOptimize } from './commands/model-optimize.js';
 import { plan } from './commands/plan.js';
-import { play } from './commands/play.js';
 import { profileMeasure } from './commands/profile-measure.js';
-import { profileShow } from './commands/profile-show.js';
-import { replay } from './commands/replay.js';
-import { report } from './commands/report.js';
 import { run } from './commands/run.js';
-import { schema } from './commands/schema.js';
-import { serve } from './commands/serve.js';
-import { simulate } from './commands/simulate.js';
 import { sweep } from './commands/sweep.js';
 import { sweepWorker } from './commands/sweep-worker.js';
 import { top } from './commands/top.js';
-import { traceConvert } from './commands/trace-convert.js';
-import { traceGenerate } from './commands/trace-generate.js';
-import { traceInfo } from './commands/trace-info.js';
-import { worker } from './commands/worker.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: each command has arguments of its own.
 export type Command = CommandModule<object, any>;
@@ -37,49 +17,113 @@ export type Command = CommandModule<object, any>;
 /** Commands of two words, by the first. */
 export const FAMILIES: Readonly<Record<string, readonly Command[]>> = {
   trace: [
-    command(traceInfo, () => import('./handlers/trace-info.js')),
-    command(traceGenerate, () => import('./handlers/trace-generate.js')),
-    command(traceConvert, () => import('./handlers/trace-convert.js')),
+    command(
+      'info <path>',
+      'Describe a trace: rates, bursts, popularity',
+      () => import('./commands/trace-info.js'),
+    ),
+    command(
+      'generate <out>',
+      'Generate a trace like that of Azure Functions 2019',
+      () => import('./commands/trace-generate.js'),
+    ),
+    command(
+      'convert <input> <out>',
+      'Write the arrivals of an experiment or trace as CSV',
+      () => import('./commands/trace-convert.js'),
+    ),
   ],
   model: [
-    command(modelMake, () => import('./handlers/model-make.js')),
-    command(modelList, () => import('./handlers/model-list.js')),
-    command(modelOptimize, () => import('./handlers/model-optimize.js')),
+    command(
+      'make <architecture>',
+      'Write a model with random weights, to try things out',
+      () => import('./commands/model-make.js'),
+    ),
+    command('list [repository]', 'List the models of a repository', () => import('./commands/model-list.js')),
+    command(
+      'optimize [repository]',
+      'Write the optimized files (.ort) that a device loads',
+      () => import('./commands/model-optimize.js'),
+    ),
   ],
   profile: [
-    command(profileMeasure, () => import('./handlers/profile-measure.js')),
-    command(profileShow, () => import('./handlers/profile-show.js')),
+    split(profileMeasure, () => import('./handlers/profile-measure.js')),
+    command(
+      'show <path>',
+      'Print the latencies of a profile and their sources',
+      () => import('./commands/profile-show.js'),
+    ),
   ],
 };
 
 /** Every command, in the order of the help: simulate, serve, measure, inspect, look up. */
 export const COMMANDS: readonly Command[] = [
-  command(simulate, () => import('./handlers/simulate.js')),
-  command(sweep, () => import('./handlers/sweep.js')),
-  command(sweepWorker, () => import('./handlers/sweep-worker.js')),
-  command(plan, () => import('./handlers/plan.js')),
-  command(bound, () => import('./handlers/bound.js')),
-  command(play, () => import('./handlers/play.js')),
+  command('simulate <file>', 'Simulate one experiment', () => import('./commands/simulate.js')),
+  split(sweep, () => import('./handlers/sweep.js')),
+  split(sweepWorker, () => import('./handlers/sweep-worker.js')),
+  split(plan, () => import('./handlers/plan.js')),
+  command(
+    'bound <file>',
+    'Print upper bounds on the goodput of any scheduler',
+    () => import('./commands/bound.js'),
+  ),
+  command(
+    'play [file]',
+    'Open a web page that runs the scheduler, to try things out',
+    () => import('./commands/play.js'),
+  ),
   family('trace', 'Describe, generate and convert traces'),
-  command(serve, () => import('./handlers/serve.js')),
-  command(controller, () => import('./handlers/controller.js')),
-  command(worker, () => import('./handlers/worker.js')),
-  command(top, () => import('./handlers/top.js')),
-  command(config, () => import('./handlers/config.js')),
-  command(doctor, () => import('./handlers/doctor.js')),
+  command(
+    'serve',
+    'Serve models over HTTP and gRPC (Open Inference Protocol)',
+    () => import('./commands/serve.js'),
+  ),
+  command(
+    'controller',
+    'Serve models that workers on other machines run',
+    () => import('./commands/controller.js'),
+  ),
+  command(
+    'worker',
+    'Run models on the GPUs of this machine for a controller',
+    () => import('./commands/worker.js'),
+  ),
+  split(top, () => import('./handlers/top.js')),
+  command(
+    'config',
+    'Print the effective settings and where each comes from',
+    () => import('./commands/config.js'),
+  ),
+  split(doctor, () => import('./handlers/doctor.js')),
   family('model', 'Make, list and optimize models'),
-  command(run, () => import('./handlers/run.js')),
-  command(load, () => import('./handlers/load.js')),
-  command(bench, () => import('./handlers/bench.js')),
-  command(conform, () => import('./handlers/conform.js')),
+  split(run, () => import('./handlers/run.js')),
+  split(load, () => import('./handlers/load.js')),
+  split(bench, () => import('./handlers/bench.js')),
+  split(conform, () => import('./handlers/conform.js')),
   family('profile', 'Measure and show latency profiles'),
-  command(report, () => import('./handlers/report.js')),
-  command(compare, () => import('./handlers/compare.js')),
-  command(check, () => import('./handlers/check.js')),
-  command(explain, () => import('./handlers/explain.js')),
-  command(replay, () => import('./handlers/replay.js')),
-  command(keys, () => import('./handlers/keys.js')),
-  command(schema, () => import('./handlers/schema.js')),
+  command(
+    'report <dir>',
+    'Draw charts and a report from the results of a run or sweep',
+    () => import('./commands/report.js'),
+  ),
+  split(compare, () => import('./handlers/compare.js')),
+  command('check <dir>', 'Verify the summary of a run against its logs', () => import('./commands/check.js')),
+  command(
+    'explain <dir>',
+    'Explain from the logs why requests of a run failed',
+    () => import('./commands/explain.js'),
+  ),
+  command(
+    'replay <file>',
+    'Replay the journal of a live run through the scheduler',
+    () => import('./commands/replay.js'),
+  ),
+  command(
+    'keys [prefix]',
+    'Describe the keys of the experiment file and the policies',
+    () => import('./commands/keys.js'),
+  ),
+  command('schema <name>', 'Print the JSON Schema of a file format', () => import('./commands/schema.js')),
 ];
 
 function family(name: string, describe: string): Command {
@@ -94,8 +138,24 @@ function family(name: string, describe: string): Command {
   };
 }
 
-/** A command whose code is loaded when it runs. */
-function command<Args>(
+/** What a file of a command exports. */
+interface CommandFile<Args> {
+  builder(yargs: Argv): Argv<Args>;
+  handler(args: Args): Promise<void> | void;
+}
+
+/** A command whose file is loaded when its help is asked for or it runs. */
+function command<Args>(usage: string, describe: string, load: () => Promise<CommandFile<Args>>): Command {
+  return {
+    command: usage,
+    describe,
+    builder: async (yargs) => (await load()).builder(yargs as Argv),
+    handler: async (args) => (await load()).handler(args as Args),
+  };
+}
+
+/** A command in two files. */
+function split<Args>(
   described: Pick<Command, 'command' | 'describe'> & { readonly builder: (yargs: Argv) => Argv<Args> },
   load: () => Promise<{ run(args: Args): Promise<void> | void }>,
 ): Command {

@@ -1,6 +1,5 @@
 import { type ErrorCode, EscapementError } from '../base/errors.js';
 import { printable } from '../base/printable.js';
-import { hanging, terminalWidth } from '../text/terminal.js';
 
 /** Exit codes in addition to those of errors. */
 export const EXIT_OK = 0;
@@ -87,22 +86,4 @@ export function describeFailure(error: unknown): Failure {
 /** The exit code of an error. */
 export function exitCodeOf({ code }: EscapementError): number {
   return EXIT_CODES[code]?.exit ?? EXIT_BUG;
-}
-
-/** The table of exit codes, as text. */
-export function exitCodesText(): string {
-  const rows: [number, string, string][] = [
-    [EXIT_OK, '', 'success'],
-    [EXIT_BUG, '', 'a bug in escapement'],
-    ...Object.entries(EXIT_CODES).map(([code, { exit, means }]): [number, string, string] => [
-      exit,
-      code,
-      means,
-    ]),
-    [EXIT_INTERRUPTED, '', 'interrupted; finished cells of a sweep and runs of a plan are kept'],
-  ];
-  const lines = rows.flatMap(([exit, code, means]) =>
-    hanging(`  ${String(exit).padStart(3)}  ${code}`, means, 26, terminalWidth()),
-  );
-  return ['Exit codes:', ...lines].join('\n');
 }

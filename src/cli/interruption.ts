@@ -6,6 +6,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const STOP_SIGNALS = [...SIGNALS, 'SIGHUP'] as const;
 /** Shells and process managers often send the first signal to the whole group and once more to the process. */
 const IMPATIENT_MS = 1000;
+/** How often a command under npx checks that npx still runs. */
+const CHECK_MS = 250;
 
 /**
  * Does work that Ctrl-C or SIGTERM ends: stderr then says what `kept` returns, and the process exits with 130 after
@@ -18,8 +20,7 @@ export async function interruptible<T>(
 ): Promise<T> {
   const interrupted = async () => {
     writeErr(`escapement: interrupted: ${kept()}\n`);
-    const released = release();
-    if (released !== undefined) await released.catch(() => {});
+    await Promise.resolve(release()).catch(() => {});
     process.exit(EXIT_INTERRUPTED);
   };
   for (const signal of SIGNALS) process.once(signal, interrupted);
@@ -41,4 +42,37 @@ export function untilStopped(): Promise<NodeJS.Signals> {
     };
     for (const signal of STOP_SIGNALS) process.on(signal, stop);
   });
+}
+
+/**
+ * Lets signals end a command that is the first process of its container, as they end any other process: the kernel gives that one
+ * only the signals that it handles, so that stopping the container would take until it is killed. Commands that handle a signal
+ * themselves end in their own way. A simulation in this thread is finished first.
+ */
+export function endBySignals(pid: number): void {
+  if (pid !== 1) return;
+  for (const signal of STOP_SIGNALS) {
+    process.on(signal, () => {
+      if (process.listenerCount(signal) === 1) process.exit(EXIT_INTERRUPTED);
+    });
+  }
+}
+
+/**
+ * Ends a command with its npx. npx passes SIGTERM on to a shell in between, and the shell dies of it without notifying the
+ * command, which would run on unnoticed: `kill $!` after `npx escapement serve &` would leave the server
+ * running. So a command that npx started sends itself SIGTERM when that shell is gone. Commands started in any other way
+ * outlive their parents, as daemons must.
+ */
+export function endWithNpx(environment: Readonly<Record<string, string | undefined>>): void {
+  const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = environment;
+  // Children inherit the variables of npx, so they must name this very command, not some other one above it.
+  if (event !== 'npx' || !/^'?escapement'?$/.test(script)) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    process.kill(process.pid, 'SIGTERM');
+  }, CHECK_MS);
+  timer.unref();
 }

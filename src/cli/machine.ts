@@ -1,4 +1,3 @@
-import { EscapementError } from '../base/errors.js';
 import { ON_DISK } from '../config/files-on-disk.js';
 import type { Profile } from '../config/profile.js';
 import { readProfile } from '../config/read-profile.js';
@@ -10,6 +9,7 @@ import type { MachineOptions } from '../live/worker/local-machine.js';
 import { ALL_MODELS, type DeploymentOptions, type StartNeeds } from '../serve/deployment-options.js';
 import { sessionSettings } from '../serve/session-settings.js';
 import type { ValuesOf } from './options.js';
+import { usageError } from './options.js';
 import type { deploymentFlags, machineFlags } from './server-options.js';
 import { weightsCacheBytes } from './weights-cache.js';
 
@@ -110,13 +110,10 @@ function checkControl({
 }: DeploymentArgs): void {
   if (named !== undefined && control !== 'explicit') {
     const what = 'only --model-control explicit loads models by name';
-    throw new EscapementError(
-      'E_USAGE',
-      `--load-model ${named}: ${what}; ${control} starts with every model`,
-    );
+    throw usageError(`--load-model ${named}: ${what}; ${control} starts with every model`);
   }
   if (pollNs !== undefined && control !== 'poll')
-    throw new EscapementError('E_USAGE', '--poll-interval has an effect only with --model-control poll');
+    throw usageError('--poll-interval has an effect only with --model-control poll');
 }
 
 async function machineWithoutModels(
@@ -128,10 +125,7 @@ async function machineWithoutModels(
   const memoryBytes = await weightsCacheBytes(devices, args.memory ?? null, runtime.memoryReserve);
   const pages = Math.floor(memoryBytes / pageBytes);
   if (pages < 1) {
-    throw new EscapementError(
-      'E_USAGE',
-      `--memory ${formatBytes(memoryBytes)}: less than one page (${formatBytes(pageBytes)})`,
-    );
+    throw usageError(`--memory ${formatBytes(memoryBytes)}: less than one page (${formatBytes(pageBytes)})`);
   }
   return { devices, pages, pageBytes };
 }
@@ -141,19 +135,13 @@ function machineDevices(args: MachineArgs, runtime: RuntimeSettings): DeviceSpec
   if (device.startsWith(SIMULATED)) {
     const timeScale = Number(args['time-scale']);
     if (!(timeScale >= 0 && Number.isFinite(timeScale)) || args['time-scale'].trim() === '') {
-      throw new EscapementError(
-        'E_USAGE',
-        `--time-scale ${args['time-scale']}: must be a number, at least 0`,
-      );
+      throw usageError(`--time-scale ${args['time-scale']}: must be a number, at least 0`);
     }
     return Array.from({ length: gpus }, () => ({ kind: 'simulated', timeScale }));
   }
   const kind = PROVIDERS.find((provider) => provider === device);
   if (kind === undefined) {
-    throw new EscapementError(
-      'E_USAGE',
-      `--device ${device}: must be one of ${PROVIDERS.join(', ')}, or simulated:PROFILE`,
-    );
+    throw usageError(`--device ${device}: must be one of ${PROVIDERS.join(', ')}, or simulated:PROFILE`);
   }
   return Array.from({ length: gpus }, (_, gpu) => ({
     kind,
@@ -183,8 +171,5 @@ function profilesOf({ device }: MachineArgs): Promise<Profile[]> {
 
 function repositoryOf({ repository }: MachineArgs): string {
   if (repository !== undefined) return repository;
-  throw new EscapementError(
-    'E_USAGE',
-    '--repository FOLDER is required, unless with --device simulated:PROFILE',
-  );
+  throw usageError('--repository FOLDER is required, unless with --device simulated:PROFILE');
 }

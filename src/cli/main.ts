@@ -3,8 +3,7 @@ import { cannotWrite } from '../base/files/output-file.js';
 import { writeErr } from '../text/terminal.js';
 import { runCommandLine } from './command-line.js';
 import { describeFailure } from './exit-codes.js';
-import { endBySignals } from './first-process.js';
-import { endWithNpx } from './npx.js';
+import { endBySignals, endWithNpx } from './interruption.js';
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A reader that stops early (`| head`) is no failure of ours.

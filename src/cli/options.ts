@@ -9,6 +9,11 @@ export type ValuesOf<O extends Readonly<Record<string, Options>>> = InferredOpti
 export type ArgsOf<B extends (yargs: Argv) => Argv<unknown>> =
   ReturnType<B> extends Argv<infer Args> ? Args : never;
 
+/** A mistake in a command line. */
+export function usageError(what: string): EscapementError {
+  return new EscapementError('E_USAGE', what);
+}
+
 /** Options under a heading of the help. Errors of their values name them. */
 export function group<O extends Readonly<Record<string, Options>>>(heading: string, options: O): O {
   const grouped = Object.entries(options).map(([name, { coerce, ...option }]) => {
@@ -19,84 +24,42 @@ export function group<O extends Readonly<Record<string, Options>>>(heading: stri
   return Object.fromEntries(grouped) as unknown as O;
 }
 
+type Read<T> = (given: string) => T;
+
 /** The value as it was given. */
-export function text(describe: string, defaultDescription?: string) {
-  return {
-    ...valued(describe, asGiven),
-    ...(defaultDescription === undefined ? {} : { defaultDescription }),
-  };
-}
+export const text = optional(asGiven);
+export const textOr = withDefault(asGiven);
 
-/** The value as it was given, or a default. */
-export function textOr(byDefault: string, describe: string) {
-  return { ...valued(describe, asGiven), default: byDefault };
-}
-
-/** An address to listen on, or a default. IPv6 may stand in brackets, as in a URL. */
-export function addressOr(byDefault: string, describe: string) {
-  const read: Read<string> = (given) => given.replace(/^\[([0-9a-fA-F:.]+)\]$/, '$1');
-  return withDefault(byDefault, valued(describe, read));
-}
+/** An address to listen on. IPv6 may stand in brackets, as in a URL. */
+export const addressOr = withDefault((given) => given.replace(/^\[([0-9a-fA-F:.]+)\]$/, '$1'));
 
 /** A whole number of at least `min`. */
-export function whole(min: number, describe: string, defaultDescription?: string) {
-  return {
-    ...valued(describe, wholeOf(min)),
-    ...(defaultDescription === undefined ? {} : { defaultDescription }),
-  };
-}
-
-/** A whole number of at least `min`, or a default. */
-export function wholeOr(min: number, byDefault: number, describe: string) {
-  return withDefault(String(byDefault), valued(describe, wholeOf(min)));
-}
-
-/** A whole number of at least `min`, or null for `off`. */
-export function wholeOrOff(min: number, byDefault: number, describe: string) {
-  return withDefault(String(byDefault), valued(describe, orOff(wholeOf(min))));
-}
+export const whole = (min: number, describe: string, defaultDescription?: string) =>
+  optional(wholeOf(min))(describe, defaultDescription);
+export const wholeOr = (min: number, byDefault: number, describe: string) =>
+  withDefault(wholeOf(min))(String(byDefault), describe);
+/** Null for `off`. */
+export const wholeOrOff = (min: number, byDefault: number, describe: string) =>
+  withDefault(orOff(wholeOf(min)))(String(byDefault), describe);
 
 /** A duration in ns. */
-export function duration(describe: string, defaultDescription: string) {
-  return { ...valued(describe, nsOf), defaultDescription };
-}
-
-/** A duration in ns, or a default. */
-export function durationOr(byDefault: string, describe: string) {
-  return withDefault(byDefault, valued(describe, nsOf));
-}
-
-/** A duration in ns longer than 0, or null for `off`. */
-export function durationOrOff(byDefault: string, describe: string) {
-  return withDefault(byDefault, valued(describe, orOff(longNsOf)));
-}
+export const duration = optional(nsOf);
+export const durationOr = withDefault(nsOf);
+/** Longer than 0, or null for `off`. */
+export const durationOrOff = withDefault(orOff(longNsOf));
 
 /** A size in bytes, at least one. */
-export function size(describe: string, defaultDescription?: string) {
-  return {
-    ...valued(describe, bytesOf),
-    ...(defaultDescription === undefined ? {} : { defaultDescription }),
-  };
-}
-
-/** A size in bytes, at least one, or a default. */
-export function sizeOr(byDefault: string, describe: string) {
-  return withDefault(byDefault, valued(describe, bytesOf));
-}
-
-/** A size in bytes, at least one, or null for `off`. */
-export function sizeOrOff(byDefault: string, describe: string) {
-  return withDefault(byDefault, valued(describe, orOff(bytesOf)));
-}
+export const size = optional(bytesOf);
+export const sizeOr = withDefault(bytesOf);
+/** Null for `off`. */
+export const sizeOrOff = withDefault(orOff(bytesOf));
 
 /** A port, or null for `off`. */
-export function portOr(byDefault: string, describe: string) {
-  return withDefault(byDefault, valued(describe, orOff(portOf)));
-}
+export const portOr = withDefault(orOff(portOf));
 
 /** One of a few words. */
 export function choice<const C extends string>(choices: readonly C[], describe: string) {
-  return { ...valued(describe, (given) => given as C), choices };
+  return { ...optional((given) => given as C)(describe), choices };
 }
 
 /** One of a few words, or a default. */
@@ -135,20 +98,21 @@ export function wholeNumber(given: string, name: string, min: number): number {
   return naming(name, given, wholeOf(min));
 }
 
-type Read<T> = (given: string) => T;
-
-/** yargs makes a list of what is given more than once, which is a mistake rather than a choice. */
-function valued<T>(describe: string, read: Read<T>) {
+/** An option that may be left out; the help says what that means. */
+function optional<T>(read: Read<T>) {
+  // yargs makes a list of what is given more than once, which is a mistake rather than a choice.
   const coerce = (given: string): T => {
     if (Array.isArray(given)) throw new Error(`was given more than once (${given.join(', ')})`);
     if (given === '') throw new Error('needs a value');
     return read(given);
   };
-  return { type: 'string', requiresArg: true, describe, coerce } as const;
+  return (describe: string, defaultDescription?: string) =>
+    ({ type: 'string', requiresArg: true, describe, defaultDescription, coerce }) as const;
 }
 
-function withDefault<O extends object>(byDefault: string, option: O) {
-  return { ...option, default: byDefault };
+/** An option that has a value in any case. */
+function withDefault<T>(read: Read<T>) {
+  return (byDefault: string, describe: string) => ({ ...optional(read)(describe), default: byDefault });
 }
 
 function naming<T>(name: string, given: unknown, read: (given: never) => T): T {
@@ -156,11 +120,13 @@ function naming<T>(name: string, given: unknown, read: (given: never) => T): T {
     return read(given as never);
   } catch (error) {
     const value = typeof given === 'string' && given !== '' ? ` ${given}:` : '';
-    throw new EscapementError('E_USAGE', `${name}${value} ${(error as Error).message}`);
+    throw usageError(`${name}${value} ${(error as Error).message}`);
   }
 }
 
-const asGiven: Read<string> = (given) => given;
+function asGiven(given: string): string {
+  return given;
+}
 
 function wholeOf(min: number): Read<number> {
   return (given) => {
@@ -174,21 +140,21 @@ function orOff<T>(read: Read<T>): Read<T | null> {
   return (given) => (given === 'off' ? null : read(given));
 }
 
-const nsOf: Read<number> = (given) => {
+function nsOf(given: string): number {
   try {
     return parseDuration(given);
   } catch {
     throw new Error('must be a duration such as 30s or 2ms');
   }
-};
+}
 
-const longNsOf: Read<number> = (given) => {
+function longNsOf(given: string): number {
   const ns = nsOf(given);
   if (ns > 0) return ns;
   throw new Error('must be longer than 0, or off');
-};
+}
 
-const bytesOf: Read<number> = (given) => {
+function bytesOf(given: string): number {
   try {
     const bytes = parseBytes(given);
     if (bytes >= 1) return bytes;
@@ -196,10 +162,10 @@ const bytesOf: Read<number> = (given) => {
     // Reported below, as a size of 0 is.
   }
   throw new Error('must be a size such as 64MiB');
-};
+}
 
-const portOf: Read<number> = (given) => {
+function portOf(given: string): number {
   const port = wholeOf(0)(given);
   if (port <= 65_535) return port;
   throw new Error('must be a port, at most 65535');
-};
+}

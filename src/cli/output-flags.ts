@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
-import { EscapementError } from '../base/errors.js';
+import type { EscapementError } from '../base/errors.js';
+import { usageError } from './options.js';
 
 /** Files by the names of their flags. */
 type Outputs = Readonly<Record<string, string | undefined>>;
@@ -64,5 +65,5 @@ function startOf(path: string): string {
 }
 
 function usage(flag: string, path: string, problem: string): EscapementError {
-  return new EscapementError('E_USAGE', `--${flag} ${path}: ${problem}`);
+  return usageError(`--${flag} ${path}: ${problem}`);
 }

@@ -2,41 +2,42 @@ import { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
 import { WatchedFiles } from '../base/files/watched-files.js';
 import { checkTls } from '../live/frontend/frontend.js';
-import type { CertificateGauges, CertificateUse } from '../live/observe/telemetry/gauges.js';
+import type { CertificateGauges, CertificateUse } from '../live/observe/telemetry/certificate-gauges.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import type { ValuesOf } from './options.js';
 import type { listenFlags } from './server-options.js';
 
+const AUTHORITIES = { '--worker-ca': 'worker_authority', '--controller-ca': 'controller_authority' } as const;
+
 /** Reads certificate and key again whenever their files change; logs what is used then, and once what cannot be. */
 export function renewIdentity(
-  args: Pick<ValuesOf<typeof listenFlags>, 'tls-cert' | 'tls-key'>,
+  { 'tls-cert': cert, 'tls-key': key }: Pick<ValuesOf<typeof listenFlags>, 'tls-cert' | 'tls-key'>,
   tls: ServerTls | null,
   log: Logger,
   gauges: CertificateGauges,
   renew: (tls: ServerTls) => void,
 ): void {
-  const { 'tls-cert': cert, 'tls-key': key } = args;
   if (tls === null || cert === undefined || key === undefined) return;
-  const flags = '--tls-cert and --tls-key';
-  const shown = shownAs(gauges, 'server');
+  const [flags, shown] = ['--tls-cert and --tls-key', shownAs(gauges, 'server')];
   renewFiles(flags, { cert, key }, { cert: tls.cert, key: tls.key }, 'cert', { log, shown }, (identity) => {
     checkTls(identity);
     renew(identity);
   });
 }
 
-/** The same for the authority in the file of a flag. `renew` throws what cannot be used. */
+/** Does the same for the authority in the file of a flag, if it was given. `renew` throws what cannot be used. */
 export function renewAuthority(
-  { flag, path, ca }: { readonly flag: keyof typeof AUTHORITIES; readonly path: string; readonly ca: Buffer },
+  flag: keyof typeof AUTHORITIES,
+  path: string | undefined,
+  used: { readonly ca: Buffer } | undefined,
   log: Logger,
   gauges: CertificateGauges,
   renew: (ca: Buffer) => void,
 ): void {
+  if (path === undefined || used === undefined) return;
   const shown = shownAs(gauges, AUTHORITIES[flag]);
-  renewFiles(flag, { ca: path }, { ca }, 'ca', { log, shown }, (contents) => renew(contents.ca));
+  renewFiles(flag, { ca: path }, { ca: used.ca }, 'ca', { log, shown }, ({ ca }) => renew(ca));
 }
-
-const AUTHORITIES = { '--worker-ca': 'worker_authority', '--controller-ca': 'controller_authority' } as const;
 
 /** What metrics show of one certificate. */
 interface Shown {
@@ -56,24 +57,21 @@ function renewFiles<Name extends string>(
   { log, shown }: { readonly log: Logger; readonly shown: Shown },
   renew: (contents: Readonly<Record<Name, Buffer>>) => void,
 ): void {
-  let used = contents;
-  shown.uses(used[certificate]);
+  let used = contents[certificate];
+  const uses = (what: string) => {
+    shown.uses(used);
+    log.info(facts(used), `${flags}: ${what}`);
+  };
+  shown.uses(used);
   new WatchedFiles({
     paths,
     contents,
     use: (now) => {
       renew(now);
-      used = now;
-      shown.uses(used[certificate]);
-      log.info(
-        facts(used[certificate]),
-        `${flags}: the files have changed; new connections get what they hold now`,
-      );
+      used = now[certificate];
+      uses('the files have changed; new connections get what they hold now');
     },
-    restored: () => {
-      shown.uses(used[certificate]);
-      log.info(facts(used[certificate]), `${flags}: the files are well again and hold what is in use`);
-    },
+    restored: () => uses('the files are well again and hold what is in use'),
     failed: ({ message }) => {
       shown.failed();
       log.error(

@@ -1,31 +1,82 @@
-import { EscapementError } from '../base/errors.js';
 import { nearest } from '../base/nearest.js';
+import { CAUSE_LABELS, CAUSES, type Cause } from '../record/causes.js';
+import { toMs, toSeconds } from '../text/numbers.js';
+import { table } from '../text/table.js';
+import { choice, text, usageError, wholeOr } from './options.js';
 
 /** Flags that pick failed requests. */
 export const FILTERS = ['model', 'class', 'tenant', 'cause'] as const;
 
-/** Index of a class or tenant by its name; undefined: none is asked for. Throws `E_USAGE` where the run has none of that name. */
-export function senderIndex(
-  flag: 'class' | 'tenant',
-  names: readonly string[],
-  name?: string,
-): number | undefined {
-  if (name === undefined) return undefined;
-  const index = names.indexOf(name);
-  if (index >= 0) return index;
-  const what =
-    names.length === 0
-      ? `the run has no ${flag === 'class' ? 'classes' : 'tenants'}`
-      : `the run has no such ${flag}${hintFor(name, names)}`;
-  throw new EscapementError('E_USAGE', `--${flag} ${name}: ${what}`);
+/** Options of commands that list failed requests. */
+export function filterOptions(what: string, limit: string) {
+  return {
+    model: text(`List ${what} of this model only`),
+    class: text(`List ${what} of this class only`),
+    tenant: text(`List ${what} of this tenant only`),
+    cause: choice(CAUSES, 'List requests that failed for this cause only'),
+    limit: wholeOr(1, 20, limit),
+  };
 }
 
-export function unknownModel(name: string, names: readonly string[]): EscapementError {
-  const what = `--model ${name}: no model of that name had requests in this run`;
-  return new EscapementError('E_USAGE', `${what}${hintFor(name, names)}`);
+type Filters = Readonly<Partial<Record<(typeof FILTERS)[number], string | undefined>>>;
+
+/** The first filter that was given; undefined: none. */
+export function filterOf(args: Filters): string | undefined {
+  return FILTERS.find((name) => args[name] !== undefined);
+}
+
+/** Throws `E_USAGE` where a filter goes with a flag that picks requests itself. */
+export function refuseFilters(args: Filters, flag: string): void {
+  const filter = filterOf(args);
+  if (filter !== undefined) throw usageError(`--${flag} and --${filter} cannot be combined`);
+}
+
+/** Throws `E_USAGE` for a class or tenant that the run does not have. */
+export function refuseUnknownSender(flag: 'class' | 'tenant', names: readonly string[], name?: string): void {
+  if (name === undefined || names.includes(name)) return;
+  const has = names.length === 0 ? `no ${flag === 'class' ? 'classes' : 'tenants'}` : `no such ${flag}`;
+  throw usageError(`--${flag} ${name}: the run has ${has}${hintFor(name, names)}`);
+}
+
+/** Throws `E_USAGE` for a model without requests in the run. */
+export function refuseUnknownModel(names: readonly string[], name?: string): void {
+  if (name === undefined || names.includes(name)) return;
+  throw usageError(`--model ${name}: no model of that name had requests in this run${hintFor(name, names)}`);
 }
 
 function hintFor(name: string, names: readonly string[]): string {
   const meant = nearest(name, names);
   return meant === undefined ? '' : `; did you mean ${meant}?`;
+}
+
+/** A failed request of a list. */
+export interface FailedRequest {
+  readonly request: number;
+  readonly model: string;
+  /** Absent: the run has none. */
+  readonly class?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly cause: Cause;
+  readonly arrivalNs: number;
+  readonly latencyNs: number;
+  readonly sloNs: number;
+}
+
+/** Failed requests as a table, how many more there are, and the `command` that explains one. */
+export function failedText<Request extends FailedRequest>(
+  requests: readonly Request[],
+  { total, command, note = '' }: { readonly total: number; readonly command: string; readonly note?: string },
+  columns: Readonly<Record<string, (request: Request) => number>> = {},
+): string {
+  const senders = (['class', 'tenant'] as const).filter((name) => requests[0]![name] !== undefined);
+  const rows = requests.map((one) => [
+    ...[one.request, one.model, ...senders.map((name) => one[name]!), CAUSE_LABELS[one.cause]],
+    ...[toSeconds(one.arrivalNs), ...Object.values(columns).map((text) => text(one))],
+    ...[toMs(one.latencyNs), toMs(one.sloNs)],
+  ]);
+  const names = ['request', 'model', ...senders, 'cause', 'arrival s', ...Object.keys(columns)];
+  const rest = total - requests.length;
+  const more = rest > 0 ? `and ${rest} more; a higher --limit shows them\n` : '';
+  const hint = `To explain one: ${command} --request ${requests[0]!.request}\n`;
+  return `${table([[...names, 'latency ms', 'SLO ms'], ...rows])}${more}${note}${hint}`;
 }

@@ -3,8 +3,10 @@ import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
 import type { ServerSettings } from '../config/server-settings.js';
 import { sharesLine } from '../config/tenant-shares.js';
+import { formatBytes } from '../config/units-text.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
-import type { CertificateGauges } from '../live/observe/telemetry/gauges.js';
+import { defaultInflightBytes } from '../live/frontend/budget.js';
+import type { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
 import { createLog } from '../live/observe/telemetry/log.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import { REAL_WORLD } from '../live/world/real-world.js';
@@ -12,20 +14,25 @@ import type { DeploymentOptions } from '../serve/deployment-options.js';
 import type { JoiningOptions } from '../serve/joining.js';
 import type { Server } from '../serve/server.js';
 import type { ServerOptions } from '../serve/server-options.js';
-import { checkPorts } from './check-ports.js';
 import { EXIT_INTERRUPTED, exitCodeOf } from './exit-codes.js';
-import { hintAtHost } from './host-hints.js';
 import { untilStopped } from './interruption.js';
+import { checkPorts, hintAtHost } from './listening.js';
 import { serverSettingsOf } from './live-settings.js';
-import type { ValuesOf } from './options.js';
+import { usageError, type ValuesOf } from './options.js';
 import { renewIdentity } from './renewal.js';
-import { checkServerFlags } from './server-flags.js';
 import type { listenFlags, serverFlags } from './server-options.js';
-import { read, tokenOf } from './token.js';
+import { tlsOf, tokenOf } from './token.js';
 import { packageVersion } from './version.js';
 
-type ListenArgs = ValuesOf<typeof listenFlags>;
-type ServerArgs = ListenArgs & ValuesOf<typeof serverFlags>;
+type ServerArgs = ValuesOf<typeof listenFlags> & ValuesOf<typeof serverFlags>;
+
+/** What workers are started in. */
+interface Surroundings {
+  readonly log: Logger;
+  readonly world: typeof REAL_WORLD;
+  /** To be called when a thread hangs, which ends the process. */
+  readonly hung: (what: string) => void;
+}
 
 /** The workers of a controller, which end with it. */
 interface Workers {
@@ -47,7 +54,7 @@ interface Workers {
 export async function runServer(
   role: string,
   args: ServerArgs,
-  startWorkers: (settings: ServerSettings, log: Logger, hung: (what: string) => void) => Promise<Workers>,
+  startWorkers: (settings: ServerSettings, surroundings: Surroundings) => Promise<Workers>,
 ): Promise<void> {
   // First of all: it also takes what Node warns of.
   const log = createLog(args['log-level'], role);
@@ -60,23 +67,23 @@ export async function runServer(
   const { 'http-port': http, 'grpc-port': grpc, 'metrics-port': metrics } = args;
   await checkPorts(args.host, { 'http-port': http, 'grpc-port': grpc, 'metrics-port': metrics });
   let server: Server | null = null;
-  recordOnSignal(() => server?.recordings ?? null);
-  const hung = (what: string) => void endHung(what, options.log, server);
-  const workers = await startWorkers(options.settings, options.log, hung);
+  recordOnSignal(() => server?.recordings);
+  const hung = (what: string) => void endHung(what, log, server);
+  const workers = await startWorkers(options.settings, { log, world: REAL_WORLD, hung });
   try {
     // Before it is ready: a client that sees it ready may stop it at once.
     const stopped = untilStopped();
     const listening: ServerOptions['listening'] = (ports) => {
       const { certificates } = ports;
-      renewIdentity(args, options.frontend.tls ?? null, options.log, certificates, (tls) => ports.renew(tls));
+      renewIdentity(args, options.frontend.tls ?? null, log, certificates, (tls) => ports.renew(tls));
       workers.listening?.(certificates);
-      hintAtHost(args.host, options.frontend.token ?? null, options.log);
+      hintAtHost(args.host, options.frontend.token ?? null, log);
     };
     const started = startServer({ ...options, ...workers, hung, listening });
     const first = await Promise.race([started, stopped]);
     if (typeof first === 'string') {
       const isWaiting = workers.joining !== undefined;
-      options.log.info(`${first}: ends before ${isWaiting ? 'a worker has come' : 'it has started'}`);
+      log.info(`${first}: ends before ${isWaiting ? 'a worker has come' : 'it has started'}`);
       process.exit(isWaiting ? 0 : EXIT_INTERRUPTED);
     }
     server = first;
@@ -104,18 +111,18 @@ const HUNG_DRAIN_NS = NS_PER_S;
 const HUNG_CLOSE_MS = 3000;
 
 /** SIGUSR2 starts recording a timeline, the next one writes it; the log says so. SIGUSR1 is Node's own. */
-function recordOnSignal(control: () => RecordingControl | null): void {
+function recordOnSignal(control: () => RecordingControl | undefined): void {
   // Windows has no such signal.
   if (process.platform === 'win32') return;
-  process.on('SIGUSR2', () => {
-    // The log also reports errors.
-    toggle(control()).catch(() => {});
+  process.on('SIGUSR2', async () => {
+    const recordings = control();
+    try {
+      if (recordings?.recording) await recordings.stop();
+      else recordings?.start('all');
+    } catch {
+      // The log also reports errors.
+    }
   });
-}
-
-async function toggle(recordings: RecordingControl | null): Promise<void> {
-  if (recordings?.recording) await recordings.stop();
-  else recordings?.start('all');
 }
 
 async function serverOptions(
@@ -152,11 +159,32 @@ async function serverOptions(
   };
 }
 
-export async function tlsOf(args: ListenArgs): Promise<{ cert: Buffer; key: Buffer } | null> {
-  const { 'tls-cert': cert, 'tls-key': key } = args;
-  if (cert === undefined && key === undefined) return null;
-  if (cert === undefined || key === undefined) {
-    throw new EscapementError('E_USAGE', '--tls-cert and --tls-key must be given together');
+/** Flags that a server could not do what they ask for with. Throws `E_USAGE`. */
+function checkServerFlags(args: ServerArgs): void {
+  if (args.ui && args['metrics-port'] === null)
+    throw usageError('--ui: its page is on the metrics port: leave out --metrics-port off');
+  const { 'max-body': body, 'max-inflight': inflight = defaultInflightBytes() } = args;
+  const { 'max-batch': batch, 'max-client-requests': requests } = args;
+  if (body > inflight) {
+    const limit = `--max-inflight (${formatBytes(inflight)})`;
+    throw usageError(`--max-body ${formatBytes(body)}: ${tooLarge(limit, 'body')}`);
   }
-  return { cert: await read(cert, 'tls-cert'), key: await read(key, 'tls-key') };
+  if (requests !== null && batch > requests)
+    throw usageError(`--max-batch ${batch}: ${tooLarge(`--max-client-requests (${requests})`, 'batch')}`);
+  for (const origin of args.cors?.split(',') ?? []) checkOrigin(origin.trim());
+}
+
+function tooLarge(limit: string, what: string): string {
+  return `larger than ${limit}, which would refuse such a ${what}: lower the one or raise the other`;
+}
+
+/** Browsers send scheme, host and a port that is not the scheme's own; what is written otherwise never matches. */
+function checkOrigin(text: string): void {
+  if (text === '*') return;
+  const url = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s]+$/i.test(text) && URL.canParse(text) ? new URL(text) : null;
+  // Of other schemes than those of the web there is no such form.
+  const sent = url === null || url.origin === 'null' ? text : url.origin;
+  if (url !== null && sent === text) return;
+  const hint = url === null ? 'must be an origin such as https://app.example.com, or *' : `write ${sent}`;
+  throw usageError(`--cors ${text}: ${hint}`);
 }

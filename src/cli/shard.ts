@@ -1,6 +1,6 @@
-import { EscapementError } from '../base/errors.js';
-import type { Shard } from '../run/sweep/units.js';
-import { wholeNumber } from './options.js';
+import type { EscapementError } from '../base/errors.js';
+import type { Shard } from '../run/sweep/shard.js';
+import { usageError, wholeNumber } from './options.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -64,5 +64,5 @@ function checked(text: string, shard: Shard, found = ''): Shard {
 }
 
 function usage(text: string, what: string): EscapementError {
-  return new EscapementError('E_USAGE', `--shard ${text}: ${what}`);
+  return usageError(`--shard ${text}: ${what}`);
 }

@@ -8,6 +8,7 @@ import { junitXml } from '../report/thresholds/junit.js';
 import { thresholdsMarkdown } from '../report/thresholds/markdown.js';
 import { thresholdLines } from '../report/thresholds/text.js';
 import { plural } from '../text/words.js';
+import { usageError } from './options.js';
 import { checkOutputFlags, checkReplacesXml, checkTakesMarkdown } from './output-flags.js';
 
 interface CiFiles {
@@ -37,15 +38,16 @@ export function readChecks(
 export function refuseUnseen({ thresholds }: Checks): void {
   const unseen = thresholds.find(({ metric }) => figureOf(metric)?.ofScheduler === true);
   if (unseen === undefined) return;
-  const what = `--threshold '${unseen.text}': only the scheduler knows ${unseen.metric}, and load measures as a client`;
-  throw new EscapementError('E_USAGE', what);
+  throw usageError(
+    `--threshold '${unseen.text}': only the scheduler knows ${unseen.metric}, and load measures as a client`,
+  );
 }
 
 /** Throws what is wrong with `--junit` and `--markdown` where `count` flags of a name say what goes there. */
 export function checkCiFiles({ junit, markdown }: CiFiles, count: number, flag: string): void {
   for (const [name, path] of Object.entries({ junit, markdown })) {
     if (path === undefined) continue;
-    if (count === 0) throw new EscapementError('E_USAGE', `--${name} requires --${flag}`);
+    if (count === 0) throw usageError(`--${name} requires --${flag}`);
   }
   if (junit !== undefined) checkReplacesXml('junit', junit);
   if (markdown !== undefined) checkTakesMarkdown('markdown', markdown);

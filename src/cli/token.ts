@@ -1,5 +1,5 @@
-import { EscapementError } from '../base/errors.js';
 import { readInput } from '../base/files/disk-files.js';
+import { usageError } from './options.js';
 
 /** What every header and every gRPC metadata value can carry. */
 const TOKEN = /^[\x20-\x7e]+$/;
@@ -16,12 +16,24 @@ export async function tokenOf({
 /** The token in the file that a flag names, without the white space around it. Throws `E_USAGE`; no error quotes it. */
 export async function readToken(path: string, flag: string): Promise<string> {
   const token = (await read(path, flag)).toString('utf8').trim();
-  if (token === '') throw new EscapementError('E_USAGE', `--${flag} ${path}: the file is empty`);
+  if (token === '') throw usageError(`--${flag} ${path}: the file is empty`);
   if (TOKEN.test(token)) return token;
-  throw new EscapementError('E_USAGE', `--${flag} ${path}: the token must be one line of printable ASCII`);
+  throw usageError(`--${flag} ${path}: the token must be one line of printable ASCII`);
 }
 
 /** The file that a flag names. */
 export function read(path: string, flag: string): Promise<Buffer> {
   return readInput(path, { flag: `--${flag}` });
+}
+
+/** Certificate and key of `--tls-cert` and `--tls-key`; null: none were given. Throws `E_USAGE`. */
+export async function tlsOf(args: {
+  readonly 'tls-cert': string | undefined;
+  readonly 'tls-key': string | undefined;
+}): Promise<{ cert: Buffer; key: Buffer } | null> {
+  const { 'tls-cert': cert, 'tls-key': key } = args;
+  if (cert === undefined && key === undefined) return null;
+  if (cert === undefined || key === undefined)
+    throw usageError('--tls-cert and --tls-key must be given together');
+  return { cert: await read(cert, 'tls-cert'), key: await read(key, 'tls-key') };
 }

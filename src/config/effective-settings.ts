@@ -16,7 +16,7 @@ type Source =
   | { readonly kind: 'default' };
 
 /** One setting of a server as it takes effect. */
-export interface EffectiveSetting {
+interface EffectiveSetting {
   /** Dotted, e.g. `runtime.arena`. */
   readonly key: string;
   /** As it is written in a file. */

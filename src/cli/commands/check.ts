@@ -1,8 +1,15 @@
 import type { Argv } from 'yargs';
+import type { Audit } from '../../audit/check-run.js';
+import type { Claim } from '../../audit/claims.js';
+import type { Rule } from '../../audit/rules.js';
+import { EscapementError } from '../../base/errors.js';
+import { significant } from '../../text/numbers.js';
+import { table } from '../../text/table.js';
+import { writeOut } from '../../text/terminal.js';
 import { json } from '../common-options.js';
 import { type ArgsOf, durationOr, group, required, text } from '../options.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional(
       'dir',
@@ -26,10 +33,80 @@ const builder = (yargs: Argv) =>
         'Exit code 5: a figure or rule does not hold.',
     );
 
-export type CheckArgs = ArgsOf<typeof builder>;
+/** Rules that compare times, which `--slack` relaxes. */
+const TIMED_RULES: readonly Rule[] = ['window', 'order', 'lane', 'weights'];
+const SLACK_HINT = '; threads of a live run wake late, which --slack 2ms allows for';
 
-export const check = {
-  command: 'check <dir>',
-  describe: 'Verify the summary of a run against its logs',
-  builder,
-};
+/** `escapement check DIR`: verifies the summary of a run against its logs. */
+export async function handler({ dir, slack, json }: ArgsOf<typeof builder>): Promise<void> {
+  const { checkRun } = await import('../../audit/check-run.js');
+  const audit = checkRun(dir, { slackNs: slack });
+  writeOut(json ? `${JSON.stringify(audit)}\n` : auditText(audit));
+  if (audit.ok) return;
+  const hint = slack === 0 && needsSlack(audit) ? SLACK_HINT : '';
+  throw new EscapementError('E_CHECK', failure(audit) + hint, { file: dir });
+}
+
+function auditText({ claims, rules, violations, violationCount, unchecked }: Audit): string {
+  const claimRows = claims.map(({ figure, claimed, recomputed, ok }) => [
+    figure,
+    figureText(claimed),
+    figureText(recomputed),
+    mark(ok),
+  ]);
+  const ruleRows = rules
+    .filter(({ checked, violations }) => checked + violations > 0)
+    .map(({ rule, means, checked, violations }) => [
+      rule,
+      checked,
+      violations,
+      mark(violations === 0),
+      means,
+    ]);
+  const lines = violations.map(({ rule, file, line, what }) => `${file}:${line}: ${rule}: ${what}\n`);
+  const more = violationCount - violations.length;
+  return [
+    table([['figure', 'run.json', 'logs', ''], ...claimRows], [0, -1]),
+    table([['rule', 'checked', 'broken', '', ''], ...ruleRows], [0, -2, -1]),
+    lines.length === 0 ? '' : `${lines.join('')}${more > 0 ? `and ${more} more\n` : ''}`,
+    unchecked.map((what) => `not checked: ${what}\n`).join(''),
+  ]
+    .filter((part) => part !== '')
+    .join('\n');
+}
+
+function figureText(value: number | null): string {
+  return value === null ? '–' : String(Number.isInteger(value) ? value : significant(value, 7));
+}
+
+function mark(ok: boolean): string {
+  return ok ? '✔' : '✘';
+}
+
+/** Whether times of a live run are at fault, and nothing else. */
+function needsSlack({ kind, claims, rules }: Audit): boolean {
+  const broken = rules.filter(({ violations }) => violations > 0);
+  return (
+    kind === 'live' &&
+    broken.length > 0 &&
+    broken.every(({ rule }) => TIMED_RULES.includes(rule)) &&
+    claims.every(({ ok }) => ok)
+  );
+}
+
+function failure({ claims, violations, violationCount }: Audit): string {
+  const wrong = claims.filter(({ ok }) => !ok);
+  const parts = [
+    ...(wrong.length === 0 ? [] : [`the logs contradict ${wrong.map(claimText).join(', ')}`]),
+    ...(violationCount === 0
+      ? []
+      : [
+          `${violationCount === 1 ? 'a rule is broken' : `rules are broken ${violationCount} times, first`} in ${violations[0]!.file}:${violations[0]!.line}`,
+        ]),
+  ];
+  return parts.join('; ');
+}
+
+function claimText({ figure, claimed, recomputed }: Claim): string {
+  return `${figure} (${figureText(claimed)} claimed, ${figureText(recomputed)} found)`;
+}

@@ -1,9 +1,11 @@
 import type { Argv } from 'yargs';
+import { table } from '../../text/table.js';
+import { writeOut } from '../../text/terminal.js';
 import { json, plugin } from '../common-options.js';
 import { type ArgsOf, group, list } from '../options.js';
 import { serverExperiment } from '../server-options.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .options(
       group('Options', {
@@ -22,10 +24,16 @@ const builder = (yargs: Argv) =>
         'has a value wins. Runtime settings and their environment variables: escapement keys runtime',
     );
 
-export type ConfigArgs = ArgsOf<typeof builder>;
-
-export const config = {
-  command: 'config',
-  describe: 'Print the effective settings and where each comes from',
-  builder,
-};
+/** `escapement config`: the settings that a server would have here, and where each comes from. */
+export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+  const { effectiveSettings, sourceText } = await import('../../config/effective-settings.js');
+  const { readServerSettings } = await import('../../config/server-settings.js');
+  const { settingsSources, warn, warningsOf } = await import('../live-settings.js');
+  const loaded = await readServerSettings(settingsSources(args));
+  const settings = effectiveSettings(loaded);
+  const warnings = warningsOf(loaded);
+  if (!args.json) warn(warnings);
+  const rows = settings.map(({ key, value, from }) => [key, String(value), sourceText(from)]);
+  const text = () => table([['setting', 'value', 'from'], ...rows]);
+  writeOut(args.json ? `${JSON.stringify({ settings, warnings })}\n` : text());
+}

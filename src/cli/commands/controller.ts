@@ -1,8 +1,13 @@
 import type { Argv } from 'yargs';
-import { type ArgsOf, group, list, text, toggle, wholeOr } from '../options.js';
+import type { WorkerLink } from '../../live/controller/link/worker-link.js';
+import type { JoiningOptions } from '../../serve/joining.js';
+import { checkPorts, listenAddress } from '../listening.js';
+import { type ArgsOf, group, list, text, toggle, usageError, wholeOr } from '../options.js';
+import { renewAuthority } from '../renewal.js';
 import { deploymentFlags, listenFlags, serverFlags } from '../server-options.js';
+import { read, readToken, tlsOf } from '../token.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .options({
       ...group('Workers', {
@@ -23,10 +28,87 @@ const builder = (yargs: Argv) =>
       ['$0 controller --listen 8004 --host 0.0.0.0', ''],
     ]);
 
-export type ControllerArgs = ArgsOf<typeof builder>;
+type Args = ArgsOf<typeof builder>;
 
-export const controller = {
-  command: 'controller',
-  describe: 'Serve models that workers on other machines run',
-  builder,
-};
+/** `escapement controller`: the scheduler and the frontends, for workers on other machines. */
+export async function handler(args: Args): Promise<void> {
+  const { worker: addresses, listen, 'min-workers': least } = args;
+  if (addresses.length === 0 && listen === undefined)
+    throw usageError(
+      '--worker HOST:PORT is required, at least once, or --listen PORT for workers that register',
+    );
+  // What workers do with models is for their own flags to say.
+  const foreign = args.set.find((override) => /^\s*runtime\.(?!recording)/.test(override));
+  if (foreign !== undefined)
+    throw usageError(`--set ${foreign}: a controller runs no models; pass it to the workers`);
+  const { RemoteLink } = await import('../../live/controller/link/remote-link.js');
+  const { Bursts } = await import('../../live/bursts.js');
+  const { LinkHost } = await import('../../live/controller/link/thread/link-host.js');
+  const { clientCredentials } = await import('../../live/wire/credentials.js');
+  const { deploymentOptions } = await import('../machine.js');
+  const { runServer } = await import('../run-server.js');
+  const access = await workerAccess(args);
+  await runServer('controller', args, async (_settings, { log, world, hung }) => {
+    const host = new LinkHost({ world, hung, isStandby: args.standby, stays: listen !== undefined });
+    const connect: Connect = (address, extra, complain) =>
+      new RemoteLink({ address, ...access, ...extra, log: complain }, host);
+    const bursts = new Bursts(world.time);
+    const links = addresses.map((address) =>
+      connect(address, {}, (what) =>
+        bursts.say(address, `worker ${address}: ${what}`, (line) => log.warn({ worker: address }, line)),
+      ),
+    );
+    return {
+      links,
+      deployment: deploymentOptions(args),
+      listening: (certificates) =>
+        renewAuthority('--worker-ca', args['worker-ca'], access.tls, log, certificates, (ca) => {
+          clientCredentials({ ca });
+          host.renew({ ca });
+          // Links that are made later trust what the file holds then.
+          access.tls = { ca };
+        }),
+      minWorkers: listen === undefined ? Math.min(least, addresses.length) : least,
+      ...(listen === undefined
+        ? {}
+        : { joining: await joiningOf(args, listen, access.token, connect, () => host.close()) }),
+    };
+  });
+}
+
+/** What opens the workers. */
+interface WorkerAccess {
+  readonly token?: string;
+  tls?: { readonly ca: Buffer };
+}
+
+type Connect = (
+  address: string,
+  extra: { readonly instance?: string },
+  complain: (what: string) => void,
+) => WorkerLink;
+
+async function workerAccess(args: Args): Promise<WorkerAccess> {
+  const { 'worker-token-file': tokenFile, 'worker-ca': caFile } = args;
+  return {
+    ...(tokenFile === undefined ? {} : { token: await readToken(tokenFile, 'worker-token-file') }),
+    ...(caFile === undefined ? {} : { tls: { ca: await read(caFile, 'worker-ca') } }),
+  };
+}
+
+async function joiningOf(
+  args: Args,
+  listen: string,
+  token: string | undefined,
+  connect: Connect,
+  ended: () => Promise<void>,
+): Promise<JoiningOptions> {
+  const { host, port } = listenAddress(listen, args.host);
+  await checkPorts(host, { listen: port });
+  const tls = await tlsOf(args);
+  return {
+    ...{ host, port, token, maxGpus: args['max-gpus'], ended },
+    ...(tls === null ? {} : { tls }),
+    newLink: ({ address, instance }, complain) => connect(address, { instance }, complain),
+  };
+}

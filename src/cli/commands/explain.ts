@@ -1,19 +1,34 @@
 import type { Argv } from 'yargs';
-import { CAUSES } from '../../record/causes.js';
+import { EscapementError } from '../../base/errors.js';
+import { NS_PER_S } from '../../base/units.js';
+import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES, type Cause } from '../../record/causes.js';
+import { explain } from '../../record/flight/explain.js';
+import { flightText } from '../../record/flight/flight-text.js';
+import { loggedFlight, type RunNames } from '../../record/flight/logged-flight.js';
+import { runLogs } from '../../record/flight/run-logs.js';
+import type { LoggedRequest, RunRows } from '../../record/flight/run-rows.js';
+import type { RunResult } from '../../record/results.js';
+import { causesText } from '../../report/hurt-text.js';
+import { writeOut } from '../../text/terminal.js';
 import { json } from '../common-options.js';
-import { type ArgsOf, choice, group, required, text, whole, wholeOr } from '../options.js';
+import { type ArgsOf, group, required, text, usageError, whole } from '../options.js';
+import {
+  type FailedRequest,
+  FILTERS,
+  failedText,
+  filterOptions,
+  refuseFilters,
+  refuseUnknownModel,
+  refuseUnknownSender,
+} from '../request-filters.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('dir', required(text('--out folder of simulate or run; for a journal there is replay')))
     .options(
       group('Options', {
         request: whole(0, 'Explain one request: what was known, planned and done, and why it failed'),
-        model: text('List failed requests of this model only'),
-        class: text('List failed requests of this class only'),
-        tenant: text('List failed requests of this tenant only'),
-        cause: choice(CAUSES, 'List requests that failed for this cause only'),
-        limit: wholeOr(1, 20, 'Maximum number of requests to list'),
+        ...filterOptions('failed requests', 'Maximum number of requests to list'),
         json,
       }),
     )
@@ -24,10 +39,89 @@ const builder = (yargs: Argv) =>
       ['$0 explain out/azure-run --request 4463', ''],
     ]);
 
-export type ExplainArgs = ArgsOf<typeof builder>;
+type Args = ArgsOf<typeof builder>;
 
-export const explain = {
-  command: 'explain <dir>',
-  describe: 'Explain from the logs why requests of a run failed',
-  builder,
-};
+/** `escapement explain DIR`: why requests of a run failed, one by one. */
+export async function handler(args: Args): Promise<void> {
+  const { loadResults } = await import('../../report/load.js');
+  const { dir, request, json } = args;
+  const loaded = loadResults(dir);
+  if (loaded.kind !== 'run') {
+    const what = 'holds a sweep, which keeps no logs; simulate one of its cells with --out';
+    throw new EscapementError('E_RESULTS', what, { file: dir });
+  }
+  const { run } = loaded;
+  const logs = runLogs(dir, run.setup);
+  const names = namesOf(run);
+  if (request !== undefined) {
+    refuseFilters(args, 'request');
+    writeOut(story(logs, names, request, json));
+    return;
+  }
+  refuseUnknownModel(
+    run.models.map(({ name }) => name),
+    args.model,
+  );
+  refuseUnknownSender('class', names.classes, args.class);
+  refuseUnknownSender('tenant', names.tenants, args.tenant);
+  const list = failedList(logs, names, args, Math.round(run.series.beginSeconds * NS_PER_S));
+  writeOut(json ? `${JSON.stringify(list)}\n` : listText(dir, list));
+}
+
+function story(logs: RunRows, names: RunNames, request: number, json: boolean): string {
+  const found = loggedFlight(logs, request, names);
+  if (found === null) throw usageError(`--request ${request}: the run has no such request`);
+  const { flight, cause } = found;
+  if (json) return `${JSON.stringify({ ...flight, cause, why: explain(flight) })}\n`;
+  const named = cause === null ? '' : `cause: ${CAUSE_LABELS[cause]}, ${CAUSE_MEANINGS[cause]}\n`;
+  return `${flightText(flight)}${named}`;
+}
+
+interface FailedList {
+  /** Requests that failed, by cause. */
+  readonly failures: Readonly<Record<Cause, number>>;
+  readonly requests: readonly FailedRequest[];
+}
+
+/** Wanted requests that failed after the warm-up. */
+function failedList(logs: RunRows, names: RunNames, args: Args, warmupNs: number): FailedList {
+  const failures = Object.fromEntries(CAUSES.map((cause) => [cause, 0])) as Record<Cause, number>;
+  const requests: FailedRequest[] = [];
+  logs.requests((request) => {
+    const { cause } = request;
+    if (cause === null || request.arrivalNs < warmupNs) return;
+    const failed = named(request, cause, names);
+    const isWanted = FILTERS.every((name) => args[name] === undefined || args[name] === failed[name]);
+    if (!isWanted) return;
+    failures[cause]++;
+    if (requests.length < args.limit) requests.push(failed);
+  });
+  return { failures, requests };
+}
+
+function named(request: LoggedRequest, cause: Cause, names: RunNames): FailedRequest {
+  const { id, model, requestClass, tenant, arrivalNs, answeredNs, sloNs } = request;
+  return {
+    request: id,
+    model: names.model(model),
+    ...(requestClass === undefined ? {} : { class: names.classes[requestClass]! }),
+    ...(tenant === undefined ? {} : { tenant: names.tenants[tenant]! }),
+    ...{ cause, arrivalNs, latencyNs: answeredNs - arrivalNs, sloNs },
+  };
+}
+
+function listText(dir: string, { failures, requests }: FailedList): string {
+  const total = CAUSES.reduce((sum, cause) => sum + failures[cause], 0);
+  if (total === 0) return 'no matching request failed\n';
+  const options = { total, command: `escapement explain ${dir}`, note: '\n' };
+  return `${causesText(failures)}\n\n${failedText(requests, options)}`;
+}
+
+function namesOf({ summary: { classes = [], tenants = [] }, models }: RunResult): RunNames {
+  const byId = new Map(models.map(({ id, name }) => [id, name]));
+  return {
+    model: (model) => byId.get(model) ?? `model ${model}`,
+    classes: classes.map(({ name }) => name),
+    tenants: tenants.map(({ name }) => name),
+  };
+}

@@ -1,8 +1,14 @@
 import type { Argv } from 'yargs';
+import { nearest } from '../../base/nearest.js';
+import { ON_DISK } from '../../config/files-on-disk.js';
+import type { KeyDescription } from '../../config/keys.js';
+import type { Plugin } from '../../policies/entry.js';
+import { hanging, terminalWidth, writeOut } from '../../text/terminal.js';
+import { wrap } from '../../text/wrap.js';
 import { json, plugin } from '../common-options.js';
-import { type ArgsOf, group, text } from '../options.js';
+import { type ArgsOf, group, text, usageError } from '../options.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('prefix', text('Only keys that begin with this, or a policy or workload of this kind'))
     .options(group('Options', { plugin, json }))
@@ -13,10 +19,119 @@ const builder = (yargs: Argv) =>
       ['$0 keys runtime', ''],
     ]);
 
-export type KeysArgs = ArgsOf<typeof builder>;
+/** Sections whose keys depend on their kind. */
+const SECTIONS_OF_KINDS = ['models', 'workload', 'policy', 'scaler'] as const;
 
-export const keys = {
-  command: 'keys [prefix]',
-  describe: 'Describe the keys of the experiment file and the policies',
-  builder,
-};
+const OTHER_POLICY =
+  ' Setting or varying it drops the options that only other policies have: --vary policy.kind=clockwork,fifo ' +
+  'compares them on one file.';
+const RUNTIME_SOURCES =
+  'Runtime keys can be set, in order of precedence, by --set, by the environment variable named here, in the ' +
+  'section runtime of the experiment file, and by runtime.preset.';
+
+/** Keys under a heading. */
+interface Block {
+  readonly heading: string;
+  readonly keys: readonly KeyDescription[];
+}
+
+/** `escapement keys [PREFIX]`: the keys of the experiment file, for --set and --vary, with their defaults. */
+export async function handler({ prefix, json, plugin }: ArgsOf<typeof builder>): Promise<void> {
+  const { loadPluginFiles } = await import('../../config/plugins.js');
+  const all = await blocks(await loadPluginFiles(plugin, ON_DISK));
+  const found = prefix === undefined ? all : matching(all, prefix);
+  if (json) writeOut(`${JSON.stringify({ keys: found.flatMap(({ keys }) => keys) })}\n`);
+  else writeOut(`${found.map(blockText).join('\n\n')}\n`);
+}
+
+async function blocks(plugins: readonly Plugin[]): Promise<Block[]> {
+  const { defaultText, describeKeys } = await import('../../config/keys.js');
+  const { RUNTIME_SETTINGS } = await import('../../config/runtime-settings.js');
+  const { POLICIES } = await import('../../policies/registry.js');
+  const policies = [...POLICIES, ...plugins.flatMap((plugin) => plugin.policies)];
+  const keys = describeKeys(plugins).map((key) => {
+    const setting = RUNTIME_SETTINGS.find(({ key: name }) => key.key === `runtime.${name}`);
+    if (setting === undefined) return key;
+    const mxnet = setting.mxnet === '' ? '' : `; MXNet: ${setting.mxnet}`;
+    return { ...key, description: `${key.description} (${setting.environment}${mxnet})` };
+  });
+  const plain = keys.filter(({ kind }) => kind === undefined);
+  const isRuntime = ({ key }: KeyDescription) => key.startsWith('runtime.');
+  return [
+    {
+      heading: 'Keys of the experiment file, for --set and --vary [default]:',
+      keys: plain.filter((key) => !isRuntime(key)),
+    },
+    { heading: RUNTIME_SOURCES, keys: plain.filter(isRuntime) },
+    ...SECTIONS_OF_KINDS.flatMap((section) => {
+      const summaries = section === 'policy' ? policies : [];
+      const own = keys.filter(({ key, kind }) => kind !== undefined && key.startsWith(`${section}.`));
+      return kindBlocks(section, own, defaultText({}, `${section}.kind`), summaries);
+    }),
+  ];
+}
+
+/** Keys that begin with the prefix; `policy.clockwork` or `clockwork`: those of a kind. Throws `E_USAGE`. */
+function matching(all: readonly Block[], prefix: string): Block[] {
+  const wanted = prefix.toLowerCase();
+  const matches: ((key: string, kind: string) => boolean)[] = [
+    (key, kind) => key.startsWith(wanted) || [kind, `${key.split('.')[0]}.${kind}`].includes(wanted),
+    (key) => key.includes(wanted),
+  ];
+  for (const fits of matches) {
+    const found = all.map(({ heading, keys }) => ({
+      heading,
+      keys: keys.filter(({ key, kind = '' }) => fits(key.toLowerCase(), kind.toLowerCase())),
+    }));
+    if (found.some(({ keys }) => keys.length > 0)) return found.filter(({ keys }) => keys.length > 0);
+  }
+  const names = all.flatMap(({ keys }) =>
+    keys.flatMap(({ key, kind }) => [key.split('.')[0]!, key, kind ?? key]),
+  );
+  const meant = nearest(prefix, names);
+  const hint = meant === undefined ? 'see escapement keys' : `did you mean "${meant}"?`;
+  throw usageError(`no key begins with ${prefix}; ${hint}`);
+}
+
+/** What every kind of a section has, then what each kind has on top. */
+function kindBlocks(
+  section: string,
+  keys: readonly KeyDescription[],
+  kindByDefault: string | undefined,
+  summaries: readonly { readonly kind: string; readonly summary: string }[],
+): Block[] {
+  const kinds = [...new Set(keys.map(({ kind }) => kind as string))];
+  const identity = ({ kind: _, ...key }: KeyDescription) => JSON.stringify(key);
+  const isCommon = (key: KeyDescription) =>
+    keys.filter((other) => identity(other) === identity(key)).length === kinds.length;
+  const kindKey: KeyDescription = {
+    key: `${section}.kind`,
+    ...(kindByDefault === undefined ? {} : { default: kindByDefault }),
+    description: `One of ${kinds.join(', ')}.${section === 'policy' ? OTHER_POLICY : ''}`,
+    required: false,
+  };
+  const common = keys.filter((key) => key.kind === kinds[0] && isCommon(key));
+  return [
+    {
+      heading: `${section}, of any kind:`,
+      keys: [kindKey, ...common.map(({ kind: _, ...shared }) => shared)],
+    },
+    ...kinds.map((kind) => {
+      const ofKind = keys.filter((key) => key.kind === kind);
+      const own = ofKind.filter((key) => !isCommon(key));
+      const summary = summaries.find((policy) => policy.kind === kind)?.summary;
+      const heading = `${section} of kind ${kind}:${summary === undefined ? '' : ` ${summary}`}`;
+      // One that has nothing of its own must still be found by its name.
+      return { heading, keys: own.length > 0 ? own : ofKind };
+    }),
+  ];
+}
+
+function blockText({ heading, keys }: Block): string {
+  const indent = 4 + Math.max(...keys.map(({ key }) => key.length));
+  const lines = keys.flatMap(({ key, description, default: value, required }) => {
+    const shown = value !== undefined ? ` [${value}]` : required ? ' [required]' : '';
+    return hanging(`  ${key}`, `${description}${shown}`.trimEnd(), indent, terminalWidth());
+  });
+  return [...wrap(heading, terminalWidth()), ...lines].join('\n');
+}

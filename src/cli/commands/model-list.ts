@@ -1,4 +1,12 @@
 import type { Argv } from 'yargs';
+import { EscapementError } from '../../base/errors.js';
+import { printable } from '../../base/printable.js';
+import { formatBytes } from '../../config/units-text.js';
+import { FREE, type TensorSignature } from '../../live/model.js';
+import type { RepositoryModel } from '../../live/models/repository.js';
+import type { MeasuredCheck } from '../../serve/batching.js';
+import { table } from '../../text/table.js';
+import { writeOut } from '../../text/terminal.js';
 import { json } from '../common-options.js';
 import { type ArgsOf, group, required, text } from '../options.js';
 import { cacheFlags } from '../server-options.js';
@@ -6,17 +14,100 @@ import { cacheFlags } from '../server-options.js';
 /** A repository of models, as an argument. */
 export const repositoryFolder = required(text('FOLDER', 'Model repository, as NAME/VERSION/model.onnx'));
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('repository', repositoryFolder)
     .options(group('Options', { 'cache-dir': { ...cacheFlags['cache-dir'], group: 'Options' }, json }))
     .example([['$0 model list models', '']])
     .epilogue('Exit code 41: something in the repository cannot be served; the rest is listed.');
 
-export type ModelListArgs = ArgsOf<typeof builder>;
+/** `escapement model list DIR`: what a repository serves, and what in it cannot be served. */
+export async function handler({
+  repository,
+  json,
+  'cache-dir': cacheDir,
+}: ArgsOf<typeof builder>): Promise<void> {
+  const { runtimeOf } = await import('../live-settings.js');
+  // Only who looks at models needs onnxruntime.
+  const { surveyRepository } = await import('../../live/models/repository.js');
+  await runtimeOf({ experiment: undefined, set: [] });
+  const { measuredChecks } = await import('../../serve/batching.js');
+  const survey = await surveyRepository(repository);
+  const models = await Promise.all(
+    survey.models.map(async (model) => ({
+      ...model,
+      batching: await measuredChecks(model, cacheDir ?? null),
+    })),
+  );
+  const problems = survey.problems.map(({ name, version, error: { code, message } }) => ({
+    name,
+    version,
+    code,
+    reason: message,
+  }));
+  writeOut(json ? `${JSON.stringify({ models, problems })}\n` : listText(models, problems));
+  if (problems.length > 0) throw failure(models, problems);
+}
 
-export const modelList = {
-  command: 'list [repository]',
-  describe: 'List the models of a repository',
-  builder,
-};
+interface Problem {
+  readonly name: string;
+  readonly version: string | null;
+  readonly reason: string;
+}
+
+function failure(models: readonly ListedModel[], problems: readonly Problem[]): EscapementError {
+  const inPart = new Set(models.map(({ name }) => name));
+  const which = problems.map(({ name, version }) =>
+    version !== null && inPart.has(name) ? `version ${version} of ${name}` : name,
+  );
+  const names = [...new Set(which)].map((name) => printable(name)).join(', ');
+  return new EscapementError('E_MODEL_FILE', `cannot be served: ${names}; see the reasons above`);
+}
+
+function listText(models: readonly ListedModel[], problems: readonly Problem[]): string {
+  const header = ['name', 'version', 'precisions', 'inputs', 'outputs', 'batch sizes', 'size'];
+  const notes = models.flatMap(({ name, batching }) =>
+    batching
+      .filter(({ independent }) => !independent)
+      .map(({ device, isIgnored, what }) =>
+        isIgnored
+          ? `${name} is batched on ${device} because its config.yaml says so, but its answers depend on the rest of the batch: ${what}\n`
+          : `${name} runs one request at a time on ${device}: ${what}\n`,
+      ),
+  );
+  const broken = problems.map(({ name, version, reason }) => {
+    const which = version === null ? name : `${name}, version ${version},`;
+    return `${which} cannot be served: ${reason}`;
+  });
+  const lines = [...notes, ...broken].map((line) => `${printable(line.trimEnd())}\n`);
+  const rows = models.length === 0 ? '' : table([header, ...models.map(row)]);
+  const space = rows !== '' && lines.length > 0 ? '\n' : '';
+  return `${rows}${space}${lines.join('')}`;
+}
+
+/** A model of a repository, with the measured checks of its batches. */
+interface ListedModel extends RepositoryModel {
+  readonly batching: readonly MeasuredCheck[];
+}
+
+function row(model: ListedModel): string[] {
+  const { name, version, precisions, signature, batchSizes, onnxBytes, batching } = model;
+  const { inputs, outputs } = signature;
+  const isMixed =
+    batching.length > 0 && batching.every(({ independent, isIgnored }) => !independent && !isIgnored);
+  const batched = signature.batched && !isMixed;
+  return [
+    name,
+    version,
+    precisions.join(','),
+    inputs.map(tensorText).join(', '),
+    outputs.map(tensorText).join(', '),
+    batched ? batchSizes.join(',') : 'none',
+    formatBytes(onnxBytes),
+  ];
+}
+
+/** `input FP32 3×224×224`, without the batch; `?` for a size that each request chooses. */
+function tensorText({ name, datatype, shape }: TensorSignature): string {
+  return `${name} ${datatype} ${shape.map((size) => (size === FREE ? '?' : size)).join('×')}`.trimEnd();
+}

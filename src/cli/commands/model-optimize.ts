@@ -1,10 +1,12 @@
 import type { Argv } from 'yargs';
+import type { OptimizedModel } from '../../live/models/optimize.js';
+import { writeOut } from '../../text/terminal.js';
 import { json, precisionFlag } from '../common-options.js';
 import { type ArgsOf, group } from '../options.js';
 import { cacheFlags, deviceFlags } from '../server-options.js';
 import { repositoryFolder } from './model-list.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('repository', repositoryFolder)
     .options(
@@ -18,10 +20,22 @@ const builder = (yargs: Argv) =>
     .example([['$0 model optimize models --device webgpu', '']])
     .epilogue('Files that are up to date are kept.');
 
-export type ModelOptimizeArgs = ArgsOf<typeof builder>;
-
-export const modelOptimize = {
-  command: 'optimize [repository]',
-  describe: 'Write the optimized files (.ort) that a device loads',
-  builder,
-};
+/** `escapement model optimize DIR`: makes the files that devices load, ahead of serving. */
+export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+  const { runtimeOf } = await import('../live-settings.js');
+  const { device: kind, precision } = args;
+  // Only who looks at models needs onnxruntime.
+  const { optimizeModel } = await import('../../live/models/optimize.js');
+  const { readRepository } = await import('../../live/models/repository.js');
+  await runtimeOf({ experiment: undefined, set: [] });
+  const models: OptimizedModel[] = [];
+  for (const { onnxPath } of await readRepository(args.repository, precision)) {
+    const { ortPath, made } = await optimizeModel(onnxPath, kind, args['cache-dir'] ?? null);
+    models.push({ ortPath, made });
+    if (args.json) continue;
+    writeOut(
+      `${ortPath} ${made === null ? 'is up to date' : made === 'damaged' ? 'was damaged and is rewritten' : 'written'}\n`,
+    );
+  }
+  if (args.json) writeOut(`${JSON.stringify({ models })}\n`);
+}

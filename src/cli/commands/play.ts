@@ -1,10 +1,19 @@
+import { isAbsolute, relative } from 'node:path';
 import type { Argv } from 'yargs';
+import { writeWhole } from '../../base/files/output-file.js';
+import { STANDARD_INPUT } from '../../base/files/standard-input.js';
+import { NotedFiles } from '../../config/files-on-disk.js';
+import type { Setup } from '../../play/share/setup.js';
+import { writeOut } from '../../text/terminal.js';
 import { json, overrideFlags } from '../common-options.js';
-import { type ArgsOf, group, text, toggle, wholeOr } from '../options.js';
+import { untilStopped } from '../interruption.js';
+import { type ArgsOf, group, text, toggle, usageError, wholeOr } from '../options.js';
+import { checkOutputFlags } from '../output-flags.js';
+import { overridesOf } from '../overrides.js';
 
 const { set, seed } = overrideFlags;
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('file', text('Experiment file (YAML); - reads standard input; default: a built-in one'))
     .options({
@@ -22,10 +31,46 @@ const builder = (yargs: Argv) =>
       ['$0 play experiments/mixed-slos.yaml --html mixed-slos.html', ''],
     ]);
 
-export type PlayArgs = ArgsOf<typeof builder>;
+type Args = ArgsOf<typeof builder>;
 
-export const play = {
-  command: 'play [file]',
-  describe: 'Open a web page that runs the scheduler, to try things out',
-  builder,
-};
+/** `escapement play [FILE]`: the scheduler in a web page of this machine, or of a file. */
+export async function handler(args: Args): Promise<void> {
+  const { html, json, port } = args;
+  checkOutputFlags({ html }, args.file === undefined ? [] : [args.file]);
+  const { playPage } = await import('../../tools/play/play-page.js');
+  const page = playPage(await setupOf(args));
+  if (html !== undefined) {
+    writeWhole(html, page);
+    writeOut(json ? `${JSON.stringify({ html })}\n` : `page: ${html}\n`);
+    return;
+  }
+  const { servePage } = await import('../../tools/play/serve-page.js');
+  // Before the address is printed: who reads it may stop the command at once.
+  const stopped = untilStopped();
+  const { url, close } = await servePage(page, port);
+  writeOut(json ? `${JSON.stringify({ url })}\n` : `${url}\nCtrl-C ends it.\n`);
+  if (args.open && !json) {
+    const { openBrowser } = await import('../../tools/play/open-browser.js');
+    openBrowser(url);
+  }
+  await stopped;
+  await close();
+}
+
+/** The experiment with all that it reads; null: the page shows its own. */
+async function setupOf({ file, ...args }: Args): Promise<Setup | null> {
+  const overrides = overridesOf(args);
+  if (file === undefined) {
+    if (overrides.length === 0) return null;
+    throw usageError('--set and --seed need an experiment FILE');
+  }
+  const { buildExperiment } = await import('../../config/build.js');
+  const { readExperimentSource } = await import('../../config/load.js');
+  const { setupWithFiles } = await import('../../tools/play/setup-files.js');
+  // Relative, so that an absolute path of the file can be told apart from one that it names.
+  const near = isAbsolute(file) && file !== STANDARD_INPUT ? relative('.', file) : file;
+  const source = await readExperimentSource(near);
+  const noted = new NotedFiles();
+  await buildExperiment(source, { overrides, host: noted });
+  return setupWithFiles(source, overrides, noted.files);
+}

@@ -1,17 +1,36 @@
 import type { Argv } from 'yargs';
+import { ON_DISK } from '../../config/files-on-disk.js';
+import { formatBytes } from '../../config/units-text.js';
+import { table } from '../../text/table.js';
+import { writeOut } from '../../text/terminal.js';
 import { json } from '../common-options.js';
 import { type ArgsOf, group, required, text } from '../options.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('path', required(text('Profile (JSON)')))
     .options(group('Options', { json }))
     .example([['$0 profile show experiments/profiles/resnet50_v2.v100.json', '']]);
 
-export type ProfileShowArgs = ArgsOf<typeof builder>;
-
-export const profileShow = {
-  command: 'show <path>',
-  describe: 'Print the latencies of a profile and their sources',
-  builder,
-};
+/** `escapement profile show FILE`: the latencies of a profile, and where they come from. */
+export async function handler({ path, json }: ArgsOf<typeof builder>): Promise<void> {
+  const { describeProfile } = await import('../../config/profile.js');
+  const { readProfile } = await import('../../config/read-profile.js');
+  const profile = await readProfile(path, ON_DISK);
+  const described = describeProfile(profile);
+  if (json) {
+    writeOut(`${JSON.stringify({ ...profile, ...described })}\n`);
+    return;
+  }
+  const { rows, weightsBytes, loadMs, loadBytesPerS, peakRps } = described;
+  const latencies = rows.map(({ batch, ms, throughputRps }) => [batch, ms, Math.round(throughputRps)]);
+  const lines = [
+    `${profile.name}: ${profile.precision} on ${profile.gpu} with ${profile.runtime}\n\n`,
+    table([['batch', 'ms', 'requests/s'], ...latencies]),
+    `\nweights ${formatBytes(weightsBytes)}, loaded in ${loadMs} ms (${(loadBytesPerS / 1e9).toFixed(1)} GB/s)\n`,
+    `input ${formatBytes(profile.inputBytes)}, output ${formatBytes(profile.outputBytes)} per request\n`,
+    `one GPU serves at most ${Math.floor(peakRps)} requests/s\n\n`,
+    table(Object.entries(profile.source).map(([figure, source]) => [`source of ${figure}:`, source])),
+  ];
+  writeOut(lines.join(''));
+}

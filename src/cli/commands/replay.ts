@@ -1,9 +1,38 @@
+import { basename, normalize } from 'node:path';
 import type { Argv } from 'yargs';
-import { CAUSES } from '../../record/causes.js';
+import { EscapementError } from '../../base/errors.js';
+import { nameWithoutNumber, numberedFiles } from '../../base/files/numbered-files.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
+import { createPolicyOf } from '../../config/create-policy.js';
+import { ON_DISK } from '../../config/files-on-disk.js';
+import type { PolicyChoice } from '../../config/schema-policy.js';
+import { OUTCOME_NAMES } from '../../core/request.js';
+import { FlightRecorder } from '../../live/journal/flight-recorder.js';
+import type { JournalHeader } from '../../live/journal/journal-header.js';
+import { OutcomeList } from '../../live/journal/outcome-list.js';
+import type { Replay } from '../../live/journal/replay.js';
+import type { Plugin } from '../../policies/entry.js';
+import { fanOut } from '../../record/fan-out.js';
+import { explain } from '../../record/flight/explain.js';
+import type { Flight } from '../../record/flight/flight.js';
+import { flightText } from '../../record/flight/flight-text.js';
+import { causesText } from '../../report/hurt-text.js';
+import { formatCount, rounded, toMs } from '../../text/numbers.js';
+import { table } from '../../text/table.js';
+import { writeErr, writeOut } from '../../text/terminal.js';
+import { plural } from '../../text/words.js';
 import { json } from '../common-options.js';
-import { type ArgsOf, choice, group, list, required, text, toggle, whole, wholeOr } from '../options.js';
+import { type ArgsOf, group, list, required, text, toggle, usageError, whole } from '../options.js';
+import {
+  failedText,
+  filterOf,
+  filterOptions,
+  refuseFilters,
+  refuseUnknownModel,
+  refuseUnknownSender,
+} from '../request-filters.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('file', required(text('Journal (--journal of serve, controller or run)')))
     .options(
@@ -13,11 +42,7 @@ const builder = (yargs: Argv) =>
         late: toggle(
           'List the requests that were not answered within their SLO, and why; --model, --class, --tenant and --cause do the same',
         ),
-        model: text('List such requests of this model only'),
-        class: text('List such requests of this class only'),
-        tenant: text('List such requests of this tenant only'),
-        cause: choice(CAUSES, 'List requests that failed for this cause only'),
-        limit: wholeOr(1, 20, 'Maximum number of requests to list, and for --trace to explain'),
+        ...filterOptions('such requests', 'Maximum number of requests to list, and for --trace to explain'),
         plugin: list('Module of the policy that scheduled the run, if it was a plugin'),
         json,
       }),
@@ -30,10 +55,176 @@ const builder = (yargs: Argv) =>
     ])
     .epilogue('Exit code 47: the replay diverged from the recorded run.');
 
-export type ReplayArgs = ArgsOf<typeof builder>;
+type Args = ArgsOf<typeof builder>;
 
-export const replay = {
-  command: 'replay <file>',
-  describe: 'Replay the journal of a live run through the scheduler',
-  builder,
-};
+/** Journals of the same name that are listed one by one. */
+const MOST_NAMES = 6;
+/** From here on, the time until the scheduler had a request gets a column. */
+const WORTH_NS = NS_PER_MS;
+const DECODING_NOTE =
+  'decoding: from the first byte of a request until its body was decoded and the scheduler had it; long for small bodies, too: the server lacks CPU time\n';
+
+/** `escapement replay FILE`: re-runs the scheduler on the inputs that a live controller recorded. */
+export async function handler(args: Args): Promise<void> {
+  const { loadPluginFiles } = await import('../../config/plugins.js');
+  const { replayJournal } = await import('../../live/journal/replay.js');
+  const { file, request } = args;
+  const journals = journalsOf(file);
+  const asked = await orOthers(requestsAsked(args), file, journals);
+  const recorders = asked.map((id) => new FlightRecorder(id));
+  const plugins = await loadPluginFiles(args.plugin, ON_DISK);
+  let header!: JournalHeader;
+  const isListed = args.late || filterOf(args) !== undefined;
+  const outcomes = new OutcomeList(isListed ? args.limit : 0, args);
+  const replaying = replayJournal(file, {
+    createPolicy: (recorded, context) => {
+      header = recorded;
+      refuseUnknown(recorded, args);
+      return createPolicyOf(recordedPolicy(recorded, plugins))(context);
+    },
+    observer: fanOut([outcomes, ...recorders]),
+    watchers: [outcomes, ...recorders],
+  });
+  const replay = await orOthers(replaying, file, journals);
+  const flights = recorders.flatMap(({ flight }) => flight ?? []);
+  refuseUnknownModel([...outcomes.models], args.model);
+  if (request !== undefined && flights.length === 0) throw noRequest(request, replay.requests);
+  if (args.json) {
+    const counts = OUTCOME_NAMES.map((name, outcome) => [name, outcomes.counts[outcome]]);
+    const facts = {
+      ...{ ...replay, journals, outcomes: Object.fromEntries(counts), failures: outcomes.failures },
+      ...(header.tenants === undefined ? {} : { tenants: outcomes.tenants }),
+      ...(isListed ? { late: outcomes.missed } : {}),
+      ...storiesOf(args, flights),
+    };
+    writeOut(`${JSON.stringify(facts)}\n`);
+  } else {
+    writeOut(replayText(file, journals, header, replay, outcomes));
+    if (isListed) writeOut(lateText(args, outcomes));
+    for (const flight of flights) writeOut(`\n${flightText(flight)}`);
+  }
+  if (replay.truncated || replay.digest === replay.recordedDigest) return;
+  const what = `the replay diverged from the recording: digest ${replay.digest}, recorded ${replay.recordedDigest}; the journal is damaged or edited, or was written by another version of escapement`;
+  throw new EscapementError('E_REPLAY_DIFFERS', what, { file });
+}
+
+/** Requests that are to be explained. Throws `E_USAGE` if the journal has none of the trace. */
+async function requestsAsked(args: Args): Promise<readonly number[]> {
+  const { file, request, trace, limit } = args;
+  if (request === undefined && trace === undefined) return [];
+  refuseFilters(args, request === undefined ? 'trace' : 'request');
+  if (trace === undefined) return [request as number];
+  if (request !== undefined) throw usageError('--request and --trace cannot be combined');
+  const { requestsOfTrace, traceIdOf } = await import('../../live/journal/trace-requests.js');
+  const id = traceIdOf(trace);
+  if (id === null)
+    throw usageError(`--trace ${trace}: must be a trace id, 32 hexadecimal digits, or a whole traceparent`);
+  const requests = await requestsOfTrace(file, id);
+  if (requests.length > 0) return requests.slice(0, limit);
+  throw usageError(
+    `--trace ${trace}: no request of the journal belongs to it; requests do whose client sent a traceparent`,
+  );
+}
+
+/** Throws `E_USAGE` for a class or a tenant that the run does not have. */
+function refuseUnknown({ classes = [], tenants = [] }: JournalHeader, args: Args): void {
+  const names = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
+  refuseUnknownSender('class', names(classes), args.class);
+  refuseUnknownSender('tenant', names(tenants), args.tenant);
+}
+
+function storiesOf({ trace }: Args, flights: readonly Flight[]): object {
+  const stories = flights.map((flight) => ({ ...flight, why: explain(flight) }));
+  if (trace !== undefined) return { flights: stories };
+  return stories.length === 0 ? {} : { flight: stories[0] };
+}
+
+/** The policy that the journal names. Throws `E_PLUGIN` where it came from a plugin that was not given. */
+function recordedPolicy(
+  { policy: { kind, options, plugin } }: JournalHeader,
+  plugins: readonly Plugin[],
+): PolicyChoice {
+  if (plugin === undefined) return { kind, options };
+  const own = plugins.find(({ policies }) => policies.some((entry) => entry.kind === kind));
+  if (own === undefined) {
+    const what = `the run was scheduled by the policy ${kind} of the plugin ${plugin.file}: give it with --plugin`;
+    throw new EscapementError('E_PLUGIN', what);
+  }
+  if (own.digest !== plugin.digest)
+    writeErr(`warning: the plugin ${own.file} was changed since the run: a replay may differ\n`);
+  return { kind, options, plugin: own };
+}
+
+function replayText(
+  path: string,
+  journals: readonly string[],
+  header: JournalHeader,
+  replay: Replay,
+  outcomes: OutcomeList,
+): string {
+  const { policy, gpus, admission } = header;
+  const { digest, recordedDigest } = replay;
+  const recorded =
+    recordedDigest === null
+      ? 'none: the journal is incomplete, as its process was killed or still runs; replayed up to its last whole line'
+      : `${recordedDigest}, ${recordedDigest === digest ? 'the same' : 'DIFFERENT'}`;
+  return table([
+    ['journal', path],
+    ...(journals.length < 2 ? [] : [['one of', listed(journals)]]),
+    ['cluster', `${plural(gpus, 'GPU')}, ${plural(replay.models, 'model')}, ${header.pages} pages`],
+    ['policy', admission === 'none' ? policy.kind : `${policy.kind}, admission by prediction`],
+    ['length', `${rounded(replay.endNs / NS_PER_S, 3)} s, ${replay.steps} steps`],
+    ['requests', String(replay.requests)],
+    ['outcomes', OUTCOME_NAMES.map((name, outcome) => `${name} ${outcomes.counts[outcome]}`).join(', ')],
+    ...outcomes.tenants.map(({ name, requests, ok, failures }, i) => [
+      i === 0 ? 'tenants' : '',
+      [`${name}: ${plural(requests, 'request')}, ${formatCount(ok)} in time`, causesText(failures)]
+        .filter((text) => text !== '')
+        .join(', '),
+    ]),
+    ...(replay.unanswered === 0
+      ? []
+      : [['no answer', `${replay.unanswered} requests at the end of the journal`]]),
+    ['digest', digest],
+    ['recorded', recorded],
+  ]);
+}
+
+/** All journals of the same name, oldest first. */
+function journalsOf(path: string): string[] {
+  const name = nameWithoutNumber(path);
+  const paths = (of: string) => numberedFiles(of).map((file) => file.path);
+  const own = paths(path);
+  return own.length > 1 || name === null ? own : paths(name);
+}
+
+function listed(journals: readonly string[]): string {
+  const names = journals.map((path) => basename(path));
+  const few = names.length <= MOST_NAMES ? names : [...names.slice(0, 2), '…', ...names.slice(-2)];
+  return `${names.length} journals, oldest first: ${few.join(', ')}`;
+}
+
+/** Where there is no such journal, the error names those that there are. */
+function orOthers<T>(work: Promise<T>, path: string, journals: readonly string[]): Promise<T> {
+  return work.catch((error: unknown) => {
+    const isMissing = error instanceof EscapementError && error.code === 'E_FILE_MISSING';
+    if (!isMissing || journals.length === 0 || journals.includes(normalize(path))) throw error;
+    throw new EscapementError('E_FILE_MISSING', `no such file; found ${listed(journals)}`, { file: path });
+  });
+}
+
+function lateText({ file, ...args }: Args, { missed, missedCount }: OutcomeList): string {
+  if (missed.length === 0) {
+    const isFiltered = filterOf(args) !== undefined;
+    return isFiltered ? '\nno matching request failed\n' : '\nevery request was answered within its SLO\n';
+  }
+  const options = { total: missedCount, command: `escapement replay ${file}` };
+  if (missed.every(({ decodingNs }) => decodingNs < WORTH_NS)) return `\n${failedText(missed, options)}`;
+  const decoding = { 'decoding ms': ({ decodingNs }: (typeof missed)[number]) => toMs(decodingNs) };
+  return `\n${failedText(missed, { ...options, note: DECODING_NOTE }, decoding)}`;
+}
+
+function noRequest(request: number, requests: number): EscapementError {
+  const there = requests === 0 ? 'it has none' : `they are 0 to ${requests - 1}`;
+  return usageError(`--request ${request}: the journal has no such request; ${there}`);
+}

@@ -1,17 +1,25 @@
 import type { Argv } from 'yargs';
+import { writeOut } from '../../text/terminal.js';
 import { json } from '../common-options.js';
 import { type ArgsOf, group, required, text } from '../options.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('dir', required(text('Folder with results.json or run.json (--out of sweep or simulate)')))
     .options(group('Options', { json }))
     .example([['$0 report out/azure', '']]);
 
-export type ReportArgs = ArgsOf<typeof builder>;
-
-export const report = {
-  command: 'report <dir>',
-  describe: 'Draw charts and a report from the results of a run or sweep',
-  builder,
-};
+/** `escapement report DIR`: draws the charts and the report of a results folder again. */
+export async function handler({ dir, json }: ArgsOf<typeof builder>): Promise<void> {
+  const { loadResults } = await import('../../report/load.js');
+  // Charts bring half a second of libraries with them: other commands do without.
+  const { writeRunReport, writeSweepReport } = await import('../../report/pages/write-results.js');
+  const { summaryText } = await import('../../report/terminal/summary-text.js');
+  const loaded = loadResults(dir);
+  const [report, ...charts] =
+    loaded.kind === 'sweep'
+      ? await writeSweepReport(loaded.results, dir)
+      : await writeRunReport(loaded.run, dir);
+  const text = () => summaryText(loaded.kind === 'sweep' ? loaded.results : loaded.run);
+  writeOut(json ? `${JSON.stringify({ report, charts })}\n` : `${text()}report: ${report}\n`);
+}

@@ -1,21 +1,30 @@
 import type { Argv } from 'yargs';
+import { writeOut } from '../../text/terminal.js';
 import type { ArgsOf } from '../options.js';
 
-const SCHEMA_NAMES = ['experiment', 'profile', 'summary', 'run', 'results'] as const;
+const NAMES = ['experiment', 'profile', 'summary', 'run', 'results'] as const;
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
-    .positional('name', { choices: SCHEMA_NAMES, describe: 'Format', demandOption: true })
+    .positional('name', { choices: NAMES, describe: 'Format', demandOption: true })
     .example([['$0 schema experiment > experiment.schema.json', '']])
     .epilogue(
       'experiment and profile are input files. summary is what simulate --json prints, run is run.json, and results is ' +
         'results.json of a sweep. Editors check and complete experiment files with the first.',
     );
 
-export type SchemaArgs = ArgsOf<typeof builder>;
-
-export const schema = {
-  command: 'schema <name>',
-  describe: 'Print the JSON Schema of a file format',
-  builder,
-};
+/** `escapement schema NAME`: the published formats, for editors and scripts. */
+export async function handler({ name }: ArgsOf<typeof builder>): Promise<void> {
+  const z = await import('zod');
+  const { experimentJsonSchema, profileJsonSchema } = await import('../../config/json-schema.js');
+  const { runResultSchema, sweepResultsSchema } = await import('../../record/schema.js');
+  const { summaryJsonSchema } = await import('../../record/schema-summary.js');
+  const schemas = {
+    experiment: experimentJsonSchema,
+    profile: profileJsonSchema,
+    summary: summaryJsonSchema,
+    run: () => z.toJSONSchema(runResultSchema),
+    results: () => z.toJSONSchema(sweepResultsSchema),
+  };
+  writeOut(`${JSON.stringify(schemas[name](), null, 2)}\n`);
+}

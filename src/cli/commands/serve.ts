@@ -1,8 +1,9 @@
 import type { Argv } from 'yargs';
+import { startNeeds } from '../../serve/deployment-options.js';
 import type { ArgsOf } from '../options.js';
 import { deploymentFlags, listenFlags, machineFlags, serverFlags } from '../server-options.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .options({ ...machineFlags, ...deploymentFlags, ...serverFlags, ...listenFlags })
     .example([
@@ -12,10 +13,16 @@ const builder = (yargs: Argv) =>
     ])
     .epilogue('Runtime settings and their environment variables: escapement keys runtime');
 
-export type ServeArgs = ArgsOf<typeof builder>;
-
-export const serve = {
-  command: 'serve',
-  describe: 'Serve models over HTTP and gRPC (Open Inference Protocol)',
-  builder,
-};
+/** `escapement serve`: controller and one worker in one process. */
+export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+  const { startMachine } = await import('../../live/worker/local-machine.js');
+  const { LocalLink } = await import('../../live/controller/link/local-link.js');
+  const { deploymentOptions, machineOptions } = await import('../machine.js');
+  const { runServer } = await import('../run-server.js');
+  await runServer('server', args, async ({ runtime }, { log, world }) => {
+    const deployment = deploymentOptions(args);
+    const say = (what: string) => log.info(what);
+    const machine = await startMachine(await machineOptions(args, runtime, say, startNeeds(deployment)));
+    return { links: [new LocalLink(machine, (what) => log.warn(what), world.time)], deployment };
+  });
+}

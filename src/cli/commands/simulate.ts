@@ -1,6 +1,9 @@
 import type { Argv } from 'yargs';
+import { refuseUnknownSenders } from '../../record/known-senders.js';
 import { experimentFile, json, overrideFlags, quiet, thresholdFlags } from '../common-options.js';
 import { type ArgsOf, group, text } from '../options.js';
+import { overridesOf } from '../overrides.js';
+import { readChecks } from '../thresholds.js';
 
 export const simulateOptions = {
   ...overrideFlags,
@@ -12,7 +15,7 @@ export const simulateOptions = {
   ...thresholdFlags,
 };
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('file', experimentFile)
     .options(simulateOptions)
@@ -23,6 +26,13 @@ const builder = (yargs: Argv) =>
     ])
     .epilogue('Keys of the experiment file and policies: escapement keys [PREFIX]');
 
-export type SimulateArgs = ArgsOf<typeof builder>;
-
-export const simulate = { command: 'simulate <file>', describe: 'Simulate one experiment', builder };
+/** `escapement simulate FILE`: one run, its figures on stdout. */
+export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+  const { loadExperiment } = await import('../../config/load.js');
+  const { SIMULATED } = await import('../../run/simulated.js');
+  const { oneRun } = await import('../one-run.js');
+  const checks = readChecks(args);
+  const experiment = await loadExperiment(args.file, overridesOf(args));
+  refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
+  await oneRun('simulate', { experiment, engine: SIMULATED, checks }, args);
+}

@@ -1,8 +1,13 @@
 import type { Argv } from 'yargs';
+import { EscapementError } from '../../base/errors.js';
+import { checkWritable } from '../../base/files/output-file.js';
+import { parseRate } from '../../config/units-text.js';
+import { writeOut } from '../../text/terminal.js';
+import { generateAzureLike } from '../../workload/azure-like/generate.js';
 import { json } from '../common-options.js';
-import { type ArgsOf, group, required, text, textOr, wholeOr } from '../options.js';
+import { type ArgsOf, group, required, text, textOr, usageError, wholeOr } from '../options.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('out', required(text('File to write, .csv or .csv.gz')))
     .options(
@@ -16,10 +21,33 @@ const builder = (yargs: Argv) =>
     )
     .example([['$0 trace generate trace.csv.gz --functions 300 --minutes 120', '']]);
 
-export type TraceGenerateArgs = ArgsOf<typeof builder>;
+/** `escapement trace generate OUT`: a synthetic day like that of Azure Functions 2019. */
+export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+  const { stream } = await import('../../base/random/streams.js');
+  const { writeAzure2019 } = await import('../../workload/trace-write.js');
+  const seed = args.seed;
+  const shape = {
+    functions: args.functions,
+    minutes: args.minutes,
+    rateRps: rateRps(args.rate),
+  };
+  if (!args.json) writeOut(`seed ${seed}\n`);
+  checkWritable(args.out);
+  const counts = generateAzureLike(shape, stream(seed, 'trace'));
+  await writeAzure2019(args.out, counts, seed);
+  writeOut(
+    args.json
+      ? `${JSON.stringify({ path: args.out, seed, ...shape })}\n`
+      : `${shape.functions} functions, ${shape.minutes} minutes written to ${args.out}\n`,
+  );
+}
 
-export const traceGenerate = {
-  command: 'generate <out>',
-  describe: 'Generate a trace like that of Azure Functions 2019',
-  builder,
-};
+function rateRps(text: string): number {
+  try {
+    const rate = parseRate(text);
+    if (rate > 0) return rate;
+  } catch (error) {
+    if (!(error instanceof EscapementError)) throw error;
+  }
+  throw usageError(`--rate ${text}: must be a rate above 0 such as 100/s`);
+}

@@ -1,17 +1,67 @@
 import type { Argv } from 'yargs';
+import { NS_PER_S } from '../../base/units.js';
+import { rounded, significant } from '../../text/numbers.js';
+import { table } from '../../text/table.js';
+import { writeErr, writeOut } from '../../text/terminal.js';
+import { distantStart } from '../../workload/arrivals-source.js';
+import { type TraceInfo, traceInfo } from '../../workload/trace-info.js';
 import { json } from '../common-options.js';
 import { type ArgsOf, group, required, text } from '../options.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('path', required(text('Trace of a known layout (.csv or .csv.gz)')))
     .options(group('Options', { json }))
     .example([['$0 trace info trace.csv.gz', '']]);
 
-export type TraceInfoArgs = ArgsOf<typeof builder>;
+/** `escapement trace info PATH`: what is in a trace, in the figures that decide how hard it is to serve. */
+export async function handler({ path, json }: ArgsOf<typeof builder>): Promise<void> {
+  const info = await traceInfo(path);
+  writeOut(json ? `${JSON.stringify(info)}\n` : infoText(path, info));
+  const distant = info.kind === 'arrivals' ? distantStart(info.firstNs ?? 0, info.lastNs ?? 0) : null;
+  if (distant !== null) writeErr(`warning: ${distant}\n`);
+}
 
-export const traceInfo = {
-  command: 'info <path>',
-  describe: 'Describe a trace: rates, bursts, popularity',
-  builder,
-};
+function infoText(path: string, info: TraceInfo): string {
+  const functions = info.kind === 'arrivals' ? 'models' : 'functions';
+  const firstMinute = info.firstMinute === null ? '' : `; the first is called ${info.firstMinute}`;
+  return table([
+    ['trace', path],
+    ['kind', info.kind],
+    [functions, String(info.functions)],
+    ['minutes', `${info.minutes}${firstMinute}`],
+    ['invocations', String(info.invocations)],
+    ['first, last arrival', `${seconds(info.firstNs)}, ${seconds(info.lastNs)}`],
+    ['mean rate', rate(info.meanRps)],
+    ['busiest minute', busiest(info)],
+    ['variance / mean of minutes', figure(info.dispersion)],
+    [`${functions} active in a mean minute`, figure(info.activePerMinute)],
+    [`share of top 10 ${functions}`, percent(info.top10Share)],
+    [`share of top 1 % of ${functions}`, percent(info.topPercentShare)],
+    [`minute CV of ${functions}, p50, p90`, `${figure(info.cvP50)}, ${figure(info.cvP90)}`],
+    [`${functions} below 1/min, 1/h`, `${percent(info.belowOnePerMinute)}, ${percent(info.belowOnePerHour)}`],
+  ]);
+}
+
+/** A figure that the trace does not have. */
+const NONE = '–';
+
+function seconds(ns: number | null): string {
+  return ns === null ? NONE : `${rounded(ns / NS_PER_S, 3)} s`;
+}
+
+function percent(share: number | null): string {
+  return share === null ? NONE : `${rounded(share * 100, 1)} %`;
+}
+
+function figure(value: number | null): string {
+  return value === null ? NONE : String(significant(value, 4));
+}
+
+function rate(rps: number | null): string {
+  return rps === null ? NONE : `${figure(rps)}/s`;
+}
+
+function busiest({ peakRps, peakToMean }: TraceInfo): string {
+  return peakToMean === null ? NONE : `${rate(peakRps)} (${figure(peakToMean)} × the mean minute)`;
+}

@@ -1,8 +1,14 @@
 import type { Argv } from 'yargs';
-import { type ArgsOf, group, list, portOr, text } from '../options.js';
+import { isKindName } from '../../live/gpu-kind.js';
+import { checkAddress } from '../../live/wire/address.js';
+import { untilStopped } from '../interruption.js';
+import { checkPorts, hintAtHost } from '../listening.js';
+import { type ArgsOf, group, list, portOr, text, usageError } from '../options.js';
+import { renewAuthority, renewIdentity } from '../renewal.js';
 import { listenFlags, machineFlags, runtimeFlags } from '../server-options.js';
+import { read, tlsOf, tokenOf } from '../token.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .options({
       ...machineFlags,
@@ -34,10 +40,62 @@ const builder = (yargs: Argv) =>
     ])
     .epilogue('Runtime settings and their environment variables: escapement keys runtime');
 
-export type WorkerArgs = ArgsOf<typeof builder>;
+type Args = ArgsOf<typeof builder>;
 
-export const worker = {
-  command: 'worker',
-  describe: 'Run models on the GPUs of this machine for a controller',
-  builder,
-};
+/** `escapement worker`: the GPUs of one machine, for a controller elsewhere. */
+export async function handler(args: Args): Promise<void> {
+  const { createLog } = await import('../../live/observe/telemetry/log.js');
+  // First of all: it also takes what Node warns of.
+  const log = createLog(args['log-level'], 'worker');
+  const { runWorker } = await import('../../serve/worker.js');
+  const { REAL_WORLD } = await import('../../live/world/real-world.js');
+  const { clientCredentials } = await import('../../live/wire/credentials.js');
+  const { runtimeOf } = await import('../live-settings.js');
+  const { workerMachine } = await import('../machine.js');
+  const runtime = await runtimeOf(args, (warning) => log.warn(warning));
+  const say = (what: string) => log.info(what);
+  const [token, tls] = [await tokenOf(args), await tlsOf(args)];
+  const { port, host, 'metrics-port': metricsPort, 'controller-ca': caFile } = args;
+  if (port === null) throw usageError('--port off: a worker needs a port');
+  const joining = joiningOf(args);
+  const controllerTls = caFile === undefined ? undefined : { ca: await read(caFile, 'controller-ca') };
+  if (controllerTls !== undefined) clientCredentials(controllerTls, 'controller');
+  await checkPorts(host, { port, 'metrics-port': metricsPort });
+  const worker = await runWorker({
+    ...{ world: REAL_WORLD, host, port, metricsPort, log, ...joining },
+    machine: { ...(await workerMachine(args, runtime, say)), ...kindOf(args) },
+    ...(token === null ? {} : { token }),
+    ...(tls === null ? {} : { tls }),
+    ...(controllerTls === undefined ? {} : { controllerTls }),
+  });
+  // Would end the process otherwise.
+  if (process.platform !== 'win32')
+    process.on('SIGUSR2', () => say('the controller records timelines; send the signal there'));
+  const { certificates } = worker;
+  renewIdentity(args, tls, log, certificates, (identity) => worker.renew(identity));
+  renewAuthority('--controller-ca', caFile, controllerTls, log, certificates, (ca) => {
+    clientCredentials({ ca }, 'controller');
+    worker.trust({ ca });
+  });
+  hintAtHost(host, token, log);
+  log.info(`${await untilStopped()}: takes no more actions`);
+  await worker.close();
+}
+
+/** Throws `E_USAGE`. */
+function kindOf({ kind }: Args): { readonly kind?: string } {
+  if (kind === undefined) return {};
+  if (isKindName(kind)) return { kind };
+  throw usageError(`--kind ${kind}: write a name of letters, digits, _ and -, e.g. t4`);
+}
+
+/** Where it registers. Throws `E_USAGE`. */
+function joiningOf({ controller, advertise, 'controller-ca': caFile }: Args) {
+  const flag = advertise !== undefined ? '--advertise' : caFile !== undefined ? '--controller-ca' : '';
+  if (controller.length === 0 && flag !== '')
+    throw usageError(`${flag} is for workers that register: name a --controller, too`);
+  return {
+    controllers: controller.map((address) => checkAddress(address, 'controller')),
+    ...(advertise === undefined ? {} : { advertised: checkAddress(advertise) }),
+  };
+}

@@ -1,6 +1,7 @@
 import { render } from 'preact';
-import type { Setup } from '../share/address.js';
-import { setupFromJson, unpackAddress } from '../share/address.js';
+import { unpackAddress } from '../share/address.js';
+import type { Setup } from '../share/setup.js';
+import { setupFromJson } from '../share/setup-json.js';
 import { App } from './app.jsx';
 import { DEFAULT_SETUP } from './default-setup.js';
 

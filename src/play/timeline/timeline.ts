@@ -1,6 +1,7 @@
 import type { LaneFrame, OpenedLane } from '../protocol.js';
 import { Gestures } from './gestures.js';
-import { onColors, paint } from './paint.js';
+import { onColors } from './on-colors.js';
+import { paint } from './paint.js';
 import { type Box, type Mark, Scene } from './scene.js';
 import { GUTTER_PX, View } from './view.js';
 

@@ -1,15 +1,11 @@
-import type { Redis } from 'ioredis';
-import { type Card, cardsOf } from './messages.js';
-import { KEPT_S, KEYS, kindText, queueName } from './names.js';
+import type { Card } from './messages.js';
+import { type Kind, kindText, queueName } from './names.js';
+import type { Scripts } from './scripts.js';
 
 const SILENT_MS = 10_000;
-/** A card counts for so long after it was last renewed; that happens much more often. */
-const CARD_MS = 20_000;
-/** Only so many of the other side are looked at. */
-const MOST_PEERS = 10_000;
 
 interface PresenceOptions {
-  readonly client: Redis;
+  readonly scripts: Scripts;
   /** The directory of this side, and of the other. */
   readonly own: string;
   readonly other: string;
@@ -28,13 +24,14 @@ export class Presence {
 
   constructor(private readonly options: PresenceOptions) {}
 
-  /** To be called again and again, much more often than cards expire. */
+  /** To be called again and again, much more often than every 15 s. */
   async renew(): Promise<void> {
+    const { scripts, own, other, card } = this.options;
     const timer = setTimeout(() => this.noteSilence(), SILENT_MS);
     try {
-      const cards = await this.exchange();
+      const cards = await scripts.announce(own, other, card);
       this.isSilent = false;
-      const mine = queueName(this.options.card);
+      const mine = queueName(card);
       this.peers = cards.filter((one) => queueName(one) === mine);
       for (const one of cards) if (queueName(one) !== mine) this.noteStranger(one);
     } finally {
@@ -42,25 +39,8 @@ export class Presence {
     }
   }
 
-  async leave(): Promise<void> {
-    const { client, own, card } = this.options;
-    await Promise.all([client.del(KEYS.card(own, card.id)), client.srem(own, card.id)]);
-  }
-
-  /** Renews the own card, and reads those of the other side. */
-  private async exchange(): Promise<Card[]> {
-    const { client, own, other, card } = this.options;
-    const [ids] = await Promise.all([
-      client.srandmember(other, MOST_PEERS),
-      client.set(KEYS.card(own, card.id), JSON.stringify(card), 'PX', CARD_MS),
-      client.sadd(own, card.id),
-      client.expire(own, KEPT_S),
-    ]);
-    if (ids.length === 0) return [];
-    const texts = await client.mget(ids.map((id) => KEYS.card(other, id)));
-    const gone = ids.filter((_, i) => texts[i] === null);
-    if (gone.length > 0) await client.srem(other, ...gone);
-    return cardsOf(texts.flatMap((text) => text ?? []));
+  leave(): Promise<void> {
+    return this.options.scripts.leave(this.options.own, this.options.card);
   }
 
   private noteSilence(): void {
@@ -74,7 +54,7 @@ export class Presence {
     if (this.strangers.has(stranger.id)) return;
     this.strangers.add(stranger.id);
     say(
-      `the ${noun} ${stranger.name} is left out: it is ${kindText(stranger)}, and this is ${kindText(card)}, so results could differ`,
+      `the ${noun} ${stranger.name} is left out: it is ${kindText(stranger)}, and this is ${kindText(card as Kind)}, so results could differ`,
     );
   }
 }

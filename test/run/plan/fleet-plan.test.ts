@@ -39,7 +39,6 @@ function runnerOf() {
       outcomes.set(name, outcome);
       return outcome;
     },
-    width: 2,
     close: async () => {},
   };
   return { runner, outcomes };

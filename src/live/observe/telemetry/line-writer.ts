@@ -1,0 +1,91 @@
+/** Most text that waits for room; lines that come then are dropped. */
+const MOST_WAITING_BYTES = 1 << 20;
+const RETRY_MS = 50;
+/** How long the end of the process may wait for room. */
+const LAST_MS = 500;
+
+/**
+ * Writes lines at once where there is room, so that nothing is lost in a crash, and never waits for it: a reader that stalls
+ * or a disk that is full stops no thread. What finds no room waits, then is dropped and counted.
+ */
+export class LineWriter {
+  /** There is room again: so many lines were dropped. */
+  onDropped: (lines: number) => void = () => {};
+  private readonly waiting: Buffer[] = [];
+  private waitingBytes = 0;
+  private dropped = 0;
+  /** While lines wait. */
+  private retry: NodeJS.Timeout | null = null;
+  private readonly last = () => this.finish();
+
+  /** `take` writes some of the bytes and says how many. It throws if none can be written now. */
+  constructor(private readonly take: (bytes: Buffer) => number) {}
+
+  /** `line`: with its end. */
+  write(line: string): void {
+    const bytes = Buffer.from(line);
+    const isFirst = this.waiting.length === 0;
+    if (!isFirst && this.waitingBytes + bytes.length > MOST_WAITING_BYTES) {
+      this.dropped++;
+      return;
+    }
+    this.waiting.push(bytes);
+    this.waitingBytes += bytes.length;
+    if (this.flush() === null) this.flowed();
+    else this.wait();
+  }
+
+  /** Writes what there is room for. Returns null, or what stops it. */
+  private flush(): unknown {
+    const { waiting } = this;
+    try {
+      while (waiting.length > 0) {
+        const [first] = waiting;
+        const bytes = this.take(first);
+        this.waitingBytes -= bytes;
+        if (bytes < first.length) waiting[0] = first.subarray(bytes);
+        else waiting.shift();
+      }
+      return null;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  private flowed(): void {
+    const { dropped } = this;
+    if (this.retry !== null) {
+      clearInterval(this.retry);
+      this.retry = null;
+      process.off('exit', this.last);
+    }
+    this.dropped = 0;
+    if (dropped > 0) this.onDropped(dropped);
+  }
+
+  private wait(): void {
+    if (this.retry !== null) return;
+    process.on('exit', this.last);
+    this.retry = setInterval(() => {
+      if (this.flush() === null) this.flowed();
+    }, RETRY_MS);
+    this.retry.unref();
+  }
+
+  /** The process ends: waits a little for a reader that has fallen behind. */
+  private finish(): void {
+    const untilMs = performance.now() + LAST_MS;
+    const sleeper = new Int32Array(new SharedArrayBuffer(4));
+    for (;;) {
+      const error = this.flush();
+      if (error === null) this.flowed();
+      if (!isFull(error) || performance.now() > untilMs) return;
+      Atomics.wait(sleeper, 0, 0, 10);
+    }
+  }
+}
+
+/** Whether a pipe has no room because its reader has not read. */
+function isFull(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException | null)?.code === 'EAGAIN';
+}

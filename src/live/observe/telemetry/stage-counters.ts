@@ -1,0 +1,71 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import { NS_PER_S } from '../../../base/units.js';
+import { BATCH_BUCKETS } from './buckets.js';
+import { Children } from './children.js';
+import type { ModelLabels } from './model-labels.js';
+import { STAGE_COPY_IN, STAGE_COPY_OUT, STAGE_EXEC, STAGE_NAMES, STAGE_QUEUE } from './stage-averages.js';
+
+const STAGES = STAGE_NAMES.length;
+
+/**
+ * Where executed requests of each model spent their time, how many shared an INFER, and whose inputs were at fault. Models are
+ * known by their label.
+ */
+export class StageCounters {
+  /** By label and stage. */
+  private readonly seconds: Children<Counter.Internal>;
+  private readonly batchSize: Children<Histogram.Internal<string>>;
+  private readonly invalidInputs: Children<Counter.Internal>;
+
+  constructor(registry: Registry, labels: ModelLabels) {
+    const registers = [registry];
+    const seconds = new Counter({
+      name: 'escapement_request_stage_seconds_total',
+      help: 'Time that executed requests spent in a stage; divide by escapement_batch_size_sum',
+      labelNames: ['model', 'stage'],
+      registers,
+    });
+    this.seconds = new Children((index) =>
+      seconds.labels(labels.values[Math.floor(index / STAGES)], STAGE_NAMES[index % STAGES]),
+    );
+    const batchSize = new Histogram({
+      name: 'escapement_batch_size',
+      help: 'Requests per INFER',
+      labelNames: ['model'],
+      buckets: BATCH_BUCKETS,
+      registers,
+    });
+    this.batchSize = new Children((label) => batchSize.labels(labels.values[label]));
+    const invalidInputs = new Counter({
+      name: 'escapement_invalid_inputs_total',
+      help: 'Requests whose inputs the model cannot compute',
+      labelNames: ['model'],
+      registers,
+    });
+    this.invalidInputs = new Children((label) => invalidInputs.labels(labels.values[label]));
+  }
+
+  /** A request that was executed waited so long for it. */
+  waited(label: number, queueS: number): void {
+    this.seconds.get(label * STAGES + STAGE_QUEUE).inc(queueS);
+  }
+
+  /** The inputs of a request are such that the model cannot compute them. */
+  notComputed(label: number): void {
+    this.invalidInputs.get(label).inc();
+  }
+
+  /** An INFER of `count` requests has ended: each of them went through its stages. */
+  ran(
+    label: number,
+    count: number,
+    execNs: number,
+    { copyInNs, copyOutNs }: { readonly copyInNs: number; readonly copyOutNs: number },
+  ): void {
+    const first = label * STAGES;
+    this.batchSize.get(label).observe(count);
+    this.seconds.get(first + STAGE_COPY_IN).inc((copyInNs * count) / NS_PER_S);
+    this.seconds.get(first + STAGE_EXEC).inc((execNs * count) / NS_PER_S);
+    this.seconds.get(first + STAGE_COPY_OUT).inc((copyOutNs * count) / NS_PER_S);
+  }
+}

@@ -1,0 +1,62 @@
+import { type AddressInfo, createServer, Server } from 'node:net';
+import type { Logger } from 'pino';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
+import { checkPorts, hintAtHost } from '../../src/cli/listening.js';
+import { freePorts } from '../bench/live/hostile/subject.js';
+
+it.each([
+  ['127.0.0.1', '127.0.0.1'],
+  ['0.0.0.0', '127.0.0.1'],
+  ['127.0.0.1', '0.0.0.0'],
+])('a port of %s is refused where something listens on %s', async (host, other) => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, other, resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  await expect(checkPorts(host, { 'http-port': port, 'grpc-port': 0 })).rejects.toMatchObject({
+    code: 'E_LISTEN',
+    message: `--http-port ${port}: cannot listen on ${host}:${port}: address already in use; end what listens there, or choose another port`,
+  });
+});
+
+it('an address that this machine does not have is refused, with the port that was asked for', async () => {
+  await expect(checkPorts('192.0.2.1', { port: 8000 })).rejects.toMatchObject({
+    code: 'E_LISTEN',
+    message: expect.stringContaining('--port 8000: cannot listen on 192.0.2.1:8000: '),
+  });
+});
+
+it('a port that is free is not opened: a client that waits for it would be let in, and cut off', async () => {
+  const [port] = await freePorts(1);
+  const listen = vi.spyOn(Server.prototype, 'listen');
+  onTestFinished(() => listen.mockRestore());
+  await checkPorts('127.0.0.1', { 'http-port': port, 'metrics-port': null });
+  expect(listen.mock.calls.map(([opened]) => opened)).toEqual([0]);
+});
+
+afterEach(() => vi.unstubAllEnvs());
+
+/** What is said, by its level. */
+function said(host: string, token: string | null): string[] {
+  const lines: string[] = [];
+  const log = {
+    warn: (what: string) => lines.push(`warn ${what}`),
+    info: (what: string) => lines.push(what),
+  };
+  hintAtHost(host, token, log as unknown as Logger);
+  return lines;
+}
+
+it('warns once that everybody may use a server on the network without a token', () => {
+  for (const host of ['0.0.0.0', '::', '10.0.0.1'])
+    expect(said(host, null)).toEqual([expect.stringMatching(`^warn everybody who reaches ${host} may use`)]);
+  expect(said('0.0.0.0', 's3cret')).toEqual([]);
+});
+
+it('says in a container how clients outside it reach the server', () => {
+  vi.stubEnv('KUBERNETES_SERVICE_HOST', '10.0.0.1');
+  for (const host of ['127.0.0.1', '::1', 'localhost'])
+    expect(said(host, null)).toEqual([
+      `only clients in this container reach ${host}: add --host 0.0.0.0 to serve others`,
+    ]);
+});

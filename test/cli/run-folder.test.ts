@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { withStagedFolder } from '../../src/cli/run-folder.js';
+import { tempDir, writeIn } from './run-cli.js';
+
+/** A folder with the results of an earlier run, and a file of the user. */
+function earlier(): string {
+  const dir = tempDir();
+  writeIn(dir, 'run.json', 'old');
+  writeIn(dir, 'report.html', 'old');
+  writeIn(dir, 'notes.txt', 'mine');
+  return dir;
+}
+
+const NAMES = ['run.json', 'report.html'];
+
+describe('a staged folder', () => {
+  it('replaces all results of an earlier run, and nothing else', async () => {
+    const dir = earlier();
+    const value = await withStagedFolder(dir, NAMES, async (stage) => {
+      writeFileSync(join(stage, 'run.json'), 'new');
+      expect(readFileSync(join(dir, 'run.json'), 'utf8')).toBe('old');
+      return 7;
+    });
+    expect(value).toBe(7);
+    expect(readFileSync(join(dir, 'run.json'), 'utf8')).toBe('new');
+    expect(readdirSync(dir).sort()).toEqual(['notes.txt', 'run.json']);
+  });
+
+  it('leaves everything as it was when the work fails', async () => {
+    const dir = earlier();
+    const work = withStagedFolder(dir, NAMES, async (stage) => {
+      writeFileSync(join(stage, 'run.json'), 'half');
+      throw new Error('out of memory');
+    });
+    await expect(work).rejects.toThrow('out of memory');
+    expect(readFileSync(join(dir, 'run.json'), 'utf8')).toBe('old');
+    expect(readdirSync(dir).sort()).toEqual(['notes.txt', 'report.html', 'run.json']);
+  });
+
+  it('starts empty although a run before it was killed', async () => {
+    const dir = tempDir();
+    await withStagedFolder(dir, NAMES, async (stage) => {
+      writeIn(stage, 'left', '');
+      await withStagedFolder(dir, NAMES, async (again) => expect(readdirSync(again)).toEqual([]));
+    }).catch(() => {});
+    expect(readdirSync(dir)).toEqual([]);
+  });
+
+  it('ends no listener of signals that it did not add', async () => {
+    const before = process.listenerCount('SIGINT');
+    await withStagedFolder(tempDir(), NAMES, async () => {
+      expect(process.listenerCount('SIGINT')).toBe(before + 1);
+    });
+    expect(process.listenerCount('SIGINT')).toBe(before);
+  });
+
+  it('says before any work that the folder cannot be written', async () => {
+    let worked = false;
+    const work = withStagedFolder('/dev/null/out', NAMES, async () => {
+      worked = true;
+    });
+    await expect(work).rejects.toMatchObject({ code: 'E_FILE_WRITE' });
+    expect(worked).toBe(false);
+  });
+});
