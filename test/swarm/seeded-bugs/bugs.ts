@@ -61,14 +61,14 @@ const ANSWERS: readonly SeededBug[] = [
 const SEATS_AND_LINKS: readonly SeededBug[] = [
   {
     name: 'a seat stays taken when its driver has gone',
-    file: 'live/worker/endpoint/seat.ts',
+    file: 'live/worker/endpoint/machine-endpoint.ts',
     find: 'this.driver = null;\n    this.announce();',
     replace: 'this.announce();',
     plan: 'a-driver-that-has-gone-leaves-its-seat.json',
   },
   {
     name: 'a driver that is deposed does not learn it',
-    file: 'live/worker/endpoint/seat.ts',
+    file: 'live/worker/endpoint/machine-endpoint.ts',
     find: 'driver?.deposed();',
     replace: '',
   },
