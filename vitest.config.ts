@@ -10,7 +10,7 @@ const SOAK = 'test/**/*.soak.test.ts';
 /** Threads and sockets. They run after those that keep the processors busy. */
 const LIVE = 'test/{live,load,tools}/**/*.test.ts';
 /** Whole servers with models. */
-const SERVE = 'test/serve/**/*.test.ts';
+const SERVE = 'test/{serve,conform}/**/*.test.ts';
 /** Tests that replace modules for all that runs in their process. */
 const MOCKING = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.ts'))

@@ -1,7 +1,6 @@
 import type { Argv, CommandModule } from 'yargs';
 import { bench } from './commands/bench.js';
 import { compare } from './commands/compare.js';
-import { conform } from './commands/conform.js';
 import { doctor } from './commands/doctor.js';
 import { load } from './commands/load.js';
 import { plan } from './commands/plan.js';
@@ -99,7 +98,6 @@ export const COMMANDS: readonly Command[] = [
   split(run, () => import('./handlers/run.js')),
   split(load, () => import('./handlers/load.js')),
   split(bench, () => import('./handlers/bench.js')),
-  split(conform, () => import('./handlers/conform.js')),
   family('profile', 'Measure and show latency profiles'),
   command(
     'report <dir>',

@@ -20,7 +20,6 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, { readonly exit: number; rea
   E_CELLS_FAILED: { exit: 4, means: 'the sweep finished, and at least one cell failed' },
   E_CHECK: { exit: 5, means: 'the logs of a run contradict its summary or break a rule' },
   E_DOCTOR: { exit: 6, means: 'the machine fails a required check' },
-  E_CONFORM: { exit: 7, means: 'an inference server fails a required case of the conformance suite' },
   E_CONFIG_SYNTAX: { exit: 10, means: 'the experiment file is not valid YAML' },
   E_CONFIG_KEY: { exit: 11, means: 'the experiment file has a key that does not exist' },
   E_CONFIG_VALUE: { exit: 12, means: 'a value in the experiment file is out of range or of the wrong kind' },

@@ -80,7 +80,7 @@ export function refusedToken(
 }
 
 /** The error for a server that does not say what it is where the protocol wants it: most likely it speaks another one. */
-export function undescribed(url: URL, reason: string, hint = ''): EscapementError {
+function undescribed(url: URL, reason: string, hint = ''): EscapementError {
   const place = `${url.pathname.replace(/\/$/, '')}/v2`;
   return unusable(url, `does not describe itself at ${place}: ${plainLine(reason)}${hint}`);
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 /*
- * Bundles the repository's benchmarks, and its swarm of experiments, into out/bench, one file each, which import the
+ * Bundles the repository's benchmarks, its swarm of experiments and its conformance test into out/bench, one file each, which import the
  * package from dist: `npm run build` comes first. A machine that only runs them needs dist, experiments, node_modules and
  * out/bench.
  */
@@ -31,6 +31,7 @@ await build({
     frames: join(ROOT, 'test/bench/play/frames.ts'),
     swarm: join(ROOT, 'test/swarm/main.ts'),
     'swarm-bugs': join(ROOT, 'test/swarm/seeded-bugs/main.ts'),
+    conform: join(ROOT, 'test/conform/main.ts'),
     'gpu-check': join(ROOT, 'test/bench/live/gpu-check.ts'),
   },
   outdir: OUT,

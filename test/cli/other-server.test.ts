@@ -24,7 +24,6 @@ const COMMANDS: readonly [string, (url: string) => readonly string[]][] = [
   ['load', (url) => ['load', writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT), '--url', url]],
   ['profile measure', (url) => ['profile', 'measure', '--url', url]],
   ['profile measure --model', (url) => ['profile', 'measure', '--url', url, '--model', 'a']],
-  ['conform', (url) => ['conform', url]],
 ];
 
 describe.each(COMMANDS)('%s says that a server does not speak the protocol', (_, args) => {
@@ -51,7 +50,7 @@ describe.each(COMMANDS)('%s says that a server does not speak the protocol', (_,
   });
 });
 
-describe.each(COMMANDS.slice(0, 3))('%s', (_, args) => {
+describe.each(COMMANDS)('%s', (_, args) => {
   it.each([400, 503])(
     'says that a server is not ready that describes itself, with status %i',
     async (code) => {

@@ -54,7 +54,6 @@ const COMMANDS: readonly [string, () => readonly string[]][] = [
   ['load over HTTP', () => ['load', experiment(), '--url', `http://${CLOSED}`]],
   ['load over gRPC', () => ['load', experiment(), '--url', `grpc://${CLOSED}`]],
   ['profile measure', () => ['profile', 'measure', '--url', `http://${CLOSED}`]],
-  ['conform', () => ['conform', `http://${CLOSED}`]],
   ['top', () => ['top', `http://${CLOSED}`]],
   ['doctor', () => ['doctor', '--peer', `http://${CLOSED}`]],
   ['serve', () => ['serve', '--device', `simulated:${tinyProfile()}`, ...PORTS]],
