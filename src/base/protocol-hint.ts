@@ -1,6 +1,6 @@
 /** What a server that speaks TLS does with a request that does not. */
 const TLS_SPEAKER =
-  /socket hang up|ECONNRESET|EPIPE|closed the connection without an answer|Parse Error|Failed to connect/;
+  /socket hang up|other side closed|ECONNRESET|EPIPE|closed the connection without an answer|Parse Error|Failed to connect/;
 /** What OpenSSL says of a server without TLS. */
 const PLAIN_SPEAKER = /wrong version number|packet length too long|EPROTO/;
 

@@ -21,7 +21,7 @@ export async function measureUrl(args: UrlArgs): Promise<void> {
   const trust = await trustOf(args);
   const { describeServer } = await import('../load/open-target.js');
   const { batchAssumed, measurableModel, servedModel } = await import('../tools/profile/served-model.js');
-  const { assumptions } = await import('../load/request-makers.js');
+  const { assumptions } = await import('../load/requests.js');
   const { measureServed } = await import('../tools/profile/measure-served.js');
   const { servedProfile } = await import('../tools/profile/served-profile.js');
   const names = await namesOf(args, trust);

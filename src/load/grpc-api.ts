@@ -1,5 +1,6 @@
 import {
   Client,
+  type ClientOptions,
   credentials,
   Metadata,
   type MethodDefinition,
@@ -43,6 +44,23 @@ const SERVICE = LOADED['inference.GRPCInferenceService'] as unknown as {
 
 export const INFER_PATH = SERVICE.ModelInfer.path;
 export const LIVE_PATH = SERVICE.ServerLive.path;
+
+/** Opens a connection when the first call is made. */
+export function openClient(url: URL, { ca, insecure }: TargetOptions, options: ClientOptions = {}): Client {
+  const secure = url.protocol === 'grpcs:';
+  const channel = secure
+    ? credentials.createSsl(ca ?? null, null, null, { rejectUnauthorized: insecure !== true })
+    : credentials.createInsecure();
+  const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  return new Client(`${url.hostname}:${port}`, channel, options);
+}
+
+/** What every call carries. */
+export function metadataOf({ token }: TargetOptions): Metadata {
+  const metadata = new Metadata();
+  if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
+  return metadata;
+}
 
 /** A part of a ModelInferRequest; parts one after the other are a whole one, as Protocol Buffers merge. */
 export function encodeInfer(part: object): Buffer {
@@ -101,18 +119,13 @@ class GrpcApi implements ModelApi {
   readonly name: string;
   private readonly client: Client;
   private readonly token: string | undefined;
-  private readonly headers = new Metadata();
+  private readonly headers: Metadata;
 
-  constructor(url: URL, { token, ca, insecure }: TargetOptions) {
+  constructor(url: URL, options: TargetOptions) {
     this.name = `${url.protocol}//${url.host}`;
-    this.token = token;
-    const secure = url.protocol === 'grpcs:';
-    const channel = secure
-      ? credentials.createSsl(ca ?? null, null, null, { rejectUnauthorized: insecure !== true })
-      : credentials.createInsecure();
-    const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
-    this.client = new Client(`${url.hostname}:${port}`, channel);
-    if (token !== undefined) this.headers.set('authorization', `Bearer ${token}`);
+    this.token = options.token;
+    this.client = openClient(url, options);
+    this.headers = metadataOf(options);
   }
 
   metadata(name: string, version?: string): Promise<ModelMetadata | null> {

@@ -1,86 +1,174 @@
-import type { OutgoingHttpHeaders } from 'node:http2';
-import { describeGrpcServer, encodeInfer, INFER_PATH, LIVE_PATH } from './grpc-api.js';
-import { GrpcConnection, PREFIX_BYTES } from './grpc-connection.js';
-import { assumptions, type RequestSpec, requestMakers } from './request-makers.js';
-import type { SenderTemplates } from './senders.js';
-import type { Done, LoadTarget, TargetOptions } from './target.js';
-import { RequestTemplate } from './template.js';
+import { type Client, type ClientUnaryCall, type Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { MIB } from '../base/units.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+} from '../core/request.js';
+import {
+  decodeOutputs,
+  describeGrpcServer,
+  encodeInfer,
+  INFER_PATH,
+  LIVE_PATH,
+  metadataOf,
+  openClient,
+} from './grpc-api.js';
+import { noAnswer, plainLine, type Reply } from './reply.js';
+import { assumptions, joined, type RequestSpec, requestEncoder, sharedBytes } from './requests.js';
+import { afterPause, type Done, type LoadRequest, type LoadTarget, type TargetOptions } from './target.js';
 import type { Parameter } from './tensors.js';
 
 /** One carries any number of requests at a time, and writes those of the same instant together. */
 const DEFAULT_CONNECTIONS = 1;
+/** The client answers RESOURCE_EXHAUSTED to larger ones itself. */
+const MOST_ANSWER_BYTES = 256 * MIB;
 
 /**
  * A server of the Open Inference Protocol over gRPC: `grpc://HOST:PORT`, or `grpcs:` for TLS. Throws `E_SERVER`
  * where the server cannot be used and `E_UNKNOWN_MODEL` where it lacks a model.
  */
 export async function openGrpcTarget(url: URL, options: TargetOptions): Promise<LoadTarget> {
-  const description = await describeGrpcServer(url, options);
+  const { models } = await describeGrpcServer(url, options);
   const name = `${url.protocol}//${url.host}`;
-  const templates = requestMakers(name, options, description.models, (spec) => {
+  const encode = requestEncoder(name, options, models, (spec) => {
     const { tensors, shared } = spec;
     const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
-    const tail = shared.get(key) ?? encodeInfer({ raw_input_contents: tensors.map(({ data }) => data) });
-    shared.set(key, tail);
-    return new RequestTemplate((sloMs) => headOf(sloMs, spec, tail.length), tail);
+    const tail = sharedBytes(shared, key, () =>
+      encodeInfer({ raw_input_contents: tensors.map(({ data }) => data) }),
+    );
+    return (sloMs) => joined(headOf(sloMs, spec), tail);
   });
-  return new GrpcTarget(
-    name,
-    assumptions(options, description.models),
-    openConnections(url, options, INFER_PATH),
-    templates,
-    tenantHeaders(options),
-    openConnections(url, { ...options, connections: 1 }, LIVE_PATH)[0],
-  );
+  return new GrpcTarget(name, assumptions(options, models), url, options, encode);
 }
+
+/** Encoded already, in one or two pieces. */
+type GrpcMessage = Buffer | readonly Buffer[];
 
 class GrpcTarget implements LoadTarget {
   /** Requests share connections: none waits for one. */
   readonly waited = 0;
+  private readonly clients: readonly Client[];
+  /** Of the calls of each tenant; of all, if there are no tenants. */
+  private readonly metadata: readonly Metadata[];
+  private readonly unanswered = new Set<ClientUnaryCall>();
+  private readonly keeps: boolean;
   private next = 0;
 
   constructor(
     readonly name: string,
     readonly assumed: readonly string[],
-    private readonly connections: readonly GrpcConnection[],
-    private readonly templates: readonly SenderTemplates[],
-    /** Of the calls of each tenant; empty: there are none. */
-    private readonly headers: readonly OutgoingHttpHeaders[],
-    private readonly pings: GrpcConnection,
-  ) {}
+    url: URL,
+    options: TargetOptions,
+    private readonly encode: (request: LoadRequest) => GrpcMessage,
+  ) {
+    const { connections = DEFAULT_CONNECTIONS, keptBytes } = options;
+    this.keeps = keptBytes !== undefined;
+    this.clients = Array.from({ length: connections }, () =>
+      openClient(url, options, {
+        'grpc.use_local_subchannel_pool': 1,
+        'grpc.max_receive_message_length': MOST_ANSWER_BYTES,
+        'grpc.enable_retries': 0,
+        'grpc.initial_reconnect_backoff_ms': 100,
+        'grpc.max_reconnect_backoff_ms': 100,
+      }),
+    );
+    this.metadata = metadataOfTenants(options);
+  }
 
-  send(
-    model: number,
-    sloNs: number,
-    _user: number,
-    _arrivalNs: number,
-    done: Done,
-    requestClass = 0,
-    tenant = 0,
-    length = 0,
-  ): void {
-    const message = this.templates[model].of(requestClass, tenant, length).encode(sloNs);
-    this.connections[this.next].send(message, done, this.headers[tenant]);
-    this.next = (this.next + 1) % this.connections.length;
+  send(request: LoadRequest, done: Done): void {
+    const client = this.clients[this.next];
+    this.next = (this.next + 1) % this.clients.length;
+    this.call(client, INFER_PATH, this.encode(request), this.metadata[request.tenant ?? 0], done);
   }
 
   ping(done: Done): void {
-    this.pings.send({ head: Buffer.alloc(PREFIX_BYTES), tail: null }, done);
+    this.call(this.clients[0], LIVE_PATH, NOTHING, this.metadata[0], done);
   }
 
+  /** Those that no connection has taken. */
   dropUnsent(): number {
-    return this.connections.reduce((sum, connection) => sum + connection.dropUnsent(), 0);
+    const unsent = [...this.unanswered].filter((call) => !isSent(call, this.clients));
+    for (const call of unsent) {
+      this.unanswered.delete(call);
+      call.cancel();
+    }
+    return unsent.length;
   }
 
   close(): void {
-    for (const connection of [...this.connections, this.pings]) connection.close();
+    for (const call of this.unanswered) call.cancel();
+    this.unanswered.clear();
+    for (const client of this.clients) client.close();
+  }
+
+  private call(client: Client, path: string, message: GrpcMessage, metadata: Metadata, done: Done): void {
+    let hasMetadata = false;
+    const call: ClientUnaryCall = client.makeUnaryRequest(
+      path,
+      inOnePiece,
+      this.keeps ? kept : forgotten,
+      message,
+      metadata,
+      (error: ServiceError | null, answer?: Buffer) => {
+        // Not one that was dropped.
+        if (!this.unanswered.delete(call)) return;
+        if (error === null) done(OUTCOME_OK, this.keeps ? answerOf(answer as Buffer) : SUCCESS);
+        // A status of the server comes with its headers; without, the client has made it up.
+        else if (hasMetadata || Object.keys(error.metadata.getMap()).length > 0)
+          done(outcomeOf(error.code), replyOf(error));
+        else {
+          const lack = isSent(call, this.clients) ? 'lost' : 'neverSent';
+          afterPause(() => done(OUTCOME_ERROR, noAnswer(error.details, lack)));
+        }
+      },
+    );
+    call.once('metadata', () => {
+      hasMetadata = true;
+    });
+    this.unanswered.add(call);
   }
 }
 
+/** A call that no connection has taken has the name of the server for its peer, not an address. */
+function isSent(call: ClientUnaryCall, [client]: readonly Client[]): boolean {
+  return call.getPeer() !== client.getChannel().getTarget();
+}
+
+function inOnePiece(message: GrpcMessage): Buffer {
+  return Buffer.isBuffer(message) ? message : Buffer.concat(message as Buffer[]);
+}
+
+function kept(answer: Buffer): Buffer {
+  return answer;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+function forgotten(): Buffer {
+  return NOTHING;
+}
+
+const SUCCESS: Reply = { status: 'gRPC OK', message: '' };
+
+function answerOf(message: Buffer): Reply {
+  return { ...SUCCESS, outputs: () => decodeOutputs(message) };
+}
+
+function replyOf({ code, details }: ServiceError): Reply {
+  return { status: `gRPC ${status[code] ?? code}`, message: plainLine(details) };
+}
+
+function outcomeOf(code: number): Outcome {
+  if (code === status.RESOURCE_EXHAUSTED) return OUTCOME_REJECTED;
+  return code === status.DEADLINE_EXCEEDED ? OUTCOME_TIMEOUT : OUTCOME_ERROR;
+}
+
 /** All of a request but its tensors. */
-function headOf(sloMs: number, { model, version, sender, tensors }: RequestSpec, tailBytes: number): Buffer {
-  const { priority } = sender;
-  const message = encodeInfer({
+function headOf(sloMs: number, { model, version, priority, tensors }: RequestSpec): Buffer {
+  return encodeInfer({
     model_name: model,
     ...(version === undefined ? {} : { model_version: version }),
     parameters: parametersOf({ slo_ms: sloMs, ...(priority === null ? {} : { priority }) }),
@@ -91,9 +179,6 @@ function headOf(sloMs: number, { model, version, sender, tensors }: RequestSpec,
       parameters: parametersOf(parameters),
     })),
   });
-  const prefix = Buffer.alloc(PREFIX_BYTES);
-  prefix.writeUInt32BE(message.length + tailBytes, 1);
-  return Buffer.concat([prefix, message]);
 }
 
 function parametersOf(parameters: Readonly<Record<string, Parameter>>): object {
@@ -106,29 +191,12 @@ function choiceOf(value: Parameter): object {
   return Number.isInteger(value) ? { int64_param: value } : { double_param: value };
 }
 
-function openConnections(url: URL, options: TargetOptions, path: string): GrpcConnection[] {
-  const { connections, ca, insecure, keptBytes } = options;
-  const authority = `${url.protocol === 'grpcs:' ? 'https' : 'http'}://${url.host}`;
-  const tls = { ...(ca === undefined ? {} : { ca }), rejectUnauthorized: insecure !== true };
-  return Array.from(
-    { length: connections ?? DEFAULT_CONNECTIONS },
-    () => new GrpcConnection(authority, tls, headersOf(path, options), keptBytes),
-  );
-}
-
-function headersOf(path: string, { token }: TargetOptions): OutgoingHttpHeaders {
-  return {
-    ':method': 'POST',
-    ':path': path,
-    'content-type': 'application/grpc',
-    te: 'trailers',
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-  };
-}
-
-function tenantHeaders(options: TargetOptions): OutgoingHttpHeaders[] {
+function metadataOfTenants(options: TargetOptions): Metadata[] {
   const { header = null, tenants = [] } = options.senders ?? {};
-  return header === null
-    ? []
-    : tenants.map((tenant) => ({ ...headersOf(INFER_PATH, options), [header]: tenant }));
+  if (header === null) return [metadataOf(options)];
+  return tenants.map((tenant) => {
+    const metadata = metadataOf(options);
+    metadata.set(header, tenant);
+    return metadata;
+  });
 }

@@ -1,5 +1,4 @@
-import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
-import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import type { Dispatcher, Pool } from 'undici';
 import { EscapementError } from '../base/errors.js';
 import { protocolHint } from '../base/protocol-hint.js';
 import { MIB } from '../base/units.js';
@@ -13,6 +12,7 @@ import {
   type ServerDescription,
   softwareText,
 } from './description.js';
+import { openPool, reasonOf } from './http-client.js';
 import { httpMessage, plainLine } from './reply.js';
 import type { TargetOptions } from './target.js';
 
@@ -99,51 +99,43 @@ interface Reply {
 }
 
 class HttpApi implements ModelApi {
-  private readonly agent: PlainAgent;
-  private readonly headers: Readonly<Record<'GET' | 'POST', Record<string, string>>>;
+  private readonly pool: Pool;
+  private readonly headers: Readonly<Record<string, string>>;
   private readonly token: string | undefined;
 
   constructor(
     readonly base: URL,
-    { token, ca, insecure }: TargetOptions,
+    options: TargetOptions,
   ) {
-    this.token = token;
-    const tls = { ...(ca === undefined ? {} : { ca }), rejectUnauthorized: insecure !== true };
-    this.agent =
-      base.protocol === 'https:'
-        ? new TlsAgent({ keepAlive: true, ...tls })
-        : new PlainAgent({ keepAlive: true });
-    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    this.headers = { GET: authorization, POST: { ...authorization, 'content-type': 'application/json' } };
+    this.token = options.token;
+    this.pool = openPool(base, options, 1);
+    this.headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
   }
 
-  call(method: 'GET' | 'POST', path: string): Promise<Reply> {
-    const send = this.base.protocol === 'https:' ? tlsRequest : plainRequest;
-    return new Promise((resolve, reject) => {
-      const failed = (error: Error) => {
-        const reason = reasonOf(error);
-        const hint = protocolHint(this.base.href, reason);
-        reject(unusable(this.base, `cannot be reached: ${reason}${hint}`));
-      };
-      const request = send(
-        new URL(path, this.base),
-        { method, agent: this.agent, headers: this.headers[method] },
-        (response) =>
-          readBody(response).then((body) => {
-            const status = response.statusCode ?? 0;
-            if (status === 401 || status === 403) reject(refusedToken(this.base.origin, this.token, status));
-            else resolve({ status, body });
-          }, failed),
-      );
-      const timer = setTimeout(
-        () => request.destroy(new Error(`no answer to ${path} in ${TIMEOUT_MS / 1000} s`)),
-        TIMEOUT_MS,
-      );
-      request.on('error', failed);
-      request.on('close', () => clearTimeout(timer));
-      // Some servers want an object where the protocol leaves it out.
-      request.end(method === 'POST' ? '{}' : undefined);
-    });
+  async call(method: 'GET' | 'POST', path: string): Promise<Reply> {
+    const late = new AbortController();
+    const problem = new Error(`no answer to ${path} in ${TIMEOUT_MS / 1000} s`);
+    const timer = setTimeout(() => late.abort(problem), TIMEOUT_MS);
+    // Some servers want an object where the protocol leaves it out.
+    const sent =
+      method === 'GET'
+        ? {}
+        : { body: '{}', headers: { ...this.headers, 'content-type': 'application/json' } };
+    try {
+      const { pathname } = new URL(path, this.base);
+      const options = { method, path: pathname, headers: this.headers, signal: late.signal, ...sent };
+      const answer = await this.pool.request(options);
+      const reply = { status: answer.statusCode, body: await readBody(answer.body) };
+      if (reply.status !== 401 && reply.status !== 403) return reply;
+      throw refusedToken(this.base.origin, this.token, reply.status);
+    } catch (error) {
+      if (error instanceof EscapementError) throw error;
+      const reason = reasonOf(error as Error);
+      const hint = protocolHint(this.base.href, reason);
+      throw unusable(this.base, `cannot be reached: ${reason}${hint}`);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** What the server says of itself. */
@@ -192,17 +184,18 @@ class HttpApi implements ModelApi {
   }
 
   close(): void {
-    this.agent.destroy();
+    this.pool.destroy().catch(() => {});
   }
 }
 
-async function readBody(response: IncomingMessage): Promise<string> {
-  let body = '';
-  for await (const text of response.setEncoding('utf8')) {
-    body += text;
-    if (body.length > MOST_ANSWER_BYTES) throw new Error('an answer is longer than any description');
+async function readBody(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body) {
+    text += decoder.decode(chunk as Buffer, { stream: true });
+    if (text.length > MOST_ANSWER_BYTES) throw new Error('an answer is longer than any description');
   }
-  return body;
+  return text + decoder.decode();
 }
 
 /** Null: the answer is a failure, or neither an object nor a list. */
@@ -213,8 +206,4 @@ function objectIn(status: number, body: string): Partial<Record<string, unknown>
   } catch {
     return null;
   }
-}
-
-function reasonOf(error: Error): string {
-  return error.message || String((error as NodeJS.ErrnoException).code);
 }

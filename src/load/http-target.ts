@@ -1,21 +1,28 @@
+import type { Dispatcher, Pool } from 'undici';
 import { EscapementError } from '../base/errors.js';
 import { MIB } from '../base/units.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+  type Outcome,
+} from '../core/request.js';
 import { jsonOfBytes } from '../live/frontend/json-text.js';
 import { bytesOfTexts, textsOf } from '../live/texts.js';
 import { describeHttpServer, modelPath } from './http-api.js';
-import type { Address } from './http-connection.js';
-import { HttpPool } from './http-pool.js';
-import { plainLine } from './reply.js';
-import { assumptions, type RequestSpec, requestMakers } from './request-makers.js';
-import type { Sender, SenderTemplates } from './senders.js';
-import type { Done, LoadTarget, TargetOptions } from './target.js';
-import { RequestTemplate } from './template.js';
+import { openPool, reasonOf } from './http-client.js';
+import { httpMessage, noAnswer, plainLine, type Reply } from './reply.js';
+import { assumptions, joined, type RequestSpec, requestEncoder, sharedBytes } from './requests.js';
+import { afterPause, type Done, type LoadRequest, type LoadTarget, type TargetOptions } from './target.js';
 import type { InputTensor } from './tensors.js';
 
 /** An input becomes up to ten times as long as JSON. */
 const MOST_JSON_TENSOR_BYTES = 32 * MIB;
 /** Each carries one request at a time. */
 const DEFAULT_CONNECTIONS = 256;
+/** So much is kept of a body that says what went wrong. */
+const MOST_FAILURE_BYTES = 4096;
 
 /**
  * A server of the Open Inference Protocol over HTTP/1.1: `http://HOST:PORT`, or `https:`. Tensors are sent as
@@ -25,57 +32,156 @@ const DEFAULT_CONNECTIONS = 256;
 export async function openHttpTarget(url: URL, options: TargetOptions): Promise<LoadTarget> {
   const base = baseOf(url);
   const { binary, models } = await describeHttpServer(base, options);
-  const templates = requestMakers(base.origin, options, models, (spec) => {
+  const { token, senders } = options;
+  const authorization = token === undefined ? [] : ['authorization', `Bearer ${token}`];
+  const encode = requestEncoder(base.origin, options, models, (spec) => {
     const path = new URL(`${modelPath(spec.model, spec.version)}/infer`, base).pathname;
-    const head = `${headText(base, 'POST', path, options.token)}${tenantLine(options, spec.sender)}`;
-    return binary ? binaryTemplate(head, spec) : jsonTemplate(head, spec);
+    const tenant = spec.tenant === null ? [] : [senders?.header as string, spec.tenant];
+    const body = binary ? binaryBody(spec) : jsonBody(spec);
+    return (sloMs): HttpMessage => {
+      const { headers, parts } = body(sloMs);
+      const bytes = parts[0].length + parts[1].length;
+      return {
+        method: 'POST',
+        path,
+        headers: [...authorization, ...tenant, ...headers, 'content-length', String(bytes)],
+        body: joined(...parts) as Dispatcher.DispatchOptions['body'] & object,
+      };
+    };
   });
-  return new HttpTarget(
-    base.origin,
-    assumptions(options, models),
-    templates,
-    new HttpPool(addressOf(base, options), options.connections ?? DEFAULT_CONNECTIONS),
-    Buffer.from(`${headText(base, 'GET', new URL('v2/health/live', base).pathname, options.token)}\r\n`),
-  );
+  const ping = {
+    method: 'GET',
+    path: new URL('v2/health/live', base).pathname,
+    headers: authorization,
+  } as const;
+  return new HttpTarget(base.origin, assumptions(options, models), options, base, encode, ping);
 }
 
+type HttpMessage = Pick<Dispatcher.DispatchOptions, 'method' | 'path' | 'headers' | 'body'>;
+
 class HttpTarget implements LoadTarget {
+  waited = 0;
+  private readonly pool: Pool;
+  private readonly connections: number;
+  private readonly keptBytes: number;
+  private readonly unanswered = new Set<Exchange>();
+
   constructor(
     readonly name: string,
     readonly assumed: readonly string[],
-    private readonly templates: readonly SenderTemplates[],
-    private readonly pool: HttpPool,
-    private readonly isAlive: Buffer,
-  ) {}
-
-  get waited(): number {
-    return this.pool.waited;
+    options: TargetOptions,
+    base: URL,
+    private readonly encode: (request: LoadRequest) => HttpMessage,
+    private readonly pingMessage: HttpMessage,
+  ) {
+    this.connections = options.connections ?? DEFAULT_CONNECTIONS;
+    this.keptBytes = options.keptBytes ?? 0;
+    this.pool = openPool(base, options, this.connections);
   }
 
-  send(
-    model: number,
-    sloNs: number,
-    _user: number,
-    _arrivalNs: number,
-    done: Done,
-    requestClass = 0,
-    tenant = 0,
-    length = 0,
-  ): void {
-    this.pool.send(this.templates[model].of(requestClass, tenant, length).encode(sloNs), done);
+  send(request: LoadRequest, done: Done): void {
+    this.dispatch(this.encode(request), done);
   }
 
   ping(done: Done): void {
-    this.pool.send({ head: this.isAlive, tail: null }, done);
+    this.dispatch(this.pingMessage, done);
   }
 
   dropUnsent(): number {
-    return this.pool.dropUnsent();
+    const unsent = [...this.unanswered].filter(({ isSent }) => !isSent);
+    for (const exchange of unsent) this.unanswered.delete(exchange);
+    return unsent.length;
   }
 
   close(): void {
-    this.pool.close();
+    this.unanswered.clear();
+    this.pool.destroy().catch(() => {});
   }
+
+  private dispatch(message: HttpMessage, done: Done): void {
+    const { unanswered } = this;
+    if (unanswered.size >= this.connections) this.waited++;
+    const exchange = new Exchange(this.keptBytes, unanswered, done);
+    unanswered.add(exchange);
+    this.pool.dispatch(message, exchange);
+  }
+}
+
+/** One request and its answer, of which nothing is kept but the beginning of a failure and, if asked for, the JSON of a success. */
+class Exchange implements Dispatcher.DispatchHandler {
+  /** Handed to a connection. */
+  isSent = false;
+  private status = 0;
+  private readonly kept: Buffer[] = [];
+  /** Of what is kept, yet to come; below 0: there was more. */
+  private bytesLeft = 0;
+  /** Of the JSON before binary tensors, yet to come. */
+  private jsonBytesLeft = Number.POSITIVE_INFINITY;
+
+  constructor(
+    private readonly keptBytes: number,
+    /** Answers to others are ignored. */
+    private readonly unanswered: Set<Exchange>,
+    private readonly done: Done,
+  ) {}
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.isSent = true;
+    if (!this.unanswered.has(this)) controller.abort(new Error('it was given up'));
+  }
+
+  onResponseStart(_: unknown, status: number, headers: Record<string, unknown>): void {
+    this.status = status;
+    this.bytesLeft = status === 200 ? this.keptBytes : MOST_FAILURE_BYTES;
+    if (status !== 200 || this.keptBytes === 0) return;
+    const jsonBytes = headers['inference-header-content-length'];
+    if (jsonBytes !== undefined) this.jsonBytesLeft = Number(jsonBytes);
+  }
+
+  onResponseData(_: unknown, chunk: Buffer): void {
+    if (this.bytesLeft <= 0) {
+      this.bytesLeft -= Math.min(chunk.length, this.jsonBytesLeft);
+      return;
+    }
+    const part = chunk.subarray(0, Math.min(chunk.length, this.jsonBytesLeft));
+    this.jsonBytesLeft -= part.length;
+    this.kept.push(Buffer.from(part.subarray(0, this.bytesLeft)));
+    this.bytesLeft -= part.length;
+  }
+
+  onResponseEnd(): void {
+    if (this.unanswered.delete(this)) this.done(outcomeOf(this.status), this.reply());
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    if (!this.unanswered.delete(this)) return;
+    const lack = this.isSent ? 'lost' : 'neverSent';
+    afterPause(() => this.done(OUTCOME_ERROR, noAnswer(reasonOf(error), lack)));
+  }
+
+  private reply(): Reply {
+    const { status, kept, bytesLeft } = this;
+    if (status !== 200) {
+      const message = httpMessage(Buffer.concat(kept).toString('utf8'));
+      return { status: `HTTP ${status}`, message };
+    }
+    if (this.keptBytes === 0) return SUCCESS;
+    return { ...SUCCESS, outputs: () => outputsOf(bytesLeft < 0 ? null : Buffer.concat(kept)) };
+  }
+}
+
+/** What a status of the protocol says of the request. */
+function outcomeOf(status: number): Outcome {
+  if (status === 200) return OUTCOME_OK;
+  if (status === 429) return OUTCOME_REJECTED;
+  return status === 504 ? OUTCOME_TIMEOUT : OUTCOME_ERROR;
+}
+
+const SUCCESS: Reply = { status: 'HTTP 200', message: '' };
+
+function outputsOf(json: Buffer | null): unknown {
+  if (json === null) throw new Error('an answer is longer than any that was expected');
+  return (JSON.parse(json.toString('utf8')) as { outputs?: unknown } | null)?.outputs;
 }
 
 /** The address of a server, to which paths can be added. */
@@ -83,30 +189,18 @@ export function baseOf(url: URL): URL {
   return new URL(url.pathname.endsWith('/') ? url.href : `${url.href}/`);
 }
 
-function addressOf(base: URL, { ca, insecure, keptBytes }: TargetOptions): Address {
-  const secure = base.protocol === 'https:';
-  const host = base.hostname.replace(/^\[|\]$/g, '');
-  const port = base.port === '' ? (secure ? 443 : 80) : Number(base.port);
-  const address = { host, port, ...(keptBytes === undefined ? {} : { keptBytes }) };
-  if (!secure) return address;
-  return { ...address, tls: { ...(ca === undefined ? {} : { ca }), insecure: insecure === true } };
+interface HttpBody {
+  readonly headers: readonly string[];
+  readonly parts: readonly [Buffer, Buffer];
 }
 
-function headText(base: URL, method: 'GET' | 'POST', path: string, token: string | undefined): string {
-  const authorization = token === undefined ? '' : `authorization: Bearer ${token}\r\n`;
-  return `${method} ${path} HTTP/1.1\r\nhost: ${base.host}\r\n${authorization}`;
-}
-
-function tenantLine({ senders }: TargetOptions, { tenant }: Sender): string {
-  return tenant === null || senders === undefined ? '' : `${senders.header}: ${tenant}\r\n`;
-}
-
-function parametersOf({ priority }: Sender): { readonly priority?: number } {
+function parametersOf({ priority }: RequestSpec): { readonly priority?: number } {
   return priority === null ? {} : { priority };
 }
 
 /** JSON that tells the shapes, then the bytes of all inputs (the protocol's binary tensor data extension). */
-function binaryTemplate(head: string, { sender, tensors, shared }: RequestSpec): RequestTemplate {
+function binaryBody(spec: RequestSpec): (sloMs: number) => HttpBody {
+  const { tensors, shared } = spec;
   const inputs = tensors.map(({ name, datatype, shape, data, parameters }) => ({
     name,
     datatype,
@@ -114,31 +208,25 @@ function binaryTemplate(head: string, { sender, tensors, shared }: RequestSpec):
     parameters: { ...parameters, binary_data_size: data.length },
   }));
   const key = tensors.map(({ datatype, data }) => `${datatype} ${data.length}`).join();
-  const tail = sharedTail(shared, key, () => Buffer.concat(tensors.map(({ data }) => data)));
-  return new RequestTemplate((sloMs) => {
-    const json = JSON.stringify({
-      parameters: { slo_ms: sloMs, ...parametersOf(sender), binary_data_output: true },
-      inputs,
-    });
-    const jsonBytes = Buffer.byteLength(json);
-    return Buffer.from(
-      `${head}content-type: application/octet-stream\r\ninference-header-content-length: ${jsonBytes}\r\n` +
-        `content-length: ${jsonBytes + tail.length}\r\n\r\n${json}`,
-    );
-  }, tail);
+  const tail = sharedBytes(shared, key, () => Buffer.concat(tensors.map(({ data }) => data)));
+  return (sloMs) => {
+    const parameters = { slo_ms: sloMs, ...parametersOf(spec), binary_data_output: true };
+    const json = Buffer.from(JSON.stringify({ parameters, inputs }));
+    const jsonBytes = ['inference-header-content-length', String(json.length)];
+    return { headers: ['content-type', 'application/octet-stream', ...jsonBytes], parts: [json, tail] };
+  };
 }
 
-function jsonTemplate(head: string, { model, sender, tensors, shared }: RequestSpec): RequestTemplate {
+function jsonBody(spec: RequestSpec): (sloMs: number) => HttpBody {
+  const { model, tensors, shared } = spec;
   const key = JSON.stringify(tensors.map(({ data, ...rest }) => rest));
-  const tail = sharedTail(shared, key, () =>
+  const tail = sharedBytes(shared, key, () =>
     Buffer.from(`"inputs":[${tensors.map((tensor) => jsonTensor(model, tensor)).join(',')}]}`),
   );
-  return new RequestTemplate((sloMs) => {
-    const json = `{"parameters":${JSON.stringify({ slo_ms: sloMs, ...parametersOf(sender) })},`;
-    return Buffer.from(
-      `${head}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(json) + tail.length}\r\n\r\n${json}`,
-    );
-  }, tail);
+  return (sloMs) => {
+    const head = Buffer.from(`{"parameters":${JSON.stringify({ slo_ms: sloMs, ...parametersOf(spec) })},`);
+    return { headers: ['content-type', 'application/json'], parts: [head, tail] };
+  };
 }
 
 /** Throws `E_SERVER` for what JSON cannot represent. */
@@ -155,12 +243,4 @@ function jsonTensor(model: string, { data, ...tensor }: InputTensor): string {
   if (data.length > MOST_JSON_TENSOR_BYTES)
     throw refuse(`has ${data.length} bytes`, 'gRPC or a smaller model');
   return `${JSON.stringify(tensor).slice(0, -1)},"data":[${jsonOfBytes(datatype, data)}]}`;
-}
-
-function sharedTail(tails: Map<string, Buffer>, key: string, make: () => Buffer): Buffer {
-  const known = tails.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  tails.set(key, made);
-  return made;
 }

@@ -2,4 +2,4 @@
 export { openTarget } from './open-target.js';
 export { type PlayOptions, play } from './player.js';
 export { openServiceTarget } from './service-target.js';
-export type { LoadTarget, TargetOptions } from './target.js';
+export type { LoadRequest, LoadTarget, TargetOptions } from './target.js';

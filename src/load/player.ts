@@ -145,7 +145,7 @@ class Player {
 
   private sendPending(nowNs: number): void {
     const { source, target } = this.options;
-    const { timeNs, model, sloNs, user, requestClass, tenant, length = 0 } = source;
+    const { timeNs, model, sloNs, user, requestClass = 0, tenant = 0, length = 0 } = source;
     const slot = this.requests.allocate(model, timeNs, sloNs, user, requestClass, tenant, length);
     this.requests.arrivalCopies[slot] = UNKNOWN_COPIES;
     this.count++;
@@ -167,7 +167,7 @@ class Player {
         this.proceed();
       });
     };
-    target.send(model, sloNs, user, timeNs, done, requestClass, tenant, length);
+    target.send({ model, sloNs, user, arrivalNs: timeNs, requestClass, tenant, length }, done);
   }
 
   private answer(slot: number, outcome: Outcome, reply?: Reply): void {

@@ -1,7 +1,7 @@
 import { NS_PER_MS } from '../base/units.js';
 import type { RetryFigures } from '../record/results.js';
 import type { Reply } from './reply.js';
-import type { Done, LoadTarget } from './target.js';
+import type { Done, LoadRequest, LoadTarget } from './target.js';
 
 /** A request is sent again so much later, then after twice as long, up to the longest. */
 const FIRST_PAUSE_MS = 50;
@@ -10,14 +10,8 @@ const LONGEST_PAUSE_MS = 1000;
 const COME_BACK = new Set(['HTTP 503', 'gRPC UNAVAILABLE']);
 
 interface Attempt {
-  readonly model: number;
-  readonly sloNs: number;
-  readonly user: number;
-  readonly arrivalNs: number;
+  readonly request: LoadRequest;
   readonly done: Done;
-  readonly requestClass: number;
-  readonly tenant: number;
-  readonly length: number;
   /** By `performance.now`: its SLO has passed then. */
   readonly untilMs: number;
   readonly pauseMs: number;
@@ -50,29 +44,9 @@ export class RetryingTarget implements LoadTarget {
     return { requests: this.requests, attempts: this.attempts };
   }
 
-  send(
-    model: number,
-    sloNs: number,
-    user: number,
-    arrivalNs: number,
-    done: Done,
-    requestClass = 0,
-    tenant = 0,
-    length = 0,
-  ): void {
-    const untilMs = performance.now() + sloNs / NS_PER_MS;
-    this.attempt({
-      model,
-      sloNs,
-      user,
-      arrivalNs,
-      done,
-      requestClass,
-      tenant,
-      length,
-      untilMs,
-      pauseMs: FIRST_PAUSE_MS,
-    });
+  send(request: LoadRequest, done: Done): void {
+    const untilMs = performance.now() + request.sloNs / NS_PER_MS;
+    this.attempt({ request, done, untilMs, pauseMs: FIRST_PAUSE_MS });
   }
 
   dropUnsent(): number {
@@ -87,11 +61,9 @@ export class RetryingTarget implements LoadTarget {
   }
 
   private attempt(attempt: Attempt): void {
-    const { model, sloNs, user, arrivalNs, done, requestClass, tenant, length } = attempt;
-    const answered: Done = (outcome, reply) => {
-      if (!this.comesBack(attempt, reply)) done(outcome, reply);
-    };
-    this.target.send(model, sloNs, user, arrivalNs, answered, requestClass, tenant, length);
+    this.target.send(attempt.request, (outcome, reply) => {
+      if (!this.comesBack(attempt, reply)) attempt.done(outcome, reply);
+    });
   }
 
   /** Whether the request is sent again. */

@@ -5,7 +5,7 @@ import { longestOf } from '../live/lengths.js';
 import { type ModelSignature, withSizes } from '../live/model.js';
 import type { SchedulingService } from '../live/service.js';
 import { unknownModel } from './description.js';
-import type { Done, LoadTarget, TargetOptions } from './target.js';
+import type { Done, LoadRequest, LoadTarget, TargetOptions } from './target.js';
 import { TensorMaker } from './tensors.js';
 
 /** An inference service in this process, with the clock of the player. Throws `E_UNKNOWN_MODEL` where it lacks a model. */
@@ -78,14 +78,8 @@ class ServiceTarget implements LoadTarget {
   ) {}
 
   send(
-    model: number,
-    sloNs: number,
-    user: number,
-    arrivalNs: number,
+    { model, sloNs, user = 0, arrivalNs = 0, requestClass = 0, tenant = 0, length = 0 }: LoadRequest,
     done: Done,
-    requestClass = 0,
-    tenant = 0,
-    length = 0,
   ): void {
     const inputs = this.inputs[model];
     const ownLength = inputs.lengthOf(length);

@@ -2,13 +2,35 @@ import type { Outcome } from '../core/request.js';
 import type { RetryFigures } from '../record/results.js';
 import type { Payloads } from './payloads.js';
 import type { Reply } from './reply.js';
-import type { Senders } from './senders.js';
 
 /**
  * Called once with how a request ended, never from within `send`. OUTCOME_OK means that it was executed: whether in time
  * is decided by the sender's clock. `reply`: how the server said so; absent within a process.
  */
 export type Done = (outcome: Outcome, reply?: Reply) => void;
+
+/** A request to be sent. Models, classes and tenants are those of the run, by their index. */
+export interface LoadRequest {
+  readonly model: number;
+  readonly sloNs: number;
+  readonly user?: number;
+  /** When it should be sent, on the player's clock. */
+  readonly arrivalNs?: number;
+  readonly requestClass?: number;
+  readonly tenant?: number;
+  /** Of its input; absent or 0: the longest. */
+  readonly length?: number;
+}
+
+/** How requests name their class and their tenant to a server, both by index among those of the run. */
+export interface Senders {
+  /** The protocol's `priority` of each class; null: none is sent. Empty: there are no classes. */
+  readonly priorities: readonly (number | null)[];
+  /** The header, or key of metadata, that names a tenant; null: there are no tenants. */
+  readonly header: string | null;
+  /** The first is that of requests that name none, and is named all the same. */
+  readonly tenants: readonly string[];
+}
 
 /** What a load generator sends requests to. Models are those it was opened with, by their index. */
 export interface LoadTarget {
@@ -20,20 +42,7 @@ export interface LoadTarget {
   readonly waited: number;
   /** What was sent again; absent: nothing is. */
   readonly retries?: RetryFigures;
-  /**
-   * Sends one request of `user` with its SLO; `arrivalNs` is when that should have been, on the player's clock.
-   * `requestClass`, `tenant`: indices among those of the run. `length`: of its input, 0 for the longest.
-   */
-  send(
-    model: number,
-    sloNs: number,
-    user: number,
-    arrivalNs: number,
-    done: Done,
-    requestClass?: number,
-    tenant?: number,
-    length?: number,
-  ): void;
+  send(request: LoadRequest, done: Done): void;
   /** Asks whether the server is alive: a call that takes no work, over a connection like those of requests; absent: cannot. */
   ping?(done: Done): void;
   /** Forgets requests that were not sent yet, and says how many; absent: none waits. */
@@ -65,4 +74,11 @@ export interface TargetOptions {
   readonly retry?: boolean;
   /** Takes any certificate of a TLS server. */
   readonly insecure?: boolean;
+}
+
+const PAUSE_MS = 100;
+
+/** Tells later that a request had no answer: closed-loop clients must not make a server that is gone a busy loop. */
+export function afterPause(tell: () => void): void {
+  setTimeout(tell, PAUSE_MS);
 }

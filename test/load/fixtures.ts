@@ -1,7 +1,7 @@
 import type { ArrivalSource } from '../../src/core/arrivals.js';
 import type { RunObserver } from '../../src/core/observer.js';
 import { OUTCOME_NAMES, type Outcome, type RequestTable } from '../../src/core/request.js';
-import type { Done, LoadTarget } from '../../src/load/target.js';
+import type { Done, LoadRequest, LoadTarget } from '../../src/load/target.js';
 
 export interface Answer {
   readonly model: number;
@@ -47,7 +47,7 @@ export class FakeTarget implements LoadTarget {
 
   constructor(private readonly handle: (request: Sent, index: number) => void) {}
 
-  send(model: number, sloNs: number, user: number, _arrivalNs: number, done: Done): void {
+  send({ model, sloNs, user = 0 }: LoadRequest, done: Done): void {
     const request = { model, sloNs, user, done };
     const index = this.sent.push(request) - 1;
     setImmediate(() => this.handle(request, index));

@@ -36,7 +36,7 @@ const open = async (address: string, options: Partial<TargetOptions> = {}): Prom
 };
 
 const send = (target: LoadTarget, model = 0, sloMs = 25) =>
-  new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, 0, resolve));
+  new Promise<Outcome>((resolve) => target.send({ model, sloNs: sloMs * NS_PER_MS }, resolve));
 
 const replyTo = (send: (done: Done) => void) =>
   new Promise<Reply | undefined>((resolve) => send((_, reply) => resolve(reply)));
@@ -65,7 +65,7 @@ describe.each(Object.entries(FRONTENDS))('the %s frontend of escapement', (schem
     const rows = [1, 4];
     const target = await open(address, { models: ['tiny', 'tiny'], rows, keptBytes: 1000 });
     for (const [model, count] of rows.entries()) {
-      const reply = await replyTo((done) => target.send(model, NS_PER_S, 0, 0, done));
+      const reply = await replyTo((done) => target.send({ model, sloNs: NS_PER_S }, done));
       expect(reply?.outputs?.()).toMatchObject([{ name: 'out-x', datatype: 'FP32', shape: [count, 4] }]);
     }
     expect(service.requests.map(({ inputs }) => inputs[0].length)).toEqual(

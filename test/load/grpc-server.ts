@@ -24,7 +24,7 @@ export interface GrpcServerOptions {
   readonly shape?: readonly number[];
   readonly inputs?: readonly object[];
   /** The status that an infer request is answered with; −1: not at all. */
-  readonly infer?: (inference: GrpcInference) => number;
+  readonly infer?: (inference: GrpcInference) => number | Promise<number>;
 }
 
 const SERVICE = loadSync(PROTOCOL_FILE, { keepCase: true, longs: Number, defaults: true })[
@@ -54,10 +54,10 @@ export class GrpcServer {
         if (models.includes(name)) done(null, { inputs });
         else done({ code: status.NOT_FOUND, details: 'no such model' });
       },
-      ModelInfer: ({ request, metadata }, done) => {
+      ModelInfer: async ({ request, metadata }, done) => {
         const [authorization] = metadata.get('authorization');
         const [tenant] = metadata.get('x-tenant');
-        const code = infer?.({ ...(request as GrpcInference), authorization, tenant }) ?? status.OK;
+        const code = (await infer?.({ ...(request as GrpcInference), authorization, tenant })) ?? status.OK;
         if (code === status.OK) done(null, {});
         else if (code > 0) done({ code, details: 'as the test wants' });
       },

@@ -15,7 +15,7 @@ const open = async (server: GrpcServer, options: Partial<TargetOptions> = {}): P
 };
 
 const send = (target: LoadTarget, model = 0, sloMs = 25) =>
-  new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, 0, resolve));
+  new Promise<Outcome>((resolve) => target.send({ model, sloNs: sloMs * NS_PER_MS }, resolve));
 
 it('sends tensors raw, with the SLO as a parameter', async () => {
   const seen: GrpcInference[] = [];
@@ -86,7 +86,7 @@ it('says of no request that it was lost which no connection took', async () => {
   const server = await GrpcServer.open({ infer: () => status.OK });
   const target = await open(server, { connections: 1 });
   const lack = () =>
-    new Promise((resolve) => target.send(0, NS_PER_S, 0, 0, (_, reply) => resolve(reply?.lack)));
+    new Promise((resolve) => target.send({ model: 0, sloNs: NS_PER_S }, (_, reply) => resolve(reply?.lack)));
   expect(await lack()).toBe(undefined);
   server.die();
   // It may meet the old connection.
@@ -102,7 +102,7 @@ it('says of no request that it was lost which no connection took', async () => {
 it('forgets what waits for a connection that is not open yet', async () => {
   let served = 0;
   const target = await open(await GrpcServer.open({ infer: () => served++ * 0 }), { connections: 1 });
-  for (let i = 0; i < 3; i++) target.send(0, NS_PER_S, 0, 0, () => {});
+  for (let i = 0; i < 3; i++) target.send({ model: 0, sloNs: NS_PER_S }, () => {});
   expect(target.dropUnsent?.()).toBe(3);
   expect(await send(target)).toBe(OUTCOME_OK);
   expect(target.dropUnsent?.()).toBe(0);
@@ -130,7 +130,9 @@ it('names class and tenant of each request', async () => {
   const server = await GrpcServer.open({ infer: (inference) => seen.push(inference) * 0 });
   const target = await open(server, { senders: SENDERS });
   const as = (requestClass: number, tenant: number) =>
-    new Promise<Outcome>((resolve) => target.send(0, NS_PER_S, 0, 0, resolve, requestClass, tenant));
+    new Promise<Outcome>((resolve) =>
+      target.send({ model: 0, sloNs: NS_PER_S, requestClass, tenant }, resolve),
+    );
   expect([await as(0, 0), await as(1, 1)]).toEqual([OUTCOME_OK, OUTCOME_OK]);
   expect(seen.map(({ parameters, tenant }) => [parameters.priority?.int64_param, tenant])).toEqual([
     [undefined, 'others'],

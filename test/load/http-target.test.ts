@@ -17,7 +17,7 @@ const open = async (server: HttpServer, options: Partial<TargetOptions> = {}): P
 };
 
 const send = (target: LoadTarget, model = 0, sloMs = 25) =>
-  new Promise<Outcome>((resolve) => target.send(model, sloMs * NS_PER_MS, 0, 0, resolve));
+  new Promise<Outcome>((resolve) => target.send({ model, sloNs: sloMs * NS_PER_MS }, resolve));
 
 /** Collects infer requests that have no answer yet. */
 class Held {
@@ -145,11 +145,13 @@ it('counts a request as lost when its connection breaks, and serves those that w
   const target = await open(server, { connections: 1 });
   const ask = () =>
     new Promise((resolve) =>
-      target.send(0, NS_PER_S, 0, 0, (outcome, reply) => resolve([outcome, reply?.lack, reply?.message])),
+      target.send({ model: 0, sloNs: NS_PER_S }, (outcome, reply) =>
+        resolve([outcome, reply?.lack, reply?.message]),
+      ),
     );
   expect(await Promise.all([ask(), ask(), ask()])).toEqual([
-    [OUTCOME_ERROR, 'lost', 'the server closed the connection'],
-    [OUTCOME_ERROR, 'lost', 'the server does not speak HTTP/1.1'],
+    [OUTCOME_ERROR, 'lost', 'other side closed'],
+    [OUTCOME_ERROR, 'lost', 'Response does not match the HTTP/1.1 protocol (Expected HTTP/, RTSP/ or ICE/)'],
     [OUTCOME_OK, undefined, ''],
   ]);
 });
@@ -214,7 +216,7 @@ it('forgets what waits for a connection that is not open yet', async () => {
   const server = await HttpServer.open({ infer: (inference) => inference.answer(200) });
   const target = await open(server, { connections: 1 });
   const answered: Outcome[] = [];
-  for (let i = 0; i < 3; i++) target.send(0, NS_PER_S, 0, 0, (outcome) => answered.push(outcome));
+  for (let i = 0; i < 3; i++) target.send({ model: 0, sloNs: NS_PER_S }, (outcome) => answered.push(outcome));
   expect(target.dropUnsent?.()).toBe(3);
   expect(await send(target)).toBe(OUTCOME_OK);
   expect(target.dropUnsent?.()).toBe(0);
@@ -302,7 +304,9 @@ it.each([
   });
   const target = await open(server, { senders: SENDERS });
   const as = (requestClass: number, tenant: number) =>
-    new Promise<Outcome>((resolve) => target.send(0, NS_PER_S, 0, 0, resolve, requestClass, tenant));
+    new Promise<Outcome>((resolve) =>
+      target.send({ model: 0, sloNs: NS_PER_S, requestClass, tenant }, resolve),
+    );
   for (const [requestClass, tenant] of [
     [0, 0],
     [1, 1],

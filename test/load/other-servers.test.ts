@@ -70,7 +70,7 @@ const open = async (url: string, options: Partial<TargetOptions> = {}): Promise<
 };
 
 const send = (target: LoadTarget) =>
-  new Promise<Outcome>((resolve) => target.send(0, NS_PER_S, 0, 0, resolve));
+  new Promise<Outcome>((resolve) => target.send({ model: 0, sloNs: NS_PER_S }, resolve));
 
 const jsonPayload = (inputs: readonly object[]) =>
   readPayloads(writeIn(tempDir(), 'request.json', JSON.stringify({ inputs })), ['m']);

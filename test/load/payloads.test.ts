@@ -152,7 +152,9 @@ describe('payloads over the wire', () => {
     const target = await openTarget(url, { models: ['a', 'b'], seed: 1, payloads: files() });
     onTestFinished(() => target.close());
     for (let i = 0; i < 3; i++) {
-      const outcome = await new Promise<Outcome>((resolve) => target.send(0, NS_PER_S, 0, 0, resolve));
+      const outcome = await new Promise<Outcome>((resolve) =>
+        target.send({ model: 0, sloNs: NS_PER_S }, resolve),
+      );
       expect(outcome).toBe(OUTCOME_OK);
     }
   }

@@ -15,7 +15,7 @@ function scripted(...replies: Reply[]): LoadTarget & { readonly sentMs: number[]
   const sentMs: number[] = [];
   return {
     ...{ name: 'scripted', waited: 3, sentMs, close: () => {}, dropUnsent: () => 5 },
-    send: (_model, _sloNs, _user, _arrivalNs, done) => {
+    send: (_, done) => {
       const reply = replies[sentMs.length] ?? COME_BACK;
       sentMs.push(performance.now());
       queueMicrotask(() => done(reply.status === OK.status ? OUTCOME_OK : OUTCOME_ERROR, reply));
@@ -40,7 +40,7 @@ describe('a target that retries', () => {
     const inner = scripted(reply, reply, OK);
     const target = new RetryingTarget(inner);
     const answers: unknown[][] = [];
-    target.send(0, 1000 * MS, 0, 0, (...answer) => answers.push(answer));
+    target.send({ model: 0, sloNs: 1000 * MS }, (...answer) => answers.push(answer));
     await vi.advanceTimersByTimeAsync(5000);
     expect(answers).toEqual([[OUTCOME_OK, OK]]);
     expect(inner.sentMs).toEqual([0, 50, 150]);
@@ -51,7 +51,7 @@ describe('a target that retries', () => {
     const inner = scripted();
     const target = new RetryingTarget(inner);
     const answers: unknown[][] = [];
-    target.send(0, 200 * MS, 0, 0, (...answer) => answers.push(answer));
+    target.send({ model: 0, sloNs: 200 * MS }, (...answer) => answers.push(answer));
     await vi.advanceTimersByTimeAsync(5000);
     expect(answers).toEqual([[OUTCOME_ERROR, COME_BACK]]);
     expect(inner.sentMs).toEqual([0, 50, 150]);
@@ -63,7 +63,7 @@ describe('a target that retries', () => {
       const inner = scripted({ status, message: '' });
       const target = new RetryingTarget(inner);
       let answers = 0;
-      target.send(0, 1000 * MS, 0, 0, () => answers++);
+      target.send({ model: 0, sloNs: 1000 * MS }, () => answers++);
       await vi.advanceTimersByTimeAsync(5000);
       expect([answers, inner.sentMs.length]).toEqual([1, 1]);
       expect(target.retries).toEqual({ requests: 0, attempts: 0 });
@@ -73,7 +73,7 @@ describe('a target that retries', () => {
   it('counts what it was about to send again as unsent, and sends it no more', async () => {
     const inner = scripted();
     const target = new RetryingTarget(inner);
-    target.send(0, 1000 * MS, 0, 0, () => {});
+    target.send({ model: 0, sloNs: 1000 * MS }, () => {});
     await vi.advanceTimersByTimeAsync(10);
     expect(target.dropUnsent()).toBe(1 + 5);
     await vi.advanceTimersByTimeAsync(5000);
@@ -91,7 +91,7 @@ it('is what a server is opened as on request only', async () => {
   for (const retry of [true, false]) {
     const target = await openTarget(server.url, { ...options, retry });
     await new Promise<void>((resolve) =>
-      target.send(0, 5000 * MS, 0, 0, (outcome) => {
+      target.send({ model: 0, sloNs: 5000 * MS }, (outcome) => {
         outcomes.push(outcome);
         resolve();
       }),

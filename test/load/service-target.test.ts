@@ -17,7 +17,7 @@ it('sends to a service in this process by the names of the run', () => {
     [0, 7],
     [1, 8],
   ]) {
-    target.send(model, 25e6, user, 1000 + user, (outcome) => outcomes.push(outcome));
+    target.send({ model, sloNs: 25e6, user, arrivalNs: 1000 + user }, (outcome) => outcomes.push(outcome));
   }
   expect(service.requests).toMatchObject([
     { model: 1, user: 7, sloNs: 25e6, arrivalNs: 1007 },

@@ -300,19 +300,10 @@ describe.each(['http', 'grpc'] as const)('a client over %s', (scheme) => {
     onTestFinished(() => target.close());
     const ask = (model: number, length: number) =>
       new Promise<unknown>((resolve) => {
-        target.send(
-          model,
-          20e9,
-          0,
-          0,
-          (outcome, reply) => {
-            const outputs = outcome === OUTCOME_OK ? (reply?.outputs?.() as { shape: number[] }[]) : null;
-            resolve(outputs === null ? reply?.message : Number(outputs[0].shape[1]));
-          },
-          0,
-          0,
-          length,
-        );
+        target.send({ model, sloNs: 20e9, length }, (outcome, reply) => {
+          const outputs = outcome === OUTCOME_OK ? (reply?.outputs?.() as { shape: number[] }[]) : null;
+          resolve(outputs === null ? reply?.message : Number(outputs[0].shape[1]));
+        });
       });
     expect(await Promise.all([5, 20, 32, 0, 5].map((length) => ask(0, length)))).toEqual([5, 20, 32, 32, 5]);
     // What cannot be padded is made as long as the next bucket.

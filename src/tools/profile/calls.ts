@@ -31,7 +31,7 @@ export function sendOne(
   length: number,
   what: string,
 ): Promise<TimedAnswer> {
-  return call(target, what, (done) => target.send(model, SLO_NS, 0, 0, done, 0, 0, length));
+  return call(target, what, (done) => target.send({ model, sloNs: SLO_NS, length }, done));
 }
 
 /** The same for an answer that must be a success. Throws `E_SERVER` where it is not. */

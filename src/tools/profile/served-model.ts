@@ -4,7 +4,7 @@ import { isTensorList, type LengthDescription, type ModelDescription } from '../
 import { payloadTensors } from '../../load/payload-tensors.js';
 import type { PayloadFile } from '../../load/payloads.js';
 import { plainLine } from '../../load/reply.js';
-import { undescribedInputs } from '../../load/request-makers.js';
+import { undescribedInputs } from '../../load/requests.js';
 import type { TensorDescription } from '../../load/tensors.js';
 
 /** A model as its server describes it, as far as measuring it from outside depends on that. */
