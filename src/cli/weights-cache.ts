@@ -4,8 +4,7 @@ import { GIB } from '../base/units.js';
 import { formatBytes } from '../config/units-text.js';
 import type { DeviceSpec } from '../live/device.js';
 import { significant } from '../text/numbers.js';
-import { gpuMemory } from '../tools/doctor/gpu/query.js';
-import { nvidiaSmi, type Run } from '../tools/doctor/gpu/run.js';
+import { gpuMemory, nvidiaSmi, type Run } from '../tools/doctor/gpu/nvidia-smi.js';
 
 /** More than most models need; larger sizes are a choice of the user. */
 const DEFAULT_BYTES = 8 * GIB;

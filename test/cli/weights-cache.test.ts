@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { GIB } from '../../src/base/units.js';
 import { weightsCacheBytes } from '../../src/cli/weights-cache.js';
 import { DEFAULT_SESSION, type DeviceSpec, type Provider } from '../../src/live/device.js';
-import type { Run } from '../../src/tools/doctor/gpu/run.js';
+import type { Run } from '../../src/tools/doctor/gpu/nvidia-smi.js';
 
 const gpus = (kind: Provider, count = 1): DeviceSpec[] =>
   Array.from({ length: count }, (_, adapter) => ({ kind, adapter, session: DEFAULT_SESSION }));

@@ -125,7 +125,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     pages: ['own', 'study', 'policies', 'compare', 'charts', 'html'],
   },
   run: { own: [], sweep: ['own'], plan: ['sweep'], queue: ['sweep'] },
-  tools: { own: [], bench: [], doctor: [], play: [], profile: [], top: ['own'] },
+  tools: { own: [], bench: [], doctor: ['own'], play: [], profile: [], top: ['own'] },
   play: {
     // What page and engine say to each other.
     own: [],

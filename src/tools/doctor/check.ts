@@ -2,15 +2,13 @@
 export const ROLES = ['worker', 'controller', 'client'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** `skipped`: does not apply here, or cannot be found out; `found` says why. */
-export type CheckStatus = 'ok' | 'failed' | 'skipped';
-
 /** One thing that a machine should be or have, and whether it is so. */
 export interface Check {
   /** Stable, for scripts, e.g. `limits.open-files` or `gpu.0.persistence`. */
   readonly id: string;
   readonly title: string;
-  readonly status: CheckStatus;
+  /** `skipped`: does not apply here, or cannot be found out; `found` says why. */
+  readonly status: 'ok' | 'failed' | 'skipped';
   /** For whom a failure means that latencies cannot be relied on; for all others it is advice. */
   readonly requiredFor: readonly Role[];
   readonly found: string;
@@ -32,4 +30,63 @@ export interface Fix {
   readonly lostAtReboot: boolean;
   /** When it takes effect, or what to do where no command can. */
   readonly note?: string;
+}
+
+/** A row of the table of checks: the check without its verdict, and how that is read off `Subject`. */
+export interface Row<Subject> extends Pick<Check, 'id' | 'title' | 'why'> {
+  readonly requiredFor: readonly Role[] | ((subject: Subject) => readonly Role[]);
+  readonly wanted: string | ((subject: Subject) => string);
+  /** Default: always. */
+  readonly applies?: (subject: Subject) => boolean;
+  /** What was found; a reason alone: does not apply, or cannot be found out. */
+  readonly read: (subject: Subject) => Finding | string;
+}
+
+interface Finding {
+  readonly ok: boolean;
+  readonly found: string;
+  /** Of a failure, or of a setting that a reboot undoes. */
+  readonly fix?: Fix | null;
+}
+
+/** The verdicts of all rows that apply. */
+export function judge<Subject>(rows: readonly Row<Subject>[], subject: Subject): Check[] {
+  return rows
+    .filter(({ applies = () => true }) => applies(subject))
+    .map(({ id, title, requiredFor, wanted, why, read }) => {
+      const finding = read(subject);
+      const { ok, found, fix = null } = typeof finding === 'string' ? { ok: null, found: finding } : finding;
+      return {
+        id,
+        title,
+        status: ok === null ? 'skipped' : ok ? 'ok' : 'failed',
+        requiredFor: typeof requiredFor === 'function' ? requiredFor(subject) : requiredFor,
+        found,
+        wanted: typeof wanted === 'function' ? wanted(subject) : wanted,
+        why,
+        fix: ok === false || (fix !== null && isUndoneByReboot(fix)) ? fix : null,
+      };
+    });
+}
+
+/** Variables of a shell are set with every shell anyway. */
+export function isUndoneByReboot({ lostAtReboot, asUser }: Fix): boolean {
+  return lostAtReboot && !asUser;
+}
+
+export function asRoot(commands: readonly string[], note?: string): Fix {
+  return { commands, asUser: false, lostAtReboot: false, ...(note === undefined ? {} : { note }) };
+}
+
+export function untilReboot(command: string): Fix {
+  return { commands: [command], asUser: false, lostAtReboot: true };
+}
+
+export function inShell(command: string): Fix {
+  return { commands: [command], asUser: true, lostAtReboot: true };
+}
+
+/** Nothing but words can help. */
+export function advise(note: string): Fix {
+  return asRoot([], note);
 }

@@ -1,9 +1,9 @@
-import type { Check, Fix } from './check.js';
-import { type Host, hasSystemd, isContainer } from './host.js';
-import { advise, checked, type Question, skipped, sysfsFix } from './verdict.js';
+import { advise, asRoot, type Fix, type Row, untilReboot } from './check.js';
+import { type Host, hasSystemd, isContainer, type Machine } from './host.js';
 
 const CPUS = '/sys/devices/system/cpu';
 const GOVERNOR = 'cpufreq/scaling_governor';
+const SMT = `${CPUS}/smt/control`;
 const HUGE_PAGES = '/sys/kernel/mm/transparent_hugepage/enabled';
 /** Processors of all services of systemd, where that limits them. */
 const SERVICES = '/sys/fs/cgroup/system.slice/cpuset.cpus';
@@ -12,90 +12,90 @@ const FEWEST_TO_ISOLATE = 4;
 /** Processors that keep doing everything else. */
 const SHARED = 2;
 
-/** Whether cores run at one speed and do nothing else. */
-export function cpuChecks(host: Host): Check[] {
-  return [governor(host), hugePages(host), multithreading(host), isolation(host)];
-}
-
-function governor(host: Host): Check {
-  const question: Question = {
+/** Cores run at one speed and do nothing else. */
+export const CPU: readonly Row<Machine>[] = [
+  {
     id: 'cpu.governor',
     title: 'Frequency governor',
     requiredFor: ['worker'],
     wanted: 'performance on every core',
     why: 'A core that slows down while idle runs the next INFER slower than its profile says.',
-  };
-  const governors = cores(host)
-    .map((cpu) => host.read(`${CPUS}/${cpu}/${GOVERNOR}`)?.trim())
-    .filter((name) => name !== undefined);
-  if (governors.length === 0)
-    return skipped(question, absent(host, 'no governor, as usual in virtual machines'));
-  const ok = governors.every((name) => name === 'performance');
-  const found = [...new Set(governors)].map(
-    (name) => `${name} ×${governors.filter((n) => n === name).length}`,
-  );
-  const fix = sysfsFix(host, 'governor', `${CPUS}/cpu*/${GOVERNOR}`, 'performance');
-  return checked(question, ok, found.join(', '), fix);
-}
-
-function hugePages(host: Host): Check {
-  const question: Question = {
+    read: ({ host }) => {
+      const governors = cores(host)
+        .map((cpu) => host.read(`${CPUS}/${cpu}/${GOVERNOR}`)?.trim())
+        .filter((name) => name !== undefined);
+      if (governors.length === 0) return absent(host, 'no governor, as usual in virtual machines');
+      const counts = [...new Set(governors)].map(
+        (name) => `${name} ×${governors.filter((n) => n === name).length}`,
+      );
+      return {
+        ok: governors.every((name) => name === 'performance'),
+        found: counts.join(', '),
+        fix: sysfs(host, 'governor', `${CPUS}/cpu*/${GOVERNOR}`, 'performance'),
+      };
+    },
+  },
+  {
     id: 'cpu.huge-pages',
     title: 'Transparent huge pages',
     requiredFor: ['worker'],
     wanted: 'madvise or never',
     why: 'With always, the kernel stops threads for milliseconds to find and clear 2 MiB pages.',
-  };
-  const setting = /\[(\w+)\]/.exec(host.read(HUGE_PAGES) ?? '')?.[1];
-  if (setting === undefined) return skipped(question, absent(host, 'this kernel has none'));
-  return checked(
-    question,
-    setting !== 'always',
-    setting,
-    sysfsFix(host, 'huge-pages', HUGE_PAGES, 'madvise'),
-  );
-}
-
-function multithreading(host: Host): Check {
-  const question: Question = {
+    read: ({ host }) => {
+      const setting = /\[(\w+)\]/.exec(host.read(HUGE_PAGES) ?? '')?.[1];
+      if (setting === undefined) return absent(host, 'this kernel has none');
+      return {
+        ok: setting !== 'always',
+        found: setting,
+        fix: sysfs(host, 'huge-pages', HUGE_PAGES, 'madvise'),
+      };
+    },
+  },
+  {
     id: 'cpu.smt',
     title: 'Simultaneous multithreading (SMT)',
     requiredFor: [],
     wanted: 'off',
     why: 'Two threads on one core slow each other down, by an amount that varies.',
-  };
-  const control = host.read(`${CPUS}/smt/control`)?.trim();
-  if (control === undefined) return skipped(question, absent(host, 'the kernel does not report it'));
-  if (control === 'notimplemented') return skipped(question, 'the kernel does not report it');
-  if (control === 'notsupported') return checked(question, true, 'the CPU has none');
-  return checked(question, control !== 'on', control, sysfsFix(host, 'smt', `${CPUS}/smt/control`, 'off'));
-}
-
-function isolation(host: Host): Check {
-  const question: Question = {
+    read: ({ host }) => {
+      const control = host.read(SMT)?.trim() ?? 'notimplemented';
+      if (control === 'notimplemented') return absent(host, 'the kernel does not report it');
+      if (control === 'notsupported') return { ok: true, found: 'the CPU has none' };
+      return { ok: control !== 'on', found: control, fix: sysfs(host, 'smt', SMT, 'off') };
+    },
+  },
+  {
     id: 'cpu.isolated',
     title: 'Isolated cores',
     requiredFor: [],
     wanted: 'some reserved for a worker',
     why: 'On other cores any process or interrupt may run in the middle of an INFER.',
-  };
-  const isolated = host.read(`${CPUS}/isolated`)?.trim();
-  if (isolated === undefined) return skipped(question, absent(host, 'the kernel does not report it'));
-  const count = cores(host).length;
-  const shared = host.read(SERVICES)?.trim() ?? '';
-  const kept = shared === '' || shared === `0-${count - 1}` ? '' : `services keep to ${shared}`;
-  const found = [isolated, kept].filter((part) => part !== '').join('; ');
-  if (found === '' && count < FEWEST_TO_ISOLATE) {
-    return skipped(question, `${count} cores are too few to isolate some`);
-  }
-  return checked(question, found !== '', found === '' ? 'none' : found, isolationFix(host, count));
+    read: ({ host }) => {
+      const isolated = host.read(`${CPUS}/isolated`)?.trim();
+      if (isolated === undefined) return absent(host, 'the kernel does not report it');
+      const count = cores(host).length;
+      const services = host.read(SERVICES)?.trim() ?? '';
+      const kept = services === '' || services === `0-${count - 1}` ? '' : `services keep to ${services}`;
+      const found = [isolated, kept].filter((part) => part !== '').join('; ');
+      if (found === '' && count < FEWEST_TO_ISOLATE) return `${count} cores are too few to isolate some`;
+      return { ok: found !== '', found: found || 'none', fix: isolation(host, count) };
+    },
+  },
+];
+
+/** Writes `value` to files of /sys, now and, where systemd does it, at every start of the machine. */
+function sysfs(host: Host, name: string, path: string, value: string): Fix {
+  // Goes on if one file cannot be written, and fails at the end.
+  if (!hasSystemd(host)) return untilReboot(`echo ${value} | tee ${path} > /dev/null`);
+  const file = `/etc/tmpfiles.d/escapement-${name}.conf`;
+  return asRoot([`echo 'w ${path} - - - - ${value}' > ${file}`, `systemd-tmpfiles --create ${file}`]);
 }
 
 /**
  * Not isolcpus: the kernel never moves a thread between cores isolated that way, so that all threads of a worker would
  * share the first of them (https://docs.kernel.org/admin-guide/kernel-parameters.html).
  */
-function isolationFix(host: Host, count: number): Fix {
+function isolation(host: Host, count: number): Fix {
   const shared = `0-${SHARED - 1}`;
   const own = `${SHARED}-${count - 1}`;
   if (!hasSystemd(host)) {
@@ -103,14 +103,12 @@ function isolationFix(host: Host, count: number): Fix {
       `keep everything else on cores ${shared} with a cpuset, and start with: taskset -c ${own} escapement worker …`,
     );
   }
-  return {
-    commands: ['init.scope', 'system.slice', 'user.slice'].map(
+  return asRoot(
+    ['init.scope', 'system.slice', 'user.slice'].map(
       (unit) => `systemctl set-property ${unit} AllowedCPUs=${shared}`,
     ),
-    asUser: false,
-    lostAtReboot: false,
-    note: `cores ${own} are then free for: sudo systemd-run --pty --same-dir --uid=$USER --slice=escapement escapement worker …`,
-  };
+    `cores ${own} are then free for: sudo systemd-run --pty --same-dir --uid=$USER --slice=escapement escapement worker …`,
+  );
 }
 
 function cores(host: Host): string[] {
@@ -120,7 +118,6 @@ function cores(host: Host): string[] {
 /** Why a file of /sys is not there. */
 function absent(host: Host, otherwise: string): string {
   if (host.platform !== 'linux') return `unknown on ${host.platform}`;
-  return isContainer(host) && host.list(CPUS).length === 0
-    ? '/sys is not visible in the container'
-    : otherwise;
+  const isHidden = isContainer(host) && host.list(CPUS).length === 0;
+  return isHidden ? '/sys is not visible in the container' : otherwise;
 }

@@ -1,34 +1,29 @@
-import type { ConnectionOptions } from 'node:tls';
 import { PROVIDERS, type Provider } from '../../live/device.js';
-import { cgroupChecks } from './cgroup.js';
-import type { Check, Role } from './check.js';
-import { clockChecks } from './clock/clock-checks.js';
-import { measurePeerClock } from './clock/peer-clock.js';
-import { cpuChecks } from './cpu.js';
-import { environmentChecks, hasCudaDriver } from './environment.js';
+import { type Access, OPEN } from '../ask.js';
+import { type Check, judge, type Role } from './check.js';
+import { CPU } from './cpu.js';
 import { gpuChecks } from './gpu/gpu-checks.js';
-import { nvidiaSmi } from './gpu/run.js';
-import { type Host, isContainer } from './host.js';
-import { limitsChecks } from './limits.js';
-import { memoryCheck } from './memory.js';
+import { nvidiaSmi } from './gpu/nvidia-smi.js';
+import { type Host, isContainer, type Machine } from './host.js';
+import { ENVIRONMENT, LIMITS, MEMORY } from './limits.js';
+import { measurePeerClock, peerRows } from './peer-clock.js';
 import { type DoctorReport, makeReport } from './report.js';
 import { type Probe, probeProvider } from './runtime/probe.js';
-import { nodeCheck, providerChecks } from './runtime/runtime-checks.js';
-import { vulkanCheck } from './runtime/vulkan.js';
-import { measureTiming, type Timing } from './timing/timing.js';
-import { timingChecks } from './timing/timing-checks.js';
+import { NODE, providerChecks, VULKAN_DRIVER } from './runtime/runtime-checks.js';
+import { measureTiming, TIMING, type Timing } from './timing.js';
 
-export interface ExamineOptions {
+/** What is read of a machine, before and after its providers; the rest is tried. */
+const FIRST = [...LIMITS, ...ENVIRONMENT, ...CPU, NODE];
+const LATER = [VULKAN_DRIVER, MEMORY];
+export const READ = [...FIRST, ...LATER];
+
+export interface ExamineOptions extends Partial<Access> {
   readonly role: Role;
   readonly device: Provider;
   /** Size of the weights cache that has to fit into the device's memory. */
   readonly cacheBytes: number;
   /** `http://HOST:PORT` of other escapements' metrics ports. */
   readonly peers: readonly string[];
-  /** What they ask for; null or absent: nothing. */
-  readonly token?: string | null;
-  /** What their certificates are checked against. Default: the system's authorities. */
-  readonly trust?: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'>;
   /** From 0 to 1, and what comes next. */
   readonly onProgress?: (share: number, next: string) => void;
 }
@@ -49,37 +44,32 @@ const THIS_MACHINE: Trials = {
 /** Examines a machine. Only workers have devices: other roles are not asked about them. Takes seconds. */
 export async function examine(
   host: Host,
-  { role, device, cacheBytes, peers, token = null, trust = {}, onProgress = () => {} }: ExamineOptions,
+  { role, device, cacheBytes, peers, onProgress = () => {}, ...access }: ExamineOptions,
   trials: Trials = THIS_MACHINE,
 ): Promise<DoctorReport> {
-  const cudaWanted = device === 'cuda';
-  const hasCache = role === 'worker' && device === 'cpu';
-  const checks: Check[] = [...limitsChecks(host), ...cgroupChecks(host, hasCache ? cacheBytes : null)];
-  if (role === 'worker') checks.push(...environmentChecks(host, cudaWanted || hasCudaDriver(host)));
-  checks.push(...cpuChecks(host), nodeCheck(host));
+  const machine: Machine = { host, role, device, cacheBytes };
+  const checks: Check[] = judge(FIRST, machine);
   if (role === 'worker') {
     // Before the providers are tried: that raises the clocks that these checks read.
-    const gpus = await trials.gpus(device === 'cpu' ? null : cacheBytes, cudaWanted);
+    const gpus = await trials.gpus(device === 'cpu' ? null : cacheBytes, device === 'cuda');
     // One after the other: they would take each other's memory and time.
     const probes: Probe[] = [];
     for (const [i, provider] of PROVIDERS.entries()) {
       onProgress((0.5 * i) / PROVIDERS.length, `provider ${provider}`);
       probes.push(await trials.probe(provider));
     }
-    checks.push(...providerChecks(probes, device), vulkanCheck(host, device));
-    if (!cudaWanted) checks.push(memoryCheck(host, device, cacheBytes));
+    checks.push(...providerChecks(probes, device), ...judge(LATER, machine));
     // A worker on the CPU does not use GPUs, so their checks do not fail it.
     checks.push(...(device === 'cpu' ? gpus.map((check) => ({ ...check, requiredFor: [] })) : gpus));
   }
   onProgress(0.5, 'timing');
-  checks.push(...timingChecks(await trials.timing()));
+  checks.push(...judge(TIMING, await trials.timing()));
   for (const [i, peer] of peers.entries()) {
     onProgress(0.9 + (0.1 * i) / peers.length, peer);
-    checks.push(...clockChecks(peer, await measurePeerClock(peer, token, trust).catch(reasonOf)));
+    const answer = await measurePeerClock(peer, { ...OPEN, ...access }).catch((error: Error) => ({
+      reason: error.message,
+    }));
+    checks.push(...judge(peerRows(peer), answer));
   }
   return makeReport({ role, device, cacheBytes, container: isContainer(host) }, checks);
-}
-
-function reasonOf(error: Error): { readonly reason: string } {
-  return { reason: error.message };
 }

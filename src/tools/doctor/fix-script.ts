@@ -1,10 +1,31 @@
 import { quoted } from '../../report/reproduce.js';
 import { wrap } from '../../text/wrap.js';
-import { rebootText } from './alike.js';
-import type { Fix } from './check.js';
-import type { DoctorReport, ReportedCheck } from './report.js';
+import { type DoctorReport, type ReportedCheck, rebootText, subjectOf } from './report.js';
 
 const COLUMNS = 90;
+
+const COUNT_FAILURES = `
+# Reports a command that fails, and goes on.
+failures=0
+failed() {
+  failures=$((failures + 1))
+  echo "Failed: $1" >&2
+}`;
+
+const TELL_FAILURES = `
+if [ "$failures" -ne 0 ]; then
+  echo "Failed commands: $failures (see above)." >&2
+  exit 1
+fi
+echo "No command failed."`;
+
+/** A variable that is set in a script is gone with it. */
+const PROFILE = `# Adds a line to the file that login shells read, unless it is there. systemd units do not read it.
+profile() {
+  touch "$HOME/.profile" || return
+  grep -qxF -- "$1" "$HOME/.profile" || printf '%s\\n' "$1" >> "$HOME/.profile"
+}
+`;
 
 /**
  * A POSIX shell script with the commands of all failed checks, to be read before it is run. It can be run again. The
@@ -14,129 +35,72 @@ const COLUMNS = 90;
  */
 export function fixScript(report: DoctorReport): string {
   const failed = report.checks.filter(({ status }) => status === 'failed');
-  const byRoot = failed.filter(({ fix }) => fix !== null && !fix.asUser && fix.commands.length > 0);
-  const byUser = failed.filter(({ fix }) => fix?.asUser === true && fix.commands.length > 0);
-  const byHand = failed.filter(({ fix }) => fix === null || fix.commands.length === 0);
+  const commanded = failed.filter(({ fix }) => fix !== null && fix.commands.length > 0);
+  const [byRoot, byUser] = [false, true].map((asUser) =>
+    commanded.filter(({ fix }) => fix?.asUser === asUser),
+  );
+  const byHand = failed.filter((check) => !commanded.includes(check));
+  const lost = rebootText(report);
   return [
     '#!/bin/sh',
-    ...heading(report),
+    `# Fixes what escapement doctor found on this machine, checked as a ${subjectOf(report)}.`,
+    '# Read it, then run it twice: with sudo for the machine, and without sudo as the user who starts',
+    '# escapement. It can be run again. Recommendations are applied only with ADVICE=yes in its environment.',
+    ...(report.container ? ['# Created in a container: run the part for the machine on its host.'] : []),
     'set -u',
-    ...(byRoot.length + byUser.length === 0 ? [] : COUNT_FAILURES),
-    ...(byRoot.length === 0 ? [] : rootHalf(byRoot, report)),
-    ...(byUser.length === 0 ? [] : userHalf(byUser)),
-    ...byHand.flatMap(remark),
-    ...(byRoot.length + byUser.length === 0 ? [] : TELL_FAILURES),
+    ...(commanded.length === 0 ? [] : [COUNT_FAILURES]),
+    ...either(
+      '"$(id -u)" -ne 0',
+      'echo "Not root: machine settings are not changed." >&2',
+      [...section(byRoot), ...(lost === null ? [] : [`echo ${quoted(lost)}`])],
+      byRoot,
+    ),
+    ...either(
+      `-n "\${SUDO_USER:-}"`,
+      'echo "Run it again without sudo for the settings of $SUDO_USER." >&2',
+      [...(byUser?.some(isForShell) ? PROFILE.split('\n') : []), ...section(byUser)],
+      byUser,
+    ),
+    ...byHand.flatMap((check) => ['', '# No command can fix this:', ...reason(check)]),
+    ...(commanded.length === 0 ? [] : [TELL_FAILURES]),
     '',
   ].join('\n');
 }
 
-const COUNT_FAILURES = [
-  '',
-  '# Reports a command that fails, and goes on.',
-  'failures=0',
-  'failed() {',
-  '  failures=$((failures + 1))',
-  '  echo "Failed: $1" >&2',
-  '}',
-];
-
-const TELL_FAILURES = [
-  '',
-  'if [ "$failures" -ne 0 ]; then',
-  '  echo "Failed commands: $failures (see above)." >&2',
-  '  exit 1',
-  'fi',
-  'echo "No command failed."',
-];
-
-function heading({ role, device, container }: DoctorReport): string[] {
-  const text = [
-    `Fixes what escapement doctor found on this machine, checked as a ${role}${role === 'worker' ? ` on ${device}` : ''}.`,
-    'Read it, then run it twice: with sudo for the machine, and without sudo as the user who starts escapement.',
-    'It can be run again. Recommendations are applied only with ADVICE=yes in its environment.',
-    ...(container ? ['Created in a container: run the part for the machine on its host.'] : []),
-  ];
-  return text.flatMap((sentence) => comment(sentence));
-}
-
-function rootHalf(checks: readonly ReportedCheck[], report: DoctorReport): string[] {
-  return [
-    '',
-    'if [ "$(id -u)" -ne 0 ]; then',
-    '  echo "Not root: machine settings are not changed." >&2',
-    'else',
-    ...indented([...section(checks), ...reminder(report)]),
-    'fi',
-  ];
-}
-
-function userHalf(checks: readonly ReportedCheck[]): string[] {
-  return [
-    '',
-    `if [ -n "\${SUDO_USER:-}" ]; then`,
-    '  echo "Run it again without sudo for the settings of $SUDO_USER." >&2',
-    'else',
-    ...indented([...profileFunction(checks), ...section(checks)]),
-    'fi',
-  ];
+/** What is done unless a condition holds. */
+function either(
+  condition: string,
+  otherwise: string,
+  lines: readonly string[],
+  checks: readonly ReportedCheck[] = [],
+): string[] {
+  if (checks.length === 0) return [];
+  return ['', `if [ ${condition} ]; then`, `  ${otherwise}`, 'else', ...indented(lines), 'fi'];
 }
 
 /** What is required first, then what is advised. */
-function section(checks: readonly ReportedCheck[]): string[] {
-  const advice = checks.filter(({ required }) => !required);
+function section(checks: readonly ReportedCheck[] = []): string[] {
+  const advice = checks.filter(({ required }) => !required).flatMap(step);
   return [
     ...checks.filter(({ required }) => required).flatMap(step),
-    ...(advice.length === 0
-      ? []
-      : [`if [ "\${ADVICE:-no}" = yes ]; then`, ...indented(advice.flatMap(step)), 'fi']),
+    ...(advice.length === 0 ? [] : [`if [ "\${ADVICE:-no}" = yes ]; then`, ...indented(advice), 'fi']),
   ];
 }
 
 function step(check: ReportedCheck): string[] {
-  const { fix } = check;
-  if (fix === null) return [];
-  return [...reason(check), ...fix.commands.map((command) => inScript(command, fix)), ''];
+  const commands = check.fix?.commands ?? [];
+  const run = (command: string) => (isForShell(check) ? `profile ${quoted(command)}` : command);
+  return [...reason(check), ...commands.map((command) => `${run(command)} || failed ${quoted(command)}`), ''];
 }
 
 function reason({ title, found, wanted, why, fix }: ReportedCheck): string[] {
-  return [
-    ...comment(`${title}: found ${found}; wanted ${wanted}.`),
-    ...comment(why),
-    ...(fix?.lostAtReboot && !fix.asUser ? comment('Lost at the next reboot.') : []),
-    ...(fix?.note === undefined ? [] : comment(`Note: ${fix.note}.`)),
-  ];
+  const lost = fix?.lostAtReboot && !fix.asUser ? ['Lost at the next reboot.'] : [];
+  const note = fix?.note === undefined ? [] : [`Note: ${fix.note}.`];
+  return [`${title}: found ${found}; wanted ${wanted}.`, why, ...lost, ...note].flatMap(comment);
 }
 
-/** A variable that is set in a script is gone with it, so it goes into the profile of later shells. */
-function inScript(command: string, fix: Fix): string {
-  const run = isForShell(fix) ? `profile ${quoted(command)}` : command;
-  return `${run} || failed ${quoted(command)}`;
-}
-
-function isForShell({ asUser, lostAtReboot }: Fix): boolean {
-  return asUser && lostAtReboot;
-}
-
-function profileFunction(checks: readonly ReportedCheck[]): string[] {
-  if (!checks.some(({ fix }) => fix !== null && isForShell(fix))) return [];
-  return [
-    '# Adds a line to the file that login shells read, unless it is there. systemd units do not read it.',
-    'profile() {',
-    '  touch "$HOME/.profile" || return',
-    '  grep -qxF -- "$1" "$HOME/.profile" || printf \'%s\\n\' "$1" >> "$HOME/.profile"',
-    '}',
-    '',
-  ];
-}
-
-function reminder({ checks, lostAtReboot }: DoctorReport): string[] {
-  const lost = rebootText(checks, lostAtReboot);
-  return lost === null ? [] : [`echo ${quoted(lost)}`];
-}
-
-/** What no command fixes. */
-function remark(check: ReportedCheck): string[] {
-  return ['', '# No command can fix this:', ...reason(check)];
+function isForShell({ fix }: ReportedCheck): boolean {
+  return fix?.asUser === true && fix.lostAtReboot;
 }
 
 /** One line cannot leave the comment: no text of the machine reaches the shell. */

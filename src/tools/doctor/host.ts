@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import type { Provider } from '../../live/device.js';
+import type { Role } from './check.js';
 
 /** What the checks read from the machine; tests replace it with recorded machines. */
 export interface Host {
@@ -15,6 +17,15 @@ export interface Host {
   read(path: string): string | null;
   /** Names in a folder, none if there is no such folder. */
   list(path: string): readonly string[];
+}
+
+/** A machine, and what it is to be used for. */
+export interface Machine {
+  readonly host: Host;
+  readonly role: Role;
+  readonly device: Provider;
+  /** Size of the weights cache that has to fit into the device's memory. */
+  readonly cacheBytes: number;
 }
 
 /** The machine on which this process runs. */

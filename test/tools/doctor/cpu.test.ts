@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { cpuChecks } from '../../../src/tools/doctor/cpu.js';
-import { CONTAINER, find, LAPTOP, MAC, recordedHost, SERVER, statuses } from './hosts.js';
+import { CONTAINER, find, LAPTOP, MAC, read, SERVER, statuses } from './hosts.js';
 
 const CPU = '/sys/devices/system/cpu';
 
@@ -10,7 +9,7 @@ it.each([
   ['a container', CONTAINER, 'skipped'],
   ['a Mac', MAC, 'skipped'],
 ])('judges the processor of %s', (_, host, status) => {
-  expect(statuses(cpuChecks(recordedHost(host)))).toEqual({
+  expect(statuses(read(host), 'cpu.')).toEqual({
     'cpu.governor': status,
     'cpu.huge-pages': status,
     'cpu.smt': status,
@@ -19,7 +18,7 @@ it.each([
 });
 
 it('says why it cannot tell', () => {
-  const found = (host: object) => find(cpuChecks(recordedHost(host)), 'cpu.governor').found;
+  const found = (host: object) => find(read(host), 'cpu.governor').found;
   expect(found(CONTAINER)).toBe('/sys is not visible in the container');
   expect(found(MAC)).toBe('unknown on darwin');
   expect(found({ files: { [`${CPU}/cpu0/online`]: '1' } })).toBe('no governor, as usual in virtual machines');
@@ -31,7 +30,7 @@ it('counts processors that differ', () => {
     [`${CPU}/cpu1/cpufreq/scaling_governor`]: 'schedutil\n',
     [`${CPU}/cpu2/cpufreq/scaling_governor`]: 'schedutil\n',
   };
-  expect(find(cpuChecks(recordedHost({ files })), 'cpu.governor')).toMatchObject({
+  expect(find(read({ files }), 'cpu.governor')).toMatchObject({
     status: 'failed',
     found: 'performance ×1, schedutil ×2',
   });
@@ -39,7 +38,7 @@ it('counts processors that differ', () => {
 
 it('makes settings last where systemd applies them at the start, and says so where nothing does', () => {
   const path = `${CPU}/cpu*/cpufreq/scaling_governor`;
-  const fix = (host: object) => find(cpuChecks(recordedHost(host)), 'cpu.governor').fix;
+  const fix = (host: object) => find(read(host), 'cpu.governor').fix;
   expect(fix(LAPTOP)).toEqual({
     commands: [
       `echo 'w ${path} - - - - performance' > /etc/tmpfiles.d/escapement-governor.conf`,
@@ -58,7 +57,10 @@ it('makes settings last where systemd applies them at the start, and says so whe
 
 it('keeps of a setting that is well what a reboot undoes, and only that', () => {
   const { '/run/systemd/system/x': _, ...files } = SERVER.files;
-  const fixes = (host: object) => cpuChecks(recordedHost(host)).map(({ fix }) => fix?.lostAtReboot);
+  const fixes = (host: object) =>
+    read(host)
+      .filter(({ id }) => id.startsWith('cpu.'))
+      .map(({ fix }) => fix?.lostAtReboot);
   expect(fixes(SERVER)).toEqual([undefined, undefined, undefined, undefined]);
   expect(fixes({ files })).toEqual([true, true, true, undefined]);
 });
@@ -69,11 +71,11 @@ it.each([
   ['notimplemented', 'skipped', 'the kernel does not report it'],
 ])('takes SMT %s as %s', (control, status, found) => {
   const files = { [`${CPU}/smt/control`]: `${control}\n` };
-  expect(find(cpuChecks(recordedHost({ files })), 'cpu.smt')).toMatchObject({ status, found });
+  expect(find(read({ files }), 'cpu.smt')).toMatchObject({ status, found });
 });
 
 it('sets aside all processors but two, by systemd where that runs the machine', () => {
-  const isolated = (host: object) => find(cpuChecks(recordedHost(host)), 'cpu.isolated');
+  const isolated = (host: object) => find(read(host), 'cpu.isolated');
   expect(isolated(LAPTOP).fix?.commands).toEqual([
     'systemctl set-property init.scope AllowedCPUs=0-1',
     'systemctl set-property system.slice AllowedCPUs=0-1',

@@ -1,5 +1,7 @@
-import type { Check } from '../../../src/tools/doctor/check.js';
-import type { Host } from '../../../src/tools/doctor/host.js';
+import { GIB } from '../../../src/base/units.js';
+import { type Check, judge } from '../../../src/tools/doctor/check.js';
+import { READ } from '../../../src/tools/doctor/examine.js';
+import type { Host, Machine } from '../../../src/tools/doctor/host.js';
 
 export interface Recorded {
   readonly files?: Readonly<Record<string, string>>;
@@ -101,9 +103,21 @@ export const CONTAINER = {
 
 export const MAC = { platform: 'darwin' } satisfies Recorded;
 
-/** The status of each check by its id. */
-export function statuses(checks: readonly Check[]): Record<string, string> {
-  return Object.fromEntries(checks.map(({ id, status }) => [id, status]));
+/** What is read of a machine, as a worker on the CPU unless `more` says otherwise. */
+export function read(recorded: Recorded, more: Partial<Machine> = {}): Check[] {
+  return judge(READ, {
+    host: recordedHost(recorded),
+    role: 'worker',
+    device: 'cpu',
+    cacheBytes: GIB,
+    ...more,
+  });
+}
+
+/** The status of each check by its id, of those whose ids begin so. */
+export function statuses(checks: readonly Check[], prefix = ''): Record<string, string> {
+  const chosen = checks.filter(({ id }) => id.startsWith(prefix));
+  return Object.fromEntries(chosen.map(({ id, status }) => [id, status]));
 }
 
 export function find(checks: readonly Check[], id: string): Check {

@@ -1,9 +1,6 @@
 import type { Check } from '../../../src/tools/doctor/check.js';
-import { cpuChecks } from '../../../src/tools/doctor/cpu.js';
-import { environmentChecks } from '../../../src/tools/doctor/environment.js';
-import { limitsChecks } from '../../../src/tools/doctor/limits.js';
 import { type DoctorReport, makeReport } from '../../../src/tools/doctor/report.js';
-import { type Recorded, recordedHost } from './hosts.js';
+import { type Recorded, read } from './hosts.js';
 
 /** A check of a GPU that fails, whose setting the next reboot undoes. */
 export const PERSISTENCE: Check = {
@@ -19,7 +16,7 @@ export const PERSISTENCE: Check = {
 
 /** The report of a worker on the CPU, from what can be read of a machine, and further checks. */
 export function reportOf(recorded: Recorded, ...more: Check[]): DoctorReport {
-  const host = recordedHost(recorded);
-  const checks = [...limitsChecks(host), ...environmentChecks(host, false), ...cpuChecks(host), ...more];
+  const groups = /^(limits\.(?!cpu-quota|memory$)|environment|cpu)/;
+  const checks = [...read(recorded).filter(({ id }) => groups.test(id)), ...more];
   return makeReport({ role: 'worker', device: 'cpu', cacheBytes: 2 ** 30, container: false }, checks);
 }

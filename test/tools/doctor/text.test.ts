@@ -18,10 +18,8 @@ Limits
 Environment
   ✔ Allocator returns memory: MALLOC_MMAP_THRESHOLD_=131072
     MALLOC_TRIM_THRESHOLD_=0
-  – CUDA does not cache compiled kernels on disk: no NVIDIA driver is loaded,
-    and --device is not cuda
-  – CUDA uses precompiled kernels: no NVIDIA driver is loaded, and --device is
-    not cuda
+  ✔ CUDA does not cache compiled kernels on disk: CUDA_CACHE_DISABLE=1
+  ✔ CUDA uses precompiled kernels: CUDA_FORCE_PTX_JIT is not set
 
 CPU
   ✔ Frequency governor: performance ×16
@@ -29,7 +27,7 @@ CPU
   ✔ Simultaneous multithreading (SMT): off
   ✔ Isolated cores: 2-15
 
-0 of 5 required checks failed; 0 of 4 recommendations not followed; 2 skipped.
+0 of 6 required checks failed; 0 of 5 recommendations not followed; 0 skipped.
 `);
 });
 
@@ -83,7 +81,7 @@ GPUs
   ✔ GPUs 1, 4 persistence mode: Enabled
   ✔ GPU 0 ECC: off
 
-3 of 11 required checks failed;`);
+3 of 12 required checks failed;`);
   expect(text.replaceAll('\n', ' ')).toContain('at boot: GPUs 0-4 persistence mode. ');
 });
 

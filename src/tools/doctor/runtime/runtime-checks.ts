@@ -1,81 +1,183 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Provider } from '../../../live/device.js';
-import { type Check, type Fix, ROLES } from '../check.js';
-import type { Host } from '../host.js';
-import { advise, checked, type Question, skipped } from '../verdict.js';
-import { cudaCommand, installCommand } from './install-command.js';
+import { quoted } from '../../../report/reproduce.js';
+import { advise, asRoot, type Check, type Fix, judge, ROLES, type Row } from '../check.js';
+import type { Host, Machine } from '../host.js';
 import type { Probe } from './probe.js';
+
+const ONNXRUNTIME_NODE = 'onnxruntime-node';
+const MODULES = `${sep}node_modules${sep}`;
+const CHECKOUT = fileURLToPath(new URL('../../../..', import.meta.url)).replace(/[\\/]$/, '');
 
 /** Oldest release that escapement is tested on. */
 const NODE_WANTED = [20, 19] as const;
 
-/** Whether Node is new enough. */
-export function nodeCheck({ nodeVersion }: Host): Check {
-  const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);
-  const [wantedMajor, wantedMinor] = NODE_WANTED;
-  const question: Question = {
-    id: 'runtime.node',
-    title: 'Node',
-    requiredFor: ROLES,
-    wanted: `${NODE_WANTED.join('.')} or newer`,
-    why: 'Escapement is not tested on older versions.',
-  };
-  const ok = major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
-  return checked(question, ok, nodeVersion, advise('install a newer version from https://nodejs.org'));
-}
+export const NODE: Row<Machine> = {
+  id: 'runtime.node',
+  title: 'Node',
+  requiredFor: ROLES,
+  wanted: `${NODE_WANTED.join('.')} or newer`,
+  why: 'Escapement is not tested on older versions.',
+  read: ({ host }) => {
+    const [major = 0, minor = 0] = host.nodeVersion.split('.').map(Number);
+    return {
+      ok: major > NODE_WANTED[0] || (major === NODE_WANTED[0] && minor >= NODE_WANTED[1]),
+      found: host.nodeVersion,
+      fix: advise('install a newer version from https://nodejs.org'),
+    };
+  },
+};
 
-/** Whether onnxruntime works, and with which providers; `device` is the one that is needed. */
+/** onnxruntime and its providers as they were tried; `device` is the one that is needed. */
 export function providerChecks(probes: readonly Probe[], device: Provider): Check[] {
-  return [onnxruntimeCheck(probes), ...probes.map((probe) => providerCheck(probe, device))];
+  return [
+    ...judge([ONNXRUNTIME], probes),
+    ...probes.flatMap((probe) => judge([providerRow(probe, device)], probe)),
+  ];
 }
 
-function onnxruntimeCheck(probes: readonly Probe[]): Check {
-  const question: Question = {
-    id: 'runtime.onnxruntime',
-    title: 'onnxruntime',
-    requiredFor: ['worker'],
-    wanted: 'runs a model',
-    why: 'Without it, only simulated devices can be served.',
-  };
-  const works = probes.find((probe) => probe.outcome === 'runs');
-  if (works !== undefined) return checked(question, true, works.onnxruntime);
-  const reason = probes.find(({ provider }) => provider === 'cpu');
-  return checked(question, false, reason?.outcome === 'fails' ? reason.reason : 'runs nowhere', {
-    commands: [installCommand()],
-    asUser: true,
-    lostAtReboot: false,
-  });
-}
+const ONNXRUNTIME: Row<readonly Probe[]> = {
+  id: 'runtime.onnxruntime',
+  title: 'onnxruntime',
+  requiredFor: ['worker'],
+  wanted: 'runs a model',
+  why: 'Without it, only simulated devices can be served.',
+  read: (probes) => {
+    const works = probes.find((probe) => probe.outcome === 'runs');
+    if (works !== undefined) return { ok: true, found: works.onnxruntime };
+    const onCpu = probes.find(({ provider }) => provider === 'cpu');
+    return {
+      ok: false,
+      found: onCpu?.outcome === 'fails' ? onCpu.reason : 'runs nowhere',
+      fix: asUser(installCommand()),
+    };
+  },
+};
 
-function providerCheck(probe: Probe, device: Provider): Check {
-  const { provider } = probe;
-  const needed = provider === device;
-  const question: Question = {
+function providerRow({ provider }: Probe, device: Provider): Row<Probe> {
+  const isNeeded = provider === device;
+  return {
     id: `runtime.provider.${provider}`,
     title: `Provider ${provider}`,
-    requiredFor: needed ? ['worker'] : [],
+    requiredFor: isNeeded ? ['worker'] : [],
     wanted: 'runs a model',
     why: `Required by --device ${provider}.`,
+    read: (probe) => {
+      if (probe.outcome === 'runs')
+        return { ok: true, found: `runs a model (${Math.round(probe.tookMs)} ms)` };
+      // No machine needs all of them.
+      return isNeeded ? { ok: false, found: probe.reason, fix: FIXES[provider] } : probe.reason;
+    },
   };
-  if (probe.outcome === 'runs')
-    return checked(question, true, `runs a model (${Math.round(probe.tookMs)} ms)`);
-  // No machine needs all of them.
-  return needed ? checked(question, false, probe.reason, FIXES[provider]) : skipped(question, probe.reason);
 }
+
+const VULKAN = asRoot(
+  ['apt-get install -y libvulkan1 mesa-vulkan-drivers'],
+  "for NVIDIA the Vulkan driver comes with NVIDIA's own",
+);
 
 const FIXES: Readonly<Record<Provider, Fix>> = {
   cpu: advise('part of onnxruntime, see above'),
-  webgpu: {
-    commands: ['apt-get install -y libvulkan1 mesa-vulkan-drivers'],
-    asUser: false,
-    lostAtReboot: false,
-    note: "for NVIDIA the Vulkan driver comes with NVIDIA's own",
-  },
-  cuda: {
-    commands: [cudaCommand()],
-    asUser: true,
-    lostAtReboot: false,
-    note: 'needs Linux x64 with CUDA 12 and cuDNN 9, which have to be installed separately',
-  },
+  webgpu: VULKAN,
+  cuda: asUser(
+    cudaCommand(),
+    'needs Linux x64 with CUDA 12 and cuDNN 9, which have to be installed separately',
+  ),
   dml: advise('available on Windows only'),
   coreml: advise('available on macOS only'),
 };
+
+function asUser(command: string, note?: string): Fix {
+  return { ...asRoot([command], note), asUser: true };
+}
+
+/**
+ * The command that installs onnxruntime where escapement finds it, without its install script: that script only
+ * downloads the CUDA libraries, and fails without a network. `modulePath` is a file of this package.
+ */
+export function installCommand(modulePath = fileURLToPath(import.meta.url)): string {
+  const at = modulePath.indexOf(MODULES);
+  if (at < 0) return `npm --prefix ${quoted(CHECKOUT)} ci`;
+  const folder = modulePath.slice(0, at);
+  // A global installation has no package.json above it.
+  const where = existsSync(join(folder, 'package.json')) ? `--prefix ${quoted(folder)}` : '--global';
+  return `npm ${where} install --ignore-scripts ${ONNXRUNTIME_NODE}`;
+}
+
+/**
+ * The command that downloads the libraries of onnxruntime's CUDA provider: its install script. Not through npm, which
+ * runs it only if the project allows that, and reports success if it does not.
+ */
+function cudaCommand(): string {
+  try {
+    const script = createRequire(import.meta.url).resolve(`${ONNXRUNTIME_NODE}/script/install.js`);
+    return `ONNXRUNTIME_NODE_INSTALL=cuda12 node ${quoted(script)}`;
+  } catch {
+    return installCommand();
+  }
+}
+
+/** Loaded by webgpu by this name. */
+const LOADER = 'libvulkan.so.1';
+const LIBRARY_FOLDERS = [
+  '/usr/lib/x86_64-linux-gnu',
+  '/usr/lib/aarch64-linux-gnu',
+  '/usr/lib64',
+  '/usr/lib',
+  '/usr/local/lib',
+];
+/** Where the loader looks for drivers (https://github.com/KhronosGroup/Vulkan-Loader, LoaderDriverInterface.md). */
+const DRIVER_FOLDERS = ['/etc/vulkan/icd.d', '/usr/local/share/vulkan/icd.d', '/usr/share/vulkan/icd.d'];
+/** Drivers that compute on the CPU. */
+const SOFTWARE = /lvp|lavapipe|llvmpipe|swiftshader/i;
+
+/** What webgpu finds to run on: Linux only, elsewhere it does not go through Vulkan. */
+export const VULKAN_DRIVER: Row<Machine> = {
+  id: 'runtime.vulkan',
+  title: 'Vulkan driver',
+  requiredFor: [],
+  wanted: 'a GPU driver',
+  why: 'webgpu runs models through it. A software driver computes on the CPU, more slowly than the cpu provider.',
+  applies: ({ role }) => role === 'worker',
+  read: ({ host, device }) => {
+    if (host.platform !== 'linux') return `webgpu does not use Vulkan on ${host.platform}`;
+    const own = (host.env.LD_LIBRARY_PATH ?? '').split(':').filter((folder) => folder !== '');
+    const hasLoader = [...own, ...LIBRARY_FOLDERS].some((folder) => host.list(folder).includes(LOADER));
+    const drivers = driverNames(host);
+    const hardware = drivers.filter((name) => !SOFTWARE.test(name));
+    const names = drivers.map((name) => (SOFTWARE.test(name) ? `${name} (software)` : name)).join(', ');
+    const ok = hasLoader && hardware.length > 0 && hasGpu(host);
+    const parts = [
+      ...(hasLoader ? [] : [`no ${LOADER}`]),
+      `${names || 'no driver'}${hardware.length > 0 && !hasGpu(host) ? ', but no GPU' : ''}`,
+    ];
+    const found = parts.join('; ');
+    const noGpu = advise('use a machine with a GPU: the kernel shows none in /dev/dri');
+    // Of no importance to other devices.
+    if (!ok && device !== 'webgpu') return found;
+    return { ok, found, fix: hasLoader && !hasGpu(host) ? noGpu : VULKAN };
+  },
+};
+
+/** Libraries that the drivers' manifests name, without folder and ending. */
+function driverNames({ env, list, read }: Host): string[] {
+  const chosen = env.VK_DRIVER_FILES ?? env.VK_ICD_FILENAMES;
+  const files =
+    chosen?.split(':') ?? DRIVER_FOLDERS.flatMap((folder) => list(folder).map((name) => `${folder}/${name}`));
+  return files
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => /"library_path"\s*:\s*"([^"]+)"/.exec(read(file) ?? '')?.[1])
+    .filter((library) => library !== undefined)
+    .map((library) => library.replace(/^.*\//, '').replace(/^lib|\.so.*$/g, ''));
+}
+
+/** The kernel offers some GPU. Mesa's drivers are installed together, wanted or not. */
+function hasGpu({ list }: Host): boolean {
+  return (
+    list('/dev/dri').some((name) => name.startsWith('renderD')) ||
+    list('/dev').some((name) => name === 'nvidia0' || name === 'dxg')
+  );
+}

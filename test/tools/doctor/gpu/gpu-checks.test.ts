@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { GIB } from '../../../../src/base/units.js';
 import type { Check } from '../../../../src/tools/doctor/check.js';
-import { gpuChecks } from '../../../../src/tools/doctor/gpu/gpu-checks.js';
-import { throttleReasons } from '../../../../src/tools/doctor/gpu/health-checks.js';
+import { gpuChecks, throttleReasons } from '../../../../src/tools/doctor/gpu/gpu-checks.js';
 import { always, GENERATIONS, recorded } from './recorded.js';
 
 const WISHES = { cacheBytes: null, cudaWanted: false };

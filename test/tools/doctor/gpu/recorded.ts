@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Run, RunOutcome } from '../../../../src/tools/doctor/gpu/run.js';
+import type { Run, RunOutcome } from '../../../../src/tools/doctor/gpu/nvidia-smi.js';
 
 /** Folders of fixtures/: the driver's generation and a GPU of its time. */
 export const GENERATIONS = ['418-v100', '470-k80', '535-a100', '550-h100', '580-h200', '595-rtx'] as const;

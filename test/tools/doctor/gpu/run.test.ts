@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { gpuChecks } from '../../../../src/tools/doctor/gpu/gpu-checks.js';
-import { firstLine, nvidiaSmi, type Run } from '../../../../src/tools/doctor/gpu/run.js';
+import { firstLine, nvidiaSmi, type Run } from '../../../../src/tools/doctor/gpu/nvidia-smi.js';
 
 let folder: string;
 beforeAll(() => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { quoted } from '../../../../src/report/reproduce.js';
-import { installCommand } from '../../../../src/tools/doctor/runtime/install-command.js';
+import { installCommand } from '../../../../src/tools/doctor/runtime/runtime-checks.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'escapement-install-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

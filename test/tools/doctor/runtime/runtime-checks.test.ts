@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { quoted } from '../../../../src/report/reproduce.js';
 import type { Probe } from '../../../../src/tools/doctor/runtime/probe.js';
-import { nodeCheck, providerChecks } from '../../../../src/tools/doctor/runtime/runtime-checks.js';
-import { find, recordedHost, statuses } from '../hosts.js';
+import { providerChecks } from '../../../../src/tools/doctor/runtime/runtime-checks.js';
+import { find, read, statuses } from '../hosts.js';
 
 describe('Node', () => {
   it.each([
@@ -12,7 +12,7 @@ describe('Node', () => {
     ['20.19.0', 'ok'],
     ['22.0.0', 'ok'],
   ])('%s is %s', (nodeVersion, status) => {
-    expect(nodeCheck(recordedHost({ nodeVersion }))).toMatchObject({ status, found: nodeVersion });
+    expect(find(read({ nodeVersion }), 'runtime.node')).toMatchObject({ status, found: nodeVersion });
   });
 });
 

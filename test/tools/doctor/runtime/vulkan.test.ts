@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest';
-import { vulkanCheck } from '../../../../src/tools/doctor/runtime/vulkan.js';
-import { MAC, type Recorded, recordedHost } from '../hosts.js';
+import type { Provider } from '../../../../src/live/device.js';
+import { find, MAC, type Recorded, read } from '../hosts.js';
+
+function vulkan(recorded: Recorded, device: Provider = 'webgpu') {
+  return find(read(recorded, { device }), 'runtime.vulkan');
+}
 
 const LOADER = { '/usr/lib/x86_64-linux-gnu/libvulkan.so.1': '' };
 const GPU = { '/dev/dri/renderD128': '' };
@@ -44,18 +48,17 @@ it.each<[string, Recorded, string, string]>([
     'vk_swiftshader (software)',
   ],
 ])('with %s', (_, recorded, status, found) => {
-  const host = recordedHost(recorded);
-  expect(vulkanCheck(host, 'webgpu')).toMatchObject({ status, found });
+  expect(vulkan(recorded)).toMatchObject({ status, found });
   // Of no importance to other devices.
-  expect(vulkanCheck(host, 'cpu')).toMatchObject({ status: status === 'ok' ? 'ok' : 'skipped', found });
+  expect(vulkan(recorded, 'cpu')).toMatchObject({ status: status === 'ok' ? 'ok' : 'skipped', found });
 });
 
 it('advises to install drivers, but not where no GPU is', () => {
-  const fix = (files: Record<string, string>) => vulkanCheck(recordedHost({ files }), 'webgpu').fix;
+  const fix = (files: Record<string, string>) => vulkan({ files }).fix;
   expect(fix(GPU)?.commands).toEqual(['apt-get install -y libvulkan1 mesa-vulkan-drivers']);
   expect(fix(LOADER)?.commands).toEqual([]);
 });
 
 it('is skipped where webgpu does not use Vulkan', () => {
-  expect(vulkanCheck(recordedHost(MAC), 'webgpu').status).toBe('skipped');
+  expect(vulkan(MAC).status).toBe('skipped');
 });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { NS_PER_MS } from '../../../../src/base/units.js';
-import { measureTiming, type Timing } from '../../../../src/tools/doctor/timing/timing.js';
-import { timingChecks } from '../../../../src/tools/doctor/timing/timing-checks.js';
-import { statuses } from '../hosts.js';
+import { NS_PER_MS } from '../../../src/base/units.js';
+import { judge } from '../../../src/tools/doctor/check.js';
+import { measureTiming, TIMING, type Timing } from '../../../src/tools/doctor/timing.js';
+import { statuses } from './hosts.js';
 
 const QUIET: Timing = {
   thread: { runs: 600, minMs: 0, medianMs: 0.0008, p90Ms: 0.001, p99Ms: 0.02, maxMs: 0.3 },
@@ -11,7 +11,7 @@ const QUIET: Timing = {
 };
 
 it('is content with a quiet machine', () => {
-  const checks = timingChecks(QUIET);
+  const checks = judge(TIMING, QUIET);
   expect(statuses(checks)).toEqual({ 'timing.thread': 'ok', 'timing.timer': 'ok', 'timing.jitter': 'ok' });
   expect(checks.map(({ found }) => found)).toEqual([
     'late by 0.8 µs (p50), 20.0 µs (p99), 0.30 ms (max)',
@@ -27,7 +27,7 @@ it.each<[string, Partial<Timing>]>([
   ['timing.jitter', { gaps: { ...QUIET.gaps, longPerS: 40 } }],
   ['timing.jitter', { gaps: { ...QUIET.gaps, lostShare: 0.2 } }],
 ])('fails %s alone for %j', (id, change) => {
-  const failed = timingChecks({ ...QUIET, ...change }).filter(({ status }) => status === 'failed');
+  const failed = judge(TIMING, { ...QUIET, ...change }).filter(({ status }) => status === 'failed');
   expect(failed.map((check) => check.id)).toEqual([id]);
 });
 

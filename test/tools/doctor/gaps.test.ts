@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { NS_PER_MS } from '../../../../src/base/units.js';
-import { measureGaps } from '../../../../src/tools/doctor/timing/gaps.js';
+import { NS_PER_MS } from '../../../src/base/units.js';
+import { measureGaps } from '../../../src/tools/doctor/timing.js';
 
 const STEP_NS = 1_000;
 

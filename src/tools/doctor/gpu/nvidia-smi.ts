@@ -1,0 +1,235 @@
+import { MIB } from '../../../base/units.js';
+import { runChild } from '../child.js';
+
+/** Runs nvidia-smi with such arguments; never rejects. */
+export type Run = (args: readonly string[]) => Promise<RunOutcome>;
+
+export type RunOutcome =
+  | { readonly kind: 'ok'; readonly stdout: string }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'timed-out'; readonly limitMs: number }
+  /** `status` is null where a signal ended it or it could not be started; `message` is what it said first. */
+  | { readonly kind: 'failed'; readonly status: number | null; readonly message: string };
+
+/** A driver that answers needs milliseconds, or a second or two to wake a GPU without persistence mode. */
+const NVIDIA_SMI_LIMIT_MS = 5_000;
+/** Exit status of a query whose answer is complete while some board's infoROM is corrupt (manual of nvidia-smi). */
+const CORRUPT_INFOROM = 14;
+const LONGEST_LINE = 160;
+
+/** The real nvidia-smi. */
+export function nvidiaSmi({ command = 'nvidia-smi', limitMs = NVIDIA_SMI_LIMIT_MS } = {}): Run {
+  return async (args) => {
+    const outcome = await runChild(command, args, limitMs);
+    if (outcome.kind === 'unfit') return { kind: 'failed', status: null, message: outcome.message };
+    if (outcome.kind !== 'ended') return outcome;
+    const { status, stdout, stderr } = outcome;
+    if (status === 0 || status === CORRUPT_INFOROM) return { kind: 'ok', stdout };
+    // It prints most errors to stdout.
+    return { kind: 'failed', status, message: firstLine(stderr) || firstLine(stdout) };
+  };
+}
+
+/** The first line that is not blank, fit to be shown: no control characters, not endless. */
+export function firstLine(text: string): string {
+  const line = text.split(/[\r\n]+/).find((one) => one.trim() !== '') ?? '';
+  const shown = line.replace(/\p{C}/gu, '?').trim();
+  return shown.length > LONGEST_LINE ? `${shown.slice(0, LONGEST_LINE)}…` : shown;
+}
+
+/**
+ * What is asked of each GPU, with the names that it has had, newest first. Driver 535 renamed throttle reasons to "event
+ * reasons"; compute_cap and mig.mode.current came with 5xx and 450.
+ */
+const FIELDS = {
+  index: ['index'],
+  uuid: ['uuid'],
+  name: ['name'],
+  driver: ['driver_version'],
+  busId: ['pci.bus_id'],
+  computeCapability: ['compute_cap'],
+  persistence: ['persistence_mode'],
+  computeMode: ['compute_mode'],
+  mig: ['mig.mode.current'],
+  throttle: ['clocks_event_reasons.active', 'clocks_throttle_reasons.active'],
+  graphicsMhz: ['clocks.current.graphics'],
+  maxGraphicsMhz: ['clocks.max.graphics'],
+  applicationsGraphicsMhz: ['clocks.applications.graphics'],
+  applicationsMemoryMhz: ['clocks.applications.memory'],
+  defaultApplicationsGraphicsMhz: ['clocks.default_applications.graphics'],
+  defaultApplicationsMemoryMhz: ['clocks.default_applications.memory'],
+  utilizationPercent: ['utilization.gpu'],
+  eccMode: ['ecc.mode.current'],
+  eccCorrected: ['ecc.errors.corrected.volatile.total'],
+  eccUncorrected: ['ecc.errors.uncorrected.volatile.total'],
+  memoryTotalMib: ['memory.total'],
+  memoryFreeMib: ['memory.free'],
+  powerLimitW: ['power.limit'],
+  powerMaxLimitW: ['power.max_limit'],
+} as const satisfies Record<string, readonly string[]>;
+
+type Field = keyof typeof FIELDS;
+/** What nvidia-smi printed for each field; one that was not asked or that the driver does not know is absent. */
+type Row = Readonly<Partial<Record<Field, string>>>;
+
+/** [N/A], [Not Supported], [Unknown Error], [Insufficient Permissions], [Requested functionality …]. */
+const NO_VALUE = /^(\[.*\]|N\/A|)$/s;
+
+/** The value of a field; null where the GPU or driver has none. */
+export function reported(row: Row, field: Field): string | null {
+  const text = row[field];
+  return text === undefined || NO_VALUE.test(text) ? null : text;
+}
+
+export function reportedNumber(row: Row, field: Field): number | null {
+  const text = reported(row, field);
+  return text !== null && /^\d+(\.\d+)?$/.test(text) ? Number(text) : null;
+}
+
+/** Why there is no value, in nvidia-smi's words. */
+export function notReported(row: Row, field: Field): string {
+  const text = row[field];
+  if (text === undefined) return 'not supported by this driver';
+  return `nvidia-smi says: ${firstLine(text.replace(/^\[|\]$/g, ''))}`;
+}
+
+export interface GpuFacts {
+  readonly row: Row;
+  /** Whether auto boost is on; null where the GPU has no such setting. */
+  readonly autoBoost: boolean | null;
+  /** The highest graphics clock at the highest memory clock; null where the driver lists no supported clocks. */
+  readonly highest: { readonly memoryMhz: number; readonly graphicsMhz: number } | null;
+  /** Compute processes on it, as `PID NAME`; null where the driver did not say. */
+  readonly processes: readonly string[] | null;
+}
+
+export type Answer =
+  | { readonly kind: 'gpus'; readonly gpus: readonly GpuFacts[] }
+  /** What came instead; empty if nothing came. */
+  | { readonly kind: 'garbage'; readonly line: string }
+  | Exclude<RunOutcome, { kind: 'ok' }>;
+
+const CSV = '--format=csv,noheader,nounits';
+
+/** All that nvidia-smi tells of the machine's GPUs. */
+export async function queryGpus(run: Run): Promise<Answer> {
+  const answer = await askRows(run, Object.keys(FIELDS) as Field[]);
+  if (answer.kind !== 'rows') return answer;
+  if (answer.rows.length === 0) return { kind: 'gpus', gpus: [] };
+  // A failure costs only the checks that need it. All at once: without persistence mode each call would wake the GPUs again.
+  const [clocks, apps, details] = await Promise.all(
+    [
+      ['--query-supported-clocks=gpu_uuid,memory,graphics', CSV],
+      ['--query-compute-apps=gpu_uuid,pid,process_name', CSV],
+      ['-q', '-d', 'CLOCK'],
+    ].map(async (args) => {
+      const outcome = await run(args);
+      return outcome.kind === 'ok' ? outcome.stdout : null;
+    }),
+  );
+  const gpus = answer.rows.map((row) => {
+    const { uuid = '', busId = '' } = row;
+    return {
+      row,
+      autoBoost: details == null ? null : autoBoostIn(details, busId),
+      highest: clocks == null ? null : highestIn(clocks, uuid),
+      processes: apps == null ? null : processesIn(apps, uuid),
+    };
+  });
+  return { kind: 'gpus', gpus };
+}
+
+interface GpuMemory {
+  readonly totalBytes: number;
+  readonly freeBytes: number;
+}
+
+/**
+ * The memory of each GPU in nvidia-smi's order (that of the PCI bus); null where there is no nvidia-smi, it
+ * does not answer, or a GPU has no memory of its own or is divided into MIG instances.
+ */
+export async function gpuMemory(run: Run): Promise<readonly GpuMemory[] | null> {
+  const answer = await askRows(run, ['index', 'mig', 'memoryTotalMib', 'memoryFreeMib']);
+  if (answer.kind !== 'rows') return null;
+  const all = answer.rows.map(memoryOf);
+  return all.every((memory) => memory !== null) ? all : null;
+}
+
+/** Null where the GPU has no memory of its own, or no process can have all of it. */
+export function memoryOf(row: Row): GpuMemory | null {
+  const totalMib = reportedNumber(row, 'memoryTotalMib');
+  const freeMib = reportedNumber(row, 'memoryFreeMib');
+  if (totalMib === null || freeMib === null || reported(row, 'mig') === 'Enabled') return null;
+  return { totalBytes: totalMib * MIB, freeBytes: freeMib * MIB };
+}
+
+type Asked = { readonly kind: 'rows'; readonly rows: readonly Row[] } | Exclude<Answer, { kind: 'gpus' }>;
+
+/**
+ * Asks for fields. If the driver does not know one, nvidia-smi answers none of them: that one is replaced by its older
+ * name or left out, and all are asked for again, at most once per name.
+ */
+async function askRows(run: Run, fields: readonly Field[]): Promise<Asked> {
+  const names = new Map<Field, readonly string[]>(fields.map((field) => [field, FIELDS[field]]));
+  for (;;) {
+    const asked = [...names.keys()];
+    const outcome = await run([`--query-gpu=${asked.map((field) => names.get(field)?.[0]).join(',')}`, CSV]);
+    const said = outcome.kind === 'ok' ? outcome.stdout : outcome.kind === 'failed' ? outcome.message : '';
+    const name = /Field "([^"]+)" is not a valid field to query/.exec(said)?.[1];
+    const field = asked.find((one) => names.get(one)?.[0] === name);
+    // A GPU without a number cannot be reported.
+    if (field !== undefined && field !== 'index') {
+      const older = names.get(field)?.slice(1) ?? [];
+      if (older.length > 0) names.set(field, older);
+      else names.delete(field);
+      continue;
+    }
+    return outcome.kind === 'ok' ? rowsIn(outcome.stdout, asked) : outcome;
+  }
+}
+
+/** The answer to `--query-gpu` of these fields. */
+function rowsIn(stdout: string, fields: readonly Field[]): Asked {
+  const lines = table(stdout);
+  if (lines[0]?.[0]?.startsWith('No devices were found')) return { kind: 'rows', rows: [] };
+  const isGpu = (values: readonly string[]) =>
+    values.length === fields.length && /^\d{1,4}$/.test(values[fields.indexOf('index')] ?? '');
+  if (lines.length === 0 || !lines.every(isGpu)) return { kind: 'garbage', line: firstLine(stdout) };
+  return {
+    kind: 'rows',
+    rows: lines.map((values) => Object.fromEntries(fields.map((field, i) => [field, values[i]]))),
+  };
+}
+
+/** The highest of the answer to `--query-supported-clocks=gpu_uuid,memory,graphics` for a GPU. */
+function highestIn(stdout: string, uuid: string): GpuFacts['highest'] {
+  const pairs = table(stdout)
+    .filter(
+      ([gpu, ...mhz]) =>
+        gpu === uuid && mhz.length >= 2 && mhz.slice(0, 2).every((text) => /^\d{1,6}$/.test(text)),
+    )
+    .map(([, memory, graphics]) => ({ memoryMhz: Number(memory), graphicsMhz: Number(graphics) }));
+  return pairs.sort((a, b) => b.memoryMhz - a.memoryMhz || b.graphicsMhz - a.graphicsMhz)[0] ?? null;
+}
+
+/** Those of the answer to `--query-compute-apps=gpu_uuid,pid,process_name` on a GPU. A name may contain commas. */
+function processesIn(stdout: string, uuid: string): string[] {
+  return table(stdout)
+    .filter(([gpu, pid = '']) => gpu === uuid && /^\d{1,10}$/.test(pid))
+    .map(([, pid, ...name]) => `${pid} ${name.join(', ')}`);
+}
+
+/** In the answer to `-q -d CLOCK`, whether auto boost is on by default. There is no field of `--query-gpu` for it. */
+function autoBoostIn(stdout: string, busId: string): boolean | null {
+  const part = stdout.split(/^GPU (?=[0-9A-Fa-f:.]+\s*$)/m).find((text) => text.split(/\s/, 1)[0] === busId);
+  const value = /^[ \t]+Auto Boost Default[ \t]*:[ \t]*(On|Off)[ \t\r]*$/m.exec(part ?? '')?.[1];
+  return value === undefined ? null : value === 'On';
+}
+
+/** Cells of a table; nvidia-smi quotes nothing, and may put warnings about a board before or behind it. */
+function table(stdout: string): string[][] {
+  return stdout
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '' && !line.startsWith('WARNING:'))
+    .map((line) => line.split(',').map(firstLine));
+}
