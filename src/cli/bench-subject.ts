@@ -3,8 +3,8 @@ import { MIB } from '../base/units.js';
 import { loadExperiment } from '../config/load.js';
 import { readServerSettings } from '../config/server-settings.js';
 import { type DeviceSpec, type OrtDeviceSpec, PROVIDERS } from '../live/device.js';
-import type { ScalingSubject } from '../tools/bench/scaling/subject.js';
-import type { Subject } from '../tools/bench/subject.js';
+import type { WorkerModel } from '../live/model.js';
+import type { ScalingSubject, Subject } from '../tools/bench/subject.js';
 import { experimentWarnings, type SettingsArgs, settingsSources, warningsOf } from './live-settings.js';
 import { completeMachine } from './machine.js';
 
@@ -12,7 +12,7 @@ import { completeMachine } from './machine.js';
 const PAGE_BYTES = 16 * MIB;
 
 /** Flags that select what is measured. */
-export interface SubjectArgs extends SettingsArgs {
+interface SubjectArgs extends SettingsArgs {
   readonly repository: string | undefined;
   readonly device: string | undefined;
   readonly adapter: number;
@@ -39,7 +39,7 @@ async function openOnOne(args: SubjectArgs, say: (what: string) => void): Promis
 }
 
 /** The models of a repository, or the profiles of simulated devices, on this many GPUs. Throws coded errors. */
-export async function machineSubject(
+async function machineSubject(
   args: SubjectArgs,
   gpus: number,
   say: (what: string) => void,
@@ -74,7 +74,7 @@ export async function machineSubject(
 }
 
 /** The models of an experiment on this many GPUs, in the shares of its workload. Throws coded errors. */
-export async function experimentSubject(
+async function experimentSubject(
   args: SubjectArgs,
   file: string,
   gpus: number,
@@ -110,4 +110,61 @@ function realDevice(device: DeviceSpec): OrtDeviceSpec {
 function checkProvider(text: string): void {
   if (PROVIDERS.some((name) => name === text)) return;
   throw new EscapementError('E_USAGE', `--device ${text}: must be one of ${PROVIDERS.join(', ')}`);
+}
+
+interface ScalingSubjectArgs extends SubjectArgs {
+  /** GPUs that take as long as the models' profiles say stand in for the device. */
+  readonly emulate: boolean;
+  /** `none`: requests carry no tensors, and no answers; only where GPUs are emulated. */
+  readonly tensors: 'real' | 'none';
+}
+
+const EMULATED: DeviceSpec = { kind: 'simulated', timeScale: 1 };
+
+/**
+ * What is spread over at most `gpus` GPUs: profiles on emulated ones, the models of a repository, or those of an
+ * experiment. `say` takes lines for the operator. Throws coded errors.
+ */
+export async function openScalingSubject(
+  args: ScalingSubjectArgs,
+  gpus: number,
+  say: (what: string) => void,
+): Promise<ScalingSubject> {
+  const real = await openReal(args, gpus, say);
+  const subject = args.emulate ? await emulated(real) : real;
+  if (args.tensors === 'real') return subject;
+  if (subject.devices[0].kind === 'simulated') return withoutTensors(subject);
+  throw new EscapementError('E_USAGE', '--tensors none: real models need tensors; add --emulate');
+}
+
+async function emulated(subject: ScalingSubject): Promise<ScalingSubject> {
+  const { simulatedModel } = await import('../serve/simulated-models.js');
+  return {
+    ...subject,
+    devices: subject.devices.map(() => EMULATED),
+    models: subject.models.map(({ spec }): WorkerModel => simulatedModel(spec, 1)),
+  };
+}
+
+function withoutTensors(subject: ScalingSubject): ScalingSubject {
+  const models = subject.models.map((model) => ({
+    ...model,
+    spec: { ...model.spec, inputBytes: 0, outputBytes: 0 },
+    signature: { ...model.signature, inputs: [], outputs: [] },
+  }));
+  return { ...subject, models };
+}
+
+async function openReal(
+  args: ScalingSubjectArgs,
+  gpus: number,
+  say: (what: string) => void,
+): Promise<ScalingSubject> {
+  const { repository, experiment, device } = args;
+  if (repository !== undefined || device?.startsWith('simulated:')) return machineSubject(args, gpus, say);
+  if (experiment !== undefined) return experimentSubject(args, experiment, gpus, say);
+  throw new EscapementError(
+    'E_USAGE',
+    'nothing to scale: give --device simulated:PROFILE, --repository FOLDER, or --experiment FILE',
+  );
 }

@@ -41,7 +41,7 @@ const builder = (yargs: Argv) =>
       ...group('Scaling', {
         scaling: choice(
           ['strong', 'weak', 'both'],
-          'Measure how requests/s grow with GPUs: for fixed work (strong), or the same work per GPU (weak)',
+          'Measure how requests/s grow with GPUs: with the same clients (strong), or the same per GPU (weak)',
         ),
         gpus: text('Numbers of GPUs; the smallest is the baseline', '1,2,4'),
         emulate: toggle("Emulate GPUs by the times of the models' profiles"),
@@ -53,7 +53,7 @@ const builder = (yargs: Argv) =>
       }),
       ...group('Output', {
         json,
-        out: text('Write the result as JSON, a page and charts here'),
+        out: text('Folder for the result as JSON'),
         quiet,
       }),
     })
@@ -72,9 +72,9 @@ const builder = (yargs: Argv) =>
           'themselves. ± is the spread of the trials. --vary runs through the values and back, half of the trials each ' +
           'way, so that a machine that slows down favors none.',
         '--scaling runs clients, controller and GPUs in one process, in real time:\n' +
-          '  strong      the same requests and clients for any number of GPUs; T1 / (N TN)\n' +
-          '  weak        as many requests and clients per GPU; T1 / TN\n' +
-          '  --duration  of a trial without losses; strong: with the most GPUs',
+          '  strong  the same models and clients for any number of GPUs\n' +
+          '  weak    as many models and clients per GPU\n' +
+          'Efficiency is requests/s per GPU, relative to the fewest GPUs.',
       ].join('\n\n'),
     );
 

@@ -1,80 +1,114 @@
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
-import { checkWritable } from '../../base/files/output-file.js';
+import { checkWritable, writeWhole } from '../../base/files/output-file.js';
 import { usableCores } from '../../base/limits/usable.js';
 import { NS_PER_S } from '../../base/units.js';
 import { terminalWidth, writeErr, writeOut } from '../../text/terminal.js';
-import { BENCH_FILE, type BenchResult } from '../../tools/bench/result.js';
-import { SCALING_FILE } from '../../tools/bench/scaling/result.js';
+import { SCALING_MODES, type ScalingMode } from '../../tools/bench/scaling-result.js';
 import { parseVary } from '../../tools/bench/vary.js';
-import { type Attendant, benchScaling, checkScalingFlags, type ScalingArgs } from '../bench-scaling.js';
-import { openSubject } from '../bench-subject.js';
+import { openScalingSubject, openSubject } from '../bench-subject.js';
 import type { BenchArgs } from '../commands/bench.js';
 import { interruptible } from '../interruption.js';
+import { wholeNumber } from '../options.js';
 import { openProgress, type Progress } from '../progress.js';
 import { packageVersion } from '../version.js';
 
 /** Even, since --vary runs through the values and back. */
 const DEFAULT_TRIALS = 6;
+const DEFAULT_SCALING_TRIALS = 3;
+const DEFAULT_GPUS = '1,2,4';
+/** A typing error would keep the machine busy for hours. */
+const MOST_GPUS = 1024;
 
-/** `escapement bench`: the bottleneck of a server, and what to try next. */
+/** `escapement bench`: the bottleneck of a server, and what to try next; or how it scales. */
 export async function run(args: BenchArgs): Promise<void> {
   checkScalingFlags(args);
-  if (args.scaling !== undefined) {
-    await scale(args, args.scaling);
-    return;
-  }
-  const { benchText } = await import('../../tools/bench/text.js');
-  const { writeBench } = await import('../../tools/bench/write.js');
-  await tell(await measure(args), args, benchText, writeBench);
+  const { scaling, out, json } = args;
+  if (args.duration <= 0) throw new EscapementError('E_USAGE', '--duration: must be longer than 0s');
+  const file = out === undefined ? null : join(out, scaling === undefined ? 'bench.json' : 'scaling.json');
+  if (file !== null) checkWritable(file);
+  const { result, text } = await (scaling === undefined ? stages(args) : scale(args, scaling));
+  if (file !== null) writeWhole(file, `${JSON.stringify(result, null, 2)}\n`);
+  writeOut(json ? `${JSON.stringify(result)}\n` : text);
+  if (file !== null && !json) writeOut(`\nresult: ${file}\n`);
 }
 
-async function measure(args: BenchArgs): Promise<BenchResult> {
+interface Outcome {
+  readonly result: object;
+  readonly text: string;
+}
+
+async function stages(args: BenchArgs): Promise<Outcome> {
+  const { protocol, remote, set } = args;
   const options = {
+    ...commonOptions(args, DEFAULT_TRIALS),
     vary: args.vary === undefined ? null : parseVary(args.vary),
-    protocol: args.protocol,
-    remote: args.remote,
-    clients: args.concurrency ?? null,
-    trials: args.trials ?? DEFAULT_TRIALS,
-    seconds: secondsOf(args),
+    protocol,
+    remote,
+  };
+  const { bench } = await import('../../tools/bench/bench.js');
+  const { benchText } = await import('../../tools/bench/text.js');
+  const result = await attended(args.quiet, ({ say, onProgress }) => {
+    const open = (overrides: readonly string[]) => openSubject({ ...args, set: [...set, ...overrides] }, say);
+    return bench({ ...options, open, onProgress });
+  });
+  return { result, text: benchText(result, terminalWidth()) };
+}
+
+async function scale(args: BenchArgs, mode: ScalingMode | 'both'): Promise<Outcome> {
+  const modes = mode === 'both' ? SCALING_MODES : [mode];
+  const gpus = parseGpus(args.gpus ?? DEFAULT_GPUS);
+  const options = { ...commonOptions(args, DEFAULT_SCALING_TRIALS), modes, gpus };
+  const { measureScaling } = await import('../../tools/bench/scaling.js');
+  const { scalingText } = await import('../../tools/bench/scaling-text.js');
+  const result = await attended(args.quiet, async ({ say, onProgress }) => {
+    const subject = await openScalingSubject(args, gpus[gpus.length - 1], say);
+    return measureScaling(subject, { ...options, onProgress });
+  });
+  return { result, text: scalingText(result, terminalWidth()) };
+}
+
+function commonOptions({ trials, concurrency, duration }: BenchArgs, defaultTrials: number) {
+  return {
+    trials: trials ?? defaultTrials,
+    clients: concurrency ?? null,
+    seconds: duration / NS_PER_S,
     cores: usableCores(),
     version: packageVersion(),
   };
-  if (args.out !== undefined) checkWritable(join(args.out, BENCH_FILE));
-  const { bench } = await import('../../tools/bench/bench.js');
-  return attended(args.quiet, ({ say, onProgress }) =>
-    bench({
-      ...options,
-      open: (overrides) => openSubject({ ...args, set: [...args.set, ...overrides] }, say),
-      onProgress,
-    }),
-  );
 }
 
-async function scale(args: BenchArgs, mode: NonNullable<ScalingArgs['scaling']>): Promise<void> {
-  const seconds = secondsOf(args);
-  if (args.out !== undefined) checkWritable(join(args.out, SCALING_FILE));
-  const result = await attended(args.quiet, (attendant) => benchScaling(args, mode, seconds, attendant));
-  const { scalingText } = await import('../../tools/bench/scaling/text.js');
-  const { writeScaling } = await import('../../tools/bench/scaling/write.js');
-  await tell(result, args, scalingText, writeScaling);
+/** Throws `E_USAGE` for flags that go only with, or only without, `--scaling`. */
+function checkScalingFlags({ scaling, gpus, emulate, tensors, vary, remote, protocol }: BenchArgs): void {
+  const misplaced =
+    scaling === undefined
+      ? [gpus !== undefined && '--gpus', emulate && '--emulate', tensors === 'none' && '--tensors none']
+      : [vary !== undefined && '--vary', remote && '--remote', protocol !== 'http' && '--protocol'];
+  const flag = misplaced.find((name) => name !== false);
+  if (flag === undefined) return;
+  const place = scaling === undefined ? 'requires --scaling' : 'cannot be combined with --scaling';
+  throw new EscapementError('E_USAGE', `${flag} ${place}`);
 }
 
-interface OutputArgs {
-  readonly json: boolean;
-  readonly out: string | undefined;
+/** `4,1,2` as 1, 2, 4. Throws `E_USAGE`. */
+function parseGpus(text: string): number[] {
+  const counts = text.split(',').map((one) => wholeNumber(one, '--gpus', 1));
+  const unique = [...new Set(counts)].sort((a, b) => a - b);
+  const problems: readonly (readonly [boolean, string])[] = [
+    [unique.length < counts.length, 'duplicate number'],
+    [unique.length < 2, 'at least two numbers are needed'],
+    [unique[unique.length - 1] > MOST_GPUS, `at most ${MOST_GPUS} GPUs`],
+  ];
+  const problem = problems.find(([applies]) => applies)?.[1];
+  if (problem === undefined) return unique;
+  throw new EscapementError('E_USAGE', `--gpus ${text}: ${problem}, e.g. --gpus 1,2,4`);
 }
 
-/** Prints a result, and writes it to the folder of --out. */
-async function tell<Result>(
-  result: Result,
-  { json, out }: OutputArgs,
-  textOf: (result: Result, columns: number) => string,
-  write: (result: Result, dir: string) => Promise<string>,
-): Promise<void> {
-  const page = out === undefined ? null : await write(result, out);
-  writeOut(json ? `${JSON.stringify(result)}\n` : textOf(result, terminalWidth()));
-  if (page !== null && !json) writeOut(`\nreport: ${page}\n`);
+/** Is notified of the progress of a benchmark. */
+interface Attendant {
+  /** A line for the operator. */
+  say(what: string): void;
+  onProgress(fraction: number, next: string): void;
 }
 
 /** Runs something long: shows progress, and ends at Ctrl-C. */
@@ -96,9 +130,4 @@ async function attended<T>(quiet: boolean, work: (attendant: Attendant) => Promi
     () => work(attendant),
     () => 'nothing was written',
   ).finally(() => progress?.stop());
-}
-
-function secondsOf({ duration }: BenchArgs): number {
-  if (duration > 0) return duration / NS_PER_S;
-  throw new EscapementError('E_USAGE', '--duration: must be longer than 0s');
 }

@@ -10,7 +10,7 @@ import type { Ports, Protocol } from './child/messages.js';
 import { MachineMeter, UsageMeter } from './child/usage-meter.js';
 import { metricSum } from './metric-sum.js';
 import { MixedSource } from './mixed-source.js';
-import { type ServedStage, STAGE_TITLES, type StageName } from './stage.js';
+import { type MeasuredStage, STAGE_TITLES, type StageName } from './result.js';
 import { TENSOR_SEED } from './subject.js';
 import { TrialWindows } from './trial-windows.js';
 
@@ -48,10 +48,10 @@ export function warmUpSeconds(seconds: number): number {
  * if a trial ends without an answer or the server is killed.
  */
 export async function loadServer(
-  stage: ServedStage['stage'],
+  stage: StageName,
   server: LoadedServer,
   load: ClientLoad,
-): Promise<ServedStage> {
+): Promise<MeasuredStage> {
   const { protocol, models, mix, clients, sloNs, trials, seconds } = load;
   const warmUpNs = warmUpSeconds(seconds) * NS_PER_S;
   const lengthNs = seconds * NS_PER_S;

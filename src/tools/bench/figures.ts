@@ -12,11 +12,6 @@ export function rateText(value: number): string {
   return value >= 1000 ? formatCount(value) : formatRate(round3(value));
 }
 
-/** Milliseconds without the unit, three digits. */
-export function msText({ mean }: Estimate): string {
-  return rateText(mean);
-}
-
 /** `93 %`. */
 export function shareText(share: number): string {
   return share > 0 && share < 0.005 ? '<1 %' : `${Math.round(100 * share)} %`;

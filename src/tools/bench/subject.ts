@@ -1,13 +1,15 @@
+import { EscapementError } from '../../base/errors.js';
 import { NS_PER_S } from '../../base/units.js';
 import type { ServerSettings } from '../../config/server-settings.js';
 import { mapExecNs } from '../../core/lengths.js';
 import type { ModelSpec } from '../../core/model.js';
-import type { OrtDeviceSpec } from '../../live/device.js';
+import type { DeviceSpec, OrtDeviceSpec } from '../../live/device.js';
 import type { WorkerModel } from '../../live/model.js';
 import type { MachineOptions } from '../../live/worker/local-machine.js';
+import { BATCH_SIZE } from './vary.js';
 
 /** Models as a server would run them, and what of them is asked for. */
-export interface ServedModels {
+interface ServedModels {
   /** The repository, experiment or profile, for people. */
   readonly name: string;
   readonly models: readonly WorkerModel[];
@@ -26,6 +28,12 @@ export interface Subject extends ServedModels {
   readonly device: OrtDeviceSpec;
   /** Batch size of the device by itself; null: the one with the most requests per second. */
   readonly batchSize: number | null;
+}
+
+/** What is spread over more and more GPUs. */
+export interface ScalingSubject extends ServedModels {
+  /** As many as are used at most. */
+  readonly devices: readonly DeviceSpec[];
 }
 
 /** All stages work on the same numbers. */
@@ -75,7 +83,7 @@ export function clientsOfBatches({ models, mix }: ServedModels, batches: readonl
 }
 
 /** EXEC time of a request in the batch of its model, on average over the mix. */
-export function requestNs({ models, mix }: ServedModels, batches: readonly number[]): number {
+function requestNs({ models, mix }: ServedModels, batches: readonly number[]): number {
   return models.reduce((sum, { spec }, m) => {
     const at = batches[m];
     return sum + (mix[m] * spec.execNs[at]) / spec.batchSizes[at];
@@ -107,4 +115,94 @@ function timeless(model: WorkerModel): WorkerModel {
 
 function numberOr(value: unknown, otherwise: number): number {
   return typeof value === 'number' ? value : otherwise;
+}
+
+/** So many models of each, with the same weights, in the same shares; several are numbered. */
+export function withCopies(subject: ScalingSubject, copies: number): ScalingSubject {
+  if (copies === 1) return subject;
+  const each = Array.from({ length: copies }, (_, copy) => copy);
+  return {
+    ...subject,
+    models: each.flatMap((copy) =>
+      subject.models.map((model) => ({
+        ...model,
+        spec: { ...model.spec, name: `${model.spec.name}-${copy}` },
+      })),
+    ),
+    mix: each.flatMap(() => subject.mix.map((share) => share / copies)),
+  };
+}
+
+/**
+ * The subject with one batch size for the device by itself, which is also the largest that the server may use, whatever
+ * its policy allows. Throws `E_CONFIG_VALUE` if a model has no profile for it.
+ */
+export function fixBatch(subject: Subject, batchSize: number): Subject {
+  const models = subject.models.map((model, m) => {
+    const { batchSizes, name } = model.spec;
+    if (batchSizes.includes(batchSize)) return { ...model, spec: upTo(model.spec, batchSize) };
+    if (subject.mix[m] === 0) return model;
+    throw new EscapementError(
+      'E_CONFIG_VALUE',
+      `--vary ${BATCH_SIZE}: model ${name} has ${batchSizes.join(', ')}, not ${batchSize}: add it to batchSizes in its config.yaml`,
+    );
+  });
+  const { policy } = subject.settings;
+  const longestNs = Math.max(...models.flatMap(({ spec }) => spec.execNs));
+  const options = {
+    ...policy.options,
+    ...('maxBatch' in policy.options ? { maxBatch: batchSize } : {}),
+    ...(typeof policy.options.maxExec === 'number'
+      ? { maxExec: Math.max(policy.options.maxExec, longestNs) }
+      : {}),
+  };
+  const settings = { ...subject.settings, policy: { ...policy, options } };
+  return { ...subject, models, settings, batchSize };
+}
+
+function upTo(spec: ModelSpec, batchSize: number): ModelSpec {
+  const count = spec.batchSizes.indexOf(batchSize) + 1;
+  const { execNsByLength } = spec;
+  return {
+    ...spec,
+    batchSizes: spec.batchSizes.slice(0, count),
+    execNs: spec.execNs.slice(0, count),
+    ...(execNsByLength && { execNsByLength: execNsByLength.map((row) => row.slice(0, count)) }),
+  };
+}
+
+/** What larger batches could do, over all models by their shares. */
+export interface BatchRoom {
+  /** Requests of an INFER at the batch sizes used, if all are full. */
+  readonly full: number;
+  /**
+   * Why batches are not larger: the policy's `maxBatch` or `maxExec`, or larger ones were never measured; null: larger
+   * ones are not faster.
+   */
+  readonly limit: 'policy' | 'measured' | null;
+  /** Requests per second that the last step up to the sizes used has brought, relative. 0: there was no step. */
+  readonly gain: number;
+}
+
+/** `batches`: the size of each model by its index. */
+export function batchRoom({ models, mix }: Subject, batches: readonly number[]): BatchRoom {
+  let batchesPerRequest = 0;
+  let gain = 0;
+  let byPolicy = false;
+  let largest = true;
+  models.forEach(({ spec, signature }, m) => {
+    const { batchSizes, execNs } = spec;
+    const at = batches[m];
+    const rateAt = (i: number) => batchSizes[i] / execNs[i];
+    batchesPerRequest += mix[m] / batchSizes[at];
+    if (mix[m] === 0) return;
+    if (at > 0) gain += mix[m] * (rateAt(at) / rateAt(at - 1) - 1);
+    if (at < batchSizes.length - 1 || !signature.batched) largest = false;
+    if (batchSizes.some((_, i) => i > at && rateAt(i) > rateAt(at))) byPolicy = true;
+  });
+  return {
+    full: 1 / batchesPerRequest,
+    limit: byPolicy ? 'policy' : largest ? 'measured' : null,
+    gain,
+  };
 }

@@ -2,10 +2,15 @@ import { readServerSettings } from '../../../src/config/server-settings.js';
 import { DEFAULT_SESSION } from '../../../src/live/device.js';
 import type { WorkerModel } from '../../../src/live/model.js';
 import { estimate } from '../../../src/report/statistics.js';
-import type { Findings, MeasuredStage } from '../../../src/tools/bench/findings.js';
-import type { BenchResult, BenchRun, Figure, StageSummary } from '../../../src/tools/bench/result.js';
-import type { Service } from '../../../src/tools/bench/stage.js';
+import {
+  type BenchResult,
+  type BenchRun,
+  figure,
+  type Service,
+  type StageSummary,
+} from '../../../src/tools/bench/result.js';
 import type { Subject } from '../../../src/tools/bench/subject.js';
+import type { Findings } from '../../../src/tools/bench/verdict.js';
 
 const MS = 1e6;
 
@@ -70,7 +75,7 @@ export function around(mean: number, spread = 0.01): number[] {
   return [1 - spread, 1, 1 + spread, 1, 1].map((factor) => mean * factor);
 }
 
-export function stage(mean: number, change: Partial<Service> = {}, spread = 0.01): MeasuredStage {
+export function stage(mean: number, change: Partial<Service> = {}, spread = 0.01): Findings['io'] {
   return { throughputRps: estimate(around(mean, spread)), service: service(change), otherCores: 0 };
 }
 
@@ -93,10 +98,6 @@ export function findings(
     sloIsGiven: true,
     ...change,
   };
-}
-
-export function figure(trials: readonly number[]): Figure {
-  return { ...estimate(trials), min: Math.min(...trials), max: Math.max(...trials), trials };
 }
 
 export function runOf(

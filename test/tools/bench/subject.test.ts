@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { batchRoom } from '../../../src/tools/bench/batch-room.js';
-import { fixBatch } from '../../../src/tools/bench/fix-batch.js';
-import { benchSloNs, chosenBatches, enoughClients, machineOf } from '../../../src/tools/bench/subject.js';
+import {
+  batchRoom,
+  benchSloNs,
+  chosenBatches,
+  enoughClients,
+  fixBatch,
+  machineOf,
+} from '../../../src/tools/bench/subject.js';
 import { subjectOf, workerModel } from './fixtures.js';
 
 const growing = workerModel('growing', { 1: 10, 2: 15, 4: 24, 8: 40, 16: 70 });

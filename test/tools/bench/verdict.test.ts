@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { estimate } from '../../../src/report/statistics.js';
-import type { Findings } from '../../../src/tools/bench/findings.js';
-import type { Service } from '../../../src/tools/bench/stage.js';
-import { decide } from '../../../src/tools/bench/verdict.js';
+import type { Service } from '../../../src/tools/bench/result.js';
+import { decide, type Findings, isAbove, surelyBest } from '../../../src/tools/bench/verdict.js';
 import { findings, stage } from './fixtures.js';
 
 const knobs = (found: Findings) => decide(found).knobs.map(({ key }) => key);
@@ -174,5 +173,23 @@ describe('why FULL is behind', () => {
     expect(behind({ meanBatch: 3 })).toEqual(['--concurrency']);
     expect(behind({ failedShare: 0.2 })).toEqual(['--concurrency']);
     expect(behind({ meanBatch: 3, deviceBusy: 0.3 })).toEqual(['policy.scheduleAhead', '--concurrency']);
+  });
+});
+
+describe('a difference', () => {
+  it('is beyond the noise if the interval of Welch is above 0', () => {
+    // Variances 4 and 38/3: 4.8 degrees of freedom, rounded down to 4; half of the interval is 5.89.
+    const noisy = [1, 2, 9, 4];
+    expect(isAbove(estimate([10, 12, 14]), estimate(noisy))).toBe(true);
+    expect(isAbove(estimate([7.8, 9.8, 11.8]), estimate(noisy))).toBe(false);
+    expect(isAbove(estimate([9.9, 9.9]), estimate([9.8, 9.8]))).toBe(true);
+    expect(isAbove(estimate([300]), estimate([1, 1]))).toBe(false);
+  });
+
+  it('makes a value the best if it is above every other', () => {
+    const slow = estimate([100, 101, 99]);
+    expect(surelyBest([slow, estimate([150, 152, 149]), estimate([120, 121, 119])])).toBe(1);
+    expect(surelyBest([slow, estimate([150, 152, 149]), estimate([149, 151, 150])])).toBeNull();
+    expect(surelyBest([slow])).toBeNull();
   });
 });

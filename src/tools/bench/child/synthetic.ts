@@ -4,8 +4,8 @@ import { stream } from '../../../base/random/streams.js';
 import { NS_PER_S } from '../../../base/units.js';
 import { ModelSession } from '../../../live/ort/session.js';
 import { TensorMaker } from '../../../load/tensors.js';
+import { Turns } from '../mixed-source.js';
 import { TENSOR_SEED } from '../subject.js';
-import { Turns } from '../turns.js';
 import type { SyntheticModel, SyntheticSpec, SyntheticTrial } from './messages.js';
 
 /**

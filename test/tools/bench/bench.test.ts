@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { passesOf } from '../../../src/tools/bench/passes.js';
+import { passesOf } from '../../../src/tools/bench/bench.js';
 
 const text = (values: number, trials: number) =>
   passesOf(values, trials).map((pass) => `${pass.index}:${pass.trials}`);
