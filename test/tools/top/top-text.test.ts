@@ -21,12 +21,12 @@ describe('the state of a cluster', () => {
         0  cuda    0.0       5.0  75.0    40  0.25 ms  10.0.0.0:8003  resnet50_0 ×4, LOAD bert
         1  cuda   10.0       5.0  75.0    41  1.25 ms  10.0.0.1:8003  resnet50_1 ×4
 
-      WARM  QUEUED  ARR/S  GOOD/S  FAIL/S   SLO%    QUEUE       IN     EXEC      OUT  MODEL
-         1       0    100      99       1   99.0  0.00 ms  0.12 ms  12.5 ms  0.05 ms  model0
-         2       7     50    49.5       0  100.0  4.20 ms  0.12 ms  12.5 ms  0.05 ms  model1
-         3       0   33.3      33       0  100.0  8.40 ms  0.12 ms  12.5 ms  0.05 ms  model2
-         1       0     25    24.8       0  100.0  12.6 ms  0.12 ms  12.5 ms  0.05 ms  model3
-         2       0     20    19.8       0  100.0  16.8 ms  0.12 ms  12.5 ms  0.05 ms  model4
+      WARM  QUEUED  ARR/S  GOOD/S  FAIL/S   SLO%    QUEUE     EXEC  MODEL
+         1       0    100      99       1   99.0  0.00 ms  12.5 ms  model0
+         2       7     50    49.5       0  100.0  4.20 ms  12.5 ms  model1
+         3       0   33.3      33       0  100.0  8.40 ms  12.5 ms  model2
+         1       0     25    24.8       0  100.0  12.6 ms  12.5 ms  model3
+         2       0     20    19.8       0  100.0  16.8 ms  12.5 ms  model4
       "
     `);
   });
@@ -45,13 +45,13 @@ describe('the state of a cluster', () => {
     const from = shown.findIndex((line) => line.startsWith('CLASS'));
     expect(`\n${shown.slice(from, from + 7).join('\n')}\n`).toMatchInlineSnapshot(`
       "
-      CLASS  ARR/S  GOOD/S  SLO%  SHARE%  USED%  REF/S
-      gold     100      60  60.0    10.0      –      5
+      CLASS  ARR/S  GOOD/S  FAIL/S  SLO%  SHARE%  USED%  REF/S
+      gold     100      60      40  60.0    10.0      –      5
 
-      TENANT         ARR/S  GOOD/S  SLO%  SHARE%  USED%  REF/S  >RATE/S  >SHR/S
-      research         200      60  60.0    25.0   25.0      5        0      35
-      acme\\u001b[2J    100      60  60.0    25.0   25.0      5       25      10
-      others             0      60  60.0    50.0   25.0      5        0       0
+      TENANT         ARR/S  GOOD/S  FAIL/S  SLO%  SHARE%  USED%  REF/S  >RATE/S  >SHR/S
+      research         200      60      40  60.0    25.0   25.0      5        0      35
+      acme\\u001b[2J    100      60      40  60.0    25.0   25.0      5       25      10
+      others             0      60      40  60.0    50.0   25.0      5        0       0
       "
     `);
     expect(lines(clusterStatus(1, 3)).join('')).not.toMatch(/CLASS|TENANT/);
