@@ -3,8 +3,8 @@ import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { REAL_TIME } from '../base/world/real-time.js';
 import type { Time, Timer } from '../base/world/time.js';
 import { NoWorker } from '../live/controller/no-worker.js';
-import { type ModelList, NO_MODELS } from '../live/model-list.js';
-import type { NameLabels } from '../live/observe/telemetry/name-labels.js';
+import { type ModelList, NO_MODELS, type OfferedVersion } from '../live/model-list.js';
+import type { NameLabels } from '../live/observe/telemetry/labels.js';
 import {
   type InferenceRequest,
   type ModelStatistics,
@@ -23,14 +23,11 @@ import {
   type ModelHost,
   startNeeds,
 } from './deployment-options.js';
-import { HOW_LOADED } from './how-loaded.js';
-import { IDLE_LOOKS, idleLook } from './idle-look.js';
 import { noSuchModel } from './model-errors.js';
+import type { ModelTable } from './model-table.js';
 import { Said } from './said.js';
-import { servedAsFound } from './served-as-found.js';
-import { progress } from './start-progress.js';
 import { Tickets } from './tickets.js';
-import { isUnloaded } from './unserved.js';
+import { isUnloaded, MEASURING } from './unserved.js';
 
 /** How long who asks for the index waits for a look at the disk: a model that is being measured may keep it. */
 const LOOK_NS = NS_PER_S;
@@ -294,4 +291,82 @@ const NONE_YET: Readonly<Record<DeploymentOptions['control'], string>> = {
   none: 'no worker that is up has a model; those that come may bring some',
   explicit: 'no model is loaded at the start: clients load them, or --load-model names some',
   poll: 'there is no model yet; those that come are served once they are found',
+};
+
+/**
+ * Names of the models of which `list` has the very versions that are served. A start need not ask the workers about each of
+ * these once more, which would take long with thousands. A note does not say which model it is about: with any, there are none.
+ */
+export function servedAsFound(
+  table: ModelTable,
+  { versions, problems, notes }: ModelList,
+): ReadonlySet<string> {
+  if (notes.length > 0) return new Set();
+  const broken = new Set(problems.map(({ name }) => name));
+  const served = [...byName(versions)].filter(
+    ([name, offers]) =>
+      !broken.has(name) &&
+      table.versions(name).length === offers.length &&
+      offers.every((offer) => isServed(table, offer)),
+  );
+  return new Set(served.map(([name]) => name));
+}
+
+function byName(versions: readonly OfferedVersion[]): ReadonlyMap<string, readonly OfferedVersion[]> {
+  const all = new Map<string, OfferedVersion[]>();
+  for (const offer of versions) {
+    const offers = all.get(offer.name) ?? [];
+    offers.push(offer);
+    all.set(offer.name, offers);
+  }
+  return all;
+}
+
+function isServed(table: ModelTable, { name, version, digest }: OfferedVersion): boolean {
+  const row = table.get(name, version);
+  return row?.state === 'ready' && row.reason === '' && row.digest === digest;
+}
+
+/** How often it is looked whether a model is idle, as a share of the time after which it is. */
+const IDLE_LOOKS = 4;
+
+/** A look at all models. One is idle if as many looks as `IDLE_LOOKS` in a row have seen no new request: then it sleeps. */
+function idleLook(deployment: Deployment, tickets: Tickets): () => Promise<void> {
+  let before = new Map<number, Seen>();
+  return async () => {
+    const seen = new Map<number, Seen>();
+    for (const row of deployment.table.all()) {
+      if (row.state !== 'ready' || tickets.indexOf(row.ticket) < 0) continue;
+      const uses = tickets.usesOf(row.ticket);
+      const last = before.get(row.ticket);
+      const looks = last?.uses === uses ? last.looks + 1 : 0;
+      seen.set(row.ticket, { uses, looks });
+      if (looks >= IDLE_LOOKS) await deployment.sleep(row);
+    }
+    before = seen;
+  };
+}
+
+/** Requests of a ticket so far, and for how many looks there were no more. */
+interface Seen {
+  readonly uses: number;
+  readonly looks: number;
+}
+
+/** How far a start has come. */
+function progress(entries: ServiceState['entries']): string {
+  const wanted = entries.filter((entry) => !isUnloaded(entry));
+  if (wanted.length === 0) return 'looking for models';
+  const ready = wanted.filter(({ state }) => state === 'ready').length;
+  const measured = wanted.find(({ reason }) => reason === MEASURING);
+  const doing = measured === undefined ? 'loading the others' : `measuring ${measured.name}`;
+  return `${ready} of ${wanted.length} models are ready; ${doing}`;
+}
+
+/** How a model that is not loaded comes to be, for clients. */
+const HOW_LOADED: Readonly<Record<DeploymentOptions['control'], string>> = {
+  all: 'load it through the model repository',
+  explicit: 'load it through the model repository',
+  none: 'the server loads models when it starts',
+  poll: 'the server loads it once its files are there and right',
 };

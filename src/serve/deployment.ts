@@ -1,4 +1,5 @@
 import { EscapementError } from '../base/errors.js';
+import { pause } from '../base/world/pause.js';
 import { REAL_TIME } from '../base/world/real-time.js';
 import type { Time } from '../base/world/time.js';
 import { NoWorker } from '../live/controller/no-worker.js';
@@ -9,10 +10,8 @@ import type { DeploymentEvents, DeploymentOptions, ModelHost } from './deploymen
 import { IdleModels } from './idle-models.js';
 import { coded, gone, noneServed, unknown, whatIsServed } from './model-errors.js';
 import { type Deployed, ModelTable } from './model-table.js';
-import { Retirements } from './retirements.js';
 import { Said } from './said.js';
 import type { Tickets } from './tickets.js';
-import { Turns } from './turns.js';
 import { isUnloaded, listUnserved, MEASURING, NOT_SERVED, versionsOf, whyUnloaded } from './unserved.js';
 
 /** Brings models to the workers and takes them away: what runs of which model is its decision. */
@@ -291,5 +290,64 @@ export class Deployment {
 
   private reasonOf(error: Error): string {
     return clientReason(error, this.options.dir);
+  }
+}
+
+/** How long frontends may take to learn of a change: so long a model that was replaced still takes requests. */
+const LINGER_MS = 250;
+
+/** What of a version is taken away. */
+type Leaving = Pick<Deployed, 'name' | 'version' | 'ticket'>;
+
+/** Takes versions away from the workers, and says in the log why. */
+class Retirements {
+  constructor(
+    private readonly host: ModelHost,
+    private readonly tickets: Tickets,
+    private readonly events: DeploymentEvents,
+    private readonly time: Time,
+  ) {}
+
+  /**
+   * `leave` says where requests of the ticket go from now on, when frontends have had time to learn it. Resolves when the
+   * memory is free.
+   */
+  async retire(
+    { name, version, ticket }: Leaving,
+    why: string,
+    leave: () => void,
+    lingerMs = LINGER_MS,
+  ): Promise<void> {
+    await pause(this.time, lingerMs);
+    const index = this.tickets.indexOf(ticket);
+    leave();
+    if (index >= 0) await this.host.retireModel(index);
+    this.events.info({ model: name, version, why }, 'unloaded');
+  }
+
+  /** The same while other things go on. */
+  retireLater(leaving: Leaving, why: string, leave: () => void): void {
+    this.retire(leaving, why, leave).catch(({ message }: Error) =>
+      this.events.warn({ error: message }, 'a model cannot be retired'),
+    );
+  }
+}
+
+/** Work by name: of each name one at a time, in the order in which it came. */
+class Turns {
+  private readonly last = new Map<string, Promise<unknown>>();
+
+  take<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const before = this.last.get(name) ?? Promise.resolve();
+    const result = before.then(work);
+    const done = result.then(
+      () => {},
+      () => {},
+    );
+    this.last.set(name, done);
+    void done.then(() => {
+      if (this.last.get(name) === done) this.last.delete(name);
+    });
+    return result;
   }
 }

@@ -10,8 +10,7 @@ import {
   type RegistrationEndpoint,
 } from '../live/controller/registration/registration-endpoint.js';
 import { LEASE_HAS_ENDED, Registrations } from '../live/controller/registration/registrations.js';
-import { registerJoining } from '../live/observe/telemetry/joining-counters.js';
-import { registerTurnedAway } from '../live/observe/telemetry/turned-away-counter.js';
+import { registerJoining, registerTurnedAway } from '../live/observe/telemetry/counters.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import type { World } from '../live/world/world.js';
 

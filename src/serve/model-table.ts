@@ -1,5 +1,5 @@
 import type { ServedModel } from '../live/model.js';
-import type { NameLabels } from '../live/observe/telemetry/name-labels.js';
+import type { NameLabels } from '../live/observe/telemetry/labels.js';
 import type { ModelEntry } from '../live/service.js';
 
 /** One version of a model, as the deployment knows it. */

@@ -5,18 +5,21 @@ import type { EscapementError } from '../base/errors.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import { JournalKeeper } from '../live/journal/journal-keeper.js';
 import { StatisticsCollector } from '../live/observe/model-statistics.js';
+import type { ClusterStatus } from '../live/observe/status/cluster-status.js';
 import { StatusCollector } from '../live/observe/status/status-collector.js';
-import { registerJournalGauge } from '../live/observe/telemetry/journal-gauge.js';
+import { registerJournalGauge } from '../live/observe/telemetry/gauges.js';
+import { ControllerMetrics } from '../live/observe/telemetry/metrics.js';
+import type { Route } from '../live/observe/telemetry/route.js';
+import { LivePage } from '../live/observe/ui/live-page.js';
+import { RecentActivity } from '../live/observe/ui/recent-activity.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 import { FailedLog } from './failed-log.js';
 import { JournalObserver } from './journal-observer.js';
-import { metricsObserver } from './metrics-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
 import type { RefusalLog } from './refusal-log.js';
 import { ScalingObserver } from './scaling-observer.js';
 import { loggedCluster, loggedKeeper, loggedRecordings } from './server-log.js';
 import type { ServerOptions } from './server-options.js';
-import { UiObserver } from './ui-observer.js';
 import { UnservedWatch } from './unserved-watch.js';
 
 /** What follows a server's cluster. */
@@ -111,4 +114,62 @@ function statisticsOf(collector: StatisticsCollector) {
 
 function keeping(keeper: JournalKeeper): ClusterObserver {
   return { ended: async () => keeper.close() };
+}
+
+/** Counts what a cluster does, for Prometheus. `workers`: all by name, also those that never come: alerts need their series. */
+export function metricsObserver(
+  registry: Registry,
+  { cluster, settings }: Assembly,
+  workers: readonly string[],
+): ClusterObserver {
+  const { classes = [], tenants } = settings;
+  const metrics = new ControllerMetrics(registry, cluster.spec.models, {
+    classes: classes.map(({ name }) => name),
+    tenants: (tenants?.list ?? []).map(({ name }) => name),
+  });
+  for (const name of workers) metrics.setWorkerUp(name, false);
+  return {
+    run: metrics,
+    events: {
+      wokeLate: (lateNs) => metrics.wokeLate(lateNs),
+      stepped: (_nowNs, tookNs) => metrics.stepped(tookNs),
+      ran: (action, result) => metrics.ran(action, result),
+      modelCame: (index, { spec }) => metrics.modelCame(index, spec.name),
+      standsBy: (isIt) => metrics.setStandby(isIt),
+      worker: (worker, up) => metrics.setWorkerUp(worker, up),
+      workerLeft: (worker) => metrics.forgetWorker(worker),
+    },
+  };
+}
+
+/** The live page of a server. */
+class UiObserver implements ClusterObserver {
+  readonly run = new RecentActivity();
+  readonly events = {
+    modelCame: () => this.page?.modelsChanged(),
+    modelGone: () => this.page?.modelsChanged(),
+  };
+  private page: LivePage | null = null;
+
+  constructor(private readonly assembly: Assembly) {}
+
+  started({ core }: LiveController): void {
+    this.run.watch(core);
+  }
+
+  /** `status` is asked while a page looks. */
+  routes(controller: LiveController, status: () => ClusterStatus): readonly Route[] {
+    this.page ??= new LivePage({
+      activity: this.run,
+      cluster: controller.core.cluster,
+      time: this.assembly.clock.time,
+      nowNs: () => controller.nowNs(),
+      status,
+    });
+    return this.page.routes;
+  }
+
+  async ended(): Promise<void> {
+    this.page?.close();
+  }
 }

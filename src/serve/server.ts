@@ -8,31 +8,32 @@ import { formatDuration } from '../config/units-text.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend } from '../live/frontend/frontend.js';
 import { describeCluster } from '../live/observe/status/describe-cluster.js';
-import { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
-import { registerClusterGauges } from '../live/observe/telemetry/cluster-gauges.js';
+import { registerRefusals } from '../live/observe/telemetry/counters.js';
+import {
+  CertificateGauges,
+  registerClusterGauges,
+  registerStageGauge,
+} from '../live/observe/telemetry/gauges.js';
+import { NameLabels } from '../live/observe/telemetry/labels.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
-import { registerModelStates } from '../live/observe/telemetry/model-states.js';
-import { NameLabels } from '../live/observe/telemetry/name-labels.js';
-import { recordingRoutes } from '../live/observe/telemetry/recording-routes.js';
-import { registerRefusals } from '../live/observe/telemetry/refusal-counter.js';
+import { type ModelState, registerModelStates } from '../live/observe/telemetry/model-states.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
-import { json, type Route } from '../live/observe/telemetry/route.js';
-import { registerStageGauge } from '../live/observe/telemetry/stage-gauge.js';
+import { json, type Route, recordingRoutes } from '../live/observe/telemetry/route.js';
 import { waitingPageRoutes } from '../live/observe/ui/live-page.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
-import type { WatchedService } from '../live/service.js';
+import type { ModelEntry, ServiceState, WatchedService } from '../live/service.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import { type Assembly, type LiveCluster, startCluster } from './cluster.js';
 import { ALL_MODELS } from './deployment-options.js';
 import { openFrontends } from './frontends.js';
 import { Joining } from './joining.js';
-import { modelStates } from './model-states.js';
 import { PendingService } from './pending-service.js';
 import { RefusalLog } from './refusal-log.js';
 import { logReadiness } from './server-log.js';
 import { type ServerModels, serverModels } from './server-models.js';
 import { observersOf } from './server-observers.js';
 import type { ServerOptions } from './server-options.js';
+import { isUnloaded } from './unserved.js';
 
 /** What the live page says meanwhile. */
 const NO_WORKERS_YET = 'too few workers have joined yet: start them with escapement worker --controller';
@@ -276,4 +277,17 @@ function kindsOf({ fleet, cluster: { kinds, spec } }: Assembly): Record<string, 
 
 function readyModels({ state }: WatchedService): number {
   return state.entries.filter(({ state: each }) => each === 'ready').length;
+}
+
+/** Versions of models with their states, as metrics tell them apart. */
+export function modelStates({
+  entries,
+}: ServiceState): { readonly name: string; readonly state: ModelState }[] {
+  return entries.map((entry) => ({ name: entry.name, state: stateOf(entry) }));
+}
+
+function stateOf(entry: ModelEntry): ModelState {
+  const { state, reason } = entry;
+  if (state === 'ready' && reason !== '') return 'outdated';
+  return isUnloaded(entry) ? 'unloaded' : state;
 }

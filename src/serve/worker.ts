@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { Bursts } from '../live/bursts.js';
 import { kindOfWorker } from '../live/gpu-kind.js';
-import { CertificateGauges } from '../live/observe/telemetry/certificate-gauges.js';
+import { CertificateGauges } from '../live/observe/telemetry/gauges.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { createRegistry } from '../live/observe/telemetry/registry.js';
 import { WorkerMetrics } from '../live/observe/telemetry/worker-metrics.js';

@@ -1,5 +1,5 @@
 export { type AzureLikeOptions, generateAzureLike } from './azure-like/generate.js';
-export { readAzure2019 } from './files/azure-2019.js';
+export { readAzure2019 } from './files/layout.js';
 export type { WorkloadContext } from './frame.js';
 export { MergedSource, mergeSources } from './merge.js';
 export type { MinuteCounts } from './minute-counts.js';

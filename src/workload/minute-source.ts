@@ -7,7 +7,7 @@ import { assignModels } from './assign.js';
 import type { Frame } from './frame.js';
 import type { MinuteCounts } from './minute-counts.js';
 import { BaseSource } from './source.js';
-import type { Assignment } from './spec.js';
+import type { Assignment, Azure2019Spec } from './spec.js';
 
 /** Denser arrivals would outrun a clock of whole nanoseconds, and any memory. */
 const LEAST_MEAN_GAP_NS = 100;
@@ -114,4 +114,16 @@ function busiestMinute({ start, minutes }: MinuteCounts): number {
   let most = 0;
   for (let minute = 0; minute < minutes; minute++) most = Math.max(most, start[minute + 1] - start[minute]);
   return most;
+}
+
+/** The half-open slice of minutes that is played, all of them by default. Throws `E_CONFIG_VALUE` outside the trace. */
+export function minuteSlice(
+  spec: Azure2019Spec,
+  counts: MinuteCounts,
+  frame: Frame,
+): readonly [number, number] {
+  const minutes = spec.minutes ?? [0, counts.minutes];
+  if (minutes[0] < minutes[1] && minutes[1] <= counts.minutes) return minutes;
+  const what = `${minutes[0]}:${minutes[1]} is not within the trace's minutes 0:${counts.minutes}`;
+  throw new EscapementError('E_CONFIG_VALUE', what, frame.placeOf('minutes'));
 }

@@ -2,14 +2,12 @@ import { NS_PER_S } from '../base/units.js';
 import type { InputFiles } from '../base/world/input-files.js';
 import { assignModels } from './assign.js';
 import { generateAzureLike, playedShare } from './azure-like/generate.js';
-import { exactLengthNs } from './exact-source.js';
 import type { ExactTimes } from './exact-times.js';
-import { readAzure2019 } from './files/azure-2019.js';
-import { readAzure2021 } from './files/azure-2021.js';
-import { readAzureLlm } from './files/azure-llm.js';
+import { exactLengthNs } from './exact-times.js';
+import { readAzure2019, readAzure2021, readAzureLlm } from './files/layout.js';
 import { type Frame, frameOf, type OpenContext } from './frame.js';
 import type { MinuteCounts } from './minute-counts.js';
-import { minuteSlice } from './minute-slice.js';
+import { minuteSlice } from './minute-source.js';
 import { popularityWeights } from './popularity.js';
 import type { WorkloadSpec } from './spec.js';
 

@@ -4,22 +4,21 @@ import { parsed } from '../base/world/parsed-files.js';
 import { ArrivalsSource, lastArrivalNs } from './arrivals-source.js';
 import { assignModels } from './assign.js';
 import { generateAzureLike, playedShare } from './azure-like/generate.js';
-import { ExactSource, exactLengthNs } from './exact-source.js';
 import type { ExactTimes } from './exact-times.js';
-import { readAzure2019 } from './files/azure-2019.js';
-import { readAzure2021 } from './files/azure-2021.js';
-import { readAzureLlm } from './files/azure-llm.js';
+import { ExactSource, exactLengthNs } from './exact-times.js';
+import { readAzure2019, readAzure2021, readAzureLlm } from './files/layout.js';
 import { type Frame, frameOf, type OpenContext } from './frame.js';
 import { ClosedLoopSource } from './generators/closed-loop.js';
-import { FixedRateSource } from './generators/fixed.js';
-import { GammaSource } from './generators/gamma.js';
-import { OnOffSource } from './generators/on-off.js';
-import { PoissonSource } from './generators/poisson.js';
-import { RampSource } from './generators/ramp.js';
+import {
+  FixedRateSource,
+  GammaSource,
+  OnOffSource,
+  PoissonSource,
+  RampSource,
+} from './generators/open-loop.js';
 import { checkLongest, withLengths } from './lengths.js';
 import type { MinuteCounts } from './minute-counts.js';
-import { minuteSlice } from './minute-slice.js';
-import { type MinuteOptions, MinuteSource } from './minute-source.js';
+import { type MinuteOptions, MinuteSource, minuteSlice } from './minute-source.js';
 import { popularityTable } from './popularity.js';
 import { ScaledSource, type Scaling } from './scaled-source.js';
 import type { StreamedSource } from './source.js';

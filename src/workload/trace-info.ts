@@ -1,13 +1,18 @@
 import { DISK_FILES } from '../base/files/disk-files.js';
 import { NS_PER_MINUTE, NS_PER_S } from '../base/units.js';
-import { exactLengthNs } from './exact-source.js';
 import type { ExactTimes } from './exact-times.js';
+import { exactLengthNs } from './exact-times.js';
 import { ArrivalRows } from './files/arrival-rows.js';
-import { readMinuteTable } from './files/azure-2019.js';
-import { readInvocationTable } from './files/azure-2021.js';
-import { readTimestampTable } from './files/azure-llm.js';
-import { type Layout, type LayoutOf, noRows } from './files/layout.js';
-import { openTable, type Table } from './files/read-table.js';
+import {
+  type Layout,
+  type LayoutOf,
+  noRows,
+  openTable,
+  readInvocationTable,
+  readMinuteTable,
+  readTimestampTable,
+  type Table,
+} from './files/layout.js';
 import type { MinuteCounts } from './minute-counts.js';
 import { type MinuteStatistics, MinuteTally, statisticsOf } from './minute-statistics.js';
 

@@ -1,8 +1,10 @@
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import { EscapementError } from '../base/errors.js';
 import { csvFields } from '../base/files/csv-text.js';
+import { OutputFile } from '../base/files/output-file.js';
 import { type Random, stream } from '../base/random/streams.js';
 import { ARRIVALS_HEADER, LENGTH_COLUMN } from './files/layout.js';
-import { writeText } from './files/write-text.js';
 import type { MinuteCounts } from './minute-counts.js';
 import type { StreamedSource } from './source.js';
 
@@ -93,4 +95,22 @@ function hash(random: Random): string {
       .toString(16)
       .padStart(8, '0');
   return digits;
+}
+
+/**
+ * Writes pieces of text to a file as they come, packed if its name ends in `.gz`; the file gets its name
+ * when it is complete. Throws `E_FILE_WRITE`, and whatever the pieces throw.
+ */
+async function writeText(path: string, pieces: AsyncIterable<string>): Promise<void> {
+  const file = new OutputFile(path);
+  const fill = async (source: AsyncIterable<string | Uint8Array>) => {
+    for await (const piece of source) file.write(piece);
+  };
+  try {
+    await (path.endsWith('.gz') ? pipeline(pieces, createGzip(), fill) : fill(pieces));
+    file.close();
+  } catch (error) {
+    file.discard();
+    throw error;
+  }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Random, stream } from '../../src/base/random/streams.js';
-import { mostServed } from '../../src/bounds/most-served.js';
-import { mostWork } from '../../src/bounds/most-work.js';
+import { mostServed, mostWork } from '../../src/bounds/most-served.js';
 import { servableWindows, type Windows } from '../../src/bounds/requests.js';
 import { offered, type Row } from './examples.js';
 

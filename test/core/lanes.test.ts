@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Lanes } from '../../src/core/lanes.js';
+import { Lanes } from '../../src/core/cluster.js';
 import { LaneTimeline } from '../../src/core/timeline.js';
 
 const GPUS = 40;

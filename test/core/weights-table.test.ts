@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { WeightsTable } from '../../src/core/weights-table.js';
+import { WeightsTable } from '../../src/core/worker.js';
 
 const MODELS = 3;
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Lifetimes } from '../../src/scalers/lifetimes.js';
+import { Lifetimes } from '../../src/scalers/autoscaler.js';
 
 const S = 1e9;
 const on = (gpus: number, starting = 0) => ({ on: gpus, starting, draining: 0 });

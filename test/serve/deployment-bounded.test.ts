@@ -5,7 +5,7 @@ import type { Time, Timer } from '../../src/base/world/time.js';
 import type { ModelReference } from '../../src/live/messages.js';
 import { type ModelList, NO_MODELS } from '../../src/live/model-list.js';
 import { StatisticsCollector } from '../../src/live/observe/model-statistics.js';
-import { NameLabels } from '../../src/live/observe/telemetry/name-labels.js';
+import { NameLabels } from '../../src/live/observe/telemetry/labels.js';
 import type { SchedulingService } from '../../src/live/service.js';
 import { DeployedService } from '../../src/serve/deployed-service.js';
 import { ALL_MODELS, type ModelHost } from '../../src/serve/deployment-options.js';

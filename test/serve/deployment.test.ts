@@ -5,7 +5,7 @@ import { OUTCOME_OK, OUTCOME_REJECTED } from '../../src/core/request.js';
 import type { ModelReference } from '../../src/live/messages.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import type { ModelList } from '../../src/live/model-list.js';
-import { NameLabels } from '../../src/live/observe/telemetry/name-labels.js';
+import { NameLabels } from '../../src/live/observe/telemetry/labels.js';
 import type { InferenceAnswer, InferenceRequest, SchedulingService } from '../../src/live/service.js';
 import { DeployedService } from '../../src/serve/deployed-service.js';
 import { ALL_MODELS, type DeploymentOptions, type ModelHost } from '../../src/serve/deployment-options.js';

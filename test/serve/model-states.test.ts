@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ModelEntry } from '../../src/live/service.js';
-import { modelStates } from '../../src/serve/model-states.js';
+import { modelStates } from '../../src/serve/server.js';
 
 it.each<[ModelEntry['state'], string, string]>([
   ['ready', '', 'ready'],

@@ -1,13 +1,12 @@
 import { expect, it } from 'vitest';
 import { EscapementError } from '../../src/base/errors.js';
 import { type ModelList, NO_MODELS } from '../../src/live/model-list.js';
-import { NameLabels } from '../../src/live/observe/telemetry/name-labels.js';
+import { NameLabels } from '../../src/live/observe/telemetry/labels.js';
 import type { SchedulingService } from '../../src/live/service.js';
-import { DeployedService } from '../../src/serve/deployed-service.js';
+import { DeployedService, servedAsFound } from '../../src/serve/deployed-service.js';
 import { Deployment } from '../../src/serve/deployment.js';
 import { ALL_MODELS, type ModelHost } from '../../src/serve/deployment-options.js';
 import { type Deployed, ModelTable } from '../../src/serve/model-table.js';
-import { servedAsFound } from '../../src/serve/served-as-found.js';
 import { Tickets } from '../../src/serve/tickets.js';
 import { smallModels } from './fixtures.js';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { NoWorker } from '../../src/live/controller/no-worker.js';
 import { type ModelList, NO_MODELS } from '../../src/live/model-list.js';
-import { NameLabels } from '../../src/live/observe/telemetry/name-labels.js';
+import { NameLabels } from '../../src/live/observe/telemetry/labels.js';
 import type { SchedulingService } from '../../src/live/service.js';
 import { DeployedService } from '../../src/serve/deployed-service.js';
 import { ALL_MODELS, type DeploymentOptions, type ModelHost } from '../../src/serve/deployment-options.js';

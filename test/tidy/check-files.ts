@@ -4,21 +4,12 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { lineOf, parse, ROOT, SOURCES, TESTS, trackedFiles, walk } from './sources.js';
 
-const MOST_LINES = 500;
 const MOST_FUNCTION_LINES = 70;
 /** A chart is one specification: an object literal reads no better in parts. */
 const MOST_CHART_LINES = 120;
 const MOST_BINARY_BYTES = 200_000;
 
 describe('files', () => {
-  it(`are at most ${MOST_LINES} lines long`, () => {
-    const long = SOURCES.map(({ fileName, text }) => ({
-      fileName,
-      lines: text.trimEnd().split('\n').length,
-    }));
-    expect(long.filter(({ lines }) => lines > MOST_LINES)).toEqual([]);
-  });
-
   it('hold no unfinished marks', () => {
     const mark = /\b(?:TODO|FIXME|XXX|HACK)\b/;
     // This file has to name them.

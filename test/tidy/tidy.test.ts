@@ -1,5 +1,6 @@
 // The guard of the house, as one test file: TypeScript is loaded, and all of src and test parsed, only once.
 import './check-browser.js';
+import './check-budget.js';
 import './check-exports.js';
 import './check-files.js';
 import './check-imports.js';

@@ -3,7 +3,7 @@ import type { Argv } from 'yargs';
 import { writeWhole } from '../../base/files/output-file.js';
 import { STANDARD_INPUT } from '../../base/files/standard-input.js';
 import { NotedFiles } from '../../config/files-on-disk.js';
-import type { Setup } from '../../play/share/setup.js';
+import type { Setup } from '../../play/share/address.js';
 import { writeOut } from '../../text/terminal.js';
 import { json, overrideFlags } from '../common-options.js';
 import { untilStopped } from '../interruption.js';

@@ -4,7 +4,7 @@ import { DISK_FILES } from '../../base/files/disk-files.js';
 import { STANDARD_INPUT } from '../../base/files/standard-input.js';
 import type { Experiment } from '../../config/experiment.js';
 import { writeOut } from '../../text/terminal.js';
-import { openTable } from '../../workload/files/read-table.js';
+import { openTable } from '../../workload/files/layout.js';
 import type { WorkloadSpec } from '../../workload/spec.js';
 import { json, overrideFlags } from '../common-options.js';
 import { type ArgsOf, group, required, text, usageError, whole } from '../options.js';

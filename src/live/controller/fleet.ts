@@ -1,21 +1,22 @@
+import { EscapementError } from '../../base/errors.js';
+import { NS_PER_MS } from '../../base/units.js';
 import { REAL_TIME } from '../../base/world/real-time.js';
 import type { Time } from '../../base/world/time.js';
 import { kindOfWorker } from '../gpu-kind.js';
-import type { ActionMessage } from '../messages.js';
+import type { ActionMessage, WorkerDescription } from '../messages.js';
 import type { FleetOperatorRuns } from '../operator-runs.js';
 import { within } from '../within.js';
-import { clusterOfWorkers, type WorkerCluster } from './cluster-of-workers.js';
+import { clusterOfWorkers, type WorkerCluster, whyNotTogether } from './cluster-of-workers.js';
 import type { FleetEvents } from './fleet-events.js';
 import { FleetMembers } from './fleet-members.js';
 import { FleetModels } from './fleet-models.js';
 import { FleetRecording } from './fleet-recording.js';
-import { founders } from './founders.js';
 import { Guest } from './guest.js';
 import type { WorkerLink } from './link/worker-link.js';
-import { isUsed, newMember } from './member.js';
+import { isPresent, isUsed, type Member, newMember } from './member.js';
 import type { LinkOfKind } from './model-rollout.js';
-import { enoughInTime, type Patience } from './patience.js';
 import type { Standing } from './standing.js';
+import type { Until } from './until.js';
 
 /**
  * All workers as one cluster: numbers their GPUs, passes actions on and tells which GPUs are there. Workers that are known
@@ -196,4 +197,70 @@ export class Fleet {
       kind,
     }));
   }
+}
+
+interface Founders {
+  /** Those that the cluster is made of. */
+  readonly present: readonly { readonly name: string; readonly description: WorkerDescription }[];
+  /** The guests among them. */
+  readonly guests: ReadonlySet<Member>;
+}
+
+/**
+ * Which workers make the cluster: all that are known from the start and have come, and the guests that go with them, as far
+ * as there is room. Where none of the known ones has come, the first guest decides what the others have to be.
+ */
+function founders(members: readonly Member[], maxGpus: number | null): Founders {
+  const present: { readonly name: string; readonly description: WorkerDescription }[] = [];
+  const guests = new Set<Member>();
+  let gpus = 0;
+  for (const member of members.toSorted((a, b) => Number(a.isGuest) - Number(b.isGuest))) {
+    const { description, isGuest, link } = member;
+    if (description === null) continue;
+    const wanted = gpus + description.gpus.length;
+    const isFitting = present.length === 0 || whyNotTogether(present[0].description, description) === '';
+    if (isGuest && present.length > 0 && (!isFitting || wanted > (maxGpus ?? 0))) continue;
+    if (isGuest) guests.add(member);
+    gpus = wanted;
+    present.push({ name: link.name, description });
+  }
+  return { present, guests };
+}
+
+/** What a fleet waits for before it makes a cluster of those that are there. */
+interface Patience {
+  /** Rejects if fewer are there then; null: waits as long as it takes. */
+  readonly timeoutNs: number | null;
+  /** So many have to be there. Default: all. */
+  readonly minWorkers?: number;
+  /** Once they are, the others have this much more time. */
+  readonly graceNs?: number;
+}
+
+/** Resolves when enough of the members, of which more may come, are there. Rejects with `E_WORKER`. */
+async function enoughInTime(
+  members: readonly Member[],
+  changes: Until,
+  { timeoutNs, minWorkers = members.length, graceNs = 0 }: Patience,
+  time: Time,
+): Promise<void> {
+  const enough = changes.holds(() => members.filter(isPresent).length >= minWorkers);
+  if (timeoutNs === null) await enough;
+  else if (!(await within(time, enough, timeoutNs))) {
+    const missing = members.filter((each) => !isPresent(each)).map(({ link }) => link.name);
+    throw notAllThere(missing, timeoutNs);
+  }
+  if (graceNs > 0)
+    await within(
+      time,
+      changes.holds(() => members.every(isPresent)),
+      graceNs,
+    );
+}
+
+function notAllThere(missing: readonly string[], timeoutNs: number): EscapementError {
+  return new EscapementError(
+    'E_WORKER',
+    `no answer from ${missing.join(', ')} within ${timeoutNs / NS_PER_MS} ms: is \`escapement worker\` running there?`,
+  );
 }

@@ -7,7 +7,6 @@ import {
 import { checkIdentity, type ServerTls } from './credentials.js';
 import { GuardedPort } from './guarded-port.js';
 import type { StreamServer, StreamServerOptions } from './network.js';
-import { RenewableCredentials } from './renewable-credentials.js';
 
 /**
  * A gRPC server for peers that stay, on a port where strangers cannot pile up. The constructor throws `E_TLS` for an unusable
@@ -90,3 +89,18 @@ const MOST_STREAMS = 4;
 const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
 /** Time for connections to close by themselves. */
 const STOP_TIMEOUT_MS = 500;
+
+/** Encryption whose certificate can be replaced while connections go on: those that come later get the new one. */
+class RenewableCredentials extends ServerCredentials {
+  constructor({ cert, key }: ServerTls) {
+    super({}, { cert, key });
+  }
+
+  renew({ cert, key }: ServerTls): void {
+    this.updateSecureContextOptions({ cert, key });
+  }
+
+  _equals(other: ServerCredentials): boolean {
+    return this === other;
+  }
+}

@@ -8,7 +8,7 @@ import type {
   WorkerState,
 } from '../messages.js';
 import type { ModelSource, ServedModel, WorkerModel } from '../model.js';
-import type { ModelList } from '../model-list.js';
+import { type ModelList, NO_MODELS } from '../model-list.js';
 import { mergeOperatorRuns, type OperatorRuns } from '../operator-runs.js';
 import { REAL_WORLD } from '../world/real-world.js';
 import { Executor, type ExecutorEvents } from './executor/executor.js';
@@ -16,7 +16,6 @@ import type { ThreadSetSpec, ThreadWorld } from './executor/thread-set.js';
 import { movable } from './executor/transfer.js';
 import type { Machine, MachineEvents } from './machine.js';
 import { MachineModels } from './machine-models.js';
-import { StartedModels } from './started-models.js';
 
 export interface MachineOptions {
   /** What its GPUs are called together; default: as their provider. */
@@ -223,4 +222,24 @@ function checkWeights({ spec, ortPath }: WorkerModel, devices: readonly DeviceSp
 
 function describe(device: DeviceSpec, pages: number): GpuDescription {
   return { name: deviceName(device), provider: device.kind, pages, oneLane: hasOneLane(device) };
+}
+
+/** A worker without a repository has the models that it was started with. */
+class StartedModels implements ModelSource {
+  constructor(private readonly models: readonly WorkerModel[]) {}
+
+  async list(name: string | null): Promise<ModelList> {
+    const versions = this.models
+      .filter(({ spec }) => name === null || spec.name === name)
+      .map(({ spec, version, digest = '' }) => ({ name: spec.name, version, digest, isMeasured: true }));
+    return { ...NO_MODELS, versions };
+  }
+
+  async open(name: string, version: string): Promise<WorkerModel> {
+    const model = this.models.find((each) => each.spec.name === name && each.version === version);
+    if (model === undefined) throw new Error('it has no other models than those that it was started with');
+    return model;
+  }
+
+  async close(): Promise<void> {}
 }

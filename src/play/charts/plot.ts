@@ -1,5 +1,5 @@
 import uPlot from 'uplot';
-import { onColors } from '../timeline/on-colors.js';
+import { onColors } from '../timeline/paint.js';
 
 /** A chart that draws columns: x, then one for each of its lines; null is a gap. */
 export interface SeriesChart {

@@ -6,7 +6,7 @@ import { RowRing } from '../../record/row-ring.js';
 import { ACTION_COLUMNS, REQUEST, REQUEST_COLUMNS } from '../../record/run-rows.js';
 import { LATENCY_BINS, latencyBinOf } from '../latency-bins.js';
 import type { Story } from '../protocol.js';
-import { fromBase64 } from '../share/base64.js';
+import { fromBase64 } from '../share/address.js';
 import { storyOf } from '../story.js';
 
 /** Stories are kept of so many answers back, as long as the page is open. */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Setup } from '../share/setup.js';
+import type { Setup } from '../share/address.js';
 import { Legend } from '../timeline/legend.jsx';
 import { Charts } from './charts.jsx';
 import { Controls } from './controls.jsx';

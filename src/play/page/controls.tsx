@@ -1,5 +1,5 @@
 import { POLICIES } from '../../policies/registry.js';
-import type { Setup } from '../share/setup.js';
+import type { Setup } from '../share/address.js';
 import { effectiveTree } from './effective.js';
 import { knobsOf } from './knobs.js';
 import { AHEADS, policyOf, withKind, withScheduleAhead, withSecondLane } from './policy-choice.js';

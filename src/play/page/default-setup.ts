@@ -1,4 +1,4 @@
-import type { Setup } from '../share/setup.js';
+import type { Setup } from '../share/address.js';
 
 /** The text of experiments/profiles/resnet50_v2.clockwork-sim.v100.json, which the bundle fills in. */
 declare const RESNET50_PROFILE: string;

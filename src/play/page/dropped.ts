@@ -1,8 +1,8 @@
 import { basename } from 'pathe';
 import { GivenFiles } from '../../browser/given-files.js';
 import { parseExperimentSource } from '../../config/build.js';
-import { openTable } from '../../workload/files/read-table.js';
-import type { Setup } from '../share/setup.js';
+import { openTable } from '../../workload/files/layout.js';
+import type { Setup } from '../share/address.js';
 import { withOverride } from './overrides.js';
 
 /** A file that was dropped on the page. */

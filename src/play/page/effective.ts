@@ -2,7 +2,7 @@ import { parseExperimentSource } from '../../config/build.js';
 import { isSection, type Path, valueAt } from '../../config/document.js';
 import { applyOverrides } from '../../config/overrides.js';
 import { parseDuration } from '../../config/units-text.js';
-import type { Setup } from '../share/setup.js';
+import type { Setup } from '../share/address.js';
 
 /** A lane of a setup as plain values, as written, not checked; empty where it cannot be read: the engine says why. */
 export function effectiveTree({ file, text, overrides, lanes }: Setup, lane: number): Tree {

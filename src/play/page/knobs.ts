@@ -1,5 +1,5 @@
 import { parseCount, parseDuration, parseRate, parseShare } from '../../config/units-text.js';
-import type { Setup } from '../share/setup.js';
+import type { Setup } from '../share/address.js';
 import { listAt, type Tree, textAt } from './effective.js';
 import { withOverride } from './overrides.js';
 

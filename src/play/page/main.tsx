@@ -1,7 +1,6 @@
 import { render } from 'preact';
-import { unpackAddress } from '../share/address.js';
-import type { Setup } from '../share/setup.js';
-import { setupFromJson } from '../share/setup-json.js';
+import type { Setup } from '../share/address.js';
+import { setupFromJson, unpackAddress } from '../share/address.js';
 import { App } from './app.jsx';
 import { DEFAULT_SETUP } from './default-setup.js';
 

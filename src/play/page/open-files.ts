@@ -1,4 +1,4 @@
-import { MOST_SETUP_BYTES } from '../share/setup.js';
+import { MOST_SETUP_BYTES } from '../share/address.js';
 import { withDropped } from './dropped.js';
 import type { Session } from './session.js';
 

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../config/units-text.js';
 import { AUTO } from '../../policies/entry.js';
 import { POLICIES } from '../../policies/registry.js';
-import type { Setup } from '../share/setup.js';
+import type { Setup } from '../share/address.js';
 import { effectiveTree, textAt } from './effective.js';
 import { withOverride } from './overrides.js';
 

@@ -1,6 +1,6 @@
 import type { BoundFigures, ScheduledRun } from '../../record/results.js';
 import type { Command, EngineEvent, FrameEvent, LaneSource, OpenedLane } from '../protocol.js';
-import type { Setup } from '../share/setup.js';
+import type { Setup } from '../share/address.js';
 
 type StoryEvent = Extract<EngineEvent, { type: 'story' }>;
 type ErrorEvent = Extract<EngineEvent, { type: 'error' }>;

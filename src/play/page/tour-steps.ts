@@ -1,6 +1,6 @@
 import type { BoundFigures, ScheduledRun } from '../../record/results.js';
 import { formatRate } from '../../text/numbers.js';
-import type { Setup } from '../share/setup.js';
+import type { Setup } from '../share/address.js';
 import { DEFAULT_SETUP } from './default-setup.js';
 import { withDefaults } from './policy-choice.js';
 import { shareText } from './share-text.js';

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Setup } from '../share/setup.js';
+import type { Setup } from '../share/address.js';
 import { Session, type View } from './session.js';
 
 /** A session that begins with a setup and ends with the component, and what there is to show of it now. */

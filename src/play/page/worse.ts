@@ -1,5 +1,5 @@
 import { formatDuration } from '../../config/units-text.js';
-import type { Setup } from '../share/setup.js';
+import type { Setup } from '../share/address.js';
 import { durationAt, effectiveTree, listAt, textAt } from './effective.js';
 import { withOverride } from './overrides.js';
 

@@ -1,7 +1,4 @@
 import { EscapementError } from '../../base/errors.js';
-import { fromBase64, toBase64 } from './base64.js';
-import { MOST_SETUP_BYTES, type Setup } from './setup.js';
-import { setupFromJson, setupToJson } from './setup-json.js';
 
 const ADDRESS = 'the address';
 /** In front of a packed setup: how it is packed, so that later pages read earlier addresses. */
@@ -51,3 +48,101 @@ async function collect(from: ReadableStream<Uint8Array>): Promise<Uint8Array> {
   }
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
+
+/** Arguments that a call can take. */
+const CHUNK = 8192;
+
+function toBase64(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += CHUNK)
+    text += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+  return btoa(text);
+}
+
+/** Null: it is no base64. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  } catch {
+    return null;
+  }
+}
+
+const VERSION = 1;
+
+/** A setup as the text that pages hold and addresses pack. The same setup gives the same text. */
+export function setupToJson({ file, text, overrides, lanes, files, digests }: Setup): string {
+  const packed = Object.keys(files)
+    .sort()
+    .map((path) => {
+      const content = files[path]!;
+      return [path, typeof content === 'string' ? content : { base64: toBase64(content) }];
+    });
+  return JSON.stringify({
+    version: VERSION,
+    ...{ file, text, overrides, lanes },
+    files: Object.fromEntries(packed),
+    ...(digests === undefined ? {} : { digests }),
+  });
+}
+
+/** The setup of such a text; `source` is what messages call it. Throws `E_CONFIG_VALUE`: it may come from anyone. */
+export function setupFromJson(json: string, source: string): Setup {
+  const fail = (what: string) => new EscapementError('E_CONFIG_VALUE', what, { file: source });
+  if (json.length > MOST_SETUP_BYTES) throw fail(`holds more than ${MOST_SETUP_BYTES / 1e6} MB`);
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    throw fail('is damaged: copy it again, whole');
+  }
+  if (!isObject(value)) throw fail('holds no experiment');
+  if (value.version !== VERSION)
+    throw fail(`is of version ${String(value.version)}, this page reads version ${VERSION}`);
+  const { file, text, overrides, lanes, files, digests } = value;
+  if (typeof file !== 'string' || typeof text !== 'string') throw fail('holds no experiment');
+  if (!isTexts(overrides)) throw fail('overrides must be a list of texts');
+  if (!Array.isArray(lanes) || !lanes.every(isTexts) || lanes.length < 1 || lanes.length > 2)
+    throw fail('lanes must be one or two lists of texts');
+  if (!isObject(files)) throw fail('files must be texts by their paths');
+  if (digests !== undefined && !isTexts(digests)) throw fail('digests must be a list of texts');
+  const unpacked = Object.entries(files).map(([path, content]) => [path, contentOf(content, path, fail)]);
+  return {
+    ...{ file, text, overrides, lanes },
+    files: Object.fromEntries(unpacked),
+    ...(digests === undefined ? {} : { digests }),
+  };
+}
+
+function contentOf(content: unknown, path: string, fail: (what: string) => Error): string | Uint8Array {
+  if (typeof content === 'string') return content;
+  const bytes = isObject(content) && typeof content.base64 === 'string' ? fromBase64(content.base64) : null;
+  if (bytes === null) throw fail(`file ${path} must be a text or bytes`);
+  return bytes;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+/** What the page shows: one experiment, run by one policy or by two side by side. */
+export interface Setup {
+  /** Name of the experiment file, for messages. */
+  readonly file: string;
+  readonly text: string;
+  /** On top of the text, as `--set` takes them: `slo=10ms`. */
+  readonly overrides: readonly string[];
+  /** Overrides of each lane on top of those, one lane or two: `policy.kind=edf`. */
+  readonly lanes: readonly (readonly string[])[];
+  /** Text or bytes by the paths that the experiment names. */
+  readonly files: Readonly<Record<string, string | Uint8Array>>;
+  /** Digests of the lanes where the setup was shared after its run; a viewer has the same run if they are the same. */
+  readonly digests?: readonly string[];
+}
+
+/** Experiments and files together; beyond, an address or a page grows too large to send. */
+export const MOST_SETUP_BYTES = 4_000_000;

@@ -2,7 +2,7 @@ import { basename } from 'pathe';
 import { stringify } from 'yaml';
 import { parseExperimentSource } from '../../config/build.js';
 import { applyOverrides } from '../../config/overrides.js';
-import type { Setup } from './setup.js';
+import type { Setup } from './address.js';
 
 /**
  * One lane as an experiment file of its own: the command line gives it the same digest. It looks for the files that it

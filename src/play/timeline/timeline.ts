@@ -1,7 +1,6 @@
 import type { LaneFrame, OpenedLane } from '../protocol.js';
 import { Gestures } from './gestures.js';
-import { onColors } from './on-colors.js';
-import { paint } from './paint.js';
+import { onColors, paint } from './paint.js';
 import { type Box, type Mark, Scene } from './scene.js';
 import { GUTTER_PX, View } from './view.js';
 

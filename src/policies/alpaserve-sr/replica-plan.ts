@@ -2,7 +2,6 @@ import { BitMatrix } from '../../base/bit-matrix.js';
 import { NS_PER_S } from '../../base/units.js';
 import { Calendar } from '../../core/calendar.js';
 import type { Cluster } from '../../core/cluster.js';
-import { lossShare } from './loss.js';
 import type { Traffic } from './traffic.js';
 
 /** A replica is worth its pages from so many saved requests a window on. */
@@ -163,4 +162,15 @@ export class ReplicaPlan {
   private aloneNs(model: number): number {
     return this.cluster.nominalExecNs(model, 0);
   }
+}
+
+/**
+ * Share of arrivals that find a queue full: M/M/1/K with offered load `load` and `places` requests in the system, the
+ * one in execution included (Kleinrock, "Queueing Systems", vol. 1, §3.6). `places` need not be whole.
+ */
+export function lossShare(load: number, places: number): number {
+  if (load === 1) return 1 / (places + 1);
+  if (load < 1) return ((1 - load) * load ** places) / (1 - load ** (places + 1));
+  // The same divided by load^places, which may be too large for a number.
+  return (load - 1) / (load - (1 / load) ** places);
 }

@@ -1,6 +1,4 @@
 import { NS_PER_S, NS_PER_US } from '../../base/units.js';
-import { SampleWindow } from './sample-window.js';
-import { ShortestSlo } from './shortest-slo.js';
 
 /** Measurements that are looked at. */
 const WINDOW = 300;
@@ -196,4 +194,78 @@ function cheapest(samples: SampleWindow, perNs: number, cost: (ns: number) => nu
     best = ns;
   }
   return best;
+}
+
+/** The last measurements of one thing, and quantiles of them. */
+export class SampleWindow {
+  private readonly samples: Float64Array;
+  private readonly sorted: Float64Array;
+  private next = 0;
+  private count = 0;
+  private isSorted = false;
+
+  constructor(capacity: number) {
+    this.samples = new Float64Array(capacity);
+    this.sorted = new Float64Array(capacity);
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.count;
+  }
+
+  /** Adds a measurement; the oldest falls out of a full window. */
+  add(value: number): void {
+    this.samples[this.next] = value;
+    this.next = this.next + 1 === this.samples.length ? 0 : this.next + 1;
+    if (this.count < this.samples.length) this.count++;
+    this.isSorted = false;
+  }
+
+  /** Forgets all of them. */
+  clear(): void {
+    this.next = 0;
+    this.count = 0;
+  }
+
+  /** The value that `share` (0 to 1) of the measurements do not exceed; 0 while there are none. */
+  quantile(share: number): number {
+    if (this.count === 0) return 0;
+    return this.rank(Math.min(this.count - 1, Math.ceil(share * this.count) - 1));
+  }
+
+  /** The measurement with `rank` smaller ones before it, 0 to `size` − 1. */
+  rank(rank: number): number {
+    if (!this.isSorted) {
+      const { sorted, samples, count } = this;
+      for (let i = 0; i < count; i++) sorted[i] = samples[i];
+      sorted.subarray(0, count).sort();
+      this.isSorted = true;
+    }
+    return this.sorted[Math.max(0, rank)];
+  }
+}
+
+/** What came longer ago than one to two of these counts no more. */
+const PERIOD_NS = 10 * NS_PER_S;
+
+/** The shortest SLO of the requests of late. */
+class ShortestSlo {
+  private presentNs = Number.POSITIVE_INFINITY;
+  private beforeNs = Number.POSITIVE_INFINITY;
+  private periodNs = 0;
+
+  /** Infinity: no request has come for a while. */
+  get ns(): number {
+    return Math.min(this.presentNs, this.beforeNs);
+  }
+
+  offered(sloNs: number, nowNs: number): void {
+    const passedNs = nowNs - this.periodNs;
+    if (passedNs >= PERIOD_NS) {
+      this.beforeNs = passedNs < 2 * PERIOD_NS ? this.presentNs : Number.POSITIVE_INFINITY;
+      this.presentNs = sloNs;
+      this.periodNs = nowNs;
+    } else if (sloNs < this.presentNs) this.presentNs = sloNs;
+  }
 }

@@ -1,12 +1,10 @@
 import { BitMatrix } from '../../base/bit-matrix.js';
 import { BitSet } from '../../base/bit-set.js';
-import { NS_PER_MS } from '../../base/units.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import type { Action } from '../../core/action.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { Dispatcher } from '../../core/policy.js';
-import { Busyness } from './busyness.js';
 import type { CopyWorth } from './copy-worth.js';
-import { LoadRanking } from './load-ranking.js';
 import type { Overdue } from './overdue.js';
 import type { Waiting } from './waiting.js';
 
@@ -288,5 +286,117 @@ export class Placement {
     }
     chosen.clear();
     return free < pages || cost > limit ? -1 : found;
+  }
+}
+
+/** How far back a GPU counts as busy. */
+const BUSY_NS = NS_PER_S;
+
+/** How busy the EXEC lanes of GPUs were of late. */
+export class Busyness {
+  /** By GPU: time that its lane was busy, as of when. */
+  private readonly busyNs: Float64Array;
+  private readonly atNs: Float64Array;
+  /** The same as of the listing under way. */
+  private readonly nowBusyNs: Float64Array;
+  /** All GPUs as they were ordered last. Little changes from one listing to the next, so few are moved. */
+  private readonly order: Int32Array;
+
+  constructor(gpus: number) {
+    this.busyNs = new Float64Array(gpus);
+    this.atNs = new Float64Array(gpus);
+    this.nowBusyNs = new Float64Array(gpus);
+    this.order = Int32Array.from({ length: gpus }, (_, gpu) => gpu);
+  }
+
+  ran(gpu: number, beginNs: number, endNs: number): void {
+    this.busyNs[gpu] = this.busyNs[gpu] * Math.exp((this.atNs[gpu] - endNs) / BUSY_NS) + endNs - beginNs;
+    this.atNs[gpu] = endNs;
+  }
+
+  /** Fills `list` with GPUs that are wanted, the least busy first, then by number; returns how many there are. */
+  list(list: Int32Array, nowNs: number, isWanted: (gpu: number) => boolean): number {
+    const { order, busyNs, atNs, nowBusyNs } = this;
+    let count = 0;
+    this.renew(nowNs);
+    for (let i = 0; i < order.length; i++) {
+      const gpu = order[i];
+      if (!isWanted(gpu)) continue;
+      busyNs[gpu] = nowBusyNs[gpu];
+      atNs[gpu] = nowNs;
+      list[count++] = gpu;
+    }
+    return count;
+  }
+
+  private renew(nowNs: number): void {
+    const { order, busyNs, atNs, nowBusyNs } = this;
+    for (let gpu = 0; gpu < order.length; gpu++)
+      nowBusyNs[gpu] = busyNs[gpu] * Math.exp((atNs[gpu] - nowNs) / BUSY_NS);
+    for (let i = 1; i < order.length; i++) {
+      const gpu = order[i];
+      let at = i;
+      for (; at > 0 && this.isBusier(order[at - 1], gpu); at--) order[at] = order[at - 1];
+      order[at] = gpu;
+    }
+  }
+
+  private isBusier(a: number, b: number): boolean {
+    const { nowBusyNs } = this;
+    return nowBusyNs[a] > nowBusyNs[b] || (nowBusyNs[a] === nowBusyNs[b] && a > b);
+  }
+}
+
+/** Models whose next copy would be worth most per time of its LOAD, best first. */
+class LoadRanking {
+  length = 0;
+  private most = 0;
+  private readonly models: Int32Array;
+  private readonly perTime: Float64Array;
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly copyWorth: CopyWorth,
+    /** So many more than there are GPUs are listed. */
+    private readonly more: number,
+  ) {
+    const most = Math.min(cluster.models.length, cluster.gpus + more);
+    this.models = new Int32Array(most);
+    this.perTime = new Float64Array(most);
+  }
+
+  at(index: number): number {
+    return this.models[index];
+  }
+
+  /** Lists the best of all models that some GPU lacks. */
+  renew(nowNs: number): void {
+    const { cluster } = this;
+    const most = Math.min(cluster.models.length, cluster.up.count + this.more);
+    this.most = most;
+    this.length = 0;
+    for (let model = 0; model < cluster.models.length; model++) {
+      if (cluster.held.count(model) === cluster.up.count) continue;
+      const perTime = this.copyWorth.toLoad(model, nowNs) / cluster.loadNs(model);
+      if (perTime > 0 && (this.length < most || perTime > this.perTime[most - 1]))
+        this.insert(model, perTime);
+    }
+  }
+
+  remove(index: number): void {
+    this.length--;
+    this.models.copyWithin(index, index + 1, this.length + 1);
+    this.perTime.copyWithin(index, index + 1, this.length + 1);
+  }
+
+  private insert(model: number, perTime: number): void {
+    const { models } = this;
+    let at = this.length < this.most ? this.length++ : this.most - 1;
+    for (; at > 0 && this.perTime[at - 1] < perTime; at--) {
+      models[at] = models[at - 1];
+      this.perTime[at] = this.perTime[at - 1];
+    }
+    models[at] = model;
+    this.perTime[at] = perTime;
   }
 }

@@ -1,8 +1,7 @@
 import { type Action, STATUS_OK } from '../../core/action.js';
 import { type PolicyContext, REFUSE } from '../../core/policy.js';
+import type { DeadlineQueue } from '../common/deadline-queue.js';
 import { OneBatchAtATime } from '../common/one-batch-at-a-time.js';
-import { Cycle } from './cycle.js';
-import { dropEarly } from './early-drop.js';
 import { Latencies } from './latencies.js';
 import { pack } from './packing.js';
 import { PlanLoader } from './plan-loader.js';
@@ -192,4 +191,64 @@ export class NexusPolicy extends OneBatchAtATime {
       return;
     }
   }
+}
+
+/** A session's turn: at most `batch` requests of it. */
+interface Turn {
+  readonly session: Session;
+  readonly batch: number;
+}
+
+/** The sessions that a GPU serves in turn. */
+class Cycle {
+  private readonly turns: Turn[] = [];
+  private next = 0;
+
+  get length(): number {
+    return this.turns.length;
+  }
+
+  clear(): void {
+    this.turns.length = 0;
+    this.next = 0;
+  }
+
+  join(session: Session, batch: number): void {
+    this.turns.push({ session, batch });
+  }
+
+  /** The session has no turn any more. */
+  leave(session: Session): void {
+    const at = this.turns.findIndex((turn) => turn.session === session);
+    if (at < 0) return;
+    this.turns.splice(at, 1);
+    if (at < this.next) this.next--;
+  }
+
+  /** The next turn; there must be one. */
+  advance(): Turn {
+    // Only now, so that who joins at the end of a round comes before those who had their turns.
+    if (this.next === this.turns.length) this.next = 0;
+    return this.turns[this.next++];
+  }
+}
+
+/**
+ * Early drop (Nexus, SOSP 2019, §4.3): slides a window of the planned batch along the queue until its first
+ * request has time left for the whole window to run, and drops all before it, so that a few requests that are nearly
+ * late do not keep batches small for ever. Returns how many requests the window holds, 0 if none can be met.
+ */
+export function dropEarly(
+  queue: DeadlineQueue,
+  model: number,
+  batch: number,
+  startNs: number,
+  latencies: Latencies,
+): number {
+  while (queue.length > 0) {
+    const count = Math.min(batch, queue.length);
+    if (queue.deadlineNsAt(0) >= startNs + latencies.execNs(model, count)) return count;
+    queue.remove(queue.slotAt(0));
+  }
+  return 0;
 }

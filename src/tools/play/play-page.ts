@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { compiledNextTo } from '../../base/compiled.js';
-import type { Setup } from '../../play/share/setup.js';
-import { setupToJson } from '../../play/share/setup-json.js';
+import type { Setup } from '../../play/share/address.js';
+import { setupToJson } from '../../play/share/address.js';
 
 /** The element of the page that holds a setup. */
 const ELEMENT = '<script type="application/json" id="setup">';

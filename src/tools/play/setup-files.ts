@@ -4,7 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import { inputPath } from '../../base/files/input-path.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { ReadFile } from '../../config/files-on-disk.js';
-import { MOST_SETUP_BYTES, type Setup } from '../../play/share/setup.js';
+import { MOST_SETUP_BYTES, type Setup } from '../../play/share/address.js';
 
 /**
  * An experiment with the files that it reads, for a page, which cannot read them itself. Throws `E_PLUGIN` for modules, and

@@ -1,6 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
-import { type LayoutOf, LENGTH_COLUMN } from './layout.js';
-import { checkFields, isBlank, type Table } from './read-table.js';
+import { checkFields, isBlank, type LayoutOf, LENGTH_COLUMN, type Table } from './layout.js';
 
 /** How a `model_id` becomes the index of a model. */
 export interface ModelIds {

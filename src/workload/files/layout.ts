@@ -1,4 +1,11 @@
 import { EscapementError } from '../../base/errors.js';
+import { type CsvReader, csvReader } from '../../base/files/csv-text.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
+import type { InputFiles } from '../../base/world/input-files.js';
+import { type ExactTimes, sortTimes, TimeColumn } from '../exact-times.js';
+import { MAX_COUNT, type MinuteCounts, MinuteCountsBuilder } from '../minute-counts.js';
+import type { TokensSpec } from '../spec.js';
+import { readBlocks } from './read-blocks.js';
 
 /** What a trace file's header says: its kind and where its columns are. */
 export type Layout = ArrivalsLayout | Azure2019Layout | Azure2021Layout | AzureLlmLayout;
@@ -11,7 +18,7 @@ interface ArrivalsLayout {
   readonly lengths: boolean;
 }
 
-export interface Azure2019Layout {
+interface Azure2019Layout {
   readonly kind: 'azure-2019';
   /** Column of the first minute, the number of minutes, and what the file calls the first. */
   readonly column: number;
@@ -19,7 +26,7 @@ export interface Azure2019Layout {
   readonly firstMinute: number;
 }
 
-export interface Azure2021Layout {
+interface Azure2021Layout {
   readonly kind: 'azure-2021';
   readonly app: number;
   readonly func: number;
@@ -27,7 +34,7 @@ export interface Azure2021Layout {
   readonly duration: number;
 }
 
-export interface AzureLlmLayout {
+interface AzureLlmLayout {
   readonly kind: 'azure-llm';
   readonly timestamp: number;
 }
@@ -44,7 +51,7 @@ const KNOWN: Readonly<Record<Layout['kind'], string>> = {
 };
 
 /** Recognises a trace by its header; throws `E_TRACE_HEADER` that names the known ones. */
-export function detectLayout(header: readonly string[], file: string): Layout {
+function detectLayout(header: readonly string[], file: string): Layout {
   const layout =
     arrivalsLayout(header) ?? azure2019Layout(header, file) ?? azure2021Layout(header) ?? llmLayout(header);
   if (layout !== null) return layout;
@@ -59,7 +66,7 @@ export function detectLayout(header: readonly string[], file: string): Layout {
 }
 
 /** The same where the experiment says which kind it must be. */
-export function requireLayout<K extends Layout['kind']>(
+function requireLayout<K extends Layout['kind']>(
   kind: K,
   header: readonly string[],
   file: string,
@@ -73,7 +80,7 @@ export function requireLayout<K extends Layout['kind']>(
 }
 
 /** For a file without a single line. */
-export function emptyTrace(file: string): EscapementError {
+function emptyTrace(file: string): EscapementError {
   return new EscapementError('E_TRACE_HEADER', `is empty; known headers are ${knownHeaders()}`, { file });
 }
 
@@ -128,4 +135,299 @@ function azure2021Layout(header: readonly string[]): Azure2021Layout | null {
 function llmLayout(header: readonly string[]): AzureLlmLayout | null {
   const timestamp = header.indexOf('TIMESTAMP');
   return timestamp < 0 ? null : { kind: 'azure-llm', timestamp };
+}
+
+const NEWLINE = 0x0a;
+/** Removes a byte order mark; one within the file is text. */
+const FIRST_LINE = new TextDecoder();
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** What a file is that begins like this. */
+const FOREIGN: readonly (readonly [begin: string, what: string])[] = [
+  ['\x1f\x8b', 'is packed with gzip: give it a name that ends in .gz'],
+  ['PK\x03\x04', 'is a zip archive: unpack it'],
+  ['\x28\xb5\x2f\xfd', 'is packed with Zstandard: unpack it, or pack it with gzip'],
+  ['\xfd7zXZ', 'is packed with xz: unpack it, or pack it with gzip'],
+  ['BZh', 'is packed with bzip2: unpack it, or pack it with gzip'],
+  ['PAR1', 'is a Parquet file: export it as CSV'],
+  ['\xff\xfe', 'is text in UTF-16: save it as UTF-8'],
+  ['\xfe\xff', 'is text in UTF-16: save it as UTF-8'],
+  ['{', 'is JSON: export it as CSV'],
+  ['[', 'is JSON: export it as CSV'],
+];
+
+/** A trace that was opened and recognized by its header. A caller that does not read all of it must call `rest.return()`. */
+export interface Table<L extends Layout = Layout> {
+  readonly file: string;
+  readonly header: readonly string[];
+  readonly layout: L;
+  /** Whole lines below the header: those that were read together with it, and the others as they are read. */
+  readonly first: Uint8Array;
+  readonly rest: AsyncGenerator<Uint8Array, void, void>;
+  /** Rows of some of these lines; `line` is the number of the first. Throws `E_TRACE_VALUE`. */
+  rowsOf(lines: Uint8Array, line: number): string[][];
+}
+
+/**
+ * Opens a trace of the given kind, or of any: the only way into a trace, so that all commands read the same. Throws what
+ * `readBlocks` throws, and `E_TRACE_HEADER` for an empty file, an unknown header, and that of another kind.
+ */
+export async function openTable(files: InputFiles, file: string): Promise<Table>;
+export async function openTable<K extends Layout['kind']>(
+  files: InputFiles,
+  file: string,
+  kind: K,
+): Promise<Table<LayoutOf<K>>>;
+export async function openTable(files: InputFiles, file: string, kind?: Layout['kind']): Promise<Table> {
+  const parse = await csvReader();
+  const rest = readBlocks(files, file);
+  const opened = await rest.next();
+  if (opened.done) throw emptyTrace(file);
+  try {
+    const end = opened.value.indexOf(NEWLINE) + 1;
+    checkText(opened.value, file);
+    const failAt = (what: string) => new EscapementError('E_TRACE_HEADER', what, { file, line: 1 });
+    const [header = []] = parse(FIRST_LINE.decode(opened.value.subarray(0, end)), failAt);
+    const layout = kind === undefined ? detectLayout(header, file) : requireLayout(kind, header, file);
+    return { file, header, layout, first: opened.value.subarray(end), rest, rowsOf: rowsIn(file, parse) };
+  } catch (error) {
+    await rest.return();
+    throw error;
+  }
+}
+
+/** Throws `E_TRACE_HEADER` for archives and whatever else is no table of text. */
+function checkText(begin: Uint8Array, file: string): void {
+  const latin1 = String.fromCharCode(...begin.subarray(0, 512));
+  const foreign = FOREIGN.find(([magic]) => latin1.startsWith(magic))?.[1];
+  if (foreign === undefined && !latin1.includes('\0')) return;
+  throw new EscapementError('E_TRACE_HEADER', foreign ?? 'is not text: a trace is CSV', { file, line: 1 });
+}
+
+function rowsIn(file: string, parse: CsvReader): Table['rowsOf'] {
+  return (lines, line) =>
+    parse(
+      UTF8.decode(lines),
+      (what, row) => new EscapementError('E_TRACE_VALUE', what, { file, line: line + row }),
+    );
+}
+
+/**
+ * Calls `visit` with every row that is not blank. Throws `E_TRACE_VALUE` for a row that has not as many
+ * fields as the header, and for a file without rows.
+ */
+async function eachRow(
+  { file, header, first, rest, rowsOf }: Table,
+  visit: (row: readonly string[], line: number) => void,
+): Promise<void> {
+  let line = 2;
+  let visited = 0;
+  const visitAll = (lines: Uint8Array) => {
+    for (const row of rowsOf(lines, line)) {
+      if (!isBlank(row)) {
+        checkFields(row, header.length, { file, line });
+        visit(row, line);
+        visited++;
+      }
+      line++;
+    }
+  };
+  try {
+    visitAll(first);
+    for await (const lines of rest) visitAll(lines);
+  } finally {
+    await rest.return();
+  }
+  if (visited === 0) throw noRows(file);
+}
+
+export function isBlank(row: readonly string[]): boolean {
+  return row.length === 1 && row[0] === '';
+}
+
+/** Throws `E_TRACE_VALUE` for a row that has not as many fields as the header. */
+export function checkFields(
+  row: readonly string[],
+  columns: number,
+  place: { readonly file: string; readonly line: number },
+): void {
+  if (row.length === columns) return;
+  const what = `has ${row.length} fields where the header has ${columns}; is the file cut off?`;
+  throw new EscapementError('E_TRACE_VALUE', what, place);
+}
+
+/**
+ * Reads invocations per function and minute (Shahrad et al., "Serverless in the Wild", ATC 2020), in any
+ * of the column orders and minute names in circulation, packed or not. A row is a function.
+ * Throws `E_TRACE_HEADER`, `E_TRACE_VALUE`, and the errors of reading.
+ */
+export async function readAzure2019(files: InputFiles, file: string): Promise<MinuteCounts> {
+  return readMinuteTable(await openTable(files, file, 'azure-2019'));
+}
+
+export async function readMinuteTable(table: Table<Azure2019Layout>): Promise<MinuteCounts> {
+  const { column, minutes, firstMinute } = table.layout;
+  const trigger = table.header.indexOf('Trigger');
+  const builder = new MinuteCountsBuilder();
+  // One string a kind of trigger: a substring of the file keeps the block that it was cut from in memory.
+  const triggers = new Map<string, string>();
+  await eachRow(table, (row, line) => {
+    if (trigger < 0) builder.beginFunction();
+    else builder.beginFunction(triggers.get(row[trigger]) ?? intern(row[trigger], triggers));
+    for (let minute = 0; minute < minutes; minute++) {
+      const text = row[column + minute];
+      // Four of five fields are this one.
+      if (text === '0') continue;
+      const count = parseCount(text);
+      if (count < 0) throw notACount(text, table, line, table.header[column + minute]);
+      if (count > 0) builder.add(minute, count);
+    }
+  });
+  return builder.finish(minutes, firstMinute);
+}
+
+function intern(text: string, known: Map<string, string>): string {
+  known.set(text, text);
+  return text;
+}
+
+function parseCount(text: string): number {
+  const count = /^\d+$/.test(text) ? Number(text) : -1;
+  return count <= MAX_COUNT ? count : -1;
+}
+
+function notACount(text: string, table: Table, line: number, column: string): EscapementError {
+  const what = `"${text}" is not a count: expected a whole number from 0 to ${MAX_COUNT}`;
+  return new EscapementError('E_TRACE_VALUE', what, { file: table.file, line, key: column });
+}
+
+/**
+ * Reads invocations with exact times (Zhang et al., SOSP 2021). Rows are ordered by their end; the
+ * arrival is end − duration. A function is a pair of app and func.
+ * Throws `E_TRACE_HEADER`, `E_TRACE_VALUE`, and the errors of reading.
+ */
+export async function readAzure2021(files: InputFiles, file: string): Promise<ExactTimes> {
+  return readInvocationTable(await openTable(files, file, 'azure-2021'));
+}
+
+export async function readInvocationTable(table: Table<Azure2021Layout>): Promise<ExactTimes> {
+  const layout = table.layout;
+  const begins = new TimeColumn();
+  const fns = new TimeColumn();
+  const known = new Map<string, number>();
+  await eachRow(table, (row, line) => {
+    const endS = seconds(row[layout.end], table.file, line, 'end_timestamp');
+    const durationS = seconds(row[layout.duration], table.file, line, 'duration');
+    begins.push(Math.round((endS - durationS) * NS_PER_S));
+    const name = nameOf(row, layout, table.file, line);
+    let fn = known.get(name);
+    if (fn === undefined) {
+      fn = known.size;
+      known.set(name, fn);
+    }
+    fns.push(fn);
+  });
+  return sortTimes(table.file, begins.finish(), Int32Array.from(fns.finish()), known.size);
+}
+
+/** One name per pair of app and func. */
+function nameOf(row: readonly string[], { app, func }: Azure2021Layout, file: string, line: number): string {
+  for (const [key, column] of Object.entries({ app, func }))
+    if (row[column] === '') throw new EscapementError('E_TRACE_VALUE', 'is empty', { file, line, key });
+  return `${row[app]}\n${row[func]}`;
+}
+
+/** The largest that whole nanoseconds can count is 104 days; seconds since 1970 are larger, but only their differences count. */
+const MOST_SECONDS = 1e10;
+
+function seconds(text: string, file: string, line: number, key: string): number {
+  const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
+  if (value <= MOST_SECONDS) return value;
+  const what = `"${text}" is not a time: expected seconds, from 0 to ${MOST_SECONDS}`;
+  throw new EscapementError('E_TRACE_VALUE', what, { file, line, key });
+}
+
+/** Small values are written as 7.15e-07. */
+const DECIMAL = /^(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?$/i;
+
+/**
+ * Reads the times of LLM inference requests (Patel et al., "Splitwise", ISCA 2024), exact to the last
+ * of their seven decimals, as offsets from the first. `tokens`: which of them are the length of a request's input; null: none.
+ * Throws `E_TRACE_HEADER`, `E_TRACE_VALUE`, and the errors of reading.
+ */
+export async function readAzureLlm(
+  files: InputFiles,
+  file: string,
+  tokens: TokensSpec | null = null,
+): Promise<ExactTimes> {
+  return readTimestampTable(await openTable(files, file, 'azure-llm'), tokens);
+}
+
+export async function readTimestampTable(
+  table: Table<AzureLlmLayout>,
+  tokens: TokensSpec | null = null,
+): Promise<ExactTimes> {
+  const { timestamp } = table.layout;
+  const times = new TimeColumn();
+  const columns = tokenColumns(table, tokens);
+  const lengths = new TimeColumn();
+  let originMs = Number.NaN;
+  await eachRow(table, (row, line) => {
+    const { wholeMs, fraction } = timestampOf(row[timestamp], table.file, line);
+    // Nanoseconds since 1970 do not fit a number exactly; since the first row they do.
+    if (Number.isNaN(originMs)) originMs = wholeMs;
+    times.push((wholeMs - originMs) * NS_PER_MS + Number(fraction.padEnd(9, '0')));
+    lengths.push(tokensOf(row, columns, tokens, { file: table.file, line }));
+  });
+  const timesNs = times.finish();
+  const rank = new Int32Array(timesNs.length);
+  return sortTimes(table.file, timesNs, rank, 1, tokens === null ? undefined : lengths.finish());
+}
+
+const TOKEN_COLUMNS = ['ContextTokens', 'GeneratedTokens'] as const;
+/** Which of them are the length. */
+const COUNTED = { context: [true, false], generated: [false, true], both: [true, true] } as const;
+
+/** Where the token columns are; −1: there is none of that name. Throws `E_TRACE_HEADER` for one that `tokens` asks for. */
+function tokenColumns({ header, file }: Table, tokens: TokensSpec | null): number[] {
+  return TOKEN_COLUMNS.map((name, i) => {
+    const column = header.indexOf(name);
+    if (column >= 0 || tokens === null || !COUNTED[tokens.of][i]) return column;
+    const what = `has no column ${name}, which length asks for`;
+    throw new EscapementError('E_TRACE_HEADER', what, { file, line: 1 });
+  });
+}
+
+/** Throws `E_TRACE_VALUE`, also for tokens that are not asked for. A request without any token counts as one of a single token. */
+function tokensOf(
+  row: readonly string[],
+  columns: readonly number[],
+  tokens: TokensSpec | null,
+  place: { readonly file: string; readonly line: number },
+): number {
+  let sum = 0;
+  for (const [i, column] of columns.entries()) {
+    if (column < 0) continue;
+    if (!/^\d{1,9}$/.test(row[column])) {
+      const what = `"${row[column]}" is not a number of tokens`;
+      throw new EscapementError('E_TRACE_VALUE', what, { ...place, key: TOKEN_COLUMNS[i] });
+    }
+    if (tokens !== null && COUNTED[tokens.of][i]) sum += Number(row[column]);
+  }
+  return Math.min(tokens?.max ?? Number.POSITIVE_INFINITY, Math.max(1, sum));
+}
+
+const TIMESTAMP =
+  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[ T]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(?:Z|\+00:?00)?$/;
+
+/** Throws `E_TRACE_VALUE`, also for a day that its month does not have. */
+function timestampOf(text: string, file: string, line: number): { wholeMs: number; fraction: string } {
+  const match = TIMESTAMP.exec(text);
+  if (match !== null) {
+    const [year, month, ...rest] = match.slice(1, 7).map(Number) as [number, number, number];
+    const wholeMs = Date.UTC(year, month - 1, ...rest);
+    if (wholeMs < Date.UTC(year, month, 1)) return { wholeMs, fraction: match[7] ?? '' };
+  }
+  const what = `"${text}" is not a time: expected one like 2023-11-16 18:17:03.9799600`;
+  throw new EscapementError('E_TRACE_VALUE', what, { file, line, key: 'TIMESTAMP' });
 }

@@ -1,4 +1,4 @@
-import type { Setup } from '../../../src/play/share/setup.js';
+import type { Setup } from '../../../src/play/share/address.js';
 import { playPage } from '../../../src/tools/play/play-page.js';
 import { servePage } from '../../../src/tools/play/serve-page.js';
 import { launchChromium } from '../../browser/chromium.js';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { setupFromJson } from '../../../src/play/share/setup-json.js';
+import { setupFromJson } from '../../../src/play/share/address.js';
 import { playPage } from '../../../src/tools/play/play-page.js';
 import { servePage } from '../../../src/tools/play/serve-page.js';
 import { BASE, folder, MODELS_CSV } from '../../config/experiment-files.js';

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { parseExperiment } from '../../../src/browser/parse.js';
 import { withDropped } from '../../../src/play/page/dropped.js';
-import type { Setup } from '../../../src/play/share/setup.js';
+import type { Setup } from '../../../src/play/share/address.js';
 import { BASE, MODELS_CSV } from '../../config/experiment-files.js';
 import { rejection } from '../../config/failure.js';
 

@@ -4,7 +4,7 @@ import type { Experiment } from '../../../src/config/experiment.js';
 import { effectiveTree } from '../../../src/play/page/effective.js';
 import { knobsOf } from '../../../src/play/page/knobs.js';
 import { WAYS_WORSE } from '../../../src/play/page/worse.js';
-import type { Setup } from '../../../src/play/share/setup.js';
+import type { Setup } from '../../../src/play/share/address.js';
 
 const MS = 1e6;
 const SETUP: Setup = {

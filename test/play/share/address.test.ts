@@ -1,9 +1,13 @@
 import { deflateRawSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { packAddress, unpackAddress } from '../../../src/play/share/address.js';
-import type { Setup } from '../../../src/play/share/setup.js';
-import { setupFromJson, setupToJson } from '../../../src/play/share/setup-json.js';
+import {
+  packAddress,
+  type Setup,
+  setupFromJson,
+  setupToJson,
+  unpackAddress,
+} from '../../../src/play/share/address.js';
 import { rejection } from '../../config/failure.js';
 
 const SETUP: Setup = {

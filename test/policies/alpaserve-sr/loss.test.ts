@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lossShare } from '../../../src/policies/alpaserve-sr/loss.js';
+import { lossShare } from '../../../src/policies/alpaserve-sr/replica-plan.js';
 
 /** From the birth-death chain itself: state n has probability in proportion to load^n. */
 function literal(load: number, places: number): number {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BatchLimits } from '../../../src/policies/clipper/batch-limits.js';
+import { BatchLimits } from '../../../src/policies/clipper/policy.js';
 
 const SLO_NS = 20;
 

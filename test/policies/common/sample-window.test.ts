@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SampleWindow } from '../../../src/policies/common/sample-window.js';
+import { SampleWindow } from '../../../src/policies/common/self-tuning.js';
 
 describe('SampleWindow', () => {
   it('tells which value a share of the measurements does not exceed', () => {

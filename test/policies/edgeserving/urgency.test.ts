@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RequestTable } from '../../../src/core/request.js';
 import { DeadlineQueue } from '../../../src/policies/common/deadline-queue.js';
-import { Urgency } from '../../../src/policies/edgeserving/urgency.js';
+import { Urgency } from '../../../src/policies/edgeserving/policy.js';
 import { MS } from '../policy-harness.js';
 
 /** Requests of one model, one a millisecond, with these SLOs in turn. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Busyness } from '../../../src/policies/escapement/busyness.js';
+import { Busyness } from '../../../src/policies/escapement/placement.js';
 
 const GPUS = 7;
 

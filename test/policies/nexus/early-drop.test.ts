@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DeadlineQueue } from '../../../src/policies/common/deadline-queue.js';
-import { dropEarly } from '../../../src/policies/nexus/early-drop.js';
 import { Latencies } from '../../../src/policies/nexus/latencies.js';
+import { dropEarly } from '../../../src/policies/nexus/policy.js';
 import { models } from '../../core/fixtures.js';
 
 const MS = 1_000_000;

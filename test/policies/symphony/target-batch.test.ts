@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { targetBatch } from '../../../src/policies/symphony/target-batch.js';
+import { targetBatch } from '../../../src/policies/symphony/policy.js';
 import { MS } from '../policy-harness.js';
 
 const SIZES = [1, 2, 4, 8];

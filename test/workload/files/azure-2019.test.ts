@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DISK_FILES } from '../../../src/base/files/disk-files.js';
-import { readAzure2019 } from '../../../src/workload/files/azure-2019.js';
+import { readAzure2019 } from '../../../src/workload/files/layout.js';
 import type { MinuteCounts } from '../../../src/workload/minute-counts.js';
 import { failure, scratch, sharedTrace } from '../support.js';
 

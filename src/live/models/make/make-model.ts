@@ -2,7 +2,6 @@ import type { Precision } from '../precision.js';
 import type { Architecture } from './architectures.js';
 import { encoder, encoderSettings } from './encoder.js';
 import { Layers } from './layers.js';
-import { mlp } from './mlp.js';
 import { mobilenetV2 } from './mobilenet-v2.js';
 import { resnet18, resnet50 } from './resnet.js';
 
@@ -48,3 +47,17 @@ export function makeModel(
   const settings = architecture === 'encoder' ? encoderSettings(input) : null;
   return { onnx: layers.graph.encode(), parameters: layers.parameters, settings };
 }
+
+/** A perceptron with two hidden layers: a model so small that everything around it shows. */
+function mlp(layers: Layers, features: number, classes: number): void {
+  const { graph } = layers;
+  let x = layers.input([features]);
+  let from = features;
+  for (const [i, width] of HIDDEN.entries()) {
+    x = graph.node('Relu', [layers.linear(`hidden${i + 1}`, x, from, width)]);
+    from = width;
+  }
+  layers.logits(x, from, classes);
+}
+
+const HIDDEN = [512, 512];

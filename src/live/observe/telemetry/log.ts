@@ -1,11 +1,9 @@
 import { constants, openSync, writeSync } from 'node:fs';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { monotonicNs } from '../../../base/clock/clock.js';
+import { printable } from '../../../base/printable.js';
 import { Repeats } from '../../repeats.js';
 import { takeWarnings } from '../../warnings.js';
-import { LineWriter } from './line-writer.js';
-import type { LogLevel } from './log-level.js';
-import { readableLine } from './readable-line.js';
 
 /**
  * A logger that writes one line an event to stderr, at once, so that nothing is lost in a crash: JSON, or on a terminal
@@ -50,3 +48,111 @@ function terminalThatNeverWaits(): number {
     return STDERR;
   }
 }
+
+/** Most text that waits for room; lines that come then are dropped. */
+const MOST_WAITING_BYTES = 1 << 20;
+const RETRY_MS = 50;
+/** How long the end of the process may wait for room. */
+const LAST_MS = 500;
+
+/**
+ * Writes lines at once where there is room, so that nothing is lost in a crash, and never waits for it: a reader that stalls
+ * or a disk that is full stops no thread. What finds no room waits, then is dropped and counted.
+ */
+export class LineWriter {
+  /** There is room again: so many lines were dropped. */
+  onDropped: (lines: number) => void = () => {};
+  private readonly waiting: Buffer[] = [];
+  private waitingBytes = 0;
+  private dropped = 0;
+  /** While lines wait. */
+  private retry: NodeJS.Timeout | null = null;
+  private readonly last = () => this.finish();
+
+  /** `take` writes some of the bytes and says how many. It throws if none can be written now. */
+  constructor(private readonly take: (bytes: Buffer) => number) {}
+
+  /** `line`: with its end. */
+  write(line: string): void {
+    const bytes = Buffer.from(line);
+    const isFirst = this.waiting.length === 0;
+    if (!isFirst && this.waitingBytes + bytes.length > MOST_WAITING_BYTES) {
+      this.dropped++;
+      return;
+    }
+    this.waiting.push(bytes);
+    this.waitingBytes += bytes.length;
+    if (this.flush() === null) this.flowed();
+    else this.wait();
+  }
+
+  /** Writes what there is room for. Returns null, or what stops it. */
+  private flush(): unknown {
+    const { waiting } = this;
+    try {
+      while (waiting.length > 0) {
+        const [first] = waiting;
+        const bytes = this.take(first);
+        this.waitingBytes -= bytes;
+        if (bytes < first.length) waiting[0] = first.subarray(bytes);
+        else waiting.shift();
+      }
+      return null;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  private flowed(): void {
+    const { dropped } = this;
+    if (this.retry !== null) {
+      clearInterval(this.retry);
+      this.retry = null;
+      process.off('exit', this.last);
+    }
+    this.dropped = 0;
+    if (dropped > 0) this.onDropped(dropped);
+  }
+
+  private wait(): void {
+    if (this.retry !== null) return;
+    process.on('exit', this.last);
+    this.retry = setInterval(() => {
+      if (this.flush() === null) this.flowed();
+    }, RETRY_MS);
+    this.retry.unref();
+  }
+
+  /** The process ends: waits a little for a reader that has fallen behind. */
+  private finish(): void {
+    const untilMs = performance.now() + LAST_MS;
+    const sleeper = new Int32Array(new SharedArrayBuffer(4));
+    for (;;) {
+      const error = this.flush();
+      if (error === null) this.flowed();
+      if (!isFull(error) || performance.now() > untilMs) return;
+      Atomics.wait(sleeper, 0, 0, 10);
+    }
+  }
+}
+
+/** Whether a pipe has no room because its reader has not read. */
+function isFull(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException | null)?.code === 'EAGAIN';
+}
+
+/** A line of the log as a person at a terminal reads it: time, level, message, and what else there is. */
+export function readableLine(json: string): string {
+  const { level, time, role, pid, msg = '', ...rest } = JSON.parse(json);
+  const facts = Object.entries(rest).map(([key, value]) => `${key}=${shown(value)}`);
+  const line = [String(time).slice(11, 23), String(level).toUpperCase().padEnd(5), `${role}:`, msg, ...facts];
+  return printable(line.join(' '));
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return /[\s"]/.test(text) ? JSON.stringify(text) : text;
+}
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];

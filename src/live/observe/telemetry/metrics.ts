@@ -17,9 +17,8 @@ import { laneOf } from '../../../core/worker.js';
 import type { ResultMessage } from '../../messages.js';
 import { execNsOf } from '../exec-time.js';
 import { ERROR_BUCKETS_S, LATENCY_BUCKETS_S } from './buckets.js';
-import { Children } from './children.js';
-import { ModelLabels } from './model-labels.js';
-import { StageCounters } from './stage-counters.js';
+import { StageCounters } from './counters.js';
+import { Children, ModelLabels } from './labels.js';
 
 const OUTCOMES = OUTCOME_NAMES.length;
 /** Statuses are below this. */

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { NameLabels } from './name-labels.js';
+import type { NameLabels } from './labels.js';
 
 /**
  * States of a version of a model: as in the repository index, but `outdated` is one that is ready and serves other files

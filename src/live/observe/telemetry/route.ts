@@ -1,4 +1,9 @@
 import type { ServerResponse } from 'node:http';
+import {
+  RECORDING_MODES,
+  type RecordingControl,
+  type RecordingMode,
+} from '../../recording/recording-control.js';
 
 /** Something that the metrics port answers. */
 export interface Route {
@@ -10,7 +15,7 @@ export interface Route {
   readonly answer: (request: RouteRequest) => Reply | Promise<Reply>;
 }
 
-export interface RouteRequest {
+interface RouteRequest {
   readonly query: URLSearchParams;
 }
 
@@ -29,4 +34,44 @@ export function text(status: number, body: string): Reply {
 
 export function json(status: number, value: unknown): Reply {
   return { status, contentType: 'application/json', body: `${JSON.stringify(value)}\n` };
+}
+
+const DEFAULT_MODE: RecordingMode = 'all';
+
+/** `POST /recording/start[?mode=operators|all]` and `POST /recording/stop`. */
+export function recordingRoutes(control: RecordingControl): Route[] {
+  return [
+    post('/recording/start', ({ query }) => start(control, query.get('mode') ?? DEFAULT_MODE)),
+    post('/recording/stop', () => stop(control)),
+  ];
+}
+
+function post(path: string, answer: (request: RouteRequest) => Reply | Promise<Reply>): Route {
+  return {
+    path,
+    method: 'POST',
+    answer: async (request) => {
+      try {
+        return await answer(request);
+      } catch (error) {
+        return json(500, { error: (error as Error).message });
+      }
+    },
+  };
+}
+
+function start(control: RecordingControl, wanted: string): Reply {
+  const mode = RECORDING_MODES.find((each) => each === wanted);
+  if (mode === undefined) return json(400, { error: `mode must be ${RECORDING_MODES.join(' or ')}` });
+  if (control.recording)
+    return json(409, { error: 'is being recorded already: POST /recording/stop writes it' });
+  control.start(mode);
+  return json(200, { recording: true, mode });
+}
+
+async function stop(control: RecordingControl): Promise<Reply> {
+  const written = control.recording ? await control.stop() : null;
+  return written === null
+    ? json(409, { error: 'nothing is being recorded: POST /recording/start begins' })
+    : json(200, written);
 }

@@ -13,7 +13,7 @@ import type { ModelSpec } from '../../../core/model.js';
 import { statusName } from '../../../core/status-names.js';
 import type { ActionMessage, ResultMessage, WorkerDescription } from '../../messages.js';
 import { LATENCY_BUCKETS_S } from './buckets.js';
-import { ModelLabels } from './model-labels.js';
+import { ModelLabels } from './labels.js';
 
 /** Prometheus metrics of a worker process, fed with what goes in and comes out. */
 export class WorkerMetrics {

@@ -1,6 +1,7 @@
 import type { WorkerState } from '../../messages.js';
+import type { SeatState } from '../../wire/protocol.js';
+import { outranks } from '../../wire/rank.js';
 import type { Machine, MachineEvents } from '../machine.js';
-import { type Candidate, Seat } from './seat.js';
 
 /** A controller's stream, which may drive a machine. */
 export interface Driver extends MachineEvents, Candidate {}
@@ -34,3 +35,60 @@ export class MachineEndpoint {
 }
 
 const NO_DRIVER: MachineEvents = { results: () => {}, gpuDown: () => {} };
+
+/** A controller's stream, as the seat knows it. */
+export interface Candidate {
+  readonly controller: string;
+  /** Another has the seat now. */
+  deposed(): void;
+  /** The seat has changed hands. */
+  seatChanged(state: SeatState): void;
+}
+
+/** A worker's seat: which of the controllers that are connected drives it. */
+export class Seat {
+  private readonly candidates = new Set<Candidate>();
+  private driver: Candidate | null = null;
+  private term = 0;
+
+  get state(): SeatState {
+    return { term: this.term, controller: this.driver?.controller ?? '' };
+  }
+
+  isDriver(candidate: Candidate): boolean {
+    return this.driver === candidate;
+  }
+
+  enter(candidate: Candidate): void {
+    this.candidates.add(candidate);
+  }
+
+  /** Whether it drives the worker from now on. */
+  take(candidate: Candidate, term: number): boolean {
+    const { driver } = this;
+    if (driver === candidate) return true;
+    if (driver !== null && !mayReplace({ term, controller: candidate.controller }, this.state)) return false;
+    this.driver = candidate;
+    this.term = term;
+    driver?.deposed();
+    this.announce();
+    return true;
+  }
+
+  leave(candidate: Candidate): void {
+    this.candidates.delete(candidate);
+    if (this.driver !== candidate) return;
+    this.driver = null;
+    this.announce();
+  }
+
+  private announce(): void {
+    const { state } = this;
+    for (const candidate of [...this.candidates]) candidate.seatChanged(state);
+  }
+}
+
+/** A controller may replace its own connection, which has broken without a word. */
+function mayReplace(one: SeatState, driver: SeatState): boolean {
+  return one.controller === driver.controller || outranks(one, driver);
+}

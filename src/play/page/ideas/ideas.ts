@@ -1,6 +1,6 @@
 import type { ScheduledRun } from '../../../record/results.js';
 import { formatCount, formatRate } from '../../../text/numbers.js';
-import type { Setup } from '../../share/setup.js';
+import type { Setup } from '../../share/address.js';
 import { DEFAULT_SETUP } from '../default-setup.js';
 import type { Knob } from '../knobs.js';
 import { overrideOf, withOverride } from '../overrides.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Election } from '../../../../src/live/controller/link/election.js';
 import type { SeatState } from '../../../../src/live/wire/protocol.js';
-import { type Candidate, Seat } from '../../../../src/live/worker/endpoint/seat.js';
+import { type Candidate, Seat } from '../../../../src/live/worker/endpoint/machine-endpoint.js';
 
 const FREE = { term: 0, controller: '' };
 const seatOf = (controller: string, term: number): SeatState => ({ controller, term });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DecayingMeans } from '../../../../src/live/observe/telemetry/decaying-means.js';
+import { DecayingMeans } from '../../../../src/live/observe/telemetry/stage-averages.js';
 
 const S = 1e9;
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LineWriter } from '../../../../src/live/observe/telemetry/line-writer.js';
+import { LineWriter } from '../../../../src/live/observe/telemetry/log.js';
 
 /** Where lines go: a pipe with room for so many bytes. */
 class Pipe {

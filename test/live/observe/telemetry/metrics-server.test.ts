@@ -5,8 +5,12 @@ import {
   type MetricsServer,
   startMetricsServer,
 } from '../../../../src/live/observe/telemetry/metrics-server.js';
-import { recordingRoutes } from '../../../../src/live/observe/telemetry/recording-routes.js';
-import { json, type Reply, type Route } from '../../../../src/live/observe/telemetry/route.js';
+import {
+  json,
+  type Reply,
+  type Route,
+  recordingRoutes,
+} from '../../../../src/live/observe/telemetry/route.js';
 import type { RecordingControl } from '../../../../src/live/recording/recording-control.js';
 import { exchangeRaw } from '../../frontend/fixtures.js';
 import { parseExposition } from './exposition.js';

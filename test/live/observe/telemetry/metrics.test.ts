@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { Controller } from '../../../../src/core/controller.js';
-import { registerClusterGauges } from '../../../../src/live/observe/telemetry/cluster-gauges.js';
+import { registerClusterGauges } from '../../../../src/live/observe/telemetry/gauges.js';
 import { ControllerMetrics } from '../../../../src/live/observe/telemetry/metrics.js';
 import { createRegistry } from '../../../../src/live/observe/telemetry/registry.js';
 import { fanOut } from '../../../../src/record/fan-out.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { NameLabels } from '../../../../src/live/observe/telemetry/name-labels.js';
+import { NameLabels } from '../../../../src/live/observe/telemetry/labels.js';
 
 it('the first 50 names are labels, whatever comes after them, and the rest is one', () => {
   const labels = new NameLabels();

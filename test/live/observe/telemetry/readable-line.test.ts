@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readableLine } from '../../../../src/live/observe/telemetry/readable-line.js';
+import { readableLine } from '../../../../src/live/observe/telemetry/log.js';
 
 it('a line of the log reads well on a terminal, and cannot take it over', () => {
   const entry = {

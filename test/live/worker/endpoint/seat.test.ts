@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SeatState } from '../../../../src/live/wire/protocol.js';
-import { type Candidate, Seat } from '../../../../src/live/worker/endpoint/seat.js';
+import { type Candidate, Seat } from '../../../../src/live/worker/endpoint/machine-endpoint.js';
 
 /** A controller's stream that writes down what it hears. */
 class Listener implements Candidate {

@@ -1,8 +1,8 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { NS_PER_S } from '../../../base/units.js';
+import { newRefusalCounters, readRefusals } from '../../frontend/refusal-counts.js';
 import { BATCH_BUCKETS } from './buckets.js';
-import { Children } from './children.js';
-import type { ModelLabels } from './model-labels.js';
+import { Children, type ModelLabels, type NameLabels } from './labels.js';
 import { STAGE_COPY_IN, STAGE_COPY_OUT, STAGE_EXEC, STAGE_NAMES, STAGE_QUEUE } from './stage-averages.js';
 
 const STAGES = STAGE_NAMES.length;
@@ -68,4 +68,62 @@ export class StageCounters {
     this.seconds.get(first + STAGE_EXEC).inc((execNs * count) / NS_PER_S);
     this.seconds.get(first + STAGE_COPY_OUT).inc((copyOutNs * count) / NS_PER_S);
   }
+}
+
+/** Counts workers that come and go by themselves, when somebody asks. */
+export function registerJoining(
+  registry: Registry,
+  counts: { readonly joined: number; readonly left: number; readonly lost: number },
+): void {
+  const counter = (name: string, help: string, value: () => number) =>
+    new Counter({
+      ...{ name, help, registers: [registry] },
+      collect() {
+        this.reset();
+        this.inc(value());
+      },
+    });
+  counter('escapement_workers_joined_total', 'Workers that have registered and joined', () => counts.joined);
+  counter('escapement_workers_left_total', 'Workers that had joined and have left', () => counts.left);
+  counter(
+    'escapement_workers_lost_total',
+    'Workers that have left without saying so: killed, crashed or cut off',
+    () => counts.lost,
+  );
+}
+
+/**
+ * What the frontends refused, read when somebody asks. Each series without a model is there from the start, so that its
+ * first rise shows. Returns the counters for the frontends.
+ */
+export function registerRefusals(registry: Registry, labels: NameLabels): SharedArrayBuffer {
+  const counters = newRefusalCounters();
+  new Counter({
+    name: 'escapement_refused_total',
+    help: 'Inference requests that a frontend refused before the scheduler saw them',
+    labelNames: ['transport', 'reason', 'model'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { transport, reason, label, count } of readRefusals(counters)) {
+        const model = label === 0 ? {} : { model: labels.valueOf(label) };
+        this.inc({ transport, reason, ...model }, count);
+      }
+    },
+  });
+  return counters;
+}
+
+/** Counts registrations that did not count, by the reason, when somebody asks. Each series is there from the start. */
+export function registerTurnedAway(registry: Registry, counts: Readonly<Record<string, number>>): void {
+  new Counter({
+    name: 'escapement_registrations_turned_away_total',
+    help: 'Registrations of workers that the controller turned away',
+    labelNames: ['reason'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [reason, count] of Object.entries(counts)) this.inc({ reason }, count);
+    },
+  });
 }

@@ -35,3 +35,44 @@ export class ModelLabels {
     return known >= 0 ? known : this.values.push(value) - 1;
   }
 }
+
+/** Values of the label `model` by name: those of the first models, "other" for the rest. They never go. */
+export class NameLabels {
+  private readonly labels = new ModelLabels([]);
+  private readonly indices = new Map<string, number>();
+
+  /** Counted from 1: 0 is for what is of no model. */
+  numberOf(name: string): number {
+    let index = this.indices.get(name);
+    if (index === undefined) {
+      index = this.indices.size;
+      this.labels.set(index, name);
+      // What shares a label need not be remembered.
+      if (this.labels.values[this.labels.indexOf(index)] === name) this.indices.set(name, index);
+    }
+    return this.labels.indexOf(index) + 1;
+  }
+
+  /** Of a number that `numberOf` gave. */
+  valueOf(number: number): string {
+    return this.labels.values[number - 1];
+  }
+}
+
+/**
+ * Children of a labelled metric by a small integer, each looked up by its labels only once: prom-client's
+ * own look-up costs more than counting.
+ */
+export class Children<T> {
+  private readonly made: (T | undefined)[] = [];
+
+  constructor(private readonly make: (index: number) => T) {}
+
+  get(index: number): T {
+    const child = this.made[index];
+    if (child !== undefined) return child;
+    const made = this.make(index);
+    this.made[index] = made;
+    return made;
+  }
+}
