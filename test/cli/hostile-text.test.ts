@@ -2,11 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { HARMLESS, NAME } from '../hostile-name.js';
 import { runCli, runOk, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
-
-/** Clears the screen, sets the title of the window, rings, ends the line, turns text around; and markup and a formula. */
-const NAME = '=1+\u001b[2J\u001b]0;owned\u0007\r\u009b31m\u202e<b>"&\'\ufffe';
-const HARMLESS = /^[\n\t\u0020-\u007e\u00a0-\u2027\u202f-\ud7ff\ue000-\ufffd]*$/;
 
 function experiment(dir: string): string {
   const text = SMALL_EXPERIMENT.replace('name: small', `name: ${JSON.stringify(NAME)}`).replace(

@@ -311,6 +311,16 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'imports nothing, refuses each forged order with a reason, and then serves an honest sweep',
   ],
   [
+    'what comes back through a queue is taken only if it is a result and nothing else',
+    'run/queue/hostile.long.test.ts',
+    'takes no forged result, and has the bytes of an honest one',
+  ],
+  [
+    'names and messages in results that pass for real cannot take over what shows them',
+    'run/queue/hostile.long.test.ts',
+    'cannot take over what shows it with names and messages that pass for real',
+  ],
+  [
     'names, keys, paths and messages of others cannot take over a terminal, break a picture or page, or run as a formula in a spreadsheet',
     'cli/hostile-text.test.ts',
     'can only be read on a terminal, in pictures, pages and tables',

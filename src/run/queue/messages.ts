@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { MIB } from '../../base/units.js';
 import { boundFiguresSchema, cellResultSchema } from '../../record/schema.js';
@@ -21,6 +22,8 @@ const blobSchema = z.strictObject({
 
 /** Characters of the message of a cell that failed. */
 export const LONGEST_MESSAGE = 100_000;
+/** Characters of the result of a cell. */
+export const LONGEST_RESULT = 16 * MIB;
 
 /** A file by its content. */
 export type Blob = Readonly<z.output<typeof blobSchema>>;
@@ -31,8 +34,6 @@ export type Blob = Readonly<z.output<typeof blobSchema>>;
  */
 const orderFields = z.strictObject({
   sweep: z.uuid(),
-  /** Its number within the sweep. */
-  cell: z.int().nonnegative(),
   job: z.enum(['runCell', 'boundCell']),
   name,
   text: blobSchema,
@@ -64,32 +65,32 @@ export const orderSchema = orderFields
   );
 export type Order = z.output<typeof orderSchema>;
 
-const outcomeSchema = z.discriminatedUnion('status', [
-  z.strictObject({ status: z.literal('done'), json: z.string() }),
-  z.strictObject({
-    status: z.literal('failed'),
-    code: z.string().regex(/^(E_[A-Z_]+|BUG)$/),
-    message: z.string().max(LONGEST_MESSAGE),
-  }),
-]);
+/** How people tell a process from others: plain text. */
+const processName = z.string().regex(/^[\x20-\x7e]{1,200}$/);
+const threads = z.int().nonnegative().max(100_000);
 
 /** What a worker found. */
 const answerSchema = z.strictObject({
-  cell: z.int().nonnegative(),
-  worker: z.uuid(),
+  worker: z.strictObject({ name: processName, threads }),
   ranMs: z.number().nonnegative(),
-  outcome: outcomeSchema,
+  outcome: z.discriminatedUnion('status', [
+    z.strictObject({ status: z.literal('done'), json: z.string().max(LONGEST_RESULT) }),
+    z.strictObject({
+      status: z.literal('failed'),
+      code: z.string().regex(/^(E_[A-Z_]+|BUG)$/),
+      message: z.string().max(LONGEST_MESSAGE),
+    }),
+  ]),
 });
 export type Answer = z.output<typeof answerSchema>;
 
 const cardSchema = z.strictObject({
   id: z.uuid(),
-  /** How people tell it from others: plain text. */
-  name: z.string().regex(/^[\x20-\x7e]{1,200}$/),
+  name: processName,
   version: z.string().regex(/^[\w.+-]{1,50}$/),
   protocol: z.int().nonnegative(),
   platform: z.string().regex(/^[\w. ]{1,100}$/),
-  threads: z.int().nonnegative().max(100_000),
+  threads,
 });
 /** Who is there: a worker, or a sweep, which has no threads. */
 export type Card = z.output<typeof cardSchema>;
@@ -97,26 +98,29 @@ export type Card = z.output<typeof cardSchema>;
 /** The cards among what is in the directory: anybody could have put something else there. */
 export function cardsOf(texts: readonly string[]): Card[] {
   return texts.flatMap((text) => {
-    const card = read(text, cardSchema);
-    return card === null ? [] : [card];
+    try {
+      return [cardSchema.parse(JSON.parse(text))];
+    } catch {
+      return [];
+    }
   });
 }
 
-/** Null: it is not an answer. */
-export function answerOf(text: string): Answer | null {
-  return read(text, answerSchema);
+/** What came back for a job; null: it is no answer, or its result is none of this kind of job. */
+export function answerOf(value: unknown, job: Order['job']): Answer | null {
+  const { data: answer } = answerSchema.safeParse(value);
+  if (answer === undefined) return null;
+  const isGood = answer.outcome.status === 'failed' || isResult(answer.outcome.json, job);
+  return isGood ? answer : null;
 }
 
-/** Whether the JSON of an outcome is a result of this kind of job. */
-export function isResult(job: Order['job'], json: string): boolean {
-  const schema: z.ZodType = job === 'runCell' ? cellResultSchema : boundFiguresSchema;
-  return read(json, schema) !== null;
-}
-
-function read<T>(text: string, schema: z.ZodType<T>): T | null {
+/** Whether a text is a result and has nothing else in it: it is kept as it came. */
+function isResult(text: string, job: Order['job']): boolean {
+  const schema = job === 'runCell' ? cellResultSchema : boundFiguresSchema;
   try {
-    return schema.parse(JSON.parse(text));
+    const value = JSON.parse(text);
+    return isDeepStrictEqual(schema.parse(value), value);
   } catch {
-    return null;
+    return false;
   }
 }

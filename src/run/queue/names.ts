@@ -1,13 +1,13 @@
 import { platformText } from '../sweep/platform.js';
 
 /** Raised whenever sweeps and workers of the two sides no longer understand each other. */
-const PROTOCOL = 2;
+const PROTOCOL = 3;
 
 /** All keys in the server begin so: what a user of the server must be allowed to touch. */
-export const PREFIX = 'escapement';
+const PREFIX = 'escapement';
 
 /** Who may share a queue: results of others would differ, or could not be read. */
-export interface Kind {
+interface Kind {
   readonly version: string;
   readonly protocol: number;
   readonly platform: string;
@@ -26,15 +26,19 @@ export function kindText({ version, protocol, platform }: Kind): string {
   return `escapement ${version} on ${platform}${protocol === PROTOCOL ? '' : ` (protocol ${protocol})`}`;
 }
 
+/** How BullMQ's classes use the server: keys and versions are ours to check. */
+export const BULLMQ = { prefix: PREFIX, skipVersionCheck: true } as const;
+
+/** What is no longer renewed or fetched disappears from the server after this. */
+export const KEPT_S = 3600;
+
 /** Keys outside the queue itself. */
 export const KEYS = {
-  /** The workers, and the sweeps, that are there: their cards by the time at which they count as gone. */
+  /** The ids of the workers, and of the sweeps, that were there lately. */
   workers: `${PREFIX}:workers`,
   sweeps: `${PREFIX}:sweeps`,
-  /** Is there as long as a sweep is. */
-  alive: (sweep: string) => `${PREFIX}:alive:${sweep}`,
-  /** What workers found for a sweep. */
-  results: (sweep: string) => `${PREFIX}:results:${sweep}`,
+  /** The card of one of them, as long as it is there. */
+  card: (directory: string, id: string) => `${directory}:${id}`,
   /** A piece of a file. */
   piece: (sha256: string, index: number) => `${PREFIX}:file:${sha256}:${index}`,
 } as const;

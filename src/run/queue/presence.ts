@@ -1,11 +1,15 @@
-import type { Card } from './messages.js';
-import { type Kind, kindText, queueName } from './names.js';
-import type { Scripts } from './scripts.js';
+import type { Redis } from 'ioredis';
+import { type Card, cardsOf } from './messages.js';
+import { KEPT_S, KEYS, kindText, queueName } from './names.js';
 
 const SILENT_MS = 10_000;
+/** A card counts for so long after it was last renewed; that happens much more often. */
+const CARD_MS = 20_000;
+/** Only so many of the other side are looked at. */
+const MOST_PEERS = 10_000;
 
 interface PresenceOptions {
-  readonly scripts: Scripts;
+  readonly client: Redis;
   /** The directory of this side, and of the other. */
   readonly own: string;
   readonly other: string;
@@ -24,14 +28,13 @@ export class Presence {
 
   constructor(private readonly options: PresenceOptions) {}
 
-  /** To be called again and again, much more often than every 15 s. */
+  /** To be called again and again, much more often than cards expire. */
   async renew(): Promise<void> {
-    const { scripts, own, other, card } = this.options;
     const timer = setTimeout(() => this.noteSilence(), SILENT_MS);
     try {
-      const cards = await scripts.announce(own, other, card);
+      const cards = await this.exchange();
       this.isSilent = false;
-      const mine = queueName(card);
+      const mine = queueName(this.options.card);
       this.peers = cards.filter((one) => queueName(one) === mine);
       for (const one of cards) if (queueName(one) !== mine) this.noteStranger(one);
     } finally {
@@ -39,8 +42,25 @@ export class Presence {
     }
   }
 
-  leave(): Promise<void> {
-    return this.options.scripts.leave(this.options.own, this.options.card);
+  async leave(): Promise<void> {
+    const { client, own, card } = this.options;
+    await Promise.all([client.del(KEYS.card(own, card.id)), client.srem(own, card.id)]);
+  }
+
+  /** Renews the own card, and reads those of the other side. */
+  private async exchange(): Promise<Card[]> {
+    const { client, own, other, card } = this.options;
+    const [ids] = await Promise.all([
+      client.srandmember(other, MOST_PEERS),
+      client.set(KEYS.card(own, card.id), JSON.stringify(card), 'PX', CARD_MS),
+      client.sadd(own, card.id),
+      client.expire(own, KEPT_S),
+    ]);
+    if (ids.length === 0) return [];
+    const texts = await client.mget(ids.map((id) => KEYS.card(other, id)));
+    const gone = ids.filter((_, i) => texts[i] === null);
+    if (gone.length > 0) await client.srem(other, ...gone);
+    return cardsOf(texts.flatMap((text) => text ?? []));
   }
 
   private noteSilence(): void {
@@ -54,7 +74,7 @@ export class Presence {
     if (this.strangers.has(stranger.id)) return;
     this.strangers.add(stranger.id);
     say(
-      `the ${noun} ${stranger.name} is left out: it is ${kindText(stranger)}, and this is ${kindText(card as Kind)}, so results could differ`,
+      `the ${noun} ${stranger.name} is left out: it is ${kindText(stranger)}, and this is ${kindText(card)}, so results could differ`,
     );
   }
 }

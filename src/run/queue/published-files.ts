@@ -5,8 +5,7 @@ import { EscapementError } from '../../base/errors.js';
 import { fileDigest } from '../../base/files/file-digest.js';
 import { MIB } from '../../base/units.js';
 import { type Blob, MOST_FILE_BYTES, PIECE_BYTES } from './messages.js';
-import { KEYS } from './names.js';
-import { KEPT_MS } from './scripts.js';
+import { KEPT_S, KEYS } from './names.js';
 
 /** Where the content of a published file is. */
 type Content = { readonly path: string } | { readonly text: Buffer };
@@ -47,7 +46,7 @@ export class PublishedFiles {
   async renew(): Promise<void> {
     for (const [sha256, { blob }] of this.blobs) {
       const pipeline = this.client.pipeline();
-      for (const index of indexes(blob)) pipeline.pexpire(KEYS.piece(sha256, index), KEPT_MS);
+      for (const index of indexes(blob)) pipeline.expire(KEYS.piece(sha256, index), KEPT_S);
       const answers = (await pipeline.exec()) ?? [];
       if (answers.every(([error, isThere]) => error === null && isThere === 1)) continue;
       await this.ready.get(sha256);
@@ -76,7 +75,7 @@ export class PublishedFiles {
   private async upload(sha256: string): Promise<void> {
     const { blob, content } = this.blobs.get(sha256)!;
     const send = (index: number, piece: Buffer) =>
-      this.client.set(KEYS.piece(sha256, index), piece, 'PX', KEPT_MS);
+      this.client.set(KEYS.piece(sha256, index), piece, 'EX', KEPT_S);
     if ('text' in content) {
       for (const index of indexes(blob)) await send(index, pieceOf(content.text, index));
       return;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
+import { Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { EscapementError } from '../../base/errors.js';
 import type { ReadFile } from '../../config/files-on-disk.js';
@@ -8,14 +9,10 @@ import type { CellJob, CellRunner } from '../sweep/pool.js';
 import type { CellOutcome, CellTask } from '../sweep/run-cell.js';
 import type { QueueAddress } from './address.js';
 import { another, connect, within } from './connection.js';
-import { JobQueue } from './job-queue.js';
-import { answerOf, isResult, type Order } from './messages.js';
-import { KEYS, ownKind, queueName } from './names.js';
-import { type OpenCell, OpenCells } from './open-cells.js';
+import { answerOf, LONGEST_MESSAGE, type Order } from './messages.js';
+import { BULLMQ, KEPT_S, KEYS, ownKind, queueName } from './names.js';
 import { Presence } from './presence.js';
 import { blobOf, PublishedFiles } from './published-files.js';
-import { scriptsFor } from './scripts.js';
-import { type WorkerShare, WorkerTally } from './worker-tally.js';
 
 interface QueueOptions {
   readonly version: string;
@@ -23,11 +20,36 @@ interface QueueOptions {
   readonly say: (what: string) => void;
 }
 
-/** Cells are put into the queue so many at a time. */
-const BATCH = 200;
+/** What a worker did for a sweep. */
+interface WorkerShare {
+  readonly name: string;
+  readonly threads: number;
+  /** Whether it is still there. */
+  readonly isHere: boolean;
+  readonly cells: number;
+  /** Of all its threads together. */
+  readonly ranMs: number;
+}
+
+/** A cell that somebody waits for. */
+interface OpenCell {
+  /** Of its job. */
+  readonly id: string;
+  readonly task: CellTask;
+  readonly job: CellJob;
+  /** Whether its job is in the queue, unless the server has lost it. */
+  isSent: boolean;
+  /** How often something came back that is no result. */
+  wrong: number;
+  settle(outcome: CellOutcome): void;
+  fail(error: unknown): void;
+}
+
+/** A processor that throws is tried again so often; what a cell throws is an outcome. */
+const ATTEMPTS = 3;
+/** Events are kept for those who read them at once; what is missed is asked for. */
+const MOST_EVENTS = 200;
 const CARE_MS = 2000;
-/** Workers throw away what belongs to a sweep that has not been heard of for so long. */
-const ALIVE_MS = 30_000;
 const CLOSE_MS = 3000;
 const MOST_WRONG = 3;
 
@@ -45,24 +67,21 @@ export async function openQueueRunner(address: QueueAddress, options: QueueOptio
 }
 
 /**
- * Lets workers on other machines run cells. Results are taken by the number of their cell, and what is missing is
- * asked for, so each arrives once, whatever happens to workers and to the server.
+ * Lets workers on other machines run cells, each as a job. Events tell of results soon, and what they do not tell is
+ * asked for, so each result arrives, and once, whatever happens to workers and to the server.
  */
 class QueueRunner implements CellRunner {
   private readonly sweep = randomUUID();
-  private readonly open = new OpenCells();
-  private readonly tally = new WorkerTally();
-  private readonly receiver: Redis;
-  private readonly jobs: JobQueue;
+  private readonly open = new Map<string, OpenCell>();
+  private readonly shares = new Map<string, { threads: number; cells: number; ranMs: number }>();
+  private readonly queue: Queue<Order>;
+  private readonly events: QueueEvents;
   private readonly files: PublishedFiles;
   private readonly presence: Presence;
-  private timer: NodeJS.Timeout | undefined;
-  private pumping: Promise<void> = Promise.resolve();
-  private isScheduled = false;
-  private closing: Promise<void> | undefined;
-  /** Cells that are finished, and whose jobs may still be there: a worker that lost its lock leaves one behind. */
-  private readonly ended = new Set<number>();
   private readonly said = new Set<string>();
+  private timer: NodeJS.Timeout | undefined;
+  private closing: Promise<void> | undefined;
+  private cells = 0;
 
   constructor(
     private readonly client: Redis,
@@ -70,39 +89,45 @@ class QueueRunner implements CellRunner {
   ) {
     const kind = ownKind(options.version);
     const name = queueName(kind);
-    this.receiver = another(client);
-    this.jobs = new JobQueue(client, name, this.sweep);
+    const streams = { events: { maxLen: MOST_EVENTS } };
+    this.queue = new Queue(name, { ...BULLMQ, connection: client, streams });
+    this.events = new QueueEvents(name, { ...BULLMQ, connection: another(client), autorun: false });
+    this.events.on('completed', ({ jobId, returnvalue }) => void this.take(jobId, returnvalue));
+    // Connections have their own listener, and what a call throws its caller hears.
+    this.queue.on('error', () => {});
+    this.events.on('error', () => {});
     this.files = new PublishedFiles(client);
     this.presence = new Presence({
-      scripts: scriptsFor(client, name),
-      ...{ own: KEYS.sweeps, other: KEYS.workers, noun: 'worker', say: options.say },
+      ...{ client, own: KEYS.sweeps, other: KEYS.workers, noun: 'worker', say: options.say },
       card: { ...kind, id: this.sweep, name: `${hostname()}:${process.pid}`, threads: 0 },
     });
   }
 
   /** Throws what the server says if it refuses this user. */
   async start(): Promise<void> {
-    await this.renew();
+    await this.presence.renew();
     this.timer = setTimeout(() => void this.care(), CARE_MS);
-    void this.receive();
-  }
-
-  private get capacity(): number {
-    return Math.max(
-      1,
-      this.tally.all.reduce((sum, one) => sum + (one.isHere ? one.threads : 0), 0),
-    );
+    void this.listen();
   }
 
   get workers(): readonly WorkerShare[] {
-    return this.tally.all;
+    const here = this.presence.peers;
+    const none = { cells: 0, ranMs: 0 };
+    const all = new Map(here.map(({ name, threads }) => [name, { threads, ...none }] as const));
+    for (const [name, share] of this.shares) all.set(name, share);
+    return [...all]
+      .map(([name, share]) => ({ name, isHere: here.some((one) => one.name === name), ...share }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** Rejects with `E_QUEUE` for a file that cannot be sent. */
   run(task: CellTask, job: CellJob = 'runCell'): Promise<CellOutcome> {
-    const found = this.open.add(task, job);
-    this.schedule();
-    return found;
+    return new Promise((settle, fail) => {
+      const id = `${this.sweep}-${this.cells++}`;
+      const one = { id, task, job, isSent: false, wrong: 0, settle, fail };
+      this.open.set(id, one);
+      void this.send(one);
+    });
   }
 
   close(): Promise<void> {
@@ -112,50 +137,37 @@ class QueueRunner implements CellRunner {
 
   private async end(): Promise<void> {
     clearTimeout(this.timer);
-    this.receiver.disconnect();
     // A server that is away keeps what it has: workers throw it away, or it expires.
     await within(CLOSE_MS, this.tidy()).catch(() => {});
+    await this.events.close().catch(() => {});
     this.client.disconnect();
   }
 
   private async tidy(): Promise<void> {
-    await this.client.del(KEYS.alive(this.sweep), KEYS.results(this.sweep));
-    await this.pumping;
-    await this.jobs.remove([...this.open.inQueue.map(({ cell }) => cell), ...this.ended]);
-    await this.files.remove();
+    // From now on, workers throw away what they have of this sweep.
     await this.presence.leave();
-    await this.jobs.close();
+    await Promise.all([...this.open.keys()].map((id) => this.queue.remove(id)));
+    await this.files.remove();
+    await this.queue.close();
   }
 
-  /** Puts cells into the queue, once for all that are added in one go. */
-  private schedule(): void {
-    if (this.isScheduled || this.closing !== undefined) return;
-    this.isScheduled = true;
-    setImmediate(() => {
-      this.isScheduled = false;
-      this.pumping = this.pumping.then(() => this.pump());
-    });
-  }
-
-  private async pump(): Promise<void> {
-    while (this.closing === undefined) {
-      const batch = this.open.take(BATCH, this.capacity);
-      if (batch.length === 0) return;
-      await this.send(batch);
-    }
-  }
-
-  private async send(batch: readonly OpenCell[]): Promise<void> {
+  private async send(one: OpenCell): Promise<void> {
     try {
-      await this.jobs.add(await Promise.all(batch.map((one) => this.orderOf(one))));
+      const order = await this.orderOf(one);
+      // Adding a job that is there changes nothing.
+      const kept = { removeOnComplete: { age: KEPT_S }, removeOnFail: { age: KEPT_S } };
+      await this.queue.add('cell', order, { jobId: one.id, attempts: ATTEMPTS, ...kept });
     } catch (error) {
-      if (error instanceof EscapementError) this.open.failAll(error);
-      // Otherwise the server did not take them: they are missing, and will be asked for.
+      if (error instanceof EscapementError) {
+        this.open.delete(one.id);
+        one.fail(error);
+      } else if (this.closing === undefined) this.sayOnce(`the queue refuses: ${(error as Error).message}`);
     }
-    for (const one of batch) one.missed = 0;
+    // If the server did not take it, it is missing, and will be sent again.
+    one.isSent = true;
   }
 
-  private async orderOf({ cell, job, task }: OpenCell): Promise<Order> {
+  private async orderOf({ job, task }: OpenCell): Promise<Order> {
     const { name, file, overrides, percentiles, plugin } = task;
     const pathsOf = (kind: ReadFile['kind']) =>
       task.files.flatMap((one) => (one.kind === kind ? one.path : []));
@@ -168,7 +180,7 @@ class QueueRunner implements CellRunner {
       sha256: (await blobOf(path)).sha256,
     }));
     return {
-      ...{ sweep: this.sweep, cell, job, name, file },
+      ...{ sweep: this.sweep, job, name, file },
       ...{ overrides: [...overrides], percentiles: [...percentiles] },
       text: await this.files.addText(task.text),
       ...(plugin === undefined ? {} : { plugin }),
@@ -177,92 +189,73 @@ class QueueRunner implements CellRunner {
     };
   }
 
-  /** Takes what workers found as it comes. */
-  private async receive(): Promise<void> {
-    const key = KEYS.results(this.sweep);
+  /** Hears of results as they come. An entry that is no event ends the reading, which then starts over. */
+  private async listen(): Promise<void> {
     while (this.closing === undefined) {
-      try {
-        const first = await this.receiver.blpop(key, CARE_MS / 1000);
-        if (first === null) continue;
-        this.handle(first[1]);
-        for (const text of (await this.receiver.lpop(key, BATCH)) ?? []) this.handle(text);
-      } catch {
-        if (this.closing !== undefined) return;
-        // The server refuses for now.
-        await new Promise((resolve) => setTimeout(resolve, CARE_MS / 4));
-      }
+      await this.events.run().catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, CARE_MS / 4));
     }
   }
 
-  private handle(text: string): void {
-    const answer = answerOf(text);
-    if (answer === null) {
-      this.sayOnce('something in the queue is not of escapement; it is left out');
-      return;
-    }
-    const one = this.open.find(answer.cell);
-    // A worker that froze may hand in what another one found meanwhile.
-    if (one === undefined) return;
-    let { outcome } = answer;
-    if (outcome.status === 'done' && !isResult(one.job, outcome.json)) {
-      one.wrong++;
-      // Its job is gone, so it will be missing, and asked for.
-      if (one.wrong < MOST_WRONG) return;
-      outcome = failed(`what workers handed in is no result, ${MOST_WRONG} times`);
-    }
-    this.tally.count(answer);
-    this.settle(one, outcome);
+  /** Takes the result of a job, unless it is none, or there is one. */
+  private take(id: string, value: unknown): boolean {
+    const one = this.open.get(id);
+    if (one === undefined) return true;
+    const answer = answerOf(value, one.job);
+    if (answer === null) return false;
+    const { name, threads } = answer.worker;
+    const share = this.shares.get(name) ?? { threads, cells: 0, ranMs: 0 };
+    this.shares.set(name, { threads, cells: share.cells + 1, ranMs: share.ranMs + answer.ranMs });
+    this.settle(one, answer.outcome);
+    return true;
   }
 
   private settle(one: OpenCell, outcome: CellOutcome): void {
-    this.open.close(one);
-    this.ended.add(one.cell);
+    this.open.delete(one.id);
+    // A job that stays, as the server is away, goes with its age.
+    this.queue.remove(one.id).catch(() => {});
     one.settle(outcome);
-    this.schedule();
   }
 
   private async care(): Promise<void> {
     try {
-      await this.renew();
+      await this.presence.renew();
+      if (this.presence.peers.length === 0 && this.open.size > 0)
+        this.sayOnce(
+          'no worker is there: start escapement sweep-worker with the same --queue, on any machine',
+        );
       await this.files.renew();
-      await this.askForMissing();
-      await this.forgetGone();
+      await Promise.all([...this.open.values()].map((one) => this.check(one)));
     } catch (error) {
-      if (error instanceof EscapementError) this.open.failAll(error);
+      if (error instanceof EscapementError) for (const one of this.open.values()) one.fail(error);
       // Otherwise the server refuses for now, for example because it is still loading.
     }
     if (this.closing === undefined) this.timer = setTimeout(() => void this.care(), CARE_MS);
   }
 
-  private async renew(): Promise<void> {
-    const alive = this.client.set(KEYS.alive(this.sweep), '1', 'PX', ALIVE_MS);
-    await Promise.all([alive, this.presence.renew()]);
-    this.tally.update(this.presence.peers);
-    if (this.presence.peers.length > 0 || this.open.inQueue.length === 0) return;
-    this.sayOnce('no worker is there: start escapement sweep-worker with the same --queue, on any machine');
+  /** Does what became necessary since the job of a cell was sent. */
+  private async check(one: OpenCell): Promise<void> {
+    if (!one.isSent) return;
+    const state = await this.queue.getJobState(one.id);
+    if (!this.open.has(one.id)) return;
+    if (state === 'unknown') await this.send(one);
+    if (state !== 'completed' && state !== 'failed') return;
+    const job = await this.queue.getJob(one.id).catch(() => undefined);
+    if (!this.open.has(one.id)) return;
+    if (state === 'failed') {
+      const reason = String(job?.failedReason).slice(0, LONGEST_MESSAGE);
+      this.settle(one, failed(`no worker could finish it: ${reason}`));
+    } else if (!this.take(one.id, job?.returnvalue)) await this.again(one);
   }
 
-  private async askForMissing(): Promise<void> {
-    const sent = this.open.inQueue.filter(({ missed }) => missed !== undefined);
-    const states = await this.jobs.states(sent.map(({ cell }) => cell));
-    const again: OpenCell[] = [];
-    for (const [i, one] of sent.entries()) {
-      const state = states[i]!;
-      if (this.open.find(one.cell) === undefined || state === 'there') one.missed = 0;
-      // Its result may be on its way: only the second time counts.
-      else if (state === 'missing') one.missed === 0 ? one.missed++ : again.push(one);
-      else {
-        await this.jobs.remove([one.cell]);
-        this.settle(one, failed(`no worker could finish it: ${state.failed}`));
-      }
+  /** Runs a cell again whose job returned something other than a result. */
+  private async again(one: OpenCell): Promise<void> {
+    if (++one.wrong === MOST_WRONG) {
+      this.settle(one, failed(`what workers handed in is no result, ${MOST_WRONG} times`));
+      return;
     }
-    for (let i = 0; i < again.length; i += BATCH) await this.send(again.slice(i, i + BATCH));
-  }
-
-  private async forgetGone(): Promise<void> {
-    const ended = [...this.ended];
-    const states = await this.jobs.states(ended);
-    for (const [i, cell] of ended.entries()) if (states[i] === 'missing') this.ended.delete(cell);
+    await this.queue.remove(one.id);
+    await this.send(one);
   }
 
   private sayOnce(what: string): void {

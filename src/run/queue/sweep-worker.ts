@@ -2,20 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type Job, Worker } from 'bullmq';
+import { type Job, UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import type * as z from 'zod';
 import { EscapementError } from '../../base/errors.js';
+import { MIB } from '../../base/units.js';
 import type { LocatedPaths } from '../../config/files-on-disk.js';
 import type { CellRunner } from '../sweep/pool.js';
 import { type CellOutcome, failedOutcome } from '../sweep/run-cell.js';
 import type { QueueAddress } from './address.js';
 import { connect, within } from './connection.js';
 import { FetchedFiles } from './fetched-files.js';
-import { type Answer, type Blob, LONGEST_MESSAGE, type Order, orderSchema } from './messages.js';
-import { KEYS, ownKind, PREFIX, queueName } from './names.js';
+import { type Answer, LONGEST_MESSAGE, LONGEST_RESULT, type Order, orderSchema } from './messages.js';
+import { BULLMQ, KEPT_S, KEYS, ownKind, queueName } from './names.js';
 import { Presence } from './presence.js';
 import { blobOf } from './published-files.js';
-import { type Scripts, scriptsFor } from './scripts.js';
 
 interface SweepWorkerOptions {
   readonly version: string;
@@ -62,17 +63,14 @@ export async function startSweepWorker(
 
 /** Runs cells for sweeps elsewhere. Trusts nothing that it finds in the queue. */
 class SweepWorker {
-  private readonly id = randomUUID();
+  private readonly name = `${hostname()}:${process.pid}`;
   private readonly pool: CellRunner;
-  private readonly scripts: Scripts;
   private readonly presence: Presence;
   private readonly queue: string;
   private worker: Worker | undefined;
   private timer: NodeJS.Timeout | undefined;
   /** Reasons why jobs were refused. */
   private readonly refused = new Set<string>();
-  /** The experiment of the last cell: the next one is often of the same sweep. */
-  private experiment = { sha256: '', text: '' };
   private isStopped = false;
 
   constructor(
@@ -86,10 +84,9 @@ class SweepWorker {
     const kind = ownKind(version);
     this.queue = queueName(kind);
     this.pool = options.openRunner(threads);
-    this.scripts = scriptsFor(client, this.queue);
     this.presence = new Presence({
-      ...{ scripts: this.scripts, own: KEYS.workers, other: KEYS.sweeps, noun: 'sweep', say },
-      card: { ...kind, id: this.id, name: `${hostname()}:${process.pid}`, threads },
+      ...{ client, own: KEYS.workers, other: KEYS.sweeps, noun: 'sweep', say },
+      card: { ...kind, id: randomUUID(), name: this.name, threads },
     });
   }
 
@@ -99,11 +96,12 @@ class SweepWorker {
     this.timer = setTimeout(() => void this.renew(), PRESENCE_MS);
     // The thread of this process only waits for the pool: that is what keeps the locks.
     this.worker = new Worker(this.queue, (job: Job) => this.process(job), {
-      ...{ connection: this.client, prefix: PREFIX, skipVersionCheck: true },
+      ...{ ...BULLMQ, connection: this.client },
       ...{ concurrency: this.options.threads, lockDuration: LOCK_MS, stalledInterval: STALLED_CHECK_MS },
       ...{ maxStalledCount: MOST_STALLED, runRetryDelay: RETRY_MS },
-      removeOnComplete: { count: 0 },
+      ...{ removeOnComplete: { age: KEPT_S }, removeOnFail: { age: KEPT_S } },
     });
+    this.worker.on('completed', (job: Job) => void this.drop(job).catch(() => {}));
     // Jobs that are not ours, locks that were lost and a server that is away: the next job is tried all the same.
     this.worker.on('error', () => {});
     await this.worker.waitUntilReady();
@@ -126,17 +124,26 @@ class SweepWorker {
     if (!this.isStopped) this.timer = setTimeout(() => void this.renew(), PRESENCE_MS);
   }
 
-  private async process({ data }: Job): Promise<void> {
+  /** Runs the cell of a job, and returns what its sweep takes; null: that sweep has ended. */
+  private async process({ data }: Job): Promise<Answer | null> {
     const { data: order, error } = orderSchema.safeParse(data);
-    if (order === undefined) return this.refuse(error.issues[0]!);
-    const { sweep, cell } = order;
-    // Its sweep has ended without taking it out.
-    if ((await this.client.exists(KEYS.alive(sweep))) === 0) return;
+    if (order === undefined) throw this.refusal(error.issues[0]!);
+    if (!(await this.isThere(order.sweep))) return null;
     const beganMs = performance.now();
     const outcome = await this.outcomeOf(order).catch(failedOutcome);
-    const answer: Answer = { cell, worker: this.id, ranMs: performance.now() - beganMs, outcome };
-    await this.scripts.answer(sweep, JSON.stringify(answer));
     this.options.onCell(outcome);
+    const { name, options } = this;
+    return { worker: { name, threads: options.threads }, ranMs: performance.now() - beganMs, outcome };
+  }
+
+  /** Whether a sweep has not ended. */
+  private async isThere(sweep: string): Promise<boolean> {
+    return (await this.client.exists(KEYS.card(KEYS.sweeps, sweep))) === 1;
+  }
+
+  /** Removes a job of a sweep that has ended without taking it out, and with it what was found. */
+  private async drop(job: Job): Promise<void> {
+    if (!(await this.isThere(String(job.data?.sweep)))) await job.remove();
   }
 
   private outcomeOf(order: Order): Promise<CellOutcome> {
@@ -153,7 +160,7 @@ class SweepWorker {
       };
       const outcome = await this.pool.run(
         {
-          text: await this.textOf(order.text, text!),
+          text: await readFile(text!, 'utf8'),
           ...{ name, file, overrides, percentiles, located },
           // Nothing is stored here under a key, and files are only those that are located.
           ...{ key: '', formerKey: '', files: [] },
@@ -165,23 +172,14 @@ class SweepWorker {
     });
   }
 
-  private async textOf({ sha256 }: Blob, path: string): Promise<string> {
-    if (this.experiment.sha256 !== sha256) this.experiment = { sha256, text: await readFile(path, 'utf8') };
-    return this.experiment.text;
-  }
-
   /** Says why, once for each reason: what lies in the queue can be anything, and any number of it. */
-  private refuse({
-    path,
-    message,
-  }: {
-    readonly path: readonly PropertyKey[];
-    readonly message: string;
-  }): void {
+  private refusal({ path, message }: z.core.$ZodIssue): UnrecoverableError {
     const reason = [...path, message].map(String).join(': ').slice(0, LONGEST_REASON);
-    if (this.refused.has(reason) || this.refused.size >= MOST_REASONS) return;
-    this.refused.add(reason);
-    this.options.say(`a job in the queue is refused: ${reason}`);
+    if (!this.refused.has(reason) && this.refused.size < MOST_REASONS) {
+      this.refused.add(reason);
+      this.options.say(`a job in the queue is refused: ${reason}`);
+    }
+    return new UnrecoverableError(reason);
   }
 
   private moduleOf(shown: string, sha256: string): string {
@@ -198,7 +196,11 @@ function asSeenThere(
   { files, plugins }: Order,
   { data, modules }: LocatedPaths,
 ): CellOutcome {
-  if (outcome.status === 'done') return outcome;
+  if (outcome.status === 'done') {
+    if (outcome.json.length <= LONGEST_RESULT) return outcome;
+    const what = `its result has more than ${LONGEST_RESULT / MIB} MiB, too much for a queue: run it without --queue`;
+    return failedOutcome(new EscapementError('E_QUEUE', what));
+  }
   const shownOf = new Map([
     ...files.map(({ path, shown }) => [data.get(path)!, shown] as const),
     ...plugins.map(({ path, shown }) => [modules.get(path)!, shown] as const),

@@ -1,16 +1,19 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { Queue } from 'bullmq';
+import { Queue, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { packageVersion } from '../../../src/cli/version.js';
-import { KEYS, ownKind, PREFIX, queueName } from '../../../src/run/queue/names.js';
+import { BULLMQ, KEYS, ownKind, queueName } from '../../../src/run/queue/names.js';
 import { PublishedFiles } from '../../../src/run/queue/published-files.js';
-import { runOk, SMALL_EXPERIMENT, tempDir, writeIn } from '../../cli/run-cli.js';
+import { runCli, runOk, SMALL_EXPERIMENT, tempDir, writeIn } from '../../cli/run-cli.js';
 import { until } from '../../cli/server-process.js';
+import { HARMLESS, NAME } from '../../hostile-name.js';
 import { noRedis, RedisServer } from './redis-server.js';
 import { readyWorker } from './worker.js';
 
+const QUEUE = queueName(ownKind(packageVersion()));
 const SWEEP = '00000000-0000-4000-8000-000000000000';
 const BLOB = { sha256: 'a'.repeat(64), bytes: 1 };
 const TRACE = 'arrival_ns,model_id,slo_ns\n';
@@ -176,19 +179,18 @@ describe.skipIf(noRedis !== '')(`a worker${noRedis === '' ? '' : ` (${noRedis})`
     const worker = await readyWorker(server);
     const client = server.connect();
     const published = new PublishedFiles(client);
-    const jobs = new Queue(queueName(ownKind(packageVersion())), { connection: client, prefix: PREFIX });
+    const jobs = new Queue(QUEUE, { ...BULLMQ, connection: client });
     onTestFinished(() => jobs.close());
-    await client.set(KEYS.alive(SWEEP), '1', 'PX', 600_000);
+    await client.set(KEYS.card(KEYS.sweeps, SWEEP), '{}');
 
-    const send = async (cell: number, { text = SMALL_EXPERIMENT, files = {}, fields }: Sent) => {
+    const send = async (jobId: string, { text = SMALL_EXPERIMENT, files = {}, fields }: Sent) => {
       const sent = Object.entries(files).map(async ([path, content]) => ({
         ...{ path, shown: path },
         blob: await published.addFile(writeIn(tempDir(), 'file', content)),
       }));
-      await jobs.add('cell', {
+      const order = {
         ...{
           sweep: SWEEP,
-          cell,
           job: 'runCell',
           name: 'x',
           file: 'run.yaml',
@@ -196,26 +198,26 @@ describe.skipIf(noRedis !== '')(`a worker${noRedis === '' ? '' : ` (${noRedis})`
           percentiles: [],
         },
         ...{ text: await published.addText(text), files: await Promise.all(sent), plugins: [], ...fields },
-      });
+      };
+      await jobs.add('cell', order, { jobId });
     };
     const answers = async () =>
       new Map(
-        (await client.lrange(KEYS.results(SWEEP), 0, -1)).map((text) => {
-          const { cell, outcome } = JSON.parse(text);
-          return [cell, `${outcome.code}: ${outcome.message}`];
-        }),
+        (await jobs.getCompleted()).map(({ id, returnvalue: { outcome } }) => [
+          id,
+          `${outcome.code}: ${outcome.message}`,
+        ]),
       );
 
-    for (const [, sent] of MALFORMED) await send(0, sent);
-    for (const [i, [, sent]] of REFUSED.entries()) await send(i, sent);
+    for (const [name, sent] of [...MALFORMED, ...REFUSED]) await send(name, sent);
     await until(async () => worker.hasEnded || (await answers()).size === REFUSED.length);
     expect(worker.hasEnded).toBe(false);
     const found = await answers();
-    for (const [i, [name, , reason]] of REFUSED.entries()) {
-      expect.soft(found.get(i), name).toMatch(reason);
-      expect.soft(found.get(i)!.length, name).toBeLessThan(1000);
+    for (const [name, , reason] of REFUSED) {
+      expect.soft(found.get(name), name).toMatch(reason);
+      expect.soft(found.get(name)!.length, name).toBeLessThan(1000);
       // Where files lie on the machine of the worker is its own affair.
-      expect.soft(found.get(i), name).not.toContain('escapement-files-');
+      expect.soft(found.get(name), name).not.toContain('escapement-files-');
     }
     for (const [name, , reason] of MALFORMED) expect.soft(worker.stderr, name).toMatch(reason);
     expect(worker.stderr.split('a job in the queue is refused').length - 1).toBe(MALFORMED.length);
@@ -234,3 +236,116 @@ describe.skipIf(noRedis !== '')(`a worker${noRedis === '' ? '' : ` (${noRedis})`
     expect(await worker.kill('SIGINT')).toBe(0);
   });
 });
+
+const ANSWER = { worker: { name: 'forger', threads: 1 }, ranMs: 1 };
+const done = (json: string) => ({ ...ANSWER, outcome: { status: 'done', json } });
+const failed = (code: string, message: string) => ({
+  ...ANSWER,
+  outcome: { status: 'failed', code, message },
+});
+
+/** What is no result of a cell; `good` is one. */
+const FORGED: readonly (readonly [string, (good: string) => unknown])[] = [
+  ['nothing', () => null],
+  ['a text', () => 'done'],
+  ['an object', () => ({})],
+  ['a list', (good) => [done(good)]],
+  ['a result without a worker', (good) => ({ outcome: done(good).outcome })],
+  ['a field that no answer has', (good) => ({ ...done(good), path: '../results.json' })],
+  ['a worker whose name has escapes', (good) => ({ ...done(good), worker: { name: NAME, threads: 1 } })],
+  ['threads beyond number', (good) => ({ ...done(good), worker: { name: 'forger', threads: 1e9 } })],
+  ['a time that is none', (good) => ({ ...done(good), ranMs: -1 })],
+  ['a code with escapes', () => failed('E_\u001b[31m', 'no')],
+  ['a message without end', () => failed('E_TRACE_VALUE', 'x'.repeat(100_001))],
+  ['what is no JSON', () => done(NAME)],
+  ['lists without end', () => done('['.repeat(1 << 20))],
+  ['a bound', () => done('{"offeredRps":1,"fluidRps":1,"windowLimitedRps":1,"bestRps":1}')],
+  ['a text in place of a number', (good) => done(good.replace(/"sloMs":\d+/, '"sloMs":"1"'))],
+  ['a field that no result has', (good) => done(good.replace('{', '{"path":"../results.json",'))],
+  ['a prototype', (good) => done(good.replace('{', '{"__proto__":{"polluted":true},'))],
+  ['17 MiB', (good) => done(`${good}${' '.repeat(17 << 20)}`)],
+];
+
+describe.skipIf(noRedis !== '')(`a sweep${noRedis === '' ? '' : ` (${noRedis})`}`, () => {
+  it('takes no forged result, and has the bytes of an honest one', async () => {
+    const { server, client, sweep, read } = await folder();
+    const seeds = ['--seeds', `1:${FORGED.length}:1`];
+    await runOk(sweep('alone', ...seeds, '--threads', '1'));
+    const good = read(`alone/cells/${readdirSync(join(read.dir, 'alone/cells'))[0]}`);
+    const running = runCli(sweep('queue', ...seeds, '--queue', server.url));
+    const jobs = new Queue(QUEUE, { ...BULLMQ, connection: client });
+    onTestFinished(() => jobs.close());
+    await until(async () => (await jobs.getWaitingCount()) === FORGED.length);
+    // Events tell of results, too.
+    const events = `escapement:${QUEUE}:events`;
+    for (const [i, value] of ['{}', 'not json', JSON.stringify(done('{}'))].entries()) {
+      const { id } = (await jobs.getWaiting())[i]!;
+      await client.xadd(events, '*', 'event', 'completed', 'jobId', id!, 'returnvalue', value);
+    }
+    const left = FORGED.map(([, forge]) => forge(good));
+    await forger(client, left);
+    expect(left).toEqual([]);
+    await readyWorker(server);
+    expect((await running).status).toBe(0);
+    expect(read('queue/results.json')).toBe(read('alone/results.json'));
+  });
+
+  it('gives up on a cell that is forged three times, in words', async () => {
+    const { server, client, sweep, read } = await folder();
+    const running = runCli(sweep('queue', '--seeds', '1,2', '--queue', server.url));
+    await forger(client, Array(6).fill({}));
+    expect((await running).status).toBe(4);
+    expect(read('queue/results.json')).toContain('what workers handed in is no result, 3 times');
+  });
+
+  it('cannot take over what shows it with names and messages that pass for real', async () => {
+    const { server, client, sweep, read } = await folder();
+    const grid = ['--vary', 'slo=10ms,25ms,50ms'];
+    await runOk(sweep('alone', ...grid, '--threads', '1'));
+    const good = JSON.parse(read(`alone/cells/${readdirSync(join(read.dir, 'alone/cells'))[0]}`));
+    const worst = { ...good.summary.worstModel, name: NAME };
+    const summary = { ...good.summary, name: NAME, policy: NAME, worstModel: worst };
+    const models = good.models.map((model: object) => ({ ...model, name: NAME }));
+    const running = runCli(sweep('queue', ...grid, '--queue', server.url));
+    const forged = done(JSON.stringify({ ...good, summary, models }));
+    await forger(client, [...[forged, forged], failed('E_TRACE_VALUE', `${NAME}\n`.repeat(3))]);
+    const out = join(read.dir, 'queue');
+    const printed = [await running, await runCli(['report', out])];
+    expect(printed.map(({ status }) => status)).toEqual([4, 0]);
+    expect(read('queue/results.json')).toContain('owned');
+    for (const { stdout, stderr } of printed) expect(stdout + stderr).toMatch(HARMLESS);
+    const files = [
+      'report.html',
+      'results.csv',
+      ...readdirSync(join(out, 'charts')).map((name) => `charts/${name}`),
+    ];
+    for (const name of files.filter((one) => !one.endsWith('.png')))
+      expect(read(`queue/${name}`), name).toMatch(HARMLESS);
+    expect(read('queue/report.html')).not.toContain('<b>"');
+  });
+});
+
+/** A sweep of a small experiment on a server of its own. */
+async function folder() {
+  const server = await RedisServer.start();
+  const dir = tempDir();
+  const file = writeIn(dir, 'run.yaml', SMALL_EXPERIMENT);
+  const sweep = (out: string, ...flags: string[]) => ['sweep', file, '--out', join(dir, out), ...flags];
+  const read = Object.assign((name: string) => readFileSync(join(dir, name), 'utf8'), { dir });
+  return { server, client: server.connect(), sweep, read };
+}
+
+/** A worker that answers job by job with what is left, and then takes no more. */
+async function forger(client: Redis, left: unknown[]): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const worker: Worker = new Worker(
+      QUEUE,
+      async () => {
+        const value = left.shift();
+        if (left.length === 0) void worker.close().then(resolve);
+        return value;
+      },
+      { ...BULLMQ, connection: client },
+    );
+  });
+}

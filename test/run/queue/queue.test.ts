@@ -34,7 +34,7 @@ describe.skipIf(noRedis !== '')(`a queue${noRedis === '' ? '' : ` (${noRedis})`}
     const again = await runCli(sweep('queue', '--queue', server.url));
     expect(again.stderr).toContain('4 finished cells were reused');
     for (const worker of workers) expect(await worker.kill('SIGINT')).toBe(0);
-    expect(await server.connect().keys('*')).toEqual([]);
+    expect(await server.left()).toEqual([]);
   });
 
   it('gives the plan of threads', async () => {
@@ -110,7 +110,7 @@ export default { ...POLICIES.find(({ kind }) => kind === 'fifo'), kind: 'own' };
     ]);
     expect(cellsIn(join(dir, 'stopped'))).toBeGreaterThan(0);
     expect(await worker.kill('SIGTERM')).toBe(0);
-    expect(await server.connect().keys('*')).toEqual([]);
+    expect(await server.left()).toEqual([]);
   });
 
   it('takes nothing from strangers, and goes on', async () => {
@@ -119,8 +119,8 @@ export default { ...POLICIES.find(({ kind }) => kind === 'fifo'), kind: 'own' };
     const client = server.connect();
     const queue = (await client.keys('*:meta'))[0]!.replace(/:meta$/, '');
     const order = {
-      ...{ sweep: '00000000-0000-4000-8000-000000000000', cell: 0, job: 'runCell', name: 'x', file: 'x' },
-      ...{ overrides: [], percentiles: [], files: [] },
+      ...{ sweep: '00000000-0000-4000-8000-000000000000', job: 'runCell', name: 'x', file: 'x' },
+      ...{ overrides: [], percentiles: [], files: [], plugins: [] },
       text: { sha256: 'a'.repeat(64), bytes: 1 },
     };
     const hostile = [
@@ -139,33 +139,19 @@ export default { ...POLICIES.find(({ kind }) => kind === 'fifo'), kind: 'own' };
     }
     await client.rpush(`${queue}:wait`, 'nothing');
     await client.zadd(`${queue}:marker`, 0, '0');
-    await client.zadd('escapement:workers', Date.now() + 1e9, 'no card');
-    await client.zadd('escapement:sweeps', Date.now() + 1e9, '{"name":"\\u001b[31m"}');
+    for (const [directory, card] of [
+      ['escapement:workers', 'no card'],
+      ['escapement:sweeps', '{"name":"\\u001b[31m"}'],
+    ] as const) {
+      await client.sadd(directory, 'evil');
+      await client.set(`${directory}:evil`, card);
+    }
     await runOk(sweep('queue', '--seeds', '1,2', '--queue', server.url));
     await runOk(sweep('alone', '--seeds', '1,2', '--threads', '2'));
     expect(results('queue')).toBe(results('alone'));
     expect(worker.hasEnded).toBe(false);
     expect(worker.stderr).toContain('a job in the queue is refused');
     expect(worker.stderr).not.toContain('\u001b');
-  });
-
-  it('takes no result that is none', async () => {
-    const { server, sweep, results } = await folder(SMALL_EXPERIMENT);
-    const client = server.connect();
-    const running = runCli(sweep('queue', '--seeds', '1,2', '--queue', server.url));
-    await until(async () => (await client.keys('escapement:alive:*')).length === 1);
-    const id = (await client.keys('escapement:alive:*'))[0]!.split(':').at(-1);
-    const worker = '00000000-0000-4000-8000-000000000000';
-    const answers = ['', '{}', '{"cell":0}', { outcome: { status: 'done', json: '{"version":3}' } }];
-    for (const answer of answers) {
-      const text =
-        typeof answer === 'string' ? answer : JSON.stringify({ cell: 0, worker, ranMs: 1, ...answer });
-      await client.rpush(`escapement:results:${id}`, text);
-    }
-    await readyWorker(server);
-    expect((await running).status).toBe(0);
-    await runOk(sweep('alone', '--seeds', '1,2', '--threads', '2'));
-    expect(results('queue')).toBe(results('alone'));
   });
 
   it('leaves out workers of another version, and both sides say so', async () => {

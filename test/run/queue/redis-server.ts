@@ -71,10 +71,16 @@ export class RedisServer {
 
   /** A connection of the test's own. */
   connect(password = ''): Redis {
-    const client = new Redis({ host: '127.0.0.1', port: this.port, password });
+    const client = new Redis({ host: '127.0.0.1', port: this.port, password, maxRetriesPerRequest: null });
     client.on('error', () => {});
     onTestFinished(() => client.disconnect());
     return client;
+  }
+
+  /** What is left of sweeps: all keys but the few that BullMQ keeps of a queue without jobs. */
+  async left(): Promise<string[]> {
+    const keys = await this.connect().keys('*');
+    return keys.filter((key) => !/:(meta|id|events|marker|stalled-check)$/.test(key));
   }
 
   private client(): string[] {
