@@ -1,7 +1,8 @@
 import { EscapementError } from '../base/errors.js';
 import type { SweepQuestion } from '../run/sweep/plan-sweep.js';
-import type { Shard } from '../run/sweep/shard.js';
-import { type SweepStatus, sweepShard, sweepStatus } from '../run/sweep/sweep-shard.js';
+import { threadPool } from '../run/sweep/pool.js';
+import { type SweepStatus, sweepShard, sweepStatus } from '../run/sweep/sweep-experiment.js';
+import type { Shard } from '../run/sweep/units.js';
 import { writeErr, writeOut } from '../text/terminal.js';
 import { plural } from '../text/words.js';
 import { interruptible } from './interruption.js';
@@ -40,17 +41,16 @@ export async function runShard(sweep: ShardedSweep, shard: Shard, { json, quiet 
     sweepShard({
       ...sweep,
       shard,
+      openRunner: (most = threads) => threadPool(Math.min(threads, most)),
       onPlan: (units) => {
         total = units.length;
         if (!quiet) writeErr(`shard ${name}: ${plural(total, 'run')} on ${threads} threads\n`);
         progress = openProgress(`shard ${name}`, quiet);
       },
-      onUnit: ({ id }, outcome) => {
+      onUnit: ({ id }, found) => {
         known++;
-        if (outcome === 'reused') reused++;
-        else if (outcome.status === 'failed') {
-          failed.push({ id, code: outcome.code, message: outcome.message });
-        }
+        if (found.status === 'failed') failed.push({ id, code: found.code, message: found.message });
+        else if (found.reused) reused++;
         progress?.update(known / total, `${known}/${total} runs`);
       },
     });

@@ -1,5 +1,5 @@
 import type { EscapementError } from '../base/errors.js';
-import type { Shard } from '../run/sweep/shard.js';
+import type { Shard } from '../run/sweep/units.js';
 import { usageError, wholeNumber } from './options.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;

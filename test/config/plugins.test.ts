@@ -12,7 +12,7 @@ import { readServerSettings } from '../../src/config/server-settings.js';
 import type { Policy } from '../../src/core/policy.js';
 import { POLICIES } from '../../src/policies/registry.js';
 import { simulate } from '../../src/run/simulated.js';
-import { cellKeys } from '../../src/run/sweep/cell-key.js';
+import { cellKey } from '../../src/run/sweep/cell-key.js';
 import { tempDir } from '../cli/run-cli.js';
 import { rejection } from './failure.js';
 
@@ -134,7 +134,7 @@ describe('a policy of a plugin', () => {
   it('makes its cells of a sweep those of the module as it is, and leaves the others alone', async () => {
     const path = folderWith(`export default ${entry('mine')}`);
     const keyOf = async (kind: string) =>
-      cellKeys(await loadExperiment(path, [PLUGIN, `policy.kind=${kind}`]), '1', []).key;
+      cellKey(await loadExperiment(path, [PLUGIN, `policy.kind=${kind}`]), '1', []);
     const before = [await keyOf('mine'), await keyOf('edf')];
     writeFileSync(path.replace('run.yaml', 'mine.mjs'), `export default ${entry('mine')} // changed`);
     expect(await keyOf('mine')).not.toBe(before[0]);

@@ -81,7 +81,7 @@ async function runWithProgress(sweep: Sweep, args: SweepArgs): Promise<SweepResu
   const { quiet } = args;
   const queue = await openQueue(args);
   const { threads } = sweep;
-  const openRunner = (cells = threads) => queue?.runner ?? threadPool(Math.min(threads, cells));
+  const openRunner = (most = threads) => queue?.runner ?? threadPool(Math.min(threads, most));
   let progress: Progress | undefined;
   let known = 0;
   let failed = 0;
@@ -100,10 +100,11 @@ async function runWithProgress(sweep: Sweep, args: SweepArgs): Promise<SweepResu
         }
         progress = openProgress('sweep', quiet);
       },
-      onCell: (cell, wasFinished) => {
+      onUnit: ({ job }, found) => {
+        if (job === 'boundCell') return;
         known++;
-        if (wasFinished) reused++;
-        if (cell.status === 'failed') failed++;
+        if (found.status === 'failed') failed++;
+        else if (found.reused) reused++;
         const note = `${known}/${total} cells${failed === 0 ? '' : `, ${failed} failed`}${queue?.note() ?? ''}`;
         progress?.update(known / total, note);
       },

@@ -2,7 +2,7 @@ import { NotedFiles } from '../../config/files-on-disk.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import { percentilesFor, type Threshold } from '../../record/threshold.js';
 import { meanOf } from '../../report/statistics.js';
-import { cellKeys } from '../sweep/cell-key.js';
+import { cellKey } from '../sweep/cell-key.js';
 import type { CellStore } from '../sweep/cell-store.js';
 import type { GridCell } from '../sweep/grid.js';
 import type { CellRunner } from '../sweep/pool.js';
@@ -46,8 +46,7 @@ export class Prober {
     const { trials, runner } = this.options;
     const outcomes = await Promise.all(
       trials.cellsOf(index).map(async (cell) => {
-        const { task } = await this.taskOf(cell);
-        return runner.run(task, 'boundCell');
+        return runner.run(await this.taskOf(cell), 'boundCell');
       }),
     ).catch(() => []);
     const bounds = outcomes.flatMap((outcome) => (outcome.status === 'done' ? JSON.parse(outcome.json) : []));
@@ -85,7 +84,7 @@ export class Prober {
   private async outcomeOf(cell: GridCell): Promise<CellOutcome> {
     const { runner, store, onRun } = this.options;
     try {
-      const { task, key } = await this.taskOf(cell);
+      const task = await this.taskOf(cell);
       const stored = store?.read(task) ?? null;
       if (stored !== null) {
         onRun(true);
@@ -93,7 +92,7 @@ export class Prober {
       }
       const outcome = await runner.run(task);
       if (outcome.status === 'done') {
-        store?.write(key, outcome.json);
+        store?.write(task, outcome.json);
         onRun(false);
       }
       return outcome;
@@ -102,17 +101,16 @@ export class Prober {
     }
   }
 
-  private async taskOf(cell: GridCell): Promise<{ readonly task: CellTask; readonly key: string }> {
+  private async taskOf(cell: GridCell): Promise<CellTask> {
     const { trials, version, targets } = this.options;
     const { text, file } = trials.options;
     const percentiles = percentilesFor(targets);
     const noted = new NotedFiles();
     const experiment = await trials.experimentOf(cell, noted);
     const { files } = noted;
-    const keys = cellKeys(experiment, version, percentiles);
+    const key = cellKey(experiment, version, percentiles);
     const overrides = trials.overridesOf(cell);
-    const task = { text, file, files, overrides, percentiles, ...keys, ...labelsOf(experiment) };
-    return { task, key: keys.key };
+    return { text, file, files, overrides, percentiles, key, ...labelsOf(experiment) };
   }
 }
 

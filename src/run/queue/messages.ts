@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { MIB } from '../../base/units.js';
-import { boundFiguresSchema, cellResultSchema } from '../../record/schema.js';
+import { RESULT_SCHEMAS } from '../sweep/cell-store.js';
 
 /** Files are cut into pieces of this size. */
 export const PIECE_BYTES = 4 * MIB;
@@ -116,10 +116,9 @@ export function answerOf(value: unknown, job: Order['job']): Answer | null {
 
 /** Whether a text is a result and has nothing else in it: it is kept as it came. */
 function isResult(text: string, job: Order['job']): boolean {
-  const schema = job === 'runCell' ? cellResultSchema : boundFiguresSchema;
   try {
     const value = JSON.parse(text);
-    return isDeepStrictEqual(schema.parse(value), value);
+    return isDeepStrictEqual(RESULT_SCHEMAS[job].parse(value), value);
   } catch {
     return false;
   }

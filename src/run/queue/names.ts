@@ -1,4 +1,4 @@
-import { platformText } from '../sweep/platform.js';
+import { platformText } from '../sweep/cell-key.js';
 
 /** Raised whenever sweeps and workers of the two sides no longer understand each other. */
 const PROTOCOL = 3;

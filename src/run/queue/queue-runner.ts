@@ -71,6 +71,8 @@ export async function openQueueRunner(address: QueueAddress, options: QueueOptio
  * asked for, so each result arrives, and once, whatever happens to workers and to the server.
  */
 class QueueRunner implements CellRunner {
+  /** What is in the queue is memory of the server, and has to be taken out again after an interruption. */
+  readonly width = 2000;
   private readonly sweep = randomUUID();
   private readonly open = new Map<string, OpenCell>();
   private readonly shares = new Map<string, { threads: number; cells: number; ranMs: number }>();

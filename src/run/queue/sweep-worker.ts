@@ -163,7 +163,7 @@ class SweepWorker {
           text: await readFile(text!, 'utf8'),
           ...{ name, file, overrides, percentiles, located },
           // Nothing is stored here under a key, and files are only those that are located.
-          ...{ key: '', formerKey: '', files: [] },
+          ...{ key: '', files: [] },
           ...(plugin === undefined ? {} : { plugin }),
         },
         order.job,

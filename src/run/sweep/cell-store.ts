@@ -5,10 +5,22 @@ import { inputPath } from '../../base/files/input-path.js';
 import { writeShared } from '../../base/files/shared-file.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import { boundFiguresSchema, cellResultSchema } from '../../record/schema.js';
-import type { ResultKeys } from './cell-key.js';
+import type { CellJob } from './pool.js';
 import type { CellTask } from './run-cell.js';
 
-type Kind = 'cells' | 'bounds';
+const FOLDERS = { runCell: 'cells', boundCell: 'bounds' } as const;
+
+/** What a job finds. */
+interface ResultOf {
+  readonly runCell: CellResult;
+  readonly boundCell: BoundFigures;
+}
+
+/** The schema of what a job finds. */
+export const RESULT_SCHEMAS: Readonly<Record<CellJob, ZodType>> = {
+  runCell: cellResultSchema,
+  boundCell: boundFiguresSchema,
+};
 
 /**
  * The finished cells of a sweep, one file a cell under `DIR/cells`, named by the cell's key; bounds that cells share
@@ -23,56 +35,39 @@ export class CellStore {
     private readonly reuse: boolean,
   ) {}
 
-  /** The stored result, with the names of this task; null if this cell has not finished. */
-  read(task: CellTask): CellResult | null {
-    const stored = this.find<CellResult>('cells', task, cellResultSchema);
-    return stored === null ? null : relabeled(stored, task);
-  }
-
-  /** Keeps a result, given as JSON. Throws `E_FILE_WRITE`. */
-  write(key: string, json: string): void {
-    writeShared(this.path('cells', key), json);
-  }
-
-  /** The stored bound, or null if there is none yet. */
-  readBound(task: CellTask): BoundFigures | null {
-    return this.find<BoundFigures>('bounds', task, boundFiguresSchema);
-  }
-
-  /** Keeps a bound, given as JSON. Throws `E_FILE_WRITE`. */
-  writeBound(key: string, json: string): void {
-    writeShared(this.path('bounds', key), json);
-  }
-
-  private find<T>(kind: Kind, { key, formerKey }: ResultKeys, schema: ZodType): T | null {
+  /** The stored result of a job, with the names of this task; null if it has not finished. */
+  read(task: CellTask): CellResult | null;
+  read(task: CellTask, job: CellJob): ResultOf[CellJob] | null;
+  read(task: CellTask, job: CellJob = 'runCell'): ResultOf[CellJob] | null {
     if (!this.reuse) return null;
-    return this.parse<T>(this.path(kind, key), schema) ?? this.parse<T>(this.path(kind, formerKey), schema);
-  }
-
-  private parse<T>(path: string, schema: ZodType): T | null {
     try {
-      const value = JSON.parse(readFileSync(inputPath(path), 'utf8'));
-      schema.parse(value);
-      return value as T;
+      const value = JSON.parse(readFileSync(inputPath(this.path(task, job)), 'utf8'));
+      RESULT_SCHEMAS[job].parse(value);
+      return job === 'runCell' ? relabeled(value, task) : value;
     } catch {
       // Absent, or not a result because someone touched it: either way it is found out again.
       return null;
     }
   }
 
-  private path(kind: Kind, key: string): string {
-    return join(this.outDir, kind, `${key}.json`);
+  /** Keeps a result, given as JSON. Throws `E_FILE_WRITE`. */
+  write(task: CellTask, json: string, job: CellJob = 'runCell'): void {
+    writeShared(this.path(task, job), json);
+  }
+
+  private path({ key }: CellTask, job: CellJob): string {
+    return join(this.outDir, FOLDERS[job], `${key}.json`);
   }
 }
 
 /** A result of the same experiment under another name: the order of its fields stays as it was. */
-function relabeled(stored: CellResult, { name, plugin }: CellTask): CellResult {
-  const { summary } = stored;
+export function relabeled(result: CellResult, { name, plugin }: CellTask): CellResult {
+  const { summary } = result;
   return {
-    ...stored,
+    ...result,
     summary: { ...summary, name },
-    ...(stored.plugin === undefined || plugin === undefined
+    ...(result.plugin === undefined || plugin === undefined
       ? {}
-      : { plugin: { ...stored.plugin, file: plugin } }),
+      : { plugin: { ...result.plugin, file: plugin } }),
   };
 }

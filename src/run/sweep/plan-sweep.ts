@@ -8,12 +8,11 @@ import { readExperimentSource } from '../../config/load.js';
 import { applyOverrides } from '../../config/overrides.js';
 import { loadPlugins, type Plugin } from '../../config/plugins.js';
 import { readSweepSection } from '../../config/sweep-section.js';
-import type { VariedKey } from '../../record/results.js';
+import type { SweepResults, VariedKey } from '../../record/results.js';
 import { parseThreshold } from '../../record/threshold.js';
 import { buildGrid } from './grid.js';
 import { mergeCells } from './merge-cells.js';
 import { type PlannedCell, planCells } from './plan.js';
-import type { SweepHeader } from './sweep.js';
 import { chooseAxes, parseSeeds } from './vary.js';
 
 /** What decides the cells of a sweep and their results. */
@@ -32,6 +31,9 @@ export interface SweepQuestion {
   /** Thresholds that a choice must meet to be recommended, as written. */
   readonly required: readonly string[];
 }
+
+/** What is swept, for the record in `results.json`. */
+export type SweepHeader = Omit<SweepResults, 'version' | 'cells'>;
 
 interface PlannedSweep {
   readonly header: SweepHeader;

@@ -8,9 +8,9 @@ import { NO_GPUS } from '../../config/schema-gpus.js';
 import { refuseUnknownSenders, type Senders } from '../../record/known-senders.js';
 import type { PolicyNote } from '../../record/policy-notes.js';
 import type { Threshold } from '../../record/threshold.js';
-import { boundKeys, cellKeys } from './cell-key.js';
+import { boundKey, cellKey } from './cell-key.js';
 import { type CellBase, cellOverrides, type GridCell } from './grid.js';
-import { type CellOutcome, type CellTask, failedOutcome, labelsOf } from './run-cell.js';
+import { type CellTask, type FailedOutcome, failedOutcome, labelsOf } from './run-cell.js';
 
 /** A cell of the grid, and either how to run it or why it cannot run. */
 export type PlannedCell =
@@ -25,7 +25,7 @@ export type PlannedCell =
   | {
       readonly cell: GridCell;
       readonly task: null;
-      readonly refused: CellOutcome;
+      readonly refused: FailedOutcome;
       /** Whether it is a cluster without any GPU, as the corner of a grid is that varies several kinds from 0 on. */
       readonly isEmpty?: true;
     };
@@ -58,10 +58,10 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
       const noted = new NotedFiles();
       const experiment = await buildExperiment(source, { overrides, host: noted });
       senders.push({ classes: experiment.classes, tenants: experiment.tenants });
-      const keys = cellKeys(experiment, version, percentiles);
+      const key = cellKey(experiment, version, percentiles);
       const { files } = noted;
-      const task = { text, file, files, overrides, percentiles, ...keys, ...labelsOf(experiment) };
-      const bound = options.bound ? { bound: { ...task, ...boundKeys(experiment, version) } } : {};
+      const task = { text, file, files, overrides, percentiles, key, ...labelsOf(experiment) };
+      const bound = options.bound ? { bound: { ...task, key: boundKey(experiment, version) } } : {};
       planned.push({ cell, task, ...bound, notes: experimentNotes(experiment) });
     } catch (error) {
       if (!(error instanceof EscapementError)) throw error;

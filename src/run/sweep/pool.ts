@@ -8,6 +8,8 @@ export type CellJob = 'runCell' | 'boundCell';
 
 /** Runs cells, several at once. */
 export interface CellRunner {
+  /** How many are worth handing over at a time. */
+  readonly width: number;
   /** `job` is `runCell` when absent. */
   run(task: CellTask, job?: CellJob): Promise<CellOutcome>;
   /** Ends the threads; cells that are running are lost. */
@@ -32,6 +34,8 @@ export function threadPool(threads: number): CellRunner {
   });
   let running = 0;
   return {
+    // While a result is stored, its thread has the next cell.
+    width: 2 * threads,
     // A thread that dies (out of memory) fails its cell, not the sweep.
     run: (task, job = 'runCell') => {
       running++;

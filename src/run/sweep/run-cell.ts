@@ -8,10 +8,11 @@ import type { CellResult, ScheduledRun } from '../../record/results.js';
 import { drawnPart } from '../../report/charts/gpu-timeline.js';
 import { boundOf } from '../bound.js';
 import { simulate } from '../simulated.js';
-import type { ResultKeys } from './cell-key.js';
 
 /** What a thread needs to run one cell, or to find its bound. Plain data: it crosses into a worker thread. */
-export interface CellTask extends ResultKeys {
+export interface CellTask {
+  /** Under which its result is kept. */
+  readonly key: string;
   /** The experiment as it was when the sweep began, and its path. */
   readonly text: string;
   readonly file: string;
@@ -39,9 +40,13 @@ const KEEPING: ExperimentHost = { ...ON_DISK, input: { ...ON_DISK.input, parsed:
 export const BUG = 'BUG';
 
 /** What comes back. The result is JSON so that a cell looks the same fresh and read from disk. */
-export type CellOutcome =
-  | { readonly status: 'done'; readonly json: string }
-  | { readonly status: 'failed'; readonly code: string; readonly message: string };
+export type CellOutcome = { readonly status: 'done'; readonly json: string } | FailedOutcome;
+
+export interface FailedOutcome {
+  readonly status: 'failed';
+  readonly code: string;
+  readonly message: string;
+}
 
 /** Runs one cell in this thread. Failures come back as outcomes: errors lose their class between threads. */
 export function runCell(task: CellTask): Promise<CellOutcome> {
@@ -69,7 +74,7 @@ async function outcomeOf(
 }
 
 /** The outcome of a cell that threw `error`. */
-export function failedOutcome(error: unknown): CellOutcome {
+export function failedOutcome(error: unknown): FailedOutcome {
   if (error instanceof EscapementError) return { status: 'failed', code: error.code, message: error.message };
   return { status: 'failed', code: BUG, message: error instanceof Error ? error.message : String(error) };
 }

@@ -1,23 +1,24 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../../base/files/make-folder.js';
-import { cannotWrite, writeWhole } from '../../base/files/output-file.js';
+import { writeWhole } from '../../base/files/output-file.js';
 import type { PolicyNote } from '../../record/policy-notes.js';
-import type { SweepResults } from '../../record/results.js';
-import { dropReport } from '../../report/files.js';
-import { CellStore } from './cell-store.js';
-import { planSweep, type SweepQuestion } from './plan-sweep.js';
-import type { OpenRunner } from './pool.js';
+import type { BoundFigures, CellResult, SweepCell, SweepResults } from '../../record/results.js';
+import { CellStore, relabeled } from './cell-store.js';
+import type { PlannedCell } from './plan.js';
+import { planSweep, type SweepHeader, type SweepQuestion } from './plan-sweep.js';
+import type { CellRunner, OpenRunner } from './pool.js';
 import { resultsCsv } from './results-csv.js';
-import { unitsOf } from './shard.js';
-import { checkMark, markOf, removeMark } from './shard-mark.js';
-import { type OnCell, runSweep } from './sweep.js';
+import { beginShard, beginWhole, checkMark, endWhole, markOf, requireBegun } from './sweep-folder.js';
+import { type Found, type OnUnit, partOf, runUnits, type Shard, type Unit, unitsOf } from './units.js';
 
-interface SweepRequest extends SweepQuestion {
+interface RunRequest extends SweepQuestion {
   readonly outDir: string;
   readonly openRunner: OpenRunner;
   /** Runs finished cells again. */
   readonly fresh: boolean;
+  readonly onUnit: OnUnit;
+}
+
+interface SweepRequest extends RunRequest {
   /** Called once, when every cell was checked and before the first one runs. */
   readonly onPlan: (
     cells: number,
@@ -26,41 +27,119 @@ interface SweepRequest extends SweepQuestion {
     /** Combinations that are left out, as they have no GPU. */
     empty: number,
   ) => void;
-  readonly onCell: OnCell;
 }
 
 /**
- * Runs a sweep and writes `results.json` and `results.csv`. Both are the same bytes whatever runs the cells and however often the sweep was interrupted. Throws what is wrong with the experiment or
- * the flags before any cell runs, and `E_RESULTS` for a folder with shards of another sweep; cells that fail are in the
- * results.
+ * Runs a sweep and writes `results.json` and `results.csv`. Both are the same bytes whatever runs the cells and however
+ * often the sweep was interrupted. Throws what is wrong with the experiment or the flags before any cell runs, and
+ * `E_RESULTS` for a folder with shards of another sweep; cells that fail are in the results.
  */
 export async function sweepExperiment(request: SweepRequest): Promise<SweepResults> {
   const { outDir, fresh, version } = request;
   const { header, planned, empty } = await planSweep(request);
-  if (!fresh) checkMark(outDir, markOf(unitsOf(planned), version));
-  const store = new CellStore(outDir, !fresh);
+  const units = unitsOf(planned);
+  if (!fresh) checkMark(outDir, markOf(units, version));
   const notes = planned.flatMap((plan) => (plan.task === null ? [] : plan.notes));
   request.onPlan(planned.length, header.seeds, notes, empty);
-  prepareFolder(outDir);
-  const runner = request.openRunner(planned.length);
+  beginWhole(outDir);
+  const runner = request.openRunner(units.length);
   try {
-    const results = await runSweep(header, planned, store, runner, request.onCell);
+    const results = await runSweep(header, planned, new CellStore(outDir, !fresh), runner, request.onUnit);
     writeWhole(join(outDir, 'results.csv'), resultsCsv(results));
     writeWhole(join(outDir, 'results.json'), `${JSON.stringify(results)}\n`);
-    removeMark(outDir);
+    endWhole(outDir);
     return results;
   } finally {
     await runner.close();
   }
 }
 
-/** Makes the folder. Until this sweep ends, it must not look as if it had. Throws `E_FILE_WRITE`. */
-function prepareFolder(outDir: string): void {
-  try {
-    makeFolder(outDir);
-    for (const name of ['results.json', 'results.csv']) rmSync(join(outDir, name), { force: true });
-  } catch (error) {
-    throw cannotWrite(outDir, error);
+interface ShardRequest extends RunRequest {
+  readonly shard: Shard;
+  /** Called once, when every cell was checked and before the first one runs, with the units of this shard. */
+  readonly onPlan: (units: readonly Unit[]) => void;
+}
+
+/**
+ * Runs one part of a sweep into a folder that other processes, on other machines too, write to at the same time, and
+ * leaves what the folder says of the whole sweep alone. Throws as `sweepExperiment`.
+ */
+export async function sweepShard(request: ShardRequest): Promise<SweepStatus> {
+  const { outDir, fresh, version, shard } = request;
+  const { header, planned } = await planSweep(request);
+  const all = unitsOf(planned);
+  const units = partOf(all, shard);
+  beginShard(outDir, header, markOf(all, version), fresh);
+  request.onPlan(units);
+  if (units.length > 0) {
+    const runner = request.openRunner(units.length);
+    try {
+      await runUnits(units, new CellStore(outDir, !fresh), runner, request.onUnit);
+    } finally {
+      await runner.close();
+    }
   }
-  dropReport(outDir);
+  return statusOf(all, outDir);
+}
+
+/** How much of a sweep a folder holds. */
+export interface SweepStatus {
+  readonly cells: Count;
+  readonly bounds: Count;
+}
+
+interface Count {
+  readonly all: number;
+  readonly finished: number;
+}
+
+/** How far a sweep is, of which nothing runs here. Throws as `sweepExperiment`, and `E_RESULTS` where none has begun. */
+export async function sweepStatus(
+  question: SweepQuestion & { readonly outDir: string },
+): Promise<SweepStatus> {
+  const { outDir, version } = question;
+  const { planned } = await planSweep(question);
+  requireBegun(outDir, planned.length);
+  const units = unitsOf(planned);
+  checkMark(outDir, markOf(units, version));
+  return statusOf(units, outDir);
+}
+
+function statusOf(units: readonly Unit[], outDir: string): SweepStatus {
+  const store = new CellStore(outDir, true);
+  const count = (job: Unit['job']): Count => {
+    const ofJob = units.filter((unit) => unit.job === job);
+    return { all: ofJob.length, finished: ofJob.filter(({ task }) => store.read(task, job) !== null).length };
+  };
+  return { cells: count('runCell'), bounds: count('boundCell') };
+}
+
+/** Runs all of a sweep, and collects its cells in the order of the grid, whichever ended first and wherever it ran. */
+export async function runSweep(
+  header: SweepHeader,
+  planned: readonly PlannedCell[],
+  store: CellStore,
+  runner: CellRunner,
+  onUnit: OnUnit,
+): Promise<SweepResults> {
+  const found = new Map<string, Found>();
+  await runUnits(unitsOf(planned), store, runner, (unit, one) => {
+    found.set(unit.task.key, one);
+    onUnit(unit, one);
+  });
+  return { version: 3, ...header, cells: planned.map((plan) => cellOf(plan, found)) };
+}
+
+/** A cell whose bound failed fails as that did; its own result stays in the store. */
+function cellOf(plan: PlannedCell, found: ReadonlyMap<string, Found>): SweepCell {
+  const { id, values, seed } = plan.cell;
+  if (plan.task === null) return { id, values, seed, ...plan.refused };
+  const own = found.get(plan.task.key)!;
+  if (own.status === 'failed') return { id, values, seed, ...own };
+  const result = relabeled(own.result as CellResult, plan.task);
+  if (plan.bound === undefined) return { id, values, seed, status: 'done', result };
+  const shared = found.get(plan.bound.key)!;
+  if (shared.status === 'failed') return { id, values, seed, ...shared };
+  const bound = shared.result as BoundFigures;
+  return { id, values, seed, status: 'done', result: { ...result, bound } };
 }

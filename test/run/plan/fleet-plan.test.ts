@@ -39,6 +39,7 @@ function runnerOf() {
       outcomes.set(name, outcome);
       return outcome;
     },
+    width: 2,
     close: async () => {},
   };
   return { runner, outcomes };

@@ -81,6 +81,7 @@ async function plan({ order = 0, store, fail, targets = ['goodputRps>=37'] }: Be
         return { status: 'failed', code: fail.code, message: 'failed' };
       return { status: 'done', json: JSON.stringify(cellResult(gpus + seed / 10)) };
     },
+    width: 2,
     close: async () => {},
   };
   const candidates = valuesOf(OVER, latticeOf(OVER, true));

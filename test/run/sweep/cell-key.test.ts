@@ -2,7 +2,7 @@ import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { parseExperiment } from '../../../src/config/load.js';
-import { boundKeys, cellKeys } from '../../../src/run/sweep/cell-key.js';
+import { boundKey, cellKey } from '../../../src/run/sweep/cell-key.js';
 import { tempDir } from '../../cli/run-cli.js';
 
 const ROWS = 'arrival_ns,model_id,slo_ns\n100,0,1000000\n';
@@ -23,12 +23,12 @@ test('what decides nothing does not change the key: comments, defaults written o
 });
 
 test('where a trace lies and when it was written do not change the keys, of cells and bounds', async () => {
-  const before = [await key(''), await key('', { of: boundKeys })];
+  const before = [await key(''), await key('', { of: boundKey })];
   utimesSync(trace, 2, 2);
-  expect([await key(''), await key('', { of: boundKeys })]).toEqual(before);
+  expect([await key(''), await key('', { of: boundKey })]).toEqual(before);
   trace = join(tempDir(), 'copy.csv');
   writeFileSync(trace, ROWS);
-  expect([await key(''), await key('', { of: boundKeys })]).toEqual(before);
+  expect([await key(''), await key('', { of: boundKey })]).toEqual(before);
 });
 
 test('a trace that is called as if it were packed is read otherwise', async () => {
@@ -56,13 +56,13 @@ test('whatever decides the result changes the key', async () => {
 });
 
 test('cells whose workload, models, GPUs and batches are the same share a bound', async () => {
-  const plain = await key('', { of: boundKeys });
+  const plain = await key('', { of: boundKey });
   for (const same of [
     'policy: { kind: clockwork, scheduleAhead: 1ms }\n',
     'cluster: { noise: { exec: 5% }, network: { delay: 1ms } }\n',
     'admission: predict\n',
   ])
-    expect(await key(same, { of: boundKeys })).toBe(plain);
+    expect(await key(same, { of: boundKey })).toBe(plain);
   const others = [
     'policy: { kind: clockwork, maxBatch: 4 }\n',
     'cluster: { gpus: 2 }\n',
@@ -71,23 +71,23 @@ test('cells whose workload, models, GPUs and batches are the same share a bound'
     'seed: 2\n',
     'warmup: 1us\n',
   ];
-  const keys = await Promise.all(others.map((extra) => key(extra, { of: boundKeys })));
+  const keys = await Promise.all(others.map((extra) => key(extra, { of: boundKey })));
   expect(new Set([plain, ...keys]).size).toBe(others.length + 1);
 });
 
 test('results with other percentiles are other results, of which the bound is the same', async () => {
   const [plain, asked] = [await key(''), await key('', { percentiles: [99.95] })];
   expect(asked).not.toBe(plain);
-  expect(await key('', { of: boundKeys, percentiles: [99.95] })).toBe(await key('', { of: boundKeys }));
+  expect(await key('', { of: boundKey, percentiles: [99.95] })).toBe(await key('', { of: boundKey }));
 });
 
 async function key(
   extra: string,
-  { file = 'here.yaml', version = '1', of = cellKeys, percentiles = [] as number[], name = 'run' } = {},
+  { file = 'here.yaml', version = '1', of = cellKey, percentiles = [] as number[], name = 'run' } = {},
 ): Promise<string> {
   const text = `name: ${name}
 models: { kind: fit, parameters: 25.6M }
 workload: { kind: arrivals, path: ${trace} }
 ${extra}`;
-  return of(await parseExperiment(text, file), version, percentiles).key;
+  return of(await parseExperiment(text, file), version, percentiles);
 }

@@ -1,5 +1,3 @@
-import { renameSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { CellStore } from '../../../src/run/sweep/cell-store.js';
 import { tempDir } from '../../cli/run-cli.js';
@@ -10,7 +8,7 @@ it('gives a result the names that its experiment and plugin have now, with its f
   const plugin = { file: 'mine.js', digest: '0123456789abcdef' };
   const { timeline, ...rest } = cellResult(50);
   const kept = { ...rest, plugin, timeline };
-  store.write('one', JSON.stringify(kept));
+  store.write(cellTask('one'), JSON.stringify(kept));
   expect(JSON.stringify(store.read({ ...cellTask('one'), plugin: 'mine.js' }))).toBe(JSON.stringify(kept));
   const renamed = store.read({ ...cellTask('one'), name: 'copy', plugin: '../mine.js' });
   const expected = {
@@ -18,14 +16,4 @@ it('gives a result the names that its experiment and plugin have now, with its f
     plugin: { ...plugin, file: '../mine.js' },
   };
   expect(JSON.stringify(renamed)).toBe(JSON.stringify(expected));
-});
-
-it('finds what earlier programs stored under another name', () => {
-  const dir = tempDir();
-  const store = new CellStore(dir, true);
-  const task = cellTask('one');
-  store.write('one', JSON.stringify(cellResult(50)));
-  renameSync(join(dir, 'cells', 'one.json'), join(dir, 'cells', 'former-one.json'));
-  expect(store.read(task)).toEqual(cellResult(50));
-  expect(new CellStore(dir, false).read(task)).toBeNull();
 });

@@ -5,7 +5,7 @@ import type { CellTask } from '../../../src/run/sweep/run-cell.js';
 export function cellTask(key: string): CellTask {
   return {
     ...{ text: '', file: 'run.yaml', files: [], overrides: [], percentiles: [] },
-    ...{ key, formerKey: `former-${key}`, name: 'fixture' },
+    ...{ key, name: 'fixture' },
   };
 }
 

@@ -6,8 +6,8 @@ import { CellStore } from '../../../src/run/sweep/cell-store.js';
 import { buildGrid } from '../../../src/run/sweep/grid.js';
 import type { PlannedCell } from '../../../src/run/sweep/plan.js';
 import type { CellRunner } from '../../../src/run/sweep/pool.js';
-import type { CellOutcome, CellTask } from '../../../src/run/sweep/run-cell.js';
-import { runSweep } from '../../../src/run/sweep/sweep.js';
+import type { CellOutcome, CellTask, FailedOutcome } from '../../../src/run/sweep/run-cell.js';
+import { runSweep } from '../../../src/run/sweep/sweep-experiment.js';
 import { cellResult, cellTask } from './fixtures.js';
 
 const VARY = [{ key: 'slo', values: ['10ms', '25ms', '50ms'] }];
@@ -61,7 +61,9 @@ test('a sweep that was stopped goes on with the cells that are missing, and ends
   await runSweep(HEADER, PLANNED.slice(0, 4), store, runner(), () => {});
   const ran: string[] = [];
   const reused: boolean[] = [];
-  const resumed = await runSweep(HEADER, PLANNED, store, runner({ ran }), (_, was) => reused.push(was));
+  const resumed = await runSweep(HEADER, PLANNED, store, runner({ ran }), (_, found) =>
+    reused.push(found.status === 'done' && found.reused),
+  );
   expect(ran).toEqual(['key4', 'key5']);
   expect(reused.filter(Boolean)).toHaveLength(4);
   expect(JSON.stringify(resumed)).toBe(JSON.stringify(whole));
@@ -101,7 +103,7 @@ test('a failed cell is recorded with its reason, loses no other, and runs again 
 });
 
 test('a cell that planning refused is not run', async () => {
-  const refused: CellOutcome = { status: 'failed', code: 'E_MODEL_TOO_LARGE', message: 'too large' };
+  const refused: FailedOutcome = { status: 'failed', code: 'E_MODEL_TOO_LARGE', message: 'too large' };
   const planned: PlannedCell[] = [{ cell: PLANNED[0]!.cell, task: null, refused }, ...PLANNED.slice(1)];
   const ran: string[] = [];
   const { cells } = await runSweep(HEADER, planned, new CellStore(outDir, true), runner({ ran }), () => {});
@@ -149,6 +151,17 @@ test('where there is no bound, the cells that ask for it fail, and keep their re
   expect(ran).toEqual(['bound2']);
 });
 
+test('cells of the same result run once, each under its own name', async () => {
+  const ran: string[] = [];
+  const twins = PLANNED.slice(0, 2).map((plan, i) => ({
+    ...plan,
+    task: { ...cellTask('key0'), name: `name${i}` },
+  })) as PlannedCell[];
+  const { cells } = await runSweep(HEADER, twins, new CellStore(outDir, true), runner({ ran }), () => {});
+  expect(ran).toEqual(['key0']);
+  expect(cells.map((cell) => cell.status === 'done' && cell.result.summary.name)).toEqual(['name0', 'name1']);
+});
+
 interface Behaviour {
   /** The first cell ends last. */
   readonly last?: boolean;
@@ -167,6 +180,7 @@ function runner({ last = false, ran = [], fail = '' }: Behaviour = {}): CellRunn
       if (key === fail) return { status: 'failed', code: 'E_TRACE_VALUE', message: 'bad row' };
       return { status: 'done', json: JSON.stringify(job === 'boundCell' ? BOUND : cellResult(i)) };
     },
+    width: 10,
     close: async () => {},
   };
 }

@@ -1,0 +1,79 @@
+import type { BoundFigures, CellResult } from '../../record/results.js';
+import type { CellStore } from './cell-store.js';
+import type { PlannedCell } from './plan.js';
+import type { CellJob, CellRunner } from './pool.js';
+import type { CellTask, FailedOutcome } from './run-cell.js';
+
+/** What can be run by itself and is kept under a key of its own: a cell, or a bound that cells share. */
+export interface Unit {
+  /** What messages call it. */
+  readonly id: string;
+  readonly task: CellTask;
+  readonly job: CellJob;
+}
+
+/** What became of a unit; `reused`: its result was there. */
+export type Found =
+  | { readonly status: 'done'; readonly result: CellResult | BoundFigures; readonly reused: boolean }
+  | FailedOutcome;
+
+/** Called for each unit as soon as it is known. */
+export type OnUnit = (unit: Unit, found: Found) => void;
+
+/** One of several processes that share a sweep. */
+export interface Shard {
+  /** From 1 to `count`. */
+  readonly index: number;
+  readonly count: number;
+}
+
+/**
+ * All that a sweep has to run, each once, in an order that only depends on the keys: so it is the same on every
+ * machine, and neighbors in the grid, whose lengths are alike, do not come one after the other.
+ */
+export function unitsOf(planned: readonly PlannedCell[]): Unit[] {
+  const units = new Map<string, Unit>();
+  for (const plan of planned) {
+    if (plan.task === null) continue;
+    const { id } = plan.cell;
+    units.set(plan.task.key, { id, task: plan.task, job: 'runCell' });
+    if (plan.bound === undefined || units.has(plan.bound.key)) continue;
+    units.set(plan.bound.key, { id: `the bound of ${id}`, task: plan.bound, job: 'boundCell' });
+  }
+  return [...units].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, unit]) => unit);
+}
+
+/** The part of a shard: every unit belongs to exactly one, and their numbers differ by at most one. */
+export function partOf(units: readonly Unit[], { index, count }: Shard): Unit[] {
+  return units.filter((_, i) => i % count === index - 1);
+}
+
+/** Runs units that have no stored result, as many at a time as the runner takes, and stores each as it finishes. */
+export async function runUnits(
+  units: readonly Unit[],
+  store: CellStore,
+  runner: CellRunner,
+  onUnit: OnUnit,
+): Promise<void> {
+  const left = [...units].reverse();
+  const lane = async (): Promise<void> => {
+    for (let unit = left.pop(); unit !== undefined; unit = left.pop())
+      onUnit(unit, await find(unit, store, runner));
+  };
+  const lanes = Array.from({ length: Math.min(runner.width, units.length) }, lane);
+  try {
+    await Promise.all(lanes);
+  } finally {
+    left.length = 0;
+  }
+}
+
+async function find({ task, job }: Unit, store: CellStore, runner: CellRunner): Promise<Found> {
+  // Looked for only now: another process may have finished it meanwhile.
+  const stored = store.read(task, job);
+  if (stored !== null) return { status: 'done', result: stored, reused: true };
+  const outcome = await runner.run(task, job);
+  if (outcome.status === 'failed') return outcome;
+  store.write(task, outcome.json, job);
+  return { status: 'done', result: JSON.parse(outcome.json), reused: false };
+}

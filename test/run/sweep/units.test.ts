@@ -1,0 +1,122 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { CellStore } from '../../../src/run/sweep/cell-store.js';
+import { buildGrid } from '../../../src/run/sweep/grid.js';
+import type { PlannedCell } from '../../../src/run/sweep/plan.js';
+import type { CellRunner } from '../../../src/run/sweep/pool.js';
+import type { CellOutcome } from '../../../src/run/sweep/run-cell.js';
+import { partOf, runUnits, type Unit, unitsOf } from '../../../src/run/sweep/units.js';
+import { tempDir } from '../../cli/run-cli.js';
+import { cellResult, cellTask } from './fixtures.js';
+
+const VARY = [{ key: 'slo', values: ['10ms', '25ms', '50ms', '100ms'] }];
+
+/** Cells of the same seed share a bound; `key` names a cell's result. */
+function plan(key: (i: number) => string): PlannedCell[] {
+  return buildGrid(VARY, [1, 2, 3]).map((cell, i) => ({
+    cell,
+    task: cellTask(key(i)),
+    bound: cellTask(`bound-${cell.seed}`),
+    notes: [],
+  }));
+}
+
+it('deals every cell and every bound to exactly one shard, in equal numbers', () => {
+  const units = unitsOf(plan((i) => `cell-${(i * 7) % 12}`));
+  expect(units.map(({ task }) => task.key).sort()).toEqual(
+    [...Array.from({ length: 12 }, (_, i) => `cell-${i}`), 'bound-1', 'bound-2', 'bound-3'].sort(),
+  );
+  for (const count of [1, 2, 4, 7, 20]) {
+    const parts = Array.from({ length: count }, (_, i) => partOf(units, { index: i + 1, count }));
+    const keys = parts.flat().map(({ task }) => task.key);
+    expect(keys.sort()).toEqual(units.map(({ task }) => task.key).sort());
+    const sizes = parts.map(({ length }) => length);
+    expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1);
+  }
+});
+
+it('depends on the keys alone, not on their order in the grid', () => {
+  const planned = plan((i) => `cell-${i}`);
+  const keys = (from: readonly PlannedCell[]) => unitsOf(from).map(({ task }) => task.key);
+  expect(keys([...planned].reverse())).toEqual(keys(planned));
+});
+
+it('runs cells of the same result once, and none that was refused', () => {
+  const planned = plan((i) => `cell-${i % 2}`);
+  const refused: PlannedCell = {
+    ...{ cell: planned[0]!.cell, task: null },
+    refused: { status: 'failed', code: 'E_X', message: 'no room' },
+  };
+  expect(unitsOf([refused, ...planned]).filter(({ job }) => job === 'runCell')).toHaveLength(2);
+});
+
+const UNITS: Unit[] = ['a', 'b', 'c', 'd'].map((key) => ({ id: key, task: cellTask(key), job: 'runCell' }));
+
+it('runs as many as the runner takes, stores each, and runs none again', async () => {
+  const dir = tempDir();
+  const store = new CellStore(dir, true);
+  const { runner, most, ran } = counting(2);
+  await runUnits(UNITS, store, runner, () => {});
+  expect(most()).toBe(2);
+  expect(readdirSync(join(dir, 'cells')).sort()).toEqual(['a.json', 'b.json', 'c.json', 'd.json']);
+  const reused: string[] = [];
+  await runUnits(
+    UNITS,
+    store,
+    runner,
+    ({ id }, found) => found.status === 'done' && found.reused && reused.push(id),
+  );
+  expect(reused.sort()).toEqual(['a', 'b', 'c', 'd']);
+  expect(ran).toHaveLength(4);
+});
+
+it('leaves out what another process has finished meanwhile', async () => {
+  const store = new CellStore(tempDir(), true);
+  const { runner, ran } = counting(1);
+  await runUnits(UNITS, store, runner, ({ id }) => {
+    if (id === 'a') store.write(cellTask('c'), JSON.stringify(cellResult(1)));
+  });
+  expect(ran).toEqual(['a', 'b', 'd']);
+});
+
+it('begins nothing more when a result cannot be stored', async () => {
+  const file = join(tempDir(), 'file');
+  writeFileSync(file, '');
+  const { runner, ran } = counting(2);
+  await expect(runUnits(UNITS, new CellStore(file, true), runner, () => {})).rejects.toMatchObject({
+    code: 'E_FILE_WRITE',
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(ran).toEqual(['a', 'b']);
+});
+
+it('goes on after a failure, of which nothing is stored', async () => {
+  const store = new CellStore(tempDir(), true);
+  const { runner } = counting(1, 'b');
+  const outcomes: Record<string, string> = {};
+  await runUnits(UNITS, store, runner, ({ id }, { status }) => {
+    outcomes[id] = status;
+  });
+  expect(outcomes).toEqual({ a: 'done', b: 'failed', c: 'done', d: 'done' });
+  expect(store.read(cellTask('b'))).toBeNull();
+});
+
+function counting(width: number, fail = '') {
+  const ran: string[] = [];
+  let running = 0;
+  let most = 0;
+  const runner: CellRunner = {
+    width,
+    async run({ key }): Promise<CellOutcome> {
+      ran.push(key);
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running--;
+      if (key === fail) return { status: 'failed', code: 'E_TRACE_VALUE', message: 'bad row' };
+      return { status: 'done', json: JSON.stringify(cellResult(1)) };
+    },
+    close: async () => {},
+  };
+  return { runner, ran, most: () => most };
+}
