@@ -49,14 +49,6 @@ export async function connect(address: QueueAddress, say: (what: string) => void
   return client;
 }
 
-/** A second connection to the same server, for commands that wait there. */
-export function another(client: Redis): Redis {
-  const copy = client.duplicate({ lazyConnect: false });
-  // The first one tells.
-  copy.on('error', () => {});
-  return copy;
-}
-
 /** Resolves or fails with `work`, and fails after `ms`. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -8,7 +8,7 @@ import type { ReadFile } from '../../config/files-on-disk.js';
 import type { CellJob, CellRunner } from '../sweep/pool.js';
 import type { CellOutcome, CellTask } from '../sweep/run-cell.js';
 import type { QueueAddress } from './address.js';
-import { another, connect, within } from './connection.js';
+import { connect, within } from './connection.js';
 import { answerOf, LONGEST_MESSAGE, type Order } from './messages.js';
 import { BULLMQ, KEPT_S, KEYS, ownKind, queueName } from './names.js';
 import { Presence } from './presence.js';
@@ -93,7 +93,7 @@ class QueueRunner implements CellRunner {
     const name = queueName(kind);
     const streams = { events: { maxLen: MOST_EVENTS } };
     this.queue = new Queue(name, { ...BULLMQ, connection: client, streams });
-    this.events = new QueueEvents(name, { ...BULLMQ, connection: another(client), autorun: false });
+    this.events = new QueueEvents(name, { ...BULLMQ, connection: client, autorun: false });
     this.events.on('completed', ({ jobId, returnvalue }) => void this.take(jobId, returnvalue));
     // Connections have their own listener, and what a call throws its caller hears.
     this.queue.on('error', () => {});

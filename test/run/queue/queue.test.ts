@@ -42,7 +42,8 @@ describe.skipIf(noRedis !== '')(`a queue${noRedis === '' ? '' : ` (${noRedis})`}
     await readyWorker(server);
     const plan = ['plan', file, '--over', 'slo=5ms:50ms:5ms', '--target', 'attainment>=0.7', '--json'];
     const alone = await runOk([...plan, '--threads', '2']);
-    expect((await runOk([...plan, '--queue', server.url])).stdout).toBe(alone.stdout);
+    // In a process of its own, which ends only if it leaves no connection open.
+    expect((await spawnCli([...plan, '--queue', server.url])).stdout).toBe(alone.stdout);
   });
 
   it('gives the cheapest fleet of threads, and a sweep over the GPUs of a kind', async () => {
