@@ -4,6 +4,7 @@ import { compiledNextTo } from '../../base/compiled.js';
 import { EscapementError } from '../../base/errors.js';
 import { runtimeLimitMs } from './runtime-limit.js';
 import { problemError, type RuntimeProblem } from './runtime-problem.js';
+import { cpuWaitMs, RuntimeWatch } from './runtime-watch.js';
 
 /** Gets the share that is done, from 0 to 1, and what comes next. */
 export type OnProgress = (share: number, next: string) => void;
@@ -35,8 +36,8 @@ export type RuntimeReport =
 
 /**
  * Has onnxruntime work on a model in another process, one task of this thread after the other. A model may keep it busy for
- * ever, take all memory or crash it, so a process that does not return from one call for as long as `limitRuntimeCalls` says
- * is killed. Rejects with the coded error that the process meets, and with `E_MODEL_FILE` when it ends.
+ * ever, take all memory or crash it, so a process that does not return from one call for as long as `limitRuntimeCalls` says,
+ * not counting the time in which others have its CPU, is killed. Rejects with the coded error that the process meets, and with `E_MODEL_FILE` when it ends.
  */
 export function callRuntime<T>(
   job: RuntimeJob,
@@ -62,7 +63,7 @@ const SIGNS = 4;
 /** A task under way. */
 interface Call {
   readonly job: RuntimeJob;
-  readonly watch: Watch;
+  readonly watch: RuntimeWatch;
   readonly onProgress: OnProgress;
   resolve(result: unknown): void;
   reject(error: Error): void;
@@ -93,7 +94,11 @@ class RuntimeProcess {
     const { child } = this;
     child.ref();
     child.channel?.ref();
-    const watch = new Watch(runtimeLimitMs(), () => this.kill());
+    const watch = new RuntimeWatch(
+      runtimeLimitMs(),
+      () => cpuWaitMs(child.pid),
+      () => this.kill(),
+    );
     return new Promise((resolve, reject) => {
       this.current = { job, watch, onProgress, resolve, reject };
       const message: RuntimeTask = { job, task, aliveMs: watch.limitMs / SIGNS };
@@ -103,8 +108,14 @@ class RuntimeProcess {
       watch.end();
       child.unref();
       child.channel?.unref();
-      this.idle = setTimeout(() => this.kill(), IDLE_MS).unref();
+      this.idle = setTimeout(() => this.dismiss(), IDLE_MS).unref();
     });
+  }
+
+  /** Another task begins another process: this one may take a while to end, and takes no task with it. */
+  private dismiss(): void {
+    this.kill();
+    this.child = null;
   }
 
   private kill(): void {
@@ -144,38 +155,6 @@ class RuntimeProcess {
 }
 
 const shared = new RuntimeProcess();
-
-/** Calls `expired` once nothing was heard for the limit, counted from the first sign of life. */
-class Watch {
-  isOver = false;
-  private timer: NodeJS.Timeout | null = null;
-  private signs = 0;
-
-  constructor(
-    readonly limitMs: number,
-    private readonly expired: () => void,
-  ) {}
-
-  heard(): void {
-    this.signs++;
-    if (this.timer === null) this.timer = setTimeout(() => this.check(), this.limitMs);
-    else this.timer.refresh();
-  }
-
-  end(): void {
-    if (this.timer !== null) clearTimeout(this.timer);
-  }
-
-  /** If this thread was held up itself, signs of life wait to be read. */
-  private check(): void {
-    const { signs } = this;
-    setImmediate(() => {
-      if (this.signs > signs) return;
-      this.isOver = true;
-      this.expired();
-    });
-  }
-}
 
 function tooLong(job: RuntimeJob, limitMs: number): string {
   return `onnxruntime was stopped because it took more than ${limitMs / 1000} s to ${JOBS[job]} it; runtime.prepareLimit allows more`;
