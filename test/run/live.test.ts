@@ -177,7 +177,7 @@ it('runs GPUs of several kinds, each with times of its own', async () => {
   expect(simulated.kinds?.map(({ kind }) => kind)).toEqual(['fast', 'slow']);
   await expectReplay(journal, requests.offered, result.summary.digest);
   writeFileSync(join(outDir, 'run.json'), JSON.stringify(result));
-  const { claims } = checkRun(outDir, { slackNs: 5_000_000 });
+  const { claims } = checkRun(outDir, { slackNs: 0 });
   expect(claims.filter(({ ok }) => !ok)).toEqual([]);
 });
 

@@ -4,7 +4,6 @@ import { expect, it } from 'vitest';
 import { tempDir } from '../../cli/run-cli.js';
 import { get, infer, tinyProfile, until } from '../../cli/server-process.js';
 import { GrpcClient } from '../../live/frontend/grpc-client.js';
-import { sleep } from './clients/counting-clients.js';
 import { faultyProcess } from './rig.js';
 
 const HANGS = 'the thread that schedules has shown no sign of life for 10 s';
@@ -45,16 +44,4 @@ it('a server whose scheduler hangs is neither live nor ready, and is both when i
   await until(async () => (await grpc.call('ServerLive', {})).live === true);
   grpc.close();
   expect(await server.kill('SIGTERM')).toBe(0);
-});
-
-it('a server that was stopped for longer than that is live at once', async () => {
-  const server = newServer();
-  const { http } = await server.ready();
-  server.signal('SIGSTOP');
-  await sleep(11_000);
-  server.signal('SIGCONT');
-  for (let i = 0; i < 20; i++) {
-    expect((await get(http, '/v2/health/live')).status).toBe(200);
-    await sleep(50);
-  }
 });
