@@ -13,3 +13,16 @@ export function printable(text: string, keeps = ''): string {
     keeps.includes(char) ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
+
+/** A path begins where no other text goes on. */
+export const PATH_BEGINS = '(?<![^\\s\'"`(=])';
+/** The folders of an absolute path. */
+const FOLDERS = new RegExp(
+  `${PATH_BEGINS}(?:[A-Za-z]:)?(?:[/\\\\][^\\s/\\\\'"\`():]+)*[/\\\\](?=[^\\s/\\\\])`,
+  'g',
+);
+
+/** Text for who is not to learn where files lie: only the names are left of absolute paths. */
+export function withoutFolders(text: string): string {
+  return text.replaceAll(FOLDERS, '');
+}

@@ -1,4 +1,5 @@
 import { normalize, resolve, sep } from 'node:path';
+import { PATH_BEGINS, withoutFolders } from '../base/printable.js';
 
 /**
  * Why something failed, for clients: files of the repository by their path in it, with line and key where the error has
@@ -9,17 +10,9 @@ export function clientReason({ message }: Error, repository: string): string {
     folder.endsWith(sep) ? folder : folder + sep,
   );
   const prefixes = folders.filter((folder) => folder !== `.${sep}`).map(escaped);
-  const inside = message.replaceAll(new RegExp(`${BEGINNING}(?:${prefixes.join('|')})`, 'g'), '');
-  return inside.replaceAll(ABSOLUTE, '').replace(/\.$/, '');
+  const inside = message.replaceAll(new RegExp(`${PATH_BEGINS}(?:${prefixes.join('|')})`, 'g'), '');
+  return withoutFolders(inside).replace(/\.$/, '');
 }
-
-/** A path begins where no other text goes on. */
-const BEGINNING = '(?<![^\\s\'"`(=])';
-/** The folders of an absolute path. */
-const ABSOLUTE = new RegExp(
-  `${BEGINNING}(?:[A-Za-z]:)?(?:[/\\\\][^\\s/\\\\'"\`():]+)*[/\\\\](?=[^\\s/\\\\])`,
-  'g',
-);
 
 function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -2,10 +2,13 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished } from 'vitest';
 import { createPolicyOf } from '../../src/config/create-policy.js';
+import { profileModel } from '../../src/config/profile.js';
 import { readServerSettings } from '../../src/config/server-settings.js';
 import { LocalLink } from '../../src/live/controller/link/local-link.js';
 import { replayJournal } from '../../src/live/journal/replay.js';
 import type { WorkerModel } from '../../src/live/model.js';
+import { optimizeModel } from '../../src/live/models/optimize.js';
+import { readRepository } from '../../src/live/models/repository.js';
 import { type LocalMachine, type MachineOptions, startMachine } from '../../src/live/worker/local-machine.js';
 import { REAL_WORLD } from '../../src/live/world/real-world.js';
 import { type Server, startServer } from '../../src/serve/server.js';
@@ -14,6 +17,7 @@ import { simulatedModel } from '../../src/serve/simulated-models.js';
 import { tempDir } from '../cli/run-cli.js';
 import { model } from '../core/fixtures.js';
 import { HttpClient } from '../live/frontend/fixtures.js';
+import { writeIn } from '../live/models/fixtures.js';
 
 export const PAGE_BYTES = 10_000_000;
 
@@ -28,6 +32,23 @@ export function smallModels(
     const spec = model({ name: `model${m}`, loadNs: 2_000_000, execNs, inputBytes: 8, outputBytes: 4 });
     return simulatedModel(spec, timeScale);
   });
+}
+
+/** ONNX models by name, as they come from a repository. */
+export async function fileModels(files: Readonly<Record<string, Uint8Array>>): Promise<WorkerModel[]> {
+  const dir = tempDir();
+  for (const [name, bytes] of Object.entries(files)) writeIn(dir, `${name}/1/model.onnx`, bytes);
+  const found: WorkerModel[] = [];
+  for (const { name, version, signature, onnxPath } of await readRepository(dir)) {
+    const { ortPath } = await optimizeModel(onnxPath, 'cpu');
+    const sizes = signature.batched ? [1, 2, 4] : [1];
+    const batches = sizes.map((batch) => ({ batch, medianMs: 1 }));
+    const bytes = { weightsBytes: 1000, inputBytes: 8, outputBytes: 8 };
+    const source = { weights: 'test', load: 'test', copies: 'test', batches: 'test' };
+    const profile = { name, gpu: 'x', runtime: 'x', precision: 'FP32', loadMs: 1, ...bytes, batches, source };
+    found.push({ spec: profileModel(profile, name, PAGE_BYTES), signature, version, sloNs: null, ortPath });
+  }
+  return found;
 }
 
 export interface Running {

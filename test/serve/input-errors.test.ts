@@ -1,13 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
-import { profileModel } from '../../src/config/profile.js';
 import { INFER, LOAD, STATUS_INVALID_INPUT, STATUS_OK } from '../../src/core/action.js';
 import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
 import { LinkHost } from '../../src/live/controller/link/thread/link-host.js';
 import type { WorkerModel } from '../../src/live/model.js';
-import { optimizeModel } from '../../src/live/models/optimize.js';
-import { readRepository } from '../../src/live/models/repository.js';
 import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
 import { ModelHost } from '../../src/live/worker/executor/model-host.js';
 import { OperatorRecorder } from '../../src/live/worker/executor/operator-recorder.js';
@@ -15,9 +12,9 @@ import { RecordSwitch } from '../../src/live/worker/executor/record-switch.js';
 import { startMachine } from '../../src/live/worker/local-machine.js';
 import { tempDir } from '../cli/run-cli.js';
 import { PATIENT } from '../live/controller/link/fixtures.js';
-import { CPU, writeIn } from '../live/models/fixtures.js';
+import { CPU } from '../live/models/fixtures.js';
 import { encodeGraph } from '../live/models/small-graph.js';
-import { PAGE_BYTES, type Running, serve } from './fixtures.js';
+import { fileModels, PAGE_BYTES, type Running, serve } from './fixtures.js';
 
 /** Ten rows to look up, each twice its index; y = table[x]. */
 const LOOKUP = encodeGraph({
@@ -37,22 +34,7 @@ const SUM = encodeGraph({
 });
 const SLO = { slo_ms: 60_000 };
 
-async function models(): Promise<WorkerModel[]> {
-  const dir = tempDir();
-  writeIn(dir, 'lookup/1/model.onnx', LOOKUP);
-  writeIn(dir, 'sum/1/model.onnx', SUM);
-  const found: WorkerModel[] = [];
-  for (const { name, version, signature, onnxPath } of await readRepository(dir)) {
-    const { ortPath } = await optimizeModel(onnxPath, 'cpu');
-    const sizes = signature.batched ? [1, 2, 4] : [1];
-    const batches = sizes.map((batch) => ({ batch, medianMs: 1 }));
-    const bytes = { weightsBytes: 1000, inputBytes: 8, outputBytes: 8 };
-    const source = { weights: 'test', load: 'test', copies: 'test', batches: 'test' };
-    const profile = { name, gpu: 'x', runtime: 'x', precision: 'FP32', loadMs: 1, ...bytes, batches, source };
-    found.push({ spec: profileModel(profile, name, PAGE_BYTES), signature, version, sloNs: null, ortPath });
-  }
-  return found;
-}
+const models = (): Promise<WorkerModel[]> => fileModels({ lookup: LOOKUP, sum: SUM });
 
 async function local(): Promise<Running> {
   return serve({ devices: [CPU], models: await models() });

@@ -15,6 +15,7 @@ import { freeLarge } from '../../free-buffers.js';
 import { bytesAtLength, lengthOfInputs } from '../../lengths.js';
 import type { ModelSignature } from '../../model.js';
 import { InputError } from '../../ort/input-error.js';
+import { runtimeProblem } from '../../ort/runtime-problem.js';
 import type { ModelSession, SessionRun } from '../../ort/session.js';
 import { areApart } from '../../parcel.js';
 import { HostSessions } from './host-sessions.js';
@@ -184,6 +185,6 @@ function inputOf(
 }
 
 function failed(beginNs: number, error: unknown): HostReport {
-  const message = error instanceof Error ? error.message : String(error);
-  return { status: STATUS_DEVICE_ERROR, beginNs, endNs: monotonicNs(), ...NO_TENSORS, error: message };
+  const { what } = runtimeProblem(error);
+  return { status: STATUS_DEVICE_ERROR, beginNs, endNs: monotonicNs(), ...NO_TENSORS, error: what };
 }
