@@ -41,7 +41,7 @@ export class CauseTally {
 
   /** A request was answered; all results up to then are known. */
   answer(answer: Answer): void {
-    const cause = answer.inTime ? null : this.causeOf(answer);
+    const cause = answer.inTime || answer.cancelled ? null : this.causeOf(answer);
     this.checkRow(answer, cause);
     if (cause === null || !answer.counted) return;
     let causes = this.byModel.get(answer.model);

@@ -36,6 +36,9 @@ export function requestClaims({ summary, groups }: RunFacts, requests: RequestAu
   const all = sum(tallies);
   return [
     ...figures('', summary, all, summary.durationSeconds),
+    ...(summary.cancelled === undefined && requests.cancelled === 0
+      ? []
+      : [exact('cancelled', summary.cancelled ?? 0, requests.cancelled)]),
     ...(summary.coldStarts === undefined ? [] : [exact('coldStarts', summary.coldStarts, all.coldStarts)]),
     ...classClaims(summary, requests),
     ...tenantClaims(summary, requests),

@@ -24,6 +24,8 @@ const EXECUTED = 0;
 const ERROR = 1;
 const TIMEOUT = 4;
 const REJECTED = 7;
+/** Withdrawn by its client, and not counted as offered. */
+const CANCELLED = 8;
 
 /** `cause`: a limit of its tenant refused it. */
 export const OVER_RATE = 7;
@@ -78,6 +80,8 @@ export interface Answer {
   readonly executed: boolean;
   readonly refused: boolean;
   readonly timedOut: boolean;
+  /** Its client withdrew it. */
+  readonly cancelled: boolean;
   readonly inTime: boolean;
   /** GPUs that held the model when it came, and when it was answered. */
   readonly arrivalCopies: number;
@@ -108,6 +112,8 @@ export class RequestAudit {
   readonly offeredByModel: number[] = [];
   readonly okByModel: number[] = [];
   readonly coldByModel: number[] = [];
+  /** Requests that clients withdrew; all other figures are without them. */
+  cancelled = 0;
   /** By what inputs are padded to at least. */
   readonly offeredByLength = new Map<number, number>();
   readonly okByLength = new Map<number, number>();
@@ -171,7 +177,8 @@ export class RequestAudit {
     if (!this.ids.add(id)) this.violated('outcome', `request ${id} was already answered`);
     this.checkSlo(result, met, latencyNs, sloNs);
     const counted = nowNs - latencyNs >= warmupNs;
-    if (counted) {
+    if (counted && result === CANCELLED) this.cancelled++;
+    else if (counted) {
       const cold = arrivalCopies === 0;
       count(this.tallies[this.groupOf(user)], result, met, latencyNs, cold);
       if (log.has('class_id')) {
@@ -199,6 +206,7 @@ export class RequestAudit {
       executed: result === EXECUTED,
       refused: result === REJECTED,
       timedOut: result === TIMEOUT,
+      cancelled: result === CANCELLED,
       inTime: met === 1,
       arrivalCopies,
       copies,
@@ -214,7 +222,7 @@ export class RequestAudit {
 
   private checkSlo(result: number, met: number, latencyNs: number, sloNs: number): void {
     this.options.findings.check('slo');
-    if (![EXECUTED, ERROR, TIMEOUT, REJECTED].includes(result)) {
+    if (![EXECUTED, ERROR, TIMEOUT, REJECTED, CANCELLED].includes(result)) {
       this.violated('outcome', `result ${result} is not a valid result of a request`);
     }
     if (met === 1 && result !== EXECUTED) this.violated('slo', 'in time, but not executed');

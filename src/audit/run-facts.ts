@@ -32,6 +32,7 @@ const runFacts = z.object({
   version: z.literal(VERSION),
   summary: z.object({
     ...figures,
+    cancelled: count.optional(),
     percentiles: z.array(z.object({ percentile: count, offeredMs: ms, executedMs: ms })).optional(),
     kind: z.string().optional(),
     policy: z.string().optional(),

@@ -21,6 +21,8 @@ export interface ArrivalSource {
   requestClass?: number;
   /** Index of its tenant among those of the run; absent: the first. */
   tenant?: number;
+  /** How long its client waits for the answer before it goes; absent: as long as it takes. */
+  patienceNs?: number;
   /** Moves to the next arrival. */
   advance(): void;
   /** Present only where answers matter: request of `user` was answered at `nowNs`. */

@@ -91,20 +91,22 @@ export class BatchQueue {
     return taken;
   }
 
-  /**
-   * Drops from the front, for every size, `slot` and all requests whose slots no longer hold them, until one is
-   * first that waits.
-   */
-  dropGone(slot: number, ids: Float64Array, states: Uint8Array, waiting: number): void {
-    const mask = this.slots.length - 1;
-    for (let i = 0; i < this.heads.length; i++) {
-      let head = this.heads[i];
-      for (; head < this.tail; head++) {
-        const at = head & mask;
-        const first = this.slots[at];
-        if (first !== slot && ids[first] === this.ids[at] && states[first] === waiting) break;
-      }
-      this.heads[i] = head;
+  /** Removes a request for every size, wherever it is in the line. Those before it move up. */
+  remove(slot: number, id: number): void {
+    const { slots, ids, deadlines, heads } = this;
+    const mask = slots.length - 1;
+    const first = Math.min(...heads);
+    let position = first;
+    while (position < this.tail && (slots[position & mask] !== slot || ids[position & mask] !== id))
+      position++;
+    if (position === this.tail) return;
+    for (let i = 0; i < heads.length; i++) if (heads[i] <= position) heads[i]++;
+    for (; position > first; position--) {
+      const to = position & mask;
+      const from = (position - 1) & mask;
+      slots[to] = slots[from];
+      ids[to] = ids[from];
+      deadlines[to] = deadlines[from];
     }
   }
 

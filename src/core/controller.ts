@@ -14,6 +14,7 @@ import type { RunObserver } from './observer.js';
 import { Orders } from './orders.js';
 import { type Policy, REFUSE } from './policy.js';
 import {
+  OUTCOME_CANCELLED,
   OUTCOME_ERROR,
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
@@ -28,7 +29,7 @@ import { WindowSlack } from './window-slack.js';
 const NOTHING_TUNED: Readonly<Record<string, number>> = {};
 
 /**
- * The central controller as a pure state machine. A driver tells it what happened (`offer`, `result`),
+ * The central controller as a pure state machine. A driver tells it what happened (`offer`, `cancel`, `result`),
  * then calls `step` with the time; orders and answers leave through the port during that call. It reads no
  * clock and sets no timer: `nextWakeNs` says when it wants the next `step` if nothing happens before.
  */
@@ -50,6 +51,7 @@ export class Controller {
   private resultCount = 0;
   private readonly arrived: number[] = [];
   private arrivedCount = 0;
+  private readonly cancels: number[] = [];
   private readonly gpuChanges: GpuChange[] = [];
   private readonly slots: ModelSlots;
   /** Null: no request is refused for what is predicted. */
@@ -109,6 +111,15 @@ export class Controller {
     return slot;
   }
 
+  /**
+   * The client of a request without an answer has gone. If it still waits in the next `step`, it is withdrawn; what is in an action
+   * stays there, and is not tried again elsewhere.
+   */
+  cancel(slot: number): void {
+    this.requests.isCancelled[slot] = 1;
+    this.cancels.push(slot);
+  }
+
   /** A worker has answered: `status`, `beginNs`, `endNs` and `clock` of the action are filled in. */
   result(action: Action): void {
     invariant(action.status !== STATUS_PENDING, 'a result has a status');
@@ -158,7 +169,8 @@ export class Controller {
 
   /** True if anything was reported since the last `step`. */
   get hasInput(): boolean {
-    return this.resultCount + this.arrivedCount + this.gpuChanges.length > 0 || this.slots.hasInput;
+    const inputs = this.resultCount + this.arrivedCount + this.gpuChanges.length + this.cancels.length;
+    return inputs > 0 || this.slots.hasInput;
   }
 
   /** Takes in everything that happened, then decides until there is nothing left to decide. */
@@ -170,6 +182,7 @@ export class Controller {
     this.resultCount = 0;
     if (this.slots.hasInput) this.slots.bring(this.policy, this.decisions, nowNs);
     if (this.gpuChanges.length > 0) this.changeGpus(nowNs);
+    if (this.cancels.length > 0) this.withdrawCancelled(nowNs);
     for (let i = 0; i < this.arrivedCount; i++) {
       this.admit(this.arrived[i], nowNs);
       this.expiry.advance(nowNs);
@@ -192,6 +205,10 @@ export class Controller {
   private admit(slot: number, nowNs: number): void {
     const model = this.requests.model[slot];
     this.requests.arrivalCopies[slot] = this.cluster.warm.count(model);
+    if (this.requests.isCancelled[slot] === 1) {
+      this.answer(slot, OUTCOME_CANCELLED, nowNs, null);
+      return;
+    }
     const isAdmitted = this.tenants?.admits(slot, nowNs) !== false;
     if (isAdmitted) this.policy.offered?.(slot, nowNs);
     if (!isAdmitted || this.forecast?.isInTime(slot, nowNs) === false)
@@ -221,6 +238,14 @@ export class Controller {
     }
     this.gpuChanges.length = 0;
     this.expiry.strand(this.cluster.up.count === 0);
+  }
+
+  /** Those that have just arrived are withdrawn before the policy sees them. */
+  private withdrawCancelled(nowNs: number): void {
+    const { state, dueNs } = this.requests;
+    for (const slot of this.cancels)
+      if (state[slot] === REQUEST_QUEUED && dueNs[slot] !== 0) this.giveUp(slot, OUTCOME_CANCELLED, nowNs);
+    this.cancels.length = 0;
   }
 
   /** A request that waits is not served. */
@@ -276,6 +301,10 @@ export class Controller {
       }
       const inTime = nowNs <= requests.arrivalNs[slot] + requests.sloNs[slot];
       if (inTime && mayRetry(action.status, missedWindow)) {
+        if (requests.isCancelled[slot] === 1) {
+          this.answer(slot, OUTCOME_CANCELLED, nowNs, null);
+          continue;
+        }
         requests.state[slot] = REQUEST_QUEUED;
         this.queue(slot, nowNs);
         continue;
@@ -290,7 +319,9 @@ export class Controller {
     const model = requests.model[slot];
     this.decisions.add(requests.id[slot]);
     this.decisions.add(outcome);
-    this.observer?.answered(requests, slot, outcome, nowNs, cluster.warm.count(model), action);
+    const copies = cluster.warm.count(model);
+    if (outcome === OUTCOME_CANCELLED) this.observer?.cancelled?.(requests, slot, nowNs, copies);
+    else this.observer?.answered(requests, slot, outcome, nowNs, copies, action);
     this.port.answer(slot, outcome, nowNs, action);
     this.tenants?.answered(slot, outcome);
     this.slots.answered(model);

@@ -60,6 +60,7 @@ export { type Dispatcher, type InferOrder, type Policy, type PolicyContext, REFU
 export { predictLatencyNs } from './prediction.js';
 export { Recency } from './recency.js';
 export {
+  OUTCOME_CANCELLED,
   OUTCOME_ERROR,
   OUTCOME_LATE,
   OUTCOME_NAMES,

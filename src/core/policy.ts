@@ -68,7 +68,7 @@ export interface PolicyContext {
 
 /**
  * A scheduling policy: decides which action goes to which GPU, and when. The controller owns it and calls it in
- * this order at each instant: results, GPUs that went or came, arrivals, timeouts, then `schedule`. A policy is
+ * this order at each instant: results, GPUs that went or came, cancellations, arrivals, timeouts, then `schedule`. A policy is
  * pure: it learns the time from `nowNs` only, and the same calls always lead to the same decisions.
  */
 export interface Policy {
@@ -94,7 +94,10 @@ export interface Policy {
    * value the policy has queued the slot.
    */
   admit(slot: number, nowNs: number): number;
-  /** A queued request is given up: answered `timeout`, or `error`. The slot is released when this returns. */
+  /**
+   * A queued request is given up: answered `timeout`, or `error`, or withdrawn by its client if `requests.isCancelled`, which is
+   * no sign of overload. The slot is released when this returns.
+   */
   timedOut(slot: number, nowNs: number): void;
   /** An action's result was applied to the cluster; its requests are answered when this returns. */
   finished(action: Action, nowNs: number): void;

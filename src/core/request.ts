@@ -10,8 +10,10 @@ export const OUTCOME_TIMEOUT = 2;
 export const OUTCOME_REJECTED = 3;
 /** Put into an action that failed. */
 export const OUTCOME_ERROR = 4;
-export const OUTCOME_NAMES = ['ok', 'late', 'timeout', 'rejected', 'error'] as const;
-export type Outcome = 0 | 1 | 2 | 3 | 4;
+/** Withdrawn before execution, because its client has gone. */
+export const OUTCOME_CANCELLED = 5;
+export const OUTCOME_NAMES = ['ok', 'late', 'timeout', 'rejected', 'error', 'cancelled'] as const;
+export type Outcome = 0 | 1 | 2 | 3 | 4 | 5;
 
 /** Life of a request's slot. */
 export const REQUEST_FREE = 0;
@@ -61,6 +63,8 @@ export class RequestTable {
   predictedNs = new Float64Array(INITIAL_CAPACITY);
   /** GPUs that held the model, warm, when the request arrived: 0 is a cold start. */
   arrivalCopies = new Int32Array(INITIAL_CAPACITY);
+  /** 1: its client has gone, and it is not executed unless it is in an action already. */
+  isCancelled = new Uint8Array(INITIAL_CAPACITY);
   /** The last INFER that it was in and that failed, and how: −1 and `STATUS_OK` where there was none. */
   failedInfer = new Float64Array(INITIAL_CAPACITY);
   failedStatus = new Int32Array(INITIAL_CAPACITY);
@@ -106,6 +110,7 @@ export class RequestTable {
     this.execDemand[slot] = 0;
     this.loadDemand[slot] = 0;
     this.predictedNs[slot] = 0;
+    this.isCancelled[slot] = 0;
     this.failedInfer[slot] = -1;
     this.failedStatus[slot] = STATUS_OK;
     return slot;
@@ -145,6 +150,7 @@ export class RequestTable {
     this.isAboveShare = enlarge(this.isAboveShare, new Uint8Array(capacity));
     this.predictedNs = enlarge(this.predictedNs, new Float64Array(capacity));
     this.arrivalCopies = enlarge(this.arrivalCopies, new Int32Array(capacity));
+    this.isCancelled = enlarge(this.isCancelled, new Uint8Array(capacity));
     this.failedInfer = enlarge(this.failedInfer, new Float64Array(capacity));
     this.failedStatus = enlarge(this.failedStatus, new Int32Array(capacity));
   }

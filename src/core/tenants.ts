@@ -3,7 +3,7 @@ import type { Cluster } from './cluster.js';
 import { BEYOND_SHARE, FairShares, WITHIN_SHARE } from './fair-shares.js';
 import { GpuLoad } from './gpu-load.js';
 import { RateLimits } from './rate-limits.js';
-import { OUTCOME_ERROR, OUTCOME_OK, type Outcome, type RequestTable } from './request.js';
+import { OUTCOME_CANCELLED, OUTCOME_ERROR, OUTCOME_OK, type Outcome, type RequestTable } from './request.js';
 
 /** Someone on whose behalf requests are sent. */
 export interface Tenant {
@@ -82,7 +82,8 @@ export class Tenants {
   /** A request was answered. */
   answered(slot: number, outcome: Outcome): void {
     const { shares, requests } = this;
-    if (shares === null || requests.limit[slot] !== LIMIT_NONE || outcome === OUTCOME_ERROR) return;
+    if (shares === null || outcome === OUTCOME_ERROR || outcome === OUTCOME_CANCELLED) return;
+    if (requests.limit[slot] !== LIMIT_NONE) return;
     if (outcome !== OUTCOME_OK && requests.possible[slot] === 0) return;
     shares.answered(requests.tenant[slot], this.costNs(slot), outcome === OUTCOME_OK);
   }

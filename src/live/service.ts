@@ -118,6 +118,12 @@ export interface ModelStatistics {
   }[];
 }
 
+/** Keeps requests until their answers. */
+export interface RequestKeeper {
+  /** The client of a request has gone: unless it is under way already, it is answered `cancelled`. */
+  cancel(request: InferenceRequest): void;
+}
+
 export interface InferenceRequest {
   /** Index of a ready entry of the service's state. The service may put another number there. */
   model: number;
@@ -148,6 +154,9 @@ export interface InferenceRequest {
   failedOn?: number;
   /** How long it has waited for its model, which was asleep, to be read again. Absent: it was awake. */
   asleepNs?: number;
+  /** Who keeps it, and under which number; absent: it cannot be cancelled. Written by the service. */
+  keeper?: RequestKeeper;
+  slot?: number;
   done(answer: InferenceAnswer): void;
 }
 

@@ -31,6 +31,11 @@ class FanOut implements RunObserver {
     }
   }
 
+  cancelled(requests: RequestTable, slot: number, nowNs: number, copies: number): void {
+    for (let i = 0; i < this.observers.length; i++)
+      this.observers[i].cancelled?.(requests, slot, nowNs, copies);
+  }
+
   completed(action: Action, nowNs: number, queued: number, copies: number): void {
     for (let i = 0; i < this.observers.length; i++)
       this.observers[i].completed(action, nowNs, queued, copies);

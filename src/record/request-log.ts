@@ -3,6 +3,7 @@ import type { Action } from '../core/action.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import {
+  OUTCOME_CANCELLED,
   OUTCOME_ERROR,
   OUTCOME_LATE,
   OUTCOME_OK,
@@ -23,7 +24,7 @@ import { headerOf, type LogColumn } from './log-columns.js';
 export const REQUEST_COLUMNS: readonly LogColumn[] = [
   { name: 't', describe: 'when it was answered, ns since the start of the run' },
   { name: 'request_id', describe: 'sequence number of the request in the run, from 0' },
-  { name: 'result', describe: '0 executed, 1 error, 4 timeout, 7 rejected' },
+  { name: 'result', describe: '0 executed, 1 error, 4 timeout, 7 rejected, 8 cancelled' },
   { name: 'user_id', describe: 'function, client or row group that sent it' },
   { name: 'model_id', describe: 'index of the model among the models of the run' },
   { name: 'slo_factor', describe: 'SLO divided by the execution time of the model at batch size 1' },
@@ -69,7 +70,7 @@ export const LENGTH_COLUMN: LogColumn = {
 
 /**
  * `result` by outcome: Clockwork's numbers for success, error, timeout and "skipped by the
- * controller". A late answer is a success that did not meet its deadline.
+ * controller"; 8 is ours. A late answer is a success that did not meet its deadline.
  */
 const RESULT_OF_OUTCOME: Readonly<Record<Outcome, number>> = {
   [OUTCOME_OK]: 0,
@@ -77,6 +78,7 @@ const RESULT_OF_OUTCOME: Readonly<Record<Outcome, number>> = {
   [OUTCOME_TIMEOUT]: 4,
   [OUTCOME_REJECTED]: 7,
   [OUTCOME_ERROR]: 1,
+  [OUTCOME_CANCELLED]: 8,
 };
 
 /** Writes a row for each answered request, in order of the answers, warm-up included. Throws `E_FILE_WRITE`. */
@@ -120,11 +122,16 @@ export class RequestLog implements RunObserver {
     const met = outcome === OUTCOME_OK ? 1 : 0;
     const cold = arrivalCopies < 0 ? -1 : arrivalCopies === 0 ? 1 : 0;
     const length = this.hasLengths ? `\t${requests.length[slot]}` : '';
-    const cause = this.causes?.indexOf(requests, slot, outcome, nowNs, copies) ?? -1;
+    const cause =
+      outcome === OUTCOME_CANCELLED ? -1 : this.causes?.indexOf(requests, slot, outcome, nowNs, copies);
     this.file.write(
       `${nowNs}\t${requests.id[slot]}\t${RESULT_OF_OUTCOME[outcome]}\t${requests.user[slot]}\t${model}\t` +
-        `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\t${action?.id ?? requests.failedInfer[slot]}\t${cause}${this.sender(requests, slot)}${length}\n`,
+        `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\t${action?.id ?? requests.failedInfer[slot]}\t${cause ?? -1}${this.sender(requests, slot)}${length}\n`,
     );
+  }
+
+  cancelled(requests: RequestTable, slot: number, nowNs: number, copies: number): void {
+    this.answered(requests, slot, OUTCOME_CANCELLED, nowNs, copies, null);
   }
 
   private sender({ requestClass, tenant }: RequestTable, slot: number): string {

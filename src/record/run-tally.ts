@@ -67,6 +67,8 @@ export class RunTally implements RunObserver {
   readonly okLatency: readonly Histogram[];
   readonly lateLatency: readonly Histogram[];
   coldStarts = 0;
+  /** Requests that their clients withdrew; these are not offered. */
+  cancels = 0;
 
   /** By what inputs are padded to at least; null: no model takes several lengths. */
   readonly byLength: LengthTally | null;
@@ -164,6 +166,10 @@ export class RunTally implements RunObserver {
       this.coldByModel[model]++;
       this.coldByBin[arrivalBin]++;
     }
+  }
+
+  cancelled({ arrivalNs }: RequestTable, slot: number): void {
+    if (arrivalNs[slot] >= this.warmupNs) this.cancels++;
   }
 
   completed(action: Action, nowNs: number, _queued: number, copies: number): void {

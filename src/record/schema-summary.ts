@@ -194,6 +194,9 @@ export const summarySchema = z
       .positive()
       .describe('Nominal duration of the workload without the warm-up, seconds.'),
     requests: requestCountsSchema.describe('Requests by outcome.'),
+    cancelled: count()
+      .exactOptional()
+      .describe('Requests that clients withdrew before execution, which count as not offered; absent: none.'),
     offeredRps: rps().describe('Offered requests per second of nominal duration.'),
     goodputRps: rps().describe('Requests answered within their SLO per second of nominal duration.'),
     attainment: attainmentOf('the'),

@@ -44,6 +44,7 @@ export function buildSummary(
     seed,
     durationSeconds,
     requests,
+    ...(recorder.cancels === 0 ? {} : { cancelled: recorder.cancels }),
     offeredRps: requests.offered / durationSeconds,
     goodputRps: requests.ok / durationSeconds,
     attainment: shareOf(requests.ok, requests.offered),

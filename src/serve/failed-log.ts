@@ -2,7 +2,13 @@ import type { Logger } from 'pino';
 import { NS_PER_MS } from '../base/units.js';
 import type { Action } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
-import { OUTCOME_NAMES, OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
+import {
+  OUTCOME_CANCELLED,
+  OUTCOME_NAMES,
+  OUTCOME_OK,
+  type Outcome,
+  type RequestTable,
+} from '../core/request.js';
 import type { LiveEvents } from '../live/controller/live-events.js';
 import { limitName } from '../record/flight/flight.js';
 
@@ -47,7 +53,11 @@ export class FailedLog implements RunObserver, Pick<LiveEvents, 'traced'> {
       ...(action === null ? {} : { action: action.id }),
       ...(traceparent === undefined ? {} : { traceparent }),
     };
-    this.log.debug(what, 'a request missed its SLO or failed');
+    this.log.debug(what, 'a request missed its SLO, failed or was cancelled');
+  }
+
+  cancelled(requests: RequestTable, slot: number, nowNs: number, copies: number): void {
+    this.answered(requests, slot, OUTCOME_CANCELLED, nowNs, copies, null);
   }
 
   completed(): void {}

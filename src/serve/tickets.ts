@@ -1,7 +1,7 @@
 import { NS_PER_S } from '../base/units.js';
 import { REAL_TIME } from '../base/world/real-time.js';
 import type { Time } from '../base/world/time.js';
-import { OUTCOME_REJECTED } from '../core/request.js';
+import { OUTCOME_CANCELLED, OUTCOME_REJECTED, type Outcome } from '../core/request.js';
 import type { ServedModel, TensorSignature } from '../live/model.js';
 import type { InferenceRequest, SchedulingService } from '../live/service.js';
 
@@ -127,7 +127,15 @@ export class Tickets {
       return;
     }
     waiting.push({ request, sinceNs: this.service.nowNs() });
+    request.keeper = { cancel: () => this.withdraw(request, waiting) };
     if (waiting.length === 1) this.wake(ticket);
+  }
+
+  private withdraw(request: InferenceRequest, waiting: Waiting[]): void {
+    const at = waiting.findIndex((one) => one.request === request);
+    if (at < 0) return;
+    waiting.splice(at, 1);
+    this.answer(request, OUTCOME_CANCELLED, '');
   }
 
   private forward(request: InferenceRequest, index: number): void {
@@ -137,8 +145,11 @@ export class Tickets {
 
   /** Not served, for a reason that may pass. Never from within the call that submits it. */
   private refuse(request: InferenceRequest, error: string): void {
-    const answer = { outcome: OUTCOME_REJECTED, outputs: [], predictedNs: 0, batchSize: 0, error } as const;
-    this.time.soon(() => request.done(answer));
+    this.answer(request, OUTCOME_REJECTED, error);
+  }
+
+  private answer(request: InferenceRequest, outcome: Outcome, error: string): void {
+    this.time.soon(() => request.done({ outcome, outputs: [], predictedNs: 0, batchSize: 0, error }));
   }
 
   private leaveForGood(ticket: number, to: Destination): void {

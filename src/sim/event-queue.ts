@@ -13,9 +13,10 @@ export const DELIVER_RESULT = 7;
 export const CONDITIONS_CHANGE = 8;
 export const GPU_READY = 9;
 export const SCALE = 10;
-export type EventKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10;
+export const CLIENT_LEAVES = 11;
+export type EventKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11;
 
-const KINDS = 11;
+const KINDS = 12;
 
 /** Something that will happen. Objects are reused once they have been handled. */
 export class SimEvent {
@@ -35,6 +36,9 @@ export class SimEvent {
   change = 0;
   /** Which order of its GPU a GPU_READY ends. */
   order = 0;
+  /** The request of a CLIENT_LEAVES, and where it was kept. */
+  request = 0;
+  slot = 0;
 }
 
 /**

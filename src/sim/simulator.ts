@@ -4,11 +4,13 @@ import { type Action, LANE_EXEC, LANE_WEIGHTS } from '../core/action.js';
 import type { ArrivalSource } from '../core/arrivals.js';
 import { Controller } from '../core/controller.js';
 import type { ModelSpec } from '../core/model.js';
+import { REQUEST_FREE } from '../core/request.js';
 import { Worker } from '../core/worker.js';
 import { Checker } from './checker.js';
 import type { SimDevice } from './device.js';
 import { devicesOf } from './devices.js';
 import {
+  CLIENT_LEAVES,
   CLOCK_CHANGE,
   CONDITIONS_CHANGE,
   DELIVER_ACTION,
@@ -151,8 +153,9 @@ export class Simulator {
       do {
         while (events.nextNs <= nowNs) this.handle(events.pop());
         while (this.hasArrival(nowNs)) {
-          const { model, timeNs, sloNs, user, requestClass, tenant, length = 0 } = source;
-          controller.offer(model, timeNs, sloNs, user, requestClass, tenant, length);
+          const { model, timeNs, sloNs, user, requestClass, tenant, length = 0, patienceNs } = source;
+          const slot = controller.offer(model, timeNs, sloNs, user, requestClass, tenant, length);
+          if (patienceNs !== undefined) this.waitFor(slot, timeNs + patienceNs);
           this.arrivals++;
           source.advance();
         }
@@ -213,6 +216,9 @@ export class Simulator {
       case DELIVER_RESULT:
         this.returned(action as Action);
         return;
+      case CLIENT_LEAVES:
+        this.clientLeaves(event);
+        return;
       case GPU_READY:
         this.gpuReady(gpu, event.order);
         return;
@@ -221,6 +227,21 @@ export class Simulator {
         return;
     }
     this.stepWorker(gpu);
+  }
+
+  /** The client of a request waits until then. */
+  private waitFor(slot: number, untilNs: number): void {
+    if (untilNs <= this.nowNs) this.controller.cancel(slot);
+    else if (untilNs < Number.POSITIVE_INFINITY) {
+      const event = this.events.schedule(untilNs, CLIENT_LEAVES, 0, null);
+      event.request = this.controller.requests.id[slot];
+      event.slot = slot;
+    }
+  }
+
+  private clientLeaves({ request, slot }: SimEvent): void {
+    const { id, state } = this.controller.requests;
+    if (id[slot] === request && state[slot] !== REQUEST_FREE) this.controller.cancel(slot);
   }
 
   private changeConditions({ noise, network }: ConditionsChange): void {

@@ -19,6 +19,10 @@ class Lists {
     while (list.length > 0 && list[0].deadlineNs < ns) list.shift();
   }
 
+  remove(slot: number): void {
+    for (const [i, list] of this.lists.entries()) this.lists[i] = list.filter((one) => one.slot !== slot);
+  }
+
   take(index: number, most: number, states: Uint8Array): number[] {
     const taken: number[] = [];
     let last = -1;
@@ -47,6 +51,7 @@ const operation = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('timeout' as const), slot: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove' as const), slot: fc.nat() }) },
 );
 
 describe('BatchQueue', () => {
@@ -66,7 +71,12 @@ describe('BatchQueue', () => {
             lists.push(slots, slots + op.slackNs);
             slots++;
           } else if (op.kind === 'timeout') states[op.slot % Math.max(1, slots)] = GONE;
-          else if (op.kind === 'drop') {
+          else if (op.kind === 'remove') {
+            const slot = op.slot % Math.max(1, slots);
+            queue.remove(slot, ids[slot]);
+            lists.remove(slot);
+            states[slot] = GONE;
+          } else if (op.kind === 'drop') {
             queue.dropBefore(op.size, slots + op.ns);
             lists.dropBefore(op.size, slots + op.ns);
           } else if (lists.lists[op.size].length > 0) {

@@ -13,6 +13,7 @@ import {
 } from '../../src/core/action.js';
 import type { Admission } from '../../src/core/admission.js';
 import {
+  OUTCOME_CANCELLED,
   OUTCOME_ERROR,
   OUTCOME_LATE,
   OUTCOME_OK,
@@ -34,6 +35,63 @@ function warm(admission: Admission = 'none', missedWindow?: MissedWindow): Contr
   harness.controller.step(10 * MS);
   return harness;
 }
+
+describe('Controller: a request whose client has gone', () => {
+  it('is withdrawn from the queue in the next step, and is no answer to observers', () => {
+    const harness = warm();
+    const slot = harness.controller.offer(0, 10 * MS, 50 * MS, 0);
+    harness.controller.offer(0, 10 * MS, 50 * MS, 0);
+    harness.controller.step(10 * MS);
+    harness.controller.cancel(slot);
+    expect([harness.controller.hasInput, harness.answers]).toEqual([true, []]);
+    harness.controller.step(12 * MS);
+    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_CANCELLED, nowNs: 12 * MS }]);
+    expect(harness.policy.timeouts).toEqual([slot]);
+    expect(harness.seen.filter(({ kind }) => kind === 'answer')).toEqual([]);
+    expect(harness.controller.requests.size).toBe(1);
+  });
+
+  it('is not shown to the policy if both come in one step', () => {
+    const harness = warm();
+    harness.policy.calls.length = 0;
+    const slot = harness.controller.offer(0, 10 * MS, 50 * MS, 0);
+    harness.controller.cancel(slot);
+    // Its connection has broken, too.
+    harness.controller.cancel(slot);
+    harness.controller.step(10 * MS);
+    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_CANCELLED, nowNs: 10 * MS }]);
+    expect([harness.policy.calls, harness.policy.timeouts]).toEqual([['schedule'], []]);
+  });
+
+  it('stays in an action that was sent, and is answered with it', () => {
+    const harness = warm();
+    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+    const slot = harness.controller.offer(0, 10 * MS, 50 * MS, 0);
+    harness.controller.step(10 * MS);
+    harness.controller.cancel(slot);
+    harness.controller.step(11 * MS);
+    harness.finish(STATUS_OK, 10 * MS, 14 * MS);
+    harness.controller.step(14 * MS);
+    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_OK, nowNs: 14 * MS }]);
+    // Its slot is another's now, whom that does not concern.
+    harness.policy.onSchedule = () => {};
+    expect(harness.controller.offer(0, 15 * MS, 50 * MS, 0)).toBe(slot);
+    harness.controller.step(15 * MS);
+    expect(harness.policy.waiting).toEqual([slot]);
+  });
+
+  it('is not tried again when its action has missed its window', () => {
+    const harness = warm('none', 'retry');
+    harness.policy.onSchedule = (nowNs) => harness.inferAll(nowNs);
+    const slot = harness.controller.offer(0, 10 * MS, 50 * MS, 0);
+    harness.controller.step(10 * MS);
+    harness.controller.cancel(slot);
+    harness.finish(STATUS_INFER_TOO_LATE, 11 * MS, 11 * MS);
+    harness.controller.step(12 * MS);
+    expect(harness.answers).toEqual([{ id: 0, outcome: OUTCOME_CANCELLED, nowNs: 12 * MS }]);
+    expect([harness.policy.waiting, harness.sent]).toEqual([[], []]);
+  });
+});
 
 describe('Controller: answers', () => {
   it('answers ok within the SLO, the deadline itself included, and late after it', () => {

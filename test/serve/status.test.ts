@@ -46,7 +46,7 @@ it('the status of a server with a real model tells the truth', async () => {
   const { requests, gpus, models: shown } = await fetchStatus(url(server.metrics?.port));
   expect(requests).toMatchObject({
     unanswered: 0,
-    totals: { ok: 20, late: 0, timeout: 0, rejected: 0, error: 0 },
+    totals: { ok: 20, late: 0, timeout: 0, rejected: 0, error: 0, cancelled: 0 },
   });
   expect(gpus).toHaveLength(1);
   expect(gpus[0]).toMatchObject({ up: true, worker: 'local', warmModels: 1, pages: 20 });

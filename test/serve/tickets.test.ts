@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { NS_PER_S } from '../../src/base/units.js';
-import { OUTCOME_OK } from '../../src/core/request.js';
+import { OUTCOME_CANCELLED, OUTCOME_OK } from '../../src/core/request.js';
 import type { InferenceRequest } from '../../src/live/service.js';
 import { Tickets } from '../../src/serve/tickets.js';
 import { smallModels } from './fixtures.js';
@@ -24,6 +24,31 @@ function open() {
     );
   return { tickets, clock, woken, ask };
 }
+
+describe('a request whose client has gone', () => {
+  it('does not wait for its model to be loaded again, and those around it do', async () => {
+    const { tickets } = open();
+    const ticket = tickets.issue(MODEL, 0);
+    tickets.sleep(ticket);
+    const answers: [string, number][] = [];
+    const requests = ['a', 'b', 'c'].map((name): InferenceRequest => {
+      const done = ({ outcome }: { readonly outcome: number }) => answers.push([name, outcome]);
+      return { model: ticket, user: 0, sloNs: 1, inputs: [], done };
+    });
+    for (const request of requests) tickets.infer(request);
+    const [, b] = requests;
+    // Its connection ends, and then closes.
+    for (let i = 0; i < 2; i++) b.keeper?.cancel(b);
+    await expect.poll(() => answers).toEqual([['b', OUTCOME_CANCELLED]]);
+    tickets.awake(ticket, 4);
+    await expect
+      .poll(() => answers.slice(1))
+      .toEqual([
+        ['a', OUTCOME_OK],
+        ['c', OUTCOME_OK],
+      ]);
+  });
+});
 
 describe('a ticket', () => {
   it('leads to what serves its model now, also after it was replaced several times', async () => {

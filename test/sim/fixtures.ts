@@ -20,15 +20,19 @@ export interface Arrival {
   readonly sloNs: number;
 }
 
-/** Plays arrivals from memory; each is its own user. */
+/** Plays arrivals from memory; each is its own user. `patienceOf`: how long the client of each waits; default: for ever. */
 export class ListSource implements ArrivalSource {
   timeNs = Number.POSITIVE_INFINITY;
   model = 0;
   sloNs = 0;
   user = 0;
+  patienceNs = Number.POSITIVE_INFINITY;
   private next = 0;
 
-  constructor(private readonly arrivals: readonly Arrival[]) {
+  constructor(
+    private readonly arrivals: readonly Arrival[],
+    private readonly patienceOf: (nth: number) => number = () => Number.POSITIVE_INFINITY,
+  ) {
     this.advance();
   }
 
@@ -38,6 +42,7 @@ export class ListSource implements ArrivalSource {
     this.timeNs = arrival?.timeNs ?? Number.POSITIVE_INFINITY;
     this.model = arrival?.model ?? 0;
     this.sloNs = arrival?.sloNs ?? 0;
+    this.patienceNs = this.patienceOf(this.user);
   }
 }
 
@@ -95,16 +100,23 @@ export interface RunOptions extends Omit<SimulatorOptions, 'createPolicy' | 'sou
   readonly policy: string | SimulatorOptions['createPolicy'];
   readonly options?: PolicyOptions;
   readonly source: ArrivalSource;
+  readonly cancelled?: NonNullable<RunObserver['cancelled']>;
   readonly onProgress?: (nowNs: number, arrivals: number) => void;
 }
 
 /** Runs the simulator to its end and keeps all that could be seen. */
-export async function run({ policy, options = {}, onProgress, ...rest }: RunOptions): Promise<Run> {
+export async function run({
+  policy,
+  options = {},
+  cancelled,
+  onProgress,
+  ...rest
+}: RunOptions): Promise<Run> {
   const { actions, answers, observer } = keepRecords();
   const simulator = new Simulator({
     ...rest,
     createPolicy: typeof policy === 'string' ? createPolicy(policy, options) : policy,
-    observer,
+    observer: cancelled === undefined ? observer : { ...observer, cancelled },
   });
   await simulator.run(onProgress);
   return { digest: simulator.controller.digest, offered: simulator.arrivals, actions, answers, simulator };

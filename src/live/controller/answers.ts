@@ -1,6 +1,8 @@
+import { withoutFolders } from '../../base/printable.js';
 import { type Action, INFER } from '../../core/action.js';
 import type { RunObserver } from '../../core/observer.js';
 import {
+  OUTCOME_CANCELLED,
   OUTCOME_ERROR,
   OUTCOME_LATE,
   OUTCOME_OK,
@@ -99,6 +101,7 @@ export class Answers {
       decided: (...all) => observer.decided?.(...all),
       answered: (requests, slot, outcome, ...rest) =>
         observer.answered(requests, slot, this.given.get(slot) ?? outcome, ...rest),
+      cancelled: (...all) => observer.cancelled?.(...all),
       completed: (...all) => observer.completed(...all),
     };
   }
@@ -155,6 +158,7 @@ export class Answers {
     action: Action | null,
     asleepNs: number,
   ): InferenceAnswer {
+    if (outcome === OUTCOME_CANCELLED) return notExecuted(outcome, '');
     const result = action === null ? undefined : this.results.get(action.id);
     const index = action === null ? -1 : action.requests.indexOf(slot);
     const inputError = result?.inputErrors?.[index] ?? '';
@@ -174,7 +178,7 @@ export class Answers {
         return { ...notExecuted(outcome, ''), predictedNs, passedNs, waitedFor };
       }
       const error = action === null ? this.loadErrors[requests.model[slot]] : result?.error;
-      return notExecuted(outcome, error || whyFailed(action));
+      return notExecuted(outcome, error ? withoutFolders(error) : whyFailed(action));
     }
     const signature = this.models[action.model]?.signature ?? NO_OUTPUTS;
     return {

@@ -13,6 +13,7 @@ export interface CoreInputs {
     tenant?: number,
     length?: number,
   ): void;
+  cancel(slot: number): void;
   /** `status`, `beginNs`, `endNs` and `clock` are filled in. */
   result(action: Action): void;
   gpuDown(gpu: number): void;

@@ -6,7 +6,7 @@ import { OUTCOME_REJECTED } from '../../core/request.js';
 import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
 import type { ModelReference, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import type { InferenceRequest, SchedulingService, ServiceState } from '../service.js';
+import type { InferenceRequest, RequestKeeper, SchedulingService, ServiceState } from '../service.js';
 import { Answers } from './answers.js';
 import { fitting } from './cluster-of-workers.js';
 import { Departures } from './departures.js';
@@ -31,7 +31,7 @@ const UNLOADED = 'the model has been unloaded';
  * back. All inputs that are there in one turn of the event loop are one step of the core, as all that happens in one
  * instant is in the simulator.
  */
-export class LiveController implements SchedulingService {
+export class LiveController implements SchedulingService, RequestKeeper {
   readonly core: Controller;
   private readonly served: ServedState;
   /** By index; null: none. */
@@ -160,6 +160,17 @@ export class LiveController implements SchedulingService {
     this.options.journal?.offer(model, arrivalNs, sloNs, user, trace, requestClass, tenant, length);
     if (trace !== null) this.options.events.traced(this.core.requests.id[slot], trace);
     this.answers.waiting[slot] = request;
+    request.keeper = this;
+    request.slot = slot;
+    this.stepSoon();
+  }
+
+  /** The client of a request has gone. */
+  cancel(request: InferenceRequest): void {
+    const { slot = -1 } = request;
+    if (this.answers.waiting[slot] !== request) return;
+    this.core.cancel(slot);
+    this.options.journal?.cancel(slot);
     this.stepSoon();
   }
 

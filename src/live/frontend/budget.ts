@@ -1,7 +1,8 @@
 import { usableMemoryBytes } from '../../base/limits/usable.js';
 import { GIB, KIB, MIB } from '../../base/units.js';
 import { clientOf } from '../wire/address.js';
-import { Refusal } from './refusal.js';
+import type { Call } from './call.js';
+import { cancelled, Refusal } from './refusal.js';
 import {
   type BudgetSlot,
   CONNECTIONS,
@@ -91,6 +92,9 @@ export class Account {
   /** Bytes, in whole KiB. */
   private heldBytes = 0;
   private readonly bucket: number;
+  /** What the service has. */
+  private readonly calls = new Set<Call>();
+  private isGone = false;
 
   constructor(
     private readonly budget: Budget,
@@ -136,12 +140,17 @@ export class Account {
     this.budget.counts.add(KIB_HELD, this.bucket, -given / KIB);
   }
 
-  /** So many requests go to the service; null, or why they may not. On success `answered` the same number later. */
-  ask(requests: number): Refusal | null {
+  /** A call goes to the service; null, or why it may not. On success `answered` later. */
+  ask(call: Call): Refusal | null {
+    if (this.isGone) return cancelled();
     const { bucket } = this;
+    const { count: requests } = call;
     const { counts, limits } = this.budget;
     counts.add(REQUESTS, bucket, requests);
-    if (counts.ofClient(REQUESTS, bucket) <= limits.clientRequests) return null;
+    if (counts.ofClient(REQUESTS, bucket) <= limits.clientRequests) {
+      this.calls.add(call);
+      return null;
+    }
     counts.add(REQUESTS, bucket, -requests);
     const most = `requests from this address under way are at most ${limits.clientRequests}`;
     return new Refusal('overBudget', `${most}: wait for answers, or try again later`);
@@ -153,9 +162,16 @@ export class Account {
     return counts.ofClient(REQUESTS, this.bucket) >= FULL_SHARE * limits.clientRequests;
   }
 
-  /** The service has answered so many, whether or not the client is still there. */
-  answered(requests: number): void {
-    this.budget.counts.add(REQUESTS, this.bucket, -requests);
+  /** The service has answered, whether or not the client is still there. */
+  answered(call: Call): void {
+    this.calls.delete(call);
+    this.budget.counts.add(REQUESTS, this.bucket, -call.count);
+  }
+
+  /** The client has gone, and waits for nothing any more. */
+  cancel(): void {
+    this.isGone = true;
+    for (const call of this.calls) call.cancel();
   }
 
   /** The connection comes in; null, or why it may not. On success `leave` later. */

@@ -1,18 +1,25 @@
 import { NS_PER_MS } from '../../base/units.js';
-import { OUTCOME_ERROR, OUTCOME_OK, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../core/request.js';
+import {
+  OUTCOME_CANCELLED,
+  OUTCOME_ERROR,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+} from '../../core/request.js';
 import { FREE, type ModelSignature, type Shape } from '../model.js';
 import {
   INPUTS_LOST,
   type InferenceAnswer,
   type InferenceRequest,
   type InferenceService,
+  type RequestKeeper,
   SHUTTING_DOWN,
   STANDS_BY,
   WORKER_LOST,
 } from '../service.js';
 import type { SplitInputs } from './codec/split-inputs.js';
 import { SMALLER } from './decoding-limit.js';
-import { Refusal, serverNotReady } from './refusal.js';
+import { cancelled, Refusal, serverNotReady } from './refusal.js';
 
 /** What is shorter is not worth a word. */
 const TINY_NS = NS_PER_MS / 10;
@@ -22,11 +29,11 @@ const WORTH_SHARE = 0.1;
 /** Errors of requests that can be sent again, here or elsewhere. */
 const SEND_AGAIN: ReadonlySet<string> = new Set([SHUTTING_DOWN, WORKER_LOST, INPUTS_LOST]);
 
-/** Counts the requests of a client that the service has. */
+/** Counts the requests of a client that the service has, and cancels them when it goes. */
 export interface RequestQuota {
-  /** So many go to the service; null, or why they may not. */
-  ask(requests: number): Refusal | null;
-  answered(requests: number): void;
+  /** They go to the service; null, or why they may not. */
+  ask(call: Call): Refusal | null;
+  answered(call: Call): void;
 }
 
 /** Who waits for a call. */
@@ -64,6 +71,7 @@ export class Call {
   /** In the order of the batch. */
   readonly answers: InferenceAnswer[];
   private open: number;
+  private readonly parts: Part[] = [];
   /** Of each of its requests. */
   private sloNs = 0;
   private length = 0;
@@ -94,7 +102,7 @@ export class Call {
     } = submission;
     const { trace = null, decodingNs = 0 } = submission;
     const { count } = this;
-    const refusal = this.quota.ask(count);
+    const refusal = this.quota.ask(this);
     if (refusal !== null) throw refusal;
     this.sloNs = sloNs;
     this.length = length;
@@ -103,10 +111,28 @@ export class Call {
       const own = split?.[i] ?? (count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count)));
       // The requests of a batch share the buffer of its body, unless they were cut apart.
       const mayMove = count === 1 || split !== null;
-      service.infer(
-        new Part(this, i, model, arrivalNs, sloNs, requestClass, tenant, own, mayMove, shapes, length, trace),
+      const part = new Part(
+        this,
+        i,
+        model,
+        arrivalNs,
+        sloNs,
+        requestClass,
+        tenant,
+        own,
+        mayMove,
+        shapes,
+        length,
+        trace,
       );
+      this.parts.push(part);
+      service.infer(part);
     }
+  }
+
+  /** Its client has gone. */
+  cancel(): void {
+    for (const part of this.parts) if (this.answers[part.index] === undefined) part.keeper?.cancel(part);
   }
 
   /** The whole shape of output number `index`. */
@@ -120,7 +146,7 @@ export class Call {
     this.answers[index] = answer;
     this.open--;
     if (this.open > 0) return;
-    this.quota.answered(this.count);
+    this.quota.answered(this);
     this.sink.answered(this);
   }
 
@@ -145,6 +171,8 @@ export class Call {
         if (SEND_AGAIN.has(worst.error)) return new Refusal('notReady', worst.error);
         if (worst.isOfInputs === true) return new Refusal('invalid', worst.error);
         return new Refusal('failed', worst.error === '' ? 'the inference failed' : worst.error);
+      case OUTCOME_CANCELLED:
+        return cancelled();
       default:
         return null;
     }
@@ -200,10 +228,12 @@ function decodingText(sloNs: number, decodingNs: number): string {
 
 class Part implements InferenceRequest {
   readonly user = 0;
+  keeper?: RequestKeeper;
+  slot?: number;
 
   constructor(
     private readonly call: Call,
-    private readonly index: number,
+    readonly index: number,
     readonly model: number,
     readonly arrivalNs: number,
     readonly sloNs: number,

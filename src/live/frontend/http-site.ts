@@ -66,8 +66,13 @@ export class HttpSite {
 
   accountOf(socket: CountedSocket): Account {
     if (socket.frontendAccount !== undefined) return socket.frontendAccount;
-    socket.frontendAccount = this.budget.open(socket.remoteAddress);
-    return socket.frontendAccount;
+    const account = this.budget.open(socket.remoteAddress);
+    socket.frontendAccount = account;
+    // Clients that give up end their side first, and are gone for good when they are written to.
+    const gone = () => account.cancel();
+    socket.on('end', gone);
+    socket.on('close', gone);
+    return account;
   }
 
   /** The last lines of a head, as Node writes them. */

@@ -102,7 +102,7 @@ export class QuickRequest implements OpenRequest, OpenResponse {
 
   writeHead(status: number, headers: readonly string[]): void {
     this.headersSent = true;
-    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
+    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'unknown'}\r\n`;
     for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`;
     this.head = head + this.site.lastHeaders(this.shouldKeepAlive);
   }

@@ -31,6 +31,8 @@ export const REFUSALS = {
   overLimit: { http: 429, grpc: 8 },
   /** The SLO could not be met any more. */
   timeout: { http: 504, grpc: 4 },
+  /** Its client has gone. HTTP has no code for that; this is what proxies log. */
+  cancelled: { http: 499, grpc: 1 },
   failed: { http: 500, grpc: 13 },
   /** Requests under way hold all the memory that they may, or those of one address are too many. */
   overBudget: { http: 503, grpc: 8 },
@@ -79,6 +81,13 @@ export function asRefusal(thrown: unknown): Refusal {
   if (thrown instanceof ServiceError) return new Refusal(thrown.kind, thrown.message);
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   return new Refusal('failed', `internal error: ${reason}`);
+}
+
+export function cancelled(): Refusal {
+  return new Refusal(
+    'cancelled',
+    'the client ended its side of the connection before the answer; keep it open until then',
+  );
 }
 
 /** `why`: the `notReady` of a service's state. */

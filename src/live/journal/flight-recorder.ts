@@ -2,6 +2,7 @@ import { type Action, INFER, LOAD } from '../../core/action.js';
 import type { Controller } from '../../core/controller.js';
 import type { RunObserver } from '../../core/observer.js';
 import {
+  OUTCOME_CANCELLED,
   OUTCOME_NAMES,
   OUTCOME_REJECTED,
   type Outcome,
@@ -96,6 +97,10 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
     const latencyNs = nowNs - requests.arrivalNs[slot];
     this.answer = { outcome: OUTCOME_NAMES[outcome], atNs: nowNs, latencyNs };
     if (outcome !== OUTCOME_REJECTED) this.dueNs = finite(requests.dueNs[slot]);
+  }
+
+  cancelled(requests: RequestTable, slot: number, nowNs: number): void {
+    this.answered(requests, slot, OUTCOME_CANCELLED, nowNs);
   }
 
   private isIt(slot: number): boolean {

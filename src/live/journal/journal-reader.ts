@@ -19,6 +19,7 @@ export interface JournalVisitor {
   ): void;
   /** The trace that the request before belongs to. */
   trace(traceparent: string): void;
+  cancel(slot: number): void;
   result(id: number, status: number, beginNs: number, endNs: number, clock: number): void;
   gpuDown(gpu: number): void;
   gpuUp(gpu: number, models: readonly number[], kind: number): void;
@@ -104,6 +105,10 @@ function visit(line: string, visitor: JournalVisitor): string | null {
     case 'w':
       expectFields(fields, 2);
       visitor.trace(fields[1].slice(0, LONGEST_TRACE_CHARS));
+      return null;
+    case 'c':
+      expectFields(fields, 2);
+      visitor.cancel(index(fields[1]));
       return null;
     case 'r':
       expectFields(fields, 6);

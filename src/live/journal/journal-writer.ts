@@ -16,6 +16,7 @@ const ONE_WORD = /^[!-~]{1,55}$/;
  * | --- | --- |
  * | `o MODEL ARRIVAL SLO USER [CLASS TENANT [LENGTH]]` | `offer`; without the last two, or three, they are 0 |
  * | `w TRACEPARENT` | none: the trace that the request of the line before belongs to |
+ * | `c SLOT` | `cancel` |
  * | `r ID STATUS BEGIN END CLOCK` | `result` |
  * | `d GPU` | `gpuDown` |
  * | `u GPU KIND MODEL…` | `gpuUp` with the models present |
@@ -67,6 +68,10 @@ export class JournalWriter {
     const measured = length === 0 ? '' : ` ${length}`;
     this.file.write(`o ${model} ${arrivalNs} ${sloNs} ${user}${sender}${measured}\n`);
     if (trace !== null && ONE_WORD.test(trace)) this.file.write(`w ${trace}\n`);
+  }
+
+  cancel(slot: number): void {
+    this.file.write(`c ${slot}\n`);
   }
 
   result({ id, status, beginNs, endNs, clock }: Action): void {

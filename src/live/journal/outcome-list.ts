@@ -1,7 +1,13 @@
 import type { Action } from '../../core/action.js';
 import type { Controller } from '../../core/controller.js';
 import type { RunObserver } from '../../core/observer.js';
-import { OUTCOME_NAMES, OUTCOME_OK, type Outcome, type RequestTable } from '../../core/request.js';
+import {
+  OUTCOME_CANCELLED,
+  OUTCOME_NAMES,
+  OUTCOME_OK,
+  type Outcome,
+  type RequestTable,
+} from '../../core/request.js';
 import { CauseFinder } from '../../record/cause-finder.js';
 import { CAUSES, type Cause, type FailureCounts } from '../../record/causes.js';
 import type { JournalHeader } from './journal-header.js';
@@ -108,6 +114,10 @@ export class OutcomeList implements RunObserver, ReplayWatcher {
     if (!this.isWanted(one)) return;
     this.missedCount++;
     if (this.missed.length < this.limit) this.missed.push(one);
+  }
+
+  cancelled(): void {
+    this.counts[OUTCOME_CANCELLED]++;
   }
 
   completed(action: Action, nowNs: number, _queued: number, copies: number): void {

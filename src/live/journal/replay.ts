@@ -4,6 +4,7 @@ import { Controller } from '../../core/controller.js';
 import type { ModelSpec } from '../../core/model.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
+import { REQUEST_FREE } from '../../core/request.js';
 import type { JournalHeader } from './journal-header.js';
 import { type JournalText, type JournalVisitor, readJournal } from './journal-reader.js';
 
@@ -127,6 +128,13 @@ class Player implements JournalVisitor {
 
   trace(traceparent: string): void {
     for (const watcher of this.options.watchers ?? []) watcher.traced(this.requests - 1, traceparent);
+  }
+
+  cancel(slot: number): void {
+    const { requests } = this.controller;
+    if (slot >= requests.state.length || requests.state[slot] === REQUEST_FREE)
+      throw new EscapementError('E_JOURNAL', `is malformed: no request waits in slot ${slot}`);
+    this.controller.cancel(slot);
   }
 
   result(id: number, status: number, beginNs: number, endNs: number, clock: number): void {

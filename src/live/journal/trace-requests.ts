@@ -25,6 +25,7 @@ export async function requestsOfTrace(path: string, traceId: string): Promise<nu
     trace: (traceparent) => {
       if (traceIdOf(traceparent) === traceId) found.push(requests - 1);
     },
+    cancel: ignore,
     result: ignore,
     gpuDown: ignore,
     gpuUp: ignore,

@@ -1,6 +1,6 @@
 import { type Action, STATUS_WORKER_LOST } from '../../core/action.js';
 import type { RunObserver } from '../../core/observer.js';
-import type { Outcome, RequestTable } from '../../core/request.js';
+import { OUTCOME_CANCELLED, type Outcome, type RequestTable } from '../../core/request.js';
 import type { LiveEvents } from '../controller/live-events.js';
 import type { ResultMessage } from '../messages.js';
 import { type RanTimes, Recording } from './recording.js';
@@ -55,6 +55,10 @@ export class ControllerRecorder
     if (this.decisions === null) return;
     this.step.answered++;
     this.decisions.addRequest(requests, slot, outcome, nowNs, action === null ? -1 : action.id);
+  }
+
+  cancelled(requests: RequestTable, slot: number, nowNs: number, copies: number): void {
+    this.answered(requests, slot, OUTCOME_CANCELLED, nowNs, copies, null);
   }
 
   /** An action whose worker was lost has no result for `ran`. */

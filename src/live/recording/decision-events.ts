@@ -5,7 +5,7 @@ import { DECISIONS, GAP_NS, slice, span } from '../../record/timeline-events.js'
 import { REQUEST, type Recording, STEP } from './recording.js';
 
 /** In chrome://tracing, by outcome; Perfetto colours by name. */
-const COLOURS = ['good', 'bad', 'terrible', 'yellow', 'black'];
+const COLOURS = ['good', 'bad', 'terrible', 'yellow', 'black', 'grey'];
 
 /** The controller's steps, one after the other. */
 export function* stepEvents({ steps }: Recording): Generator<TimelineEvent> {

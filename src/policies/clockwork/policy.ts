@@ -97,8 +97,10 @@ export class ClockworkPolicy implements Policy {
 
   timedOut(slot: number, nowNs: number): void {
     const { requests } = this;
-    if (this.ahead?.timedOut(nowNs)) this.setAhead(this.ahead.aheadNs, nowNs);
-    this.demand.change(requests.model[slot], -requests.execDemand[slot], -requests.loadDemand[slot]);
+    const model = requests.model[slot];
+    if (requests.isCancelled[slot] === 1) this.inferer.queues[model].remove(slot, requests.id[slot]);
+    else if (this.ahead?.timedOut(nowNs)) this.setAhead(this.ahead.aheadNs, nowNs);
+    this.demand.change(model, -requests.execDemand[slot], -requests.loadDemand[slot]);
   }
 
   finished(action: Action, nowNs: number): void {

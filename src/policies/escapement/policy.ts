@@ -114,7 +114,7 @@ export class EscapementPolicy implements Policy {
     const model = this.requests.model[slot];
     const requestClass = this.classes.of(slot);
     this.waiting.remove(slot, model, requestClass, this.bucketOf(slot));
-    this.gaveUp(model, requestClass, nowNs);
+    if (this.requests.isCancelled[slot] === 0) this.gaveUp(model, requestClass, nowNs);
   }
 
   finished(action: Action, nowNs: number): void {

@@ -13,7 +13,6 @@ interface FifoOptions {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
-const NONE = -1;
 
 /**
  * What a common dynamic batcher does: a queue a model, a batch is due when it is full or its oldest request
@@ -56,7 +55,10 @@ export class FifoPolicy extends OneBatchAtATime {
   }
 
   timedOut(slot: number): void {
-    this.dropGone(this.requests.model[slot], slot);
+    const model = this.requests.model[slot];
+    this.queues[model].remove(slot, this.requests.id[slot]);
+    // The oldest may be another now, and what was full may not be.
+    this.due.set(model, this.queued(model) === 0 ? NEVER : this.oldestNs(model) + this.maxDelayNs);
   }
 
   override weightsFound(gpu: number, model: number, nowNs: number): void {
@@ -104,12 +106,6 @@ export class FifoPolicy extends OneBatchAtATime {
     return this.requests.arrivalNs[this.queues[model].headSlot(0)];
   }
 
-  /** What is first in the queue always waits, for `slot` is about to be gone. */
-  private dropGone(model: number, slot: number): void {
-    const { requests } = this;
-    this.queues[model].dropGone(slot, requests.id, requests.state, REQUEST_QUEUED);
-  }
-
   /** The model gets in line at every GPU where it is warm. */
   private becameDue(model: number): void {
     const { warm } = this.cluster;
@@ -139,7 +135,6 @@ export class FifoPolicy extends OneBatchAtATime {
     let batchIndex = 0;
     while (batchSizes[batchIndex] < count) batchIndex++;
     this.run(gpu, model, batchIndex, count, nowNs);
-    this.dropGone(model, NONE);
     const due = this.isDue(model, nowNs);
     // What is due already waits in line, not for a time.
     this.due.set(model, due || queue.length(0) === 0 ? NEVER : this.oldestNs(model) + this.maxDelayNs);

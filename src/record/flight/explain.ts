@@ -19,6 +19,8 @@ export function explain(flight: Flight): string[] {
       return timeout(flight, answer.atNs);
     case 'rejected':
       return refused(flight, answer.atNs);
+    case 'cancelled':
+      return ['its client went before it was executed', ...waitOf(flight, answer.atNs)];
     default:
       return [failure(flight), ...waitOf(flight, sentNs(flight))];
   }

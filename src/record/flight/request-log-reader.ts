@@ -1,5 +1,6 @@
 import { LogReader } from '../../base/files/log-reader.js';
 import {
+  OUTCOME_CANCELLED,
   OUTCOME_ERROR,
   OUTCOME_LATE,
   OUTCOME_OK,
@@ -57,5 +58,6 @@ export function readRequests(path: string, visit: (request: LoggedRequest) => un
 function outcomeOf(result: number, met: number): Outcome {
   if (result === 0) return met === 1 ? OUTCOME_OK : OUTCOME_LATE;
   if (result === 4) return OUTCOME_TIMEOUT;
+  if (result === 8) return OUTCOME_CANCELLED;
   return result === 7 ? OUTCOME_REJECTED : OUTCOME_ERROR;
 }

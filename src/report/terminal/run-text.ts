@@ -38,6 +38,9 @@ export function runText(run: RunResult | CellResult): string {
       'requests',
       `${formatCount(requests.offered)}: ${(['ok', 'late', 'timeout', 'rejected', 'error'] as const).map((name) => `${formatCount(requests[name])} ${name}`).join(', ')}`,
     ],
+    ...(summary.cancelled === undefined
+      ? []
+      : [['cancelled', `${formatCount(summary.cancelled)}, not offered`]]),
     ...[['failed', failuresText(summary)] as const, ['models', modelsText(summary)] as const].filter(
       ([, text]) => text !== '',
     ),

@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { KIB, MIB } from '../../../src/base/units.js';
 import { Budget, budgetLimits } from '../../../src/live/frontend/budget.js';
+import { Call } from '../../../src/live/frontend/call.js';
 import { clearBudgetSlot, newBudgetCounters } from '../../../src/live/frontend/shared-counts.js';
 
 const LIMITS = {
   ...{ totalBytes: 16 * MIB, clientBytes: 8 * MIB, connectionBytes: 4 * MIB },
   ...{ connections: 6, clientConnections: 3, clientRequests: 10 },
 };
+
+/** A call of so many requests. */
+const callOf = (count: number) =>
+  new Call(count, { answered: () => {} }, { ask: () => null, answered: () => {} });
 
 describe('a budget', () => {
   it('is limited per connection, per address and in all', () => {
@@ -59,11 +64,12 @@ describe('a budget', () => {
   it('is full for a client that has nearly as many requests under way as it may', () => {
     const budget = new Budget(LIMITS);
     const account = budget.open('1.1.1.1');
-    account.ask(8);
+    account.ask(callOf(8));
+    const last = callOf(1);
     expect(account.isFull).toBe(false);
-    budget.open('1.1.1.1').ask(1);
+    account.ask(last);
     expect([account.isFull, budget.open('2.2.2.2').isFull]).toEqual([true, false]);
-    account.answered(1);
+    account.answered(last);
     expect(account.isFull).toBe(false);
   });
 
@@ -91,32 +97,33 @@ describe('a budget', () => {
     expect(second.open('1.1.1.1').take(3 * MIB)).toBe(null);
     expect(first.open('1.1.1.1').take(MIB)?.message).toMatch(/^requests from this address hold /);
     expect(second.open('2.2.2.2').take(KIB)).toBe(null);
-    expect(first.open('1.1.1.1').ask(10)).toBe(null);
-    expect(second.open('1.1.1.1').ask(1)).not.toBe(null);
+    expect(first.open('1.1.1.1').ask(callOf(10))).toBe(null);
+    expect(second.open('1.1.1.1').ask(callOf(1))).not.toBe(null);
     clearBudgetSlot({ counters, slot: 0 });
-    expect(second.open('1.1.1.1').ask(10)).toBe(null);
+    expect(second.open('1.1.1.1').ask(callOf(10))).toBe(null);
     expect(second.open('1.1.1.1').take(3 * MIB)).toBe(null);
   });
 
   it('limits the requests of an address that are under way', () => {
     const budget = new Budget(LIMITS);
     const [one, other, third] = ['1.1.1.1', '1.1.1.1', '2.2.2.2'].map((address) => budget.open(address));
-    expect(one.ask(4)).toBe(null);
-    expect(other.ask(6)).toBe(null);
-    expect(one.ask(1)).toMatchObject({
+    expect(one.ask(callOf(4))).toBe(null);
+    const six = callOf(6);
+    expect(other.ask(six)).toBe(null);
+    expect(one.ask(callOf(1))).toMatchObject({
       kind: 'overBudget',
       message: expect.stringMatching(/^requests from this address under way are at most 10: /),
     });
-    expect(third.ask(10)).toBe(null);
-    other.answered(6);
-    expect(one.ask(7)).not.toBe(null);
-    expect(one.ask(6)).toBe(null);
+    expect(third.ask(callOf(10))).toBe(null);
+    other.answered(six);
+    expect(one.ask(callOf(7))).not.toBe(null);
+    expect(one.ask(callOf(6))).toBe(null);
   });
 
   it('limits no requests where that is off', () => {
     const options = { maxInflightBytes: MIB, maxBodyBytes: MIB, maxConnections: 1, maxClientRequests: null };
     const budget = new Budget(budgetLimits(options));
-    expect(budget.open('1.1.1.1').ask(1_000_000)).toBe(null);
+    expect(budget.open('1.1.1.1').ask(callOf(1_000_000))).toBe(null);
   });
 
   it('limits connections, of an address and of all', () => {

@@ -48,12 +48,16 @@ export type Journaled = Controller & { offer(...args: Parameters<JournalWriter['
 
 /** Lets `journal` write down whatever enters `controller`. */
 export function journaled(controller: Controller, journal: JournalWriter): Journaled {
-  const { offer, result, gpuDown, gpuUp, step } = controller;
+  const { offer, cancel, result, gpuDown, gpuUp, step } = controller;
   return Object.assign(controller, {
     offer(...args: Parameters<JournalWriter['offer']>) {
       journal.offer(...args);
       const [model, arrivalNs, sloNs, user] = args;
       return offer.call(controller, model, arrivalNs, sloNs, user);
+    },
+    cancel(...args: Parameters<Controller['cancel']>) {
+      journal.cancel(...args);
+      cancel.apply(controller, args);
     },
     result(...args: Parameters<Controller['result']>) {
       journal.result(...args);
@@ -84,7 +88,11 @@ export interface Recording {
 /** Simulates two seconds of overload with noisy GPUs and a jittery network, and writes the journal. */
 export async function record(
   head: JournalHeader,
-  { path = journalPath(), outcomes }: { path?: string; outcomes?: OutcomeList } = {},
+  {
+    path = journalPath(),
+    outcomes,
+    patienceOf,
+  }: { path?: string; outcomes?: OutcomeList; patienceOf?: (nth: number) => number } = {},
 ): Promise<Recording> {
   const journal = new JournalWriter(path, head, (error) => {
     throw error;
@@ -100,7 +108,10 @@ export async function record(
     admission,
     missedWindow,
     createPolicy: createPolicy(policy.kind, policy.options),
-    source: new ListSource(poisson({ seed: 5, rateRps: 700, durationNs: 2000 * MS, models: 6, slosNs })),
+    source: new ListSource(
+      poisson({ seed: 5, rateRps: 700, durationNs: 2000 * MS, models: 6, slosNs }),
+      patienceOf,
+    ),
     seed: 5,
     noise: { exec: 0.05, load: 0.1, stragglers: 0.01, stragglerFactor: 5 },
     network: { delayNs: 100_000, jitterNs: 50_000 },

@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type Action, STATUS_OK, STATUS_WORKER_LOST } from '../../../src/core/action.js';
 import { Controller } from '../../../src/core/controller.js';
+import { OUTCOME_CANCELLED } from '../../../src/core/request.js';
 import { JournalWriter } from '../../../src/live/journal/journal-writer.js';
 import { OutcomeList } from '../../../src/live/journal/outcome-list.js';
 import { replayJournal } from '../../../src/live/journal/replay.js';
@@ -20,7 +21,8 @@ describe('a journal', () => {
     ['clockwork', { admission: 'predict', gpus: 3 }],
   ] as const)('replays to the same decisions under %s with %o', async (kind, over) => {
     const live = new OutcomeList(10_000);
-    const recording = await record(header(kind, over), { outcomes: live });
+    const patienceOf = (nth: number) => (nth % 5 === 0 ? 3 * MS : Number.POSITIVE_INFINITY);
+    const recording = await record(header(kind, over), { outcomes: live, patienceOf });
     const offline = new OutcomeList(10_000);
     const result = await replayJournal(recording.path, {
       createPolicy: replayPolicy,
@@ -34,6 +36,7 @@ describe('a journal', () => {
       truncated: false,
     });
     expect(offline.counts).toEqual(live.counts);
+    expect(offline.counts[OUTCOME_CANCELLED]).toBeGreaterThan(0);
     expect(offline.failures).toEqual(live.failures);
     // Nothing is decoded in a simulation. The live list does not see when the policy gets its requests.
     expect(offline.missed).toEqual(live.missed.map((one) => ({ ...one, decodingNs: 0 })));
@@ -151,6 +154,8 @@ describe('a corrupt journal', () => {
     ['o 1 2 3', 'has 4 fields where a line "o" has 5'],
     ['o 1 2 3 x', '"x" is not a number'],
     ['o 1.5 2 3 0', '"1.5" is not a whole number'],
+    ['c 0', 'no request waits in slot 0'],
+    ['c 99999', 'no request waits in slot 99999'],
     ['o 6 0 25000000 0', 'model 6 takes no requests'],
     ['r 0  1 2 1', '"" is not a number'],
     ['s Infinity', '"Infinity" is not a time'],

@@ -20,12 +20,15 @@ export const allowedAnswers: Check = {
   run({ events, scenario }: History) {
     const findings = new Findings('allowed answers');
     const asked = new Map<number, Asked>();
+    /** Requests whose clients have gone. */
+    const left = new Set<number>();
     /** By process: when it was asked to shut down. */
     const stopped = new Map<string, number>();
     /** By process: when it said that it takes no requests any more. */
     const closed = new Map<string, number>();
     for (const event of events) {
       if (event.kind === 'asked') asked.set(event.request, event);
+      if (event.kind === 'left') left.add(event.request);
       // Who is asked again is stopping already.
       if (event.kind === 'asked to stop' && !stopped.has(event.process))
         stopped.set(event.process, event.atNs);
@@ -35,7 +38,10 @@ export const allowedAnswers: Check = {
       if (request === undefined) continue;
       const stoppedNs = stopped.get(request.process) ?? null;
       const closedNs = closed.get(request.process) ?? Number.POSITIVE_INFINITY;
-      const problem = problemOf({ scenario, request, answer: event, stoppedNs, closedNs });
+      const problem = problemOf({
+        ...{ scenario, request, answer: event, stoppedNs, closedNs },
+        hasLeft: left.has(event.request),
+      });
       if (problem === '') continue;
       const what = `request ${event.request} for ${request.model} of ${nameOf(request.process)}: ${problem}`;
       findings.add(event.atNs, what, (one) => 'request' in one && one.request === event.request);
@@ -49,6 +55,8 @@ interface Case {
   readonly scenario: Scenario;
   readonly request: Asked;
   readonly answer: Answered;
+  /** Its client has gone. */
+  readonly hasLeft: boolean;
   /** When the server was asked to shut down; null: it was not. */
   readonly stoppedNs: number | null;
   /** When it said that it takes no requests any more; infinite: it did not. */
@@ -73,6 +81,7 @@ function problemOf(one: Case): string {
   if (one.request.atNs > one.closedNs + ON_ITS_WAY_NS && !isFrontendBehind(one))
     return 'it is taken by a server that says it takes none';
   if (outcome === 'ok' || outcome === 'late') return problemOfOutputs(one);
+  if (outcome === 'cancelled') return one.hasLeft ? '' : 'it is cancelled, and its client waits';
   const reason = REASONS.find(({ text }) => text.test(error));
   if (reason === undefined) return `it is answered "${outcome}" for an unknown reason: "${error}"`;
   return reason.isAllowed(one) ? '' : `it is answered "${outcome}", "${error}", without a reason for that`;

@@ -44,13 +44,15 @@ type RequestEvent =
       /** Of each output. */
       readonly outputBytes: readonly number[];
     }
+  /** Its client goes without waiting for the answer any longer. */
+  | { readonly kind: 'left'; readonly request: number }
   /** The frontend refuses it before the scheduler sees it, as not ready. */
   | { readonly kind: 'refused'; readonly request: number; readonly why: string }
   /** The thread of the frontend has ended: what it has not answered, it never will. */
   | { readonly kind: 'frontendEnded'; readonly process: ProcessLife }
   | { readonly kind: 'modelChange'; readonly change: 'load' | 'unload'; readonly model: string };
 
-export type Outcome = 'ok' | 'late' | 'timeout' | 'rejected' | 'error';
+export type Outcome = 'ok' | 'late' | 'timeout' | 'rejected' | 'error' | 'cancelled';
 
 type DeviceEvent =
   /** The threads of the GPUs have started, with empty caches. */

@@ -2,7 +2,7 @@ import { exponential } from '../../../src/base/random/distributions.js';
 import { type Random, stream } from '../../../src/base/random/streams.js';
 import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
 import { OUTCOME_NAMES } from '../../../src/core/request.js';
-import type { InferenceAnswer, InferenceService } from '../../../src/live/service.js';
+import type { InferenceAnswer, InferenceRequest, InferenceService } from '../../../src/live/service.js';
 import type { ClientScenario, ModelChangeScenario, Scenario } from '../scenario/scenario.js';
 import type { Simulation } from '../world/index.js';
 import type { Recorder } from './recorder.js';
@@ -16,7 +16,8 @@ export interface Door {
 }
 
 /** Who asks. */
-type Asking = Pick<ClientScenario, 'name' | 'requestClass' | 'tenant'>;
+type Asking = Pick<ClientScenario, 'name' | 'requestClass' | 'tenant'> &
+  Partial<Pick<ClientScenario, 'patienceNs'>>;
 
 /** What a client does next after a request was refused or cut off. */
 const REPEAT_NS = 250 * NS_PER_MS;
@@ -110,7 +111,7 @@ export class Clients {
 
   private askIn(
     door: Door,
-    { name: client, requestClass, tenant }: Asking,
+    { name: client, requestClass, tenant, patienceNs = null }: Asking,
     model: string,
     sloNs: number,
     done: (isOk: boolean) => void,
@@ -140,12 +141,25 @@ export class Clients {
     }
     this.open.set(request, { process, cutOff: () => done(false) });
     const inputs = [(this.inputs.get(model) as Uint8Array).slice()];
-    service.infer({
+    const asked: InferenceRequest = {
       ...{ model: entry.index, user: 0, ...sender, sloNs, inputs, mayMove: true },
       done: (answer) => {
         this.answered(request, answer);
         done(answer.outcome === 0);
       },
+    };
+    service.infer(asked);
+    if (patienceNs !== null)
+      simulation.at(simulation.nowNs + patienceNs, () => this.leave(door, request, asked));
+  }
+
+  /** Unless its answer is there, or its frontend has ended. */
+  private leave(door: Door, request: number, asked: InferenceRequest): void {
+    if (!this.open.has(request)) return;
+    door.enter(() => {
+      if (!this.open.has(request)) return;
+      this.recorder.add({ atNs: this.simulation.nowNs, kind: 'left', request });
+      asked.keeper?.cancel(asked);
     });
   }
 

@@ -76,7 +76,7 @@ function countProblem(
         OUTCOME_NAMES.map((outcome, number) => [
           outcome,
           answers[i].filter((answer) => answer.outcome === number).length,
-        ]),
+        ]).filter(([outcome]) => outcome !== 'cancelled'),
       ),
       ...(overRate === undefined ? {} : { overRate: limited(LIMIT_RATE), overShare: limited(LIMIT_SHARE) }),
     };

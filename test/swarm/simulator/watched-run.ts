@@ -2,6 +2,7 @@ import type { Experiment } from '../../../src/config/experiment.js';
 import { type Action, INFER, STATUS_OK } from '../../../src/core/action.js';
 import type { RunObserver } from '../../../src/core/observer.js';
 import {
+  OUTCOME_CANCELLED,
   OUTCOME_ERROR,
   OUTCOME_LATE,
   OUTCOME_NAMES,
@@ -56,6 +57,7 @@ export class WatchedRun {
       decided: (action) => this.decided(action),
       answered: (requests, slot, outcome, nowNs, _copies, action) =>
         this.answer(requests, slot, outcome, nowNs, action),
+      cancelled: (requests, slot, nowNs) => this.answer(requests, slot, OUTCOME_CANCELLED, nowNs, null),
       completed: (action, nowNs) => this.completed(action, nowNs),
     };
   }
@@ -76,9 +78,11 @@ export class WatchedRun {
     this.require('requests are answered as they were sent', this.sum === 0, () => this.sum);
     const isWhole = this.ended.isWhole && this.actions === this.orders;
     this.require('each action has a result', isWhole, () => [this.orders, this.actions]);
+    const { cancelled = 0 } = summary;
     OUTCOME_NAMES.forEach((name, outcome) => {
       const seen = this.outcomes[outcome];
-      this.require(`the summary counts ${name}`, requests[name] === seen, () => [requests[name], seen]);
+      const counted = name === 'cancelled' ? cancelled : requests[name];
+      this.require(`the summary counts ${name}`, counted === seen, () => [counted, seen]);
     });
     this.problem ??= this.fleet.problem;
     return this.problem;

@@ -3,7 +3,7 @@ import { KIB } from '../../../base/units.js';
 import { freeLarge } from '../../free-buffers.js';
 import { FEW_PIECES_OF_CALL, isCrumbled } from '../body-collector.js';
 import { inKib } from '../budget.js';
-import type { RequestQuota } from '../call.js';
+import type { Call, RequestQuota } from '../call.js';
 import { asRefusal, isClientsFault, Refusal } from '../refusal.js';
 import { traceOf } from '../traceparent.js';
 import { type Encoding, inflate } from './compression.js';
@@ -37,7 +37,7 @@ const MAX_UNREAD_BYTES = 1 << 20;
 const MOST_SHARED_BYTES = 64 * KIB;
 
 /** One gRPC call: the messages of a client and what answers them. */
-export class Rpc implements MessageSink {
+export class Rpc implements MessageSink, RequestQuota {
   /** When the client goes away: who waits for something on its behalf may stop. */
   onGone: (() => void) | null = null;
   /** Among the calls of its connection, which puts it there. */
@@ -50,6 +50,8 @@ export class Rpc implements MessageSink {
   isAsked = false;
   /** The `label` of the model that it names; 0: not known. */
   label = 0;
+  /** What the service has of it. */
+  private readonly calls: Call[] = [];
   /** It was refused by no fault of its client. */
   private isExcused = false;
   private pieces = 0;
@@ -90,7 +92,18 @@ export class Rpc implements MessageSink {
   }
 
   get quota(): RequestQuota {
-    return this.owner.quota;
+    return this;
+  }
+
+  ask(call: Call): Refusal | null {
+    const refusal = this.owner.quota.ask(call);
+    if (refusal === null) this.calls.push(call);
+    return refusal;
+  }
+
+  answered(call: Call): void {
+    this.calls.splice(this.calls.indexOf(call), 1);
+    this.owner.quota.answered(call);
   }
 
   get trace(): string | null {
@@ -238,6 +251,7 @@ export class Rpc implements MessageSink {
     this.reader.discard();
     this.release(this.heldBytes);
     this.onGone?.();
+    for (const call of this.calls) call.cancel();
     if (!this.isAsked && !this.isExcused) this.owner.idle();
     this.owner.done(this, this.stream.aborted ? performance.now() - this.beganMs : null);
   }

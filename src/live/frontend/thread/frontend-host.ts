@@ -137,6 +137,7 @@ export class FrontendHost {
     thread.on('message', (message: FromFrontend) => {
       if (typeof message === 'string') requests.submit(message);
       else if (message.kind === 'requests') requests.submit(message.requests);
+      else if (message.kind === 'cancel') requests.cancel(message.id);
       else if (message.kind === 'call') void requests.call(message.id, message.call);
       else if (message.kind === 'closed') this.closed();
       else if (message.kind === 'cutOff') options.cutOff?.(message.client, message.why);

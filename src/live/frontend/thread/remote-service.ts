@@ -3,6 +3,7 @@ import {
   type InferenceRequest,
   type InferenceService,
   type ModelStatistics,
+  type RequestKeeper,
   ServiceError,
   type ServiceState,
 } from '../../service.js';
@@ -13,7 +14,7 @@ import type { FromFrontend, ServiceCall, ToFrontend } from './thread-messages.js
 type Post = (message: FromFrontend, transfer: readonly ArrayBuffer[]) => void;
 
 /** The service as frontends in another thread see it. What they ask in one turn of the event loop is one message. */
-export class RemoteService implements InferenceService {
+export class RemoteService implements InferenceService, RequestKeeper {
   private readonly requests = new Slots<InferenceRequest>();
   private readonly calls = new Map<number, Waiting>();
   private readonly packer = new RequestPacker();
@@ -58,9 +59,17 @@ export class RemoteService implements InferenceService {
   infer(request: InferenceRequest): void {
     const slot = this.requests.add(request);
     this.packer.add(slot, request, request.arrivalNs ?? this.nowNs());
+    request.keeper = this;
+    request.slot = slot;
     if (this.isDue) return;
     this.isDue = true;
     this.clock.time.soon(this.flush);
+  }
+
+  cancel({ slot = -1 }: InferenceRequest): void {
+    // It may wait here to be sent.
+    this.send();
+    this.post({ kind: 'cancel', id: slot }, []);
   }
 
   async load(name: string): Promise<void> {
@@ -88,6 +97,7 @@ export class RemoteService implements InferenceService {
   }
 
   private send(): void {
+    if (!this.isDue) return;
     this.isDue = false;
     const { packed, transfer } = this.packer.take();
     this.post(typeof packed === 'string' ? packed : { kind: 'requests', requests: packed }, transfer);

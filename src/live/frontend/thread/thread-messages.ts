@@ -54,6 +54,8 @@ export type FromFrontend =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'failed'; readonly code: ErrorCode | null; readonly message: string }
   | { readonly kind: 'requests'; readonly requests: Exclude<PackedRequests, string> }
+  /** The client of a request has gone. */
+  | { readonly kind: 'cancel'; readonly id: number }
   | { readonly kind: 'call'; readonly id: number; readonly call: ServiceCall }
   /** A client was cut off. */
   | { readonly kind: 'cutOff'; readonly client: string; readonly why: string }

@@ -4,6 +4,7 @@ import { LARGE_BYTES } from '../../parcel.js';
 import {
   type InferenceAnswer,
   type InferenceRequest,
+  type RequestKeeper,
   ServiceError,
   type WatchedService,
 } from '../../service.js';
@@ -18,8 +19,13 @@ export class ThreadRequests {
   private isDue = false;
   private spent: Uint8Array[] = [];
   private readonly flush = () => this.send();
-  private readonly offer = (id: number, request: Omit<InferenceRequest, 'done'>) =>
-    this.service.infer(new ThreadRequest(id, this, request));
+  /** By id; null: it has its answer. */
+  private readonly waiting: (ThreadRequest | null)[] = [];
+  private readonly offer = (id: number, given: Omit<InferenceRequest, 'done'>) => {
+    const request = new ThreadRequest(id, this, given);
+    this.waiting[id] = request;
+    this.service.infer(request);
+  };
 
   constructor(
     private readonly service: WatchedService,
@@ -28,6 +34,12 @@ export class ThreadRequests {
 
   submit(requests: PackedRequests): void {
     unpackRequests(requests, this.offer);
+  }
+
+  /** It may have been answered while the word of it was on its way. */
+  cancel(id: number): void {
+    const request = this.waiting[id] ?? null;
+    if (request !== null) request.keeper?.cancel(request);
   }
 
   async call(id: number, call: ServiceCall): Promise<void> {
@@ -46,6 +58,7 @@ export class ThreadRequests {
 
   /** `inputs`: what the request came with, which is not needed any more. */
   answer(id: number, answer: InferenceAnswer, inputs: readonly Uint8Array[]): void {
+    this.waiting[id] = null;
     this.packer.add(id, answer);
     for (let i = 0; i < inputs.length; i++) if (inputs[i].length > LARGE_BYTES) this.spent.push(inputs[i]);
     if (this.isDue) return;
@@ -77,6 +90,8 @@ class ThreadRequest implements InferenceRequest {
   readonly shapes: readonly Shape[] | undefined;
   readonly mayMove = true;
   inputs: readonly Uint8Array[];
+  keeper?: RequestKeeper;
+  slot?: number;
 
   constructor(
     private readonly id: number,

@@ -90,7 +90,7 @@ export const statusSchema = z.object({
     unanswered: figure,
     totals: z
       .record(z.string(), figure)
-      .describe('Since the start, by outcome: ok, late, timeout, rejected, error.'),
+      .describe('Since the start, by outcome: ok, late, timeout, rejected, error, cancelled.'),
     lastMinute: z
       .object({ offeredRps: perSecond, goodputRps: perSecond, failedRps: perSecond })
       .describe('Each of the last complete seconds, at most 60, the latest last.'),

@@ -1,6 +1,6 @@
 import type { Action } from '../../../core/action.js';
 import type { RunObserver } from '../../../core/observer.js';
-import type { Outcome, RequestTable } from '../../../core/request.js';
+import { OUTCOME_CANCELLED, type Outcome, type RequestTable } from '../../../core/request.js';
 import type { ResultMessage } from '../../messages.js';
 import { StageAverages } from '../telemetry/stage-averages.js';
 import { LaneActivity } from './lane-activity.js';
@@ -53,6 +53,10 @@ export class StatusCollector implements RunObserver {
       classes.answered(requests, slot, requests.requestClass[slot], outcome, nowNs, action);
     if (tenants.length > 0) tenants.answered(requests, slot, requests.tenant[slot], outcome, nowNs, action);
     this.averages.answered(requests, slot, outcome, nowNs, action);
+  }
+
+  cancelled(): void {
+    this.requests.totals[OUTCOME_CANCELLED]++;
   }
 
   completed(action: Action): void {

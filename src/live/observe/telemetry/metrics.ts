@@ -4,6 +4,7 @@ import { ACTION_NAMES, type Action, INFER, LANE_NAMES, LOAD, STATUS_OK } from '.
 import type { ModelSpec } from '../../../core/model.js';
 import type { RunObserver } from '../../../core/observer.js';
 import {
+  OUTCOME_CANCELLED,
   OUTCOME_LATE,
   OUTCOME_NAMES,
   OUTCOME_OK,
@@ -78,7 +79,7 @@ export class ControllerMetrics implements RunObserver {
       'Time from the arrival of a request to the start of its INFER, or to its answer if there was none',
     );
     this.stages = new StageCounters(registry, labels);
-    const requests = counter('escapement_requests_total', 'Answered requests by outcome', ['outcome']);
+    const requests = counter('escapement_requests_total', 'Requests by outcome', ['outcome']);
     this.requests = new Children((outcome) => requests.labels(OUTCOME_NAMES[outcome]));
     this.byClass = bySenderAndOutcome(registry, 'class', classes);
     this.byTenant = bySenderAndOutcome(registry, 'tenant', tenants);
@@ -150,6 +151,12 @@ export class ControllerMetrics implements RunObserver {
     this.byTenant?.get(requests.tenant[slot] * OUTCOMES + outcome).inc();
     if (outcome === OUTCOME_REJECTED) this.rejected.count(requests.limit[slot], requests.tenant[slot]);
     if (requests.arrivalCopies[slot] === 0) this.coldStarts.inc();
+  }
+
+  cancelled(requests: RequestTable, slot: number): void {
+    this.requests.get(OUTCOME_CANCELLED).inc();
+    this.byClass?.get(requests.requestClass[slot] * OUTCOMES + OUTCOME_CANCELLED).inc();
+    this.byTenant?.get(requests.tenant[slot] * OUTCOMES + OUTCOME_CANCELLED).inc();
   }
 
   completed(action: Action): void {

@@ -1,0 +1,135 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkRun } from '../../src/audit/check-run.js';
+import { parseExperiment } from '../../src/config/load.js';
+import { INFER } from '../../src/core/action.js';
+import type { ArrivalSource } from '../../src/core/arrivals.js';
+import type { Policy } from '../../src/core/policy.js';
+import { POLICIES } from '../../src/policies/registry.js';
+import type { Engine } from '../../src/run/engine.js';
+import { run as runExperiment } from '../../src/run/run.js';
+import { SIMULATED } from '../../src/run/simulated.js';
+import type { Simulator } from '../../src/sim/index.js';
+import { tempDir } from '../cli/run-cli.js';
+import { ListSource, MS, poisson, type Run, resnets, run } from './fixtures.js';
+import { optionsOf, randomRun } from './random-run.js';
+
+/** Some go before their deadline, some after it, most stay. */
+const PATIENCES = [0, 1, 3 * MS, 20 * MS, 150 * MS, ...Array(5).fill(Number.POSITIVE_INFINITY)];
+const patienceOf = (nth: number) => PATIENCES[(nth * 7) % PATIENCES.length];
+
+describe('in every simulated run in which clients go', () => {
+  it('each request is executed and answered, or withdrawn when its client goes, in whatever policy', async () => {
+    await fc.assert(
+      fc.asyncProperty(randomRun, async (drawn) => {
+        const options = optionsOf(drawn);
+        const { seed, rateRps, durationNs, models, slosNs } = drawn;
+        const arrivals = poisson({ seed, rateRps, durationNs, models: models.length, slosNs });
+        const left: { id: number; waitedNs: number }[] = [];
+        const source = new ListSource(arrivals, patienceOf);
+        const { answers, simulator } = await run({
+          ...options,
+          source,
+          checks: true,
+          cancelled: ({ id, arrivalNs }, slot, nowNs) =>
+            left.push({ id: id[slot], waitedNs: nowNs - arrivalNs[slot] }),
+        });
+        const ids = [...answers, ...left].map(({ id }) => id).sort((a, b) => a - b);
+        expect(ids).toEqual(arrivals.map((_, i) => i));
+        for (const { id, waitedNs } of left) expect(waitedNs).toBeGreaterThanOrEqual(patienceOf(id));
+        expect(simulator.controller.requests.size).toBe(0);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each(POLICIES.map(({ kind }) => kind))(
+    'the next request takes the place of those that wait, under %s',
+    async (policy) => {
+      const sloNs = 10_000 * MS;
+      const arrivals = Array.from({ length: 50 }, () => ({ timeNs: 0, model: 0, sloNs }));
+      const source = new ListSource([...arrivals, { timeNs: 20 * MS, model: 0, sloNs }], (nth) =>
+        nth < 50 ? 15 * MS : Number.POSITIVE_INFINITY,
+      );
+      const cluster = { models: resnets(1), gpus: 1, pages: 16, seed: 1, defaultSloNs: sloNs, policy };
+      let left = 0;
+      const { answers, actions, simulator } = await run({
+        ...cluster,
+        source,
+        checks: true,
+        cancelled: () => left++,
+      });
+      expect(answers.length + left).toBe(51);
+      expect(left).toBeGreaterThan(20);
+      const next = answers.find(({ user }) => user === 50);
+      const later = actions.filter(({ kind, sentNs }) => kind === INFER && sentNs >= 20 * MS);
+      expect(later.map(({ id, count, batchSize }) => [id, count, batchSize])).toEqual([[next?.action, 1, 1]]);
+      expect(queuedIn(simulator)).toBe(0);
+    },
+  );
+
+  it.each(POLICIES.map(({ kind }) => kind))(
+    'what is withdrawn as it comes is as good as never sent, under %s',
+    async (policy) => {
+      const slosNs = [100 * MS];
+      const models = resnets(3);
+      const stays = poisson({ seed: 5, rateRps: 900, durationNs: 500 * MS, models: 3, slosNs });
+      const cluster = { models, gpus: 2, pages: 16, seed: 1, defaultSloNs: 100 * MS, policy };
+      const doubled = stays.flatMap((arrival) => [arrival, { ...arrival, model: (arrival.model + 1) % 3 }]);
+      const source = new ListSource(doubled, (nth) => (nth % 2 === 0 ? Number.POSITIVE_INFINITY : 0));
+      const withThem = await run({ ...cluster, source, checks: true });
+      const without = await run({ ...cluster, source: new ListSource(stays), checks: true });
+      expect(withThem.actions).toEqual(without.actions);
+      const seen = ({ answers }: Run) => answers.map(({ id, user, ...rest }) => rest);
+      expect(seen(withThem)).toEqual(seen(without));
+    },
+  );
+});
+
+/** Requests for the first model that the policy counts as waiting. */
+function queuedIn({ controller }: Simulator): number {
+  return (controller as unknown as { readonly policy: Policy }).policy.queued(0);
+}
+
+/** Every fourth client goes after half a millisecond. */
+function leaving(source: ArrivalSource): ArrivalSource {
+  const advance = source.advance.bind(source);
+  let count = 0;
+  source.advance = () => {
+    advance();
+    source.patienceNs = ++count % 4 === 0 ? 0.5 * MS : Number.POSITIVE_INFINITY;
+  };
+  return source;
+}
+
+it('counts them apart, which the audit confirms', async () => {
+  const text = `name: cancelled
+cluster: { gpus: 2, pages: 30 }
+models: { kind: fit, name: model, parameters: 10M, copies: 4 }
+workload: { kind: poisson, rate: 2000/s, duration: 1s }
+slo: 100ms
+warmup: 200ms
+output: { requestLog: true, actionLog: true }
+`;
+  const experiment = await parseExperiment(text, 'cancelled.yaml');
+  const outDir = join(tempDir(), 'out');
+  mkdirSync(outDir);
+  const engine: Engine = {
+    ...SIMULATED,
+    drive: (task) => SIMULATED.drive({ ...task, source: leaving(task.source) }),
+  };
+  const { result } = await runExperiment(experiment, engine, { outDir });
+  writeFileSync(join(outDir, 'run.json'), JSON.stringify(result));
+  const { cancelled = 0, requests } = result.summary;
+  expect(cancelled).toBeGreaterThan(50);
+  expect(requests.offered).toBeGreaterThan(cancelled);
+  const { claims, ok, violations } = checkRun(outDir, { slackNs: 0 });
+  expect(violations).toEqual([]);
+  expect(claims.find(({ figure }) => figure === 'cancelled')).toMatchObject({ claimed: cancelled, ok: true });
+  expect(ok).toBe(true);
+  const wrong = { ...result, summary: { ...result.summary, cancelled: cancelled + 1 } };
+  writeFileSync(join(outDir, 'run.json'), JSON.stringify(wrong));
+  expect(checkRun(outDir, { slackNs: 0 }).ok).toBe(false);
+});
