@@ -71,6 +71,8 @@ class SweepWorker {
   private timer: NodeJS.Timeout | undefined;
   /** Reasons why jobs were refused. */
   private readonly refused = new Set<string>();
+  /** Whether jobs of sweeps that have ended are gone. */
+  private dropped: Promise<void> = Promise.resolve();
   private isStopped = false;
 
   constructor(
@@ -101,7 +103,9 @@ class SweepWorker {
       ...{ maxStalledCount: MOST_STALLED, runRetryDelay: RETRY_MS },
       ...{ removeOnComplete: { age: KEPT_S }, removeOnFail: { age: KEPT_S } },
     });
-    this.worker.on('completed', (job: Job) => void this.drop(job).catch(() => {}));
+    this.worker.on('completed', (job: Job) => {
+      this.dropped = this.dropped.then(() => this.drop(job)).catch(() => {});
+    });
     // Jobs that are not ours, locks that were lost and a server that is away: the next job is tried all the same.
     this.worker.on('error', () => {});
     await this.worker.waitUntilReady();
@@ -112,7 +116,7 @@ class SweepWorker {
     await this.worker?.close();
     this.isStopped = true;
     clearTimeout(this.timer);
-    await within(CLOSE_MS, this.presence.leave()).catch(() => {});
+    await within(CLOSE_MS, Promise.all([this.dropped, this.presence.leave()])).catch(() => {});
     this.client.disconnect();
     await this.pool.close();
     await this.files.close();
