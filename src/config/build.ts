@@ -47,8 +47,14 @@ export async function buildExperiment(
   const loaded = await loadPlugins(source, overrides, host);
   const plugins = policies.length === 0 ? loaded : [...loaded, libraryPlugin(policies, loaded)];
   const overridden = applyOverrides(source, overrides, environment, plugins);
-  const { tree, placeOf } = overridden;
-  const config = validate(experimentSchemaWith(plugins), withPreset(tree, host.cores), placeOf);
+  const { tree, placeOf, writtenAt } = overridden;
+  const config = validate(
+    experimentSchemaWith(plugins),
+    withPreset(tree, host.cores),
+    placeOf,
+    undefined,
+    writtenAt,
+  );
   const cluster = scaledCluster(config, (key) => placeOf(key));
   const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
     config.live;

@@ -1,9 +1,9 @@
-import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import { EscapementError } from '../base/errors.js';
 import type { Plugin } from '../policies/entry.js';
 import type { VariedKey } from '../record/results.js';
-import type { SourceDocument } from './document.js';
+import { isSection, type Path, type SourceDocument } from './document.js';
 import { keyExists } from './keys.js';
-import { isOverrideKey } from './overrides.js';
+import { isOverrideKey, type OverriddenTree } from './overrides.js';
 
 /** An axis of a sweep whose values are names, each for several overrides. */
 export interface CaseAxis {
@@ -25,7 +25,7 @@ export interface Case {
 export function readCases(
   section: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>,
   tree: unknown,
-  placeOf: (path: readonly string[]) => ErrorPlace,
+  { placeOf, writtenAt }: Pick<OverriddenTree, 'placeOf' | 'writtenAt'>,
   plugins: readonly Plugin[] = [],
 ): CaseAxis[] {
   return Object.entries(section).map(([key, named]) => {
@@ -38,7 +38,10 @@ export function readCases(
         if (wrong !== undefined)
           throw new EscapementError('E_CONFIG_KEY', wrong, placeOf([...path, name, set]));
       }
-      return { name, overrides: toOverrides(values) };
+      const overrides = Object.entries(values).map(
+        ([set, value]) => `${set}=${jsonOf(value, [...path, name, set], writtenAt)}`,
+      );
+      return { name, overrides };
     });
     if (cases.length === 0)
       throw new EscapementError('E_CONFIG_VALUE', 'needs at least one case', placeOf(path));
@@ -102,6 +105,11 @@ function caseNamed(cases: readonly Case[], name: string | undefined): Case | und
   return cases.find((one) => one.name === name);
 }
 
-function toOverrides(values: Readonly<Record<string, unknown>>): string[] {
-  return Object.entries(values).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+/** A value as JSON, which is YAML, but with numbers, booleans and null as they are written. */
+function jsonOf(value: unknown, path: Path, writtenAt: OverriddenTree['writtenAt']): string {
+  const inner = (part: string | number, child: unknown) => jsonOf(child, [...path, part], writtenAt);
+  if (Array.isArray(value)) return `[${value.map((item, i) => inner(i, item)).join()}]`;
+  if (!isSection(value))
+    return (typeof value === 'string' ? undefined : writtenAt(path)) ?? JSON.stringify(value);
+  return `{${Object.entries(value).map(([key, child]) => `${JSON.stringify(key)}:${inner(key, child)}`)}}`;
 }

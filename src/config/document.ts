@@ -1,4 +1,4 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node } from 'yaml';
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 import { type ErrorCode, EscapementError } from '../base/errors.js';
 import { readYaml } from '../base/files/yaml-text.js';
 
@@ -13,6 +13,8 @@ export interface SourceDocument {
   readonly tree: Readonly<Record<string, unknown>>;
   /** 1-based line of the key or list item at `path`, or of the nearest section around it. */
   lineOf(path: Path): number | undefined;
+  /** The value at `path` as it is written, if it is a number, a boolean or null. */
+  writtenAt(path: Path): string | undefined;
 }
 
 /** Parses `text`. Throws `syntaxCode` with the line of a syntax error, or where the root is not a section. */
@@ -22,7 +24,14 @@ export function readDocument(text: string, file: string, syntaxCode: ErrorCode):
   const { document, lines, value } = readYaml(text, fail);
   if (document.contents === null) throw fail('the file is empty');
   if (!isSection(value)) throw fail('must be a section of "key: value" lines', 1);
-  return { file, text, tree: value, lineOf: (path) => lineOf(document, lines, path) };
+  return {
+    ...{ file, text, tree: value },
+    lineOf: (path) => {
+      const { offset } = nodeAt(document, path);
+      return offset === undefined ? undefined : lines.linePos(offset).line;
+    },
+    writtenAt: (path) => writtenAt(document, path),
+  };
 }
 
 /**
@@ -53,25 +62,43 @@ function childOf(node: unknown, part: string | number): unknown {
   return (node as Record<string | number, unknown>)[part];
 }
 
-function lineOf(document: Document, lines: LineCounter, path: Path): number | undefined {
+/** A number, a boolean or null of a document as it is written; undefined: something else, or nothing, is there. */
+export function writtenAt(document: Document, path: Path): string | undefined {
+  const { node, rest } = nodeAt(document, path);
+  return rest === 0 && isScalar(node) && typeof node.value !== 'string' && node.source !== ''
+    ? node.source
+    : undefined;
+}
+
+interface FoundNode {
+  /** The node at the path, or the nearest around it. */
+  readonly node: unknown;
+  /** Where its key or list item begins. */
+  readonly offset: number | undefined;
+  /** How many parts of the path there are below it. */
+  readonly rest: number;
+}
+
+function nodeAt(document: Document, path: Path): FoundNode {
   let node: unknown = document.contents;
   let offset: number | undefined;
-  for (const part of path) {
+  for (const [depth, part] of path.entries()) {
     if (isAlias(node)) node = node.resolve(document);
+    const rest = path.length - depth;
     if (isMap(node)) {
       const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(part));
       if (pair === undefined) {
         if (part === 0) continue;
-        break;
+        return { node, offset, rest };
       }
       offset = (pair.key as Node).range?.[0];
       node = pair.value;
     } else if (isSeq(node)) {
       const item = node.items[Number(part)] as Node | undefined;
-      if (item === undefined) break;
+      if (item === undefined) return { node, offset, rest };
       offset = item.range?.[0];
       node = item;
-    } else break;
+    } else return { node, offset, rest };
   }
-  return offset === undefined ? undefined : lines.linePos(offset).line;
+  return { node: isAlias(node) ? node.resolve(document) : node, offset, rest: 0 };
 }

@@ -109,6 +109,9 @@ export function share(about: string, max = Number.POSITIVE_INFINITY) {
   });
 }
 
+/** A text or a list of them, at least one; numbers and the like are the text as which they are written. */
+export const textOrTexts = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
+
 /** One section, or a list of them with at least one; `id` names the section in the JSON Schema. */
 export function oneOrMany<T extends z.ZodType>(id: string, item: T, about: string) {
   const list = z.preprocess(
@@ -128,13 +131,13 @@ export const DERIVED_DEFAULT = 'x-default';
 export const TEXT_OR_NUMBER = { type: ['string', 'number'] };
 
 /** A value that `read` turns into what the program uses; it throws an EscapementError to refuse it. */
-export function textField<T>(
+export function textField<T, V = unknown>(
   jsonSchema: Readonly<Record<string, unknown>>,
   about: string,
-  read: (value: unknown) => T,
+  read: (value: V) => T,
+  written: z.ZodType<V> = z.unknown() as z.ZodType<V>,
 ) {
-  return z
-    .unknown()
+  return written
     .transform((value, context): T => {
       try {
         if (value === undefined) refuse(MISSING);

@@ -42,6 +42,8 @@ function published(schema: z.ZodType, title: string): JsonSchema {
 }
 
 function tidy(json: z.core.JSONSchema.BaseSchema): void {
+  // A field that says its types itself also takes numbers where its check wants their text.
+  if (json.type !== undefined) delete json.anyOf;
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
   if (json[DERIVED_DEFAULT] !== undefined) {
     json.default = json[DERIVED_DEFAULT] as string;

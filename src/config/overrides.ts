@@ -1,8 +1,9 @@
+import type { Document } from 'yaml';
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors.js';
 import { readYaml } from '../base/files/yaml-text.js';
 import type { Plugin, PolicyEntry } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
-import { isSection, type Path, type SourceDocument, shortPath, valueAt } from './document.js';
+import { isSection, type Path, type SourceDocument, shortPath, valueAt, writtenAt } from './document.js';
 import type { EnvironmentOverride } from './environment.js';
 import { gpuPath, unknownKind } from './gpu-paths.js';
 import { rivalsInCluster } from './schema-cluster.js';
@@ -16,6 +17,8 @@ export interface OverriddenTree {
   placeOf(path: Path): ErrorPlace;
   /** Where the value at `path` comes from; null: it is a default. */
   originOf(path: Path): Origin | null;
+  /** The value at `path` as it is written, if it is a number, a boolean or null. */
+  writtenAt(path: Path): string | undefined;
 }
 
 /** Who set a key: a flag, an environment variable, or a line of the file. */
@@ -54,7 +57,7 @@ export function applyOverrides(
   for (const override of [...environment.map(ofVariable), ...overrides.map(ofFlag)]) {
     const { key } = override;
     const path = pathOf(tree, shortPath(tree, key.split('.')), override.flag);
-    const given = yamlOf(override);
+    const { value: given, document } = yamlOf(override);
     // Plugins come in addition to those of the file.
     const value = key === PLUGINS ? [tree.plugins ?? [], given].flat() : given;
     setAt(tree, path, value, override.flag);
@@ -62,7 +65,7 @@ export function applyOverrides(
     if (key === SCALER_KIND) dropForeign(tree.scaler, optionsOfScaler(value), OPTIONS_OF_SCALERS);
     if (WORKLOAD_KIND.test(key))
       dropForeign(valueAt(tree, path.slice(0, -1)), keysOfKind(value), WORKLOAD_KEYS);
-    applied.push({ ...override, path });
+    applied.push({ ...override, path, document });
   }
   // At the end: which keys exclude each other depends on the kind.
   for (const { path } of applied) dropRivals(tree, path, applied);
@@ -90,12 +93,19 @@ export function applyOverrides(
       const line = source.lineOf(path);
       return { kind: 'file', file: source.file, ...(line === undefined ? {} : { line }) };
     },
+    writtenAt(path) {
+      const short = shortPath(tree, path);
+      const override = applied.findLast(({ path: set }) => startsWith(short, set));
+      return override === undefined
+        ? source.writtenAt(path)
+        : writtenAt(override.document, short.slice(override.path.length));
+    },
   };
 }
 
 /** The values that overrides give a key, in their order. Throws as `applyOverrides` does. */
 export function overriddenValues(overrides: readonly string[], key: string): unknown[] {
-  return overrides.map(ofFlag).flatMap((override) => (override.key === key ? [yamlOf(override)] : []));
+  return overrides.map(ofFlag).flatMap((override) => (override.key === key ? [yamlOf(override).value] : []));
 }
 
 /** One override, from wherever it comes. */
@@ -108,7 +118,7 @@ interface Override {
   readonly flag: string;
 }
 
-type Applied = Override & { readonly path: Path };
+type Applied = Override & { readonly path: Path; readonly document: Document };
 
 function ofVariable({ variable, key, value }: EnvironmentOverride): Override {
   return { key, text: value, origin: { kind: 'environment', variable }, flag: variable };
@@ -126,9 +136,9 @@ function ofFlag(override: string): Override {
   };
 }
 
-function yamlOf({ text, flag }: Override): unknown {
+function yamlOf({ text, flag }: Override): { readonly value: unknown; readonly document: Document } {
   const fail = (what: string) => problem('E_CONFIG_SYNTAX', flag, `the value is not valid YAML: ${what}`);
-  return readYaml(text, fail).value;
+  return readYaml(text, fail);
 }
 
 /** The path of an override, `cluster.gpus.t4` included. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { refuse, section, textField } from './fields.js';
+import { refuse, section, textField, textOrTexts } from './fields.js';
 import { expandValues, show } from './units-text.js';
 
 const LIST_OR_TEXT = { type: ['string', 'number', 'boolean', 'array'] };
@@ -8,6 +8,7 @@ const values = textField(
   LIST_OR_TEXT,
   'Values: a range such as 1ms:20ms:1ms (end included), a list such as 10ms,25ms, or a YAML list.',
   readValues,
+  textOrTexts,
 );
 
 const overrides = z
@@ -29,6 +30,7 @@ export const sweepSchema = section({
     LIST_OR_TEXT,
     'Each combination runs once with each seed; default: the seed of the file.',
     readSeeds,
+    textOrTexts,
   ).exactOptional(),
   bound: z
     .boolean()
@@ -38,19 +40,12 @@ export const sweepSchema = section({
     ),
 });
 
-function readValues(value: unknown): readonly string[] {
-  const items = Array.isArray(value) ? value : [value];
-  if (items.length === 0 || !items.every(isScalar))
-    refuse(`must be a range or a list of values, found ${show(value)}`);
-  return [...new Set(items.flatMap((item) => expandValues(String(item))))];
+function readValues(texts: string | readonly string[]): readonly string[] {
+  return [...new Set([texts].flat().flatMap(expandValues))];
 }
 
-function readSeeds(value: unknown): readonly number[] {
-  const seeds = readValues(value).map(Number);
+function readSeeds(texts: string | readonly string[]): readonly number[] {
+  const seeds = readValues(texts).map(Number);
   if (seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) return seeds;
-  return refuse(`must be whole numbers such as 1,2,3 or 1:5:1, found ${show(value)}`);
-}
-
-function isScalar(value: unknown): boolean {
-  return ['string', 'number', 'boolean'].includes(typeof value);
+  return refuse(`must be whole numbers such as 1,2,3 or 1:5:1, found ${show(texts)}`);
 }

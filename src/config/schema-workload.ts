@@ -11,6 +11,7 @@ import {
   section,
   share,
   textField,
+  textOrTexts,
 } from './fields.js';
 import { lengths } from './schema-lengths.js';
 import { show } from './units-text.js';
@@ -34,7 +35,8 @@ const CANONICAL = {
 const names = textField(
   { type: ['string', 'array'], items: { type: 'string' } },
   'Models that it sends requests to: a name or a list of names; * matches any text. Default: all.',
-  readNames,
+  (names) => [names].flat(),
+  textOrTexts,
 );
 
 const common = {
@@ -262,14 +264,6 @@ function canonical<T extends object>(value: T): Canonical<T> {
   return Object.fromEntries(
     Object.entries(value).map(([key, field]) => [renames[key] ?? key, field]),
   ) as Canonical<T>;
-}
-
-function readNames(value: unknown): readonly string[] {
-  const list = Array.isArray(value) ? value : [value];
-  const texts = list.map((name) => (typeof name === 'number' ? String(name) : name));
-  if (texts.length > 0 && texts.every((name) => typeof name === 'string' && name !== ''))
-    return texts as string[];
-  return refuse(`must be a model name or a list of names, found ${show(value)}`);
 }
 
 function readMinutes(value: unknown): readonly [number, number] {

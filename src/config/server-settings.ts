@@ -101,14 +101,14 @@ async function read(
   const source =
     file === null ? parseExperimentSource('{}', 'the command line') : await readExperimentSource(file);
   const plugins = keys.includes('plugins') ? await loadPlugins(source, overrides, ON_DISK) : [];
-  const { tree, placeOf, originOf } = applyOverrides(source, overrides, environment, plugins);
+  const { tree, placeOf, originOf, writtenAt } = applyOverrides(source, overrides, environment, plugins);
   // Only what a scaler may do is read of the cluster: GPUs are those of the workers.
   const taken = keys.includes('scaler') && scales(tree.scaler) ? [...keys, 'cluster'] : keys;
   // Keys of simulations are left out, which are known; what no experiment has is refused with the rest.
   const known = Object.keys(experimentSchema.shape).filter((key) => !taken.includes(key));
   const own = Object.fromEntries(Object.entries(tree).filter(([key]) => !known.includes(key)));
   const schema = experimentSchemaWith(plugins).pick({ ...TAKEN, cluster: true });
-  const given = validate(schema, withPreset(own, usableCores), placeOf);
+  const given = validate(schema, withPreset(own, usableCores), placeOf, undefined, writtenAt);
   const { slo: sloNs, policy, admission, runtime } = given;
   const classes = classesOf(given.classes);
   const tenants = tenantsOf(given.tenants);

@@ -2,28 +2,60 @@ import type * as z from 'zod';
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors.js';
 import { suggestion } from '../base/nearest.js';
 import { TYPE_NAMES } from '../base/type-names.js';
-import type { Path } from './document.js';
+import { type Path, shortPath, valueAt } from './document.js';
 import { EMPTY, MISSING } from './fields.js';
 import { show } from './units-text.js';
 
 /**
  * Checks `tree` against `schema` and returns what the schema makes of it. Throws one EscapementError for
  * the first mistake, unknown keys first because they often explain the rest. `placeOf` returns where a path
- * was written; `code` replaces the codes of configurations, for other kinds of files.
+ * was written; `code` replaces the codes of configurations, for other kinds of files. What is a number, a boolean or null by its
+ * looks, and must be text, is the text that `writtenAt` returns: a name such as 1.10.
  */
 export function validate<T extends z.ZodType>(
   schema: T,
   tree: unknown,
   placeOf: (path: Path) => ErrorPlace,
   code?: ErrorCode,
+  writtenAt: (path: Path) => string | undefined = () => undefined,
 ): z.output<T> {
   const result = schema.safeParse(tree, { error: describeIssue });
   if (result.success) return result.data;
+  const texts = result.error.issues.flatMap(wantsText).flatMap((path): [Path, string][] => {
+    const text = writtenAt(path);
+    return text === undefined || typeof valueAt(tree, path) === 'string' ? [] : [[path, text]];
+  });
+  if (texts.length > 0)
+    return validate(
+      schema,
+      texts.reduce((changed, [path, text]) => withText(changed, shortPath(tree, path), text), tree),
+      ...([placeOf, code, writtenAt] as const),
+    );
   const issues = result.error.issues.flatMap(unfolded);
   const issue = issues.find((candidate) => candidate.code === 'unrecognized_keys') ?? issues[0]!;
   const path = issue.path as Path;
   const place = placeOf(issue.code === 'unrecognized_keys' ? [...path, issue.keys[0]!] : path);
   throw new EscapementError(code ?? codeOf(issue), `${issue.message}${kindMeant(issue, path)}`, place);
+}
+
+/** Paths at which a text is expected and something else was found. */
+function wantsText(issue: z.core.$ZodIssue): Path[] {
+  if (issue.code === 'invalid_type') return issue.expected === 'string' ? [issue.path as Path] : [];
+  if (issue.code !== 'invalid_union') return [];
+  return issue.errors
+    .flat()
+    .flatMap(wantsText)
+    .map((path) => [...(issue.path as Path), ...path]);
+}
+
+function withText(tree: unknown, [part, ...rest]: Path, text: string): unknown {
+  if (part === undefined) return text;
+  const copy = (Array.isArray(tree) ? [...tree] : { ...(tree as object) }) as Record<
+    string | number,
+    unknown
+  >;
+  copy[part] = withText(copy[part], rest, text);
+  return copy;
 }
 
 /** Sections of which one might want to set the kind alone. */

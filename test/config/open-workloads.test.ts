@@ -174,14 +174,3 @@ it('names the override that set a slice of minutes outside the trace', async () 
   const opening = parseExperiment(text, join(folder, 'x.yaml'), ['workload.minutes=1:9']).then(openWorkloads);
   await expect(opening).rejects.toMatchObject({ place: { flag: '--set workload.minutes=1:9' } });
 });
-
-it('leaves a name of digits as it is written, in a file and in an override', async () => {
-  const models = ['0012', '12'].map((name) => `{ kind: fit, name: "${name}", parameters: 1M }`);
-  const workload = '{ kind: poisson, rate: 5/s, duration: 1s, models: [0012] }';
-  const text = `models: [${models.join(', ')}]\nworkload: ${workload}\n`;
-  const read = async (...overrides: string[]) =>
-    (await parseExperiment(text, 'x.yaml', overrides)).workloads[0]!.models;
-  expect(await read()).toEqual(['0012']);
-  expect(await read('workload.models=12')).toEqual(['12']);
-  expect(await read('workload.models=0012')).toEqual(['0012']);
-});

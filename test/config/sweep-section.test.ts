@@ -91,12 +91,12 @@ describe('sweep section', () => {
     [
       '  vary: { slo: { a: 1 } }',
       'E_CONFIG_VALUE',
-      /^exp\.yaml:8: sweep\.vary\.slo: must be a range or a list of values/,
+      /^exp\.yaml:8: sweep\.vary\.slo: must be a string or a list, found/,
     ],
     [
       '  vary: { slo: [] }',
       'E_CONFIG_VALUE',
-      /^exp\.yaml:8: sweep\.vary\.slo: must be a range or a list of values/,
+      /^exp\.yaml:8: sweep\.vary\.slo: is an empty list: write at least one item/,
     ],
     ['  bound: maybe', 'E_CONFIG_VALUE', /^exp\.yaml:8: sweep\.bound: must be true or false/],
     [

@@ -8,13 +8,13 @@ const MERGE_KEY = 'merge keys (<<) are not supported: write out the keys that it
 interface YamlText {
   readonly document: Document;
   readonly lines: LineCounter;
-  /** Plain values: text, numbers, booleans, null, lists and sections with text as keys. */
+  /** Plain values: text, numbers, booleans, null, lists and sections with text as keys, which are as written. */
   readonly value: unknown;
 }
 
 /**
- * Parses one YAML (or JSON) document into a finite tree of plain values; whole numbers with leading zeros are texts. Throws what `fail` makes of the mistake and its
- * 1-based line: a syntax error, several documents, an unknown tag, a key that is no plain text, a merge key, an
+ * Parses one YAML (or JSON) document into a finite tree of plain values. Throws what `fail` makes of the mistake and its
+ * 1-based line: a syntax error, several documents, an unknown tag, a key that is a list or section, a merge key, an
  * alias inside what it stands for, or aliases that multiply beyond measure.
  */
 export function readYaml(text: string, fail: (what: string, line?: number) => EscapementError): YamlText {
@@ -33,11 +33,8 @@ export function readYaml(text: string, fail: (what: string, line?: number) => Es
       if (isCollection(key)) throw failAt('a key must be text, not a list or section', key.range![0]);
       if (isScalar(key) && key.type === 'PLAIN' && key.source === '<<')
         throw failAt(MERGE_KEY, key.range![0]);
-    },
-    Scalar(_, scalar) {
-      // A name such as 0012, and no twelve.
-      if (typeof scalar.value === 'number' && /^[-+]?0\d/.test(scalar.source ?? ''))
-        scalar.value = scalar.source;
+      // A name such as 1.10, and no number.
+      if (isScalar(key) && typeof key.value !== 'string') key.value = key.source ?? '';
     },
     Alias(_, alias, path) {
       const target = alias.resolve(document);
