@@ -3,7 +3,6 @@ import type { Padding } from '../core/lengths.js';
 import type { Policy, PolicyContext } from '../core/policy.js';
 import type { PolicyEntry } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
-import { INSTEAD_OF_SHARES } from '../record/policy-notes.js';
 import { guarded } from './guarded-policy.js';
 import type { PolicyChoice } from './schema-policy.js';
 
@@ -16,27 +15,6 @@ export function entryOf({ kind, plugin }: PolicyChoice): PolicyEntry | undefined
 export function noteOnKinds(choice: PolicyChoice, kinds: number): string | null {
   const { onKinds } = entryOf(choice) ?? {};
   return kinds < 2 || onKinds === undefined ? null : `${choice.kind} on several kinds of GPUs: ${onKinds}`;
-}
-
-/** What to say where classes are declared and the policy serves all alike: a line, or none. */
-export function weightWarnings(
-  policy: PolicyChoice,
-  classes: readonly { readonly weight: number }[],
-): string[] {
-  if (classes.length === 0 || entryOf(policy)?.weights === 'used') return [];
-  return [
-    `weights: ignored by the policy ${policy.kind}, which serves all classes alike; results are still reported by class`,
-  ];
-}
-
-/** What to say where tenants share GPUs and the policy does not serve those within their shares first: a line, or none. */
-export function shareWarnings(policy: PolicyChoice, tenants: readonly object[], padding: Padding): string[] {
-  const why = whySharesAreNotFirst(policy, tenants.length, padding);
-  if (why === null) return [];
-  const where = why === 'lengths' ? 'with padding: bucket, ' : '';
-  return [
-    `shares: ${where}the policy ${policy.kind} does not serve requests within them first: ${INSTEAD_OF_SHARES}`,
-  ];
 }
 
 /** Why requests within the shares of their tenants do not go first; null: they do, or there are no two tenants. */

@@ -1,4 +1,3 @@
-import { EscapementError } from '../base/errors.js';
 import { nearest } from '../base/nearest.js';
 import { HOST_VARIABLE } from './host-variable.js';
 import { RUNTIME_SETTINGS } from './runtime-settings.js';
@@ -14,15 +13,8 @@ export interface EnvironmentOverride {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * What the environment says of `runtime`, in the order of the table. An empty variable says nothing. Throws
- * `E_CONFIG_KEY` for a variable of an earlier version that has another name now.
- */
+/** What the environment says of `runtime`, in the order of the table. An empty variable says nothing. */
 export function environmentOverrides(environment: Environment): EnvironmentOverride[] {
-  for (const [old, now] of Object.entries(RENAMED)) {
-    if ((environment[PREFIX + old]?.trim() ?? '') === '') continue;
-    throw new EscapementError('E_CONFIG_KEY', `${PREFIX}${old} was renamed to ${PREFIX}${now}`);
-  }
   return RUNTIME_SETTINGS.flatMap(({ key, environment: variable }) => {
     const value = environment[variable]?.trim() ?? '';
     return value === '' ? [] : [{ variable, key: `runtime.${key}`, value }];
@@ -45,5 +37,3 @@ export function unknownVariables(
 }
 
 const PREFIX = 'ESCAPEMENT_';
-/** Variables of earlier versions, by the name that they have now. */
-const RENAMED: Readonly<Record<string, string>> = { PROFILER: 'RECORDING', PROFILER_DIR: 'RECORDING_DIR' };

@@ -173,12 +173,7 @@ function atMost(max: number, text: string, read: (value: unknown) => number): (v
   };
 }
 
-/** Keys of earlier versions, by the name that they have now. */
-const RENAMED: Readonly<Record<string, string>> = { profiler: 'recording', profilerDir: 'recordingDir' };
-
 function unknownKey(unknown: readonly string[], known: readonly string[]): string {
   const [key] = unknown as [string];
-  const renamed = Object.hasOwn(RENAMED, key) ? RENAMED[key]! : '';
-  if (known.includes(renamed)) return `${key} was renamed to ${renamed}`;
   return `unknown key "${key}": ${suggestion(key, known)}`;
 }

@@ -1,5 +1,4 @@
 import { EscapementError } from '../base/errors.js';
-import type { Action } from '../core/action.js';
 import { type Policy, REFUSE } from '../core/policy.js';
 import { reasonOf } from './module-error.js';
 
@@ -21,103 +20,51 @@ export function guarded(create: () => Policy, name: PolicyName): Policy {
     throw thrown(name, 'create', error);
   }
   const missing = METHODS.find((method) => typeof policy?.[method] !== 'function');
-  if (missing === undefined) return new GuardedPolicy(policy, name);
-  throw failure(name, 'create', `returned no policy with a method ${missing}`);
+  if (missing !== undefined) throw failure(name, 'create', `returned no policy with a method ${missing}`);
+  const methods = [...METHODS, ...OPTIONAL].flatMap((method) => {
+    const own = policy[method];
+    return own === undefined ? [] : [[method, guardedMethod(policy, method, own, name)]];
+  });
+  return {
+    name: policy.name,
+    takesBack: policy.takesBack === true,
+    get tuned() {
+      return policy.tuned ?? {};
+    },
+    ...Object.fromEntries(methods),
+  };
 }
 
 const METHODS = [
-  'admit',
-  'timedOut',
-  'finished',
-  'weightsLost',
-  'weightsFound',
-  'lanesChanged',
-  'schedule',
-  'nextWakeNs',
-  'queued',
-] as const;
+  ...(['admit', 'timedOut', 'finished', 'weightsLost', 'weightsFound', 'lanesChanged', 'schedule'] as const),
+  ...(['nextWakeNs', 'queued'] as const),
+];
+const OPTIONAL = ['offered', 'modelCame', 'modelRetires', 'modelGoes', 'queuedBefore'] as const;
 
-class GuardedPolicy implements Policy {
-  readonly name: string;
-  readonly takesBack: boolean;
-  readonly offered?: (slot: number, nowNs: number) => void;
-  readonly modelCame?: (model: number, nowNs: number) => void;
-  readonly modelRetires?: (model: number, nowNs: number) => void;
-  readonly modelGoes?: (model: number, nowNs: number) => void;
-  readonly queuedBefore?: (slot: number) => number;
+type Method = (typeof METHODS)[number] | (typeof OPTIONAL)[number];
 
-  constructor(
-    private readonly policy: Policy,
-    private readonly which: PolicyName,
-  ) {
-    this.name = policy.name;
-    this.takesBack = policy.takesBack === true;
-    const { offered, modelCame, modelRetires, modelGoes, queuedBefore } = policy;
-    if (offered !== undefined)
-      this.offered = (slot, nowNs) => this.guard('offered', () => offered.call(policy, slot, nowNs));
-    if (modelCame !== undefined)
-      this.modelCame = (model, nowNs) => this.guard('modelCame', () => modelCame.call(policy, model, nowNs));
-    if (modelRetires !== undefined)
-      this.modelRetires = (model, nowNs) =>
-        this.guard('modelRetires', () => modelRetires.call(policy, model, nowNs));
-    if (modelGoes !== undefined)
-      this.modelGoes = (model, nowNs) => this.guard('modelGoes', () => modelGoes.call(policy, model, nowNs));
-    if (queuedBefore !== undefined)
-      this.queuedBefore = (slot) => this.guard('queuedBefore', () => queuedBefore.call(policy, slot));
-  }
-
-  get tuned(): Readonly<Record<string, number>> {
-    return this.policy.tuned ?? {};
-  }
-
-  admit(slot: number, nowNs: number): number {
-    const dueNs = this.guard('admit', () => this.policy.admit(slot, nowNs));
-    if (dueNs === REFUSE || dueNs >= 0) return dueNs;
-    throw failure(this.which, 'admit', `returned ${dueNs} instead of a time in ns or REFUSE`);
-  }
-
-  timedOut(slot: number, nowNs: number): void {
-    this.guard('timedOut', () => this.policy.timedOut(slot, nowNs));
-  }
-
-  finished(action: Action, nowNs: number): void {
-    this.guard('finished', () => this.policy.finished(action, nowNs));
-  }
-
-  weightsLost(gpu: number, model: number, nowNs: number): void {
-    this.guard('weightsLost', () => this.policy.weightsLost(gpu, model, nowNs));
-  }
-
-  weightsFound(gpu: number, model: number, nowNs: number): void {
-    this.guard('weightsFound', () => this.policy.weightsFound(gpu, model, nowNs));
-  }
-
-  lanesChanged(gpu: number, nowNs: number): void {
-    this.guard('lanesChanged', () => this.policy.lanesChanged(gpu, nowNs));
-  }
-
-  schedule(nowNs: number): void {
-    this.guard('schedule', () => this.policy.schedule(nowNs));
-  }
-
-  nextWakeNs(nowNs: number): number {
-    const wakeNs = this.guard('nextWakeNs', () => this.policy.nextWakeNs(nowNs));
-    if (wakeNs > nowNs) return wakeNs;
-    throw failure(this.which, 'nextWakeNs', `returned ${wakeNs} instead of a time after now, ${nowNs} ns`);
-  }
-
-  queued(model: number): number {
-    return this.guard('queued', () => this.policy.queued(model));
-  }
-
-  private guard<Result>(method: string, call: () => Result): Result {
+/** The method called as its policy's own; its last argument is the time, where it has two. */
+function guardedMethod(policy: Policy, method: Method, own: unknown, name: PolicyName) {
+  const call = own as (this: Policy, ...given: unknown[]) => unknown;
+  const wrong = RESULTS[method];
+  return (...given: unknown[]) => {
+    let result: unknown;
     try {
-      return call();
+      result = call.apply(policy, given);
     } catch (error) {
-      throw thrown(this.which, method, error);
+      throw thrown(name, method, error);
     }
-  }
+    const expected = wrong?.(result as number, given.at(-1) as number) ?? null;
+    if (expected === null) return result;
+    throw failure(name, method, `returned ${result} instead of ${expected}`);
+  };
 }
+
+/** What a method should have returned; null: it has. */
+const RESULTS: { readonly [M in Method]?: (result: number, nowNs: number) => string | null } = {
+  admit: (dueNs) => (dueNs === REFUSE || dueNs >= 0 ? null : 'a time in ns or REFUSE'),
+  nextWakeNs: (wakeNs, nowNs) => (wakeNs > nowNs ? null : `a time after now, ${nowNs} ns`),
+};
 
 function thrown(name: PolicyName, method: string, error: unknown): EscapementError {
   return failure(name, method, `failed: ${reasonOf(error, name.file)}`);

@@ -1,6 +1,6 @@
-import { shareWarnings, weightWarnings } from './create-policy.js';
+import { noteTexts } from '../record/policy-notes.js';
 import { unknownVariables } from './environment.js';
-import { MXNET_VARIABLES } from './mxnet-variables.js';
+import { policyNotes } from './policy-notes.js';
 import { SERIAL_KEYS } from './schema-runtime.js';
 import type { OriginalSettings } from './server-settings.js';
 
@@ -21,21 +21,16 @@ export function settingWarnings(loaded: OriginalSettings, place: SettingsPlace):
       ({ variable, meant }) =>
         `${variable} is not an environment variable of escapement${meant === undefined ? '' : `: did you mean ${meant}?`}`,
     ),
-    ...foreignVariables(place),
     ...serialConflicts(loaded),
     ...tooFewCores(loaded, place),
     ...withoutPattern(loaded),
-    ...weightWarnings(policy, classes),
-    ...shareWarnings(policy, tenants.list, padding),
+    ...noteTexts(
+      policyNotes({
+        ...{ policy, padding, kinds: 1, hasLengths: false },
+        ...{ hasClasses: classes.length > 0, tenants: tenants.list.length },
+      }),
+    ).map(({ text }) => text),
   ];
-}
-
-/** Variables of MXNet that are set, and their counterparts here. */
-function foreignVariables({ environment }: SettingsPlace): string[] {
-  return MXNET_VARIABLES.filter(({ variable }) => (environment[variable] ?? '') !== '').map(
-    ({ variable, key, remark }) =>
-      `${variable} has no effect here: ${key === null ? remark : `${key} is its counterpart`}`,
-  );
 }
 
 function serialConflicts({ settings, originOf }: OriginalSettings): string[] {

@@ -29,7 +29,7 @@ export interface NoteText {
 }
 
 /** What is done about shares where the policy does nothing. */
-export const INSTEAD_OF_SHARES =
+const INSTEAD_OF_SHARES =
   'once over 5 % of all work is lost, with demand over 1.1 times what can be served, requests above a share are refused';
 
 /** What a summary says of its policy. */

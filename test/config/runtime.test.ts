@@ -4,7 +4,6 @@ import { buildExperiment, parseExperimentSource } from '../../src/config/build.j
 import { environmentOverrides, unknownVariables } from '../../src/config/environment.js';
 import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { parseExperiment } from '../../src/config/load.js';
-import { MXNET_VARIABLES } from '../../src/config/mxnet-variables.js';
 import { RUNTIME_SETTINGS } from '../../src/config/runtime-settings.js';
 import {
   RECORDINGS,
@@ -196,10 +195,4 @@ test('what can be said is what live mode can do', () => {
   expect(STORAGE_BUFFER_CACHES).toEqual(BUFFER_CACHES);
   expect(RUNTIME_PRECISIONS).toEqual(PRECISIONS);
   expect(RECORDINGS).toEqual(['off', ...RECORDING_MODES]);
-});
-
-test('every variable of MXNet is named once, with its key or the reason why there is none', () => {
-  const names = MXNET_VARIABLES.map(({ variable }) => variable);
-  expect(new Set(names).size).toBe(names.length);
-  expect(MXNET_VARIABLES.filter(({ remark }) => remark === '')).toEqual([]);
 });

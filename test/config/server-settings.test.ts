@@ -199,16 +199,6 @@ describe('warnings', () => {
     [{ ESCAPEMENT_ARENAS: 'false' }, [], /^ESCAPEMENT_ARENAS is not .* did you mean ESCAPEMENT_ARENA\?$/],
     [{ ESCAPEMENT_XYZZY: '1' }, [], /^ESCAPEMENT_XYZZY is not an environment variable of escapement$/],
     [
-      { OMP_NUM_THREADS: '4' },
-      [],
-      /^OMP_NUM_THREADS has no effect here: runtime\.intraOpThreads is its counterpart$/,
-    ],
-    [
-      { MXNET_GPU_WORKER_NTHREADS: '2' },
-      [],
-      /^MXNET_GPU_WORKER_NTHREADS has no effect here: one INFER at a time/,
-    ],
-    [
       {},
       ['runtime.serial=true', 'runtime.laneThreads=4'],
       /^runtime\.laneThreads has no effect: runtime\.serial/,

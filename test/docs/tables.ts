@@ -2,7 +2,6 @@ import { DEFAULT_PAGE_BYTES, MIB, NS_PER_MS } from '../../src/base/units.js';
 import { EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, EXIT_OK } from '../../src/cli/exit-codes.js';
 import { experimentJsonSchema } from '../../src/config/json-schema.js';
 import { describeKeys, type KeyDescription } from '../../src/config/keys.js';
-import { MXNET_VARIABLES } from '../../src/config/mxnet-variables.js';
 import { RUNTIME_SETTINGS } from '../../src/config/runtime-settings.js';
 import { formatDuration } from '../../src/config/units-text.js';
 import { zooModels } from '../../src/config/zoo.js';
@@ -38,7 +37,6 @@ export const TABLES: readonly DocumentTable[] = [
   { name: 'exit codes', path: 'docs/reference/exit-codes.md', table: exitTable() },
   { name: 'policies', path: 'docs/reference/policies.md', table: policyTable() },
   { name: 'runtime settings', path: 'docs/reference/runtime-settings.md', table: runtimeTable() },
-  { name: 'variables of MXNet', path: 'docs/reference/runtime-settings.md', table: mxnetTable() },
   { name: 'models of the zoo', path: 'docs/reference/models.md', table: zooTable() },
   { name: 'workloads', path: 'docs/reference/workloads.md', table: workloadTable() },
   {
@@ -99,24 +97,12 @@ function policyTable(): string {
 
 function runtimeTable(): string {
   return markdownTable(
-    ['key', 'default', 'environment variable', 'in MXNet', 'meaning'],
-    RUNTIME_SETTINGS.map(({ key, default: byDefault, environment, mxnet, description }) => [
+    ['key', 'default', 'environment variable', 'meaning'],
+    RUNTIME_SETTINGS.map(({ key, default: byDefault, environment, description }) => [
       `\`${key}\``,
       byDefault,
       `\`${environment}\``,
-      mxnet.replaceAll(/\w+/g, '`$&`'),
       description.replace(/\.$/, ''),
-    ]),
-  );
-}
-
-function mxnetTable(): string {
-  return markdownTable(
-    ['MXNet', 'here', 'remark'],
-    MXNET_VARIABLES.map(({ variable, key, remark }) => [
-      `\`${variable}\``,
-      key === null ? '-' : `\`${key}\``,
-      remark,
     ]),
   );
 }

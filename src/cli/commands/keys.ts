@@ -52,8 +52,7 @@ async function blocks(plugins: readonly Plugin[]): Promise<Block[]> {
   const keys = describeKeys(plugins).map((key) => {
     const setting = RUNTIME_SETTINGS.find(({ key: name }) => key.key === `runtime.${name}`);
     if (setting === undefined) return key;
-    const mxnet = setting.mxnet === '' ? '' : `; MXNet: ${setting.mxnet}`;
-    return { ...key, description: `${key.description} (${setting.environment}${mxnet})` };
+    return { ...key, description: `${key.description} (${setting.environment})` };
   });
   const plain = keys.filter(({ kind }) => kind === undefined);
   const isRuntime = ({ key }: KeyDescription) => key.startsWith('runtime.');

@@ -101,7 +101,6 @@ describe('escapement config', () => {
       expect(stdout.replaceAll(/\s+/g, ' '), command).toContain('escapement keys runtime');
     }
     const { stdout } = await runCli(['keys', 'runtime']);
-    expect(stdout).toMatch(/MXNet:\s+MXNET_ENGINE_TYPE\)/);
     for (const { key, environment } of RUNTIME_SETTINGS) {
       expect(stdout).toMatch(new RegExp(`^  runtime\\.${key} `, 'm'));
       expect(stdout).toMatch(new RegExp(`\\(\\s*${environment}[;)]`));
@@ -113,13 +112,12 @@ describe('settings of a live command', () => {
   const simulated = ['--device', `simulated:${tinyProfile()}`];
 
   it('are warned of on stderr where they have no effect', async () => {
-    const env = { ESCAPEMENT_SERIALL: 'true', OMP_NUM_THREADS: '', MXNET_ENGINE_TYPE: 'NaiveEngine' };
+    const env = { ESCAPEMENT_SERIALL: 'true' };
     const flags = ['--memory', '1TiB', '--journal', '/dev/null/x', '--http-port', '0', '--grpc-port', 'off'];
     const { stderr } = await spawnCli(['serve', ...simulated, ...flags, '--metrics-port', 'off'], { env });
     expect(stderr).toMatch(
       /"ESCAPEMENT_SERIALL is not an environment variable of .*: did you mean ESCAPEMENT_SERIAL\?"/,
     );
-    expect(stderr).toMatch(/"MXNET_ENGINE_TYPE has no effect here: runtime\.serial /);
   });
 
   it.each([
