@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
-import { suggestion } from '../base/nearest.js';
 import {
   formatDuration,
   parseBandwidth,
@@ -15,21 +14,30 @@ import {
 
 /** Building blocks of the schemas: each field reads the text of a quantity and says what it is for. */
 
-/**
- * A section of known keys; others are refused with the nearest known key, or with what `explain` has to say
- * of the first one.
- */
-export function section<Shape extends z.ZodRawShape>(
-  shape: Shape,
-  explain: (key: string) => string | undefined = () => undefined,
-) {
-  return z.strictObject(shape, {
-    error: (issue) => {
-      if (issue.code !== 'unrecognized_keys') return undefined;
-      const keys = issue.keys as string[];
-      return explain(keys[0]!) ?? unknownKey(keys, Object.keys(shape));
-    },
+/** Marks a key that may be given instead of another one of its section, which then must not be there. */
+export const INSTEAD_OF = 'x-instead-of';
+
+/** A section of known keys. */
+export function section<Shape extends z.ZodRawShape>(shape: Shape) {
+  const rivals = Object.keys(shape).flatMap((key) => rivalsOf(shape, key).map((other) => [key, other]));
+  const fields = z.strictObject(shape);
+  if (rivals.length === 0) return fields;
+  return fields.superRefine((given, context) => {
+    for (const [key, other] of rivals)
+      if (key! in given && other! in given && insteadOf(shape[key!]) === other)
+        context.addIssue({ code: 'custom', path: [key!], message: `give ${other} or ${key}, not both` });
   });
+}
+
+/** The keys of a section that must not be there with `key`. */
+export function rivalsOf(shape: z.ZodRawShape, key: string): string[] {
+  return Object.keys(shape).filter(
+    (other) => insteadOf(shape[key]) === other || insteadOf(shape[other]) === key,
+  );
+}
+
+function insteadOf(field: unknown): unknown {
+  return (field as z.ZodType | undefined)?.meta()?.[INSTEAD_OF];
 }
 
 /** Integer ns from a text such as `10ms`; `minNs` 1 refuses 0. */
@@ -171,9 +179,4 @@ function atMost(max: number, text: string, read: (value: unknown) => number): (v
     const number = read(value);
     return number <= max ? number : refuse(`must be at most ${text}, found ${show(value)}`);
   };
-}
-
-function unknownKey(unknown: readonly string[], known: readonly string[]): string {
-  const [key] = unknown as [string];
-  return `unknown key "${key}": ${suggestion(key, known)}`;
 }

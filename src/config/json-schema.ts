@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Plugin } from '../policies/entry.js';
-import { DERIVED_DEFAULT, ONE_OR_MANY } from './fields.js';
+import { DERIVED_DEFAULT, INSTEAD_OF, ONE_OR_MANY } from './fields.js';
 import { profileSchema } from './profile.js';
 import { experimentSchemaWith } from './schema.js';
 
@@ -28,6 +28,11 @@ export function experimentJsonSchema(plugins: readonly Plugin[] = []): JsonSchem
   return published(experimentSchemaWith(plugins), 'escapement experiment');
 }
 
+/** JSON Schema of one key. */
+export function keyJsonSchema(schema: z.ZodType): JsonSchema {
+  return published(schema, '');
+}
+
 /** JSON Schema of a model profile. */
 export function profileJsonSchema(): JsonSchema {
   return published(profileSchema, 'escapement model profile');
@@ -49,6 +54,7 @@ function tidy(json: z.core.JSONSchema.BaseSchema): void {
     json.default = json[DERIVED_DEFAULT] as string;
     delete json[DERIVED_DEFAULT];
   }
+  delete json[INSTEAD_OF];
   if (json[ONE_OR_MANY] !== true) return;
   json.anyOf = [
     json.items as z.core.JSONSchema.BaseSchema,

@@ -1,7 +1,9 @@
 import type { Plugin } from '../policies/entry.js';
-import { isSection, shortPath, valueAt } from './document.js';
+import { shortPath } from './document.js';
 import { gpuPath } from './gpu-paths.js';
-import { experimentJsonSchema, type JsonSchema } from './json-schema.js';
+import { experimentJsonSchema, type JsonSchema, keyJsonSchema } from './json-schema.js';
+import { experimentSchemaWith } from './schema.js';
+import { spotAt } from './schema-walk.js';
 
 /** One key of the experiment file, for `--help` and documentation. */
 export interface KeyDescription {
@@ -32,7 +34,8 @@ export function defaultText(tree: unknown, key: string, plugins: readonly Plugin
 
 /** Whether the schema has such a key, given the kinds of sections that the file chose. */
 export function keyExists(tree: unknown, key: string, plugins: readonly Plugin[] = []): boolean {
-  return lookUp(tree, key, plugins) !== undefined;
+  const path = gpuPath(tree, shortPath(tree, key.split('.')));
+  return spotAt(experimentSchemaWith(plugins), tree, path) !== undefined;
 }
 
 /** Whether a key holds a number, with or without a unit; undefined where the schema has no such key. */
@@ -54,38 +57,11 @@ function lookUp(
   key: string,
   plugins: readonly Plugin[],
 ): { schema: JsonSchema; value: unknown } | undefined {
-  const root = experimentJsonSchema(plugins);
-  let schema = root;
-  let value = tree;
-  for (const part of gpuPath(tree, shortPath(tree, key.split('.')))) {
-    const branch = branchFor(value, schema, root);
-    const child = Array.isArray(value) ? itemAt(branch, part) : ownProperty(branch?.properties, part);
-    if (child === undefined) return undefined;
-    value = valueAt(value, [part]) ?? child.default;
-    schema = child;
-  }
-  return { schema, value };
-}
-
-function itemAt(list: JsonSchema | undefined, part: string | number): JsonSchema | undefined {
-  return /^\d+$/.test(String(part)) ? list?.items : undefined;
-}
-
-function ownProperty(properties: JsonSchema['properties'], name: string | number): JsonSchema | undefined {
-  return properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined;
-}
-
-/** Chooses the list or the single section, and the kind, that fit the value. */
-function branchFor(value: unknown, schema: JsonSchema, root: JsonSchema): JsonSchema | undefined {
-  const { anyOf, oneOf } = schema;
-  if (anyOf !== undefined) {
-    const branch = anyOf.find(({ type }) => (type === 'array') === Array.isArray(value));
-    return branch && branchFor(value, resolved(branch, root), root);
-  }
-  if (schema.$ref !== undefined) return branchFor(value, resolved(schema, root), root);
-  if (oneOf === undefined) return schema;
-  const kind = isSection(value) ? value.kind : undefined;
-  return oneOf.find((branch) => kindOf(branch) === kind);
+  const path = gpuPath(tree, shortPath(tree, key.split('.')));
+  const spot = spotAt(experimentSchemaWith(plugins), tree, path);
+  if (spot === undefined) return undefined;
+  const schema = keyJsonSchema(spot.schema);
+  return { schema, value: spot.value ?? schema.default };
 }
 
 /** The definition that a reference names; other schemas are themselves. */

@@ -1,14 +1,14 @@
 import type { Document } from 'yaml';
+import type * as z from 'zod';
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors.js';
 import { readYaml } from '../base/files/yaml-text.js';
-import type { Plugin, PolicyEntry } from '../policies/entry.js';
-import { POLICIES } from '../policies/registry.js';
+import type { Plugin } from '../policies/entry.js';
 import { isSection, type Path, type SourceDocument, shortPath, valueAt, writtenAt } from './document.js';
 import type { EnvironmentOverride } from './environment.js';
+import { rivalsOf } from './fields.js';
 import { gpuPath, unknownKind } from './gpu-paths.js';
-import { rivalsInCluster } from './schema-cluster.js';
-import { OPTIONS_OF_SCALERS, optionsOfScaler } from './schema-scaler.js';
-import { keysOfKind, rivalsInWorkload, WORKLOAD_KEYS } from './schema-workload.js';
+import { experimentSchemaWith } from './schema.js';
+import { kindsAt, spotAt } from './schema-walk.js';
 
 /** An experiment file with overrides applied to it, not validated yet. */
 export interface OverriddenTree {
@@ -27,19 +27,16 @@ export type Origin =
   | { readonly kind: 'environment'; readonly variable: string }
   | { readonly kind: 'file'; readonly file: string; readonly line?: number };
 
-const POLICY_KIND = 'policy.kind';
-const SCALER_KIND = 'scaler.kind';
 const PLUGINS = 'plugins';
-const WORKLOAD_KIND = /^workload(\.\d+)?\.kind$/;
 
-/** Whether an override of this key chooses the kind of the policy, of the scaler or of a workload, and so which other keys are allowed. */
+/** Whether an override of this key chooses the kind of a section, and so which other keys are allowed. */
 export function isKindKey(key: string): boolean {
-  return key === POLICY_KIND || key === SCALER_KIND || WORKLOAD_KIND.test(key);
+  return /\.kind$/.test(key);
 }
 
 /**
  * Applies overrides of the form `a.b=value`, in order, those of the environment before them; values are read as YAML.
- * Items of lists are named by index (`workload.0.rate=600/s`). One that chooses the kind of the policy or of a workload
+ * Items of lists are named by index (`workload.0.rate=600/s`). One that chooses the kind of a section
  * drops the keys set so far that only other kinds have, so that kinds can be compared on one file. One that excludes
  * another key, as `load` does `rate`, takes the place of that key in the file. Throws `E_USAGE` for one without `=`,
  * `E_CONFIG_KEY` where the path leads through a plain value or past the end of a list.
@@ -51,8 +48,7 @@ export function applyOverrides(
   plugins: readonly Plugin[] = [],
 ): OverriddenTree {
   const tree = structuredClone(source.tree);
-  const policies = [...POLICIES, ...plugins.flatMap((plugin) => plugin.policies)];
-  const optionsOfAny = new Set(policies.flatMap(({ options }) => Object.keys(options)));
+  const schema = experimentSchemaWith(plugins);
   const applied: Applied[] = [];
   for (const override of [...environment.map(ofVariable), ...overrides.map(ofFlag)]) {
     const { key } = override;
@@ -61,14 +57,11 @@ export function applyOverrides(
     // Plugins come in addition to those of the file.
     const value = key === PLUGINS ? [tree.plugins ?? [], given].flat() : given;
     setAt(tree, path, value, override.flag);
-    if (key === POLICY_KIND) dropForeign(tree.policy, policyKeys(value, policies), optionsOfAny);
-    if (key === SCALER_KIND) dropForeign(tree.scaler, optionsOfScaler(value), OPTIONS_OF_SCALERS);
-    if (WORKLOAD_KIND.test(key))
-      dropForeign(valueAt(tree, path.slice(0, -1)), keysOfKind(value), WORKLOAD_KEYS);
+    if (isKindKey(key)) dropForeign(schema, tree, path.slice(0, -1));
     applied.push({ ...override, path, document });
   }
   // At the end: which keys exclude each other depends on the kind.
-  for (const { path } of applied) dropRivals(tree, path, applied);
+  for (const { path } of applied) dropRivals(schema, tree, path, applied);
   return {
     tree,
     placeOf(path) {
@@ -180,35 +173,26 @@ function setAt(tree: Record<string, unknown>, path: Path, value: unknown, flag: 
 }
 
 /** Keys that no kind has stay, and are refused later; so does everything next to an unknown kind. */
-function dropForeign(
-  section: unknown,
-  own: readonly string[] | undefined,
-  ofAnyKind: ReadonlySet<string>,
-): void {
-  if (own === undefined || !isSection(section)) return;
-  for (const key of ofAnyKind) if (!own.includes(key)) delete section[key];
+function dropForeign(schema: z.ZodType, tree: unknown, path: Path): void {
+  const section = valueAt(tree, path);
+  const spot = spotAt(schema, tree, path);
+  if (spot === undefined || !isSection(section)) return;
+  const { own, all } = kindsAt(spot);
+  if (own === undefined) return;
+  const foreign = [...all.values()].flatMap(({ shape }) => Object.keys(shape));
+  for (const key of foreign) if (!Object.hasOwn(own.shape, key)) delete section[key];
 }
 
 /** Those of the file: where overrides exclude each other, nothing says which of them is meant. */
-function dropRivals(tree: Record<string, unknown>, path: Path, applied: readonly Applied[]): void {
-  const [within, key] = [path.slice(0, -1), String(path.at(-1))];
+function dropRivals(schema: z.ZodType, tree: unknown, path: Path, applied: readonly Applied[]): void {
+  const within = path.slice(0, -1);
   const section = valueAt(tree, within);
-  if (!isSection(section)) return;
-  for (const rival of rivalsOf(key, within, section)) {
+  const spot = spotAt(schema, tree, within);
+  if (spot === undefined || !isSection(section)) return;
+  for (const rival of rivalsOf(kindsAt(spot).own?.shape ?? {}, String(path.at(-1)))) {
     const overridden = applied.some(({ path: set }) => startsWith([...within, rival], set));
     if (!overridden) delete section[rival];
   }
-}
-
-/** The keys of a section that exclude `key`. */
-function rivalsOf(key: string, [name]: Path, { kind }: Record<string, unknown>): readonly string[] {
-  if (name === 'workload') return rivalsInWorkload(kind, key);
-  return name === 'cluster' ? rivalsInCluster(key) : [];
-}
-
-function policyKeys(kind: unknown, policies: readonly PolicyEntry[]): readonly string[] | undefined {
-  const chosen = policies.find((entry) => entry.kind === kind);
-  return chosen && Object.keys(chosen.options);
 }
 
 function isIndex(part: string | number | undefined): boolean {

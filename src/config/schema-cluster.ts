@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { DEFAULT_PAGE_BYTES } from '../base/units.js';
 import type { ConditionsChange } from '../sim/simulator-options.js';
-import { bandwidth, bytes, DERIVED_DEFAULT, duration, section, share } from './fields.js';
+import { bandwidth, bytes, DERIVED_DEFAULT, duration, INSTEAD_OF, section, share } from './fields.js';
 import { DEFAULT_MEMORY, gpusSchema, readKinds } from './schema-gpus.js';
 import { formatBytes } from './units-text.js';
 
@@ -61,7 +61,7 @@ const clusterSection = section({
   pages: z.int().min(1).exactOptional().describe("Pages of each GPU's weights cache; instead of memory."),
   memory: bytes("Size of each GPU's weights cache, e.g. 16GiB; instead of pages.")
     .exactOptional()
-    .meta({ [DERIVED_DEFAULT]: DEFAULT_MEMORY }),
+    .meta({ [DERIVED_DEFAULT]: DEFAULT_MEMORY, [INSTEAD_OF]: 'pages' }),
   pageSize: bytes('Size of a page of the weights cache.').prefault(formatBytes(DEFAULT_PAGE_BYTES)),
   copyBandwidth: bandwidth(
     'Bandwidth of INPUT and OUTPUT copies, e.g. 12.2GB/s; unlimited: they take no time.',
@@ -82,12 +82,6 @@ const clusterSection = section({
   gpuClock: z.array(clockChange).prefault([]).describe('Changes of the GPU clock during the run.'),
   changes: z.array(conditionsChange).prefault([]).describe('Changes of noise and network during the run.'),
 });
-
-/** The keys of the cluster that exclude `key`: the weights cache has one size. */
-export function rivalsInCluster(key: string): readonly string[] {
-  if (key === 'memory') return ['pages'];
-  return key === 'pages' ? ['memory'] : [];
-}
 
 export const clusterSchema = clusterSection.transform((cluster, context) => {
   const { kinds, listed, kindNames } = readKinds(cluster, (path, message) => {

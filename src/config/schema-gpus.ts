@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { bytes, duration, price, section } from './fields.js';
+import { bytes, duration, INSTEAD_OF, price, section } from './fields.js';
 import { LIVE_DEVICES, type LiveDevice } from './schema-live.js';
 import { parseBytes } from './units-text.js';
 
@@ -40,9 +40,9 @@ const gpuKind = section({
     'Shortest time from the order of a GPU until a scaler stops it, e.g. 10m; clouds bill a least time.',
   ).prefault('0s'),
   pages: z.int().min(1).exactOptional().describe("Pages of each one's weights cache; instead of memory."),
-  memory: bytes(
-    "Size of each one's weights cache; default: cluster.pages or cluster.memory.",
-  ).exactOptional(),
+  memory: bytes("Size of each one's weights cache; default: cluster.pages or cluster.memory.")
+    .exactOptional()
+    .meta({ [INSTEAD_OF]: 'pages' }),
   price: price('What one costs, in any currency, e.g. 2.48/h.').exactOptional(),
   speed: z
     .number()
@@ -113,7 +113,7 @@ type Refuse = (path: readonly (string | number)[], message: string) => void;
 
 /** The kinds of GPUs that the section of a cluster describes; `refuse` notes a mistake at a path within it. */
 export function readKinds({ gpus, pageSize, ...shared }: Gpus, refuse: Refuse): ReadKinds {
-  const sharedPages = pagesOf(shared, pageSize, [], refuse) ?? pagesIn(parseBytes(DEFAULT_MEMORY), pageSize);
+  const sharedPages = pagesOf(shared, pageSize) ?? pagesIn(parseBytes(DEFAULT_MEMORY), pageSize);
   if (typeof gpus === 'number') {
     if (sharedPages < 1) refuse(['memory'], TOO_LITTLE);
     const scaled = { min: gpus, max: gpus, startNs: 0, minLifetimeNs: 0 };
@@ -126,7 +126,7 @@ export function readKinds({ gpus, pageSize, ...shared }: Gpus, refuse: Refuse): 
     const { kind, count, price: pricePerHour = null, speed = null, device = null, ...own } = entry;
     const { start: startNs, minLifetime: minLifetimeNs } = own;
     const { min = gpus.length === 1 ? Math.min(1, count) : 0, max = count } = own;
-    const pages = pagesOf(own, pageSize, ['gpus', i], refuse) ?? sharedPages;
+    const pages = pagesOf(own, pageSize) ?? sharedPages;
     if (pages < 1) refuse(own.memory === undefined ? ['memory'] : ['gpus', i, 'memory'], TOO_LITTLE);
     const counted = { gpus: count, on: count, scaled: { min, max, startNs, minLifetimeNs } };
     const speedHere = i === 0 ? (speed ?? 1) : speed;
@@ -168,14 +168,7 @@ function checkList(list: readonly ListedKind[], refuse: Refuse): void {
 }
 
 /** Undefined: the section does not say. */
-function pagesOf(
-  { pages, memory }: CacheSize,
-  pageSize: number,
-  path: readonly (string | number)[],
-  refuse: Refuse,
-): number | undefined {
-  if (pages !== undefined && memory !== undefined)
-    refuse([...path, 'memory'], 'give pages or memory, not both');
+function pagesOf({ pages, memory }: CacheSize, pageSize: number): number | undefined {
   return pages ?? (memory === undefined ? undefined : pagesIn(memory, pageSize));
 }
 

@@ -7,6 +7,7 @@ import {
   type PolicyOptions,
 } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
+import { isSection } from './document.js';
 import { duration, durationOrAuto, section } from './fields.js';
 import { formatDuration } from './units-text.js';
 
@@ -28,23 +29,15 @@ export function policySchemaWith(plugins: readonly Plugin[]) {
     ...POLICIES.map((entry) => ({ entry })),
     ...plugins.flatMap((plugin) => plugin.policies.map((entry) => ({ entry, plugin }))),
   ];
-  const entries = known.map(({ entry }) => entry);
   return z
     .preprocess(
       // Options of the default policy may be given without naming it.
       (value) =>
         isSection(value) && !Object.hasOwn(value, 'kind') ? { kind: DEFAULT_KIND, ...value } : value,
-      z.discriminatedUnion(
-        'kind',
-        known.map((one) => entrySchema(one, entries)) as [KindSchema, ...KindSchema[]],
-      ),
+      z.discriminatedUnion('kind', known.map(entrySchema) as [KindSchema, ...KindSchema[]]),
     )
     .prefault({ kind: DEFAULT_KIND })
     .describe('The scheduler and its options.');
-}
-
-function isSection(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 interface KnownPolicy {
@@ -52,31 +45,16 @@ interface KnownPolicy {
   readonly plugin?: Plugin;
 }
 
-function entrySchema({ entry, plugin }: KnownPolicy, all: readonly PolicyEntry[]): KindSchema {
+function entrySchema({ entry, plugin }: KnownPolicy): KindSchema {
   const options = Object.entries(entry.options).map(([name, option]) => [name, optionSchema(option)]);
   const shape = { kind: z.literal(entry.kind), ...(Object.fromEntries(options) as z.ZodRawShape) };
-  return section(shape, (key) => optionOfAnother(key, entry, all))
+  return section(shape)
     .describe(entry.summary)
     .transform(({ kind, ...given }) => ({
       kind,
       options: given as PolicyOptions,
       ...(plugin === undefined ? {} : { plugin }),
     })) as unknown as KindSchema;
-}
-
-/** What to say of an option that only another policy has; undefined for one that none has. */
-function optionOfAnother(
-  key: string,
-  { kind }: PolicyEntry,
-  all: readonly PolicyEntry[],
-): string | undefined {
-  const owners = all.filter(({ options }) => Object.hasOwn(options, key)).map((owner) => owner.kind);
-  if (owners.length === 0) return undefined;
-  return (
-    `${kind}${kind === DEFAULT_KIND ? ', the default policy,' : ''} has no ${key}, an option of ${owners.join(' and ')}: ` +
-    `remove it or choose policy.kind=${owners[0]}; ` +
-    `to keep it in the file for other policies, choose this one with --set or --vary policy.kind=${kind}`
-  );
 }
 
 /** The field of one option of a policy or scaler. */

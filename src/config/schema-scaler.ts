@@ -21,7 +21,7 @@ type KindSchema = z.core.$ZodTypeDiscriminable & z.ZodType<ScalerChoice>;
 
 export const scalerSchema = z
   .discriminatedUnion('kind', [
-    section({ kind: z.literal(NONE), interval }, (key) => optionOfAnother(key, NONE))
+    section({ kind: z.literal(NONE), interval })
       .describe('The number of GPUs stays as it is.')
       .transform(chosen) as unknown as KindSchema,
     ...SCALERS.map(entrySchema),
@@ -34,31 +34,13 @@ export function scalerEntryOf({ kind }: ScalerChoice): ScalerEntry | null {
   return SCALERS.find((entry) => entry.kind === kind) ?? null;
 }
 
-/** Options that any scaler has; those of one kind, undefined for a kind that there is not. */
-export const OPTIONS_OF_SCALERS: ReadonlySet<string> = new Set(
-  SCALERS.flatMap(({ options }) => Object.keys(options)),
-);
-export function optionsOfScaler(kind: unknown): readonly string[] | undefined {
-  if (kind === NONE) return [];
-  const chosen = SCALERS.find((entry) => entry.kind === kind);
-  return chosen && Object.keys(chosen.options);
-}
-
 function entrySchema({ kind, summary, options }: ScalerEntry): KindSchema {
   const shape = Object.fromEntries(
     Object.entries(options).map(([name, option]) => [name, optionSchema(option)]),
   ) as z.ZodRawShape;
-  return section({ kind: z.literal(kind), interval, ...shape }, (key) => optionOfAnother(key, kind))
+  return section({ kind: z.literal(kind), interval, ...shape })
     .describe(summary)
     .transform(chosen) as unknown as KindSchema;
-}
-
-/** What to say of an option that only another scaler has. */
-function optionOfAnother(key: string, kind: string): string | undefined {
-  const owner = SCALERS.find(({ options }) => Object.hasOwn(options, key));
-  return owner === undefined
-    ? undefined
-    : `the scaler ${kind} has no ${key}, an option of ${owner.kind}: remove it or choose scaler.kind=${owner.kind}`;
 }
 
 function chosen({ kind, interval: intervalNs, ...options }: Record<string, unknown>): ScalerChoice {

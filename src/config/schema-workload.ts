@@ -4,6 +4,7 @@ import {
   count,
   DERIVED_DEFAULT,
   duration,
+  INSTEAD_OF,
   MISSING,
   oneOrMany,
   rate,
@@ -79,10 +80,9 @@ const scale = count('Multiplies the number of requests.', 1e6)
   .exactOptional()
   .meta({ [DERIVED_DEFAULT]: 1 });
 const load = (other: string) =>
-  share(
-    `Mean rate as a share of the capacity of the GPUs, e.g. 80%; instead of ${other}.`,
-    1000,
-  ).exactOptional();
+  share(`Mean rate as a share of the capacity of the GPUs, e.g. 80%; instead of ${other}.`, 1000)
+    .exactOptional()
+    .meta({ [INSTEAD_OF]: other });
 /** How much arrives. */
 const meanRate = { rate: rate('Mean rate.').exactOptional(), load: load('rate') };
 const volume = { scale, load: load('scale') };
@@ -188,26 +188,6 @@ export const workloadsSchema = oneOrMany(
   'What arrives: one section, or a list of sections that run at the same time.',
 );
 
-/** The keys that a kind of workload has; undefined: there is no such kind. */
-export function keysOfKind(kind: unknown): readonly string[] | undefined {
-  const found = KINDS.find(({ in: fields }) => fields.shape.kind.value === kind);
-  return found && Object.keys(found.in.shape);
-}
-
-/** The keys that exclude `key` in a workload of this kind: `load` replaces `rate` or `scale`. */
-export function rivalsInWorkload(kind: unknown, key: string): readonly string[] {
-  const keys = keysOfKind(kind) ?? [];
-  if (!keys.includes('load')) return [];
-  const other = volumeKey(keys);
-  if (key === 'load') return [other];
-  return key === other ? ['load'] : [];
-}
-
-/** Keys that some kind of workload has. */
-export const WORKLOAD_KEYS: ReadonlySet<string> = new Set(
-  KINDS.flatMap(({ in: { shape } }) => Object.keys(shape)),
-);
-
 /** A workload section: the keys of its kind and the common ones, renamed to canonical names and units. */
 function kind<Kind extends string, Shape extends z.ZodRawShape>(name: Kind, about: string, shape: Shape) {
   const fields = section({ kind: z.literal(name), ...shape, ...common }).describe(about);
@@ -218,15 +198,11 @@ function kind<Kind extends string, Shape extends z.ZodRawShape>(name: Kind, abou
   });
 }
 
-/** What is wrong with how much arrives: given twice, not at all, or zero. */
+/** What is wrong with how much arrives: not given, or zero. */
 function wrongVolume(value: object, shape: object): { path: string[]; message: string } | undefined {
   if (!('load' in shape)) return undefined;
-  const other = volumeKey(Object.keys(shape));
-  if ('load' in value) {
-    if (value.load === 0) return { path: ['load'], message: 'must be above 0' };
-    return other in value ? { path: ['load'], message: `give ${other} or load, not both` } : undefined;
-  }
-  return other === 'scale' || other in value
+  if ('load' in value) return value.load === 0 ? { path: ['load'], message: 'must be above 0' } : undefined;
+  return 'scale' in shape || 'rate' in value
     ? undefined
     : { path: ['rate'], message: `${MISSING}; give rate or load` };
 }
@@ -250,11 +226,6 @@ function wrongLength(value: object): { path: string[]; message: string } | undef
   if (length?.kind === 'uniform' && length.from > length.to)
     return { path: ['length', 'to'], message: `must be at least ${length.from}` };
   return undefined;
-}
-
-/** The key that gives the volume where `load` does not. */
-function volumeKey(keys: readonly string[]): 'scale' | 'rate' {
-  return keys.includes('scale') ? 'scale' : 'rate';
 }
 
 type Canonical<T> = { [K in keyof T as K extends keyof typeof CANONICAL ? (typeof CANONICAL)[K] : K]: T[K] };

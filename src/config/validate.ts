@@ -4,6 +4,7 @@ import { suggestion } from '../base/nearest.js';
 import { TYPE_NAMES } from '../base/type-names.js';
 import { type Path, shortPath, valueAt } from './document.js';
 import { EMPTY, MISSING } from './fields.js';
+import { type Kinds, kindsAt, spotAt } from './schema-walk.js';
 import { show } from './units-text.js';
 
 /**
@@ -34,9 +35,36 @@ export function validate<T extends z.ZodType>(
   const issues = result.error.issues.flatMap(unfolded);
   const issue = issues.find((candidate) => candidate.code === 'unrecognized_keys') ?? issues[0]!;
   const path = issue.path as Path;
-  const place = placeOf(issue.code === 'unrecognized_keys' ? [...path, issue.keys[0]!] : path);
-  throw new EscapementError(code ?? codeOf(issue), `${issue.message}${kindMeant(issue, path)}`, place);
+  if (issue.code === 'unrecognized_keys') {
+    const [key] = issue.keys as [string];
+    throw new EscapementError(
+      code ?? 'E_CONFIG_KEY',
+      unknownKey(schema, tree, path, key),
+      placeOf([...path, key]),
+    );
+  }
+  throw new EscapementError(
+    code ?? codeOf(issue),
+    `${issue.message}${kindMeant(issue, path)}`,
+    placeOf(path),
+  );
 }
+
+/** What to say of a key that a section does not have: the kinds of section that do, or the key that was probably meant. */
+function unknownKey(schema: z.ZodType, tree: unknown, path: Path, key: string): string {
+  const spot = spotAt(schema, tree, path);
+  const { own, all, name } = spot === undefined ? NO_KINDS : kindsAt(spot);
+  const owners = [...all].filter(([, { shape }]) => Object.hasOwn(shape, key)).map(([kind]) => kind);
+  if (owners.length === 0) return `unknown key "${key}": ${suggestion(key, Object.keys(own?.shape ?? {}))}`;
+  const section = shortPath(tree, path).join('.');
+  const who = valueAt(tree, [...path, 'kind']) === undefined ? `${name}, the default,` : name;
+  return (
+    `${who} has no ${key}, a key of ${owners.join(' and ')}: remove it or choose ${section}.kind=${owners[0]}; ` +
+    `to keep it in the file for other kinds, choose this one with --set ${section}.kind=${name}`
+  );
+}
+
+const NO_KINDS: Kinds = { own: undefined, all: new Map(), name: undefined };
 
 /** Paths at which a text is expected and something else was found. */
 function wantsText(issue: z.core.$ZodIssue): Path[] {
@@ -89,7 +117,6 @@ function anyOf(messages: readonly string[]): string {
 }
 
 function codeOf(issue: z.core.$ZodIssue): ErrorCode {
-  if (issue.code === 'unrecognized_keys') return 'E_CONFIG_KEY';
   if (issue.code === 'custom') return (issue.params?.errorCode as ErrorCode | undefined) ?? 'E_CONFIG_VALUE';
   return 'E_CONFIG_VALUE';
 }

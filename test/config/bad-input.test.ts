@@ -148,7 +148,7 @@ describe('a mistake in an experiment file is reported with file, line and key', 
       'option of another policy',
       line(6, 'policy: { kind: fifo, scheduleAhead: 1ms }'),
       'E_CONFIG_KEY',
-      /exp\.yaml:6: policy\.scheduleAhead: fifo has no scheduleAhead, an option of clockwork and escapement: remove it or choose policy.kind=clockwork; to keep it in the file for other policies, choose this one with --set or --vary policy.kind=fifo/,
+      /exp\.yaml:6: policy\.scheduleAhead: fifo has no scheduleAhead, a key of clockwork and escapement: remove it or choose policy.kind=clockwork; to keep it in the file for other kinds, choose this one with --set policy.kind=fifo/,
     ],
     [
       'unknown policy',

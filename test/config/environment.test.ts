@@ -8,16 +8,6 @@ describe('environment variables', () => {
     ).toEqual([{ variable: 'ESCAPEMENT_RECORDING', key: 'runtime.recording', value: 'all' }]);
   });
 
-  it.each([
-    ['ESCAPEMENT_PROFILER', 'ESCAPEMENT_RECORDING'],
-    ['ESCAPEMENT_PROFILER_DIR', 'ESCAPEMENT_RECORDING_DIR'],
-  ])('%s of an earlier version is refused with its new name, %s', (old, now) => {
-    expect(() => environmentOverrides({ [old]: 'all' })).toThrow(
-      expect.objectContaining({ code: 'E_CONFIG_KEY', message: `${old} was renamed to ${now}` }),
-    );
-    expect(environmentOverrides({ [old]: ' ' })).toEqual([]);
-  });
-
   it('that mean nothing are listed with the one that was probably meant', () => {
     expect(unknownVariables({ ESCAPEMENT_SERIALL: '1', ESCAPEMENT_XYZZY: '', SERIAL: '1' })).toEqual([
       { variable: 'ESCAPEMENT_SERIALL', meant: 'ESCAPEMENT_SERIAL' },

@@ -323,7 +323,7 @@ describe('policies', () => {
     const { policy } = await unnamed('scheduleAhead: 5ms');
     expect(policy).toMatchObject({ kind: 'escapement', options: { scheduleAhead: 5_000_000 } });
     await expect(unnamed('latestDelta: 5ms')).rejects.toThrow(
-      /policy\.latestDelta: escapement, the default policy, has no latestDelta, an option of clockwork: remove it or choose policy\.kind=clockwork/,
+      /policy\.latestDelta: escapement, the default, has no latestDelta, a key of clockwork: remove it or choose policy\.kind=clockwork/,
     );
   });
 });

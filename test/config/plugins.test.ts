@@ -90,10 +90,10 @@ describe('a policy of a plugin', () => {
     expect(await load('policy.kind=mien')).toMatch(/E_CONFIG_VALUE.*symphony, mine.*did you mean "mine"/);
     expect(await load('policy.kind=mine', 'policy.patience=2')).toMatch(/E_CONFIG_UNIT/);
     expect(await load('policy.kind=mine', 'policy.fairness=0')).toMatch(
-      /mine has no fairness, an option of esc/,
+      /mine has no fairness, a key of esc/,
     );
     expect(await load('policy.kind=edf', 'policy.patience=2ms')).toMatch(
-      /edf has no patience, an option of mine/,
+      /edf has no patience, a key of mine/,
     );
     expect(await failureOf(loadExperiment(path, ['policy.kind=mine']))).toMatch(/must be one of/);
   });

@@ -74,7 +74,7 @@ describe('a scaler', () => {
     [
       'the option of another',
       scaled(undefined, '{ kind: reactive, headroom: 2 }'),
-      /the scaler reactive has no headroom, an option of clairvoyant/,
+      /reactive has no headroom, a key of clairvoyant/,
     ],
     [
       'an interval of 0',
