@@ -47,14 +47,8 @@ export async function buildExperiment(
   const loaded = await loadPlugins(source, overrides, host);
   const plugins = policies.length === 0 ? loaded : [...loaded, libraryPlugin(policies, loaded)];
   const overridden = applyOverrides(source, overrides, environment, plugins);
-  const { tree, placeOf, writtenAt } = overridden;
-  const config = validate(
-    experimentSchemaWith(plugins),
-    withPreset(tree, host.cores),
-    placeOf,
-    undefined,
-    writtenAt,
-  );
+  const { tree, placeOf } = overridden;
+  const config = validate(experimentSchemaWith(plugins), withPreset(tree, host.cores), overridden);
   const cluster = scaledCluster(config, (key) => placeOf(key));
   const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
     config.live;
@@ -72,12 +66,8 @@ export async function buildExperiment(
   const tenants = tenantsOf(config.tenants);
   checkSections(config.workload, specs, classes, tenants.list, placeOf);
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
-  if (config.cluster.noise.distribution === 'profile' && spreads.flat().every((spread) => spread === null))
-    throw new EscapementError(
-      'E_CONFIG_VALUE',
-      'no model of this run has a profile with more than medians: measure p99Ms and maxMs, or write normal',
-      placeOf(['cluster', 'noise', 'distribution']),
-    );
+  if (config.cluster.noise.distribution === 'profile')
+    checkSpreads(spreads, placeOf(['cluster', 'noise', 'distribution']));
   return {
     name: config.name ?? basename(file, extname(file)),
     file,
@@ -114,6 +104,14 @@ export async function buildExperiment(
     live: { device, ...live },
     runtime: config.runtime,
   };
+}
+
+/** Throws `E_CONFIG_VALUE` where durations are to be drawn from profiles that hold none but medians. */
+function checkSpreads(spreads: Experiment['spreads'], place: ErrorPlace): void {
+  if (!spreads.flat().every((spread) => spread === null)) return;
+  const what =
+    'no model of this run has a profile with more than medians: measure p99Ms and maxMs, or write normal';
+  throw new EscapementError('E_CONFIG_VALUE', what, place);
 }
 
 /** Throws `E_UNKNOWN_MODEL` and `E_CONFIG_VALUE` where a section names models, a class or a tenant that there are not. */

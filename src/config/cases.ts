@@ -24,8 +24,7 @@ export interface Case {
  */
 export function readCases(
   section: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>,
-  tree: unknown,
-  { placeOf, writtenAt }: Pick<OverriddenTree, 'placeOf' | 'writtenAt'>,
+  { tree, placeOf, writtenAt }: OverriddenTree,
   plugins: readonly Plugin[] = [],
 ): CaseAxis[] {
   return Object.entries(section).map(([key, named]) => {

@@ -27,7 +27,12 @@ export function parseProfile(text: string, file: string): Profile {
     const line = document.lineOf(path);
     return { file, ...(line === undefined ? {} : { line }), key: shortPath(document.tree, path).join('.') };
   };
-  const profile = validate(profileSchema, document.tree, placeOf, 'E_PROFILE', document.writtenAt);
+  const profile = validate(
+    profileSchema,
+    document.tree,
+    { placeOf, writtenAt: document.writtenAt },
+    'E_PROFILE',
+  );
   profile.batches.forEach(({ batch }, i) => {
     const previous = i === 0 ? 0 : profile.batches[i - 1]!.batch;
     if (i === 0 ? batch === 1 : batch > previous) return;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { isSection, type Path } from './document.js';
 
 /** A part of a schema, and the value that a tree has there; undefined: it says nothing, and there is no default. */
-export interface Spot {
+interface Spot {
   readonly schema: z.ZodType;
   readonly value: unknown;
 }
@@ -18,7 +18,7 @@ export function spotAt(schema: z.ZodType, tree: unknown, path: Path): Spot | und
       around = chosen(inside(around, around.schema.element, 0));
     const { schema: holder } = around;
     const child =
-      holder instanceof z.ZodArray
+      holder instanceof z.ZodArray && isIndex
         ? holder.element
         : holder instanceof z.ZodRecord
           ? holder.valueType

@@ -108,7 +108,7 @@ async function read(
   const known = Object.keys(experimentSchema.shape).filter((key) => !taken.includes(key));
   const own = Object.fromEntries(Object.entries(tree).filter(([key]) => !known.includes(key)));
   const schema = experimentSchemaWith(plugins).pick({ ...TAKEN, cluster: true });
-  const given = validate(schema, withPreset(own, usableCores), placeOf, undefined, writtenAt);
+  const given = validate(schema, withPreset(own, usableCores), { placeOf, writtenAt });
   const { slo: sloNs, policy, admission, runtime } = given;
   const classes = classesOf(given.classes);
   const tenants = tenantsOf(given.tenants);

@@ -33,17 +33,12 @@ export function readSweepSection(
   overrides: readonly string[] = [],
   plugins: readonly Plugin[] = [],
 ): SweepSection | undefined {
-  const { tree, placeOf, writtenAt } = applyOverrides(source, overrides, [], plugins);
-  const { sweep } = validate(
-    experimentSchemaWith(plugins),
-    withPreset(tree, usableCores),
-    placeOf,
-    undefined,
-    writtenAt,
-  );
+  const overridden = applyOverrides(source, overrides, [], plugins);
+  const { tree, placeOf } = overridden;
+  const { sweep } = validate(experimentSchemaWith(plugins), withPreset(tree, usableCores), overridden);
   if (sweep === undefined) return undefined;
   const { seeds, bound } = sweep;
-  const cases = readCases(sweep.cases, tree, { placeOf, writtenAt }, plugins);
+  const cases = readCases(sweep.cases, overridden, plugins);
   const vary = Object.entries(sweep.vary).map(([key, values]) => ({ key, values }));
   for (const { key } of vary) {
     if (keyExists(tree, key, plugins) || existsInVariant(key, { source, overrides, cases, vary, plugins }))

@@ -7,19 +7,25 @@ import { EMPTY, MISSING } from './fields.js';
 import { type Kinds, kindsAt, spotAt } from './schema-walk.js';
 import { show } from './units-text.js';
 
+/** Where the parts of a tree are written, and how. */
+interface WrittenTree {
+  placeOf(path: Path): ErrorPlace;
+  /** A number, a boolean or null as it is written. */
+  writtenAt?(path: Path): string | undefined;
+}
+
 /**
  * Checks `tree` against `schema` and returns what the schema makes of it. Throws one EscapementError for
- * the first mistake, unknown keys first because they often explain the rest. `placeOf` returns where a path
- * was written; `code` replaces the codes of configurations, for other kinds of files. What is a number, a boolean or null by its
- * looks, and must be text, is the text that `writtenAt` returns: a name such as 1.10.
+ * the first mistake, unknown keys first because they often explain the rest. `code` replaces the codes of configurations, for other kinds of files. What is a number, a boolean or null by its
+ * looks, and must be text, is its text as written: a name such as 1.10.
  */
 export function validate<T extends z.ZodType>(
   schema: T,
   tree: unknown,
-  placeOf: (path: Path) => ErrorPlace,
+  written: WrittenTree,
   code?: ErrorCode,
-  writtenAt: (path: Path) => string | undefined = () => undefined,
 ): z.output<T> {
+  const { placeOf, writtenAt = () => undefined } = written;
   const result = schema.safeParse(tree, { error: describeIssue });
   if (result.success) return result.data;
   const texts = result.error.issues.flatMap(wantsText).flatMap((path): [Path, string][] => {
@@ -30,7 +36,7 @@ export function validate<T extends z.ZodType>(
     return validate(
       schema,
       texts.reduce((changed, [path, text]) => withText(changed, shortPath(tree, path), text), tree),
-      ...([placeOf, code, writtenAt] as const),
+      ...([written, code] as const),
     );
   const issues = result.error.issues.flatMap(unfolded);
   const issue = issues.find((candidate) => candidate.code === 'unrecognized_keys') ?? issues[0]!;
