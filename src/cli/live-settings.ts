@@ -1,7 +1,8 @@
 import { cpus } from 'node:os';
 import { usableCores } from '../base/limits/usable.js';
 import { NS_PER_MS } from '../base/units.js';
-import { environmentOverrides } from '../config/environment.js';
+import { settingWarnings } from '../config/effective-settings.js';
+import { environmentOverrides } from '../config/runtime-settings.js';
 import type { RuntimeSettings } from '../config/schema-runtime.js';
 import {
   type OriginalSettings,
@@ -10,7 +11,6 @@ import {
   type ServerSettings,
   type SettingsSources,
 } from '../config/server-settings.js';
-import { settingWarnings } from '../config/setting-warnings.js';
 import { limitRuntimeCalls } from '../live/ort/runtime-limit.js';
 import { writeErr } from '../text/terminal.js';
 

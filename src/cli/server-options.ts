@@ -1,4 +1,4 @@
-import { HOST_VARIABLE } from '../config/host-variable.js';
+import { HOST_VARIABLE } from '../config/runtime-settings.js';
 import { PROVIDERS } from '../live/device.js';
 import { DEFAULT_CLIENT_REQUESTS, DEFAULT_CONNECTIONS } from '../live/frontend/budget.js';
 import { LOG_LEVELS } from '../live/observe/telemetry/log.js';

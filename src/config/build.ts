@@ -5,21 +5,19 @@ import type { ModelSpec } from '../core/model.js';
 import type { PolicyEntry } from '../policies/entry.js';
 import { selectModels } from '../workload/select-models.js';
 import type { LengthSpec } from '../workload/spec.js';
-import { checkLengths } from './check-lengths.js';
+import { paddingOf } from './create-policy.js';
 import { readDocument, type SourceDocument } from './document.js';
-import type { EnvironmentOverride } from './environment.js';
 import type { Experiment } from './experiment.js';
 import type { ExperimentHost } from './experiment-host.js';
-import { finishWorkloads } from './finish-workloads.js';
+import { checkLengths, finishWorkloads } from './finish-workloads.js';
 import { buildModels } from './models.js';
 import { applyOverrides } from './overrides.js';
-import { paddingOf } from './padding.js';
 import { libraryPlugin, loadPlugins } from './plugins.js';
-import { withPreset } from './presets.js';
+import type { EnvironmentOverride } from './runtime-settings.js';
+import { withPreset } from './runtime-settings.js';
 import { scaledCluster } from './scaled-cluster.js';
 import { experimentSchemaWith } from './schema.js';
-import { classesOf } from './schema-classes.js';
-import { tenantsOf } from './schema-tenants.js';
+import { classesOf, tenantsOf } from './schema-senders.js';
 import { validate } from './validate.js';
 
 /** A text as plain values with its lines, not validated yet; `file` is for messages. Throws `E_CONFIG_SYNTAX`. */

@@ -1,9 +1,10 @@
-import { EscapementError } from '../base/errors.js';
+import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import type { Padding } from '../core/lengths.js';
-import type { Policy, PolicyContext } from '../core/policy.js';
+import type { ModelSpec } from '../core/model.js';
+import { type Policy, type PolicyContext, REFUSE } from '../core/policy.js';
 import type { PolicyEntry } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
-import { guarded } from './guarded-policy.js';
+import { reasonOf } from './experiment-host.js';
 import type { PolicyChoice } from './schema-policy.js';
 
 /** The entry of a policy that is built in or comes with its plugin; undefined: there is none of that kind. */
@@ -40,4 +41,107 @@ export function createPolicyOf(choice: PolicyChoice): (context: PolicyContext) =
   }
   if (plugin === undefined) return (context) => entry.create(context, options);
   return (context) => guarded(() => entry.create(context, options), { kind, file: plugin.file });
+}
+
+interface Wanted {
+  readonly policy: PolicyChoice;
+  readonly padding?: Padding;
+  readonly classes?: object;
+  readonly tenants?: { readonly list: readonly unknown[] };
+}
+
+/**
+ * How inputs of different lengths share a batch. By default, batches are by length wherever the policy can do that. With several
+ * tenants it then does not serve those within their shares first, which only pays if a model has lengths. Throws `E_CONFIG_VALUE` for `bucket` where the policy does not batch by length,
+ * or requests have classes, which no policy batches by length.
+ */
+export function paddingOf(
+  { policy, padding, classes = {}, tenants }: Wanted,
+  models: readonly Pick<ModelSpec, 'lengths'>[],
+  place: ErrorPlace,
+): Padding {
+  const knowsLengths = entryOf(policy)?.batchesByLength === true;
+  const hasClasses = Object.keys(classes).length > 0;
+  if (padding === 'bucket' && (!knowsLengths || hasClasses)) {
+    const why = knowsLengths
+      ? 'requests with classes are batched by weight, not'
+      : `${policy.kind} does not batch`;
+    const what = `${why} by length: choose batch or longest, or leave out ${knowsLengths ? 'classes' : 'padding'}`;
+    throw new EscapementError('E_CONFIG_VALUE', what, place);
+  }
+  const hasLengths = models.some(({ lengths }) => lengths !== undefined);
+  const byLength = knowsLengths && !hasClasses && (hasLengths || (tenants?.list.length ?? 0) <= 1);
+  return padding ?? (byLength ? 'bucket' : 'batch');
+}
+
+/** Which policy of which plugin. */
+interface PolicyName {
+  readonly kind: string;
+  readonly file: string;
+}
+
+/**
+ * A policy of a plugin, whose failures end the run as `E_PLUGIN` with its name: what it throws, rules of the scheduler
+ * that it breaks, and times with which a run would never end. Built-in policies run without this.
+ */
+export function guarded(create: () => Policy, name: PolicyName): Policy {
+  let policy: Policy;
+  try {
+    policy = create();
+  } catch (error) {
+    throw thrown(name, 'create', error);
+  }
+  const missing = METHODS.find((method) => typeof policy?.[method] !== 'function');
+  if (missing !== undefined) throw failure(name, 'create', `returned no policy with a method ${missing}`);
+  const methods = [...METHODS, ...OPTIONAL].flatMap((method) => {
+    const own = policy[method];
+    return own === undefined ? [] : [[method, guardedMethod(policy, method, own, name)]];
+  });
+  return {
+    name: policy.name,
+    takesBack: policy.takesBack === true,
+    get tuned() {
+      return policy.tuned ?? {};
+    },
+    ...Object.fromEntries(methods),
+  };
+}
+
+const METHODS = [
+  ...(['admit', 'timedOut', 'finished', 'weightsLost', 'weightsFound', 'lanesChanged', 'schedule'] as const),
+  ...(['nextWakeNs', 'queued'] as const),
+];
+const OPTIONAL = ['offered', 'modelCame', 'modelRetires', 'modelGoes', 'queuedBefore'] as const;
+
+type Method = (typeof METHODS)[number] | (typeof OPTIONAL)[number];
+
+/** The method called as its policy's own; its last argument is the time, where it has two. */
+function guardedMethod(policy: Policy, method: Method, own: unknown, name: PolicyName) {
+  const call = own as (this: Policy, ...given: unknown[]) => unknown;
+  const wrong = RESULTS[method];
+  return (...given: unknown[]) => {
+    let result: unknown;
+    try {
+      result = call.apply(policy, given);
+    } catch (error) {
+      throw thrown(name, method, error);
+    }
+    const expected = wrong?.(result as number, given.at(-1) as number) ?? null;
+    if (expected === null) return result;
+    throw failure(name, method, `returned ${result} instead of ${expected}`);
+  };
+}
+
+/** What a method should have returned; null: it has. */
+const RESULTS: { readonly [M in Method]?: (result: number, nowNs: number) => string | null } = {
+  admit: (dueNs) => (dueNs === REFUSE || dueNs >= 0 ? null : 'a time in ns or REFUSE'),
+  nextWakeNs: (wakeNs, nowNs) => (wakeNs > nowNs ? null : `a time after now, ${nowNs} ns`),
+};
+
+function thrown(name: PolicyName, method: string, error: unknown): EscapementError {
+  return failure(name, method, `failed: ${reasonOf(error, name.file)}`);
+}
+
+function failure({ kind, file }: PolicyName, method: string, what: string): EscapementError {
+  return new EscapementError('E_PLUGIN', `${method} of policy ${kind} ${what}`, { file });
 }

@@ -10,13 +10,10 @@ import type { ModelSpread } from '../sim/spread.js';
 import type { WorkloadSpec } from '../workload/spec.js';
 import type { Path } from './document.js';
 import type { outputSchema } from './schema.js';
-import type { ClassConfig } from './schema-classes.js';
 import type { clusterSchema } from './schema-cluster.js';
-import type { liveSchema } from './schema-live.js';
-import type { PolicyChoice } from './schema-policy.js';
-import type { RuntimeSettings } from './schema-runtime.js';
-import type { ScalerChoice } from './schema-scaler.js';
-import type { TenantsConfig } from './schema-tenants.js';
+import type { PolicyChoice, ScalerChoice } from './schema-policy.js';
+import type { liveSchema, RuntimeSettings } from './schema-runtime.js';
+import type { ClassConfig, TenantsConfig } from './schema-senders.js';
 
 /** One run, checked and in canonical units: what an experiment file says after defaults and overrides. */
 export interface Experiment {

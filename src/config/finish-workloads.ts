@@ -1,9 +1,13 @@
 import type * as z from 'zod';
-import { EscapementError } from '../base/errors.js';
+import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import { cheapestNs } from '../bounds/costs.js';
+import { kindPrices, rateAt } from '../bounds/kind-prices.js';
+import type { GpuKind } from '../core/cluster-spec.js';
 import type { ModelSpec } from '../core/model.js';
+import { longestOf } from '../workload/lengths.js';
 import { offeredMix, type SteadySpec } from '../workload/offered-mix.js';
-import type { WorkloadSpec } from '../workload/spec.js';
-import { DEFAULT_MAX_BATCH, fluidCapacityRps } from './capacity.js';
+import { selectModels } from '../workload/select-models.js';
+import type { LengthSpec, WorkloadSpec } from '../workload/spec.js';
 import { type ExperimentHost, relativeTo } from './experiment-host.js';
 import { streamsOf } from './open-workloads.js';
 import type { OverriddenTree } from './overrides.js';
@@ -121,4 +125,72 @@ async function capacityIn(
       : 'nothing arrives, so there is no load to scale',
     overridden.placeOf(['workload', index, 'load']),
   );
+}
+
+/** Largest batch that counts where the policy names none: the default of the policies that batch. */
+export const DEFAULT_MAX_BATCH = 8;
+
+interface CapacityQuestion {
+  readonly models: readonly ModelSpec[];
+  readonly kinds: readonly GpuKind[];
+  readonly sloNs: number;
+  readonly maxBatch: number;
+  /** What share of the requests each model gets; any unit, only proportions count. */
+  readonly mix: ArrayLike<number>;
+}
+
+/**
+ * The capacity that `load` is a share of, requests per second: the rate at which requests in the given proportions
+ * keep all GPUs busy if every batch is full and of its model's cheapest size, that is
+ *
+ *   gpus / Σ share(m) · min e(m, b) / b   over batch sizes b ≤ maxBatch with e(m, b) ≤ SLO.
+ *
+ * Where GPUs are of several kinds each gets the models that it is comparatively best at (`kindPrices`), and none that do not fit into
+ * its memory. Weights are taken to be where they are needed. Requests for a model that is slower than the SLO even alone
+ * cost nothing, because none can be served. 0 where that goes for all models.
+ */
+export function fluidCapacityRps({ models, kinds, sloNs, maxBatch, mix }: CapacityQuestion): number {
+  const question = {
+    gpus: kinds.map(({ gpus }) => gpus),
+    costNs: kinds.map(({ pages }, kind) =>
+      Float64Array.from(models, (model) =>
+        model.pages > pages ? Number.POSITIVE_INFINITY : cheapestNs(model, kind, maxBatch, sloNs),
+      ),
+    ),
+    mix,
+  };
+  const rateRps = rateAt(kindPrices(question), question);
+  return rateRps === Number.POSITIVE_INFINITY ? 0 : rateRps;
+}
+
+interface LengthSection {
+  readonly models?: readonly string[];
+  readonly length?: LengthSpec;
+}
+
+/**
+ * Throws `E_CONFIG_VALUE` where a section of the workload says how long its inputs are, and no model of it takes several lengths, or
+ * one ends before the longest.
+ */
+export function checkLengths(
+  { models: patterns, length }: LengthSection,
+  models: readonly ModelSpec[],
+  place: ErrorPlace,
+): void {
+  if (length === undefined) return;
+  const names = models.map(({ name }) => name);
+  const varied = [...selectModels(names, patterns)].flatMap((index) => {
+    const { name, lengths } = models[index]!;
+    return lengths === undefined ? [] : [{ name, end: lengths.at(-1)! }];
+  });
+  if (varied.length === 0) {
+    const what =
+      'no model of this workload takes inputs of several lengths: leave it out, or give a profile with shorter ones';
+    throw new EscapementError('E_CONFIG_VALUE', what, place);
+  }
+  const longest = longestOf(length);
+  const tooShort = longest === Number.POSITIVE_INFINITY ? undefined : varied.find(({ end }) => end < longest);
+  if (tooShort === undefined) return;
+  const what = `inputs as long as ${longest} are more than ${tooShort.name} takes: its profile ends at ${tooShort.end}`;
+  throw new EscapementError('E_CONFIG_VALUE', what, place);
 }

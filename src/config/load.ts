@@ -4,10 +4,10 @@ import { STANDARD_INPUT } from '../base/files/standard-input.js';
 import type { PolicyEntry } from '../policies/entry.js';
 import { buildExperiment, parseExperimentSource } from './build.js';
 import type { SourceDocument } from './document.js';
-import type { EnvironmentOverride } from './environment.js';
 import type { Experiment } from './experiment.js';
 import type { ExperimentHost } from './experiment-host.js';
 import { ON_DISK } from './files-on-disk.js';
+import type { EnvironmentOverride } from './runtime-settings.js';
 
 /**
  * Reads an experiment file, applies overrides such as `policy.maxBatch=4` or `workload.0.rate=600/s`, checks

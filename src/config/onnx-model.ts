@@ -2,8 +2,8 @@ import { basename, dirname, join, resolve } from 'pathe';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import type { ExperimentHost } from './experiment-host.js';
 import type { Profile } from './profile.js';
-import { type MeasuredDevice, profileFileName, settingFlags } from './profile-file.js';
 import { readProfile } from './read-profile.js';
+import { RUNTIME_SETTINGS } from './runtime-settings.js';
 import type { RuntimeSettings } from './schema-runtime.js';
 
 /** Name of a model's file in its version's folder. */
@@ -73,4 +73,52 @@ export function restrictBatches(profile: Profile, sizes: readonly number[], plac
     batches: used(profile.batches),
     ...(shorter && { shorter: shorter.map((one) => ({ ...one, batches: used(one.batches) })) }),
   };
+}
+
+/** Settings that change how long an INFER takes. */
+const SETTINGS = [
+  'intraOpThreads',
+  'interOpThreads',
+  'affinity',
+  'arena',
+  'memoryPattern',
+  'storageBufferCache',
+] as const satisfies (keyof RuntimeSettings)[];
+
+/** What a model was measured on, as far as durations depend on it. */
+export interface MeasuredDevice {
+  /** A provider of onnxruntime. */
+  readonly kind: string;
+  readonly adapter: number;
+  readonly session: Pick<RuntimeSettings, (typeof SETTINGS)[number]>;
+}
+
+/**
+ * Name of the profile of a model on a device, next to its `model.onnx`: `profile.cpu.json` with default settings, and
+ * more words for others that change durations, so that a model keeps one profile for each.
+ */
+export function profileFileName({ kind, adapter, session }: MeasuredDevice): string {
+  const { intraOpThreads, interOpThreads, affinity, arena, memoryPattern, storageBufferCache } = session;
+  const onCpu = [
+    intraOpThreads === 1 ? '' : `${intraOpThreads}`,
+    interOpThreads === 1 ? '' : `inter${interOpThreads}`,
+    // Not every system allows semicolons in file names, and hyphens are taken.
+    affinity === null ? '' : `on${affinity.replaceAll('-', '~').replaceAll(';', '+')}`,
+    arena ? '' : 'noarena',
+  ];
+  const onGpu = [
+    adapter === 0 ? '' : `${adapter}`,
+    kind === 'webgpu' && storageBufferCache !== 'bucket' ? storageBufferCache : '',
+  ];
+  const words = [kind, ...(kind === 'cpu' ? onCpu : onGpu), memoryPattern ? '' : 'nopattern'];
+  return `profile.${words.filter((word) => word !== '').join('-')}.json`;
+}
+
+/** The flags of the command that measures with these settings, each with a space before it. */
+export function settingFlags(session: MeasuredDevice['session']): string {
+  return SETTINGS.map((key) => {
+    const value = session[key] === null ? 'none' : String(session[key]);
+    const isDefault = RUNTIME_SETTINGS.some((setting) => setting.key === key && setting.default === value);
+    return isDefault ? '' : ` --set 'runtime.${key}=${value}'`;
+  }).join('');
 }

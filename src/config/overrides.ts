@@ -3,10 +3,18 @@ import type * as z from 'zod';
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors.js';
 import { readYaml } from '../base/files/yaml-text.js';
 import type { Plugin } from '../policies/entry.js';
-import { isSection, type Path, type SourceDocument, shortPath, valueAt, writtenAt } from './document.js';
-import type { EnvironmentOverride } from './environment.js';
+import {
+  gpuPath,
+  isSection,
+  type Path,
+  type SourceDocument,
+  shortPath,
+  unknownKind,
+  valueAt,
+  writtenAt,
+} from './document.js';
 import { rivalsOf } from './fields.js';
-import { gpuPath, unknownKind } from './gpu-paths.js';
+import type { EnvironmentOverride } from './runtime-settings.js';
 import { experimentSchemaWith } from './schema.js';
 import { kindsAt, spotAt } from './schema-walk.js';
 

@@ -1,9 +1,10 @@
 import type { Padding } from '../core/lengths.js';
+import { shortestExecNs } from '../core/model.js';
 import type { PolicyNote } from '../record/policy-notes.js';
 import { entryOf, noteOnKinds, whySharesAreNotFirst } from './create-policy.js';
 import type { Experiment } from './experiment.js';
 import type { PolicyChoice } from './schema-policy.js';
-import { sloNote } from './slo-note.js';
+import { formatDuration } from './units-text.js';
 
 /** What of an experiment a policy may not be able to treat as asked. */
 interface Asked {
@@ -57,4 +58,26 @@ export function experimentNotes(experiment: Experiment): PolicyNote[] {
     ...warnings.map((text) => ({ policy: policy.kind, about: 'models' as const, text })),
     ...(tooShort === null ? [] : [{ policy: policy.kind, about: 'slo' as const, text: tooShort }]),
   ];
+}
+
+/** Of models that no request can be in time for: an INFER alone takes longer than the longest SLO. Null: there are none. */
+export function sloNote({
+  models,
+  workloads,
+  sloNs,
+}: Pick<Experiment, 'models' | 'workloads' | 'sloNs'>): string | null {
+  // Rows may have an SLO each.
+  if (workloads.some((spec) => spec.kind === 'arrivals' && !spec.overrideSlo)) return null;
+  const longestNs = Math.max(...workloads.map((spec) => spec.sloNs ?? sloNs));
+  const slow = models.filter((model) => shortestExecNs(model) > longestNs);
+  const [first] = slow;
+  if (first === undefined) return null;
+  const which =
+    models.length === 1
+      ? first.name
+      : slow.length === models.length
+        ? `all ${models.length} models`
+        : `${slow.length} of ${models.length} models`;
+  const example = `${first.name} takes ${formatDuration(Number(shortestExecNs(first).toPrecision(3)))}`;
+  return `slo: ${formatDuration(longestNs)} is shorter than an INFER of ${which}, so none of their requests can be in time; ${example}`;
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { count, oneOrMany, section } from './fields.js';
 import { CSV_COLUMNS } from './models-csv.js';
-import { ZOO_VARIETIES } from './zoo-varieties.js';
+import { ZOO_VARIETIES } from './zoo.js';
 
 const copiesUpTo = (most: number) =>
   z

@@ -7,6 +7,8 @@ import {
   type PolicyOptions,
 } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
+import type { ScalerEntry } from '../scalers/entry.js';
+import { SCALERS } from '../scalers/registry.js';
 import { isSection } from './document.js';
 import { duration, durationOrAuto, section } from './fields.js';
 import { formatDuration } from './units-text.js';
@@ -72,4 +74,46 @@ function durationSchema(option: PolicyOption): z.ZodType {
   const field = option.auto === undefined ? duration(about, option.min) : durationOrAuto(about, option.min);
   if (option.default === undefined) return field.exactOptional();
   return field.prefault(option.default === AUTO ? AUTO : formatDuration(option.default));
+}
+
+/** How the number of GPUs is decided: by which scaler, with the options of its entry. */
+export interface ScalerChoice {
+  /** `none`: the number stays as it is. */
+  readonly kind: string;
+  /** Between two decisions. */
+  readonly intervalNs: number;
+  readonly options: PolicyOptions;
+}
+
+const NONE = 'none';
+const interval = duration('Time between two decisions.', 1).prefault('10s');
+
+type ScalerSchema = z.core.$ZodTypeDiscriminable & z.ZodType<ScalerChoice>;
+
+export const scalerSchema = z
+  .discriminatedUnion('kind', [
+    section({ kind: z.literal(NONE), interval })
+      .describe('The number of GPUs stays as it is.')
+      .transform(chosen) as unknown as ScalerSchema,
+    ...SCALERS.map(scalerEntrySchema),
+  ])
+  .prefault({ kind: NONE })
+  .describe('What decides how many GPUs there are, between min and max of each kind in cluster.gpus.');
+
+/** The scaler of that kind; null: none is wanted. */
+export function scalerEntryOf({ kind }: ScalerChoice): ScalerEntry | null {
+  return SCALERS.find((entry) => entry.kind === kind) ?? null;
+}
+
+function scalerEntrySchema({ kind, summary, options }: ScalerEntry): ScalerSchema {
+  const shape = Object.fromEntries(
+    Object.entries(options).map(([name, option]) => [name, optionSchema(option)]),
+  ) as z.ZodRawShape;
+  return section({ kind: z.literal(kind), interval, ...shape })
+    .describe(summary)
+    .transform(chosen) as unknown as ScalerSchema;
+}
+
+function chosen({ kind, interval: intervalNs, ...options }: Record<string, unknown>): ScalerChoice {
+  return { kind: kind as string, intervalNs: intervalNs as number, options: options as PolicyOptions };
 }

@@ -4,6 +4,25 @@ import { NS_PER_MS } from '../base/units.js';
 import { duration, refuse, section, share, TEXT_OR_NUMBER, textField } from './fields.js';
 import { show } from './units-text.js';
 
+/** What can execute models in live mode: a provider of onnxruntime, or a simulation of a GPU in real time. */
+export const LIVE_DEVICES = ['cpu', 'webgpu', 'cuda', 'dml', 'coreml', 'simulated'] as const;
+
+export type LiveDevice = (typeof LIVE_DEVICES)[number];
+
+export const liveSchema = section({
+  device: z
+    .enum(LIVE_DEVICES)
+    .exactOptional()
+    .describe(
+      `What executes the models: ${LIVE_DEVICES.join(', ')}. Default: cpu if any model is onnx, else simulated.`,
+    ),
+  timeScale: z
+    .number()
+    .min(0)
+    .default(1)
+    .describe('Factor on the durations of simulated devices; 0: they take no time.'),
+});
+
 export const PRESETS = ['none', 'min-memory', 'max-parallelism'] as const;
 export const STORAGE_BUFFER_CACHES = ['bucket', 'simple', 'lazyRelease', 'disabled'] as const;
 export const RUNTIME_PRECISIONS = ['fp32', 'fp16'] as const;

@@ -4,20 +4,18 @@ import { suggestion } from '../base/nearest.js';
 import type { Admission } from '../core/admission.js';
 import type { Padding } from '../core/lengths.js';
 import { parseExperimentSource } from './build.js';
-import { entryOf } from './create-policy.js';
-import type { EnvironmentOverride } from './environment.js';
+import { entryOf, paddingOf } from './create-policy.js';
 import { ON_DISK } from './files-on-disk.js';
 import { readExperimentSource } from './load.js';
 import { applyOverrides, type Origin } from './overrides.js';
-import { paddingOf } from './padding.js';
 import { loadPlugins } from './plugins.js';
-import { withPreset } from './presets.js';
+import type { EnvironmentOverride } from './runtime-settings.js';
+import { withPreset } from './runtime-settings.js';
+import { type ServerScaling, scales, serverScaling } from './scaled-cluster.js';
 import { experimentSchema, experimentSchemaWith } from './schema.js';
-import { type ClassConfig, classesOf } from './schema-classes.js';
 import type { PolicyChoice } from './schema-policy.js';
 import type { RuntimeSettings } from './schema-runtime.js';
-import { type TenantsConfig, tenantsOf } from './schema-tenants.js';
-import { type ServerScaling, scales, serverScaling } from './server-scaling.js';
+import { type ClassConfig, classesOf, type TenantsConfig, tenantsOf } from './schema-senders.js';
 import { validate } from './validate.js';
 
 /** What a server takes of the experiment that it was tuned with. */

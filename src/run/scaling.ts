@@ -1,6 +1,6 @@
 import type { Experiment } from '../config/experiment.js';
 import { openWorkloads } from '../config/open-workloads.js';
-import { scalerEntryOf } from '../config/schema-scaler.js';
+import { scalerEntryOf } from '../config/schema-policy.js';
 import type { FleetObserver } from '../core/fleet-observer.js';
 import { RateLimits } from '../core/rate-limits.js';
 import { Autoscaler, type Scheduled } from '../scalers/autoscaler.js';

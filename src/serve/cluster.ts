@@ -2,7 +2,7 @@ import { Clock } from '../base/clock/clock.js';
 import { NS_PER_S } from '../base/units.js';
 import { createPolicyOf } from '../config/create-policy.js';
 import type { Experiment } from '../config/experiment.js';
-import type { TenantsConfig } from '../config/schema-tenants.js';
+import type { TenantsConfig } from '../config/schema-senders.js';
 import type { Admission } from '../core/admission.js';
 import type { RequestClass } from '../core/classes.js';
 import type { Padding } from '../core/lengths.js';

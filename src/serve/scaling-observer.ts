@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_MS } from '../base/units.js';
 import type { Timer } from '../base/world/time.js';
-import type { ServerScaling } from '../config/server-scaling.js';
+import type { ServerScaling } from '../config/scaled-cluster.js';
 import type { Cluster } from '../core/cluster.js';
 import type { ScalingDecision } from '../core/scaler.js';
 import type { LiveController } from '../live/controller/live-controller.js';

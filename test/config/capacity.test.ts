@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fluidCapacityRps } from '../../src/config/capacity.js';
+import { fluidCapacityRps } from '../../src/config/finish-workloads.js';
 import type { ModelSpec } from '../../src/core/model.js';
 
 const model = (...execMs: number[]): ModelSpec => ({

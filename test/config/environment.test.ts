@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { environmentOverrides, unknownVariables } from '../../src/config/environment.js';
+import { environmentOverrides, unknownVariables } from '../../src/config/runtime-settings.js';
 
 describe('environment variables', () => {
   it('set keys of the runtime, unless they are empty', () => {

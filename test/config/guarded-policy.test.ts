@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { guarded } from '../../src/config/guarded-policy.js';
+import { guarded } from '../../src/config/create-policy.js';
 import type { Policy } from '../../src/core/policy.js';
 
 const NAME = { kind: 'mine', file: 'mine.js' };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { experimentJsonSchema, type JsonSchema, profileJsonSchema } from '../../src/config/json-schema.js';
+import { experimentJsonSchema, type JsonSchema, profileJsonSchema } from '../../src/config/keys.js';
 
 const SCHEMAS = join(import.meta.dirname, '../../experiments/schema');
 const committed = (name: string): unknown =>

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { fitLatency, fitModel } from '../../src/config/fit.js';
 import { readProfile } from '../../src/config/read-profile.js';
-import { zooModels } from '../../src/config/zoo.js';
-import { ZOO_VARIETIES } from '../../src/config/zoo-varieties.js';
+import { ZOO_VARIETIES, zooModels } from '../../src/config/zoo.js';
 import { checkModel } from '../../src/core/model.js';
 import { BASE, load } from './experiment-files.js';
 

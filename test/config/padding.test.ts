@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { paddingOf } from '../../src/config/padding.js';
+import { paddingOf } from '../../src/config/create-policy.js';
 
 const PLACE = { file: 'a.yaml', path: 'padding' };
 const TWO = { list: ['a', 'b'] };

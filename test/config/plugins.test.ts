@@ -89,9 +89,7 @@ describe('a policy of a plugin', () => {
     const load = (...overrides: string[]) => failureOf(loadExperiment(path, [PLUGIN, ...overrides]));
     expect(await load('policy.kind=mien')).toMatch(/E_CONFIG_VALUE.*symphony, mine.*did you mean "mine"/);
     expect(await load('policy.kind=mine', 'policy.patience=2')).toMatch(/E_CONFIG_UNIT/);
-    expect(await load('policy.kind=mine', 'policy.fairness=0')).toMatch(
-      /mine has no fairness, a key of esc/,
-    );
+    expect(await load('policy.kind=mine', 'policy.fairness=0')).toMatch(/mine has no fairness, a key of esc/);
     expect(await load('policy.kind=edf', 'policy.patience=2ms')).toMatch(
       /edf has no patience, a key of mine/,
     );

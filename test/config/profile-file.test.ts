@@ -1,5 +1,5 @@
 import { expect, it, test } from 'vitest';
-import { profileFileName, settingFlags } from '../../src/config/profile-file.js';
+import { profileFileName, settingFlags } from '../../src/config/onnx-model.js';
 import { DEFAULT_SESSION, type OrtDeviceSpec, type SessionSettings } from '../../src/live/device.js';
 
 const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, session: DEFAULT_SESSION };

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { profileSpread } from '../../src/config/profile-spread.js';
-import { parseProfile } from '../../src/config/read-profile.js';
+import { parseProfile, profileSpread } from '../../src/config/read-profile.js';
 import { failure } from './failure.js';
 
 const BASE = {

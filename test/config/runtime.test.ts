@@ -1,10 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { describe, expect, it, test } from 'vitest';
 import { buildExperiment, parseExperimentSource } from '../../src/config/build.js';
-import { environmentOverrides, unknownVariables } from '../../src/config/environment.js';
 import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { parseExperiment } from '../../src/config/load.js';
-import { RUNTIME_SETTINGS } from '../../src/config/runtime-settings.js';
+import {
+  environmentOverrides,
+  RUNTIME_SETTINGS,
+  unknownVariables,
+} from '../../src/config/runtime-settings.js';
 import {
   RECORDINGS,
   RUNTIME_PRECISIONS,

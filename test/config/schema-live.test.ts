@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LIVE_DEVICES } from '../../src/config/schema-live.js';
+import { LIVE_DEVICES } from '../../src/config/schema-runtime.js';
 import { PROVIDERS } from '../../src/live/device.js';
 
 test('an experiment can name every device that live mode has', () => {

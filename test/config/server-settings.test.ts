@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { effectiveSettings, sourceText } from '../../src/config/effective-settings.js';
-import { environmentOverrides } from '../../src/config/environment.js';
+import { effectiveSettings, settingWarnings, sourceText } from '../../src/config/effective-settings.js';
+import { environmentOverrides } from '../../src/config/runtime-settings.js';
 import { readRuntime, readServerSettings, type SettingsSources } from '../../src/config/server-settings.js';
-import { settingWarnings } from '../../src/config/setting-warnings.js';
 import { tempDir, writeIn } from '../cli/run-cli.js';
 import { rejection } from './failure.js';
 

@@ -2,10 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { buildExperiment } from '../../src/config/build.js';
-import { caseKeys, caseOverrides } from '../../src/config/cases.js';
 import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { loadExperiment, readExperimentSource } from '../../src/config/load.js';
-import { readSweepSection, type SweepSection } from '../../src/config/sweep-section.js';
+import {
+  caseKeys,
+  caseOverrides,
+  readSweepSection,
+  type SweepSection,
+} from '../../src/config/sweep-section.js';
 
 const FOLDER = join(import.meta.dirname, '../../experiments');
 const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'));

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parseExperiment } from '../../src/config/load.js';
-import { sloNote } from '../../src/config/slo-note.js';
+import { sloNote } from '../../src/config/policy-notes.js';
 
 const experiment = (models: string, workload: string, slo: string) =>
   parseExperiment(`models: ${models}\nworkload: ${workload}\nslo: ${slo}\n`, 'experiment.yaml', []);

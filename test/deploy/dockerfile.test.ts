@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { validate } from 'dockerfile-utils';
 import { describe, expect, it } from 'vitest';
-import { unknownVariables } from '../../src/config/environment.js';
+import { unknownVariables } from '../../src/config/runtime-settings.js';
 import { ROOT } from '../cli/run-cli.js';
 
 const DOCKERFILE = readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8');

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { JsonSchema } from '../../src/config/json-schema.js';
+import type { JsonSchema } from '../../src/config/keys.js';
 import { describeKeys, type KeyDescription } from '../../src/config/keys.js';
 import { statusSchema } from '../../src/live/observe/status/cluster-status.js';
 import { summaryJsonSchema } from '../../src/record/schema-summary.js';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { experimentJsonSchema } from '../../src/config/json-schema.js';
+import { experimentJsonSchema } from '../../src/config/keys.js';
 import { newRefusalCounters, readRefusals } from '../../src/live/frontend/refusal-counts.js';
 import { parseThreshold } from '../../src/record/threshold.js';
 import { CASES } from '../conform/examine.js';

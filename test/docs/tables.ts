@@ -1,11 +1,9 @@
 import { DEFAULT_PAGE_BYTES, MIB, NS_PER_MS } from '../../src/base/units.js';
 import { EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, EXIT_OK } from '../../src/cli/exit-codes.js';
-import { experimentJsonSchema } from '../../src/config/json-schema.js';
-import { describeKeys, type KeyDescription } from '../../src/config/keys.js';
+import { describeKeys, experimentJsonSchema, type KeyDescription } from '../../src/config/keys.js';
 import { RUNTIME_SETTINGS } from '../../src/config/runtime-settings.js';
 import { formatDuration } from '../../src/config/units-text.js';
-import { zooModels } from '../../src/config/zoo.js';
-import { ZOO_VARIETIES } from '../../src/config/zoo-varieties.js';
+import { ZOO_VARIETIES, zooModels } from '../../src/config/zoo.js';
 import { AUTO, type PolicyOption } from '../../src/policies/entry.js';
 import { POLICIES } from '../../src/policies/registry.js';
 import { ACTION_COLUMNS, PADDED_COLUMN } from '../../src/record/action-log.js';

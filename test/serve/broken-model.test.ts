@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { beforeAll, expect, it } from 'vitest';
-import { profileFileName } from '../../src/config/profile-file.js';
+import { profileFileName } from '../../src/config/onnx-model.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import { makeModel } from '../../src/live/models/make/make-model.js';
 import { readModelFile } from '../../src/live/models/repository.js';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { profileFileName } from '../../src/config/profile-file.js';
+import { profileFileName } from '../../src/config/onnx-model.js';
 import { readModelFile } from '../../src/live/models/repository.js';
 import { measureProfile } from '../../src/serve/measure-profile.js';
 import { repositoryModels } from '../../src/serve/repository-models.js';

@@ -4,7 +4,7 @@ import { type InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stream } from '../../src/base/random/streams.js';
 import { parseExperiment } from '../../src/config/load.js';
-import { profileFileName } from '../../src/config/profile-file.js';
+import { profileFileName } from '../../src/config/onnx-model.js';
 import { parseProfile } from '../../src/config/read-profile.js';
 import { OUTCOME_OK } from '../../src/core/request.js';
 import { RemoteLink } from '../../src/live/controller/link/remote-link.js';

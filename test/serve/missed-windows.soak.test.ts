@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { profileFileName } from '../../src/config/profile-file.js';
+import { profileFileName } from '../../src/config/onnx-model.js';
 import { LocalLink } from '../../src/live/controller/link/local-link.js';
 import type { WorkerEvents, WorkerLink } from '../../src/live/controller/link/worker-link.js';
 import type { WorkerModel } from '../../src/live/model.js';

@@ -4,7 +4,7 @@ import { type InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stream } from '../../src/base/random/streams.js';
 import { parseExperiment } from '../../src/config/load.js';
-import { profileFileName } from '../../src/config/profile-file.js';
+import { profileFileName } from '../../src/config/onnx-model.js';
 import { makeModel } from '../../src/live/models/make/make-model.js';
 import { readModelFile } from '../../src/live/models/repository.js';
 import { openSession } from '../../src/live/ort/open-session.js';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { stream } from '../../src/base/random/streams.js';
-import { profileFileName } from '../../src/config/profile-file.js';
+import { profileFileName } from '../../src/config/onnx-model.js';
 import { makeModel } from '../../src/live/models/make/make-model.js';
 import { readModelFile } from '../../src/live/models/repository.js';
 import type { ClusterStatus } from '../../src/live/observe/status/cluster-status.js';

@@ -63,7 +63,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   bounds: 1_150,
   browser: 130,
   cli: 6_800,
-  config: 6_100,
+  config: 5_750,
   core: 4_600,
   index: 30,
   live: 33_900,

@@ -16,7 +16,7 @@ export const builder = (yargs: Argv) =>
 /** `escapement schema NAME`: the published formats, for editors and scripts. */
 export async function handler({ name }: ArgsOf<typeof builder>): Promise<void> {
   const z = await import('zod');
-  const { experimentJsonSchema, profileJsonSchema } = await import('../../config/json-schema.js');
+  const { experimentJsonSchema, profileJsonSchema } = await import('../../config/keys.js');
   const { runResultSchema, sweepResultsSchema } = await import('../../record/schema.js');
   const { summaryJsonSchema } = await import('../../record/schema-summary.js');
   const schemas = {

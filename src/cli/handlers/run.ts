@@ -1,8 +1,8 @@
 import { EscapementError } from '../../base/errors.js';
 import { entryOf } from '../../config/create-policy.js';
-import { environmentOverrides } from '../../config/environment.js';
 import type { Experiment } from '../../config/experiment.js';
 import { loadExperiment } from '../../config/load.js';
+import { environmentOverrides } from '../../config/runtime-settings.js';
 import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
 import { refuseUnknownSenders } from '../../record/known-senders.js';
 import type { Engine } from '../../run/engine.js';

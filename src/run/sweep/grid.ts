@@ -1,5 +1,5 @@
-import { type CaseAxis, caseOverrides } from '../../config/cases.js';
 import { isKindKey } from '../../config/overrides.js';
+import { type CaseAxis, caseOverrides } from '../../config/sweep-section.js';
 import type { VariedKey } from '../../record/results.js';
 
 /** One run of a sweep: a value for each varied key, and a seed. */

@@ -1,13 +1,12 @@
 import { EscapementError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
-import { type CaseAxis, caseKeys } from '../../config/cases.js';
 import type { SourceDocument } from '../../config/document.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
 import { defaultText } from '../../config/keys.js';
 import { readExperimentSource } from '../../config/load.js';
 import { applyOverrides } from '../../config/overrides.js';
 import { loadPlugins, type Plugin } from '../../config/plugins.js';
-import { readSweepSection } from '../../config/sweep-section.js';
+import { type CaseAxis, caseKeys, readSweepSection } from '../../config/sweep-section.js';
 import type { SweepResults, VariedKey } from '../../record/results.js';
 import { parseThreshold } from '../../record/threshold.js';
 import { buildGrid } from './grid.js';

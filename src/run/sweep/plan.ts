@@ -1,10 +1,10 @@
 import { EscapementError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
-import { asMistakeInCase } from '../../config/cases.js';
 import type { SourceDocument } from '../../config/document.js';
 import { NotedFiles } from '../../config/files-on-disk.js';
 import { experimentNotes } from '../../config/policy-notes.js';
-import { NO_GPUS } from '../../config/schema-gpus.js';
+import { NO_GPUS } from '../../config/schema-cluster.js';
+import { asMistakeInCase } from '../../config/sweep-section.js';
 import { refuseUnknownSenders, type Senders } from '../../record/known-senders.js';
 import type { PolicyNote } from '../../record/policy-notes.js';
 import type { Threshold } from '../../record/threshold.js';

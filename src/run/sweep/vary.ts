@@ -1,5 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
-import type { Case, CaseAxis } from '../../config/cases.js';
+import type { Case, CaseAxis } from '../../config/sweep-section.js';
 import { expandValues } from '../../config/units-text.js';
 import type { VariedKey } from '../../record/results.js';
 

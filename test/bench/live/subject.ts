@@ -5,8 +5,8 @@ import { runCommandLine } from '../../../src/cli/command-line.js';
 import type { Experiment } from '../../../src/config/experiment.js';
 import { ON_DISK } from '../../../src/config/files-on-disk.js';
 import { parseExperiment } from '../../../src/config/load.js';
+import { profileFileName } from '../../../src/config/onnx-model.js';
 import type { Profile } from '../../../src/config/profile.js';
-import { profileFileName } from '../../../src/config/profile-file.js';
 import { readProfile } from '../../../src/config/read-profile.js';
 import { DEFAULT_SESSION, hasOneLane, type Provider } from '../../../src/live/device.js';
 

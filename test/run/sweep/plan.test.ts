@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseExperimentSource } from '../../../src/config/build.js';
-import { caseKeys } from '../../../src/config/cases.js';
-import { readSweepSection, type SweepSection } from '../../../src/config/sweep-section.js';
+import { caseKeys, readSweepSection, type SweepSection } from '../../../src/config/sweep-section.js';
 import { buildGrid } from '../../../src/run/sweep/grid.js';
 import { planCells } from '../../../src/run/sweep/plan.js';
 import { BASE, folder } from '../../config/experiment-files.js';

@@ -1,6 +1,6 @@
+import type { ServerScaling } from '../../../src/config/scaled-cluster.js';
 import { policySchemaWith } from '../../../src/config/schema-policy.js';
-import { NO_TENANTS } from '../../../src/config/schema-tenants.js';
-import type { ServerScaling } from '../../../src/config/server-scaling.js';
+import { NO_TENANTS } from '../../../src/config/schema-senders.js';
 import type { ServerSettings } from '../../../src/config/server-settings.js';
 import { formatDuration } from '../../../src/config/units-text.js';
 import { SCALERS } from '../../../src/scalers/registry.js';

@@ -1,0 +1,177 @@
+import * as z from 'zod';
+import { MOST_CLASSES } from '../core/classes.js';
+import { MOST_TENANTS, type Tenant } from '../core/tenants.js';
+import { count, rate, relative, section, share } from './fields.js';
+
+const MOST_WEIGHT = 1e6;
+
+const classSection = section({
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][\w-]*$/, 'must be letters, digits, - and _')
+    .describe('Name of the class, which workload sections and results use.'),
+  weight: count(
+    'What a request of the class answered in time is worth, relative to those of other classes.',
+    MOST_WEIGHT,
+  ).prefault(1),
+  share: share(
+    'Least share of GPU time that its requests get while some of them wait, e.g. 20%; default: no guarantee.',
+    1,
+  ).prefault(0),
+  priority: z
+    .array(z.int().min(1).max(Number.MAX_SAFE_INTEGER))
+    .or(z.int().min(1).max(Number.MAX_SAFE_INTEGER))
+    .exactOptional()
+    .describe(
+      "Values of the protocol's parameter `priority`, one or a list, that mean this class to a server.",
+    ),
+}).meta({ id: 'class' });
+
+/** `classes`: who matters how much. The first is that of requests that name none. */
+export const classesSchema = z
+  .array(classSection)
+  .min(1)
+  .max(MOST_CLASSES)
+  .superRefine((classes, context) => {
+    const refuse = (path: readonly (string | number)[], message: string) =>
+      context.addIssue({ code: 'custom', path: [...path], message });
+    const names = classes.map(({ name }) => name);
+    const owners = new Map<number, string>();
+    classes.forEach(({ name, priority = [] }, i) => {
+      if (names.indexOf(name) < i) refuse([i, 'name'], `${name} is listed twice`);
+      for (const value of [priority].flat()) {
+        const owner = owners.get(value);
+        if (owner !== undefined) refuse([i, 'priority'], `${value} means the class ${owner} already`);
+        owners.set(value, name);
+      }
+    });
+    const guaranteed = classes.reduce((sum, each) => sum + each.share, 0);
+    if (guaranteed > 1 + 1e-9)
+      refuse([], `guarantee ${+(guaranteed * 100).toPrecision(6)} % of the GPU time: must be at most 100 %`);
+  })
+  .exactOptional()
+  .describe(
+    'Classes of requests, by what they are worth. The first is that of requests that name none; without any, all requests weigh 1.',
+  );
+
+/** One class of requests, as it is declared. */
+export interface ClassConfig {
+  readonly name: string;
+  readonly weight: number;
+  /** Guaranteed share of GPU time; 0: none. */
+  readonly share: number;
+  /** Values of the protocol's `priority` that mean it. */
+  readonly priorities: readonly number[];
+}
+
+/** Empty where the file declares none. */
+export function classesOf(declared: z.output<typeof classesSchema> = []): readonly ClassConfig[] {
+  return declared.map(({ name, weight, share, priority = [] }) => ({
+    name,
+    weight,
+    share,
+    priorities: [priority].flat(),
+  }));
+}
+
+/** Smaller ones next to 1 would be nothing. */
+const LEAST_SHARE = 1e-6;
+
+const tenantSection = section({
+  name: z
+    .string()
+    .min(1)
+    .max(200)
+    .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+    .describe('Name of the tenant, as clients send it.'),
+  rate: rate('Requests that it may send in the long run; default: any number.').exactOptional(),
+  burst: z
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .exactOptional()
+    .describe('Requests that it may send at once after a pause; default: those of a second, at least 1.'),
+  share: relative(
+    'Its part of the GPUs under overload, relative to other tenants.',
+    LEAST_SHARE,
+    1e6,
+  ).prefault(1),
+}).meta({ id: 'tenant' });
+
+/** `tenants`: on whose behalf requests are sent. The first is that of requests that name none, or none of these. */
+export const tenantsSchema = section({
+  header: z
+    .string()
+    .superRefine((name, context) => {
+      const message = headerProblem(name);
+      if (message !== null) context.addIssue({ code: 'custom', message });
+    })
+    .meta({ pattern: '^[a-z0-9-]+$' })
+    .default('x-tenant')
+    .describe('HTTP header, and key of gRPC metadata, in which clients of a server name their tenant.'),
+  list: z
+    .array(tenantSection)
+    .min(1)
+    .max(MOST_TENANTS)
+    .superRefine((list, context) => {
+      const names = list.map(({ name }) => name);
+      names.forEach((name, i) => {
+        if (names.indexOf(name) < i)
+          context.addIssue({ code: 'custom', path: [i, 'name'], message: `${name} is listed twice` });
+      });
+    })
+    .describe('The tenants. The first is that of requests that name none, or one that is not listed.'),
+})
+  .exactOptional()
+  .describe('Limits of the rate of each tenant, and fair shares under overload.');
+
+/** Tenants as they are declared; an empty list: none are told apart. */
+export interface TenantsConfig {
+  readonly header: string;
+  readonly list: readonly Tenant[];
+}
+
+export const NO_TENANTS: TenantsConfig = { header: '', list: [] };
+
+export function tenantsOf(declared?: z.output<typeof tenantsSchema>): TenantsConfig {
+  if (declared === undefined) return NO_TENANTS;
+  return {
+    header: declared.header,
+    list: declared.list.map(({ name, rate: rateRps = Number.POSITIVE_INFINITY, burst, share }) => ({
+      name,
+      rateRps,
+      burst: burst ?? (rateRps === Number.POSITIVE_INFINITY ? 1 : Math.max(1, Math.ceil(rateRps))),
+      share,
+    })),
+  };
+}
+
+/** What stands in these must be in no log, metric or journal. */
+const SECRET: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie']);
+
+/** These say how a message is to be read, by RFC 9110 and 9112 or the protocol's binary extension. */
+const OF_HTTP: ReadonlySet<string> = new Set([
+  ...[
+    'host',
+    'connection',
+    'keep-alive',
+    'proxy-connection',
+    'transfer-encoding',
+    'upgrade',
+    'te',
+    'trailer',
+  ],
+  ...['expect', 'content-length', 'content-type', 'content-encoding', 'accept-encoding'],
+  'inference-header-content-length',
+]);
+
+/** Why a header, which is also a key of gRPC metadata, cannot name tenants; null: it can. */
+export function headerProblem(name: string): string | null {
+  const lower = name.toLowerCase();
+  if (SECRET.has(lower)) return 'holds a secret, which must not name a tenant: choose another header';
+  if (!/^[a-z0-9-]+$/.test(lower)) return 'must be letters, digits and -, e.g. x-tenant';
+  if (OF_HTTP.has(lower) || lower.startsWith('grpc-'))
+    return 'has a meaning of its own to HTTP or gRPC, so it cannot name a tenant: choose another header, e.g. x-tenant';
+  if (lower.endsWith('-bin')) return 'must not end in -bin, which means bytes in gRPC: choose another header';
+  return lower === name ? null : `must be in lower case: ${lower}`;
+}
