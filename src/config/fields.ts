@@ -40,6 +40,26 @@ function insteadOf(field: unknown): unknown {
   return (field as z.ZodType | undefined)?.meta()?.[INSTEAD_OF];
 }
 
+/** A whole number from `min` to `max`. */
+export function whole(about: string, min: number, max?: number) {
+  const least = z.int().min(min);
+  return (max === undefined ? least : least.max(max)).describe(about);
+}
+
+/** A text that is not empty. */
+export function text(about: string) {
+  return z.string().min(1).describe(about);
+}
+
+/** One of some words. */
+export function choice<const Words extends readonly string[]>(about: string, words: Words) {
+  return z.enum(words).describe(about);
+}
+
+export function flag(about: string) {
+  return z.boolean().describe(about);
+}
+
 /** Integer ns from a text such as `10ms`; `minNs` 1 refuses 0. */
 export function duration(about: string, minNs = 0) {
   return textField(TEXT_OR_NUMBER, about, (value) => readDuration(value, minNs));

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import type { ModelSpec } from '../core/model.js';
-import { section } from './fields.js';
+import { flag, section, text, whole } from './fields.js';
 
 const milliseconds = z.number().positive();
 
 const batch = section({
-  batch: z.int().min(1).describe('Batch size.'),
+  batch: whole('Batch size.', 1),
   medianMs: milliseconds.describe('Median time of one INFER, without copies. What simulations use.'),
   minMs: milliseconds.exactOptional().describe('Shortest time seen.'),
   p90Ms: milliseconds.exactOptional().describe('90th percentile.'),
@@ -15,24 +15,22 @@ const batch = section({
   afterOtherMs: milliseconds
     .exactOptional()
     .describe('Median time right after another model ran on the device, when the caches hold its weights.'),
-  runs: z.int().min(1).exactOptional().describe('Number of measured runs.'),
+  runs: whole('Number of measured runs.', 1).exactOptional(),
 });
 
 const shorter = section({
-  length: z.int().min(1).describe('Length of the inputs that were measured, e.g. tokens.'),
+  length: whole('Length of the inputs that were measured, e.g. tokens.', 1),
   batches: z.array(batch).min(1).describe('Latency by batch size: the sizes of the longest length.'),
 });
 
 const batching = section({
-  independent: z
-    .boolean()
-    .describe('A row of a batch gives the same output as alone; otherwise requests run one at a time.'),
+  independent: flag('A row of a batch gives the same output as alone; otherwise requests run one at a time.'),
   batchSizes: z.array(z.int().min(2)).describe('Batch sizes that were compared.'),
   output: z.string().exactOptional().describe('Output with the largest relative difference.'),
   difference: z.number().min(0).exactOptional().describe('That difference; absent where it is infinite.'),
   what: z.string().describe('The result of the comparison in words.'),
   padding: section({
-    same: z.boolean().describe('Padded inputs give the same output as unpadded ones.'),
+    same: flag('Padded inputs give the same output as unpadded ones.'),
     what: z.string().describe('The result of the comparison in words.'),
   })
     .exactOptional()
@@ -40,25 +38,25 @@ const batching = section({
 });
 
 const sources = section({
-  weights: z.string().min(1).describe('Where weightsBytes comes from.'),
-  load: z.string().min(1).describe('Where loadMs comes from.'),
-  copies: z.string().min(1).describe('Where inputBytes and outputBytes come from.'),
-  batches: z.string().min(1).describe('Where the latencies come from.'),
+  weights: text('Where weightsBytes comes from.'),
+  load: text('Where loadMs comes from.'),
+  copies: text('Where inputBytes and outputBytes come from.'),
+  batches: text('Where the latencies come from.'),
 });
 
 /** A profile file: what was measured of one model on one GPU, and where each figure comes from. */
 export const profileSchema = section({
   $schema: z.string().exactOptional().describe('For editors.'),
-  name: z.string().min(1).describe('Name of the model.'),
-  gpu: z.string().min(1).describe('GPU, or CPU, that was measured.'),
-  runtime: z.string().min(1).describe('Runtime that executed it.'),
-  precision: z.string().min(1).describe('Number format, e.g. FP32.'),
-  weightsBytes: z.int().min(1).describe('Bytes of its weights.'),
+  name: text('Name of the model.'),
+  gpu: text('GPU, or CPU, that was measured.'),
+  runtime: text('Runtime that executed it.'),
+  precision: text('Number format, e.g. FP32.'),
+  weightsBytes: whole('Bytes of its weights.', 1),
   loadMs: milliseconds.describe('Time to copy the weights from host to GPU.'),
   loadP99Ms: milliseconds.exactOptional().describe('99th percentile of it.'),
   loadMaxMs: milliseconds.exactOptional().describe('Longest time seen of it.'),
-  inputBytes: z.int().min(0).describe('Bytes of the input of one request.'),
-  outputBytes: z.int().min(0).describe('Bytes of the output of one request.'),
+  inputBytes: whole('Bytes of the input of one request.', 0),
+  outputBytes: whole('Bytes of the output of one request.', 0),
   modelSha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
@@ -66,13 +64,10 @@ export const profileSchema = section({
     .describe('SHA-256 of the model and its weights files, to which the profile belongs.'),
   batching: batching.exactOptional().describe('Whether the first dimension of the model is a batch.'),
   batches: z.array(batch).min(1).describe('Latency by batch size, ascending from 1.'),
-  length: z
-    .int()
-    .min(1)
-    .exactOptional()
-    .describe(
-      'Of a model that takes inputs of several lengths (tokens, pixels): the longest, to which `batches` belong.',
-    ),
+  length: whole(
+    'Of a model that takes inputs of several lengths (tokens, pixels): the longest, to which `batches` belong.',
+    1,
+  ).exactOptional(),
   shorter: z
     .array(shorter)
     .exactOptional()
@@ -81,10 +76,9 @@ export const profileSchema = section({
     .record(z.string(), z.number())
     .exactOptional()
     .describe('By input: what shorter ones were padded with.'),
-  equalLengths: z
-    .boolean()
-    .exactOptional()
-    .describe('Inputs cannot be padded: each has one of the lengths, and those of a batch have the same.'),
+  equalLengths: flag(
+    'Inputs cannot be padded: each has one of the lengths, and those of a batch have the same.',
+  ).exactOptional(),
   source: sources.describe('Source of every figure.'),
 });
 

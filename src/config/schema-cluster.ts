@@ -1,7 +1,18 @@
 import * as z from 'zod';
 import { DEFAULT_PAGE_BYTES } from '../base/units.js';
 import type { ConditionsChange } from '../sim/simulator-options.js';
-import { bandwidth, bytes, DERIVED_DEFAULT, duration, INSTEAD_OF, price, section, share } from './fields.js';
+import {
+  bandwidth,
+  bytes,
+  choice,
+  DERIVED_DEFAULT,
+  duration,
+  INSTEAD_OF,
+  price,
+  section,
+  share,
+  whole,
+} from './fields.js';
 import { LIVE_DEVICES, type LiveDevice } from './schema-runtime.js';
 import { formatBytes, parseBytes } from './units-text.js';
 
@@ -17,31 +28,20 @@ const gpuKind = section({
     .string()
     .regex(/^[A-Za-z0-9][\w-]*$/)
     .describe('Name of the kind, e.g. v100; `profiles` of models say what was measured on it.'),
-  count: z
-    .int()
-    .min(0)
-    .max(MOST_GPUS)
-    .default(1)
-    .describe('GPUs of the kind, with a scaler at the start; 0: it is left out.'),
-  min: z
-    .int()
-    .min(0)
-    .max(MOST_GPUS)
-    .exactOptional()
-    .describe('Fewest GPUs of the kind that a scaler keeps; default: 0, or 1 of an only kind.'),
-  max: z
-    .int()
-    .min(1)
-    .max(MOST_GPUS)
-    .exactOptional()
-    .describe('Most GPUs of the kind that a scaler orders; default: count.'),
+  count: whole('GPUs of the kind, with a scaler at the start; 0: it is left out.', 0, MOST_GPUS).default(1),
+  min: whole(
+    'Fewest GPUs of the kind that a scaler keeps; default: 0, or 1 of an only kind.',
+    0,
+    MOST_GPUS,
+  ).exactOptional(),
+  max: whole('Most GPUs of the kind that a scaler orders; default: count.', 1, MOST_GPUS).exactOptional(),
   start: duration(
     'Time from the order of a GPU until it takes actions, e.g. 60s; its price counts from the order.',
   ).prefault('0s'),
   minLifetime: duration(
     'Shortest time from the order of a GPU until a scaler stops it, e.g. 10m; clouds bill a least time.',
   ).prefault('0s'),
-  pages: z.int().min(1).exactOptional().describe("Pages of each one's weights cache; instead of memory."),
+  pages: whole("Pages of each one's weights cache; instead of memory.", 1).exactOptional(),
   memory: bytes("Size of each one's weights cache; default: cluster.pages or cluster.memory.")
     .exactOptional()
     .meta({ [INSTEAD_OF]: 'pages' }),
@@ -53,10 +53,10 @@ const gpuKind = section({
     .describe(
       'How many times as fast as the first kind INFERs run on it, for models that were not measured on it; LOADs take as long as there.',
     ),
-  device: z
-    .enum(LIVE_DEVICES)
-    .exactOptional()
-    .describe('What executes models on it in live mode; default: live.device.'),
+  device: choice(
+    'What executes models on it in live mode; default: live.device.',
+    LIVE_DEVICES,
+  ).exactOptional(),
 });
 
 const gpuKinds = z.array(gpuKind.meta({ id: 'gpuKind' }), {
@@ -188,12 +188,10 @@ const stragglers = share('Share of INFERs that take stragglerFactor times as lon
 const stragglerFactor = z.number().min(1).describe('How many times as long a straggler takes.');
 
 const noise = section({
-  distribution: z
-    .enum(['normal', 'profile', 'exponential'])
-    .default('normal')
-    .describe(
-      'normal: durations are those of the profile; profile: they are drawn from the quantiles of the profile (min, median, p90, p99, max), and are longer right after another model; exponential: durations of INFERs are drawn from the exponential distribution with the same mean, as in queueing theory. exec and load are added to each.',
-    ),
+  distribution: choice(
+    'normal: durations are those of the profile; profile: they are drawn from the quantiles of the profile (min, median, p90, p99, max), and are longer right after another model; exponential: durations of INFERs are drawn from the exponential distribution with the same mean, as in queueing theory. exec and load are added to each.',
+    ['normal', 'profile', 'exponential'],
+  ).default('normal'),
   exec: exec.prefault(0),
   load: load.prefault(0),
   stragglers: stragglers.prefault(0),
@@ -221,7 +219,7 @@ const conditionsChange = section({
 
 const clockChange = section({
   at: duration('Time of the change.'),
-  gpu: z.int().min(0).exactOptional().describe('GPU, counted from 0; default: all.'),
+  gpu: whole('GPU, counted from 0; default: all.', 0).exactOptional(),
   factor: z
     .number()
     .positive()
@@ -230,8 +228,8 @@ const clockChange = section({
 
 const clusterSection = section({
   gpus: gpusSchema,
-  workers: z.int().min(1).default(1).describe('Worker machines; the GPUs are dealt to them in blocks.'),
-  pages: z.int().min(1).exactOptional().describe("Pages of each GPU's weights cache; instead of memory."),
+  workers: whole('Worker machines; the GPUs are dealt to them in blocks.', 1).default(1),
+  pages: whole("Pages of each GPU's weights cache; instead of memory.", 1).exactOptional(),
   memory: bytes("Size of each GPU's weights cache, e.g. 16GiB; instead of pages.")
     .exactOptional()
     .meta({ [DERIVED_DEFAULT]: DEFAULT_MEMORY, [INSTEAD_OF]: 'pages' }),
@@ -242,10 +240,10 @@ const clusterSection = section({
   network: network.prefault({}).describe('Delay of messages between controller and workers.'),
   clockOffset: duration("Each worker's clock is off by a constant drawn from ± this.").prefault('0s'),
   noise: noise.prefault({}).describe('How durations deviate from the profile.'),
-  lanes: z
-    .enum(['two', 'one'])
-    .default('two')
-    .describe('one: a GPU runs a LOAD or an INFER, never both at once, as with webgpu; two: one of each.'),
+  lanes: choice('one: a GPU runs a LOAD or an INFER, never both at once, as with webgpu; two: one of each.', [
+    'two',
+    'one',
+  ]).default('two'),
   overhead: duration(
     'Time between a lane picking up an action and its begin, e.g. 50us; real executors have one.',
   ).prefault('0s'),

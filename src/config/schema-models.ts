@@ -1,15 +1,10 @@
 import * as z from 'zod';
-import { count, oneOrMany, section } from './fields.js';
+import { count, oneOrMany, section, text, whole } from './fields.js';
 import { CSV_COLUMNS } from './models-csv.js';
 import { ZOO_VARIETIES } from './zoo.js';
 
 const copiesUpTo = (most: number) =>
-  z
-    .int()
-    .min(1)
-    .max(most)
-    .default(1)
-    .describe('Instances with names of their own: NAME-0, NAME-1, …; with 1 just NAME.');
+  whole('Instances with names of their own: NAME-0, NAME-1, …; with 1 just NAME.', 1, most).default(1);
 const copies = copiesUpTo(10_000);
 
 const profilesOf = (what: string) =>
@@ -23,29 +18,22 @@ const profilesOf = (what: string) =>
 const modelsSection = z.discriminatedUnion('kind', [
   section({
     kind: z.literal('csv'),
-    path: z.string().min(1).describe(`Models file, CSV. Its columns: ${CSV_COLUMNS}.`),
+    path: text(`Models file, CSV. Its columns: ${CSV_COLUMNS}.`),
     profiles: profilesOf('Files with the same models'),
   }).describe('Models that were measured, in a table.'),
   section({
     kind: z.literal('profile'),
-    path: z.string().min(1).describe('Profile (JSON), relative to the experiment file.'),
+    path: text('Profile (JSON), relative to the experiment file.'),
     profiles: profilesOf('Profiles'),
     copies,
-    name: z.string().min(1).exactOptional().describe('Its name; default: that of the profile.'),
+    name: text('Its name; default: that of the profile.').exactOptional(),
   }).describe('A measured model.'),
   section({
     kind: z.literal('onnx'),
-    path: z
-      .string()
-      .min(1)
-      .describe('ONNX file, or the folder of a model in a repository, NAME/VERSION/model.onnx.'),
-    profile: z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe(
-        'Its profile (JSON); default: profile.DEVICE.json next to the model, where DEVICE is live.device, or cpu for simulated devices.',
-      ),
+    path: text('ONNX file, or the folder of a model in a repository, NAME/VERSION/model.onnx.'),
+    profile: text(
+      'Its profile (JSON); default: profile.DEVICE.json next to the model, where DEVICE is live.device, or cpu for simulated devices.',
+    ).exactOptional(),
     profiles: profilesOf('Profiles'),
     batchSizes: z
       .array(z.int().min(1))
@@ -53,26 +41,21 @@ const modelsSection = z.discriminatedUnion('kind', [
       .exactOptional()
       .describe('Batch sizes to use, among those of the profile and including 1; default: all.'),
     copies,
-    name: z
-      .string()
-      .min(1)
-      .exactOptional()
-      .describe('Its name; default: that of its folder in a repository, elsewhere that of the profile.'),
+    name: text(
+      'Its name; default: that of its folder in a repository, elsewhere that of the profile.',
+    ).exactOptional(),
   }).describe('A model that can run live; simulations use its measured profile.'),
   section({
     kind: z.literal('fit'),
     parameters: count('Parameters of the model, e.g. 25.6M.'),
     copies,
-    name: z.string().min(1).exactOptional().describe('Its name; default: fit-PARAMETERS.'),
+    name: text('Its name; default: fit-PARAMETERS.').exactOptional(),
   }).describe('A model known only by its size; its latencies on a V100 are estimated from it.'),
   section({
     kind: z.literal('zoo'),
-    varieties: z
-      .int()
-      .min(1)
-      .max(ZOO_VARIETIES.length)
-      .default(ZOO_VARIETIES.length)
-      .describe('Number of bundled varieties, from the first.'),
+    varieties: whole('Number of bundled varieties, from the first.', 1, ZOO_VARIETIES.length).default(
+      ZOO_VARIETIES.length,
+    ),
     copies: copiesUpTo(1000),
   }).describe(
     'Many well-known vision models: copy 0 of every variety, then copy 1 of every variety, and so on.',

@@ -1,7 +1,18 @@
 import * as z from 'zod';
 import type { Immutable } from '../base/immutable.js';
 import { NS_PER_MS } from '../base/units.js';
-import { duration, refuse, section, share, TEXT_OR_NUMBER, textField } from './fields.js';
+import {
+  choice,
+  duration,
+  flag,
+  refuse,
+  section,
+  share,
+  TEXT_OR_NUMBER,
+  text,
+  textField,
+  whole,
+} from './fields.js';
 import { show } from './units-text.js';
 
 /** What can execute models in live mode: a provider of onnxruntime, or a simulation of a GPU in real time. */
@@ -10,12 +21,10 @@ export const LIVE_DEVICES = ['cpu', 'webgpu', 'cuda', 'dml', 'coreml', 'simulate
 export type LiveDevice = (typeof LIVE_DEVICES)[number];
 
 export const liveSchema = section({
-  device: z
-    .enum(LIVE_DEVICES)
-    .exactOptional()
-    .describe(
-      `What executes the models: ${LIVE_DEVICES.join(', ')}. Default: cpu if any model is onnx, else simulated.`,
-    ),
+  device: choice(
+    `What executes the models: ${LIVE_DEVICES.join(', ')}. Default: cpu if any model is onnx, else simulated.`,
+    LIVE_DEVICES,
+  ).exactOptional(),
   timeScale: z
     .number()
     .min(0)
@@ -33,22 +42,16 @@ const MOST_RESERVE = 0.99;
 
 /** Every key of `runtime`, its default and what it is for: how models are executed live. Simulations ignore it. */
 export const runtimeKeys = section({
-  preset: z.enum(PRESETS).default('none').describe('Other defaults: min-memory, max-parallelism or none.'),
-  laneThreads: z
-    .int()
-    .min(1)
-    .default(8)
-    .describe(
-      'Threads of a GPU that own its models: a LOAD in one thread runs in parallel with an INFER in another. 1: they take turns, in one lane.',
-    ),
-  intraOpThreads: z.int().min(1).default(1).describe('Threads of one INFER on the CPU.'),
-  interOpThreads: z
-    .int()
-    .min(1)
-    .default(1)
-    .describe(
-      'Threads in which independent branches of a model run at the same time; 1: one after the other.',
-    ),
+  preset: choice('Other defaults: min-memory, max-parallelism or none.', PRESETS).default('none'),
+  laneThreads: whole(
+    'Threads of a GPU that own its models: a LOAD in one thread runs in parallel with an INFER in another. 1: they take turns, in one lane.',
+    1,
+  ).default(8),
+  intraOpThreads: whole('Threads of one INFER on the CPU.', 1).default(1),
+  interOpThreads: whole(
+    'Threads in which independent branches of a model run at the same time; 1: one after the other.',
+    1,
+  ).default(1),
   affinity: textField(
     TEXT_OR_NUMBER,
     'Cores, counted from 1, of each thread of an INFER except its first: 2;3-4 for two threads. none: any core.',
@@ -58,37 +61,30 @@ export const runtimeKeys = section({
     "Share of the device's memory that the weights cache leaves free.",
     MOST_RESERVE,
   ).prefault('50%'),
-  arena: z
-    .boolean()
-    .default(true)
-    .describe('Allocate tensors on the CPU from an arena, which grows and does not shrink.'),
-  memoryPattern: z
-    .boolean()
-    .default(true)
-    .describe('Give the tensors of an INFER one block of memory, planned from earlier INFERs.'),
-  storageBufferCache: z
-    .enum(STORAGE_BUFFER_CACHES)
-    .default('bucket')
-    .describe('How webgpu keeps buffers for the next INFER: bucket, simple, lazyRelease, disabled.'),
-  serial: z
-    .boolean()
-    .default(false)
-    .describe('For debugging: one lane and one thread for everything, whatever the other keys say.'),
-  precision: z
-    .enum(RUNTIME_PRECISIONS)
-    .default('fp32')
-    .describe('Which file of each model is used: fp32 or fp16, see model make --precision.'),
+  arena: flag('Allocate tensors on the CPU from an arena, which grows and does not shrink.').default(true),
+  memoryPattern: flag(
+    'Give the tensors of an INFER one block of memory, planned from earlier INFERs.',
+  ).default(true),
+  storageBufferCache: choice(
+    'How webgpu keeps buffers for the next INFER: bucket, simple, lazyRelease, disabled.',
+    STORAGE_BUFFER_CACHES,
+  ).default('bucket'),
+  serial: flag('For debugging: one lane and one thread for everything, whatever the other keys say.').default(
+    false,
+  ),
+  precision: choice(
+    'Which file of each model is used: fp32 or fp16, see model make --precision.',
+    RUNTIME_PRECISIONS,
+  ).default('fp32'),
   prepareLimit: duration(
     'Longest that onnxruntime may take for one step of preparing a model, such as reading it; then it is stopped, and the model is not served.',
     NS_PER_MS,
   ).prefault('30s'),
-  recording: z
-    .enum(RECORDINGS)
-    .default('off')
-    .describe(
-      "What is recorded from the start on: off, operators (lanes and onnxruntime's operators) or all (requests and decisions, too).",
-    ),
-  recordingDir: z.string().min(1).default('recordings').describe('Folder that recordings are written to.'),
+  recording: choice(
+    "What is recorded from the start on: off, operators (lanes and onnxruntime's operators) or all (requests and decisions, too).",
+    RECORDINGS,
+  ).default('off'),
+  recordingDir: text('Folder that recordings are written to.').default('recordings'),
 });
 
 /** The section `runtime`, checked. `affinity` null: any core; `memoryReserve` is a share below 1. */

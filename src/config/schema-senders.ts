@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { MOST_CLASSES } from '../core/classes.js';
 import { MOST_TENANTS, type Tenant } from '../core/tenants.js';
-import { count, rate, relative, section, share } from './fields.js';
+import { count, rate, relative, section, share, whole } from './fields.js';
 
 const MOST_WEIGHT = 1e6;
 
@@ -85,12 +85,11 @@ const tenantSection = section({
     .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
     .describe('Name of the tenant, as clients send it.'),
   rate: rate('Requests that it may send in the long run; default: any number.').exactOptional(),
-  burst: z
-    .int()
-    .min(1)
-    .max(1_000_000)
-    .exactOptional()
-    .describe('Requests that it may send at once after a pause; default: those of a second, at least 1.'),
+  burst: whole(
+    'Requests that it may send at once after a pause; default: those of a second, at least 1.',
+    1,
+    1_000_000,
+  ).exactOptional(),
   share: relative(
     'Its part of the GPUs under overload, relative to other tenants.',
     LEAST_SHARE,

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { LengthSpec } from '../workload/spec.js';
 import {
+  choice,
   count,
   DERIVED_DEFAULT,
   duration,
@@ -11,8 +12,10 @@ import {
   refuse,
   section,
   share,
+  text,
   textField,
   textOrTexts,
+  whole,
 } from './fields.js';
 import { show } from './units-text.js';
 
@@ -43,10 +46,11 @@ export const lengths = z
     section({ kind: z.literal('list'), values }),
     section({
       kind: z.literal('tokens'),
-      of: z
-        .enum(['context', 'generated', 'both'])
-        .default('context')
-        .describe('Token column of an azure-llm trace that is the length; both: the sum.'),
+      of: choice('Token column of an azure-llm trace that is the length; both: the sum.', [
+        'context',
+        'generated',
+        'both',
+      ]).default('context'),
       max: inputLength('Longer ones count as this long.').exactOptional(),
     }),
     section({
@@ -83,19 +87,11 @@ const names = textField(
 
 const common = {
   length: lengths.exactOptional(),
-  name: z.string().min(1).exactOptional().describe('Name of the section in results; default: its kind.'),
+  name: text('Name of the section in results; default: its kind.').exactOptional(),
   slo: duration('SLO of these requests, instead of the SLO of the run.', 1).exactOptional(),
   models: names.exactOptional(),
-  class: z
-    .string()
-    .min(1)
-    .exactOptional()
-    .describe('Class of its requests, one of `classes`; default: the first.'),
-  tenant: z
-    .string()
-    .min(1)
-    .exactOptional()
-    .describe('Tenant that sends them, one of `tenants`; default: the first.'),
+  class: text('Class of its requests, one of `classes`; default: the first.').exactOptional(),
+  tenant: text('Tenant that sends them, one of `tenants`; default: the first.').exactOptional(),
   start: duration('When the workload starts, measured from the start of the run.').exactOptional(),
 };
 const length = duration('How long it lasts, e.g. 60s.', 1);
@@ -116,7 +112,7 @@ const popularity = z.discriminatedUnion('kind', [
 ]);
 const spread = popularity.prefault({ kind: 'uniform' }).describe('How requests spread over the models.');
 
-const path = z.string().min(1).describe('Trace file (.csv or .csv.gz), relative to the experiment file.');
+const path = text('Trace file (.csv or .csv.gz), relative to the experiment file.');
 const scale = count('Multiplies the number of requests.', 1e6)
   .exactOptional()
   .meta({ [DERIVED_DEFAULT]: 1 });
@@ -128,12 +124,10 @@ const load = (other: string) =>
 const meanRate = { rate: rate('Mean rate.').exactOptional(), load: load('rate') };
 const volume = { scale, load: load('scale') };
 const speed = count('Divides all times: 2 plays the trace twice as fast.', 1e6).prefault(1);
-const assign = z
-  .enum(['blocks', 'stripe'])
-  .default('blocks')
-  .describe(
-    'Which model function i drives: blocks: model ⌊M·i/F⌋, with functions sorted by descending total; stripe: model i mod M.',
-  );
+const assign = choice(
+  'Which model function i drives: blocks: model ⌊M·i/F⌋, with functions sorted by descending total; stripe: model i mod M.',
+  ['blocks', 'stripe'],
+).default('blocks');
 const interval = duration('Duration of one minute of the trace.', 1).prefault('1m');
 const minutes = textField(
   { type: 'string', pattern: '^\\d+:\\d+$' },
@@ -175,12 +169,12 @@ const KINDS = [
     popularity: spread,
   }),
   kind('closed-loop', 'Clients that send their next request after an answer.', {
-    clients: z
-      .int()
-      .min(1)
-      .max(1_000_000)
-      .describe('Number of clients; client i drives model i mod M unless popularity is given.'),
-    concurrency: z.int().min(1).max(1000).default(1).describe('Requests that each client keeps outstanding.'),
+    clients: whole(
+      'Number of clients; client i drives model i mod M unless popularity is given.',
+      1,
+      1_000_000,
+    ),
+    concurrency: whole('Requests that each client keeps outstanding.', 1, 1000).default(1),
     think: duration(
       'Pause between an answer and the next request, at least 1us. Without one, clients whose requests are refused on arrival ask again every microsecond.',
     ).prefault('0s'),
@@ -210,8 +204,8 @@ const KINDS = [
     ...cut,
   }),
   kind('azure-like', 'Synthetic minutes with the statistics of Azure Functions 2019.', {
-    functions: z.int().min(1).max(1_000_000).default(300).describe('Number of functions.'),
-    minutes: z.int().min(1).max(100_000).default(120).describe('Minutes of the trace.'),
+    functions: whole('Number of functions.', 1, 1_000_000).default(300),
+    minutes: whole('Minutes of the trace.', 1, 100_000).default(120),
     rate: rate('Mean rate over the whole trace as played, before scale.').prefault('100/s'),
     ...volume,
     assign,

@@ -4,7 +4,7 @@ import { PADDINGS } from '../core/lengths.js';
 import { MISSED_WINDOWS } from '../core/retry.js';
 import type { Plugin } from '../policies/entry.js';
 import type { TimelineSlice } from '../record/timeline.js';
-import { duration, refuse, section, textField, textOrTexts } from './fields.js';
+import { choice, duration, flag, refuse, section, text, textField, textOrTexts, whole } from './fields.js';
 import { clusterSchema } from './schema-cluster.js';
 import { modelsSchema } from './schema-models.js';
 import { policySchemaWith, scalerSchema } from './schema-policy.js';
@@ -43,12 +43,9 @@ export const sweepSchema = section({
     readSeeds,
     textOrTexts,
   ).exactOptional(),
-  bound: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Also compute upper bounds on the goodput of any scheduler, once for all policies of a workload.',
-    ),
+  bound: flag(
+    'Also compute upper bounds on the goodput of any scheduler, once for all policies of a workload.',
+  ).default(false),
 });
 
 function readValues(texts: string | readonly string[]): readonly string[] {
@@ -63,8 +60,8 @@ function readSeeds(texts: string | readonly string[]): readonly number[] {
 
 /** What is written with --out. */
 export const outputSchema = section({
-  requestLog: z.boolean().default(true).describe('Write requests.tsv with --out.'),
-  actionLog: z.boolean().default(true).describe('Write actions.tsv with --out.'),
+  requestLog: flag('Write requests.tsv with --out.').default(true),
+  actionLog: flag('Write actions.tsv with --out.').default(true),
   timeline: textField(
     {
       anyOf: [
@@ -80,8 +77,8 @@ export const outputSchema = section({
 
 /** The whole experiment file. Every key, its default and what it is for. */
 export const experimentSchema = section({
-  name: z.string().min(1).exactOptional().describe('Title of reports; default: the name of the file.'),
-  seed: z.int().min(0).default(1).describe('Seed of every random draw.'),
+  name: text('Title of reports; default: the name of the file.').exactOptional(),
+  seed: whole('Seed of every random draw.', 0).default(1),
   cluster: clusterSchema.prefault({}).describe('The machines.'),
   models: modelsSchema,
   classes: classesSchema,
@@ -97,29 +94,20 @@ export const experimentSchema = section({
     .describe('Modules with further policies, paths relative to this file; --plugin adds to them.'),
   policy: policySchemaWith([]),
   scaler: scalerSchema,
-  admission: z
-    .enum(ADMISSIONS)
-    .default('predict')
-    .describe(
-      "predict: refuses a request on arrival if it cannot be answered in time after the work already booked and its model's queue; none: accepts every request. A policy may refuse requests as well.",
-    ),
-  padding: z
-    .enum(PADDINGS)
-    .exactOptional()
-    .describe(
-      'How inputs of different lengths share a batch, for models whose profile has several. bucket: the policy knows the length of each request, batches near ones, and pads to the longest of a batch; batch: the same, but the policy does not know lengths; longest: every input is padded to the longest of the profile. Default: bucket for policies that batch by length, batch for the others, where requests have classes, and where there are several tenants and no model has lengths, or a server does not know that yet.',
-    ),
-  missedWindow: z
-    .enum(MISSED_WINDOWS)
-    .exactOptional()
-    .describe(
-      'What happens to the requests of an INFER that missed its window. retry: they are queued again while their SLO allows, and windows are extended by what was missed; fail: they are answered error. Default: retry with run and serve; with simulate, sweep and plan, what the policy does.',
-    ),
+  admission: choice(
+    "predict: refuses a request on arrival if it cannot be answered in time after the work already booked and its model's queue; none: accepts every request. A policy may refuse requests as well.",
+    ADMISSIONS,
+  ).default('predict'),
+  padding: choice(
+    'How inputs of different lengths share a batch, for models whose profile has several. bucket: the policy knows the length of each request, batches near ones, and pads to the longest of a batch; batch: the same, but the policy does not know lengths; longest: every input is padded to the longest of the profile. Default: bucket for policies that batch by length, batch for the others, where requests have classes, and where there are several tenants and no model has lengths, or a server does not know that yet.',
+    PADDINGS,
+  ).exactOptional(),
+  missedWindow: choice(
+    'What happens to the requests of an INFER that missed its window. retry: they are queued again while their SLO allows, and windows are extended by what was missed; fail: they are answered error. Default: retry with run and serve; with simulate, sweep and plan, what the policy does.',
+    MISSED_WINDOWS,
+  ).exactOptional(),
   warmup: duration('Requests that arrive before this are served but not counted.').prefault('0s'),
-  checks: z
-    .boolean()
-    .default(false)
-    .describe("Check the simulator's invariants after every instant: slow, for debugging."),
+  checks: flag("Check the simulator's invariants after every instant: slow, for debugging.").default(false),
   output: outputSchema.prefault({}).describe('What is written in addition to the summary.'),
   live: liveSchema.prefault({}).describe('How the experiment runs live; simulations ignore it.'),
   runtime: runtimeSchema.describe('How models are executed live, see `escapement config`.'),
