@@ -87,7 +87,7 @@ export class LocatedFiles implements ExperimentHost {
 }
 
 /** A module of this machine, by its absolute path. */
-export function moduleOnDisk(path: string): ModuleFile {
+function moduleOnDisk(path: string): ModuleFile {
   return { path, load: () => load(path) };
 }
 

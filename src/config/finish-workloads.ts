@@ -128,7 +128,7 @@ async function capacityIn(
 }
 
 /** Largest batch that counts where the policy names none: the default of the policies that batch. */
-export const DEFAULT_MAX_BATCH = 8;
+const DEFAULT_MAX_BATCH = 8;
 
 interface CapacityQuestion {
   readonly models: readonly ModelSpec[];

@@ -31,7 +31,7 @@ export function experimentJsonSchema(plugins: readonly Plugin[] = []): JsonSchem
 }
 
 /** JSON Schema of one key. */
-export function keyJsonSchema(schema: z.ZodType): JsonSchema {
+function keyJsonSchema(schema: z.ZodType): JsonSchema {
   return published(schema, '');
 }
 

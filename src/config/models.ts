@@ -243,7 +243,7 @@ interface KindsOfSection {
  * itself divided by the speed of the kind. Batch sizes are those that all kinds have. Throws `E_CONFIG_VALUE` for a kind
  * that has neither.
  */
-export function onKinds(
+function onKinds(
   models: readonly KindModel[],
   { kinds, measured, place, warn }: KindsOfSection,
 ): BuiltModel[] {
@@ -275,7 +275,7 @@ function notMeasured({ spec, onKind, ofOtherKind }: KindModel, kind: string | nu
 }
 
 /** Throws `E_CONFIG_VALUE` for a profile of a kind that the cluster does not list. */
-export function checkKind(kind: string, kindNames: readonly string[], place: ErrorPlace): void {
+function checkKind(kind: string, kindNames: readonly string[], place: ErrorPlace): void {
   if (kindNames.includes(kind)) return;
   const hint = kindNames.length === 0 ? 'cluster.gpus lists no kinds' : suggestion(kind, kindNames);
   throw new EscapementError('E_CONFIG_VALUE', `no GPUs are of the kind "${kind}": ${hint}`, place);
@@ -374,7 +374,7 @@ function spreadAt({ spec, spread }: KindModel, sizes: readonly number[]): ModelS
 }
 
 /** A model as it was measured on one kind of GPU, with what its section knows beyond the figures of the scheduler. */
-export interface KindModel {
+interface KindModel {
   readonly spec: ModelSpec;
   /** What its file says of named kinds; absent: it is about one. */
   readonly onKind?: ReadonlyMap<string, ModelSpec>;
@@ -387,7 +387,7 @@ export interface KindModel {
 }
 
 /** The same with its times on all kinds. */
-export interface BuiltModel extends Pick<KindModel, 'spec' | 'file'> {
+interface BuiltModel extends Pick<KindModel, 'spec' | 'file'> {
   /** By kind. */
   readonly spreads: readonly (ModelSpread | null)[];
 }

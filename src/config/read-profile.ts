@@ -83,7 +83,7 @@ export function profileSpread(profile: Profile): ModelSpread | null {
 }
 
 /** The first quantiles of a profile that do not ascend, and where they are; null where all do. */
-export function crossedQuantiles(profile: Profile): { readonly what: string; readonly path: Path } | null {
+function crossedQuantiles(profile: Profile): { readonly what: string; readonly path: Path } | null {
   if (!ascends(loadQuantiles(profile)))
     return { what: 'loadMs, loadP99Ms and loadMaxMs must ascend', path: ['loadMs'] };
   const batch = profile.batches.findIndex((measured) => !ascends(batchQuantiles(measured)));

@@ -19,7 +19,7 @@ import { formatBytes, parseBytes } from './units-text.js';
 /**
  * What 32 GB of a V100 leave for weights in Clockwork's configuration: 1,376 pages of 16 MiB.
  */
-export const DEFAULT_MEMORY = '21.5GiB';
+const DEFAULT_MEMORY = '21.5GiB';
 
 const MOST_GPUS = 10_000;
 
@@ -64,7 +64,7 @@ const gpuKinds = z.array(gpuKind.meta({ id: 'gpuKind' }), {
 });
 
 /** `cluster.gpus`: a number, or a list of kinds. */
-export const gpusSchema = z
+const gpusSchema = z
   .union([z.int().min(1).max(MOST_GPUS), gpuKinds.min(1)])
   .prefault(1)
   .describe('GPUs over all workers: how many, or a list of kinds, each with its number.');
@@ -114,7 +114,7 @@ interface ReadKinds {
 type Refuse = (path: readonly (string | number)[], message: string) => void;
 
 /** The kinds of GPUs that the section of a cluster describes; `refuse` notes a mistake at a path within it. */
-export function readKinds({ gpus, pageSize, ...shared }: Gpus, refuse: Refuse): ReadKinds {
+function readKinds({ gpus, pageSize, ...shared }: Gpus, refuse: Refuse): ReadKinds {
   const sharedPages = pagesOf(shared, pageSize) ?? pagesIn(parseBytes(DEFAULT_MEMORY), pageSize);
   if (typeof gpus === 'number') {
     if (sharedPages < 1) refuse(['memory'], TOO_LITTLE);

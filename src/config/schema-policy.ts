@@ -60,7 +60,7 @@ function entrySchema({ entry, plugin }: KnownPolicy): KindSchema {
 }
 
 /** The field of one option of a policy or scaler. */
-export function optionSchema(option: PolicyOption): z.ZodType {
+function optionSchema(option: PolicyOption): z.ZodType {
   if (option.type === 'duration') return durationSchema(option);
   const least = (option.type === 'integer' ? z.int() : z.number()).min(option.min);
   const field = option.max === undefined ? least : least.max(option.max);

@@ -165,7 +165,7 @@ const OF_HTTP: ReadonlySet<string> = new Set([
 ]);
 
 /** Why a header, which is also a key of gRPC metadata, cannot name tenants; null: it can. */
-export function headerProblem(name: string): string | null {
+function headerProblem(name: string): string | null {
   const lower = name.toLowerCase();
   if (SECRET.has(lower)) return 'holds a secret, which must not name a tenant: choose another header';
   if (!/^[a-z0-9-]+$/.test(lower)) return 'must be letters, digits and -, e.g. x-tenant';

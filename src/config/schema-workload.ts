@@ -29,7 +29,7 @@ const values = z
   .max(100_000)
   .describe('Lengths, each as likely as any other; repeat one to make it likelier.');
 /** How long the inputs of a workload are. */
-export const lengths = z
+const lengths = z
   .discriminatedUnion('kind', [
     section({ kind: z.literal('constant'), value: inputLength('Length of every input.') }),
     section({

@@ -26,7 +26,7 @@ const overrides = z
   .record(z.string(), z.unknown())
   .describe('What this case sets: dotted keys, each with its value or a whole section.');
 
-export const sweepSchema = section({
+const sweepSchema = section({
   cases: z
     .record(z.string(), z.record(z.string(), overrides))
     .prefault({})

@@ -106,7 +106,7 @@ export interface Case {
  * without a name, or named like a key, and `E_CONFIG_KEY` where a case sets what cannot be a key, or what belongs to
  * the sweep as a whole.
  */
-export function readCases(
+function readCases(
   section: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>,
   { tree, placeOf, writtenAt }: OverriddenTree,
   plugins: readonly Plugin[] = [],

@@ -1,7 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseExperimentSource } from '../../src/config/build.js';
-import { defaultText, describeKeys, keyExists } from '../../src/config/keys.js';
+import {
+  defaultText,
+  describeKeys,
+  experimentJsonSchema,
+  type JsonSchema,
+  keyExists,
+  profileJsonSchema,
+} from '../../src/config/keys.js';
 import { BASE } from './experiment-files.js';
+
+const SCHEMAS = join(import.meta.dirname, '../../experiments/schema');
+const committed = (name: string): unknown =>
+  JSON.parse(readFileSync(join(SCHEMAS, `${name}.schema.json`), 'utf8'));
+
+describe('JSON Schemas', () => {
+  // To renew: escapement schema experiment > experiments/schema/experiment.schema.json, likewise profile.
+  it('in experiments/schema are those of the program', () => {
+    expect(committed('experiment')).toEqual(experimentJsonSchema());
+    expect(committed('profile')).toEqual(profileJsonSchema());
+  });
+
+  it('describe every key', () => {
+    expect(undescribed(experimentJsonSchema(), '')).toEqual([]);
+    expect(undescribed(profileJsonSchema(), '')).toEqual([]);
+  });
+
+  it('allow one section or a list', () => {
+    const { workload } = experimentJsonSchema().properties!;
+    expect(workload!.anyOf!.map(({ type, $ref }) => type ?? $ref)).toEqual([
+      '#/$defs/workloadSection',
+      'array',
+    ]);
+  });
+});
+
+function undescribed(schema: JsonSchema, path: string): string[] {
+  const inner = Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+    const key = `${path}.${name}`;
+    const missing = field.description === undefined && field.const === undefined ? [key] : [];
+    return [...missing, ...undescribed(field, key)];
+  });
+  const branches = [
+    ...(schema.anyOf ?? []),
+    ...(schema.oneOf ?? []),
+    ...Object.values(schema.$defs ?? {}),
+    ...(schema.items === undefined ? [] : [schema.items]),
+  ];
+  return [...inner, ...branches.flatMap((branch) => undescribed(branch, path))];
+}
 
 const { tree } = parseExperimentSource(BASE, 'exp.yaml');
 

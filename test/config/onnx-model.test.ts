@@ -1,11 +1,12 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, test } from 'vitest';
 import type { Experiment } from '../../src/config/experiment.js';
 import { ON_DISK } from '../../src/config/files-on-disk.js';
 import { parseExperiment } from '../../src/config/load.js';
-import { onnxFile } from '../../src/config/onnx-model.js';
+import { onnxFile, profileFileName, settingFlags } from '../../src/config/onnx-model.js';
+import { DEFAULT_SESSION, type OrtDeviceSpec, type SessionSettings } from '../../src/live/device.js';
 import { simulate } from '../../src/run/simulated.js';
 import { rejection } from './failure.js';
 
@@ -171,4 +172,33 @@ describe('noise of the distribution that was measured', () => {
       /^--set cluster\.noise\.distribution=profile: no model of this run has a profile/,
     );
   });
+});
+
+const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, session: DEFAULT_SESSION };
+const named = (session: Partial<SessionSettings>, device: Partial<OrtDeviceSpec> = {}) =>
+  profileFileName({ ...CPU, ...device, session: { ...DEFAULT_SESSION, ...session } });
+
+it.each([
+  ['profile.cpu.json', {}, {}],
+  ['profile.cpu-4.json', { intraOpThreads: 4 }, {}],
+  ['profile.cpu-2-inter3.json', { intraOpThreads: 2, interOpThreads: 3 }, {}],
+  ['profile.cpu-3-on2+3~4.json', { intraOpThreads: 3, affinity: '2;3-4' }, {}],
+  ['profile.cpu-noarena-nopattern.json', { arena: false, memoryPattern: false }, {}],
+  ['profile.webgpu.json', { intraOpThreads: 4 }, { kind: 'webgpu' }],
+  ['profile.webgpu-lazyRelease.json', { storageBufferCache: 'lazyRelease' }, { kind: 'webgpu' }],
+  ['profile.cuda-1.json', { arena: false, storageBufferCache: 'simple' }, { kind: 'cuda', adapter: 1 }],
+  ['profile.cuda-nopattern.json', { memoryPattern: false }, { kind: 'cuda' }],
+] as const)('%s is the profile of these settings only', (name, session, device) => {
+  expect(named(session, device)).toBe(name);
+});
+
+test('settings that do not change how long an INFER takes share a profile', () => {
+  expect(named({ laneThreads: 1 })).toBe(named({}));
+});
+
+test('the command that measures names what is not the default', () => {
+  expect(settingFlags(DEFAULT_SESSION)).toBe('');
+  expect(settingFlags({ ...DEFAULT_SESSION, intraOpThreads: 2, affinity: '2', arena: false })).toBe(
+    " --set 'runtime.intraOpThreads=2' --set 'runtime.affinity=2' --set 'runtime.arena=false'",
+  );
 });

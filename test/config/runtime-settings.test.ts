@@ -9,6 +9,7 @@ import {
   unknownVariables,
 } from '../../src/config/runtime-settings.js';
 import {
+  LIVE_DEVICES,
   RECORDINGS,
   RUNTIME_PRECISIONS,
   type RuntimeSettings,
@@ -16,7 +17,7 @@ import {
   STORAGE_BUFFER_CACHES,
 } from '../../src/config/schema-runtime.js';
 import { formatDuration } from '../../src/config/units-text.js';
-import { BUFFER_CACHES } from '../../src/live/device.js';
+import { BUFFER_CACHES, PROVIDERS } from '../../src/live/device.js';
 import { PRECISIONS } from '../../src/live/models/precision.js';
 import { RECORDING_MODES } from '../../src/live/recording/recording-control.js';
 import { rejection } from './failure.js';
@@ -198,4 +199,23 @@ test('what can be said is what live mode can do', () => {
   expect(STORAGE_BUFFER_CACHES).toEqual(BUFFER_CACHES);
   expect(RUNTIME_PRECISIONS).toEqual(PRECISIONS);
   expect(RECORDINGS).toEqual(['off', ...RECORDING_MODES]);
+});
+
+describe('environment variables', () => {
+  it('set keys of the runtime, unless they are empty', () => {
+    expect(
+      environmentOverrides({ ESCAPEMENT_RECORDING: ' all ', ESCAPEMENT_SERIAL: ' ', HOME: '/' }),
+    ).toEqual([{ variable: 'ESCAPEMENT_RECORDING', key: 'runtime.recording', value: 'all' }]);
+  });
+
+  it('that mean nothing are listed with the one that was probably meant', () => {
+    expect(unknownVariables({ ESCAPEMENT_SERIALL: '1', ESCAPEMENT_XYZZY: '', SERIAL: '1' })).toEqual([
+      { variable: 'ESCAPEMENT_SERIALL', meant: 'ESCAPEMENT_SERIAL' },
+      { variable: 'ESCAPEMENT_XYZZY', meant: undefined },
+    ]);
+  });
+});
+
+test('an experiment can name every device that live mode has', () => {
+  expect([...LIVE_DEVICES].sort()).toEqual([...PROVIDERS, 'simulated'].sort());
 });
