@@ -28,30 +28,25 @@ export function parseProfile(text: string, file: string): Profile {
     const line = document.lineOf(path);
     return { file, ...(line === undefined ? {} : { line }), key: shortPath(document.tree, path).join('.') };
   };
-  const profile = validate(
-    profileSchema,
-    document.tree,
-    { placeOf, writtenAt: document.writtenAt },
-    'E_PROFILE',
-  );
-  profile.batches.forEach(({ batch }, i) => {
-    const previous = i === 0 ? 0 : profile.batches[i - 1]!.batch;
-    if (i === 0 ? batch === 1 : batch > previous) return;
-    throw new EscapementError(
-      'E_PROFILE',
-      'batch sizes must start with 1 and ascend',
-      placeOf(['batches', i, 'batch']),
-    );
-  });
-  const wrong = wrongLengths(profile);
+  const written = { placeOf, writtenAt: document.writtenAt };
+  const profile = validate(profileSchema, document.tree, written, 'E_PROFILE');
+  const wrong = wrongBatches(profile) ?? wrongLengths(profile) ?? crossedQuantiles(profile);
   if (wrong !== null) throw new EscapementError('E_PROFILE', wrong.what, placeOf(wrong.path));
-  const crossed = crossedQuantiles(profile);
-  if (crossed !== null) throw new EscapementError('E_PROFILE', crossed.what, placeOf(crossed.path));
   return profile;
 }
 
-/** What is wrong with the lengths of a profile, and where; null: nothing. */
-function wrongLengths({ length, shorter = [], batches }: Profile): { what: string; path: Path } | null {
+/** A mistake in a profile, and where it is. */
+interface Wrong {
+  readonly what: string;
+  readonly path: Path;
+}
+
+function wrongBatches({ batches }: Profile): Wrong | null {
+  const i = batches.findIndex(({ batch }, at) => (at === 0 ? batch !== 1 : batch <= batches[at - 1]!.batch));
+  return i < 0 ? null : { what: 'batch sizes must start with 1 and ascend', path: ['batches', i, 'batch'] };
+}
+
+function wrongLengths({ length, shorter = [], batches }: Profile): Wrong | null {
   if (length === undefined)
     return shorter.length === 0 ? null : { what: 'needs the longest length too', path: ['length'] };
   if (shorter.length >= MOST_LENGTHS)
@@ -83,7 +78,7 @@ export function profileSpread(profile: Profile): ModelSpread | null {
 }
 
 /** The first quantiles of a profile that do not ascend, and where they are; null where all do. */
-function crossedQuantiles(profile: Profile): { readonly what: string; readonly path: Path } | null {
+function crossedQuantiles(profile: Profile): Wrong | null {
   if (!ascends(loadQuantiles(profile)))
     return { what: 'loadMs, loadP99Ms and loadMaxMs must ascend', path: ['loadMs'] };
   const batch = profile.batches.findIndex((measured) => !ascends(batchQuantiles(measured)));

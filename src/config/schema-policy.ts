@@ -48,16 +48,21 @@ interface KnownPolicy {
 }
 
 function entrySchema({ entry, plugin }: KnownPolicy): KindSchema {
-  const options = Object.entries(entry.options).map(([name, option]) => [name, optionSchema(option)]);
-  const shape = { kind: z.literal(entry.kind), ...(Object.fromEntries(options) as z.ZodRawShape) };
-  return section(shape)
-    .describe(entry.summary)
-    .transform(({ kind, ...given }) => ({
-      kind,
-      options: given as PolicyOptions,
-      ...(plugin === undefined ? {} : { plugin }),
-    })) as unknown as KindSchema;
+  return optionSection(entry).transform(({ kind, ...given }) => ({
+    kind: kind as string,
+    options: given as PolicyOptions,
+    ...(plugin === undefined ? {} : { plugin }),
+  })) as unknown as KindSchema;
 }
+
+/** A section of a policy or scaler with its options. */
+function optionSection({ kind, summary, options }: Named, more: z.ZodRawShape = {}) {
+  const fields = Object.entries(options).map(([name, option]) => [name, optionSchema(option)]);
+  const shape: z.ZodRawShape = { kind: z.literal(kind), ...more, ...Object.fromEntries(fields) };
+  return section(shape).describe(summary);
+}
+
+type Named = Pick<PolicyEntry, 'kind' | 'summary' | 'options'>;
 
 /** The field of one option of a policy or scaler. */
 function optionSchema(option: PolicyOption): z.ZodType {
@@ -91,27 +96,18 @@ const interval = duration('Time between two decisions.', 1).prefault('10s');
 type ScalerSchema = z.core.$ZodTypeDiscriminable & z.ZodType<ScalerChoice>;
 
 export const scalerSchema = z
-  .discriminatedUnion('kind', [
-    section({ kind: z.literal(NONE), interval })
-      .describe('The number of GPUs stays as it is.')
-      .transform(chosen) as unknown as ScalerSchema,
-    ...SCALERS.map(scalerEntrySchema),
-  ])
+  .discriminatedUnion(
+    'kind',
+    [{ kind: NONE, summary: 'The number of GPUs stays as it is.', options: {} }, ...SCALERS].map((entry) =>
+      optionSection(entry, { interval }).transform(chosen),
+    ) as unknown as [ScalerSchema, ...ScalerSchema[]],
+  )
   .prefault({ kind: NONE })
   .describe('What decides how many GPUs there are, between min and max of each kind in cluster.gpus.');
 
 /** The scaler of that kind; null: none is wanted. */
 export function scalerEntryOf({ kind }: ScalerChoice): ScalerEntry | null {
   return SCALERS.find((entry) => entry.kind === kind) ?? null;
-}
-
-function scalerEntrySchema({ kind, summary, options }: ScalerEntry): ScalerSchema {
-  const shape = Object.fromEntries(
-    Object.entries(options).map(([name, option]) => [name, optionSchema(option)]),
-  ) as z.ZodRawShape;
-  return section({ kind: z.literal(kind), interval, ...shape })
-    .describe(summary)
-    .transform(chosen) as unknown as ScalerSchema;
 }
 
 function chosen({ kind, interval: intervalNs, ...options }: Record<string, unknown>): ScalerChoice {
