@@ -2,9 +2,9 @@ import createYargs, { type Argv } from 'yargs';
 import { STANDARD_INPUT } from '../base/files/standard-input.js';
 import { nearest } from '../base/nearest.js';
 import { terminalWidth, writeOut } from '../text/terminal.js';
-import { COMMANDS, type Command } from './commands.js';
+import { COMMANDS, type Command } from './commands/index.js';
+import { withPlugins } from './common-options.js';
 import { usageError } from './options.js';
-import { withPlugins } from './overrides.js';
 import { packageVersion } from './version.js';
 
 const ABOUT =

@@ -1,4 +1,6 @@
-import { choiceOr, group, list, required, text, toggle, whole } from './options.js';
+import { dirname, relative } from 'node:path';
+import { STANDARD_INPUT } from '../base/files/standard-input.js';
+import { choiceOr, group, list, required, text, toggle, type ValuesOf, whole } from './options.js';
 
 /** The experiment that a command runs. */
 export const experimentFile = required(text('Experiment file (YAML); - reads standard input'));
@@ -62,3 +64,21 @@ export const precisionFlag = choiceOr(
   'fp32',
   'Precision of weights and operators; inputs and outputs keep their types',
 );
+
+/** What `--set` and `--seed` override in an experiment. */
+export function overridesOf(args: ValuesOf<Pick<typeof overrideFlags, 'set' | 'seed'>>): string[] {
+  return [...args.set, ...(args.seed === undefined ? [] : [`seed=${args.seed}`])];
+}
+
+/**
+ * Adds `--plugin` to the overrides of a command. Its paths are relative to the working directory, those of
+ * overrides to the experiment file.
+ */
+export function withPlugins(args: Record<string, unknown>): void {
+  const { plugin, set, file, experiment } = args;
+  if (!Array.isArray(plugin) || plugin.length === 0 || !Array.isArray(set)) return;
+  const source = [file, experiment].find((path) => typeof path === 'string' && path !== STANDARD_INPUT);
+  const folder = typeof source === 'string' ? dirname(source) : '.';
+  const paths = JSON.stringify(plugin.map((path) => relative(folder, path)));
+  args.set = [...set, `plugins=${paths}`];
+}

@@ -1,5 +1,6 @@
 import { EscapementError } from '../base/errors.js';
 import { readInput } from '../base/files/disk-files.js';
+import { NS_PER_S } from '../base/units.js';
 import type { Experiment } from '../config/experiment.js';
 import { openTarget } from '../load/open-target.js';
 import { readPayloads } from '../load/payloads.js';
@@ -9,10 +10,8 @@ import { generatorLines, generatorWarnings } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
 import { type LoadResult, playExperiment } from '../run/load-experiment.js';
 import { plural } from '../text/words.js';
-import { LoadLine } from './load-line.js';
 import { openProgress } from './progress.js';
-import { inRunFolder } from './run-folder.js';
-import { loadOrigin } from './run-origin.js';
+import { inRunFolder, loadOrigin } from './run-folder.js';
 import { tokenOf } from './token.js';
 
 /** Narrow, to leave room for the live line. */
@@ -171,4 +170,22 @@ function lostText({ unanswered, problems }: LoadResult['report'], name: string):
 export function refuseLost(lost: string, missed: string): void {
   if (lost === '') return;
   throw new EscapementError('E_ANSWERS_LOST', [lost, ...(missed === '' ? [] : [missed])].join('; '));
+}
+
+/** The rate is that of so long. */
+const WINDOW_NS = NS_PER_S;
+
+/** Says in one line how a load is going; the rate is that of the last second. */
+export class LoadLine {
+  private readonly recent: { readonly atNs: number; readonly ok: number }[] = [];
+
+  /** Call it every now and then, with the time since the start. */
+  text({ sent, inFlight, ok, late, failed }: PlayCounts, nowNs: number): string {
+    this.recent.push({ atNs: nowNs, ok });
+    while (this.recent.length > 2 && this.recent[1]!.atNs <= nowNs - WINDOW_NS) this.recent.shift();
+    const first = this.recent[0]!;
+    const seconds = (nowNs - first.atNs) / NS_PER_S;
+    const rate = seconds > 0 ? Math.round((ok - first.ok) / seconds) : 0;
+    return `${sent} sent, ${inFlight} in flight, ${rate} ok/s, ${late} late, ${failed} failed`;
+  }
 }

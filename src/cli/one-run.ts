@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Experiment } from '../config/experiment.js';
 import { experimentNotes } from '../config/policy-notes.js';
 import { sharesLine } from '../config/tenant-shares.js';
-import { noteTexts } from '../record/policy-notes.js';
+import { noteLines, noteTexts } from '../record/policy-notes.js';
 import { generatorLines, generatorWarnings } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
 import { runText } from '../report/terminal/run-text.js';
@@ -11,12 +11,9 @@ import type { Engine, LiveReport } from '../run/engine.js';
 import { type Run, run } from '../run/run.js';
 import { writeErr, writeOut } from '../text/terminal.js';
 import { distantStartOf } from '../workload/arrivals-source.js';
-import { warnIfEmpty } from './empty-run.js';
 import { warn } from './live-settings.js';
-import { noteLines } from './note-lines.js';
 import { openProgress } from './progress.js';
-import { inRunFolder } from './run-folder.js';
-import { liveOrigin, simulatedOrigin } from './run-origin.js';
+import { inRunFolder, liveOrigin, simulatedOrigin, warnIfEmpty } from './run-folder.js';
 import { type Checks, casesJson, casesOf, casesText, refuseMissed, writeCiFiles } from './thresholds.js';
 
 /** One experiment, what runs it, and what its result must satisfy. */

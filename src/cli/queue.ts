@@ -1,14 +1,13 @@
-import type { ConnectionOptions } from 'node:tls';
-import { EscapementError } from '../base/errors.js';
 import { printable } from '../base/printable.js';
 import type { QueueAddress } from '../run/queue/address.js';
 import type { CellRunner } from '../run/sweep/pool.js';
 import { writeErr } from '../text/terminal.js';
 import { plural } from '../text/words.js';
-import { read } from './token.js';
+import { usageError } from './options.js';
+import { readAuthority } from './token.js';
 import { packageVersion } from './version.js';
 
-interface QueueArgs {
+export interface QueueArgs {
   readonly queue: string | undefined;
   readonly 'queue-ca': string | undefined;
   readonly 'queue-password-file': string | undefined;
@@ -35,7 +34,7 @@ export async function openQueue(args: QueueArgs): Promise<OpenedQueue | null> {
   if (queue === undefined) {
     const alone = (['queue-ca', 'queue-password-file'] as const).find((name) => args[name] !== undefined);
     if (alone === undefined) return null;
-    throw new EscapementError('E_USAGE', `--${alone} needs --queue`);
+    throw usageError(`--${alone} needs --queue`);
   }
   const address = await addressOf({ ...args, queue });
   // Only now: the libraries take a third of a second.
@@ -62,8 +61,9 @@ export async function openQueue(args: QueueArgs): Promise<OpenedQueue | null> {
 /** The server that the flags name. Throws `E_USAGE`, `E_TLS` and `E_FILE_MISSING`. */
 export async function addressOf(args: QueueArgs & { readonly queue: string }): Promise<QueueAddress> {
   const { queueAddress } = await import('../run/queue/address.js');
+  const { 'queue-ca': authority } = args;
   return queueAddress(args.queue, {
-    ca: await authority(args['queue-ca']),
+    ca: authority === undefined ? undefined : await readAuthority(authority, 'queue-ca'),
     passwordFile: args['queue-password-file'],
   });
 }
@@ -71,12 +71,4 @@ export async function addressOf(args: QueueArgs & { readonly queue: string }): P
 /** Says something of a queue that is no progress. */
 export function say(what: string): void {
   writeErr(`escapement: ${printable(what)}\n`);
-}
-
-async function authority(path: string | undefined): Promise<ConnectionOptions['ca']> {
-  if (path === undefined) return undefined;
-  const ca = await read(path, 'queue-ca');
-  const { checkAuthority } = await import('../live/wire/credentials.js');
-  checkAuthority(ca, `--queue-ca ${path}`);
-  return ca;
 }

@@ -1,10 +1,16 @@
 import { readdirSync, renameSync, rmSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { makeFolder } from '../base/files/make-folder.js';
 import { cannotWrite, writeWhole } from '../base/files/output-file.js';
-import type { RunResult } from '../record/results.js';
+import { usableCores } from '../base/limits/usable.js';
+import type { Experiment } from '../config/experiment.js';
+import type { MeasuredSummary } from '../record/figures.js';
+import type { RunOrigin, RunResult } from '../record/results.js';
 import { dropReport } from '../report/files.js';
+import { writeErr } from '../text/terminal.js';
 import { interruptible } from './interruption.js';
+import { packageVersion } from './version.js';
 
 /** All that `--out` of a run may hold in addition to its report. */
 const RUN_FILES = [
@@ -68,4 +74,42 @@ export async function withStagedFolder<T>(
     return `nothing was written to ${dir}`;
   };
   return interruptible(work, kept).finally(clean);
+}
+
+/** What a simulated run depends on besides its experiment. */
+export function simulatedOrigin(): RunOrigin {
+  return { escapement: packageVersion() };
+}
+
+/** What a live run depends on besides its experiment: devices, this machine and what runs on it. */
+export async function liveOrigin({ live, cluster }: Experiment): Promise<RunOrigin> {
+  const { device } = live;
+  const real = device !== 'simulated';
+  const gpus = `${cluster.gpus} simulated GPU${cluster.gpus === 1 ? '' : 's'} in real time`;
+  return {
+    escapement: packageVersion(),
+    devices: real ? `${cluster.gpus} × ${device}` : gpus,
+    environment: {
+      ...environment(),
+      ...(real ? { onnxruntime: (await import('../live/ort/open-session.js')).onnxruntimeVersion() } : {}),
+    },
+  };
+}
+
+/** What a load depends on besides its experiment: the server, and how it was asked. */
+export function loadOrigin(url: string, flags: readonly string[]): RunOrigin {
+  return { escapement: packageVersion(), url, flags, environment: environment() };
+}
+
+function environment(): Readonly<Record<string, string>> {
+  const model = cpus()[0]?.model.trim() ?? 'unknown';
+  return { Node: process.versions.node, Machine: `${usableCores()} × ${model}` };
+}
+
+/** Says on stderr that a run had no request to measure: rates of 0 look like a failure of the server. */
+export function warnIfEmpty({ requests }: Pick<MeasuredSummary, 'requests'>): void {
+  if (requests.offered > 0) return;
+  writeErr(
+    'warning: no request was offered after the warm-up; raise the rate or the duration, or shorten the warm-up\n',
+  );
 }

@@ -1,6 +1,22 @@
-import type { EscapementError } from '../base/errors.js';
+import { EscapementError } from '../base/errors.js';
+import type { SweepQuestion } from '../run/sweep/plan-sweep.js';
+import type { SweepStatus } from '../run/sweep/sweep-experiment.js';
 import type { Shard } from '../run/sweep/units.js';
+import { writeOut } from '../text/terminal.js';
+import { plural } from '../text/words.js';
+import type { CellRuns, runCells } from './cell-runs.js';
 import { usageError, wholeNumber } from './options.js';
+
+interface Sweep extends SweepQuestion {
+  readonly outDir: string;
+}
+
+export interface ShardedSweep extends Sweep {
+  readonly threads: number;
+  readonly fresh: boolean;
+}
+
+type ShardArgs = Parameters<typeof runCells>[0] & { readonly json: boolean };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -65,4 +81,55 @@ function checked(text: string, shard: Shard, found = ''): Shard {
 
 function usage(text: string, what: string): EscapementError {
   return usageError(`--shard ${text}: ${what}`);
+}
+
+/** `sweep --shard`: runs a part of the cells, and leaves the report to a call without it. */
+export async function runShard(sweep: ShardedSweep, shard: Shard, args: ShardArgs): Promise<void> {
+  const { sweepShard } = await import('../run/sweep/sweep-experiment.js');
+  const { runCells } = await import('./cell-runs.js');
+  const { outDir, threads } = sweep;
+  const name = `${shard.index}/${shard.count}`;
+  const failed: { readonly id: string; readonly code: string; readonly message: string }[] = [];
+  const kept = ({ known, total }: CellRuns) =>
+    `${known - failed.length} of the ${total} runs of this shard are kept in ${outDir}; repeat the command to resume`;
+  const { status, reused, total } = await runCells(args, { label: `shard ${name}`, kept }, async (runs) => {
+    const status = await sweepShard({
+      ...{ ...sweep, shard, openRunner: runs.openRunner },
+      onPlan: ({ length }) =>
+        runs.begin(length, `shard ${name}: ${plural(length, 'run')} on ${threads} threads\n`),
+      onUnit: ({ id }, found) => {
+        if (found.status === 'failed') failed.push({ id, code: found.code, message: found.message });
+        runs.count(found);
+        runs.show(`${runs.known}/${runs.total} runs`);
+      },
+    });
+    return { status, reused: runs.reused, total: runs.total };
+  });
+  if (args.json) writeOut(`${JSON.stringify({ shard: name, runs: total, reused, failed, ...status })}\n`);
+  else {
+    const failures = failed.map(({ id, code, message }) => `failed: ${id}: ${code}: ${message}\n`).join('');
+    const mine = `shard ${name}: ${plural(total, 'run')}, ${reused} of them finished before\n`;
+    writeOut(`${mine}${failures}${statusText(status, outDir)}`);
+  }
+  if (failed.length === 0) return;
+  throw new EscapementError(
+    'E_CELLS_FAILED',
+    `${failed.length} of ${plural(total, 'run')} of this shard failed`,
+  );
+}
+
+/** `sweep --status`: how many cells are there. */
+export async function printStatus(sweep: Sweep, json: boolean): Promise<void> {
+  const { sweepStatus } = await import('../run/sweep/sweep-experiment.js');
+  const status = await sweepStatus(sweep);
+  writeOut(json ? `${JSON.stringify(status)}\n` : statusText(status, sweep.outDir));
+}
+
+function statusText({ cells, bounds }: SweepStatus, outDir: string): string {
+  const count = ({ finished, all }: SweepStatus['cells'], noun: string) =>
+    `${finished} of ${plural(all, noun)}`;
+  const there = [count(cells, 'cell'), ...(bounds.all === 0 ? [] : [count(bounds, 'bound')])].join(' and ');
+  const missing = cells.all - cells.finished + bounds.all - bounds.finished;
+  const next = missing === 0 ? ': the same command without --shard writes the report' : '';
+  return `${outDir} has ${there}${next}\n`;
 }

@@ -1,3 +1,5 @@
+import type { SecureContextOptions } from 'node:tls';
+
 import { readInput } from '../base/files/disk-files.js';
 import { usageError } from './options.js';
 
@@ -36,4 +38,25 @@ export async function tlsOf(args: {
   if (cert === undefined || key === undefined)
     throw usageError('--tls-cert and --tls-key must be given together');
   return { cert: await read(cert, 'tls-cert'), key: await read(key, 'tls-key') };
+}
+
+/** What a client checks the certificate of a TLS server against: `--ca` and `--insecure`. Throws `E_TLS`. */
+export async function trustOf({
+  ca: path,
+  insecure,
+}: {
+  readonly ca: string | undefined;
+  readonly insecure: boolean;
+}): Promise<Pick<SecureContextOptions, 'ca'> & { readonly rejectUnauthorized: boolean }> {
+  if (path === undefined) return { rejectUnauthorized: !insecure };
+  const ca = await readAuthority(path, 'ca');
+  return { ca, rejectUnauthorized: !insecure };
+}
+
+/** The authority in the file that a flag names. Throws `E_TLS`. */
+export async function readAuthority(path: string, flag: string): Promise<Buffer> {
+  const { checkAuthority } = await import('../live/wire/credentials.js');
+  const ca = await read(path, flag);
+  checkAuthority(ca, `--${flag} ${path}`);
+  return ca;
 }

@@ -23,7 +23,7 @@ export function isListed(about: PolicyNote['about']): about is (typeof POLICY_NO
 }
 
 /** A note for people; a warning is of something that was asked for and is not done. */
-export interface NoteText {
+interface NoteText {
   readonly kind: 'warning' | 'note';
   readonly text: string;
 }
@@ -98,4 +98,9 @@ export function noteTexts(notes: readonly PolicyNote[]): NoteText[] {
 
 function named(policies: readonly string[]): string {
   return `the ${policies.length === 1 ? 'policy' : 'policies'} ${listed(policies)}`;
+}
+
+/** Notes as lines for stderr. */
+export function noteLines(notes: readonly NoteText[]): string[] {
+  return notes.map(({ kind, text }) => `${kind}: ${text}`);
 }

@@ -1,4 +1,4 @@
-import { COMMANDS, type Command, FAMILIES } from '../../src/cli/commands.js';
+import { COMMANDS, type Command, FAMILIES } from '../../src/cli/commands/index.js';
 
 /** A command that does something, by its one or two words. */
 export interface NamedCommand {

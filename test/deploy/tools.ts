@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { commandLine } from '../../src/cli/command-line.js';
-import { COMMANDS } from '../../src/cli/commands.js';
+import { COMMANDS } from '../../src/cli/commands/index.js';
 
 /** Empty where a program is installed, otherwise what is missing and the Debian package that has it. */
 export function missing(program: string, debianPackage: string): string {

@@ -11,7 +11,7 @@ const STREAMS = new Set([
   // Draws a bar; the texts in it are cleaned.
   'src/cli/progress.ts',
   // Takes the whole screen; its lines are cleaned.
-  'src/cli/handlers/top.ts',
+  'src/cli/commands/top.ts',
   // The answer of a child process, which only its parent reads.
   'src/tools/doctor/runtime/probe-process.ts',
 ]);

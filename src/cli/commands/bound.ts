@@ -5,9 +5,8 @@ import { formatPercent, formatRate } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
 import { terminalWidth, writeOut } from '../../text/terminal.js';
 import { wrap } from '../../text/wrap.js';
-import { experimentFile, json, overrideFlags } from '../common-options.js';
+import { experimentFile, json, overrideFlags, overridesOf } from '../common-options.js';
 import { type ArgsOf, group } from '../options.js';
-import { overridesOf } from '../overrides.js';
 
 export const builder = (yargs: Argv) =>
   yargs

@@ -1,8 +1,30 @@
 import type { Argv } from 'yargs';
-import { experimentFile, json, overrideFlags, quiet, thresholdFlags, trustFlags } from '../common-options.js';
+import { refuseUnknownSenders } from '../../record/known-senders.js';
+import { runText } from '../../report/terminal/run-text.js';
+import { writeErr, writeOut } from '../../text/terminal.js';
+import {
+  experimentFile,
+  json,
+  overrideFlags,
+  overridesOf,
+  quiet,
+  thresholdFlags,
+  trustFlags,
+} from '../common-options.js';
 import { type ArgsOf, group, required, text, toggle, whole } from '../options.js';
+import { warnIfEmpty } from '../run-folder.js';
+import {
+  casesJson,
+  casesOf,
+  casesText,
+  missedText,
+  readChecks,
+  refuseMissed,
+  refuseUnseen,
+  writeCiFiles,
+} from '../thresholds.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('file', experimentFile)
     .options({
@@ -42,10 +64,42 @@ const builder = (yargs: Argv) =>
       'Exit code 49: the server left requests unanswered; the message, and generator.unanswered in JSON, tell those that were never sent from those that were.',
     );
 
-export type LoadArgs = ArgsOf<typeof builder>;
+type Args = ArgsOf<typeof builder>;
 
-export const load = {
-  command: 'load <file>',
-  describe: 'Send the workload of an experiment to an inference server',
-  builder,
-};
+/** `escapement load FILE --url URL`: plays the workload of an experiment against a server in real time. */
+export async function handler(args: Args): Promise<void> {
+  const { loadExperiment } = await import('../../config/load.js');
+  const { warn } = await import('../live-settings.js');
+  const { loadLevels } = await import('../load-levels.js');
+  const { playLoad, refuseLost } = await import('../load-run.js');
+  const checks = readChecks(args);
+  refuseUnseen(checks);
+  const { percentiles } = checks;
+  const { set, seed } = args;
+  const overrides = overridesOf({ set: [...set, ...(await durationOverrides(args))], seed });
+  if (args.concurrency !== undefined) {
+    await loadLevels(args.concurrency, overrides, { ...args, percentiles }, checks);
+    return;
+  }
+  const experiment = await loadExperiment(args.file, overrides);
+  refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
+  const { result, assumed, notes, warnings, lost } = await playLoad(experiment, { ...args, percentiles });
+  warnIfEmpty(result.summary);
+  const cases = casesOf(checks, result);
+  if (args.json) writeOut(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
+  else writeOut(runText(result) + casesText(cases));
+  if (!args.quiet) writeErr(assumed + notes);
+  warn(warnings);
+  writeCiFiles(checks, 'load', experiment.name, cases);
+  refuseLost(lost, missedText(cases));
+  refuseMissed(cases);
+}
+
+/** `--duration` for the one section that there is, or for each of several. */
+async function durationOverrides({ file, duration, concurrency }: Args): Promise<string[]> {
+  if (duration === undefined) return [];
+  const { readExperimentSource } = await import('../../config/load.js');
+  const { workload } = (await readExperimentSource(file)).tree;
+  if (concurrency !== undefined || !Array.isArray(workload)) return [`workload.duration=${duration}`];
+  return workload.map((_, section) => `workload.${section}.duration=${duration}`);
+}

@@ -1,8 +1,19 @@
+import { join } from 'node:path';
 import type { Argv } from 'yargs';
+import { EscapementError } from '../../base/errors.js';
+import { checkWritable, writeWhole } from '../../base/files/output-file.js';
+import type { ThresholdCase } from '../../report/thresholds/cases.js';
+import type { FleetPlan } from '../../run/plan/fleet-result.js';
+import type { PlanResult } from '../../run/plan/plan-result.js';
+import { writeOut } from '../../text/terminal.js';
+import type { CellRuns } from '../cell-runs.js';
 import { ciFlags, experimentFile, json, plugin, queueFlags, quiet } from '../common-options.js';
-import { type ArgsOf, choice, group, list, text, textOr, toggle, whole } from '../options.js';
+import { type ArgsOf, choice, group, list, text, textOr, toggle, usageError, whole } from '../options.js';
+import { checkOutputFlags } from '../output-flags.js';
+import { casesJson, checkCiFiles, writeCiFiles } from '../thresholds.js';
+import { packageVersion } from '../version.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('file', experimentFile)
     .options({
@@ -51,10 +62,102 @@ const builder = (yargs: Argv) =>
       ].join('\n\n'),
     );
 
-export type PlanArgs = ArgsOf<typeof builder>;
+type Args = ArgsOf<typeof builder>;
 
-export const plan = {
-  command: 'plan <file>',
-  describe: 'Find the GPUs, load or SLO that just meet a target',
-  builder,
-};
+/** Values that are run first, and neighbors of the answer. */
+const VALUES_BESIDES = 13;
+/** Values of each round between them, which leaves a quarter. */
+const VALUES_PER_ROUND = 3;
+
+/** A plan of either kind, and what it comes to. */
+interface Finished {
+  readonly plan: PlanResult | FleetPlan;
+  readonly cases: readonly ThresholdCase[];
+  readonly text: string;
+  page(): Promise<string>;
+  /** Where nothing meets the target: the verdict, and how close the best one came. */
+  readonly missed: readonly [string, string] | null;
+}
+
+/** `escapement plan FILE`: the fewest GPUs, highest load, tightest SLO or cheapest fleet that meets a target. */
+export async function handler(args: Args): Promise<void> {
+  const { out, html } = args;
+  if (args.queue !== undefined && args.threads !== undefined)
+    throw usageError('the workers of a queue have threads of their own: leave out --threads');
+  if (args.minimize !== undefined && args.prefer !== undefined)
+    throw usageError('--prefer is for plans of one key: leave it out with --minimize');
+  checkOutputFlags({ html, junit: args.junit, markdown: args.markdown }, [args.file]);
+  if (html !== undefined) checkWritable(html);
+  checkCiFiles(args, args.target.length, 'target');
+  const { runCells } = await import('../cell-runs.js');
+  const kept = ({ known }: CellRuns) =>
+    out === undefined
+      ? 'no run is kept without --out'
+      : `${known} runs are kept in ${out}; repeat the command to resume`;
+  const plans = args.minimize === undefined ? planKey : planFleets;
+  const { plan, cases, ...finished } = await runCells(args, { label: 'plan', noun: 'runs', kept }, (runs) =>
+    plans(args, runs),
+  );
+  writeCiFiles(args, 'plan', plan.name, cases);
+  if (out !== undefined) writeWhole(join(out, 'plan.json'), `${JSON.stringify(plan)}\n`);
+  const pages = [
+    ...(out === undefined ? [] : [join(out, 'plan.html')]),
+    ...(html === undefined ? [] : [html]),
+  ];
+  // Charts bring half a second of libraries with them.
+  const page = pages.length === 0 ? '' : await finished.page();
+  for (const path of pages) writeWhole(path, page);
+  writeOut(args.json ? `${JSON.stringify({ ...plan, ...casesJson(cases) })}\n` : finished.text);
+  if (out !== undefined && !args.json) writeOut(`report: ${join(out, 'plan.html')}\n`);
+  if (finished.missed === null) return;
+  // How close the best value came is on stdout already, except with --json.
+  throw new EscapementError('E_THRESHOLD', args.json ? finished.missed.join('; ') : finished.missed[0]);
+}
+
+/** What both kinds of plans are asked, and tell. */
+function questionOf(args: Args, runs: CellRuns) {
+  const { file, over, seeds, fresh } = args;
+  return {
+    ...{ file, over, seeds, fresh, targets: args.target, overrides: args.set, outDir: args.out },
+    ...{ openRunner: runs.openRunner, version: packageVersion() },
+    onRun: (reused: boolean) => {
+      runs.count({ status: 'done', reused });
+      runs.show(`${runs.known} runs`, 0.99);
+    },
+  };
+}
+
+async function planKey(args: Args, runs: CellRuns): Promise<Finished> {
+  const { planExperiment } = await import('../../run/plan/plan.js');
+  const { planText, targetCases, verdictLines } = await import('../../run/plan/text.js');
+  const plan = await planExperiment({
+    ...questionOf(args, runs),
+    prefer: args.prefer,
+    onStart: (seeds, values) => {
+      const rounds = Math.ceil(Math.log2(values / 8) / 2);
+      const expected = Math.min(values, VALUES_BESIDES + VALUES_PER_ROUND * rounds);
+      const what = `seed ${seeds.join(', ')}: ${values} candidate values, ${runs.place}\n`;
+      runs.begin(seeds.length * expected, what);
+    },
+  });
+  return {
+    ...{ plan, cases: targetCases(plan), text: planText(plan) },
+    page: async () => (await import('../../run/plan/page.js')).planPage(plan),
+    missed: plan.outcome === 'none' ? verdictLines(plan) : null,
+  };
+}
+
+async function planFleets(args: Args, runs: CellRuns): Promise<Finished> {
+  const { planFleet } = await import('../../run/plan/fleet-plan.js');
+  const { fleetCases, fleetText, verdictOfFleets } = await import('../../run/plan/fleet-text.js');
+  const plan = await planFleet({
+    ...questionOf(args, runs),
+    onStart: (seeds, fleets) =>
+      runs.begin(seeds.length * fleets, `seed ${seeds.join(', ')}: ${fleets} fleets, ${runs.place}\n`),
+  });
+  return {
+    ...{ plan, cases: fleetCases(plan), text: fleetText(plan) },
+    page: async () => (await import('../../run/plan/fleet-page.js')).fleetPage(plan),
+    missed: plan.outcome === 'found' ? null : verdictOfFleets(plan),
+  };
+}

@@ -5,11 +5,10 @@ import { STANDARD_INPUT } from '../../base/files/standard-input.js';
 import { NotedFiles } from '../../config/files-on-disk.js';
 import type { Setup } from '../../play/share/address.js';
 import { writeOut } from '../../text/terminal.js';
-import { json, overrideFlags } from '../common-options.js';
+import { json, overrideFlags, overridesOf } from '../common-options.js';
 import { untilStopped } from '../interruption.js';
 import { type ArgsOf, group, text, toggle, usageError, wholeOr } from '../options.js';
 import { checkOutputFlags } from '../output-flags.js';
-import { overridesOf } from '../overrides.js';
 
 const { set, seed } = overrideFlags;
 

@@ -1,10 +1,16 @@
 import type { Argv } from 'yargs';
-import { experimentFile } from '../common-options.js';
-import { type ArgsOf, choiceOr, group } from '../options.js';
+import { entryOf } from '../../config/create-policy.js';
+import type { Experiment } from '../../config/experiment.js';
+import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
+import { refuseUnknownSenders } from '../../record/known-senders.js';
+import type { Engine } from '../../run/engine.js';
+import { experimentFile, overridesOf } from '../common-options.js';
+import { type ArgsOf, choiceOr, group, usageError } from '../options.js';
 import { journalFlag } from '../server-options.js';
+import { readChecks } from '../thresholds.js';
 import { simulateOptions } from './simulate.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('file', experimentFile)
     .options({
@@ -27,10 +33,50 @@ const builder = (yargs: Argv) =>
       ].join('\n\n'),
     );
 
-export type RunArgs = ArgsOf<typeof builder>;
+type Args = ArgsOf<typeof builder>;
 
-export const run = {
-  command: 'run <file>',
-  describe: 'Run one experiment live, in real time on real models',
-  builder,
-};
+/** `escapement run FILE --mode live`: one experiment, by either engine. */
+export async function handler(args: Args): Promise<void> {
+  const { loadExperiment } = await import('../../config/load.js');
+  const { environmentOverrides } = await import('../../config/runtime-settings.js');
+  const { oneRun } = await import('../one-run.js');
+  const checks = readChecks(args);
+  const isLive = args.mode === 'live';
+  if (args.journal !== undefined && !isLive)
+    throw usageError('--journal requires --mode live; a simulation can simply be run again');
+  // A simulation is the same wherever it runs.
+  const environment = isLive ? environmentOverrides(process.env) : [];
+  const experiment = retrying(await loadExperiment(args.file, overridesOf(args), [], environment));
+  refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
+  if (isLive) await warnOfLive(args, experiment);
+  await oneRun('run', { experiment, engine: await engineOf(args), checks }, args);
+}
+
+async function engineOf({ mode, journal }: Args): Promise<Engine> {
+  if (mode === 'simulate') return (await import('../../run/simulated.js')).SIMULATED;
+  const { live } = await import('../../run/live.js');
+  return live(journal === undefined ? {} : { journal });
+}
+
+async function warnOfLive({ file, set }: Args, experiment: Experiment): Promise<void> {
+  const { experimentWarnings, warn } = await import('../live-settings.js');
+  const { slowModelsWarning, timedModels } = await import('../../serve/slow-models.js');
+  warn(await experimentWarnings(file, set));
+  const { policy } = experiment;
+  const nothing = entryOf(policy)?.whyServesNothing?.(policy.options);
+  warn([nothing, slowModelsWarning(timedModels(experiment))].filter((warning) => warning != null));
+}
+
+/**
+ * The experiment with what real time does about missed windows, so that the results of both engines can be compared. It
+ * is an override, so that the command that a report gives repeats the run.
+ */
+function retrying(experiment: Experiment): Experiment {
+  if (experiment.missedWindow !== null) return experiment;
+  const { text, overrides } = experiment.source;
+  return {
+    ...experiment,
+    missedWindow: LIVE_MISSED_WINDOW,
+    source: { text, overrides: [...overrides, `missedWindow=${LIVE_MISSED_WINDOW}`] },
+  };
+}

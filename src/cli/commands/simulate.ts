@@ -1,8 +1,14 @@
 import type { Argv } from 'yargs';
 import { refuseUnknownSenders } from '../../record/known-senders.js';
-import { experimentFile, json, overrideFlags, quiet, thresholdFlags } from '../common-options.js';
+import {
+  experimentFile,
+  json,
+  overrideFlags,
+  overridesOf,
+  quiet,
+  thresholdFlags,
+} from '../common-options.js';
 import { type ArgsOf, group, text } from '../options.js';
-import { overridesOf } from '../overrides.js';
 import { readChecks } from '../thresholds.js';
 
 export const simulateOptions = {

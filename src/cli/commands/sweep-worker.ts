@@ -1,8 +1,13 @@
 import type { Argv } from 'yargs';
+import { usableCores } from '../../base/limits/usable.js';
+import { plural } from '../../text/words.js';
 import { plugin, queueTrustFlags, quiet } from '../common-options.js';
+import { untilStopped } from '../interruption.js';
 import { type ArgsOf, group, required, text, whole } from '../options.js';
+import { addressOf, say } from '../queue.js';
+import { packageVersion } from '../version.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .options({
       ...group('Queue', {
@@ -30,10 +35,35 @@ const builder = (yargs: Argv) =>
       ].join('\n\n'),
     );
 
-export type SweepWorkerArgs = ArgsOf<typeof builder>;
+/** Progress is not shown more often than this. */
+const SAID_MS = 30_000;
 
-export const sweepWorker = {
-  command: 'sweep-worker',
-  describe: 'Run cells of sweeps and plans on other machines',
-  builder,
-};
+/** `escapement sweep-worker`: runs cells of sweeps on other machines, until it is stopped. */
+export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+  const threads = args.threads ?? usableCores();
+  const address = await addressOf(args);
+  const { threadPool } = await import('../../run/sweep/pool.js');
+  const { startSweepWorker } = await import('../../run/queue/sweep-worker.js');
+  let ran = 0;
+  let failed = 0;
+  let saidMs = performance.now();
+  const soFar = () => `${plural(ran, 'run')} finished${failed === 0 ? '' : `, ${failed} of them failed`}`;
+  const tell = (what: string) => {
+    if (!args.quiet) say(what);
+  };
+  const worker = await startSweepWorker(address, {
+    ...{ version: packageVersion(), threads, openRunner: threadPool, plugins: args.plugin, say },
+    onCell: ({ status }) => {
+      ran++;
+      if (status === 'failed') failed++;
+      if (performance.now() - saidMs < SAID_MS) return;
+      saidMs = performance.now();
+      tell(soFar());
+    },
+  });
+  tell(`runs cells of ${address.shown} on ${plural(threads, 'thread')}`);
+  const signal = await untilStopped();
+  tell(`${signal}: takes no more cells and waits for those that run`);
+  await worker.stop();
+  tell(soFar());
+}

@@ -1,8 +1,19 @@
+import { basename, extname, join } from 'node:path';
 import type { Argv } from 'yargs';
+import { EscapementError } from '../../base/errors.js';
+import { usableCores } from '../../base/limits/usable.js';
+import { noteLines, noteTexts } from '../../record/policy-notes.js';
+import { sweepCases } from '../../report/thresholds/cases.js';
+import { tableWidth, writeOut } from '../../text/terminal.js';
+import { plural } from '../../text/words.js';
+import type { CellRuns } from '../cell-runs.js';
 import { experimentFile, json, plugin, queueFlags, quiet, thresholdFlags } from '../common-options.js';
-import { type ArgsOf, group, list, text, toggle, whole } from '../options.js';
+import { type ArgsOf, group, list, text, toggle, usageError, whole } from '../options.js';
+import { printStatus, readShard, runShard, type ShardedSweep } from '../shard.js';
+import { type Checks, casesJson, casesText, readChecks, refuseMissed, writeCiFiles } from '../thresholds.js';
+import { packageVersion } from '../version.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('file', experimentFile)
     .options({
@@ -43,10 +54,83 @@ const builder = (yargs: Argv) =>
       ].join('\n\n'),
     );
 
-export type SweepArgs = ArgsOf<typeof builder>;
+type Args = ArgsOf<typeof builder>;
 
-export const sweep = {
-  command: 'sweep <file>',
-  describe: 'Simulate a grid of values and seeds and recommend the best',
-  builder,
-};
+/** `escapement sweep FILE`: many runs over a grid, and a report that compares them; or a part of them. */
+export async function handler(args: Args): Promise<void> {
+  const shard = args.shard === undefined ? null : readShard(args.shard, process.env);
+  if (args.status) refuseFlags(args, '--status only reads', ['shard', 'fresh', 'junit', 'markdown']);
+  if (shard !== null) refuseFlags(args, 'a shard checks nothing', ['junit', 'markdown']);
+  if (args.queue !== undefined)
+    refuseFlags(args, 'the workers of a queue run all cells', ['shard', 'status', 'threads']);
+  const checks = readChecks(args);
+  const sweep = {
+    ...{ file: args.file, vary: args.vary, seeds: args.seeds, overrides: args.set, fresh: args.fresh },
+    outDir: args.out ?? join('out', basename(args.file, extname(args.file))),
+    threads: args.threads ?? usableCores(),
+    version: packageVersion(),
+    percentiles: checks.percentiles,
+    required: checks.thresholds.map(({ text }) => text),
+  };
+  if (args.status) await printStatus(sweep, args.json);
+  else if (shard !== null) await runShard(sweep, shard, args);
+  else await runWhole(sweep, checks, args);
+}
+
+/** Throws `E_USAGE` for the first of these flags that was given. */
+function refuseFlags(
+  args: Args,
+  why: string,
+  names: readonly ('shard' | 'status' | 'threads' | 'fresh' | 'junit' | 'markdown')[],
+): void {
+  const given = names.find((name) => args[name] !== undefined && args[name] !== false);
+  if (given !== undefined) throw usageError(`${why}: leave out --${given}`);
+}
+
+async function runWhole(sweep: ShardedSweep, checks: Checks, args: Args): Promise<void> {
+  const { runCells } = await import('../cell-runs.js');
+  const { sweepExperiment } = await import('../../run/sweep/sweep-experiment.js');
+  const kept = ({ known, failed, total }: CellRuns) =>
+    total === 0
+      ? 'no cell had started'
+      : `${known - failed} of ${total} cells are kept in ${sweep.outDir}; repeat the command to resume`;
+  const results = await runCells(args, { label: 'sweep', noun: 'cells', kept }, (runs) =>
+    sweepExperiment({
+      ...{ ...sweep, openRunner: runs.openRunner },
+      onPlan: (cells, seeds, notes, empty) => {
+        const left = `note: ${plural(empty, 'combination')} without any GPU ${empty === 1 ? 'is' : 'are'} left out`;
+        const lines = [
+          `seed ${seeds.join(', ')}: ${cells} cells on ${runs.place}`,
+          ...noteLines(noteTexts(notes)),
+          ...(empty === 0 ? [] : [left]),
+        ];
+        runs.begin(cells, lines.map((line) => `${line}\n`).join(''));
+      },
+      onUnit: ({ job }, found) => {
+        if (job === 'boundCell') return;
+        runs.count(found);
+        const { known, total, failed } = runs;
+        runs.show(`${known}/${total} cells${failed === 0 ? '' : `, ${failed} failed`}`);
+      },
+    }),
+  );
+  const cases = sweepCases(checks.thresholds, results);
+  writeCiFiles(checks, 'sweep', results.name, cases);
+  // Charts bring half a second of libraries with them: the cells start without.
+  const { writeSweepReport } = await import('../../report/pages/write-results.js');
+  const { summaryText } = await import('../../report/terminal/summary-text.js');
+  const [report] = await writeSweepReport(results, sweep.outDir);
+  const columns = tableWidth();
+  const shown = { file: args.file, ...(columns === undefined ? {} : { columns }) };
+  writeOut(
+    args.json
+      ? `${JSON.stringify({ ...results, ...casesJson(cases) })}\n`
+      : `${summaryText(results, shown)}\n${casesText(cases)}report: ${report}\n`,
+  );
+  const failed = results.cells.filter(({ status }) => status === 'failed').length;
+  if (failed > 0) {
+    const what = `${failed} of ${results.cells.length} cells failed; see report.html or results.csv for the causes`;
+    throw new EscapementError('E_CELLS_FAILED', what);
+  }
+  refuseMissed(cases);
+}

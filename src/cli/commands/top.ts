@@ -1,10 +1,16 @@
 import type { Argv } from 'yargs';
+import { NS_PER_MS } from '../../base/units.js';
+import { writeOut } from '../../text/terminal.js';
 import { json, trustFlags } from '../common-options.js';
-import { type ArgsOf, durationOr, group, text, textOr, toggle } from '../options.js';
+import { type ArgsOf, durationOr, group, text, textOr, toggle, usageError } from '../options.js';
+import { tokenOf, trustOf } from '../token.js';
 
-const builder = (yargs: Argv) =>
+const DEFAULT_URL = 'http://127.0.0.1:8002';
+const LEAST_INTERVAL_MS = 100;
+
+export const builder = (yargs: Argv) =>
   yargs
-    .positional('url', textOr('http://127.0.0.1:8002', 'Metrics port of the controller'))
+    .positional('url', textOr(DEFAULT_URL, 'Metrics port of the controller'))
     .options({
       ...group('Options', {
         interval: durationOr('1s', 'Refresh interval, at least 100ms'),
@@ -20,6 +26,30 @@ const builder = (yargs: Argv) =>
       ['$0 top https://10.0.0.1:8002 --ca ca.pem --token-file token', ''],
     ]);
 
-export type TopArgs = ArgsOf<typeof builder>;
+/** `escapement top [URL]`: the live state of a running controller, on the whole terminal. */
+export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+  const url = urlOf(args.url);
+  const intervalMs = args.interval / NS_PER_MS;
+  if (intervalMs < LEAST_INTERVAL_MS) throw usageError(`--interval: must be at least ${LEAST_INTERVAL_MS}ms`);
+  const access = { token: await tokenOf(args), trust: await trustOf(args) };
+  const { stdin, stdout } = process;
+  if (args.json || args.once || !stdin.isTTY || !stdout.isTTY) {
+    const { fetchStatus } = await import('../../tools/top/fetch-status.js');
+    const status = await fetchStatus(url, access);
+    const { topLines } = await import('../../tools/top/top-text.js');
+    const lines = args.json ? [JSON.stringify(status)] : topLines({ url, status, problem: '' });
+    writeOut(`${lines.join('\n')}\n`);
+    return;
+  }
+  const { runTop } = await import('../../tools/top/run-top.js');
+  await runTop({ url, ...access, intervalMs, input: stdin, output: stdout });
+}
 
-export const top = { command: 'top [url]', describe: 'Show the live state of a running controller', builder };
+/** As `http://HOST:PORT`; `http://` may be left out. Throws `E_USAGE`. */
+function urlOf(text: string): string {
+  const whole = /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`;
+  // A port alone would be taken for an address.
+  const isNumber = /^\d+$/.test(text);
+  if (!isNumber && URL.canParse(whole) && /^https?:/i.test(whole)) return new URL(whole).origin;
+  throw usageError(`${text}: must be a URL such as ${DEFAULT_URL}`);
+}

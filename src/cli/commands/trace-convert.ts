@@ -6,9 +6,8 @@ import type { Experiment } from '../../config/experiment.js';
 import { writeOut } from '../../text/terminal.js';
 import { openTable } from '../../workload/files/layout.js';
 import type { WorkloadSpec } from '../../workload/spec.js';
-import { json, overrideFlags } from '../common-options.js';
+import { json, overrideFlags, overridesOf } from '../common-options.js';
 import { type ArgsOf, group, required, text, usageError, whole } from '../options.js';
-import { overridesOf } from '../overrides.js';
 
 export const builder = (yargs: Argv) =>
   yargs

@@ -6,8 +6,7 @@ import type { DoctorReport } from '../../tools/doctor/report.js';
 import type { DoctorArgs } from '../commands/doctor.js';
 import { runtimeOf, type SettingsArgs } from '../live-settings.js';
 import { openProgress } from '../progress.js';
-import { tokenOf } from '../token.js';
-import { trustOf } from '../trust.js';
+import { tokenOf, trustOf } from '../token.js';
 import { weightsCacheBytes } from '../weights-cache.js';
 
 /** `escapement doctor`: whether this machine can give predictable latencies, and how to fix what prevents it. */

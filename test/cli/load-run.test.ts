@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { LoadLine } from '../../src/cli/load-line.js';
+import { LoadLine } from '../../src/cli/load-run.js';
 
 it('says how many there are, and the rate of the last second', () => {
   const line = new LoadLine();
