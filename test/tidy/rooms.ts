@@ -67,7 +67,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   core: 4_600,
   index: 30,
   live: 33_900,
-  load: 3_000,
+  load: 2_400,
   play: 4_250,
   policies: 7_800,
   record: 5_100,
