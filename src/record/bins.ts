@@ -44,14 +44,16 @@ export class TimeBins {
     return ((nowNs - this.fromNs) / this.widthNs) | 0;
   }
 
-  /** Counts per second, one element a bin; the last bin may be narrower than the others. */
-  perSecond(counter: Float64Array): number[] {
-    const rates: number[] = [];
-    for (let i = 0; i < this.count; i++) {
+  /** Length of each bin; the last may be narrower than the others. */
+  get seconds(): number[] {
+    return Array.from({ length: this.count }, (_, i) => {
       const beginNs = this.fromNs + i * this.widthNs;
-      const endNs = Math.min(beginNs + this.widthNs, this.toNs);
-      rates.push(counter[i] / ((endNs - beginNs) / NS_PER_S));
-    }
-    return rates;
+      return (Math.min(beginNs + this.widthNs, this.toNs) - beginNs) / NS_PER_S;
+    });
+  }
+
+  /** Counts per second, one element a bin. */
+  perSecond(counter: Float64Array): number[] {
+    return this.seconds.map((seconds, i) => counter[i] / seconds);
   }
 }

@@ -47,6 +47,7 @@ export interface RunSetup extends Of<typeof origin.setupSchema> {}
 export interface ClusterSetup extends Of<typeof origin.clusterSetupSchema> {}
 
 export interface TimeSeries extends Of<typeof run.timeSeriesSchema> {}
+export interface RunSlices extends Of<typeof run.runSlicesSchema> {}
 export interface TunedSeries extends Of<typeof run.tunedSeriesSchema> {}
 export interface FleetOverTime extends Of<typeof run.fleetSchema> {}
 export interface TimelineEntry extends Of<typeof run.timelineEntrySchema> {}

@@ -74,8 +74,10 @@ export class RunTally implements RunObserver {
   readonly byLength: LengthTally | null;
 
   readonly bins: TimeBins;
+  /** By section and time of arrival: requests, and those answered within their SLO. */
+  readonly offeredByBin: readonly Float64Array[];
+  readonly okByArrival: readonly Float64Array[];
   /** By time of arrival. */
-  readonly offeredByBin: Float64Array;
   readonly coldByBin: Float64Array;
   /** By time of answer, whenever the request arrived. */
   readonly okByBin: Float64Array;
@@ -117,7 +119,8 @@ export class RunTally implements RunObserver {
     this.lateLatency = sections.map(() => new Histogram());
     this.byLength = LengthTally.of(models);
     this.bins = new TimeBins(warmupNs, durationNs);
-    this.offeredByBin = this.bins.counter();
+    this.offeredByBin = sections.map(() => this.bins.counter());
+    this.okByArrival = sections.map(() => this.bins.counter());
     this.coldByBin = this.bins.counter();
     this.okByBin = this.bins.counter();
     this.failedByBin = this.bins.counter();
@@ -146,10 +149,13 @@ export class RunTally implements RunObserver {
     const section = this.sectionOf(requests.user[slot]);
     this.outcomes[section * OUTCOMES + outcome]++;
     const model = requests.model[slot];
+    const arrivalBin = this.bins.indexOf(arrivalNs);
     this.offeredByModel[model]++;
+    this.offeredByBin[section][arrivalBin]++;
     this.byLength?.answered(requests, slot, outcome, nowNs);
     if (outcome === OUTCOME_OK) {
       this.okByModel[model]++;
+      this.okByArrival[section][arrivalBin]++;
       this.okLatency[section].record(nowNs - arrivalNs);
     } else {
       if (this.causes !== null) {
@@ -158,9 +164,6 @@ export class RunTally implements RunObserver {
       }
       if (outcome === OUTCOME_LATE) this.lateLatency[section].record(nowNs - arrivalNs);
     }
-
-    const arrivalBin = this.bins.indexOf(arrivalNs);
-    this.offeredByBin[arrivalBin]++;
     if (requests.arrivalCopies[slot] === 0) {
       this.coldStarts++;
       this.coldByModel[model]++;

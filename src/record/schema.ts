@@ -101,6 +101,22 @@ export const lengthFiguresSchema = z.object({
   executedP99Ms: z.number().nullable().describe('99th percentile of it, ms.'),
 });
 
+/** Of a run that no seed changes, such as a replayed log without noise: what its confidence intervals are made of. */
+export const runSlicesSchema = z.object({
+  seconds: z.array(z.number().positive()).describe('Length of each slice: the bins of series.'),
+  sections: z
+    .array(
+      z.object({
+        class: z.string().nullable().describe('Class of its requests; null: there are none.'),
+        tenant: z.string().nullable().describe('Tenant that sends them; null: there are none.'),
+        weight: z.number().positive().describe('What one of its requests answered in time is worth.'),
+        offered: z.array(count()).describe('Requests by time of arrival.'),
+        ok: z.array(count()).describe('Of these, those answered within their SLO.'),
+      }),
+    )
+    .describe('One entry for each workload section.'),
+});
+
 /** Everything that charts and reports need of one run: `run.json`. */
 export const runResultSchema = z.object({
   version: z.literal(RESULTS_VERSION).describe('Version of this format.'),
@@ -120,6 +136,11 @@ export const runResultSchema = z.object({
     .exactOptional()
     .describe('By length of the input, shortest first; absent where no model takes several lengths.'),
   series: timeSeriesSchema.describe('Rates over virtual time; arrays of equal length.'),
+  slices: runSlicesSchema
+    .exactOptional()
+    .describe(
+      'Counts per time slice of a run that is one sample, as no seed changes it: its confidence intervals come from them. Absent where seeds change the run.',
+    ),
   plugin: z
     .object({
       file: z.string().describe('Path as written.'),

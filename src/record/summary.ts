@@ -17,6 +17,7 @@ import type {
   GroupSummary,
   LatencyCdf,
   RequestCounts,
+  RunSlices,
   SchedulerFigures,
   Summary,
   TimeSeries,
@@ -106,9 +107,29 @@ export function buildTimeSeries(recorder: RunTally): TimeSeries {
   return {
     beginSeconds: bins.fromNs / NS_PER_S,
     binSeconds: bins.widthNs / NS_PER_S,
-    offeredRps: bins.perSecond(recorder.offeredByBin),
+    offeredRps: bins.perSecond(recorder.offeredByBin.reduce(added)),
     goodputRps: bins.perSecond(recorder.okByBin),
     failedRps: bins.perSecond(recorder.failedByBin),
+  };
+}
+
+/** Counts per bin of the time series, of each section; a request that comes after the nominal end counts to the last. */
+export function buildSlices(
+  { bins, offeredByBin, okByArrival }: RunTally,
+  senders: readonly Pick<RunSlices['sections'][number], 'class' | 'tenant' | 'weight'>[],
+): RunSlices {
+  const counts = (counter: Float64Array) => {
+    const slices = Array.from(counter.subarray(0, bins.count));
+    slices[bins.count - 1]! += counter[bins.count]!;
+    return slices;
+  };
+  return {
+    seconds: bins.seconds,
+    sections: senders.map((sender, i) => ({
+      ...sender,
+      offered: counts(offeredByBin[i]!),
+      ok: counts(okByArrival[i]!),
+    })),
   };
 }
 
@@ -158,6 +179,10 @@ function sumCounts(parts: readonly RequestCounts[]): RequestCounts {
 /** Of all sections. */
 function executed({ okLatency, lateLatency }: RunTally): Histogram {
   return merged([...okLatency, ...lateLatency]);
+}
+
+function added(a: Float64Array, b: Float64Array): Float64Array {
+  return a.map((value, i) => value + b[i]!);
 }
 
 function executedOf({ okLatency, lateLatency }: RunTally, section: number): Histogram {

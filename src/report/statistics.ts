@@ -1,13 +1,33 @@
-/** Mean of a few repetitions with what is known of its precision. */
+import { senderOfFigure } from '../record/figures.js';
+import type { CellResult, RunResult, RunSlices } from '../record/results.js';
+import { formatPercent, formatPercentCell, formatRate, round3, significant } from '../text/numbers.js';
+
+/** A figure with what is known of its precision. */
 export interface Estimate {
   /** Number of repetitions. */
   readonly n: number;
+  /** Mean over them. */
   readonly mean: number;
-  /** Sample standard deviation; 0 for one repetition. */
+  /** Sample standard deviation over them; 0 for one. */
   readonly sd: number;
-  /** 95 % confidence interval of the mean; equal to the mean for one repetition. */
+  /** Ends of its 95 % confidence interval; equal to the mean where nothing tells how precise it is. */
   readonly low: number;
   readonly high: number;
+  /**
+   * What the interval comes from: several seeds, or the time slices of the one run that no seed changes. Null: there is one
+   * run and its slices do not differ, or say nothing of the figure.
+   */
+  readonly over: 'seeds' | 'slices' | null;
+}
+
+/** What a figure was under each seed, and in a run that no seed changes, how it came together over time. */
+export interface Sample {
+  readonly bySeed: Readonly<Record<string, number>>;
+  /**
+   * Influence of each time slice: the figure is its mean plus the mean of these, which is 0. Absent: a seed changes the run, or
+   * its slices say nothing of the figure.
+   */
+  readonly influences?: readonly number[];
 }
 
 /** Two-sided 95 % quantiles of Student's t distribution for 1 to 30 degrees of freedom (any statistics table). */
@@ -16,22 +36,237 @@ const T_95 = [
   2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/** Mean, spread and confidence interval. `values` must not be empty. */
+/** Mean and confidence interval over repetitions. `values` must not be empty. */
 export function estimate(values: readonly number[]): Estimate {
+  return estimateOf({ bySeed: Object.fromEntries(values.entries()) });
+}
+
+/** Mean and confidence interval: over seeds by Student's t, of one run by its time slices. There must be a value. */
+export function estimateOf({ bySeed, influences = [] }: Sample): Estimate {
+  const values = Object.values(bySeed);
   const n = values.length;
   const mean = meanOf(values);
-  if (n < 2) return { n, mean, sd: 0, low: mean, high: mean };
-  const sd = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
-  const half = (studentT95(n - 1) * sd) / Math.sqrt(n);
-  return { n, mean, sd, low: mean - half, high: mean + half };
+  if (n > 1) {
+    const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1);
+    const half = studentT95(n - 1) * Math.sqrt(variance / n);
+    return { n, mean, sd: Math.sqrt(variance), low: mean - half, high: mean + half, over: 'seeds' };
+  }
+  const half = blockBootstrapHalf(influences);
+  return { n, mean, sd: 0, low: mean - half, high: mean + half, over: half === 0 ? null : 'slices' };
+}
+
+/**
+ * How much higher a figure is in `a` than in `b`: seed by seed, or slice by slice where no seed changes either. Null: they
+ * have nothing in common.
+ */
+export function differenceOf(a: Sample, b: Sample): Estimate | null {
+  if ((a.influences === undefined) !== (b.influences === undefined)) return null;
+  const common = Object.keys(a.bySeed).filter((seed) => b.bySeed[seed] !== undefined);
+  if (common.length === 0) return null;
+  const bySeed = Object.fromEntries(common.map((seed) => [seed, a.bySeed[seed]! - b.bySeed[seed]!]));
+  if (a.influences === undefined || b.influences === undefined) return estimateOf({ bySeed });
+  if (a.influences.length !== b.influences.length) return null;
+  const others = b.influences;
+  return estimateOf({ bySeed, influences: a.influences.map((value, i) => value - others[i]!) });
+}
+
+/** The sample of a figure that is `factor` times as large. */
+export function scaledSample({ bySeed, influences }: Sample, factor: number): Sample {
+  return {
+    bySeed: Object.fromEntries(Object.entries(bySeed).map(([seed, value]) => [seed, value * factor])),
+    ...(influences === undefined ? {} : { influences: influences.map((value) => value * factor) }),
+  };
+}
+
+/** A figure that is a sum over requests: how many, or which share of them, were answered in time. */
+export interface SlicedFigure {
+  readonly of: 'attainment' | 'goodputRps';
+  /** Whose requests count; absent: all do. */
+  readonly isCounted?: (section: RunSlices['sections'][number], index: number) => boolean;
+  /** Whether each request counts as much as its class weighs. */
+  readonly weighted?: boolean;
+}
+
+type SlicedRun = Pick<RunResult | CellResult, 'slices'>;
+
+/** The figure that thresholds call `metric`; null: slices say nothing of it. */
+export function slicedFigure(metric: string): SlicedFigure | null {
+  const sender = senderOfFigure(metric);
+  if (sender === null) return SLICED.get(metric) ?? null;
+  const figure = SLICED.get(metric.slice(`${sender.kind}.${sender.name}.`.length));
+  return figure === undefined
+    ? null
+    : { ...figure, isCounted: (section) => section[sender.kind] === sender.name };
+}
+
+/** The same of one section of the workload. */
+export function ofSection(figure: SlicedFigure | null, section: number): SlicedFigure | null {
+  return figure === null ? null : { ...figure, isCounted: (_, index) => index === section };
+}
+
+const SLICED = new Map<string, SlicedFigure>([
+  ['attainment', { of: 'attainment' }],
+  ['goodputRps', { of: 'goodputRps' }],
+  ['weightedAttainment', { of: 'attainment', weighted: true }],
+  ['weightedGoodputRps', { of: 'goodputRps', weighted: true }],
+]);
+
+/** How a figure came together over time; nothing where a seed changes the run, or where nothing was offered. */
+export function influencesOf(
+  { slices }: SlicedRun,
+  { of, isCounted = () => true, weighted = false }: SlicedFigure,
+): Pick<Sample, 'influences'> {
+  if (slices === undefined) return {};
+  const counted = slices.sections.filter(isCounted);
+  const total = (count: 'offered' | 'ok') =>
+    slices.seconds.map((_, i) => sum(counted.map((each) => each[count][i]! * (weighted ? each.weight : 1))));
+  const [ok, base] = [total('ok'), of === 'attainment' ? total('offered') : slices.seconds];
+  const whole = sum(base);
+  if (whole === 0) return {};
+  const quotient = sum(ok) / whole;
+  return { influences: ok.map((count, i) => ((count - quotient * base[i]!) * ok.length) / whole) };
+}
+
+/** A figure of one run, by the name that thresholds use; without an interval unless its slices give one. */
+export function figureOfRun(run: SlicedRun, metric: string, value: number): Estimate {
+  const figure = slicedFigure(metric);
+  return estimateOf({ bySeed: { 1: value }, ...(figure === null ? {} : influencesOf(run, figure)) });
+}
+
+/** Share of one run's requests that were answered in time, for people: `98.2 ± 0.3 %`. */
+export function attainmentText(run: SlicedRun & Pick<RunResult | CellResult, 'summary'>): string {
+  const { attainment } = run.summary;
+  if (attainment === null) return formatPercent(attainment);
+  const figure = figureOfRun(run, 'attainment', attainment);
+  return figure.over === null ? formatPercent(attainment) : `${percentWithInterval(figure)} %`;
+}
+
+/** Half of the 95 % confidence interval of how much a figure of two runs differs; null: nothing is known of it. */
+export function marginBetween(a: SlicedRun, b: SlicedRun, figure: SlicedFigure): number | null {
+  const sample = (run: SlicedRun) => ({ bySeed: { 1: 0 }, ...influencesOf(run, figure) });
+  const difference = differenceOf(sample(a), sample(b));
+  return difference === null || difference.over === null ? null : difference.high;
+}
+
+/** Its goodput, requests/s: `480 ± 2.1`. */
+export function goodputText(run: SlicedRun & Pick<RunResult | CellResult, 'summary'>): string {
+  const figure = figureOfRun(run, 'goodputRps', run.summary.goodputRps);
+  return figure.over === null ? formatRate(figure.mean) : withInterval(figure);
+}
+
+/** What is said of such a run. */
+export const ONE_SAMPLE = 'one sample: no seed changes it';
+
+/** Whether this is one sample, as no seed changes the run. */
+export function isOneSample(runs: readonly Pick<SlicedRun, 'slices'>[]): boolean {
+  return runs.length > 0 && runs.every(({ slices }) => slices !== undefined);
+}
+
+/**
+ * Half of the 95 % confidence interval of a mean over time slices, by the circular block bootstrap: what blocks of successive
+ * slices, drawn with replacement and joined to a run of the same length, would make of the mean. Its variance has a closed
+ * form, so nothing is drawn. The factor is that of Student's t for as many values as there are blocks.
+ */
+export function blockBootstrapHalf(slices: readonly number[]): number {
+  const n = slices.length;
+  if (n < 4) return 0;
+  const length = blockLength(slices);
+  const mean = meanOf(slices);
+  let block = 0;
+  for (let i = 0; i < length; i++) block += slices[i]! - mean;
+  let squares = 0;
+  for (let i = 0; i < n; i++) {
+    squares += block ** 2;
+    block += slices[(i + length) % n]! - slices[i]!;
+  }
+  const standardError = Math.sqrt(squares / (n * n * length));
+  return studentT95(Math.max(1, Math.floor(n / length) - 1)) * standardError;
+}
+
+/**
+ * Slices to a block: long enough to hold what one slice says of the next. Twice the automatic choice of Politis and White (2004,
+ * corrected 2009) for circular blocks, which goes by the autocorrelations up to where they fade: what is best for the variance
+ * makes intervals a tenth too short.
+ */
+export function blockLength(slices: readonly number[]): number {
+  const n = slices.length;
+  const mean = meanOf(slices);
+  const quiet = Math.max(5, Math.ceil(Math.sqrt(Math.log10(n))));
+  const last = Math.ceil(Math.sqrt(n)) + quiet;
+  const covariances = Array.from({ length: last + 1 }, (_, lag) => {
+    let product = 0;
+    for (let i = lag; i < n; i++) product += (slices[i]! - mean) * (slices[i - lag]! - mean);
+    return product / n;
+  });
+  const [variance] = covariances as [number];
+  if (variance === 0) return 1;
+  const insignificant = 2 * Math.sqrt(Math.log10(n) / n) * variance;
+  let fades = 1;
+  for (let lag = 1, run = 0; lag < last && run < quiet; lag++) {
+    run = Math.abs(covariances[lag]!) < insignificant ? run + 1 : 0;
+    if (run === 0) fades = lag;
+  }
+  const width = Math.min(2 * fades, last);
+  let [spectrum, slope] = [variance, 0];
+  for (let lag = 1; lag <= width; lag++) {
+    const taper = Math.min(1, 2 * (1 - lag / width)) * 2 * covariances[lag]!;
+    spectrum += taper;
+    slope += lag * taper;
+  }
+  const optimal = ((1.5 * slope ** 2) / spectrum ** 2) ** (1 / 3) * n ** (1 / 3);
+  return Math.max(1, Math.min(Math.round(2 * optimal), Math.ceil(Math.min(3 * Math.sqrt(n), n / 3))));
+}
+
+/** An interval that goes no further than a figure can. */
+export function clipped(figure: Estimate, most = Number.POSITIVE_INFINITY): Estimate {
+  return {
+    ...figure,
+    low: Math.max(0, figure.low),
+    high: Math.min(Math.max(most, figure.mean), figure.high),
+  };
+}
+
+/** How the parts of an interval are written. */
+interface IntervalFormat {
+  readonly mean: (value: number) => string;
+  readonly half: (value: number) => string;
+  readonly end: (value: number) => string;
+}
+
+/** `480 ± 2.1`, or `98.6 (93.2 to 100.0)` where the interval is cut at what is possible; without an interval the mean. */
+export function intervalText({ mean, low, high, over }: Estimate, format: IntervalFormat): string {
+  if (over === null) return format.mean(mean);
+  const [above, below] = [high - mean, mean - low].map((half) => {
+    const text = format.half(half);
+    // What rounds to 0 is not nothing.
+    return half > 0 && Number(text) === 0 ? `<${text.replace(/0$/, '1')}` : text;
+  });
+  if (above === below) return `${format.mean(mean)} ± ${above}`;
+  return `${format.mean(mean)} (${format.end(low)} to ${format.end(high)})`;
+}
+
+/** A rate with half of the width of its confidence interval: `480 ± 2.1`. */
+export function withInterval(figure: Estimate): string {
+  const mean = (value: number) => formatRate(round3(value));
+  return intervalText(figure, { mean, end: mean, half: (value) => formatRate(significant(value, 2)) });
+}
+
+/** A share as a percentage without the sign: `94.2 ± 0.3`. */
+export function percentWithInterval(figure: Estimate): string {
+  const half = (value: number) => (value * 100).toFixed(1);
+  return intervalText(clipped(figure, 1), { mean: formatPercentCell, end: formatPercentCell, half });
 }
 
 /** `values` must not be empty. */
 export function meanOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+  return sum(values) / values.length;
 }
 
 /** Factor of the standard error in a 95 % confidence interval. Beyond the table: right to 0.1 %. */
 export function studentT95(degreesOfFreedom: number): number {
   return T_95[degreesOfFreedom - 1] ?? 1.96 + 2.45 / degreesOfFreedom;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

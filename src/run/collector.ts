@@ -20,12 +20,14 @@ import {
   buildGroups,
   buildLatencyCdf,
   buildSchedulerFigures,
+  buildSlices,
   buildSummary,
   buildTimeSeries,
 } from '../record/summary.js';
 import { TenantTally } from '../record/tenant-tally.js';
 import { Timeline } from '../record/timeline.js';
 import type { Tuning } from '../record/tuned.js';
+import { seedChanges } from './random-streams.js';
 
 interface CollectorOptions {
   /** False: only answers are seen, as by a client. */
@@ -123,6 +125,9 @@ export class Collector {
         ...(fleet === null ? {} : { scaling: fleet.figures(experiment.scaler.kind) }),
       },
       series: { ...series, ...buildColdStartSeries(recorder) },
+      ...(kind === 'simulated' && !seedChanges(experiment)
+        ? { slices: buildSlices(recorder, sectionSenders(experiment)) }
+        : {}),
       ...(plugin === undefined ? {} : { plugin: { file: plugin.file, digest: plugin.digest } }),
       ...(tuned.length === 0 ? {} : { tuned }),
       ...(fleet === null ? {} : { fleet: fleet.overTime() }),
@@ -167,6 +172,15 @@ export class Collector {
       setup: { firstUsers: workload.sectionStarts },
     };
   }
+}
+
+/** Who sends the requests of each section of the workload; the first class and tenant where it names none. */
+function sectionSenders({ workloads, classes, tenants }: Experiment) {
+  return workloads.map((workload) => {
+    const own = classes.find(({ name }) => name === workload.class) ?? classes[0];
+    const tenant = tenants.list.find(({ name }) => name === workload.tenant) ?? tenants.list[0];
+    return { class: own?.name ?? null, tenant: tenant?.name ?? null, weight: own?.weight ?? 1 };
+  });
 }
 
 /** What the policy makes of several kinds of GPUs is said with their figures. */

@@ -87,33 +87,6 @@ export function formatSlo(ms: number): string {
   return `${significant(ms, 6)} ms`;
 }
 
-/** Mean of several repetitions, with the ends of its 95 % confidence interval. */
-interface Mean {
-  readonly n: number;
-  readonly mean: number;
-  readonly low: number;
-  readonly high: number;
-}
-
-/** A rate with half of the width of its confidence interval: `480 ± 2.1`. */
-export function withInterval({ mean, high, n }: Mean): string {
-  const text = formatRate(round3(mean));
-  return n < 2 ? text : `${text} ± ${formatRate(significant(high - mean, 2))}`;
-}
-
-/**
- * A share as a percentage without the sign, with half of the width of its confidence interval: `94.2 ± 0.3`. Where that would
- * go beyond none or all, the ends: `98.6 (93.2 to 100.0)`.
- */
-export function percentWithInterval({ mean, low, high, n }: Mean): string {
-  if (n < 2) return formatPercentCell(mean);
-  const [least, most] = [Math.max(0, low), Math.min(1, high)];
-  if (least !== low || most !== high) {
-    return `${formatPercentCell(mean)} (${formatPercentCell(least)} to ${formatPercentCell(most)})`;
-  }
-  return `${formatPercentCell(mean)} ± ${((high - mean) * 100).toFixed(1)}`;
-}
-
 function withThousands(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: 1 });
 }

@@ -5,7 +5,6 @@ import {
   formatPercent,
   formatPercentCell,
   formatRate,
-  percentWithInterval,
 } from '../../src/text/numbers.js';
 import { listed, plural } from '../../src/text/words.js';
 
@@ -29,12 +28,6 @@ describe('figures for people', () => {
       ...['0 %', '50.0 %', '99.94 %', '>99.99 %', '100 %'],
     ]);
     expect([0.9996, 1].map(formatPercentCell)).toEqual(['99.9', '100.0']);
-  });
-
-  it('do not go beyond what is possible', () => {
-    expect(percentWithInterval({ n: 3, mean: 0.942, low: 0.939, high: 0.945 })).toBe('94.2 ± 0.3');
-    expect(percentWithInterval({ n: 3, mean: 0.986, low: 0.932, high: 1.04 })).toBe('98.6 (93.2 to 100.0)');
-    expect(percentWithInterval({ n: 1, mean: 0.5, low: 0.5, high: 0.5 })).toBe('50.0');
   });
 });
 

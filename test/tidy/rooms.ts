@@ -151,7 +151,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     terminal: ['own', 'study', 'charts'],
     pages: ['own', 'study', 'policies', 'compare', 'charts', 'html'],
   },
-  run: { own: [], sweep: ['own'], plan: ['sweep'], queue: ['sweep'] },
+  run: { own: [], sweep: ['own'], plan: ['own', 'sweep'], queue: ['sweep'] },
   tools: { own: [], bench: [], doctor: ['own'], play: [], profile: [], top: ['own'] },
   play: {
     // What page and engine say to each other.

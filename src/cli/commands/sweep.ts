@@ -47,7 +47,7 @@ export const builder = (yargs: Argv) =>
     .epilogue(
       [
         'Without --vary and --seeds, the sweep section of the file applies. Varying policy.kind drops the options that ' +
-          'only other policies have.',
+          'only other policies have. Combinations that no seed changes, such as a replayed log without noise, run once.',
         'Processes with --shard 1/N to N/N may run at the same time, on several machines. The same command without --shard ' +
           'runs what is missing and writes the report.',
         'Keys of the experiment file and policies: escapement keys [PREFIX]',

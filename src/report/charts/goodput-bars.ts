@@ -30,7 +30,7 @@ export function goodputBars(slice: Slice, recommendations: readonly Recommendati
     label: formatRate(significant(point.weightedGoodputRps.mean, 3)),
     note: `${valuesLabel(point.values)}: ${formatRate(point.weightedGoodputRps.mean)} ${unit}`,
   }));
-  const several = points.some((point) => point.cells.length > 1);
+  const several = points.some(({ weightedGoodputRps }) => weightedGoodputRps.over !== null);
   const width = Math.max(420, rows.length * BAR_WIDTH + along.labels.length * 24);
   const top = niceTop(1.06 * Math.max(...rows.map((row) => row.goodput)));
   const groups = along.labels.filter((label) => rows.some((row) => row.x === label));

@@ -29,7 +29,7 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
   const offAxis = { values: rows.filter((row) => row.offAxis) };
   const offered = offeredLoad(points);
   const top = niceTop(Math.max(offered ?? 0, ...rows.map((row) => row.goodput)));
-  const several = points.some((point) => point.cells.length > 1);
+  const several = points.some(({ weightedGoodputRps }) => weightedGoodputRps.over !== null);
   const best = rows.filter((row) => row.best);
 
   const yScale = { domain: [0, top], nice: false };

@@ -21,7 +21,9 @@ export function groupAttainment(slice: Slice, findingText: string): ChartSpec {
   const { x } = slice;
   const points = allPoints(slice);
   const groups = points[0]?.groups ?? [];
-  const several = points.some((point) => point.cells.length > 1);
+  const several = points.some((point) =>
+    point.groups.some(({ attainment }) => attainment != null && attainment.over !== null),
+  );
   const lowest = Math.min(
     ...points.flatMap((point) => point.groups.flatMap(({ attainment }) => attainment?.low ?? [])),
   );

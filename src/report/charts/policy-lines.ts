@@ -1,6 +1,6 @@
-import { percentWithInterval } from '../../text/numbers.js';
 import type { PolicyComparison } from '../policies/compare.js';
 import { layoutOf } from '../policies/layout.js';
+import { percentWithInterval } from '../statistics.js';
 import { policyStyles } from './policy-style.js';
 import {
   at,

@@ -1,5 +1,6 @@
-import { formatPercentCell, percentWithInterval } from '../../text/numbers.js';
+import { formatPercentCell } from '../../text/numbers.js';
 import type { PolicyComparison } from '../policies/compare.js';
+import { percentWithInterval } from '../statistics.js';
 import { policyStyles } from './policy-style.js';
 import { ROW_WIDTH, SMALL } from './small-multiples.js';
 import { type ChartSpec, chart, GRID, INK } from './theme.js';

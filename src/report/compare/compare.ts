@@ -2,6 +2,7 @@ import { type FigureUnit, figureOf, offeredMs } from '../../record/figures.js';
 import type { ActionCounts, GroupSummary, RunKind, RunResult, TenantFigures } from '../../record/results.js';
 import { fleetOf, type RankedFleet, rankFleets } from '../fleets.js';
 import { generatorWarnings } from '../generator.js';
+import { marginBetween, ofSection, type SlicedFigure, slicedFigure } from '../statistics.js';
 import { differencesThatMatter } from './comparable.js';
 import { dropWarnings, type Headline, headlinesOf } from './headline.js';
 import type { NamedRun } from './named-run.js';
@@ -41,6 +42,8 @@ export interface ComparedFigure {
   readonly values: readonly (number | null)[];
   /** Less the value of the first run; null where either is, or one of them is `never`. */
   readonly differences: readonly (number | null)[];
+  /** Half of the 95 % confidence interval of the difference, between runs that are one sample each; null: not known. */
+  readonly margins: readonly (number | null)[];
   /** The difference as a share of the first run's value; null also where that is 0 and this one is not. */
   readonly relative: readonly (number | null)[];
 }
@@ -138,7 +141,7 @@ function isKnown({ values }: ComparedFigure): boolean {
 
 function headline(name: string, label: string, runs: readonly RunResult[]): ComparedFigure {
   const { unit, read } = figureOf(name)!;
-  return compared(name, label, unit, runs, ({ summary }) => read(summary));
+  return compared(name, label, unit, runs, ({ summary }) => read(summary), slicedFigure(name));
 }
 
 function actionFigures(runs: readonly RunResult[]): ComparedFigure[] {
@@ -170,7 +173,15 @@ function groupFigures(runs: readonly RunResult[]): ComparedFigure[] {
       label: string,
       unit: FigureUnit,
       read: (group: GroupSummary) => number | null,
-    ) => compared(`${name}.${key}`, `${name}: ${label}`, unit, runs, ({ groups }) => read(groups[i]!));
+    ) =>
+      compared(
+        `${name}.${key}`,
+        `${name}: ${label}`,
+        unit,
+        runs,
+        ({ groups }) => read(groups[i]!),
+        ofSection(slicedFigure(key), i),
+      );
     return [
       figure('goodputRps', 'goodput', 'perSecond', ({ goodputRps }) => goodputRps),
       figure('attainment', 'attained', 'share', ({ attainment }) => attainment),
@@ -201,10 +212,17 @@ function tenantFigures(runs: readonly RunResult[]): ComparedFigure[] {
       unit: FigureUnit,
       read: (tenant: TenantFigures) => number | null,
     ) =>
-      compared(`tenant.${of}.${key}`, `tenant ${of}: ${label}`, unit, runs, ({ summary }) => {
-        const found = summary.tenants?.find(({ name }) => name === of);
-        return found === undefined ? null : read(found);
-      });
+      compared(
+        `tenant.${of}.${key}`,
+        `tenant ${of}: ${label}`,
+        unit,
+        runs,
+        ({ summary }) => {
+          const found = summary.tenants?.find(({ name }) => name === of);
+          return found === undefined ? null : read(found);
+        },
+        slicedFigure(`tenant.${of}.${key}`),
+      );
     return [
       figure('goodputRps', 'goodput', 'perSecond', ({ goodputRps }) => goodputRps),
       figure('attainment', 'attained', 'share', ({ attainment }) => attainment),
@@ -221,8 +239,12 @@ function compared(
   unit: FigureUnit,
   runs: readonly RunResult[],
   read: (run: RunResult) => number | null,
+  sliced: SlicedFigure | null = null,
 ): ComparedFigure {
   const values = runs.map(read);
+  const margins = runs.map((run, i) =>
+    sliced === null || i === 0 ? null : marginBetween(runs[0]!, run, sliced),
+  );
   const first = values[0] ?? null;
   const differences = values.map((value) => differenceOf(value, first));
   const relative = differences.map((difference) => {
@@ -230,7 +252,7 @@ function compared(
     if (difference === 0) return 0;
     return first === 0 ? null : difference / first;
   });
-  return { name, label, unit, values, differences, relative };
+  return { name, label, unit, values, differences, margins, relative };
 }
 
 function differenceOf(value: number | null, first: number | null): number | null {

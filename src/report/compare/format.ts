@@ -9,13 +9,19 @@ export function valueText({ unit, values }: ComparedFigure, i: number): string {
   return value === null ? '–' : formatValue(unit, value);
 }
 
-/** What run `i` has more or less than the first: `+2.3 ms`, `-1.2 pp` of a share, `=` where they are equal. */
-export function differenceText({ unit, differences }: ComparedFigure, i: number): string {
+/**
+ * What run `i` has more or less than the first: `+2.3 ms`, `-1.2 pp` of a share, `=` where they are equal; `-1.2 pp ± 0.3` where its
+ * interval is known.
+ */
+export function differenceText({ unit, differences, margins }: ComparedFigure, i: number): string {
   const difference = differences[i] ?? null;
   if (difference === null) return '–';
   if (difference === 0) return '=';
   const size = Math.abs(difference);
-  return `${signOf(difference)}${unit === 'share' ? `${hundredths(size)} pp` : formatValue(unit, size)}`;
+  const margin = margins[i] ?? null;
+  const text = `${signOf(difference)}${unit === 'share' ? `${hundredths(size)} pp` : formatValue(unit, size)}`;
+  if (margin === null) return text;
+  return `${text} ± ${unit === 'share' ? hundredths(margin) : formatRate(significant(margin, 2))}`;
 }
 
 /** The same relative to the first: `+7.1 %`; `from 0` where that says nothing. Nothing of a share: percent of percents mislead. */

@@ -3,6 +3,7 @@ import { FEWEST_REQUESTS } from '../../record/model-figures.js';
 import type { RunResult } from '../../record/results.js';
 import { formatMs, formatPercent, formatRate } from '../../text/numbers.js';
 import { listed } from '../../text/words.js';
+import { marginBetween, slicedFigure } from '../statistics.js';
 import { type FairnessCost, fairnessCost } from './fairness.js';
 import type { NamedRun } from './named-run.js';
 
@@ -28,6 +29,8 @@ interface Change {
   readonly to: number;
 }
 
+const ATTAINMENT = slicedFigure('attainment')!;
+
 type NamedChange = Change & { readonly name: string };
 
 /** Smaller changes of an attainment are not worth a word: half of the last digit that is shown. */
@@ -49,7 +52,7 @@ function headlineOf(first: NamedRun, other: NamedRun): Headline {
   const modelHurtMost = hurtMost(models);
   const modelsHurt = models.filter(({ from, to }) => from - to >= MUCH).length;
   const parts = [
-    `SLO attainment ${shareChange(attainment)}`,
+    `SLO attainment ${shareChange(attainment, marginBetween(first.run, other.run, ATTAINMENT))}`,
     ...(groupHurtMost === null
       ? []
       : [`most hurt: ${groupHurtMost.name} users, ${shareChange(groupHurtMost)}`]),
@@ -136,12 +139,14 @@ function hurtMost(changes: readonly NamedChange[]): NamedChange | null {
   return lost.reduce((most, one) => (one.from - one.to > most.from - most.to ? one : most));
 }
 
-/** `84.1 → 72.6 % (-11.5 points)`. */
-function shareChange({ from, to }: Headline['attainment']): string {
+/** `84.1 → 72.6 % (-11.5 points)`; `(-11.5 ± 1.2 points)` where the margin is known. */
+function shareChange({ from, to }: Headline['attainment'], margin: number | null = null): string {
   if (from === null || to === null) return `${formatPercent(from)} → ${formatPercent(to)}`;
   const points = (to - from) * 100;
   const change =
-    Math.abs(points) < 0.05 ? 'the same' : `${points > 0 ? '+' : '-'}${Math.abs(points).toFixed(1)} points`;
+    Math.abs(points) < 0.05
+      ? 'the same'
+      : `${points > 0 ? '+' : '-'}${Math.abs(points).toFixed(1)}${margin === null ? '' : ` ± ${(100 * margin).toFixed(1)}`} points`;
   return `${formatPercent(from).replace(' %', '')} → ${formatPercent(to)} (${change})`;
 }
 

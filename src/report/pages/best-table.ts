@@ -1,8 +1,9 @@
-import { formatFactor, formatMs, formatPercent, withInterval } from '../../text/numbers.js';
+import { formatFactor, formatMs, formatPercent } from '../../text/numbers.js';
 import { costTexts } from '../cost-text.js';
 import { html, type Markup } from '../html/markup.js';
 import { type CellText, type Column, table } from '../html/parts.js';
 import { keyLabel, valueLabel } from '../quantity.js';
+import { withInterval } from '../statistics.js';
 import { type CommonChoice, counterpart, type Recommendation } from '../study/analyze.js';
 import { choiceLabel, choicesLabel } from '../study/finding.js';
 import { type Point, scoreOf } from '../study/points.js';
@@ -99,7 +100,7 @@ function scoreText(point: Point | null): string {
 
 function note(recommendations: readonly Recommendation[]): Markup {
   const best = recommendations[0]?.best;
-  const several = (best?.cells.length ?? 0) > 1;
+  const over = best?.goodputRps.over ?? null;
   const grouped = (best?.groups.length ?? 0) > 0;
   const measure =
     best?.weighted != null
@@ -107,11 +108,14 @@ function note(recommendations: readonly Recommendation[]): Markup {
       : grouped
         ? 'Figures are the share of offered requests answered within their SLO. Best is the choice that serves the worst-served group best, because goodput of one group does not make up for missed SLOs of another; of choices within 0.1 % of it, the one with the highest goodput.'
         : 'Best is the highest mean goodput. Attained is the share of offered requests answered within their SLO; latency counts every offered request; one that was not answered in time counts as never.';
-  const doubt = several
-    ? 'differ by less than 0.1 %, or if the 95 % confidence interval of their difference, seed by seed, includes 0'
-    : 'differ by less than 0.1 %';
+  const doubt =
+    over === null
+      ? 'differ by less than 0.1 %'
+      : `differ by less than 0.1 %, or if the 95 % confidence interval of their difference, ${over === 'seeds' ? 'seed by seed' : 'time slice by time slice'}, includes 0`;
   const ties = `A choice ties with the best if they ${doubt}. A tie never replaces the highest mean; among means within 0.1 % of it, the choice for all conditions is taken, else the default, else the smaller value or the first name.`;
   const intervals =
-    several && !grouped ? ' ± is half the width of the 95 % confidence interval over seeds.' : '';
+    over === null || grouped
+      ? ''
+      : ` ± is half the width of the 95 % confidence interval over ${over === 'seeds' ? 'seeds' : 'time slices'}.`;
   return html`<p class="small">${measure} ${ties}${intervals}</p>`;
 }

@@ -1,9 +1,9 @@
 import type { SweepResults } from '../../record/results.js';
-import { formatCount, formatMs, formatPercent, formatRate, withInterval } from '../../text/numbers.js';
+import { formatCount, formatMs, formatPercent, formatRate } from '../../text/numbers.js';
 import { costTexts } from '../cost-text.js';
 import type { Markup } from '../html/markup.js';
 import { type CellText, type Column, shareCell, table } from '../html/parts.js';
-import { meanOf } from '../statistics.js';
+import { meanOf, withInterval } from '../statistics.js';
 import { cheapestFirst, pointColumns } from '../study/point-columns.js';
 import { type Point, scoreOf } from '../study/points.js';
 

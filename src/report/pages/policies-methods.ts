@@ -1,11 +1,12 @@
 import { FEWEST_REQUESTS } from '../../record/model-figures.js';
 import { html, type Markup } from '../html/markup.js';
 import { code, table } from '../html/parts.js';
-import type { PolicyComparison } from '../policies/compare.js';
+import { isOnce, type PolicyComparison } from '../policies/compare.js';
 import type { NamedSweep } from '../policies/merge.js';
 import { REFERENCE } from '../policies/overview.js';
 import { keyLabel } from '../quantity.js';
 import { commandLine, quoted, setFlags } from '../reproduce.js';
+import { ONE_SAMPLE } from '../statistics.js';
 
 /** How the figures came about, and how to make them again. */
 export function methods(comparison: PolicyComparison, version: string): Markup {
@@ -20,6 +21,7 @@ ${cellCounts(comparison)}`;
 }
 
 function notes({ cells, policies, bounded, completeCells }: PolicyComparison): string[] {
+  const once = isOnce({ cells });
   const unbounded = cells.filter((cell) => !cell.bounded).length;
   const pairs = completeCells * policies.length;
   const tuned = policies.filter((policy) => policy.tuned.length > 0);
@@ -32,8 +34,8 @@ function notes({ cells, policies, bounded, completeCells }: PolicyComparison): s
           `In ${unbounded} of ${cells.length} cells no bound is known; the offered load, a weaker bound, takes its place (marked ≤).`,
         ]
       : []),
-    '± is half the width of the 95 % confidence interval of the mean over seeds (Student’s t); whiskers show the same. For means over cells, the cells of each seed are averaged first.',
-    'A policy is better than another if the mean of their differences, seed by seed on the same arrivals, is at least 0.1 % of the bound and its 95 % confidence interval excludes 0. A rank is 1 + the number of policies that are better, so several policies may share it; unbeaten means rank 1.',
+    `± is half the width of the 95 % confidence interval ${once ? `of ${ONE_SAMPLE}, so the interval comes from its time slices (circular block bootstrap)` : 'of the mean over seeds (Student’s t)'}; whiskers show the same. For means over cells, the cells of each ${once ? 'slice' : 'seed'} are averaged first.`,
+    `A policy is better than another if the mean of their differences, ${once ? 'time slice by time slice' : 'seed by seed'} on the same arrivals, is at least 0.1 % of the bound and its 95 % confidence interval excludes 0. A rank is 1 + the number of policies that are better, so several policies may share it; unbeaten means rank 1.`,
     `Each comparison is wrong in up to 2.5 % of cases in either direction; the ${pairs} ranks are not corrected for multiple comparisons.`,
     ...tuned.map(
       ({ name, tuned: keys }) =>

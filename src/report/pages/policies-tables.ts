@@ -1,10 +1,4 @@
-import {
-  formatFactor,
-  formatPercentCell,
-  formatPoints,
-  formatRate,
-  percentWithInterval,
-} from '../../text/numbers.js';
+import { formatFactor, formatPercentCell, formatPoints, formatRate } from '../../text/numbers.js';
 import { html, type Markup } from '../html/markup.js';
 import { type CellText, type Column, table } from '../html/parts.js';
 import type { PolicyComparison } from '../policies/compare.js';
@@ -12,6 +6,7 @@ import { layoutOf, placeLabel } from '../policies/layout.js';
 import { lossesOf } from '../policies/losses.js';
 import type { CellOutcome } from '../policies/matrix.js';
 import { valueLabel } from '../quantity.js';
+import { percentWithInterval } from '../statistics.js';
 
 /** Every policy over all cells, a line each. */
 export function overviewTable({ policies, ours, completeCells, bounded }: PolicyComparison): Markup {

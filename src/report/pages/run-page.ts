@@ -19,6 +19,7 @@ import { html, type Markup } from '../html/markup.js';
 import { gallery, type PageChart, page } from '../html/page.js';
 import { experimentToRun, facts, section, shareCell, table } from '../html/parts.js';
 import { commandOf, kindText, whatRepeats } from '../run-kind.js';
+import { attainmentText, goodputText, ONE_SAMPLE } from '../statistics.js';
 import { servedGroups } from '../study/finding.js';
 import { groupPoint } from '../study/points.js';
 import { decisionsTable } from './decisions-table.js';
@@ -67,28 +68,31 @@ function titleOf({ summary, sloMs, groups }: RunResult): string {
   return `${formatRate(summary.goodputRps)} requests/s within ${within}`;
 }
 
-function headlineFacts({ summary, groups }: RunResult) {
-  const { gpu } = summary;
+function headlineFacts(run: RunResult) {
+  const { summary, groups } = run;
   const ofAll = groups.length === 0 ? 'of all offered requests' : 'of all offered requests, all groups';
   return [
     {
       label: 'Goodput',
-      value: `${formatRate(summary.goodputRps)}/s`,
+      value: `${goodputText(run)}/s`,
       note: `of ${formatRate(summary.offeredRps)}/s offered`,
     },
-    { label: 'SLO attainment', value: formatPercent(summary.attainment), note: ofAll },
+    { label: 'SLO attainment', value: attainmentText(run), note: ofAll },
+    ...(run.slices === undefined
+      ? []
+      : [{ label: 'Seeds', value: 'none', note: `${ONE_SAMPLE}; ± from its time slices` }]),
     {
       label: 'p99 latency',
       value: formatMs(offeredMs(summary, 'p99')),
       note: `of all offered requests; of executed ones ${formatMs(summary.executedLatencyMs.p99)}`,
     },
-    ...(gpu === undefined
+    ...(summary.gpu === undefined
       ? []
       : [
           {
             label: 'GPU busy',
-            value: formatPercent(gpu.execUtilization),
-            note: `weights lane ${formatPercent(gpu.weightsUtilization)}`,
+            value: formatPercent(summary.gpu.execUtilization),
+            note: `weights lane ${formatPercent(summary.gpu.weightsUtilization)}`,
           },
         ]),
   ];

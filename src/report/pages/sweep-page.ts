@@ -1,13 +1,6 @@
 import { FEWEST_REQUESTS } from '../../record/model-figures.js';
 import type { SweepResults } from '../../record/results.js';
-import {
-  formatCount,
-  formatFactor,
-  formatPercent,
-  formatRate,
-  round3,
-  withInterval,
-} from '../../text/numbers.js';
+import { formatCount, formatFactor, formatPercent, formatRate, round3 } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
 import { chartsLeftOut } from '../charts/chart-sets.js';
 import { html, type Markup } from '../html/markup.js';
@@ -15,6 +8,7 @@ import { gallery, type PageChart, page } from '../html/page.js';
 import { type CellText, type Column, code, experimentToRun, facts, section, table } from '../html/parts.js';
 import { keyLabel, valueLabel, valuesLabel } from '../quantity.js';
 import { commandLine, quoted, setFlags } from '../reproduce.js';
+import { ONE_SAMPLE, withInterval } from '../statistics.js';
 import { commonChoice, failedCells, recommend } from '../study/analyze.js';
 import { fixedValues, sweepAxes } from '../study/axes.js';
 import { deploymentOf } from '../study/deploy.js';
@@ -78,15 +72,18 @@ function headlineFacts(results: SweepResults) {
       value: `${formatCount(done)} of ${formatCount(cells)}`,
       note: runsNote(results),
     },
-    {
-      label: results.seeds.length === 1 ? 'Seed' : 'Seeds',
-      value: results.seeds.length > 4 ? formatCount(results.seeds.length) : results.seeds.join(', '),
-      note:
-        results.seeds.length === 1
-          ? 'one repetition: no confidence interval'
-          : 'repetitions of every combination',
-    },
+    seedsFact(results, points),
   ];
+}
+
+function seedsFact({ seeds }: SweepResults, points: readonly Point[]) {
+  if (points.length > 0 && points.every((point) => point.isOneSample))
+    return { label: 'Seeds', value: 'none', note: ONE_SAMPLE };
+  return {
+    label: seeds.length === 1 ? 'Seed' : 'Seeds',
+    value: seeds.length > 4 ? formatCount(seeds.length) : seeds.join(', '),
+    note: seeds.length === 1 ? 'one repetition: no confidence interval' : 'repetitions of every combination',
+  };
 }
 
 /** Labels of keys of which there are several values; others stay as they are. */
@@ -100,15 +97,20 @@ const PLURALS: Readonly<Record<string, string>> = {
 /** `4 SLOs × 7 schedule_ahead × 1 seed`, what has one value, and whether some of the combinations are the same run. */
 function runsNote(results: SweepResults): string {
   const axes = sweepAxes(results);
-  const seeds = results.seeds.length;
+  const points = aggregate(results);
+  const once = points.filter((point) => point.isOneSample).length;
+  const seeds = once > 0 && once === points.length ? 1 : results.seeds.length;
   const grid = axes.reduce((product, { values }) => product * values.length, seeds);
   const varied = axes.map(({ label, values }) => `${values.length} ${PLURALS[label] ?? label}`);
   const fixed = valuesLabel(fixedValues(results));
   const merged = results.cells.some(({ values }) => axes.some(({ key }) => values[key] === undefined));
   return [
-    [...varied, `${plural(seeds, 'seed')}`].join(' × '),
+    [...varied, ...(once === points.length ? [] : [plural(seeds, 'seed')])].join(' × '),
+    ...(once > 0 && once < points.length ? ['combinations that no seed changes run once'] : []),
     ...(merged ? ['combinations in which a value changes nothing run once'] : []),
-    ...(results.cells.length < grid && !merged ? ['combinations without any GPU are left out'] : []),
+    ...(results.cells.length < grid && !merged && (once === 0 || once === points.length)
+      ? ['combinations without any GPU are left out']
+      : []),
     ...(fixed === '' ? [] : [fixed]),
   ].join('; ');
 }

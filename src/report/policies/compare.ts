@@ -74,6 +74,11 @@ export function comparePolicies(
   };
 }
 
+/** Whether no seed changes any of its runs. */
+export function isOnce({ cells }: Pick<PolicyComparison, 'cells'>): boolean {
+  return cells.every(({ results }) => results.every((result) => result?.isOneSample !== false));
+}
+
 function axesOf({ conditions }: MergedSweeps): Axis[] {
   const varied = sweepAxes({ vary: conditions, defaults: {} }).filter(({ values }) => values.length > 1);
   const { x, columns, rows } = layoutOf(varied);
@@ -93,7 +98,7 @@ const ABOVE = 1.0005;
 function aboveBound(cells: readonly MatrixCell[], series: readonly Series[]): string[] {
   const above = cells.flatMap(({ bounded, label, results }) =>
     results.flatMap((result, i) =>
-      bounded && result !== null && Object.values(result.bySeed).some((share) => share > ABOVE)
+      bounded && result !== null && Object.values(result.sample.bySeed).some((share) => share > ABOVE)
         ? [`${series[i]!.name} at ${label}`]
         : [],
     ),

@@ -1,7 +1,8 @@
 import { FEWEST_REQUESTS } from '../../record/model-figures.js';
-import { formatFactor, formatPercentCell, formatPoints, percentWithInterval } from '../../text/numbers.js';
+import { formatFactor, formatPercentCell, formatPoints } from '../../text/numbers.js';
 import { listed, plural } from '../../text/words.js';
-import type { PolicyComparison } from './compare.js';
+import { ONE_SAMPLE, percentWithInterval } from '../statistics.js';
+import { isOnce, type PolicyComparison } from './compare.js';
 import { lossesOf } from './losses.js';
 import { type PolicyOverview, referenceOf } from './overview.js';
 
@@ -46,6 +47,7 @@ export function shortFinding({ policies, ours, completeCells }: PolicyComparison
 }
 
 function cellsText({ completeCells, cells }: PolicyComparison): string {
+  if (isOnce({ cells })) return `${plural(completeCells, 'cell')}, each ${ONE_SAMPLE}`;
   const seeds = new Set(cells.flatMap(({ results }) => results.flatMap((result) => result?.share.n ?? [])));
   const repeats = [...seeds].sort((a, b) => a - b).join(' to ');
   return `${plural(completeCells, 'cell')} with ${repeats} ${repeats === '1' ? 'seed' : 'seeds'} each`;

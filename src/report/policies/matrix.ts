@@ -1,6 +1,15 @@
 import type { CellResult } from '../../record/results.js';
 import { type Senders, sendersOf } from '../senders.js';
-import { type Estimate, estimate, meanOf } from '../statistics.js';
+import {
+  type Estimate,
+  estimate,
+  estimateOf,
+  influencesOf,
+  isOneSample,
+  meanOf,
+  type Sample,
+  scaledSample,
+} from '../statistics.js';
 import type { Axis } from '../study/axes.js';
 import { placeLabel } from './layout.js';
 import type { PolicyRun } from './merge.js';
@@ -24,8 +33,9 @@ export interface CellOutcome extends Senders {
   readonly goodputRps: Estimate;
   /** Goodput as a share of the bound, run by run. */
   readonly share: Estimate;
-  /** The same of each seed: seeds have the same arrivals under all policies. */
-  readonly bySeed: Readonly<Record<string, number>>;
+  /** The same of each seed, or over the time of the run that no seed changes: seeds have the same arrivals under all policies. */
+  readonly sample: Sample;
+  readonly isOneSample: boolean;
   readonly loadsPerS: Estimate;
   /** Attainment of the model that fares worst ÷ attainment over all requests; null where that is not known. */
   readonly worstModel: number | null;
@@ -92,16 +102,33 @@ function outcomeOf(
   const ratios = summaries.flatMap(({ worstModel, attainment: mean }) =>
     worstModel === null || mean === null || mean === 0 ? [] : worstModel.attainment / mean,
   );
+  const [first] = sorted as [PolicyRun, ...PolicyRun[]];
+  const over = influencesOf(first.result, { of: 'goodputRps', weighted: true });
+  const goodput = {
+    bySeed: bySeed(
+      sorted,
+      sorted.map(({ result }) => goodputOf(result)),
+    ),
+    ...over,
+  };
+  const { rps } = bounds.get(first.seed)!;
+  const { influences } = scaledSample(goodput, rps === 0 ? 0 : 1 / rps);
+  const sample = { bySeed: bySeed(sorted, shares), ...(influences === undefined ? {} : { influences }) };
   return {
-    goodputRps: estimate(sorted.map(({ result }) => goodputOf(result))),
-    share: estimate(shares),
-    bySeed: Object.fromEntries(sorted.map(({ seed }, i) => [seed, shares[i]!])),
+    goodputRps: estimateOf(goodput),
+    share: estimateOf(sample),
+    sample,
+    isOneSample: isOneSample(sorted.map(({ result }) => result)),
     loadsPerS: estimate(summaries.map(({ actions, durationSeconds }) => actions.load / durationSeconds)),
     worstModel: ratios.length === 0 ? null : meanOf(ratios),
     belowHalf: ratios.length === 0 ? null : ratios.some((ratio) => ratio < 0.5),
     ...sendersOf(summaries),
     tuned: Object.fromEntries(series.tuned.map((key) => [key, sorted[0]!.options[key] ?? ''])),
   };
+}
+
+function bySeed(runs: readonly PolicyRun[], values: readonly number[]): Record<string, number> {
+  return Object.fromEntries(runs.map(({ seed }, i) => [seed, values[i]!]));
 }
 
 /** Where requests have weights they count by weight, as bounds do. */

@@ -1,5 +1,4 @@
-import { type Estimate, estimate, meanOf } from '../statistics.js';
-import type { Scores } from '../study/best.js';
+import { type Estimate, estimateOf, meanOf, type Sample } from '../statistics.js';
 import type { PolicyCost } from './costs.js';
 import type { MatrixCell } from './matrix.js';
 import type { CellRanking } from './ranking.js';
@@ -11,10 +10,10 @@ export interface PolicyOverview {
   readonly kind: string;
   /** Keys of options of which each cell took the best value. */
   readonly tuned: readonly string[];
-  /** Mean share of the bound; the interval is over seeds where all cells have the same ones. */
+  /** Mean share of the bound; the interval is over seeds or slices where all cells have the same ones. */
   readonly share: Estimate;
   /** The same of each seed, under `all` where cells have different ones. */
-  readonly bySeed: Scores;
+  readonly sample: Sample;
   readonly worst: { readonly share: number; readonly cell: string };
   readonly meanRank: number;
   /** Cells in which no other policy is better. */
@@ -57,8 +56,8 @@ export function overviewOf(
       name,
       kind,
       tuned,
-      share: estimate(Object.values(overSeeds(cells, i))),
-      bySeed: overSeeds(cells, i),
+      share: estimateOf(overCells(cells, i)),
+      sample: overCells(cells, i),
       worst: { share: shares[lowest]!, cell: cells[lowest]!.label },
       meanRank: meanOf(cells.map(({ ranking }) => ranking.ranks[i]!)),
       bestIn: cells.filter(({ ranking }) => ranking.ranks[i] === 1).length,
@@ -77,13 +76,22 @@ export function referenceOf(series: readonly Pick<Series, 'kind' | 'tuned'>[]): 
   return tuned >= 0 ? tuned : series.findIndex(({ kind }) => kind === REFERENCE);
 }
 
-/** The mean over cells of each seed, then over seeds; over cells alone where they have different seeds. */
-function overSeeds(cells: readonly MatrixCell[], i: number): Scores {
-  const bySeed = cells.map(({ results }) => results[i]!.bySeed);
-  const seeds = Object.keys(bySeed[0]!);
-  const same = bySeed.every((own) => Object.keys(own).join() === seeds.join());
-  if (!same) return { all: meanOf(cells.map(({ results }) => results[i]!.share.mean)) };
-  return Object.fromEntries(seeds.map((seed) => [seed, meanOf(bySeed.map((own) => own[seed]!))]));
+/** The mean over cells of each seed and of each time slice; of cells alone where they have different ones. */
+function overCells(cells: readonly MatrixCell[], i: number): Sample {
+  const samples = cells.map(({ results }) => results[i]!.sample);
+  const [{ bySeed, influences }] = samples as [Sample];
+  const seeds = Object.keys(bySeed);
+  const same = samples.every(
+    (own) => Object.keys(own.bySeed).join() === seeds.join() && own.influences?.length === influences?.length,
+  );
+  if (!same) return { bySeed: { all: meanOf(cells.map(({ results }) => results[i]!.share.mean)) } };
+  const meanBySeed = seeds.map((seed) => [seed, meanOf(samples.map((own) => own.bySeed[seed]!))]);
+  return {
+    bySeed: Object.fromEntries(meanBySeed),
+    ...(influences === undefined
+      ? {}
+      : { influences: influences.map((_, at) => meanOf(samples.map((own) => own.influences![at]!))) }),
+  };
 }
 
 /** Costs are measured by name of the series where somebody did, else by kind. */

@@ -20,9 +20,9 @@ export function rankCell({ results }: MatrixCell): CellRanking {
     ranks: results.map((result) =>
       result === null
         ? null
-        : 1 + results.filter((other) => other !== null && isBetter(other.bySeed, result.bySeed, 1)).length,
+        : 1 + results.filter((other) => other !== null && isBetter(other.sample, result.sample, 1)).length,
     ),
-    top: standingOf(present, (i) => [results[i]!.bySeed], 1).best,
+    top: standingOf(present, (i) => [results[i]!.sample], 1).best,
     behind: results.map((result) => (result === null ? null : highest - result.share.mean)),
   };
 }

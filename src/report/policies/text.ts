@@ -1,8 +1,9 @@
-import { formatFactor, formatPercentCell, formatPoints, percentWithInterval } from '../../text/numbers.js';
+import { formatFactor, formatPercentCell, formatPoints } from '../../text/numbers.js';
 import { alignColumns } from '../../text/table.js';
 import { plural } from '../../text/words.js';
 import { senderFigures, senderLines } from '../senders.js';
-import type { PolicyComparison } from './compare.js';
+import { ONE_SAMPLE, percentWithInterval } from '../statistics.js';
+import { isOnce, type PolicyComparison } from './compare.js';
 import { lossesOf } from './losses.js';
 import type { PolicyOverview } from './overview.js';
 import { tuningText } from './tuning.js';
@@ -13,7 +14,7 @@ export function policiesText(comparison: PolicyComparison): string {
   const of = bounded ? 'of the bound' : 'of the offered load';
   const senders = senderFigures(cells);
   return [
-    `${policies.length} policies in ${completeCells} of ${cells.length} cells, ${senders.some(({ kind }) => kind === 'classes') ? 'weighted ' : ''}goodput in percent ${of}`,
+    `${policies.length} policies in ${completeCells} of ${cells.length} cells, ${senders.some(({ kind }) => kind === 'classes') ? 'weighted ' : ''}goodput in percent ${of}${isOnce(comparison) ? `; each ${ONE_SAMPLE}` : ''}`,
     '',
     ...alignColumns(
       [

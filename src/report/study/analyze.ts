@@ -1,6 +1,7 @@
 import type { FailedCell, SweepResults } from '../../record/results.js';
+import { type Sample, scaledSample } from '../statistics.js';
 import { type Axis, sweepAxes } from './axes.js';
-import { type Scores, type Standing, standingOf } from './best.js';
+import { type Standing, standingOf } from './best.js';
 import {
   type FleetRanking,
   fleetRanking,
@@ -181,7 +182,10 @@ function commonOf(
       points,
       worstShare,
       // Of choices that lose as little, the one that is as good as the best at more conditions.
-      scores: [sharesBySeed(points, highest, shares.indexOf(worstShare)), { conditions: unbeaten.length }],
+      scores: [
+        sharesOf(points, highest, shares.indexOf(worstShare)),
+        { bySeed: { conditions: unbeaten.length } },
+      ],
     };
   });
   const isEligible = (point: Point | null, i: number) =>
@@ -217,16 +221,18 @@ function cheapestOf(
 }
 
 /** The shares of each seed at the condition where a choice does worst; 0 where it has no run there. */
-function sharesBySeed(points: readonly (Point | null)[], highest: readonly number[], worst: number): Scores {
+function sharesOf(points: readonly (Point | null)[], highest: readonly number[], worst: number): Sample {
   const point = points[worst];
   if (point == null) {
     const seeds = points.flatMap((other) => other?.cells.map(({ seed }) => seed) ?? []);
-    return Object.fromEntries(seeds.map((seed) => [seed, 0]));
+    return { bySeed: Object.fromEntries(seeds.map((seed) => [seed, 0])) };
   }
   const [scores] = scoresOf(point);
-  return Object.fromEntries(
-    Object.entries(scores!).map(([seed, score]) => [seed, ratio(score, highest[worst]!)]),
-  );
+  const most = highest[worst]!;
+  // Where the highest is 0, every share of it is 1.
+  return most === 0
+    ? { bySeed: Object.fromEntries(Object.keys(scores!.bySeed).map((seed) => [seed, 1])) }
+    : scaledSample(scores!, 1 / most);
 }
 
 function isDefault({ choice }: Point, results: SweepResults): boolean {

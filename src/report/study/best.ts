@@ -1,24 +1,18 @@
-import { estimate } from '../statistics.js';
-
-/** What something scored under each seed. Seeds have the same arrivals, so scores of one seed can be compared. */
-export type Scores = Readonly<Record<string, number>>;
+import { differenceOf, estimateOf, type Sample } from '../statistics.js';
 
 /** Differences smaller than this share of the whole are none. */
 const TIE = 0.001;
 
 /**
  * Whether `a` scores better than `b`: by 0.1 % of `whole` or more on average, and the 95 % confidence interval of the
- * difference, taken seed by seed, leaves out 0. Of a single common seed the difference alone decides; without a common
- * seed, the intervals of the two must not overlap.
+ * difference, taken seed by seed, leaves out 0. Seeds have the same arrivals, so scores of one seed can be compared; so can
+ * the time slices of runs that no seed changes. Of a single common seed the difference alone decides; with nothing in
+ * common, the intervals of the two must not overlap.
  */
-export function isBetter(a: Scores, b: Scores, whole: number): boolean {
-  const differences = Object.entries(a).flatMap(([seed, score]) => {
-    const other = b[seed];
-    return other === undefined ? [] : [score - other];
-  });
-  if (differences.length === 0) return intervalOf(a).low > intervalOf(b).high;
-  const { mean, low } = estimate(differences);
-  return mean >= TIE * whole && low > 0;
+export function isBetter(a: Sample, b: Sample, whole: number): boolean {
+  const difference = differenceOf(a, b);
+  if (difference === null) return estimateOf(a).low > estimateOf(b).high;
+  return difference.mean >= TIE * whole && difference.low > 0;
 }
 
 /** How candidates compare with each other. */
@@ -38,12 +32,12 @@ export interface Standing<T> {
  */
 export function standingOf<T>(
   candidates: readonly T[],
-  scoresOf: (candidate: T) => readonly Scores[],
+  scoresOf: (candidate: T) => readonly Sample[],
   whole?: number,
 ): Standing<T> {
   const entries = candidates.map((candidate) => {
     const scores = scoresOf(candidate);
-    return { candidate, scores, means: scores.map((one) => intervalOf(one).mean) };
+    return { candidate, scores, means: scores.map((one) => estimateOf(one).mean) };
   });
   const leaders = entries[0]!.means.reduce((left, _, i) => {
     const highest = highestOf(left, i);
@@ -64,8 +58,4 @@ export function standingOf<T>(
 
 function highestOf(entries: readonly { readonly means: readonly number[] }[], i: number): number {
   return Math.max(...entries.map(({ means }) => means[i]!));
-}
-
-function intervalOf(scores: Scores) {
-  return estimate(Object.values(scores));
 }

@@ -6,9 +6,17 @@ import type {
   GroupSummary,
   SweepResults,
 } from '../../record/results.js';
-import { type Estimate, estimate, meanOf } from '../statistics.js';
+import {
+  type Estimate,
+  estimate,
+  estimateOf,
+  influencesOf,
+  isOneSample,
+  meanOf,
+  type Sample,
+  type SlicedFigure,
+} from '../statistics.js';
 import { type Axis, sweepAxes } from './axes.js';
-import type { Scores } from './best.js';
 
 /** All finished repetitions of one combination of values. */
 export interface Point {
@@ -37,6 +45,8 @@ export interface Point {
   readonly weightedOfferedRps: Estimate;
   /** One for each class where there are some, or for each workload section where there are several; else empty. */
   readonly groups: readonly GroupPoint[];
+  /** Whether no seed changes its run. */
+  readonly isOneSample: boolean;
   /** In the order of the seeds. */
   readonly cells: readonly FinishedCell[];
 }
@@ -109,17 +119,41 @@ export function measureOf({ weighted }: Pick<Point, 'weighted'>): string {
   return weighted === null ? 'attainment of the worst group' : 'attainment by weight';
 }
 
-/** The same seed by seed, as `standingOf` takes it; of groups that tie, goodput decides. */
-export function scoresOf(point: Point): Scores[] {
-  const bySeed = (read: (result: CellResult) => number): Scores =>
-    Object.fromEntries(point.cells.map(({ seed, result }) => [seed, read(result)]));
-  if (point.weighted !== null) return [bySeed(({ summary }) => summary.weightedAttainment ?? 0)];
+/** The same seed by seed or slice by slice, as `standingOf` takes it; of groups that tie, goodput decides. */
+export function scoresOf(point: Point): Sample[] {
+  const scores = (figure: SlicedFigure, read: (result: CellResult) => number) =>
+    sampleOf(point.cells, figure, read)!;
+  if (point.weighted !== null) return [scores(BY_WEIGHT, ({ summary }) => summary.weightedAttainment ?? 0)];
   const group = worstGroup(point);
   const worst = group === null ? -1 : point.groups.indexOf(group);
   return [
-    ...(worst < 0 ? [] : [bySeed(({ groups }) => groups[worst]?.attainment ?? 0)]),
-    bySeed(({ summary }) => summary.goodputRps),
+    ...(worst < 0
+      ? []
+      : [
+          scores(
+            { of: 'attainment', isCounted: (_, i) => i === worst },
+            ({ groups }) => groups[worst]?.attainment ?? 0,
+          ),
+        ]),
+    scores({ of: 'goodputRps' }, ({ summary }) => summary.goodputRps),
   ];
+}
+
+const BY_WEIGHT: SlicedFigure = { of: 'attainment', weighted: true };
+
+/** A figure of the runs that have it; null: none has. */
+function sampleOf(
+  cells: readonly FinishedCell[],
+  figure: SlicedFigure | null,
+  read: (result: CellResult) => number | null,
+): Sample | null {
+  const known = cells.flatMap(({ seed, result }) => {
+    const value = read(result);
+    return value === null ? [] : [{ seed, value, result }];
+  });
+  if (known.length === 0) return null;
+  const bySeed = Object.fromEntries(known.map(({ seed, value }) => [seed, value]));
+  return { bySeed, ...(figure === null ? {} : influencesOf(known[0]!.result, figure)) };
 }
 
 /** Points in ascending order of the given axes, the first deciding first. */
@@ -143,24 +177,26 @@ function pointOf(cells: readonly FinishedCell[], axes: readonly Axis[]): Point {
     Object.fromEntries(
       wanted.flatMap(({ key }) => (all[key] === undefined ? [] : [[key, all[key]] as const])),
     );
+  const figure = (sliced: SlicedFigure | null, read: (result: CellResult) => number | null) =>
+    estimated(sampleOf(cells, sliced, read));
   return {
     values: pick(axes),
     conditions: pick(axes.filter(({ isChoice }) => !isChoice)),
     choice: pick(axes.filter(({ isChoice }) => isChoice)),
-    goodputRps: estimate(summaries.map((summary) => summary.goodputRps)),
-    offeredRps: estimate(summaries.map((summary) => summary.offeredRps)),
-    attainment: estimateOf(summaries.map(({ attainment }) => attainment)),
+    goodputRps: figure({ of: 'goodputRps' }, ({ summary }) => summary.goodputRps)!,
+    offeredRps: figure(null, ({ summary }) => summary.offeredRps)!,
+    attainment: figure({ of: 'attainment' }, ({ summary }) => summary.attainment),
     p50Ms: meanLatency(summaries, 'p50'),
     p99Ms: meanLatency(summaries, 'p99'),
     cost: costOf(summaries),
-    weighted: weightedOf(summaries),
-    weightedGoodputRps: estimate(
-      summaries.map(({ weightedGoodputRps, goodputRps }) => weightedGoodputRps ?? goodputRps),
-    ),
-    weightedOfferedRps: estimate(
-      summaries.map(({ weightedOfferedRps, offeredRps }) => weightedOfferedRps ?? offeredRps),
-    ),
+    weighted: figure(BY_WEIGHT, ({ summary }) => summary.weightedAttainment ?? null),
+    weightedGoodputRps: figure(
+      { of: 'goodputRps', weighted: true },
+      ({ summary }) => summary.weightedGoodputRps ?? summary.goodputRps,
+    )!,
+    weightedOfferedRps: figure(null, ({ summary }) => summary.weightedOfferedRps ?? summary.offeredRps)!,
     groups: groupsOf(cells),
+    isOneSample: isOneSample(cells.map(({ result }) => result)),
     cells,
   };
 }
@@ -178,7 +214,22 @@ function costOf(summaries: readonly CellResult['summary'][]): CostFigures | null
 
 function groupsOf(cells: readonly FinishedCell[]): GroupPoint[] {
   const [first, ...others] = cells.map(({ result }) => sendersOf(result));
-  return (first ?? []).map((group, i) => groupPoint(group, ...others.map((groups) => groups[i]!)));
+  const isClass = cells[0]!.result.summary.classes !== undefined;
+  return (first ?? []).map((group, i) => {
+    const figure = (of: 'attainment' | 'goodputRps') =>
+      estimated(
+        sampleOf(
+          cells,
+          { of, isCounted: (section, at) => (isClass ? section.class === group.name : at === i) },
+          (result) => sendersOf(result)[i]![of],
+        ),
+      );
+    return {
+      ...groupPoint(group, ...others.map((groups) => groups[i]!)),
+      goodputRps: figure('goodputRps')!,
+      attainment: figure('attainment'),
+    };
+  });
 }
 
 /** Who is told apart: classes before sections of the workload. */
@@ -186,24 +237,19 @@ function sendersOf({ summary, groups }: CellResult): readonly GroupLike[] {
   return summary.classes?.map((each) => ({ ...each, sloMs: null })) ?? groups;
 }
 
-function weightedOf(summaries: readonly CellResult['summary'][]): Estimate | null {
-  return estimateOf(summaries.map(({ weightedAttainment }) => weightedAttainment ?? null));
-}
-
-/** Over the repetitions that have the figure; null: none has. */
-function estimateOf(values: readonly (number | null)[]): Estimate | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : estimate(known);
+function estimated(sample: Sample | null): Estimate | null {
+  return sample === null ? null : estimateOf(sample);
 }
 
 /** A group over its repetitions. */
 export function groupPoint(...repetitions: readonly [GroupLike, ...GroupLike[]]): GroupPoint {
   const [{ name, sloMs }] = repetitions;
+  const attained = repetitions.flatMap(({ attainment }) => attainment ?? []);
   return {
     name,
     sloMs,
     goodputRps: estimate(repetitions.map(({ goodputRps }) => goodputRps)),
-    attainment: estimateOf(repetitions.map(({ attainment }) => attainment)),
+    attainment: attained.length === 0 ? null : estimate(attained),
     p99Ms: meanLatency(repetitions, 'p99'),
   };
 }

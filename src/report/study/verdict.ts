@@ -5,6 +5,7 @@ import { costTexts } from '../cost-text.js';
 import { takeFleet } from '../fleet-label.js';
 import { fleetAnswer } from '../fleet-text.js';
 import { keyLabel, valueLabel, valuesLabel } from '../quantity.js';
+import { ONE_SAMPLE } from '../statistics.js';
 import {
   type CommonChoice,
   commonChoice,
@@ -64,7 +65,7 @@ export function verdict(results: SweepResults): Verdict {
           commonTie(common),
           atStake(top, common.points[recommendations.indexOf(top)] ?? null),
         ]),
-    fewSeedsText(results.seeds),
+    sampleText(results),
   ];
   return { title, reason: sentences.filter((sentence) => sentence !== '').join(' ') };
 }
@@ -77,11 +78,7 @@ function cheapest(
 ): Verdict {
   const { title, reason } = cheapestFleet(results)!;
   const several = new Set(recommendations.map(({ choice }) => choiceLabel(choice))).size > 1;
-  const sentences = [
-    reason,
-    several && common !== null ? commonPrice(common) : '',
-    fewSeedsText(results.seeds),
-  ];
+  const sentences = [reason, several && common !== null ? commonPrice(common) : '', sampleText(results)];
   return { title, reason: sentences.filter((sentence) => sentence !== '').join(' ') };
 }
 
@@ -143,7 +140,10 @@ function everywhere(common: CommonChoice, recommendations: readonly Recommendati
   return `One choice for every tested ${name}: at most ${loss} below the highest ${measure} at any of them.`;
 }
 
-function fewSeedsText({ length }: readonly number[]): string {
+/** What the repetitions cannot tell. */
+function sampleText(results: SweepResults): string {
+  const { length } = results.seeds;
+  if (aggregate(results).every((point) => point.isOneSample)) return `Each run is ${ONE_SAMPLE}.`;
   if (length >= ENOUGH_SEEDS) return '';
   return `${length === 1 ? 'One seed' : 'Two seeds'}: repeat with --seeds 1,2,3,4,5 to see how much the figures vary.`;
 }

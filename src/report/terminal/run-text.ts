@@ -18,6 +18,7 @@ import { COLUMNS } from '../../text/wrap.js';
 import { costText, flappingNote, scalingText } from '../cost-text.js';
 import { failuresText, limitTexts, modelsText } from '../hurt-text.js';
 import { kindText, runName } from '../run-kind.js';
+import { attainmentText, goodputText, ONE_SAMPLE } from '../statistics.js';
 
 /** One run for the terminal, as plain text: seed first, digest last, sentences wrapped at 80 columns. */
 export function runText(run: RunResult | CellResult): string {
@@ -26,14 +27,16 @@ export function runText(run: RunResult | CellResult): string {
   const wall = 'wall' in summary ? summary.wall : undefined;
   const parts = [runName(summary), kindText(run), ...(policy === undefined ? [] : [`policy ${policy}`])];
   // All at one instant: there is no time to divide by.
-  const rate = (rps: number) => (summary.durationSeconds * NS_PER_S > 1 ? formatRate(rps) : '–');
+  const isLong = summary.durationSeconds * NS_PER_S > 1;
+  const rate = (rps: number) => (isLong ? formatRate(rps) : '–');
   const lines = [
     ['seed', String(summary.seed)],
     ['run', `${parts.join(', ')}, ${formatRate(summary.durationSeconds)} s`],
     [
       'goodput',
-      `${rate(summary.goodputRps)} of ${rate(summary.offeredRps)} requests/s offered (${formatPercent(summary.attainment)})`,
+      `${isLong ? goodputText(run) : '–'} of ${rate(summary.offeredRps)} requests/s offered (${attainmentText(run)})`,
     ],
+    ...(run.slices === undefined ? [] : [['sample', ONE_SAMPLE]]),
     [
       'requests',
       `${formatCount(requests.offered)}: ${(['ok', 'late', 'timeout', 'rejected', 'error'] as const).map((name) => `${formatCount(requests[name])} ${name}`).join(', ')}`,

@@ -7,13 +7,14 @@ import { chartsLeftOut } from '../charts/chart-sets.js';
 import { costTexts } from '../cost-text.js';
 import { fleetRows } from '../fleet-text.js';
 import { keyLabel, valueLabel, valuesLabel } from '../quantity.js';
+import { ONE_SAMPLE } from '../statistics.js';
 import { counterpart, failedCells, type Recommendation, recommend } from '../study/analyze.js';
 import { fixedValues } from '../study/axes.js';
 import { deploymentOf } from '../study/deploy.js';
 import { choiceLabel, choicesLabel } from '../study/finding.js';
 import { sweptFleets } from '../study/fleets.js';
 import { cheapestFirst, pointColumns } from '../study/point-columns.js';
-import { type GroupPoint, type Point, scoreOf, worstGroup } from '../study/points.js';
+import { aggregate, type GroupPoint, type Point, scoreOf, worstGroup } from '../study/points.js';
 import { starvedRunsText } from '../study/starved.js';
 import { tunedDefaults } from '../study/tuned-default.js';
 import { verdict } from '../study/verdict.js';
@@ -37,7 +38,10 @@ export function sweepText(results: SweepResults, options: SweepTextOptions = {})
   const recommendations = recommend(results);
   const byPrice = recommendations.some(({ ranking }) => ranking !== 'score');
   const main = recommendations.length > 0 && !byPrice ? bestTable(recommendations) : pointsTable(results);
-  const seeds = `seed${results.seeds.length === 1 ? '' : 's'} ${results.seeds.join(', ')}`;
+  const points = aggregate(results);
+  const seeds = points.some((point) => !point.isOneSample)
+    ? `seed${results.seeds.length === 1 ? '' : 's'} ${results.seeds.join(', ')}`
+    : ONE_SAMPLE;
   const fixed = valuesLabel(fixedValues(results));
   const counts = `${results.name}: ${results.cells.length - failed.length} of ${plural(results.cells.length, 'run')} finished`;
   const lines = [

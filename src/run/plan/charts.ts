@@ -6,7 +6,7 @@ import { capital } from '../../text/words.js';
 import { atLeast } from './judge.js';
 import type { PlanResult, Tried } from './plan-result.js';
 import { isLeast } from './preference.js';
-import { estimateText, goalLabel, namedValue } from './words.js';
+import { confidenceTexts, estimateText, goalLabel, namedValue } from './words.js';
 
 /** Values on each side of the answer that the close-up shows. */
 const CLOSE = 3;
@@ -63,7 +63,7 @@ function figureOf(plan: PlanResult, target: Threshold, index: number, tried: rea
             `${tried.length - points.length} of ${tried.length} values are not drawn: ${target.unit === 'ms' ? 'never, or they cannot run' : 'they have no such figure, or cannot run'}`,
           ]
         : []),
-      ...(plan.seeds.length > 1 ? [`bars: 95 % confidence over ${plan.seeds.length} seeds`] : []),
+      ...confidenceTexts(plan),
     ].join(' · '),
     xTitle: unit === '' ? label : `${label} (${unit})`,
     yTitle: target.unit === 'ms' ? `${target.metric} (ms)` : target.metric,

@@ -3,11 +3,11 @@ import { type PlanPoint, planFigure } from '../../report/charts/plan-figure.js';
 import type { FleetPlan, TriedFleet } from './fleet-result.js';
 import { costText } from './fleet-text.js';
 import { atLeast } from './judge.js';
-import { estimateText } from './words.js';
+import { confidenceTexts, estimateText } from './words.js';
 
 /** For each target what every fleet that was run reached for its price, and the best for each price as steps. */
 export function fleetCharts(plan: FleetPlan): NamedChart[] {
-  const { targets, tried, answer, seeds } = plan;
+  const { targets, tried, answer } = plan;
   const chosen = tried.find(({ value }) => value === answer);
   return targets.flatMap((target, i) => {
     const points = tried.flatMap((one) => pointOf(one, i, plan));
@@ -20,7 +20,7 @@ export function fleetCharts(plan: FleetPlan): NamedChart[] {
           ? 'No fleet that was run meets the target'
           : `Cheapest within the target: ${chosen.value}`,
         'steps: the best for each price',
-        ...(seeds.length > 1 ? [`bars: 95 % confidence over ${seeds.length} seeds`] : []),
+        ...confidenceTexts(plan),
       ].join(' · '),
       xTitle: 'price of the fleet per hour',
       yTitle: target.unit === 'ms' ? `${target.metric} (ms)` : target.metric,

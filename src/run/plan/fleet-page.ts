@@ -16,6 +16,7 @@ import type { FleetPlan, TriedFleet } from './fleet-result.js';
 import { costText, costTexts, effortText, perMillionText, verdictOfFleets } from './fleet-text.js';
 import { written } from './over.js';
 import { figureTexts, inTimeTexts, MEETS, ruleText } from './text.js';
+import { seedsFact } from './words.js';
 
 /** A plan of fleets as one HTML document: the answer first, then the frontier, all that was run, and how to repeat it. */
 export async function fleetPage(plan: FleetPlan): Promise<string> {
@@ -41,7 +42,8 @@ ${section(
   return page(`${plan.name}: ${title}`, body, true);
 }
 
-function headlineFacts({ policy, effort, seeds }: FleetPlan, chosen: TriedFleet | undefined) {
+function headlineFacts(plan: FleetPlan, chosen: TriedFleet | undefined) {
+  const { policy, effort } = plan;
   return [
     {
       label: 'Price per hour',
@@ -55,11 +57,7 @@ function headlineFacts({ policy, effort, seeds }: FleetPlan, chosen: TriedFleet 
     },
     { label: 'Policy', value: policy, note: 'with every fleet' },
     { label: 'Runs', value: String(effort.runs), note: `of ${effort.runsOfAll}` },
-    {
-      label: seeds.length === 1 ? 'Seed' : 'Seeds',
-      value: seeds.join(', '),
-      note: seeds.length === 1 ? 'one repetition: no confidence interval' : 'the same with every fleet',
-    },
+    seedsFact(plan, 'the same with every fleet'),
   ];
 }
 

@@ -4,6 +4,7 @@ import { parseExperiment, readExperimentSource } from '../../config/load.js';
 import { refuseUnknownSenders } from '../../record/known-senders.js';
 import type { Threshold } from '../../record/threshold.js';
 import { listed } from '../../text/words.js';
+import { seedChanges } from '../random-streams.js';
 import { parseSeeds } from '../sweep/vary.js';
 import { closestOf } from './closest.js';
 import type { FleetPlan, TriedFleet } from './fleet-result.js';
@@ -11,13 +12,14 @@ import { searchFleets } from './fleet-search.js';
 import { type FleetFacts, FleetSpace, plannedKinds } from './fleet-space.js';
 import { fleetHeadline } from './fleet-text.js';
 import { atLeast, parseTarget, type TargetFigure } from './judge.js';
-import { dropNotes, setupNotes, unreachableNotes, unsureNote } from './notes.js';
+import { dropNotes, seedNotes, setupNotes, unreachableNotes, unsureNote } from './notes.js';
 import { type Over, parseOver, written } from './over.js';
 import type { PlanFlags } from './plan.js';
 import { Prober } from './prober.js';
 import { Reach } from './reach.js';
 import { openPlanStore } from './store.js';
 import { Trials } from './trials.js';
+import { runCount } from './words.js';
 
 interface FleetRequest extends PlanFlags {
   /** `--over`: ranges of kinds of GPUs, with commas between them. */
@@ -59,7 +61,8 @@ export async function planFleet(request: FleetRequest): Promise<FleetPlan> {
   try {
     const reach = new Reach(targets, whole);
     const prober = new Prober({ trials, targets, reach, version, runner, store, onRun: request.onRun });
-    request.onStart(seeds, fleets);
+    const seedsOfAll = seedChanges(whole) ? seeds : seeds.slice(0, 1);
+    request.onStart(seedsOfAll, fleets);
     const found = await searchFleets(space, {
       ruledOut: reach.isBounded ? async (index) => reach.isBeyond(await prober.bounds(index)) : null,
       judge: async (index) => {
@@ -86,8 +89,8 @@ export async function planFleet(request: FleetRequest): Promise<FleetPlan> {
         fleets,
         run: tried.length,
         ruledOut: found.ruledOut,
-        runs: tried.length * seeds.length,
-        runsOfAll: fleets * seeds.length,
+        runs: runCount({ seeds, tried }),
+        runsOfAll: fleets * seedsOfAll.length,
       },
       notes: notesOfFleet(found.answer, space, { closest, tried, targets, whole, seeds }),
       tried,
@@ -163,7 +166,7 @@ function notesOfFleet(
     ({ meets, costPerHour }) =>
       meets === 'unsure' && costPerHour < (chosen?.costPerHour ?? Number.POSITIVE_INFINITY),
   );
-  if (unsure !== undefined) notes.push(unsureNote(unsure.value));
+  if (unsure !== undefined) notes.push(unsureNote(unsure.value, tried));
   const ends = answer === null ? [] : space.atLimit(answer);
   if (ends.length > 0)
     notes.push(
@@ -171,7 +174,7 @@ function notesOfFleet(
     );
   const shown = chosen ?? tried.find(({ value }) => value === closest);
   if (shown !== undefined) notes.push(...worseNotes(tried, shown, targets));
-  if (seeds.length === 1) notes.push('one seed: nothing is known of the spread between repetitions');
+  notes.push(...seedNotes({ seeds, tried }));
   return [...notes, ...setupNotes([whole])];
 }
 
@@ -198,7 +201,7 @@ function isWorse(target: Threshold, one: TargetFigure | undefined, other: Target
   // More GPUs cost more.
   if (target.unit === 'price' || target.unit === 'hours' || other?.estimate == null) return false;
   if (other.meets === 'yes') return one?.meets === 'no';
-  if (one?.estimate == null || one.estimate.n < 2) return false;
+  if (one?.estimate == null || one.estimate.over === null) return false;
   const [a, b] = [one.estimate, other.estimate];
   return atLeast(target) ? a.high < b.low : a.low > b.high;
 }

@@ -1,9 +1,8 @@
 import { EscapementError } from '../../base/errors.js';
 import { coverageOf } from '../../record/coverage.js';
-import type { FigureUnit } from '../../record/figures.js';
 import type { CellResult } from '../../record/results.js';
 import { checkThreshold, holds, parseThreshold, type Threshold } from '../../record/threshold.js';
-import { type Estimate, estimate } from '../../report/statistics.js';
+import { clipped, type Estimate, estimateOf, influencesOf, slicedFigure } from '../../report/statistics.js';
 
 /** A target's figure at one value of the planned key, over all seeds. */
 export interface TargetFigure {
@@ -16,7 +15,7 @@ export interface TargetFigure {
   readonly estimate: Estimate | null;
   /**
    * `yes`: the whole 95 % confidence interval of the mean is within the limit. `unsure`: the mean is, its interval
-   * is not: more seeds may decide.
+   * is not. Where nothing tells how precise the mean is, it decides alone.
    */
   readonly meets: Verdict;
   /**
@@ -33,6 +32,8 @@ export interface TargetFigure {
 
 export type Verdict = 'yes' | 'unsure' | 'no';
 
+type JudgedRun = Pick<CellResult, 'summary' | 'slices'>;
+
 /** Reads a `--target`, which is a threshold on the mean over the seeds. Throws `E_USAGE`. */
 export function parseTarget(text: string): Threshold {
   try {
@@ -44,12 +45,16 @@ export function parseTarget(text: string): Threshold {
 }
 
 /** Holds the repetitions of one value against a target. */
-export function judge(target: Threshold, results: readonly Pick<CellResult, 'summary'>[]): TargetFigure {
+export function judge(target: Threshold, results: readonly JudgedRun[]): TargetFigure {
   const found = results.map(({ summary }) => checkThreshold(target, summary));
   const values = found.map(({ actual }) => actual);
   const about = found.find(({ actual }) => actual === null)?.measured ?? leastCoverage(target, results);
   if (!values.every(Number.isFinite)) return { values, estimate: null, meets: 'no', margin: null, about };
-  const figure = withinShare(estimate(values as number[]), target.unit);
+  const sliced = slicedFigure(target.metric);
+  const bySeed = Object.fromEntries((values as number[]).entries());
+  const sample = { bySeed, ...(sliced === null ? {} : influencesOf(results[0]!, sliced)) };
+  // A share ends at 0 and 1, which never changes a verdict.
+  const figure = clipped(estimateOf(sample), target.unit === 'share' ? 1 : undefined);
   const bound = decidingEnd(target, figure);
   const meets = holds(target, bound) ? 'yes' : holds(target, figure.mean) ? 'unsure' : 'no';
   const margin = atLeast(target) ? bound - target.limit : target.limit - bound;
@@ -57,10 +62,7 @@ export function judge(target: Threshold, results: readonly Pick<CellResult, 'sum
 }
 
 /** Of the seeds, the one with the smallest share of models assessed; null: the target is not of assessed models. */
-function leastCoverage(
-  { metric }: Threshold,
-  results: readonly Pick<CellResult, 'summary'>[],
-): string | null {
+function leastCoverage({ metric }: Threshold, results: readonly JudgedRun[]): string | null {
   const covered = results.flatMap(({ summary }) => coverageOf(metric, summary) ?? []);
   return covered.sort((a, b) => a.assessed - b.assessed)[0]?.text ?? null;
 }
@@ -72,10 +74,4 @@ export function atLeast({ operator }: Pick<Threshold, 'operator'>): boolean {
 
 function decidingEnd(target: Threshold, { low, high }: Estimate): number {
   return atLeast(target) ? low : high;
-}
-
-/** An interval around a share near 0 or 1 ends there; that never changes a verdict. */
-function withinShare(figure: Estimate, unit: FigureUnit): Estimate {
-  const top = unit === 'share' ? Math.max(1, figure.mean) : Number.POSITIVE_INFINITY;
-  return { ...figure, low: Math.max(0, figure.low), high: Math.min(top, figure.high) };
 }

@@ -4,13 +4,14 @@ import { sharesLine } from '../../config/tenant-shares.js';
 import { parsePercentile } from '../../record/percentiles.js';
 import { noteTexts } from '../../record/policy-notes.js';
 import { keyLabel } from '../../report/quantity.js';
+import { ONE_SAMPLE } from '../../report/statistics.js';
 import { listed } from '../../text/words.js';
 import { closestOf } from './closest.js';
 import type { Lattice } from './over.js';
 import type { PlanResult, Tried } from './plan-result.js';
 import { isLeast } from './preference.js';
 import type { SearchResult } from './search.js';
-import { failedShare, namedValue } from './words.js';
+import { failedShare, isOneSample, namedValue } from './words.js';
 
 /** From such a share on, requests that were not answered in time are worth a note. */
 const MANY = 0.01;
@@ -38,25 +39,32 @@ export function notesOf(
     notes.push('both ends of the range miss: the target holds only inside it');
   }
   if (found.kind === 'boundary' && verdictOf(found.before) === 'unsure') {
-    notes.push(unsureNote(name(found.before)));
+    notes.push(unsureNote(name(found.before), tried));
   }
   const unsure = tried.filter(({ meets }) => meets === 'unsure');
   if (found.kind === 'none' && unsure.length > 0) {
-    notes.push(unsureNote(namedValue(over.key, closestOf(unsure, targets))));
+    notes.push(unsureNote(namedValue(over.key, closestOf(unsure, targets)), tried));
   }
   const contradictions = 'contradictions' in found ? found.contradictions : [];
   if (contradictions.length > 0) {
     const named = (yes: boolean) => contradictions.filter((i) => (verdictOf(i) === 'yes') === yes).map(name);
     const words = [clause(named(true), 'meet', ' too'), clause(named(false), 'miss', '')].filter(Boolean);
-    notes.push(`the boundary is not sharp: ${words.join('; ')}; repeat with more seeds`);
+    const advice = isOneSample(tried) ? '' : '; repeat with more seeds';
+    notes.push(`the boundary is not sharp: ${words.join('; ')}${advice}`);
   }
-  if (seeds.length === 1) notes.push('one seed: nothing is known of the spread between repetitions');
-  return notes;
+  return [...notes, ...seedNotes({ seeds, tried })];
+}
+
+/** What the runs cannot tell. */
+export function seedNotes({ seeds, tried }: Pick<PlanResult, 'seeds' | 'tried'>): string[] {
+  if (isOneSample(tried)) return [`${ONE_SAMPLE}, so it ran once; ± comes from its time slices`];
+  return seeds.length === 1 ? ['one seed: nothing is known of the spread between repetitions'] : [];
 }
 
 /** Of a value that may be the answer, or a better one than it. */
-export function unsureNote(name: string): string {
-  return `${name} would do on average, not with confidence: more seeds may settle it`;
+export function unsureNote(name: string, tried: PlanResult['tried']): string {
+  const advice = isOneSample(tried) ? '' : ': more seeds may settle it';
+  return `${name} would do on average, not with confidence${advice}`;
 }
 
 /** A target may be met because requests are dropped: it tells nothing of those. */

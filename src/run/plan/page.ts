@@ -11,10 +11,12 @@ import {
 import { renderSvg } from '../../report/html/render.js';
 import { keyLabel, valueLabel } from '../../report/quantity.js';
 import { commandLine, quoted, setFlags } from '../../report/reproduce.js';
+import { plural } from '../../text/words.js';
 import { planCharts } from './charts.js';
 import type { PlanResult, Tried } from './plan-result.js';
 import { isLeast } from './preference.js';
 import { figureTexts, inTimeTexts, MEETS, ruleText, verdictLines } from './text.js';
+import { isOneSample, runCount, seedsFact } from './words.js';
 
 /** A plan as one HTML document: the answer and its margin first, then charts, all that was tried, and how to repeat it. */
 export async function planPage(plan: PlanResult): Promise<string> {
@@ -38,7 +40,8 @@ ${section(
   return page(`${plan.name}: ${title}`, body, true);
 }
 
-function headlineFacts({ policy, over, outcome, answer, resolution, seeds, tried }: PlanResult) {
+function headlineFacts(plan: PlanResult) {
+  const { policy, over, outcome, answer, resolution, tried } = plan;
   const unbound = outcome === 'whole' && !isLeast(over.key, answer!);
   return [
     {
@@ -49,14 +52,10 @@ function headlineFacts({ policy, over, outcome, answer, resolution, seeds, tried
     { label: 'Policy', value: policy, note: 'at every value' },
     {
       label: 'Runs',
-      value: String(tried.length * seeds.length),
-      note: `${tried.length} values × ${seeds.length} seeds`,
+      value: String(runCount(plan)),
+      note: `${tried.length} values${isOneSample(tried) ? '' : ` × ${plural(plan.seeds.length, 'seed')}`}`,
     },
-    {
-      label: seeds.length === 1 ? 'Seed' : 'Seeds',
-      value: seeds.join(', '),
-      note: seeds.length === 1 ? 'one repetition: no confidence interval' : 'the same at every value',
-    },
+    seedsFact(plan, 'the same at every value'),
   ];
 }
 

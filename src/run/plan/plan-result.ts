@@ -53,6 +53,8 @@ export interface Tried {
    * GPUs have no prices, or the value could not run.
    */
   readonly costPerMillion?: number | null;
+  /** Present where no seed changes the run: it is one sample, run with the first seed only. */
+  readonly isOneSample?: true;
   /** Why the value could not run, which counts as a miss. */
   readonly refused?: string;
   /** Why no cluster could meet the targets with these requests: tenants' rates let too few of them through. */

@@ -5,6 +5,7 @@ import { readExperimentSource } from '../../config/load.js';
 import { applyOverrides } from '../../config/overrides.js';
 import { loadPlugins, type Plugin } from '../../config/plugins.js';
 import { refuseUnknownSenders } from '../../record/known-senders.js';
+import { seedChanges } from '../random-streams.js';
 import type { OpenRunner } from '../sweep/pool.js';
 import { parseSeeds } from '../sweep/vary.js';
 import { valuesOf } from './candidates.js';
@@ -76,7 +77,7 @@ export async function planExperiment(request: PlanRequest): Promise<PlanResult> 
   try {
     const reach = new Reach(targets, ends[0]!);
     const prober = new Prober({ trials, targets, reach, version, runner, store, onRun: request.onRun });
-    request.onStart(seeds, lattice.size);
+    request.onStart(ends.some(seedChanges) ? seeds : seeds.slice(0, 1), lattice.size);
     const goal = goalOf(over.key, prefer);
     const found = await search(lattice.size, goal?.prefer ?? null, async (index) => {
       const { meets } = await prober.judge(index);

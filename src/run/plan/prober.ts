@@ -1,7 +1,8 @@
 import { NotedFiles } from '../../config/files-on-disk.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import { percentilesFor, type Threshold } from '../../record/threshold.js';
-import { meanOf } from '../../report/statistics.js';
+import { isOneSample, meanOf } from '../../report/statistics.js';
+import { seedChanges } from '../random-streams.js';
 import { cellKey } from '../sweep/cell-key.js';
 import type { CellStore } from '../sweep/cell-store.js';
 import type { GridCell } from '../sweep/grid.js';
@@ -43,12 +44,9 @@ export class Prober {
 
   /** What no scheduler could exceed, for each seed; empty if that is not known for all of them. */
   async bounds(index: number): Promise<BoundFigures[]> {
-    const { trials, runner } = this.options;
-    const outcomes = await Promise.all(
-      trials.cellsOf(index).map(async (cell) => {
-        return runner.run(await this.taskOf(cell), 'boundCell');
-      }),
-    ).catch(() => []);
+    const outcomes = await this.tasksOf(index)
+      .then((tasks) => Promise.all(tasks.map(({ task }) => this.options.runner.run(task, 'boundCell'))))
+      .catch(() => []);
     const bounds = outcomes.flatMap((outcome) => (outcome.status === 'done' ? JSON.parse(outcome.json) : []));
     return bounds.length === outcomes.length ? bounds : [];
   }
@@ -62,7 +60,9 @@ export class Prober {
   private async assess(index: number): Promise<Tried> {
     const { trials, targets, reach } = this.options;
     const value = trials.options.candidates.text(index);
-    const outcomes = await Promise.all(trials.cellsOf(index).map((cell) => this.outcomeOf(cell)));
+    const outcomes = await this.tasksOf(index)
+      .then((tasks) => Promise.all(tasks.map(({ task }) => this.outcomeOf(task))))
+      .catch((error: unknown) => [failedOutcome(error)]);
     const results: CellResult[] = [];
     for (const outcome of outcomes) {
       if (outcome.status === 'done') results.push(JSON.parse(outcome.json));
@@ -77,31 +77,35 @@ export class Prober {
     const attainment = attained.length === 0 ? null : meanOf(attained);
     return {
       ...{ value, meets, figures, attainment, ...costOf(results) },
+      ...(isOneSample(results) ? { isOneSample: true } : {}),
       ...(unreachable === null ? {} : { unreachable }),
     };
   }
 
-  private async outcomeOf(cell: GridCell): Promise<CellOutcome> {
+  private async outcomeOf(task: CellTask): Promise<CellOutcome> {
     const { runner, store, onRun } = this.options;
-    try {
-      const task = await this.taskOf(cell);
-      const stored = store?.read(task) ?? null;
-      if (stored !== null) {
-        onRun(true);
-        return { status: 'done', json: JSON.stringify(stored) };
-      }
-      const outcome = await runner.run(task);
-      if (outcome.status === 'done') {
-        store?.write(task, outcome.json);
-        onRun(false);
-      }
-      return outcome;
-    } catch (error) {
-      return failedOutcome(error);
+    const stored = store?.read(task) ?? null;
+    if (stored !== null) {
+      onRun(true);
+      return { status: 'done', json: JSON.stringify(stored) };
     }
+    const outcome = await runner.run(task);
+    if (outcome.status === 'done') {
+      store?.write(task, outcome.json);
+      onRun(false);
+    }
+    return outcome;
   }
 
-  private async taskOf(cell: GridCell): Promise<CellTask> {
+  /** The runs of a value: one per seed, or only one if no seed changes it. */
+  private async tasksOf(index: number): Promise<readonly PlannedTask[]> {
+    const [first, ...others] = this.options.trials.cellsOf(index) as [GridCell];
+    const one = await this.taskOf(first);
+    const rest = one.seedChanges ? others : [];
+    return [one, ...(await Promise.all(rest.map((cell) => this.taskOf(cell))))];
+  }
+
+  private async taskOf(cell: GridCell): Promise<PlannedTask> {
     const { trials, version, targets } = this.options;
     const { text, file } = trials.options;
     const percentiles = percentilesFor(targets);
@@ -110,8 +114,15 @@ export class Prober {
     const { files } = noted;
     const key = cellKey(experiment, version, percentiles);
     const overrides = trials.overridesOf(cell);
-    return { text, file, files, overrides, percentiles, key, ...labelsOf(experiment) };
+    const task = { text, file, files, overrides, percentiles, key, ...labelsOf(experiment) };
+    return { task, seedChanges: seedChanges(experiment) };
   }
+}
+
+interface PlannedTask {
+  readonly task: CellTask;
+  /** Whether other seeds give other runs. */
+  readonly seedChanges: boolean;
 }
 
 /** Of clusters whose GPUs have prices. */

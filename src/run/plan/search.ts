@@ -122,7 +122,9 @@ class Search {
   }
 
   private async all(indices: readonly number[]): Promise<void> {
-    await Promise.all(indices.map((index) => this.meets(index)));
+    const settled = await Promise.allSettled(indices.map((index) => this.meets(index)));
+    // Which failure it is must not depend on which ends first.
+    for (const one of settled) if (one.status === 'rejected') throw one.reason;
   }
 
   private async meets(index: number): Promise<boolean> {

@@ -5,7 +5,7 @@ import { alignColumns } from '../../text/table.js';
 import { capital, listed } from '../../text/words.js';
 import type { PlanResult, Tried } from './plan-result.js';
 import { isLeast } from './preference.js';
-import { estimateText, goalLabel, marginText, namedValue } from './words.js';
+import { estimateText, goalLabel, isOneSample, marginText, namedValue } from './words.js';
 
 /** A plan for the terminal: what was tried, the answer, its margin, and what to know about it. */
 export function planText(plan: PlanResult): string {
@@ -104,8 +104,11 @@ export function figureTexts({ targets }: Pick<PlanResult, 'targets'>, { figures 
 }
 
 /** What `meets` means, for people. */
-export function ruleText({ seeds, targets }: Pick<PlanResult, 'seeds' | 'targets'>): string {
+export function ruleText({ seeds, targets, tried }: Pick<PlanResult, 'seeds' | 'targets' | 'tried'>): string {
   const all = targets.length > 1 ? ', for every target' : '';
+  if (isOneSample(tried)) {
+    return `A value meets where the whole 95 % confidence interval of its run is within the limit${all}. The interval comes from the time slices of the run, as no seed changes it; a figure without one decides by itself.`;
+  }
   if (seeds.length === 1) return `A value meets where its run does${all}.`;
   return `A value meets where the whole 95 % confidence interval of the mean over ${seeds.length} seeds is within the limit${all}.`;
 }

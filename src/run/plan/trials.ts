@@ -26,7 +26,7 @@ export class Trials {
 
   constructor(readonly options: TrialOptions) {}
 
-  /** The runs of a value, one a seed; always the same objects. */
+  /** What may be run of a value, one cell per seed; always the same objects. */
   cellsOf(index: number): readonly GridCell[] {
     let cells = this.cells.get(index);
     if (cells === undefined) {

@@ -1,8 +1,10 @@
 import type { FigureUnit } from '../../record/figures.js';
 import type { Threshold } from '../../record/threshold.js';
 import { keyLabel, valuesLabel } from '../../report/quantity.js';
+import { intervalText, ONE_SAMPLE } from '../../report/statistics.js';
 import { significant } from '../../text/numbers.js';
 import { atLeast, type TargetFigure } from './judge.js';
+import type { PlanResult, Tried } from './plan-result.js';
 
 /** How people write values of the planned key and figures of its targets. */
 
@@ -27,13 +29,8 @@ export function estimateText(target: Threshold, { estimate: figure, values, abou
     if (never === 0) return about ?? '–';
     return never === values.length ? 'never' : `never with ${never} of ${values.length} seeds`;
   }
-  const mean = figureText(target, figure.mean);
-  if (figure.n < 2) return mean;
-  const [above, below] = [figure.high - figure.mean, figure.mean - figure.low].map((half) =>
-    scaled(target, half),
-  );
-  if (above === below) return `${mean} ± ${above}`;
-  return `${mean} (${scaled(target, figure.low)} to ${scaled(target, figure.high)})`;
+  const part = (value: number) => scaled(target, value);
+  return intervalText(figure, { mean: (value) => figureText(target, value), half: part, end: part });
 }
 
 /** A figure of a target with four digits or one more than the limit has: `99.93 %`, `12.4 ms`, `480.2/s`, `7`. */
@@ -50,7 +47,38 @@ export function marginText(target: Threshold, { margin, estimate }: TargetFigure
   const size = scaled(target, Math.abs(margin));
   const distance =
     Number(size) === 0 ? `just at ${limit}` : `${size}${unit} ${above ? 'above' : 'below'} ${limit}`;
-  return estimate.n < 2 ? distance : `at worst ${distance}`;
+  return estimate.over === null ? distance : `at worst ${distance}`;
+}
+
+/** Whether the values ran once each, as no seed changes a run. */
+export function isOneSample(tried: readonly Pick<Tried, 'isOneSample' | 'refused'>[]): boolean {
+  const ran = tried.filter(({ refused }) => refused === undefined);
+  return ran.length > 0 && ran.every((one) => one.isOneSample);
+}
+
+/** What is behind the intervals, for charts; nothing where there are none. */
+export function confidenceTexts({ seeds, tried }: Pick<PlanResult, 'seeds'> & Runs): string[] {
+  if (isOneSample(tried)) return [`bars: 95 % confidence, ${ONE_SAMPLE}`];
+  return seeds.length > 1 ? [`bars: 95 % confidence over ${seeds.length} seeds`] : [];
+}
+
+/** How many runs it took. */
+export function runCount({ seeds, tried }: Pick<PlanResult, 'seeds'> & Runs): number {
+  return tried.reduce((sum, one) => sum + (one.isOneSample ? 1 : seeds.length), 0);
+}
+
+/** The seeds as a fact of a page. `same`: where else they are the same. */
+export function seedsFact({ seeds, tried }: Pick<PlanResult, 'seeds'> & Runs, same: string) {
+  if (isOneSample(tried)) return { label: 'Seeds', value: 'none', note: ONE_SAMPLE };
+  return {
+    label: seeds.length === 1 ? 'Seed' : 'Seeds',
+    value: seeds.join(', '),
+    note: seeds.length === 1 ? 'one repetition: no confidence interval' : same,
+  };
+}
+
+interface Runs {
+  readonly tried: readonly Tried[];
 }
 
 /** A share of the requests of which some failed: never `0 %` or `100 %`. */

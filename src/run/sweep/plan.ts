@@ -8,6 +8,7 @@ import { asMistakeInCase } from '../../config/sweep-section.js';
 import { refuseUnknownSenders, type Senders } from '../../record/known-senders.js';
 import type { PolicyNote } from '../../record/policy-notes.js';
 import type { Threshold } from '../../record/threshold.js';
+import { seedChanges } from '../random-streams.js';
 import { boundKey, cellKey } from './cell-key.js';
 import { type CellBase, cellOverrides, type GridCell } from './grid.js';
 import { type CellTask, type FailedOutcome, failedOutcome, labelsOf } from './run-cell.js';
@@ -44,7 +45,7 @@ interface PlanOptions extends CellBase {
 /**
  * Checks every cell before the first one runs. Throws where the experiment is wrong as a whole: no cell
  * can run, or a varied value or a case is refused in every cell that has it. A combination that cannot run (a
- * model larger than a small cache) fails alone.
+ * model larger than a small cache) fails alone. A combination that no seed changes is run with the first seed only.
  */
 export async function planCells(grid: readonly GridCell[], options: PlanOptions): Promise<PlannedCell[]> {
   const { source, version, percentiles, thresholds } = options;
@@ -57,6 +58,7 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
     try {
       const noted = new NotedFiles();
       const experiment = await buildExperiment(source, { overrides, host: noted });
+      if (cell.repeats && !seedChanges(experiment)) continue;
       senders.push({ classes: experiment.classes, tenants: experiment.tenants });
       const key = cellKey(experiment, version, percentiles);
       const { files } = noted;

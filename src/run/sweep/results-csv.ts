@@ -15,6 +15,7 @@ export function resultsCsv(results: SweepResults): string {
   const keys = results.vary.map(({ key }) => key);
   const figures = {
     ...FIGURES,
+    ...sampleFigure(results.cells),
     ...fleetFigures(results.cells),
     ...classFigures(results.cells),
     ...tenantFigures(results.cells),
@@ -74,6 +75,12 @@ function latencyFigures(
   return Object.fromEntries(
     names.map((name) => [`${reading}_latency_${name}_ms`, (result: CellResult) => read(result, name)]),
   );
+}
+
+/** Which runs no seed changes, where there are some. */
+function sampleFigure(cells: readonly SweepCell[]): Record<string, Figure> {
+  const some = cells.some((cell) => cell.status === 'done' && cell.result.slices !== undefined);
+  return some ? { one_sample: ({ slices }) => (slices === undefined ? 'no' : 'yes') } : {};
 }
 
 /** Of what GPUs cost, where it is known. */

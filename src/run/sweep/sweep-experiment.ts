@@ -40,7 +40,8 @@ export async function sweepExperiment(request: SweepRequest): Promise<SweepResul
   const units = unitsOf(planned);
   if (!fresh) checkMark(outDir, markOf(units, version));
   const notes = planned.flatMap((plan) => (plan.task === null ? [] : plan.notes));
-  request.onPlan(planned.length, header.seeds, notes, empty);
+  const seeds = [...new Set(planned.map(({ cell }) => cell.seed))];
+  request.onPlan(planned.length, seeds, notes, empty);
   beginWhole(outDir);
   const runner = request.openRunner(units.length);
   try {

@@ -255,3 +255,27 @@ test('says where nothing was offered, and gives no share of nothing', async () =
   expect(stdout).toMatch(/^closest: 1 GPU: no requests were offered$/m);
   expect(stdout.replace('attainment>=0.9', '')).not.toMatch(/%|±/);
 });
+
+test('a plan of a replayed log runs each value once, and its interval comes from the log', async () => {
+  const dir = tempDir();
+  const rows = Array.from(
+    { length: 2000 },
+    (_, i) => `${i * 1_000_000 + (i % 200 < 100 ? 0 : 40_000_000)},${i % 15},25000000`,
+  ).sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
+  writeIn(dir, 'log.csv', `arrival_ns,model_id,slo_ns\n${rows.join('\n')}\n`);
+  const log = 'workload: { kind: arrivals, path: log.csv }';
+  const file = writeIn(dir, 'replay.yaml', SMALL_EXPERIMENT.replace(/^workload:.*$/m, log));
+  const plan = ['plan', file, '--over', 'cluster.gpus=1:8', '--target', 'attainment>=0.9', '--threads', '1'];
+  const { stdout, stderr } = await runCli(plan);
+  expect(stderr).toMatch(/^seed 1: 8 candidate values/);
+  expect(stdout).toMatch(/^ +1 +\d+\.\d\d % ± \d+\.\d\d +no$/m);
+  expect(stdout).toContain(
+    'note: one sample: no seed changes it, so it ran once; ± comes from its time slices',
+  );
+  expect(stdout).not.toMatch(/more seeds|± 0\.00/);
+  const { tried, seeds } = JSON.parse((await runOk([...plan, '--json'])).stdout);
+  expect(seeds).toEqual([1, 2, 3]);
+  for (const one of tried) {
+    expect(one).toMatchObject({ isOneSample: true, figures: [{ values: [expect.any(Number)] }] });
+  }
+});

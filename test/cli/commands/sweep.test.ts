@@ -45,6 +45,40 @@ test('writes results, charts and a report, and ends with a summary and the path'
   expect(readFileSync(report!, 'utf8')).toContain('<html');
 });
 
+/** The small experiment as a replayed log: bursts that one GPU cannot take. */
+function replay(dir: string): string {
+  const rows = Array.from(
+    { length: 900 },
+    (_, i) => `${(i % 7 === 0 ? 3 : 2) * i * 1_000_000},${i % 15},25000000`,
+  );
+  const bursts = rows.map((row, i) => (i % 100 < 40 ? row : row.replace(/^\d+/, String(i * 2_000_000 + 1))));
+  const byTime = (a: string, b: string) => Number.parseInt(a, 10) - Number.parseInt(b, 10);
+  writeIn(dir, 'log.csv', `arrival_ns,model_id,slo_ns\n${bursts.sort(byTime).join('\n')}\n`);
+  return writeIn(
+    dir,
+    'replay.yaml',
+    SMALL_EXPERIMENT.replace(/^workload:.*$/m, 'workload: { kind: arrivals, path: log.csv }'),
+  );
+}
+
+test('a replayed log runs once, is called one sample, and gets no advice on seeds', async () => {
+  const dir = tempDir();
+  const out = join(dir, 'out');
+  const flags = ['--vary', 'policy.scheduleAhead=2ms,10ms', '--seeds', '1,2', ...ONE_THREAD, '--out', out];
+  const { stdout, stderr } = await runCli(['sweep', replay(dir), ...flags]);
+  expect(stderr).toMatch(/^seed 1: 2 cells/);
+  expect(stdout).toMatch(/^one sample: no seed changes it$/m);
+  expect(stdout.replaceAll('\n', ' ')).toContain('Each run is one sample: no seed changes it.');
+  expect(stdout).not.toContain('--seeds');
+  expect(readFileSync(join(out, 'results.csv'), 'utf8')).toMatch(/,one_sample,[\s\S]*,yes,/);
+  const results = sweepResultsSchema.parse(JSON.parse(readFileSync(join(out, 'results.json'), 'utf8')));
+  expect(results.cells.map(({ seed }) => seed)).toEqual([1, 1]);
+  const page = readFileSync(join(out, 'report.html'), 'utf8');
+  expect(page).toContain('one sample: no seed changes it');
+  expect(page).toMatch(/\d ± [\d.]+</);
+  expect(page).not.toContain('1 seed');
+});
+
 test('results are the same bytes with one thread, with two, and after an interruption', async () => {
   const dir = tempDir();
   const sweep = (out: string, ...flags: string[]) => [

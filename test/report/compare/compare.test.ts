@@ -30,6 +30,7 @@ describe('compareRuns', () => {
       unit: 'ms',
       values: [40, 50, 30],
       differences: [0, 10, -10],
+      margins: [null, null, null],
       relative: [0, 0.25, -0.25],
     });
   });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isBetter, type Scores, standingOf } from '../../../src/report/study/best.js';
+import type { Sample } from '../../../src/report/statistics.js';
+import { isBetter, standingOf } from '../../../src/report/study/best.js';
 
 /** Candidates by name, each with its score under seeds 1, 2, …. */
 function standing(scores: Readonly<Record<string, readonly number[]>>) {
@@ -8,8 +9,8 @@ function standing(scores: Readonly<Record<string, readonly number[]>>) {
   return [best, ...tied];
 }
 
-function bySeed(values: readonly number[]): Scores {
-  return Object.fromEntries(values.map((value, i) => [i + 1, value]));
+function bySeed(values: readonly number[]): Sample {
+  return { bySeed: Object.fromEntries(values.map((value, i) => [i + 1, value])) };
 }
 
 describe('standingOf', () => {
@@ -30,10 +31,10 @@ describe('standingOf', () => {
   });
 
   it('lets a second measure decide between candidates that are equal in the first', () => {
-    const scores: Record<string, Scores[]> = {
-      a: [{ 1: 0.98 }, { 1: 400 }],
-      b: [{ 1: 0.98 }, { 1: 500 }],
-      c: [{ 1: 0.9799 }, { 1: 900 }],
+    const scores: Record<string, Sample[]> = {
+      a: [{ bySeed: { 1: 0.98 } }, { bySeed: { 1: 400 } }],
+      b: [{ bySeed: { 1: 0.98 } }, { bySeed: { 1: 500 } }],
+      c: [{ bySeed: { 1: 0.9799 } }, { bySeed: { 1: 900 } }],
     };
     expect(standingOf(['a', 'b', 'c'], (name) => scores[name]!)).toEqual({
       best: 'b',
@@ -48,7 +49,7 @@ describe('standingOf', () => {
   });
 
   it('never lets a second measure decide between means further apart, however little the seeds tell', () => {
-    const scores: Record<string, Scores[]> = {
+    const scores: Record<string, Sample[]> = {
       a: [bySeed([0.7, 0.734]), bySeed([380, 381])],
       b: [bySeed([0.68, 0.72]), bySeed([430, 431])],
     };
@@ -86,7 +87,11 @@ describe('standingOf', () => {
   });
 
   it('ends where seeds failed here and there, so that each of three beats another', () => {
-    const scores: Record<string, Scores> = { a: { 1: 10, 3: 1 }, b: { 1: 9, 2: 10 }, c: { 2: 9, 3: 2 } };
+    const scores: Record<string, Sample> = {
+      a: { bySeed: { 1: 10, 3: 1 } },
+      b: { bySeed: { 1: 9, 2: 10 } },
+      c: { bySeed: { 2: 9, 3: 2 } },
+    };
     // Only c has a seed in common with b under which b is better.
     expect(standingOf(['a', 'b', 'c'], (name) => [scores[name]!])).toMatchObject({ best: 'b', tied: ['a'] });
   });
@@ -102,7 +107,7 @@ describe('isBetter', () => {
   });
 
   it('wants intervals apart where there is no common seed', () => {
-    expect(isBetter({ 1: 10, 2: 10.1 }, { 3: 5, 4: 5.1 }, 10)).toBe(true);
-    expect(isBetter({ 1: 10, 2: 14 }, { 3: 5, 4: 9 }, 10)).toBe(false);
+    expect(isBetter({ bySeed: { 1: 10, 2: 10.1 } }, { bySeed: { 3: 5, 4: 5.1 } }, 10)).toBe(true);
+    expect(isBetter({ bySeed: { 1: 10, 2: 14 } }, { bySeed: { 3: 5, 4: 9 } }, 10)).toBe(false);
   });
 });
