@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { nearest } from '../base/nearest.js';
 import { isSection } from './document.js';
+import { HOST_VARIABLE } from './host-variable.js';
 import { PRESETS, type RuntimeKey, type RuntimeSettings, runtimeKeys } from './schema-runtime.js';
 
 /** One key of `runtime` as people see it. */
@@ -66,9 +67,6 @@ export function unknownVariables(
 }
 
 const PREFIX = 'ESCAPEMENT_';
-
-/** Environment variable with the address that servers listen on where no flag says it: images of containers set it. */
-export const HOST_VARIABLE = 'ESCAPEMENT_HOST';
 
 type Tree = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,5 @@
 import type { Argv } from 'yargs';
 import { nearest } from '../../base/nearest.js';
-import { ON_DISK } from '../../config/files-on-disk.js';
 import type { KeyDescription } from '../../config/keys.js';
 import type { Plugin } from '../../policies/entry.js';
 import { hanging, terminalWidth, writeOut } from '../../text/terminal.js';
@@ -37,6 +36,7 @@ interface Block {
 
 /** `escapement keys [PREFIX]`: the keys of the experiment file, for --set and --vary, with their defaults. */
 export async function handler({ prefix, json, plugin }: ArgsOf<typeof builder>): Promise<void> {
+  const { ON_DISK } = await import('../../config/files-on-disk.js');
   const { loadPluginFiles } = await import('../../config/plugins.js');
   const all = await blocks(await loadPluginFiles(plugin, ON_DISK));
   const found = prefix === undefined ? all : matching(all, prefix);

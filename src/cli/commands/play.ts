@@ -2,7 +2,6 @@ import { isAbsolute, relative } from 'node:path';
 import type { Argv } from 'yargs';
 import { writeWhole } from '../../base/files/output-file.js';
 import { STANDARD_INPUT } from '../../base/files/standard-input.js';
-import { NotedFiles } from '../../config/files-on-disk.js';
 import type { Setup } from '../../play/share/address.js';
 import { writeOut } from '../../text/terminal.js';
 import { json, overrideFlags, overridesOf } from '../common-options.js';
@@ -63,6 +62,7 @@ async function setupOf({ file, ...args }: Args): Promise<Setup | null> {
     if (overrides.length === 0) return null;
     throw usageError('--set and --seed need an experiment FILE');
   }
+  const { NotedFiles } = await import('../../config/files-on-disk.js');
   const { buildExperiment } = await import('../../config/build.js');
   const { readExperimentSource } = await import('../../config/load.js');
   const { setupWithFiles } = await import('../../tools/play/setup-files.js');

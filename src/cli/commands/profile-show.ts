@@ -1,5 +1,4 @@
 import type { Argv } from 'yargs';
-import { ON_DISK } from '../../config/files-on-disk.js';
 import { formatBytes } from '../../config/units-text.js';
 import { table } from '../../text/table.js';
 import { writeOut } from '../../text/terminal.js';
@@ -15,6 +14,7 @@ export const builder = (yargs: Argv) =>
 /** `escapement profile show FILE`: the latencies of a profile, and where they come from. */
 export async function handler({ path, json }: ArgsOf<typeof builder>): Promise<void> {
   const { describeProfile } = await import('../../config/profile.js');
+  const { ON_DISK } = await import('../../config/files-on-disk.js');
   const { readProfile } = await import('../../config/read-profile.js');
   const profile = await readProfile(path, ON_DISK);
   const described = describeProfile(profile);

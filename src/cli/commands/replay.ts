@@ -3,8 +3,6 @@ import type { Argv } from 'yargs';
 import { EscapementError } from '../../base/errors.js';
 import { nameWithoutNumber, numberedFiles } from '../../base/files/numbered-files.js';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
-import { createPolicyOf } from '../../config/create-policy.js';
-import { ON_DISK } from '../../config/files-on-disk.js';
 import type { PolicyChoice } from '../../config/schema-policy.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
 import { FlightRecorder } from '../../live/journal/flight-recorder.js';
@@ -66,6 +64,8 @@ const DECODING_NOTE =
 
 /** `escapement replay FILE`: re-runs the scheduler on the inputs that a live controller recorded. */
 export async function handler(args: Args): Promise<void> {
+  const { createPolicyOf } = await import('../../config/create-policy.js');
+  const { ON_DISK } = await import('../../config/files-on-disk.js');
   const { loadPluginFiles } = await import('../../config/plugins.js');
   const { replayJournal } = await import('../../live/journal/replay.js');
   const { file, request } = args;

@@ -1,5 +1,4 @@
 import type { Argv } from 'yargs';
-import { entryOf } from '../../config/create-policy.js';
 import type { Experiment } from '../../config/experiment.js';
 import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
 import { refuseUnknownSenders } from '../../record/known-senders.js';
@@ -59,6 +58,7 @@ async function engineOf({ mode, journal }: Args): Promise<Engine> {
 }
 
 async function warnOfLive({ file, set }: Args, experiment: Experiment): Promise<void> {
+  const { entryOf } = await import('../../config/create-policy.js');
   const { experimentWarnings, warn } = await import('../live-settings.js');
   const { slowModelsWarning, timedModels } = await import('../../serve/slow-models.js');
   warn(await experimentWarnings(file, set));

@@ -4,6 +4,7 @@ import { monotonicNs } from '../../../base/clock/clock.js';
 import { printable } from '../../../base/printable.js';
 import { Repeats } from '../../repeats.js';
 import { takeWarnings } from '../../warnings.js';
+import type { LogLevel } from './log-level.js';
 
 /**
  * A logger that writes one line an event to stderr, at once, so that nothing is lost in a crash: JSON, or on a terminal
@@ -153,6 +154,3 @@ function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return /[\s"]/.test(text) ? JSON.stringify(text) : text;
 }
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-type LogLevel = (typeof LOG_LEVELS)[number];
