@@ -95,7 +95,7 @@ test('a server that dies ends with its own exit status, after the figures', asyn
   expect(requests.error).toBe(26);
   expect(generator!.unanswered).toEqual({ lost: 1, neverSent: 25, givenUp: 0 });
   expect(stderr).toMatch(
-    /\nescapement: E_ANSWERS_LOST: 1 request to http:\S+ was lost when .*; 25 requests to http:\S+ were never sent .*ECONNREFUSED.*\n$/,
+    /(?:^|\n)escapement: E_ANSWERS_LOST: 1 request to http:\S+ was lost when .*; 25 requests to http:\S+ were never sent .*ECONNREFUSED.*\n$/,
   );
 });
 

@@ -37,7 +37,7 @@ describe('escapement replay', () => {
     const facts = JSON.parse(list.stdout);
     expect(facts).toMatchObject({ digest: recording.digest, truncated: false, requests: recording.requests });
     expect(facts.late).toHaveLength(3);
-    expect(Object.keys(facts.outcomes)).toEqual(['ok', 'late', 'timeout', 'rejected', 'error']);
+    expect(Object.keys(facts.outcomes)).toEqual(['ok', 'late', 'timeout', 'rejected', 'error', 'cancelled']);
     const [{ request, model, outcome, cause }] = facts.late;
     const failed = Object.values<number>(facts.failures).reduce((sum, count) => sum + count, 0);
     expect(failed).toBe(facts.requests - facts.outcomes.ok);
