@@ -164,7 +164,7 @@ export const runResultSchema = z.object({
   worst: worstMomentSchema
     .exactOptional()
     .describe(
-      'The tenth of a second with the most misses; absent if nothing was missed, or the timeline shows a given slice.',
+      'Of the second with the most misses the tenth with the most; absent if nothing was missed, or the timeline shows a given slice.',
     ),
   setup: setupSchema.exactOptional(),
 });

@@ -206,7 +206,7 @@ function frameOf(timeline: readonly TimelineEntry[], worst?: WorstMoment) {
 }
 
 function worstText({ fromMs, toMs, missed }: WorstMoment): string {
-  return `${formatMs(toMs - fromMs)} with the most misses: ${missed} requests from ${formatMs(fromMs)} on`;
+  return `most misses of the worst second: ${missed} requests in ${formatMs(toMs - fromMs)} from ${formatMs(fromMs)} on`;
 }
 
 function describe(

@@ -26,7 +26,9 @@ describe('the worst moment', () => {
     const begins = values(spec, 'begin').sort((a, b) => a - b);
     expect(begins[0]).toBe(27);
     expect(begins.at(-1)).toBe(75);
-    expect(JSON.stringify(spec)).toContain('100 ms with the most misses: 7 requests from 30.0 ms on');
+    expect(JSON.stringify(spec)).toContain(
+      'most misses of the worst second: 7 requests in 100 ms from 30.0 ms on',
+    );
     expect(JSON.stringify(spec)).toContain('EXEC busy 100 %');
   });
 
