@@ -3,6 +3,9 @@ const TLS_SPEAKER =
   /socket hang up|other side closed|ECONNRESET|EPIPE|closed the connection without an answer|Parse Error|Failed to connect/;
 /** What OpenSSL says of a server without TLS. */
 const PLAIN_SPEAKER = /wrong version number|packet length too long|EPROTO/;
+/** What HTTP and gRPC clients say of a server of the other protocol. */
+const NO_HTTP = /does not match the HTTP\/1\.1 protocol/;
+const NO_GRPC = /Protocol error/;
 
 /** What to add to the reason why a server at this address gives no answer: the address may have the wrong scheme; else ''. */
 export function protocolHint(url: string, reason: string): string {
@@ -11,5 +14,7 @@ export function protocolHint(url: string, reason: string): string {
     return `; does it speak TLS? Then use ${scheme}s://`;
   if ((scheme === 'https' || scheme === 'grpcs') && PLAIN_SPEAKER.test(reason))
     return `; does it speak no TLS? Then use ${scheme.slice(0, -1)}://`;
+  if (scheme?.startsWith('http') && NO_HTTP.test(reason)) return '; does it speak gRPC? Then use grpc://';
+  if (scheme?.startsWith('grpc') && NO_GRPC.test(reason)) return '; does it speak HTTP? Then use http://';
   return '';
 }

@@ -174,7 +174,8 @@ class GrpcApi implements ModelApi {
   readonly refuse = (error: ServiceError): never => {
     if (error.code === status.UNAUTHENTICATED || error.code === status.PERMISSION_DENIED)
       throw refusedToken(this.name, this.token, status[error.code]);
-    const reason = error.details || error.message;
+    // The library names what resolved the address, even where nothing is to be said of it.
+    const reason = (error.details || error.message).replace(/\. Resolution note: $/, '');
     const hint = protocolHint(this.name, reason);
     throw new EscapementError('E_SERVER', `${this.name} cannot be used: ${reason}${hint}`);
   };

@@ -169,7 +169,7 @@ export class Collector {
       series: buildTimeSeries(recorder),
       latencyCdf: buildLatencyCdf(recorder),
       timeline: [],
-      setup: { firstUsers: workload.sectionStarts },
+      setup: { firstUsers: workload.sectionStarts, ...lengthsOf(experiment) },
     };
   }
 }
@@ -194,7 +194,8 @@ function namedKinds({ kinds }: ClusterConfig): (GpuKindConfig & { readonly name:
   return kinds.flatMap(({ name, ...kind }) => (name === null ? [] : [{ ...kind, name }]));
 }
 
-function setupOf({ cluster, models, padding, policy }: Experiment): ClusterSetup {
+function setupOf(experiment: Experiment): ClusterSetup {
+  const { cluster, models, policy } = experiment;
   const kinds = namedKinds(cluster).map(({ name, gpus, pages }) => ({ name, gpus, cachePages: pages }));
   return {
     gpus: cluster.gpus,
@@ -203,14 +204,18 @@ function setupOf({ cluster, models, padding, policy }: Experiment): ClusterSetup
     ...(kinds.length === 0 ? {} : { kinds }),
     modelPages: models.map(({ pages }) => pages),
     modelInferMs: models.map((model) => shortestExecNs(model) / NS_PER_MS),
-    ...(models.every(({ lengths }) => lengths === undefined)
-      ? {}
-      : { modelLengths: models.map(({ lengths = [] }) => [...lengths]), padding }),
+    ...lengthsOf(experiment),
     oneLane: cluster.oneLane,
     overheadMs: cluster.overheadNs / NS_PER_MS,
     clockOffsetMs: cluster.clockOffsetNs / NS_PER_MS,
     policyOptions: { ...policy.options },
   };
+}
+
+/** Empty where no model has several lengths. */
+function lengthsOf({ models, padding }: Experiment): Pick<RunSetup, 'modelLengths' | 'padding'> {
+  if (models.every(({ lengths }) => lengths === undefined)) return {};
+  return { modelLengths: models.map(({ lengths = [] }) => [...lengths]), padding };
 }
 
 function wallSince(began: number, arrivals: number) {

@@ -1,14 +1,18 @@
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, Server } from 'node:http';
+import { createServer as createHttp2Server, type Http2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
 
-async function serve(answer: RequestListener): Promise<string> {
-  const server = createServer(answer);
+function serve(answer: RequestListener): Promise<string> {
+  return listen(createServer(answer));
+}
+
+async function listen(server: Server | Http2Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.close();
-    server.closeAllConnections();
+    if (server instanceof Server) server.closeAllConnections();
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
@@ -38,6 +42,16 @@ describe.each(COMMANDS)('%s says that a server does not speak the protocol', (_,
     const why = 'the status is 404, not 200';
     expect(await says(url)).toBe(`escapement: E_SERVER: ${url} does not describe itself at /v2: ${why}\n`);
     expect(await says(`${url}/models/`)).toContain(`${url} does not describe itself at /models/v2: ${why}\n`);
+  });
+
+  it('where it speaks the other one', async () => {
+    const http = await serve(files);
+    expect(await says(http.replace('http:', 'grpc:'))).toMatch(
+      /Protocol error.*; does it speak HTTP\? Then use http:\/\/\n$/,
+    );
+    expect(await says(await listen(createHttp2Server()))).toMatch(
+      /HTTP\/1\.1.*; does it speak gRPC\? Then use grpc:\/\/\n$/,
+    );
   });
 
   it('where it answers with a page or something else', async () => {

@@ -3,14 +3,17 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkRun } from '../../src/audit/check-run.js';
 import { loadExperiment } from '../../src/config/load.js';
+import { OUTCOME_OK } from '../../src/core/request.js';
 import { POLICIES } from '../../src/policies/registry.js';
 import { boundOf } from '../../src/run/bound.js';
 import { live } from '../../src/run/live.js';
+import { playExperiment } from '../../src/run/load-experiment.js';
 import { run } from '../../src/run/run.js';
 import { simulate } from '../../src/run/simulated.js';
 import { changeLog } from '../audit/run-folder.js';
 import { folder } from '../config/experiment-files.js';
 import { rejection } from '../config/failure.js';
+import { FakeTarget } from '../load/fixtures.js';
 import { expectReplay } from '../serve/fixtures.js';
 
 const batches = (ms: number) => [1, 2, 4, 8].map((batch) => ({ batch, medianMs: ms * (0.4 + 0.6 * batch) }));
@@ -96,6 +99,21 @@ describe('a run of inputs of several lengths', () => {
       expect(violations.map(({ rule }) => rule)).toEqual(['length']);
       writeFileSync(actions, before);
     }
+  });
+});
+
+describe('a load of inputs of several lengths', () => {
+  it('passes its check, though a client sees no actions', async () => {
+    const path = written(EXPERIMENT.replace('rate: 300/s, duration: 3s', 'rate: 500/s, duration: 100ms'));
+    const outDir = join(path, '..', 'out');
+    mkdirSync(outDir);
+    const target = new FakeTarget(({ done }) => done(OUTCOME_OK));
+    const { result } = await playExperiment(await loadExperiment(path), target, { outDir });
+    writeFileSync(join(outDir, 'run.json'), JSON.stringify(result));
+    expect(result.lengths?.map(({ length }) => length)).toEqual([16, 64, 256]);
+    const { claims, violations } = checkRun(outDir, { slackNs: 0 });
+    expect(violations).toEqual([]);
+    expect(claims.filter(({ ok }) => !ok)).toEqual([]);
   });
 });
 
