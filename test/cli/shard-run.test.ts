@@ -73,7 +73,7 @@ it('says which cells failed, and keeps the others', async () => {
   const { status, stdout, stderr } = await runCli(sweep('--shard', '1/1'));
   expect(status).toBe(4);
   expect(stdout).toMatch(/^failed: the bound of slo=.*: E_CONFIG_VALUE: .*closed-loop/m);
-  expect(stdout).toMatch(/has 8 of 8 cells and 0 of \d bounds\n$/);
+  expect(stdout).toMatch(/has 4 of 4 cells and 0 of \d bounds\n$/);
   expect(stderr).toMatch(/E_CELLS_FAILED: \d of \d+ runs of this shard failed/);
 });
 

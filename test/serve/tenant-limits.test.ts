@@ -65,7 +65,7 @@ it('what a rate refuses differs from what cannot be in time: in metrics, log and
   expect((others.usedShare ?? 0) + (limited.usedShare ?? 0)).toBeCloseTo(1, 2);
   expect(limited.usedShare).toBeGreaterThan(0.1);
 
-  const failed = lines.filter(({ msg }) => msg === 'a request missed its SLO or failed');
+  const failed = lines.filter(({ msg }) => msg === 'a request missed its SLO, failed or was cancelled');
   expect(failed.map(({ tenant, limit }) => [tenant, limit])).toEqual([
     ['others', undefined],
     ['acme', 'rate'],

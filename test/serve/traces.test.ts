@@ -10,7 +10,7 @@ const PATIENT_MS = 20_000;
 /** Shorter than an INFER of these models. */
 const IMPATIENT_MS = 0.01;
 
-const FAILED = 'a request missed its SLO or failed';
+const FAILED = 'a request missed its SLO, failed or was cancelled';
 
 const traceparent = (nth: number) => `00-${String(nth + 1).padStart(32, '0')}-00f067aa0ba902b7-01`;
 
