@@ -1,8 +1,7 @@
 import type { DrawnRun, LatencyCdf, SweepResults, TunedSeries } from '../../record/results.js';
 import type { RankedFleet } from '../fleets.js';
 import { hurtModels } from '../hurt-text.js';
-import type { PolicyComparison } from '../policies/compare.js';
-import { shortFinding } from '../policies/finding.js';
+import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
 import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation, recommend } from '../study/analyze.js';
 import { fixedValues } from '../study/axes.js';
@@ -21,7 +20,7 @@ import { gpuTimeline } from './gpu-timeline.js';
 import { groupAttainment } from './group-attainment.js';
 import { classBars, groupBars, lengthBars, tenantBars } from './group-bars.js';
 import { heatMap } from './heat-map.js';
-import { type LatencyLine, latencyCdf, percentilesOf } from './latency-cdf.js';
+import { type LatencyLine, latencyCdf, percentilesOf, THIS_RUN } from './latency-cdf.js';
 import { overTime } from './over-time.js';
 import { policyLines } from './policy-lines.js';
 import { policyRanks } from './policy-ranks.js';
@@ -109,8 +108,8 @@ export function runCharts(run: DrawnRun): NamedChart[] {
     ...(tenants.length === 0 ? [] : [{ name: 'tenants', spec: tenantBars(tenants) }]),
     ...(lengths.some(({ offered }) => offered > 0) ? [{ name: 'lengths', spec: lengthBars(lengths) }] : []),
     ...failures,
-    ...latencyChart(linesOf('', run, worstGroups([run])), run.sloMs, groupsLeftOut([run])),
-    ...timeCharts(run, ''),
+    ...latencyChart(linesOf('', run, worstGroups([run])), run.sloMs, [runLabel(run), groupsLeftOut([run])]),
+    ...timeCharts(run, [runLabel(run)]),
   ];
 }
 
@@ -146,13 +145,10 @@ function exampleCharts(recommendations: readonly Recommendation[]): NamedChart[]
     ...linesOf(`best: ${choiceLabel(shown.choice)}`, best, drawn),
   ];
   const conditions = valuesLabel(shown.conditions);
+  const { 'policy.kind': _, ...others } = shown.best.values;
   return [
-    ...latencyChart(
-      lines,
-      best.sloMs,
-      [conditions, groupsLeftOut([best])].filter((text) => text !== '').join(' · '),
-    ),
-    ...timeCharts(best, valuesLabel(shown.best.values)),
+    ...latencyChart(lines, best.sloMs, [conditions, `seed ${best.summary.seed}`, groupsLeftOut([best])]),
+    ...timeCharts(best, [valuesLabel(others), runLabel(best)]),
   ];
 }
 
@@ -162,9 +158,22 @@ function comparedWith({ best, default: usual, poorest }: Recommendation): Point[
   return best.groups.length > 0 && poorest !== best ? [poorest] : [];
 }
 
-function latencyChart(lines: readonly LatencyLine[], sloMs: number | null, note: string): NamedChart[] {
+/** Which run a chart shows of several that it might. */
+function runLabel({ summary: { policy, seed } }: DrawnRun): string {
+  return policy === undefined ? `seed ${seed}` : `policy ${policy}, seed ${seed}`;
+}
+
+function latencyChart(
+  lines: readonly LatencyLine[],
+  sloMs: number | null,
+  notes: readonly string[],
+): NamedChart[] {
   if (lines.every(({ cdf }) => cdf.ms.length === 0)) return [];
-  return [{ name: 'latency-cdf', spec: latencyCdf(lines, sloMs, note) }];
+  return [{ name: 'latency-cdf', spec: latencyCdf(lines, sloMs, joined(notes)) }];
+}
+
+function joined(notes: readonly string[]): string {
+  return notes.filter((text) => text !== '').join(' · ');
 }
 
 /** The charts that show several runs in one picture. */
@@ -176,34 +185,30 @@ export function comparisonCharts(
   const lines = runs.flatMap(({ name, run }) => linesOf(name, run, drawn));
   const overTime = runs.filter(({ run }) => run.series.offeredRps.length > 0);
   return [
-    ...latencyChart(
-      lines,
-      slos.size === 1 ? runs[0]!.run.sloMs : null,
+    ...latencyChart(lines, slos.size === 1 ? runs[0]!.run.sloMs : null, [
       groupsLeftOut(runs.map(({ run }) => run)),
-    ),
+    ]),
     ...(overTime.length === 0 ? [] : [{ name: 'goodput-over-time', spec: goodputOverTime(overTime) }]),
   ];
 }
 
 /** The charts of a comparison of policies. */
 export function policyCharts(comparison: PolicyComparison): NamedChart[] {
-  const finding = shortFinding(comparison);
+  const certainty = certaintyOf(comparison);
   const stretched = 'the axis is stretched near 100';
-  const ranks = 'rank 1: unbeaten · several may share a rank';
+  const ranks = `rank 1: unbeaten · several may share a rank · ${certainty}`;
   return [
     {
       name: 'policies-spread',
-      spec: policySpread(
-        comparison,
-        `${finding} · a tick for each cell, diamond and figure: mean · ${stretched}`,
-      ),
+      spec: policySpread(comparison, `a tick for each cell, diamond and figure: mean · ${stretched}`),
     },
-    { name: 'policies-goodput', spec: policyLines(comparison, `Whiskers: 95 % confidence · ${stretched}`) },
+    { name: 'policies-goodput', spec: policyLines(comparison, `${certainty} · ${stretched}`) },
     { name: 'policies-rank', spec: policyRanks(comparison, ranks) },
   ];
 }
 
-function timeCharts(run: DrawnRun, note: string): NamedChart[] {
+function timeCharts(run: DrawnRun, notes: readonly string[]): NamedChart[] {
+  const note = joined(notes);
   return [
     ...(run.series.offeredRps.length === 0 ? [] : [{ name: 'over-time', spec: overTime(run, note) }]),
     ...(run.fleet === undefined
@@ -250,7 +255,7 @@ function linesOf(
     cdf: drawn,
     inTime: attainment,
   });
-  if (groups.length === 0) return [line(name || 'this run', cdf, summary)];
+  if (groups.length === 0) return [line(name || THIS_RUN, cdf, summary)];
   return groups
     .filter((group) => shown.has(group.name))
     .map((group) => {

@@ -12,6 +12,9 @@ const LAST = 10_000;
 /** Ticks of a logarithmic axis: 0.1, 0.2, 0.5, 1 … 500,000 ms. */
 const ROUND_MS = [-1, 0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 
+/** The name of the only line of a run. */
+export const THIS_RUN = 'this run';
+
 export interface LatencyLine {
   readonly name: string;
   readonly cdf: LatencyCdf;
@@ -68,7 +71,7 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
   const heading = {
     title: 'Latency by percentile',
     subtitle: [
-      ...lines.map((line) => tailOf(line, names.length > 1)),
+      ...lines.map((line) => tailOf(line)),
       ...(hasNoLine ? ['no line where p50 is never'] : []),
       ...(note === '' ? [] : [note]),
     ].join(' · '),
@@ -129,8 +132,8 @@ function rowsOf({ name, cdf }: LatencyLine) {
   });
 }
 
-function tailOf({ name, cdf, inTime }: LatencyLine, named: boolean): string {
-  const of = named ? `${name}: ` : '';
+function tailOf({ name, cdf, inTime }: LatencyLine): string {
+  const of = name === THIS_RUN ? '' : `${name}: `;
   if (inTime === null) return `${of}nothing offered`;
   const p99 = cdf.ms[cdf.percentile.indexOf(99)] ?? Number.POSITIVE_INFINITY;
   const tail = cdf.ms.length === 0 ? 'p50 never' : `p99 ${formatMs(p99)}`;

@@ -1,7 +1,7 @@
 import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
 import { FEWEST_REQUESTS } from '../../record/model-figures.js';
 import type { RunResult } from '../../record/results.js';
-import { formatMs, formatPercent, formatRate } from '../../text/numbers.js';
+import { formatPercent } from '../../text/numbers.js';
 import { listed } from '../../text/words.js';
 import { marginBetween, slicedFigure } from '../statistics.js';
 import { type FairnessCost, fairnessCost } from './fairness.js';
@@ -20,7 +20,7 @@ export interface Headline {
   readonly modelsHurt: number;
   /** What fairness between models costs; null where the runs do not differ in it alone. */
   readonly fairness: FairnessCost | null;
-  /** All of it but fairness in one sentence. */
+  /** Attainment and who lost most, in one sentence. */
   readonly text: string;
 }
 
@@ -36,8 +36,6 @@ type NamedChange = Change & { readonly name: string };
 /** Smaller changes of an attainment are not worth a word: half of the last digit that is shown. */
 const LOSS = 0.0005;
 const MUCH = 0.1;
-/** Runs were offered the same if no more than this share apart. */
-const OFFERED = 0.01;
 
 /** One headline for each run but the first. */
 export function headlinesOf([first, ...others]: readonly NamedRun[]): Headline[] {
@@ -61,23 +59,6 @@ function headlineOf(first: NamedRun, other: NamedRun): Headline {
       : [
           `model that lost the most: ${modelHurtMost.name}, ${shareChange(modelHurtMost)}${modelsHurt > 1 ? `; ${modelsHurt} models lost 10 points or more` : ''}`,
         ]),
-    ...(Math.abs(b.offeredRps - a.offeredRps) < OFFERED * a.offeredRps
-      ? []
-      : [
-          `offered ${formatRate(a.offeredRps)} → ${formatRate(b.offeredRps)}/s${relative(a.offeredRps, b.offeredRps)}`,
-        ]),
-    `goodput ${formatRate(a.goodputRps)} → ${formatRate(b.goodputRps)}/s${relative(a.goodputRps, b.goodputRps)}`,
-    ...(['p50', 'p99'] as const).map((name) =>
-      msChange(`${name} of all offered`, offeredMs(a, name), offeredMs(b, name)),
-    ),
-    ...(['p50', 'p99'] as const).map((name) => {
-      const [from, to] = [a.executedLatencyMs[name], b.executedLatencyMs[name]];
-      const text = msChange(`${name} of executed`, from, to);
-      // A percentile may be lower only because slow requests were dropped.
-      const fewer = a.attainment === null || b.attainment === null ? 0 : a.attainment - b.attainment;
-      const misleads = from !== null && to !== null && to < from && fewer > LOSS;
-      return misleads ? `${text}, though ${formatPercent(fewer)} fewer were answered in time` : text;
-    }),
   ];
   return {
     run: other.name,
@@ -148,19 +129,4 @@ function shareChange({ from, to }: Headline['attainment'], margin: number | null
       ? 'the same'
       : `${points > 0 ? '+' : '-'}${Math.abs(points).toFixed(1)}${margin === null ? '' : ` ± ${(100 * margin).toFixed(1)}`} points`;
   return `${formatPercent(from).replace(' %', '')} → ${formatPercent(to)} (${change})`;
-}
-
-/** `p99 of executed 98.1 → 61.7 ms (-37.1 %)`. */
-function msChange(name: string, from: number | null, to: number | null): string {
-  if (from === to) return `${name} ${formatMs(from)} in both`;
-  const change = Number.isFinite(from) && Number.isFinite(to) ? relative(from as number, to as number) : '';
-  return `${name} ${formatMs(from)} → ${formatMs(to)}${change}`;
-}
-
-function relative(from: number, to: number): string {
-  if (from === 0) return '';
-  const percent = (to / from - 1) * 100;
-  return Math.abs(percent) < 0.05
-    ? ' (the same)'
-    : ` (${percent > 0 ? '+' : '-'}${Math.abs(percent).toFixed(1)} %)`;
 }

@@ -27,7 +27,14 @@ export function comparisonText({ runs, headlines, figures, fleets }: Comparison)
     '',
     ...(fairness === null ? [] : [...wrap(fairness.text, COLUMNS), '']),
   ]);
-  return `${[...changes, ...fleetLines(fleets), ...alignColumns(provenance), '', ...alignColumns(rows, [0])].join('\n')}\n`;
+  return `${[...changes, ...fleetLines(fleets), ...alignColumns(provenance), certaintyOf(figures), '', ...alignColumns(rows, [0])].join('\n')}\n`;
+}
+
+/** What is known of the spread of differences, for people. */
+export function certaintyOf(figures: readonly ComparedFigure[]): string {
+  return figures.some(({ margins }) => margins.some((margin) => margin !== null))
+    ? 'one run each; ±: 95 % interval over their time slices'
+    : 'one run each: nothing is known of the spread between seeds';
 }
 
 /** Fleets for the terminal: their ranking, which costs the least, and by how much; what classes and tenants got of each. */

@@ -1,6 +1,7 @@
+import { capital } from '../../text/words.js';
 import type { ComparedFigure, ComparedRun, Comparison } from '../compare/compare.js';
 import { differenceText, relativeText, valueText } from '../compare/format.js';
-import { saysSomething } from '../compare/text.js';
+import { certaintyOf, saysSomething } from '../compare/text.js';
 import { fleetVerdict } from '../fleet-text.js';
 import { html, type Markup } from '../html/markup.js';
 import type { PageChart } from '../html/page.js';
@@ -19,7 +20,11 @@ ${headlines.map(({ text, fairness }) => html`<p>${text}</p>\n${fairness === null
 ${warnings.map((warning) => html`<p class="alert">${warning}</p>\n`)}
 ${notes}${fleets.length === 0 ? '' : html`<p class="finding">${fleetVerdict(fleets)}</p>\n`}${fleetSection(fleets)}
 ${section('Charts', gallery(charts))}
-${section('Figures', figuresTable(runs, figures.filter(saysSomething)))}
+${section(
+  'Figures',
+  html`<p>${capital(certaintyOf(figures))}.</p>
+${figuresTable(runs, figures.filter(saysSomething))}`,
+)}
 ${section('Runs', runsTable(runs))}`;
   return page(`Comparison: ${title}`, body, charts.length > 0);
 }

@@ -34,7 +34,7 @@ function notes({ cells, policies, bounded, completeCells }: PolicyComparison): s
           `In ${unbounded} of ${cells.length} cells no bound is known; the offered load, a weaker bound, takes its place (marked ≤).`,
         ]
       : []),
-    `± is half the width of the 95 % confidence interval ${once ? `of ${ONE_SAMPLE}, so the interval comes from its time slices (circular block bootstrap)` : 'of the mean over seeds (Student’s t)'}; whiskers show the same. For means over cells, the cells of each ${once ? 'slice' : 'seed'} are averaged first.`,
+    `± is half the width of the 95 % confidence interval ${once ? `of ${ONE_SAMPLE}, so the interval comes from its time slices (circular block bootstrap)` : 'of the mean over seeds (Student’s t)'}; whiskers show the same; without one of either, a comparison is of single runs. For means over cells, the cells of each ${once ? 'slice' : 'seed'} are averaged first.`,
     `A policy is better than another if the mean of their differences, ${once ? 'time slice by time slice' : 'seed by seed'} on the same arrivals, is at least 0.1 % of the bound and its 95 % confidence interval excludes 0. A rank is 1 + the number of policies that are better, so several policies may share it; unbeaten means rank 1.`,
     `Each comparison is wrong in up to 2.5 % of cases in either direction; the ${pairs} ranks are not corrected for multiple comparisons.`,
     ...tuned.map(

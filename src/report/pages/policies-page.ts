@@ -1,10 +1,9 @@
 import { formatRate } from '../../text/numbers.js';
-import { plural } from '../../text/words.js';
+import { capital, listed, plural } from '../../text/words.js';
 import { html, type Markup } from '../html/markup.js';
 import { gallery, type PageChart, page } from '../html/page.js';
 import { type CellText, section, table } from '../html/parts.js';
-import type { PolicyComparison } from '../policies/compare.js';
-import { findingOf, question } from '../policies/finding.js';
+import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
 import { lossesOf } from '../policies/losses.js';
 import type { CellOutcome } from '../policies/matrix.js';
 import { tuningText } from '../policies/tuning.js';
@@ -36,9 +35,8 @@ export function policiesPage(
 <h1>${titleOf(comparison)}</h1>
 <p>${question(comparison)}</p>
 </header>
-<p class="finding">${findingOf(comparison)}</p>
 ${warnings.map((warning) => html`<p class="alert">${warning}</p>\n`)}
-${policyNotes(summariesOf(comparison))}${section('All cells', html`${overviewTable(comparison)}${tuning.map((gap) => html`<p class="small">${tuningText(gap)}.</p>`)}`)}
+${policyNotes(summariesOf(comparison))}${section('All cells', html`${overviewTable(comparison)}<p class="small">${capital(certaintyOf(comparison))}.</p>${tuning.map((gap) => html`<p class="small">${tuningText(gap)}.</p>`)}`)}
 ${senderSections(senderFigures(comparison.cells), {
   title: 'Policy',
   rows: policies.map((policy, i) => ({ name: policy.name, strong: i === ours })),
@@ -46,15 +44,22 @@ ${senderSections(senderFigures(comparison.cells), {
   weights: 'Everywhere else, goodput and bound count each request by the weight of its class.',
 })}
 ${section('Goodput and rank', gallery(charts))}
-${ours === null ? '' : section(`Where ${policies[ours]!.name} is not the best`, losses.length === 0 ? html`<p>It is unbeaten in every cell.</p>` : lossesTable(comparison))}
+${ours === null || losses.length === 0 ? '' : section(`Where ${policies[ours]!.name} is beaten`, lossesTable(comparison))}
 ${conditions.length === 0 ? '' : section('Does the ranking hold under other conditions?', html`${conditionsTable(comparison)}<p class="small">Rank by mean over the cells of each condition, with the mean in brackets. τ is 1 if all policies keep their order, and −1 if the order is reversed.</p>`)}
-${section('Every cell', html`${cellsTable(comparison)}<p class="small">Bold: highest mean. Underlined: unbeaten. ±: half the width of the 95 % confidence interval.</p>`)}
+${section('Every cell', html`${cellsTable(comparison)}<p class="small">Bold: highest mean. Underlined: unbeaten.</p>`)}
 ${fairnessSection(comparison)}
 ${section('LOADs per second', html`${byRowTable(comparison, loadsCell)}<p class="small">Mean over the cells of each row.</p>`)}
 ${costs.length === 0 ? '' : section('Cost of a request', html`${costsTable(comparison)}<p class="small">Wall time of whole simulated runs on one thread, divided by requests, and relative to clockwork.</p>`)}
 ${failed.length === 0 ? '' : section('Failed runs', failedTable(comparison))}
 ${section('Methods', methods(comparison, version))}`;
   return page(`${name}: ${titleOf(comparison)}`, body, charts.length > 0);
+}
+
+function question({ axes, bounded, policies }: PolicyComparison): string {
+  const of = bounded ? 'what any scheduler could have served' : 'the offered load';
+  const list = axes.map(({ label, values }) => `${label} (${values.length})`);
+  const over = list.length === 0 ? '' : ` in every combination of ${listed(list)}`;
+  return `How much of ${of} do ${policies.length} policies serve within the SLO${over}?`;
 }
 
 function titleOf({ policies, completeCells }: PolicyComparison): string {

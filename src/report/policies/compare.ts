@@ -1,6 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
 import type { FailedCell } from '../../record/results.js';
 import { plural } from '../../text/words.js';
+import { ONE_SAMPLE } from '../statistics.js';
 import { type Axis, sweepAxes } from '../study/axes.js';
 import type { PolicyCost } from './costs.js';
 import { layoutOf } from './layout.js';
@@ -77,6 +78,16 @@ export function comparePolicies(
 /** Whether no seed changes any of its runs. */
 export function isOnce({ cells }: Pick<PolicyComparison, 'cells'>): boolean {
   return cells.every(({ results }) => results.every((result) => result?.isOneSample !== false));
+}
+
+/** What the intervals and ranks come from, for people. */
+export function certaintyOf({ cells }: Pick<PolicyComparison, 'cells'>): string {
+  if (isOnce({ cells })) return `each ${ONE_SAMPLE}; 95 % intervals over its time slices`;
+  const counts = new Set(cells.flatMap(({ results }) => results.flatMap((result) => result?.share.n ?? [])));
+  const seeds = [...counts].sort((a, b) => a - b).join(' to ');
+  return seeds === '1'
+    ? 'one seed: ranks go by single runs, and nothing is known of the spread between seeds'
+    : `95 % intervals over ${seeds} seeds`;
 }
 
 function axesOf({ conditions }: MergedSweeps): Axis[] {

@@ -71,7 +71,7 @@ export function overviewOf(
 }
 
 /** Index of the reference for LOADs: tuned before others; -1 where it was not run. */
-export function referenceOf(series: readonly Pick<Series, 'kind' | 'tuned'>[]): number {
+function referenceOf(series: readonly Pick<Series, 'kind' | 'tuned'>[]): number {
   const tuned = series.findIndex((one) => one.kind === REFERENCE && one.tuned.length > 0);
   return tuned >= 0 ? tuned : series.findIndex(({ kind }) => kind === REFERENCE);
 }

@@ -2,8 +2,8 @@ import { formatFactor, formatPercentCell, formatPoints } from '../../text/number
 import { alignColumns } from '../../text/table.js';
 import { plural } from '../../text/words.js';
 import { senderFigures, senderLines } from '../senders.js';
-import { ONE_SAMPLE, percentWithInterval } from '../statistics.js';
-import { isOnce, type PolicyComparison } from './compare.js';
+import { percentWithInterval } from '../statistics.js';
+import { certaintyOf, type PolicyComparison } from './compare.js';
 import { lossesOf } from './losses.js';
 import type { PolicyOverview } from './overview.js';
 import { tuningText } from './tuning.js';
@@ -14,7 +14,8 @@ export function policiesText(comparison: PolicyComparison): string {
   const of = bounded ? 'of the bound' : 'of the offered load';
   const senders = senderFigures(cells);
   return [
-    `${policies.length} policies in ${completeCells} of ${cells.length} cells, ${senders.some(({ kind }) => kind === 'classes') ? 'weighted ' : ''}goodput in percent ${of}${isOnce(comparison) ? `; each ${ONE_SAMPLE}` : ''}`,
+    `${policies.length} policies in ${completeCells} of ${plural(cells.length, 'cell')}, ${senders.some(({ kind }) => kind === 'classes') ? 'weighted ' : ''}goodput in percent ${of}`,
+    certaintyOf(comparison),
     '',
     ...alignColumns(
       [
@@ -23,7 +24,7 @@ export function policiesText(comparison: PolicyComparison): string {
           'mean',
           'worst',
           'mean rank',
-          'best in',
+          'unbeaten in',
           'loads/s',
           '× clockwork',
           ...(hasCosts(comparison) ? ['µs/request'] : []),
@@ -50,23 +51,23 @@ export function policiesText(comparison: PolicyComparison): string {
       policies.map(({ name }) => name),
       'cells',
     ),
-    ...notBestLines(comparison),
+    ...beatenLines(comparison),
     ...(conditions.length === 0 ? [] : conditionLines(comparison)),
     ...failedLines(comparison),
     '',
   ].join('\n');
 }
 
-function notBestLines(comparison: PolicyComparison): string[] {
+function beatenLines(comparison: PolicyComparison): string[] {
   const { ours, policies, cells } = comparison;
   if (ours === null) return [];
   const { name } = policies[ours] as PolicyOverview;
   const run = cells.filter(({ results }) => results[ours] !== null).length;
   const losses = lossesOf(comparison);
-  if (losses.length === 0) return ['', `${name} is unbeaten in all of the ${run} cells`];
+  if (losses.length === 0) return [];
   return [
     '',
-    `${name} is not best in ${losses.length} of ${run} cells:`,
+    `${name} is beaten in ${losses.length} of ${plural(run, 'cell')}:`,
     ...alignColumns(
       [
         ['behind', name, 'best', 'best policy', 'cell'],

@@ -46,7 +46,9 @@ const compare = (...args: string[]) => runCli(['compare', ...args], { cwd: dir }
 test('shows two runs side by side', async () => {
   const { status, stdout, stderr } = await compare('simulated', 'live');
   expect([status, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/^live against simulated: SLO attainment 79\.\d → 6\d\.\d % \(-1\d\.\d points\);/);
+  expect(stdout).toMatch(
+    /^live against simulated: SLO attainment 79\.\d → 6\d\.\d % \(-1\d\.\d points\)\.\n/,
+  );
   expect(stdout).toMatch(/^ +simulated +live +difference +%$/m);
   expect(stdout).toMatch(/^goodput +47\d[.\d]*\/s +39\d[.\d]*\/s +-\d+\.\d\/s +-1\d\.\d %$/m);
 });
@@ -89,7 +91,7 @@ test('compares the policies of a sweep, and writes the page into its folder', as
   const { status, stdout, stderr } = await compare('matrix', '--costs', 'costs.jsonl');
   expect([status, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(/^3 policies in 8 of 8 cells, goodput in percent of the bound$/m);
-  expect(stdout).toMatch(/^escapement is not best in 1 of 8 cells:$/m);
+  expect(stdout).toMatch(/^escapement is beaten in 1 of 8 cells:$/m);
   expect(stdout).toMatch(/^report: matrix\/policies.html$/m);
   const page = readFileSync(join(dir, 'matrix', 'policies.html'), 'utf8');
   expect(page).toContain('chart-policies-goodput');

@@ -139,7 +139,7 @@ describe('chart sets', () => {
       'gpu-timeline',
     ]);
     expect(subtitle('one run that tunes itself', 'tuned-scheduleAhead')).toBe(
-      'from 10.0 ms to 2.27 ms, between 1.77 ms and 10.5 ms line: at the end of each 100 ms; band: lowest to highest inside it',
+      'from 10.0 ms to 2.27 ms, between 1.77 ms and 10.5 ms line: at the end of each 100 ms; band: lowest to highest inside it · policy clockwork, seed 1',
     );
   });
 
@@ -183,7 +183,7 @@ describe('chart sets', () => {
     };
     const { said, drawn } = chartOf(groups);
     expect(said).toMatch(
-      /interactive: p50 never, 29\.1 % in time · batch: p99 .*, 100 % in time · idle: nothing offered · no line where p50 is never$/,
+      /interactive: p50 never, 29\.1 % in time · batch: p99 .*, 100 % in time · idle: nothing offered · no line where p50 is never · policy clockwork, seed 1$/,
     );
     // A sample of a line that is not there would send readers looking for it.
     expect(drawn).not.toContain('"text":"interactive');
@@ -237,7 +237,9 @@ describe('chart sets', () => {
     expect(subtitle('one seed', 'default-vs-best')).toMatch(
       /^Best: 5 ms at SLO 10 ms, 6\.9× the default \(10 ms\)$/,
     );
-    expect(subtitle('one run', 'latency-cdf')).toMatch(/^p99 never, 79\.\d % in time$/);
+    expect(subtitle('one run', 'latency-cdf')).toMatch(
+      /^p99 never, 79\.\d % in time · policy clockwork, seed 1$/,
+    );
     expect(subtitle('names only', 'goodput')).toContain('whiskers: 95 % confidence');
     expect(subtitle('groups', 'groups')).toBe(
       'Best at workload.1.concurrency 16: clockwork answers 99.8 % of interactive, 100 % of batch in time fifo answers 29.0 % of interactive, 100 % of batch in time',

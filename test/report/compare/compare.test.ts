@@ -119,7 +119,7 @@ describe('comparisonText', () => {
     );
     const text = comparisonText(compare(BASE, other));
     expect(text).toMatch(
-      /^B against A: SLO attainment [\s\S]*\n\nA {2}schedule-ahead, simulated, policy clockwork, seed 1, digest [0-9a-f]{16}\nB {2}.* --set slo=50ms\n\n/,
+      /^B against A: SLO attainment [\s\S]*\n\nA {2}schedule-ahead, simulated, policy clockwork, seed 1, digest [0-9a-f]{16}\nB {2}.* --set slo=50ms\none run each: nothing is known of the spread between seeds\n\n/,
     );
     expect(text).toMatch(/^goodput +[\d.]+\/s +[\d.]+\/s +\+[\d.]+\/s +\+10\.0 %$/m);
     expect(text).toMatch(/^SLO attainment .* -0\.02 pp$/m);

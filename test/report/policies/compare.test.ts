@@ -51,8 +51,21 @@ describe('a comparison of policies', () => {
     ]);
     const text = policiesText(comparison);
     expect(text).toMatch(/^escapement +95\.7 ± \d\.\d +87\.0 +1\.13 +7 +0\.1 +0\.10× /m);
-    expect(text).toMatch(/^escapement is not best in 1 of 8 cells:$/m);
+    expect(text).toMatch(/^escapement is beaten in 1 of 8 cells:$/m);
     expect(text).toMatch(/^ +5\.0 +87\.0 +92\.0 +clockwork +one GPU · load 1\.5 · SLO 25 ms$/m);
+  });
+});
+
+describe('what ranks rest on', () => {
+  const lines = (seeds: readonly number[]) =>
+    policiesText(comparisonOf(['escapement', 'fifo'], () => ({ goodputRps: 500 }), seeds));
+
+  it('is said, and nothing of a tie that the table does not', () => {
+    expect(lines([1, 2, 3])).toContain('\n95 % intervals over 3 seeds\n');
+    expect(lines([1])).toContain(
+      '2 policies in 2 of 2 cells, goodput in percent of the offered load\none seed: ranks go by single runs, and nothing is known of the spread between seeds\n',
+    );
+    expect(lines([1])).toMatch(/unbeaten in .*\nescapement .* 2 .*\nfifo .* 2 .*\n$/);
   });
 });
 
