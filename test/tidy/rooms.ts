@@ -71,7 +71,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   play: 4_250,
   policies: 7_500,
   record: 4_900,
-  report: 10_850,
+  report: 10_750,
   run: 5_800,
   scalers: 900,
   serve: 4_400,
