@@ -1,8 +1,8 @@
-/** What a worker can be ordered to do. */
+/** Kinds of actions that a worker takes. */
 export const LOAD = 0;
 export const UNLOAD = 1;
 export const INFER = 2;
-/** Calls off every INFER of a GPU that has no result yet. */
+/** Cancels every INFER of a GPU that has no result yet. */
 export const ABORT = 3;
 export const ACTION_NAMES = ['LOAD', 'UNLOAD', 'INFER', 'ABORT'] as const;
 export type ActionKind = 0 | 1 | 2 | 3;
@@ -16,8 +16,8 @@ export const STATUS_INFER_TOO_LATE = 81;
 export const STATUS_WEIGHTS_MISSING = 82;
 export const STATUS_INFER_WEIGHTS_CHANGED = 84;
 /**
- * Ours: the model cannot compute the inputs of any of its requests; called off before it had ended; the device failed at it;
- * its worker was lost before it was answered.
+ * Ours: no input in the batch is valid for the model; cancelled before completion; device failure; worker lost before
+ * it answered.
  */
 export const STATUS_INVALID_INPUT = 96;
 export const STATUS_ABORTED = 97;
@@ -33,8 +33,8 @@ export const LANE_NAMES = ['EXEC', 'WEIGHTS'] as const;
 export type Lane = 0 | 1;
 
 /**
- * One order to one GPU, from the moment it is planned until its result was handled. Objects are
- * pooled by the controller: copy what you want to keep of one.
+ * One order to one GPU, from the time it is planned until its result has been handled. The controller pools these
+ * objects: copy what you want to keep.
  */
 export class Action {
   id = 0;
@@ -44,26 +44,28 @@ export class Action {
   /** Index into the model's batch sizes, and the size itself (1 for LOAD and UNLOAD). */
   batchIndex = 0;
   batchSize = 1;
-  /** Of an INFER: index into the model's lengths of the one that its inputs are padded to; 0 where it has none. */
+  /**
+   * Bucket of an INFER: index into the model's lengths of the one that inputs are padded to; 0 if the model has none.
+   */
   bucket = 0;
-  /** Slots of the requests of an INFER; only the first `count` mean something. */
+  /** Slots of an INFER's requests; only the first `count` are valid. */
   readonly requests: Int32Array;
   count = 0;
 
-  /** The plan: when it was sent, the window in which it may start, what to expect. */
+  /** The plan: send time, window in which the action may start, expected times. */
   sentNs = 0;
   earliestNs = 0;
   latestNs = 0;
-  /** What the window is longer by than the policy planned. */
+  /** Time added to the window that the policy planned. */
   slackNs = 0;
   expectedDurationNs = 0;
   expectedEndNs = 0;
 
-  /** The result, as the worker measured it, in the controller's time. */
+  /** The result as the worker measured it, converted to the controller's time. */
   status = STATUS_PENDING;
   beginNs = 0;
   endNs = 0;
-  /** GPU clock during the action relative to the nominal one (1). */
+  /** GPU clock during the action, relative to nominal (1). */
   clock = 1;
 
   constructor(maxBatch: number) {

@@ -3,11 +3,11 @@ import type { Policy } from './policy.js';
 import { predictLatencyNs } from './prediction.js';
 import type { RequestTable } from './request.js';
 
-/** Who refuses requests on arrival besides the policy. */
+/** Ways to refuse requests on arrival, in addition to the policy's own. */
 export const ADMISSIONS = ['none', 'predict'] as const;
 export type Admission = (typeof ADMISSIONS)[number];
 
-/** Admission by prediction: whether a request that arrives can be expected to be answered in time. */
+/** Admission by prediction: accepts an arriving request only if it can be expected to be answered in time. */
 export class Forecast {
   constructor(
     private readonly cluster: Cluster,
@@ -17,7 +17,7 @@ export class Forecast {
 
   isInTime(slot: number, nowNs: number): boolean {
     if (this.isPredictedInTime(slot, nowNs)) return true;
-    // What is refused is not measured: one slow INFER would shut its model out for good.
+    // Refused requests are never measured, so one slow INFER would shut out its model for good.
     const forgot = this.cluster.forgetMeasurements(this.requests.model[slot], nowNs);
     return forgot && this.isPredictedInTime(slot, nowNs);
   }
@@ -33,7 +33,7 @@ export class Forecast {
       requests.bucket[slot],
     );
     requests.predictedNs[slot] = nowNs - requests.arrivalNs[slot] + restNs;
-    // A policy loads only models that it has requests for: without any, this one would never be loaded.
+    // Policies load only models with waiting requests: if every request were refused, this model would never be loaded.
     if (this.cluster.held.count(model) === 0 && restNs < Number.POSITIVE_INFINITY) return true;
     return nowNs + restNs <= requests.arrivalNs[slot] + requests.sloNs[slot];
   }

@@ -13,25 +13,25 @@ export interface ArrivalSource {
   model: number;
   /** SLO of the pending request, ns. */
   sloNs: number;
-  /** Length of its input (tokens, pixels), for models that take several; absent, 0: the workload gives none. */
+  /** Input length (tokens, pixels), for models that take several; absent or 0: not given by the workload. */
   length?: number;
-  /** Who sends it: index of the function, client or row group; `user_id` in the logs. */
+  /** Sender: index of the function, client or row group; `user_id` in the logs. */
   user: number;
   /** Index of its class among those of the run; absent: the first. */
   requestClass?: number;
   /** Index of its tenant among those of the run; absent: the first. */
   tenant?: number;
-  /** How long its client waits for the answer before it goes; absent: as long as it takes. */
+  /** Time the client waits for the answer before it disconnects; absent: unlimited. */
   patienceNs?: number;
   /** Moves to the next arrival. */
   advance(): void;
-  /** Present only where answers matter: request of `user` was answered at `nowNs`. */
+  /** Reports that a request of `user` was answered at `nowNs`. Only sources that depend on answers have it. */
   answered?(user: number, nowNs: number): void;
   /**
-   * True: the next arrival is not known until `refill` resolved, because it is still in a file.
-   * `timeNs` is then the time of the arrival that was delivered last; the other fields mean nothing.
+   * True while the next arrival is still in a file, so unknown until `refill` resolves. `timeNs` is then the time of
+   * the last arrival delivered; the other fields are undefined.
    */
   starved?: boolean;
-  /** Reads on; to be awaited, and only needed, when starved. Rejects with a coded error on bad input. */
+  /** Reads on. Needed, and to be awaited, only while `starved`. Rejects with a coded error on bad input. */
   refill?(): Promise<void>;
 }

@@ -1,28 +1,28 @@
 const INITIAL_CAPACITY = 8;
-/** A line this long first forgets what has timed out (a model that is never loaded) before it grows. */
+/** Capacity from which a line drops timed-out requests (of a model that is never loaded) before it grows. */
 const TRIM_CAPACITY = 1024;
 
 /**
- * Waiting requests of one model, first come first served, as seen by each batch size. Every batch size has
- * its own position in the same line: a request that can no longer finish in a batch of 8 may still do so
- * in a batch of 1, so dropping it for one size leaves it to the others.
+ * Waiting requests of one model, first come first served, as seen by each batch size. Every batch size has its own
+ * position in the same line: a request that can no longer finish in a batch of 8 may still do so in a batch of 1, so
+ * dropping it for one size keeps it for the others.
  */
 export class BatchQueue {
-  /** Ring by absolute position: what each place holds. */
+  /** Ring indexed by absolute position: the slot at each. */
   private slots = new Int32Array(INITIAL_CAPACITY);
   private ids = new Float64Array(INITIAL_CAPACITY);
   private deadlines = new Float64Array(INITIAL_CAPACITY);
   private tail = 0;
-  /** No size sees a position before this one; may lag behind. */
+  /** Lower bound on the positions that any size still sees; may lag behind. */
   private oldest = 0;
-  /** One position a batch size: the first request it has not dropped. */
+  /** By batch size: position of the first request that it has not dropped. */
   private readonly heads: Float64Array;
 
   constructor(sizes: number) {
     this.heads = new Float64Array(sizes);
   }
 
-  /** Requests left for batch size `index`; those that timed out meanwhile count until they are dropped. */
+  /** Number of requests left for batch size `index`, including timed-out ones not yet dropped. */
   length(index: number): number {
     return this.tail - this.heads[index];
   }
@@ -36,12 +36,12 @@ export class BatchQueue {
     return true;
   }
 
-  /** Deadline of the first request left for batch size `index`, which must have one. */
+  /** Deadline of the first request left for batch size `index`. There must be one. */
   headDeadlineNs(index: number): number {
     return this.deadlines[this.heads[index] & (this.deadlines.length - 1)];
   }
 
-  /** Slot of the first request left for batch size `index`, which must have one. */
+  /** Slot of the first request left for batch size `index`. There must be one. */
   headSlot(index: number): number {
     return this.slots[this.heads[index] & (this.slots.length - 1)];
   }
@@ -64,9 +64,8 @@ export class BatchQueue {
   }
 
   /**
-   * Moves up to `most` requests from the front of batch size `index` into `into` and removes them, and all
-   * before them, for every size. Requests whose slot no longer holds them (`ids` tells) are skipped.
-   * Returns how many were taken.
+   * Moves up to `most` requests from the front of batch size `index` into `into`, and removes them and all before them
+   * for every size. Skips requests whose slot has been reused (per `ids`). Returns the number taken.
    */
   take(
     index: number,
@@ -91,7 +90,7 @@ export class BatchQueue {
     return taken;
   }
 
-  /** Removes a request for every size, wherever it is in the line. Those before it move up. */
+  /** Removes a request for every size, wherever it is in the line; those before it move up. */
   remove(slot: number, id: number): void {
     const { slots, ids, deadlines, heads } = this;
     const mask = slots.length - 1;

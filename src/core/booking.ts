@@ -3,8 +3,8 @@ import { Calendar } from './calendar.js';
 import type { LaneTimeline } from './timeline.js';
 
 /**
- * schedule_ahead for one lane of every GPU: which lanes are booked less than that far into the future, and
- * when the next one will be. Keeping the set up to date costs only what changed, however many GPUs idle.
+ * The policy option schedule_ahead for one lane of every GPU: tracks which lanes are booked less far ahead than that,
+ * and when the next one will be. An update costs only what changed, however many GPUs idle.
  */
 export class Booking {
   /** GPUs whose lane may be booked now. */
@@ -22,12 +22,12 @@ export class Booking {
     for (let gpu = 0; gpu < lanes.length; gpu++) this.update(gpu, 0);
   }
 
-  /** When the next lane opens if no result arrives before; Infinity: none does. */
+  /** Time at which the next lane opens if no result arrives first; Infinity: never. */
   get nextOpeningNs(): number {
     return this.reopening.nextNs;
   }
 
-  /** From now on lanes are booked this far into the future. */
+  /** Changes how far into the future lanes are booked. */
   setAhead(aheadNs: number, nowNs: number): void {
     this.aheadNs = aheadNs;
     for (let gpu = 0; gpu < this.lanes.length; gpu++) this.update(gpu, nowNs);
@@ -37,7 +37,7 @@ export class Booking {
     return this.open.has(gpu);
   }
 
-  /** The lane's timeline changed: an action was sent or has a result. */
+  /** Call after a lane's timeline changed: an action was sent or has a result. */
   update(gpu: number, nowNs: number): void {
     const atNs = this.lanes[gpu].bookableAtNs(this.aheadNs);
     if (atNs <= nowNs) {

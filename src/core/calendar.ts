@@ -1,6 +1,6 @@
 /**
- * The earliest of one time per row, for a fixed number of rows: when does the next lane become bookable?
- * A winner tree: setting a time costs the depth of the tree, reading the earliest costs nothing.
+ * Minimum of one time per row, for a fixed number of rows, such as the time at which each lane becomes bookable. A
+ * winner tree: setting a time costs the depth of the tree, reading the earliest is free.
  */
 export class Calendar {
   private readonly leaves: number;
@@ -23,7 +23,7 @@ export class Calendar {
     return this.times[this.leaves + row];
   }
 
-  /** Infinity clears the row. */
+  /** Sets a row's time; Infinity clears the row. */
   set(row: number, timeNs: number): void {
     const { times } = this;
     let node = this.leaves + row;
@@ -36,7 +36,7 @@ export class Calendar {
     }
   }
 
-  /** A row whose time is ≤ `nowNs` (the smallest such row), or −1. */
+  /** The smallest row whose time is ≤ `nowNs`, or −1. */
   due(nowNs: number): number {
     const { times, leaves } = this;
     if (times[1] > nowNs) return -1;

@@ -1,14 +1,14 @@
-/** Requests that weigh alike: users who matter alike. */
+/** A class of requests of equal weight. */
 export interface RequestClass {
   readonly name: string;
-  /** What a request of it answered in time is worth, relative to those of other classes; above 0. */
+  /** Value of a request answered in time, relative to other classes; above 0. */
   readonly weight: number;
-  /** Least share of GPU time, 0 to 1, that its requests get as long as some of them wait; 0: no guarantee. */
+  /** Minimum share of GPU time, 0 to 1, while any of its requests wait; 0: no guarantee. */
   readonly share: number;
 }
 
-/** Of a run that declares no classes: all requests weigh 1. */
+/** Default for a run that declares no classes: all requests weigh 1. */
 export const ONE_CLASS: readonly RequestClass[] = [{ name: 'default', weight: 1, share: 0 }];
 
-/** A request's class is a byte. */
+/** Limit on classes; a request stores its class in a byte. */
 export const MOST_CLASSES = 64;

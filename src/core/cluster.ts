@@ -14,43 +14,44 @@ import { Recency } from './recency.js';
 import { LaneTimeline } from './timeline.js';
 
 /**
- * What the controller knows of the cluster: where every model is, what every lane is booked with, how long
- * things take. Policies read it; only the controller writes it, apart from `recency`, which
- * policies renew by their own rules.
+ * The controller's view of the cluster: where every model is, how far each lane is booked, how long things take.
+ * Policies read it; only the controller writes it, except `recency`, which each policy renews by its own rules.
  */
 export class Cluster {
-  /** One entry a slot: `NO_MODEL` where there is none. */
+  /** One entry per slot; `NO_MODEL` marks an empty one. */
   readonly models: readonly ModelSpec[];
-  /** All that it has a number for; `up` are those that are there. */
+  /** Number of GPUs, including absent ones; `up` holds those in service. */
   readonly gpus: number;
-  /** GPUs that take actions. What is spread over GPUs is spread over these. */
+  /** GPUs that take actions. Work and statistics are spread over these only. */
   readonly up: BitSet;
-  /** Largest batch of any model, also of those that may come. */
+  /** Largest batch of any model, including those that may be added. */
   readonly maxBatch: number;
 
   /** Row = model: GPUs that hold it or are loading it; GPUs where its weights are ready. */
   readonly held: BitMatrix;
   readonly warm: BitMatrix;
   readonly pages: readonly PageCache[];
-  /** Models that may not be loaded onto a GPU for a while, because its device failed to. */
+  /** Models temporarily barred from a GPU because its device failed to load them. */
   readonly bars: LoadBars;
   readonly exec: readonly LaneTimeline[];
-  /** The very timelines of `exec` where GPUs have one lane. */
+  /** Same objects as `exec` where GPUs have one lane. */
   readonly weights: readonly LaneTimeline[];
   readonly oneLane: boolean;
   readonly lanes: Lanes;
   readonly recency: Recency;
-  /** INFERs without a result, by GPU and model. */
+  /** By GPU and model: INFERs without a result. */
   private readonly running: Uint16Array;
-  /** Last GPU clock that was reported, relative to nominal. */
+  /** By GPU: last reported clock, relative to nominal. */
   readonly clock: Float64Array;
-  /** The highest that any GPU ever reported, at least nominal. */
+  /** Highest clock any GPU ever reported, at least nominal. */
   private highestClock = 1;
-  /** How many kinds of GPUs there are, the kind of each GPU, and by kind how many are up. */
+  /** Number of kinds; kind of each GPU; by kind, number of GPUs that are up. */
   readonly kinds: number;
   readonly kindOf: Uint8Array;
   readonly upOfKind: Int32Array;
-  /** By kind: pages of a GPU's weights cache, estimates; where there are several, what they are not fit for. */
+  /**
+   * By kind: pages of a GPU's weights cache; estimates; where there are several kinds, the models each is unfit for.
+   */
   private readonly pagesOf: readonly number[];
   private readonly estimates: readonly KindEstimates[];
   private readonly kindBars: KindBars | null;
@@ -95,14 +96,14 @@ export class Cluster {
     for (let gpu = 0; gpu < gpus; gpu++) this.setUp(gpu, gpu < spec.gpus);
   }
 
-  /** For the controller: the GPU takes actions from now on, or none any more. All of its actions must have a result. */
+  /** For the controller: puts the GPU into or out of service. All of its actions must have a result. */
   setUp(gpu: number, isUp: boolean): void {
     this.lanes.setClosed(gpu, !isUp);
     const changed = isUp ? this.up.add(gpu) : this.up.delete(gpu);
     if (changed) this.upOfKind[this.kindOf[gpu]] += isUp ? 1 : -1;
   }
 
-  /** For the controller: the GPU, which is away and holds nothing, comes back as one of this kind. */
+  /** For the controller: sets the kind of an absent, empty GPU before it returns. */
   setKind(gpu: number, kind: number): void {
     if (this.kindOf[gpu] === kind) return;
     this.kindOf[gpu] = kind;
@@ -110,22 +111,22 @@ export class Cluster {
     (this.pages as PageCache[])[gpu] = new PageCache(this.pagesOf[kind]);
   }
 
-  /** For the controller: a request for the model has come. */
+  /** For the controller: records that a request for the model arrived. */
   offered(model: number, sloNs: number): void {
     this.kindBars?.offered(model, sloNs);
   }
 
-  /** How many models there are. */
+  /** Number of model slots. */
   get modelCount(): number {
     return this.present;
   }
 
-  /** Whether there is a model in the slot. */
+  /** True if the slot holds a model. */
   hasModel(model: number): boolean {
     return this.models[model] !== NO_MODEL;
   }
 
-  /** Throws `E_PROFILE` or `E_MODEL_TOO_LARGE` for a model that could not be put into a slot. */
+  /** Throws `E_PROFILE` or `E_MODEL_TOO_LARGE` for a model that no slot could take. */
   checkNew(spec: ModelSpec): void {
     checkModel(spec, this.kinds);
     checkFits(spec, Math.max(...this.pagesOf));
@@ -136,7 +137,7 @@ export class Cluster {
     );
   }
 
-  /** For the controller: a model that `checkNew` takes is in an empty slot now. */
+  /** For the controller: puts a model that passed `checkNew` into an empty slot. */
   putModel(model: number, spec: ModelSpec): void {
     (this.models as ModelSpec[])[model] = this.rows.scheduled(spec);
     this.present++;
@@ -148,7 +149,7 @@ export class Cluster {
     this.bars.reopen(model);
   }
 
-  /** For the controller: the model, which no GPU holds, has left its slot. */
+  /** For the controller: empties the slot of a model that no GPU holds. */
   removeModel(model: number): void {
     (this.models as ModelSpec[])[model] = NO_MODEL;
     this.present--;
@@ -156,44 +157,44 @@ export class Cluster {
     this.bars.close(model);
   }
 
-  /** Whether a GPU lacks the model, and may load it. */
+  /** True if the GPU lacks the model and may load it. */
   lacks(gpu: number, model: number): boolean {
     return !this.held.has(model, gpu) && !this.bars.has(model, gpu);
   }
 
-  /** Whether no GPU has the model, and the devices have failed to load it. */
+  /** True if no GPU has the model and devices have failed to load it. */
   cannotLoad(model: number): boolean {
     return this.bars.isHopeless(model, this.placesFor(model)) && this.held.count(model) === 0;
   }
 
-  /** Whether GPUs of its kind may hold the model: it fits, and they are fast enough for some of its requests. */
+  /** True if GPUs of this kind may hold the model: it fits, and they are fast enough for some of its requests. */
   suits(gpu: number, model: number): boolean {
     return this.kindBars === null || !this.kindBars.has(model, gpu);
   }
 
-  /** How many GPUs that are up may hold the model, as far as their kinds tell. */
+  /** Number of GPUs in service whose kind may hold the model. */
   placesFor(model: number): number {
     const { kindBars, upOfKind } = this;
     if (kindBars === null) return this.up.count;
     return upOfKind.reduce((sum, gpus, kind) => sum + (kindBars.hasKind(model, kind) ? 0 : gpus), 0);
   }
 
-  /** Whether an INFER of the model has no result from the GPU yet: weights in use must stay. */
+  /** True while an INFER of the model has no result from the GPU: weights in use must stay. */
   isRunning(gpu: number, model: number): boolean {
     return this.running[gpu * this.models.length + model] > 0;
   }
 
-  /** For the controller: INFERs were sent, or have results. */
+  /** For the controller: adds to the number of INFERs in flight. */
   countRunning(gpu: number, model: number, change: number): void {
     this.running[gpu * this.models.length + model] += change;
   }
 
-  /** Expected time of an INFER on a GPU at its present clock, of inputs of the longest length. */
+  /** Expected time of an INFER on a GPU at its current clock, for inputs of the longest length. */
   execNs(gpu: number, model: number, batchIndex: number): number {
     return this.nsOnClock(gpu, this.rows.longest[model] + batchIndex);
   }
 
-  /** The same of inputs that are padded to a bucket. */
+  /** Expected time of an INFER on a GPU at its current clock, for inputs padded to a bucket. */
   execNsAt(gpu: number, model: number, batchIndex: number, bucket: number): number {
     return this.nsOnClock(gpu, this.rows.at(model, batchIndex, bucket));
   }
@@ -204,18 +205,18 @@ export class Cluster {
     return clock === 1 ? nominal : Math.floor(nominal / clock);
   }
 
-  /** Expected time of an INFER of batch 1, padded to a bucket, on a GPU as fast as any ever was. */
+  /** Expected time of an INFER of batch 1, padded to a bucket, at the highest clock any GPU ever reported. */
   shortestExecNs(model: number, bucket = 0): number {
     const nominal = this.nominalExecNsAt(model, 0, bucket);
     return this.highestClock === 1 ? nominal : Math.floor(nominal / this.highestClock);
   }
 
-  /** Expected time of an INFER at nominal clock, on the kind that is fastest at it. */
+  /** Expected time of an INFER at nominal clock on the fastest kind for the model. */
   nominalExecNs(model: number, batchIndex: number): number {
     return this.leastExecNs(model, this.rows.longest[model] + batchIndex);
   }
 
-  /** The same of inputs that are padded to a bucket. */
+  /** Expected time of an INFER at nominal clock on the fastest kind, for inputs padded to a bucket. */
   nominalExecNsAt(model: number, batchIndex: number, bucket: number): number {
     return this.leastExecNs(model, this.rows.at(model, batchIndex, bucket));
   }
@@ -225,7 +226,7 @@ export class Cluster {
     return this.least(model, row, true);
   }
 
-  /** How fast the GPU is at the model by its profile, relative to the fastest kind: at most 1. */
+  /** Speed of the GPU on the model by its profile, relative to the fastest kind; at most 1. */
   speedOn(gpu: number, model: number): number {
     const spec = this.models[model];
     return shortestExecNs(spec) / timesOn(spec, this.kindOf[gpu]).execNs[0];
@@ -236,13 +237,13 @@ export class Cluster {
     return this.estimates[this.kindOf[gpu]].load.get(model);
   }
 
-  /** Expected time of a LOAD, on the kind that is fastest at it. */
+  /** Expected time of a LOAD on the fastest kind. */
   loadNs(model: number): number {
     if (this.kindBars === null) return this.estimates[0].load.get(model);
     return this.least(model, model, false);
   }
 
-  /** Takes in an INFER that went well. */
+  /** Records the duration of a successful INFER. */
   measuredExec({ gpu, model, batchIndex, bucket, beginNs, endNs, clock }: Action): void {
     const durationNs = endNs - beginNs;
     this.clock[gpu] = clock;
@@ -252,14 +253,15 @@ export class Cluster {
     this.estimates[this.kindOf[gpu]].measuredExec(model, row, nominalNs, endNs);
   }
 
-  /** Takes in a LOAD that went well. */
+  /** Records the duration of a successful LOAD. */
   measuredLoad({ gpu, model, beginNs, endNs }: Action): void {
     this.estimates[this.kindOf[gpu]].measuredLoad(model, endNs - beginNs, endNs);
   }
 
   /**
-   * What is refused is not measured: so that one slow INFER does not shut a model out for good, it is forgotten on each kind where
-   * nothing of the model was measured lately and an INFER would take longer than `leftNs`. Returns whether there is such a kind.
+   * Forgets the model's measurements on each kind where none is recent and an INFER would take longer than `leftNs`.
+   * Refused requests are never measured, so one slow INFER would otherwise shut out its model for good. Returns true if
+   * there was such a kind.
    */
   forgetMeasurements(model: number, nowNs: number, leftNs = Number.NEGATIVE_INFINITY): boolean {
     const row = this.rows.longest[model];
@@ -272,13 +274,16 @@ export class Cluster {
     return forgot;
   }
 
-  /** When a request has to start at the latest to end by its deadline. Measurements by which it is too late may be forgotten. */
+  /**
+   * Latest time at which a request can start and still meet its deadline. May forget measurements by which it is
+   * already too late.
+   */
   latestStartNs(model: number, deadlineNs: number, nowNs: number): number {
     this.forgetMeasurements(model, nowNs, deadlineNs - nowNs);
     return deadlineNs - this.nominalExecNs(model, 0);
   }
 
-  /** The least that a kind needs whose GPUs may hold the model and are up; where none are, of those that may hold it. */
+  /** Minimum over the kinds that may hold the model and have GPUs up; if none has, over all kinds that may hold it. */
   private least(model: number, row: number, isExec: boolean): number {
     let leastNs = Number.POSITIVE_INFINITY;
     let awayNs = Number.POSITIVE_INFINITY;
@@ -299,12 +304,12 @@ export class Cluster {
 }
 
 /**
- * Sends work to the lanes of all GPUs and takes its results, and so knows which GPUs that are up have an idle lane: what
- * would otherwise be asked GPU by GPU.
+ * Sends work to the lanes of all GPUs and takes results, and so keeps sets of the GPUs in service with an idle lane,
+ * which would otherwise have to be asked one by one.
  */
 export class Lanes {
   readonly idleExec: BitSet;
-  /** The very set of `idleExec` where GPUs have one lane. */
+  /** Same object as `idleExec` where GPUs have one lane. */
   readonly idleWeights: BitSet;
 
   constructor(
@@ -315,17 +320,17 @@ export class Lanes {
     this.idleWeights = weights === exec ? this.idleExec : new BitSet(exec.length);
   }
 
-  /** An INFER was sent that should take `durationNs`. */
+  /** Records that an INFER was sent, expected to take `durationNs`. */
   startExec(gpu: number, actionId: number, durationNs: number, nowNs: number): void {
     if (this.exec[gpu].add(actionId, durationNs, nowNs) === 1) this.idleExec.delete(gpu);
   }
 
-  /** It has a result. */
+  /** Records the result of an INFER. */
   endExec(gpu: number, actionId: number, endNs: number): void {
     if (this.exec[gpu].finish(actionId, endNs) === 0) this.idleExec.add(gpu);
   }
 
-  /** The same of a LOAD. */
+  /** Records that a LOAD was sent, expected to take `durationNs`. */
   startWeights(gpu: number, actionId: number, durationNs: number, nowNs: number): void {
     if (this.weights[gpu].add(actionId, durationNs, nowNs) === 1) this.idleWeights.delete(gpu);
   }
@@ -334,7 +339,7 @@ export class Lanes {
     if (this.weights[gpu].finish(actionId, endNs) === 0) this.idleWeights.add(gpu);
   }
 
-  /** The GPU is gone, or there again. */
+  /** Closes the lanes of a GPU that left, or opens them again. */
   setClosed(gpu: number, isClosed: boolean): void {
     this.exec[gpu].setClosed(isClosed);
     this.weights[gpu].setClosed(isClosed);

@@ -13,15 +13,18 @@ export interface ControllerOptions {
   readonly createPolicy: (context: PolicyContext) => Policy;
   readonly port: ControllerPort;
   readonly observer?: RunObserver;
-  /** `predict`: what `predictLatencyNs` says can't be in time is refused on arrival, whatever the policy. Default: none. */
+  /**
+   * `predict`: requests that `predictLatencyNs` expects to be late are refused on arrival, whatever the policy.
+   * Default: none.
+   */
   readonly admission?: Admission;
   /**
-   * `retry`: requests of an INFER that missed its window are queued again while they have time, and windows get longer
-   * by what was missed; `fail`: they are answered `error`. Default: as the policy does it, `Policy.takesBack`.
+   * `retry`: requests of an INFER that missed its window are queued again while they have time, and windows are
+   * extended by the amount missed; `fail`: they are answered `error`. Default: `Policy.takesBack`.
    */
   readonly missedWindow?: MissedWindow;
-  /** What requests weigh. Default: all alike. */
+  /** Request classes. Default: all requests weigh the same. */
   readonly classes?: readonly RequestClass[];
-  /** Who sends them, and how much they may. Default: anyone, any number. */
+  /** Tenants and their limits. Default: anyone may send any number. */
   readonly tenants?: readonly Tenant[] | undefined;
 }

@@ -29,14 +29,14 @@ import { WindowSlack } from './window-slack.js';
 const NOTHING_TUNED: Readonly<Record<string, number>> = {};
 
 /**
- * The central controller as a pure state machine. A driver tells it what happened (`offer`, `cancel`, `result`),
- * then calls `step` with the time; orders and answers leave through the port during that call. It reads no
- * clock and sets no timer: `nextWakeNs` says when it wants the next `step` if nothing happens before.
+ * The central controller as a pure state machine. A driver reports events (`offer`, `cancel`, `result`), then calls
+ * `step` with the time; orders and answers leave through the port during that call. It reads no clock and sets no
+ * timer: `nextWakeNs` is when it wants the next `step` if nothing happens first.
  */
 export class Controller {
   readonly cluster: Cluster;
   readonly requests = new RequestTable();
-  /** What requests weigh; at least one. */
+  /** Request classes; at least one. */
   readonly classes: readonly RequestClass[];
 
   private readonly policy: Policy;
@@ -46,7 +46,7 @@ export class Controller {
   private readonly decisions = new Digest();
   private readonly orders: Orders;
   private lastNs = 0;
-  /** Inputs since the last step, in the order they came; the arrays keep their length, these count. */
+  /** Inputs since the last step, in order of arrival; arrays never shrink, these counts delimit them. */
   private readonly results: Action[] = [];
   private resultCount = 0;
   private readonly arrived: number[] = [];
@@ -54,9 +54,9 @@ export class Controller {
   private readonly cancels: number[] = [];
   private readonly gpuChanges: GpuChange[] = [];
   private readonly slots: ModelSlots;
-  /** Null: no request is refused for what is predicted. */
+  /** Null: no admission by prediction. */
   private readonly forecast: Forecast | null;
-  /** Null: none are told apart. */
+  /** Null: no tenants. */
   private readonly tenants: Tenants | null;
   private readonly missedWindow: MissedWindow;
   private readonly slack: WindowSlack;
@@ -89,12 +89,15 @@ export class Controller {
     return this.decisions.toString();
   }
 
-  /** What the policy tunes by itself: present values by name. */
+  /** Current values, by name, of parameters that the policy tunes itself. */
   get tuned(): Readonly<Record<string, number>> {
     return this.policy.tuned ?? NOTHING_TUNED;
   }
 
-  /** A request has arrived. It is looked at in the next `step`. `length`: of its input, at most the longest of its model. Returns its slot. */
+  /**
+   * Reports an arrived request, to be handled in the next `step`. `length`: that of its input, at most the model's
+   * longest. Returns its slot.
+   */
   offer(
     model: number,
     arrivalNs: number,
@@ -112,57 +115,65 @@ export class Controller {
   }
 
   /**
-   * The client of a request without an answer has gone. If it still waits in the next `step`, it is withdrawn; what is in an action
-   * stays there, and is not tried again elsewhere.
+   * Reports that the client of an unanswered request has gone. If the request still waits in the next `step`, it is
+   * withdrawn; one in an action stays there and is not retried.
    */
   cancel(slot: number): void {
     this.requests.isCancelled[slot] = 1;
     this.cancels.push(slot);
   }
 
-  /** A worker has answered: `status`, `beginNs`, `endNs` and `clock` of the action are filled in. */
+  /** Reports a worker's answer: `status`, `beginNs`, `endNs` and `clock` of the action are filled in. */
   result(action: Action): void {
     invariant(action.status !== STATUS_PENDING, 'a result has a status');
     this.results[this.resultCount++] = action;
   }
 
-  /** The GPU is gone, with its weights. Each action that it was sent has a result; `STATUS_WORKER_LOST` gives another chance elsewhere. */
+  /**
+   * Reports that the GPU is gone, with its weights. Every action sent to it must have a result; `STATUS_WORKER_LOST`
+   * allows a retry elsewhere.
+   */
   gpuDown(gpu: number): void {
     this.gpuChanges.push({ gpu, present: null, kind: 0 });
   }
 
-  /** The GPU gets no more actions from the next `step` on. When those that it has have their results, it can go. */
+  /**
+   * Stops sending actions to the GPU from the next `step` on. It can leave once its outstanding actions have results.
+   */
   gpuDrains(gpu: number): void {
     this.gpuChanges.push({ gpu, present: 'drains', kind: 0 });
   }
 
-  /** The GPU is there, idle, and holds these models: after `gpuDown`, perhaps as one of another kind, or at the start. */
+  /**
+   * Reports that the GPU is in service, idle, and holds these models: at the start, or after `gpuDown`, possibly as
+   * another kind.
+   */
   gpuUp(gpu: number, present: readonly number[], kind = this.cluster.kindOf[gpu]): void {
     this.gpuChanges.push({ gpu, present, kind });
   }
 
   /**
-   * From the next `step` on there is another model, in a slot that is empty: `emptySlot` is one. Requests for it may be
-   * offered at once. Throws `E_PROFILE` or `E_MODEL_TOO_LARGE` for a model that the cluster can't have.
+   * Adds a model in the next `step`, in an empty slot such as `emptySlot`. Requests for it may be offered at once.
+   * Throws `E_PROFILE` or `E_MODEL_TOO_LARGE` for a model that the cluster can't have.
    */
   putModel(model: number, spec: ModelSpec): void {
     this.slots.put(model, spec);
   }
 
   /**
-   * The model takes no more requests. Those that it has are served; then its weights are unloaded wherever they are,
-   * and `modelGone` of the port says that the slot is empty.
+   * Stops taking requests for the model. Those already offered are served; then its weights are unloaded everywhere,
+   * and the port's `modelGone` reports the empty slot.
    */
   retireModel(model: number): void {
     this.slots.retire(model);
   }
 
-  /** Whether requests for the model may be offered. */
+  /** True if requests for the model may be offered. */
   isServing(model: number): boolean {
     return this.slots.isServing(model);
   }
 
-  /** −1: there is none. */
+  /** First empty model slot, or −1. */
   get emptySlot(): number {
     return this.slots.firstEmpty;
   }
@@ -173,7 +184,7 @@ export class Controller {
     return inputs > 0 || this.slots.hasInput;
   }
 
-  /** Takes in everything that happened, then decides until there is nothing left to decide. */
+  /** Processes all reported events, then decides until there is nothing left to decide. */
   step(nowNs: number): void {
     invariant(nowNs >= this.lastNs, 'time does not run backwards');
     this.lastNs = nowNs;
@@ -194,9 +205,8 @@ export class Controller {
   }
 
   /**
-   * When to call `step` next if nothing arrives before; Infinity: not needed. The due time of every request
-   * is such a time, even of one that was answered since: the published scheduler looks around then, too, and
-   * sends what has become possible.
+   * Time of the next `step` if nothing arrives first; Infinity: not needed. The due time of every request counts, even
+   * of one answered since: the published scheduler also wakes then and sends what has become possible.
    */
   nextWakeNs(nowNs: number): number {
     return Math.min(this.expiry.nextNs, this.cluster.bars.nextEndNs, this.policy.nextWakeNs(nowNs));
@@ -240,7 +250,7 @@ export class Controller {
     this.expiry.strand(this.cluster.up.count === 0);
   }
 
-  /** Those that have just arrived are withdrawn before the policy sees them. */
+  /** Withdraws cancelled requests. Those that have just arrived never reach the policy. */
   private withdrawCancelled(nowNs: number): void {
     const { state, dueNs } = this.requests;
     for (const slot of this.cancels)
@@ -248,7 +258,7 @@ export class Controller {
     this.cancels.length = 0;
   }
 
-  /** A request that waits is not served. */
+  /** Ends a waiting request without serving it. */
   private giveUp(slot: number, outcome: Outcome, nowNs: number): void {
     this.policy.timedOut(slot, nowNs);
     this.answer(slot, outcome, nowNs, null);
@@ -283,14 +293,15 @@ export class Controller {
     this.orders.recycle(action);
   }
 
-  /** No device could load the model: requests that wait for it hear so at once. */
+  /** Fails all requests that wait for a model that no device could load. */
   private failWaiting(model: number, nowNs: number): void {
     this.requests.forWaiting(model, (slot) => this.giveUp(slot, OUTCOME_ERROR, nowNs));
   }
 
   private answerBatch(action: Action, nowNs: number): void {
     const { requests } = this;
-    // An INFER refused in the instant it was sent would be sent and refused without end, except by policies made for it.
+    // An INFER refused the instant it was sent would be sent and refused without end, except by policies that handle
+    // this.
     const isAtOnce = action.sentNs === nowNs && this.policy.takesBack !== true;
     const missedWindow = isAtOnce ? 'fail' : this.missedWindow;
     for (let i = 0; i < action.count; i++) {

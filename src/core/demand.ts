@@ -2,17 +2,17 @@ import { BitMatrix } from '../base/bit-matrix.js';
 import { NS_PER_MS } from '../base/units.js';
 import { DueQueue } from './due-queue.js';
 
-/** A GPU counts as having at least this much work, so that weights stay finite. */
+/** Floor on a GPU's outstanding work, so that weights stay finite. */
 const IDLE_OUTSTANDING = NS_PER_MS;
 const INITIAL_WEIGHT = 0.01;
 /**
- * The load balancer's books (Clockwork, OSDI 2020, §5.3): how much work each model's waiting requests
- * demand, and how that demand is spread over the GPUs that hold the model. Demand is in integer units in
- * which `capacity` is what one GPU can do, of the fastest kind where there are several. What is allocated to a slower
- * GPU takes it longer, and counts as much more there.
+ * The load balancer's books (Clockwork, OSDI 2020, §5.3): the work that each model's waiting requests demand, and how
+ * that demand is spread over the GPUs that hold the model. Demand is in integer units in which `capacity` is what one
+ * GPU can do, of the fastest kind where there are several. Demand allocated to a slower GPU takes longer there and is
+ * scaled up accordingly.
  *
- * Changes of demand are collected: `refresh` takes them in, model by model. Whenever the demand of a model is spread
- * again, it is added to `stale`, from which priorities are derived.
+ * Changes of demand are collected, and `refresh` applies them model by model. Whenever a model's demand is spread
+ * again, the model is added to `stale`, from which priorities are derived.
  */
 export class DemandTracker {
   /** Row = model: GPUs that hold it, are loading it, or have chosen it for a LOAD. */
@@ -22,26 +22,26 @@ export class DemandTracker {
 
   private readonly exec: Float64Array;
   private readonly load: Float64Array;
-  /** What `refresh` will take in. */
+  /** Models with changes for `refresh` to apply. */
   private readonly changed: StaleList;
   private readonly newExec: Float64Array;
   private readonly newLoad: Float64Array;
   /**
-   * Where each model's demand is spread, as of its last spreading: GPUs `holders[model · gpus + i]` for i below
-   * `holderCount[model]`, with their `allocation`. Lists are read far more often than they change.
+   * By model: GPUs over which its demand was last spread, `holders[model · gpus + i]` for i below `holderCount[model]`,
+   * with their `allocation`. Lists are read far more often than they change.
    */
   private readonly holders: Int32Array;
   private readonly holderCount: Int32Array;
   private readonly allocation: Float64Array;
-  /** 1 where the GPUs that hold the model are not those of the list any more. */
+  /** 1 if the GPUs that hold the model differ from those listed. */
   private readonly hasMoved: Uint8Array;
   private readonly outstanding: Float64Array;
   private readonly weight: Float64Array;
-  /** By model: within what time a LOAD for its last request should start; 0: none came since `refresh`. */
+  /** By model: time within which a LOAD for its last request should start; 0: no request since `refresh`. */
   private readonly loadSlackNs: Float64Array;
   /**
-   * When models are spread once more because a LOAD for their requests should have started by then. No demand ends with
-   * it, but shares and weights are renewed: a habit of the published scheduler.
+   * Times at which models are spread once more because a LOAD for their requests should have started. No demand ends
+   * then, but shares and weights are renewed, as in the published scheduler.
    */
   private readonly reviews = new DueQueue();
   private reviewCount = 0;
@@ -51,7 +51,7 @@ export class DemandTracker {
     private readonly gpus: number,
     models: number,
     private readonly capacity: number,
-    /** How fast a GPU serves a model relative to the fastest kind, from 0 to 1; null: all GPUs are alike. */
+    /** Speed of a GPU on a model relative to the fastest kind, from 0 to 1; null: all GPUs are alike. */
     private readonly rateOn: ((gpu: number, model: number) => number) | null = null,
   ) {
     this.holding = new BitMatrix(models, gpus);
@@ -70,12 +70,12 @@ export class DemandTracker {
     this.weight = new Float64Array(gpus).fill(INITIAL_WEIGHT);
   }
 
-  /** Demand of one request: its execution time as a share of the time left, in units of capacity. */
+  /** Demand of one request in units of capacity: its execution time as a share of the time left. */
   unitsOf(execNs: number, withinNs: number): number {
     return Math.floor((execNs * this.capacity) / withinNs);
   }
 
-  /** A request came. A LOAD for it should start within `loadSlackNs`. */
+  /** Adds the demand of a request that arrived. A LOAD for it should start within `loadSlackNs`. */
   arrived(model: number, exec: number, load: number, loadSlackNs: number): void {
     this.loadSlackNs[model] = loadSlackNs;
     this.change(model, exec, load);
@@ -87,13 +87,13 @@ export class DemandTracker {
     this.changed.add(model);
   }
 
-  /** The GPU gained (+1) or lost (−1) the model. */
+  /** Records that the GPU gained (+1) or lost (−1) the model. */
   moved(model: number, gpu: number, by: 1 | -1): void {
     this.hold(model, gpu, by);
     this.changed.add(model);
   }
 
-  /** The same, and the model's demand is spread at once. */
+  /** Records the move and spreads the model's demand at once. */
   moveNow(model: number, gpu: number, by: 1 | -1): void {
     this.hold(model, gpu, by);
     this.spread(model);
@@ -103,12 +103,12 @@ export class DemandTracker {
     return this.exec[model] > 0 || this.load[model] > 0;
   }
 
-  /** Whether `refresh` would do nothing. */
+  /** True if `refresh` would do nothing. */
   isQuiet(nowNs: number): boolean {
     return this.changed.length === 0 && this.nextReviewNs >= nowNs;
   }
 
-  /** Takes in what changed, and spreads the demand of every changed model over its GPUs. */
+  /** Applies collected changes, and spreads the demand of every changed model over its GPUs. */
   refresh(nowNs: number): void {
     if (this.nextReviewNs < nowNs) this.review(nowNs);
     const { changed } = this;
@@ -118,8 +118,8 @@ export class DemandTracker {
   }
 
   /**
-   * Load demand that the model's GPUs cannot serve: positive means it wants another copy. −Infinity if all GPUs hold it,
-   * so that none can want it.
+   * Load demand that the model's GPUs cannot serve: positive means it wants another copy. −Infinity if all GPUs hold it
+   * already.
    */
   loadPriority(model: number): number {
     const demand = this.load[model];
@@ -139,7 +139,7 @@ export class DemandTracker {
     return priority;
   }
 
-  /** For checks: the demand that is allocated to a GPU of several, over all models. */
+  /** For checks: demand allocated to a GPU over all models, if there are several GPUs. */
   allocatedTo(gpu: number): number {
     return this.outstanding[gpu] - IDLE_OUTSTANDING;
   }
@@ -150,7 +150,7 @@ export class DemandTracker {
     this.hasMoved[model] = 1;
   }
 
-  /** Spreads the models again whose time has come, with the demand that they had before the changes that wait. */
+  /** Spreads models whose review is due, using their demand before pending changes. */
   private review(nowNs: number): void {
     const { reviews } = this;
     while (reviews.topNs < nowNs) {
@@ -161,7 +161,7 @@ export class DemandTracker {
     this.nextReviewNs = reviews.topNs;
   }
 
-  /** Takes in the model's changes. */
+  /** Applies the model's pending changes. */
   private take(model: number, nowNs: number): void {
     this.exec[model] += this.newExec[model];
     this.load[model] += this.newLoad[model];
@@ -178,8 +178,9 @@ export class DemandTracker {
   }
 
   /**
-   * Replaces what was allocated, in one pass over the GPUs that hold the model, in proportion to their weights. A weight is
-   * renewed where a share is added, not where one is only taken back. With one GPU no priority depends on any of it.
+   * Replaces the allocation in one pass over the GPUs that hold the model, in proportion to their weights. A GPU's
+   * weight is renewed where a share is added, not where one is only removed. With one GPU no priority depends on any of
+   * this.
    */
   private spread(model: number): void {
     this.stale.add(model);
@@ -203,7 +204,7 @@ export class DemandTracker {
     }
   }
 
-  /** Sum over the GPUs that hold the model, from `base` to below `end` of `holders`: what they can do for it. */
+  /** Sum over the holders from `base` up to `end`: what they can do for the model. */
   private totalWeight(model: number, base: number, end: number): number {
     const { holders, weight, rateOn } = this;
     let total = 0;
@@ -212,7 +213,7 @@ export class DemandTracker {
     return total;
   }
 
-  /** Notes which GPUs hold the model now; what was allocated to those before is taken back. */
+  /** Lists the GPUs that hold the model now, after removing what was allocated to the previous ones. */
   private listHolders(model: number): void {
     const { holding, holders, allocation } = this;
     const base = model * this.gpus;

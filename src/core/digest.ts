@@ -1,8 +1,8 @@
 const TWO_32 = 4_294_967_296;
 
 /**
- * Running hash of every decision of a run: two runs with equal digests decided alike. 64 bits in two
- * halves, each mixed as in MurmurHash3's body; fast rather than safe against an attacker.
+ * Running hash of every decision of a run: two runs with equal digests made equal decisions. Two 32-bit halves, each
+ * mixed as in MurmurHash3's body; fast, not collision-resistant against an attacker.
  */
 export class Digest {
   private low = 0x9e3779b9 | 0;

@@ -3,17 +3,17 @@ import { doubled } from '../base/ring.js';
 const INITIAL_CAPACITY = 256;
 
 /**
- * Requests by the time they are due, earliest first. Entries are never removed early; the code that pops one checks
- * by its id whether the request still waits.
+ * Requests by due time, earliest first. Entries are never removed early; the code that pops one checks by its id
+ * whether the request still waits.
  *
- * Due times come in ascending order as long as all requests have the same SLO: such entries go to a
- * ring, where pushing and popping is O(1). The others go to a heap.
+ * Due times ascend as long as all requests have the same SLO: such entries go to a ring with O(1) push and pop, the
+ * others to a heap.
  */
 export class DueQueue {
   private readonly ring = new DueRing();
   private readonly heap = new DueHeap();
 
-  /** Earliest time, Infinity when empty. A field, because it is read several times per event. */
+  /** Earliest time, Infinity when empty. A field, since it is read several times per event. */
   topNs = Number.POSITIVE_INFINITY;
 
   get size(): number {
@@ -34,7 +34,7 @@ export class DueQueue {
     if (timeNs < this.topNs) this.topNs = timeNs;
   }
 
-  /** Removes the first; the queue must not be empty. */
+  /** Removes the first entry; the queue must not be empty. */
   pop(): void {
     if (this.ringFirst()) this.ring.pop();
     else this.heap.pop();
@@ -49,14 +49,14 @@ export class DueQueue {
   }
 }
 
-/** Entries whose times ascend. */
+/** Entries with ascending times. */
 class DueRing {
   private times = new Float64Array(INITIAL_CAPACITY);
   private ids = new Float64Array(INITIAL_CAPACITY);
   private slots = new Int32Array(INITIAL_CAPACITY);
   private head = 0;
   length = 0;
-  /** Time of the last entry, −Infinity when empty: any time may follow. */
+  /** Time of the last entry; −Infinity when empty, so that any time may follow. */
   lastNs = Number.NEGATIVE_INFINITY;
   topNs = Number.POSITIVE_INFINITY;
 
@@ -143,7 +143,7 @@ class DueHeap {
     this.set(at, timeNs, this.slots[last], id);
   }
 
-  /** Whether the entry at `at` comes before (time, id). */
+  /** True if the entry at `at` precedes (time, id). */
   private before(at: number, timeNs: number, id: number): boolean {
     return this.times[at] < timeNs || (this.times[at] === timeNs && this.ids[at] < id);
   }

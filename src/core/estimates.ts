@@ -2,9 +2,8 @@ const WINDOW = 10;
 const PERCENTILE = 0.99;
 
 /**
- * Rolling estimates of how long things take: for each row the interpolated 0.99 percentile of its last
- * 10 measurements (Clockwork, OSDI 2020, §5.3: recent measurements predict the next run), seeded from
- * the profile. Integer ns, rounded down.
+ * Rolling estimates of durations: for each row the interpolated 0.99 percentile of its last 10 measurements (Clockwork,
+ * OSDI 2020, §5.3: recent measurements predict the next run), seeded from the profile. Integer ns, rounded down.
  */
 export class Estimates {
   private samples: Float64Array;
@@ -23,7 +22,7 @@ export class Estimates {
     return this.value.length;
   }
 
-  /** Adds rows behind those there are. */
+  /** Appends rows. */
   grow(rows: number): void {
     const all = this.rows + rows;
     this.samples = enlarge(this.samples, new Float64Array(all * WINDOW));
@@ -36,21 +35,21 @@ export class Estimates {
     return this.value[row];
   }
 
-  /** Adds a measurement; the oldest falls out of the window. */
+  /** Adds a measurement, replacing the oldest in the window. */
   record(row: number, durationNs: number): void {
     const base = row * WINDOW;
     const count = this.count[row];
     const at = count < WINDOW ? count : this.oldest[row];
     if (count < WINDOW) this.count[row] = count + 1;
     else this.oldest[row] = at === WINDOW - 1 ? 0 : at + 1;
-    // A measurement equal to both the estimate and the one it replaces changes nothing: the rule in simulation.
+    // A measurement equal to both the estimate and the one it replaces changes nothing: the usual case in simulation.
     const unchanged =
       durationNs === this.value[row] && (count < WINDOW || this.samples[base + at] === durationNs);
     this.samples[base + at] = durationNs;
     if (!unchanged) this.value[row] = this.percentile(base, this.count[row]);
   }
 
-  /** Forgets what was measured: the estimate is `durationNs` again. */
+  /** Forgets all measurements: the estimate is `durationNs` again. */
   restart(row: number, durationNs: number): void {
     this.count[row] = 0;
     this.oldest[row] = 0;

@@ -1,18 +1,18 @@
 import { bucketCount, bucketOf, type Padding, unmixed } from './lengths.js';
 import type { ModelSpec } from './model.js';
 
-/** Where the estimates of each model's INFERs are: a row for each batch size, of each length that a policy tells apart. */
+/** Layout of the estimate rows of each model's INFERs: one per batch size and length that the policy distinguishes. */
 export class ExecRows {
-  /** By model: how many lengths a policy tells apart. */
+  /** By model: number of lengths that the policy distinguishes. */
   readonly buckets: Int32Array;
-  /** By model: whether it takes inputs of several lengths, 1 or 0. */
+  /** By model: 1 if it takes inputs of several lengths, else 0. */
   readonly takesLengths: Uint8Array;
   /** By model: its first row, and the first of its longest length. */
   readonly first: Int32Array;
   readonly longest: Int32Array;
-  /** All rows there are. */
+  /** Total number of rows. */
   count = 0;
-  /** By model: rows that are its own. */
+  /** By model: number of rows it owns. */
   private readonly own: Int32Array;
 
   constructor(
@@ -27,12 +27,14 @@ export class ExecRows {
     for (let model = 0; model < models.length; model++) this.put(model);
   }
 
-  /** A new model as it can be scheduled. */
+  /** Returns a new model in schedulable form. */
   scheduled(spec: ModelSpec): ModelSpec {
     return unmixed(spec, this.padding);
   }
 
-  /** Another model is in the slot. Returns how many rows were added, as it needs more than the one before. */
+  /**
+   * Assigns rows to a new model in the slot. Returns the number of rows added, if it needs more than its predecessor.
+   */
   put(model: number): number {
     const spec = this.models[model];
     const sizes = spec.batchSizes.length;
@@ -49,19 +51,19 @@ export class ExecRows {
     return added;
   }
 
-  /** Row of an INFER that is padded to a bucket: one for all of them where policies do not tell lengths apart. */
+  /** Row of an INFER padded to a bucket; shared by all buckets if the policy does not distinguish lengths. */
   at(model: number, batchIndex: number, bucket: number): number {
     const row = this.longest[model] + batchIndex;
     const buckets = this.buckets[model];
     return buckets === 1 ? row : row - (buckets - 1 - bucket) * this.models[model].batchSizes.length;
   }
 
-  /** The bucket of a request as a policy knows it: 0 where lengths are not told apart. */
+  /** Bucket of a request as the policy knows it: 0 if lengths are not distinguished. */
   known(model: number, bucket: number): number {
     return this.buckets[model] === 1 ? 0 : bucket;
   }
 
-  /** The bucket that an input of this length is padded to at least. */
+  /** Smallest bucket that holds an input of this length. */
   bucketOf(model: number, length: number): number {
     if (this.takesLengths[model] === 0) return 0;
     return bucketOf(this.models[model], this.padding === 'longest' ? 0 : length);

@@ -3,10 +3,10 @@ import { REQUEST_QUEUED, type RequestTable } from './request.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** When requests that wait are given up. */
+/** Gives up waiting requests at their due time. */
 export class Expiry {
   private readonly due = new DueQueue();
-  /** No GPU is there. */
+  /** True while no GPU is in service. */
   private stranded = false;
 
   constructor(
@@ -14,19 +14,19 @@ export class Expiry {
     private readonly giveUp: (slot: number, nowNs: number) => void,
   ) {}
 
-  /** The due time of every request is such a time, even of one that was answered since. */
+  /** Next due time of any request, even of one answered since. */
   get nextNs(): number {
     return this.due.topNs;
   }
 
-  /** The request waits; `dueNs` is filled in. */
+  /** Adds a waiting request; its `dueNs` is filled in. */
   add(slot: number): void {
     const dueNs = this.requests.dueNs[slot];
     if (dueNs < NEVER) this.due.push(dueNs, slot, this.requests.id[slot]);
     else if (this.stranded) this.limitWait(slot);
   }
 
-  /** The last GPU went, or one is there again. */
+  /** Call when the last GPU leaves, or one returns. */
   strand(stranded: boolean): void {
     if (stranded && !this.stranded) this.requests.forWaiting(-1, (slot) => this.limitWait(slot));
     this.stranded = stranded;
@@ -38,7 +38,7 @@ export class Expiry {
     while (due.topNs <= nowNs) {
       const slot = due.topSlot;
       const dueNs = requests.dueNs[slot];
-      // One that the policy took back may have got a later due time than it had.
+      // A request taken back by the policy may have a later due time now.
       const isDue = dueNs === NEVER ? this.stranded : dueNs <= nowNs;
       const waits = requests.state[slot] === REQUEST_QUEUED && requests.id[slot] === due.topId && isDue;
       due.pop();
@@ -46,7 +46,7 @@ export class Expiry {
     }
   }
 
-  /** A request without due time waits for a GPU to come back as long as its SLO allows, not for ever. */
+  /** Lets a request without a due time wait for a GPU only as long as its SLO allows. */
   private limitWait(slot: number): void {
     const { arrivalNs, sloNs, id, dueNs } = this.requests;
     if (dueNs[slot] === NEVER) this.due.push(arrivalNs[slot] + sloNs[slot], slot, id[slot]);

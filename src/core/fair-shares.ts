@@ -1,38 +1,46 @@
 import { NS_PER_S } from '../base/units.js';
 import type { GpuLoad } from './gpu-load.js';
 
-/** Demand is looked at this often, and remembered for about so long. */
+/** Interval between updates of demand, and roughly how long it is remembered. */
 const PERIOD_NS = 0.1 * NS_PER_S;
 const MEMORY_NS = 0.5 * NS_PER_S;
-/** After so long without any request there is no overload: what was lost before says nothing of what comes. */
+/** Pause without requests after which overload is considered over: earlier losses no longer say anything. */
 const PAUSE_NS = 2 * MEMORY_NS;
-/** What was served in time at most is forgotten by this much a period: what can be served may become less. */
+/** Decay per period of the measured maximum served in time, since capacity may shrink. */
 const FORGET = 0.98;
-/** While GPUs are idle for more of their time, and less than this is lost of what goes on, more can be served than was: */
+/**
+ * While GPUs are idle for more than this part of the time, and less than this part of the admitted work is lost,
+ * capacity exceeds what was served:
+ */
 const IDLE = 0.05;
 const IDLE_LOSS = 0.1;
-/** what can be served is taken to be this much more each period. */
+/** the capacity estimate grows by this factor each period. */
 const GROW = 1.02;
-/** So much of what is asked for is let through at least, as long as that is not lost. */
+/** Minimum part of demand admitted, as long as it is not lost. */
 const LEAST_LET = 0.05;
-/** There is overload while more than this is lost or refused, of the work of all tenants, */
+/** Overload begins while more than this part of all tenants' work is lost or refused, */
 const OVERLOAD_LOSS = 0.05;
-/** and more than this many times what can be served is asked for. Some policies lose a few percent however little that is. */
+/** and demand exceeds capacity by this factor. Some policies lose a few percent at any load. */
 const OVERLOAD = 1.1;
-/** A tenant that asks for no more than this many times its share is within it. */
+/** A tenant whose demand is within this factor of its share counts as within it. */
 const TOLERANCE = 1.1;
-/** Most that other tenants may send of their shares: what is beyond what can be served keeps batches large. */
+/** Most that other tenants may send, in multiples of their shares: work beyond capacity keeps batches large. */
 const MOST_EXCESS = 3;
-/** The excess is what one of the tenants asks for: it may send all of that, however its part is rounded. */
+/** Tolerance for rounding: a tenant whose demand equals the excess may send all of it. */
 const ALL = 1 - 1e-9;
-/** A tenant is to be protected if it loses more of its work than this; one above its share, if it is served less than this of that: */
+/**
+ * Protect a tenant that loses more of its work than this; and one above its share that is served less than this short
+ * of it:
+ */
 const TOLERATED_LOSS = 0.02;
 const LEAST_SERVED = 0.85;
-/** the excess falls by this much a period, down to none, and rises by this much while there is no such tenant. */
+/**
+ * the excess falls by this factor each period, down to none, and rises by this factor while there is no such tenant.
+ */
 const FALL = 0.9;
 const RISE = 1.02;
 
-/** A request of a tenant that asks for no more than its share; of one that asks for more; and what of that is to be refused. */
+/** Standing of a request: its tenant is within its share; above its share; above, and the request is to be refused. */
 export const WITHIN_SHARE = 0;
 const ABOVE_SHARE = 1;
 export const BEYOND_SHARE = 2;
@@ -43,44 +51,44 @@ interface Shared {
 }
 
 /**
- * Fair shares under overload: max-min fairness by weights, as in core-stateless fair queueing (Stoica, Shenker and Zhang,
- * SIGCOMM 1998), with losses as the sign of congestion.
+ * Fair shares under overload: max-min fairness by weights, as in core-stateless fair queueing (Stoica, Shenker and
+ * Zhang, SIGCOMM 1998), with losses as the sign of congestion.
  *
- * A level L says how much work per second is a tenant's share, for a unit of it: the one at which all tenants together
- * send what can be served in time, Σ min(demand, share · L) = the most that was served lately, or more while GPUs are
- * idle. Without overload it is infinite. A tenant that asks for no more than share · L is within its share, and nothing
- * of it is refused. What each other tenant may send is e · share · L, evenly, and the excess e is the same for all of
- * them, so they are served in proportion to their shares. To hold them to their shares alone, e = 1, would keep queues
- * short and so batches small: then less is served, L falls, and still less may be sent. So e is as large as it can be: at
- * most 3, and no more than the least of those tenants asks for. Only under a policy that does not let requests within
- * shares go first, e falls while a tenant within its share loses work.
+ * A level L is the work per second that one unit of share entitles to: the level at which all tenants together send
+ * what can be served in time, Σ min(demand, share · L) = the most that was served recently, or more while GPUs are
+ * idle. Without overload L is infinite. A tenant whose demand is at most share · L is within its share, and none of its
+ * requests are refused. Every other tenant may send e · share · L, evenly spaced; the excess e is common to all of
+ * them, so they are served in proportion to their shares. Holding them to their exact shares, e = 1, would keep queues
+ * short and so batches small: less would be served, L would fall, and even less could be sent. So e is as large as
+ * possible: at most 3, and no more than the smallest demand among those tenants in multiples of its share. Only under a
+ * policy that does not serve requests within shares first does e fall while a tenant within its share loses work.
  */
 export class FairShares {
-  /** Infinity: all that is asked for is served. */
+  /** Level L; Infinity: all demand is served. */
   private level = Number.POSITIVE_INFINITY;
-  /** What tenants that ask for more than their shares may send, in shares; and how much that can be at most now. */
+  /** Excess that tenants above their shares may send, in multiples of their shares; and its current upper limit. */
   private excess = MOST_EXCESS;
   private mostExcess = MOST_EXCESS;
-  /** Work per second, ns, by tenant: what it asks for, and what of that is served in time, and is lost. */
+  /** By tenant, work per second, ns: demand; the part served in time; the part lost. */
   private readonly demand: Float64Array;
   private readonly served: Float64Array;
   private readonly missed: Float64Array;
-  /** Work of this period, ns. */
+  /** Work of the current period, ns. */
   private readonly asked: Float64Array;
   private readonly ok: Float64Array;
   private readonly lost: Float64Array;
-  /** What a tenant that is limited has left over, in shares of a request. */
+  /** By limited tenant: unused allowance, as a fraction of a request. */
   private readonly credit: Float64Array;
   private sinceNs = 0;
-  /** Of the means above, what their memory has seen so far: early on less than all. */
+  /** Weight of observations in the means above: below 1 early on. */
   private seen = 0;
-  /** Work per second that can be served, ns: the most that was, lately. */
+  /** Capacity estimate: the most work per second served in time recently, ns. */
   private capacity = 0;
-  /** Work of this period that went on and was not served in time, ns; and such work per second. */
+  /** Admitted work of this period that was not served in time, ns; and its rate per second. */
   private failing = 0;
   private failed = 0;
 
-  /** `load`: of the GPUs that serve them; `goFirst`: the policy serves requests within shares before others. */
+  /** `load`: that of the GPUs that serve the tenants; `goFirst`: the policy serves requests within shares first. */
   constructor(
     private readonly tenants: readonly Shared[],
     private readonly load: GpuLoad,
@@ -96,7 +104,10 @@ export class FairShares {
     this.credit = new Float64Array(length);
   }
 
-  /** A request of the tenant arrives that takes so much GPU time. Beyond its share it is to be refused. */
+  /**
+   * Returns the standing of an arriving request that costs this much GPU time. Those beyond the tenant's share are to
+   * be refused.
+   */
   standing(tenant: number, costNs: number, nowNs: number): Standing {
     if (nowNs >= this.sinceNs + PERIOD_NS) this.renew(nowNs);
     this.asked[tenant] += costNs;
@@ -111,7 +122,7 @@ export class FairShares {
     return BEYOND_SHARE;
   }
 
-  /** A request that went on was answered, in time or not. */
+  /** Records the answer to an admitted request. */
   answered(tenant: number, costNs: number, inTime: boolean): void {
     if (inTime) this.ok[tenant] += costNs;
     else {
@@ -144,7 +155,7 @@ export class FairShares {
     this.failing = 0;
     this.load.look(passedNs, part);
     for (const sums of [asked, ok, lost]) sums.fill(0);
-    // What is refused here alone must not keep up an overload, for ever if nothing is served.
+    // Refusals made here must not sustain an overload on their own, which could last for ever if nothing is served.
     const leastLet = LEAST_LET * allAsked;
     const letOn = Math.max(allServed + this.failed, leastLet);
     const hasRoom = this.load.idle > IDLE && this.failed <= IDLE_LOSS * letOn;
@@ -161,7 +172,10 @@ export class FairShares {
     this.excess = this.commonExcess();
   }
 
-  /** No tenant may send more of its share than the one that asks for least beyond its own: else they would not get what shares say. */
+  /**
+   * Common excess: no tenant may send a greater multiple of its share than the one with the smallest demand above its
+   * own; otherwise service would not follow the shares.
+   */
   private commonExcess(): number {
     const { tenants, demand, level } = this;
     let excess = this.mostExcess;
@@ -172,7 +186,7 @@ export class FairShares {
     return excess;
   }
 
-  /** Whether a tenant is to be protected, while another is served more for a unit of its share. */
+  /** True if a tenant is to be protected while another gets more service per unit of share. */
   private isUnfair(): boolean {
     const { tenants, demand, served, missed, level, goFirst } = this;
     let most = 0;
@@ -187,7 +201,7 @@ export class FairShares {
     return false;
   }
 
-  /** None is limited. */
+  /** Resets to no overload: no tenant is limited. */
   private forget(): void {
     this.level = Number.POSITIVE_INFINITY;
     this.mostExcess = MOST_EXCESS;
@@ -201,7 +215,7 @@ export class FairShares {
   }
 }
 
-/** The level L at which Σ min(demand, share · L) = total; Infinity if all demand is less than that. */
+/** Level L at which Σ min(demand, share · L) = total; Infinity if total demand is less than that. */
 export function fairLevel(tenants: readonly Shared[], demand: Float64Array, total: number): number {
   const order = [...tenants.keys()].sort(
     (a, b) => demand[a] / tenants[a].share - demand[b] / tenants[b].share,

@@ -1,17 +1,17 @@
 import type { GpuCount, ScalingDecision } from './scaler.js';
 
 export const GPU_OFF = 0;
-/** Ordered, and paid for from here on. */
+/** Ordered, and billed from here on. */
 export const GPU_STARTING = 1;
 export const GPU_ON = 2;
-/** It finishes what it has. */
+/** Finishing its outstanding work. */
 export const GPU_DRAINING = 3;
 export type GpuState = 0 | 1 | 2 | 3;
 
-/** Sees how many GPUs there are, and what was decided. */
+/** Observer of the number of GPUs and of scaling decisions. */
 export interface FleetObserver {
-  /** The state of a GPU has changed. Those that are on at the start are reported at time 0. */
+  /** Reports a GPU's new state. GPUs that are on at the start are reported at time 0. */
   gpuChanged?(gpu: number, state: GpuState, nowNs: number): void;
-  /** `counts`: as the scaler saw them, by kind. */
+  /** Reports a decision. `counts`: what the scaler saw, by kind. */
   scaled?(decision: ScalingDecision, counts: readonly GpuCount[], nowNs: number): void;
 }

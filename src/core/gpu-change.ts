@@ -2,7 +2,7 @@ import { invariant } from '../base/invariant.js';
 import type { Cluster } from './cluster.js';
 import type { Policy } from './policy.js';
 
-/** A GPU went (`present` is null), drains, or is there with these models, as one of this kind. */
+/** A GPU left (`present` is null), drains, or is in service with these models, as this kind. */
 export interface GpuChange {
   readonly gpu: number;
   readonly present: readonly number[] | null | 'drains';
@@ -16,13 +16,13 @@ export function changeGpu(cluster: Cluster, policy: Policy, change: GpuChange, n
   else gpuCame(cluster, policy, change, present, nowNs);
 }
 
-/** The GPU gets no more actions; what it was sent goes on, and it keeps its weights until it goes. */
+/** Stops sending the GPU actions; outstanding ones continue, and it keeps its weights until it leaves. */
 function gpuDrains(cluster: Cluster, policy: Policy, gpu: number, nowNs: number): void {
   cluster.setUp(gpu, false);
   policy.lanesChanged(gpu, nowNs);
 }
 
-/** Takes a GPU out of the cluster: it holds nothing, and its lanes are never available. */
+/** Takes a GPU out of the cluster: it holds nothing, and its lanes are unavailable. */
 function gpuWent(cluster: Cluster, policy: Policy, gpu: number, nowNs: number): void {
   const { held, warm, models, exec, weights } = cluster;
   invariant(exec[gpu].isEmpty && weights[gpu].isEmpty, 'a GPU goes when nothing of it is outstanding');
@@ -37,7 +37,7 @@ function gpuWent(cluster: Cluster, policy: Policy, gpu: number, nowNs: number): 
   policy.lanesChanged(gpu, nowNs);
 }
 
-/** Puts a GPU into service with the weights that are there already. */
+/** Puts a GPU into service with the weights it already has. */
 function gpuCame(
   cluster: Cluster,
   policy: Policy,

@@ -1,9 +1,11 @@
-/** GPUs that were busy for less of their time are left out: nothing is sent to them. */
+/** GPUs busy for less of their time than this are left out: no work is sent to them. */
 const USED = 0.01;
 
-/** How busy the GPUs are that are used. A GPU is as busy as the busier of its two lanes. */
+/** Utilization of the GPUs in use. A GPU is as busy as the busier of its two lanes. */
 export class GpuLoad {
-  /** By GPU: how long its EXEC lane and its WEIGHTS lane ran since the last look, ns; and the part of time that the busier one ran lately. */
+  /**
+   * By GPU: run time of the EXEC and WEIGHTS lanes since the last update, ns; and recent utilization of the busier one.
+   */
   private readonly execNs: Float64Array;
   private readonly weightsNs: Float64Array;
   private readonly busy: Float64Array;
@@ -14,13 +16,13 @@ export class GpuLoad {
     this.busy = new Float64Array(gpus);
   }
 
-  /** A lane of a GPU was busy for so long. */
+  /** Adds run time of a lane. */
   ran(gpu: number, isExec: boolean, durationNs: number): void {
     if (isExec) this.execNs[gpu] += durationNs;
     else this.weightsNs[gpu] += durationNs;
   }
 
-  /** Takes in the time since the last look; `part`: of the mean, what of it is new. */
+  /** Updates the means with the time since the last call; `part`: weight of the new values. */
   look(passedNs: number, part: number): void {
     const { execNs, weightsNs, busy } = this;
     for (let gpu = 0; gpu < busy.length; gpu++) {
@@ -30,7 +32,7 @@ export class GpuLoad {
     weightsNs.fill(0);
   }
 
-  /** Part of their time that the GPUs are idle that are used, 0 to 1; 0 if none is. */
+  /** Idle part of the time of GPUs in use, 0 to 1; 0 if none is. */
   get idle(): number {
     let used = 0;
     let sum = 0;

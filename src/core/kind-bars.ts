@@ -3,13 +3,13 @@ import { timesOfBucket } from './lengths.js';
 import { type ModelSpec, timesOn } from './model.js';
 
 /**
- * Which kinds of GPUs a model is not loaded onto where there are several: its weights do not fit, or every request for it would
- * be late there though another kind is fast enough.
+ * Kinds of GPUs that a model is not loaded onto, where there are several: its weights do not fit, or every request for
+ * it would be late there while another kind is fast enough.
  */
 export class KindBars {
   /** Row = model. */
   private readonly barred: BitMatrix;
-  /** The longest SLO that a request for each model had; 0: none came. */
+  /** By model: longest SLO of any request for it; 0: no request yet. */
   private readonly longestSloNs: Float64Array;
 
   constructor(
@@ -31,13 +31,13 @@ export class KindBars {
     return this.barred.has(model, kind);
   }
 
-  /** Another model is in the slot. */
+  /** Resets the bars for a new model in the slot. */
   put(model: number): void {
     this.longestSloNs[model] = 0;
     this.renew(model);
   }
 
-  /** A request for the model has come. */
+  /** Records a request for the model. */
   offered(model: number, sloNs: number): void {
     if (sloNs <= this.longestSloNs[model]) return;
     this.longestSloNs[model] = sloNs;

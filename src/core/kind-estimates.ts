@@ -3,16 +3,16 @@ import { Estimates } from './estimates.js';
 import { timesOfBucket } from './lengths.js';
 import { type ModelSpec, timesOn } from './model.js';
 
-/** Measurements of a model that has not run for so long may be forgotten. */
+/** Age from which a model's measurements may be forgotten. */
 const STALE_NS = NS_PER_S;
 
-/** What INFERs and LOADs are expected to take on the GPUs of one kind, at nominal clock. */
+/** Expected INFER and LOAD times on the GPUs of one kind, at nominal clock. */
 export class KindEstimates {
   /** By row: one for each batch size of each model. */
   readonly exec: Estimates;
   /** By model. */
   readonly load: Estimates;
-  /** By model: end of what was measured last. */
+  /** By model: end of its last measured action. */
   private readonly measuredNs: Float64Array;
 
   constructor(
@@ -25,7 +25,7 @@ export class KindEstimates {
     this.measuredNs = new Float64Array(models);
   }
 
-  /** Expects of the model, whose rows begin at `row`, what its profile says; 1 bucket: of inputs of the longest length. */
+  /** Resets the model, whose rows begin at `row`, to its profile; 1 bucket: times of the longest length. */
   restart(model: number, spec: ModelSpec, row: number, buckets: number): void {
     const times = timesOn(spec, this.kind);
     this.load.restart(model, times.loadNs);
@@ -36,12 +36,12 @@ export class KindEstimates {
     }
   }
 
-  /** Another model is in the slot: nothing was measured of it. */
+  /** Clears the time of the last measurement, for a new model in the slot. */
   renew(model: number): void {
     this.measuredNs[model] = 0;
   }
 
-  /** Takes in an INFER that ended at `endNs`. */
+  /** Records the duration of an INFER that ended at `endNs`. */
   measuredExec(model: number, row: number, durationNs: number, endNs: number): void {
     this.measuredNs[model] = endNs;
     this.exec.record(row, durationNs);
@@ -52,7 +52,10 @@ export class KindEstimates {
     this.load.record(model, durationNs);
   }
 
-  /** Whether an INFER of the row would take longer than `leftNs`, and nothing of the model was measured lately; if so, that counts as news of it. */
+  /**
+   * True if an INFER of the row would take longer than `leftNs` and the model has no recent measurement; this call then
+   * counts as one.
+   */
   isOutdated(model: number, row: number, leftNs: number, nowNs: number): boolean {
     if (this.exec.get(row) <= leftNs || nowNs - this.measuredNs[model] < STALE_NS) return false;
     this.measuredNs[model] = nowNs;

@@ -2,7 +2,7 @@ import { type Action, INFER } from './action.js';
 
 const INITIAL_CAPACITY = 16;
 
-/** Actions that wait for one lane, by earliest start, first come first served where that is equal. */
+/** Actions waiting for one lane, by earliest start; ties are first come, first served. */
 export class LaneQueue {
   private actions: (Action | null)[] = new Array(INITIAL_CAPACITY).fill(null);
   private earliest = new Float64Array(INITIAL_CAPACITY);
@@ -14,12 +14,12 @@ export class LaneQueue {
     return this.length;
   }
 
-  /** The first; the queue must not be empty. */
+  /** First action; the queue must not be empty. */
   get head(): Action {
     return this.actions[this.first] as Action;
   }
 
-  /** Infinity when empty. */
+  /** Earliest start of the first action, Infinity when empty. */
   get headEarliestNs(): number {
     return this.length === 0 ? Number.POSITIVE_INFINITY : this.earliest[this.first];
   }
@@ -28,7 +28,9 @@ export class LaneQueue {
     return this.latest[this.first];
   }
 
-  /** Actions are sent in order of their windows almost always, so the search from the back is short. */
+  /**
+   * Inserts an action. The search from the back is short, since actions almost always arrive in order of their windows.
+   */
   push(action: Action, earliestNs: number, latestNs: number): void {
     if (this.length === this.actions.length) this.grow();
     const mask = this.actions.length - 1;
@@ -48,7 +50,7 @@ export class LaneQueue {
     this.latest[at] = latestNs;
   }
 
-  /** Removes and returns the first; the queue must not be empty. */
+  /** Removes and returns the first action; the queue must not be empty. */
   shift(): Action {
     const action = this.actions[this.first] as Action;
     this.actions[this.first] = null;
@@ -57,7 +59,7 @@ export class LaneQueue {
     return action;
   }
 
-  /** Removes and returns the INFERs, in order; a lane that is shared keeps its LOADs. */
+  /** Removes and returns the INFERs, in order; a shared lane keeps its LOADs. */
   removeInfers(): Action[] {
     const removed: Action[] = [];
     const mask = this.actions.length - 1;

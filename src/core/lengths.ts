@@ -1,22 +1,22 @@
 import type { ModelSpec, ModelTimes } from './model.js';
 
 /**
- * How inputs of different lengths share a batch. A batch has one of the lengths of its model's profile, a *bucket*, to which
- * all of its inputs are padded.
+ * Ways to batch inputs of different lengths. A batch has one of the lengths of its model's profile, a *bucket*, to
+ * which all of its inputs are padded.
  *
- * `bucket`: that of its longest input; the policy knows the bucket of every request, and what a batch of each takes.
- * `batch`: the same, but the policy does not know lengths: it expects of a batch what those of its size took of late.
- * `longest`: every batch is padded to the longest length of the profile.
+ * `bucket`: that of its longest input; the policy knows the bucket of every request, and the time of a batch of each.
+ * `batch`: also that of its longest input, but the policy does not know lengths and expects the recent time of batches
+ * of the same size. `longest`: every batch is padded to the longest length of the profile.
  */
 export const PADDINGS = ['bucket', 'batch', 'longest'] as const;
 export type Padding = (typeof PADDINGS)[number];
 
-/** How many buckets the model has: 1 where all inputs have one length. */
+/** Number of the model's buckets: 1 if all inputs have one length. */
 export function bucketCount({ lengths }: ModelSpec): number {
   return lengths === undefined ? 1 : lengths.length;
 }
 
-/** The bucket of an input: the first that holds it, or the last where the length is not known (0). */
+/** Bucket of an input: the first that holds it, or the last if the length is unknown (0). */
 export function bucketOf({ lengths }: ModelSpec, length: number): number {
   if (lengths === undefined) return 0;
   const last = lengths.length - 1;
@@ -31,14 +31,14 @@ export function timesOfBucket({ execNs, execNsByLength }: ModelTimes, bucket: nu
   return execNsByLength === undefined ? execNs : execNsByLength[bucket];
 }
 
-/** The longest input that the model takes; Infinity: its length is not looked at. */
+/** Longest input that the model takes; Infinity: lengths are ignored. */
 export function longestInput({ lengths }: ModelSpec): number {
   return lengths === undefined ? Number.POSITIVE_INFINITY : lengths[lengths.length - 1];
 }
 
 /**
- * The model as it can be scheduled: where inputs cannot be padded, a policy that does not batch by length would mix lengths, so it
- * runs one request at a time.
+ * Returns the model in schedulable form: where inputs cannot be padded, a policy that does not batch by length would
+ * mix lengths, so the model runs one request at a time.
  */
 export function unmixed(spec: ModelSpec, padding: Padding = 'batch'): ModelSpec {
   if (spec.equalLengths !== true || padding === 'bucket') return spec;
@@ -56,7 +56,7 @@ export function unmixed(spec: ModelSpec, padding: Padding = 'batch'): ModelSpec 
   };
 }
 
-/** The execution times of a model, each changed in the same way. */
+/** Returns the model's execution times, each mapped by the same function. */
 export function mapExecNs(
   { execNs, execNsByLength }: ModelTimes,
   change: (ns: number) => number,
@@ -67,7 +67,7 @@ export function mapExecNs(
   };
 }
 
-/** The model as one all of whose inputs are as long as its longest. */
+/** Returns the model as if all inputs had its longest length. */
 export function withoutLengths({
   lengths: _,
   execNsByLength: __,

@@ -2,10 +2,10 @@ import { BitMatrix } from '../base/bit-matrix.js';
 import { NS_PER_S } from '../base/units.js';
 import type { KindBars } from './kind-bars.js';
 
-/** How long a LOAD that failed on the device is not sent again; twice as long after each further failure. */
+/** Time before a LOAD that failed on the device is retried; doubles with each further failure. */
 const FIRST_NS = NS_PER_S;
 const LONGEST_NS = 60 * NS_PER_S;
-/** Once a model has failed on this many GPUs and is on none, its requests fail before it is tried on another. */
+/** Number of failed GPUs after which a model that is loaded nowhere fails its requests without trying another GPU. */
 const ENOUGH = 2;
 
 interface Bar {
@@ -15,21 +15,21 @@ interface Bar {
   untilNs: number;
 }
 
-/** Which models may not be loaded onto which GPUs: for a while, because the device failed at it, or as its kind is unfit. */
+/** Models barred from GPUs: for a while after the device failed to load them, or for good where the kind is unfit. */
 export class LoadBars {
-  /** When the first bar ends; Infinity: there is none. */
+  /** End of the next bar to expire; Infinity: none. */
   nextEndNs = Number.POSITIVE_INFINITY;
   /** Row = model. */
   private readonly barred: BitMatrix;
-  /** By model, 1: it may be loaded nowhere, for it is about to go, or there is none in its slot. */
+  /** By model: 1 if it may be loaded nowhere, because it is retiring or its slot is empty. */
   private readonly closed: Uint8Array;
-  /** Those in force, and those that ended before a LOAD went well. Few: most runs have none. */
+  /** Bars in force, and ended ones not yet followed by a successful LOAD. Few: most runs have none. */
   private readonly bars: Bar[] = [];
 
   constructor(
     models: number,
     gpus: number,
-    /** What the kinds of GPUs bar; null: all are of one kind. */
+    /** Bars by kind of GPU; null: all are of one kind. */
     private readonly kinds: KindBars | null = null,
   ) {
     this.barred = new BitMatrix(models, gpus);
@@ -42,7 +42,7 @@ export class LoadBars {
     return this.nextEndNs < Number.POSITIVE_INFINITY && this.barred.has(model, gpu);
   }
 
-  /** The device has failed at a LOAD. */
+  /** Bars the model after a LOAD failed on the device. */
   failed(model: number, gpu: number, nowNs: number): void {
     let bar = this.find(model, gpu);
     if (bar === undefined) {
@@ -55,7 +55,7 @@ export class LoadBars {
     this.renewNext();
   }
 
-  /** A LOAD went well, or the GPU is another now. */
+  /** Clears a bar after a successful LOAD, or when the GPU is replaced. */
   forget(model: number, gpu: number): void {
     if (this.bars.length === 0) return;
     const bar = this.find(model, gpu);
@@ -69,25 +69,28 @@ export class LoadBars {
     for (const { model } of this.bars.filter((bar) => bar.gpu === gpu)) this.forget(model, gpu);
   }
 
-  /** The model may be loaded nowhere any more. */
+  /** Bars the model from all GPUs. */
   close(model: number): void {
     this.closed[model] = 1;
   }
 
-  /** Another model is in the slot: nothing is known against it. */
+  /** Clears all bars, for a new model in the slot. */
   reopen(model: number): void {
     this.closed[model] = 0;
     for (const { gpu } of this.bars.filter((bar) => bar.model === model)) this.forget(model, gpu);
   }
 
-  /** Lets go of what has been barred for long enough. */
+  /** Lifts bars that have ended. */
   advance(nowNs: number): void {
     if (nowNs < this.nextEndNs) return;
     for (const { model, gpu, untilNs } of this.bars) if (untilNs <= nowNs) this.barred.delete(model, gpu);
     this.renewNext();
   }
 
-  /** Whether a model that no GPU holds is not worth waiting for at present; `gpus`: how many that might hold it are up. */
+  /**
+   * True if a model that no GPU holds is not worth waiting for now; `gpus`: number of GPUs in service that might hold
+   * it.
+   */
   isHopeless(model: number, gpus: number): boolean {
     if (this.nextEndNs === Number.POSITIVE_INFINITY || this.barred.count(model) === 0) return false;
     return this.barred.count(model) >= Math.min(ENOUGH, gpus);

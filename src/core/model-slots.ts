@@ -5,20 +5,20 @@ import { type ModelSpec, NO_MODEL } from './model.js';
 import type { Orders } from './orders.js';
 import type { Policy } from './policy.js';
 
-/** Nothing is in the slot; its model takes requests; its model takes none any more. */
+/** States of a slot: empty; its model takes requests; its model is retiring. */
 const EMPTY = 0;
 const SERVING = 1;
 const RETIRING = 2;
 
-/** Which models come and go while a controller runs, and how far those are that go. */
+/** Adds and removes models while a controller runs, and tracks how far retiring ones are. */
 export class ModelSlots {
   private readonly state: Uint8Array;
   /** By model: requests without an answer. */
   private readonly open: Int32Array;
-  /** Those that come with the next step, and those that go, in the order that was said. */
+  /** Models to add in the next step, and those retiring, in call order. */
   private readonly coming: { readonly model: number; readonly spec: ModelSpec }[] = [];
   private readonly leaving: number[] = [];
-  /** Those that go of which the policy has not heard. */
+  /** Retiring models not yet reported to the policy. */
   private readonly retired: number[] = [];
   private hasNews = false;
 
@@ -27,17 +27,17 @@ export class ModelSlots {
     this.open = new Int32Array(cluster.models.length);
   }
 
-  /** True if a model was put or retired since the last step. */
+  /** True if a model was added or retired since the last step. */
   get hasInput(): boolean {
     return this.hasNews;
   }
 
-  /** Whether requests for the model may be offered. */
+  /** True if requests for the model may be offered. */
   isServing(model: number): boolean {
     return this.state[model] === SERVING;
   }
 
-  /** The first slot without a model; −1: there is none. */
+  /** First empty slot, or −1. */
   get firstEmpty(): number {
     return this.state.indexOf(EMPTY);
   }
@@ -69,7 +69,7 @@ export class ModelSlots {
     this.open[model]--;
   }
 
-  /** Puts the models that come into their slots, and lets the policy know which are to go. */
+  /** Puts new models into their slots, and reports retiring ones to the policy. */
   bring(policy: Policy, decisions: Digest, nowNs: number): void {
     this.hasNews = false;
     for (const { model, spec } of this.coming) {
@@ -82,7 +82,7 @@ export class ModelSlots {
     this.retired.length = 0;
   }
 
-  /** Unloads models that no request waits for any more, and empties the slots of models that are nowhere. */
+  /** Unloads retiring models without waiting requests, and empties the slots of those loaded nowhere. */
   clear(
     policy: Policy,
     orders: Orders,
@@ -103,7 +103,7 @@ export class ModelSlots {
     this.leaving.length = left;
   }
 
-  /** Models that are to go and have not gone. */
+  /** Models that are retiring but not yet gone. */
   get retiring(): number {
     return this.leaving.length;
   }

@@ -1,38 +1,38 @@
 import { EscapementError } from '../base/errors.js';
 
-/** How long a model takes on GPUs of one kind. */
+/** Times of a model on GPUs of one kind. */
 export interface ModelTimes {
   /** Time to copy the weights from host to GPU. */
   readonly loadNs: number;
-  /** Time of one INFER at each batch size, copies of inputs and outputs not counted; of inputs of the longest length. */
+  /** Time of one INFER by batch size, for inputs of the longest length, without copies of inputs and outputs. */
   readonly execNs: readonly number[];
-  /** The same for each of the model's `lengths`, where it has several; the last is `execNs`. */
+  /** INFER times for each of the model's `lengths`, where it has several; the last entry is `execNs`. */
   readonly execNsByLength?: readonly (readonly number[])[];
 }
 
 /**
- * What the scheduler knows of one model before it runs: the measured profile. Its own times are those on GPUs of kind 0,
- * the only one in most clusters.
+ * A model's measured profile, as known to the scheduler before it runs. Its own times are for GPUs of kind 0, the only
+ * one in most clusters.
  */
 export interface ModelSpec extends ModelTimes {
   readonly name: string;
   readonly weightsBytes: number;
-  /** Pages of the weights cache that its weights take. */
+  /** Pages of the weights cache taken by its weights. */
   readonly pages: number;
   /** Ascending, starting with 1; the same on all kinds. */
   readonly batchSizes: readonly number[];
   /** Lengths (tokens, pixels) that inputs are padded to, ascending; absent: all inputs have one length. */
   readonly lengths?: readonly number[];
-  /** Its inputs cannot be padded: each has one of `lengths`, and those of a batch have the same. Absent: they can. */
+  /** True if inputs cannot be padded: each has one of `lengths`, the same throughout a batch. */
   readonly equalLengths?: boolean;
-  /** Times on GPUs of the kinds 1, 2, …, where there are several. */
+  /** Times on GPUs of kinds 1, 2, …, where there are several. */
   readonly otherKinds?: readonly ModelTimes[];
   /** Bytes of one request's input and output. */
   readonly inputBytes: number;
   readonly outputBytes: number;
 }
 
-/** Stands in a slot of a cluster that no model is in. */
+/** Placeholder in a slot without a model. */
 export const NO_MODEL: ModelSpec = {
   name: '',
   weightsBytes: 0,
@@ -44,17 +44,17 @@ export const NO_MODEL: ModelSpec = {
   outputBytes: 0,
 };
 
-/** How long the model takes on GPUs of a kind. */
+/** Times of the model on GPUs of a kind. */
 export function timesOn(model: ModelSpec, kind: number): ModelTimes {
   return kind === 0 ? model : (model.otherKinds?.[kind - 1] ?? model);
 }
 
-/** Time of an INFER of one request on the kind that is fastest at it. */
+/** Time of an INFER of one request on the fastest kind for the model. */
 export function shortestExecNs({ execNs, otherKinds = [] }: ModelSpec): number {
   return otherKinds.reduce((least, times) => Math.min(least, times.execNs[0]), execNs[0]);
 }
 
-/** Throws `E_PROFILE` unless the specification is usable on so many kinds of GPUs; returns it for chaining. */
+/** Throws `E_PROFILE` unless the profile is usable on this many kinds of GPUs; returns it for chaining. */
 export function checkModel(model: ModelSpec, kinds = 1): ModelSpec {
   const wrong = modelProblem(model, kinds);
   if (wrong !== '') throw new EscapementError('E_PROFILE', `model ${model.name}: ${wrong}`);
@@ -78,7 +78,7 @@ function modelProblem(model: ModelSpec, kinds: number): string {
   return '';
 }
 
-/** More buckets than this would make batches of near lengths rare, and measuring long. */
+/** Limit on buckets: with more, batches of similar lengths would be rare and profiling slow. */
 export const MOST_LENGTHS = 64;
 
 function lengthsProblem({ execNs, execNsByLength }: ModelTimes, { lengths, batchSizes }: ModelSpec): string {
@@ -98,7 +98,7 @@ function lengthsProblem({ execNs, execNsByLength }: ModelTimes, { lengths, batch
 }
 
 function timesProblem({ loadNs, execNs }: ModelTimes, batchSizes: readonly number[]): string {
-  // A LOAD that takes no time could be repeated for ever within one instant.
+  // A zero-time LOAD could be repeated for ever within one instant.
   if (!isCount(loadNs) || loadNs < 1)
     return `load time must be a positive whole number of ns, found ${loadNs}`;
   if (execNs.length !== batchSizes.length) return 'needs one execution time for each batch size';

@@ -12,9 +12,7 @@ interface OrdersOutlet {
   readonly observer?: RunObserver;
 }
 
-/**
- * Turns a policy's decisions into actions: books them in the cluster, hashes them into the digest, and sends them.
- */
+/** Turns a policy's decisions into actions: books them in the cluster, adds them to the digest, and sends them. */
 export class Orders implements Dispatcher {
   private readonly pool: Action[] = [];
   private nextActionId = 0;
@@ -25,14 +23,14 @@ export class Orders implements Dispatcher {
     private readonly cluster: Cluster,
     private readonly requests: RequestTable,
     private readonly decisions: Digest,
-    /** Who gets the actions, and who sees them leave. */
+    /** Receives actions, and observes them leave. */
     private readonly outlet: OrdersOutlet,
     private readonly slack: WindowSlack,
   ) {
     this.pending = new Int32Array(cluster.models.length);
   }
 
-  /** Whether an action of the model has no result yet. */
+  /** True if an action of the model has no result yet. */
   isPending(model: number): boolean {
     return this.pending[model] > 0;
   }
@@ -83,33 +81,33 @@ export class Orders implements Dispatcher {
     this.cluster.held.delete(model, gpu);
     this.cluster.pages[gpu].release(this.cluster.models[model].pages);
     const action = this.newAction(UNLOAD, gpu, model, nowNs);
-    // Earliest 0 puts it before any LOAD that waits for the pages it gives back.
+    // Earliest 0 sorts it before any LOAD that waits for the pages it frees.
     this.book(action, 0, 0, 0, Number.POSITIVE_INFINITY);
     this.send(action, nowNs);
   }
 
   abort(gpu: number, nowNs: number): void {
     const action = this.newAction(ABORT, gpu, 0, nowNs);
-    // Tells its hash from that of a LOAD on the next GPU.
+    // Distinguishes its hash from that of a LOAD on the next GPU.
     action.batchSize = 0;
     this.book(action, 0, 0, 0, Number.POSITIVE_INFINITY);
     this.send(action, nowNs);
   }
 
-  /** The action's result was handled: the object may stand for another. */
+  /** Call after the action's result was handled: the object may be reused. */
   recycle(action: Action): void {
     if (action.kind !== ABORT) this.pending[action.model]--;
     this.pool.push(action);
   }
 
-  /** What the inputs of a batch are padded to. */
+  /** Bucket to which the inputs of a batch are padded. */
   private longestBucket({ requests: slots, count }: Action): number {
     let bucket = 0;
     for (let i = 0; i < count; i++) bucket = Math.max(bucket, this.requests.bucket[slots[i]]);
     return bucket;
   }
 
-  /** An INFER that begins later than that is of use to none of its requests. */
+  /** Slack beyond which an INFER can no longer serve any of its requests in time. */
   private usefulSlackNs({ requests: slots, count }: Action, durationNs: number, latestNs: number): number {
     const { arrivalNs, sloNs } = this.requests;
     let lastDeadlineNs = 0;

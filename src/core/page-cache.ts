@@ -1,9 +1,9 @@
 import { invariant } from '../base/invariant.js';
 
 /**
- * The weights cache of one GPU, counted in pages. Weights need not be contiguous (Clockwork, OSDI 2020,
- * §5.1), so there is no fragmentation and a count is all there is to know; who holds what is noted
- * elsewhere. Controller and worker each keep one: what should be free, and what is.
+ * Weights cache of one GPU, counted in pages. Weights need not be contiguous (Clockwork, OSDI 2020, §5.1), so there is
+ * no fragmentation and a count suffices; the models held are tracked elsewhere. Controller and worker each keep one:
+ * the expected and the actual number of free pages.
  */
 export class PageCache {
   private freePages: number;

@@ -10,7 +10,7 @@ export const REFUSE = Number.NEGATIVE_INFINITY;
 export interface InferOrder {
   readonly gpu: number;
   readonly model: number;
-  /** The batch size is `batchSizes[batchIndex]` of the model. */
+  /** Index into the model's `batchSizes`. */
   readonly batchIndex: number;
   /** The requests are the first `count` slots; they are copied. */
   readonly slots: Int32Array;
@@ -21,7 +21,7 @@ export interface InferOrder {
   readonly nowNs: number;
 }
 
-/** An order that a policy fills in again for each INFER, so that sending one makes no object, and all orders have one shape. */
+/** An order that a policy refills for each INFER, to avoid allocation and keep one object shape. */
 export class InferDraft implements InferOrder {
   gpu = 0;
   model = 0;
@@ -35,98 +35,101 @@ export class InferDraft implements InferOrder {
 }
 
 /**
- * What a policy may do: send actions. All bookkeeping (timelines, pages, copies, request states)
- * follows from these calls.
+ * Actions available to a policy. All bookkeeping (timelines, pages, copies, request states) follows from these calls.
  */
 export interface Dispatcher {
   /** Runs requests as one batch. Returns the id of the action. */
   infer(order: InferOrder): number;
-  /** Brings a model onto a GPU. Its pages must be free. Returns the id of the action. */
+  /** Loads a model onto a GPU, whose pages must be free. Returns the id of the action. */
   load(gpu: number, model: number, earliestNs: number, latestNs: number, nowNs: number): number;
-  /** Drops a warm model from a GPU and frees its pages at once. */
+  /** Unloads a warm model from a GPU and frees its pages at once. */
   unload(gpu: number, model: number, nowNs: number): void;
   /**
-   * Calls off the INFERs of a GPU that have no result yet. Each ends with `STATUS_ABORTED`, what runs only after what
-   * stopping it costs the device, or as ever if that comes first; a device that can't stop lets it end. Requests come
+   * Cancels the INFERs of a GPU that have no result yet. Each ends with `STATUS_ABORTED`, a running one only after the
+   * device's cost of stopping it, or normally if it finishes first; a device that can't stop lets it end. Requests come
    * back through `admit`.
    */
   abort(gpu: number, nowNs: number): void;
 }
 
-/** What a policy is given when it is made. It owns none of it. */
+/** Environment passed to a policy's constructor. The policy owns none of it. */
 export interface PolicyContext {
   readonly cluster: Cluster;
   readonly requests: RequestTable;
   readonly dispatch: Dispatcher;
-  /** SLO that most requests carry; the load balancer's unit of capacity. */
+  /** SLO of most requests; the load balancer's unit of capacity. */
   readonly defaultSloNs: number;
-  /** What requests weigh, by `requests.requestClass`; at least one. */
+  /** Request classes, by `requests.requestClass`; at least one. */
   readonly classes: readonly RequestClass[];
-  /** Several tenants share the GPUs: `requests.isAboveShare` says which requests may wait for others. */
+  /** True if several tenants share the GPUs: `requests.isAboveShare` marks requests that may wait for others. */
   readonly hasShares: boolean;
 }
 
 /**
- * A scheduling policy: decides which action goes to which GPU, and when. The controller owns it and calls it in
- * this order at each instant: results, GPUs that went or came, cancellations, arrivals, timeouts, then `schedule`. A policy is
- * pure: it learns the time from `nowNs` only, and the same calls always lead to the same decisions.
+ * A scheduling policy: decides which action goes to which GPU, and when. The controller owns it and calls it in this
+ * order at each instant: results, GPUs that left or joined, cancellations, arrivals, timeouts, then `schedule`. A
+ * policy is pure: it learns the time from `nowNs` only, and equal calls always lead to equal decisions.
  */
 export interface Policy {
   readonly name: string;
-  /** True: it serves requests first whose tenants are not above their shares: `requests.isAboveShare`. */
+  /** True if it serves requests first whose tenants are within their shares (see `requests.isAboveShare`). */
   readonly sharesFirst?: boolean;
   /**
-   * True: unless the options of the controller say otherwise, requests of an INFER that missed its window, or whose weights were not
-   * there, are offered to `admit` again (their `dueNs` is not 0 then) while their SLO is not over; otherwise they
-   * are answered `error`. Every policy must be able to take requests back.
+   * True if by default requests of an INFER that missed its window, or whose weights were absent, are offered to
+   * `admit` again (with nonzero `dueNs`) while their SLO is not over; otherwise they are answered `error`. Every policy
+   * must be able to take requests back, since controller options can override this.
    */
   readonly takesBack?: boolean;
-  /** What the policy tunes by itself, present values by name; names of durations end in `Ns`. */
+  /** Current values, by name, of parameters that the policy tunes itself; names of durations end in `Ns`. */
   readonly tuned?: Readonly<Record<string, number>>;
   /**
-   * A new request has come, and may yet be refused: by the controller for the latency that is predicted, and then `admit`
-   * never sees it, or by `admit`.
+   * Reports a new request before admission. It may still be refused: by the controller for its predicted latency, in
+   * which case `admit` never sees it, or by `admit`.
    */
   offered?(slot: number, nowNs: number): void;
   /**
-   * A request arrived. Returns the time at which it shall be answered `timeout` if it is not in an
-   * action by then (Infinity: only while no GPU is there), or REFUSE to answer `rejected` at once. On any other return
-   * value the policy has queued the slot.
+   * Decides on an arrived request. Returns the time at which it is answered `timeout` unless in an action by then
+   * (Infinity: only while no GPU is in service), or REFUSE to answer `rejected` at once. On any other return value the
+   * policy has queued the slot.
    */
   admit(slot: number, nowNs: number): number;
   /**
-   * A queued request is given up: answered `timeout`, or `error`, or withdrawn by its client if `requests.isCancelled`, which is
-   * no sign of overload. The slot is released when this returns.
+   * Reports that a queued request is given up: answered `timeout` or `error`, or withdrawn by its client if
+   * `requests.isCancelled`, which is no sign of overload. The slot is released when this returns.
    */
   timedOut(slot: number, nowNs: number): void;
-  /** An action's result was applied to the cluster; its requests are answered when this returns. */
+  /** Reports an action's result, already applied to the cluster; its requests are answered when this returns. */
   finished(action: Action, nowNs: number): void;
   /**
-   * The model's weights went away from a GPU, or are there, though no UNLOAD or LOAD of this policy's made them: a
-   * worker was lost, or has come back with what it still held. The cluster knows it already.
+   * Reports that the model's weights left a GPU, or are there, without an UNLOAD or LOAD by this policy: a worker was
+   * lost, or came back with what it still held. The cluster already reflects it.
    */
   weightsLost(gpu: number, model: number, nowNs: number): void;
   weightsFound(gpu: number, model: number, nowNs: number): void;
   /**
-   * A model has come into an empty slot of the cluster, or is about to leave its own: nothing of it waits, runs or is
-   * held by then. What was learned of a model that goes is to be forgotten. Without these methods a policy must
-   * find out by itself; slots that are empty now count in `cluster.models`, and hold `NO_MODEL`.
+   * Reports that a model has entered an empty slot of the cluster, or is about to leave its own: none of its requests
+   * wait, none of its actions run, and no GPU holds it by then. The policy must forget what it learned of a model that
+   * leaves. Without these methods a policy must detect changes by itself; empty slots count in `cluster.models`, and
+   * hold `NO_MODEL`.
    */
   modelCame?(model: number, nowNs: number): void;
-  /** The model gets no new requests any more, and goes when those that it has are answered: none need wait for more. */
+  /**
+   * Reports that the model gets no new requests, and leaves once those it has are answered: there is no point in
+   * waiting for more.
+   */
   modelRetires?(model: number, nowNs: number): void;
   modelGoes?(model: number, nowNs: number): void;
-  /** The GPU's lanes were closed, or opened again. */
+  /** Reports that the GPU's lanes were closed, or opened again. */
   lanesChanged(gpu: number, nowNs: number): void;
   /** Sends everything that can be sent now. */
   schedule(nowNs: number): void;
-  /** When it wants to be called again though nothing arrives, ns; Infinity: never. Always after `nowNs`. */
+  /** Time of the next call if nothing arrives first, ns; Infinity: never. Always after `nowNs`. */
   nextWakeNs(nowNs: number): number;
-  /** Requests that wait for a model: for logs. */
+  /** Number of requests waiting for a model: for logs. */
   queued(model: number): number;
   /**
-   * Requests of its model that go before the one in `slot`, which is about to be offered. A policy without this method
-   * serves the requests of a model in their order of arrival.
+   * Number of requests of its model served before the one in `slot`, which is about to be offered. Without this method,
+   * a model's requests are assumed to be served in order of arrival.
    */
   queuedBefore?(slot: number): number;
 }

@@ -2,11 +2,11 @@ import type { Cluster } from './cluster.js';
 import { TIMELINE_FUTURE_NS } from './timeline.js';
 
 /**
- * The soonest that a request for `model`, padded to `bucket`, arriving now, with `queued` others for it going first, can be expected to be
- * answered, as time from now: the booked part of a lane, the batches before it at the size that serves them
- * fastest, its own INFER; and a LOAD first where no GPU holds the model or is loading it. Other models' queues are
- * not counted, because more urgent requests go before them, and a LOAD under way counts as done: what
- * this says cannot be met, cannot. Infinity while no GPU is there.
+ * Optimistic latency of a request for `model`, padded to `bucket`, arriving now behind `queued` others for the same
+ * model: the booked part of a lane, the preceding batches at the most efficient size, its own INFER; and a LOAD first
+ * if no GPU holds the model or is loading it. Queues of other models are ignored, because more urgent requests go
+ * before them, and a LOAD in progress counts as done; so an SLO shorter than this cannot be met. Infinity while no GPU
+ * is in service.
  */
 export function predictLatencyNs(
   cluster: Cluster,
@@ -16,7 +16,8 @@ export function predictLatencyNs(
   bucket = 0,
 ): number {
   const { held, exec, weights } = cluster;
-  // Where a lane is free on a GPU as fast as any nothing can be sooner: of a thousand GPUs one may be enough to look at.
+  // No GPU can be sooner than an idle lane on the fastest GPU, so the scan may stop there, of a thousand GPUs perhaps
+  // at the first.
   const leastNs = nowNs + TIMELINE_FUTURE_NS + cluster.shortestExecNs(model, bucket);
   let bestNs = Number.POSITIVE_INFINITY;
   for (let gpu = held.next(model, 0); gpu >= 0 && bestNs > leastNs; gpu = held.next(model, gpu + 1)) {
@@ -34,7 +35,9 @@ export function predictLatencyNs(
   return bestNs - nowNs + drainNs(cluster, model, queued, bucket) / Math.max(1, held.count(model));
 }
 
-/** Time that one GPU needs for the full batches among `queued` requests: the rest may share the last one's. */
+/**
+ * Time that one GPU needs for the full batches among `queued` requests; the rest may share a batch with the new one.
+ */
 function drainNs(cluster: Cluster, model: number, queued: number, bucket: number): number {
   const { batchSizes } = cluster.models[model];
   let bestNs = Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 import { NS_PER_S } from '../base/units.js';
 
-/** Requests per second in the long run, Infinity: any; and at once after a pause, at least 1. */
+/** Requests per second in the long run (Infinity: unlimited), and at once after a pause (at least 1). */
 interface Limit {
   readonly rateRps: number;
   readonly burst: number;
@@ -19,7 +19,7 @@ export class RateLimits {
     this.lastNs = new Float64Array(tenants.length);
   }
 
-  /** Takes a token; false: there is none. `nowNs` never falls. */
+  /** Takes a token; false if there is none. `nowNs` never decreases. */
   take(tenant: number, nowNs: number): boolean {
     const { rateRps, burst } = this.tenants[tenant];
     if (rateRps === Number.POSITIVE_INFINITY) return true;

@@ -1,16 +1,15 @@
 const NONE = -1;
 
 /**
- * How recently each model was used on each GPU. Every use takes the next number of one sequence, and each
- * GPU keeps the models it could evict in a list from least to most recently used: renewing is O(1), and the
- * victim of an eviction is found at the front.
+ * Recency of use of each model on each GPU. Every use takes the next number of one sequence, and each GPU lists its
+ * evictable models from least to most recently used: renewal is O(1), and the eviction victim is at the front.
  *
- * A GPU lists a small part of all models. The lists run through slots that are given to listed models only,
- * so that walking one stays within a few cache lines whatever the number of models.
+ * A GPU lists a small part of all models. Lists run through slots allocated to listed models only, so that walking one
+ * stays within a few cache lines whatever the number of models.
  */
 export class Recency {
   private sequence: number;
-  /** By (gpu, model): the number of the last use; the slot in the GPU's list, −1 if unlisted. */
+  /** By GPU and model: number of the last use; slot in the GPU's list, −1 if unlisted. */
   private readonly used: Float64Array;
   private readonly slotOf: Int32Array;
   private readonly lists: readonly RecencyList[];
@@ -22,19 +21,19 @@ export class Recency {
     this.used = new Float64Array(gpus * models);
     this.slotOf = new Int32Array(gpus * models).fill(NONE);
     this.lists = Array.from({ length: gpus }, () => new RecencyList());
-    // Models that were never used are ordered by their index: later models count as used later.
+    // Models never used are ordered by index: later ones count as used later.
     for (let model = 0; model < models; model++) {
       for (let gpu = 0; gpu < gpus; gpu++) this.used[gpu * models + model] = model * gpus + gpu;
     }
     this.sequence = gpus * models;
   }
 
-  /** Greater is more recent. */
+  /** Number of the model's last use; greater is more recent. */
   rank(gpu: number, model: number): number {
     return this.used[gpu * this.models + model];
   }
 
-  /** Renews the model's number; moves it to the recent end if the GPU lists it. */
+  /** Renews the model's number, and moves it to the recent end if the GPU lists it. */
   touch(gpu: number, model: number): void {
     const cell = gpu * this.models + model;
     this.used[cell] = this.sequence++;
@@ -42,7 +41,7 @@ export class Recency {
     if (slot !== NONE) this.lists[gpu].renew(slot);
   }
 
-  /** Lists the model among those that the GPU could evict, as the most recent. */
+  /** Adds the model to the GPU's evictable ones, as the most recent. */
   insert(gpu: number, model: number): void {
     this.slotOf[gpu * this.models + model] = this.lists[gpu].append(model);
   }
@@ -54,13 +53,13 @@ export class Recency {
     this.slotOf[cell] = NONE;
   }
 
-  /** The model was never used on any GPU; none lists it. */
+  /** Resets the model to never used on any GPU; no list may hold it. */
   forget(model: number): void {
     const gpus = this.lists.length;
     for (let gpu = 0; gpu < gpus; gpu++) this.used[gpu * this.models + model] = model * gpus + gpu;
   }
 
-  /** The GPU's list: walk from `oldest` by `newer`. */
+  /** List of the GPU: walk from `oldest` by `newer`. */
   list(gpu: number): RecencyList {
     return this.lists[gpu];
   }

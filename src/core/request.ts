@@ -15,19 +15,18 @@ export const OUTCOME_CANCELLED = 5;
 export const OUTCOME_NAMES = ['ok', 'late', 'timeout', 'rejected', 'error', 'cancelled'] as const;
 export type Outcome = 0 | 1 | 2 | 3 | 4 | 5;
 
-/** Life of a request's slot. */
+/** States of a request's slot. */
 export const REQUEST_FREE = 0;
 /** Waits in its model's queue. */
 export const REQUEST_QUEUED = 1;
-/** Part of an action that was sent to a worker. */
+/** In an action sent to a worker. */
 export const REQUEST_IN_ACTION = 2;
 
 const INITIAL_CAPACITY = 1024;
 
 /**
- * The requests that await an answer, as a struct of arrays: a request is a *slot*, a small integer
- * that is used again once the request was answered. `id` tells whether a slot still holds the request
- * that one remembers.
+ * Unanswered requests as a struct of arrays: a request is a *slot*, a small integer that is reused once the request is
+ * answered. `id` tells whether a slot still holds the same request.
  */
 export class RequestTable {
   /** Sequence number of the request in the run, from 0. */
@@ -39,48 +38,50 @@ export class RequestTable {
   requestClass = new Uint8Array(INITIAL_CAPACITY);
   /** Index among the tenants of the run. */
   tenant = new Int32Array(INITIAL_CAPACITY);
-  /** Length of the input, 0 where it does not matter; index into its model's lengths of the least that holds it. */
+  /** Length of the input, 0 if irrelevant; index of the smallest of its model's lengths that holds it. */
   length = new Int32Array(INITIAL_CAPACITY);
   bucket = new Uint8Array(INITIAL_CAPACITY);
   arrivalNs = new Float64Array(INITIAL_CAPACITY);
   /** SLO. The deadline is `arrivalNs + sloNs`. */
   sloNs = new Float64Array(INITIAL_CAPACITY);
   /**
-   * The deadline that the policy plans for; the request is answered `timeout` then if still queued. Infinity: it has
-   * none; 0: the policy has not seen it yet.
+   * Deadline that the policy plans for; the request is answered `timeout` then if still queued. Infinity: none; 0: not
+   * yet seen by the policy.
    */
   dueNs = new Float64Array(INITIAL_CAPACITY);
   /** Demand that the request adds to its model, in the load balancer's units. */
   execDemand = new Float64Array(INITIAL_CAPACITY);
   loadDemand = new Float64Array(INITIAL_CAPACITY);
-  /** Why its policy has not seen it: `LIMIT_NONE` and so on of tenants.ts. */
+  /** Reason why the policy has not seen it: `LIMIT_NONE` and the like in tenants.ts. */
   limit = new Uint8Array(INITIAL_CAPACITY);
-  /** Only with tenants: whether an idle GPU could have met its SLO when it came. */
+  /** Only with tenants: 1 if an idle GPU could have met its SLO on arrival. */
   possible = new Uint8Array(INITIAL_CAPACITY);
-  /** 1: its tenant asks for more than its share, so those of others go first; 0 otherwise. */
+  /** 1 if its tenant is above its share, so that requests of others go first. */
   isAboveShare = new Uint8Array(INITIAL_CAPACITY);
-  /** Of a refused request: the latency that was to be expected, from its arrival on; beyond a rate, the time until another may come. */
+  /**
+   * For a refused request: latency expected on arrival; if refused for a rate limit, time until another may be sent.
+   */
   predictedNs = new Float64Array(INITIAL_CAPACITY);
-  /** GPUs that held the model, warm, when the request arrived: 0 is a cold start. */
+  /** Number of GPUs that held the model, warm, on arrival; 0 is a cold start. */
   arrivalCopies = new Int32Array(INITIAL_CAPACITY);
-  /** 1: its client has gone, and it is not executed unless it is in an action already. */
+  /** 1 if its client has gone: not executed unless already in an action. */
   isCancelled = new Uint8Array(INITIAL_CAPACITY);
-  /** The last INFER that it was in and that failed, and how: −1 and `STATUS_OK` where there was none. */
+  /** Id and status of its last INFER that failed; −1 and `STATUS_OK` if none. */
   failedInfer = new Float64Array(INITIAL_CAPACITY);
   failedStatus = new Int32Array(INITIAL_CAPACITY);
 
-  /** So far no request had a class, tenant or length of its own: what the slots have of these is zero. */
+  /** True while no request has had a class, tenant or length: these fields are then zero in all slots. */
   private areAlike = true;
   private free: number[] = [];
   private used = 0;
   private nextId = 0;
 
-  /** Requests without an answer so far. */
+  /** Number of unanswered requests. */
   get size(): number {
     return this.used - this.free.length;
   }
 
-  /** Takes a slot for a new request. The caller fills in what the policy decides. */
+  /** Allocates a slot for a new request. The caller fills in the policy's decisions. */
   allocate(
     model: number,
     arrivalNs: number,
@@ -121,7 +122,7 @@ export class RequestTable {
     this.free.push(slot);
   }
 
-  /** Visits the requests that a policy keeps, of one model or of all (−1). Takes time: not for what happens often. */
+  /** Visits the requests that a policy keeps, of one model or of all (−1). Slow: not for frequent use. */
   forWaiting(wanted: number, visit: (slot: number) => void): void {
     const { state, dueNs, model } = this;
     for (let slot = 0; slot < this.used; slot++) {

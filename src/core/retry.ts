@@ -8,14 +8,14 @@ import {
 } from './action.js';
 import { OUTCOME_ERROR, OUTCOME_LATE, OUTCOME_OK, OUTCOME_TIMEOUT, type Outcome } from './request.js';
 
-/** What becomes of requests whose INFER missed its window, or whose weights were not there, while they have time. */
+/** Treatment of requests that still have time after their INFER missed its window or lacked its weights. */
 export const MISSED_WINDOWS = ['retry', 'fail'] as const;
 export type MissedWindow = (typeof MISSED_WINDOWS)[number];
 
-/** Default in real time, whatever the policy: threads wake late, links have hiccups. */
+/** Default in live mode, whatever the policy: threads wake late, and networks stall. */
 export const LIVE_MISSED_WINDOW: MissedWindow = 'retry';
 
-/** Whether requests of an INFER that ended with `status` get another chance while their SLO is not over. */
+/** True if requests of an INFER that ended with `status` are retried while their SLO is not over. */
 export function mayRetry(status: number, missedWindow: MissedWindow): boolean {
   switch (status) {
     case STATUS_WORKER_LOST:
@@ -30,9 +30,9 @@ export function mayRetry(status: number, missedWindow: MissedWindow): boolean {
   }
 }
 
-/** What a request of an INFER is answered that ended with `status` and gets no other chance. */
+/** Outcome of a request whose INFER ended with `status` and that is not retried. */
 export function outcomeOf(status: number, inTime: boolean, missedWindow: MissedWindow): Outcome {
   if (status === STATUS_OK) return inTime ? OUTCOME_OK : OUTCOME_LATE;
-  // What would have been tried again, had there been time.
+  // It would have been retried, had there been time.
   return status !== STATUS_WORKER_LOST && mayRetry(status, missedWindow) ? OUTCOME_TIMEOUT : OUTCOME_ERROR;
 }

@@ -1,32 +1,35 @@
 import type { ModelSpec } from './model.js';
 
-/** GPUs of one kind that are paid for. */
+/** Billed GPUs of one kind. */
 export interface GpuCount {
-  /** They take actions. */
+  /** In service. */
   readonly on: number;
-  /** Ordered, and not there yet. */
+  /** Ordered, but not yet in service. */
   readonly starting: number;
-  /** They finish what they have, and go. */
+  /** Finishing outstanding work before they leave. */
   readonly draining: number;
 }
 
-/** One kind of GPUs as a scaler sees it. Shares of time are since the last decision, means over the GPUs that are on. */
+/** One kind of GPU as a scaler sees it. Shares of time are since the last decision, means over the GPUs in service. */
 export interface ScaledKind extends GpuCount {
   readonly name: string;
-  /** What one costs; null: not known, and all kinds count alike. */
+  /** Price of one GPU; null: unknown, and all kinds count alike. */
   readonly pricePerHour: number | null;
-  /** From the order of a GPU until it takes actions. */
+  /** Time from ordering a GPU until it takes actions. */
   readonly startNs: number;
-  /** How many there may be, those that start included. */
+  /** Limits on the number of GPUs, including those starting. */
   readonly min: number;
   readonly max: number;
-  /** How fast it runs the models relative to the first kind of the cluster, the mean over models. */
+  /** Speed relative to the cluster's first kind, as a mean over models. */
   readonly speed: number;
   readonly execUtilization: number;
   readonly weightsUtilization: number;
 }
 
-/** What the controller knows when a scaler is asked. Counts are since the last decision; arrays by model have an entry for each. */
+/**
+ * State of the controller passed to a scaler. Counts are since the last decision; arrays by model have an entry for
+ * each.
+ */
 export interface ScalingView {
   readonly nowNs: number;
   /** Time since the last decision, and until the next one. */
@@ -34,35 +37,38 @@ export interface ScalingView {
   readonly kinds: readonly ScaledKind[];
   /** Empty slots hold `NO_MODEL`. */
   readonly models: readonly ModelSpec[];
-  /** Requests that came, by model, but for those beyond the rate of their tenant, and those that wait now. */
+  /** By model: requests that arrived, excluding those over their tenant's rate; and those waiting now. */
   readonly arrivals: Float64Array;
   readonly queued: Float64Array;
-  /** By model: EXEC time of a request in the batches that were reached lately, as on the first kind of the cluster; 0: none was seen. */
+  /** By model: EXEC time per request at recent batch sizes, on the cluster's first kind; 0: no data. */
   readonly reachedNs: Float64Array;
-  /** By model: SLO of its last request, 0: none was seen. */
+  /** By model: SLO of its last request; 0: no data. */
   readonly sloNs: Float64Array;
-  /** Requests that were answered in time; all of those above that were answered; those that failed, by `ScalingCause`. */
+  /** Requests answered in time; all answered out of those above; failures by `ScalingCause`. */
   readonly ok: number;
   readonly answered: number;
   readonly failed: Readonly<Record<ScalingCause, number>>;
-  /** Share of the requests of the last interval that would be in time if they came now, as admission predicts it; 1 if there were none. */
+  /**
+   * Share of the last interval's requests that admission predicts would be in time if they came now; 1 if there were
+   * none.
+   */
   readonly predictedAttainment: number;
 }
 
-/** Why requests failed, as far as it matters for the number of GPUs. */
+/** Reasons why requests failed, as far as relevant to the number of GPUs. */
 export type ScalingCause = 'refused' | 'timedOut' | 'cold' | 'late' | 'other';
 
-/** What a scaler wants. */
+/** Decision of a scaler. */
 export interface ScalingDecision {
-  /** GPUs by kind, those that start included; between `min` and `max`. */
+  /** GPUs by kind, including those starting; between `min` and `max`. */
   readonly gpus: readonly number[];
-  /** Why: the inputs of the rule and what it came to, so that a reader can recompute the number. */
+  /** Inputs of the rule and its result, so that a reader can recompute the number. */
   readonly reason: string;
 }
 
 /**
- * Decides how many GPUs there should be. Like a policy it is pure: it learns the time and all else from what it is given, and
- * the same calls always lead to the same decisions. Called once in each interval.
+ * Decides the number of GPUs. Like a policy it is pure: it learns the time and all else from its arguments, and equal
+ * calls always lead to equal decisions. Called once per interval.
  */
 export interface Scaler {
   readonly name: string;

@@ -26,12 +26,12 @@ const NAMES: Readonly<Record<number, string>> = {
   [STATUS_WORKER_LOST]: 'worker_lost',
 };
 
-/** An action's status in words, for metrics and for people; its number where there is none. */
+/** Name of an action's status, for metrics and people; its number if it has none. */
 export function statusName(status: number): string {
   return NAMES[status] ?? String(status);
 }
 
-/** Whether it is one of the statuses that a result can have. */
+/** True if a result can have this status. */
 export function isStatus(status: number): boolean {
   return NAMES[status] !== undefined;
 }

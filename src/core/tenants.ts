@@ -5,32 +5,32 @@ import { GpuLoad } from './gpu-load.js';
 import { RateLimits } from './rate-limits.js';
 import { OUTCOME_CANCELLED, OUTCOME_ERROR, OUTCOME_OK, type Outcome, type RequestTable } from './request.js';
 
-/** Someone on whose behalf requests are sent. */
+/** A party on whose behalf requests are sent. */
 export interface Tenant {
   readonly name: string;
-  /** Requests per second that it may send in the long run; Infinity: any. */
+  /** Requests per second allowed in the long run; Infinity: unlimited. */
   readonly rateRps: number;
-  /** Requests that it may send at once after a pause, at least 1. */
+  /** Requests allowed at once after a pause, at least 1. */
   readonly burst: number;
-  /** Its part of the GPUs under overload, relative to those of other tenants; above 0. */
+  /** Share of the GPUs under overload, relative to other tenants; above 0. */
   readonly share: number;
 }
 
-/** What the shares come to while all tenants ask for more, of 1. */
+/** Shares as fractions of 1, as they apply while all tenants ask for more. */
 export function partsOf(tenants: readonly Pick<Tenant, 'share'>[]): number[] {
   const total = tenants.reduce((sum, { share }) => sum + share, 0);
   return tenants.map(({ share }) => share / total);
 }
 
-/** More would make what is kept of them grow. */
+/** Limit on tenants, which bounds the state kept for them. */
 export const MOST_TENANTS = 1024;
 
-/** Why a request was refused that its policy has not seen. */
+/** Reasons why a request was refused before its policy saw it. */
 export const LIMIT_NONE = 0;
 export const LIMIT_RATE = 1;
 export const LIMIT_SHARE = 2;
 
-/** What tenants may send: each within its rate, and under overload each within its fair share. */
+/** Limits of tenants: each within its rate, and under overload each within its fair share. */
 export class Tenants {
   private readonly rates: RateLimits;
   private readonly load: GpuLoad;
@@ -47,7 +47,7 @@ export class Tenants {
     this.shares = tenants.length > 1 ? new FairShares(tenants, this.load, sharesFirst) : null;
   }
 
-  /** Null where there are none: then nothing is counted. `sharesFirst`: as a policy says. */
+  /** Null if there are no tenants: nothing is counted then. `sharesFirst`: see `Policy`. */
   static open(
     tenants: readonly Tenant[] | undefined,
     cluster: Cluster,
@@ -58,7 +58,10 @@ export class Tenants {
     return new Tenants(tenants, cluster, requests, sharesFirst);
   }
 
-  /** Whether the request that has arrived may go on; if not, `limit` and `predictedNs` of its slot say why and for how long. */
+  /**
+   * True if the arrived request is admitted; otherwise `limit` and `predictedNs` of its slot hold the reason and the
+   * wait.
+   */
   admits(slot: number, nowNs: number): boolean {
     const { requests } = this;
     const tenant = requests.tenant[slot];
@@ -70,7 +73,7 @@ export class Tenants {
       return false;
     }
     if (this.shares === null) return true;
-    // What no idle GPU could serve in time is no sign of overload.
+    // A request that no idle GPU could serve in time is no sign of overload.
     const costNs = requests.possible[slot] === 1 ? this.costNs(slot) : 0;
     const standing = this.shares.standing(tenant, costNs, nowNs);
     requests.isAboveShare[slot] = standing === WITHIN_SHARE ? 0 : 1;
@@ -79,7 +82,7 @@ export class Tenants {
     return false;
   }
 
-  /** A request was answered. */
+  /** Records the answer to a request. */
   answered(slot: number, outcome: Outcome): void {
     const { shares, requests } = this;
     if (shares === null || outcome === OUTCOME_ERROR || outcome === OUTCOME_CANCELLED) return;
@@ -88,19 +91,19 @@ export class Tenants {
     shares.answered(requests.tenant[slot], this.costNs(slot), outcome === OUTCOME_OK);
   }
 
-  /** An action has a result. */
+  /** Records the result of an action. */
   ended({ kind, gpu, status, beginNs, endNs }: Action): void {
     if (this.shares !== null && status === STATUS_OK)
       this.load.ran(gpu, kind === INFER || this.cluster.oneLane, endNs - beginNs);
   }
 
-  /** GPU time of the request by itself. */
+  /** GPU time of the request on its own. */
   private costNs(slot: number): number {
     const { model, bucket } = this.requests;
     return this.cluster.shortestExecNs(model[slot], bucket[slot]);
   }
 
-  /** Part of its SLO may have passed on its way. */
+  /** True if the SLO can be met, given that part of it may have passed in transit. */
   private isPossible(slot: number, nowNs: number): boolean {
     const { model, arrivalNs, sloNs } = this.requests;
     const { cluster } = this;

@@ -2,40 +2,43 @@ import { invariant } from '../base/invariant.js';
 import { doubled } from '../base/ring.js';
 import { NS_PER_MS } from '../base/units.js';
 
-/** A lane is never considered free earlier than this from now: the time an action needs to get there. */
+/** Minimum lead time of a lane: what an action needs to get there. */
 export const TIMELINE_FUTURE_NS = NS_PER_MS;
-/** Work this long overdue is presumed finished: a lost result must not block a lane for ever. */
+/** Work overdue by this much is presumed finished: a lost result must not block a lane for ever. */
 export const TIMELINE_LAG_NS = 10 * NS_PER_MS;
 
 const INITIAL_CAPACITY = 16;
 
 /**
- * What the controller believes of one lane: the actions it sent there that have no result yet, and so
- * the time at which the lane should be free. Results correct the belief.
+ * The controller's estimate of one lane: the actions sent there without a result, and so the time at which the lane
+ * should be free. Results correct it.
  */
 export class LaneTimeline {
-  /** Ring of outstanding actions in the order they were sent. */
+  /** Ring of outstanding actions in order of sending. */
   private ids = new Float64Array(INITIAL_CAPACITY);
   private sizes = new Float64Array(INITIAL_CAPACITY);
   private head = 0;
   private length = 0;
-  /** When the first outstanding action began, or should have; total of the estimates from then on. */
+  /** Actual or expected start of the first outstanding action; total of the estimates from then on. */
   private beginNs = 0;
   private totalNs = 0;
   private closed = false;
 
-  /** Outstanding actions; Infinity while the lane is closed. */
+  /** Number of outstanding actions; Infinity while the lane is closed. */
   get outstanding(): number {
     return this.closed ? Number.POSITIVE_INFINITY : this.length;
   }
 
-  /** A closed lane belongs to a GPU that drains or is gone: it is never available. What it was sent has results yet to come. */
+  /**
+   * Closes or opens the lane. A closed lane belongs to a GPU that drains or is gone and is never available; results of
+   * its outstanding actions may still arrive.
+   */
   setClosed(closed: boolean): void {
     invariant(closed || this.length === 0, 'a lane is opened when nothing is outstanding');
     this.closed = closed;
   }
 
-  /** Whether every action that was sent has its result, also of a closed lane. */
+  /** True if every action sent has its result, also on a closed lane. */
   get isEmpty(): boolean {
     return this.length === 0;
   }
@@ -49,7 +52,7 @@ export class LaneTimeline {
     return this.totalNs;
   }
 
-  /** When the lane should be free for another action. */
+  /** Time at which the lane should be free for another action. */
   availableNs(nowNs: number): number {
     if (this.closed) return Number.POSITIVE_INFINITY;
     const soonest = nowNs + TIMELINE_FUTURE_NS;
@@ -60,8 +63,8 @@ export class LaneTimeline {
   }
 
   /**
-   * First instant at which the lane is booked strictly less than `aheadNs` into the future, if no result
-   * arrives before; Infinity if only a result can bring that about. 0 for an idle lane.
+   * First time at which the lane is booked strictly less than `aheadNs` into the future, if no result arrives first;
+   * Infinity if it takes a result to get there. 0 for an idle lane.
    */
   bookableAtNs(aheadNs: number): number {
     if (this.closed || aheadNs <= TIMELINE_FUTURE_NS) return Number.POSITIVE_INFINITY;
@@ -70,7 +73,7 @@ export class LaneTimeline {
     return overdueNs < aheadNs ? this.beginNs + this.totalNs - aheadNs + 1 : Number.POSITIVE_INFINITY;
   }
 
-  /** Returns how many actions are outstanding with this one. */
+  /** Adds an action; returns the number outstanding, including this one. */
   add(id: number, estimateNs: number, nowNs: number): number {
     if (this.length === 0) this.beginNs = nowNs;
     if (this.length === this.ids.length) this.grow();
@@ -81,7 +84,10 @@ export class LaneTimeline {
     return ++this.length;
   }
 
-  /** The action has a result: what is left began when it ended. Unknown ids are ignored. Returns `outstanding`. */
+  /**
+   * Removes an action that has a result: the remaining work began when it ended. Ignores unknown ids. Returns
+   * `outstanding`.
+   */
   finish(id: number, endNs: number): number {
     const mask = this.ids.length - 1;
     for (let i = 0; i < this.length; i++) {
@@ -95,7 +101,7 @@ export class LaneTimeline {
     return this.outstanding;
   }
 
-  /** Results come in order almost always, so closing the gap from the front moves nothing. */
+  /** Closes the gap from the front, which moves nothing as long as results come in order. */
   private remove(index: number): void {
     const mask = this.ids.length - 1;
     for (let i = index; i > 0; i--) {

@@ -1,17 +1,17 @@
 import { NS_PER_MS } from '../base/units.js';
 import { type Action, STATUS_INFER_TOO_LATE, STATUS_LOAD_TOO_LATE, STATUS_OK } from './action.js';
 
-/** A miss makes windows longer by this at least, so that tries come to an end also where clocks disagree. */
+/** Minimum extension after a miss, so that retries terminate even if clocks disagree. */
 const LEAST_NS = NS_PER_MS / 10;
-/** After a miss windows get longer by this many times what was missed. */
+/** Factor on the amount missed by which windows grow. */
 const HEADROOM = 1.5;
-/** What is not needed any more shrinks to this share with each action that went well. */
+/** Decay of unused slack with each successful action. */
 const KEPT = 0.99;
 
 /**
- * How much longer the windows of each GPU's actions are than the policy planned: as much as actions have recently come
- * too late there, because messages take longer than planned, tensors are copied, or clocks are off. Otherwise what missed
- * its window and is tried again would miss it again.
+ * Extension of the windows of each GPU's actions beyond what the policy planned: by as much as actions were recently
+ * late there because of slow messages, tensor copies or clock error. Otherwise a retried action would miss its window
+ * again.
  */
 export class WindowSlack {
   private readonly slackNs: Float64Array;
@@ -24,7 +24,9 @@ export class WindowSlack {
     return this.slackNs[gpu];
   }
 
-  /** An action has a result. The window of an UNLOAD has no end: like any that went well, it lets the slack shrink. */
+  /**
+   * Records an action's result. An UNLOAD's window has no end, so like any successful action it lets the slack shrink.
+   */
   ended({ gpu, status, beginNs, latestNs, slackNs }: Action): void {
     const lateNs = Math.ceil(beginNs - (latestNs - slackNs));
     const current = this.slackNs[gpu];

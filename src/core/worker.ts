@@ -26,23 +26,23 @@ export interface WorkerOptions {
   readonly models: readonly ModelSpec[];
   /** Pages of this GPU's weights cache. */
   readonly pages: number;
-  /** True: LOAD and INFER share one lane, because the device runs one thing at a time. */
+  /** True if LOAD and INFER share one lane, because the device runs one thing at a time. */
   readonly oneLane?: boolean;
   readonly device: DevicePort;
-  /** Takes the action back with `status`, `beginNs` and `endNs` in the worker's time. */
+  /** Returns the action with `status`, `beginNs` and `endNs` in the worker's time. */
   readonly sendResult: (action: Action, nowNs: number) => void;
 }
 
 /**
- * One GPU's worker as a pure state machine: lanes that run one action at a time, in order of earliest start
- * and within their windows, and the weights that are really there (Clockwork, OSDI 2020, §5.2).
- * It never chooses: an action runs in its window or is answered with the reason why not.
+ * One GPU's worker as a pure state machine: lanes that run one action at a time, in order of earliest start and within
+ * their windows, and the weights actually present (Clockwork, OSDI 2020, §5.2). It makes no choices: an action runs in
+ * its window or is answered with the reason why not.
  */
 export class Worker {
   private readonly exec = new LaneQueue();
   private readonly weights: LaneQueue;
   private readonly oneLane: boolean;
-  /** INFERs that wait for INPUT, and those that wait for OUTPUT, in order. */
+  /** INFERs waiting for INPUT, and those waiting for OUTPUT, in order. */
   private readonly inputs = new LaneQueue();
   private readonly outputs: Action[] = [];
   private readonly aborts: Action[] = [];
@@ -69,12 +69,12 @@ export class Worker {
     this.held = new WeightsTable(options.models.length);
   }
 
-  /** Pages not taken, for checks and for telling a controller. */
+  /** Free pages, for checks and for reports to a controller. */
   get freePages(): number {
     return this.cache.free;
   }
 
-  /** Another model is in the place of one that is not in use; what is left of that is given up. */
+  /** Replaces a model that is not in use; its remaining weights are dropped. */
   putModel(model: number, spec: ModelSpec): void {
     this.held.reach(model + 1);
     if (this.held.takesPages(model)) {
@@ -84,7 +84,7 @@ export class Worker {
     this.models[model] = spec;
   }
 
-  /** What a device has begun and not ended. */
+  /** Actions in progress on the device. */
   get running(): readonly Action[] {
     return [this.executing, this.loading].filter((action) => action !== null);
   }
@@ -93,7 +93,7 @@ export class Worker {
     return this.held.isPresent(model);
   }
 
-  /** An action arrives; its window is given in the worker's time. Call `step` afterwards. */
+  /** Takes an action, with its window in the worker's time. Call `step` afterwards. */
   receive(action: Action, earliestNs: number, latestNs: number): void {
     if (action.kind === ABORT) this.aborts.push(action);
     else if (action.kind !== INFER) this.weights.push(action, earliestNs, latestNs);
@@ -102,15 +102,15 @@ export class Worker {
   }
 
   /**
-   * The running action of a lane is done; `clock` is the GPU clock that it ran at, `status` what the device says of
-   * it. Call `step` afterwards.
+   * Reports that a lane's running action is done; `clock` is the GPU clock during it, `status` the device's result.
+   * Call `step` afterwards.
    */
   finished(lane: Lane, nowNs: number, clock: number, status: number = STATUS_OK): void {
     if (lane === LANE_EXEC) this.finishExec(nowNs, clock, status);
     else this.finishLoad(nowNs, status);
   }
 
-  /** The running INPUT copy is done: its action may execute. Call `step` afterwards. */
+  /** Reports that the running INPUT copy is done: its action may execute. Call `step` afterwards. */
   copiedIn(): void {
     const action = this.copyingIn;
     invariant(action !== null, 'an INPUT copy ends once');
@@ -118,7 +118,7 @@ export class Worker {
     this.exec.push(action, 0, this.copyingInLatestNs);
   }
 
-  /** The running OUTPUT copy is done: its action is answered. */
+  /** Reports that the running OUTPUT copy is done: its action is answered. */
   copiedOut(nowNs: number): void {
     const action = this.outputs.shift();
     invariant(action !== undefined, 'an OUTPUT copy ends once');
@@ -126,7 +126,7 @@ export class Worker {
     if (this.outputs.length > 0) this.device.startOutput(this.outputs[0], nowNs);
   }
 
-  /** Forgets every action that waits for its lane: it is not answered. What runs goes on. */
+  /** Drops every action that waits for its lane, unanswered. Running ones continue. */
   dropWaiting(): void {
     this.exec.clear();
     this.weights.clear();
@@ -146,7 +146,7 @@ export class Worker {
     }
   }
 
-  /** When the head of an idle lane may start; Infinity: nothing waits for the clock. */
+  /** Time at which the head of an idle lane may start; Infinity: nothing waits for the clock. */
   nextWakeNs(): number {
     let wakeNs = Number.POSITIVE_INFINITY;
     const busy = this.executing !== null || this.loading !== null;
@@ -172,7 +172,7 @@ export class Worker {
     }
   }
 
-  /** Answers every INFER that waits, asks the device to stop the one that runs. One that is being copied in goes on. */
+  /** Answers every waiting INFER and asks the device to stop the running one. An INPUT copy in progress continues. */
   private abort(action: Action, nowNs: number): void {
     this.refuseAll(this.inputs, nowNs);
     this.refuseAll(this.exec, nowNs);
@@ -223,7 +223,7 @@ export class Worker {
   private startLoad(action: Action, nowNs: number): void {
     const { model } = action;
     const pages = this.models[model].pages;
-    // Loading what is there already replaces it: the pages are counted once.
+    // Reloading weights replaces them: their pages count once.
     this.drop(model);
     if (pages > this.cache.free) {
       this.refuse(action, STATUS_INSUFFICIENT_CACHE, nowNs);
@@ -249,7 +249,7 @@ export class Worker {
     this.executing = null;
     const unchanged = this.held.generation(action.model) === this.executingGeneration;
     action.status = unchanged || status !== STATUS_OK ? status : STATUS_INFER_WEIGHTS_CHANGED;
-    // A device that is stopped before the begin that it announced has not begun.
+    // A device stopped before the start that it announced never started.
     action.beginNs = Math.min(action.beginNs, nowNs);
     action.endNs = nowNs;
     action.clock = clock;
@@ -279,7 +279,7 @@ export class Worker {
     this.held.drop(model);
   }
 
-  /** Answers an action that takes no time on its lane. */
+  /** Answers an action that takes no lane time. */
   private refuse(action: Action, status: number, nowNs: number): void {
     action.status = status;
     action.beginNs = nowNs;
@@ -289,12 +289,12 @@ export class Worker {
   }
 }
 
-/** Which lane an action runs on. */
+/** Lane that an action runs on. */
 export function laneOf(action: Pick<Action, 'kind'>): Lane {
   return action.kind === INFER ? LANE_EXEC : LANE_WEIGHTS;
 }
 
-/** Weights of a model on one GPU, as the worker knows them. */
+/** States of a model's weights on one GPU, as the worker knows them. */
 const ABSENT = 0;
 const ARRIVING = 1;
 const PRESENT = 2;
@@ -302,9 +302,8 @@ const STATE_BITS = 2;
 const STATE_MASK = (1 << STATE_BITS) - 1;
 
 /**
- * Which weights are on a GPU, and a generation for each that grows whenever they go: who remembers the
- * generation can tell later whether they are still the same. Both in one number per model, because they are always
- * looked at together.
+ * Weights on a GPU, with a generation for each that grows whenever they leave, so that code that remembers the
+ * generation can later check for a change. Both share one number per model, because they are always read together.
  */
 export class WeightsTable {
   private cells: Int32Array;
@@ -313,7 +312,7 @@ export class WeightsTable {
     this.cells = new Int32Array(models);
   }
 
-  /** There are at least so many models. */
+  /** Grows the table to at least this many models. */
   reach(models: number): void {
     if (models <= this.cells.length) return;
     const cells = new Int32Array(2 * models);
@@ -335,17 +334,17 @@ export class WeightsTable {
     return this.cells[model] >>> STATE_BITS;
   }
 
-  /** A LOAD has begun. */
+  /** Records that a LOAD began. */
   arrive(model: number): void {
     this.cells[model] = (this.cells[model] & ~STATE_MASK) | ARRIVING;
   }
 
-  /** The LOAD has ended. */
+  /** Records that the LOAD ended. */
   complete(model: number): void {
     this.cells[model] = (this.cells[model] & ~STATE_MASK) | PRESENT;
   }
 
-  /** The weights are given up. */
+  /** Drops the weights. */
   drop(model: number): void {
     this.cells[model] = (((this.cells[model] >>> STATE_BITS) + 1) << STATE_BITS) | ABSENT;
   }
