@@ -1,20 +1,20 @@
 import type { Policy, PolicyContext } from '../core/policy.js';
 
-/** The option tunes itself while the policy runs. */
+/** Value of an option that tunes itself at run time. */
 export const AUTO = 'auto';
 
 /** Values of a policy's options by name; durations in ns. */
 export type PolicyOptions = Readonly<Record<string, number | typeof AUTO | undefined>>;
 
-/** One option of a policy: enough to check it, to document it and to vary it. */
+/** One option of a policy: enough to check, document and vary it. */
 export interface PolicyOption {
   readonly type: 'duration' | 'integer' | 'number';
-  /** In ns for durations. Absent: derived, as the description says. */
+  /** In ns for durations. Absent: derived as the description says. */
   readonly default?: number | typeof AUTO;
   readonly min: number;
-  /** Largest value, for numbers and integers. Absent: there is no limit. */
+  /** Largest value, for numbers and integers. Absent: unlimited. */
   readonly max?: number;
-  /** What the value `auto` means; absent: there is no such value. */
+  /** Meaning of the value `auto`; absent: not allowed. */
   readonly auto?: string;
   readonly describe: string;
 }
@@ -23,16 +23,16 @@ export interface PolicyOption {
 export interface PolicyEntry {
   readonly kind: string;
   readonly summary: string;
-  /** Whether it serves classes of requests by their weights. Absent: ignored, all are alike to it. */
+  /** Whether it weighs classes of requests. Absent: ignored, all requests are alike. */
   readonly weights?: 'used' | 'ignored';
-  /** True: it serves requests within the shares of their tenants first, unless inputs are batched by length. Absent: it does not. */
+  /** True if it serves requests within their tenants' shares first, unless inputs are batched by length. */
   readonly sharesFirst?: boolean;
   readonly options: Readonly<Record<string, PolicyOption>>;
-  /** What is done about GPUs of several kinds, of which the rule as published does not speak; absent: it covers them. */
+  /** Extension for GPUs of several kinds, if the published rule does not cover them; absent: it does. */
   readonly onKinds?: string;
-  /** True: it reads `requests.bucket` and batches inputs of near lengths; the others never hear of lengths. */
+  /** True if it reads `requests.bucket` and batches inputs of similar lengths; other policies never see lengths. */
   readonly batchesByLength?: boolean;
-  /** Why it would serve nothing with these options, for people; null, absent: it would serve. */
+  /** Reason, for people, why it would serve nothing with these options; null or absent: it would serve. */
   whyServesNothing?(options: PolicyOptions): string | null;
   /** `options` holds a value for each option that has a default or was given. */
   create(context: PolicyContext, options: PolicyOptions): Policy;
@@ -40,9 +40,9 @@ export interface PolicyEntry {
 
 /** Policies from outside the package. */
 export interface Plugin {
-  /** The module, as it was named; `library`: its policies were passed to a function. */
+  /** Name of the module; `library` if its policies were passed to a function. */
   readonly file: string;
-  /** SHA-256 of the module, 16 hex digits: what it imports is not part of it. */
+  /** SHA-256 of the module, 16 hex digits; excludes its imports. */
   readonly digest: string;
   readonly policies: readonly PolicyEntry[];
 }

@@ -1,6 +1,6 @@
 /*
- * What a policy outside of this package is made from: `escapement/policies`. The contract itself, `Policy`, is in
- * `escapement/core`, and repeated here.
+ * Parts for a policy outside of this package: `escapement/policies`. The contract itself, `Policy`, is in
+ * `escapement/core` and re-exported here.
  */
 export { type Action, INFER, LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
 export { Calendar } from '../core/calendar.js';

@@ -10,7 +10,7 @@ import { nexusEntry } from './nexus/entry.js';
 import { shepherdEntry } from './shepherd/entry.js';
 import { symphonyEntry } from './symphony/entry.js';
 
-/** Every policy that an experiment can name. */
+/** All policies that an experiment can name. */
 export const POLICIES: readonly PolicyEntry[] = [
   alpaserveEntry,
   clipperEntry,

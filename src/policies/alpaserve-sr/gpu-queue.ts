@@ -4,33 +4,35 @@ import type { Cluster } from '../../core/cluster.js';
 const INITIAL_CAPACITY = 16;
 
 /**
- * What waits for one GPU, first come first served. A request joins the batch at the end of the line if that is of
- * its model and all of it would still be in time, or else follows it as a batch of its own, or else is not
- * taken: so each batch, and its end, are known as soon as they are in line. Deadlines are those to plan for.
+ * First-come-first-served queue of one GPU. A request joins the last batch if that is of its model and all of it would
+ * still be in time, or else follows it as a batch of its own, or else is not taken: so each batch, and its end, is
+ * known as soon as it is queued. Deadlines are the ones to plan for.
  */
 export class GpuQueue {
   length = 0;
-  /** Expected time of all that waits. */
+  /** Expected time of the whole queue. */
   backlogNs = 0;
-  /** Ring: one entry a request. `opens` is 1 at the first of each batch, and `batchNs` there what the batch takes. */
+  /**
+   * Ring with one entry per request. `opens` is 1 at the first of each batch, and `batchNs` there the batch's duration.
+   */
   private slots = new Int32Array(INITIAL_CAPACITY);
   private models = new Int32Array(INITIAL_CAPACITY);
   private deadlines = new Float64Array(INITIAL_CAPACITY);
   private opens = new Uint8Array(INITIAL_CAPACITY);
   private batchNs = new Float64Array(INITIAL_CAPACITY);
   private head = 0;
-  /** Requests of the last batch, 0 if there is none, and the earliest of their deadlines. */
+  /** Number of requests of the last batch, 0 if there is none, and the earliest of their deadlines. */
   private lastCount = 0;
   private lastDeadlineNs = 0;
 
   constructor(
     private readonly cluster: Cluster,
     private readonly gpu: number,
-    /** How many of each model's batch sizes may be used. */
+    /** By model: number of usable batch sizes. */
     private readonly sizes: Int32Array,
   ) {}
 
-  /** Model of the first request, which there must be. */
+  /** Model of the first request. There must be one. */
   get model(): number {
     return this.models[this.head];
   }
@@ -42,7 +44,7 @@ export class GpuQueue {
     return false;
   }
 
-  /** Takes the request unless it would be late, if the GPU begins with what waits at `freeNs`. */
+  /** Queues the request unless it would be late, given that the GPU starts the queue at `freeNs`. */
   offer(slot: number, model: number, deadlineNs: number, freeNs: number): boolean {
     const endNs = freeNs + this.backlogNs;
     if (this.lastCount > 0) {
@@ -71,8 +73,9 @@ export class GpuQueue {
   }
 
   /**
-   * Moves the requests of the first batch into `into`, or those of them that can still be in time together; returns
-   * how many. Things took longer than expected where these are not all: what can't be met any more leaves the line.
+   * Moves the requests of the first batch into `into`, or as many of them as can still be in time together; returns how
+   * many. If these are not all, things took longer than expected: requests that can't be met any more are dropped from
+   * the queue.
    */
   take(nowNs: number, into: Int32Array): number {
     while (this.length > 0 && this.deadlines[this.head] < nowNs + this.execNs(this.model, 1)) this.shift();
@@ -83,14 +86,14 @@ export class GpuQueue {
     return count;
   }
 
-  /** Takes the first request out of the line, which must not be empty. */
+  /** Removes the first request from the queue, which must not be empty. */
   shift(): number {
     const slot = this.slots[this.head];
     this.drop(1);
     return slot;
   }
 
-  /** Takes a request out of the line, if it is there. */
+  /** Removes a request from the queue, if it is there. */
   remove(slot: number): boolean {
     for (let i = 0; i < this.length; i++) {
       if (this.slots[this.at(i)] !== slot) continue;
@@ -104,7 +107,7 @@ export class GpuQueue {
     return false;
   }
 
-  /** Index of the batch size that runs so many requests. */
+  /** Index of the batch size that runs this many requests. */
   sizeFor(model: number, count: number): number {
     const { batchSizes } = this.cluster.models[model];
     let index = 0;
@@ -132,7 +135,7 @@ export class GpuQueue {
     return earliestNs;
   }
 
-  /** Removes so many from the front, all of them in the first batch. */
+  /** Removes this many requests from the front, all of them in the first batch. */
   private drop(count: number): void {
     if (count === 0) return;
     const isWhole = count === this.headCount();
@@ -146,7 +149,7 @@ export class GpuQueue {
     }
   }
 
-  /** Computes again what each batch takes. */
+  /** Recomputes the duration of each batch. */
   private reckon(): void {
     this.backlogNs = 0;
     this.lastCount = 0;

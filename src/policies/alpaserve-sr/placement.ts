@@ -7,30 +7,30 @@ import type { Dispatcher } from '../../core/policy.js';
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Brings about a plan, one LOAD at a time on each GPU, and moves no more than it must: what the plan has no place
- * for stays, and serves, until its pages are needed. Then it gets no further requests, and goes when those that wait
- * for it have been served. Between plans a model that is nowhere is loaded if some GPU has pages to spare;
- * nothing is evicted for it.
+ * Carries out a plan with one LOAD at a time on each GPU and as few moves as possible: a model that the plan drops
+ * stays, and serves, until its pages are needed. Then it gets no further requests, and is unloaded once those that wait
+ * for it have been served. Between plans a model that is loaded nowhere is loaded if some GPU has free pages; nothing
+ * is evicted for it.
  */
 export class Placement {
-  /** Row = GPU: models that the plan wants there; models that take no more requests there. */
+  /** Row = GPU: models planned there; models that take no more requests there. */
   private readonly planned: BitMatrix;
   private readonly leaving: BitMatrix;
-  /** Models still to be loaded for the plan, and their pages. */
+  /** Models still to be loaded for the plan, and their total pages. */
   private readonly pending: readonly number[][];
   private readonly pendingPages: Float64Array;
   /** GPUs with models to load. */
   private readonly moving: BitSet;
-  /** Models that are nowhere and have been asked for, first come first served. */
+  /** Requested models that are loaded nowhere, first come first served. */
   private missing: StaleList;
   private stillMissing: StaleList;
 
   constructor(
     private readonly cluster: Cluster,
     private readonly dispatch: Dispatcher,
-    /** Whether a GPU must keep a model: requests wait for it there, or it runs. */
+    /** True if the GPU must keep the model: requests wait for it there, or it runs. */
     private readonly isUsed: (gpu: number, model: number) => boolean,
-    /** Whether requests wait for a model that is nowhere. */
+    /** True if requests wait for a model that is loaded nowhere. */
     private readonly isAwaited: (model: number) => boolean,
   ) {
     const { gpus, models } = cluster;
@@ -43,12 +43,12 @@ export class Placement {
     this.stillMissing = new StaleList(models.length);
   }
 
-  /** Whether requests for the model may be sent to the GPU. */
+  /** True if requests for the model may be sent to the GPU. */
   serves(gpu: number, model: number): boolean {
     return this.cluster.warm.has(model, gpu) && !this.leaving.has(gpu, model);
   }
 
-  /** From now on this is the plan: models by GPU, in the order in which to load them. */
+  /** Adopts a plan: models by GPU, in loading order. */
   follow(plan: readonly (readonly number[])[]): void {
     for (let gpu = 0; gpu < plan.length; gpu++) {
       this.forget(gpu);
@@ -62,7 +62,7 @@ export class Placement {
     }
   }
 
-  /** There is no plan for the GPU any more. */
+  /** Drops the plan for the GPU. */
   forget(gpu: number): void {
     this.planned.clear(gpu);
     this.leaving.clear(gpu);
@@ -71,7 +71,7 @@ export class Placement {
     this.moving.delete(gpu);
   }
 
-  /** The model goes: no plan is for it any more. */
+  /** Removes a model that leaves from the plan. */
   forgetModel(model: number): void {
     for (const [gpu, pending] of this.pending.entries()) {
       this.planned.delete(gpu, model);
@@ -82,12 +82,15 @@ export class Placement {
     }
   }
 
-  /** A request asks for the model, which is nowhere. */
+  /** Records a request for a model that is loaded nowhere. */
   want(model: number): void {
     this.missing.add(model);
   }
 
-  /** Whether a model that is nowhere could be loaded, now or when a LOAD has ended; also while no GPU is there. */
+  /**
+   * True if a model that is loaded nowhere fits into free pages, now or when a LOAD has ended; also while no GPU is in
+   * service.
+   */
   hasRoomFor(model: number): boolean {
     const { exec } = this.cluster;
     const { pages } = this.cluster.models[model];
@@ -130,12 +133,12 @@ export class Placement {
       this.pendingPages[gpu] -= pages;
     }
     if (pending.length > 0) return;
-    // What has not gone by now need not go.
+    // Models not unloaded by now may stay.
     this.leaving.clear(gpu);
     this.moving.delete(gpu);
   }
 
-  /** Frees pages of what the plan has no place for; false: some of it is still in use, or being loaded. */
+  /** Frees pages of models that the plan drops; false if some are still in use or being loaded. */
   private makeRoom(gpu: number, pages: number, nowNs: number): boolean {
     const { cluster, planned, leaving } = this;
     const { recency, models } = cluster;
@@ -174,7 +177,7 @@ export class Placement {
     this.stillMissing = missing;
   }
 
-  /** GPU with an idle WEIGHTS lane and the most pages to spare that has room for the model, −1 if none has. */
+  /** GPU with an idle WEIGHTS lane and the most free pages that has room for the model, or −1. */
   private roomiest(model: number): number {
     const { gpus, weights, models, bars } = this.cluster;
     let best = -1;

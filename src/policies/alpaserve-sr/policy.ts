@@ -12,28 +12,28 @@ import { Traffic } from './traffic.js';
 
 interface AlpaServeOptions {
   readonly maxBatch: number;
-  /** How long a placement lasts. */
+  /** Lifetime of a placement. */
   readonly windowNs: number;
-  /** How long before its deadline a batch shall end. */
+  /** Safety margin between a batch's end and its deadline. */
   readonly marginNs: number;
 }
 
-/** The first placement, for which nothing was known before, is made after this share of a window. */
+/** Share of a window after which the first placement is made, since no traffic is known before. */
 const FIRST_WINDOW = 0.1;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Selective replication as AlpaServe has it without its model parallelism ("AlpaServe: Statistical Multiplexing with
- * Model Parallelism for Deep Learning Serving", Li et al., OSDI 2023). Replicas are placed greedily for the traffic
- * seen lately, and stay. A request goes on arrival to the GPU with the shortest queue of those that hold
- * its model, each serves first come first served, and what is predicted to end after its deadline is rejected at once.
+ * Selective replication as in AlpaServe, without its model parallelism ("AlpaServe: Statistical Multiplexing with Model
+ * Parallelism for Deep Learning Serving", Li et al., OSDI 2023). Replicas are placed greedily for recent traffic, and
+ * stay. On arrival a request goes to the GPU with the shortest queue among those that hold its model; each GPU serves
+ * first come first served, and a request predicted to miss its deadline is rejected at once.
  *
- * Simplified: the placement is renewed every window and when a GPU goes or comes, and rates its replicas by
- * formula (`ReplicaPlan`), where the paper plans ahead of time with a simulator; the shortest queue is that of the
- * least expected time; batches are of requests that follow each other in a queue, where the paper mostly runs
- * one at a time. Between placements a model that is nowhere is loaded if pages are free, so that one can start
- * with nothing placed, and its requests are rejected otherwise. What proves too slow after all times out.
+ * Simplified: the placement is renewed every window and when a GPU leaves or joins, and rates its replicas by formula
+ * (`ReplicaPlan`), where the paper plans ahead of time with a simulator; the shortest queue is the one with the least
+ * expected time; batches consist of consecutive requests in a queue, where the paper mostly runs one at a time. Between
+ * placements a model that is loaded nowhere is loaded if pages are free, so that a run can start with nothing placed;
+ * otherwise its requests are rejected. A request that turns out to be too slow times out.
  */
 export class AlpaServePolicy implements Policy {
   readonly name = 'alpaserve-sr';
@@ -42,7 +42,7 @@ export class AlpaServePolicy implements Policy {
   private readonly dispatch: Dispatcher;
   private readonly marginNs: number;
   private readonly maxBatch: number;
-  /** How many of each model's batch sizes may be used. */
+  /** By model: number of usable batch sizes. */
   private readonly sizes: Int32Array;
   private readonly traffic: Traffic;
   private readonly plan: ReplicaPlan;
@@ -51,14 +51,14 @@ export class AlpaServePolicy implements Policy {
   /** Requests for models that are not warm yet. */
   private readonly cold: readonly DeadlineQueue[];
   private readonly waiting: Int32Array;
-  /** GPUs went or came since the last placement. */
+  /** True if GPUs left or joined since the last placement. */
   private gpusChanged = false;
   /** GPUs that may have something to run; those whose LOAD has just ended. */
   private readonly idle: BitSet;
   private readonly loaded: BitSet;
   private readonly batch: Int32Array;
   private readonly order: InferDraft;
-  /** When what each GPU runs should end; −1: it runs nothing. */
+  /** By GPU: expected end of what it runs; −1: nothing. */
   private readonly endNs: Float64Array;
 
   constructor(context: PolicyContext, options: AlpaServeOptions) {
@@ -102,7 +102,7 @@ export class AlpaServePolicy implements Policy {
     if (!taken) return REFUSE;
     this.waiting[model]++;
     const aloneNs = gpu >= 0 ? this.cluster.execNs(gpu, model, 0) : this.cluster.nominalExecNs(model, 0);
-    // The first moment at which it is too late.
+    // First moment at which it is too late.
     return deadlineNs - aloneNs + 1;
   }
 
@@ -139,7 +139,7 @@ export class AlpaServePolicy implements Policy {
     while (cold.length > 0) {
       const deadlineNs = cold.deadlineNsAt(0);
       cold.take(0, 1, this.batch);
-      // A request that is too late by now leaves the line and times out.
+      // A request that is too late by now leaves the queue and times out.
       this.offer(this.batch[0], model, deadlineNs, this.shortest(model, nowNs), nowNs);
     }
   }
@@ -153,7 +153,9 @@ export class AlpaServePolicy implements Policy {
     this.placement.forgetModel(model);
   }
 
-  /** What waited for a GPU that is gone finds itself another, or waits for its model to be loaded elsewhere. */
+  /**
+   * Moves requests queued for a GPU that left to another one, or lets them wait until their model is loaded elsewhere.
+   */
   lanesChanged(gpu: number, nowNs: number): void {
     this.gpusChanged = true;
     this.idle.add(gpu);
@@ -176,7 +178,7 @@ export class AlpaServePolicy implements Policy {
       this.traffic.close(nowNs);
       this.place();
     } else if (this.gpusChanged) this.place();
-    // Before the next LOAD, which would have the only lane again where there is one.
+    // Before the next LOAD, which would occupy the lane again on single-lane GPUs.
     this.serveAll(this.loaded, nowNs);
     this.placement.schedule(nowNs);
     this.serveAll(this.idle, nowNs);
@@ -196,13 +198,13 @@ export class AlpaServePolicy implements Policy {
     this.placement.follow(this.plan.chosen);
   }
 
-  /** Of the GPUs that serve the model, the one with the least to do; −1 if there is none. */
+  /** GPU with the shortest queue among those that serve the model, or −1. */
   private shortest(model: number, nowNs: number): number {
     const { warm, exec } = this.cluster;
     let best = -1;
     let bestNs = NEVER;
     for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
-      // One that drains keeps its weights until it goes.
+      // A draining GPU keeps its weights until it leaves.
       if (exec[gpu].isClosed) continue;
       const readyNs = this.freeNs(gpu, nowNs) + this.queues[gpu].backlogNs;
       if (readyNs >= bestNs || !this.placement.serves(gpu, model)) continue;
@@ -212,7 +214,7 @@ export class AlpaServePolicy implements Policy {
     return best;
   }
 
-  /** When the GPU should be done with what it does now. */
+  /** Time at which the GPU should finish its current work. */
   private freeNs(gpu: number, nowNs: number): number {
     if (this.endNs[gpu] >= 0) return Math.max(nowNs, this.endNs[gpu]);
     const { exec } = this.cluster;
@@ -225,11 +227,11 @@ export class AlpaServePolicy implements Policy {
     return true;
   }
 
-  /** A request for a model that no GPU serves. It makes the model come even if it comes too late for it. */
+  /** Handles a request for a model that no GPU serves. It triggers a LOAD even if that comes too late for it. */
   private offerCold(slot: number, model: number, deadlineNs: number, nowNs: number): boolean {
     const { held, warm } = this.cluster;
     const isHeld = held.count(model) > 0;
-    // Where it is warm it is about to go.
+    // Where the model is warm it is about to be unloaded.
     if (isHeld ? held.count(model) === warm.count(model) : !this.placement.hasRoomFor(model)) return false;
     if (!isHeld) this.placement.want(model);
     const loadedNs = isHeld ? this.loadedNs(model, nowNs) : nowNs + this.cluster.loadNs(model);
@@ -238,7 +240,7 @@ export class AlpaServePolicy implements Policy {
     return true;
   }
 
-  /** When the first LOAD of the model that is under way should end. */
+  /** Expected end of the first LOAD of the model in progress. */
   private loadedNs(model: number, nowNs: number): number {
     const { held, warm, weights } = this.cluster;
     let soonestNs = NEVER;
@@ -260,7 +262,7 @@ export class AlpaServePolicy implements Policy {
     }
   }
 
-  /** Runs the first batch in line, if the GPU is free. */
+  /** Runs the first batch of the queue if the GPU is free. */
   private serve(gpu: number, nowNs: number): void {
     const queue = this.queues[gpu];
     if (this.cluster.exec[gpu].outstanding > 0) return;

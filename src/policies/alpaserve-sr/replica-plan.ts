@@ -4,33 +4,33 @@ import { Calendar } from '../../core/calendar.js';
 import type { Cluster } from '../../core/cluster.js';
 import type { Traffic } from './traffic.js';
 
-/** A replica is worth its pages from so many saved requests a window on. */
+/** Minimum requests saved per window for a replica to be worth its pages. */
 const LEAST_SAVED = 0.5;
-/** A GPU that holds the model already counts as this much less utilised: moving costs a LOAD. */
+/** Utilisation discount for a GPU that already holds the model, since moving costs a LOAD. */
 const HOLDER_BONUS = 0.1;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Which replicas to have for the traffic of the last window. The paper's faster greedy search (§4.2): the model
- * with the most requests unserved gets a replica on the least utilised GPU that has room, as long as that serves more
- * requests in all. Who is unserved is not found by simulation but by formula: requests of a model spread evenly
- * over its n GPUs, which lose what a queue loses that takes in as many requests as n GPUs can execute
- * within the SLO. Batches are left out of account.
+ * Replicas for the traffic of the last window, by the paper's faster greedy search (§4.2): the model with the most
+ * unserved requests gets a replica on the least utilised GPU with room, as long as that serves more requests in total.
+ * Unserved requests are found by formula instead of simulation: a model's requests spread evenly over its n GPUs, which
+ * lose as many as a queue with room for the number of requests that n GPUs can execute within the SLO. Batching is
+ * ignored.
  */
 export class ReplicaPlan {
-  /** Models of each GPU, in the order they were chosen. */
+  /** By GPU: models in the order they were chosen. */
   readonly chosen: readonly number[][];
-  /** Row = model: its GPUs. */
+  /** Row = model: GPUs with a replica. */
   private readonly placed: BitMatrix;
   private readonly utilisation: Float64Array;
   private readonly freePages: Int32Array;
-  /** Requests per second of each model that are not served in time; total of all. */
+  /** By model: requests per second not served in time; total of all models. */
   private readonly unserved: Float64Array;
   private total = 0;
-  /** Models that may get another replica, by unserved requests: times are their negative. */
+  /** Models that may get another replica, by unserved requests, whose negatives serve as times. */
   private readonly needy: Calendar;
-  /** 1: gets no more. */
+  /** By model: 1 if it gets no more replicas. */
   private readonly done: Uint8Array;
   private readonly leastRps: number;
 
@@ -50,7 +50,7 @@ export class ReplicaPlan {
     this.leastRps = (LEAST_SAVED * NS_PER_S) / windowNs;
   }
 
-  /** Makes a new choice: `chosen`. */
+  /** Computes a new placement in `chosen`. */
   make(): void {
     this.reset();
     for (;;) {
@@ -80,7 +80,7 @@ export class ReplicaPlan {
     }
   }
 
-  /** Least utilised GPU with room for another replica, −1 if none has. */
+  /** Least utilised GPU with room for another replica, or −1. */
   private bestGpu(model: number): number {
     const { cluster, utilisation, freePages, placed } = this;
     const { pages } = cluster.models[model];
@@ -96,7 +96,7 @@ export class ReplicaPlan {
     return best;
   }
 
-  /** Places a replica; false: too few requests gain by it, and it was taken back. */
+  /** Places a replica; false if too few requests gain by it and it was removed again. */
   private place(model: number, gpu: number): boolean {
     const { placed, chosen } = this;
     const before = this.total;
@@ -118,7 +118,7 @@ export class ReplicaPlan {
     return false;
   }
 
-  /** Adds the model's load to its GPUs, or takes it away. */
+  /** Adds the model's load to its GPUs, or removes it. */
   private spread(model: number, sign: number): void {
     const { placed, utilisation } = this;
     const share = (sign * this.traffic.rateRps[model] * this.aloneNs(model)) / NS_PER_S / placed.count(model);
@@ -137,7 +137,7 @@ export class ReplicaPlan {
     for (const model of this.chosen[gpu]) this.assess(model);
   }
 
-  /** How many of the model's requests are not served in time. */
+  /** Number of the model's requests not served in time. */
   private assess(model: number): void {
     const unserved = this.traffic.rateRps[model] * this.missShare(model);
     this.total += unserved - this.unserved[model];
@@ -148,14 +148,14 @@ export class ReplicaPlan {
   private missShare(model: number): number {
     const { placed, utilisation } = this;
     const requestsInTime = this.traffic.sloNs[model] / this.aloneNs(model);
-    // What can never be in time is not worth pages.
+    // A model that can never be in time is not worth pages.
     if (requestsInTime < 1) return 0;
     const copies = placed.count(model);
     if (copies === 0) return 1;
     let sum = 0;
     for (let gpu = placed.next(model, 0); gpu >= 0; gpu = placed.next(model, gpu + 1))
       sum += utilisation[gpu];
-    // Shares that were added and taken away may leave a trace below 0.
+    // Rounding of shares added and removed may leave a remainder below 0.
     return lossShare(Math.max(0, sum / copies), copies * requestsInTime);
   }
 
@@ -165,12 +165,12 @@ export class ReplicaPlan {
 }
 
 /**
- * Share of arrivals that find a queue full: M/M/1/K with offered load `load` and `places` requests in the system, the
- * one in execution included (Kleinrock, "Queueing Systems", vol. 1, §3.6). `places` need not be whole.
+ * Fraction of arrivals that find a queue full: M/M/1/K with offered load `load` and `places` requests in the system,
+ * including the one in execution (Kleinrock, "Queueing Systems", vol. 1, §3.6). `places` may be fractional.
  */
 export function lossShare(load: number, places: number): number {
   if (load === 1) return 1 / (places + 1);
   if (load < 1) return ((1 - load) * load ** places) / (1 - load ** (places + 1));
-  // The same divided by load^places, which may be too large for a number.
+  // Numerator and denominator divided by load^places, which may overflow.
   return (load - 1) / (load - (1 / load) ** places);
 }

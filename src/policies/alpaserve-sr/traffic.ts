@@ -2,12 +2,12 @@ import { NS_PER_S } from '../../base/units.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** What arrived in the last window, by model. A window begins with a request, so that silence asks for nothing. */
+/** Arrivals of the last window, by model. A window begins with a request, so that idle time triggers nothing. */
 export class Traffic {
-  /** Requests per second, and the mean of their SLOs, in the window that was closed last. */
+  /** Requests per second and mean SLO in the last completed window. */
   readonly rateRps: Float64Array;
   readonly sloNs: Float64Array;
-  /** When the present window ends, Infinity while there is none. */
+  /** End of the current window, Infinity if there is none. */
   endNs = NEVER;
   private beginNs = 0;
   private readonly arrivals: Float64Array;
@@ -16,7 +16,7 @@ export class Traffic {
   constructor(
     models: number,
     private readonly windowNs: number,
-    /** Length of the first window, which need not wait to know something. */
+    /** Length of the first window, which may be shorter. */
     private nextWindowNs: number,
   ) {
     this.rateRps = new Float64Array(models);
@@ -35,7 +35,7 @@ export class Traffic {
     this.sloSumNs[model] += sloNs;
   }
 
-  /** The model goes. */
+  /** Clears the counts of a model that leaves. */
   forget(model: number): void {
     this.rateRps[model] = 0;
     this.sloNs[model] = 0;

@@ -8,25 +8,23 @@ import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 
 interface ClipperOptions {
   readonly maxBatch: number;
-  /** Requests that a limit grows by. */
+  /** Additive increase of a limit, in requests. */
   readonly increase: number;
-  /** How long the oldest request waits for its batch to fill. */
+  /** Maximum wait of the oldest request for its batch to fill. */
   readonly maxDelayNs: number;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Adaptive batching as in Clipper ("Clipper: A Low-Latency Online Prediction Serving System", Crankshaw et al.,
- * NSDI 2017, §4.3): a queue a model, first come first served, and a limit to its batches that follows the latency
- * measured of them (`BatchLimits`). A GPU that becomes free takes what a model has, up to its limit; with delayed
- * batching (§4.3.2) the oldest request first waits for the batch to fill. Nothing is refused or dropped: what is
- * late is served late.
+ * Adaptive batching as in Clipper ("Clipper: A Low-Latency Online Prediction Serving System", Crankshaw et al., NSDI
+ * 2017, §4.3): one first-come-first-served queue per model, and a batch limit that follows the measured latency
+ * (`BatchLimits`). A GPU that becomes free takes the model's requests up to the limit; with delayed batching (§4.3.2)
+ * the oldest request first waits for the batch to fill. Nothing is refused or dropped: late requests are served late.
  *
- * Simplified: a model's container has no GPU of its own, so models that share one take turns, a batch each. Copies
- * are made on demand instead of by an operator. Engines exist for some batch sizes only, so a batch runs in the
- * smallest that holds it. Where a batch has several SLOs the tightest counts. Caching, ensembles and model
- * selection are left out.
+ * Simplified: a model's container has no GPU of its own, so models that share one take turns, a batch each. Copies are
+ * made on demand instead of by an operator. Engines exist for some batch sizes only, so a batch runs in the smallest
+ * that holds it. If a batch mixes SLOs the tightest counts. Caching, ensembles and model selection are left out.
  */
 export class ClipperPolicy extends OneBatchAtATime {
   readonly name = 'clipper';
@@ -34,13 +32,13 @@ export class ClipperPolicy extends OneBatchAtATime {
   private readonly maxBatch: number;
   private readonly queues: readonly DeadlineQueue[];
   private readonly limits: BatchLimits;
-  /** When the oldest request of each model that is not due has waited long enough. */
+  /** By model: time at which its oldest request has waited long enough, unless already due. */
   private readonly due: Calendar;
-  /** 1: the model has got in line since it was last found to have no batch due. */
+  /** By model: 1 if it was queued on GPUs since it last had no batch due. */
   private readonly listed: Uint8Array;
   /** Row = GPU: models in line there. */
   private readonly line: BitMatrix;
-  /** Where each GPU's next turn begins. */
+  /** By GPU: model at which the next turn starts. */
   private readonly turn: Int32Array;
 
   constructor(context: PolicyContext, options: ClipperOptions) {
@@ -61,7 +59,7 @@ export class ClipperPolicy extends OneBatchAtATime {
 
   admit(slot: number, nowNs: number): number {
     const model = this.requests.model[slot];
-    // Deadlines play no part here: all alike, they leave the order of arrival.
+    // Deadlines play no part here: equal ones preserve the order of arrival.
     this.queues[model].push(slot, NEVER);
     if (this.queued(model) === 1) this.noteOldest(model, nowNs);
     else this.noteDue(model, nowNs);
@@ -127,15 +125,15 @@ export class ClipperPolicy extends OneBatchAtATime {
     return this.requests.arrivalNs[this.queues[model].slotAt(0)] + this.maxDelayNs;
   }
 
-  /** Another request is first in the model's queue, or none is. */
+  /** Updates the due time after the first request of the model's queue changed. */
   private noteOldest(model: number, nowNs: number): void {
     const dueNs = this.queued(model) === 0 ? NEVER : this.oldestDueNs(model);
-    // What is due already waits in line, not for a time.
+    // A batch already due waits in line, not for a time.
     this.due.set(model, dueNs > nowNs ? dueNs : NEVER);
     this.noteDue(model, nowNs);
   }
 
-  /** If the model has a batch due it gets in line at every GPU where it is warm. */
+  /** If the model has a batch due, queues it on every GPU where it is warm. */
   private noteDue(model: number, nowNs: number): void {
     if (this.listed[model] === 1 || !this.isDue(model, nowNs)) return;
     this.listed[model] = 1;
@@ -147,7 +145,7 @@ export class ClipperPolicy extends OneBatchAtATime {
     if (warm.count(model) > 0) this.placement.crowded(model);
   }
 
-  /** If the GPU is free it runs a batch of the model whose turn it is. */
+  /** If the GPU is free, runs a batch of the model whose turn it is. */
   protected override serve(gpu: number, nowNs: number): void {
     while (this.cluster.exec[gpu].outstanding === 0) {
       const model = this.line.nextCyclic(gpu, this.turn[gpu]);
@@ -174,38 +172,37 @@ export class ClipperPolicy extends OneBatchAtATime {
   }
 }
 
-/** What a limit is multiplied by when its batch took too long: 10 % less (Clipper, NSDI 2017, §4.3.1). */
+/** Factor on a limit after its batch took too long: 10 % less (Clipper, NSDI 2017, §4.3.1). */
 const BACKOFF = 0.9;
 
 /**
- * The most requests that each model's next batch may have, found by additive increase and multiplicative decrease:
- * a full batch within its SLO raises the limit by a fixed step, one beyond it lowers the limit by 10 %.
- * Limits start at one step.
+ * Limit on the requests of each model's next batch, by additive increase and multiplicative decrease: a full batch
+ * within its SLO raises the limit by a fixed step, one beyond it lowers the limit by 10 %. Limits start at one step.
  */
 export class BatchLimits {
-  /** With the fraction that many small decreases need. */
+  /** Fractional, so that many small decreases add up. */
   private readonly limits: Float64Array;
 
   constructor(
-    /** By model: what its limit never exceeds. */
+    /** By model: upper bound of its limit. */
     private readonly largest: Int32Array,
     private readonly increase: number,
   ) {
     this.limits = Float64Array.from(largest, (most) => Math.min(most, increase));
   }
 
-  /** Another model is in the slot, whose limit never exceeds `most`. */
+  /** Resets the limit for a new model in the slot; `most` is its upper bound. */
   restart(model: number, most: number): void {
     this.largest[model] = most;
     this.limits[model] = Math.min(most, this.increase);
   }
 
-  /** The model's present limit in requests, at least 1. */
+  /** The model's current limit in requests, at least 1. */
   of(model: number): number {
     return Math.floor(this.limits[model]);
   }
 
-  /** A batch of `count` requests was answered after `latencyNs`, for an SLO of `sloNs`. */
+  /** Adjusts the limit after a batch of `count` requests was answered in `latencyNs`, given an SLO of `sloNs`. */
   feedback(model: number, count: number, latencyNs: number, sloNs: number): void {
     const limit = this.limits[model];
     if (latencyNs > sloNs) this.limits[model] = Math.max(1, limit * BACKOFF);

@@ -4,21 +4,24 @@ import type { Cluster } from '../../core/cluster.js';
 import { TIMELINE_FUTURE_NS } from '../../core/timeline.js';
 import { CompletedInfer, SelfTuning } from '../common/self-tuning.js';
 
-/** Less than this, and an idle lane would never be booked: it counts as free after `TIMELINE_FUTURE_NS` at the soonest. */
+/**
+ * Minimum value: with less, an idle lane would never be booked, since it counts as free after `TIMELINE_FUTURE_NS` at
+ * the earliest.
+ */
 const LEAST_NS = TIMELINE_FUTURE_NS + NS_PER_MS / 100;
-/** Before anything was measured. */
+/** Initial value, before any measurement. */
 const START_NS = 2 * NS_PER_MS;
-/** How long after its expected start an action may still start, unless that is set. */
+/** Default for how long after its expected start an action may still start. */
 export const AUTO_LATEST_DELTA_NS = 10 * NS_PER_MS;
 
 /**
- * `scheduleAhead: auto`: the published scheduler with its constants measured instead of given. Lanes are booked as far
- * ahead as plans turn out to need; requests are planned for their SLO less the measured margin, in place of
- * 5 ms. What the plan was and how it went is all in the action.
+ * `scheduleAhead: auto`: the published scheduler with measured instead of fixed constants. Lanes are booked as far
+ * ahead as plans turn out to need; requests are planned for their SLO less the measured margin, in place of 5 ms. The
+ * action holds both the plan and the outcome.
  */
 export class AutoAhead {
   private readonly tuning = new SelfTuning(LEAST_NS, START_NS);
-  /** By GPU: end of its last INFER, as measured and as it was expected. */
+  /** By GPU: measured and expected end of its last INFER. */
   private readonly endNs: Float64Array;
   private readonly expectedEndNs: Float64Array;
   private readonly completed = new CompletedInfer();
@@ -36,7 +39,7 @@ export class AutoAhead {
     return this.tuning.tuned;
   }
 
-  /** A new request has come that takes `execNs`. */
+  /** Records a new request that takes `execNs`. */
   offered(sloNs: number, execNs: number, nowNs: number): void {
     this.tuning.offered(sloNs, execNs, nowNs);
   }
@@ -47,12 +50,12 @@ export class AutoAhead {
     return Math.max(1, Math.floor(sloNs - tuned.marginNs - resultNs));
   }
 
-  /** A request has timed out; true if schedule_ahead is to be renewed. */
+  /** Records a timeout; true if schedule_ahead is to be renewed. */
   timedOut(nowNs: number): boolean {
     return this.tuning.givenUp(nowNs);
   }
 
-  /** An INFER has a result; true if schedule_ahead is to be renewed. */
+  /** Records the result of an INFER; true if schedule_ahead is to be renewed. */
   finished(action: Action, sloNs: number, nowNs: number): boolean {
     if (action.status !== STATUS_OK) return false;
     const { gpu } = action;

@@ -68,12 +68,12 @@ export class CandidateHeap {
     keys[at] = key;
   }
 
-  /** Removes what there is of a model. */
+  /** Removes the entry of a model, if any. */
   remove(model: number): void {
     const { priorities, keys, models } = this;
     const count = this.length;
     this.length = 0;
-    // What is pushed never gets ahead of what is read.
+    // The write index never overtakes the read index.
     for (let i = 0; i < count; i++) {
       const key = keys[i];
       if (key % models !== model) this.push(priorities[i], Math.floor(key / models), key % models);

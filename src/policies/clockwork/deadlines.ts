@@ -1,8 +1,8 @@
 import { NS_PER_MS } from '../../base/units.js';
 
-/** Results must be on their way this long before the deadline. */
+/** Time before the deadline by which results must be on their way. */
 const BUFFER_NS = 5 * NS_PER_MS;
-/** A LOAD is never planned to take longer than this to be of use. */
+/** Maximum time that a LOAD is planned to take and still be of use. */
 const MAX_LOAD_SLACK_NS = 25 * NS_PER_MS;
 
 /**
@@ -14,7 +14,7 @@ export function execSlackNs(sloNs: number, scheduleAheadNs: number): number {
   return Math.max(sloNs < BUFFER_NS ? sloNs : sloNs - BUFFER_NS, scheduleAheadNs + BUFFER_NS);
 }
 
-/** Time from arrival within which a LOAD should start, to serve the request that asks for it. */
+/** Time from arrival within which a LOAD should start in order to serve the request that asks for it. */
 export function loadSlackNs(sloNs: number, scheduleAheadNs: number, loadNs: number, execNs: number): number {
   const left = sloNs - (loadNs + execNs + BUFFER_NS + scheduleAheadNs);
   const slack = Math.min(MAX_LOAD_SLACK_NS, sloNs, left < 0 ? sloNs : left);

@@ -22,8 +22,8 @@ export class Inferer {
   /** Row = model: GPUs where it is active. */
   private readonly active: BitMatrix;
   /**
-   * Row = model: GPUs where it became active since they were last asked. `renewed`: GPUs that have
-   * such instances. `freshModels`: rows that are not empty.
+   * Row = model: GPUs where it became active since they were last asked. `renewed`: GPUs that have such instances.
+   * `freshModels`: rows that are not empty.
    */
   private readonly fresh: BitMatrix;
   private readonly renewed: BitSet;
@@ -40,7 +40,7 @@ export class Inferer {
     private readonly dispatch: Dispatcher,
     private readonly booking: Booking,
     private readonly latestDeltaNs: number,
-    /** How many of each model's batch sizes may be used. */
+    /** By model: number of usable batch sizes. */
     usableSizes: Int32Array,
     private readonly onSent: (gpu: number, model: number, slots: Int32Array, count: number) => void,
   ) {
@@ -57,7 +57,7 @@ export class Inferer {
     this.order = new InferDraft(this.batch);
   }
 
-  /** A request arrived: its model's instances that have no candidates shall look for some. */
+  /** Queues a request; its model's instances without candidates will look for some. */
   enqueue(slot: number, model: number, dueNs: number, nowNs: number): void {
     this.queues[model].push(slot, this.requests.id[slot], dueNs, nowNs);
     const { warm } = this.cluster;
@@ -72,7 +72,7 @@ export class Inferer {
     }
   }
 
-  /** The instance may have work: it looks for candidates when its GPU is next asked. */
+  /** Marks an instance that may have work: it looks for candidates when its GPU is next asked. */
   activate(gpu: number, model: number): void {
     if (!this.active.add(model, gpu)) return;
     this.fresh.add(model, gpu);
@@ -80,13 +80,13 @@ export class Inferer {
     this.freshModels.add(model);
   }
 
-  /** Another model is in the slot, and `sizes` of its batch sizes may be used. */
+  /** Call when a new model is in the slot; `sizes` of its batch sizes are usable. */
   came(model: number, sizes: number): void {
     this.sizes[model] = sizes;
     this.queues[model] = new BatchQueue(sizes);
   }
 
-  /** The model goes: what was a candidate is none any more. */
+  /** Removes the candidates of a model that leaves. */
   forget(model: number): void {
     for (let gpu = 0; gpu < this.cluster.gpus; gpu++) {
       this.candidates[gpu].remove(model);
@@ -96,12 +96,12 @@ export class Inferer {
     this.fresh.clear(model);
   }
 
-  /** An INFER has ended on the GPU. */
+  /** Call when an INFER has ended on the GPU. */
   finished(gpu: number, nowNs: number): void {
     this.booking.update(gpu, nowNs);
   }
 
-  /** Whether `schedule` would do nothing. */
+  /** True if `schedule` would do nothing. */
   isQuiet(nowNs: number): boolean {
     const { booking, renewed, ready } = this;
     return booking.nextOpeningNs > nowNs && renewed.count === 0 && ready.nextCommon(booking.open, 0) < 0;
@@ -130,7 +130,7 @@ export class Inferer {
     return sent;
   }
 
-  /** The next GPU in turn that has something to look at, or −1. */
+  /** Next GPU in turn that has something to look at, or −1. */
   private nextToAsk(from: number): number {
     const { gpus } = this.cluster;
     const a = this.renewed.nextCyclic(from);
@@ -150,13 +150,13 @@ export class Inferer {
     for (let i = 0; i < freshModels.length; i++) {
       const model = freshModels.at(i);
       if (!fresh.delete(model, gpu)) continue;
-      // Once nothing waits, no other GPU will find anything either: arrivals come between passes.
+      // Once nothing waits, other GPUs find nothing either: arrivals come between passes.
       if (!this.addCandidate(gpu, model, this.sizes[model])) this.rest(model);
     }
     this.renewed.delete(gpu);
   }
 
-  /** Puts all newly active instances of a model to rest. */
+  /** Deactivates all newly active instances of a model. */
   private rest(model: number): void {
     const { fresh, active, freshModels, renewed } = this;
     for (let w = 0; w < fresh.words; w++) {
@@ -177,7 +177,7 @@ export class Inferer {
       const model = heap.topModel;
       const wanted = heap.topBatchIndex;
       heap.pop();
-      // Other GPUs may have taken all that waited.
+      // Other GPUs may have taken everything.
       if (!this.cluster.warm.has(model, gpu) || this.queues[model].isEmpty) {
         this.active.delete(model, gpu);
         continue;
@@ -185,7 +185,7 @@ export class Inferer {
       const found = this.largestBatch(gpu, model, availableNs);
       const taken = found < wanted ? 0 : this.take(model, found);
       if (taken === 0) {
-        // What could not be filled is not tried again before the next success.
+        // A size that could not be filled is not retried before the next success.
         this.addCandidate(gpu, model, wanted);
         continue;
       }
@@ -210,7 +210,9 @@ export class Inferer {
     return false;
   }
 
-  /** Drops what each size can no longer serve, then finds the largest that its queue fills; −1: none. */
+  /**
+   * Drops requests that each size can no longer serve, then returns the largest size that its queue fills; −1: none.
+   */
   private largestBatch(gpu: number, model: number, availableNs: number): number {
     const queue = this.queues[model];
     const { batchSizes } = this.cluster.models[model];
@@ -234,7 +236,10 @@ export class Inferer {
     return smallest;
   }
 
-  /** Makes the candidate of an active instance from its first `sizes` batch sizes; false: it rests, for want of one. */
+  /**
+   * Makes the candidate of an active instance from its first `sizes` batch sizes; false if there is none and the
+   * instance rests.
+   */
   private addCandidate(gpu: number, model: number, sizes: number): boolean {
     const queue = this.queues[model];
     let best = -1;

@@ -3,22 +3,22 @@ import type { LoadBars } from '../../core/load-bars.js';
 import type { Recency } from '../../core/recency.js';
 
 /**
- * Models with demand, by load priority. A max-heap shared by all GPUs: the best model that one GPU lacks is
- * found by walking down from the top, past those it holds. (One sorted list a GPU would cost every change
- * of priority as many updates as there are GPUs.)
+ * Models with demand, by load priority. A max-heap shared by all GPUs: the best model that a GPU lacks is found by
+ * walking down from the top, past those it holds. (With a sorted list per GPU, each change of priority would cost as
+ * many updates as there are GPUs.)
  */
 export class LoadOrder {
   private readonly heap: Int32Array;
-  /** Priorities in the order of the heap: a walk reads them in a row. */
+  /** Priorities in heap order, so that a walk reads them contiguously. */
   private readonly keys: Float64Array;
-  /** Place in the heap, −1 for models without demand. */
+  /** Position in the heap, −1 for models without demand. */
   private readonly place: Int32Array;
-  /** Models of the heap that each GPU holds: if it is all of them, there is nothing to load. */
+  /** By GPU: number of the heap's models that it holds; if all, there is nothing to load. */
   private readonly holding: Int32Array;
   /** Row = GPU: models that it holds. A search asks one GPU about many models, so its row stays in the cache. */
   private readonly heldBy: BitMatrix;
   private length = 0;
-  /** Places of the heap still to be looked at: a walk down two sides is never deeper than the heap is long. */
+  /** Heap positions still to visit: the walk's stack is never longer than the heap. */
   private readonly walk: Int32Array;
 
   constructor(
@@ -44,7 +44,7 @@ export class LoadOrder {
     return this.place[model] >= 0;
   }
 
-  /** True if some model with demand is missing on the GPU. */
+  /** True if the GPU lacks some model with demand. */
   wanted(gpu: number): boolean {
     return this.length > this.holding[gpu];
   }
@@ -68,7 +68,7 @@ export class LoadOrder {
     if (last !== at) this.settle(this.heap[last], this.keys[last], at);
   }
 
-  /** The GPU gained (+1) or lost (−1) the model. */
+  /** Records that the GPU gained (+1) or lost (−1) the model. */
   moved(gpu: number, model: number, by: 1 | -1): void {
     if (by > 0) this.heldBy.add(gpu, model);
     else this.heldBy.delete(gpu, model);
@@ -98,7 +98,7 @@ export class LoadOrder {
           bestRank = rank;
         }
       }
-      // The better side is looked at first: what it finds often settles the other.
+      // The better side first: what it finds often settles the other.
       const left = at * 2 + 1;
       const right = left + 1;
       const hasRight = right < length && keys[right] >= bestKey;
@@ -115,7 +115,7 @@ export class LoadOrder {
     for (let gpu = held.next(model, 0); gpu >= 0; gpu = held.next(model, gpu + 1)) holding[gpu] += by;
   }
 
-  /** Puts the model at its place, starting from a free one. */
+  /** Places the model in the heap, starting from a free position. */
   private settle(model: number, key: number, from: number): void {
     const { heap, keys, length } = this;
     let at = from;

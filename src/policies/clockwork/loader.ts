@@ -6,21 +6,21 @@ import type { Dispatcher } from '../../core/policy.js';
 import { LoadOrder } from './load-order.js';
 
 /**
- * LOAD and UNLOAD: while a GPU's WEIGHTS lane is booked less than schedule_ahead into the future, it loads the
- * model with the highest load priority that it lacks, and evicts what was least recently used for it,
- * models without demand first.
+ * LOAD and UNLOAD: while a GPU's WEIGHTS lane is booked less than schedule_ahead into the future, it loads the model
+ * with the highest load priority that it lacks, and evicts the least recently used ones for it, models without demand
+ * first.
  */
 export class Loader {
   private readonly order: LoadOrder;
   private turn = 0;
-  /** In the last pass a LOAD was wanted that was not possible: worth asking again although nothing is new. */
+  /** True if a wanted LOAD was not possible in the last pass, so that asking again may succeed without new input. */
   blocked = false;
   /**
-   * When each GPU last refused a LOAD in the very instant it was sent, because its clock is off by more than a
-   * window. Asked again at once it would refuse for ever.
+   * By GPU: time at which it last refused a LOAD the instant it was sent, because its clock is off by more than a
+   * window. Retried at once, it would refuse for ever.
    */
   private readonly refusedNs: Float64Array;
-  /** Models that a GPU chose, but found no room for. */
+  /** Models that a GPU chose but found no room for. */
   private readonly givenUp: { readonly gpu: number; readonly model: number }[] = [];
 
   constructor(
@@ -40,13 +40,13 @@ export class Loader {
     this.refusedNs = new Float64Array(cluster.gpus).fill(-1);
   }
 
-  /** A LOAD has ended on the GPU, well or not. */
+  /** Records that a LOAD has ended on the GPU, successfully or not. */
   finished({ gpu, model, sentNs }: Action, ok: boolean, nowNs: number): void {
     this.booking.update(gpu, nowNs);
     if (ok) {
       this.cluster.recency.touch(gpu, model);
       this.cluster.recency.insert(gpu, model);
-      // Its demand stays as it was, and is spread again.
+      // Its demand is unchanged, but spread again.
       this.demand.change(model, 0, 0);
       return;
     }
@@ -55,7 +55,7 @@ export class Loader {
     this.demand.moved(model, gpu, -1);
   }
 
-  /** The weights went away unasked. */
+  /** Records weights lost without an UNLOAD. */
   lost(gpu: number, model: number): void {
     this.takeBack();
     this.cluster.recency.remove(gpu, model);
@@ -63,7 +63,7 @@ export class Loader {
     this.demand.moved(model, gpu, -1);
   }
 
-  /** The weights are there unasked. */
+  /** Records weights present without a LOAD. */
   found(gpu: number, model: number): void {
     this.takeBack();
     this.cluster.recency.touch(gpu, model);
@@ -72,12 +72,12 @@ export class Loader {
     this.demand.moved(model, gpu, 1);
   }
 
-  /** The model goes. */
+  /** Clears the state of a model that leaves. */
   forget(model: number): void {
     this.order.remove(model);
   }
 
-  /** What no room was found for is no longer expected where it was chosen: before demand is spread again. */
+  /** Drops choices that found no room, so that demand is not spread to them. */
   takeBack(): void {
     const { givenUp } = this;
     if (givenUp.length === 0) return;
@@ -88,7 +88,7 @@ export class Loader {
     givenUp.length = 0;
   }
 
-  /** Whether `takeBack` and `schedule` would do nothing. */
+  /** True if `takeBack` and `schedule` would do nothing. */
   isQuiet(nowNs: number): boolean {
     const { booking, order, demand, givenUp } = this;
     if (booking.nextOpeningNs <= nowNs || booking.opened || order.grown || givenUp.length > 0) return false;
@@ -100,16 +100,16 @@ export class Loader {
     const { booking, order } = this;
     booking.advance(nowNs);
     this.renewPriorities();
-    // Where nothing opened and nothing is newly wanted, every GPU would refuse as it did before.
+    // If no lane opened and no model is newly wanted, every GPU would refuse as before.
     this.blocked = false;
     if (!booking.opened && !order.grown) return false;
     const { open } = booking;
     let sent = false;
     let refusals = 0;
     let gpu = open.nextCyclic(this.turn);
-    // Every open GPU is asked once more after the last success; the turn stays behind that success.
+    // Every open GPU is asked once more after the last success; the turn continues from that success.
     while (gpu >= 0 && refusals < open.count) {
-      // What one GPU took or evicted, the next one knows.
+      // The next GPU must know what this one took or evicted.
       this.renewPriorities();
       if (order.wanted(gpu) && this.load(gpu, nowNs)) {
         sent = true;
@@ -123,7 +123,7 @@ export class Loader {
     return sent;
   }
 
-  /** Takes in changes of demand, if any GPU could look at them now; otherwise they wait until one can. */
+  /** Applies changes of demand if any GPU could use them now; otherwise they wait until one can. */
   renewPriorities(): void {
     if (this.demand.stale.length === 0 || this.booking.open.count === 0) return;
     const { demand, order } = this;
@@ -145,14 +145,14 @@ export class Loader {
     }
     const { cluster, demand } = this;
     const { pages } = cluster.models[model];
-    // It counts as held from here on: for the victims that are looked for, and for the next GPU that looks.
+    // It counts as held from here on, for the choice of victims and for the next GPU.
     this.order.moved(gpu, model, 1);
     cluster.recency.touch(gpu, model);
     demand.moveNow(model, gpu, 1);
     while (cluster.pages[gpu].free < pages) {
       this.renewPriorities();
       if (this.evict(gpu, nowNs)) continue;
-      // All it holds is still loading: worth asking again although nothing new was wanted.
+      // All its models are still loading: worth asking again without new demand.
       this.blocked = true;
       this.givenUp.push({ gpu, model });
       return false;
@@ -163,14 +163,14 @@ export class Loader {
     return true;
   }
 
-  /** Evicts one model; false if the GPU holds none that could be. */
+  /** Evicts one model; false if no model of the GPU may be evicted. */
   private evict(gpu: number, nowNs: number): boolean {
     const { cluster, order } = this;
     const { recency } = cluster;
     const list = recency.list(gpu);
     let slot = list.oldest;
     while (slot >= 0 && order.has(list.model(slot))) slot = list.newer(slot);
-    // Where all have demand, the least recently used goes.
+    // If all have demand, the least recently used goes.
     if (slot < 0) slot = list.oldest;
     if (slot < 0) return false;
     const victim = list.model(slot);

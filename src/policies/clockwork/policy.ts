@@ -11,18 +11,18 @@ import { Inferer } from './inferer.js';
 import { Loader } from './loader.js';
 
 export interface ClockworkOptions {
-  /** How far into the future lanes are booked; null: found while running. */
+  /** How far into the future lanes are booked; null: tuned at run time. */
   readonly scheduleAheadNs: number | null;
   /** How long after its expected start an action may still start. */
   readonly latestDeltaNs: number;
   readonly maxBatch: number;
-  /** Batch sizes that take longer than this are not used. */
+  /** Longest execution time of a usable batch size. */
   readonly maxExecNs: number;
 }
 
 /**
- * The scheduler published as Clockwork ("Serving DNNs like Clockwork", Gujarati et al., OSDI 2020),
- * with its constants and its habits; where it differs from what one would expect, so does this.
+ * The scheduler published as Clockwork ("Serving DNNs like Clockwork", Gujarati et al., OSDI 2020), with its constants
+ * and quirks, including behaviour that one would not expect.
  */
 export class ClockworkPolicy implements Policy {
   readonly name = 'clockwork';
@@ -35,10 +35,10 @@ export class ClockworkPolicy implements Policy {
   readonly tuned: Readonly<Record<string, number>>;
   private aheadNs: number;
   private readonly ahead: AutoAhead | null;
-  /** How far ahead lanes are booked: one and the same where GPUs have one lane. */
+  /** How far ahead lanes are booked; one shared object where GPUs have one lane. */
   private readonly exec: Booking;
   private readonly weights: Booking;
-  /** On one lane: the last to get their turn were LOADs, so that the next are INFERs. */
+  /** With one lane: true if LOADs had the last turn, so that INFERs are next. */
   private loadsCameLast = false;
 
   constructor(context: PolicyContext, options: ClockworkOptions) {
@@ -82,7 +82,7 @@ export class ClockworkPolicy implements Policy {
     const sloNs = requests.sloNs[slot];
     const slackNs = this.ahead?.slackNs(sloNs) ?? execSlackNs(sloNs, this.aheadNs);
     const dueNs = requests.arrivalNs[slot] + slackNs;
-    // The published scheduler never runs a model again that looks too slow.
+    // The published scheduler never again runs a model that looks too slow.
     this.cluster.forgetMeasurements(model, nowNs, dueNs - nowNs);
     const execNs = this.cluster.nominalExecNs(model, 0);
     const exec = demand.unitsOf(execNs, slackNs);
@@ -145,16 +145,15 @@ export class ClockworkPolicy implements Policy {
   }
 
   schedule(nowNs: number): void {
-    // Due times of requests that were answered long ago are steps like any other: most find nothing new.
+    // Due times of requests answered long ago are steps like any other; most find nothing new.
     if (this.inferer.isQuiet(nowNs) && this.demand.isQuiet(nowNs) && this.loader.isQuiet(nowNs)) return;
     if (this.cluster.oneLane && this.loadsCameLast) {
-      // LOADs would take all of a lane that they share as long as models are wanted.
+      // LOADs would take all of a shared lane as long as models are wanted.
       this.refresh(nowNs);
       if (this.inferer.schedule(nowNs)) this.loadsCameLast = false;
     }
-    // The published scheduler makes passes until one does nothing. What was sent frees no lane and adds no
-    // demand, so all that another pass would do is bring the books up to date, unless what was evicted
-    // for a LOAD that was then not possible makes room for another.
+    // The published scheduler makes passes until one does nothing. Sending frees no lane and adds no demand, so another
+    // pass would only refresh the books, unless an eviction for a LOAD that was then impossible makes room for another.
     do {
       this.refresh(nowNs);
       const loaded = this.loader.schedule(nowNs);
@@ -166,7 +165,10 @@ export class ClockworkPolicy implements Policy {
     this.loader.renewPriorities();
   }
 
-  /** Lanes that become bookable are noticed when something else happens, as the reference runs show: unless `auto`. */
+  /**
+   * Never, unless `auto`: as the reference runs show, lanes that become bookable are noticed when something else
+   * happens.
+   */
   nextWakeNs(): number {
     if (this.ahead === null) return Number.POSITIVE_INFINITY;
     return Math.min(this.exec.nextOpeningNs, this.weights.nextOpeningNs);

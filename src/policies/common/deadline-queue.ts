@@ -3,9 +3,9 @@ import { doubled } from '../../base/ring.js';
 const INITIAL_CAPACITY = 8;
 
 /**
- * Waiting requests of one model by deadline, first come first served where deadlines are equal. A request that
- * arrives with the SLO of those before it goes to the end, so keeping the order costs next to nothing;
- * what is taken from the front or near it costs as many moves as requests stand before it.
+ * Waiting requests of one model by deadline, first come first served among equal deadlines. A request whose SLO is that
+ * of its predecessors goes to the end, so keeping the order costs next to nothing; taking from the front or near it
+ * costs as many moves as requests stand before it.
  */
 export class DeadlineQueue {
   length = 0;
@@ -37,7 +37,7 @@ export class DeadlineQueue {
     this.deadlines[at] = deadlineNs;
   }
 
-  /** Removes the request in `slot`, if it is there. Requests that timed out are in front. */
+  /** Removes the request in `slot`, if it is there. Timed-out requests are in front. */
   remove(slot: number): boolean {
     for (let i = 0; i < this.length; i++) {
       if (this.slotAt(i) !== slot) continue;
@@ -55,11 +55,11 @@ export class DeadlineQueue {
     return index;
   }
 
-  /** Requests that go before one that arrives now with this deadline. */
+  /** Number of requests ahead of one that arrives now with this deadline. */
   countBefore(deadlineNs: number): number {
     let from = 0;
     let to = this.length;
-    // Most arrive with the latest one.
+    // Most arrivals have the latest deadline.
     if (to === 0 || this.deadlineNsAt(to - 1) <= deadlineNs) return to;
     while (from < to) {
       const middle = (from + to) >> 1;
@@ -69,7 +69,7 @@ export class DeadlineQueue {
     return from;
   }
 
-  /** Moves `count` requests from `from` on into `into`, by deadline; those before them stay. */
+  /** Moves `count` requests starting at `from` into `into`, by deadline; those before them stay. */
   take(from: number, count: number, into: Int32Array): void {
     const mask = this.slots.length - 1;
     for (let i = 0; i < count; i++) into[i] = this.slots[(this.head + from + i) & mask];

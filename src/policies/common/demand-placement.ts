@@ -2,20 +2,19 @@ import type { Cluster } from '../../core/cluster.js';
 import { StaleList } from '../../core/demand.js';
 import type { Dispatcher } from '../../core/policy.js';
 
-/** Which GPUs a model may be brought onto: those from `first[model]` to below `end[model]`. Its owner may change it. */
+/** GPUs that each model may be loaded onto: those from `first[model]` up to `end[model]`. Its owner may change it. */
 export interface GpuRanges {
   readonly first: Int32Array;
   readonly end: Int32Array;
 }
 
 /**
- * Brings models onto GPUs on demand: a model that is nowhere goes to the GPU with the most free pages,
- * which evicts what it has not used for longest; a model whose GPUs are all busy gets another copy where
- * pages are free. One LOAD at a time per GPU. A model that requests wait for is never evicted, and one that
- * none wait for any more is not loaded.
+ * Loads models on demand: a model that is loaded nowhere goes to the GPU with the most free pages, which evicts its
+ * least recently used ones; a model whose GPUs are all busy gets another copy if pages are free. One LOAD at a time per
+ * GPU. A model with waiting requests is never evicted, and one without is not loaded.
  */
 export class DemandPlacement {
-  /** Models that are nowhere and have requests, first come first served; those whose GPUs may all be busy. */
+  /** Models with requests that are loaded nowhere, first come first served; those whose GPUs may all be busy. */
   private missing: StaleList;
   private stillMissing: StaleList;
   private readonly crowdedModels: StaleList;
@@ -23,7 +22,7 @@ export class DemandPlacement {
   constructor(
     private readonly cluster: Cluster,
     private readonly dispatch: Dispatcher,
-    /** How many requests wait for a model. */
+    /** Number of requests that wait for a model. */
     private readonly queued: (model: number) => number,
     private readonly ranges: GpuRanges = allGpus(cluster),
   ) {
@@ -32,12 +31,12 @@ export class DemandPlacement {
     this.crowdedModels = new StaleList(cluster.models.length);
   }
 
-  /** A request waits for the model. */
+  /** Records that a request waits for the model. */
   want(model: number): void {
     if (!this.isHeld(model)) this.missing.add(model);
   }
 
-  /** The model has a batch due; it may be that no GPU is free to run it. */
+  /** Records that the model has a batch due and possibly no free GPU to run it. */
   crowded(model: number): void {
     if (this.cluster.held.count(model) < this.cluster.up.count) this.crowdedModels.add(model);
   }
@@ -57,7 +56,7 @@ export class DemandPlacement {
     return sent || copied;
   }
 
-  /** Whether a GPU must keep a model: requests wait for it, or it runs. */
+  /** True if the GPU must keep the model: requests wait for it, or it runs. */
   private isNeeded(gpu: number, model: number): boolean {
     return this.queued(model) > 0 || this.cluster.isRunning(gpu, model);
   }
@@ -77,7 +76,7 @@ export class DemandPlacement {
     return sent;
   }
 
-  /** Whether a GPU that may have the model has it, or will. */
+  /** True if a GPU that may hold the model holds it or is loading it. */
   private isHeld(model: number): boolean {
     const gpu = this.cluster.held.next(model, this.ranges.first[model]);
     return gpu >= 0 && gpu < this.ranges.end[model];
@@ -99,7 +98,7 @@ export class DemandPlacement {
     return true;
   }
 
-  /** GPU without the model and with an idle WEIGHTS lane that has the most free pages; −1: none. */
+  /** GPU without the model and with an idle WEIGHTS lane that has the most free pages, or −1. */
   private roomiest(model: number): number {
     const { lanes, pages } = this.cluster;
     const end = this.ranges.end[model];
@@ -112,7 +111,7 @@ export class DemandPlacement {
     return best;
   }
 
-  /** Frees pages, least recently used models first; evicts nothing where that would not be enough. */
+  /** Frees pages, least recently used models first; evicts nothing if that would not suffice. */
   private makeRoom(gpu: number, pages: number, nowNs: number): boolean {
     const { recency, pages: caches, models } = this.cluster;
     let possible = caches[gpu].free;

@@ -9,9 +9,9 @@ import { DemandPlacement, type GpuRanges } from './demand-placement.js';
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * What policies have in common that send a GPU its next batch when the result of the one before is there, and load
- * models on demand. A policy of this kind decides three things: what `admit` queues, when a GPU is worth asking
- * (`idle`), and which batch it then runs (`serve`, which ends in `run`).
+ * Base of policies that send a GPU its next batch once the result of the last has arrived, and load models on demand. A
+ * subclass decides three things: what `admit` queues, when a GPU is worth asking (`idle`), and which batch it then runs
+ * (`serve`, which ends in `run`).
  */
 export abstract class OneBatchAtATime implements Policy {
   abstract readonly name: string;
@@ -19,9 +19,9 @@ export abstract class OneBatchAtATime implements Policy {
   protected readonly requests: RequestTable;
   protected readonly dispatch: Dispatcher;
   protected readonly placement: DemandPlacement;
-  /** GPUs that run nothing; where GPUs have one lane, a LOAD may have taken it since. */
+  /** GPUs that run nothing; with one lane, a LOAD may have taken it since. */
   protected readonly free: BitSet;
-  /** GPUs that `serve` is called for next: free ones for which something may have changed. */
+  /** GPUs for the next calls of `serve`: free ones whose situation may have changed. */
   protected readonly idle: BitSet;
   /** Row = GPU: models that are warm there, and evicted ones until the UNLOAD has a result. */
   protected readonly warmOn: BitMatrix;
@@ -29,7 +29,7 @@ export abstract class OneBatchAtATime implements Policy {
   protected readonly batch: Int32Array;
   private readonly order: InferDraft;
 
-  /** `ranges`: the GPUs that each model may be loaded onto. Default: all. */
+  /** `ranges`: GPUs that each model may be loaded onto. Default: all. */
   constructor({ cluster, requests, dispatch }: PolicyContext, ranges?: GpuRanges) {
     this.cluster = cluster;
     this.requests = requests;
@@ -47,10 +47,10 @@ export abstract class OneBatchAtATime implements Policy {
   abstract timedOut(slot: number, nowNs: number): void;
   abstract queued(model: number): number;
 
-  /** If the GPU is free, `run`s what it should run next. A policy that matches all GPUs at once overrides `serveIdle`. */
+  /** If the GPU is free, `run`s its next batch. A policy that matches all GPUs at once overrides `serveIdle`. */
   protected serve(_gpu: number, _nowNs: number): void {}
 
-  /** An INFER has a result, good or bad. */
+  /** Called when an INFER has a result, successful or not. */
   protected inferEnded(_action: Action, _nowNs: number): void {}
 
   finished(action: Action, nowNs: number): void {
@@ -62,7 +62,7 @@ export abstract class OneBatchAtATime implements Policy {
     } else if (kind !== LOAD) return;
     else if (action.status === STATUS_OK) this.weightsFound(gpu, model, nowNs);
     else this.lacking(model);
-    // On one lane, INFERs had to wait for a LOAD.
+    // With one lane, INFERs had to wait for a LOAD.
     this.lanesChanged(gpu, nowNs);
   }
 
@@ -94,7 +94,7 @@ export abstract class OneBatchAtATime implements Policy {
     return NEVER;
   }
 
-  /** A GPU does not hold the model any more, or failed to load it. */
+  /** Called when a GPU no longer holds the model, or failed to load it. */
   protected lacking(model: number): void {
     if (this.queued(model) > 0) this.placement.want(model);
   }
@@ -107,13 +107,13 @@ export abstract class OneBatchAtATime implements Policy {
     }
   }
 
-  /** There may be work for the free GPUs that hold the model. */
+  /** Marks the free GPUs that hold the model as possibly having work. */
   protected askFreeGpusWith(model: number): void {
     const { warm } = this.cluster;
     for (let w = 0; w < warm.words; w++) this.idle.include(w, warm.word(model, w) & this.free.word(w));
   }
 
-  /** Sends the first `count` requests of `batch` to the GPU, to start as soon as they get there. */
+  /** Sends the first `count` requests of `batch` to the GPU, to start on arrival. */
   protected run(gpu: number, model: number, batchIndex: number, count: number, nowNs: number): void {
     const { order } = this;
     order.gpu = gpu;

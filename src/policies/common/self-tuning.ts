@@ -1,35 +1,35 @@
 import { NS_PER_S, NS_PER_US } from '../../base/units.js';
 
-/** Measurements that are looked at. */
+/** Number of measurements kept. */
 const WINDOW = 300;
-/** The values are tuned again after this many of them. */
+/** Number of measurements between updates. */
 const EVERY = 20;
 /** Weight of a new measurement in running means. */
 const NEW = 0.1;
-/** A lane is booked this much longer than was needed. */
+/** Guard time added to the measured need when booking a lane. */
 const GUARD_NS = 50 * NS_PER_US;
-/** What was measured longer ago than this does not keep anything from being tried. */
+/** Age from which measurements no longer rule anything out. */
 const DOUBT_NS = NS_PER_S;
-/** What is tuned stays as it is unless that costs more than this, of one INFER or answer: costs are flat near the least. */
+/** Relative cost, of one INFER or answer, below which a tuned value stays: costs are flat near the minimum. */
 const WORTH_A_CHANGE = 0.005;
-/** What deciding earlier by an SLO's length costs, where leaving a lane idle for one INFER costs 1. */
+/** Cost of deciding earlier by an SLO's length, where leaving a lane idle for one INFER costs 1. */
 const EARLY_COST = 0.3;
-/** Values that are weighed against each other: this many quantiles of what was needed. */
+/** Number of candidate values: quantiles of the measured needs. */
 const CHOICES = 24;
-/** What an answer that comes too late costs against what a margin as long as the SLO would. */
+/** Cost of a late answer, where a margin as long as the SLO costs 1. */
 const LATE_COST = 0.25;
 const MARGIN_COST = 0.3;
-/** Part of what an SLO leaves after one INFER that the margin may take: with more, nothing would fit any more. */
+/** Largest part of the SLO left after one INFER that the margin may take: with more, nothing would fit. */
 const MOST_MARGIN = 0.6;
 
-/** One INFER as it was planned and as it went. */
+/** Plan and outcome of one INFER. */
 export class CompletedInfer {
-  /** Other work was before it on its lane when it was decided. */
+  /** True if other work was ahead on its lane when it was decided. */
   wasBusy = false;
   decidedNs = 0;
   /**
-   * When its lane should have been free, as was foreseen when it was decided, or for one that came to an idle lane when
-   * the one before was; and when the lane was free. 0 for the first on a lane.
+   * Time at which its lane should have been free, as predicted when it was decided or, if the lane was idle, when its
+   * predecessor was decided; and actual time. 0 for the first on a lane.
    */
   predictedFreeNs = 0;
   freeNs = 0;
@@ -41,26 +41,26 @@ export class CompletedInfer {
 }
 
 /**
- * Finds schedule_ahead and the margin before deadlines from what plans missed by. For each INFER,
- * `need` = time until it got there + (predicted − actual time at which the lane was free): booked that far ahead, it
- * would have been there in time. A lane that is booked less far ahead idles for the difference, though never for longer
- * than a round trip, because then the result itself tells that it is free; one that is booked further ahead is given
- * work that was chosen earlier than necessary. schedule_ahead is where the sum of both costs is least over recent
- * needs. The margin balances answers that come too late against SLOs cut short. Both follow from a window of
- * measurements, and stay as they are where costs are flat, so they have settled as soon as the window has. The shortest
- * SLO of late limits both: work with long SLOs must not book lanes, and refuse what is late, until nothing else fits.
+ * Tunes schedule_ahead and the margin before deadlines from the errors of plans. For each INFER, `need` = delivery time
+ * + (predicted − actual time at which the lane was free): booked that far ahead, it would have arrived in time. A lane
+ * booked less far ahead idles for the difference, though never longer than a round trip, because then the result itself
+ * shows that it is free; one booked further ahead gets work chosen earlier than necessary. schedule_ahead minimizes the
+ * sum of both costs over recent needs. The margin balances late answers against shortened SLOs. Both follow from a
+ * window of measurements, and stay put where costs are flat, so they settle as soon as the window is full. The shortest
+ * recent SLO limits both: work with long SLOs must not book lanes so far ahead, or refuse requests so early, that
+ * nothing else fits.
  */
 export class SelfTuning {
   readonly tuned = { scheduleAheadNs: 0, marginNs: 0 };
-  /** Mean time that an action needs to its lane, and a result back. */
+  /** Mean time for an action to reach its lane, and for a result to return. */
   deliveryNs = 0;
   resultNs = 0;
   private readonly needs = new SampleWindow(WINDOW);
   private readonly errors = new SampleWindow(WINDOW);
   private untilRenewal = 1;
-  /** What actions take longer than results: clocks that are off, or an executor's overhead. */
+  /** Excess of action over result delivery: clock skew, or an executor's overhead. */
   private skewNs = 0;
-  /** Mean of the INFERs measured. */
+  /** Mean SLO of the INFERs measured. */
   private sloNs = 0;
   private readonly shortestSlo = new ShortestSlo();
   private execNs = 0;
@@ -68,22 +68,22 @@ export class SelfTuning {
   private lastNs = 0;
 
   constructor(
-    /** schedule_ahead is never less. */
+    /** Lower bound of schedule_ahead. */
     private readonly leastNs: number,
-    /** schedule_ahead before anything was measured. */
+    /** Initial schedule_ahead, before any measurement. */
     private readonly startNs: number,
-    /** False: it stays as it is. */
+    /** False if schedule_ahead is fixed. */
     private readonly tunesAhead = true,
   ) {
     this.tuned.scheduleAheadNs = Math.max(leastNs, startNs);
   }
 
-  /** A request has come that takes `execNs`. What could not be served within its SLO on an idle lane is no matter of tuning. */
+  /** Records a request that takes `execNs`. Ignored if an idle lane could not serve it within its SLO. */
   offered(sloNs: number, execNs: number, nowNs: number): void {
     if (sloNs > execNs + this.deliveryNs + this.resultNs) this.shortestSlo.offered(sloNs, nowNs);
   }
 
-  /** A result has come; true if what is tuned was renewed. */
+  /** Records a result; true if the tuned values were renewed. */
   measured(infer: CompletedInfer, nowNs: number): boolean {
     const back = Math.max(0, nowNs - infer.endNs);
     const weight = this.seen === 0 ? 1 : NEW;
@@ -105,8 +105,8 @@ export class SelfTuning {
   }
 
   /**
-   * A request had to be given up. Where nothing was measured for a while, that may be for no other reason than what was
-   * measured before: all that is forgotten, so that the next is tried. True if so.
+   * Records a timeout. If nothing was measured recently, old measurements may be the only cause: then all are
+   * forgotten, so that the next request is tried, and true is returned.
    */
   givenUp(nowNs: number): boolean {
     if (this.seen === 0 || nowNs - this.lastNs < DOUBT_NS) return false;
@@ -148,9 +148,9 @@ export class SelfTuning {
   }
 
   /**
-   * What an SLO leaves after an INFER. Where all have much the same, the margin is given up again for what would not be
-   * served otherwise. Next to patient requests there is always something that would: the margin must fit into what is left
-   * of the shortest SLO when its request has waited for a booked lane.
+   * Time that an SLO leaves after an INFER. If all SLOs are similar, the margin is given up for requests that could not
+   * be served otherwise. If some are much longer, there is always something else to serve, so the margin must fit into
+   * what the shortest SLO leaves after waiting for a booked lane.
    */
   private get roomNs(): number {
     const { sloNs, execNs } = this;
@@ -179,14 +179,14 @@ export class SelfTuning {
   }
 }
 
-/** The cheapest of 0 and the positive quantiles of `samples`, where a value costs at least `perNs` times itself. */
+/** Cheapest of 0 and the positive quantiles of `samples`, if a value costs at least `perNs` times itself. */
 function cheapest(samples: SampleWindow, perNs: number, cost: (ns: number) => number): number {
   let best = 0;
   let leastCost = cost(0);
   for (let choice = 1; choice <= CHOICES; choice++) {
     const ns = samples.quantile(choice / CHOICES);
     if (ns <= 0) continue;
-    // All that follow are longer still.
+    // All that follow are larger.
     if (perNs * ns >= leastCost) break;
     const own = cost(ns);
     if (own >= leastCost) continue;
@@ -196,7 +196,7 @@ function cheapest(samples: SampleWindow, perNs: number, cost: (ns: number) => nu
   return best;
 }
 
-/** The last measurements of one thing, and quantiles of them. */
+/** Sliding window of measurements, with quantiles. */
 export class SampleWindow {
   private readonly samples: Float64Array;
   private readonly sorted: Float64Array;
@@ -209,12 +209,12 @@ export class SampleWindow {
     this.sorted = new Float64Array(capacity);
   }
 
-  /** How many there are. */
+  /** Number of measurements. */
   get size(): number {
     return this.count;
   }
 
-  /** Adds a measurement; the oldest falls out of a full window. */
+  /** Adds a measurement, replacing the oldest in a full window. */
   add(value: number): void {
     this.samples[this.next] = value;
     this.next = this.next + 1 === this.samples.length ? 0 : this.next + 1;
@@ -222,19 +222,19 @@ export class SampleWindow {
     this.isSorted = false;
   }
 
-  /** Forgets all of them. */
+  /** Forgets all measurements. */
   clear(): void {
     this.next = 0;
     this.count = 0;
   }
 
-  /** The value that `share` (0 to 1) of the measurements do not exceed; 0 while there are none. */
+  /** Value that `share` (0 to 1) of the measurements do not exceed; 0 if there are none. */
   quantile(share: number): number {
     if (this.count === 0) return 0;
     return this.rank(Math.min(this.count - 1, Math.ceil(share * this.count) - 1));
   }
 
-  /** The measurement with `rank` smaller ones before it, 0 to `size` − 1. */
+  /** Measurement with `rank` smaller ones before it, 0 to `size` − 1. */
   rank(rank: number): number {
     if (!this.isSorted) {
       const { sorted, samples, count } = this;
@@ -246,16 +246,16 @@ export class SampleWindow {
   }
 }
 
-/** What came longer ago than one to two of these counts no more. */
+/** Period of the minimum: requests count for one to two of these. */
 const PERIOD_NS = 10 * NS_PER_S;
 
-/** The shortest SLO of the requests of late. */
+/** Shortest SLO of recent requests. */
 class ShortestSlo {
   private presentNs = Number.POSITIVE_INFINITY;
   private beforeNs = Number.POSITIVE_INFINITY;
   private periodNs = 0;
 
-  /** Infinity: no request has come for a while. */
+  /** Infinity if no request arrived recently. */
   get ns(): number {
     return Math.min(this.presentNs, this.beforeNs);
   }

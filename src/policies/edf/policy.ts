@@ -7,7 +7,7 @@ import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 
 interface EdfOptions {
   readonly maxBatch: number;
-  /** How long before its deadline a batch shall end. */
+  /** Safety margin between a batch's end and its deadline. */
   readonly marginNs: number;
 }
 
@@ -15,23 +15,23 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 /**
  * Earliest deadline first (Liu and Layland, "Scheduling Algorithms for Multiprogramming in a Hard-Real-Time
- * Environment", JACM 20(1), 1973), with the batches that inference adds to it: a GPU that runs nothing takes, of the
- * models it holds, the one whose first request has the earliest deadline, in the largest batch that its requests fill
- * and that ends by that deadline. What could not be met even by itself is given up.
+ * Environment", JACM 20(1), 1973), extended by batching: an idle GPU takes, of the models it holds, the one whose first
+ * request has the earliest deadline, in the largest batch that its requests fill and that ends by that deadline. A
+ * request that could not be met even on its own is given up.
  *
- * Simplified: without preemption; a GPU is free when the result of its batch is there, so it idles for a
- * round trip between batches. The rule says nothing of weights: models are loaded on demand.
+ * Simplified: no preemption; a GPU is free when the result of its batch has arrived, so it idles for a round trip
+ * between batches. The rule does not cover weights: models are loaded on demand.
  */
 export class EdfPolicy extends OneBatchAtATime {
   readonly name = 'edf';
   private readonly marginNs: number;
-  /** By deadline less margin. */
+  /** Requests by deadline less margin. */
   private readonly queues: readonly DeadlineQueue[];
   private readonly sizes: Int32Array;
   private readonly maxBatch: number;
-  /** Models that requests wait for and that some GPU has. */
+  /** Models that have waiting requests and are on some GPU. */
   private readonly waiting: BitSet;
-  /** Row = model: GPUs that found nothing of it that they could still meet, and ask no more before something changes. */
+  /** Row = model: GPUs that could meet none of its requests, and do not ask again before something changes. */
   private readonly passedOver: BitMatrix;
 
   constructor(context: PolicyContext, options: EdfOptions) {
@@ -54,7 +54,7 @@ export class EdfPolicy extends OneBatchAtATime {
     if (queue.slotAt(0) === slot || this.passedOver.count(model) > 0) this.renew(model);
     this.placement.want(model);
     if (this.cluster.warm.count(model) > 0) this.placement.crowded(model);
-    // The first moment at which it is too late, so that a GPU that becomes free in the last one still takes it.
+    // First moment at which it is too late, so that a GPU that becomes free in the last one still takes it.
     return this.cluster.latestStartNs(model, deadlineNs, nowNs) + 1;
   }
 
@@ -90,7 +90,7 @@ export class EdfPolicy extends OneBatchAtATime {
     );
   }
 
-  /** The model's first request is another: free GPUs may run it. */
+  /** Call when the model's first request has changed: free GPUs may run it. */
   private renew(model: number): void {
     if (this.passedOver.count(model) > 0) this.passedOver.clear(model);
     if (this.queues[model].length === 0 || this.cluster.warm.count(model) === 0) {
@@ -101,11 +101,11 @@ export class EdfPolicy extends OneBatchAtATime {
     this.askFreeGpusWith(model);
   }
 
-  /** Runs what is due first, if the GPU is free. */
+  /** Runs the batch with the earliest deadline, if the GPU is free. */
   protected override serve(gpu: number, nowNs: number): void {
     if (this.waiting.count === 0 || this.cluster.exec[gpu].outstanding > 0) return;
     for (let model = this.mostUrgent(gpu); model >= 0; model = this.mostUrgent(gpu)) {
-      // A GPU whose clock is low passes over what another may still meet.
+      // A GPU with a low clock passes over requests that another may still meet.
       const first = this.queues[model].firstFrom(nowNs + this.cluster.execNs(gpu, model, 0));
       if (first < this.queues[model].length) {
         this.runFrom(first, gpu, model, nowNs);
@@ -115,7 +115,7 @@ export class EdfPolicy extends OneBatchAtATime {
     }
   }
 
-  /** The model on the GPU whose first request has the earliest deadline; −1: none has requests. */
+  /** Model on the GPU whose first request has the earliest deadline; −1: none has requests. */
   private mostUrgent(gpu: number): number {
     const { waiting, warmOn, passedOver, queues, cluster } = this;
     let best = -1;

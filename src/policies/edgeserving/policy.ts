@@ -8,25 +8,25 @@ import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Time sharing by stability score ("EdgeServing: Deadline-Aware Multi-DNN Serving at the Edge", Cao et al.,
- * arXiv 2605.05527, ICCCN 2026). A queue a model, first come first served. A GPU that is free looks at the next batch of each
- * model, all that waits up to the largest size, and at how urgent all other requests will be when that batch
- * ends (`Urgency`); it runs the one for which that sum is least. Nothing is refused, dropped or held.
+ * Time sharing by stability score ("EdgeServing: Deadline-Aware Multi-DNN Serving at the Edge", Cao et al., arXiv
+ * 2605.05527, ICCCN 2026). One first-come-first-served queue per model. A free GPU considers the next batch of each
+ * model, all its waiting requests up to the largest size, and how urgent all other requests will be when that batch
+ * ends (`Urgency`); it runs the one for which that sum is smallest. Nothing is refused, dropped or held.
  *
- * Follows the authors' code. Simplified: models have no early exits, so the choice is of models alone; a batch runs in the
- * smallest size that holds it. For one GPU, as published. Here a GPU counts the queues of the models that
- * it holds, and models are loaded on demand. Deciding takes time in proportion to the requests that wait, for each
- * different length of the next batches.
+ * Follows the authors' code. Simplified: models have no early exits, so the choice is of models alone; a batch runs in
+ * the smallest size that holds it. Published for one GPU. Here a GPU counts the queues of the models that it holds, and
+ * models are loaded on demand. A decision takes time proportional to the waiting requests, for each distinct duration
+ * of the next batches.
  */
 export class EdgeServingPolicy extends OneBatchAtATime {
   readonly name = 'edgeserving';
-  /** In order of arrival. */
+  /** By model, in order of arrival. */
   private readonly queues: readonly DeadlineQueue[];
   private readonly sizes: Int32Array;
   private readonly urgency: Urgency;
-  /** Models that requests wait for and that some GPU has. */
+  /** Models that have waiting requests and are on some GPU. */
   private readonly waiting: BitSet;
-  /** Urgency of all that waits for a GPU, by time; for one choice. */
+  /** Total urgency of a GPU's queues, by time; valid for one choice. */
   private readonly totals = new Map<number, number>();
 
   constructor(
@@ -78,7 +78,7 @@ export class EdgeServingPolicy extends OneBatchAtATime {
     return this.queues[model].length;
   }
 
-  /** Runs the batch after which the rest is least urgent, if the GPU is free. */
+  /** Runs the batch that leaves the rest least urgent, if the GPU is free. */
   protected override serve(gpu: number, nowNs: number): void {
     const { cluster, waiting, warmOn, totals } = this;
     if (waiting.count === 0 || cluster.exec[gpu].outstanding > 0) return;
@@ -99,7 +99,7 @@ export class EdgeServingPolicy extends OneBatchAtATime {
     if (best >= 0) this.runNext(gpu, best, nowNs);
   }
 
-  /** How urgent the others will be when the model's next batch ends. */
+  /** Urgency of the other models when this model's next batch ends. */
   private score(gpu: number, model: number, nowNs: number): number {
     const endNs = nowNs + this.cluster.execNs(gpu, model, this.nextIndex(model));
     return this.total(gpu, endNs) - this.urgency.ofFirst(this.queues[model], this.nextCount(model), endNs);
@@ -146,14 +146,17 @@ export class EdgeServingPolicy extends OneBatchAtATime {
   }
 }
 
-/** No request is more urgent, however late it is. */
+/** Upper bound of a request's urgency, however late it is. */
 const MOST = 10;
-/** It is so from this many times its SLO on. */
+/** Multiple of its SLO after which a request reaches the upper bound. */
 const MOST_FROM = 1 + Math.log(MOST);
 
-/** How urgent waiting requests will be at a later time: each e^(time since it arrived / SLO − 1), which is 1 at its deadline, at most 10. */
+/**
+ * Urgency of waiting requests at a later time: each e^(time since arrival / SLO − 1), which is 1 at its deadline, at
+ * most 10.
+ */
 export class Urgency {
-  /** Of each model's requests so far. */
+  /** By model: longest SLO of its requests so far. */
   private readonly longestSloNs: Float64Array;
 
   constructor(
@@ -172,20 +175,20 @@ export class Urgency {
     this.longestSloNs[model] = 0;
   }
 
-  /** Of all requests in the model's queue, which is in order of arrival. */
+  /** Urgency of all requests in the model's queue, which is in order of arrival. */
   ofQueue(model: number, queue: DeadlineQueue, atNs: number): number {
     const mostFromNs = atNs - MOST_FROM * this.longestSloNs[model];
     let sum = 0;
     for (let i = queue.length - 1; i >= 0; i--) {
       const slot = queue.slotAt(i);
-      // So are all that came before it.
+      // All earlier arrivals are at the bound, too.
       if (this.requests.arrivalNs[slot] <= mostFromNs) return sum + (i + 1) * MOST;
       sum += this.of(slot, atNs);
     }
     return sum;
   }
 
-  /** Of the first `count` in the queue. */
+  /** Urgency of the first `count` requests of the queue. */
   ofFirst(queue: DeadlineQueue, count: number, atNs: number): number {
     let sum = 0;
     for (let i = 0; i < count; i++) sum += this.of(queue.slotAt(i), atNs);

@@ -6,24 +6,25 @@ import { Fill } from './fill.js';
 import { FOLLOWER_WEIGHT, MixedBatch } from './mixed-batch.js';
 import type { Waiting } from './waiting.js';
 
-/** How much more slack counts for each unit of spread in the models' costs, and at most. */
+/** Weight of slack per unit of spread in the models' costs, and its upper bound. */
 const PER_SPREAD = 3;
 const MOST_SLACK_WEIGHT = 4;
 
 /**
- * Which batch a lane runs next: the one with the highest slack-discounted density, ln(requests / time) − c · slack / W.
+ * Choice of a lane's next batch: the one with the highest slack-discounted density, ln(requests / time) − c · slack /
+ * W.
  *
- * Density, requests served per GPU time, lets deep queues be served in large batches while shallow ones fill, and
- * sheds what is dear when not all can be served. Slack is the time for which the batch could wait and still be
- * complete: who has little goes first, just before the batch would shrink. W, the time that a GPU needs for all that
- * waits and half a batch more, is the exchange rate between them: with much to do density decides, with little the
- * deadlines do. Slack counts more where models differ in cost, because density alone would leave the dear ones no chance.
+ * Density, requests served per GPU time, lets deep queues be served in large batches while shallow ones fill, and sheds
+ * expensive requests when not all can be served. Slack is how long the batch could wait and still be complete: batches
+ * with little go first, just before they would shrink. W, the time that a GPU needs for everything that waits plus half
+ * a batch, is the exchange rate between them: under high load density decides, under low load the deadlines do. Slack
+ * counts more where models differ in cost, because density alone would leave expensive ones no chance.
  */
 export class Chooser {
-  /** The choice of the last `choose` that returned true: requests `from` … `from` + `count` − 1 of the queue. */
+  /** Result of the last `choose` that returned true: requests `from` … `from` + `count` − 1 of the queue. */
   model = 0;
   batchIndex = 0;
-  /** Of a model whose inputs have several lengths. */
+  /** Bucket of the choice, for models with inputs of several lengths. */
   bucket = 0;
   from = 0;
   count = 0;
@@ -39,7 +40,7 @@ export class Chooser {
     private readonly requests: RequestTable,
     private readonly durations: Durations,
     private readonly waiting: Waiting,
-    /** By model: added to its score, for those that were treated badly. */
+    /** By model: added to its score, to compensate poor treatment. */
     private readonly favour: Float64Array,
   ) {
     this.mixed = new MixedBatch(requests, waiting);
@@ -48,7 +49,7 @@ export class Chooser {
     this.modelsChanged();
   }
 
-  /** Other models are there now. */
+  /** Call when the set of models has changed. */
   modelsChanged(): void {
     const { cluster, durations } = this;
     if (cluster.modelCount === 0) return;
@@ -58,8 +59,8 @@ export class Chooser {
   }
 
   /**
-   * Chooses for a lane of the GPU that is free at `startNs`, if an answer needs `afterNs` from the end of its INFER.
-   * False: nothing that waits could be answered in time.
+   * Chooses for a lane of the GPU that is free at `startNs`, if an answer takes `afterNs` from the end of its INFER.
+   * False if no waiting request could be answered in time.
    */
   choose(gpu: number, startNs: number, afterNs: number): boolean {
     const { durations, waiting, logCount } = this;
@@ -82,7 +83,7 @@ export class Chooser {
         if (waits === 0) continue;
         const end = first + usable[model];
         if (bucket === 0) {
-          // No batch of these can score higher than the densest with the slack of the longest.
+          // No batch in this range can score higher than the densest with the slack of the longest.
           let largest = first;
           while (largest < end - 1 && size[largest] < waits) largest++;
           const leastSlackNs = queue.deadlineNsAt(0) - (startNs + mostNs[largest] / clock + afterNs);
@@ -119,7 +120,7 @@ export class Chooser {
     return best > Number.NEGATIVE_INFINITY;
   }
 
-  /** Moves the requests of the choice, an INFER of `durationNs`, into `batch`. Returns the earliest deadline among them, ns. */
+  /** Moves the requests of the choice, an INFER of `durationNs`, into `batch`. Returns their earliest deadline, ns. */
   take(batch: Int32Array, durationNs: number): number {
     const { waiting, model } = this;
     if (waiting.classes > 1) return this.mixed.take(model, batch, durationNs);
@@ -131,7 +132,7 @@ export class Chooser {
       : Math.min(firstNs, this.fill.take(model, this.bucket, batch, own));
   }
 
-  /** The same choice where requests weigh differently: a batch takes those that are worth most, of any class. */
+  /** Chooses where requests have weights: a batch takes the most valuable ones, of any class. */
   private chooseByWeight(gpu: number, startNs: number, afterNs: number): boolean {
     const { durations, waiting, mixed } = this;
     const { byGpu } = waiting;
@@ -160,8 +161,8 @@ export class Chooser {
   }
 
   /**
-   * Logarithm of what a batch is worth in which SLOs differ: those that are content with more than the first one
-   * count less, because they could be served later just as well, and would hold up what is urgent elsewhere.
+   * Logarithm of the value of a batch with different SLOs: requests with a longer SLO than the first count less,
+   * because they could be served later just as well, and would delay urgent ones elsewhere.
    */
   private logWorth(queue: DeadlineQueue, from: number, count: number, perSlack: number): number {
     const { sloNs } = this.requests;
@@ -175,7 +176,7 @@ export class Chooser {
   }
 }
 
-/** Standard deviation of the logarithm of what a request costs at best, over the models and their buckets. */
+/** Standard deviation of the logarithm of the minimum cost per request, over the models and their buckets. */
 function costSpread(models: readonly number[], durations: Durations): number {
   const costs = largestRows(models, durations).map(
     (row) => durations.logExec[row] - Math.log(durations.size[row]),

@@ -1,22 +1,22 @@
 import type { RequestClass } from '../../core/classes.js';
 
-/** Requests of a class that lacks its guaranteed share weigh this many times as much as the heaviest of others: e^5. */
+/** Factor e^5 by which requests of a class owed its guaranteed share outweigh the heaviest of others. */
 const FIRST = Math.exp(5);
-/** Most that a class is owed for the time in which its requests waited, ns of GPU time. */
+/** Maximum debt to a class for the time its requests waited, ns of GPU time. */
 const MOST_OWED_NS = 100e6;
 
 /**
- * What requests weigh now, by class, and the guaranteed shares of GPU time. A class is owed its share of every INFER
- * that is sent while its requests wait or are in it, and pays with its part of the INFER, which the requests of a batch
- * share evenly. While it is owed anything, its requests go first. So as long as some wait that can be in time, it gets
- * at least its share of the time of INFERs. It never owes more than its part of the last INFER: what it got
- * beyond its share, while others left room, is not held against it.
+ * Current weights of requests by class, and guaranteed shares of GPU time. A class is credited its share of every INFER
+ * sent while its requests wait or are in it, and debited its part of the INFER, which the requests of a batch share
+ * evenly. While its balance is positive, its requests go first. So as long as some wait that can be in time, it gets at
+ * least its share of INFER time. It never owes more than its part of the last INFER: what it got beyond its share,
+ * while others left room, is not held against it.
  */
 export class ClassWeights {
-  /** By class; all 1 where there is a single one. */
+  /** By class; 1 if there is only one. */
   readonly weight: Float64Array;
   readonly logWeight: Float64Array;
-  /** By class, 1: its requests may go first, whatever the others weigh. */
+  /** By class: 1 if its requests may go first, whatever the others' weights. */
   readonly isGuaranteed: Uint8Array;
   private readonly owedNs: Float64Array;
   private readonly plain: Float64Array;
@@ -38,12 +38,12 @@ export class ClassWeights {
     return this.classes.length;
   }
 
-  /** What the class says, whatever it is owed. */
+  /** Declared weight of the class, regardless of its balance. */
   declared(requestClass: number): number {
     return this.plain[requestClass];
   }
 
-  /** An INFER was sent with so many requests of each class; `waits`: by class, how many more wait. */
+  /** Accounts for an INFER with this many requests of each class; `waits`: by class, number still waiting. */
   sent(durationNs: number, inBatch: Int32Array, waits: Int32Array): void {
     if (!this.hasGuarantees) return;
     const { classes, owedNs } = this;

@@ -4,23 +4,26 @@ import type { DemandForecast } from './demand-forecast.js';
 import type { Durations } from './durations.js';
 import type { Waiting } from './waiting.js';
 
-/** Worth of each copy beyond those that a model's traffic needs, relative to the one before. */
+/** Value of each copy beyond those that a model's traffic needs, relative to the one before. */
 const ANOTHER_COPY = 0.1;
-/** Requests of this time are what having a model at hand saves: of more where a LOAD keeps INFERs waiting. */
+/** Horizon whose requests count as saved by keeping a model loaded; longer where a LOAD keeps INFERs waiting. */
 const HORIZON_NS = NS_PER_S / 10;
 const ONE_LANE_HORIZON_NS = NS_PER_S;
-/** A regular burst counts from this long before it is due. */
+/** Time before a regular burst from which it counts. */
 const REGULAR_NS = NS_PER_S / 2;
-/** What requests of a model weigh counts for so long after the last one. */
+/** Time after a model's last request for which its weight still counts. */
 const RESTING_NS = 5 * NS_PER_S;
-/** More copies than this beyond what is needed are all worth nothing. */
+/** Copies beyond this many spare ones are worth nothing. */
 const MOST_SPARE = 16;
 
 const SPARE = Float64Array.from({ length: MOST_SPARE }, (_, copies) => ANOTHER_COPY ** copies);
 
-/** What copies of models are worth, by the weight of requests that they save: those that wait, and those to be expected. */
+/** Value of copies of models, by the weight of requests that they save, both waiting and expected. */
 export class CopyWorth {
-  /** By model, as of the last renewal: weight of the requests to be expected within the horizon, and copies that its traffic needs. */
+  /**
+   * By model, as of the last renewal: weight of the requests expected within the horizon; copies that its traffic
+   * needs.
+   */
   private readonly expected: Float64Array;
   private readonly needed: Float64Array;
 
@@ -29,7 +32,7 @@ export class CopyWorth {
     private readonly durations: Durations,
     private readonly waiting: Waiting,
     private readonly demand: DemandForecast,
-    /** By model: for those that were treated badly, more than 1. */
+    /** By model: above 1 to compensate poor treatment. */
     private readonly factor: Float64Array,
   ) {
     this.expected = new Float64Array(cluster.models.length);
@@ -57,7 +60,7 @@ export class CopyWorth {
     this.needed[model] = 0;
   }
 
-  /** What another copy would be worth, if its LOAD began now. */
+  /** Value of another copy if its LOAD began now. */
   toLoad(model: number, nowNs: number): number {
     let worth = this.expected[model];
     if (this.waiting.count[model] > 0) {
@@ -67,23 +70,23 @@ export class CopyWorth {
     return worth === 0 ? 0 : this.share(model, this.cluster.held.count(model)) * worth;
   }
 
-  /** What one of the copies that there are is worth. */
+  /** Value of one of the existing copies. */
   toKeep(model: number): number {
     const worth = this.expected[model] + this.waiting.worth(model);
     return worth === 0 ? 0 : this.share(model, this.cluster.held.count(model) - 1) * worth;
   }
 
-  /** What one of the model's requests weighs, on average. */
+  /** Mean weight of the model's requests. */
   weightOf(model: number): number {
     return this.demand.weight[model];
   }
 
-  /** The same of those that wait, or of all where they weigh more. */
+  /** Mean weight of the model's waiting requests, or of all if that is higher. */
   weightOfWaiting(model: number): number {
     return Math.max(this.weightOf(model), this.waiting.worth(model) / this.waiting.count[model]);
   }
 
-  /** Whether requests come for the model that weigh more than this. */
+  /** True if the model gets requests that weigh more than this. */
   outweighs(model: number, weight: number, nowNs: number): boolean {
     return this.demand.weight[model] > weight && nowNs - this.demand.lastNs[model] < RESTING_NS;
   }

@@ -3,18 +3,18 @@ import { Periodicity } from './periodicity.js';
 
 const SLOW_NS = 20 * NS_PER_S;
 const FAST_NS = NS_PER_S;
-/** The mean weight of a model's requests is that of its last ones, about so many. */
+/** Approximate number of recent requests in the mean weight. */
 const WEIGHED = 32;
 
-/** How often each model will be asked for: by its recent rate, over a long and a short time, and by its regularity. */
+/** Expected demand of each model: by its recent rate, over a long and a short time, and by its regularity. */
 export class DemandForecast {
-  /** By model: what its requests weigh, on average. */
+  /** By model: mean weight of its requests. */
   readonly weight: Float64Array;
   private readonly slow: Float64Array;
   private readonly fast: Float64Array;
-  /** By model: when the last request came. */
+  /** By model: arrival of the last request. */
   readonly lastNs: Float64Array;
-  /** Since when each has been there. */
+  /** By model: time it was added. */
   private readonly cameNs: Float64Array;
   private readonly periodicity: Periodicity;
 
@@ -49,18 +49,18 @@ export class DemandForecast {
     this.periodicity.arrived(model, nowNs);
   }
 
-  /** Requests per second that are to be expected. */
+  /** Expected requests per second. */
   rateRps(model: number, nowNs: number): number {
     if (this.slow[model] === 0) return 0;
     const passed = nowNs - this.lastNs[model];
-    // What has been seen is all there was: early on, of a shorter time.
+    // Early on, the mean covers less than its memory.
     const seen = 1 - Math.exp(-Math.max(nowNs - this.cameNs[model], FAST_NS) / SLOW_NS);
     const slow = (this.slow[model] * Math.exp(-passed / SLOW_NS)) / seen;
     const fast = this.fast[model] * Math.exp(-passed / FAST_NS);
     return Math.max(slow, fast / 2);
   }
 
-  /** Requests of a regular burst that will come within `withinNs`. */
+  /** Requests of a regular burst expected within `withinNs`. */
   dueSoon(model: number, nowNs: number, withinNs: number): number {
     return this.periodicity.due(model, nowNs, nowNs + withinNs);
   }

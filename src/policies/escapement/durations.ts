@@ -5,41 +5,44 @@ import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 
 /** Weight of a new measurement. */
 const NEW = 0.1;
-/** What takes longer than this many times what was expected is a straggler, and counts as no longer than that. */
+/** Cap on a measurement, as a multiple of the expectation: stragglers count as no longer than that. */
 const MOST_LONGER = 1.5;
-/** A batch size this much further from its profile than another of its model has not been measured for long. */
+/**
+ * A batch size whose ratio to the profile exceeds that of another size of its model by this factor has not been
+ * measured for long.
+ */
 const MUCH_LONGER = 1.25;
 
 /**
- * Mean time of each model's INFERs by batch size, and by what their inputs are padded to where that is known, from the profile at first and then from what was measured, at
- * nominal clock. Means, because the sum of many is what lanes are booked with; what they miss by is margin's business.
+ * Mean time of each model's INFERs by batch size, and by padded length where known: initially from the profile, then
+ * measured, at nominal clock. Means, because lanes are booked with sums of many; the margin covers the error.
  */
 export class Durations {
-  /** First row of each model; its batch sizes follow, those of each bucket in turn. */
+  /** First row of each model; rows of its batch sizes follow, bucket by bucket. */
   readonly row: Int32Array;
-  /** By model: how many buckets there are, and rows of each. */
+  /** By model: number of buckets, and rows of each. */
   readonly buckets: Int32Array;
   private readonly sizes: Int32Array;
   /** By row: time, and its natural logarithm. */
   execNs: Float64Array;
   logExec: Float64Array;
-  /** By row: the most of time, and of ln(batch size / time), among the sizes of its bucket up to its own. */
+  /** By row: maximum of time, and of ln(batch size / time), over the sizes of its bucket up to its own. */
   mostNs: Float64Array;
   mostDense: Float64Array;
   private profileNs: Float64Array;
   private logSize: Float64Array;
-  /** Batch size of each row, and how many sizes of each model may be used. */
+  /** Batch size of each row; by model, number of usable sizes. */
   size: Int32Array;
   readonly usable: Int32Array;
-  /** By model: rows that are its own. */
+  /** By model: number of rows it owns. */
   private readonly rows: Int32Array;
-  /** The same of each kind of GPUs alone, in the same rows, where there are several: this is of all then. */
+  /** By kind, with the same rows, if there are several kinds; this object then covers all. */
   private readonly kinds: readonly Durations[];
 
   constructor(
     private readonly cluster: Cluster,
     private readonly maxBatch: number,
-    /** Of these GPUs alone; null: of all, whose profiles are those of the first kind. */
+    /** Kind of these GPUs; null: all kinds, with the profiles of the first. */
     private readonly kind: number | null = null,
   ) {
     const { models } = cluster;
@@ -65,12 +68,12 @@ export class Durations {
     this.kinds = Array.from({ length: several }, (_, each) => new Durations(cluster, maxBatch, each));
   }
 
-  /** Those of the GPU's kind. */
+  /** Durations on the GPU's kind. */
   of(gpu: number): Durations {
     return this.kinds.length === 0 ? this : this.kinds[this.cluster.kindOf[gpu]];
   }
 
-  /** Another model is in the slot. */
+  /** Resets the rows for a new model in the slot. */
   came(model: number): void {
     const spec = this.cluster.models[model];
     this.sizes[model] = spec.batchSizes.length;
@@ -97,7 +100,7 @@ export class Durations {
     return this.row[model] + bucket * this.sizes[model];
   }
 
-  /** The model's inputs cannot be padded, so a batch has those of one bucket. */
+  /** True if the model's inputs cannot be padded, so that a batch has inputs of one bucket. */
   isUnpadded(model: number): boolean {
     return this.cluster.models[model].equalLengths === true;
   }
@@ -108,12 +111,12 @@ export class Durations {
     return this.execNs[largest] / this.size[largest];
   }
 
-  /** Expected time of an INFER on a GPU at its present clock. */
+  /** Expected time of an INFER on a GPU at its current clock. */
   on(gpu: number, row: number): number {
     return this.of(gpu).execNs[row] / this.cluster.clock[gpu];
   }
 
-  /** Shortest time of any batch of a bucket of the model, on the kind that is fastest at it. */
+  /** Shortest time of any batch of a bucket, on the fastest kind for the model. */
   shortestNs(model: number, bucket = 0): number {
     if (this.kinds.length > 0) return this.cluster.nominalExecNsAt(model, 0, bucket);
     return this.execNs[this.rowOf(model, bucket)];
@@ -150,7 +153,7 @@ export class Durations {
     this.findMost(model);
   }
 
-  /** What was slow for a time is so no more: sizes that look too slow to be tried follow those that were. */
+  /** Ends a slow phase: sizes that look too slow to be tried follow those that were measured. */
   private relieve(model: number, measuredRow: number): void {
     const slowness = this.execNs[measuredRow] / this.profileNs[measuredRow];
     for (let bucket = 0; bucket < this.buckets[model]; bucket++) {
@@ -163,7 +166,7 @@ export class Durations {
     }
   }
 
-  /** Goes back to the profiles. */
+  /** Resets to the profiles. */
   forget(): void {
     for (let row = 0; row < this.execNs.length; row++) this.set(row, this.profileNs[row]);
     for (let model = 0; model < this.row.length; model++) this.findMost(model);

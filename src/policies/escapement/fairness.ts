@@ -1,21 +1,21 @@
-/** How many of its last outcomes a model's attainment is the mean of, about: at first, and then; and that of all. */
+/** Approximate number of outcomes averaged in a model's attainment, at first and later; and in that of all. */
 const FIRST_OUTCOMES = 3;
 const MODEL_OUTCOMES = 16;
 const ALL_OUTCOMES = 1024;
-/** Favour for what a model lacks now, and what each answer adds to it while it lacks as much: both of a share of 1. */
+/** Favour for a model's current shortfall, and increment per answer while it has one: both for a share of 1. */
 const PER_LACK = 4;
 const STEP = 0.2;
-/** Limit of the favour: e^5 is 148 times as much worth. */
+/** Upper bound of the favour: e^5 is a factor of 148 in value. */
 const MOST = 5;
 
 /**
- * Keeps models from starving. Each model has a favour, which is added to the logarithm of what serving it is worth:
- * in part it is proportional to what the model's attainment lacks of a share of that of all, so that rare models need
- * not wait for it; in part it grows with every answer while the model lacks anything and goes back to nothing
- * while it does not. The latter is the multiplier of the constraint "no model below this share", found step by step.
+ * Keeps models from starving. Each model has a favour, which is added to the logarithm of the value of serving it: one
+ * part is proportional to the shortfall of the model's attainment from a share of the overall one, so that rare models
+ * need not wait; the other grows with every answer while there is a shortfall and decays to zero while there is none.
+ * The latter is the multiplier of the constraint "no model below this share", found step by step.
  */
 export class Fairness {
-  /** By model, 0 or more; and its exponential. */
+  /** By model: favour, at least 0; and its exponential. */
   readonly favour: Float64Array;
   readonly factor: Float64Array;
   private readonly multiplier: Float64Array;
@@ -23,12 +23,12 @@ export class Fairness {
   private readonly outcomes: Uint8Array;
   /** Attainment of all requests, by class. */
   private readonly overall: Float64Array;
-  /** By model, where there are several classes: what its requests would have reached at the attainment of their classes. */
+  /** By model, if there are several classes: attainment its requests would have at that of their classes. */
   private readonly reference: Float64Array;
 
   constructor(
     models: number,
-    /** Every model shall have at least this share of the overall attainment. */
+    /** Share of the overall attainment below which no model is to fall. */
     private readonly leastShare: number,
     classes = 1,
   ) {
@@ -41,7 +41,7 @@ export class Fairness {
     this.outcomes = new Uint8Array(models).fill(FIRST_OUTCOMES);
   }
 
-  /** Another model is in the slot, or none. */
+  /** Resets the state of a slot whose model changed. */
   forget(model: number): void {
     this.favour[model] = 0;
     this.factor[model] = 1;
@@ -51,7 +51,7 @@ export class Fairness {
     this.outcomes[model] = FIRST_OUTCOMES;
   }
 
-  /** One of the model's requests was served in time, or was not. */
+  /** Records that one of the model's requests was served in time, or was not. */
   answered(model: number, inTime: boolean, requestClass = 0): void {
     const value = inTime ? 1 : 0;
     const overall = this.overall[requestClass] + (value - this.overall[requestClass]) / ALL_OUTCOMES;
@@ -69,7 +69,7 @@ export class Fairness {
     this.factor[model] = Math.exp(favour);
   }
 
-  /** A model is compared with what all requests reach; where they weigh differently, with those of the same classes. */
+  /** Attainment that a model is compared with: that of all requests or, with weights, that of the same classes. */
   private referenceOf(model: number, overall: number, outcomes: number): number {
     if (this.overall.length === 1) return overall;
     const reference = this.reference[model] + (overall - this.reference[model]) / outcomes;

@@ -1,9 +1,9 @@
 import type { Durations } from './durations.js';
 import type { Waiting } from './waiting.js';
 
-/** Shorter requests that fill up a batch of longer ones, the longest of them first. */
+/** Shorter requests that fill up a batch of longer ones, longest first. */
 export class Fill {
-  /** Of the batch that is chosen so far. */
+  /** Number in the batch chosen so far. */
   count = 0;
   private endNs = 0;
 
@@ -12,13 +12,13 @@ export class Fill {
     private readonly waiting: Waiting,
   ) {}
 
-  /** The batch is the best so far: it takes so many, all of which are in time if it is answered by `endNs`. */
+  /** Keeps the best batch so far: it takes this many, all in time if it is answered by `endNs`. */
   keep(count: number, endNs: number): void {
     this.count = count;
     this.endNs = endNs;
   }
 
-  /** Requests of buckets shorter than this that would be answered by `endNs`. */
+  /** Number of requests of shorter buckets that would be answered by `endNs`. */
   countInTime(model: number, bucket: number, endNs: number): number {
     if (this.durations.isUnpadded(model)) return 0;
     let count = 0;
@@ -30,8 +30,8 @@ export class Fill {
   }
 
   /**
-   * What `fill` of them are worth: the time that they would take among their own kind, relative to a request that is as
-   * long as the batch. So a batch grows for them only where that saves time.
+   * Value of `fill` such requests: the time they would take in batches of their own length, relative to a request as
+   * long as the batch. So a batch grows for them only if that saves time.
    */
   worth(model: number, bucket: number, fill: number, endNs: number): number {
     const { waiting, durations } = this;
@@ -47,7 +47,7 @@ export class Fill {
     return worth;
   }
 
-  /** Moves them into `batch` from `at` on. Returns the earliest deadline among them, ns. */
+  /** Moves them into `batch` starting at `at`. Returns their earliest deadline, ns. */
   take(model: number, bucket: number, batch: Int32Array, at: number): number {
     const { waiting } = this;
     let firstNs = Number.POSITIVE_INFINITY;

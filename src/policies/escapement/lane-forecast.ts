@@ -1,51 +1,53 @@
-/** Work as it was planned when it was decided. */
+/** Plan of an action as of its decision. */
 class Plan {
   id = 0;
   durationNs = 0;
   decidedNs = 0;
   startNs = 0;
   answerNs = 0;
-  /** When the lane should have been free; for work that came to an idle lane, when the one before should have ended. */
+  /** Time at which the lane should have been free; for an idle lane, when its predecessor should have ended. */
   freeNs = 0;
-  /** Whether other work was before it on the lane. */
+  /** True if other work was ahead on the lane. */
   wasBusy = false;
 }
 
 /**
- * What the policy expects of one lane: the work that it sent there and that has no result yet, each with the time
- * it should take, and so the time at which the lane should be free. Unlike the controller's timeline it has no
- * built-in caution: what forecasts miss by is measured, and margins are made of that.
+ * The policy's expectation of one lane: the actions sent there without a result, each with its expected time, and so
+ * the time at which the lane should be free. Unlike the controller's timeline it has no built-in caution: its errors
+ * are measured and turned into margins.
  */
 export class LaneForecast {
   length = 0;
-  /** The plan of the work that was taken out last. */
+  /** Plan of the action removed last. */
   ended = new Plan();
-  /** End of what ran last, as measured. */
+  /** Measured end of the last action. */
   lastEndNs = 0;
-  /** In the order in which they were sent; those behind `length` are used again. A lane seldom has more than two. */
+  /** In order of sending; those beyond `length` are reused. A lane seldom has more than two. */
   private readonly plans: Plan[] = [];
   private totalNs = 0;
-  /** When the first of them should begin, or should have. */
+  /** Expected or past start of the first of them. */
   private beginNs = 0;
 
-  /** When the lane should be free, 0 if it is idle; `nowNs` − `resultNs` is the latest end that could be known of. */
+  /**
+   * Time at which the lane should be free, 0 if it is idle; `nowNs` − `resultNs` is the latest end that could be known.
+   */
   freeNs(nowNs: number, resultNs: number): number {
     if (this.length === 0) return 0;
     const headNs = this.plans[0].durationNs;
     return Math.max(this.beginNs + headNs, nowNs - resultNs) + this.totalNs - headNs;
   }
 
-  /** The lane should be free at this time, if no result says otherwise before. */
+  /** Time at which the lane should be free, unless a result changes it. */
   get plannedFreeNs(): number {
     return this.beginNs + this.totalNs;
   }
 
-  /** When the first of it should end, or should have. */
+  /** Expected or past end of the first action. */
   get headEndNs(): number {
     return this.beginNs + this.plans[0].durationNs;
   }
 
-  /** Work was sent that should begin at `startNs` and be answered at `answerNs`. */
+  /** Adds an action that should begin at `startNs` and be answered at `answerNs`. */
   add(id: number, durationNs: number, decidedNs: number, startNs: number, answerNs: number): void {
     const { plans, length, ended } = this;
     if (length === plans.length) plans.push(new Plan());
@@ -63,8 +65,8 @@ export class LaneForecast {
   }
 
   /**
-   * Takes out the work with this id, which has a result: what is left begins when it ended, or got there `deliveryNs`
-   * after it was decided. False: it is not here.
+   * Removes the action with this id, which has a result: the remaining work begins when it ended, or `deliveryNs` after
+   * it was decided. False if the id is unknown.
    */
   finish(id: number, endNs: number, deliveryNs: number): boolean {
     const { plans } = this;

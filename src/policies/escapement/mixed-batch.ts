@@ -1,20 +1,20 @@
 import type { RequestTable } from '../../core/request.js';
 import type { Waiting } from './waiting.js';
 
-/** How much less requests count for what their SLOs exceed that of the first of their class by, relative to slack. */
+/** Discount, relative to slack, of requests for the excess of their SLO over that of the first of their class. */
 export const FOLLOWER_WEIGHT = 0.2;
 
 /**
- * The batches of a model whose requests weigh differently. Within a class requests go by deadline. Between classes the
- * next one is that with the most ln(weight) − c · slack / W, so a batch takes what is worth most now, and a light request
- * goes before a heavy one only if that can wait. The batch is worth the weights of its requests, discounted by the slack
- * of the first of each class: with one class, what `Chooser` says of it.
+ * Batches of a model whose requests differ in weight. Within a class requests go by deadline. Between classes the next
+ * one is that with the highest ln(weight) − c · slack / W, so a batch takes the most valuable requests first, and a
+ * light request precedes a heavy one only if that can wait. The batch is worth the weights of its requests, discounted
+ * by the slack of the first of each class: with one class, this equals `Chooser`'s score.
  */
 export class MixedBatch {
-  /** By class: the first request that is still in time, and how many from there on are in the batch. */
+  /** By class: first request that is still in time, and number from there on in the batch. */
   private readonly from: Int32Array;
   private readonly counts: Int32Array;
-  /** The same of the batch that was kept. */
+  /** Counterparts of `from` and `count` for the kept batch. */
   private readonly keptFrom: Int32Array;
   private readonly keptCounts: Int32Array;
   private scratch = new Int32Array(64);
@@ -37,7 +37,7 @@ export class MixedBatch {
     this.from.fill(0);
   }
 
-  /** Requests that are answered by `endNs` at best, ns, which never falls: returns how many of them are in time. */
+  /** Leaves out requests that cannot be answered by `endNs`, which never decreases; returns the number in time. */
   leaveOut(endNs: number): number {
     const { waiting, from } = this;
     const first = this.model * waiting.classes;
@@ -53,7 +53,7 @@ export class MixedBatch {
     return left;
   }
 
-  /** Fills a batch with `count` of the requests that are in time; returns the logarithm of what it is worth. */
+  /** Fills a batch with `count` of the requests that are in time; returns the logarithm of its value. */
   fill(count: number, perSlack: number): number {
     const { counts } = this;
     counts.fill(0);
@@ -71,7 +71,7 @@ export class MixedBatch {
     this.keptCounts.set(this.counts);
   }
 
-  /** Moves the requests of the batch that was kept into `batch`. Returns the earliest deadline among them, ns. */
+  /** Moves the requests of the kept batch into `batch`. Returns their earliest deadline, ns. */
   take(model: number, batch: Int32Array, durationNs: number): number {
     const { waiting, keptFrom, keptCounts } = this;
     if (this.scratch.length < batch.length) this.scratch = new Int32Array(batch.length);
@@ -85,7 +85,7 @@ export class MixedBatch {
     return firstNs;
   }
 
-  /** The class whose next request is worth most. */
+  /** Class whose next request is worth most. */
   private next(perSlack: number): number {
     const { waiting, from, counts } = this;
     const first = this.model * waiting.classes;
@@ -101,14 +101,14 @@ export class MixedBatch {
     return best;
   }
 
-  /** What the request of a class is worth that is `nth` of those in time. */
+  /** Value of a class's `nth` request in time. */
   private valueAt(c: number, nth: number, perSlack: number): number {
     const { waiting, from, endNs } = this;
     const queue = waiting.queues[this.model * waiting.classes + c];
     return waiting.weights.logWeight[c] - (queue.deadlineNsAt(from[c] + nth) - endNs) * perSlack;
   }
 
-  /** Of the batch, as a multiple of e^`most`. */
+  /** Value of the batch as a multiple of e^`most`. */
   private relativeWorth(most: number, perSlack: number): number {
     const { waiting, counts } = this;
     const isMixed = Number.isNaN(waiting.sloNs[this.model]);
@@ -121,7 +121,7 @@ export class MixedBatch {
     return worth;
   }
 
-  /** Requests of a class in the batch; those with a longer SLO than its first one count less. */
+  /** Effective number of a class's requests in the batch; those with a longer SLO than the first count less. */
   private followers(c: number, perSlack: number): number {
     const { waiting, requests, from, counts } = this;
     const { sloNs } = requests;

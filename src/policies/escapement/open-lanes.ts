@@ -6,15 +6,15 @@ import type { Cluster } from '../../core/cluster.js';
 import type { LaneForecast } from './lane-forecast.js';
 
 const NEVER = Number.POSITIVE_INFINITY;
-/** For how long a GPU that refused in no time is sent nothing. */
+/** Time for which a GPU that refused at once is sent nothing. */
 const REST_NS = NS_PER_MS;
 
 /**
- * Which GPUs may be sent an INFER: those whose lane should be free within schedule_ahead. Those of them for which
- * something has changed are worth a look.
+ * GPUs that may be sent an INFER, because their lane should be free within schedule_ahead; those with changes are worth
+ * a look.
  */
 export class OpenLanes {
-  /** GPUs. */
+  /** GPUs by state: may be sent an INFER; worth a look. */
   private readonly open: BitSet;
   private readonly changed: BitSet;
   private readonly opening: Calendar;
@@ -31,7 +31,7 @@ export class OpenLanes {
     this.updateAll(0);
   }
 
-  /** When the next lane opens if no result arrives before; Infinity: none does. */
+  /** Time at which the next lane opens if no result arrives first; Infinity: never. */
   get nextOpeningNs(): number {
     return this.opening.nextNs;
   }
@@ -40,17 +40,17 @@ export class OpenLanes {
     return this.open.has(gpu);
   }
 
-  /** There may be something for the GPU. */
+  /** Marks the GPU as worth a look. */
   look(gpu: number): void {
     this.changed.add(gpu);
   }
 
-  /** The same for the GPUs on which a model is warm. */
+  /** Marks the GPUs on which a model is warm as worth a look. */
   lookWhere(warm: BitMatrix, model: number): void {
     for (let word = 0; word < warm.words; word++) this.changed.include(word, warm.word(model, word));
   }
 
-  /** How many GPUs are worth a look now. */
+  /** Number of GPUs worth a look now. */
   advance(nowNs: number): number {
     const { opening } = this;
     for (let gpu = opening.due(nowNs); gpu >= 0; gpu = opening.due(nowNs)) {
@@ -61,7 +61,7 @@ export class OpenLanes {
     return this.changed.count;
   }
 
-  /** The next GPU in turn that is worth a look; there must be one. */
+  /** Next GPU in turn that is worth a look; there must be one. */
   next(): number {
     const gpu = this.changed.nextCyclic(this.turn);
     this.turn = gpu + 1 === this.cluster.gpus ? 0 : gpu + 1;
@@ -69,13 +69,13 @@ export class OpenLanes {
     return gpu;
   }
 
-  /** A GPU that refused in no time, as its clock may be ahead, would do so again: it is left alone for a moment. */
+  /** Rests a GPU that refused at once: its clock may be ahead, and it would refuse again. */
   rest(gpu: number, nowNs: number): void {
     this.open.delete(gpu);
     this.opening.set(gpu, nowNs + REST_NS);
   }
 
-  /** The GPU's forecast has changed: notes whether it may be sent another INFER now, or else when. */
+  /** Call when the GPU's forecast has changed: updates whether, or when, it may be sent another INFER. */
   update(gpu: number, nowNs: number): void {
     const aheadNs = this.tuned.scheduleAheadNs;
     const forecast = this.forecasts[gpu];
@@ -90,7 +90,7 @@ export class OpenLanes {
     this.opening.set(gpu, isOpen || isClosed || aheadNs === 0 ? NEVER : atNs);
   }
 
-  /** schedule_ahead has changed. */
+  /** Call when schedule_ahead has changed. */
   updateAll(nowNs: number): void {
     for (let gpu = 0; gpu < this.cluster.gpus; gpu++) this.update(gpu, nowNs);
   }

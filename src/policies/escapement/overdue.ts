@@ -5,10 +5,10 @@ import type { DeadlineQueue } from '../common/deadline-queue.js';
 import type { Durations } from './durations.js';
 import type { Waiting } from './waiting.js';
 
-/** A request that has waited for so long comes before any that is only expected. */
+/** Wait after which a request precedes any that is only expected. */
 const OVERDUE_NS = NS_PER_S;
 
-/** Which models have requests that have waited for long, as only those with a long SLO can. */
+/** Models with requests that have waited for long, as only those with a long SLO can. */
 export class Overdue {
   constructor(
     private readonly cluster: Cluster,
@@ -17,10 +17,10 @@ export class Overdue {
     private readonly waiting: Waiting,
   ) {}
 
-  /** Whether the model, which no GPU holds, has such a request that is in time if the LOAD begins now. */
+  /** True if the model, which no GPU holds, has such a request that is in time if the LOAD begins now. */
   has(model: number, nowNs: number): boolean {
     const { waiting } = this;
-    // NaN where SLOs differ.
+    // NaN if SLOs differ.
     if (waiting.count[model] === 0 || waiting.sloNs[model] < OVERDUE_NS) return false;
     const readyNs = nowNs + this.cluster.loadNs(model) + this.durations.shortestNs(model);
     for (let bucket = 0; bucket < this.durations.buckets[model]; bucket++)

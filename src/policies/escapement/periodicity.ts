@@ -1,15 +1,15 @@
 import { NS_PER_MS } from '../../base/units.js';
 
-/** Requests after a pause of this length are another burst. */
+/** Pause that separates bursts. */
 const PAUSE_NS = 100 * NS_PER_MS;
-/** Two gaps are alike if they differ by less than this share. */
+/** Relative difference below which two gaps are alike. */
 const ALIKE = 0.1;
-/** So many gaps in a row must be alike before the next is believed in. */
+/** Number of similar gaps in a row needed to predict the next. */
 const ENOUGH = 2;
 /** Weight of a new burst in the mean size. */
 const NEW = 0.3;
 
-/** Bursts of requests that come at regular intervals, as timers send them, and when the next is due. */
+/** Bursts of requests at regular intervals, as timers send them, and the due time of the next. */
 export class Periodicity {
   private readonly lastNs: Float64Array;
   private readonly burstNs: Float64Array;
@@ -42,7 +42,7 @@ export class Periodicity {
     this.seen[model]++;
   }
 
-  /** Requests of a burst that is due before `byNs`, or was due a moment ago; 0: none is. */
+  /** Size of a burst that is due before `byNs`, or was due a moment ago; 0: none. */
   due(model: number, nowNs: number, byNs: number): number {
     if (this.alike[model] < ENOUGH) return 0;
     const nextNs = this.burstNs[model] + this.gapNs[model];

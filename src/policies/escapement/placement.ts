@@ -8,21 +8,21 @@ import type { CopyWorth } from './copy-worth.js';
 import type { Overdue } from './overdue.js';
 import type { Waiting } from './waiting.js';
 
-/** A LOAD must be worth this many times what it evicts. */
+/** Minimum ratio of a LOAD's value to that of what it evicts. */
 const HYSTERESIS = 1.2;
-/** A copy that is expected to save fewer requests than this is no reason to evict any other. */
+/** Minimum expected requests saved by a copy for it to evict another. */
 const LEAST_WORTH = 0.1;
-/** Without cause, all models are looked at this often; after a look that led to nothing, so often. */
+/** Interval of full passes without other cause, and after a pass that led to nothing. */
 const PASS_NS = 20 * NS_PER_MS;
 const IDLE_PASS_NS = 200 * NS_PER_MS;
-/** So many more models than GPUs are ranked, because a GPU may hold some of them. */
+/** Number of models ranked in addition to the number of GPUs, because a GPU may hold some of them. */
 const MORE_RANKED = 16;
 
 /**
- * Which models are on which GPUs. A GPU that has no LOAD under way loads the model that is worth most per time of its
- * LOAD, and only where that is clearly more than what must go for it, so that nothing is swapped to and fro. Models
- * that no GPU holds and that requests wait for are considered whenever anything changes, all others at intervals. What
- * has waited for long need not be worth more than what is only expected.
+ * Placement of models on GPUs. A GPU without a LOAD in progress loads the model with the highest value per LOAD time,
+ * and only if that clearly exceeds the value of what it evicts, to avoid thrashing. Models that no GPU holds and that
+ * have waiting requests are considered whenever anything changes, all others at intervals. Requests that have waited
+ * for long take precedence over expected ones.
  */
 export class Placement {
   private nextPassNs = 0;
@@ -31,15 +31,15 @@ export class Placement {
   private copies = 0;
   /** Row = GPU: models that are warm there. */
   private readonly warm: BitMatrix;
-  /** Models that no GPU holds and that requests may wait for. */
+  /** Models that no GPU holds and that may have waiting requests. */
   private readonly missing: BitSet;
-  /** Models that are to go. */
+  /** Models chosen for eviction. */
   private readonly chosen: BitSet;
   private readonly victims: Int32Array;
   private readonly busyness: Busyness;
-  /** GPUs that can LOAD, the least busy first. */
+  /** GPUs that can LOAD, least busy first. */
   private readonly idle: Int32Array;
-  /** By GPU, 1: a LOAD is under way; the last thing that it was sent was a LOAD. */
+  /** By GPU: 1 if a LOAD is in progress; 1 if its last action was a LOAD. */
   private readonly loading: Uint8Array;
   private readonly loadedLast: Uint8Array;
   private readonly ranking: LoadRanking;
@@ -70,23 +70,23 @@ export class Placement {
 
   inferEnded({ gpu, beginNs, endNs }: Action): void {
     this.busyness.ran(gpu, beginNs, endNs);
-    // What it kept from being evicted may go now.
+    // Models that it protected from eviction may go now.
     this.urged = true;
   }
 
-  /** A request waits for the model. */
+  /** Records that a request waits for the model. */
   want(model: number): void {
     if (this.cluster.held.count(model) > 0) return;
     this.missing.add(model);
     this.urged = true;
   }
 
-  /** A WEIGHTS lane may have become idle. */
+  /** Call when a WEIGHTS lane may have become idle. */
   urge(): void {
     this.urged = true;
   }
 
-  /** A LOAD has a result: the model is warm on the GPU, or is not there. */
+  /** Records the result of a LOAD: the model is warm on the GPU, or absent. */
   loadEnded(gpu: number, model: number, ok: boolean): void {
     this.loading[gpu] = 0;
     this.urged = true;
@@ -94,7 +94,7 @@ export class Placement {
     else this.lost(gpu, model);
   }
 
-  /** The model is warm on the GPU though no LOAD brought it there. */
+  /** Records that the model is warm on the GPU without a LOAD. */
   found(gpu: number, model: number): void {
     this.warm.add(gpu, model);
     this.missing.delete(model);
@@ -102,7 +102,7 @@ export class Placement {
     this.urged = true;
   }
 
-  /** The model is not on the GPU any more, though it was not evicted. */
+  /** Records that the GPU lost the model without eviction. */
   lost(gpu: number, model: number): void {
     this.warm.delete(gpu, model);
     this.copies--;
@@ -110,22 +110,22 @@ export class Placement {
     if (this.waiting.count[model] > 0) this.want(model);
   }
 
-  /** The model, which no GPU holds, goes. */
+  /** Clears the state of a model that leaves and that no GPU holds. */
   forget(model: number): void {
     this.missing.delete(model);
     this.copyWorth.forget(model);
   }
 
   /**
-   * When to look again if nothing happens before: what a copy is expected to save shrinks with time, and then gives
-   * way to what waits. Infinity: nothing waits for a model that no GPU holds.
+   * Time of the next look if nothing happens first: the expected value of a copy decays, and then yields to what waits.
+   * Infinity if nothing waits for a model that no GPU holds.
    */
   get nextLookNs(): number {
     const isWaitedFor = this.missing.count > 0 && !this.waiting.isEmpty;
     return isWaitedFor ? this.lastLookNs + IDLE_PASS_NS : Number.POSITIVE_INFINITY;
   }
 
-  /** Lets GPUs that have no LOAD under way send one each. */
+  /** Lets each GPU without a LOAD in progress send one. */
   schedule(nowNs: number): void {
     const { cluster } = this;
     this.lastLookNs = nowNs;
@@ -138,7 +138,7 @@ export class Placement {
     this.loadOverdue(nowNs);
   }
 
-  /** Lets each GPU load what is worth most of all models. */
+  /** Lets each GPU load the most valuable of all models. */
   private pass(nowNs: number): boolean {
     const { ranking, cluster } = this;
     this.copyWorth.renew(nowNs);
@@ -150,14 +150,14 @@ export class Placement {
       let at = 0;
       while (at < ranking.length && !cluster.lacks(gpu, ranking.at(at))) at++;
       if (at === ranking.length || !this.load(gpu, ranking.at(at), nowNs)) continue;
-      // Another copy would be worth less: it gets its turn in the next ranking.
+      // Another copy would be worth less: it is considered in the next ranking.
       ranking.remove(at);
       sent = true;
     }
     return sent;
   }
 
-  /** Lets each GPU load what is worth most of the models that no GPU holds and that requests wait for. */
+  /** Lets each GPU load the most valuable of the models that no GPU holds and that have waiting requests. */
   private loadMissing(nowNs: number): void {
     const idle = this.listIdle(nowNs);
     for (let i = 0; i < idle; i++) {
@@ -168,7 +168,7 @@ export class Placement {
     }
   }
 
-  /** Lets models for which requests have waited long replace those that none waits for, whatever is expected of these. */
+  /** Lets models with long-waiting requests replace those without waiting ones, whatever is expected of these. */
   private loadOverdue(nowNs: number): void {
     const { missing, overdue, cluster } = this;
     for (let model = missing.next(0); model >= 0; model = missing.next(model + 1)) {
@@ -181,7 +181,7 @@ export class Placement {
     }
   }
 
-  /** Lists the GPUs that can LOAD, the least busy first; returns how many there are. */
+  /** Lists the GPUs that can LOAD, least busy first; returns how many there are. */
   private listIdle(nowNs: number): number {
     return this.busyness.list(this.idle, nowNs, (gpu) => this.canLoad(gpu));
   }
@@ -190,7 +190,7 @@ export class Placement {
     return this.loading[gpu] === 0 && !this.cluster.weights[gpu].isClosed && !this.mustServe(gpu);
   }
 
-  /** Where a GPU has one lane LOADs and INFERs take turns: neither shall keep the other from it. */
+  /** True if the GPU must run an INFER first: with one lane, LOADs and INFERs take turns. */
   private mustServe(gpu: number): boolean {
     return this.cluster.oneLane && this.loadedLast[gpu] === 1 && this.waiting.byGpu.count(gpu) > 0;
   }
@@ -230,7 +230,10 @@ export class Placement {
     if (this.waiting.count[model] > 0) this.want(model);
   }
 
-  /** The model worth most per time of its LOAD that no GPU holds, requests wait for, and the GPU may load; −1: none. */
+  /**
+   * Model with the highest value per LOAD time that no GPU holds, that has waiting requests, and that the GPU may load;
+   * −1: none.
+   */
   private bestMissing(gpu: number, nowNs: number): number {
     const { missing, waiting } = this;
     let best = -1;
@@ -250,8 +253,8 @@ export class Placement {
   }
 
   /**
-   * Fills `victims` with models that make room for `pages`, least worth per page first; −1: not for less than `limit`.
-   * `mostWeight`: none that requests wait for, nor come for that weigh more; −1: any.
+   * Fills `victims` with models that make room for `pages`, lowest value per page first; −1 if they are worth `limit`
+   * or more. `mostWeight`: excludes models that have waiting requests or get heavier ones; −1: no such limit.
    */
   private chooseVictims(
     gpu: number,
@@ -289,17 +292,17 @@ export class Placement {
   }
 }
 
-/** How far back a GPU counts as busy. */
+/** Memory of the busyness average. */
 const BUSY_NS = NS_PER_S;
 
-/** How busy the EXEC lanes of GPUs were of late. */
+/** Recent utilization of the GPUs' EXEC lanes. */
 export class Busyness {
-  /** By GPU: time that its lane was busy, as of when. */
+  /** By GPU: busy time of its lane, and the time of that value. */
   private readonly busyNs: Float64Array;
   private readonly atNs: Float64Array;
-  /** The same as of the listing under way. */
+  /** By GPU: busy time as of the current listing. */
   private readonly nowBusyNs: Float64Array;
-  /** All GPUs as they were ordered last. Little changes from one listing to the next, so few are moved. */
+  /** All GPUs in the order of the last listing. Little changes between listings, so few are moved. */
   private readonly order: Int32Array;
 
   constructor(gpus: number) {
@@ -314,7 +317,7 @@ export class Busyness {
     this.atNs[gpu] = endNs;
   }
 
-  /** Fills `list` with GPUs that are wanted, the least busy first, then by number; returns how many there are. */
+  /** Fills `list` with the wanted GPUs, least busy first, then by number; returns how many there are. */
   list(list: Int32Array, nowNs: number, isWanted: (gpu: number) => boolean): number {
     const { order, busyNs, atNs, nowBusyNs } = this;
     let count = 0;
@@ -347,7 +350,7 @@ export class Busyness {
   }
 }
 
-/** Models whose next copy would be worth most per time of its LOAD, best first. */
+/** Models by value of their next copy per LOAD time, best first. */
 class LoadRanking {
   length = 0;
   private most = 0;
@@ -357,7 +360,7 @@ class LoadRanking {
   constructor(
     private readonly cluster: Cluster,
     private readonly copyWorth: CopyWorth,
-    /** So many more than there are GPUs are listed. */
+    /** Number of models listed in addition to the number of GPUs. */
     private readonly more: number,
   ) {
     const most = Math.min(cluster.models.length, cluster.gpus + more);

@@ -17,23 +17,23 @@ import { SharedClasses } from './shared-classes.js';
 import { Waiting } from './waiting.js';
 
 interface EscapementOptions {
-  /** How far into the future lanes are booked; null: tuned while running. */
+  /** How far into the future lanes are booked; null: tuned at run time. */
   readonly scheduleAheadNs: number | null;
   readonly maxBatch: number;
-  /** Share of the overall attainment below which no model shall fall; 0: goodput alone counts. */
+  /** Share of the overall attainment below which no model is to fall; 0: only goodput counts. */
   readonly fairness: number;
 }
 
 /**
- * This project's own scheduler. A lane that may be booked is given the batch with the highest slack-discounted density
- * (`Chooser`); models are placed by what their copies are worth (`Placement`); what can't be served is refused at once,
- * what missed its window is tried again; how far ahead lanes are booked and how early results are aimed at is measured
- * (`SelfTuning`), and no model is left far behind the others (`Fairness`).
+ * This project's own scheduler. A lane that may be booked gets the batch with the highest slack-discounted density
+ * (`Chooser`); models are placed by the value of their copies (`Placement`); requests that can't be served are refused
+ * at once, and those that missed their window are retried; booking distance and margin are measured (`SelfTuning`), and
+ * no model is left far behind the others (`Fairness`).
  */
 export class EscapementPolicy implements Policy {
   readonly name = 'escapement';
   readonly takesBack = true;
-  /** Not where batches are by length: then it does not weigh requests. */
+  /** False when batching by length, which ignores weights. */
   readonly sharesFirst: boolean;
   readonly tuned: Readonly<Record<string, number>>;
   private readonly cluster: Cluster;
@@ -99,14 +99,14 @@ export class EscapementPolicy implements Policy {
     const latestNs = deadlineNs - shortestNs - this.tuning.resultNs;
     const sloNs = requests.sloNs[slot];
     if (isNew && this.isHopeless(model, latestNs, nowNs)) {
-      // A model that can't be served within such an SLO at all is no matter of fairness.
+      // If the model can't be served within such an SLO at all, fairness does not apply.
       if (sloNs > shortestNs) this.gaveUp(model, requestClass, nowNs);
       return REFUSE;
     }
     this.waiting.push(slot, model, deadlineNs, sloNs, requestClass, bucket);
     this.lanes.lookWhere(this.cluster.warm, model);
     this.placement.want(model);
-    // The first instant at which it is too late.
+    // First instant at which it is too late.
     return Math.floor(latestNs) + 1;
   }
 
@@ -176,7 +176,7 @@ export class EscapementPolicy implements Policy {
 
   schedule(nowNs: number): void {
     const { lanes } = this;
-    // A LOAD on the only lane of a GPU closes it, so that comes first.
+    // First, because a LOAD on a single-lane GPU closes the lane.
     this.placement.schedule(nowNs);
     for (let left = lanes.advance(nowNs); left > 0; left--) {
       const gpu = lanes.next();
@@ -199,12 +199,12 @@ export class EscapementPolicy implements Policy {
     return this.waiting.countBefore(model, this.classes.of(slot), deadlineNs, this.bucketOf(slot));
   }
 
-  /** What the request's input is padded to at least, as far as this is to know. */
+  /** Bucket of the request's input, as far as the policy knows lengths. */
   private bucketOf(slot: number): number {
     return this.cluster.rows.known(this.requests.model[slot], this.requests.bucket[slot]);
   }
 
-  /** Whether no lane that has the model will be free by `latestNs`, or where none has it, it can't be loaded by then. */
+  /** True if no lane with the model will be free by `latestNs`, or, without any, it can't be loaded by then. */
   private isHopeless(model: number, latestNs: number, nowNs: number): boolean {
     const { held, warm } = this.cluster;
     const { deliveryNs, resultNs } = this.tuning;
@@ -226,7 +226,7 @@ export class EscapementPolicy implements Policy {
     this.lanes.updateAll(nowNs);
   }
 
-  /** Sends the GPU the best batch there is; false: there is none. */
+  /** Sends the GPU the best batch; false if there is none. */
   private serve(gpu: number, nowNs: number): boolean {
     if (this.waiting.byGpu.count(gpu) === 0) return false;
     const { tuning, chooser, durations, order } = this;
@@ -234,7 +234,7 @@ export class EscapementPolicy implements Policy {
     const { resultNs, tuned } = tuning;
     const { marginNs } = tuned;
     const freeNs = forecast.freeNs(nowNs, resultNs);
-    // What is long overdue may take longer still: it is not known when the lane will be free.
+    // An overdue action may take longer still: it is unknown when the lane will be free.
     if (forecast.length > 0 && nowNs - resultNs > forecast.headEndNs + tuned.scheduleAheadNs) return false;
     const startNs = Math.max(freeNs, nowNs + tuning.deliveryNs);
     if (!chooser.choose(gpu, startNs, resultNs + marginNs)) {
@@ -259,7 +259,7 @@ export class EscapementPolicy implements Policy {
     return true;
   }
 
-  /** Where GPUs have one lane a LOAD takes its time from INFERs. */
+  /** Books a LOAD on the EXEC lane where GPUs have one lane. */
   private loadSent(gpu: number, model: number, id: number, nowNs: number): void {
     if (!this.cluster.oneLane) return;
     const { deliveryNs, resultNs } = this.tuning;

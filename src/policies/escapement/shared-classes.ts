@@ -2,12 +2,12 @@ import type { RequestClass } from '../../core/classes.js';
 import type { PolicyContext } from '../../core/policy.js';
 import type { RequestTable } from '../../core/request.js';
 
-/** What a request of a tenant that is above its share weighs at most, relative to the lightest of others. */
+/** Maximum weight of a request whose tenant is above its share, relative to the lightest of others. */
 const ABOVE_SHARE_WEIGHT = 0.1;
 
 /**
- * The declared classes, and where shares go first all of them again, for requests of tenants above their shares: none
- * of those weighs as much as any of the first, so shares come before weights.
+ * The declared classes and, where shares go first, a second copy of each for requests of tenants above their shares:
+ * none of those weighs as much as any of the first, so shares take precedence over weights.
  */
 export class SharedClasses {
   readonly list: readonly RequestClass[];
@@ -26,7 +26,7 @@ export class SharedClasses {
     this.list = sharesFirst ? [...classes, ...above] : classes;
   }
 
-  /** Index in the list of what the request weighs. */
+  /** Index of the request's weight in the list. */
   of(slot: number): number {
     const { requestClass, isAboveShare } = this.requests;
     const isAbove = this.sharesFirst && isAboveShare[slot] === 1;

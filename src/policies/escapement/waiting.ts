@@ -5,32 +5,32 @@ import { DeadlineQueue } from '../common/deadline-queue.js';
 import { ClassWeights } from './class-weights.js';
 import type { Durations } from './durations.js';
 
-/** Weight of a new request in the mean cost of its model's. */
+/** Weight of a new request in the mean cost of its model's requests. */
 const NEW = 0.02;
 
-/** The requests that wait, by model, and what they mean for the GPUs that could serve them. */
+/** Waiting requests by model, and their implications for the GPUs that could serve them. */
 export class Waiting {
-  /** A queue for each class of each model: element `model * classes + class`. */
+  /** One queue per model and class: element `model * classes + class`. */
   readonly queues: readonly DeadlineQueue[];
-  /** Of a model whose inputs have several lengths instead: a queue for each bucket, of requests of one class, from `first` on. */
+  /** For a model with inputs of several lengths: one queue per bucket instead, all of one class, from `first` on. */
   private readonly byBucket: DeadlineQueue[] = [];
   private readonly first: Int32Array;
-  /** By model: how many of those are its own. */
+  /** By model: number of those queues that it owns. */
   private readonly own: Int32Array;
-  /** By such a model: time of one request in a full batch, as requests come; 0 before the first. */
+  /** By such a model: mean time per request in full batches over recent arrivals; 0 before the first. */
   readonly costNs: Float64Array;
   readonly classes: number;
-  /** Requests by model, and by class. */
+  /** Number of requests by model, and by class. */
   readonly count: Int32Array;
   readonly byClass: Int32Array;
   /** Row = GPU: models that are warm there and have requests. */
   readonly byGpu: BitMatrix;
-  /** Time that a single GPU needs for all that waits, in the largest batches. */
+  /** Time that a single GPU needs for everything that waits, in the largest batches. */
   backlogNs = 0;
-  /** By model: SLO of its requests; 0 before the first, NaN where several have been seen. */
+  /** By model: SLO of its requests; 0 before the first, NaN if they differ. */
   readonly sloNs: Float64Array;
   private readonly shareNs: Float64Array;
-  /** By queue of a bucket. */
+  /** By bucket queue. */
   private readonly bucketNs: number[] = [];
   private requests = 0;
 
@@ -57,7 +57,7 @@ export class Waiting {
     return this.requests === 0;
   }
 
-  /** Another model is in the slot. */
+  /** Prepares the slot for a new model. */
   came(model: number): void {
     const buckets = this.durations.buckets[model];
     this.costNs[model] = 0;
@@ -70,7 +70,7 @@ export class Waiting {
     }
   }
 
-  /** The queue of a bucket; of one class, where there are several. */
+  /** Queue of a bucket, or of a class where there are several. */
   queue(model: number, bucket: number, requestClass = 0): DeadlineQueue {
     if (this.durations.buckets[model] === 1) return this.queues[model * this.classes + requestClass];
     return this.byBucket[this.first[model] + bucket];
@@ -97,14 +97,14 @@ export class Waiting {
     this.shrunk(model, bucket);
   }
 
-  /** Moves `count` requests of a model, or of its bucket, from `from` on into `into`. */
+  /** Moves `count` requests of a model, or of its bucket, starting at `from` into `into`. */
   take(model: number, from: number, count: number, into: Int32Array, bucket = 0): void {
     this.queue(model, bucket).take(from, count, into);
     this.left(model, 0, count);
     this.shrunk(model, bucket);
   }
 
-  /** The same of each class; `scratch` holds as many. */
+  /** Moves requests of each class; `scratch` holds as many. */
   takeOfEach(
     model: number,
     from: Int32Array,
@@ -122,7 +122,7 @@ export class Waiting {
     this.shrunk(model, 0);
   }
 
-  /** What the model's requests are worth that are due at `ns` or later. */
+  /** Total value of the model's requests due at `ns` or later. */
   worthFrom(model: number, ns: number): number {
     const { queues, classes, weights, durations } = this;
     let worth = 0;
@@ -140,7 +140,7 @@ export class Waiting {
     return worth;
   }
 
-  /** What all of the model's requests are worth. */
+  /** Total value of the model's requests. */
   worth(model: number): number {
     const { queues, classes, weights } = this;
     if (classes === 1) return weights.weight[0] * this.count[model];
@@ -150,12 +150,12 @@ export class Waiting {
     return worth;
   }
 
-  /** Requests of the model that go before one of the class that is due at `deadlineNs`, for certain. */
+  /** Number of the model's requests certain to precede one of the class due at `deadlineNs`. */
   countBefore(model: number, requestClass: number, deadlineNs: number, bucket = 0): number {
     const { queues, classes, weights } = this;
     const first = model * classes;
     const own = this.queue(model, bucket, requestClass).countBefore(deadlineNs);
-    // One that is owed its share goes before heavier ones, too.
+    // A request of a class owed its share precedes heavier ones, too.
     if (classes === 1 || weights.isGuaranteed[requestClass] === 1) return own;
     const weight = weights.declared(requestClass);
     let before = own;
@@ -165,17 +165,17 @@ export class Waiting {
     return before;
   }
 
-  /** The model has become warm on the GPU. */
+  /** Records that the model became warm on the GPU. */
   warmed(gpu: number, model: number): void {
     if (this.count[model] > 0) this.byGpu.add(gpu, model);
   }
 
-  /** The model is not warm on the GPU any more. */
+  /** Records that the model is no longer warm on the GPU. */
   cooled(gpu: number, model: number): void {
     this.byGpu.delete(gpu, model);
   }
 
-  /** Nothing is known of the SLOs of what is in the slot now. */
+  /** Forgets the SLOs of the slot's previous model. */
   forget(model: number): void {
     this.sloNs[model] = 0;
   }
@@ -212,7 +212,7 @@ export class Waiting {
     const rest = waiting - full * durations.size[row + last];
     let shareNs = full * durations.execNs[row + last];
     if (rest > 0) shareNs += durations.execNs[row + durations.sizeFor(model, rest)];
-    // Rounding does not pile up over a long run.
+    // Recomputed, so that rounding errors do not accumulate over a long run.
     const before = hasBuckets ? this.bucketNs[this.first[model] + bucket] : this.shareNs[model];
     this.backlogNs = this.requests === 0 ? 0 : this.backlogNs + shareNs - before;
     if (hasBuckets) this.bucketNs[this.first[model] + bucket] = shareNs;

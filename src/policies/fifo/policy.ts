@@ -8,16 +8,16 @@ import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 
 interface FifoOptions {
   readonly maxBatch: number;
-  /** How long the oldest request waits for its batch to fill. */
+  /** Maximum wait of the oldest request for its batch to fill. */
   readonly maxDelayNs: number;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * What a common dynamic batcher does: a queue a model, a batch is due when it is full or its oldest request
- * has waited long enough, and an idle GPU runs whatever has been due for longest. It knows no SLOs,
- * so it refuses nothing, and nothing times out unless the controller says so.
+ * A common dynamic batcher: one queue per model; a batch is due when it is full or its oldest request has waited long
+ * enough, and an idle GPU runs the batch that has been due for longest. It ignores SLOs, so it refuses nothing, and
+ * nothing times out unless the controller says so.
  */
 export class FifoPolicy extends OneBatchAtATime {
   readonly name = 'fifo';
@@ -26,9 +26,9 @@ export class FifoPolicy extends OneBatchAtATime {
   private readonly queues: readonly BatchQueue[];
   /** Index of each model's largest usable batch size. */
   private readonly largest: Int32Array;
-  /** When the oldest request of each model has waited long enough. */
+  /** By model: time at which its oldest request has waited long enough. */
   private readonly due: Calendar;
-  /** Models that are due, by GPU that could run them, in the order they became so. */
+  /** By GPU: due models that it could run, in the order they became due. */
   private readonly lines: number[][];
   private readonly inLine: BitMatrix;
 
@@ -57,7 +57,7 @@ export class FifoPolicy extends OneBatchAtATime {
   timedOut(slot: number): void {
     const model = this.requests.model[slot];
     this.queues[model].remove(slot, this.requests.id[slot]);
-    // The oldest may be another now, and what was full may not be.
+    // The oldest may have changed, and a full batch may no longer be full.
     this.due.set(model, this.queued(model) === 0 ? NEVER : this.oldestNs(model) + this.maxDelayNs);
   }
 
@@ -106,7 +106,7 @@ export class FifoPolicy extends OneBatchAtATime {
     return this.requests.arrivalNs[this.queues[model].headSlot(0)];
   }
 
-  /** The model gets in line at every GPU where it is warm. */
+  /** Queues the model on every GPU where it is warm. */
   private becameDue(model: number): void {
     const { warm } = this.cluster;
     for (let gpu = warm.next(model, 0); gpu >= 0; gpu = warm.next(model, gpu + 1)) {
@@ -117,7 +117,7 @@ export class FifoPolicy extends OneBatchAtATime {
     if (warm.count(model) > 0) this.placement.crowded(model);
   }
 
-  /** Runs what has been due for longest, if the GPU is free. */
+  /** Runs the batch that has been due for longest, if the GPU is free. */
   protected override serve(gpu: number, nowNs: number): void {
     const line = this.lines[gpu];
     while (line.length > 0 && this.cluster.exec[gpu].outstanding === 0) {
@@ -136,7 +136,7 @@ export class FifoPolicy extends OneBatchAtATime {
     while (batchSizes[batchIndex] < count) batchIndex++;
     this.run(gpu, model, batchIndex, count, nowNs);
     const due = this.isDue(model, nowNs);
-    // What is due already waits in line, not for a time.
+    // A batch already due waits in line, not for a time.
     this.due.set(model, due || queue.length(0) === 0 ? NEVER : this.oldestNs(model) + this.maxDelayNs);
     if (due) this.becameDue(model);
   }

@@ -2,11 +2,11 @@ import type { ModelSpec } from '../../core/model.js';
 import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 
 /**
- * How long batches take by the profiles, which is what Nexus plans with: nothing is learned while it runs. A batch
- * runs in the smallest compiled size that holds it.
+ * Batch times by the profiles, which Nexus plans with: nothing is learned at run time. A batch runs in the smallest
+ * compiled size that holds it.
  */
 export class Latencies {
-  /** How many of each model's sizes are used. */
+  /** By model: number of sizes used. */
   private readonly usable: Int32Array;
 
   constructor(
@@ -16,7 +16,7 @@ export class Latencies {
     this.usable = usableSizes(models, maxBatch);
   }
 
-  /** Another model is in the slot. */
+  /** Resets the sizes for a new model in the slot. */
   renew(model: number): void {
     this.usable[model] = usableSizesOf(this.models[model], this.maxBatch);
   }
@@ -40,7 +40,9 @@ export class Latencies {
     return this.models[model].execNs[this.sizeIndex(model, count)];
   }
 
-  /** The largest size two batches of which fit the SLO: a request just misses one and is in the next. At least 1. */
+  /**
+   * Largest size of which two batches fit the SLO, since a request may just miss one and be in the next. At least 1.
+   */
   saturating(model: number, sloNs: number): number {
     const { batchSizes, execNs } = this.models[model];
     let best = 1;
@@ -50,7 +52,10 @@ export class Latencies {
     return best;
   }
 
-  /** The most requests of a session at `ratePerNs` that can be gathered and then run within the SLO. At least 1. */
+  /**
+   * Largest number of requests of a session at `ratePerNs` that can be gathered and then run within the SLO. At least
+   * 1.
+   */
   gathering(model: number, sloNs: number, ratePerNs: number): number {
     const { batchSizes, execNs } = this.models[model];
     let best = 1;

@@ -8,7 +8,7 @@ export interface SessionLoad {
   readonly ratePerNs: number;
 }
 
-/** What one GPU shall do, again and again: each session's batch in turn. */
+/** Duty cycle of one GPU: each session's batch in turn. */
 export interface PackedGpu {
   readonly turns: readonly { readonly load: SessionLoad; readonly batch: number }[];
 }
@@ -16,18 +16,18 @@ export interface PackedGpu {
 interface PackingRoom {
   readonly latencies: Latencies;
   readonly gpus: number;
-  /** Of each GPU, and of each model. */
+  /** Page limit of each GPU, and pages of each model. */
   readonly pages: number;
   readonly modelPages: readonly number[];
 }
 
-/** A session's load, or a part of it, as it would run if it had a GPU to itself. */
+/** A session's load, or a part of it, as it would run on a GPU of its own. */
 interface Part {
   readonly load: SessionLoad;
   readonly ratePerNs: number;
   readonly batch: number;
   readonly dutyNs: number;
-  /** Share of a GPU that it needs so as to be in time, and that it uses: less, where it is slow. */
+  /** Share of a GPU that it needs in order to be in time, and the share it uses: less, if it is slow. */
   readonly occupancy: number;
   readonly usage: number;
 }
@@ -35,30 +35,29 @@ interface Part {
 interface Bin {
   readonly parts: Part[];
   dutyNs: number;
-  /** Time of all batches in one duty cycle. */
+  /** Total time of the batches in one duty cycle. */
   busyNs: number;
   /** Sum over the parts. */
   usage: number;
   pages: number;
-  /** True: its batches take longer than a duty cycle. */
+  /** True if its batches take longer than a duty cycle. */
   isOverfull: boolean;
 }
 
-/** Orders of sessions by occupancy are as coarse as this, so that they last while rates flicker. */
+/** Granularity of ordering by occupancy, so that the order is stable while rates fluctuate. */
 const OCCUPANCY_STEP = 0.05;
-/** Above what is left by rounding, below what matters: 4.0000001 requests are 4. */
+/** Rounding tolerance, too small to matter: 4.0000001 requests are 4. */
 const ROUNDING = 1e-6;
 
 /**
- * Squishy bin packing (Nexus, SOSP 2019, §6.1). A session first gets whole GPUs at the largest
- * batch B with 2·ℓ(B) ≤ SLO. What is left of it would run alone in a duty cycle d, gathering b = d·rate requests so
- * that d + ℓ(b) ≤ SLO; such parts are merged, the greatest occupancy ℓ(b)/d first, each into the GPU that it fills
- * best: the duty cycle becomes the shorter one, batches shrink with it, and Σ ℓ(b) must not exceed it. What would be
- * too much for any duty cycle gets a GPU to itself.
+ * Squishy bin packing (Nexus, SOSP 2019, §6.1). A session first gets whole GPUs at the largest batch B with 2·ℓ(B) ≤
+ * SLO. Its remaining load would run alone in a duty cycle d, gathering b = d·rate requests so that d + ℓ(b) ≤ SLO; such
+ * parts are merged, in descending order of occupancy ℓ(b)/d, each into the GPU that it fills best: the duty cycle
+ * becomes the shorter one, batches shrink with it, and Σ ℓ(b) must not exceed it. A part too large for any duty cycle
+ * gets a GPU to itself.
  *
- * The paper adds GPUs as needed. Where there are no more, the rest is put on the GPU with the least to do, whose
- * cycle then takes longer than planned, and whose batches are as large as B. Sessions that fit into no GPU's memory
- * are left out.
+ * The paper adds GPUs as needed. If there are no more, the rest is put on the least loaded GPU, whose cycle then takes
+ * longer than planned, and whose batches are as large as B. Sessions that fit into no GPU's memory are left out.
  */
 export function pack(loads: readonly SessionLoad[], room: PackingRoom): PackedGpu[] {
   const bins: Bin[] = [];
@@ -76,7 +75,7 @@ export function pack(loads: readonly SessionLoad[], room: PackingRoom): PackedGp
   }));
 }
 
-/** Gives the session as many GPUs as it can keep busy; returns the rate that is left. */
+/** Gives the session as many GPUs as it can keep busy; returns the remaining rate. */
 function saturate(load: SessionLoad, room: PackingRoom, bins: Bin[]): number {
   const { latencies } = room;
   const batch = latencies.saturating(load.model, load.sloNs);
@@ -96,7 +95,7 @@ function wholeGpu(load: SessionLoad, ratePerNs: number, latencies: Latencies): P
 function alone(load: SessionLoad, ratePerNs: number, latencies: Latencies): Part {
   const batch = latencies.gathering(load.model, load.sloNs, ratePerNs);
   const execNs = latencies.execNs(load.model, batch);
-  // A slow session's single request does not wait for another: its GPU only has to look often enough.
+  // A slow session's single request does not wait for another: its GPU only has to visit it often enough.
   const dutyNs = Math.min(batch / ratePerNs, load.sloNs - execNs);
   if (dutyNs < execNs) return wholeGpu(load, ratePerNs, latencies);
   const usage = (ratePerNs * execNs) / batch;
@@ -118,7 +117,7 @@ function binOf(part: Part, room: PackingRoom): Bin {
   };
 }
 
-/** Merges the part into the GPU that is fullest with it; false: into none. */
+/** Merges the part into the GPU that is fullest with it; false if it fits none. */
 function merge(part: Part, room: PackingRoom, bins: readonly Bin[]): boolean {
   let best: Bin | null = null;
   let bestBusyNs = 0;
@@ -139,7 +138,7 @@ function merge(part: Part, room: PackingRoom, bins: readonly Bin[]): boolean {
   return true;
 }
 
-/** Adds the part to the GPU with the least to do that lacks it and has the memory. */
+/** Adds the part to the least loaded GPU that lacks it and has the memory. */
 function squeeze(part: Part, room: PackingRoom, bins: readonly Bin[]): void {
   let best: Bin | null = null;
   for (const bin of bins) {
@@ -163,7 +162,7 @@ function pagesWith(part: Part, bin: Bin, room: PackingRoom): number {
   return isThere ? bin.pages : bin.pages + room.modelPages[part.load.model];
 }
 
-/** Time of all batches in a duty cycle of `dutyNs`, the part's included. */
+/** Total time of the batches in a duty cycle of `dutyNs`, including the part's. */
 function busyWithNs(part: Part, bin: Bin, dutyNs: number, latencies: Latencies): number {
   let busyNs = batchNs(part, dutyNs, latencies);
   if (dutyNs === bin.dutyNs) return busyNs + bin.busyNs;
@@ -180,8 +179,8 @@ function arrivalsIn({ ratePerNs }: Part, dutyNs: number): number {
 }
 
 /**
- * Requests of a turn. No session can rely on its turn where the cycle takes longer than planned: each then makes the
- * most of it.
+ * Requests of a turn. If the cycle takes longer than planned, no session can rely on its turn: each then takes as many
+ * as possible.
  */
 function plannedBatch(part: Part, bin: Bin, latencies: Latencies): number {
   const { load } = part;

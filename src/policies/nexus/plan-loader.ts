@@ -5,14 +5,14 @@ import type { Dispatcher } from '../../core/policy.js';
 import type { PackedGpu } from './packing.js';
 
 /**
- * Brings the models of a plan onto the GPUs: each part of the plan goes to the GPU that holds most of it already,
- * one LOAD at a time per GPU. Models that are not planned there stay until their pages are needed, and then the
- * least recently used goes first; one that runs is waited for.
+ * Loads the models of a plan onto the GPUs: each part of the plan goes to the GPU that already holds most of it, with
+ * one LOAD at a time per GPU. Unplanned models stay until their pages are needed, and then the least recently used goes
+ * first; a running one is waited for.
  */
 export class PlanLoader {
-  /** Row = GPU: models that are to be there. */
+  /** Row = GPU: models planned there. */
   private readonly planned: BitMatrix;
-  /** Those still to be loaded, by GPU. `behind`: GPUs that have such models. */
+  /** By GPU: models still to be loaded. `behind`: GPUs that have such models. */
   private readonly missing: readonly number[][];
   private readonly behind: BitSet;
 
@@ -26,7 +26,7 @@ export class PlanLoader {
     this.behind = new BitSet(cluster.gpus);
   }
 
-  /** Takes over a plan; returns the GPU of each of its parts, of which there are no more than `gpus`. */
+  /** Adopts a plan; returns the GPU of each of its parts, of which there are at most `gpus`. */
   adopt(plan: readonly PackedGpu[], gpus: readonly number[]): number[] {
     for (let gpu = 0; gpu < this.cluster.gpus; gpu++) {
       this.planned.clear(gpu);
@@ -45,7 +45,7 @@ export class PlanLoader {
     });
   }
 
-  /** The model goes: no plan is for it any more. */
+  /** Removes a model that leaves from the plan. */
   forget(model: number): void {
     for (const [gpu, missing] of this.missing.entries()) {
       this.planned.delete(gpu, model);
@@ -60,7 +60,7 @@ export class PlanLoader {
     }
   }
 
-  /** Index of the GPU that holds most pages of what the part needs, the first of several. */
+  /** Index of the GPU that holds most pages of what the part needs; ties go to the first. */
   private fittest(part: PackedGpu, gpus: readonly number[]): number {
     let best = 0;
     let bestPages = -1;

@@ -9,27 +9,27 @@ import { type Session, Sessions } from './sessions.js';
 
 interface NexusOptions {
   readonly maxBatch: number;
-  /** From one plan to the next. */
+  /** Interval between plans. */
   readonly epochNs: number;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
-/** The first plan is made after this part of an epoch: until then nothing is known of rates. */
+/** Part of an epoch after which the first plan is made: no rates are known before. */
 const FIRST_EPOCH = 0.1;
 
 /**
- * Plans of duty cycles as in Nexus ("Nexus: A GPU Cluster Engine for Accelerating DNN-Based Video Analysis", Shen et
- * al., SOSP 2019): requests for a model with an SLO are a session; every epoch the sessions' rates are packed
- * onto GPUs (`pack`), and each GPU runs its sessions' batches in turn, at the planned size, dropping early what would
+ * Planned duty cycles as in Nexus ("Nexus: A GPU Cluster Engine for Accelerating DNN-Based Video Analysis", Shen et
+ * al., SOSP 2019): requests for a model with an SLO are a session; every epoch the sessions' rates are packed onto GPUs
+ * (`pack`), and each GPU runs its sessions' batches in turn, at the planned size, dropping requests early that would
  * spoil them (`dropEarly`). A session without requests loses its turn, and the next does not wait for its time in the
- * cycle. What is dropped is answered `timeout` at its deadline.
+ * cycle. Dropped requests are answered `timeout` at their deadline.
  *
- * Simplified: a session has one queue, not one at each of its GPUs behind a router. SLOs that differ by less
- * than a fifth share a session, which is planned for the tightest. Plans begin with the first event of a new epoch.
- * Until then a session that has requests but no warm place joins the shortest cycle of a GPU that holds its model; a
- * model that is nowhere is loaded on the GPU with most room. Prefix batching and query graphs are left out, and a
- * batch is sent when the one before is answered, so that the way to the GPU adds to every batch. GPUs that a plan does
- * not need stand idle, as there.
+ * Simplified: a session has one queue, not one at each of its GPUs behind a router. SLOs that differ by less than a
+ * fifth share a session, which is planned for the tightest. Plans are made at the first event of a new epoch. Until
+ * then a session that has requests but no warm place joins the shortest cycle of a GPU that holds its model; a model
+ * that is loaded nowhere is loaded on the GPU with most room. Prefix batching and query graphs are left out, and a
+ * batch is sent when its predecessor is answered, so that the network adds to every batch. GPUs that a plan does not
+ * need stand idle, as in the paper.
  */
 export class NexusPolicy extends OneBatchAtATime {
   readonly name = 'nexus';
@@ -38,10 +38,10 @@ export class NexusPolicy extends OneBatchAtATime {
   private readonly sessions: Sessions;
   private readonly cycles: readonly Cycle[];
   private readonly loader: PlanLoader;
-  /** When the present epoch began, and when it ends. */
+  /** Start and end of the current epoch. */
   private epochBeginNs = 0;
   private replanNs = NEVER;
-  /** By GPU: the least that a batch ever took beyond its execution. An average could drop everything, and so never fall. */
+  /** By GPU: minimum overhead of a batch beyond its execution. An average could drop everything, and so never fall. */
   private readonly overheadNs: Float64Array;
 
   constructor(context: PolicyContext, options: NexusOptions) {
@@ -141,14 +141,14 @@ export class NexusPolicy extends OneBatchAtATime {
     this.idle.add(gpu);
   }
 
-  /** Sees to all sessions of the model that have requests. */
+  /** Finds places for all sessions of the model that have requests. */
   protected override lacking(model: number): void {
     for (const session of this.sessions.ofModel(model)) {
       if (session.queue.length > 0) this.seekPlace(session);
     }
   }
 
-  /** The session has requests: makes sure that they will be served, at once where a GPU of its own is free. */
+  /** Ensures that a session with requests will be served, at once if one of its GPUs is free. */
   private seekPlace(session: Session): void {
     const { warm, exec } = this.cluster;
     const { model, places } = session;
@@ -165,7 +165,7 @@ export class NexusPolicy extends OneBatchAtATime {
     else this.placement.want(model);
   }
 
-  /** GPU with the fewest sessions among those where the model is warm, −1 if there is none. */
+  /** GPU with the fewest sessions among those where the model is warm, or −1. */
   private shortestCycle(model: number): number {
     const { warm } = this.cluster;
     let best = -1;
@@ -175,7 +175,7 @@ export class NexusPolicy extends OneBatchAtATime {
     return best;
   }
 
-  /** If the GPU is free it runs a batch of the next session in its cycle that has one. */
+  /** If the GPU is free, runs a batch of the next session in its cycle that has one. */
   protected override serve(gpu: number, nowNs: number): void {
     if (this.cluster.exec[gpu].outstanding > 0) return;
     const cycle = this.cycles[gpu];
@@ -193,13 +193,13 @@ export class NexusPolicy extends OneBatchAtATime {
   }
 }
 
-/** A session's turn: at most `batch` requests of it. */
+/** Turn of a session, for at most `batch` of its requests. */
 interface Turn {
   readonly session: Session;
   readonly batch: number;
 }
 
-/** The sessions that a GPU serves in turn. */
+/** Sessions that a GPU serves in turn. */
 class Cycle {
   private readonly turns: Turn[] = [];
   private next = 0;
@@ -217,7 +217,7 @@ class Cycle {
     this.turns.push({ session, batch });
   }
 
-  /** The session has no turn any more. */
+  /** Removes the session's turn. */
   leave(session: Session): void {
     const at = this.turns.findIndex((turn) => turn.session === session);
     if (at < 0) return;
@@ -225,18 +225,18 @@ class Cycle {
     if (at < this.next) this.next--;
   }
 
-  /** The next turn; there must be one. */
+  /** Returns the next turn; there must be one. */
   advance(): Turn {
-    // Only now, so that who joins at the end of a round comes before those who had their turns.
+    // Only now, so that a session that joins at the end of a round precedes those that had their turns.
     if (this.next === this.turns.length) this.next = 0;
     return this.turns[this.next++];
   }
 }
 
 /**
- * Early drop (Nexus, SOSP 2019, §4.3): slides a window of the planned batch along the queue until its first
- * request has time left for the whole window to run, and drops all before it, so that a few requests that are nearly
- * late do not keep batches small for ever. Returns how many requests the window holds, 0 if none can be met.
+ * Early drop (Nexus, SOSP 2019, §4.3): slides a window of the planned batch along the queue until its first request has
+ * time left for the whole window to run, and drops all before it, so that a few nearly late requests do not keep
+ * batches small for ever. Returns the number of requests in the window, 0 if none can be met.
  */
 export function dropEarly(
   queue: DeadlineQueue,

@@ -3,13 +3,13 @@ import type { SessionLoad } from './packing.js';
 
 /** Weight of an epoch's rate in the average over epochs. */
 const RATE_GAIN = 0.5;
-/** SLOs within 2^(1/4), a fifth, of each other share a session. */
+/** Session granularity: SLOs within 2^(1/4), a fifth, of each other share one. */
 const CLASSES_PER_OCTAVE = 4;
 
-/** A model with an SLO: the requests that wait, and how many come. */
+/** A model with an SLO: its waiting requests and their rate. */
 export class Session {
   readonly queue = new DeadlineQueue();
-  /** GPUs in whose cycles it has a turn. */
+  /** GPUs whose cycles give it a turn. */
   readonly places: number[] = [];
   /** Requests since the last plan. */
   arrivals = 0;
@@ -23,7 +23,7 @@ export class Session {
     public sloNs: number,
   ) {}
 
-  /** Forgets what it has seen: its model goes. */
+  /** Resets the session of a model that leaves. */
   restart(): void {
     this.arrivals = 0;
     this.places.length = 0;
@@ -31,19 +31,19 @@ export class Session {
     this.sloNs = Number.POSITIVE_INFINITY;
   }
 
-  /** An epoch is over. Returns what to plan for; null: it has fallen silent. */
+  /** Ends an epoch. Returns the load to plan for; null if the session is idle. */
   load(epochNs: number): SessionLoad | null {
     const measuredPerNs = this.arrivals / epochNs;
     this.arrivals = 0;
     this.ratePerNs =
       this.ratePerNs < 0 ? measuredPerNs : this.ratePerNs + RATE_GAIN * (measuredPerNs - this.ratePerNs);
-    // Less than one request in ten epochs.
+    // Fewer than one request in ten epochs.
     if (this.ratePerNs * epochNs < 0.1) return null;
     return { session: this.index, model: this.model, sloNs: this.sloNs, ratePerNs: this.ratePerNs };
   }
 }
 
-/** All sessions, which are made as requests come. */
+/** All sessions, created as requests arrive. */
 export class Sessions {
   readonly all: Session[] = [];
   private readonly byModel: readonly Session[][];
@@ -70,14 +70,14 @@ export class Sessions {
     return session;
   }
 
-  /** Requests that wait for a model. */
+  /** Number of requests that wait for a model. */
   queued(model: number): number {
     let count = 0;
     for (const session of this.byModel[model]) count += session.queue.length;
     return count;
   }
 
-  /** An epoch is over: what each session that still lives is to be planned with. */
+  /** Ends an epoch. Returns the load of each session still active. */
   loads(epochNs: number): SessionLoad[] {
     return this.all.map((session) => session.load(epochNs)).filter((load) => load !== null);
   }

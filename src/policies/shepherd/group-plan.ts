@@ -4,31 +4,31 @@ import type { GpuRanges } from '../common/demand-placement.js';
 
 /** Weight of the newest period in a model's load. */
 const SMOOTHING = 0.5;
-/** A model stays in its group up to this share of what would be even: moving it costs LOADs. */
+/** Tolerated imbalance, as a multiple of the even load, before a model changes groups: moving it costs LOADs. */
 const EVEN_ENOUGH = 1.1;
-/** A group has room for a model, or must evict others for it. */
+/** Ranks of a group: room for a model; room only after evicting others. */
 const ROOM = 2;
 const CROWDED = 1;
 
 /**
- * Which GPUs serve which models: the GPUs that are up form groups of equal size in order of their numbers, as few as keep the
- * weights of a group's models within the memory of each of its GPUs. Every period the models are dealt out
- * again, by descending load, each to the group with the least load per GPU that has room for its weights, and a GPU of a kind
- * that may hold it. The plan is renewed when something happens after a period is over, so an idle cluster plans nothing.
+ * Assignment of models to GPUs: the GPUs in service form groups of equal size in order of number, as few as keep the
+ * weights of a group's models within the memory of each of its GPUs. Every period the models are assigned again, by
+ * descending load, each to the group with the least load per GPU that has room for its weights and a GPU of a kind that
+ * may hold it. The plan is renewed at the first event after a period, so an idle cluster plans nothing.
  */
 export class GroupPlan implements GpuRanges {
   readonly first: Int32Array;
   readonly end: Int32Array;
   private groups: number;
   private readonly groupOf: Int32Array;
-  /** Smoothed GPU time that a model's requests need in full batches, per time. */
+  /** By model: smoothed GPU time per time that its requests need in full batches. */
   private readonly load: Float64Array;
   private readonly arrivals: Float64Array;
   private plannedNs = 0;
-  /** Those that were up when the models were dealt out, also in order of their numbers. */
+  /** GPUs in service when the models were last assigned, also in order of number. */
   private readonly known: BitSet;
   private readonly gpus: number[] = [];
-  /** What has been dealt to each group so far. */
+  /** By group: load assigned so far. */
   private readonly groupLoad: Float64Array;
   private readonly groupPages: Float64Array;
 
@@ -51,19 +51,19 @@ export class GroupPlan implements GpuRanges {
     this.deal();
   }
 
-  /** There is another model, or other GPUs are up: all models are dealt out again. */
+  /** Call when models or GPUs changed: all models are assigned again. */
   changed(): void {
     this.listGpus();
     this.regroup();
     this.deal();
   }
 
-  /** Whether the GPU has gone or come since the models were dealt out. */
+  /** True if the GPU left or joined since the models were assigned. */
   isNews(gpu: number): boolean {
     return this.known.has(gpu) !== this.cluster.up.has(gpu);
   }
 
-  /** The model goes. Its group has room for others from the next period on. */
+  /** Removes a model that leaves. Its group has room for others from the next period on. */
   forget(model: number): void {
     this.load[model] = 0;
     this.arrivals[model] = 0;
@@ -140,7 +140,7 @@ export class GroupPlan implements GpuRanges {
     }
   }
 
-  /** Room comes before load, and load before pages; the model's present group wins a tie. */
+  /** Room takes precedence over load, and load over pages; the model's current group wins a tie. */
   private leastLoaded(model: number): number {
     const { groupLoad, groupPages } = this;
     let best = this.groupOf[model];
@@ -153,7 +153,7 @@ export class GroupPlan implements GpuRanges {
     return best;
   }
 
-  /** `ROOM` if the group has room for the model in addition to what was dealt to it; 0 if no GPU of it may hold the model. */
+  /** `ROOM` if the group has room for the model in addition to those assigned; 0 if no GPU of it may hold the model. */
   private room(group: number, model: number): number {
     const { cluster, gpus, groupPages } = this;
     const from = this.begin(group);
@@ -164,14 +164,14 @@ export class GroupPlan implements GpuRanges {
     return groupPages[group] + cluster.models[model].pages <= this.leastPages(from, to) ? ROOM : CROWDED;
   }
 
-  /** Memory of the smallest of `gpus` from one to before another. */
+  /** Smallest memory of `gpus` from one index up to another. */
   private leastPages(from: number, to: number): number {
     let least = Number.POSITIVE_INFINITY;
     for (let i = from; i < to; i++) least = Math.min(least, this.cluster.pages[this.gpus[i]].capacity);
     return least;
   }
 
-  /** Where in `gpus` the group begins. */
+  /** Index in `gpus` at which the group begins. */
   private begin(group: number): number {
     return Math.floor((group * this.gpus.length) / this.groups);
   }

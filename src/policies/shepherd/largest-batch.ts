@@ -2,7 +2,7 @@ import type { Cluster } from '../../core/cluster.js';
 import type { DeadlineQueue } from '../common/deadline-queue.js';
 import type { RunningBatches } from './running-batches.js';
 
-/** A model that might replace what a GPU runs, from `startNs` on, in its first `sizes` batch sizes. */
+/** A model that might replace a GPU's running batch, from `startNs` on, in its first `sizes` batch sizes. */
 interface Contender {
   readonly gpu: number;
   readonly model: number;
@@ -12,21 +12,20 @@ interface Contender {
 }
 
 /**
- * The largest batch of a model that meets all of its members' deadlines if it starts at a given time. Requests that
- * would not allow for it are passed over; they may still be met by a smaller one. One object is filled in
- * again and again.
+ * Largest batch of a model that meets all of its members' deadlines if it starts at a given time. Requests that would
+ * prevent that are passed over; a smaller batch may still meet them. The object is reused.
  */
 export class LargestBatch {
-  /** Index in the queue of its first member; how many there are, in one row; as which batch size. */
+  /** Queue index of its first member; number of consecutive members; index of the batch size. */
   first = 0;
   count = 0;
   batchIndex = 0;
-  /** Of the first member. */
+  /** Deadline of the first member. */
   deadlineNs = 0;
 
   constructor(private readonly cluster: Cluster) {}
 
-  /** Uses the first `sizes` batch sizes. Returns the batch's value, `count`. */
+  /** Forms the batch from the first `sizes` batch sizes. Returns its value, `count`. */
   form(gpu: number, model: number, queue: DeadlineQueue, sizes: number, startNs: number): number {
     const { cluster } = this;
     const { batchSizes } = cluster.models[model];
@@ -40,13 +39,13 @@ export class LargestBatch {
         this.batchIndex = b;
         this.deadlineNs = queue.deadlineNsAt(first);
       }
-      // What does not fill this size fills no larger one.
+      // Too few for this size are too few for any larger one.
       if (left <= batchSizes[b]) break;
     }
     return this.count;
   }
 
-  /** The value of the batch that the model could run on the GPU instead of what runs there, whose requests may join it. */
+  /** Value of the batch that the model could run on the GPU in place of the running one, whose requests may join it. */
   countWith(running: RunningBatches, { gpu, model, queue, sizes, startNs }: Contender): number {
     const { cluster } = this;
     const { batchSizes } = cluster.models[model];
@@ -55,7 +54,7 @@ export class LargestBatch {
       const endNs = startNs + cluster.execNs(gpu, model, b);
       const left = queue.length - queue.firstFrom(endNs) + running.joinable(gpu, model, endNs);
       most = Math.max(most, Math.min(left, batchSizes[b]));
-      // As above: GPUs would stop batches without end for one that is not formed then.
+      // As above: otherwise GPUs would stop batches without end for one that is then not formed.
       if (left <= batchSizes[b]) break;
     }
     return most;

@@ -11,26 +11,26 @@ import { RunningBatches } from './running-batches.js';
 
 interface ShepherdOptions {
   readonly maxBatch: number;
-  /** How long before its deadline a request shall be served. */
+  /** Safety margin before a request's deadline. */
   readonly marginNs: number;
-  /** How many times the value of a running batch another must have to replace it. */
+  /** Minimum ratio of a batch's value to that of the running one it replaces. */
   readonly preemption: number;
-  /** Models are dealt out to groups of GPUs as often as this. */
+  /** Interval at which models are assigned to groups of GPUs. */
   readonly periodNs: number;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Two levels ("SHEPHERD: Serving DNNs in the Wild", Zhang et al., NSDI 2023). *Planning* ("Herd") makes groups of GPUs
- * and of request streams. *Serving* ("Flex"): a free GPU runs the batch of its group that meets the most
- * deadlines; one that becomes λ times as large as what a GPU runs replaces it, and the requests of that wait again if
- * they can still be met; they may be part of what replaces them. With λ = 3.03 the paper proves that Flex meets, without a plan for the future, at least one
- * 12.62th of what the best plan could.
+ * Two levels ("SHEPHERD: Serving DNNs in the Wild", Zhang et al., NSDI 2023). *Planning* ("Herd") forms groups of GPUs
+ * and of request streams. *Serving* ("Flex"): a free GPU runs the batch of its group that meets the most deadlines; a
+ * batch that becomes λ times as large as a running one replaces it, and the requests of that wait again if they can
+ * still be met, possibly in the replacement itself. For λ = 3.03 the paper proves that Flex meets, without a plan for
+ * the future, at least 1/12.62 of what the best plan could.
  *
- * Simplified: the integer programme of Herd by a greedy rule (`GroupPlan`); a stream is a model; its weights are
- * loaded on demand within the group, and a copy elsewhere serves until there is one. A preemption counts with the
- * time that the last one took, network included, and is left where the batch would have ended by then.
+ * Simplified: a greedy rule (`GroupPlan`) replaces the integer programme of Herd; a stream is a model; its weights are
+ * loaded on demand within the group, and a copy elsewhere serves until there is one. A preemption is expected to take
+ * as long as the last one, network included, and is skipped if the batch would have ended by then.
  */
 export class ShepherdPolicy extends OneBatchAtATime {
   readonly name = 'shepherd';
@@ -38,14 +38,14 @@ export class ShepherdPolicy extends OneBatchAtATime {
   private readonly maxBatch: number;
   private readonly preemption: number;
   private readonly plan: GroupPlan;
-  /** By deadline less margin. */
+  /** Requests by deadline less margin. */
   private readonly queues: readonly DeadlineQueue[];
   private readonly sizes: Int32Array;
   private readonly candidate: LargestBatch;
   private readonly running: RunningBatches;
-  /** Models that requests wait for. */
+  /** Models with waiting requests. */
   private readonly waiting: BitSet;
-  /** Models that requests came for. */
+  /** Models with new requests. */
   private readonly grown: StaleList;
 
   constructor(context: PolicyContext, options: ShepherdOptions) {
@@ -73,7 +73,7 @@ export class ShepherdPolicy extends OneBatchAtATime {
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot] - this.marginNs;
     const lastStartNs = this.cluster.latestStartNs(model, deadlineNs, nowNs);
     if (isNew) this.plan.arrived(model);
-    // One that was accepted before times out.
+    // A request accepted before times out.
     if (lastStartNs < nowNs && isNew) return REFUSE;
     this.queues[model].push(slot, deadlineNs);
     this.waiting.add(model);
@@ -90,7 +90,7 @@ export class ShepherdPolicy extends OneBatchAtATime {
 
   override finished(action: Action, nowNs: number): void {
     super.finished(action, nowNs);
-    // Any answer is an occasion to look again: expected times may have changed since the last.
+    // Look again at any result: expected times may have changed.
     if (action.kind === UNLOAD) this.lanesChanged(action.gpu, nowNs);
   }
 
@@ -146,7 +146,7 @@ export class ShepherdPolicy extends OneBatchAtATime {
     this.wantWaiting();
   }
 
-  /** After models were dealt out: those that requests wait for may be missing in their groups. */
+  /** Requests LOADs after models were assigned: those with waiting requests may be missing in their groups. */
   private wantWaiting(): void {
     const { waiting } = this;
     for (let model = waiting.next(0); model >= 0; model = waiting.next(model + 1)) {
@@ -155,7 +155,7 @@ export class ShepherdPolicy extends OneBatchAtATime {
     }
   }
 
-  /** Whether the GPU runs the model's batches: it has the model, and is of its group, or none of its group has it. */
+  /** True if the GPU runs the model's batches: it has the model, and is of its group, or none of its group has it. */
   private serves(gpu: number, model: number): boolean {
     const { warm } = this.cluster;
     if (!warm.has(model, gpu)) return false;
@@ -166,7 +166,7 @@ export class ShepherdPolicy extends OneBatchAtATime {
     return own < 0 || own >= end;
   }
 
-  /** Runs the batch that meets the most deadlines; of equals, that with the earliest. */
+  /** Runs the batch that meets the most deadlines; ties go to the earliest deadline. */
   protected override serve(gpu: number, nowNs: number): void {
     if (this.cluster.exec[gpu].outstanding > 0) return;
     const { waiting, warmOn, candidate, queues, sizes } = this;
@@ -201,7 +201,7 @@ export class ShepherdPolicy extends OneBatchAtATime {
     this.noteTaken(model);
   }
 
-  /** What no free GPU took may be worth replacing what one runs: the first of them that it is worth it for. */
+  /** Offers a batch that no free GPU took as a replacement to the first GPU for which it is worth it. */
   private contend(model: number, nowNs: number): void {
     const { running, cluster, preemption } = this;
     const queue = this.queues[model];
@@ -212,11 +212,11 @@ export class ShepherdPolicy extends OneBatchAtATime {
     const startNs = nowNs + running.stopNs;
     for (let gpu = cluster.warm.next(model, 0); gpu >= 0; gpu = cluster.warm.next(model, gpu + 1)) {
       const loss = running.count[gpu];
-      // Spares forming a batch that cannot be large enough.
+      // Avoids forming a batch that cannot be large enough.
       if (most < preemption * loss || queue.length < (preemption - 1) * loss) continue;
       if (!cluster.up.has(gpu) || !running.canStop(gpu, nowNs) || !this.serves(gpu, model)) continue;
       const count = this.candidate.countWith(running, { gpu, model, queue, sizes, startNs });
-      // More in any case: two batches of one size would replace each other for ever.
+      // Strictly more in any case: two batches of one size would replace each other for ever.
       if (count <= loss || count < preemption * loss) continue;
       running.stopping(gpu, nowNs);
       this.dispatch.abort(gpu, nowNs);

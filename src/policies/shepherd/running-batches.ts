@@ -2,17 +2,17 @@ import type { DeadlineQueue } from '../common/deadline-queue.js';
 
 const NOT_STOPPED = -1;
 
-/** What each GPU runs, and what stopping it takes. */
+/** Running batch of each GPU, and the cost of stopping it. */
 export class RunningBatches {
-  /** By GPU: how many deadlines its batch should meet, 0 if it runs none. */
+  /** By GPU: deadlines its batch should meet, 0 if it runs none. */
   readonly count: Int32Array;
-  /** How long the last preemption took until the GPU was free: 0 before the first, so that it is tried. */
+  /** Duration of the last preemption until the GPU was free: 0 before the first, so that it is tried. */
   stopNs = 0;
   private readonly endNs: Float64Array;
   private readonly stoppedNs: Float64Array;
 
   private readonly model: Int32Array;
-  /** Row = GPU: by when each request of its batch shall be served. */
+  /** Row = GPU: planned deadline of each request of its batch. */
   private readonly deadlines: Float64Array;
 
   constructor(
@@ -26,7 +26,7 @@ export class RunningBatches {
     this.stoppedNs = new Float64Array(gpus).fill(NOT_STOPPED);
   }
 
-  /** It runs the next `count` requests of the queue from `first` on. */
+  /** Records that the GPU runs the next `count` requests of the queue from `first` on. */
   started(
     gpu: number,
     model: number,
@@ -42,13 +42,13 @@ export class RunningBatches {
     this.stoppedNs[gpu] = NOT_STOPPED;
   }
 
-  /** Whether stopping what the GPU runs would free it earlier, as far as is known; false if that was done already. */
+  /** True if stopping the running batch is expected to free the GPU earlier; false if it was already stopped. */
   canStop(gpu: number, nowNs: number): boolean {
     if (this.count[gpu] === 0 || this.stoppedNs[gpu] !== NOT_STOPPED) return false;
     return nowNs + this.stopNs < this.endNs[gpu];
   }
 
-  /** How many requests of what the GPU runs could join a batch of the model that ends at `endNs`. */
+  /** Number of requests of the running batch that could join a batch of the model that ends at `endNs`. */
   joinable(gpu: number, model: number, endNs: number): number {
     if (this.model[gpu] !== model) return 0;
     let joinable = 0;
@@ -61,7 +61,7 @@ export class RunningBatches {
     this.stoppedNs[gpu] = nowNs;
   }
 
-  /** `tells`: the end was that of the batch, not of its worker. */
+  /** Records the end of the batch. `tells`: it ended by itself, not because its worker was lost. */
   ended(gpu: number, nowNs: number, tells: boolean): void {
     if (tells && this.stoppedNs[gpu] !== NOT_STOPPED) this.stopNs = nowNs - this.stoppedNs[gpu];
     this.count[gpu] = 0;

@@ -2,19 +2,19 @@ import type { Cluster } from '../../core/cluster.js';
 import type { DeadlineQueue } from '../common/deadline-queue.js';
 
 /**
- * The batch that a model would run if it started at a given time. Requests that are so nearly late that they would keep
- * the batch below its target are passed over; the first of the others sets its deadline, and as many join as that allows.
- * It ends a margin before the deadline; requests that have missed the margin, and not their deadlines, go at once where there
- * are no others. One object is filled in again and again. Sizes that the profile lacks take as long as the next one that it has.
+ * Batch that a model would run if it started at a given time. Requests so nearly late that they would keep the batch
+ * below its target are passed over; the first of the others sets its deadline, and as many join as that allows. It ends
+ * a margin before the deadline; requests that have missed the margin, but not their deadlines, go at once if there are
+ * no others. The object is reused. Sizes missing from the profile take as long as the next larger one.
  */
 export class Candidate {
-  /** Index in the queue of the first request that goes; how many do; as which batch size. */
+  /** Queue index of the first request; number of requests; index of the batch size. */
   first = 0;
   count = 0;
   batchIndex = 0;
-  /** The last time at which one request more could still join: before that, waiting costs nothing. */
+  /** Last time at which one more request could still join: before that, waiting costs nothing. */
   frontrunNs = 0;
-  /** The last time at which it may start. */
+  /** Latest start. */
   latestNs = 0;
 
   constructor(
@@ -22,7 +22,7 @@ export class Candidate {
     private readonly marginNs: number,
   ) {}
 
-  /** Uses the first `sizes` batch sizes. False: none of the queue's requests can be met. */
+  /** Forms the batch from the first `sizes` batch sizes. False if none of the queue's requests can be met. */
   form(
     gpu: number,
     model: number,
@@ -38,7 +38,7 @@ export class Candidate {
     let b = 0;
     while (batchSizes[b] < least) b++;
     this.first = queue.firstFrom(untilNs + cluster.execNs(gpu, model, b));
-    // Those that have missed the margin go where nothing else waits.
+    // Requests that have missed the margin go if nothing else waits.
     if (this.first === queue.length) this.first = queue.firstFrom(startNs + cluster.execNs(gpu, model, b));
     const waiting = queue.length - this.first;
     if (waiting === 0) return false;
@@ -52,13 +52,13 @@ export class Candidate {
     const startByNs = targetNs - cluster.execNs(gpu, model, b);
     this.latestNs = startByNs + this.marginNs;
     const joined = this.count < batchSizes[b] ? b : b + 1;
-    // A larger batch that was measured may count as shorter: there is no waiting for it beyond the last start of this one.
+    // By measurement a larger batch may be shorter: never wait for it beyond the latest start of this one.
     this.frontrunNs =
       joined < sizes ? Math.min(targetNs - cluster.execNs(gpu, model, joined), startByNs) : startNs;
     return true;
   }
 
-  /** The most requests from the end of the queue that can run together; 1 if not even the last can be met. */
+  /** Largest number of requests from the end of the queue that can run together; 1 if not even the last can be met. */
   private largestTail(
     gpu: number,
     model: number,

@@ -13,24 +13,24 @@ import { RecentRates } from './recent-rates.js';
 
 interface SymphonyOptions {
   readonly maxBatch: number;
-  /** How long before its deadline a request shall be served; one that was held for too long may still meet the deadline. */
+  /** Safety margin before a request's deadline; one held for too long may still meet the deadline itself. */
   readonly marginNs: number;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Deferred batching ("Symphony: Optimized DNN Model Serving using Deferred Batch Scheduling", Chen et al.,
- * arXiv 2308.07470, 2023). Each model has one candidate. It aims at the batch that its rate allows (`targetBatch`), gives up
- * requests that would keep it smaller, and takes as many as the first of the others allows. It is
- * held, though GPUs may idle, until its *frontrun* moment, after which no further request could join without
- * making that one late; then it goes to the GPU that has been free for longest. If none is free it is
- * ready and waits; a GPU that becomes free takes the ready candidate that must start first.
+ * Deferred batching ("Symphony: Optimized DNN Model Serving using Deferred Batch Scheduling", Chen et al., arXiv
+ * 2308.07470, 2023). Each model has one candidate. It aims at the batch that its rate allows (`targetBatch`), gives up
+ * requests that would keep it smaller, and takes as many as the first of the others allows. It is held, though GPUs may
+ * idle, until its *frontrun* moment, after which no further request could join without making that one late; then it
+ * goes to the GPU that has been free for longest. If none is free it is ready and waits; a GPU that becomes free takes
+ * the ready candidate that must start first.
  *
- * Follows the authors' scheduler where the paper leaves something open. Simplified: one thread instead of one per model and for
- * all GPUs; a GPU counts as free when the result of its batch is there; batch sizes are those of the profile; requests that are
- * passed over leave the queue when the candidate goes, not before. The paper has every model on every GPU: here models are loaded
- * on demand.
+ * Follows the authors' scheduler where the paper is silent. Simplified: one thread instead of one per model and one for
+ * all GPUs; a GPU counts as free when the result of its batch has arrived; batch sizes are those of the profile;
+ * requests that are passed over leave the queue when the candidate goes, not before. The paper has every model on every
+ * GPU: here models are loaded on demand.
  */
 export class SymphonyPolicy extends OneBatchAtATime {
   readonly name = 'symphony';
@@ -40,17 +40,17 @@ export class SymphonyPolicy extends OneBatchAtATime {
   private readonly sizes: Int32Array;
   private readonly candidate: Candidate;
   private readonly rates: RecentRates;
-  /** When each GPU ended its last batch. */
+  /** By GPU: end of its last batch. */
   private readonly freeSinceNs: Float64Array;
-  /** When each model's candidate becomes ready; Infinity: it is, or there is none. */
+  /** By model: time at which its candidate becomes ready; Infinity if it already is, or there is none. */
   private readonly frontruns: Calendar;
   /** Models whose candidates wait for a GPU. */
   private readonly ready: BitSet;
   /** Models that get no more requests: their candidates wait for none. */
   private readonly retiring: BitSet;
-  /** Models whose candidates are another now. */
+  /** Models whose candidates may have changed. */
   private readonly changed: StaleList;
-  /** A model became ready since they were matched with free GPUs. */
+  /** True if a model became ready since the last matching with free GPUs. */
   private grown = false;
 
   constructor(context: PolicyContext, options: SymphonyOptions) {
@@ -75,10 +75,10 @@ export class SymphonyPolicy extends OneBatchAtATime {
     const deadlineNs = requests.arrivalNs[slot] + requests.sloNs[slot];
     if (requests.dueNs[slot] === 0) this.rates.arrived(model, nowNs);
     const lastStartNs = this.cluster.latestStartNs(model, deadlineNs - this.marginNs, nowNs) + this.marginNs;
-    // One that was accepted before times out.
+    // A request accepted before times out.
     if (lastStartNs - this.marginNs < nowNs && requests.dueNs[slot] === 0) return REFUSE;
     this.queues[model].push(slot, deadlineNs);
-    // What is ready already stays so: it can only become larger or more urgent.
+    // A ready candidate stays ready: it can only become larger or more urgent.
     if (!this.ready.has(model)) this.changed.add(model);
     this.placement.want(model);
     return lastStartNs + 1;
@@ -92,7 +92,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
 
   override finished(action: Action, nowNs: number): void {
     super.finished(action, nowNs);
-    // Any answer is an occasion to look again: expected times may have changed since the last.
+    // Look again at any result: expected times may have changed.
     if (action.kind === UNLOAD) this.lanesChanged(action.gpu, nowNs);
   }
 
@@ -153,7 +153,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
     return this.queues[requests.model[slot]].countBefore(requests.arrivalNs[slot] + requests.sloNs[slot]);
   }
 
-  /** Finds out whether the model's candidate is ready on a kind of GPUs, or when it will be. */
+  /** Determines whether the model's candidate is ready on some kind of GPU, or when it will be. */
   private renew(model: number, nowNs: number): void {
     const { cluster, frontruns } = this;
     let frontrunNs = NEVER;
@@ -172,7 +172,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
     }
   }
 
-  /** The first GPU of the kind that holds the model; −1: none does. */
+  /** First GPU of the kind that holds the model, or −1. */
   private firstWarm(model: number, kind: number): number {
     const { warm, kindOf } = this.cluster;
     let gpu = warm.next(model, 0);
@@ -190,7 +190,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
     return false;
   }
 
-  /** Sends the ready candidate that must start first among those that a free GPU holds; false: there is none. */
+  /** Sends the ready candidate that must start first among those that a free GPU holds; false if there is none. */
   private match(nowNs: number): boolean {
     const { ready, candidate } = this;
     let best = -1;
@@ -205,7 +205,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
         bestGpu = gpu;
         bestNs = candidate.latestNs;
       }
-      // What is not ready on one kind may be so on another, none of whose GPUs is free.
+      // A candidate not ready on one kind may be ready on another that has no free GPU.
       if (kinds > 1) this.renew(model, nowNs);
     }
     if (best < 0) return false;
@@ -213,7 +213,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
     return true;
   }
 
-  /** The GPU of the kind with the model that has been free for longest; −1: none is free. */
+  /** GPU of the kind with the model that has been free for longest, or −1. */
   private longestFree(model: number, kind: number): number {
     const { freeSinceNs } = this;
     const { warm, exec, kindOf } = this.cluster;
@@ -222,7 +222,7 @@ export class SymphonyPolicy extends OneBatchAtATime {
       for (let bits = warm.word(model, w) & this.free.word(w); bits !== 0; bits &= bits - 1) {
         const gpu = (w << 5) + lowestBit(bits);
         if (kindOf[gpu] !== kind) continue;
-        // On one lane a LOAD may have taken it.
+        // With one lane, a LOAD may have taken it.
         if (exec[gpu].outstanding === 0 && (best < 0 || freeSinceNs[gpu] < freeSinceNs[best])) best = gpu;
       }
     }
@@ -258,18 +258,18 @@ export class SymphonyPolicy extends OneBatchAtATime {
 
 interface TargetBatchInput {
   readonly batchSizes: readonly number[];
-  /** How many of the sizes may be used. */
+  /** Number of usable sizes. */
   readonly sizes: number;
-  /** What a batch of each size takes. */
+  /** Time of a batch of each size. */
   readonly execNs: (batchIndex: number) => number;
-  /** What a request may take from arrival to answer. */
+  /** Time budget of a request from arrival to answer. */
   readonly budgetNs: number;
-  /** Requests per second; undefined: not known yet. */
+  /** Requests per second; undefined: not yet known. */
   readonly rps: number | undefined;
 }
 
 /**
- * How many requests a model's batches aim at, at least 1. With ℓ(b) the time of a batch and n the GPUs that the rate keeps busy in
+ * Target batch size of a model, at least 1. With ℓ(b) the time of a batch and n the GPUs that the rate keeps busy in
  * batches of b:
  * - before a rate is known: the largest b with ℓ(b) ≤ budget / 2;
  * - if n > 1: the largest b with ℓ(b) · (1 + 1/n) ≤ budget, since a GPU becomes free every ℓ(b) / n;

@@ -1,18 +1,18 @@
 import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 
 const PERIOD_NS = 50 * NS_PER_MS;
-/** Periods that a rate is the mean of: 5 s. */
+/** Number of periods averaged: 5 s. */
 const PERIODS = 100;
-/** The present one is counted, too. */
+/** One more for the current period. */
 const SLOTS = PERIODS + 1;
 
 /** Requests per second of each model, counted over the last 100 periods of 50 ms. A model's first period is that of its first request. */
 export class RecentRates {
   /** Ring of periods for each model. */
   private readonly counts: Uint32Array;
-  /** Of the periods that are over. */
+  /** By model: sum over completed periods. */
   private readonly sums: Float64Array;
-  /** Number of each model's first period, −1 before its first request, and of the present one. */
+  /** By model: number of its first period, −1 before its first request; and of the current one. */
   private readonly first: Float64Array;
   private readonly present: Float64Array;
 
@@ -32,7 +32,7 @@ export class RecentRates {
     this.counts[this.slot(model)]++;
   }
 
-  /** Undefined until a period is over. */
+  /** Undefined until a period is complete. */
   rps(model: number, nowNs: number): number | undefined {
     if (this.first[model] < 0) return undefined;
     this.advance(model, nowNs);
@@ -49,7 +49,7 @@ export class RecentRates {
   private advance(model: number, nowNs: number): void {
     const { counts, sums, present } = this;
     const period = Math.floor(nowNs / PERIOD_NS);
-    // After more than a ring's length nothing is left of it.
+    // After more than a ring's length nothing remains.
     const steps = Math.min(period - present[model], SLOTS + 1);
     for (let i = 0; i < steps; i++) {
       sums[model] += counts[this.slot(model)];
