@@ -17,40 +17,40 @@ import {
 import type { GpuCount, ScaledKind, Scaler, ScalingCause, ScalingDecision } from '../core/scaler.js';
 import { LIMIT_RATE } from '../core/tenants.js';
 
-/** What a new measurement counts in the time per request that batches reach. */
+/** Weight of a new measurement in the time per request at the batch sizes reached. */
 const NEW_SHARE = 0.05;
 
-/** A kind of GPUs, as far as it does not change. */
+/** Constant properties of a kind of GPU. */
 export interface KindFacts extends Pick<ScaledKind, 'name' | 'pricePerHour' | 'startNs' | 'min' | 'max'> {
-  /** For how long a GPU is kept at least, from its order on. */
+  /** Minimum lifetime of a GPU, from its order on. */
   readonly minLifetimeNs: number;
 }
 
-/** What the controller has: nothing else is read. */
+/** The parts of the controller that are read. */
 export interface Scheduled {
   readonly cluster: Cluster;
   readonly requests: RequestTable;
 }
 
 /**
- * Shows a scaler what the controller knows. It sees answers and results as they happen, on either clock, and is asked by
- * whatever starts and stops GPUs, once in each interval. Pure, as the scaler is.
+ * Shows a scaler the controller's state. It observes answers and results as they happen, in simulation or live, and is
+ * asked once per interval by the code that starts and stops GPUs. Pure, like the scaler.
  */
 export class Autoscaler implements RunObserver {
   private scheduled: Scheduled | null = null;
   private lastNs = 0;
-  /** Since the last decision. Answers by model, and all; busy time by kind and lane. */
+  /** Since the last decision: answers by model and in total; busy time by kind and lane. */
   private answersOf = new Float64Array(0);
   private ok = 0;
   private answers = 0;
   private failed: Record<ScalingCause, number> = noFailures();
   private busyNs: number[][];
   private readonly lifetimes: Lifetimes;
-  /** By model: requests without an answer at the last decision. */
+  /** By model: unanswered requests at the last decision. */
   private unanswered: Float64Array = new Float64Array(0);
   private reachedNs = new Float64Array(0);
   private sloNs = new Float64Array(0);
-  /** By kind of the scaler: its index in the cluster; and the other way around, -1 for a kind that is not scaled. */
+  /** By kind of the scaler: its index in the cluster; and the reverse, −1 for a kind that is not scaled. */
   private clusterKinds: readonly number[] = [];
   private scaledKinds: readonly number[] = [];
 
@@ -63,7 +63,7 @@ export class Autoscaler implements RunObserver {
     this.lifetimes = new Lifetimes(kinds.map(({ minLifetimeNs }) => minLifetimeNs));
   }
 
-  /** To be called once, before anything happens. `clusterKinds`: which kind of the cluster each kind of the scaler is. */
+  /** Call once, before anything happens. `clusterKinds`: index in the cluster of each kind of the scaler. */
   follow(scheduled: Scheduled, clusterKinds: readonly number[] = this.kinds.map((_, kind) => kind)): void {
     this.scheduled = scheduled;
     this.clusterKinds = clusterKinds;
@@ -76,7 +76,7 @@ export class Autoscaler implements RunObserver {
   }
 
   answered(requests: RequestTable, slot: number, outcome: Outcome, _nowNs: number, copies: number): void {
-    // More GPUs would change nothing about it.
+    // More GPUs would not change it.
     if (requests.limit[slot] === LIMIT_RATE) return;
     const model = requests.model[slot];
     this.answersOf[model]++;
@@ -142,7 +142,7 @@ export class Autoscaler implements RunObserver {
     return { gpus, reason: `${decision.reason}${this.youngText(wanted, gpus)}` };
   }
 
-  /** Which GPUs are kept only because they were ordered lately. */
+  /** Text on GPUs kept only because they were ordered recently. */
   private youngText(wanted: readonly number[], kept: readonly number[]): string {
     const young = this.kinds.flatMap(({ name }, kind) =>
       kept[kind] > wanted[kind] ? `${kept[kind] - wanted[kind]} × ${name || 'GPU'}` : [],
@@ -150,7 +150,7 @@ export class Autoscaler implements RunObserver {
     return young.length === 0 ? '' : `; minLifetime keeps ${young.join(' and ')} more`;
   }
 
-  /** Share of the arrivals that a request for the same model, coming now, would be in time for. */
+  /** Share of the arrivals for which a request for the same model would be in time if it came now. */
   private predictAttainment(
     { cluster }: Scheduled,
     arrivals: Float64Array,
@@ -202,7 +202,7 @@ function noFailures(): Record<ScalingCause, number> {
   return { refused: 0, timedOut: 0, cold: 0, late: 0, other: 0 };
 }
 
-/** Of batches of one; models that the kind has no room for count as served elsewhere. */
+/** Speed on batches of one; models that do not fit the kind count as served elsewhere. */
 function speedOf({ models, kinds }: Cluster, kind: number): number {
   if (kinds === 1 || kind === 0) return 1;
   let sum = 0;
@@ -220,23 +220,23 @@ function clamp(gpus: number, min: number, max: number): number {
   return Math.min(max, Math.max(min, Math.ceil(gpus)));
 }
 
-/** GPUs of a kind that were ordered at one time. */
+/** GPUs of a kind ordered at the same time. */
 interface Order {
   readonly atNs: number;
   readonly gpus: number;
 }
 
-/** Keeps a scaler from stopping GPUs that were ordered lately: clouds bill a least time, and each start costs one more. */
+/** Keeps a scaler from stopping recently ordered GPUs: clouds bill a minimum time, and each start costs again. */
 export class Lifetimes {
-  /** By kind, the oldest first. */
+  /** By kind, oldest first. */
   private readonly orders: Order[][];
 
-  /** `minLifetimesNs`: by kind, for how long a GPU is kept from its order on. */
+  /** `minLifetimesNs`: by kind, minimum lifetime of a GPU from its order on. */
   constructor(private readonly minLifetimesNs: readonly number[]) {
     this.orders = minLifetimesNs.map(() => []);
   }
 
-  /** What is wanted, by kind, or as many more as are too young to stop; what is ordered with it counts from now on. */
+  /** Returns the wanted number by kind, raised by GPUs too young to stop; newly ordered ones count from now on. */
   keep(wanted: readonly number[], counts: readonly GpuCount[], nowNs: number): number[] {
     return wanted.map((gpus, kind) => {
       const present = counts[kind].on + counts[kind].starting;

@@ -5,9 +5,9 @@ import { cheapestFleet } from './mix.js';
 import { gpusText, neededText, secondsText, unitOf } from './reasons.js';
 
 /**
- * Knows the work of the whole run in advance. At each decision it wants as many GPUs as are needed at any moment until a GPU that is
- * ordered at the next decision would be there. Given the GPUs that are needed in each interval this is the least time that
- * must be paid for: a GPU that is needed then has to be on or on its way now (proof by exhaustion in the tests).
+ * Knows the work of the whole run in advance. At each decision it wants the maximum number of GPUs needed until a GPU
+ * ordered at the next decision would be in service. Given the GPUs needed in each interval this minimizes paid time: a
+ * GPU needed by then has to be on or starting now (proved by exhaustion in the tests).
  */
 class Clairvoyant implements Scaler {
   readonly name = 'clairvoyant';

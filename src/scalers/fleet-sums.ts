@@ -1,11 +1,11 @@
 import type { ScaledKind } from '../core/scaler.js';
 
-/** What these GPUs can do, in GPUs of the first kind. */
+/** Capacity of these GPUs, in GPUs of the first kind. */
 export function capacityOf(kinds: readonly ScaledKind[], gpus: readonly number[]): number {
   return sumOf(kinds, ({ speed }, kind) => speed * gpus[kind]);
 }
 
-/** GPUs by kind if nothing changes: those that are on and those that start. */
+/** GPUs by kind if nothing changes: those on and those starting. */
 export function keptGpus(kinds: readonly ScaledKind[]): number[] {
   return kinds.map(({ on, starting }) => on + starting);
 }

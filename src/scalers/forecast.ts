@@ -1,28 +1,28 @@
-/** What a new value counts in the level, and in the variance around it. */
+/** Weight of a new value in the level, and in the variance around it. */
 const NEW_SHARE = 0.3;
 const NEW_VARIANCE_SHARE = 0.05;
-/** A value so many standard deviations away is no noise: the level is there at once. */
+/** Number of standard deviations beyond which a value is no noise: the level moves there at once. */
 const JUMP = 2.5;
-/** Standard deviation as a share of the first value, as long as nothing else is known. */
+/** Initial standard deviation, as a share of the first value. */
 const FIRST_DEVIATION = 0.3;
-/** So many errors are kept: a few hours of decisions. */
+/** Number of errors kept: a few hours of decisions. */
 const MOST_ERRORS = 720;
-/** With fewer there is no distribution to speak of. */
+/** Minimum number of errors that make a distribution. */
 const LEAST_ERRORS = 8;
-/** Share of the level that it may be off as long as nothing better is known. */
+/** Initial error, as a share of the level. */
 const FIRST_ERROR = 0.5;
 
 /**
- * Forecasts the value `ahead` steps from now: the level now, smoothed but for jumps, plus what such forecasts were short by in the
- * past, as a quantile of their errors. It needs no model of the traffic: bursts that come now and then are in the errors.
- * The steps before `ahead` are no matter of this forecast: those made for them have been made.
+ * Forecasts the value `ahead` steps from now: the current level, smoothed except for jumps, plus a quantile of the
+ * errors of past forecasts. It needs no model of the traffic: occasional bursts are in the errors. Steps before `ahead`
+ * were covered by earlier forecasts.
  */
 export class Forecast {
   private level = Number.NaN;
   private variance = 0;
   /** Levels of the last `ahead` steps, oldest first. */
   private readonly levels: number[] = [];
-  /** A ring. */
+  /** Ring. */
   private readonly errors: number[] = [];
   private next = 0;
 
@@ -34,12 +34,12 @@ export class Forecast {
     this.levels.push(this.level);
   }
 
-  /** Whether there were enough forecasts for `quantile` to go by their errors. */
+  /** True if there were enough forecasts for `quantile` to use their errors. */
   get isLearned(): boolean {
     return this.errors.length >= LEAST_ERRORS;
   }
 
-  /** What is not exceeded with this probability, as far as the past tells; never less than the level. */
+  /** Value not exceeded with this probability, judging by the past; never below the level. */
   quantile(probability: number): number {
     const { level, errors } = this;
     if (Number.isNaN(level)) return 0;
@@ -57,7 +57,7 @@ export class Forecast {
     }
     const off = value - level;
     const isJump = Math.abs(off) > JUMP * Math.sqrt(variance);
-    // A jump says little of the noise.
+    // A jump says little about the noise.
     this.variance += NEW_VARIANCE_SHARE * (Math.min(off * off, 9 * variance) - variance);
     return isJump ? value : level + NEW_SHARE * off;
   }

@@ -1,12 +1,12 @@
-/** The highest of the values of the last while. */
+/** Sliding-window maximum. */
 export class Highest {
-  /** Descending values; each is the highest from its time on. */
+  /** Descending values; each is the maximum from its time on. */
   private readonly values: number[] = [];
   private readonly atNs: number[] = [];
 
   constructor(private readonly windowNs: number) {}
 
-  /** Adds a value, and returns the highest that is no older than the window. */
+  /** Adds a value, and returns the maximum within the window. */
   add(value: number, nowNs: number): number {
     const { values, atNs } = this;
     while (values.length > 0 && (values.at(-1) as number) <= value) {

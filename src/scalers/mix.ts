@@ -1,15 +1,16 @@
 import type { ScaledKind } from '../core/scaler.js';
 
-/** For so long an order is spread over what it costs until the GPU is there: what goes sooner was not worth it. */
+/** Time over which an order's start-up cost is spread: an order kept for less was not worth it. */
 const KEPT_NS = 600e9;
-/** Fleets that are looked at; beyond it kinds are filled by price for their speed. */
+/** Limit on the fleets enumerated; beyond it kinds are filled by price per speed. */
 const MOST_FLEETS = 1e6;
 
 type MixedKind = Pick<ScaledKind, 'pricePerHour' | 'speed' | 'min' | 'max' | 'on' | 'starting' | 'startNs'>;
 
 /**
- * The cheapest fleet that does the work of `need` GPUs of the first kind, with what its new GPUs cost until they are there. Of
- * those that cost the same, the one with the most capacity, then the fewest GPUs of the first kinds. All that there may be where that is too little.
+ * The cheapest fleet that does the work of `need` GPUs of the first kind, including the cost of new GPUs until they are
+ * in service. Ties go to the most capacity, then the fewest GPUs of the first kinds. If all GPUs are too few, all of
+ * them.
  */
 export function cheapestFleet(kinds: readonly MixedKind[], need: number): number[] {
   if (kinds.length === 1) {
@@ -26,7 +27,7 @@ function bestOfAll(kinds: readonly MixedKind[], need: number): number[] {
   const visit = (kind: number, cost: number, capacity: number): void => {
     const { min, max, speed } = kinds[kind];
     const isLast = kind === kinds.length - 1;
-    // Of the last kind only as many as are needed.
+    // Of the last kind, only as many as needed.
     const first = isLast ? Math.max(min, whole((need - capacity) / speed)) : min;
     for (let gpus = first; gpus <= (isLast ? Math.min(first, max) : max); gpus++) {
       fleet[kind] = gpus;
@@ -41,7 +42,7 @@ function bestOfAll(kinds: readonly MixedKind[], need: number): number[] {
   return best.fleet;
 }
 
-/** Fills the kind with the best speed for its price first. */
+/** Fills the kind with the best speed per price first. */
 function byPrice(kinds: readonly MixedKind[], need: number): number[] {
   const fleet = kinds.map(({ min }) => min);
   let rest = need - kinds.reduce((sum, { speed, min }) => sum + speed * min, 0);
@@ -65,7 +66,7 @@ function priceOf({ pricePerHour }: MixedKind): number {
   return pricePerHour ?? 1;
 }
 
-/** Rounded up, but for what floating point adds. */
+/** Rounds up, ignoring floating-point error. */
 function whole(gpus: number): number {
   return Math.ceil(gpus - 1e-9);
 }

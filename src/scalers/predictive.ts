@@ -9,31 +9,31 @@ import { cheapestFleet } from './mix.js';
 import { gpusText, neededText, percentText, secondsText, unitOf } from './reasons.js';
 import { workOf } from './work.js';
 
-/** Time constant over which failures are held against what the target allows. */
+/** Time constant of the error budget. */
 const BUDGET_NS = 6 * NS_PER_HOUR;
-/** Until about so long after the start half of what is allowed counts as used up. */
+/** Approximate time after the start for which half of the budget counts as used up. */
 const PRIOR_NS = NS_PER_HOUR;
-/** Of what is allowed, the last share is what decisions become more careful in. */
+/** Remaining share of the budget below which decisions become more careful. */
 const BAND = 0.3;
-/** How often a forecast may be exceeded: when nothing more is allowed, and with more left than `BAND`. */
+/** Probability that a forecast may be exceeded: with no budget left, and with more left than `BAND`. */
 const LEAST_EXCEEDED = 0.004;
 const MOST_EXCEEDED = 0.5;
-/** GPUs beyond the work, as a multiple of its square root: at first, and between what it moves. */
+/** GPUs beyond the work, as a multiple of its square root: initial value and range. */
 const FIRST_RESERVE = 0.6;
 const LEAST_RESERVE = 0.02;
 const MOST_RESERVE = 2.5;
-/** In an interval with failures beyond the target while nothing more is allowed, and in one when something is. */
+/** Step in an interval with failures beyond the target, without budget left and with some. */
 const RISE = 0.06;
 const FALL = 0.004;
 const WEIGHTS_BUSY = 0.6;
 
 /**
- * Orders GPUs for the demand of the time when they will be there. Demand is the EXEC time of the requests that come, in the batches that
- * their models can gather within their SLOs, so it says how many GPUs are needed, not how busy the present ones are. The forecast is for
- * the time that a GPU takes to start: how often it may be exceeded follows from how many of the failures that the target
- * allows are left, as an error budget. So GPUs are kept for bursts only where failing in them would cost too much. On top comes a reserve
- * by the square-root staffing rule of queueing theory, which grows when requests fail for another reason. GPUs are stopped
- * when no decision of the time that one takes to start wanted them.
+ * Orders GPUs for the demand at the time they will be in service. Demand is the EXEC time of arriving requests, in the
+ * batches that their models can gather within their SLOs, so it measures the GPUs needed, not how busy the present ones
+ * are. The forecast is for the time that a GPU takes to start: how often it may be exceeded follows from the rest of
+ * the error budget, the failures that the target allows. So GPUs are kept for bursts only where failing in them would
+ * cost too much. On top comes a reserve by the square-root staffing rule of queueing theory, which grows when requests
+ * fail for another reason. GPUs are stopped when no decision within one start-up time wanted them.
  */
 class Predictive implements Scaler {
   readonly name = 'predictive';
@@ -41,7 +41,7 @@ class Predictive implements Scaler {
   private forecast: Forecast | null = null;
   private wanted: Highest | null = null;
   private reserve = FIRST_RESERVE;
-  /** Failures and answers of late, exponentially weighted. */
+  /** Recent failures and answers, exponentially weighted. */
   private failures = 0;
   private answers = 0;
 
@@ -84,7 +84,7 @@ class Predictive implements Scaler {
     };
   }
 
-  /** What the forecast does not know: memory that is too small for the models in use, and requests that fail as it is. */
+  /** Adds what the forecast does not know: memory too small for the models in use, and requests failing now. */
   private raised(
     { kinds, failed, answered, predictedAttainment }: ScalingView,
     need: number,
@@ -115,7 +115,7 @@ class Predictive implements Scaler {
     return { need, why: '' };
   }
 
-  /** Counts what failed. Returns the share of what the target allows that is left. */
+  /** Counts failures. Returns the remaining share of the error budget. */
   private learn({ kinds, answered, ok, intervalNs, nowNs }: ScalingView, work: number): number {
     const keep = Math.exp(-intervalNs / BUDGET_NS);
     this.failures = this.failures * keep + (answered - ok);

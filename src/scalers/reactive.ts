@@ -8,9 +8,9 @@ import { cheapestFleet } from './mix.js';
 import { gpusText, neededText, percentText, unitOf } from './reasons.js';
 
 /**
- * Scales by what is measured now, by the rule of Kubernetes' horizontal autoscaler: the present number of GPUs times measured ÷
- * target, the larger of what utilization and queue ask for; nothing within the tolerance; fewer only when that was asked for throughout
- * `stabilization`.
+ * Scales by current measurements, by the rule of Kubernetes' horizontal autoscaler: the present number of GPUs times
+ * measured ÷ target, for the larger of utilization and queue; no change within the tolerance; fewer only if that was
+ * wanted throughout `stabilization`.
  */
 class Reactive implements Scaler {
   readonly name = 'reactive';
@@ -70,7 +70,7 @@ class Reactive implements Scaler {
     return Math.abs(measured - 1) <= this.tolerance;
   }
 
-  /** `EXEC 91.2 % busy (target 60 %)`; what is near the target counts as the target. */
+  /** `EXEC 91.2 % busy (target 60 %)`; within the tolerance the target itself is used. */
   private measured(what: string, ratio: number, target: string): string {
     const near = this.isNear(ratio) ? `, which is within ${percentText(this.tolerance)}` : '';
     return `${what} (target ${target}${near})`;

@@ -3,8 +3,9 @@ import type { ScaledKind } from '../core/scaler.js';
 import { capacityOf } from './fleet-sums.js';
 
 /**
- * How a reason ends: `7.61 GPUs needed`. Rounded up, what is said makes the same number of whole GPUs as what was computed. `highest`: what
- * decided instead, because it was needed within the last `windowNs`; the fleet follows from it.
+ * End of a reason: `7.61 GPUs needed`. Rounded up, so that the text gives the same number of whole GPUs as the computed
+ * value. `highest`: the value that decided instead, because it was needed within the last `windowNs`; the fleet follows
+ * from it.
  */
 export function neededText(
   kinds: readonly ScaledKind[],
@@ -33,12 +34,12 @@ export function secondsText(ns: number): string {
   return `${Number((ns / NS_PER_S).toFixed(3))} s`;
 }
 
-/** Demand is in GPUs of the first kind, which the others are measured against. */
+/** Unit of demand: GPUs of the first kind, which the others are measured against. */
 export function unitOf(kinds: readonly ScaledKind[]): string {
   return kinds.length === 1 ? 'GPUs' : `GPUs of ${kinds[0].name}`;
 }
 
-/** Why it is another number than what is needed. */
+/** Reason why the fleet differs from what is needed. */
 function limitText(kinds: readonly ScaledKind[], fleet: readonly number[], need: number): string {
   if (capacityOf(kinds, fleet) < need - 1e-6)
     return kinds.every(({ max }, kind) => fleet[kind] >= max)

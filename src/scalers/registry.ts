@@ -3,5 +3,5 @@ import type { ScalerEntry } from './entry.js';
 import { predictiveEntry } from './predictive.js';
 import { reactiveEntry } from './reactive.js';
 
-/** Every scaler that an experiment can name, besides `none`. */
+/** All scalers that an experiment can name, in addition to `none`. */
 export const SCALERS: readonly ScalerEntry[] = [clairvoyantEntry, predictiveEntry, reactiveEntry];

@@ -2,8 +2,8 @@ import { NS_PER_S } from '../base/units.js';
 import type { ModelSpec } from '../core/model.js';
 
 /**
- * EXEC time of a request on the first kind, in the batches that its model can gather at this rate: requests must come, wait for an
- * INFER under way, and be executed within the SLO. Of one request where none fits.
+ * EXEC time per request on the first kind, in the batches that its model can gather at this rate: requests must arrive,
+ * wait for an INFER in progress, and be executed within the SLO. Time of a batch of one if none fits.
  */
 export function requestNs({ batchSizes, execNs }: ModelSpec, rateRps: number, sloNs: number): number {
   let bestNs = execNs[0];
@@ -17,13 +17,13 @@ export function requestNs({ batchSizes, execNs }: ModelSpec, rateRps: number, sl
 
 interface Arrivals {
   readonly models: readonly ModelSpec[];
-  /** Requests by model, and within what time they came. */
+  /** Requests by model, and the time within which they arrived. */
   readonly counts: ArrayLike<number>;
   readonly withinNs: number;
   sloNsOf(model: number): number;
 }
 
-/** How many GPUs of the first kind these arrivals keep busy, if batches are as large as they can be. */
+/** Number of GPUs of the first kind that these arrivals keep busy, with batches as large as possible. */
 export function workOf({ models, counts, withinNs, sloNsOf }: Arrivals): number {
   let busyNs = 0;
   for (let model = 0; model < counts.length; model++) {
