@@ -44,9 +44,7 @@ export class Action {
   /** Index into the model's batch sizes, and the size itself (1 for LOAD and UNLOAD). */
   batchIndex = 0;
   batchSize = 1;
-  /**
-   * Bucket of an INFER: index into the model's lengths of the one that inputs are padded to; 0 if the model has none.
-   */
+  /** Bucket of an INFER: index into the model's lengths of the one that inputs are padded to; 0 if it has none. */
   bucket = 0;
   /** Slots of an INFER's requests; only the first `count` are valid. */
   readonly requests: Int32Array;

@@ -26,9 +26,7 @@ export interface ClusterSpec {
   readonly kinds?: readonly GpuKind[];
   /** True if a GPU runs either a LOAD or an INFER, never both at once. */
   readonly oneLane?: boolean;
-  /**
-   * Padding of inputs of different lengths in a batch; default: `batch`. `bucket` is for policies that batch by length.
-   */
+  /** Padding of inputs of different lengths in a batch; default: `batch`. `bucket` is for policies that batch by it. */
   readonly padding?: Padding;
 }
 

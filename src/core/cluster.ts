@@ -49,9 +49,7 @@ export class Cluster {
   readonly kinds: number;
   readonly kindOf: Uint8Array;
   readonly upOfKind: Int32Array;
-  /**
-   * By kind: pages of a GPU's weights cache; estimates; where there are several kinds, the models each is unfit for.
-   */
+  /** By kind: pages of a GPU's weights cache; estimates; where there are several, the models each is unfit for. */
   private readonly pagesOf: readonly number[];
   private readonly estimates: readonly KindEstimates[];
   private readonly kindBars: KindBars | null;
@@ -274,10 +272,7 @@ export class Cluster {
     return forgot;
   }
 
-  /**
-   * Latest time at which a request can start and still meet its deadline. May forget measurements by which it is
-   * already too late.
-   */
+  /** Latest start of a request that still meets its deadline. May forget measurements by which it is too late. */
   latestStartNs(model: number, deadlineNs: number, nowNs: number): number {
     this.forgetMeasurements(model, nowNs, deadlineNs - nowNs);
     return deadlineNs - this.nominalExecNs(model, 0);

@@ -13,10 +13,7 @@ export interface ControllerOptions {
   readonly createPolicy: (context: PolicyContext) => Policy;
   readonly port: ControllerPort;
   readonly observer?: RunObserver;
-  /**
-   * `predict`: requests that `predictLatencyNs` expects to be late are refused on arrival, whatever the policy.
-   * Default: none.
-   */
+  /** `predict`: refuses requests on arrival that `predictLatencyNs` expects to be late. Default: `none`. */
   readonly admission?: Admission;
   /**
    * `retry`: requests of an INFER that missed its window are queued again while they have time, and windows are

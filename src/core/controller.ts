@@ -137,9 +137,7 @@ export class Controller {
     this.gpuChanges.push({ gpu, present: null, kind: 0 });
   }
 
-  /**
-   * Stops sending actions to the GPU from the next `step` on. It can leave once its outstanding actions have results.
-   */
+  /** Stops sending actions to the GPU from the next `step` on. It can leave once those outstanding have results. */
   gpuDrains(gpu: number): void {
     this.gpuChanges.push({ gpu, present: 'drains', kind: 0 });
   }

@@ -1,7 +1,7 @@
 import { bucketCount, bucketOf, type Padding, unmixed } from './lengths.js';
 import type { ModelSpec } from './model.js';
 
-/** Layout of the estimate rows of each model's INFERs: one per batch size and length that the policy distinguishes. */
+/** Layout of the estimate rows of each model's INFERs: one per batch size and length the policy distinguishes. */
 export class ExecRows {
   /** By model: number of lengths that the policy distinguishes. */
   readonly buckets: Int32Array;
@@ -32,9 +32,7 @@ export class ExecRows {
     return unmixed(spec, this.padding);
   }
 
-  /**
-   * Assigns rows to a new model in the slot. Returns the number of rows added, if it needs more than its predecessor.
-   */
+  /** Assigns rows to a new model in the slot. Returns the number of rows added, if it needs more than the last. */
   put(model: number): number {
     const spec = this.models[model];
     const sizes = spec.batchSizes.length;

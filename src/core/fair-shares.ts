@@ -8,19 +8,16 @@ const MEMORY_NS = 0.5 * NS_PER_S;
 const PAUSE_NS = 2 * MEMORY_NS;
 /** Decay per period of the measured maximum served in time, since capacity may shrink. */
 const FORGET = 0.98;
-/**
- * While GPUs are idle for more than this part of the time, and less than this part of the admitted work is lost,
- * capacity exceeds what was served:
- */
+/** Idle part of GPU time above which, and lost part of admitted work below which, the capacity estimate grows. */
 const IDLE = 0.05;
 const IDLE_LOSS = 0.1;
-/** the capacity estimate grows by this factor each period. */
+/** Growth factor of the capacity estimate per period. */
 const GROW = 1.02;
 /** Minimum part of demand admitted, as long as it is not lost. */
 const LEAST_LET = 0.05;
-/** Overload begins while more than this part of all tenants' work is lost or refused, */
+/** Part of all tenants' work lost or refused above which, if demand is also too high, there is overload. */
 const OVERLOAD_LOSS = 0.05;
-/** and demand exceeds capacity by this factor. Some policies lose a few percent at any load. */
+/** Ratio of demand to capacity required for overload, since some policies lose a few percent at any load. */
 const OVERLOAD = 1.1;
 /** A tenant whose demand is within this factor of its share counts as within it. */
 const TOLERANCE = 1.1;
@@ -28,19 +25,15 @@ const TOLERANCE = 1.1;
 const MOST_EXCESS = 3;
 /** Tolerance for rounding: a tenant whose demand equals the excess may send all of it. */
 const ALL = 1 - 1e-9;
-/**
- * Protect a tenant that loses more of its work than this; and one above its share that is served less than this short
- * of it:
- */
+/** Lost part of a tenant's work above which it is to be protected. */
 const TOLERATED_LOSS = 0.02;
+/** Served part of its share below which a tenant above it is to be protected, too. */
 const LEAST_SERVED = 0.85;
-/**
- * the excess falls by this factor each period, down to none, and rises by this factor while there is no such tenant.
- */
+/** Factors on the excess per period while a tenant is to be protected, and otherwise. */
 const FALL = 0.9;
 const RISE = 1.02;
 
-/** Standing of a request: its tenant is within its share; above its share; above, and the request is to be refused. */
+/** Standing of a request: its tenant is within its share; above it; above it, and the request must be refused. */
 export const WITHIN_SHARE = 0;
 const ABOVE_SHARE = 1;
 export const BEYOND_SHARE = 2;
@@ -104,10 +97,7 @@ export class FairShares {
     this.credit = new Float64Array(length);
   }
 
-  /**
-   * Returns the standing of an arriving request that costs this much GPU time. Those beyond the tenant's share are to
-   * be refused.
-   */
+  /** Returns the standing of an arriving request that costs this much GPU time, which may say to refuse it. */
   standing(tenant: number, costNs: number, nowNs: number): Standing {
     if (nowNs >= this.sinceNs + PERIOD_NS) this.renew(nowNs);
     this.asked[tenant] += costNs;

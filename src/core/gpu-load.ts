@@ -3,9 +3,7 @@ const USED = 0.01;
 
 /** Utilization of the GPUs in use. A GPU is as busy as the busier of its two lanes. */
 export class GpuLoad {
-  /**
-   * By GPU: run time of the EXEC and WEIGHTS lanes since the last update, ns; and recent utilization of the busier one.
-   */
+  /** By GPU: run time of the EXEC and WEIGHTS lanes since the last update, ns; utilization of the busier one. */
   private readonly execNs: Float64Array;
   private readonly weightsNs: Float64Array;
   private readonly busy: Float64Array;

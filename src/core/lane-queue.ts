@@ -28,9 +28,7 @@ export class LaneQueue {
     return this.latest[this.first];
   }
 
-  /**
-   * Inserts an action. The search from the back is short, since actions almost always arrive in order of their windows.
-   */
+  /** Inserts an action, searching from the back: actions almost always arrive in order of their windows. */
   push(action: Action, earliestNs: number, latestNs: number): void {
     if (this.length === this.actions.length) this.grow();
     const mask = this.actions.length - 1;

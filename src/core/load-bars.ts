@@ -87,10 +87,7 @@ export class LoadBars {
     this.renewNext();
   }
 
-  /**
-   * True if a model that no GPU holds is not worth waiting for now; `gpus`: number of GPUs in service that might hold
-   * it.
-   */
+  /** True if a model that no GPU holds is not worth waiting for; `gpus`: GPUs in service that might hold it. */
   isHopeless(model: number, gpus: number): boolean {
     if (this.nextEndNs === Number.POSITIVE_INFINITY || this.barred.count(model) === 0) return false;
     return this.barred.count(model) >= Math.min(ENOUGH, gpus);

@@ -35,9 +35,7 @@ export function predictLatencyNs(
   return bestNs - nowNs + drainNs(cluster, model, queued, bucket) / Math.max(1, held.count(model));
 }
 
-/**
- * Time that one GPU needs for the full batches among `queued` requests; the rest may share a batch with the new one.
- */
+/** Time that one GPU needs for the full batches among `queued` requests; the rest may share the new one's. */
 function drainNs(cluster: Cluster, model: number, queued: number, bucket: number): number {
   const { batchSizes } = cluster.models[model];
   let bestNs = Number.POSITIVE_INFINITY;

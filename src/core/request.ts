@@ -58,9 +58,7 @@ export class RequestTable {
   possible = new Uint8Array(INITIAL_CAPACITY);
   /** 1 if its tenant is above its share, so that requests of others go first. */
   isAboveShare = new Uint8Array(INITIAL_CAPACITY);
-  /**
-   * For a refused request: latency expected on arrival; if refused for a rate limit, time until another may be sent.
-   */
+  /** For a refused request: latency expected on arrival; beyond a rate limit, time until the next may be sent. */
   predictedNs = new Float64Array(INITIAL_CAPACITY);
   /** Number of GPUs that held the model, warm, on arrival; 0 is a cold start. */
   arrivalCopies = new Int32Array(INITIAL_CAPACITY);

@@ -10,7 +10,7 @@ export interface GpuCount {
   readonly draining: number;
 }
 
-/** One kind of GPU as a scaler sees it. Shares of time are since the last decision, means over the GPUs in service. */
+/** One kind of GPU as a scaler sees it. Shares of time are means over its GPUs since the last decision. */
 export interface ScaledKind extends GpuCount {
   readonly name: string;
   /** Price of one GPU; null: unknown, and all kinds count alike. */
@@ -26,10 +26,7 @@ export interface ScaledKind extends GpuCount {
   readonly weightsUtilization: number;
 }
 
-/**
- * State of the controller passed to a scaler. Counts are since the last decision; arrays by model have an entry for
- * each.
- */
+/** Controller state passed to a scaler. Counts are since the last decision; arrays by model cover every model. */
 export interface ScalingView {
   readonly nowNs: number;
   /** Time since the last decision, and until the next one. */
@@ -48,10 +45,7 @@ export interface ScalingView {
   readonly ok: number;
   readonly answered: number;
   readonly failed: Readonly<Record<ScalingCause, number>>;
-  /**
-   * Share of the last interval's requests that admission predicts would be in time if they came now; 1 if there were
-   * none.
-   */
+  /** Share of the last interval's requests that would be in time if they came now, as predicted; 1 if none. */
   readonly predictedAttainment: number;
 }
 

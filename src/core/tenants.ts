@@ -58,10 +58,7 @@ export class Tenants {
     return new Tenants(tenants, cluster, requests, sharesFirst);
   }
 
-  /**
-   * True if the arrived request is admitted; otherwise `limit` and `predictedNs` of its slot hold the reason and the
-   * wait.
-   */
+  /** True if the request is admitted; otherwise `limit` and `predictedNs` of its slot say why and for how long. */
   admits(slot: number, nowNs: number): boolean {
     const { requests } = this;
     const tenant = requests.tenant[slot];

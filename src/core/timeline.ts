@@ -84,10 +84,7 @@ export class LaneTimeline {
     return ++this.length;
   }
 
-  /**
-   * Removes an action that has a result: the remaining work began when it ended. Ignores unknown ids. Returns
-   * `outstanding`.
-   */
+  /** Removes an action with a result: what is left began when it ended. Ignores unknown ids. Returns `outstanding`. */
   finish(id: number, endNs: number): number {
     const mask = this.ids.length - 1;
     for (let i = 0; i < this.length; i++) {

@@ -24,9 +24,7 @@ export class WindowSlack {
     return this.slackNs[gpu];
   }
 
-  /**
-   * Records an action's result. An UNLOAD's window has no end, so like any successful action it lets the slack shrink.
-   */
+  /** Records an action's result. An UNLOAD's window has no end, so it lets the slack shrink like any success. */
   ended({ gpu, status, beginNs, latestNs, slackNs }: Action): void {
     const lateNs = Math.ceil(beginNs - (latestNs - slackNs));
     const current = this.slackNs[gpu];
