@@ -12,9 +12,7 @@ export class GpuQueue {
   length = 0;
   /** Expected time of the whole queue. */
   backlogNs = 0;
-  /**
-   * Ring with one entry per request. `opens` is 1 at the first of each batch, and `batchNs` there the batch's duration.
-   */
+  /** Ring with one entry per request. `opens` is 1 at the first of each batch, and `batchNs` there its duration. */
   private slots = new Int32Array(INITIAL_CAPACITY);
   private models = new Int32Array(INITIAL_CAPACITY);
   private deadlines = new Float64Array(INITIAL_CAPACITY);

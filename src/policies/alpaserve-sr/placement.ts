@@ -87,10 +87,7 @@ export class Placement {
     this.missing.add(model);
   }
 
-  /**
-   * True if a model that is loaded nowhere fits into free pages, now or when a LOAD has ended; also while no GPU is in
-   * service.
-   */
+  /** True if a model that is loaded nowhere fits into free pages, now or after a LOAD, or if no GPU is in service. */
   hasRoomFor(model: number): boolean {
     const { exec } = this.cluster;
     const { pages } = this.cluster.models[model];

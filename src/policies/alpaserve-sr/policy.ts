@@ -153,9 +153,7 @@ export class AlpaServePolicy implements Policy {
     this.placement.forgetModel(model);
   }
 
-  /**
-   * Moves requests queued for a GPU that left to another one, or lets them wait until their model is loaded elsewhere.
-   */
+  /** Moves requests queued for a GPU that left to another, or lets them wait until their model is loaded elsewhere. */
   lanesChanged(gpu: number, nowNs: number): void {
     this.gpusChanged = true;
     this.idle.add(gpu);

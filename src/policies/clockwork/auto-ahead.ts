@@ -4,10 +4,7 @@ import type { Cluster } from '../../core/cluster.js';
 import { TIMELINE_FUTURE_NS } from '../../core/timeline.js';
 import { CompletedInfer, SelfTuning } from '../common/self-tuning.js';
 
-/**
- * Minimum value: with less, an idle lane would never be booked, since it counts as free after `TIMELINE_FUTURE_NS` at
- * the earliest.
- */
+/** Lower bound: with less, an idle lane would never be booked, since it is free after `TIMELINE_FUTURE_NS`. */
 const LEAST_NS = TIMELINE_FUTURE_NS + NS_PER_MS / 100;
 /** Initial value, before any measurement. */
 const START_NS = 2 * NS_PER_MS;

@@ -210,9 +210,7 @@ export class Inferer {
     return false;
   }
 
-  /**
-   * Drops requests that each size can no longer serve, then returns the largest size that its queue fills; −1: none.
-   */
+  /** Drops requests that each size can no longer serve; returns the largest size that its queue fills, or −1. */
   private largestBatch(gpu: number, model: number, availableNs: number): number {
     const queue = this.queues[model];
     const { batchSizes } = this.cluster.models[model];
@@ -236,10 +234,7 @@ export class Inferer {
     return smallest;
   }
 
-  /**
-   * Makes the candidate of an active instance from its first `sizes` batch sizes; false if there is none and the
-   * instance rests.
-   */
+  /** Makes the candidate of an active instance from its first `sizes` batch sizes; false if there is none. */
   private addCandidate(gpu: number, model: number, sizes: number): boolean {
     const queue = this.queues[model];
     let best = -1;

@@ -165,10 +165,7 @@ export class ClockworkPolicy implements Policy {
     this.loader.renewPriorities();
   }
 
-  /**
-   * Never, unless `auto`: as the reference runs show, lanes that become bookable are noticed when something else
-   * happens.
-   */
+  /** Never, unless `auto`: in the reference runs, bookable lanes are noticed when something else happens. */
   nextWakeNs(): number {
     if (this.ahead === null) return Number.POSITIVE_INFINITY;
     return Math.min(this.exec.nextOpeningNs, this.weights.nextOpeningNs);

@@ -152,8 +152,7 @@ const MOST = 10;
 const MOST_FROM = 1 + Math.log(MOST);
 
 /**
- * Urgency of waiting requests at a later time: each e^(time since arrival / SLO − 1), which is 1 at its deadline, at
- * most 10.
+ * Urgency of waiting requests at a later time: e^(time since arrival / SLO − 1) each, 1 at the deadline, at most 10.
  */
 export class Urgency {
   /** By model: longest SLO of its requests so far. */

@@ -20,10 +20,7 @@ const SPARE = Float64Array.from({ length: MOST_SPARE }, (_, copies) => ANOTHER_C
 
 /** Value of copies of models, by the weight of requests that they save, both waiting and expected. */
 export class CopyWorth {
-  /**
-   * By model, as of the last renewal: weight of the requests expected within the horizon; copies that its traffic
-   * needs.
-   */
+  /** By model, as of the last renewal: weight of requests expected within the horizon; copies its traffic needs. */
   private readonly expected: Float64Array;
   private readonly needed: Float64Array;
 

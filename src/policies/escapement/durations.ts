@@ -7,10 +7,7 @@ import { usableSizes, usableSizesOf } from '../common/usable-sizes.js';
 const NEW = 0.1;
 /** Cap on a measurement, as a multiple of the expectation: stragglers count as no longer than that. */
 const MOST_LONGER = 1.5;
-/**
- * A batch size whose ratio to the profile exceeds that of another size of its model by this factor has not been
- * measured for long.
- */
+/** Excess over the profile, relative to another size of the model, that shows a size was not measured for long. */
 const MUCH_LONGER = 1.25;
 
 /**

@@ -28,9 +28,7 @@ export class LaneForecast {
   /** Expected or past start of the first of them. */
   private beginNs = 0;
 
-  /**
-   * Time at which the lane should be free, 0 if it is idle; `nowNs` − `resultNs` is the latest end that could be known.
-   */
+  /** Time at which the lane should be free, 0 if idle; `nowNs` − `resultNs` is the latest end that could be known. */
   freeNs(nowNs: number, resultNs: number): number {
     if (this.length === 0) return 0;
     const headNs = this.plans[0].durationNs;

@@ -230,10 +230,7 @@ export class Placement {
     if (this.waiting.count[model] > 0) this.want(model);
   }
 
-  /**
-   * Model with the highest value per LOAD time that no GPU holds, that has waiting requests, and that the GPU may load;
-   * −1: none.
-   */
+  /** Model with waiting requests and the highest value per LOAD time that no GPU holds and this one may load, or −1. */
   private bestMissing(gpu: number, nowNs: number): number {
     const { missing, waiting } = this;
     let best = -1;

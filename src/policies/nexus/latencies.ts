@@ -40,9 +40,7 @@ export class Latencies {
     return this.models[model].execNs[this.sizeIndex(model, count)];
   }
 
-  /**
-   * Largest size of which two batches fit the SLO, since a request may just miss one and be in the next. At least 1.
-   */
+  /** Largest size of which two batches fit the SLO: a request may just miss one and be in the next. At least 1. */
   saturating(model: number, sloNs: number): number {
     const { batchSizes, execNs } = this.models[model];
     let best = 1;
@@ -52,10 +50,7 @@ export class Latencies {
     return best;
   }
 
-  /**
-   * Largest number of requests of a session at `ratePerNs` that can be gathered and then run within the SLO. At least
-   * 1.
-   */
+  /** Largest number of requests at `ratePerNs` that can be gathered and then run within the SLO. At least 1. */
   gathering(model: number, sloNs: number, ratePerNs: number): number {
     const { batchSizes, execNs } = this.models[model];
     let best = 1;
