@@ -80,7 +80,7 @@ async function experimentSubject(
   gpus: number,
   say: (what: string) => void,
 ): Promise<ScalingSubject> {
-  const { workloadMix } = await import('../tools/bench/mix.js');
+  const { workloadMix } = await import('../tools/bench/subject.js');
   const { experimentMachines } = await import('../serve/experiment-models.js');
   const { overrides, environment } = settingsSources(args);
   const device = args.device === undefined ? [] : [`live.device=${args.device}`];

@@ -9,12 +9,26 @@ import type { TargetOptions } from '../load/target.js';
 import { table } from '../text/table.js';
 import { writeErr, writeOut } from '../text/terminal.js';
 import type { ServedMeasurement } from '../tools/profile/measure-served.js';
-import type { ProfileMeasureArgs } from './commands/profile-measure.js';
 import { checkOneFile, chosenSizes, stabilityText } from './measured.js';
 import { openProgress } from './progress.js';
 import { read, tokenOf } from './token.js';
 
-type UrlArgs = ProfileMeasureArgs & { readonly url: string };
+interface UrlArgs {
+  readonly url: string;
+  readonly model: readonly string[];
+  readonly payload: string | undefined;
+  readonly 'token-file': string | undefined;
+  readonly ca: string | undefined;
+  readonly insecure: boolean;
+  readonly 'batch-sizes': string | undefined;
+  readonly runs: number | undefined;
+  readonly budget: number;
+  readonly weights: number | undefined;
+  readonly 'load-time': number | undefined;
+  readonly out: string | undefined;
+  readonly json: boolean;
+  readonly quiet: boolean;
+}
 
 /** Measures the models of the server at `--url` as a client, and writes their profiles. */
 export async function measureUrl(args: UrlArgs): Promise<void> {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ScalingResult } from '../../src/tools/bench/scaling-result.js';
+import type { ScalingResult } from '../../src/tools/bench/scaling.js';
 import { runCli, tempDir, writeIn } from './run-cli.js';
 
 /** A machine under test is a busy one: plans must survive that. */
@@ -46,18 +46,17 @@ describe('bench --scaling', () => {
     });
     const [strong, weak] = result.runs;
     expect(strong.points).toMatchObject([
-      { gpus: 1, models: 2, clients: 16, ideal: 1, sloMs: 20_000 },
-      { gpus: 2, models: 2, clients: 16, ideal: 2 },
+      { gpus: 1, models: 2, clients: 16, sloMs: 20_000 },
+      { gpus: 2, models: 2, clients: 16 },
     ]);
     expect(weak.points).toMatchObject([
-      { gpus: 1, models: 1, clients: 8, ideal: 1 },
-      { gpus: 2, models: 2, clients: 16, ideal: 2 },
+      { gpus: 1, models: 1, clients: 8 },
+      { gpus: 2, models: 2, clients: 16 },
     ]);
-    for (const { points, verdict } of [strong, weak]) {
+    for (const { points } of [strong, weak]) {
       const [, two] = points;
       expect(points[0].efficiency).toEqual({ mean: 1, sd: 0 });
       expect(two.trialsRps).toHaveLength(2);
-      expect(two.speedUp.mean).toBeCloseTo(2 * two.efficiency.mean, 9);
       const { busy, batches, device } = two.factors;
       expect(busy * batches * device).toBeCloseTo(two.efficiency.mean, 6);
       // An emulated GPU takes as long as its profile says.
@@ -65,12 +64,11 @@ describe('bench --scaling', () => {
       expect(two.activity.execMin).toBeGreaterThan(0);
       expect(two.activity.execMean).toBeLessThanOrEqual(1);
       expect(two.activity.meanBatch).toBeLessThanOrEqual(4);
-      expect(verdict.efficiency).toBe(two.efficiency.mean);
     }
     expect(JSON.parse(readFileSync(join(out, 'scaling.json'), 'utf8'))).toEqual(result);
   }, 60_000);
 
-  it('prints a table and the verdict in 80 columns; without tensors only the scheduler is left', async () => {
+  it('prints a table in 80 columns; without tensors only the scheduler is left', async () => {
     const flags = ['--scaling', 'weak', '--gpus', '1,2', '--trials', '1', '--duration', '0.1s', ...PATIENT];
     const { status, stdout } = await runCli([
       ...['bench', ...flags, ...simulated(tempDir()), '--tensors', 'none'],
@@ -81,7 +79,6 @@ describe('bench --scaling', () => {
     expect(stdout).toMatch(
       /^ {3}2 +[\d,.]+ +\d+ % +[\d.]+× +[\d.]+× +[\d.]+× +\d+\/\d+ % +[\d.]+ +\d+\/\d+ %$/m,
     );
-    expect(stdout).toMatch(/^Weak scaling: .* efficiency on 2 GPUs; 90 % is kept/m);
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
   }, 60_000);
 

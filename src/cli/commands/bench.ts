@@ -1,6 +1,12 @@
+import { join } from 'node:path';
 import type { Argv } from 'yargs';
+import { checkWritable, writeWhole } from '../../base/files/output-file.js';
+import { usableCores } from '../../base/limits/usable.js';
+import { NS_PER_S } from '../../base/units.js';
 import { PROVIDERS } from '../../live/device.js';
+import { terminalWidth, writeErr, writeOut } from '../../text/terminal.js';
 import { json, plugin, quiet } from '../common-options.js';
+import { interruptible } from '../interruption.js';
 import {
   type ArgsOf,
   choice,
@@ -10,11 +16,21 @@ import {
   list,
   text,
   toggle,
+  usageError,
   whole,
+  wholeNumber,
   wholeOr,
 } from '../options.js';
+import type { Progress } from '../progress.js';
+import { packageVersion } from '../version.js';
 
-const builder = (yargs: Argv) =>
+/** Even, since --vary runs through the values and back. */
+const DEFAULT_TRIALS = 6;
+const DEFAULT_SCALING_TRIALS = 3;
+/** A typing error would keep the machine busy for hours. */
+const MOST_GPUS = 1024;
+
+export const builder = (yargs: Argv) =>
   yargs
     .options({
       ...group('Subject', {
@@ -33,7 +49,6 @@ const builder = (yargs: Argv) =>
           'Repeat everything for each value of a key, e.g. runtime.intraOpThreads=1,2; batchSize=1,2,4 fixes the batch',
         ),
         protocol: choiceOr(['http', 'grpc'], 'http', 'Protocol of the clients'),
-        remote: toggle('Also measure IO with the GPU in a worker process'),
         concurrency: whole(1, 'Closed-loop clients', 'two full batches of each model, at least 16'),
         trials: whole(1, 'Trials of each stage', '6; 3 with --scaling'),
         duration: durationOr('2s', 'Length of a trial, after a warm-up'),
@@ -78,10 +93,111 @@ const builder = (yargs: Argv) =>
       ].join('\n\n'),
     );
 
-export type BenchArgs = ArgsOf<typeof builder>;
+type BenchArgs = ArgsOf<typeof builder>;
 
-export const bench = {
-  command: 'bench',
-  describe: 'Find the bottleneck of a server, or how it scales with GPUs',
-  builder,
-};
+export async function handler(args: BenchArgs): Promise<void> {
+  checkScalingFlags(args);
+  const { scaling, out, json } = args;
+  if (args.duration <= 0) throw usageError('--duration: must be longer than 0s');
+  const file = out === undefined ? null : join(out, scaling === undefined ? 'bench.json' : 'scaling.json');
+  if (file !== null) checkWritable(file);
+  const { result, text } = await (scaling === undefined ? stages(args) : scale(args, scaling));
+  if (file !== null) writeWhole(file, `${JSON.stringify(result, null, 2)}\n`);
+  writeOut(json ? `${JSON.stringify(result)}\n` : text);
+  if (file !== null && !json) writeOut(`\nresult: ${file}\n`);
+}
+
+async function stages(args: BenchArgs) {
+  const { parseVary } = await import('../../tools/bench/vary.js');
+  const { protocol, set } = args;
+  const vary = args.vary === undefined ? null : parseVary(args.vary);
+  const { bench } = await import('../../tools/bench/bench.js');
+  const { openSubject } = await import('../bench-subject.js');
+  const result = await attended(args, DEFAULT_TRIALS, (options, say) =>
+    bench({
+      ...options,
+      vary,
+      protocol,
+      open: (overrides) => openSubject({ ...args, set: [...set, ...overrides] }, say),
+    }),
+  );
+  const { benchText } = await import('../../tools/bench/text.js');
+  return { result, text: benchText(result, terminalWidth()) };
+}
+
+async function scale(args: BenchArgs, mode: NonNullable<BenchArgs['scaling']>) {
+  const modes = mode === 'both' ? (['strong', 'weak'] as const) : [mode];
+  const gpus = parseGpus(args.gpus ?? '1,2,4');
+  const { measureScaling, scalingText } = await import('../../tools/bench/scaling.js');
+  const { openScalingSubject } = await import('../bench-subject.js');
+  const result = await attended(args, DEFAULT_SCALING_TRIALS, async (options, say) => {
+    const subject = await openScalingSubject(args, gpus[gpus.length - 1], say);
+    return measureScaling(subject, { ...options, modes, gpus });
+  });
+  return { result, text: scalingText(result, terminalWidth()) };
+}
+
+/** Throws `E_USAGE` for flags that go only with, or only without, `--scaling`. */
+function checkScalingFlags({ scaling, gpus, emulate, tensors, vary, protocol }: BenchArgs): void {
+  const misplaced =
+    scaling === undefined
+      ? [gpus !== undefined && '--gpus', emulate && '--emulate', tensors === 'none' && '--tensors none']
+      : [vary !== undefined && '--vary', protocol !== 'http' && '--protocol'];
+  const flag = misplaced.find((name) => name !== false);
+  const place = scaling === undefined ? 'requires --scaling' : 'cannot be combined with --scaling';
+  if (flag !== undefined) throw usageError(`${flag} ${place}`);
+}
+
+/** `4,1,2` as 1, 2, 4. Throws `E_USAGE`. */
+function parseGpus(text: string): number[] {
+  const counts = text.split(',').map((one) => wholeNumber(one, '--gpus', 1));
+  const unique = [...new Set(counts)].sort((a, b) => a - b);
+  const problems = [
+    unique.length < counts.length && 'duplicate number',
+    unique.length < 2 && 'at least two numbers are needed',
+    unique[unique.length - 1] > MOST_GPUS && `at most ${MOST_GPUS} GPUs`,
+  ];
+  const problem = problems.find((found) => found !== false);
+  if (problem === undefined) return unique;
+  throw usageError(`--gpus ${text}: ${problem}, e.g. --gpus 1,2,4`);
+}
+
+interface CommonOptions {
+  readonly trials: number;
+  readonly clients: number | null;
+  readonly seconds: number;
+  readonly cores: number;
+  readonly version: string;
+  onProgress(fraction: number, next: string): void;
+}
+
+/** Runs something long: shows progress, and ends at Ctrl-C. `say` takes a line for the operator. */
+async function attended<T>(
+  { trials, concurrency, duration, quiet }: BenchArgs,
+  defaultTrials: number,
+  work: (options: CommonOptions, say: (what: string) => void) => Promise<T>,
+): Promise<T> {
+  const { openProgress } = await import('../progress.js');
+  let progress: Progress | undefined;
+  const said = new Set<string>();
+  const say = (what: string) => {
+    // Each value of --vary would say much the same.
+    if (!quiet && !said.has(what)) writeErr(`bench: ${what}\n`);
+    said.add(what);
+  };
+  const options = {
+    trials: trials ?? defaultTrials,
+    clients: concurrency ?? null,
+    seconds: duration / NS_PER_S,
+    cores: usableCores(),
+    version: packageVersion(),
+    onProgress: (fraction: number, next: string) => {
+      progress ??= openProgress('bench', quiet);
+      progress.update(fraction, next);
+    },
+  };
+  return interruptible(
+    () => work(options, say),
+    () => 'nothing was written',
+  ).finally(() => progress?.stop());
+}

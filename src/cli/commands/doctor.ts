@@ -1,10 +1,13 @@
 import type { Argv } from 'yargs';
+import { EscapementError } from '../../base/errors.js';
+import { terminalWidth, writeOut } from '../../text/terminal.js';
+import { plural } from '../../text/words.js';
 import { ROLES } from '../../tools/doctor/check.js';
 import { json, trustFlags } from '../common-options.js';
-import { type ArgsOf, choiceOr, group, list, text, toggle } from '../options.js';
+import { type ArgsOf, choiceOr, group, list, text, toggle, usageError } from '../options.js';
 import { deviceFlags, machineFlags, runtimeFlags } from '../server-options.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .options({
       ...group('Machine', {
@@ -29,10 +32,50 @@ const builder = (yargs: Argv) =>
     ])
     .epilogue('Each problem is listed with its cause and a fix. Exit code 6: a required check failed.');
 
-export type DoctorArgs = ArgsOf<typeof builder>;
+type DoctorArgs = ArgsOf<typeof builder>;
 
-export const doctor = {
-  command: 'doctor',
-  describe: 'Check that this machine can give predictable latencies',
-  builder,
-};
+export async function handler(args: DoctorArgs): Promise<void> {
+  const { role, device } = args;
+  const isScript = args['fix-script'];
+  if (args.json && isScript) throw usageError('--json and --fix-script cannot be combined');
+  const peers = args.peer.map(peerUrl);
+  const { tokenOf, trustOf } = await import('../token.js');
+  const access = { token: await tokenOf(args), trust: await trustOf(args) };
+  const cacheBytes = await cacheBytesOf(args);
+  const { thisHost } = await import('../../tools/doctor/host.js');
+  const { examine } = await import('../../tools/doctor/examine.js');
+  const { fixScript } = await import('../../tools/doctor/fix-script.js');
+  const { reportText } = await import('../../tools/doctor/text.js');
+  const { openProgress } = await import('../progress.js');
+  const progress = openProgress('examining', !process.stderr.isTTY);
+  const options = { role, device, cacheBytes, peers, ...access, onProgress: progress.update };
+  const report = await examine(thisHost(), options).finally(progress.stop);
+  if (args.json) writeOut(`${JSON.stringify(report)}\n`);
+  else if (isScript) writeOut(fixScript(report));
+  else {
+    // https://no-color.org: present and not empty.
+    const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;
+    writeOut(reportText(report, { columns: terminalWidth(), colour }), { colors: true });
+  }
+  const failed = report.checks.filter(({ required, status }) => required && status === 'failed');
+  if (failed.length === 0) return;
+  const ids = failed.map(({ id }) => id).join(', ');
+  throw new EscapementError('E_DOCTOR', `${plural(failed.length, 'required check')} failed: ${ids}`);
+}
+
+/** Bytes of the weights cache of a worker with the same flags. More than it may take is for a check to find. */
+async function cacheBytesOf(args: DoctorArgs): Promise<number> {
+  const { runtimeOf } = await import('../live-settings.js');
+  const runtime = await runtimeOf(args);
+  if (args.memory !== undefined) return args.memory;
+  const { sessionSettings } = await import('../../serve/session-settings.js');
+  const { weightsCacheBytes } = await import('../weights-cache.js');
+  const device = { kind: args.device, adapter: 0, session: sessionSettings(runtime) };
+  return weightsCacheBytes([device], null, runtime.memoryReserve);
+}
+
+function peerUrl(given: string): string {
+  const url = URL.canParse(given) ? new URL(given) : null;
+  if (url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
+  throw usageError(`--peer ${given}: must be http://HOST:PORT or https://HOST:PORT`);
+}

@@ -1,7 +1,4 @@
 import type { Argv, CommandModule } from 'yargs';
-import { bench } from './bench.js';
-import { doctor } from './doctor.js';
-import { profileMeasure } from './profile-measure.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: each command has arguments of its own.
 export type Command = CommandModule<object, any>;
@@ -35,7 +32,11 @@ export const FAMILIES: Readonly<Record<string, readonly Command[]>> = {
     ),
   ],
   profile: [
-    split(profileMeasure, () => import('../handlers/profile-measure.js')),
+    command(
+      'measure [path]',
+      'Measure the latencies of models and write their profiles',
+      () => import('./profile-measure.js'),
+    ),
     command(
       'show <path>',
       'Print the latencies of a profile and their sources',
@@ -70,7 +71,7 @@ export const COMMANDS: readonly Command[] = [
   command('worker', 'Run models on the GPUs of this machine for a controller', () => import('./worker.js')),
   command('top [url]', 'Show the live state of a running controller', () => import('./top.js')),
   command('config', 'Print the effective settings and where each comes from', () => import('./config.js')),
-  split(doctor, () => import('../handlers/doctor.js')),
+  command('doctor', 'Check that this machine can give predictable latencies', () => import('./doctor.js')),
   family('model', 'Make, list and optimize models'),
   command('run <file>', 'Run one experiment live, in real time on real models', () => import('./run.js')),
   command(
@@ -78,7 +79,7 @@ export const COMMANDS: readonly Command[] = [
     'Send the workload of an experiment to an inference server',
     () => import('./load.js'),
   ),
-  split(bench, () => import('../handlers/bench.js')),
+  command('bench', 'Find the bottleneck of a server, or how it scales with GPUs', () => import('./bench.js')),
   family('profile', 'Measure and show latency profiles'),
   command(
     'report <dir>',
@@ -135,12 +136,4 @@ function command<Args>(usage: string, describe: string, load: () => Promise<Comm
     builder: async (yargs) => (await load()).builder(yargs as Argv),
     handler: async (args) => (await load()).handler(args as Args),
   };
-}
-
-/** A command in two files. */
-function split<Args>(
-  described: Pick<Command, 'command' | 'describe'> & { readonly builder: (yargs: Argv) => Argv<Args> },
-  load: () => Promise<{ run(args: Args): Promise<void> | void }>,
-): Command {
-  return { ...described, handler: async (args) => (await load()).run(args as Args) };
 }

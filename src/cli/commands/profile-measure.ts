@@ -1,9 +1,19 @@
+import { join } from 'node:path';
 import type { Argv } from 'yargs';
+import { EscapementError } from '../../base/errors.js';
+import { checkWritable, writeWhole } from '../../base/files/output-file.js';
+import type { OrtDeviceSpec } from '../../live/device.js';
+import type { Precision } from '../../live/models/precision.js';
+import type { RepositoryModel } from '../../live/models/repository.js';
+import type { MeasuredProfile } from '../../serve/measure-profile.js';
+import { table } from '../../text/table.js';
+import { writeOut } from '../../text/terminal.js';
 import { json, quiet, trustFlags } from '../common-options.js';
-import { type ArgsOf, duration, durationOr, group, list, size, text, whole } from '../options.js';
+import { checkOneFile, chosenSizes, stabilityText } from '../measured.js';
+import { type ArgsOf, duration, durationOr, group, list, size, text, usageError, whole } from '../options.js';
 import { cacheFlags, deviceFlags, runtimeFlags } from '../server-options.js';
 
-const builder = (yargs: Argv) =>
+export const builder = (yargs: Argv) =>
   yargs
     .positional('path', text('Model repository, or one model (.onnx); or give --url'))
     .options({
@@ -54,10 +64,138 @@ const builder = (yargs: Argv) =>
         'settings here do not apply.',
     );
 
-export type ProfileMeasureArgs = ArgsOf<typeof builder>;
+type ProfileMeasureArgs = ArgsOf<typeof builder>;
 
-export const profileMeasure = {
-  command: 'measure [path]',
-  describe: 'Measure the latencies of models and write their profiles',
-  builder,
-};
+/** `escapement profile measure PATH`: how long a model takes on a device of this machine, or with --url on a server. */
+export async function handler(args: ProfileMeasureArgs): Promise<void> {
+  const { path, url } = args;
+  if ((url === undefined) === (path === undefined))
+    throw usageError('profile measure: give PATH, for models here, or --url, for those of a server');
+  if (path !== undefined) return measureHere({ ...args, path });
+  const { measureUrl } = await import('../measure-url.js');
+  return measureUrl({ ...args, url: url ?? '' });
+}
+
+async function measureHere(args: ProfileMeasureArgs & { readonly path: string }): Promise<void> {
+  const { runtimeOf } = await import('../live-settings.js');
+  const { sessionSettings } = await import('../../serve/session-settings.js');
+  const { openProgress } = await import('../progress.js');
+  const runtime = await runtimeOf(args);
+  const device: OrtDeviceSpec = {
+    kind: args.device,
+    adapter: args.adapter,
+    session: sessionSettings(runtime),
+  };
+  const runs = args.runs ?? null;
+  const { models, failed } = await chosenModels(args.path, args.model, runtime.precision);
+  const unread = failed.length;
+  checkOneFile(args.out, models.length + unread);
+  // Loaded late: wrong flags are reported without onnxruntime.
+  const { measureProfile } = await import('../../serve/measure-profile.js');
+  const { profilePaths } = await import('../../serve/profiles.js');
+  const cacheDir = args['cache-dir'] ?? null;
+  const budgetNs = args.budget;
+  const profiles: ({ path: string } & MeasuredProfile)[] = [];
+  for (const model of models) {
+    const batchSizes = chosenSizes(args['batch-sizes'], model.batchSizes, model.signature.batched);
+    const out = args.out ?? profilePaths(model.onnxPath, device, cacheDir)[0];
+    checkWritable(out);
+    const progress = openProgress(`measuring ${model.name}`, args.quiet);
+    const options = { batchSizes, runs, budgetNs, cacheDir, onProgress: progress.update };
+    try {
+      const measured = await measureProfile(model, device, options).finally(progress.stop);
+      writeWhole(out, `${JSON.stringify(measured.profile, null, 2)}\n`);
+      profiles.push({ path: out, ...measured });
+      if (!args.json) writeOut(`${measuredText(measured)}profile: ${out}\n`);
+    } catch (error) {
+      if (!(error instanceof EscapementError)) throw error;
+      failed.push({ name: model.name, error });
+    }
+  }
+  if (args.json) writeOut(`${JSON.stringify({ profiles })}\n`);
+  if (failed.length > 0) throw notMeasured(failed, models.length + unread);
+}
+
+interface Failed {
+  readonly name: string;
+  readonly error: EscapementError;
+}
+
+/** One that is alone says itself what is wrong. */
+function notMeasured(failed: readonly Failed[], count: number): EscapementError {
+  if (count === 1) return failed[0].error;
+  const reasons = failed.map(({ name, error }) => `${name}: ${error.message}`);
+  return new EscapementError(
+    'E_MODEL_FILE',
+    `${failed.length} of ${count} models are not measured: ${reasons.join('; ')}`,
+  );
+}
+
+/** What of a repository cannot be read fails none of the others. */
+async function chosenModels(
+  path: string,
+  names: readonly string[],
+  precision: Precision,
+): Promise<{ readonly models: readonly RepositoryModel[]; readonly failed: Failed[] }> {
+  const { readModel, readModelFile, surveyRepository } = await import('../../live/models/repository.js');
+  if (!path.endsWith('.onnx')) {
+    if (names.length === 0) {
+      const { models, problems } = await surveyRepository(path, precision);
+      return { models, failed: [...problems] };
+    }
+    return {
+      models: await Promise.all(names.map((name) => readModel(join(path, name), precision))),
+      failed: [],
+    };
+  }
+  if (names.length === 0) return { models: [await readModelFile(path)], failed: [] };
+  throw usageError('--model selects from a repository, and this is a single model');
+}
+
+function measuredText({ profile, measurement }: MeasuredProfile): string {
+  const { load, firstLoadMs, batches, shorter = [] } = measurement;
+  const { length = 0 } = profile;
+  const tables = [...shorter, { length, batches }];
+  return [
+    `${profile.name} on ${profile.gpu}\n\n`,
+    table([
+      ['', 'median ms', 'p99 ms', 'max ms', 'p99 / median', 'runs', 'requests/s'],
+      ['LOAD', ...figures(load), '-'],
+      ...tables.flatMap((table) =>
+        profile.batches.map(({ batch }, i) => [
+          table.length === 0 ? `INFER, batch ${batch}` : `INFER, length ${table.length}, batch ${batch}`,
+          ...figures(table.batches[i]),
+          Math.round((batch * 1000) / table.batches[i].medianMs),
+        ]),
+      ),
+    ]),
+    profile.batching === undefined ? '' : `\n${batchingText(profile.batching, profile.batches.length > 1)}\n`,
+    `\nthe very first LOAD took ${firstLoadMs.toFixed(1)} ms\n`,
+    stabilityText(tables.flatMap((table) => table.batches)),
+  ].join('');
+}
+
+function batchingText(
+  { independent, what, padding }: NonNullable<MeasuredProfile['profile']['batching']>,
+  isBatched: boolean,
+): string {
+  return [
+    rowsText(independent, what, isBatched),
+    ...(padding === undefined ? [] : [paddingText(padding)]),
+  ].join('\n');
+}
+
+function paddingText({ same, what }: { readonly same: boolean; readonly what: string }): string {
+  return same ? `padding: ${what}` : `warning: padded as config.yaml says, but answers depend on it: ${what}`;
+}
+
+function rowsText(independent: boolean, what: string, isBatched: boolean): string {
+  if (independent) return `batches: ${what}`;
+  return isBatched
+    ? `warning: batched as config.yaml says, but answers depend on the rest of the batch: ${what}`
+    : `no batches, one request at a time: ${what}`;
+}
+
+function figures({ medianMs, p99Ms, maxMs, runs }: MeasuredProfile['measurement']['load']) {
+  return [...[medianMs, p99Ms, maxMs].map((ms) => ms.toFixed(3)), (p99Ms / medianMs).toFixed(2), runs];
+}

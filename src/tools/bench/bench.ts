@@ -1,22 +1,23 @@
+import { dirname } from 'node:path';
 import { NS_PER_MS } from '../../base/units.js';
-import { estimate } from '../../report/statistics.js';
+import { comparePrecision } from '../../live/models/measure/compare-precision.js';
+import { modelFile } from '../../live/models/precision.js';
+import { readModelFile } from '../../live/models/repository.js';
 import { deviceText } from '../../serve/measure-profile.js';
-import { type PrecisionDifference, precisionDifferences } from './precision-difference.js';
+import { bottleneckOf } from './bottleneck.js';
 import {
   type BenchResult,
   type BenchRun,
   figure,
   type MeasuredStage,
-  STAGE_TITLES,
-  type StageName,
-  stageOf,
+  type PrecisionDifference,
+  STAGES,
 } from './result.js';
 import { joinPasses, type MeasureOptions, measureStages } from './stages.js';
-import { batchRoom, benchSloNs, chosenBatches, enoughClients, fixBatch, type Subject } from './subject.js';
+import { benchSloNs, chosenBatches, enoughClients, fixBatch, type Subject } from './subject.js';
 import { BATCH_SIZE, type Vary } from './vary.js';
-import { decide } from './verdict.js';
 
-interface BenchOptions extends Omit<MeasureOptions, 'onStage' | 'clients'> {
+interface BenchOptions extends Omit<MeasureOptions, 'clients'> {
   /** Processors of the machine. */
   readonly cores: number;
   /** Null: as many as keep all batches full. */
@@ -35,7 +36,7 @@ interface BenchOptions extends Omit<MeasureOptions, 'onStage' | 'clients'> {
  * Throws what opening throws, `E_SERVER` if a trial had no answer, and the coded errors of devices and models.
  */
 export async function bench(options: BenchOptions): Promise<BenchResult> {
-  const { vary, open, onProgress, version, cores, protocol, trials, seconds, remote } = options;
+  const { vary, open, onProgress, version, cores, protocol, trials, seconds } = options;
   const values = vary?.values ?? [null];
   const subjects: Subject[] = [];
   for (const value of values) subjects.push(await openWith(open, vary, value));
@@ -43,89 +44,57 @@ export async function bench(options: BenchOptions): Promise<BenchResult> {
   const clients =
     options.clients ?? Math.max(...subjects.map((subject) => enoughClients(subject, chosenBatches(subject))));
   const passes = passesOf(subjects.length, trials);
-  const stages = (remote ? 4 : 3) * passes.length;
+  const stages = Object.keys(STAGES).length * passes.length;
   const measured = subjects.map((): MeasuredStage[][] => []);
-  let stage = 0;
+  let done = 0;
   for (const pass of passes) {
     const at = vary === null ? '' : `, ${vary.key} ${values[pass.index]}`;
-    const onStage = (name: StageName) => onProgress(stage++ / stages, `${STAGE_TITLES[name]}${at}`);
-    const how = { protocol, seconds, remote, trials: pass.trials, clients, onStage };
-    measured[pass.index].push(await measureStages(subjects[pass.index], how));
+    const how = { protocol, seconds, trials: pass.trials, clients };
+    measured[pass.index].push(
+      await measureStages(subjects[pass.index], how, (stage) =>
+        onProgress(done++ / stages, `${STAGES[stage]}${at}`),
+      ),
+    );
   }
   const [{ name, device, models, mix }] = subjects;
   return {
     version,
     name,
     device: { text: deviceText(device), provider: device.kind },
-    cores,
-    protocol,
-    trials,
-    seconds,
-    models: models.map(({ spec }, m) => ({
-      name: spec.name,
-      share: mix[m],
-      inputBytes: spec.inputBytes,
-      outputBytes: spec.outputBytes,
+    ...{ cores, protocol, trials, seconds },
+    models: models.map(({ spec: { name, inputBytes, outputBytes } }, m) => ({
+      ...{ name, share: mix[m], inputBytes, outputBytes },
     })),
     vary,
-    runs: subjects.map((subject, i) =>
-      runOf(subject, values[i], joinPasses(measured[i]), { ...options, clients }),
-    ),
+    runs: subjects.map((subject, i) => runOf(subject, values[i], joinPasses(measured[i]), clients)),
     precision: await differences(vary, subjects),
   };
 }
 
-/** If both precisions were measured. */
-async function differences(
-  vary: Vary | null,
-  subjects: readonly Subject[],
-): Promise<PrecisionDifference[] | null> {
-  if (vary?.key !== 'runtime.precision' || !vary.values.includes('fp16')) return null;
-  const full = vary.values.indexOf('fp32');
-  return full < 0 ? null : precisionDifferences(subjects[full]);
-}
-
-/** What was measured with one value of the key that is varied, and what follows from it. */
+/** What was measured with one value of the key that is varied. */
 function runOf(
   subject: Subject,
   value: string | null,
-  stages: readonly MeasuredStage[],
-  { clients, protocol, cores }: Pick<BenchOptions, 'protocol' | 'cores'> & { readonly clients: number },
+  measured: readonly MeasuredStage[],
+  clients: number,
 ): BenchRun {
   const { models, mix, device, settings } = subject;
-  const { intraOpThreads } = device.session;
-  const { precision } = settings.runtime;
   const batches = chosenBatches(subject);
-  const served = (name: 'io' | 'full') => {
-    const { throughputRps, service, otherCores } = stageOf(stages, name);
-    if (service === null) throw new Error(`${name} has no clients`);
-    return { throughputRps: estimate(throughputRps), service, otherCores };
-  };
+  const stages = measured.map(({ p50Ms, p99Ms, throughputRps, ...rest }) => ({
+    ...rest,
+    throughputRps: figure(throughputRps),
+    p50Ms: p50Ms.length === 0 ? null : figure(p50Ms),
+    p99Ms: p99Ms.length === 0 ? null : figure(p99Ms),
+  }));
   return {
     value,
     clients,
     sloMs: benchSloNs(subject, batches, clients) / NS_PER_MS,
-    intraOpThreads,
-    precision,
+    intraOpThreads: device.session.intraOpThreads,
+    precision: settings.runtime.precision,
     batchSizes: models.map(({ spec }, m) => (mix[m] > 0 ? spec.batchSizes[batches[m]] : null)),
-    stages: stages.map(({ p50Ms, p99Ms, throughputRps, ...rest }) => ({
-      ...rest,
-      throughputRps: figure(throughputRps),
-      p50Ms: p50Ms.length === 0 ? null : figure(p50Ms),
-      p99Ms: p99Ms.length === 0 ? null : figure(p99Ms),
-    })),
-    verdict: decide({
-      io: served('io'),
-      synthetic: estimate(stageOf(stages, 'synthetic').throughputRps),
-      full: served('full'),
-      batch: batchRoom(subject, batches),
-      provider: device.kind,
-      cores,
-      intraOpThreads,
-      precision,
-      protocol,
-      sloIsGiven: subject.sloNs !== null,
-    }),
+    stages,
+    bottleneck: bottleneckOf({ stages }),
   };
 }
 
@@ -139,9 +108,34 @@ async function openWith(
   return open([`${vary.key}=${value}`]);
 }
 
+/** Outputs of each model that is asked for, if both precisions were measured. Throws `E_MODEL_FILE`. */
+async function differences(
+  vary: Vary | null,
+  subjects: readonly Subject[],
+): Promise<PrecisionDifference[] | null> {
+  const full = subjects[vary?.values.indexOf('fp32') ?? -1];
+  if (vary?.key !== 'runtime.precision' || !vary.values.includes('fp16') || full === undefined) return null;
+  const found: PrecisionDifference[] = [];
+  for (const [m, { spec, ortPath }] of full.models.entries()) {
+    if (full.mix[m] === 0 || ortPath === null) continue;
+    // Optimised models are next to those that they were made from.
+    const versionDir = dirname(ortPath);
+    const pair = {
+      fp32: await readModelFile(modelFile(versionDir, 'fp32')),
+      fp16: await readModelFile(modelFile(versionDir, 'fp16')),
+    };
+    const { difference } = await comparePrecision(pair, full.device, { batchSizes: [1], runs: 1 });
+    const { requests, values, maxAbsolute, largestOutput, sameLargest } = difference;
+    const maxRelative = largestOutput === 0 ? 0 : maxAbsolute / largestOutput;
+    const overflowed = difference.overflowed / values;
+    found.push({ model: spec.name, requests, maxAbsolute, maxRelative, overflowed, sameLargest });
+  }
+  return found;
+}
+
 /** One value of the key that is varied has its turn: so many trials of each stage. */
 interface Pass {
-  /** Of the value. */
+  /** Index of the value. */
   readonly index: number;
   readonly trials: number;
 }

@@ -1,6 +1,4 @@
-import { stream } from '../../base/random/streams.js';
 import type { ArrivalSource } from '../../core/arrivals.js';
-import { ClosedLoopSource } from '../../workload/generators/closed-loop.js';
 
 interface MixedSourceOptions {
   readonly clients: number;
@@ -18,49 +16,40 @@ interface MixedSourceOptions {
 export class MixedSource implements ArrivalSource {
   model: number;
   readonly sloNs: number;
-  private readonly clients: ClosedLoopSource;
+  /** Clients that may send, and from when on; in order of time. */
+  private readonly ready: { readonly user: number; readonly timeNs: number }[];
   private readonly turns: Turns;
-  private ended = false;
+  private endNs: number;
 
   constructor({ clients, mix, sloNs, endNs }: MixedSourceOptions) {
-    this.clients = new ClosedLoopSource(
-      { kind: 'closed-loop', durationNs: endNs, clients, concurrency: 1, thinkNs: 0 },
-      {
-        models: new Int32Array(1),
-        modelNames: [''],
-        longest: [Number.POSITIVE_INFINITY],
-        sloNs,
-        startNs: 0,
-        endNs,
-        placeOf: (key) => ({ key }),
-        random: (purpose) => stream(1, purpose),
-      },
-    );
+    this.ready = Array.from({ length: clients }, (_, user) => ({ user, timeNs: 0 }));
     this.turns = new Turns(mix);
     this.sloNs = sloNs;
+    this.endNs = endNs;
     this.model = this.turns.next();
   }
 
   get timeNs(): number {
-    return this.ended ? Number.POSITIVE_INFINITY : this.clients.timeNs;
+    const { timeNs = Number.POSITIVE_INFINITY } = this.ready[0] ?? {};
+    return timeNs < this.endNs ? timeNs : Number.POSITIVE_INFINITY;
   }
 
   /** Nothing arrives from now on. */
   end(): void {
-    this.ended = true;
+    this.endNs = 0;
   }
 
   get user(): number {
-    return this.clients.user;
+    return this.ready[0]?.user ?? 0;
   }
 
   advance(): void {
-    this.clients.advance();
+    this.ready.shift();
     this.model = this.turns.next();
   }
 
   answered(user: number, nowNs: number): void {
-    this.clients.answered(user, nowNs);
+    this.ready.push({ user, timeNs: nowNs });
   }
 }
 

@@ -1,18 +1,11 @@
 import { type Estimate, estimate } from '../../report/statistics.js';
-import type { Protocol, Usage } from './child/messages.js';
-import type { PrecisionDifference } from './precision-difference.js';
+import type { Usage } from './usage-meter.js';
 
-/** What is measured by itself; `remote` is IO with the GPU in a worker process of its own. In the order of the pipeline. */
-export const STAGES = ['io', 'remote', 'synthetic', 'full'] as const;
-export type StageName = (typeof STAGES)[number];
+export type Protocol = 'http' | 'grpc';
 
-/** How people read them. */
-export const STAGE_TITLES: Readonly<Record<StageName, string>> = {
-  io: 'IO',
-  remote: 'IO, remote',
-  synthetic: 'SYNTHETIC',
-  full: 'FULL',
-};
+/** What is measured by itself, in the order of the pipeline, and how people read it. */
+export const STAGES = { io: 'IO', synthetic: 'SYNTHETIC', full: 'FULL' } as const;
+export type StageName = keyof typeof STAGES;
 
 /** All that a benchmark found. `--json` prints it. */
 export interface BenchResult {
@@ -24,13 +17,13 @@ export interface BenchResult {
   readonly cores: number;
   readonly protocol: Protocol;
   readonly trials: number;
-  /** Of a trial. */
+  /** Length of a trial. */
   readonly seconds: number;
   readonly models: readonly {
     readonly name: string;
-    /** Of all requests. */
+    /** Share of all requests. */
     readonly share: number;
-    /** Of one request. */
+    /** Bytes of one request. */
     readonly inputBytes: number;
     readonly outputBytes: number;
   }[];
@@ -43,7 +36,7 @@ export interface BenchResult {
 
 /** All stages with one setting. */
 export interface BenchRun {
-  /** Of the key that is varied. */
+  /** Value of the key that is varied. */
   readonly value: string | null;
   readonly clients: number;
   readonly sloMs: number;
@@ -52,41 +45,23 @@ export interface BenchRun {
   /** By model: batch size of the device by itself; null for a model without requests. */
   readonly batchSizes: readonly (number | null)[];
   readonly stages: readonly StageSummary[];
-  readonly verdict: Verdict;
+  readonly bottleneck: Bottleneck;
 }
 
-export interface Verdict {
-  /**
-   * - `io`, `device`: the part with the lower throughput.
-   * - `between`: together they do less than the slower of both.
-   * - `generator`: the clients could not send more, so the server's limit is not known.
-   * - `unclear`: the difference is within the noise.
-   */
-  readonly bottleneck: 'io' | 'device' | 'between' | 'generator' | 'unclear';
-  readonly title: string;
-  readonly reason: string;
-  /** What to try next, the most promising first. */
-  readonly knobs: readonly Knob[];
-}
+/**
+ * The part that limits the whole.
+ * - `io`, `device`: the part with the lower throughput.
+ * - `between`: together they do less than the slower of both.
+ * - `generator`: the clients could not send more, so the server's limit is not known.
+ * - `unclear`: the difference is within the noise.
+ */
+export type Bottleneck = 'io' | 'device' | 'between' | 'generator' | 'unclear';
 
-/** A setting to try next. */
-export interface Knob {
-  /** As in a file or on the command line. */
-  readonly key: string;
-  readonly why: string;
-  /** Flags of this command that try it; null: it is not up to this command. */
-  readonly command: string | null;
-}
-
-export interface StageSummary {
-  readonly stage: StageName;
+export interface StageSummary extends Omit<MeasuredStage, 'throughputRps' | 'p50Ms' | 'p99Ms'> {
   readonly throughputRps: Figure;
   /** Null for a device by itself: no client waits for an answer. */
   readonly p50Ms: Figure | null;
   readonly p99Ms: Figure | null;
-  readonly service: Service | null;
-  /** Processors that were at work for others meanwhile: nothing else should run. */
-  readonly otherCores: number;
 }
 
 /** A figure over all trials. */
@@ -98,6 +73,18 @@ interface Figure extends Estimate {
 
 export function figure(trials: readonly number[]): Figure {
   return { ...estimate(trials), min: Math.min(...trials), max: Math.max(...trials), trials };
+}
+
+/** A stage as it was measured, in the trials of one pass or of several. */
+export interface MeasuredStage {
+  readonly stage: StageName;
+  readonly throughputRps: readonly number[];
+  /** Empty for a device by itself, as is `p99Ms`. */
+  readonly p50Ms: readonly number[];
+  readonly p99Ms: readonly number[];
+  readonly service: Service | null;
+  /** Processors that were at work for others meanwhile: nothing else should run. */
+  readonly otherCores: number;
 }
 
 /** What clients, server and device were at during the trials. */
@@ -112,21 +99,21 @@ export interface Service {
   readonly deviceBusy: number;
 }
 
-/** A stage as it was measured, in the trials of one pass or of several. */
-export interface MeasuredStage {
-  readonly stage: StageName;
-  readonly throughputRps: readonly number[];
-  /** None of a device by itself. */
-  readonly p50Ms: readonly number[];
-  readonly p99Ms: readonly number[];
-  readonly service: Service | null;
-  readonly otherCores: number;
+/** How far the outputs of a model at FP16 are from those at FP32. */
+export interface PrecisionDifference {
+  readonly model: string;
+  /** Random inputs that both were given. */
+  readonly requests: number;
+  readonly maxAbsolute: number;
+  /** Share of the outputs that are finite at FP32 only: they overflowed, and count in no other figure. */
+  readonly overflowed: number;
+  /** Relative to the largest output. */
+  readonly maxRelative: number;
+  /** Share of requests whose largest output is the same: classifiers answer the same. */
+  readonly sameLargest: number;
 }
 
-/** Every run has all stages but `remote`. */
-export function stageOf<Stage extends { readonly stage: StageName }>(
-  stages: readonly Stage[],
-  name: StageName,
-): Stage {
-  return stages.find(({ stage }) => stage === name) as Stage;
+/** Every run has all stages. */
+export function stageOf({ stages }: Pick<BenchRun, 'stages'>, name: StageName): StageSummary {
+  return stages.find(({ stage }) => stage === name) as StageSummary;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
+import { formatBytes } from '../../config/units-text.js';
 import { type Action, INFER, LOAD, STATUS_OK } from '../../core/action.js';
 import type { ModelSpec } from '../../core/model.js';
 import type { RunObserver } from '../../core/observer.js';
@@ -13,19 +14,12 @@ import { estimate } from '../../report/statistics.js';
 import { startCluster } from '../../serve/cluster.js';
 import { DeviceProblems } from '../../serve/device-problems.js';
 import { deviceText } from '../../serve/measure-profile.js';
-import { formatPercent } from '../../text/numbers.js';
+import { formatCount, formatFactor, formatSlo } from '../../text/numbers.js';
+import { alignColumns } from '../../text/table.js';
 import { plural } from '../../text/words.js';
-import { UsageMeter } from './child/usage-meter.js';
-import { warmUpSeconds } from './clients.js';
+import { wrap } from '../../text/wrap.js';
 import { MixedSource } from './mixed-source.js';
-import type {
-  Activity,
-  Measured,
-  ScalingMode,
-  ScalingPoint,
-  ScalingResult,
-  ScalingRun,
-} from './scaling-result.js';
+import { warmUpSeconds } from './stages.js';
 import {
   benchSloNs,
   bestBatch,
@@ -34,7 +28,76 @@ import {
   TENSOR_SEED,
   withCopies,
 } from './subject.js';
+import { rateText, shareText } from './text.js';
 import { TrialWindows } from './trial-windows.js';
+import { UsageMeter } from './usage-meter.js';
+
+/** `strong`: the same models and clients for any number of GPUs; `weak`: as many for each GPU. */
+type ScalingMode = 'strong' | 'weak';
+
+/** All that a scaling benchmark found. `--json` prints it. */
+export interface ScalingResult {
+  /** Of escapement. */
+  readonly version: string;
+  readonly name: string;
+  /** `kind`: a provider of onnxruntime, or `simulated`: the GPUs are emulated. */
+  readonly device: { readonly text: string; readonly kind: string };
+  /** Processors of this machine. */
+  readonly cores: number;
+  readonly trials: number;
+  /** Of a trial. */
+  readonly seconds: number;
+  /** Of a request, on average. */
+  readonly inputBytes: number;
+  readonly runs: readonly ScalingRun[];
+}
+
+/** One mode over all numbers of GPUs, ascending: the first is the base. */
+interface ScalingRun {
+  readonly mode: ScalingMode;
+  readonly points: readonly ScalingPoint[];
+}
+
+interface Measured {
+  readonly gpus: number;
+  readonly models: number;
+  readonly clients: number;
+  readonly sloMs: number;
+  /** Of each trial. */
+  readonly trialsRps: readonly number[];
+  readonly activity: Activity;
+}
+
+export interface ScalingPoint extends Measured {
+  readonly throughputRps: number;
+  /** Requests per second and GPU compared with the base, with the standard deviation: about the product of the factors. */
+  readonly efficiency: { readonly mean: number; readonly sd: number };
+  /**
+   * Compared with the base: how busy the GPUs are, how little the batches that were used take for a request by the
+   * profile, and how fast INFERs are compared with the profile.
+   */
+  readonly factors: { readonly busy: number; readonly batches: number; readonly device: number };
+}
+
+/** What went on, on average over the trials. */
+interface Activity {
+  /** Share of the time in which EXEC lanes were busy: of all GPUs, and of the least busy. */
+  readonly execMean: number;
+  readonly execMin: number;
+  /** Time that the INFERs of a GPU take by the models' profiles, as a share of the time. */
+  readonly profileMean: number;
+  /** Requests of an INFER. */
+  readonly meanBatch: number;
+  readonly loads: number;
+  /** Share of the requests that had no result. */
+  readonly failedShare: number;
+  /** Share of the time in which the event loop of the controller's thread was busy, with the clients in it. */
+  readonly loopBusy: number;
+  /** Share of the time that the core's decisions took. */
+  readonly stepShare: number;
+  /** Processors that the process used. */
+  readonly cores: number;
+}
 
 interface ScalingOptions {
   readonly modes: readonly ScalingMode[];
@@ -69,7 +132,7 @@ export async function measureScaling(
       measured.push(await measure(workOf(subject, mode, count, options), options));
     }
     const points = measured.map((one) => compare(one, measured[0]));
-    runs.push({ mode, points, verdict: judge(mode, points) });
+    runs.push({ mode, points });
   }
   return {
     version,
@@ -155,7 +218,7 @@ async function measure(
       models: models.length,
       clients,
       sloMs: sloNs / NS_PER_MS,
-      trialsRps: results.map(({ throughputRps }) => throughputRps),
+      trialsRps: results.throughputRps,
       activity: { ...activity, failedShare: windows.failedShare },
     };
   } finally {
@@ -229,35 +292,83 @@ class Meter implements RunObserver {
 
 export function compare(point: Measured, base: Measured): ScalingPoint {
   const [here, there] = [estimate(point.trialsRps), estimate(base.trialsRps)];
-  const ratio = here.mean / there.mean;
-  const ideal = point.gpus / base.gpus;
+  const efficiency = here.mean / there.mean / (point.gpus / base.gpus);
   // The base has no error compared with itself.
   const relative = point === base ? 0 : Math.hypot(here.sd / here.mean, there.sd / there.mean);
   const [a, b] = [point.activity, base.activity];
   return {
     ...point,
     throughputRps: here.mean,
-    speedUp: { mean: ratio, sd: ratio * relative },
-    ideal,
-    efficiency: { mean: ratio / ideal, sd: (ratio / ideal) * relative },
+    efficiency: { mean: efficiency, sd: efficiency * relative },
     factors: {
       busy: a.execMean / b.execMean,
-      batches: (ratio / ideal) * (b.profileMean / a.profileMean),
+      batches: efficiency * (b.profileMean / a.profileMean),
       device: b.execMean / b.profileMean / (a.execMean / a.profileMean),
     },
   };
 }
 
-/** An efficiency that counts as scaling. */
-const GOOD = 0.9;
+const LEGEND =
+  'efficiency: requests/s per GPU, relative to the fewest GPUs, ± standard deviation; it is about busy × batches × device: how busy the GPUs are, how well batches use them by the profile, how fast INFERs are compared with it. EXEC: how busy the GPUs are on average / the least busy one; thread: how busy the thread of controller and clients is / with scheduling steps';
 
-export function judge(mode: ScalingMode, points: readonly ScalingPoint[]): ScalingRun['verdict'] {
-  const last = points[points.length - 1];
-  const efficiency = last.efficiency.mean;
-  const good = points.filter((point) => point.efficiency.mean >= GOOD).map(({ gpus }) => gpus);
-  const goodGpus = Math.max(...good);
-  const where = goodGpus === last.gpus ? '90 % is kept' : `90 % is kept up to ${goodGpus}`;
-  const name = mode === 'strong' ? 'Strong' : 'Weak';
-  const title = `${name} scaling: ${formatPercent(efficiency)} efficiency on ${last.gpus} GPUs; ${where}`;
-  return { title, efficiency, goodGpus };
+/** A scaling benchmark for the terminal: texts in lines of at most `columns`. */
+export function scalingText(result: ScalingResult, columns: number): string {
+  const { name, device, cores, inputBytes, trials, seconds, runs } = result;
+  const about = [
+    `${name} on ${device.text}; controller and clients in one process of a machine with ${plural(cores, 'core')}`,
+    `${inputBytes === 0 ? 'no tensors' : `${formatBytes(Math.round(inputBytes))} a request`}; warm-up, then ${plural(trials, 'trial')} of ${seconds} s`,
+  ];
+  const body = runs.flatMap((run) => ['', ...runLines(run, result, columns)]);
+  const lines = [...about.flatMap((line) => wrap(line, columns)), ...body, '', ...wrap(LEGEND, columns)];
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function runLines(run: ScalingRun, result: ScalingResult, columns: number): string[] {
+  const { mode, points } = run;
+  const [{ models, clients, sloMs, gpus }] = points;
+  const each = mode === 'strong' ? 'in all' : gpus === 1 ? 'for each GPU' : `for each ${gpus} GPUs`;
+  const work = `${mode} scaling: ${plural(models, 'model')} and ${formatCount(clients)} clients ${each}, SLO ${formatSlo(Math.round(sloMs))}`;
+  return [
+    ...wrap(work, columns),
+    '',
+    ...alignColumns([HEADER, ...points.map(row)], []),
+    ...notes(run, result).flatMap((text) => wrap(`note: ${text}`, columns)),
+  ];
+}
+
+const HEADER = ['GPUs', 'requests/s', 'efficiency', 'busy', 'batches', 'device', 'EXEC', 'batch', 'thread'];
+
+function row({ gpus, throughputRps, efficiency, factors, activity }: ScalingPoint): string[] {
+  const { mean, sd } = efficiency;
+  const spread = sd === 0 ? '' : ` ± ${(100 * sd).toFixed(sd < 0.0095 ? 1 : 0)}`;
+  return [
+    String(gpus),
+    rateText(throughputRps),
+    `${shareText(mean)}${spread}`,
+    ...[factors.busy, factors.batches, factors.device].map(formatFactor),
+    pair(activity.execMean, activity.execMin),
+    activity.meanBatch.toFixed(1),
+    pair(activity.loopBusy, activity.stepShare),
+  ];
+}
+
+/** `97/95 %`. */
+function pair(one: number, other: number): string {
+  return `${Math.round(100 * one)}/${Math.round(100 * other)} %`;
+}
+
+/** More of the requests than this is worth a word. */
+const FEW = 0.001;
+/** A base whose GPUs are busy for less of the time loses something itself. */
+const BUSY = 0.9;
+
+/** What a reader must know to read the figures right. */
+function notes({ points }: ScalingRun, { device, cores }: ScalingResult): string[] {
+  const base = points[0].activity.execMean;
+  const most = Math.max(...points.map(({ activity }) => activity.failedShare));
+  return [
+    ...(base < BUSY ? [`the base is busy for only ${shareText(base)}: it loses something itself`] : []),
+    ...(device.kind === 'cpu' ? [`these GPUs share the ${cores} cores of this machine`] : []),
+    ...(most > FEW ? [`up to ${shareText(most)} of the requests had no result`] : []),
+  ];
 }

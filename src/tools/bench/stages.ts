@@ -1,124 +1,238 @@
-import { NS_PER_S } from '../../base/units.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EscapementError } from '../../base/errors.js';
+import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
+import { OUTCOME_NAMES } from '../../core/request.js';
 import { atLongest } from '../../live/lengths.js';
-import { BenchChild } from './child/child-process.js';
-import type { Role } from './child/messages.js';
-import { MachineMeter } from './child/usage-meter.js';
-import { type ClientLoad, loadServer, warmUpSeconds } from './clients.js';
-import type { MeasuredStage, Service, StageName } from './result.js';
-import { benchSloNs, chosenBatches, machineOf, type Subject } from './subject.js';
+import { openTarget } from '../../load/open-target.js';
+import { play } from '../../load/player.js';
+import type { AnswerCount } from '../../record/results.js';
+import { BenchChild, type Role } from './child-process.js';
+import { MixedSource } from './mixed-source.js';
+import { type MeasuredStage, type Protocol, type Service, STAGES, type StageName } from './result.js';
+import { benchSloNs, chosenBatches, machineOf, type Subject, TENSOR_SEED } from './subject.js';
+import { TrialWindows } from './trial-windows.js';
+import { MachineMeter, UsageMeter } from './usage-meter.js';
 
-export interface MeasureOptions extends Pick<ClientLoad, 'protocol' | 'trials' | 'seconds' | 'clients'> {
-  /** Measures IO with a worker process, too. */
-  readonly remote: boolean;
-  /** A stage begins. */
-  onStage(stage: StageName): void;
+export interface MeasureOptions {
+  readonly protocol: Protocol;
+  readonly clients: number;
+  readonly trials: number;
+  /** Length of a trial. */
+  readonly seconds: number;
 }
 
 /** All stages of a subject, one after the other, never two at a time. */
 export async function measureStages(
   subject: Subject,
-  { remote, onStage, ...how }: MeasureOptions,
+  options: MeasureOptions,
+  onStage: (stage: StageName) => void,
 ): Promise<MeasuredStage[]> {
-  const { models, mix, settings } = subject;
-  const sloNs = benchSloNs(subject, chosenBatches(subject), how.clients);
-  const load: ClientLoad = { ...how, models: models.map(({ spec }) => spec.name), mix, sloNs };
-  // The frontend, the decoding of tensors, the scheduler and the way to a device that takes no time and back.
-  const instant = machineOf(subject, true);
-  const served = (stage: 'io' | 'full', gpu = instant) =>
-    withChild({ kind: 'server', gpu, settings }, (server) =>
-      loadServer(stage, { ...server, helpers: [] }, load),
-    );
-  const stages: Record<StageName, () => Promise<MeasuredStage>> = {
-    io: () => served('io'),
-    // The same with that device in a process of its own, behind the stream between machines.
-    remote: () =>
-      withChild({ kind: 'worker', machine: instant }, (worker) =>
-        withChild({ kind: 'server', gpu: `127.0.0.1:${worker.ports.worker}`, settings }, (server) =>
-          loadServer('remote', { ...server, helpers: [worker.child] }, load),
-        ),
-      ),
-    synthetic: () => measureSynthetic(subject, how),
-    full: () => served('full', machineOf(subject, false)),
-  };
+  const server = (instant: boolean) =>
+    ({ kind: 'server', gpu: machineOf(subject, instant), settings: subject.settings }) as const;
   const measured: MeasuredStage[] = [];
-  for (const [stage, measure] of Object.entries(stages) as [StageName, () => Promise<MeasuredStage>][]) {
-    if (stage === 'remote' && !remote) continue;
+  for (const stage of Object.keys(STAGES) as StageName[]) {
     onStage(stage);
-    measured.push(await measure());
+    measured.push(
+      await (stage === 'synthetic'
+        ? withChild(deviceRole(subject), (child) => measureDevice(child, options))
+        : // IO: the frontend, the decoding of tensors, the scheduler, and the way to a device that takes no time.
+          withChild(server(stage === 'io'), (child) => loadServer(stage, child, subject, options))),
+    );
   }
   return measured;
 }
 
-/** The device by itself. */
-function measureSynthetic(
-  subject: Subject,
-  { trials, seconds }: Pick<ClientLoad, 'trials' | 'seconds'>,
-): Promise<MeasuredStage> {
-  const { device, models, mix } = subject;
-  const batches = chosenBatches(subject);
-  const used = models.flatMap(({ spec: { name, batchSizes }, signature, ortPath }, m) => {
-    if (mix[m] === 0 || ortPath === null) return [];
-    const batchSize = batchSizes[batches[m]];
-    return [{ name, ortPath, signature: atLongest(signature), batchSize, share: mix[m] }];
-  });
-  return withChild({ kind: 'synthetic', spec: { device, models: used } }, async ({ child }) => {
-    await child.trial(warmUpSeconds(seconds));
-    const throughputRps: number[] = [];
-    await child.usage();
-    const machine = new MachineMeter();
-    for (let trial = 0; trial < trials; trial++) {
-      const { requests, tookNs } = await child.trial(seconds);
-      throughputRps.push((requests * NS_PER_S) / tookNs);
-    }
-    const busyCores = machine.take();
-    const { cores } = await child.usage();
-    const otherCores = Math.max(0, busyCores - cores);
-    return { stage: 'synthetic', throughputRps, p50Ms: [], p99Ms: [], service: null, otherCores };
-  });
-}
-
-async function withChild<T>(
-  role: Role,
-  work: (started: Awaited<ReturnType<typeof BenchChild.start>>) => Promise<T>,
-): Promise<T> {
-  const started = await BenchChild.start(role);
+async function withChild<T>(role: Role, work: (child: BenchChild) => Promise<T>): Promise<T> {
+  const child = await BenchChild.start(role);
   try {
-    return await work(started);
+    return await work(child);
   } finally {
-    await started.child.stop();
+    await child.stop();
   }
 }
 
-/** Passes of the same subject as if their trials were of one. At least one pass. */
-export function joinPasses(passes: readonly (readonly MeasuredStage[])[]): MeasuredStage[] {
-  return passes[0].map((_, i) => joinStage(passes.map((stages) => stages[i])));
+function deviceRole(subject: Subject): Role {
+  const { device, models, mix } = subject;
+  const batches = chosenBatches(subject);
+  const used = models.flatMap(({ spec: { name, batchSizes }, signature, ortPath }, m) =>
+    mix[m] === 0 || ortPath === null
+      ? []
+      : [
+          {
+            name,
+            ortPath,
+            signature: atLongest(signature),
+            batchSize: batchSizes[batches[m]],
+            share: mix[m],
+          },
+        ],
+  );
+  return { kind: 'device', device, models: used };
 }
 
-/** Trials side by side; of all else the mean, to which each pass contributes by its trials. */
-function joinStage(parts: readonly MeasuredStage[]): MeasuredStage {
-  const trials = parts.reduce((sum, { throughputRps }) => sum + throughputRps.length, 0);
-  const meanOf = (of: (part: MeasuredStage) => number) =>
-    parts.reduce((sum, part) => sum + of(part) * part.throughputRps.length, 0) / trials;
-  const serviceOf = (of: (service: Service) => number) =>
-    meanOf(({ service }) => (service === null ? 0 : of(service)));
-  return {
-    stage: parts[0].stage,
-    throughputRps: parts.flatMap(({ throughputRps }) => throughputRps),
-    p50Ms: parts.flatMap(({ p50Ms }) => p50Ms),
-    p99Ms: parts.flatMap(({ p99Ms }) => p99Ms),
-    service: parts[0].service && {
-      generator: {
-        busy: serviceOf(({ generator }) => generator.busy),
-        cores: serviceOf(({ generator }) => generator.cores),
-      },
-      server: {
-        busy: serviceOf(({ server }) => server.busy),
-        cores: serviceOf(({ server }) => server.cores),
-      },
-      failedShare: serviceOf(({ failedShare }) => failedShare),
-      meanBatch: serviceOf(({ meanBatch }) => meanBatch),
-      deviceBusy: serviceOf(({ deviceBusy }) => deviceBusy),
-    },
-    otherCores: meanOf(({ otherCores }) => otherCores),
+async function measureDevice(child: BenchChild, { trials, seconds }: MeasureOptions): Promise<MeasuredStage> {
+  await child.trial(warmUpSeconds(seconds));
+  const throughputRps: number[] = [];
+  await child.usage();
+  const machine = new MachineMeter();
+  for (let trial = 0; trial < trials; trial++) {
+    const { requests, tookNs } = await child.trial(seconds);
+    throughputRps.push((requests * NS_PER_S) / tookNs);
+  }
+  const otherCores = Math.max(0, machine.take() - (await child.usage()).cores);
+  return { stage: 'synthetic', throughputRps, p50Ms: [], p99Ms: [], service: null, otherCores };
+}
+
+/** Models are loaded before the first trial. */
+const LEAST_WARM_UP_S = 1;
+/** A new server gets faster for some 3 s, until its code is compiled: by half again for the smallest requests. */
+const MOST_WARM_UP_S = 4;
+
+/** How long the clients are at work before the first trial. */
+export function warmUpSeconds(seconds: number): number {
+  return Math.min(MOST_WARM_UP_S, Math.max(LEAST_WARM_UP_S, 2 * seconds));
+}
+
+/**
+ * Sends a server all that it can answer: each client sends the next request when the last is answered. Throws `E_SERVER`
+ * if a trial ends without an answer or the server is killed.
+ */
+export async function loadServer(
+  stage: StageName,
+  child: BenchChild,
+  subject: Subject,
+  { protocol, clients, trials, seconds }: MeasureOptions,
+): Promise<MeasuredStage> {
+  const { models, mix } = subject;
+  const warmUpNs = warmUpSeconds(seconds) * NS_PER_S;
+  const windows = new TrialWindows(warmUpNs, seconds * NS_PER_S, trials);
+  const endNs = warmUpNs + trials * seconds * NS_PER_S;
+  const target = await openTarget(`${protocol}://127.0.0.1:${child.ports[protocol]}`, {
+    models: models.map(({ spec }) => spec.name),
+    seed: TENSOR_SEED,
+    ...(protocol === 'http' ? { connections: clients } : {}),
+  });
+  const sloNs = benchSloNs(subject, chosenBatches(subject), clients);
+  const source = new MixedSource({ clients, mix, sloNs, endNs });
+  const playing = play({ source, target, observer: windows });
+  try {
+    const measuring = measureService(child, warmUpNs, endNs);
+    const [{ service, otherCores }, { answers }] = await Promise.race([
+      Promise.all([measuring, playing]),
+      child.death,
+    ]);
+    const results = windows.results();
+    if (results === null) throw noAnswers(STAGES[stage], windows.outcomes, seconds, answers);
+    const { failedShare } = windows;
+    return { stage, ...results, service: { ...service, failedShare }, otherCores };
+  } finally {
+    // If the server has died, its requests end at once; closing first would wait for them.
+    source.end();
+    await playing.catch(() => {});
+    target.close();
+  }
+}
+
+/** What both sides, the device and the rest of the machine did during the trials. */
+async function measureService(child: BenchChild, fromNs: number, toNs: number) {
+  // Does not wait if the server has died meanwhile.
+  const pause = (ns: number) => sleep(ns / NS_PER_MS, undefined, { ref: false });
+  await pause(fromNs);
+  const before = await counters(child.ports.metrics);
+  await child.usage();
+  const own = new UsageMeter();
+  const machine = new MachineMeter();
+  await pause(toNs - fromNs);
+  const busyCores = machine.take();
+  const generator = own.take();
+  const server = await child.usage();
+  const after = await counters(child.ports.metrics);
+  const infers = after.infers - before.infers;
+  const service: Omit<Service, 'failedShare'> = {
+    generator,
+    server,
+    meanBatch: infers === 0 ? 0 : (after.requests - before.requests) / infers,
+    deviceBusy: Math.min(1, (after.busyS - before.busyS) / ((toNs - fromNs) / NS_PER_S)),
   };
+  return { service, otherCores: Math.max(0, busyCores - generator.cores - server.cores) };
+}
+
+async function counters(port: number) {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return {
+    requests:
+      metricSum(text, 'escapement_requests_total', 'outcome="ok"') +
+      metricSum(text, 'escapement_requests_total', 'outcome="late"'),
+    infers: metricSum(text, 'escapement_actions_total', 'action="INFER"', 'status="ok"'),
+    busyS: metricSum(text, 'escapement_lane_busy_seconds_total', 'lane="EXEC"'),
+  };
+}
+
+/** Sum over all samples of a metric in Prometheus' text format that have these labels. */
+export function metricSum(text: string, metric: string, ...labels: readonly string[]): number {
+  const samples = text.matchAll(new RegExp(`^${metric}(?:\\{(.*)\\})? (\\S+)`, 'gm'));
+  return Array.from(samples)
+    .filter(([, given = '']) => labels.every((label) => given.split(',').includes(label)))
+    .reduce((sum, [, , value]) => sum + Number(value), 0);
+}
+
+/** `answers`: what the server said, the most frequent first. */
+export function noAnswers(
+  stage: string,
+  outcomes: readonly number[],
+  seconds: number,
+  answers: readonly AnswerCount[],
+): EscapementError {
+  const counts = outcomes.flatMap((count, outcome) =>
+    count === 0 ? [] : [`${count} ${OUTCOME_NAMES[outcome]}`],
+  );
+  const what = counts.length === 0 ? 'no request ended' : `its requests ended ${counts.join(', ')}`;
+  const said = answers.find(({ message }) => message !== '');
+  const most = said === undefined ? '' : `; most often the server said ${said.status}, "${said.message}"`;
+  return new EscapementError(
+    'E_SERVER',
+    `${stage}: a trial of ${seconds} s had no answer (in all trials ${what}${most}): increase --duration, or --set slo`,
+  );
+}
+
+/** Passes of the same subject as if their trials were of one: trials side by side, of all else the mean. At least one pass. */
+export function joinPasses(passes: readonly (readonly MeasuredStage[])[]): MeasuredStage[] {
+  return passes[0].map((first, i) => {
+    const parts = passes.map((stages) => stages[i]);
+    const weights = parts.map(({ throughputRps }) => throughputRps.length);
+    return {
+      stage: first.stage,
+      throughputRps: parts.flatMap(({ throughputRps }) => throughputRps),
+      p50Ms: parts.flatMap(({ p50Ms }) => p50Ms),
+      p99Ms: parts.flatMap(({ p99Ms }) => p99Ms),
+      service:
+        first.service &&
+        weightedMean(
+          parts.map(({ service }) => service as Service),
+          weights,
+        ),
+      otherCores: weightedMean(
+        parts.map(({ otherCores }) => otherCores),
+        weights,
+      ),
+    };
+  });
+}
+
+/** The mean of numbers, or number by number of records of the same form. */
+function weightedMean<T>(values: readonly T[], weights: readonly number[]): T {
+  const [first] = values;
+  if (typeof first === 'number') {
+    const all = weights.reduce((sum, weight) => sum + weight, 0);
+    return (values.reduce((sum, value, i) => sum + Number(value) * weights[i], 0) / all) as T;
+  }
+  const keys = Object.keys(first as object) as (keyof T)[];
+  const means = keys.map((key) => [
+    key,
+    weightedMean(
+      values.map((value) => value[key]),
+      weights,
+    ),
+  ]);
+  return Object.fromEntries(means) as T;
 }

@@ -1,5 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
-import { NS_PER_S } from '../../base/units.js';
+import { NS_PER_S, NS_PER_US } from '../../base/units.js';
+import type { Experiment } from '../../config/experiment.js';
+import { openWorkloads } from '../../config/open-workloads.js';
 import type { ServerSettings } from '../../config/server-settings.js';
 import { mapExecNs } from '../../core/lengths.js';
 import type { ModelSpec } from '../../core/model.js';
@@ -171,38 +173,34 @@ function upTo(spec: ModelSpec, batchSize: number): ModelSpec {
   };
 }
 
-/** What larger batches could do, over all models by their shares. */
-export interface BatchRoom {
-  /** Requests of an INFER at the batch sizes used, if all are full. */
-  readonly full: number;
-  /**
-   * Why batches are not larger: the policy's `maxBatch` or `maxExec`, or larger ones were never measured; null: larger
-   * ones are not faster.
-   */
-  readonly limit: 'policy' | 'measured' | null;
-  /** Requests per second that the last step up to the sizes used has brought, relative. 0: there was no step. */
-  readonly gain: number;
-}
+/** More requests do not change the shares by much. */
+const REQUESTS = 10_000;
 
-/** `batches`: the size of each model by its index. */
-export function batchRoom({ models, mix }: Subject, batches: readonly number[]): BatchRoom {
-  let batchesPerRequest = 0;
-  let gain = 0;
-  let byPolicy = false;
-  let largest = true;
-  models.forEach(({ spec, signature }, m) => {
-    const { batchSizes, execNs } = spec;
-    const at = batches[m];
-    const rateAt = (i: number) => batchSizes[i] / execNs[i];
-    batchesPerRequest += mix[m] / batchSizes[at];
-    if (mix[m] === 0) return;
-    if (at > 0) gain += mix[m] * (rateAt(at) / rateAt(at - 1) - 1);
-    if (at < batchSizes.length - 1 || !signature.batched) largest = false;
-    if (batchSizes.some((_, i) => i > at && rateAt(i) > rateAt(at))) byPolicy = true;
-  });
-  return {
-    full: 1 / batchesPerRequest,
-    limit: byPolicy ? 'policy' : largest ? 'measured' : null,
-    gain,
-  };
+/**
+ * Each model's share of the requests of an experiment's workload, from those that come first. Clients of a closed loop
+ * are answered at once. Throws what opening the workload throws, and `E_CONFIG_VALUE` if nothing arrives.
+ */
+export async function workloadMix(experiment: Experiment): Promise<number[]> {
+  const { source } = await openWorkloads(experiment);
+  const counts = new Array<number>(experiment.models.length).fill(0);
+  let requests = 0;
+  while (requests < REQUESTS) {
+    if (source.starved) {
+      await source.refill();
+      continue;
+    }
+    const { timeNs, model, user } = source;
+    if (timeNs === Number.POSITIVE_INFINITY) break;
+    counts[model]++;
+    requests++;
+    source.advance();
+    source.answered?.(user, timeNs + NS_PER_US);
+  }
+  if (requests === 0) {
+    throw new EscapementError('E_CONFIG_VALUE', 'nothing arrives, so there is no mix of models to measure', {
+      file: experiment.file,
+      key: 'workload',
+    });
+  }
+  return counts.map((count) => count / requests);
 }

@@ -1,44 +1,57 @@
 import { formatBytes } from '../../config/units-text.js';
 import { keyLabel } from '../../report/quantity.js';
-import { formatFactor, formatPercent, formatSlo, significant } from '../../text/numbers.js';
+import type { Estimate } from '../../report/statistics.js';
+import {
+  formatCount,
+  formatFactor,
+  formatPercent,
+  formatRate,
+  formatSlo,
+  round3,
+  significant,
+} from '../../text/numbers.js';
 import { alignColumns } from '../../text/table.js';
-import { hanging } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { wrap } from '../../text/wrap.js';
-import { rateText, shareText, spreadText } from './figures.js';
+import { generatorLimits, surelyBest } from './bottleneck.js';
 import {
   type BenchResult,
   type BenchRun,
-  type Knob,
-  STAGE_TITLES,
+  type Bottleneck,
   STAGES,
+  type StageName,
   type StageSummary,
   stageOf,
 } from './result.js';
-import { generatorLimits, surelyBest } from './verdict.js';
 
 const LEGEND =
   '±: standard deviation of the trials; ×: compared with the first value; *: best, beyond the noise';
+const BOTTLENECKS: Readonly<Record<Bottleneck, string>> = {
+  io: 'IO',
+  device: 'the device',
+  between: 'between IO and the device',
+  generator: 'the clients of the benchmark, not the server',
+  unclear: 'not clear: the differences are within the noise of the trials',
+};
 /** Others may use this share of the machine before it is said. */
 const TOLERATED_OTHERS = 0.1;
 
 /** A benchmark for the terminal: texts in lines of at most `columns`. */
 export function benchText(result: BenchResult, columns: number): string {
   const { vary, runs } = result;
-  const verdicts = runs.map(({ value, verdict: { title, reason } }) =>
-    vary === null ? [`${title}.`, reason] : ['', `${keyLabel(vary.key)} ${value}: ${title}. ${reason}`],
-  );
+  const bottlenecks = runs.map(({ value, bottleneck }) => {
+    const at = vary === null ? '' : ` at ${keyLabel(vary.key)} ${value}`;
+    return `bottleneck${at}: ${BOTTLENECKS[bottleneck]}`;
+  });
+  const notes = [...differenceLines(result), ...warnings(result).map((text) => `note: ${text}`)];
   return [
     ...aboutLines(result).flatMap((line) => wrap(line, columns)),
     '',
     ...(vary === null ? stageTable(runs[0]) : [`by ${keyLabel(vary.key)}:`, '', ...sweepTable(runs)]),
     '',
-    ...(vary === null ? [] : wrap(LEGEND, columns)),
-    ...differenceLines(result).flatMap((line) => ['', ...wrap(line, columns)]),
-    ...verdicts.flat().flatMap((line) => wrap(line, columns)),
-    ...(vary === null ? [] : ['']),
-    ...knobLines(nextKnobs(result), columns),
-    ...warnings(result).flatMap((text) => ['', ...wrap(`note: ${text}`, columns)]),
+    ...(vary === null ? [] : [...wrap(LEGEND, columns), '']),
+    ...bottlenecks.flatMap((line) => wrap(line, columns)),
+    ...notes.flatMap((line) => ['', ...wrap(line, columns)]),
   ]
     .map((line) => `${line}\n`)
     .join('');
@@ -63,7 +76,7 @@ function aboutLines({ models, runs, trials, seconds, protocol, device }: BenchRe
 /** The stages of one run. */
 function stageTable(run: BenchRun): string[] {
   const rows = run.stages.map((stage) => [
-    STAGE_TITLES[stage.stage],
+    STAGES[stage.stage],
     spreadText(stage.throughputRps),
     meanText(stage.p50Ms),
     meanText(stage.p99Ms),
@@ -74,12 +87,11 @@ function stageTable(run: BenchRun): string[] {
 
 /** The values of the key one below the other, stage by stage. */
 function sweepTable(runs: readonly BenchRun[]): string[] {
-  const names = STAGES.filter((name) => runs[0].stages.some(({ stage }) => stage === name));
-  const rows = names.flatMap((name) => {
-    const stages = runs.map((run) => stageOf(run.stages, name));
+  const rows = (Object.keys(STAGES) as StageName[]).flatMap((name) => {
+    const stages = runs.map((run) => stageOf(run, name));
     const best = surelyBest(stages.map(({ throughputRps }) => throughputRps));
     return stages.map((stage, i) => [
-      i === 0 ? STAGE_TITLES[name] : '',
+      i === 0 ? STAGES[name] : '',
       runs[i].value ?? '',
       spreadText(stage.throughputRps),
       `${formatFactor(stage.throughputRps.mean / stages[0].throughputRps.mean)}${best === i ? '*' : ' '}`,
@@ -94,7 +106,7 @@ function meanText(figure: StageSummary['p99Ms']): string {
   return figure === null ? '–' : rateText(figure.mean);
 }
 
-/** What the stage was at. */
+/** What clients, server and device were at. */
 function noteOf({ stage, service }: StageSummary, { batchSizes }: BenchRun): string {
   if (service === null) return `batch ${[...new Set(batchSizes.filter((size) => size !== null))].join(', ')}`;
   const { server, generator, meanBatch, deviceBusy, failedShare } = service;
@@ -106,45 +118,43 @@ function noteOf({ stage, service }: StageSummary, { batchSizes }: BenchRun): str
   return `${busy}${failed}`;
 }
 
-/** What to try next, beginning with the run whose FULL serves most; what was varied has been tried. */
-export function nextKnobs({ runs, vary }: BenchResult): readonly Knob[] {
-  const full = ({ stages }: BenchRun) => stageOf(stages, 'full').throughputRps.mean;
-  const best = runs.reduce((most, run) => (full(run) > full(most) ? run : most));
-  return best.verdict.knobs.filter(({ key }) => key !== vary?.key);
-}
-
-/** The first has its command on a line of its own, to be copied. */
-function knobLines(knobs: readonly Knob[], columns: number): string[] {
-  return knobs.flatMap(({ key, why, command }, i) => [
-    ...hanging(i === 0 ? 'try' : '', `${key}: ${why}`, 5, columns),
-    ...(i === 0 && command !== null ? [`       escapement bench … ${command}`] : []),
-  ]);
-}
-
 /** What makes figures less than they could be. */
-export function warnings({ runs, cores, vary }: BenchResult): string[] {
+function warnings({ runs, cores, vary }: BenchResult): string[] {
   const limited = runs.flatMap(({ value, stages }) =>
-    stages.flatMap(({ stage, service }) => {
-      if (service === null || !generatorLimits(service)) return [];
-      const at = vary === null ? '' : ` at ${keyLabel(vary.key)} ${value}`;
-      const busy = `${shareText(service.generator.busy)} busy, the server's ${shareText(service.server.busy)}`;
-      return [`${STAGE_TITLES[stage]}${at} is a lower bound: the clients could not send more (${busy})`];
-    }),
+    stages
+      .filter(({ service }) => generatorLimits(service))
+      .map(({ stage }) => {
+        const at = vary === null ? '' : ` at ${keyLabel(vary.key)} ${value}`;
+        return `${STAGES[stage]}${at} is a lower bound: the clients could not send more`;
+      }),
   );
   const others = Math.max(...runs.flatMap(({ stages }) => stages.map(({ otherCores }) => otherCores)));
   if (others <= TOLERATED_OTHERS * cores) return limited;
-  return [
-    ...limited,
-    `other programs used up to ${others.toFixed(1)} of ${cores} cores meanwhile: the figures are too low, and differences may be due to those programs`,
-  ];
+  return [...limited, `other programs used up to ${others.toFixed(1)} of ${cores} cores meanwhile`];
 }
 
 /** What FP16 changes in the outputs, a line each model. */
-export function differenceLines({ precision }: BenchResult): string[] {
+function differenceLines({ precision }: BenchResult): string[] {
   return (precision ?? []).map(({ model, requests, maxAbsolute, maxRelative, overflowed, sameLargest }) => {
     const most = `${maxAbsolute.toPrecision(2)}, ${significant(100 * maxRelative, 2)} % of the largest`;
     const same = `the largest is the same in ${formatPercent(sameLargest)} of ${requests} requests`;
     const lost = overflowed === 0 ? '' : `; ${formatPercent(overflowed)} of the values overflow in fp16`;
     return `${model}: outputs at fp16 differ from those at fp32 by at most ${most}; ${same}${lost}`;
   });
+}
+
+/** `5,210 ± 90`: mean and standard deviation. */
+function spreadText({ mean, sd, n }: Estimate): string {
+  const middle = rateText(mean);
+  return n < 2 ? middle : `${middle} ± ${rateText(significant(sd, 2))}`;
+}
+
+/** Three digits, and whole numbers from 1,000 on. */
+export function rateText(value: number): string {
+  return value >= 1000 ? formatCount(value) : formatRate(round3(value));
+}
+
+/** `93 %`. */
+export function shareText(share: number): string {
+  return share > 0 && share < 0.005 ? '<1 %' : `${Math.round(100 * share)} %`;
 }

@@ -9,11 +9,11 @@ import {
 } from '../../core/request.js';
 import { Histogram } from '../../record/histogram.js';
 
-/** One trial of a stage with clients. */
-interface Trial {
-  readonly throughputRps: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
+/** Figures by trial. */
+interface Trials {
+  readonly throughputRps: number[];
+  readonly p50Ms: number[];
+  readonly p99Ms: number[];
 }
 
 /**
@@ -67,19 +67,16 @@ export class TrialWindows implements RunObserver {
   }
 
   /** Null where a trial had no answer, so that its rate is not known. */
-  results(): Trial[] | null {
-    const results: Trial[] = [];
+  results(): Trials | null {
+    const results: Trials = { throughputRps: [], p50Ms: [], p99Ms: [] };
     for (let trial = 0; trial < this.trials; trial++) {
       const histogram = this.latency[trial];
       const tookNs = this.firstNs[trial + 1] - this.firstNs[trial];
       if (histogram.count === 0 || !(tookNs > 0)) return null;
       const requests = this.firstNumber[trial + 1] - this.firstNumber[trial];
-      const [p50Ns, p99Ns] = histogram.percentiles([50, 99]);
-      results.push({
-        throughputRps: (requests * NS_PER_S) / tookNs,
-        p50Ms: p50Ns / NS_PER_MS,
-        p99Ms: p99Ns / NS_PER_MS,
-      });
+      results.throughputRps.push((requests * NS_PER_S) / tookNs);
+      results.p50Ms.push(histogram.percentile(50) / NS_PER_MS);
+      results.p99Ms.push(histogram.percentile(99) / NS_PER_MS);
     }
     return results;
   }

@@ -20,7 +20,7 @@ beforeAll(() => {
 /** Processes of benchmarks that still run. */
 function children(): string[] {
   const commands = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n');
-  return commands.filter((command) => command.includes(join('dist', 'tools', 'bench', 'child', 'main.js')));
+  return commands.filter((command) => command.includes(join('dist', 'tools', 'bench', 'child.js')));
 }
 
 describe('escapement bench', () => {
@@ -30,7 +30,7 @@ describe('escapement bench', () => {
     const { status, stdout } = await runCli(['bench', '--repository', repository, ...vary, ...QUICK]);
     expect(status).toBe(0);
     expect(stdout).toContain('by batchSize:');
-    expect(stdout).toContain('batchSize 2: ');
+    expect(stdout).toContain('bottleneck at batchSize 2: ');
     expect(stdout).toContain(`result: ${join(out, 'bench.json')}`);
     const { vary: varied, runs } = JSON.parse(readFileSync(join(out, 'bench.json'), 'utf8')) as BenchResult;
     expect(varied).toEqual({ key: 'batchSize', values: ['1', '2'] });

@@ -1,7 +1,7 @@
 import { readServerSettings } from '../../../src/config/server-settings.js';
 import { DEFAULT_SESSION } from '../../../src/live/device.js';
 import type { WorkerModel } from '../../../src/live/model.js';
-import { estimate } from '../../../src/report/statistics.js';
+import { bottleneckOf } from '../../../src/tools/bench/bottleneck.js';
 import {
   type BenchResult,
   type BenchRun,
@@ -10,7 +10,6 @@ import {
   type StageSummary,
 } from '../../../src/tools/bench/result.js';
 import type { Subject } from '../../../src/tools/bench/subject.js';
-import type { Findings } from '../../../src/tools/bench/verdict.js';
 
 const MS = 1e6;
 
@@ -75,44 +74,32 @@ export function around(mean: number, spread = 0.01): number[] {
   return [1 - spread, 1, 1 + spread, 1, 1].map((factor) => mean * factor);
 }
 
-export function stage(mean: number, change: Partial<Service> = {}, spread = 0.01): Findings['io'] {
-  return { throughputRps: estimate(around(mean, spread)), service: service(change), otherCores: 0 };
-}
-
-export function findings(
-  io: number,
-  synthetic: number,
-  full: number,
-  change: Partial<Findings> = {},
-): Findings {
-  return {
-    io: stage(io),
-    synthetic: estimate(around(synthetic)),
-    full: stage(full),
-    batch: { full: 8, limit: null, gain: 0 },
-    provider: 'cpu',
-    cores: 4,
-    intraOpThreads: 1,
-    precision: 'fp32',
-    protocol: 'http',
-    sloIsGiven: true,
-    ...change,
-  };
-}
-
 export function runOf(
   value: string | null,
-  means: { readonly io: number; readonly synthetic: number; readonly full: number },
-  verdict: BenchRun['verdict'],
+  [io, synthetic, full]: readonly [number, number, number],
+  { spread, change }: { readonly spread?: number; readonly change?: Partial<StageSummary> } = {},
 ): BenchRun {
   const served = (name: 'io' | 'full', mean: number): StageSummary => ({
     stage: name,
-    throughputRps: figure(around(mean)),
+    throughputRps: figure(around(mean, name === 'full' ? spread : undefined)),
     p50Ms: figure(around(12)),
     p99Ms: figure(around(34)),
     service: service(),
     otherCores: 0.1,
+    ...(name === 'io' ? change : {}),
   });
+  const stages: StageSummary[] = [
+    served('io', io),
+    {
+      stage: 'synthetic',
+      throughputRps: figure(around(synthetic)),
+      p50Ms: null,
+      p99Ms: null,
+      service: null,
+      otherCores: 0,
+    },
+    served('full', full),
+  ];
   return {
     value,
     clients: 16,
@@ -120,19 +107,8 @@ export function runOf(
     intraOpThreads: 1,
     precision: 'fp32',
     batchSizes: [8, null],
-    stages: [
-      served('io', means.io),
-      {
-        stage: 'synthetic',
-        throughputRps: figure(around(means.synthetic)),
-        p50Ms: null,
-        p99Ms: null,
-        service: null,
-        otherCores: 0,
-      },
-      served('full', means.full),
-    ],
-    verdict,
+    stages,
+    bottleneck: bottleneckOf({ stages }),
   };
 }
 

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { parseExperiment } from '../../../src/config/load.js';
 import {
-  batchRoom,
   benchSloNs,
   chosenBatches,
   enoughClients,
   fixBatch,
   machineOf,
+  workloadMix,
 } from '../../../src/tools/bench/subject.js';
+import { failure } from '../../live/models/fixtures.js';
 import { subjectOf, workerModel } from './fixtures.js';
 
 const growing = workerModel('growing', { 1: 10, 2: 15, 4: 24, 8: 40, 16: 70 });
@@ -69,26 +71,31 @@ it('has an instant device with the same tensors', async () => {
   expect(machineOf(subject, false)).toMatchObject({ devices: [{ kind: 'cpu' }], models: [growing] });
 });
 
-describe('the room for larger batches', () => {
-  it('is limited by the policy where larger ones were measured to be faster', async () => {
-    const { full, limit, gain } = batchRoom(await subjectOf([growing]), [3]);
-    expect({ full, limit }).toEqual({ full: 8, limit: 'policy' });
-    expect(gain).toBeCloseTo(8 / 40 / (4 / 24) - 1, 6);
-  });
+const MODELS = 'models: { kind: fit, name: m, parameters: 1M, copies: 4 }';
 
-  it('is unknown beyond what was measured', async () => {
-    expect(batchRoom(await subjectOf([growing]), [4]).limit).toBe('measured');
-  });
+async function mixOf(workload: string): Promise<number[]> {
+  return workloadMix(await parseExperiment(`${MODELS}\nworkload: ${workload}\n`, 'mix.yaml'));
+}
 
-  it('is none where larger ones are slower', async () => {
-    expect(batchRoom(await subjectOf([flat]), [0])).toEqual({ full: 1, limit: null, gain: 0 });
-  });
+it('counts what an open loop asks for', async () => {
+  const mix = await mixOf('{ kind: poisson, rate: 1000/s, duration: 60s, popularity: { kind: zipf, s: 1 } }');
+  expect(mix.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 9);
+  expect(mix[0]).toBeCloseTo(12 / 25, 1);
+  expect(mix[3]).toBeCloseTo(3 / 25, 1);
+});
 
-  it('weighs models by their shares', async () => {
-    // Three requests in a batch of 8 for each that is alone: 0.375 + 1 batches for 4 requests.
-    expect(batchRoom(await subjectOf([growing, flat], [], [0.75, 0.25]), [3, 0]).full).toBeCloseTo(
-      4 / 1.375,
-      6,
-    );
-  });
+it('answers the clients of a closed loop', async () => {
+  expect(await mixOf('{ kind: closed-loop, clients: 8, duration: 1s, models: [m-1, m-3] }')).toEqual([
+    0, 0.5, 0, 0.5,
+  ]);
+});
+
+it('takes fewer requests than it looks for', async () => {
+  expect(await mixOf('{ kind: fixed, rate: 4/s, duration: 1s, models: [m-2] }')).toEqual([0, 0, 1, 0]);
+});
+
+it('refuses a workload in which nothing arrives', async () => {
+  const { code, message } = await failure(mixOf('{ kind: poisson, rate: 0.001/s, duration: 1ms }'));
+  expect(code).toBe('E_CONFIG_VALUE');
+  expect(message).toBe('mix.yaml: workload: nothing arrives, so there is no mix of models to measure');
 });

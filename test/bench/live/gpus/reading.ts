@@ -1,4 +1,4 @@
-import { metricSum } from '../../../../src/tools/bench/metric-sum.js';
+import { metricSum } from '../../../../src/tools/bench/stages.js';
 
 /** What has been used up, and has happened, since the start. */
 export interface Reading {

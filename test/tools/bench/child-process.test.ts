@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { makeModel } from '../../../../src/live/models/make/make-model.js';
-import { optimizeModel } from '../../../../src/live/models/optimize.js';
-import { readModelFile } from '../../../../src/live/models/repository.js';
-import { BenchChild } from '../../../../src/tools/bench/child/child-process.js';
-import { loadServer } from '../../../../src/tools/bench/clients.js';
-import { machineOf } from '../../../../src/tools/bench/subject.js';
-import { CPU, failure, tempDir, writeIn } from '../../../live/models/fixtures.js';
-import { subjectOf, workerModel } from '../fixtures.js';
+import { makeModel } from '../../../src/live/models/make/make-model.js';
+import { optimizeModel } from '../../../src/live/models/optimize.js';
+import { readModelFile } from '../../../src/live/models/repository.js';
+import { BenchChild } from '../../../src/tools/bench/child-process.js';
+import { loadServer } from '../../../src/tools/bench/stages.js';
+import { machineOf } from '../../../src/tools/bench/subject.js';
+import { CPU, failure, tempDir, writeIn } from '../../live/models/fixtures.js';
+import { subjectOf, workerModel } from './fixtures.js';
 
 async function spec(batchSize: number) {
   const { onnx } = makeModel('mlp', { input: 8, seed: 1, classes: 3 });
@@ -18,7 +18,7 @@ async function spec(batchSize: number) {
 }
 
 it('runs a device by itself, in full batches, and tells what it used', async () => {
-  const { child } = await BenchChild.start({ kind: 'synthetic', spec: await spec(4) });
+  const child = await BenchChild.start({ kind: 'device', ...(await spec(4)) });
   const { requests, tookNs } = await child.trial(0.05);
   expect(requests % 4).toBe(0);
   expect(requests).toBeGreaterThan(0);
@@ -33,14 +33,14 @@ it('reports the coded error of a child, and ends it', async () => {
   const { device, models } = await spec(1);
   const ortPath = writeIn(tempDir(), 'broken.ort', 'nothing');
   const broken = { device, models: [{ ...models[0], ortPath }] };
-  expect((await failure(BenchChild.start({ kind: 'synthetic', spec: broken }))).code).toBe('E_MODEL_FILE');
+  expect((await failure(BenchChild.start({ kind: 'device', ...broken }))).code).toBe('E_MODEL_FILE');
 });
 
 it('says what a child said last when it dies', async () => {
   const { device, models } = await spec(1);
   const missing = { device, models: [{ ...models[0], ortPath: '/nowhere.ort' }] };
-  const { message } = await failure(BenchChild.start({ kind: 'synthetic', spec: missing }));
-  expect(message).toMatch(/^the synthetic process ended with status 1: .*\/nowhere\.ort/s);
+  const { message } = await failure(BenchChild.start({ kind: 'device', ...missing }));
+  expect(message).toMatch(/^the device process ended with status 1: .*\/nowhere\.ort/s);
 });
 
 it('tells at once that a server is killed under load', async () => {
@@ -50,12 +50,10 @@ it('tells at once that a server is killed under load', async () => {
     gpu: machineOf(subject, true),
     settings: subject.settings,
   });
-  const load = { protocol: 'http', models: ['small'], mix: [1], clients: 2, sloNs: 1e9 } as const;
-  const failing = failure(
-    loadServer('io', { ...server, helpers: [] }, { ...load, trials: 1, seconds: 1000 }),
-  );
+  const options = { protocol: 'http', clients: 2, trials: 1, seconds: 1000 } as const;
+  const failing = failure(loadServer('io', server, subject, options));
   await sleep(300);
-  await server.child.stop();
+  await server.stop();
   const { code, message } = await failing;
   expect(code).toBe('E_SERVER');
   expect(message).toMatch(/^the server process was killed by SIGKILL/);

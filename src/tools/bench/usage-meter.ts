@@ -1,10 +1,17 @@
 import { cpus } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import { monotonicNs } from '../../../base/clock/clock.js';
-import { NS_PER_S } from '../../../base/units.js';
-import type { Usage } from './messages.js';
+import { monotonicNs } from '../../base/clock/clock.js';
+import { NS_PER_S } from '../../base/units.js';
 
 const US_PER_S = 1e6;
+
+/** What a process used since it was asked last. */
+export interface Usage {
+  /** Share of the time in which its event loop was busy. */
+  readonly busy: number;
+  /** Processors that all of its threads used on average. */
+  readonly cores: number;
+}
 
 /** Measures what this process uses, from one call to the next. */
 export class UsageMeter {

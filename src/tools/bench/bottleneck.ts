@@ -1,0 +1,51 @@
+import { type Estimate, studentT95 } from '../../report/statistics.js';
+import { type BenchRun, type Bottleneck, type Service, stageOf } from './result.js';
+
+/** FULL may stay behind the slower part by this share before something between them is to blame. */
+const TOLERATED_LOSS = 0.1;
+/** An event loop that is busy for this share of the time has no room left. */
+const SATURATED = 0.9;
+
+/**
+ * The part that limits a run, by the first rule that applies; differences within the noise are `unclear`:
+ * 1. FULL is behind the slower of IO and SYNTHETIC by more than `TOLERATED_LOSS`: what lies between them, or the
+ *    clients if they were saturated.
+ * 2. The slower of both; for IO, the clients if they were saturated.
+ */
+export function bottleneckOf(run: Pick<BenchRun, 'stages'>): Bottleneck {
+  const [io, device, full] = (['io', 'synthetic', 'full'] as const).map((name) => stageOf(run, name));
+  const [slower, faster] = io.throughputRps.mean < device.throughputRps.mean ? [io, device] : [device, io];
+  if (full.throughputRps.mean < (1 - TOLERATED_LOSS) * slower.throughputRps.mean) {
+    if (!isAbove(slower.throughputRps, full.throughputRps)) return 'unclear';
+    return generatorLimits(full.service) ? 'generator' : 'between';
+  }
+  if (slower === io && generatorLimits(io.service)) return 'generator';
+  if (!isAbove(faster.throughputRps, slower.throughputRps)) return 'unclear';
+  return slower === io ? 'io' : 'device';
+}
+
+/** The process of the clients was at its end, and before the server was. */
+export function generatorLimits(service: Service | null): boolean {
+  if (service === null) return false;
+  const { generator, server } = service;
+  return generator.busy >= SATURATED && generator.busy > server.busy;
+}
+
+/**
+ * The mean of `a` is larger than that of `b` beyond the noise: the 95 % confidence interval of their difference (Welch,
+ * degrees of freedom by Satterthwaite, rounded down) is above 0. One repetition says nothing about the spread.
+ */
+export function isAbove(a: Estimate, b: Estimate): boolean {
+  if (a.n < 2 || b.n < 2) return false;
+  const [va, vb] = [a.sd ** 2 / a.n, b.sd ** 2 / b.n];
+  if (va + vb === 0) return a.mean > b.mean;
+  const degrees = (va + vb) ** 2 / (va ** 2 / (a.n - 1) + vb ** 2 / (b.n - 1));
+  return a.mean - b.mean > studentT95(Math.max(1, Math.floor(degrees))) * Math.sqrt(va + vb);
+}
+
+/** Index of the largest, if it is above every other beyond the noise of both; null: no value is surely the best. */
+export function surelyBest(estimates: readonly Estimate[]): number | null {
+  if (estimates.length < 2) return null;
+  const best = estimates.reduce((top, { mean }, i) => (mean > estimates[top].mean ? i : top), 0);
+  return estimates.every((other, i) => i === best || isAbove(estimates[best], other)) ? best : null;
+}
