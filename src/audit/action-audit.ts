@@ -17,7 +17,7 @@ import type { Findings, Rule } from './rules.js';
 import type { Served } from './served.js';
 import { Weights } from './weights.js';
 
-/** Times are whole ns in the main; windows may have fractions, lost in part when written. */
+/** Tolerance for times, which are mostly whole ns; windows may have fractions, partly lost in the log. */
 const ROUNDING_NS = 1;
 
 export interface ActionAuditOptions {
@@ -25,18 +25,18 @@ export interface ActionAuditOptions {
   readonly findings: Findings;
   readonly served: Served | null;
   readonly causes: CauseTally | null;
-  /** Null: all GPUs are there all of the time. */
+  /** Null: all GPUs are there throughout. */
   readonly fleet: FleetAudit | null;
-  /** Counted is what was sent from `warmupNs` on, and of busy time what lies before `endNs`. */
+  /** Counted are actions sent from `warmupNs` on, and busy time before `endNs`. */
   readonly warmupNs: number;
   readonly endNs: number;
-  /** How much later than a lane takes it up an action begins. */
+  /** Delay between a lane taking up an action and its start. */
   readonly overheadNs: number;
-  /** Allowed in comparisons of a worker's times with each other, and with the controller's. */
+  /** Tolerance in comparisons of a worker's times with each other, and with the controller's. */
   readonly slackNs: number;
   readonly clockSlackNs: number;
   readonly oneLane: boolean;
-  /** Pages of the GPU with this number on a worker. */
+  /** Pages of a worker's GPU with this number. */
   readonly cachePagesOf: (worker: number, gpu: number) => number;
   readonly pagesOf: (model: number) => number;
 }
@@ -45,35 +45,35 @@ interface Gpu {
   readonly exec: Lane;
   readonly weightsLane: Lane;
   readonly weights: Weights;
-  /** Which time that the GPU was on its last action was in. */
+  /** Number of the GPU's on-period in which its last action ran. */
   period: number;
 }
 
-/** Checks each action, and counts what a summary claims of them. */
+/** Checks each action, and recomputes the figures that a summary claims. */
 export class ActionAudit {
   load = 0;
   unload = 0;
   infer = 0;
   tooLate = 0;
-  /** INFERs that succeeded, by batch size. */
+  /** Successful INFERs by batch size. */
   readonly inferByBatch = new Map<number, number>();
   execBusyNs = 0;
   weightsBusyNs = 0;
-  /** How long actions that did not succeed may have kept their lanes: the log does not tell. */
+  /** Time that failed actions may have occupied their lanes, which the log does not hold. */
   untoldBusyNs = 0;
 
   private readonly rows: ActionRows;
   private readonly ids = new IdSet();
   private readonly gpus = new Map<number, Gpu>();
   private lastNs = 0;
-  /** A row was read whose time has not come. */
+  /** True if a row was read whose time has not come. */
   private ahead = false;
 
   constructor(private readonly options: ActionAuditOptions) {
     this.rows = new ActionRows(options.path);
   }
 
-  /** Reads all results that had come by `nowNs`. */
+  /** Reads all results that had arrived by `nowNs`. */
   readUntil(nowNs: number): void {
     const { rows } = this;
     while (this.ahead || rows.next()) {
@@ -107,7 +107,7 @@ export class ActionAudit {
     } else if (rows.type === UNLOAD) this.unloaded(gpu);
   }
 
-  /** Sent and run while the GPU was there; one that has started again holds nothing. */
+  /** Checks that the action was sent and ran while the GPU was there; a restarted GPU holds nothing. */
   private checkFleet(gpu: Gpu, fleet: FleetAudit): void {
     const { rows, options } = this;
     options.findings.check('fleet');
@@ -148,7 +148,7 @@ export class ActionAudit {
     );
   }
 
-  /** The window and the lane of an action that ran. */
+  /** Checks the window and the lane of an action that ran. */
   private checkTimes(lane: Lane): void {
     const { rows, options } = this;
     const { findings, overheadNs } = options;
@@ -201,7 +201,7 @@ export class ActionAudit {
     this.inferByBatch.set(rows.batchSize, (this.inferByBatch.get(rows.batchSize) ?? 0) + 1);
   }
 
-  /** How long the action ran between warm-up and nominal end. */
+  /** Run time of the action between warm-up and nominal end. */
   private countedNs(): number {
     const { warmupNs, endNs } = this.options;
     return Math.max(0, Math.min(this.rows.endNs, endNs) - Math.max(this.rows.beginNs, warmupNs));

@@ -31,10 +31,10 @@ export const WEIGHTS_MISSING = 82;
 export const WEIGHTS_CHANGED = 84;
 export const ABORTED = 97;
 export const WORKER_LOST = 99;
-/** May have run for a while before they failed; their times are not in the log. */
+/** Statuses of actions that may have run for a while before they failed; the log lacks their times. */
 export const RAN_AND_FAILED: readonly number[] = [54, 84, 97, 98];
 
-/** Reads actions.tsv: the present row's fields, times in ns since the start of the run. */
+/** Reads actions.tsv: fields of the current row, times in ns since the start of the run. */
 export class ActionRows {
   private readonly log: LogReader;
 
@@ -70,7 +70,7 @@ export class ActionRows {
     return this.log.values[3];
   }
 
-  /** A number that no other GPU has. */
+  /** Number unique to the GPU. */
   get gpuKey(): number {
     return this.log.values[4] * 65536 + this.log.values[5];
   }
@@ -79,7 +79,7 @@ export class ActionRows {
     return this.log.values[4];
   }
 
-  /** Its number within its worker. */
+  /** Number of the GPU within its worker. */
   get gpu(): number {
     return this.log.values[5];
   }
@@ -96,7 +96,7 @@ export class ActionRows {
     return this.log.values[7];
   }
 
-  /** As in the log, next to begin and end. */
+  /** Duration as in the log, next to begin and end. */
   get durationNs(): number {
     return this.log.values[8];
   }
@@ -105,7 +105,7 @@ export class ActionRows {
     return this.log.values[10];
   }
 
-  /** GPUs that held the model when the result was handled. */
+  /** Number of GPUs that held the model when the result was handled. */
   get copies(): number {
     return this.log.values[11];
   }
@@ -118,7 +118,7 @@ export class ActionRows {
     return this.sentNs + this.log.values[13];
   }
 
-  /** Infinity: a window without end. */
+  /** End of the window; Infinity: none. */
   get latestNs(): number {
     const latest = this.log.values[14];
     return latest === -1 ? Number.POSITIVE_INFINITY : this.sentNs + latest;
@@ -128,7 +128,7 @@ export class ActionRows {
     return this.sentNs + this.log.values[15];
   }
 
-  /** NaN: the log does not tell. */
+  /** Padded length; NaN: not in the log. */
   get paddedLength(): number {
     return this.log.values[16];
   }

@@ -4,7 +4,7 @@ import { type Answer, OVER_RATE, OVER_SHARE } from './request-audit.js';
 import type { Findings } from './rules.js';
 import type { Served } from './served.js';
 
-/** Why requests failed, as `failures` of run.json names it. */
+/** Causes of failure, named as in `failures` of run.json. */
 type Causes = Record<
   | 'late'
   | 'refused'
@@ -18,28 +18,28 @@ type Causes = Record<
   number
 >;
 
-/** Finds from both logs why each request failed, and counts it. */
+/** Derives from both logs why each request failed, and counts the causes. */
 export class CauseTally {
   private readonly byModel = new Map<number, Causes>();
 
-  /** By model: when the only copy that there was had been loaded. */
+  /** By model: time at which its only copy was loaded. */
   private readonly heldSinceNs = new Map<number, number>();
 
-  /** `modelInferMs`: what an INFER of one request of each model takes. */
+  /** `modelInferMs`: by model, time of an INFER of one request. */
   constructor(
     private readonly served: Served,
     private readonly modelInferMs: readonly number[],
     private readonly findings: Findings,
-    /** requests.tsv. */
+    /** Path of requests.tsv. */
     private readonly path: string,
   ) {}
 
-  /** A LOAD succeeded; `copies` GPUs hold the model since. */
+  /** Records a successful LOAD, after which `copies` GPUs hold the model. */
   loaded(model: number, copies: number, nowNs: number): void {
     if (copies === 1) this.heldSinceNs.set(model, nowNs);
   }
 
-  /** A request was answered; all results up to then are known. */
+  /** Records an answer; all results up to then are known. */
   answer(answer: Answer): void {
     const cause = answer.inTime || answer.cancelled ? null : this.causeOf(answer);
     this.checkRow(answer, cause);
@@ -52,7 +52,7 @@ export class CauseTally {
     causes[cause]++;
   }
 
-  /** Logs of earlier versions have no causes. */
+  /** Checks the cause in the row. Logs of earlier versions have none. */
   private checkRow(answer: Answer, cause: keyof Causes | null): void {
     if (Number.isNaN(answer.cause)) return;
     this.findings.check('cause');
@@ -74,7 +74,7 @@ export class CauseTally {
     return all;
   }
 
-  /** Nowhere was the model there for long enough to execute the request. */
+  /** True if the model was nowhere loaded for long enough to execute the request. */
   private isCold({ model, copies, arrivalCopies, nowNs }: Answer): boolean {
     if (copies === 0) return true;
     if (arrivalCopies > 0) return false;
@@ -86,7 +86,7 @@ export class CauseTally {
     const { executed, refused, timedOut, action, cause } = answer;
     if (executed) return 'late';
     if (refused) {
-      // Nothing else in the logs tells what refused it.
+      // Nothing else in the logs shows what refused it.
       if (cause === OVER_RATE) return 'overRate';
       return cause === OVER_SHARE ? 'overShare' : 'refused';
     }

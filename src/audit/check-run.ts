@@ -23,15 +23,15 @@ import { SenderShares } from './sender-shares.js';
 import { Served } from './served.js';
 
 interface CheckOptions {
-  /** How far times may be off beyond what the run's set-up tells, ns: live devices begin when threads wake. */
+  /** Timing tolerance beyond the run's set-up, ns: live devices start when threads wake. */
   readonly slackNs: number;
 }
 
-/** What is known of a run from its logs alone. */
+/** Result of an audit, from the logs alone. */
 export interface Audit {
-  /** Every claim holds, and no rule is broken. */
+  /** True if every claim holds, and no rule is broken. */
   readonly ok: boolean;
-  /** `simulated`, `live` or `load`; null: run.json does not say. */
+  /** `simulated`, `live` or `load`; null if run.json does not say. */
   readonly kind: string | null;
   readonly claims: readonly Claim[];
   readonly rules: readonly {
@@ -40,21 +40,21 @@ export interface Audit {
     readonly checked: number;
     readonly violations: number;
   }[];
-  /** The first ten, and how many there are. */
+  /** The first ten violations, and their total number. */
   readonly violations: readonly Violation[];
   readonly violationCount: number;
-  /** What could not be checked, and why. */
+  /** Things that could not be checked, with reasons. */
   readonly unchecked: readonly string[];
 }
 
-/** Of every run: what is no figure of requests or actions. */
+/** Figures not about requests or actions, which no run's logs hold. */
 export const NOT_IN_LOGS =
   'name, seed, policy, digest and wall time of the summary, the setup, and data for charts only: not in the logs';
 
 /**
- * Recomputes from requests.tsv and actions.tsv what run.json claims, and checks that the run obeyed the rules. Shares no
- * code with what made the claims. Logs are streamed: memory grows with the number of LOADs, not of requests.
- * Throws `E_RESULTS` for a folder without a run or with logs that cannot be read.
+ * Recomputes the claims of run.json from requests.tsv and actions.tsv, and checks that the run obeyed the rules. Shares
+ * no code with the program that made the claims. Logs are streamed: memory grows with the number of LOADs, not of
+ * requests. Throws `E_RESULTS` for a folder without a run or with unreadable logs.
  */
 export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
   const run = readRunFacts(join(dir, 'run.json'));
@@ -131,7 +131,7 @@ function lengthsOf({ setup }: RunFacts): Lengths | null {
   return modelLengths === undefined ? null : new Lengths(modelLengths, padding === 'longest');
 }
 
-/** Runs without lengths are not held to rules about them. */
+/** Applicable rules: those about lengths only for runs with lengths. */
 function rulesFor(lengths: Lengths | null): Rule[] {
   return (Object.keys(RULES) as Rule[]).filter((rule) => rule !== 'length' || lengths !== null);
 }
@@ -148,7 +148,10 @@ type Known = Pick<
   'path' | 'findings' | 'fleet' | 'served' | 'causes' | 'warmupNs' | 'slackNs' | 'clockSlackNs'
 >;
 
-/** Null: all GPUs are there all of the time. Throws `E_RESULTS` where the log of those that come and go is missing. */
+/**
+ * Opens the log of a fleet; null: all GPUs are there throughout. Throws `E_RESULTS` if the log of a varying fleet is
+ * missing.
+ */
 function openFleet(dir: string, { summary }: RunFacts, findings: Findings): FleetAudit | null {
   if (summary.scaling === undefined) return null;
   const path = join(dir, 'gpus.tsv');
@@ -172,7 +175,7 @@ function openActions({ setup, summary }: RunFacts, known: Known): ActionAudit {
   });
 }
 
-/** Pages of a GPU that the log names by its worker and its number there: GPUs are dealt to workers in blocks. */
+/** Pages of a GPU that the log names by its worker and its number there: GPUs are assigned to workers in blocks. */
 function cachePagesOf(setup: RunFacts['setup'], worker: number, gpu: number): number {
   const { gpus, workers = 1, kinds, cachePages = Number.POSITIVE_INFINITY } = setup ?? {};
   if (kinds === undefined || gpus === undefined) return cachePages;

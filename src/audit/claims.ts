@@ -6,7 +6,7 @@ import { type RequestAudit, Tally } from './request-audit.js';
 import type { Figures, RunFacts } from './run-facts.js';
 import type { SharesOf } from './served.js';
 
-/** A figure of run.json and what the logs say. */
+/** A figure of run.json and its value recomputed from the logs. */
 export interface Claim {
   readonly figure: string;
   readonly claimed: number | null;
@@ -14,11 +14,11 @@ export interface Claim {
   readonly ok: boolean;
 }
 
-/** Ratios are the same up to the order of their roundings. */
+/** Tolerance for ratios, whose roundings may differ in order. */
 const SAME = 1e-9;
-/** Percentiles in a summary are off by up to 0.05 %, those of `Latencies` by 0.005 %. */
+/** Tolerance for percentiles: those of a summary are off by up to 0.05 %, those of `Latencies` by 0.005 %. */
 const PERCENTILE = 5.6e-4;
-/** A summary has durations in whole ns. */
+/** Tolerance for durations, which a summary has in whole ns. */
 const ROUNDING_MS = 1 / NS_PER_MS;
 
 const PERCENTILES = [
@@ -30,7 +30,7 @@ const PERCENTILES = [
   ['p9999', 0.9999],
 ] as const;
 
-/** Holds the figures that run.json claims of requests against the tallies of its groups. */
+/** Compares the figures that run.json claims of requests with the tallies of its groups. */
 export function requestClaims({ summary, groups }: RunFacts, requests: RequestAudit): Claim[] {
   const { tallies } = requests;
   const all = sum(tallies);
@@ -49,7 +49,7 @@ export function requestClaims({ summary, groups }: RunFacts, requests: RequestAu
   ];
 }
 
-/** What is claimed of tenants, and whom their limits refused. */
+/** Claims about tenants, and about requests refused by their limits. */
 function tenantClaims(summary: RunFacts['summary'], { tenants, namesLimits }: RequestAudit): Claim[] {
   return (summary.tenants ?? []).flatMap((each, i) => {
     const tally = tenants[i] ?? new Tally();
@@ -66,7 +66,7 @@ function tenantClaims(summary: RunFacts['summary'], { tenants, namesLimits }: Re
   });
 }
 
-/** What is claimed of classes, and of all requests by weight. */
+/** Claims about classes, and about all requests by weight. */
 function classClaims(summary: RunFacts['summary'], { classes: tallies }: RequestAudit): Claim[] {
   const { classes = [], durationSeconds: seconds } = summary;
   if (classes.length === 0) return [];
@@ -86,7 +86,7 @@ function classClaims(summary: RunFacts['summary'], { classes: tallies }: Request
   ];
 }
 
-/** What each class and each tenant got of the GPUs' time. */
+/** Claims about the share of GPU time of each class and each tenant. */
 export function shareClaims({ summary }: RunFacts, shares: SharesOf): Claim[] {
   return (['classes', 'tenants'] as const).flatMap((kind) =>
     (summary[kind] ?? []).flatMap(({ name, gpuShare }, i) =>
@@ -103,7 +103,7 @@ export function shareClaims({ summary }: RunFacts, shares: SharesOf): Claim[] {
   );
 }
 
-/** The same of a fleet whose GPUs come and go. */
+/** Claims about a fleet whose GPUs come and go. */
 export function fleetClaims({ summary, series }: RunFacts, fleet: FleetAudit): Claim[] {
   const { scaling, durationSeconds } = summary;
   if (scaling === undefined) return [];
@@ -120,7 +120,7 @@ export function countedNs(beginSeconds: number, durationSeconds: number): [numbe
   return [fromNs, fromNs + Math.round(durationSeconds * NS_PER_S)];
 }
 
-/** The same of actions. `fleet`: null where all GPUs are there all of the time. */
+/** Claims about actions. `fleet`: null if all GPUs are there throughout. */
 export function actionClaims(
   { summary, setup, series }: RunFacts,
   actions: ActionAudit,
@@ -173,7 +173,7 @@ function figures(prefix: string, claimed: Figures, tally: Tally, seconds: number
   ];
 }
 
-/** Latencies of `all` requests, of which those that `latencies` does not have were never answered in time. */
+/** Claims about latencies of `all` requests; those missing in `latencies` were never answered in time. */
 function latencyClaims(
   prefix: string,
   claimed: Figures['offeredLatencyMs'],
@@ -190,7 +190,7 @@ function latencyClaims(
   ];
 }
 
-/** The percentiles that the run was asked for. */
+/** Claims about the percentiles requested for the run. */
 function percentileClaims({ percentiles = [] }: RunFacts['summary'], tally: Tally): Claim[] {
   const executed = executedOf(tally);
   return percentiles.flatMap(({ percentile, offeredMs, executedMs }) => {
@@ -229,7 +229,7 @@ export function exact(figure: string, claimed: number, recomputed: number): Clai
   return { figure, claimed, recomputed, ok: claimed === recomputed };
 }
 
-/** Equal up to rounding. */
+/** A claim that holds up to rounding. */
 export function ratio(figure: string, claimed: number | null, recomputed: number | null): Claim {
   const ok =
     claimed === null || recomputed === null ? claimed === recomputed : near(claimed, recomputed, SAME);

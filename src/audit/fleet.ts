@@ -6,7 +6,7 @@ const STARTING = 1;
 const ON = 2;
 const DRAINING = 3;
 
-/** A time during which a GPU was paid for; Infinity: that did not come. */
+/** A period for which a GPU was billed; Infinity marks an event that did not come. */
 interface Period {
   readonly fromNs: number;
   onNs: number;
@@ -14,7 +14,7 @@ interface Period {
   offNs: number;
 }
 
-/** What of an action a fleet can tell. */
+/** Fields of an action that a fleet can check. */
 interface FleetAction {
   readonly gpuKey: number;
   readonly sentNs: number;
@@ -22,10 +22,10 @@ interface FleetAction {
   readonly endNs: number;
 }
 
-/** Which GPUs there were by gpus.tsv: they had actions only then, and are paid for no longer. */
+/** GPUs by gpus.tsv: they had actions only while they were there, and are billed for no longer. */
 export class FleetAudit {
   private readonly periods = new Map<number, Period[]>();
-  /** Rows that cannot be: line and what is wrong. */
+  /** Impossible rows: line and problem. */
   readonly wrong: { readonly line: number; readonly what: string }[] = [];
 
   constructor(readonly path: string) {
@@ -41,8 +41,8 @@ export class FleetAudit {
   }
 
   /**
-   * Returns which period of its GPU an action was in, and what is wrong with it, or ''. `slackNs` is for ends of actions: the controller's
-   * clock, which tells when they were sent, is that of this log.
+   * Returns the period of its GPU that an action was in, and the problem with it, or ''. `slackNs` applies to ends of
+   * actions only: send times are by the controller's clock, like this log.
    */
   check({ gpuKey, sentNs, beginNs, endNs }: FleetAction, slackNs: number): { period: number; wrong: string } {
     const periods = this.periods.get(gpuKey) ?? [];
@@ -55,12 +55,12 @@ export class FleetAudit {
     return { period, wrong: '' };
   }
 
-  /** Time that GPUs were paid for between two moments, summed over them. */
+  /** Billed time between two moments, summed over GPUs. */
   paidNs(fromNs: number, toNs: number): number {
     return this.sum(fromNs, toNs, ({ fromNs: orderedNs }) => orderedNs);
   }
 
-  /** The same of the time that they were on or drained. */
+  /** Time on or draining between two moments, summed over GPUs. */
   onNs(fromNs: number, toNs: number): number {
     return this.sum(fromNs, toNs, ({ onNs }) => onNs);
   }

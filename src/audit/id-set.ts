@@ -1,10 +1,10 @@
-/** A set of sequence numbers from 0, a bit each. */
+/** A set of sequence numbers from 0, one bit each. */
 export class IdSet {
   private bits = new Uint8Array(1024);
   private largest = -1;
   private size = 0;
 
-  /** False if the id is there already. */
+  /** Adds an id; false if it is already there. */
   add(id: number): boolean {
     const at = Math.floor(id / 8);
     if (at >= this.bits.length) {
@@ -20,7 +20,7 @@ export class IdSet {
     return true;
   }
 
-  /** The smallest number that is missing below the largest one that is there, or −1. */
+  /** Smallest number missing below the largest one present, or −1. */
   get firstMissing(): number {
     if (this.size === this.largest + 1) return -1;
     const at = this.bits.findIndex((bits) => bits !== 0xff);
@@ -29,7 +29,7 @@ export class IdSet {
     return id;
   }
 
-  /** How many numbers are missing below the largest one that is there. */
+  /** Count of numbers missing below the largest one present. */
   get missing(): number {
     return this.largest + 1 - this.size;
   }

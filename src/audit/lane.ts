@@ -1,12 +1,12 @@
-/** Results reach a log a little out of the order in which a lane ran: never by more than this many actions. */
+/** Maximum reordering: results reach a log out of lane order by at most this many actions. */
 const KEPT = 64;
 
-/** What a lane ran of late, by begin: finds whether two of its actions ran at the same time. */
+/** Recent actions of a lane, by start time: detects two that ran at the same time. */
 export class Lane {
   private readonly beginsNs: number[] = [];
   private readonly endsNs: number[] = [];
   private readonly lines: number[] = [];
-  /** Of all that is no longer kept. */
+  /** Latest end of the actions no longer kept. */
   private forgottenEndNs = Number.NEGATIVE_INFINITY;
   private forgottenLine = 0;
 

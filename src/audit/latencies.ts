@@ -1,8 +1,8 @@
-/** Ratio of neighbouring buckets: percentiles are off by at most half of this. */
+/** Ratio of neighbouring buckets: percentiles are off by at most half a step. */
 const STEP = 1.0001;
 const LOG_STEP = Math.log(STEP);
 
-/** Mean, largest and percentiles of durations, in memory that follows how much they differ, not their number. */
+/** Mean, maximum and percentiles of durations, in memory that grows with their spread, not their number. */
 export class Latencies {
   count = 0;
   private sumNs = 0;
@@ -10,7 +10,7 @@ export class Latencies {
   private minNs = Number.POSITIVE_INFINITY;
   /** Counts by the logarithm of the duration. */
   private readonly buckets = new Map<number, number>();
-  /** Their logarithms in order; null: there are new ones. */
+  /** Sorted logarithms; null after a change. */
   private ascending: readonly number[] | null = null;
 
   add(ns: number): void {
@@ -21,7 +21,7 @@ export class Latencies {
     this.minNs = Math.min(this.minNs, ns);
   }
 
-  /** Adds all that `other` has. */
+  /** Adds all of `other`'s durations. */
   addAll(other: Latencies): void {
     for (const [bucket, count] of other.buckets) this.addTo(bucket, count);
     this.count += other.count;
@@ -30,7 +30,7 @@ export class Latencies {
     this.minNs = Math.min(this.minNs, other.minNs);
   }
 
-  /** null when empty, as the others. */
+  /** null when empty, like the others. */
   get meanNs(): number | null {
     return this.count === 0 ? null : this.sumNs / this.count;
   }
@@ -40,11 +40,11 @@ export class Latencies {
   }
 
   /**
-   * The smallest duration such that at least that share (0 to 1) of `all` is not above it, where those of them that
-   * were not added never end; null where that is none of those that were added.
+   * Smallest duration that at least this share (0 to 1) of `all` does not exceed, if those not added never end; null if
+   * it is none of those added.
    */
   quantileNs(share: number, all: number): number | null {
-    // 0.999 × 1000 is a little above 999.
+    // 0.999 × 1000 is slightly above 999.
     const rank = Math.max(1, Math.ceil(share * all * (1 - 1e-12)));
     if (rank > this.count) return null;
     this.ascending ??= [...this.buckets.keys()].sort((a, b) => a - b);

@@ -1,13 +1,13 @@
-/** What inputs may be padded to, as the setup of a run tells. */
+/** Padded lengths of inputs, from the setup of a run. */
 export class Lengths {
   constructor(
     /** By model, ascending; empty: all of its inputs have one length. */
     private readonly ofModel: readonly (readonly number[])[],
-    /** True: every input is padded to the longest. */
+    /** True if every input is padded to the longest. */
     private readonly alwaysLongest: boolean,
   ) {}
 
-  /** The least length of the model that holds an input; 0: its length does not matter. */
+  /** Smallest length of the model that holds an input; 0: its length is irrelevant. */
   leastFor(model: number, length: number): number {
     const lengths = this.ofModel[model] ?? [];
     if (lengths.length === 0) return 0;
@@ -15,12 +15,12 @@ export class Lengths {
     return lengths.find((most) => most >= length) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** What an input is padded to where nothing longer is with it. */
+  /** Padded length of an input batched with nothing longer. */
   paddedFor(model: number, length: number): number {
     return this.leastFor(model, this.alwaysLongest ? 0 : length);
   }
 
-  /** What is wrong with how an INFER was padded, or ''. `needed`: the most that any of its requests needs. */
+  /** Problem with an INFER's padding, or ''. `needed`: the largest need of any of its requests. */
   problem(model: number, padded: number, needed: number): string {
     const lengths = this.ofModel[model] ?? [];
     if (lengths.length === 0)

@@ -3,12 +3,12 @@ import { type Claim, exact, ratio } from './claims.js';
 import type { RequestAudit } from './request-audit.js';
 import type { RunFacts } from './run-facts.js';
 
-/** Models with fewer requests are not assessed. */
+/** Minimum number of requests for a model to be assessed. */
 const FEWEST_REQUESTS = 20;
 
 /**
- * Compares what run.json claims about models, and about why requests failed, with the logs. For models it lists every
- * wrong figure, and how many had requests. `causes`: null if the logs do not have them.
+ * Compares run.json's claims about models, and about why requests failed, with the logs. Lists every wrong figure of a
+ * model, and the number of models with requests. `causes`: null if the logs lack them.
  */
 export function modelClaims(run: RunFacts, requests: RequestAudit, causes: CauseTally | null): Claim[] {
   const { summary, models } = run;
@@ -50,7 +50,7 @@ export function modelClaims(run: RunFacts, requests: RequestAudit, causes: Cause
   ];
 }
 
-/** The assessed model with the lowest attainment; among equals the one with the most requests, then the first. */
+/** Assessed model with the lowest attainment; ties go to the most requests, then to the first. */
 function worstModel({ offeredByModel, okByModel }: RequestAudit) {
   const assessed = offeredByModel.flatMap((offered, id) =>
     offered < FEWEST_REQUESTS ? [] : [{ id, offered, attainment: okByModel[id] / offered }],

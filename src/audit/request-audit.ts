@@ -16,7 +16,7 @@ const COLUMNS = [
   'arrival_count',
   'departure_count',
 ] as const;
-/** Logs of earlier versions have none. */
+/** Columns missing in logs of earlier versions. */
 const OPTIONAL = ['action_id', 'cause', 'class_id', 'tenant_id', 'length'] as const;
 
 /** `result`. */
@@ -27,11 +27,11 @@ const REJECTED = 7;
 /** Withdrawn by its client, and not counted as offered. */
 const CANCELLED = 8;
 
-/** `cause`: a limit of its tenant refused it. */
+/** `cause`: refused by a limit of its tenant. */
 export const OVER_RATE = 7;
 export const OVER_SHARE = 8;
 
-/** What became of some requests. */
+/** Outcomes of a group of requests. */
 export class Tally {
   ok = 0;
   late = 0;
@@ -39,10 +39,10 @@ export class Tally {
   rejected = 0;
   error = 0;
   coldStarts = 0;
-  /** Of the rejected ones, those beyond a limit of their tenant. */
+  /** Rejected requests that were beyond a limit of their tenant. */
   overRate = 0;
   overShare = 0;
-  /** Of requests answered in time, and of those executed too late. */
+  /** Latencies of requests answered in time, and of those executed too late. */
   readonly inTime = new Latencies();
   readonly tooLate = new Latencies();
 
@@ -65,7 +65,7 @@ function count(tally: Tally, result: number, met: number, latencyNs: number, col
 interface RequestAuditOptions {
   readonly path: string;
   readonly findings: Findings;
-  /** Counted are requests that arrived from then on. */
+  /** Arrival from which requests are counted. */
   readonly warmupNs: number;
   /** First user of each group, ascending from 0. */
   readonly firstUsers: readonly number[];
@@ -73,48 +73,48 @@ interface RequestAuditOptions {
   readonly lengths: Lengths | null;
 }
 
-/** A request's answer, as its row tells. */
+/** Answer of a request, from its row. */
 export interface Answer {
   readonly nowNs: number;
   readonly model: number;
   readonly executed: boolean;
   readonly refused: boolean;
   readonly timedOut: boolean;
-  /** Its client withdrew it. */
+  /** True if its client withdrew it. */
   readonly cancelled: boolean;
   readonly inTime: boolean;
-  /** GPUs that held the model when it came, and when it was answered. */
+  /** Number of GPUs that held the model on arrival, and when it was answered. */
   readonly arrivalCopies: number;
   readonly copies: number;
-  /** It came after the warm-up. */
+  /** True if it arrived after the warm-up. */
   readonly counted: boolean;
-  /** Id of the INFER that the row names, −1 for none, NaN if the log does not tell. */
+  /** Id of its INFER, −1 for none, NaN if not in the log. */
   readonly action: number;
-  /** Number of the cause that the row names, −1 for none, NaN if the log does not tell. */
+  /** Number of its cause, −1 for none, NaN if not in the log. */
   readonly cause: number;
-  /** Index of its class; NaN: there are none. */
+  /** Index of its class; NaN: no classes. */
   readonly classId: number;
-  /** Index of its tenant; NaN: there are none. */
+  /** Index of its tenant; NaN: no tenants. */
   readonly tenantId: number;
-  /** Of its input, 0 if unknown; NaN: no model takes several. */
+  /** Length of its input, 0 if unknown; NaN: no model takes several. */
   readonly length: number;
   readonly line: number;
 }
 
-/** Checks each request, and counts what a summary claims of them: a tally for each group. */
+/** Checks each request, and recomputes the claims of a summary: a tally for each group. */
 export class RequestAudit {
   readonly tallies: readonly Tally[];
-  /** By class, where the log tells it. */
+  /** By class, if in the log. */
   readonly classes: Tally[] = [];
-  /** The same by tenant. */
+  /** By tenant, if in the log. */
   readonly tenants: Tally[] = [];
-  /** Requests by model: all that are counted, and those answered in time. */
+  /** By model: counted requests, and those answered in time. */
   readonly offeredByModel: number[] = [];
   readonly okByModel: number[] = [];
   readonly coldByModel: number[] = [];
-  /** Requests that clients withdrew; all other figures are without them. */
+  /** Requests that clients withdrew; all other figures exclude them. */
   cancelled = 0;
-  /** By what inputs are padded to at least. */
+  /** Requests by minimum padded length. */
   readonly offeredByLength = new Map<number, number>();
   readonly okByLength = new Map<number, number>();
   private readonly log: LogReader;
@@ -126,17 +126,17 @@ export class RequestAudit {
     this.log = new LogReader(options.path, COLUMNS, OPTIONAL);
   }
 
-  /** False: the log is of a version that did not tell who was in which INFER. */
+  /** False if the log is of a version without INFER ids. */
   get namesActions(): boolean {
     return this.log.has('action_id');
   }
 
-  /** False: it does not tell whom a limit refused. */
+  /** False if the log does not show which requests a limit refused. */
   get namesLimits(): boolean {
     return this.log.has('cause');
   }
 
-  /** Reads the whole log; tells of each answer, in order. */
+  /** Reads the whole log; passes on each answer, in order. */
   read(onAnswer: (answer: Answer) => void): void {
     const { log, options, ids } = this;
     while (log.next()) this.row(onAnswer);

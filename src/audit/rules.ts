@@ -1,4 +1,4 @@
-/** Invariants of every run, with any scheduler. */
+/** Invariants of every run, under any scheduler. */
 export const RULES = {
   order: 'a log is ordered by time, and its columns agree with each other',
   outcome: 'every request has exactly one outcome',
@@ -28,16 +28,16 @@ export interface Violation {
   readonly what: string;
 }
 
-/** How many violations are kept in full. */
+/** Number of violations kept in full. */
 const MOST_KEPT = 10;
 
-/** Counts how often each rule was applied and broken; keeps the first violations. */
+/** Counts checks and violations of each rule; keeps the first violations. */
 export class Findings {
   readonly first: Violation[] = [];
   private readonly tested: Record<string, number> = {};
   private readonly broken: Record<string, number> = {};
 
-  /** The rule was applied once more. */
+  /** Counts a check of the rule. */
   check(rule: Rule): void {
     this.tested[rule] = (this.tested[rule] ?? 0) + 1;
   }

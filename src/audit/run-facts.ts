@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
 import { inputPath } from '../base/files/input-path.js';
 
-/** Of run.json. */
+/** Version of run.json. */
 const VERSION = 3;
 
 const count = z.number();
@@ -27,7 +27,7 @@ const figures = {
   executedLatencyMs: latencyMs,
 };
 
-/** The parts of run.json that are checked or needed for it. */
+/** Parts of run.json that are checked, or needed for a check. */
 const runFacts = z.object({
   version: z.literal(VERSION),
   summary: z.object({
@@ -37,7 +37,7 @@ const runFacts = z.object({
     kind: z.string().optional(),
     policy: z.string().optional(),
     durationSeconds: count.positive(),
-    // A client has none of them.
+    // Missing in a client's summary.
     actions: z
       .object({
         load: count,

@@ -4,7 +4,7 @@ import type { Answer } from './request-audit.js';
 import type { Findings } from './rules.js';
 import type { SenderShares } from './sender-shares.js';
 
-/** What is remembered of an INFER until the requests that it answered have passed. */
+/** An INFER, remembered until the requests that it answered have passed. */
 interface Infer {
   readonly model: number;
   readonly batchSize: number;
@@ -12,43 +12,43 @@ interface Infer {
   readonly resultNs: number;
   readonly endNs: number;
   readonly line: number;
-  /** What it was padded to; NaN: the log does not tell. */
+  /** Padded length; NaN: not in the log. */
   readonly padded: number;
   requests: number;
-  /** Ns of it that count, and the classes and tenants of its requests; empty where there are none. */
+  /** Counted time, ns, and the classes and tenants of its requests; empty if there are none. */
   readonly countedNs: number;
   readonly classes: number[];
   readonly tenants: number[];
-  /** What the longest of its inputs needs. */
+  /** Length needed by its longest input. */
   needed: number;
 }
 
 type Known = Pick<Infer, 'model' | 'succeeded'>;
 
-/** Who got what of the GPUs' time; null: there are no classes, or no tenants. */
+/** GPU time by sender; null: no classes, or no tenants. */
 export interface SharesOf {
   readonly classes: SenderShares | null;
   readonly tenants: SenderShares | null;
 }
 
-/** Holds requests and INFERs against each other: who was served by what. Both must come in order of time. */
+/** Matches requests with the INFERs that served them. Both must come in order of time. */
 export class Served {
-  /** By action id, in order of their results. */
+  /** By action id, in order of results. */
   private readonly infers = new Map<number, Infer>();
-  /** Status of every INFER that failed: a request may be given up long after it. */
+  /** Status of every failed INFER: a request may be given up long after it. */
   private readonly failed = new Map<number, { readonly model: number; readonly status: number }>();
 
   constructor(
     private readonly findings: Findings,
     private readonly files: { readonly requests: string; readonly actions: string },
-    /** How far the clocks of workers and controller may be apart. */
+    /** Maximum difference between the clocks of workers and controller. */
     private readonly clockSlackNs: number,
     /** Null: all inputs of a model have one length. */
     private readonly lengths: Lengths | null,
     private readonly shares: SharesOf,
   ) {}
 
-  /** The result of an INFER. */
+  /** Records the result of an INFER. */
   result(row: ActionRows): void {
     if (row.status !== OK) this.failed.set(row.id, { model: row.model, status: row.status });
     this.infers.set(row.id, {
@@ -67,12 +67,12 @@ export class Served {
     });
   }
 
-  /** Status of an INFER that failed; undefined: it did not, or is not known. */
+  /** Status of a failed INFER; undefined if it did not fail, or is unknown. */
   failedStatus(action: number): number | undefined {
     return this.failed.get(action)?.status;
   }
 
-  /** A request was answered; all results up to then are known. */
+  /** Records an answer; all results up to then are known. */
   answer(answer: Answer): void {
     this.forget(answer.nowNs);
     const { findings, files } = this;
@@ -94,18 +94,18 @@ export class Served {
     findings.violated('answer', files.requests, answer.line, what);
   }
 
-  /** Both logs have ended. */
+  /** Call after both logs have ended. */
   finish(): void {
     this.forget(Number.POSITIVE_INFINITY);
   }
 
-  /** Where the request was waiting again after its INFER had failed. */
+  /** The earlier INFER whose failure put the request back in the queue. */
   private earlierFailure({ executed, action }: Answer): Known | undefined {
     const failed = executed ? undefined : this.failed.get(action);
     return failed === undefined ? undefined : { model: failed.model, succeeded: false };
   }
 
-  /** INFERs whose result came before `nowNs` have answered all their requests. */
+  /** Drops INFERs with results before `nowNs`, which have answered all their requests. */
   private forget(nowNs: number): void {
     for (const [id, infer] of this.infers) {
       if (infer.resultNs >= nowNs) return;
@@ -123,7 +123,7 @@ export class Served {
     }
   }
 
-  /** All requests of the INFER were seen. */
+  /** Call when all requests of the INFER have been seen. */
   private checkLength(id: number, { model, padded, needed, line }: Infer): void {
     if (this.lengths === null) return;
     this.findings.check('length');
@@ -132,10 +132,10 @@ export class Served {
   }
 }
 
-/** What is wrong with an answer and the INFER that it names, or ''. */
+/** Mismatch between an answer and the INFER that it names, or ''. */
 function mismatch({ action, model, executed, refused }: Answer, infer: Known | undefined): string {
   if (action < 0) return executed ? 'executed, but names no INFER' : '';
-  // One that was queued again after its INFER had failed may be refused then.
+  // A request queued again after its INFER failed may be refused then.
   if (refused && infer?.succeeded !== false) return `was refused, but names INFER ${action}`;
   if (infer === undefined) return `names INFER ${action}, whose result did not come at that time`;
   if (infer.model !== model)

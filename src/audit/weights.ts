@@ -1,24 +1,24 @@
-/** A time during which a GPU held a model, as far as it is known. */
+/** A period during which a GPU held a model, as far as known. */
 interface Copy {
   /** End of the LOAD. */
   readonly fromNs: number;
-  /** The UNLOAD, or the begin of the next LOAD; Infinity: still there. */
+  /** The UNLOAD, or the start of the next LOAD; Infinity: still there. */
   untilNs: number;
   untilLine: number;
-  /** The INFER that ended last on it. */
+  /** Latest end of an INFER on it. */
   lastEndNs: number;
   lastLine: number;
 }
 
 /**
- * The weights that a GPU holds over time, from its LOADs and UNLOADs. Keeps every copy that there ever was: an INFER may
- * be logged after the UNLOAD that followed it.
+ * Weights on a GPU over time, from its LOADs and UNLOADs. Keeps all copies, past ones included: an INFER may be logged
+ * after the UNLOAD that followed it.
  */
 export class Weights {
-  /** Pages taken. */
+  /** Pages in use. */
   pages = 0;
   private readonly copies = new Map<number, Copy[]>();
-  /** The worker was lost: which weights were there when it came back, no log tells. */
+  /** True after the worker was lost: no log shows which weights it had when it came back. */
   private uncertain = false;
 
   constructor(private readonly pagesOf: (model: number) => number) {}
@@ -38,7 +38,7 @@ export class Weights {
     copies.push({ fromNs: endNs, ...still, lastEndNs: Number.NEGATIVE_INFINITY, lastLine: 0 });
   }
 
-  /** Returns the line of an INFER that ran when the weights went away, or 0. */
+  /** Returns the line of an INFER that ran when the weights left, or 0. */
   unload(model: number, atNs: number, line: number, slackNs: number): number {
     const copy = this.copies.get(model)?.at(-1);
     if (copy === undefined || copy.untilNs < Number.POSITIVE_INFINITY) return 0;
@@ -48,7 +48,7 @@ export class Weights {
     return atNs < copy.lastEndNs - slackNs ? copy.lastLine : 0;
   }
 
-  /** Returns what is wrong with an INFER of the model at that time, or ''. */
+  /** Returns the problem with an INFER of the model at that time, or ''. */
   infer(model: number, beginNs: number, endNs: number, line: number, slackNs: number): string {
     const copy = this.copies.get(model)?.findLast(({ fromNs }) => fromNs <= beginNs + slackNs);
     if (copy === undefined) return this.uncertain ? '' : 'no LOAD of its model had ended on this GPU';
@@ -62,7 +62,7 @@ export class Weights {
     return '';
   }
 
-  /** The GPU was stopped, and has started again with nothing. */
+  /** The GPU was restarted, empty. */
   emptied(): void {
     this.pages = 0;
     this.copies.clear();
