@@ -1,18 +1,18 @@
 import { type ModelSpec, timesOn } from '../core/model.js';
 import type { Windows } from './requests.js';
 
-/** A batch size that may be used on a kind of GPU. */
+/** A batch size usable on a kind of GPU. */
 export interface BatchKind {
   readonly size: number;
-  /** Time of one execution, of inputs of the shortest length. */
+  /** Time of one execution for inputs of the shortest length. */
   readonly execNs: number;
-  /** The least time of one that holds an input of each bucket, ascending; null: all inputs have one length. */
+  /** Minimum time of a batch that holds an input of each bucket, ascending; null: all inputs have one length. */
   readonly execNsOf: readonly number[] | null;
-  /** The same times the price of the kind: what comparing kinds takes. */
+  /** Execution times multiplied by the price of the kind, for comparing kinds. */
   readonly costNs: number;
 }
 
-/** The sizes of a model that a policy limited to `maxBatch` uses on a kind, ascending; the smallest always is one. */
+/** Batch sizes of a model usable on a kind under a limit of `maxBatch`, ascending; the smallest is always one. */
 export function batchKinds(model: ModelSpec, maxBatch: number, kind = 0, price = 1): BatchKind[] {
   const times = timesOn(model, kind);
   return model.batchSizes
@@ -24,7 +24,7 @@ export function batchKinds(model: ModelSpec, maxBatch: number, kind = 0, price =
     .filter(({ size }, i) => i === 0 || size <= maxBatch);
 }
 
-/** A batch may be padded to a longer bucket than its inputs need. */
+/** Minimum over buckets, since a batch may be padded to a longer bucket than its inputs need. */
 function leastByBucket(rows: readonly (readonly number[])[], batchIndex: number): number[] {
   return rows.map((_, bucket) => Math.min(...rows.slice(bucket).map((row) => row[batchIndex])));
 }
@@ -34,15 +34,15 @@ export function execOf({ execNs, execNsOf }: BatchKind, bucket: number): number 
   return execNsOf === null ? execNs : execNsOf[bucket];
 }
 
-/** Least GPU time of one request in a batch on a kind that ends within the SLO; Infinity: there is none. */
+/** Minimum GPU time per request in a batch on a kind that ends within the SLO; Infinity if there is none. */
 export function cheapestNs(model: ModelSpec, kind: number, maxBatch: number, sloNs: number): number {
   const inTime = batchKinds(model, maxBatch, kind).filter(({ execNs }) => execNs <= sloNs);
   return Math.min(...inTime.map(({ size, execNs }) => execNs / size));
 }
 
 /**
- * The least GPU time that each request can take, ns, if it may share a batch with any others of its model:
- * min e(b) / b over the sizes b that end within its SLO; where kinds differ, times the price of the kind.
+ * Minimum GPU time of each request, ns, if it may share a batch with any others of its model: min e(b) / b over the
+ * sizes b that end within its SLO; where kinds differ, times the price of the kind.
  */
 export function fluidCosts(windows: Windows, kinds: readonly (readonly BatchKind[])[]): Float64Array {
   const { arrivalNs, deadlineNs, bucket, byModel, firstOf } = windows;
@@ -63,9 +63,9 @@ export function fluidCosts(windows: Windows, kinds: readonly (readonly BatchKind
 }
 
 /**
- * The least GPU time that each request can take, ns, given which others there are: a batch of size b that holds
- * request i starts at some s in [a_i, d_i − e(b)] and holds only requests j of the same model with
- * a_j ≤ s ≤ d_j − e(b), where e(b) is that of the bucket of j. So it takes at least e(b) / min(b, most such j at any such s), and min over b of that.
+ * Minimum GPU time of each request, ns, given the others: a batch of size b that holds request i starts at some s in
+ * [a_i, d_i − e(b)] and holds only requests j of the same model with a_j ≤ s ≤ d_j − e(b), where e(b) is for the bucket
+ * of j. So it takes at least e(b) / min(b, most such j at any such s); the result is the minimum over b.
  */
 export function windowCosts(windows: Windows, kinds: readonly (readonly BatchKind[])[]): Float64Array {
   const { arrivalNs, deadlineNs, bucket, byModel, firstOf } = windows;
@@ -91,14 +91,14 @@ export function windowCosts(windows: Windows, kinds: readonly (readonly BatchKin
 }
 
 /**
- * For each interval [from, to] the most intervals, itself included, that have a point in common with each
- * other within it. `from` ascends, and no `to` lies before its `from`.
+ * For each interval [from, to], the maximum number of intervals, itself included, that overlap at one point of it.
+ * `from` ascends, and no `to` lies before its `from`.
  */
 function mostCompanions(from: Float64Array, to: Float64Array): Int32Array {
   const count = from.length;
   const open = openAt(from, to);
-  // The number of open intervals only rises where one begins, so only beginnings need a look. Going backwards,
-  // the stack holds those with more open than at any beginning before them, from the present one on.
+  // The number of open intervals rises only where one begins, so only beginnings matter. Going backwards, the stack
+  // holds those with more open intervals than any beginning between them and the current one.
   const stack = new Int32Array(count);
   const most = new Int32Array(count);
   let depth = 0;
@@ -117,7 +117,7 @@ function mostCompanions(from: Float64Array, to: Float64Array): Int32Array {
   return most;
 }
 
-/** How many intervals hold each interval's beginning, those that begin there later in the list left out. */
+/** For each interval, the number open at its beginning, excluding those later in the list that begin there too. */
 function openAt(from: Float64Array, to: Float64Array): Int32Array {
   const ends = to.slice().sort();
   const open = new Int32Array(from.length);

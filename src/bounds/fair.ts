@@ -2,15 +2,15 @@ import { mostServed } from './most-served.js';
 import type { OfferedRequests, Windows } from './requests.js';
 import { type BoundedCluster, boundedProblem, whole } from './upper-bounds.js';
 
-/** Prices of GPU time that are tried, evenly on a logarithmic scale, and how often the best one is refined. */
+/** Number of prices of GPU time tried, evenly spaced on a logarithmic scale, and of refinements of the best one. */
 const PRICES = 8;
 const REFINEMENTS = 2;
 const BISECTIONS = 50;
 
 /**
- * The most requests that can be served in time if no model's attainment may be below `fairness` (0 to 1) times the attainment
- * of all. Models none of whose requests could be served even alone are left out of the rule, and so are those requests. A
- * whole number, at most `windowLimited` of `upperBounds`. Proof in README.md.
+ * Upper bound on the requests served in time if no model's attainment may be below `fairness` (0 to 1) times that of
+ * all. Models of which no request could be served even alone are exempt from the rule, and their requests are excluded.
+ * A whole number, at most `windowLimited` of `upperBounds`. Proof in README.md.
  */
 export function fairBound(requests: OfferedRequests, cluster: BoundedCluster, fairness: number): number {
   const { windows, costNs, speed } = boundedProblem(requests, cluster);
@@ -39,7 +39,7 @@ export function fairBound(requests: OfferedRequests, cluster: BoundedCluster, fa
 interface FairModel {
   readonly model: number;
   readonly count: number;
-  /** Mean GPU time that one of its requests needs at least. */
+  /** Mean of the minimum GPU time of its requests. */
   readonly costNs: number;
 }
 
@@ -56,8 +56,8 @@ function modelsOf({ byModel, firstOf }: Windows, costNs: Float64Array): FairMode
 }
 
 /**
- * Weights by model that prove a bound: models that cost more than they serve, at a price of GPU time, weigh as much as they
- * cost, the others the base that makes up for it. Null: the price leaves no base above 0.
+ * Weights by model that prove a bound: models that cost more than they serve, at a price of GPU time, weigh as much as
+ * they cost, the others a base that balances it. Null if the price leaves no base above 0.
  */
 function modelWeights(
   models: readonly FairModel[],

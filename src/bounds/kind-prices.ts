@@ -1,25 +1,25 @@
 import { NS_PER_S } from '../base/units.js';
 
-/** Rounds of the search where there are more than two kinds. */
+/** Rounds of the search for more than two kinds. */
 const MOST_ROUNDS = 20;
 
 export interface KindPricesInput {
-  /** GPUs of each kind. */
+  /** Number of GPUs of each kind. */
   readonly gpus: readonly number[];
-  /** What a request of each model costs on each kind, ns of its GPU: `costNs[kind][model]`; Infinity: it can't be served there. */
+  /** `costNs[kind][model]`: cost of a request, ns of GPU time; Infinity: can't be served there. */
   readonly costNs: readonly ArrayLike<number>[];
-  /** What share of the requests each model gets; any unit, only proportions count. */
+  /** Share of the requests of each model; in any unit, since only proportions count. */
   readonly mix: ArrayLike<number>;
 }
 
 /**
- * What a ns on a GPU of each kind is worth, relative to each other, where all are busy with requests in these proportions:
- * prices p for which the rate that they prove to be the most,
+ * Relative values of a ns on a GPU of each kind when all are busy with requests in these proportions: the prices p that
+ * minimize the rate they prove to be the maximum,
  *
- *   Σ_k p_k · gpus_k / Σ_m mix_m · min_k p_k · cost_km,
+ *   Σ_k p_k · gpus_k / Σ_m mix_m · min_k p_k · cost_km.
  *
- * is least. That is the dual of the linear programme in which each kind is given the models that it is comparatively best at. Exact
- * for two kinds; for more the search may end at a rate that is a little too high. A price of 0: the kind has time to spare for all that
+ * This is the dual of the linear programme that gives each kind the models it is comparatively best at. Exact for two
+ * kinds; for more the search may end at a slightly higher rate. A price of 0: the kind has time to spare for everything
  * it can serve. Models that no kind can serve count as free.
  */
 export function kindPrices(input: KindPricesInput): number[] {
@@ -43,7 +43,7 @@ export function kindPrices(input: KindPricesInput): number[] {
   return prices;
 }
 
-/** The requests per second that these prices prove to be the most; Infinity: nothing can be served. */
+/** Upper bound on requests per second proved by these prices; Infinity if nothing can be served. */
 export function rateAt(prices: readonly number[], { gpus, costNs, mix }: KindPricesInput): number {
   const worth = gpus.reduce((sum, count, kind) => sum + count * prices[kind], 0);
   let requests = 0;
@@ -56,7 +56,7 @@ export function rateAt(prices: readonly number[], { gpus, costNs, mix }: KindPri
   return cost > 0 ? (worth * requests * NS_PER_S) / cost : Number.POSITIVE_INFINITY;
 }
 
-/** What a request of the model costs where that is least; Infinity: it can't be served. */
+/** Minimum cost of a request of the model over the kinds; Infinity: it can't be served. */
 function leastCost(prices: readonly number[], costNs: KindPricesInput['costNs'], model: number): number {
   let least = Number.POSITIVE_INFINITY;
   for (let kind = 0; kind < prices.length; kind++) {
@@ -66,7 +66,7 @@ function leastCost(prices: readonly number[], costNs: KindPricesInput['costNs'],
   return least;
 }
 
-/** The prices of the kind among which one is best: at each but 0, some model is served as well on it as on another. */
+/** Candidate prices of the kind: at each except 0, some model is served equally well on it and on another. */
 function candidates(kind: number, prices: readonly number[], { costNs, mix }: KindPricesInput): Set<number> {
   const others = prices.with(kind, Number.POSITIVE_INFINITY);
   const found = new Set<number>([0]);

@@ -1,30 +1,29 @@
 import { DueQueue } from '../core/due-queue.js';
 import type { Windows } from './requests.js';
 
-/** Passes over the requests that one bound may take, and the share of it that is not worth another. */
+/** Limit on passes over the requests for one bound, and relative error that is not worth another. */
 const MOST_PASSES = 64;
 const PRECISION = 1e-3;
 
 interface ServedBound {
-  /** Requests, or their weight, as a real number. */
+  /** Number of requests, or their weight, as a real number. */
   readonly served: number;
   /**
-   * For each request the least limit on costs at which it could not be finished in addition to all requests that cost no more,
-   * of the limits that were tried, ns; Infinity: always finished. Its inverse is what GPU time is worth in its window.
+   * By request: lowest limit tried on costs at which it could not be finished in addition to all requests that cost no
+   * more, ns; Infinity: always finished. Its inverse is the value of GPU time in its window.
    */
   readonly scarceNs: Float64Array;
 }
 
 /**
- * The most requests that can be served if each takes at least `costNs` of GPU time within its window: the value of a
- * linear programme, or at most 0.1 % more. Where that precision needs more than 64 passes (hundreds of different costs,
- * spread evenly) it ends earlier.
+ * Maximum number of requests that can be served if each takes at least `costNs` of GPU time within its window: the
+ * value of a linear programme, exceeded by at most 0.1 %. If that precision would take more than 64 passes (hundreds of
+ * different costs, spread evenly) it ends earlier.
  *
- * With S_k the requests that cost at most c_k, the k-th smallest cost, and f(S) the most work that can be done
- * on S, serving by ascending cost is optimal and serves Σ f(S_k) · (1/c_k − 1/c_{k+1}), where 1/c of the last
- * successor is 0. Where requests have weights, costs are those of a unit of weight, and what is served counts by weight.
- * Only some f(S_k) are computed; between two of them f can rise by no more than it rises
- * between them, and by no more than the cost of the requests that are added.
+ * With S_k the requests that cost at most c_k, the k-th smallest cost, and f(S) the most work that can be done on S,
+ * serving by ascending cost is optimal and serves Σ f(S_k) · (1/c_k − 1/c_{k+1}), where 1/c of the last successor is 0.
+ * If requests have weights, costs are per unit of weight, and service counts by weight. Only some f(S_k) are computed;
+ * between two of them f is bounded by the later one, and grows by at most the cost of the requests added.
  */
 export function mostServed(windows: Windows, costNs: Float64Array, gpus: number): ServedBound {
   const scarceNs = new Float64Array(windows.count).fill(Number.POSITIVE_INFINITY);
@@ -45,9 +44,9 @@ export function mostServed(windows: Windows, costNs: Float64Array, gpus: number)
 }
 
 interface CostLevels {
-  /** The different costs, of a unit of weight where requests have weights, ascending. */
+  /** Distinct costs, per unit of weight if requests have weights, ascending. */
   readonly costNs: Float64Array;
-  /** Work of all requests that cost at most as much. */
+  /** Work of all requests that cost at most this much. */
   readonly offeredNs: Float64Array;
 }
 
@@ -66,7 +65,7 @@ function costLevels(rankNs: Float64Array, costNs: Float64Array): CostLevels {
   return { costNs: levels.slice(0, count), offeredNs: offeredNs.slice(0, count) };
 }
 
-/** What is known of f at each level: exact where it was pinned, in between from below and above. */
+/** Bounds on f at each level: exact where pinned, from below and above in between. */
 class Bracket {
   private readonly below: Float64Array;
   private readonly above: Float64Array;
@@ -81,7 +80,7 @@ class Bracket {
     this.weight = costNs.map((cost, k) => 1 / cost - (k + 1 < costNs.length ? 1 / costNs[k + 1] : 0));
   }
 
-  /** f at level `k` is `workNs`; tells on its neighbours as far as the next pinned ones. */
+  /** Sets f at level `k` to `workNs`, and tightens the bounds up to the neighbouring pinned levels. */
   pin(k: number, workNs: number): void {
     const { below, above } = this;
     const { offeredNs } = this.levels;
@@ -101,7 +100,7 @@ class Bracket {
     this.pinned.splice(at, 0, k);
   }
 
-  /** The level that halves the largest doubt between two pinned ones; −1 when all of it is small. */
+  /** Level that halves the largest uncertainty between two pinned ones; −1 when all of it is small. */
   worthKnowing(): number {
     let totalDoubt = 0;
     let largest = 0;
@@ -120,7 +119,7 @@ class Bracket {
     return k;
   }
 
-  /** Upper bound of the whole. */
+  /** Upper bound of the total. */
   value(): number {
     return this.above.reduce((sum, workNs, k) => sum + workNs * this.weight[k], 0);
   }
@@ -137,11 +136,12 @@ class Bracket {
 }
 
 /**
- * The most work, ns of GPU time, that a preemptive machine as fast as `gpus` GPUs can do on the requests that
- * cost at most `limitNs`, each within its window and none for more than its cost. Earliest deadline first does
- * that much: it never idles while there is work, and what it leaves undone would fit no better elsewhere.
+ * Maximum work, ns of GPU time, that a preemptive machine as fast as `gpus` GPUs can do on the requests that cost at
+ * most `limitNs`, each within its window and limited to its cost. Earliest deadline first attains it: it never idles
+ * while there is work, and what it leaves undone would fit no better elsewhere.
  *
- * `rankNs`: what is compared with the limit, where that is not the cost. `scarceNs`, where given, is lowered to `limitNs` for the requests that are not finished.
+ * `rankNs`: compared with the limit in place of the cost. `scarceNs`, if given, is lowered to `limitNs` for the
+ * requests that are not finished.
  */
 export function mostWork(
   windows: Windows,

@@ -1,15 +1,15 @@
 import type { Windows } from './requests.js';
 
-/** A price of GPU time that changes from slice to slice of a run; piecewise constant. */
+/** Price of GPU time that varies between slices of a run; piecewise constant. */
 export class PriceCurve {
-  /** Price per ns within each slice, to be set; `settle` takes it over. */
+  /** Price per ns within each slice; call `settle` after changes. */
   readonly perNs: Float64Array;
-  /** Time of each slice in which a request's window is open: nothing runs at other times. */
+  /** Time of each slice in which a request's window is open; nothing runs otherwise. */
   readonly openNs: Float64Array;
-  /** Start of the span that `cheapest` found last. */
+  /** Start of the span found by the last `cheapest`. */
   cheapestNs = 0;
   private readonly beginNs: number;
-  /** Price of all time before each slice. */
+  /** Total price of all time before each slice. */
   private readonly paid: Float64Array;
 
   constructor(
@@ -18,7 +18,7 @@ export class PriceCurve {
   ) {
     const endNs = windows.deadlineNs.reduce((last, deadline) => Math.max(last, deadline), 0);
     this.beginNs = windows.arrivalNs[0];
-    // One more, for spans that end where the last slice does.
+    // One more, for spans that end with the last slice.
     const slices = Math.floor((endNs - this.beginNs) / sliceNs) + 2;
     this.perNs = new Float64Array(slices);
     this.paid = new Float64Array(slices);
@@ -33,27 +33,27 @@ export class PriceCurve {
       this.perNs[j] = Math.max(this.perNs[j], price);
   }
 
-  /** Takes over what `perNs` says now; returns the price of all time that is open. */
+  /** Applies changes to `perNs`; returns the total price of all open time. */
   settle(): number {
     const { perNs, paid, sliceNs } = this;
     for (let j = 1; j < paid.length; j++) paid[j] = paid[j - 1] + perNs[j - 1] * sliceNs;
     return perNs.reduce((sum, price, j) => sum + price * this.openNs[j], 0);
   }
 
-  /** The least price of a span as long as `execNs` that begins in [fromNs, toNs]. */
+  /** Minimum price of a span of `execNs` that begins in [fromNs, toNs]. */
   cheapest(fromNs: number, toNs: number, execNs: number): number {
     const { sliceNs } = this;
     this.cheapestNs = fromNs;
     let least = this.price(fromNs, execNs);
     least = this.cheaper(toNs, execNs, least);
-    // In between the price is linear but where the span's begin or end passes from slice to slice.
+    // In between the price is linear, except where the span's begin or end moves to the next slice.
     for (let at = this.nextSlice(fromNs); at < toNs; at += sliceNs) least = this.cheaper(at, execNs, least);
     for (let at = this.nextSlice(fromNs + execNs) - execNs; at < toNs; at += sliceNs)
       least = this.cheaper(at, execNs, least);
     return least;
   }
 
-  /** Adds the time from `fromNs` to `toNs` to the slices that it lies in. */
+  /** Adds the time from `fromNs` to `toNs` to the slices it covers. */
   spread(fromNs: number, toNs: number, slices: Float64Array): void {
     const { beginNs, sliceNs } = this;
     const last = Math.floor((toNs - beginNs) / sliceNs);
@@ -88,7 +88,7 @@ export class PriceCurve {
   }
 }
 
-/** Calls `visit` for each span of time in which at least one window is open. */
+/** Calls `visit` for each span of time with at least one open window. */
 export function forEachOpen(
   { count, arrivalNs, deadlineNs }: Windows,
   visit: (fromNs: number, toNs: number) => void,

@@ -9,17 +9,17 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 /** A bound and the price per ns that gives it. */
 interface PricedBound {
-  /** The most requests, as a real number, that one GPU can serve. */
+  /** Upper bound on the requests that one GPU can serve, as a real number. */
   readonly served: number;
   readonly price: number;
 }
 
 /**
- * Bounds what one GPU can serve by a constant price on its time. At any price λ a schedule serves no more than
- * λ · (time in which there is something to do) + what it serves less λ · (time of its batches), and the second part
- * splits into models that need not care for each other. The best price gives the bound.
+ * Bounds what one GPU can serve by a constant price on its time. At any price λ a schedule serves at most λ · (time in
+ * which there is something to do) + (requests served − λ · time of its batches), and the second part separates by
+ * model. The best price gives the bound.
  *
- * `costNs` are window costs, for models whose requests do not expire in the order in which they arrive.
+ * `costNs` are window costs, for models whose requests do not expire in order of arrival.
  */
 export function priced(
   windows: Windows,
@@ -36,7 +36,7 @@ export function priced(
   return leastOf(bound, 1 / costNs.reduce((least, cost) => Math.min(least, cost)));
 }
 
-/** Served requests less the price of the batches, at most, for a price per ns. */
+/** Maximum of requests served less the price of their batches, at a price per ns. */
 type Profit = (price: number) => number;
 
 function profitOf(queue: Queue, costNs: Float64Array): Profit {
@@ -46,7 +46,7 @@ function profitOf(queue: Queue, costNs: Float64Array): Profit {
   return (price) => Math.min(grouped(price), single(price));
 }
 
-/** Batches are runs of neighbours in the queue, and the best set of runs is found in order. */
+/** Batches are runs of neighbours in the queue, so the best set of runs is found in order. */
 function groupProfit({ kinds, arrivalNs, deadlineNs }: Queue): Profit {
   const count = arrivalNs.length;
   const largest = kinds.map(({ size, execNs }) => largestGroups(arrivalNs, deadlineNs, size, execNs));
@@ -65,7 +65,7 @@ function groupProfit({ kinds, arrivalNs, deadlineNs }: Queue): Profit {
   };
 }
 
-/** How many requests a batch can hold whose last is request i; 0 if it cannot hold that one. */
+/** Maximum size of a batch whose last member is request i; 0 if none can hold it. */
 function largestGroups(
   arrivalNs: Float64Array,
   deadlineNs: Float64Array,
@@ -79,12 +79,12 @@ function largestGroups(
   });
 }
 
-/** Each request for itself, at its least share of a batch. */
+/** Treats each request on its own, at its minimum share of a batch. */
 function singleProfit(costNs: Float64Array): Profit {
   return (price) => costNs.reduce((sum, cost) => sum + Math.max(0, 1 - price * cost), 0);
 }
 
-/** The least value met on [0, most] by golden section; every value is a bound, wherever the search goes. */
+/** Minimum found on [0, most] by golden-section search; every value is a bound, wherever the search ends. */
 function leastOf(bound: (price: number) => number, most: number): PricedBound {
   let best: PricedBound = { served: bound(0), price: 0 };
   const look = (price: number) => {

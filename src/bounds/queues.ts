@@ -1,21 +1,21 @@
 import type { BatchKind } from './costs.js';
 import type { Windows } from './requests.js';
 
-/** The requests of one model in order of arrival, with deadlines that ascend too. */
+/** Requests of one model in order of arrival, with ascending deadlines. */
 export interface Queue {
   readonly kinds: readonly BatchKind[];
-  /** Indices among the windows. */
+  /** Indices into the windows. */
   readonly requests: Int32Array;
   readonly arrivalNs: Float64Array;
-  /** Never descending, and at least the request's own. */
+  /** Ascending, and at least the request's own. */
   readonly deadlineNs: Float64Array;
-  /** Whether every deadline is the request's own, and all inputs have one length. */
+  /** True if every deadline is the request's own, and all inputs have one length. */
   readonly exact: boolean;
 }
 
 /**
- * One queue for each model that has requests. Where a request expires before an earlier one, it is given the deadline of
- * that one: what could be served before still can, and batches may be taken in order (README.md).
+ * One queue for each model that has requests. A request that expires before an earlier one is given the deadline of
+ * that one: anything that could be served before still can, and batches may be taken in order (README.md).
  */
 export function queuesOf(windows: Windows, kinds: readonly (readonly BatchKind[])[]): Queue[] {
   const queues: Queue[] = [];
@@ -24,7 +24,8 @@ export function queuesOf(windows: Windows, kinds: readonly (readonly BatchKind[]
     if (requests.length === 0) continue;
     const deadlineNs = new Float64Array(requests.length);
     let latestNs = 0;
-    // Batches of different lengths do not take turns: the queue is one of inputs of the shortest length.
+    // Batches of different lengths may overtake each other: the queue is treated as having inputs of the shortest
+    // length.
     let exact = kinds[model].every(({ execNsOf }) => execNsOf === null);
     for (let p = 0; p < requests.length; p++) {
       const ownNs = windows.deadlineNs[requests[p]];

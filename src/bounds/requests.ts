@@ -1,26 +1,26 @@
 import { invariant } from '../base/invariant.js';
 
-/** Requests of a run as a struct of arrays with one element a request, in order of arrival. */
+/** Requests of a run as a struct of arrays with one element per request, in order of arrival. */
 export interface OfferedRequests {
   readonly count: number;
   /** Index among the models of the run. */
   readonly model: Int32Array;
-  /** ns since the start of the run, never descending. */
+  /** ns since the start of the run, ascending. */
   readonly arrivalNs: Float64Array;
   /** SLO, ns: the answer is due at `arrivalNs + sloNs`. */
   readonly sloNs: Float64Array;
-  /** What each is worth, above 0; absent: all are worth 1. */
+  /** Value of each, above 0; absent: all have 1. */
   readonly weight?: Float64Array;
-  /** The bucket of each input, of models that take several lengths; absent: none does. */
+  /** Bucket of each input, for models that take several lengths; absent: none does. */
   readonly bucket?: Uint8Array;
 }
 
-/** The requests that some batch could serve in time, each with a window [arrival, deadline]; in order of arrival. */
+/** Requests that some batch could serve in time, each with a window [arrival, deadline]; in order of arrival. */
 export interface Windows {
   readonly count: number;
   readonly arrivalNs: Float64Array;
   readonly deadlineNs: Float64Array;
-  /** What each is worth; null: all are worth 1. */
+  /** Value of each; null: all have 1. */
   readonly weight: Float64Array | null;
   readonly bucket: Uint8Array;
   /** Indices of the requests, model by model, those of a model in order of arrival. */
@@ -29,7 +29,7 @@ export interface Windows {
   readonly firstOf: Int32Array;
 }
 
-/** `leastNs`: for each model and bucket, the shortest execution; a request with a tighter SLO cannot be served. */
+/** `leastNs`: shortest execution by model and bucket; a request with a tighter SLO cannot be served. */
 export function servableWindows(requests: OfferedRequests, leastNs: readonly (readonly number[])[]): Windows {
   const { model, arrivalNs, sloNs, weight, bucket = new Uint8Array(requests.count) } = requests;
   const kept = new Int32Array(requests.count);

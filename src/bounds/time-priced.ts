@@ -3,21 +3,21 @@ import { PriceCurve } from './price-curve.js';
 import { type Queue, queuesOf } from './queues.js';
 import type { Windows } from './requests.js';
 
-/** Slices of the price curve at most, and slices of a typical SLO where that gives fewer. */
+/** Maximum number of slices of the price curve, and number per typical SLO if that gives fewer. */
 const MOST_SLICES = 8192;
 const SLICES_PER_SLO = 2;
-/** Steps of the search at most, and requests that all of them together may look at: some 0.5 s. */
+/** Maximum number of steps, and of requests that all of them together may visit: about 0.5 s. */
 const MOST_STEPS = 30;
 const LEAST_STEPS = 4;
 const MOST_LOOKS = 500_000;
-/** Share of the constant price that time begins with where nothing is scarce. */
+/** Initial price where nothing is scarce, as a share of the constant price. */
 const LEAST_SHARE = 0.1;
 
 /**
- * The most requests, as a real number, that one GPU can serve, by a price on its time that changes over time. Begins
- * with the best constant price, `price`, or with what GPU time is worth in the linear programme (`scarceNs` of
- * `mostServed`), whichever bounds better. Then raises the price where the batches that are worth theirs want more time
- * than there is, and lowers it where they want less. Every curve gives a bound; the least is returned.
+ * Upper bound on the requests that one GPU can serve, as a real number, by a price on its time that varies over time.
+ * Starts from the best constant price, `price`, or from the value of GPU time in the linear programme (`scarceNs` of
+ * `mostServed`), whichever gives the lower bound. Then raises the price where profitable batches want more time than
+ * there is, and lowers it where they want less. Every curve gives a bound; the lowest is returned.
  */
 export function timePriced(
   windows: Windows,
@@ -52,7 +52,7 @@ export function timePriced(
     if (step < steps - laterSteps) continue;
     for (let j = 0; j < mean.length; j++) mean[j] += curve.perNs[j] / laterSteps;
   }
-  // Prices swing about the best ones; the mean of the later steps is nearer.
+  // Prices oscillate around the optimum; the mean of the later steps is closer.
   curve.perNs.set(mean);
   return Math.min(least, bound());
 }
@@ -62,22 +62,22 @@ function sliceOf({ count, arrivalNs, deadlineNs }: Windows): number {
   return Math.max(middle / SLICES_PER_SLO, (arrivalNs[count - 1] - arrivalNs[0]) / MOST_SLICES);
 }
 
-/** How much a slice's price is changed at first, as a logarithm, when it is off by its whole time; at least and most. */
+/** Initial, minimum and maximum change of a slice's logarithmic price when it is off by its whole time. */
 const FIRST_RATE = 0.1;
 const LEAST_RATE = 0.005;
 const MOST_RATE = 0.5;
-/** What the rate is multiplied by when a slice is off in the same direction again, and when it is off in the other. */
+/** Factors on the rate when a slice is off in the same direction again, and in the other. */
 const SAME_DIRECTION = 1.2;
 const OTHER_DIRECTION = 0.5;
 
 /**
- * Moves each slice's price towards the one at which the time that is wanted is the time that there is, at a rate of
- * its own: faster as long as the direction stays the same, slower once it passed the goal ("resilient propagation",
- * Riedmiller and Braun 1993).
+ * Moves each slice's price towards the one at which the time wanted equals the time available, at a rate of its own:
+ * faster as long as the direction stays the same, slower once it has overshot ("resilient propagation", Riedmiller and
+ * Braun 1993).
  */
 class PriceSearch {
   private readonly rate: Float64Array;
-  /** By how much of its time each slice was off in the last step. */
+  /** By slice: error of the last step, as a share of its time. */
   private readonly last: Float64Array;
 
   constructor(private readonly curve: PriceCurve) {
@@ -85,7 +85,7 @@ class PriceSearch {
     this.last = new Float64Array(curve.perNs.length);
   }
 
-  /** `usedNs`: time of each slice that is wanted at the present prices. */
+  /** `usedNs`: time of each slice that is wanted at the current prices. */
   step(usedNs: Float64Array): void {
     const { rate, last } = this;
     const { perNs, openNs } = this.curve;
@@ -100,10 +100,10 @@ class PriceSearch {
   }
 }
 
-/** The best batches of one model at a given price curve. */
+/** Best batches of one model at a given price curve. */
 class TimedQueue {
   private readonly best: Float64Array;
-  /** Members of the batch that ends with each request in the best choice up to it, 0: that one is left out. */
+  /** By request: size of the batch that ends with it in the best choice up to it; 0: it is left out. */
   private readonly members: Int32Array;
   private readonly startNs: Float64Array;
   /** Shortest execution of k requests together. */
@@ -117,7 +117,7 @@ class TimedQueue {
     this.execNs = shortestExecutions(queue.kinds);
   }
 
-  /** Requests served less the price of their batches, at most; adds the time of those batches to `usedNs`. */
+  /** Maximum of requests served less the price of their batches; adds the time of those batches to `usedNs`. */
   profit(curve: PriceCurve, usedNs: Float64Array): number {
     const { best, members, startNs, execNs } = this;
     const { arrivalNs, deadlineNs } = this.queue;
@@ -126,7 +126,7 @@ class TimedQueue {
       let most = best[i];
       let chosen = 0;
       for (let k = Math.min(execNs.length - 1, i + 1); k > 0; k--) {
-        // Even for nothing it would be no better, and smaller ones are worth less still.
+        // Even at no cost it would be no better, and smaller ones are worth less still.
         const worth = best[i + 1 - k] + k;
         if (worth <= most) break;
         const latestNs = deadlineNs[i + 1 - k] - execNs[k];

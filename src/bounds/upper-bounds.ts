@@ -9,36 +9,36 @@ import { priced } from './priced.js';
 import { type OfferedRequests, servableWindows, type Windows } from './requests.js';
 import { timePriced } from './time-priced.js';
 
-/** Largest batch that policies use by default. */
+/** Default limit of policies on batch sizes. */
 const DEFAULT_MAX_BATCH = 8;
-/** Of a kind that has time to spare, relative to the dearest: any price proves a bound but 0, at which nothing takes time. */
+/** Price of a kind with time to spare, relative to the most expensive; 0 would make time free and prove nothing. */
 const LEAST_PRICE = 1e-3;
 
 export interface BoundedCluster {
   readonly models: readonly ModelSpec[];
   readonly gpus: number;
-  /** The kinds of those GPUs, where there are several; models are served only where they fit. */
+  /** Kinds of those GPUs, if there are several; models are served only where they fit. */
   readonly kinds?: readonly GpuKind[];
-  /** Largest batch size that may be used; 8 by default. */
+  /** Largest usable batch size; 8 by default. */
   readonly maxBatch?: number;
 }
 
-/** How many of a run's requests can be served within their SLOs at most: whole requests, or their weight if they have weights. */
+/** Upper bounds on the requests served within their SLOs: whole requests, or their weight if they have weights. */
 export interface UpperBounds {
-  /** Every batch of every model is full. */
+  /** Assumes every batch of every model is full. */
   readonly fluid: number;
-  /** Batches hold only requests that can meet in one. At most `fluid`. */
+  /** Assumes batches of requests whose windows overlap. At most `fluid`. */
   readonly windowLimited: number;
-  /** The same by a price on GPU time, mostly less; null for several GPUs and for weights, where it is not proved. */
+  /** By a price on GPU time, mostly lower; null for several GPUs and for weights, where it is not proved. */
   readonly priced: number | null;
-  /** The same by a price that changes over time. At most `priced`; null likewise. */
+  /** By a price that varies over time. At most `priced`; null likewise. */
   readonly timePriced: number | null;
 }
 
 /**
- * What no scheduler can pass on these requests, even if it knew all of them beforehand. Left out, and so in every
- * scheduler's favour: weights that must be loaded, memory, the network, copies and what the controller needs.
- * Executions take what the profile says on their kind of GPU. Proofs in README.md.
+ * Bounds that no scheduler can exceed on these requests, even with all of them known in advance. Ignored, in favour of
+ * every scheduler: loading of weights, memory, the network, copies and controller time. Executions take the time in the
+ * profile on their kind of GPU. Proofs in README.md.
  *
  * @example
  * upperBounds(
@@ -64,7 +64,7 @@ export function upperBounds(requests: OfferedRequests, cluster: BoundedCluster):
   };
 }
 
-/** What the linear programs are made of: windows, what a request needs at least within its own, and what GPUs do. */
+/** Inputs of the linear programs: windows, minimum time of each request within its own, and capacity of the GPUs. */
 interface BoundedProblem extends PricedBatches {
   readonly windows: Windows;
   /** By request. */
@@ -85,13 +85,13 @@ export function boundedProblem(requests: OfferedRequests, cluster: BoundedCluste
 }
 
 interface PricedBatches {
-  /** By model: what it may run in. */
+  /** By model: batch sizes by kind. */
   readonly kinds: readonly (readonly BatchKind[])[];
-  /** What all GPUs do in a ns, at the same prices. */
+  /** Total capacity of all GPUs per ns, at the same prices. */
   readonly speed: number;
 }
 
-/** The batches of all kinds of GPUs, made comparable by what time on each kind is worth for these requests. */
+/** Batches of all kinds of GPUs, made comparable by the value of time on each kind for these requests. */
 function pricedBatches(
   requests: OfferedRequests,
   { models, gpus, kinds: given }: BoundedCluster,
@@ -131,12 +131,12 @@ function pricesInput(
   return { gpus: kinds.map(({ gpus }) => gpus), costNs, mix };
 }
 
-/** Adds what sums of fractions may lose to rounding: weights need not be whole numbers. */
+/** Adds a tolerance for rounding in sums of fractions: weights need not be whole numbers. */
 function upwards(weight: number): number {
   return weight * (1 + 1e-9);
 }
 
-/** No scheduler serves parts of requests. First adds what sums of fractions may lose to rounding. */
+/** Rounds down, since no scheduler serves parts of requests, after adding a tolerance for rounding in sums. */
 export function whole(requests: number): number {
   return Math.floor(requests * (1 + 1e-9) + 1e-6);
 }
