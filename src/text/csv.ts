@@ -3,10 +3,10 @@ import { printable } from '../base/printable.js';
 
 type Cell = string | number | null;
 
-/** What spreadsheets take for a formula; a number with a sign is none. */
+/** Formula prefix as spreadsheets recognize it; a signed number is none. */
 const FORMULA = /^(?![+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$)[=+\-@\uff1d\uff0b\uff0d\uff20]/i;
 
-/** A table as CSV, with a header and lines that end in a newline. No text in it runs as a formula of a spreadsheet. */
+/** A table as CSV, with a header, every line ending in a newline. Spreadsheets execute no text in it as a formula. */
 export function csvText(fields: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const data = rows.map((row) => row.map(plain));
   return `${Papa.unparse({ fields: fields.map(plain), data }, { newline: '\n' })}\n`;

@@ -1,16 +1,16 @@
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 
-/** At most so many significant digits: more are noise. */
+/** Rounds to at most this many significant digits. */
 export function significant(value: number, digits: number): number {
   return Number(value.toPrecision(digits));
 }
 
-/** At most so many decimals. */
+/** Rounds to at most this many decimals. */
 export function rounded(value: number, decimals: number): number {
   return Number(value.toFixed(decimals));
 }
 
-/** Three digits, and whole numbers as they are from 1,000 on. */
+/** Rounds to three digits, keeping whole numbers from 1,000 on. */
 export function round3(value: number): number {
   return value >= 1000 ? value : significant(value, 3);
 }
@@ -29,7 +29,7 @@ export function toMs(ns: number): number {
 export function formatRate(value: number): string {
   if (value >= 10_000) return withThousands(Math.round(value));
   if (value >= 100) return withThousands(rounded(value, 1));
-  // What rounds to 0 is not nothing.
+  // A small value must not look like none.
   if (value > 0 && value < 0.005) return '<0.01';
   return String(rounded(value, value >= 10 ? 1 : 2));
 }
@@ -38,7 +38,7 @@ export function formatCount(value: number): string {
   return withThousands(Math.round(value));
 }
 
-/** A share of one as a percentage; `–` where there is nothing to measure. 0 % is written only for none, 100 % only for all of it. */
+/** A share of one as a percentage; `–` if there is nothing to measure. 0 % means exactly none, 100 % exactly all. */
 export function formatPercent(share: number | null): string {
   if (share === null) return '–';
   const percent = share * 100;
@@ -47,7 +47,7 @@ export function formatPercent(share: number | null): string {
   return `${percent >= 99.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)} %`;
 }
 
-/** The same for tables, with one decimal and no sign: `94.2`. */
+/** A share for tables, with one decimal and no sign: `94.2`. */
 export function formatPercentCell(share: number | null): string {
   if (share === null) return '–';
   const percent = share * 100;
@@ -60,7 +60,7 @@ export function formatPoints(share: number): string {
   return (share * 100).toFixed(share < 0.001 ? 2 : 1);
 }
 
-/** How many times as much: `7.0×`; `–` where that is not known. */
+/** A factor: `7.0×`; `–` if unknown. */
 export function formatFactor(factor: number | null): string {
   if (factor === null) return '–';
   if (factor === Number.POSITIVE_INFINITY) return 'from 0';
@@ -68,7 +68,7 @@ export function formatFactor(factor: number | null): string {
   return `${factor >= 100 ? factor.toFixed(0) : factor >= 1.995 ? factor.toFixed(1) : factor.toFixed(2)}×`;
 }
 
-/** Milliseconds with the unit; `–` where there is nothing to measure, `never` for Infinity. */
+/** Milliseconds with the unit; `–` if there is nothing to measure, `never` for Infinity. */
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–';
   if (ms === Number.POSITIVE_INFINITY) return 'never';
@@ -81,7 +81,7 @@ function secondsText(seconds: number): string {
   return `${seconds >= 10 ? seconds.toFixed(1) : significant(seconds, 3)} s`;
 }
 
-/** An SLO as it was written: `50 ms`, `2 s`. */
+/** An SLO as users write it: `50 ms`, `2 s`. */
 export function formatSlo(ms: number): string {
   if (ms >= 1000) return `${significant(ms / 1000, 6)} s`;
   return `${significant(ms, 6)} ms`;

@@ -1,11 +1,11 @@
 import { printable } from '../base/printable.js';
 import { wrap } from './wrap.js';
 
-/** Colors that commands use: `styleText` of Node with red, green, yellow, bold, dim and their ends. */
+/** Color sequences used by commands: `styleText` of Node with red, green, yellow, bold, dim and their ends. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they begin every color.
 const COLORS = /(\u001b\[(?:0|1|2|22|31|32|33|39)m)/;
 
-/** Writes to stdout. Names, messages and files of others cannot take over the terminal. */
+/** Writes to stdout. Names, messages and files from outside cannot inject control sequences. */
 export function writeOut(text: string, { colors = false } = {}): void {
   process.stdout.write(colors ? text.split(COLORS).map(part).join('') : readable(text));
 }
@@ -24,12 +24,12 @@ function part(text: string, index: number): string {
   return index % 2 === 1 ? text : readable(text);
 }
 
-/** Columns that help and messages may use. */
+/** Columns available for help and messages. */
 export function terminalWidth(): number {
   return Math.min(110, process.stdout.columns ?? 80);
 }
 
-/** Columns of the terminal that stdout is, or the value of COLUMNS; undefined where there is none, as in a pipe. */
+/** Columns of the terminal on stdout, or the value of COLUMNS; undefined if neither exists, as in a pipe. */
 export function tableWidth(): number | undefined {
   const { columns, isTTY } = process.stdout;
   if (columns > 0) return columns;

@@ -1,4 +1,4 @@
-/** Advance widths of Inter in shares of the font size, by group; what is in none counts as 0.585. */
+/** Advance widths of Inter as shares of the font size, by group; characters in no group count as 0.585. */
 const GROUPS: readonly (readonly [string, number])[] = [
   ["ijlI|!'.,:;· ", 0.27],
   ['ftr()[]/1', 0.37],
@@ -14,8 +14,8 @@ const WIDTHS = new Map(
 );
 
 /**
- * Width of a text in Inter, px, to a few percent. Vega's own guess without a canvas is a third too
- * wide, which pushes titles away from axes and drops labels that would fit.
+ * Width of a text in Inter, px, accurate to a few percent. Vega's own estimate without a canvas is a third too wide,
+ * which pushes titles away from axes and drops labels that would fit.
  */
 export function textWidth(text: string, fontSize: number, semiBold = false): number {
   let width = 0;

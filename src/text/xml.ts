@@ -4,13 +4,13 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '>': '&gt;',
   '"': '&quot;',
   "'": '&apos;',
-  // As they are, a parser turns them into spaces in an attribute.
+  // Unescaped, a parser turns them into spaces in an attribute.
   '\n': '&#10;',
   '\r': '&#13;',
   '\t': '&#9;',
 };
 
-/** Text for an element or attribute. XML 1.0 has no way to write other control characters, or half a character. */
+/** Text for an element or attribute, without characters that XML 1.0 cannot express. */
 export function xml(text: string): string {
   return (
     text
