@@ -3,13 +3,13 @@ import { EscapementError } from '../base/errors.js';
 import type { InputFiles, InputStat } from '../base/world/input-files.js';
 import type { ExperimentHost } from '../config/experiment-host.js';
 
-/** Files that a page holds, by the paths that the experiment names: text, or bytes. */
+/** Files held by a page, by the paths that the experiment names: text, or bytes. */
 export type PageFiles = Readonly<Record<string, string | Uint8Array>>;
 
 /** Rows of a trace are decoded a block at a time, in memory that grows with the block. */
 const BLOCK_BYTES = 1 << 18;
 
-/** The host of an experiment in a page: it reads what it was given, and nothing else. */
+/** Host of an experiment in a page: it reads only the files it was given. */
 export class GivenFiles implements ExperimentHost, InputFiles {
   readonly input = this;
   private readonly files: ReadonlyMap<string, Uint8Array>;
@@ -39,7 +39,7 @@ export class GivenFiles implements ExperimentHost, InputFiles {
     return Promise.resolve(ways.filter((way) => way !== '..'));
   }
 
-  /** Only what runs live asks for more. */
+  /** Only live runs ask for more. */
   cores(): number {
     return 1;
   }

@@ -4,19 +4,19 @@ import type { PolicyEntry } from '../policies/entry.js';
 import { GivenFiles, type PageFiles } from './given-files.js';
 
 export interface ParseOptions {
-  /** Values on top of those of the text, such as `policy.scheduleAhead=5ms`; the address of a page may hold them. */
+  /** Overrides of values in the text, such as `policy.scheduleAhead=5ms`; the address of a page may hold them. */
   readonly overrides?: readonly string[];
-  /** Profiles, lists of models and traces by the paths that the experiment names. */
+  /** Profiles, lists of models and traces, by the paths that the experiment names. */
   readonly files?: PageFiles;
   /** Policies in addition to the built-in ones. */
   readonly policies?: readonly PolicyEntry[];
-  /** What to call the text in messages. Default: experiment.yaml. */
+  /** Name of the text in messages. Default: experiment.yaml. */
   readonly file?: string;
 }
 
 /**
- * The experiment that a YAML (or JSON) text describes, as `parseExperiment` of `escapement` reads it, with files that the
- * page holds. Rejects with an EscapementError that has line and key of the first mistake.
+ * Parses a YAML (or JSON) experiment like `parseExperiment` of `escapement`, with files held by the page. Rejects with
+ * an EscapementError that has line and key of the first mistake.
  *
  * @example
  * const text = 'models: { kind: zoo, varieties: 3 }\nworkload: { kind: poisson, rate: 300/s, duration: 10s }';
