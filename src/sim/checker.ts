@@ -4,8 +4,8 @@ import { REQUEST_FREE } from '../core/request.js';
 import type { Worker } from '../core/worker.js';
 
 /**
- * Looks, after an instant, whether the books of controller and workers agree. Meant for tests and debugging:
- * its cost grows with models × GPUs.
+ * Checks after an instant that the books of controller and workers agree. For tests and debugging: the cost grows with
+ * models × GPUs.
  */
 export class Checker {
   constructor(

@@ -8,15 +8,15 @@ import { type ModelSpec, timesOn } from '../core/model.js';
 import { type EventQueue, EXEC_END, INPUT_END, LOAD_END, OUTPUT_END } from './event-queue.js';
 import { type ModelSpread, quantile } from './spread.js';
 
-/** Execution never takes less than this share of its profiled time, however the noise falls. */
+/** Minimum execution time as a share of the profiled time, whatever the noise. */
 const LEAST_NOISE_FACTOR = 0.1;
 
-/** How a simulated GPU departs from its profile. */
+/** Deviations of a simulated GPU from its profile. */
 export interface DeviceNoise {
   /** Standard deviation of EXEC and LOAD times relative to the profile (normal, seeded). */
   readonly exec: number;
   readonly load: number;
-  /** Share of INFERs that take `stragglerFactor` times as long. */
+  /** Share of INFERs slowed down by `stragglerFactor`. */
   readonly stragglers: number;
   readonly stragglerFactor: number;
 }
@@ -26,42 +26,42 @@ export const NO_NOISE: DeviceNoise = { exec: 0, load: 0, stragglers: 0, straggle
 export interface SimDeviceOptions {
   readonly gpu: number;
   readonly kind: number;
-  /** As they are, which profiles need not know. */
+  /** True models, which may differ from their profiles. */
   readonly models: readonly ModelSpec[];
   readonly events: EventQueue;
-  /** True time: a worker's clock may be off, its GPU's is not. */
+  /** True time: a worker's clock may be off, but not its GPU's. */
   readonly clock: { readonly nowNs: number };
-  /** Bytes per second of INPUT and OUTPUT copies; Infinity: they take no time. */
+  /** Bytes per second of INPUT and OUTPUT copies; Infinity: copies take no time. */
   readonly copyBytesPerS: number;
-  /** At first. */
+  /** Initial noise. */
   readonly noise: DeviceNoise;
-  /** Durations are drawn from these, one entry a model; null: of this one they are not. */
+  /** By model: distribution that durations are drawn from; null: none. */
   readonly spreads: readonly (ModelSpread | null)[] | null;
-  /** INFERs take an exponentially distributed time, whose mean is the profile's. */
+  /** True if INFERs take an exponentially distributed time, with the profile's as mean. */
   readonly exponential: boolean;
-  /** From the moment that a lane takes up an action to the action's begin: what a real executor does in between. */
+  /** Delay between a lane taking up an action and the action's start, as in a real executor. */
   readonly overheadNs: number;
-  /** From the wish to stop an INFER to its end. */
+  /** Time that stopping an INFER takes. */
   readonly abortNs: number;
-  /** Draws of the noise; shared by all devices of a run. */
+  /** Random streams of the noise; shared by all devices of a run. */
   readonly execRandom: Random;
   readonly loadRandom: Random;
 }
 
-/** A GPU that takes as long as its profile says, and schedules the end of what was started. */
+/** A GPU that takes the time in its profile, and schedules the end of each started action. */
 export class SimDevice implements DevicePort {
   readonly copies: boolean;
-  /** Present clock relative to nominal; EXEC times are divided by it. */
+  /** Current clock relative to nominal; EXEC times are divided by it. */
   clockFactor = 1;
-  /** The clock that the running INFER began at, which its time was divided by. */
+  /** Clock at the start of the running INFER, by which its time was divided. */
   execClock = 1;
-  /** How the INFER that ended last did. */
+  /** Status of the INFER that ended last. */
   execStatus = STATUS_OK;
-  /** Departures of what starts from now on. */
+  /** Noise of actions that start from now on. */
   noise: DeviceNoise;
   /** Model of the last INFER, −1 at first. */
   private lastModel = -1;
-  /** Which of the ends that were scheduled is the one of the running INFER, and when it will be. */
+  /** Number of the scheduled end that belongs to the running INFER, and its time. */
   private execEnd = 0;
   private execEndNs = 0;
 
@@ -83,7 +83,7 @@ export class SimDevice implements DevicePort {
     const model = options.models[action.model];
     let durationNs = timesOfBucket(timesOn(model, options.kind), action.bucket)[action.batchIndex];
     const spread = options.spreads?.[action.model];
-    // By bucket, and in it by batch size.
+    // By bucket, and within it by batch size.
     const row = action.bucket * model.batchSizes.length + action.batchIndex;
     const exec = spread?.exec[row];
     if (exec) durationNs *= quantile(exec, options.execRandom());
@@ -107,7 +107,7 @@ export class SimDevice implements DevicePort {
     events.schedule(endNs, EXEC_END, gpu, null).execEnd = ++this.execEnd;
   }
 
-  /** Whether an end of an INFER is real: one that was aborted has another. */
+  /** True if a scheduled end of an INFER is still valid: an aborted one has another. */
   isExecEnd(sequence: number): boolean {
     return sequence === this.execEnd;
   }
@@ -122,7 +122,7 @@ export class SimDevice implements DevicePort {
   }
 
   unload(): void {
-    // Giving pages back takes no time, and nothing else is simulated of them.
+    // Freeing pages takes no time, and nothing else is simulated.
   }
 
   private startCopy(action: Action, kind: typeof INPUT_END | typeof OUTPUT_END, bytes: number): void {

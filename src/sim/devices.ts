@@ -5,7 +5,7 @@ import { NO_NOISE, SimDevice } from './device.js';
 import type { EventQueue } from './event-queue.js';
 import type { SimulatorOptions } from './simulator-options.js';
 
-/** The GPUs of a simulated cluster. `models`: as they are, which profiles need not know; `clock`: true time. */
+/** GPUs of a simulated cluster. `models`: true models, which may differ from their profiles; `clock`: true time. */
 export function devicesOf(
   options: SimulatorOptions,
   { kindOf }: Cluster,

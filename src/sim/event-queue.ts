@@ -18,32 +18,32 @@ export type EventKind = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11;
 
 const KINDS = 12;
 
-/** Something that will happen. Objects are reused once they have been handled. */
+/** A future event. Objects are reused once handled. */
 export class SimEvent {
   timeNs = 0;
-  /** Decides between events of one instant: GPUs by id, and within a GPU the order of the kinds. */
+  /** Order of events of one instant: GPUs by id, and within a GPU by kind. */
   rank = 0;
-  /** Decides between events of equal rank: first scheduled, first handled. */
+  /** Order of events of equal rank: first scheduled, first handled. */
   sequence = 0;
   kind: EventKind = EXEC_END;
   gpu = 0;
   action: Action | null = null;
-  /** Which end of the GPU's INFERs an EXEC_END is. */
+  /** Number of the INFER end that an EXEC_END stands for. */
   execEnd = 0;
   /** The GPU's clock after a CLOCK_CHANGE, relative to nominal. */
   clockFactor = 1;
-  /** Which of the changes a CONDITIONS_CHANGE is. */
+  /** Index of the change that a CONDITIONS_CHANGE stands for. */
   change = 0;
-  /** Which order of its GPU a GPU_READY ends. */
+  /** Order of its GPU that a GPU_READY completes. */
   order = 0;
-  /** The request of a CLIENT_LEAVES, and where it was kept. */
+  /** Request of a CLIENT_LEAVES, and its slot. */
   request = 0;
   slot = 0;
 }
 
 /**
- * Future events by (time, rank, sequence): the same run always handles them in the same order. A queue
- * keeps no order among equals by itself, so the sequence is part of the comparison.
+ * Future events by (time, rank, sequence), so that a run always handles them in the same order. A heap does not
+ * preserve the order of equals, so the sequence is part of the comparison.
  */
 export class EventQueue {
   private readonly queue = new TinyQueue<SimEvent>([], compare);
@@ -52,7 +52,7 @@ export class EventQueue {
   /** Time of the next event, Infinity when there is none. */
   nextNs = Number.POSITIVE_INFINITY;
 
-  /** Returns the event, for fields that only its kind has. */
+  /** Returns the event, for fields specific to its kind. */
   schedule(timeNs: number, kind: EventKind, gpu: number, action: Action | null): SimEvent {
     const event = this.pool.pop() ?? new SimEvent();
     event.timeNs = timeNs;

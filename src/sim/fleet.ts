@@ -10,50 +10,50 @@ import {
 } from '../core/fleet-observer.js';
 import type { GpuCount, ScalingDecision } from '../core/scaler.js';
 
-/** One kind of GPUs that come and go. */
+/** A kind of GPU with a varying number. */
 interface FleetKind {
-  /** How many have a number: the most that there may be. */
+  /** Number of GPUs: the maximum. */
   readonly gpus: number;
-  /** How many are on at the start; the first ones. */
+  /** Number of GPUs on at the start; the first ones. */
   readonly on: number;
-  /** From the order of a GPU until it takes actions. */
+  /** Time from ordering a GPU until it takes actions. */
   readonly startNs: number;
-  /** For how long it is kept at least, from its order on. */
+  /** Minimum lifetime of a GPU, from its order on. */
   readonly minLifetimeNs: number;
 }
 
-/** How a simulated cluster gets more GPUs and fewer. */
+/** Scaling of a simulated cluster. */
 export interface FleetOptions {
-  /** In order of the GPUs' numbers. */
+  /** In order of GPU number. */
   readonly kinds: readonly FleetKind[];
   readonly intervalNs: number;
-  /** No decision is made from here on. */
+  /** End of scaling decisions. */
   readonly untilNs: number;
   decide(counts: readonly GpuCount[], nowNs: number): ScalingDecision;
   readonly observers: readonly FleetObserver[];
 }
 
-/** What a fleet asks of the simulator. */
+/** Requests of a fleet to the simulator. */
 interface FleetPort {
-  /** `ready` is to be called at `readyNs`, with `order`. */
+  /** Schedules a call of `ready` at `readyNs`, with `order`. */
   start(gpu: number, readyNs: number, order: number): void;
-  /** The GPU gets no more actions. */
+  /** Stops sending the GPU actions. */
   drain(gpu: number): void;
-  /** It has nothing left to do, and is gone. */
+  /** Removes the GPU, which has nothing left to do. */
   stop(gpu: number): void;
-  /** What stopping the GPU would cost: the one with the least is stopped. */
+  /** Cost of stopping the GPU: the cheapest is stopped. */
   lossOf(gpu: number): number;
 }
 
-/** Which GPUs of a simulated cluster are there, and what a scaler's decisions make of them. */
+/** GPUs present in a simulated cluster, following a scaler's decisions. */
 export class Fleet {
   private readonly state: Uint8Array;
-  /** By GPU: which of its orders is the last; an earlier one was called off. */
+  /** By GPU: number of its last order; earlier ones were cancelled. */
   private readonly order: Int32Array;
-  /** By GPU: when it was ordered the last time. */
+  /** By GPU: time of its last order. */
   private readonly orderedNs: Float64Array;
   private readonly kindOf: number[];
-  /** By GPU: actions that were sent and have no result. */
+  /** By GPU: actions sent without a result. */
   private readonly owed: Int32Array;
   private readonly draining: number[] = [];
 
@@ -73,7 +73,7 @@ export class Fleet {
     }
   }
 
-  /** When the first decision is made. */
+  /** Time of the first decision. */
   get firstNs(): number {
     const { intervalNs, untilNs } = this.options;
     return intervalNs < untilNs ? intervalNs : Number.POSITIVE_INFINITY;
@@ -87,7 +87,7 @@ export class Fleet {
     this.owed[gpu]--;
   }
 
-  /** GPUs that drain and owe nothing any more are off. */
+  /** Turns off draining GPUs that have nothing outstanding. */
   letGo(nowNs: number): void {
     const { draining } = this;
     for (let i = draining.length - 1; i >= 0; i--) {
@@ -109,7 +109,7 @@ export class Fleet {
     return counts.map((of) => ({ on: of[GPU_ON], starting: of[GPU_STARTING], draining: of[GPU_DRAINING] }));
   }
 
-  /** Asks the scaler and does what it says. Returns when to ask again; Infinity: never. */
+  /** Asks the scaler and applies its decision. Returns the time of the next one; Infinity: never. */
   scale(nowNs: number): number {
     const { options } = this;
     if (nowNs >= options.untilNs) return Number.POSITIVE_INFINITY;
@@ -125,14 +125,16 @@ export class Fleet {
     return nextNs < options.untilNs ? nextNs : Number.POSITIVE_INFINITY;
   }
 
-  /** The GPU has started. False: that order was called off. */
+  /** Puts a started GPU into service; false if that order was cancelled. */
   ready(gpu: number, order: number, nowNs: number): boolean {
     if (this.order[gpu] !== order || this.state[gpu] !== GPU_STARTING) return false;
     this.set(gpu, GPU_ON, nowNs);
     return true;
   }
 
-  /** The lowest number that is off; while one drains there may be none, and the next decision asks again. */
+  /**
+   * Starts the lowest-numbered GPU that is off; there may be none while one drains, and the next decision asks again.
+   */
   private startOne(kind: number, nowNs: number): void {
     const gpu = this.state.findIndex((state, i) => state === GPU_OFF && this.kindOf[i] === kind);
     if (gpu < 0) return;
@@ -141,7 +143,7 @@ export class Fleet {
     this.port.start(gpu, nowNs + this.options.kinds[kind].startNs, ++this.order[gpu]);
   }
 
-  /** One that starts is called off before one that is on drains. A GPU that was ordered lately stays. */
+  /** Cancels a starting GPU if there is one, otherwise drains one that is on. A recently ordered GPU stays. */
   private stopOne(kind: number, nowNs: number): void {
     const orderedBy = nowNs - this.options.kinds[kind].minLifetimeNs;
     const mayStop = (gpu: number) => this.kindOf[gpu] === kind && this.orderedNs[gpu] <= orderedBy;
@@ -171,7 +173,7 @@ export class Fleet {
   }
 }
 
-/** What a cluster loses with a GPU: the time to finish its work, and to load the models elsewhere that only it has. */
+/** Cost to the cluster of losing a GPU: time to finish its work, and to load elsewhere models that only it holds. */
 export function lossOf(cluster: Cluster, gpu: number): number {
   let lossNs = cluster.exec[gpu].outstandingNs;
   for (let model = 0; model < cluster.models.length; model++) {

@@ -11,13 +11,12 @@ export interface NetworkOptions {
 export const NO_DELAY: NetworkOptions = { delayNs: 0, jitterNs: 0 };
 
 /**
- * The links between controller and workers: each delays a message, and like the stream that it models never
- * lets one overtake another.
+ * Links between controller and workers: each delays a message, and like the stream it models never reorders messages.
  */
 export class Network {
-  /** False: messages arrive in the instant they are sent, and no earlier one is on its way. */
+  /** False if messages arrive the instant they are sent, and no earlier one is in transit. */
   delays: boolean;
-  /** Arrival of the last message on each link: 2·gpu to the worker, 2·gpu + 1 to the controller. */
+  /** By link: arrival of the last message; 2·gpu to the worker, 2·gpu + 1 to the controller. */
   private readonly lastNs: Float64Array;
 
   constructor(
@@ -29,18 +28,18 @@ export class Network {
     this.lastNs = new Float64Array(gpus * 2);
   }
 
-  /** From now on messages take this long; those on their way arrive as they would have, before any later one. */
+  /** Changes the delays of future messages; those in transit arrive as before, ahead of any later one. */
   change(options: NetworkOptions): void {
     this.options = options;
     this.delays ||= isSlow(options);
   }
 
-  /** When a message that the controller sends now reaches the GPU's worker. */
+  /** Arrival time at the GPU's worker of a message that the controller sends now. */
   toWorker(gpu: number, nowNs: number): number {
     return this.arrival(gpu * 2, nowNs);
   }
 
-  /** When a message that the GPU's worker sends now reaches the controller. */
+  /** Arrival time at the controller of a message that the GPU's worker sends now. */
   toController(gpu: number, nowNs: number): number {
     return this.arrival(gpu * 2 + 1, nowNs);
   }

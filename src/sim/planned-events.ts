@@ -1,7 +1,7 @@
 import { CLOCK_CHANGE, CONDITIONS_CHANGE, type EventQueue } from './event-queue.js';
 import type { SimulatorOptions } from './simulator-options.js';
 
-/** Schedules what an experiment says will happen: changes of GPU clocks, noise and network. */
+/** Schedules the events planned by an experiment: changes of GPU clocks, noise and network. */
 export function schedulePlanned(
   events: EventQueue,
   { gpus, gpuClock = [], changes = [] }: Pick<SimulatorOptions, 'gpus' | 'gpuClock' | 'changes'>,

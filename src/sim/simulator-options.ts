@@ -13,7 +13,7 @@ import type { FleetOptions } from './fleet.js';
 import type { NetworkOptions } from './network.js';
 import type { ModelSpread } from './spread.js';
 
-/** From some moment on, what starts and what is sent is subject to this. */
+/** Conditions for actions that start and messages that are sent from some time on. */
 export interface ConditionsChange {
   readonly atNs: number;
   readonly noise: DeviceNoise;
@@ -22,53 +22,55 @@ export interface ConditionsChange {
 
 export interface SimulatorOptions {
   readonly models: readonly ModelSpec[];
-  /** Slots for models that `putModel` brings, and the largest batch that these may have. */
+  /** Slots for models added by `putModel`, and the largest batch that these may have. */
   readonly spareModels?: number;
   readonly spareBatch?: number;
   readonly gpus: number;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
-  /** The kinds of those GPUs in order of their numbers, in place of `pages`; default: one. */
+  /** Kinds of those GPUs in order of their numbers, in place of `pages`; default: one kind. */
   readonly kinds?: readonly GpuKind[];
-  /** True: a GPU runs a LOAD or an INFER, never both at once. */
+  /** True if a GPU runs either a LOAD or an INFER, never both at once. */
   readonly oneLane?: boolean;
-  /** How inputs of different lengths share a batch; default: `batch`. */
+  /** Padding of inputs of different lengths in a batch; default: `batch`. */
   readonly padding?: Padding;
   readonly defaultSloNs: number;
   readonly createPolicy: (context: PolicyContext) => Policy;
   readonly source: ArrivalSource;
-  /** Of every random stream in the simulated world. */
+  /** Seed of all random streams in the simulated world. */
   readonly seed: number | string;
   readonly observer?: RunObserver;
   readonly admission?: Admission;
   readonly missedWindow?: MissedWindow;
-  /** What requests weigh. Default: all alike. */
+  /** Request classes. Default: all requests weigh the same. */
   readonly classes?: readonly RequestClass[];
-  /** Who sends them, and how much they may. Default: anyone, any number. */
+  /** Tenants and their limits. Default: anyone may send any number. */
   readonly tenants?: readonly Tenant[];
   /** Bytes per second of INPUT and OUTPUT copies; by default they take no time. */
   readonly copyBytesPerS?: number;
   readonly noise?: DeviceNoise & {
-    /** Every model's durations are its profile's times a factor drawn from 1 ± this; see `trueModels`. */
+    /**
+     * Profile error: a model's true durations are its profile's times a factor drawn from 1 ± this; see `trueModels`.
+     */
     readonly profile?: number;
   };
-  /** Durations are drawn from these instead of taken from the profile: by kind of GPU, one entry a model. */
+  /** Distributions of durations in place of the profile's: by kind of GPU, one entry per model. */
   readonly spreads?: readonly (readonly (ModelSpread | null)[])[] | null;
-  /** INFERs take an exponentially distributed time, whose mean is the profile's: as in queueing theory. */
+  /** True if INFERs take an exponentially distributed time with the profile's as mean, as in queueing theory. */
   readonly exponential?: boolean;
-  /** What a lane needs from taking up an action to the action's begin. */
+  /** Delay between a lane taking up an action and the action's start. */
   readonly overheadNs?: number;
-  /** What stopping a running INFER takes. */
+  /** Time that stopping a running INFER takes. */
   readonly abortNs?: number;
   readonly network?: NetworkOptions;
-  /** Each worker's clock is off by a constant drawn uniformly from ± this: what clock synchronisation left. */
+  /** Clock error after synchronisation: each worker's clock is off by a constant drawn uniformly from ± this. */
   readonly clockOffsetNs?: number;
-  /** Changes of GPU clocks relative to nominal, by time; gpu −1 is all. */
+  /** Changes of GPU clocks relative to nominal, by time; gpu −1 stands for all. */
   readonly gpuClock?: readonly { readonly atNs: number; readonly gpu: number; readonly factor: number }[];
   /** Changes of noise and network, by time. */
   readonly changes?: readonly ConditionsChange[];
-  /** How GPUs come and go; absent: all are there. */
+  /** Scaling; absent: all GPUs are there throughout. */
   readonly fleet?: FleetOptions;
-  /** Checks that controller, workers and queues agree after every instant. Slow. */
+  /** Checks after every instant that controller, workers and queues agree. Slow. */
   readonly checks?: boolean;
 }

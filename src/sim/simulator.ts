@@ -31,16 +31,16 @@ import { schedulePlanned } from './planned-events.js';
 import type { ConditionsChange, SimulatorOptions } from './simulator-options.js';
 import { trueModels } from './true-models.js';
 
-/** Arrivals between two calls of the progress callback. */
+/** Number of arrivals between calls of the progress callback. */
 const PROGRESS_ARRIVALS = 1 << 16;
 
 /**
- * Discrete-event simulation of a cluster: pops whatever happens next, tells the worker or the controller about
- * it, and lets them go on until that instant is quiet. The controller and workers are the very objects that
- * serve in production; only time, the network and the GPUs are made up.
+ * Discrete-event simulation of a cluster: takes the next event, passes it to its worker or the controller, and lets
+ * them run until that instant is quiet. The controller and workers are the same classes that serve in production; only
+ * time, the network and the GPUs are simulated.
  *
  * Order within an instant: ends of work (GPUs by id, EXEC before WEIGHTS) and deliveries, arrivals, controller;
- * again while that led to anything at the same instant.
+ * repeated while that causes anything at the same instant.
  */
 export class Simulator {
   readonly controller: Controller;
@@ -50,25 +50,25 @@ export class Simulator {
 
   private readonly events = new EventQueue();
   private readonly devices: readonly SimDevice[];
-  /** As they are, which profiles need not know. */
+  /** True models, which may differ from their profiles. */
   private readonly models: ModelSpec[];
   private readonly network: Network;
   private readonly changes: readonly ConditionsChange[];
   private readonly source: ArrivalSource;
-  /** What each worker's clock shows beyond the true time. */
+  /** By worker: offset of its clock from the true time. */
   private readonly offsetNs: Float64Array;
-  /** When each worker is due to be woken; Infinity: not. */
+  /** By worker: time of its next wake-up; Infinity: none. */
   private readonly wakeNs: Float64Array;
   private controllerWakeNs = 0;
-  /** The source ran out in the middle of this instant, which goes on when it has been refilled. */
+  /** True if the source ran out within this instant, which continues once it has been refilled. */
   private isHalted = false;
-  /** Requests handed to the controller so far. */
+  /** Number of requests passed to the controller so far. */
   arrivals = 0;
   private readonly checker: Checker | null;
-  /** Null: no GPU comes or goes. */
+  /** Null: the GPUs are fixed. */
   private readonly fleet: Fleet | null;
   private readonly newWorker: (gpu: number) => Worker;
-  /** What the controller sent in this step; the array keeps its length, the number counts. */
+  /** Actions sent by the controller in this step; the array never shrinks, the number delimits it. */
   private readonly outbox: Action[] = [];
   private outboxCount = 0;
 
@@ -108,27 +108,26 @@ export class Simulator {
     this.checker = options.checks ? new Checker(this.controller, this.workers) : null;
   }
 
-  /** A model comes into an empty slot of the controller's; takes what its profile says. Not for `spreads`. */
+  /** Puts a model into an empty slot of the controller's; it takes the times in its profile. Not with `spreads`. */
   putModel(model: number, spec: ModelSpec): void {
     this.models[model] = spec;
     for (const worker of this.workers) worker.putModel(model, spec);
     this.controller.putModel(model, spec);
   }
 
-  /** When something happens next; Infinity: every request is answered, and nothing is left to happen. */
+  /** Time of the next event; Infinity: every request is answered, and nothing is left to happen. */
   get nextNs(): number {
     return Math.min(this.source.timeNs, this.events.nextNs, this.controllerWakeNs);
   }
 
-  /** Runs until every request is answered and nothing is left to happen. The rest is as for `advance`. */
+  /** Runs until every request is answered and nothing is left to happen; otherwise like `advance`. */
   run(onProgress?: (nowNs: number, arrivals: number) => void | Promise<void>): Promise<void> {
     return this.advance(Number.MAX_VALUE, onProgress);
   }
 
   /**
-   * Runs all that happens up to and at `untilNs`. What happens does not depend on how a run is divided. Stops for
-   * `onProgress` now and then, and waits for what it returns: a caller that must stay responsive can let the event loop
-   * turn there.
+   * Runs all events up to and including `untilNs`. The result does not depend on how a run is divided. Calls and awaits
+   * `onProgress` now and then: a caller that must stay responsive can let the event loop turn there.
    */
   async advance(
     untilNs: number,
@@ -140,7 +139,7 @@ export class Simulator {
     }
   }
 
-  /** True: nothing is left to happen by then. False: the source must be refilled, or it is time to tell of progress. */
+  /** True if no event is left by then; false if the source must be refilled, or progress is due. */
   private runUntilPause(untilNs: number): boolean {
     const { source, events, controller, checker } = this;
     const pauseAt = this.arrivals + PROGRESS_ARRIVALS;
@@ -159,7 +158,7 @@ export class Simulator {
           this.arrivals++;
           source.advance();
         }
-        // It may have more requests of this instant, which the controller is to see at once.
+        // It may have more requests of this instant, which the controller must see in the same step.
         this.isHalted = this.isStarved;
         if (this.isHalted) return false;
         if (controller.hasInput || this.controllerWakeNs <= nowNs) {
@@ -173,7 +172,7 @@ export class Simulator {
     }
   }
 
-  /** Whether a request arrives now. A starved source does not know. */
+  /** True if a request arrives now. A starved source does not know. */
   private hasArrival(nowNs: number): boolean {
     return this.source.timeNs <= nowNs && !this.isStarved;
   }
@@ -229,7 +228,7 @@ export class Simulator {
     this.stepWorker(gpu);
   }
 
-  /** The client of a request waits until then. */
+  /** Limits how long the client of a request waits. */
   private waitFor(slot: number, untilNs: number): void {
     if (untilNs <= this.nowNs) this.controller.cancel(slot);
     else if (untilNs < Number.POSITIVE_INFINITY) {
@@ -279,7 +278,7 @@ export class Simulator {
     return fleet;
   }
 
-  /** Decisions come last in their instant. */
+  /** Schedules a decision, which comes last in its instant. */
   private scheduleScaling(atNs: number): void {
     if (atNs < Number.POSITIVE_INFINITY) this.events.schedule(atNs, SCALE, this.devices.length - 1, null);
   }
@@ -297,7 +296,7 @@ export class Simulator {
     else this.events.schedule(network.toWorker(action.gpu, nowNs), DELIVER_ACTION, action.gpu, action);
   }
 
-  /** Without delay, workers get what was sent to them as soon as the controller has finished its step. */
+  /** Without delay, workers get messages as soon as the controller has finished its step. */
   private deliverOutbox(): void {
     for (let i = 0; i < this.outboxCount; i++) this.deliver(this.outbox[i]);
     this.outboxCount = 0;

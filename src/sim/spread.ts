@@ -1,21 +1,21 @@
-/** How measured durations spread around the profile's figure: a piecewise linear quantile function. */
+/** Distribution of measured durations around the profile's figure: a piecewise linear quantile function. */
 export interface DurationSpread {
   /** Shares of the runs, ascending from 0 to 1. */
   readonly shares: readonly number[];
-  /** What that share of the runs took at most, relative to the profile's figure; ascending. */
+  /** By share: duration not exceeded, relative to the profile's figure; ascending. */
   readonly factors: readonly number[];
 }
 
-/** How one model's durations depart from its profile's figures; null: they do not. */
+/** Deviation of one model's durations from its profile's figures; null: none. */
 export interface ModelSpread {
-  /** One entry a batch size; where a model has lengths, of each in turn. */
+  /** One entry per batch size; if a model has lengths, for each of them in turn. */
   readonly exec: readonly (DurationSpread | null)[];
   readonly load: DurationSpread | null;
-  /** What an INFER takes longer if its GPU ran another model before, by batch size; 0 where that is not known. */
+  /** Extra time of an INFER by batch size if its GPU ran another model before; 0 if unknown. */
   readonly switchNs: readonly number[];
 }
 
-/** The duration, relative to the profile's, that `share` (0 to 1) of the runs do not exceed. */
+/** Duration, relative to the profile's, that `share` (0 to 1) of the runs do not exceed. */
 export function quantile({ shares, factors }: DurationSpread, share: number): number {
   let upper = 1;
   while (upper < shares.length - 1 && shares[upper] < share) upper++;

@@ -3,8 +3,8 @@ import { mapExecNs } from '../core/lengths.js';
 import type { ModelSpec, ModelTimes } from '../core/model.js';
 
 /**
- * The models as they are where their profiles are wrong: every duration of a model, of INFERs and of its LOAD, on every kind of GPU, is
- * its profile's times one factor, drawn for each model uniformly from 1 ± `error` by the run's seed.
+ * True models if profiles are wrong: every duration of a model, of INFERs and of its LOAD, on every kind of GPU, is its
+ * profile's times one factor, drawn for each model uniformly from 1 ± `error` by the run's seed.
  */
 export function trueModels(
   models: readonly ModelSpec[],
