@@ -2,9 +2,8 @@ import type { BitSet } from './bit-set.js';
 import { lowestBit, population } from './bits.js';
 
 /**
- * Rows of bits: which of `columns` things each of `rows` things has, e.g. the GPUs that hold each
- * model. Membership is one bit test and iteration skips 32 columns at a time, so a thousand idle GPUs
- * cost 32 words.
+ * Rows of bits: which of `columns` things each of `rows` things has, e.g. the GPUs that hold each model. Membership is
+ * one bit test and iteration skips 32 columns at a time, so a thousand idle GPUs cost 32 words.
  */
 export class BitMatrix {
   readonly words: number;
@@ -21,7 +20,7 @@ export class BitMatrix {
     return (this.bits[row * this.words + (column >>> 5)] & (1 << (column & 31))) !== 0;
   }
 
-  /** True if the bit was clear before. */
+  /** Sets a bit; true if it was clear before. */
   add(row: number, column: number): boolean {
     const at = row * this.words + (column >>> 5);
     const bit = 1 << (column & 31);
@@ -31,7 +30,7 @@ export class BitMatrix {
     return true;
   }
 
-  /** True if the bit was set before. */
+  /** Clears a bit; true if it was set before. */
   delete(row: number, column: number): boolean {
     const at = row * this.words + (column >>> 5);
     const bit = 1 << (column & 31);
@@ -46,7 +45,7 @@ export class BitMatrix {
     return this.bits[row * this.words + index];
   }
 
-  /** Sets columns by word; bits that are set already do no harm. */
+  /** Sets columns by word; bits already set are allowed. */
   include(row: number, index: number, bits: number): void {
     const at = row * this.words + index;
     const fresh = bits & ~this.bits[at];
@@ -67,7 +66,7 @@ export class BitMatrix {
     this.counts[row] = 0;
   }
 
-  /** Bits set in a row. */
+  /** Number of bits set in a row. */
   count(row: number): number {
     return this.counts[row];
   }
@@ -85,7 +84,7 @@ export class BitMatrix {
     return (word << 5) + lowestBit(rest);
   }
 
-  /** Smallest column ≥ `from` that is set in the row and a member of `set`, which is of as many columns, or −1. */
+  /** Smallest column ≥ `from` that is set in the row and a member of `set`, which has as many columns, or −1. */
   nextCommon(row: number, set: BitSet, from: number): number {
     let word = from >>> 5;
     if (word >= this.words) return -1;
@@ -98,7 +97,7 @@ export class BitMatrix {
     return (word << 5) + lowestBit(rest);
   }
 
-  /** Like `next`, and starts over at column 0 when nothing follows: the round-robin order. */
+  /** Like `next`, but starts over at column 0 if nothing follows: round-robin order. */
   nextCyclic(row: number, from: number): number {
     const found = this.next(row, from);
     return found >= 0 ? found : this.next(row, 0);

@@ -3,7 +3,7 @@ import { lowestBit, population } from './bits.js';
 /** A set of the integers 0 … `size` − 1, e.g. of GPUs. Iteration skips 32 absent members at a time. */
 export class BitSet {
   readonly words: number;
-  /** How many members it has. */
+  /** Number of members. */
   count = 0;
   private readonly bits: Int32Array;
 
@@ -16,7 +16,7 @@ export class BitSet {
     return (this.bits[member >>> 5] & (1 << (member & 31))) !== 0;
   }
 
-  /** True if it was absent before. */
+  /** Adds a member; true if it was absent before. */
   add(member: number): boolean {
     const at = member >>> 5;
     const bit = 1 << (member & 31);
@@ -26,7 +26,7 @@ export class BitSet {
     return true;
   }
 
-  /** True if it was present before. */
+  /** Removes a member; true if it was present before. */
   delete(member: number): boolean {
     const at = member >>> 5;
     const bit = 1 << (member & 31);
@@ -46,7 +46,7 @@ export class BitSet {
     return this.bits[index];
   }
 
-  /** Adds members by word; those already present do no harm. */
+  /** Adds members by word; those already present are allowed. */
   include(index: number, bits: number): void {
     const added = bits & ~this.bits[index];
     this.bits[index] |= added;
@@ -65,13 +65,13 @@ export class BitSet {
     return (word << 5) + lowestBit(rest);
   }
 
-  /** Like `next`, and starts over at 0 when nothing follows: the round-robin order. */
+  /** Like `next`, but starts over at 0 if nothing follows: round-robin order. */
   nextCyclic(from: number): number {
     const found = this.next(from);
     return found >= 0 ? found : this.next(0);
   }
 
-  /** Smallest member ≥ `from` that `other`, a set of the same size, has too, or −1. */
+  /** Smallest member ≥ `from` shared with `other`, a set of the same size, or −1. */
   nextCommon(other: BitSet, from: number): number {
     let word = from >>> 5;
     if (word >= this.words) return -1;

@@ -1,6 +1,6 @@
 /**
- * The compiled form of `file`, which is next to the module with the address `moduleUrl`: threads and processes run it
- * also where the rest runs from its source, as in tests, which compile first.
+ * Compiled form of `file`, next to the module with the address `moduleUrl`: threads and processes run it even where the
+ * rest runs from source, as in tests, which compile first.
  */
 export function compiledNextTo(moduleUrl: string, file: string): URL {
   const url = new URL(file, moduleUrl);

@@ -1,7 +1,7 @@
-/** Names a kind of failure, e.g. `E_CONFIG_VALUE`. The command line has an exit code for each. */
+/** Kind of a failure, e.g. `E_CONFIG_VALUE`. The command line has an exit code for each. */
 export type ErrorCode = `E_${string}`;
 
-/** Where the mistake is, as precisely as it is known. */
+/** Place of the mistake, as precisely as it is known. */
 export interface ErrorPlace {
   readonly file?: string;
   /** 1-based line in `file`. */
@@ -13,8 +13,8 @@ export interface ErrorPlace {
 }
 
 /**
- * A failure that the operator can fix: what is wrong, where, and what to do.
- * The message is one line and complete by itself; a stack trace is never shown for it.
+ * A failure that the operator can fix: what is wrong, where, and what to do. The message is a complete single line; a
+ * stack trace is never shown for it.
  */
 export class EscapementError extends Error {
   constructor(

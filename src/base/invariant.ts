@@ -1,4 +1,4 @@
-/** A broken promise between parts of escapement itself: always a bug, never the operator's fault. */
+/** A violated contract between parts of escapement: always a bug, never the operator's fault. */
 export class InvariantError extends Error {
   constructor(message: string) {
     super(`invariant violated: ${message}`);
@@ -7,8 +7,8 @@ export class InvariantError extends Error {
 }
 
 /**
- * Stops the run when `condition` is false. Always on: a scheduler that is wrong must not go on
- * deciding. In hot paths pass a constant message, so that nothing is built when all is well.
+ * Stops the run when `condition` is false. Always on: a scheduler in a wrong state must not go on deciding. In hot
+ * paths pass a constant message, so that nothing is built in the normal case.
  */
 export function invariant(condition: boolean, message: string): asserts condition {
   if (!condition) throw new InvariantError(message);

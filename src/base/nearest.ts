@@ -1,6 +1,6 @@
 /**
- * The name that was probably meant, or undefined if none is close: few letters differ, or only one begins with the
- * name or begins it. Case, `_` and `-` do not count.
+ * The known name that was probably meant, or undefined if none is close: few letters differ, or it alone is a prefix or
+ * an extension of the name. Case, `_` and `-` are ignored.
  */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const wanted = normal(name);
@@ -9,7 +9,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   let bestAlike = 0;
   for (const candidate of known) {
     const text = normal(candidate);
-    // Hardly anyone mistypes the first letter, and short names are all close to each other.
+    // Few people mistype the first letter, and short names are all close to each other.
     if (wanted.length < LONG && wanted[0] !== text[0]) continue;
     const distance = editDistance(wanted, text);
     const alike = lettersAlike(wanted, text);
@@ -28,7 +28,7 @@ export function suggestion(name: string, known: readonly string[]): string {
   return meant === undefined ? `known: ${known.join(', ')}` : `did you mean "${meant}"?`;
 }
 
-/** The names of which one was probably meant: the nearest, and those that contain the name; at most `most`. */
+/** Names one of which was probably meant: the nearest, and those that contain the name; at most `most`. */
 export function candidates(name: string, known: readonly string[], most: number): string[] {
   const meant = nearest(name, known);
   const wanted = normal(name);
@@ -36,9 +36,9 @@ export function candidates(name: string, known: readonly string[], most: number)
   return [...new Set([...(meant === undefined ? [] : [meant]), ...alike])].slice(0, most);
 }
 
-/** Letters of a name from which two may be wrong. */
+/** Length of a name from which two letters may be wrong. */
 const LONG = 5;
-/** Letters that two names must share at their beginning for one to stand for the other. */
+/** Minimum common prefix for one name to stand for another. */
 const PREFIX = 3;
 
 function limit({ length }: string): number {
@@ -46,7 +46,7 @@ function limit({ length }: string): number {
   return length < LONG ? 1 : Math.max(2, Math.floor(length / 3));
 }
 
-/** The one name that begins with `wanted`, or that `wanted` begins with; longer forms of that name do not count. */
+/** The only name that begins with `wanted`, or that `wanted` begins with; longer forms of that name do not count. */
 function onlyPrefix(wanted: string, known: readonly string[]): string | undefined {
   const found = known.filter((candidate) => {
     const [short, long] = [wanted, normal(candidate)].sort((a, b) => a.length - b.length) as [string, string];
@@ -60,7 +60,7 @@ function normal(name: string): string {
   return name.toLowerCase().replaceAll(/[_-]/g, '');
 }
 
-/** Letters that agree at the beginning and at the end. */
+/** Number of letters that agree at the beginning and at the end. */
 function lettersAlike(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length);
   let front = 0;
@@ -70,7 +70,7 @@ function lettersAlike(a: string, b: string): number {
   return front + back;
 }
 
-/** Levenshtein distance, where two neighbours that changed places are one mistake. */
+/** Levenshtein distance, with a swap of neighbours as one mistake. */
 function editDistance(a: string, b: string): number {
   let above: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -1,12 +1,12 @@
 /**
- * Controls, and what changes the direction of text or ends a line unseen: on a terminal they move the cursor, color,
- * hide or reorder what others wrote. XML, and so SVG, has no way to write most of them, nor half a character.
+ * Control characters, and those that change the direction of text or end a line invisibly: on a terminal they move the
+ * cursor, color, hide or reorder other text. XML, and so SVG, cannot express most of them, nor unpaired surrogates.
  */
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\ufffe\uffff\p{Surrogate}]/gu;
 
 /**
- * Text that can only be read, in one line: what is not printable appears as `\u001b`, which in JSON means the same.
- * `keeps` are characters that stay.
+ * Text made safe to print, in one line: unprintable characters appear as `\u001b`, which has the same meaning in JSON.
+ * `keeps` are characters left as they are.
  */
 export function printable(text: string, keeps = ''): string {
   return text.replace(UNPRINTABLE, (char) =>
@@ -14,7 +14,7 @@ export function printable(text: string, keeps = ''): string {
   );
 }
 
-/** A path begins where no other text goes on. */
+/** A path begins only where no other text continues. */
 export const PATH_BEGINS = '(?<![^\\s\'"`(=])';
 /** The folders of an absolute path. */
 const FOLDERS = new RegExp(
@@ -22,7 +22,7 @@ const FOLDERS = new RegExp(
   'g',
 );
 
-/** Text for who is not to learn where files lie: only the names are left of absolute paths. */
+/** Text without folders, for readers who must not learn where files lie: absolute paths are reduced to names. */
 export function withoutFolders(text: string): string {
   return text.replaceAll(FOLDERS, '');
 }

@@ -1,13 +1,13 @@
-/** What a server that speaks TLS does with a request that does not. */
+/** Response of a TLS server to a plain request. */
 const TLS_SPEAKER =
   /socket hang up|other side closed|ECONNRESET|EPIPE|closed the connection without an answer|Parse Error|Failed to connect/;
-/** What OpenSSL says of a server without TLS. */
+/** OpenSSL errors on a server without TLS. */
 const PLAIN_SPEAKER = /wrong version number|packet length too long|EPROTO/;
-/** What HTTP and gRPC clients say of a server of the other protocol. */
+/** Errors of HTTP and gRPC clients on a server of the other protocol. */
 const NO_HTTP = /does not match the HTTP\/1\.1 protocol/;
 const NO_GRPC = /Protocol error/;
 
-/** What to add to the reason why a server at this address gives no answer: the address may have the wrong scheme; else ''. */
+/** Hint to append to the reason why a server does not answer: its address may have the wrong scheme; else ''. */
 export function protocolHint(url: string, reason: string): string {
   const scheme = /^(https?|grpcs?):/.exec(url)?.[1];
   if ((scheme === 'http' || scheme === 'grpc') && TLS_SPEAKER.test(reason))

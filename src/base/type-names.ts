@@ -1,4 +1,4 @@
-/** What messages call the types of configuration values. */
+/** Names of the types of configuration values in messages. */
 export const TYPE_NAMES: Readonly<Record<string, string>> = {
   int: 'a whole number',
   number: 'a number',

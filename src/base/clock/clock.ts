@@ -2,17 +2,17 @@ import { REAL_TIME } from '../world/real-time.js';
 import type { Time } from '../world/time.js';
 
 /**
- * The clock of this machine, for what measures the machine itself: nanoseconds of its monotonic clock, as an integer. All
+ * Clock of this machine, for measurements of the machine itself: integer nanoseconds of its monotonic clock. All
  * threads and processes of a machine read the same value; it never jumps.
  */
 export const { monotonicNs } = REAL_TIME;
 
-/** Time since an origin, as the core wants it. */
+/** Time since an origin, in the form that the core uses. */
 export class Clock {
   constructor(
-    /** What it reads; timers that wait for an instant on this clock are set here. */
+    /** Underlying time; timers that wait for an instant on this clock are set here. */
     readonly time: Time = REAL_TIME,
-    /** `monotonicNs` of the instant that counts as 0. */
+    /** `monotonicNs` at the instant that counts as 0. */
     readonly originNs: number = time.monotonicNs(),
   ) {}
 

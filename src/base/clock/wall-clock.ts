@@ -1,25 +1,25 @@
 /*
- * The only file that asks what time it is. Nothing that is scheduled, measured or simulated may depend on it: these
- * times are for names of files, and for what other machines date by the wall clock.
+ * The only file that reads the wall clock. Nothing scheduled, measured or simulated may depend on it: these times are
+ * for names of files, and for exchange with other machines.
  */
 
-/** Milliseconds since 1970, to the microsecond. Setting the machine's clock while the process runs changes nothing. */
+/** Milliseconds since 1970, with microsecond resolution. Unaffected by later changes of the machine's clock. */
 export function unixMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** A time since 1970 in UTC, for names of files, in which the later one sorts last: `2026-01-31-09-30-00-125`. */
+/** A time since 1970 in UTC, for names of files that sort by time: `2026-01-31-09-30-00-125`. */
 export function fileStamp(ms: number): string {
   return new Date(ms).toISOString().replace(/\D/g, '-').slice(0, -1);
 }
 
-/** A date that something else has written, ms since 1970; null: it is none. */
+/** Parses a date written by another program, ms since 1970; null if it is not a date. */
 export function unixMsOf(text: string): number | null {
   const ms = Date.parse(text);
   return Number.isFinite(ms) ? ms : null;
 }
 
-/** As HTTP writes it (RFC 9110, section 5.6.7). */
+/** Date in HTTP format (RFC 9110, section 5.6.7). */
 export function httpDate(ms: number): string {
   return new Date(ms).toUTCString();
 }

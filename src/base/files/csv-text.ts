@@ -1,14 +1,14 @@
 import type { EscapementError } from '../errors.js';
 
 /**
- * Splits whole lines of CSV into rows, one per line; a blank line is the row `['']`. Throws what `fail` makes of the mistake and the
- * row it is in, counted from 0: a quote that is not closed in its line, or that is followed by text.
+ * Splits whole lines of CSV into rows, one per line; a blank line is the row `['']`. Throws the result of `fail` for a
+ * mistake and its row, counted from 0: a quote that is not closed in its line, or that is followed by text.
  */
 export type CsvReader = (text: string, fail: (what: string, row: number) => EscapementError) => string[][];
 
 /**
- * Loads the reader for every CSV that people give: fields between commas, in double quotes if they like, without the blanks
- * around them. Loaded on demand, because a small playground on a page reads no files.
+ * Loads the reader for every CSV that people provide: fields separated by commas, optionally in double quotes, with
+ * surrounding blanks removed. Loaded on demand, because a small playground on a page reads no files.
  */
 export async function csvReader(): Promise<CsvReader> {
   const { default: Papa } = await import('papaparse');
@@ -23,7 +23,7 @@ export async function csvReader(): Promise<CsvReader> {
   };
 }
 
-/** Texts as fields of a CSV row, in quotes where they need some. */
+/** Texts as fields of a CSV row, quoted where necessary. */
 export async function csvFields(texts: readonly string[]): Promise<string[]> {
   const { default: Papa } = await import('papaparse');
   return texts.map((text) => Papa.unparse([[text]]));

@@ -7,11 +7,11 @@ import { MIB } from '../units.js';
 import type { InputFiles } from '../world/input-files.js';
 import { inputPath } from './input-path.js';
 
-/** No experiment, profile or list of models comes near. */
+/** Limit far above the size of any experiment, profile or list of models. */
 const LONGEST_TEXT_BYTES = 256 * MIB;
 const BLOCK_BYTES = 1 << 18;
 
-/** Files of this machine, also pipes. A text without end, such as /dev/zero, is `E_FILE_MISSING`. */
+/** Files of this machine, including pipes. An endless text, such as /dev/zero, is `E_FILE_MISSING`. */
 export const DISK_FILES: InputFiles = { text, bytes, stat: statOf };
 
 async function text(path: string): Promise<string> {
@@ -60,7 +60,7 @@ async function statOf(path: string) {
   }
 }
 
-/** The bytes of a file that a flag names, at `place`. Throws `E_FILE_MISSING`. */
+/** Bytes of a file named by a flag at `place`. Throws `E_FILE_MISSING`. */
 export async function readInput(path: string, place: ErrorPlace = {}): Promise<Buffer> {
   try {
     return await readFile(inputPath(path));
@@ -69,7 +69,7 @@ export async function readInput(path: string, place: ErrorPlace = {}): Promise<B
   }
 }
 
-/** The error for an operator of a file that cannot be read; `place` is where it was named. */
+/** Error for an operator about an unreadable file; `place` is where it was named. */
 export function fileProblem(error: unknown, path: string, place: ErrorPlace = {}): EscapementError {
   const code = (error as NodeJS.ErrnoException).code;
   const what =

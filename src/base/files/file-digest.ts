@@ -6,12 +6,12 @@ import { whileUnchanged } from './while-unchanged.js';
 
 const digestOf = whileUnchanged(hashFile);
 
-/** SHA-256 of a file's content, hex; null: there is none. Throws `E_FILE_MISSING` where it cannot be read. */
+/** SHA-256 of a file's content, hex; null if it does not exist. Throws `E_FILE_MISSING` if it cannot be read. */
 export function fileDigest(path: string): string | null {
   return isFile(path) ? digestOf(path) : null;
 }
 
-/** In parts: files of weights may be larger than a buffer can be. */
+/** Chunk size: files of weights may be larger than the largest buffer. */
 const PART_BYTES = 4 * MIB;
 
 function hashFile(path: string): string {

@@ -5,16 +5,16 @@ import type { Time, Timer } from '../world/time.js';
 import { cannotWrite } from './output-file.js';
 import { REAL_DISK } from './real-disk.js';
 
-/** Text is handed to the system when this much has gathered, and in any case after so long. */
+/** Amount of text after which it is passed to the system, and longest delay before that. */
 const CHUNK_CHARS = 64 * 1024;
 const LONGEST_WAIT_MS = 500;
-/** A disk that falls this far behind does not catch up. */
+/** Backlog after which the disk is considered unable to catch up. */
 const MOST_UNWRITTEN_BYTES = 256 * 1024 * 1024;
 
 /**
- * A file that a server writes for as long as it lives, under its own name from the start: a crash costs the last
- * second at most. Nothing waits for the disk. Packed if the name ends in `.gz`; what was packed until a crash can
- * be unpacked. A file that exists stays as it is: the new one gets the next number, `NAME.1`, `NAME.2` and so on.
+ * A file that a server writes for as long as it lives, under its final name from the start: a crash loses at most the
+ * last second. Nothing waits for the disk. Compressed if the name ends in `.gz`; data written before a crash can be
+ * decompressed. An existing file is kept: the new one gets the next number, `NAME.1`, `NAME.2` and so on.
  *
  * The constructor throws `E_FILE_WRITE`. If the system refuses later, `onFailure` is called once and nothing more is
  * written.
@@ -42,7 +42,7 @@ export class GrowingFile {
     }
   }
 
-  /** The name that it got. */
+  /** Name of the file created. */
   get path(): string {
     return this.file.path;
   }
@@ -55,7 +55,7 @@ export class GrowingFile {
     else this.timer ??= this.time.after(LONGEST_WAIT_MS, () => this.flush()).unref();
   }
 
-  /** Hands what has gathered to the system. */
+  /** Passes buffered text to the system. */
   flush(): void {
     this.timer?.cancel();
     this.timer = null;
@@ -66,14 +66,14 @@ export class GrowingFile {
     if (this.file.unwrittenBytes > MOST_UNWRITTEN_BYTES) this.fail(new Error('the disk is too slow'));
   }
 
-  /** Resolves when all is written, or writing has failed. */
+  /** Resolves when everything is written, or writing has failed. */
   close(): Promise<void> {
     this.flush();
     this.closed = true;
     return this.file.close();
   }
 
-  /** After `close`: deletes it, unless it is a pipe or a device. */
+  /** After `close`: deletes the file, unless it is a pipe or a device. */
   remove(): void {
     this.disk.remove(this.path);
   }

@@ -1,14 +1,14 @@
 import { statSync } from 'node:fs';
 import { EscapementError } from '../errors.js';
 
-/** Descriptors that this process was given, such as `/dev/stdin` and those of `<(command)`: a pipe there has a writer. */
+/** Descriptors passed to this process, such as `/dev/stdin` and those of `<(command)`: a pipe there has a writer. */
 const GIVEN = /^\/(?:dev|proc\/self)\/(?:stdin|fd\/\d+)$/;
-/** Reading it ends at once. */
+/** Reads as empty. */
 const NOTHING = '/dev/null';
 
 /**
- * The path, to open a file for reading: every input file is opened through this. Throws `E_FILE_MISSING` for a named pipe,
- * a socket or a device, which could wait forever or never end; what else is wrong with a file opening it will say.
+ * Checks a path before a file is opened for reading: every input file passes here. Throws `E_FILE_MISSING` for a named
+ * pipe, a socket or a device, which could block for ever or never end; other problems surface on opening.
  */
 export function inputPath(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });

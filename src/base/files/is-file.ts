@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 
-/** Links are followed; one that leads nowhere, or in a circle, is no file. */
+/** True for a regular file. Follows links; a dangling or circular one is no file. */
 export function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();

@@ -8,31 +8,31 @@ const NEWLINE = 10;
 const MINUS = 45;
 const ZERO = 48;
 const NINE = 57;
-/** More digits than this may not fit into a double: they are left to `Number`. */
+/** Numbers with more digits may not fit into a double: they are left to `Number`. */
 const MOST_DIGITS = 15;
 
 /**
- * Reads a log of numbers in columns, a line at a time, in memory that does not depend on its length. Columns are found
- * by name. Throws `E_RESULTS` with file and line for what is no such log.
+ * Reads a log of numbers in columns, a line at a time, in constant memory. Columns are found by name. Throws
+ * `E_RESULTS` with file and line if the file is no such log.
  *
  * @example
  * const log = new LogReader('out/requests.tsv', ['t', 'latency']);
  * while (log.next()) sum += log.values[1];
  */
 export class LogReader {
-  /** Line of the present row, from 1. */
+  /** Line of the current row, from 1. */
   line = 0;
-  /** The present row: a value for each of the columns asked for; NaN for an optional one that is not there. */
+  /** The current row: a value for each requested column; NaN for an optional one that is missing. */
   readonly values: Float64Array;
 
   private readonly fd: number;
   private buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-  /** What is read and not yet used. */
+  /** Part of the buffer that is read but not yet used. */
   private begin = 0;
   private end = 0;
   private ended = false;
   private readonly names: readonly string[];
-  /** Place of each column of the file in `values`, or −1. */
+  /** By column of the file: its index in `values`, or −1. */
   private readonly places: Int32Array;
 
   constructor(
@@ -57,7 +57,7 @@ export class LogReader {
     return this.names.includes(column);
   }
 
-  /** Goes to the next row; false at the end, where the file is closed. */
+  /** Advances to the next row; false at the end, where the file is closed. */
   next(): boolean {
     const newline = this.findLine();
     if (newline < 0) {
@@ -88,7 +88,7 @@ export class LogReader {
     }
   }
 
-  /** Nearly all values are integers: those are read without a string. */
+  /** Parses a field. Nearly all are integers, which need no string. */
   private number(begin: number, end: number): number {
     const { buffer } = this;
     const digits = buffer[begin] === MINUS ? begin + 1 : begin;
@@ -109,7 +109,7 @@ export class LogReader {
     return value;
   }
 
-  /** Index of the newline that ends the next line, which `line` then numbers; −1 at the end. */
+  /** Index of the newline that ends the next line, whose number is then in `line`; −1 at the end. */
   private findLine(): number {
     if (this.ended) return -1;
     for (let from = this.begin; ; ) {
@@ -127,7 +127,7 @@ export class LogReader {
     }
   }
 
-  /** Moves what is left to the front and reads on; false at the end of the file. */
+  /** Moves the rest of the buffer to its front and reads on; false at the end of the file. */
   private fill(): boolean {
     this.buffer.copyWithin(0, this.begin, this.end);
     this.end -= this.begin;

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder, and those above it as needed. Throws what the system says. Not by the `recursive` of mkdir: where the
- * system has no such entry although the folder above is there, as in /proc, Node 20 tries for ever.
+ * Makes a folder, and those above it as needed. Throws the system's error. Does not use the `recursive` of mkdir: in a
+ * file system that refuses new entries in an existing folder, such as /proc, Node 20 retries for ever.
  */
 export function makeFolder(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
@@ -16,7 +16,7 @@ export function makeFolder(path: string): void {
       makeFolder(path);
       return;
     }
-    // Somebody else has just made it.
+    // Another process has just made it.
     if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error;
   }
 }

@@ -5,7 +5,7 @@ import { makeFolder } from './make-folder.js';
 
 const PACKED = '.gz';
 
-/** The files of a name that there are, oldest first; those that vanish meanwhile and folders do not count. */
+/** Existing files of a name, oldest first, without folders and files that vanish meanwhile. */
 export function numberedFiles(name: string): NumberedFile[] {
   const { stem, ending } = split(basename(name));
   const folder = dirname(name);
@@ -20,7 +20,7 @@ export function numberedFiles(name: string): NumberedFile[] {
     .sort((a, b) => a.number - b.number);
 }
 
-/** The name that a numbered file belongs to: `run.journal` for `run.journal.3`. Null: it has no number. */
+/** Base name of a numbered file: `run.journal` for `run.journal.3`. Null: it has no number. */
 export function nameWithoutNumber(path: string): string | null {
   const { stem, ending } = split(basename(path));
   const name = /^(.+)\.[1-9]\d*$/.exec(stem)?.[1];
@@ -28,8 +28,8 @@ export function nameWithoutNumber(path: string): string | null {
 }
 
 /**
- * Makes the next file of a name, after all that there are, and opens it to be written. No other process gets the same
- * one. What is no file, a pipe or a device, is opened as it is. Throws what the system says.
+ * Creates and opens the next file of a name, after all existing ones. No other process gets the same one. A pipe or a
+ * device is opened as it is. Throws the system's error.
  */
 export function createNumbered(name: string): { readonly path: string; readonly fd: number } {
   const there = statSync(name, { throwIfNoEntry: false });
@@ -42,7 +42,7 @@ export function createNumbered(name: string): { readonly path: string; readonly 
     try {
       return { path, fd: openSync(path, 'wx') };
     } catch (error) {
-      // Another process was quicker, or it is a link to nowhere.
+      // Another process was faster, or it is a dangling link.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
   }

@@ -17,17 +17,17 @@ import { dirname, resolve } from 'node:path';
 import { EscapementError } from '../errors.js';
 import { makeFolder } from './make-folder.js';
 
-/** Text is handed to the system in chunks of at least this many characters. */
+/** Minimum size of the chunks of text passed to the system, in characters. */
 const CHUNK_CHARS = 256 * 1024;
 
 /**
- * A file that is written bit by bit under the name `PATH.partial` and gets its own name when it is
- * complete, so that nothing half-written looks finished. Folders are made as needed. A link stays a link: the file
- * that it points to is replaced. Pipes and devices are written as they are. Synchronous on purpose: no signal handler
- * runs in the middle. Every member throws `E_FILE_WRITE` when the system refuses.
+ * A file that is written under the name `PATH.partial` and renamed when complete, so that nothing half-written looks
+ * finished. Folders are made as needed. A link stays a link: its target is replaced. Pipes and devices are written in
+ * place. Synchronous on purpose: no signal handler runs in the middle. Every member throws `E_FILE_WRITE` when the
+ * system refuses.
  */
 export class OutputFile {
-  /** Null: there is no other name, because this is no regular file. */
+  /** Null if written in place, because this is no regular file. */
   private partialPath: string | null = null;
   private finalPath = '';
   private fd = -1;
@@ -42,7 +42,7 @@ export class OutputFile {
         makeFolder(dirname(this.finalPath));
         this.partialPath = `${this.finalPath}.partial`;
       }
-      // What is written in place may be the file behind standard output, which already has text.
+      // A file written in place may be standard output, which already has text.
       this.fd = this.partialPath === null ? openSync(this.finalPath, 'a') : openSync(this.partialPath, 'w');
     });
   }
@@ -57,7 +57,7 @@ export class OutputFile {
     if (this.pending.length >= CHUNK_CHARS) this.flush();
   }
 
-  /** Writes what is left and gives the file its name. */
+  /** Writes the rest and renames the file. */
   close(): void {
     this.flush();
     this.attempt(() => {
@@ -108,8 +108,7 @@ export class OutputFile {
 }
 
 /**
- * Writes a whole file at once: the name either holds all of `content` or what it held before. Throws
- * `E_FILE_WRITE`.
+ * Writes a whole file at once: the name holds either all of `content` or its previous content. Throws `E_FILE_WRITE`.
  */
 export function writeWhole(path: string, content: string | Uint8Array): void {
   const file = new OutputFile(path);
@@ -117,7 +116,7 @@ export function writeWhole(path: string, content: string | Uint8Array): void {
   file.close();
 }
 
-/** Adds text to the end of a file that others write to as well; makes it if it is not there. Throws `E_FILE_WRITE`. */
+/** Appends text to a file that others write to as well; creates it if missing. Throws `E_FILE_WRITE`. */
 export function appendText(path: string, text: string): void {
   try {
     makeFolder(dirname(path));
@@ -127,17 +126,20 @@ export function appendText(path: string, text: string): void {
   }
 }
 
-/** Throws `E_FILE_WRITE` where a file could not be written: before the work whose result it is to hold, not after. */
+/** Throws `E_FILE_WRITE` if a file could not be written: before the work whose result it is to hold, not after. */
 export function checkWritable(path: string): void {
   if (!isWrittenInPlace(path)) new OutputFile(path).discard();
 }
 
-/** The same for a file that `appendText` adds to. */
+/** Throws `E_FILE_WRITE` if `appendText` could not add to the file. */
 export function checkAppendable(path: string): void {
   if (!isWrittenInPlace(path)) appendText(path, '');
 }
 
-/** Throws `E_FILE_WRITE`. To open a pipe waits for its reader and tells that reader of an end: a check must not. */
+/**
+ * True for a pipe or a device, found without opening it: a pipe's reader would see its input end. Throws
+ * `E_FILE_WRITE`.
+ */
 function isWrittenInPlace(path: string): boolean {
   try {
     const destination = destinationOf(path);
@@ -148,7 +150,7 @@ function isWrittenInPlace(path: string): boolean {
   }
 }
 
-/** The error for an operator of a file or folder that the system does not let us write. */
+/** Error for an operator about a file or folder that the system refuses to write. */
 export function cannotWrite(path: string, cause: unknown): EscapementError {
   const reason = cause instanceof Error ? reasonOf(path, cause) : String(cause);
   return new EscapementError('E_FILE_WRITE', `cannot be written: ${reason}`, { file: path });
@@ -163,7 +165,7 @@ function reasonOf(path: string, { code, message, path: at = path }: NodeJS.Errno
   return meaning === undefined ? message : `${meaning} (${code})`;
 }
 
-/** What the system means, by its code. */
+/** Meaning of system error codes. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EISDIR: 'it is a folder',
@@ -175,18 +177,18 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
 };
 
-/** Where the text of an output file goes. */
+/** Destination of an output file's text. */
 interface Destination {
-  /** Without links at its end. */
+  /** Path with its final links resolved. */
   readonly path: string;
-  /** It is a pipe or a device, which nothing may be renamed over. */
+  /** True for a pipe or a device, which must not be replaced by renaming. */
   readonly inPlace: boolean;
 }
 
-/** The links of the system to what a process has open, such as `/dev/stdout`, also where that is a regular file. */
+/** System links to a process's open files, such as `/dev/stdout`, even if that is a regular file. */
 const SYSTEM_FOLDERS = /^\/(?:dev|proc)\//;
 
-/** Follows links, also one to a file that is not there yet. Throws what the system says, and of what cannot be a file. */
+/** Follows links, even to a missing file. Throws the system's error, and one for paths that cannot be a file. */
 function destinationOf(path: string): Destination {
   const there = statSync(path, { throwIfNoEntry: false });
   if (there?.isDirectory()) throw new Error('it is a folder');

@@ -13,7 +13,7 @@ export const REAL_DISK: Disk = {
   remove,
 };
 
-/** What was packed until a crash can be unpacked. */
+/** Appends to a file; data written before a crash can be decompressed. */
 class FileAppender implements Appender {
   readonly path: string;
   private readonly file: Writable;
@@ -55,10 +55,10 @@ class FileAppender implements Appender {
   }
 }
 
-/** It is the time of the file system, which all its writers share, not of this machine's clock. */
+/** Time of the file system, shared by all its writers, rather than that of this machine's clock. */
 function touch(path: string): number | null {
   try {
-    // A pipe would have to be read by somebody before it could be opened.
+    // Opening a pipe would wait for a reader.
     if (!isFile(path)) return null;
     const fd = openSync(path, 'r+');
     try {
@@ -73,7 +73,7 @@ function touch(path: string): number | null {
   }
 }
 
-/** False also if another process was quicker. */
+/** Deletes a file; false also if another process was faster. */
 function remove(path: string): boolean {
   try {
     if (!isFile(path)) return false;

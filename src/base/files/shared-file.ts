@@ -5,12 +5,12 @@ import { makeFolder } from './make-folder.js';
 import { cannotWrite } from './output-file.js';
 
 /**
- * Writes a whole file that other processes, on other machines too, may be writing at the same time: the name always
- * holds all of what one of them wrote. Needs no locks, so a network file system does. Folders are made as needed.
- * Throws `E_FILE_WRITE`.
+ * Writes a whole file that other processes, also on other machines, may be writing at the same time: the name always
+ * holds the complete content of one of them. Needs no locks, so it works on a network file system. Folders are made as
+ * needed. Throws `E_FILE_WRITE`.
  */
 export function writeShared(path: string, content: string): void {
-  // No two writers have this name.
+  // Unique to this writer.
   const own = `${path}.${randomUUID()}.partial`;
   try {
     makeFolder(dirname(path));

@@ -1,30 +1,31 @@
 import { readFile } from 'node:fs/promises';
 import { inputPath } from './input-path.js';
 
-/** Time between two looks. */
+/** Polling interval. */
 const LOOK_MS = 5000;
 
 interface WatchedFilesOptions<Name extends string> {
   readonly paths: Readonly<Record<Name, string>>;
-  /** What they held when they were read first. */
+  /** Initial contents. */
   readonly contents: Readonly<Record<Name, Buffer>>;
-  /** They hold something else. Throws if that cannot be used. */
+  /** Called on changed contents. Throws if they are unusable. */
   readonly use: (contents: Readonly<Record<Name, Buffer>>) => void;
-  /** It cannot be used, or not be read. Called once for the same. */
+  /** Called once per distinct problem: contents unusable, or a file unreadable. */
   readonly failed: (error: Error) => void;
-  /** After that they hold again what is in use. */
+  /** Called when, after a failure, the files hold the contents in use again. */
   readonly restored: () => void;
   readonly lookMs?: number;
 }
 
 /**
- * Files that belong together and may be replaced at any time, one after the other: looks at what they hold, which also
- * notices links that point elsewhere. What cannot be used may be half written, so only the second look complains.
+ * Watches files that belong together and may be replaced at any time, one after the other, by polling their contents,
+ * which also notices links that change targets. Unusable contents may be half written, so a problem is reported only if
+ * the second look finds it, too.
  */
 export class WatchedFiles<Name extends string> {
   private readonly timer: NodeJS.Timeout;
   private used: string;
-  /** What could not be used at the last look, and what was complained of. */
+  /** Problem found at the last look, and the last one reported. */
   private broken = '';
   private complained = '';
   private isLooking = false;

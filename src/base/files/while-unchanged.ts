@@ -8,8 +8,8 @@ interface Known<T> {
 }
 
 /**
- * What `read` makes of a file, by its path: within one thread a file is read once unless something about it changes.
- * Nothing of this is kept on disk. The returned function throws `E_FILE_MISSING` where the file cannot be read.
+ * Caches the result of `read` by path within one thread: a file is read again only if its metadata changes. Nothing is
+ * kept on disk. The returned function throws `E_FILE_MISSING` if the file cannot be read.
  */
 export function whileUnchanged<T>(read: (path: string) => T): (path: string) => T {
   const all = new Map<string, Known<T>>();

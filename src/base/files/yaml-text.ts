@@ -1,25 +1,25 @@
 import { type Document, isCollection, isPair, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import type { EscapementError } from '../errors.js';
 
-/** YAML 1.2 has none; as a plain key it would hide that the keys it should add are missing. */
+/** YAML 1.2 has none; accepted as a plain key, it would hide that the keys it should add are missing. */
 const MERGE_KEY = 'merge keys (<<) are not supported: write out the keys that it would add';
 
-/** What a YAML text holds, with the nodes that know where. */
+/** Content of a YAML text, with nodes that know their position. */
 interface YamlText {
   readonly document: Document;
   readonly lines: LineCounter;
-  /** Plain values: text, numbers, booleans, null, lists and sections with text as keys, which are as written. */
+  /** Plain values: text, numbers, booleans, null, lists and sections; keys are text, as written. */
   readonly value: unknown;
 }
 
 /**
- * Parses one YAML (or JSON) document into a finite tree of plain values. Throws what `fail` makes of the mistake and its
- * 1-based line: a syntax error, several documents, an unknown tag, a key that is a list or section, a merge key, an
- * alias inside what it stands for, or aliases that multiply beyond measure.
+ * Parses one YAML (or JSON) document into a finite tree of plain values. Throws the result of `fail` for a mistake and
+ * its 1-based line: a syntax error, several documents, an unknown tag, a key that is a list or section, a merge key, a
+ * circular alias, or aliases that expand excessively.
  */
 export function readYaml(text: string, fail: (what: string, line?: number) => EscapementError): YamlText {
   const lines = new LineCounter();
-  // Without the tags beyond JSON, such as !!binary: what they make is no plain value.
+  // No tags beyond JSON, such as !!binary, whose values are not plain.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, resolveKnownTags: false });
   const failAt = (what: string, offset: number) => fail(what, lines.linePos(offset).line);
   const [wrong] = [...document.errors, ...document.warnings];
@@ -33,7 +33,7 @@ export function readYaml(text: string, fail: (what: string, line?: number) => Es
       if (isCollection(key)) throw failAt('a key must be text, not a list or section', key.range![0]);
       if (isScalar(key) && key.type === 'PLAIN' && key.source === '<<')
         throw failAt(MERGE_KEY, key.range![0]);
-      // A name such as 1.10, and no number.
+      // A name such as 1.10, not a number.
       if (isScalar(key) && typeof key.value !== 'string') key.value = key.source ?? '';
     },
     Alias(_, alias, path) {
@@ -52,7 +52,7 @@ export function readYaml(text: string, fail: (what: string, line?: number) => Es
   }
 }
 
-/** The parser's first line; it says of what is nested too deeply for it only that the stack is full. */
+/** First line of the parser's message; for excessive nesting, instead of its stack overflow, a plain reason. */
 function inWords(message: string): string {
   if (message.startsWith('Maximum call stack')) return 'lists and sections are nested too deeply';
   const first = message.split('\n')[0]!;

@@ -1,24 +1,24 @@
 import { posix } from 'node:path';
 
-/** A limit that a control group sets, and the file that says so. */
+/** A limit set by a control group, and the file that holds it. */
 interface Limit {
   readonly value: number;
   readonly file: string;
 }
 
-/** What Linux lets the processes of a container have. Null: as much as there is. */
+/** Limits of a Linux container. Null: unlimited. */
 interface CgroupLimits {
-  /** Processors, which may be a fraction. */
+  /** Processors, possibly fractional. */
   readonly cpus: Limit | null;
   readonly memoryBytes: Limit | null;
 }
 
-/** Text of a file; null: there is none, or it may not be read. */
+/** Text of a file; null if it is missing or unreadable. */
 export type ReadText = (path: string) => string | null;
 
 /**
- * The limits of the control groups that a process is in, version 1 and 2. Limits of the groups around its own count, too, as far
- * as they can be seen, and the lowest of them applies.
+ * Limits of the control groups of a process, version 1 and 2. Limits of enclosing groups count, too, as far as they are
+ * visible, and the lowest applies.
  */
 export function readCgroupLimits(read: ReadText): CgroupLimits {
   return {
@@ -29,7 +29,7 @@ export function readCgroupLimits(read: ReadText): CgroupLimits {
 
 type Controller = 'cpu' | 'memory';
 
-/** The folders of a group and of those around it. */
+/** Folders of a group and of the enclosing ones. */
 interface Groups {
   readonly version: 1 | 2;
   readonly dirs: readonly string[];
@@ -59,11 +59,11 @@ const quotaV2: ReadLimits = (dir, read) => {
 
 const quotaV1: ReadLimits = (dir, read) => {
   const file = posix.join(dir, 'cpu.cfs_quota_us');
-  // -1: no limit.
+  // −1: no limit.
   return [share(Number(read(file) ?? -1), Number(read(posix.join(dir, 'cpu.cfs_period_us'))), file)];
 };
 
-/** From `high` on the kernel slows a process down to give memory back, so both count. */
+/** Above `high` the kernel slows a process down to reclaim memory, so both count. */
 const memoryV2: ReadLimits = (dir, read) =>
   ['memory.max', 'memory.high'].map((name) => bytes(dir, name, read));
 
@@ -73,7 +73,7 @@ function share(quotaUs: number, periodUs: number, file: string): Limit | null {
   return quotaUs > 0 && periodUs > 0 ? { value: quotaUs / periodUs, file } : null;
 }
 
-/** "max" is not a number. Version 1 writes the largest number that fits in place of no limit. */
+/** "max" is not a number. In place of no limit, version 1 has the largest possible number. */
 function bytes(dir: string, name: string, read: ReadText): Limit | null {
   const file = posix.join(dir, name);
   const value = Number.parseInt(read(file) ?? '', 10);
@@ -98,7 +98,7 @@ function groupsOf(controller: Controller, read: ReadText): Groups | null {
 }
 
 interface Mount {
-  /** The folder of the file system that is seen at `point`. */
+  /** Folder of the file system mounted at `point`. */
   readonly root: string;
   readonly point: string;
   readonly type: string;
@@ -117,7 +117,7 @@ function mountsIn(mountinfo: string): Mount[] {
   });
 }
 
-/** The group's own folder and all above it that are mounted. A group that is not below the mount is seen as its root. */
+/** The group's own folder and all mounted ones above it. A group outside the mount appears as its root. */
 function dirsOf(path: string, { root, point }: Mount): string[] {
   const below = posix.relative(root, path);
   const parts = below.startsWith('..') ? [] : below.split('/').filter((part) => part !== '');
@@ -126,7 +126,7 @@ function dirsOf(path: string, { root, point }: Mount): string[] {
   );
 }
 
-/** Spaces and their like are written as octal numbers. */
+/** Decodes spaces and the like, written as octal numbers. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }

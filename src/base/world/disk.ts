@@ -6,43 +6,43 @@ export interface NumberedFile {
   /** 0 for `NAME` itself. */
   readonly number: number;
   readonly bytes: number;
-  /** When it was written or touched last, ms since 1970. */
+  /** Time of the last write or touch, ms since 1970. */
   readonly touchedMs: number;
 }
 
-/** A file that grows for as long as a process lives. Nothing waits for the disk. */
+/** A file that grows throughout a process's life. Nothing waits for the disk. */
 export interface Appender {
-  /** The name that it got. */
+  /** Name of the file created. */
   readonly path: string;
-  /** So much was written that the disk has not taken yet. */
+  /** Bytes written that the disk has not taken yet. */
   readonly unwrittenBytes: number;
-  /** Text is handed to the disk as a whole or, after a crash, up to some byte. */
+  /** Writes text, which reaches the disk whole or, after a crash, cut off at some byte. */
   write(text: string): void;
-  /** Resolves when all is on its way to the disk, or the disk has refused. */
+  /** Resolves when everything is on its way to the disk, or the disk has refused. */
   close(): Promise<void>;
-  /** Gives up what was not written yet. */
+  /** Discards unwritten text. */
   destroy(): void;
 }
 
-/** The disk as a server writes to it while it runs: the real one is `REAL_DISK`. */
+/** Disk operations of a running server: the real one is `REAL_DISK`. */
 export interface Disk {
   /**
-   * Makes the next file of a name, after all that there are, and opens it to be written; packed if the name ends in `.gz`. A pipe or
-   * a device is opened as it is. Throws what the system says; `failed` is called with what it says later.
+   * Creates and opens the next file of a name, after all existing ones; compressed if the name ends in `.gz`. A pipe or
+   * a device is opened as it is. Throws the system's error; `failed` is called with later ones.
    */
   append(name: string, failed: (cause: Error) => void): Appender;
-  /** The files of a name that there are, oldest first. */
+  /** Existing files of a name, oldest first. */
   numbered(name: string): readonly NumberedFile[];
   /**
-   * Makes a file look as if it was just written, and returns the time of the file system, ms since 1970. Null: there is no such
-   * file.
+   * Updates a file's modification time, and returns the time of the file system, ms since 1970. Null if it does not
+   * exist.
    */
   touch(path: string): number | null;
-  /** Deletes a regular file. False: it is none, or the system refuses. */
+  /** Deletes a regular file. False if it is none, or the system refuses. */
   remove(path: string): boolean;
 }
 
-/** What a file that grows for long takes from its machine. Default: the real ones. */
+/** Machine services used by a long-lived file. Default: the real ones. */
 export interface DiskAndTime {
   readonly disk?: Disk;
   readonly time?: Time;

@@ -1,6 +1,6 @@
 import type { InputFiles, KeptValues, ParseFile } from './input-files.js';
 
-/** The files of all that is kept are at most so large, unless the latest alone is larger. */
+/** Limit on the total size of cached files; the latest may exceed it alone. */
 const MOST_BYTES = 64 * 1024 * 1024;
 const MOST_VALUES = 32;
 
@@ -12,9 +12,9 @@ interface Kept {
   readonly value: Promise<unknown>;
 }
 
-/** What was made of files, to be used again by later runs in the same thread for as long as the files do not change. */
+/** Cache of values parsed from files, for later runs in the same thread, as long as the files do not change. */
 export class ParsedFiles implements KeptValues {
-  /** The latest last. */
+  /** Latest last. */
   private kept: Kept[] = [];
 
   async of<T>(files: InputFiles, path: string, parse: ParseFile<T>): Promise<T> {
@@ -26,7 +26,7 @@ export class ParsedFiles implements KeptValues {
     try {
       return (await latest.value) as T;
     } catch (error) {
-      // It may be readable the next time.
+      // It may be readable next time.
       this.kept = this.kept.filter((one) => one !== latest);
       throw error;
     }
@@ -41,7 +41,7 @@ export class ParsedFiles implements KeptValues {
   }
 }
 
-/** What `parse` makes of a file: kept, if `files` keep anything. Rejects as it does. */
+/** Result of `parse` on a file: cached, if `files` has a cache. Rejects as `parse` does. */
 export function parsed<T>(files: InputFiles, path: string, parse: ParseFile<T>): Promise<T> {
   return files.parsed === undefined ? parse(files, path) : files.parsed.of(files, path, parse);
 }

@@ -1,6 +1,6 @@
 import type { Time, Timer } from './time.js';
 
-/** The clock and the timers of this process. */
+/** Clock and timers of this process. */
 export const REAL_TIME: Time = {
   monotonicNs: () => Number(process.hrtime.bigint()),
   after: (delayMs, run) => new NodeTimer(setTimeout(run, delayMs)),

@@ -1,22 +1,22 @@
-/** A timer that was set. */
+/** A pending timer. */
 export interface Timer {
-  /** It does not fire any more. Does nothing where it has fired for the last time. */
+  /** Cancels the timer. No effect if it has fired for the last time. */
   cancel(): void;
-  /** The process does not go on for this alone. */
+  /** Lets the process exit while the timer is pending. */
   unref(): Timer;
 }
 
 /**
- * The time of a machine: what live mode reads the clock from, and waits by. The real one is `REAL_TIME`; a simulated world has
- * one of its own for each machine.
+ * Time of a machine: clock and timers of live mode. The real one is `REAL_TIME`; a simulated world has one for each
+ * machine.
  */
 export interface Time {
-  /** Nanoseconds of the machine's monotonic clock, as an integer. All threads and processes of a machine read the same value. */
+  /** Integer nanoseconds of the machine's monotonic clock, the same for all its threads and processes. */
   monotonicNs(): number;
-  /** Runs once, not earlier than after this delay. */
+  /** Runs once, no earlier than after this delay. */
   after(delayMs: number, run: () => void): Timer;
-  /** Runs again and again, until it is cancelled. */
+  /** Runs repeatedly until cancelled. */
   every(intervalMs: number, run: () => void): Timer;
-  /** Runs once, after all that has come in this turn of the event loop. */
+  /** Runs once, after all input of this turn of the event loop. */
   soon(run: () => void): void;
 }
