@@ -1,14 +1,14 @@
 /**
- * Draws an index with probability in proportion to its weight, in constant time and from one uniform
- * number (Walker 1977, built as Vose 1991). The table is rebuilt in place, so that a source whose
- * weights change every minute allocates nothing.
+ * Draws an index with probability proportional to its weight, in constant time and from one uniform number (Walker
+ * 1977, built as in Vose 1991). The table is rebuilt in place, so that a source whose weights change every minute
+ * allocates nothing.
  */
 export class AliasTable {
   private size = 0;
-  /** Share of column i that is i itself; the rest is `alias[i]`. */
+  /** Share of column i that stays i; the rest is `alias[i]`. */
   private readonly keep: Float64Array;
   private readonly alias: Int32Array;
-  /** Columns still under-full from the left, over-full from the right, while building. */
+  /** While building: under-full columns from the left, over-full ones from the right. */
   private readonly work: Int32Array;
 
   constructor(capacity: number) {
@@ -17,7 +17,7 @@ export class AliasTable {
     this.work = new Int32Array(capacity);
   }
 
-  /** Takes the weights `weights[offset]` to `weights[offset + size - 1]`; at least one must be positive. */
+  /** Builds the table from weights `weights[offset]` to `weights[offset + size - 1]`; at least one must be positive. */
   build(weights: ArrayLike<number>, offset: number, size: number): void {
     const { keep, alias, work } = this;
     let total = 0;
@@ -39,12 +39,12 @@ export class AliasTable {
       large++;
       work[small++] = more;
     }
-    // What is left over differs from 1 by rounding only.
+    // The rest differs from 1 by rounding only.
     while (small > 0) keep[work[--small]] = 1;
     this.size = size;
   }
 
-  /** `uniform` in [0, 1). */
+  /** Index drawn for a `uniform` number in [0, 1). */
   pick(uniform: number): number {
     const scaled = uniform * this.size;
     const column = Math.floor(scaled);

@@ -11,8 +11,8 @@ import { BaseSource } from './source.js';
 import type { ArrivalsSpec } from './spec.js';
 
 /**
- * Plays a file of `arrival_ns,model_id,slo_ns`, perhaps with a `length`, a block of it in memory at a time. `model_id` counts, or
- * names, the models that the workload addresses.
+ * Plays a file of `arrival_ns,model_id,slo_ns`, optionally with a `length`, a block of it in memory at a time.
+ * `model_id` is a number or name among the models that the workload addresses.
  */
 export class ArrivalsSource extends BaseSource {
   readonly hasLengths: boolean;
@@ -42,7 +42,7 @@ export class ArrivalsSource extends BaseSource {
     this.starved = true;
   }
 
-  /** Opens the file and reads as far as the first arrival. */
+  /** Opens the file and reads up to the first arrival. */
   static async open(spec: ArrivalsSpec, frame: Frame, files: InputFiles): Promise<ArrivalsSource> {
     const table = await openTable(files, spec.path, 'arrivals');
     const source = new ArrivalsSource(spec, table, frame);
@@ -95,7 +95,7 @@ export class ArrivalsSource extends BaseSource {
     this.any ||= cut || this.rows.length > 0;
     if (cut) {
       this.ended = true;
-      // Closes the file; what follows in it is of no interest.
+      // Closes the file: the rest of it is not needed.
       void this.table.rest.return();
     }
     this.starved = false;
@@ -111,7 +111,7 @@ export class ArrivalsSource extends BaseSource {
 
 function modelIds(names: readonly string[]): ModelIds {
   const positions = new Map(names.map((name, position) => [name, position]));
-  // Where models are called by numbers, a number is a name first.
+  // If models have numeric names, a number is a name first.
   const numericNames = names.some((name) => /^\d+$/.test(name));
   return {
     indices: numericNames ? 0 : names.length,
@@ -124,8 +124,8 @@ function modelIds(names: readonly string[]): ModelIds {
 }
 
 /**
- * Says that the first arrival of a file lies far from the start, and the unit that its times seem to have; null: it does not.
- * Times since 1970 lie between 2001 and 2100.
+ * Message that the first arrival of a file lies far from the start, with the unit that its times seem to have; null: it
+ * does not. Times since 1970 lie between 2001 and 2100.
  */
 export function distantStart(firstNs: number, lastNs: number): string | null {
   if (firstNs < NS_PER_S || firstNs <= lastNs - firstNs) return null;
@@ -137,7 +137,7 @@ export function distantStart(firstNs: number, lastNs: number): string | null {
   return `the first arrival lies ${after} after the start${likely}; write nanoseconds since the start of the trace`;
 }
 
-/** The same of a file, of which only its ends are read. Throws the errors of reading. */
+/** Applies `distantStart` to a file, of which only both ends are read. Throws the errors of reading. */
 export async function distantStartOf(files: InputFiles, path: string): Promise<string | null> {
   const { first, rest, rowsOf } = await openTable(files, path, 'arrivals');
   await rest.return();
@@ -155,8 +155,8 @@ const TAIL_BYTES = 1 << 16;
 const UTF8 = new TextDecoder();
 
 /**
- * Time of the last row of a sorted arrivals file, ns, or 0 where it has none: how long a workload lasts
- * that says no duration. Of an unpacked file only the end is read.
+ * Time of the last row of a sorted arrivals file, ns, or 0 if it has none: the length of a workload without a duration.
+ * Of an uncompressed file only the end is read.
  */
 export async function lastArrivalNs(files: InputFiles, path: string): Promise<number> {
   const start = path.endsWith('.gz') ? 0 : Math.max(0, (await files.stat(path)).bytes - TAIL_BYTES);
@@ -173,7 +173,7 @@ export async function lastArrivalNs(files: InputFiles, path: string): Promise<nu
     const last = Number(time);
     return Number.isSafeInteger(last) && last >= 0 ? last : 0;
   } catch (error) {
-    // A row that is no row is reported, with its line, when the source gets there.
+    // An invalid row is reported, with its line, when the source gets there.
     if (error instanceof EscapementError) return 0;
     throw error;
   }

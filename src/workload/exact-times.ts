@@ -6,14 +6,14 @@ import { BaseSource } from './source.js';
 export interface ExactTimes {
   /** Integer ns. */
   readonly timesNs: Float64Array;
-  /** Function of each row by rank: 0 has most rows. All 0 where the trace knows no functions. */
+  /** Function of each row by rank: 0 has the most rows. All 0 if the trace has no functions. */
   readonly rank: Int32Array;
   readonly functions: number;
-  /** Length of each row's input; absent: the trace tells none, or is not asked for it. */
+  /** Length of each row's input; absent: not in the trace, or not requested. */
   readonly lengths?: Int32Array;
 }
 
-/** Grows by doubling while rows of unknown number are read. */
+/** Column that grows by doubling while an unknown number of rows is read. */
 export class TimeColumn {
   private values = new Float64Array(1 << 12);
   private used = 0;
@@ -34,7 +34,7 @@ export class TimeColumn {
 
 /**
  * Sorts by time (rows of one instant keep their order), shifts the first to 0 and ranks the functions. Throws
- * `E_TRACE_VALUE` for more time between the rows than whole nanoseconds can count.
+ * `E_TRACE_VALUE` for a span too long for whole nanoseconds.
  */
 export function sortTimes(
   file: string,
@@ -75,7 +75,7 @@ export class ExactSource extends BaseSource {
   readonly hasLengths: boolean;
   private row = -1;
 
-  /** `modelOf`: the model of each rank; absent where the trace knows no functions. */
+  /** `modelOf`: model of each rank; absent if the trace has no functions. */
   constructor(
     private readonly trace: ExactTimes,
     sloNs: number,
@@ -101,8 +101,8 @@ export class ExactSource extends BaseSource {
 }
 
 /**
- * How long a trace of single rows lasts: to its last row and one mean gap more, so that rows per
- * length is the mean rate. One second for a single row.
+ * Length of a trace of single rows: up to its last row plus one mean gap, so that rows per length is the mean rate. One
+ * second for a single row.
  */
 export function exactLengthNs({ timesNs }: ExactTimes): number {
   const last = timesNs[timesNs.length - 1];

@@ -5,42 +5,42 @@ import type { InputFiles } from '../base/world/input-files.js';
 import { selectModels } from './select-models.js';
 import type { CommonSpec } from './spec.js';
 
-/** What a workload needs to know of the run that it is part of. */
+/** Properties of the run that a workload depends on. */
 export interface WorkloadContext {
   /** Names of the run's models in index order. */
   readonly models: readonly string[];
-  /** By model: the longest input that it takes; Infinity: all have one length. Default: all of them. */
+  /** By model: longest input that it takes; Infinity: all have one length, the default. */
   readonly longest?: readonly number[];
-  /** SLO of requests that carry none of their own, ns. */
+  /** SLO of requests without one of their own, ns. */
   readonly sloNs: number;
   readonly seed: number | string;
-  /** Where a key of the workload is written, for errors. Default: the key, after the name of its random streams. */
+  /** Place of a key of the workload, for errors. Default: the key, after the name of its random streams. */
   readonly placeOf?: (key: string) => ErrorPlace;
 }
 
-/** The same with what its files are read with. */
+/** The context, and access to files. */
 export interface OpenContext extends WorkloadContext {
   readonly files: InputFiles;
 }
 
-/** The part of a workload that all kinds share: whom it addresses, when, with which SLO and draws. */
+/** Part of a workload common to all kinds: its models, times, SLO and random draws. */
 export interface Frame {
   /** Indices (among the models of the run) of the models that it addresses, ascending. */
   readonly models: Int32Array;
   /** Names of those models. */
   readonly modelNames: readonly string[];
-  /** The longest input that each of them takes; Infinity: all have one length. */
+  /** Longest input of each of those models; Infinity: all have one length. */
   readonly longest: readonly number[];
   readonly sloNs: number;
-  /** Arrivals lie in [startNs, endNs); endNs is Infinity where only the input limits it. */
+  /** Arrivals lie in [startNs, endNs); endNs is Infinity if only the input limits it. */
   readonly startNs: number;
   readonly endNs: number;
-  /** One random stream a purpose: a change of popularity leaves the arrival times as they were. */
+  /** One random stream per purpose: a change of popularity leaves the arrival times unchanged. */
   random(purpose: string): Random;
   placeOf(key: string): ErrorPlace;
 }
 
-/** Throws `E_UNKNOWN_MODEL` when the workload addresses models that the run does not have. */
+/** Throws `E_UNKNOWN_MODEL` if the workload addresses models that the run does not have. */
 export function frameOf(spec: CommonSpec, context: WorkloadContext, name: string): Frame {
   const models = selectModels(context.models, spec.models);
   const startNs = spec.startNs ?? 0;

@@ -5,7 +5,7 @@ import type { Frame } from './frame.js';
 import { BaseSource, type StreamedSource } from './source.js';
 import type { ColumnSpec, LengthSpec, TokensSpec } from './spec.js';
 
-/** The longest that can come; Infinity: only the trace knows. */
+/** Longest possible length; Infinity: only the trace knows. */
 export function longestOf(spec: LengthSpec): number {
   switch (spec.kind) {
     case 'constant':
@@ -23,8 +23,8 @@ export function longestOf(spec: LengthSpec): number {
 }
 
 /**
- * The workload with a length drawn for each request. Throws `E_CONFIG_VALUE` where a model takes inputs of several lengths and
- * the workload says none, or longer ones.
+ * Adds a drawn length to each request of a workload. Throws `E_CONFIG_VALUE` if a model takes inputs of several lengths
+ * and the workload gives none, or longer ones.
  */
 export function withLengths(
   source: StreamedSource,
@@ -43,7 +43,7 @@ export function withLengths(
     : new LengthSource(source, drawOf(spec, frame.random('lengths')));
 }
 
-/** Throws `E_CONFIG_VALUE` where a model of the workload takes no inputs as long as `longest`. */
+/** Throws `E_CONFIG_VALUE` if a model of the workload takes no inputs as long as `longest`. */
 export function checkLongest(longest: number, frame: Frame): void {
   if (longest === Number.POSITIVE_INFINITY) return;
   const tooShort = frame.longest.findIndex((most) => most < longest);
@@ -68,10 +68,10 @@ function drawOf(spec: Exclude<LengthSpec, TokensSpec | ColumnSpec>, random: Rand
   }
 }
 
-/** Gives each request of a workload a length of its own. */
+/** Adds a length to each request of a workload. */
 class LengthSource extends BaseSource {
   readonly hasLengths = true;
-  /** Present only if the workload wants to hear of answers. */
+  /** Present only if the workload needs answers. */
   readonly answered?: (user: number, nowNs: number) => void;
 
   constructor(

@@ -2,18 +2,18 @@ import { invariant } from '../base/invariant.js';
 import { BaseSource, type StreamedSource } from './source.js';
 
 /**
- * Several sections of one run as one stream. Arrivals of the same instant come in the order of the
- * sections; users are numbered through, section after section, so that an answer finds its sender.
+ * Several sections of one run as one stream. Simultaneous arrivals come in the order of the sections; users are
+ * numbered consecutively across sections, so that an answer finds its sender.
  */
 export class MergedSource extends BaseSource {
-  /** Section (index into the sources given) that sends the pending arrival. */
+  /** Index of the section that sends the pending arrival. */
   section = 0;
   readonly hasLengths: boolean;
-  /** Present only if a section wants to hear of answers. */
+  /** Present only if a section needs answers. */
   readonly answered?: (user: number, nowNs: number) => void;
 
   private readonly sources: readonly StreamedSource[];
-  /** When each section's pending arrival comes, ns. */
+  /** By section: time of its pending arrival, ns. */
   private readonly pendingNs: Float64Array;
   /** First user of each section. */
   private readonly firstUser: readonly number[];
@@ -41,7 +41,7 @@ export class MergedSource extends BaseSource {
     const source = this.sources[this.section];
     source.advance();
     this.pendingNs[this.section] = source.timeNs;
-    // Until it has read on, it might have an arrival before those of the others.
+    // Until it has read on, its next arrival might precede those of the others.
     if (source.starved) this.starved = true;
     else this.select();
   }
@@ -59,7 +59,7 @@ export class MergedSource extends BaseSource {
     if (!this.starved) this.select();
   }
 
-  /** Makes the earliest pending arrival ours; on a tie that of the first section. */
+  /** Selects the earliest pending arrival; ties go to the first section. */
   private select(): void {
     const { pendingNs } = this;
     let earliest = 0;
@@ -93,7 +93,7 @@ export class MergedSource extends BaseSource {
   }
 }
 
-/** One stream of all sections of a run; see `MergedSource`. */
+/** Merges all sections of a run into one stream; see `MergedSource`. */
 export function mergeSources(sources: readonly StreamedSource[]): MergedSource {
   return new MergedSource(sources);
 }

@@ -1,26 +1,26 @@
 /**
- * Invocations per function and minute, kept sparse: a day of the full Azure trace is mostly zeros.
- * Functions are ranks: 0 has the largest total. Entries of minute m are those from `start[m]` to
- * `start[m + 1]`, by ascending rank, each with a positive count.
+ * Sparse invocations per function and minute: a day of the full Azure trace is mostly zeros. Functions are ranks: 0 has
+ * the largest total. Entries of minute m are those from `start[m]` to `start[m + 1]`, by ascending rank, each with a
+ * positive count.
  */
 export interface MinuteCounts {
   readonly functions: number;
   readonly minutes: number;
-  /** What the file calls its first minute (1 is the first of the day). */
+  /** Label of the first minute in the file (1 is the first of the day). */
   readonly firstMinute: number;
   /** `minutes + 1` offsets. */
   readonly start: Int32Array;
   readonly rank: Int32Array;
   readonly count: Int32Array;
-  /** Invocations by rank, not increasing. */
+  /** Invocations by rank, descending. */
   readonly totals: Float64Array;
-  /** What triggers each function, by rank, where the trace says so. */
+  /** Trigger of each function, by rank, if in the trace. */
   readonly triggers?: readonly string[];
 }
 
 export const MAX_COUNT = 2 ** 31 - 1;
 
-/** Collects counts function after function, minutes ascending in each, and sorts them at the end. */
+/** Collects counts by function, minutes ascending in each, and sorts them at the end. */
 export class MinuteCountsBuilder {
   private readonly totals: number[] = [];
   private readonly triggers: string[] = [];
@@ -35,14 +35,14 @@ export class MinuteCountsBuilder {
     if (trigger !== undefined) this.triggers.push(trigger);
   }
 
-  /** `count` invocations of the latest function in `minute` (from 0). */
+  /** Adds `count` invocations of the latest function in `minute` (from 0). */
   add(minute: number, count: number): void {
     this.minute.push(minute);
     this.count.push(count);
     this.totals[this.totals.length - 1] += count;
   }
 
-  /** Functions with equal totals keep the order in which they came. */
+  /** Sorts the functions; equal totals keep their order of arrival. */
   finish(minutes: number, firstMinute: number): MinuteCounts {
     const { totals, triggers } = this;
     const order = Array.from(totals.keys()).sort((a, b) => totals[b] - totals[a] || a - b);

@@ -9,7 +9,7 @@ import type { MinuteCounts } from './minute-counts.js';
 import { BaseSource } from './source.js';
 import type { Assignment, Azure2019Spec } from './spec.js';
 
-/** Denser arrivals would outrun a clock of whole nanoseconds, and any memory. */
+/** Limit on density: closer arrivals would exceed a clock of whole nanoseconds, and any memory. */
 const LEAST_MEAN_GAP_NS = 100;
 
 export interface MinuteOptions {
@@ -21,10 +21,9 @@ export interface MinuteOptions {
 }
 
 /**
- * Plays counts per minute: inside a minute every function is a Poisson process with that minute's
- * count × scale as its mean. All are played as one process of the summed rate whose arrivals are dealt
- * to functions in proportion, which has the same law and costs the same however many there are.
- * `user` is the function's rank.
+ * Plays counts per minute: within a minute every function is a Poisson process with that minute's count × scale as its
+ * mean. All are played as one process of the summed rate whose arrivals are assigned to functions in proportion, which
+ * has the same law and the same cost for any number of functions. `user` is the function's rank.
  */
 export class MinuteSource extends BaseSource {
   private readonly counts: MinuteCounts;
@@ -39,7 +38,7 @@ export class MinuteSource extends BaseSource {
 
   private clockNs: number;
   private minute: number;
-  /** First entry of the minute among the counts. */
+  /** Index of the minute's first entry in the counts. */
   private firstEntry = 0;
   private minuteEndNs: number;
   private meanGapNs = 0;
@@ -64,7 +63,7 @@ export class MinuteSource extends BaseSource {
 
   override advance(): void {
     this.clockNs += exponential(this.gaps) * this.meanGapNs;
-    // The process has no memory: a gap that crosses the end of a minute is drawn again at the next rate.
+    // Memoryless: a gap that crosses the end of a minute is drawn again at the next rate.
     while (this.clockNs >= this.minuteEndNs) {
       if (!this.nextMinute()) return;
       this.clockNs += exponential(this.gaps) * this.meanGapNs;
@@ -78,7 +77,7 @@ export class MinuteSource extends BaseSource {
     this.model = this.modelOf[this.user];
   }
 
-  /** Moves to the begin of the next minute that has invocations; false: there is none, the stream ends. */
+  /** Moves to the start of the next minute with invocations; false if there is none and the stream ends. */
   private nextMinute(): boolean {
     const { start, count } = this.counts;
     const { minutes, intervalNs, scale } = this.options;
@@ -116,7 +115,7 @@ function busiestMinute({ start, minutes }: MinuteCounts): number {
   return most;
 }
 
-/** The half-open slice of minutes that is played, all of them by default. Throws `E_CONFIG_VALUE` outside the trace. */
+/** Half-open slice of minutes to play, all by default. Throws `E_CONFIG_VALUE` outside the trace. */
 export function minuteSlice(
   spec: Azure2019Spec,
   counts: MinuteCounts,

@@ -1,11 +1,11 @@
 import type { MinuteCounts } from './minute-counts.js';
 
-/** How a trace is spread over functions and minutes. A figure is null where nothing was invoked: a ratio of nothing is none. */
+/** Distribution of a trace over functions and minutes. A figure is null if nothing was invoked. */
 export interface MinuteStatistics {
   readonly functions: number;
   readonly minutes: number;
   readonly invocations: number;
-  /** Of all invocations, the share of the ten most popular functions, and of the most popular 1 % (at least one). */
+  /** Share of all invocations by the ten most popular functions, and by the most popular 1 % (at least one). */
   readonly top10Share: number | null;
   readonly topPercentShare: number | null;
   /** Busiest minute relative to the mean minute. */
@@ -17,16 +17,16 @@ export interface MinuteStatistics {
   /** Percentiles over invoked functions of standard deviation / mean of their minutes. */
   readonly cvP50: number | null;
   readonly cvP90: number | null;
-  /** Share of the functions with less than one invocation a minute, and an hour, on average. */
+  /** Share of the functions with fewer than one invocation per minute, and per hour, on average. */
   readonly belowOnePerMinute: number | null;
   readonly belowOnePerHour: number | null;
 }
 
-/** Collects the statistics minute after minute, so that a trace need not be in memory. */
+/** Collects statistics minute by minute, so that a trace need not be in memory. */
 export class MinuteTally {
   private readonly totals: number[] = [];
   private readonly squares: number[] = [];
-  /** The minute under way. */
+  /** Counts of the current minute. */
   private readonly now: number[] = [];
   private touched: number[] = [];
 
@@ -36,7 +36,7 @@ export class MinuteTally {
   private totalSquares = 0;
   private peak = 0;
 
-  /** Makes functions below `functions` count even if they are never invoked. */
+  /** Counts functions below `functions` even if they are never invoked. */
   reserve(functions: number): void {
     while (this.now.length < functions) {
       this.now.push(0);
@@ -45,7 +45,7 @@ export class MinuteTally {
     }
   }
 
-  /** `count` more invocations of function `fn` in the minute under way. */
+  /** Adds `count` invocations of function `fn` in the current minute. */
   add(fn: number, count: number): void {
     this.reserve(fn + 1);
     if (this.now[fn] === 0) this.touched.push(fn);

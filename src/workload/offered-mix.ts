@@ -18,9 +18,9 @@ export type SteadySpec = Extract<
 >;
 
 /**
- * Mean requests per second that a workload brings to each model of the run, over its duration: the sum is its mean
- * rate. `name` is that of its random streams, as for `openWorkload`. Traces are read for it; what was found is kept
- * while their files stay as they are. Throws the coded errors of reading.
+ * Mean requests per second of a workload for each model of the run, over its duration: the sum is its mean rate. `name`
+ * is that of its random streams, as for `openWorkload`. Reads traces; results are cached while their files do not
+ * change. Throws the coded errors of reading.
  */
 export async function offeredMix(
   spec: SteadySpec,
@@ -87,7 +87,7 @@ async function llmRate(
   return sum(rates) * spec.scale;
 }
 
-/** A minute that the end cuts counts by the part of it that is played. */
+/** Rates by function; a minute cut short counts by the part that is played. */
 function minuteRates(
   { functions, start, rank, count }: MinuteCounts,
   [from, to]: readonly [number, number],
@@ -113,7 +113,7 @@ function rowRates(trace: ExactTimes, speed: number, lengthNs: number): Float64Ar
   return rates;
 }
 
-/** What was read from files, one entry for each way to play one: small compared with the traces. */
+/** Cached results by file set, one entry per way to play one: small compared with the traces. */
 const known = new WeakMap<InputFiles, Map<string, Promise<Float64Array>>>();
 
 async function remembered(

@@ -4,8 +4,8 @@ import { openWorkload as openFrom, type Workload } from './open.js';
 import type { WorkloadSpec } from './spec.js';
 
 /**
- * Opens one section of a run, the files of which are on this machine: reads what must be read first, and has its first
- * arrival pending. `name` is the name of its random streams, so that two sections draw different numbers.
+ * Opens one section of a run with files on this machine: reads the required part, and has its first arrival pending.
+ * `name` is the name of its random streams, so that two sections draw different numbers.
  *
  * Throws coded errors for anything wrong with files or model names.
  *

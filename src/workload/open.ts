@@ -35,15 +35,15 @@ import type {
 export interface Workload {
   readonly source: StreamedSource;
   /**
-   * Nominal end of the workload, ns of virtual time since the start of the run (so `startNs` is part of
-   * it): the given duration, or the length of the trace.
+   * Nominal end of the workload, ns of virtual time since the start of the run (including `startNs`): the given
+   * duration, or the length of the trace.
    */
   readonly durationNs: number;
 }
 
 /**
- * Opens one section of a run: reads what must be read first, and has its first arrival pending. `name`
- * is the name of its random streams, so that two sections draw different numbers.
+ * Opens one section of a run: reads the required part, and has its first arrival pending. `name` is the name of its
+ * random streams, so that two sections draw different numbers.
  *
  * Throws coded errors for anything wrong with files or model names.
  */
@@ -157,7 +157,7 @@ function playRows(
   };
 }
 
-/** Rows are events, not a span: a given duration counts even where the rows end before it. */
+/** Rows are events, not a span: a given duration counts even if the rows end before it. */
 function exactEndNs(lengthNs: number, speed: number, frame: Frame): number {
   return Number.isFinite(frame.endNs) ? frame.endNs : frame.startNs + Math.ceil(lengthNs / speed);
 }
@@ -172,7 +172,7 @@ const RATES: Readonly<Partial<Record<WorkloadSpec['kind'], readonly string[]>>> 
   'azure-like': ['rateRps'],
 };
 
-/** A spec from a program without a type checker may lack a rate: silence would look like a run without traffic. */
+/** Rejects a missing rate, possible in a program without type checks, which would look like a run without traffic. */
 function checkRates(spec: WorkloadSpec, frame: Frame): void {
   const given: Readonly<Record<string, unknown>> = { ...spec };
   for (const key of RATES[spec.kind] ?? []) {

@@ -1,7 +1,7 @@
 import { AliasTable } from './alias-table.js';
 import type { Popularity } from './spec.js';
 
-/** Table that draws which of `models` models a request is for. */
+/** Table for drawing the model of a request, one of `models`. */
 export function popularityTable(popularity: Popularity, models: number): AliasTable {
   const table = new AliasTable(models);
   table.build(popularityWeights(popularity, models), 0, models);

@@ -2,30 +2,30 @@ import type { Random } from '../base/random/streams.js';
 import type { Frame } from './frame.js';
 import { BaseSource, type StreamedSource } from './source.js';
 
-/** How the rows of a trace become requests. */
+/** Conversion of a trace's rows to requests. */
 export interface Scaling {
   /** ⌊scale⌋ copies of every row, and one more with the probability of the fraction. */
   readonly scale: number;
   /** Divides all times. */
   readonly speed: number;
-  /** Until when copies of the last row may come, in ns of the trace; absent: they come at its own time. */
+  /** End for copies of the last row, in ns of the trace; absent: they come at its own time. */
   readonly lengthNs?: number;
-  /** Draws the model of each request; absent: it is that of its row. */
+  /** Draws the model of each request; absent: that of its row. */
   readonly deal?: () => number;
 }
 
 /**
- * More or fewer requests than the rows of a trace, and faster or slower. The first copy of a row comes at the row's own time,
- * further ones uniformly between there and the next row. So any stretch of time from row to row has `scale` times as
- * many requests, on average, as it has rows: bursts and pauses keep their times and ratios. The times of `trace`
- * begin at 0, without start and end.
+ * Plays the rows of a trace with more or fewer requests, and faster or slower. The first copy of a row comes at the
+ * row's own time, further ones uniformly between there and the next row. So any span between rows has on average
+ * `scale` times as many requests as rows: bursts and pauses keep their times and ratios. The times of `trace` begin at
+ * 0, without start and end.
  */
 export class ScaledSource extends BaseSource {
   readonly hasLengths: boolean;
   private readonly wholeCopies: number;
   private readonly extraCopy: number;
   private readonly copies: Random;
-  /** Copies of the current row still to come, spread over the time from `clockNs` to the next row. */
+  /** Remaining copies of the current row, spread over the time from `clockNs` to the next row. */
   private copiesLeft = 0;
   private clockNs = 0;
   private rowModel = 0;
@@ -53,20 +53,20 @@ export class ScaledSource extends BaseSource {
     this.advance();
   }
 
-  /** False: the trace must be read on to know when the next row comes. */
+  /** Moves to the next copy; false if the trace must be read on to know when the next row comes. */
   private nextCopy(): boolean {
     const { trace, scaling } = this;
     this.starved = trace.starved;
     if (trace.starved) return false;
     const ended = trace.timeNs === Number.POSITIVE_INFINITY;
     const nextRowNs = ended ? (scaling.lengthNs ?? this.clockNs) : trace.timeNs;
-    // Smallest of the uniform numbers that are left: they come out sorted one by one.
+    // Minimum of the remaining uniform numbers: they come out sorted one by one.
     const share = 1 - (1 - this.copies()) ** (1 / this.copiesLeft--);
     this.clockNs += (nextRowNs - this.clockNs) * share;
     return true;
   }
 
-  /** False: the trace must be read on, or is over. */
+  /** Moves to the next row; false if the trace must be read on, or is over. */
   private nextRow(): boolean {
     const { trace } = this;
     for (;;) {

@@ -1,9 +1,8 @@
 import { EscapementError } from '../base/errors.js';
 
 /**
- * Indices of the models whose names match at least one pattern, ascending; all models without patterns.
- * `*` in a pattern matches any text. Throws `E_UNKNOWN_MODEL` for a pattern that matches nothing:
- * most often a slip of the pen.
+ * Indices of the models whose names match at least one pattern, ascending; all models without patterns. `*` in a
+ * pattern matches any text. Throws `E_UNKNOWN_MODEL` for a pattern that matches nothing, most often a typo.
  */
 export function selectModels(names: readonly string[], patterns?: readonly string[]): Int32Array {
   if (patterns === undefined) return Int32Array.from(names.keys());
@@ -21,7 +20,7 @@ function matcher(pattern: string): (name: string) => boolean {
   const [first, ...rest] = pattern.split('*') as [string, ...string[]];
   const last = rest.pop();
   if (last === undefined) return (name) => name === first;
-  // Each part where it comes first leaves the most room for the others, so nothing is tried twice.
+  // The first match of each part leaves the most room for the others, so no backtracking is needed.
   return (name) => {
     if (!name.startsWith(first) || !name.endsWith(last)) return false;
     let at = first.length;

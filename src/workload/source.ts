@@ -1,21 +1,21 @@
 import type { ArrivalSource } from '../core/arrivals.js';
 
-/** What every workload plays: an arrival source that may have to wait for a file. */
+/** An arrival source that may have to wait for a file; all workloads are such. */
 export interface StreamedSource extends ArrivalSource {
   length: number;
   starved: boolean;
   refill(): Promise<void>;
   requestClass: number;
   tenant: number;
-  /** True: requests have lengths of their own, drawn or read from a trace; 0 is none. */
+  /** True if requests have lengths of their own, drawn or read from a trace; 0 is none. */
   readonly hasLengths?: boolean;
-  /** `user` is always below this. */
+  /** Upper bound of `user`, exclusive. */
   readonly users: number;
 }
 
 /**
- * Common part of the sources: the pending arrival, in fields that every subclass has in the same order.
- * A subclass calls `advance` once at the end of its constructor, so that the first arrival is pending.
+ * Common part of the sources: the pending arrival, in fields that every subclass has in the same order. A subclass
+ * calls `advance` once at the end of its constructor, so that the first arrival is pending.
  */
 export abstract class BaseSource implements StreamedSource {
   timeNs = 0;
@@ -35,6 +35,6 @@ export abstract class BaseSource implements StreamedSource {
 
   abstract advance(): void;
 
-  /** Generators and traces held as counts always know what comes next. */
+  /** Generators and traces held as counts never starve. */
   async refill(): Promise<void> {}
 }

@@ -1,6 +1,6 @@
 /**
- * What a workload is made of, in canonical units (integer ns, requests per second). The experiment
- * file spells the same things for people; `src/config/schema.ts` translates.
+ * Specification of a workload, in canonical units (integer ns, requests per second). The experiment file has the same
+ * in readable form; `src/config/schema.ts` translates.
  */
 export type WorkloadSpec =
   | ArrivalsSpec
@@ -14,7 +14,7 @@ export type WorkloadSpec =
   | AzureLlmSpec
   | AzureLikeSpec;
 
-/** How long inputs are: tokens, pixels, whatever the model counts. */
+/** Lengths of inputs: tokens, pixels, or any other unit that the model counts. */
 export type LengthSpec =
   | { readonly kind: 'constant'; readonly value: number }
   | { readonly kind: 'uniform'; readonly from: number; readonly to: number }
@@ -23,39 +23,39 @@ export type LengthSpec =
   | TokensSpec
   | ColumnSpec;
 
-/** The token columns of a trace; more than `max` count as `max`. */
+/** Token columns of a trace; more than `max` count as `max`. */
 export interface TokensSpec {
   readonly kind: 'tokens';
   readonly of: 'context' | 'generated' | 'both';
   readonly max?: number;
 }
 
-/** The length column of an arrivals file; more than `max` count as `max`. */
+/** Length column of an arrivals file; more than `max` count as `max`. */
 export interface ColumnSpec {
   readonly kind: 'column';
   readonly max?: number;
 }
 
 export interface CommonSpec {
-  /** What its users are called in results; the kind when absent. */
+  /** Name of its users in results; absent: the kind. */
   readonly name?: string;
   /** SLO of these requests; overrides the SLO of the run. */
   readonly sloNs?: number;
-  /** Name of the class of its requests; the first one of the run when absent. */
+  /** Name of the class of its requests; absent: the first of the run. */
   readonly class?: string;
-  /** Name of the tenant that sends them; the first one of the run when absent. */
+  /** Name of the tenant that sends them; absent: the first of the run. */
   readonly tenant?: string;
-  /** Which models it addresses: names or patterns with `*`; all when absent. */
+  /** Models that it addresses: names or patterns with `*`; absent: all. */
   readonly models?: readonly string[];
-  /** How long inputs are, for models that take several lengths. */
+  /** Lengths of inputs, for models that take several. */
   readonly length?: LengthSpec;
-  /** Shifts the whole workload to begin this long after the start of the run. */
+  /** Shifts the whole workload to start this long after the run. */
   readonly startNs?: number;
-  /** Cuts the workload off this long after its own begin; generators need it, files need not. */
+  /** Ends the workload this long after its own start; required for generators, optional for files. */
   readonly durationNs?: number;
 }
 
-/** How requests spread over models. */
+/** Distribution of requests over models. */
 export type Popularity = { readonly kind: 'uniform' } | { readonly kind: 'zipf'; readonly s: number };
 
 interface GeneratedSpec extends CommonSpec {
@@ -67,7 +67,7 @@ interface GeneratedSpec extends CommonSpec {
 export interface ArrivalsSpec extends CommonSpec {
   readonly kind: 'arrivals';
   readonly path: string;
-  /** True where the run or the workload sets an SLO that replaces the column's. */
+  /** True if the run or the workload sets an SLO that replaces the column's. */
   readonly overrideSlo: boolean;
   /** Multiplies the number of requests; default 1. */
   readonly scale?: number;
@@ -87,7 +87,7 @@ export interface GammaSpec extends GeneratedSpec {
   readonly cv: number;
 }
 
-/** Poisson at `onRateRps` for `onNs`, then at `offRateRps` for `offNs`, and again. */
+/** Poisson alternating between `onRateRps` for `onNs` and `offRateRps` for `offNs`. */
 export interface OnOffSpec extends GeneratedSpec {
   readonly kind: 'on-off';
   readonly onRateRps: number;
@@ -96,7 +96,7 @@ export interface OnOffSpec extends GeneratedSpec {
   readonly offNs: number;
 }
 
-/** Poisson whose rate moves in a straight line over the duration. */
+/** Poisson with a rate that changes linearly over the duration. */
 export interface RampSpec extends GeneratedSpec {
   readonly kind: 'ramp';
   readonly fromRateRps: number;
@@ -116,7 +116,7 @@ export interface ClosedLoopSpec extends CommonSpec {
   readonly popularity?: Popularity;
 }
 
-/** How functions of a trace drive models: blocks is ⌊M·i/F⌋ over functions by falling total, stripe is i mod M. */
+/** Assignment of functions to models: blocks is ⌊M·i/F⌋ over functions by falling total, stripe is i mod M. */
 export type Assignment = 'blocks' | 'stripe';
 
 interface TraceSpec extends CommonSpec {
@@ -131,18 +131,18 @@ export interface Azure2019Spec extends TraceSpec {
   readonly kind: 'azure-2019';
   /** Half-open slice of minutes counted from the first column of the file. */
   readonly minutes?: readonly [number, number];
-  /** Virtual time that one minute of the trace takes: 60 s unless compressed or stretched. */
+  /** Virtual length of one minute of the trace: 60 s unless compressed or stretched. */
   readonly intervalNs: number;
 }
 
-/** Azure Functions 2021: one row an invocation, arrival = end − duration. */
+/** Azure Functions 2021: one row per invocation, arrival = end − duration. */
 export interface Azure2021Spec extends TraceSpec {
   readonly kind: 'azure-2021';
   /** Divides all times: 2 plays the trace twice as fast. */
   readonly speed: number;
 }
 
-/** Azure LLM inference 2023: exact timestamps; rows are dealt to models by popularity. */
+/** Azure LLM inference 2023: exact timestamps; rows are assigned to models by popularity. */
 export interface AzureLlmSpec extends CommonSpec {
   readonly kind: 'azure-llm';
   readonly path: string;
@@ -160,6 +160,6 @@ export interface AzureLikeSpec extends CommonSpec {
   readonly rateRps: number;
   readonly scale: number;
   readonly assign: Assignment;
-  /** Virtual time that one minute of the trace takes; the mean rate does not depend on it. */
+  /** Virtual length of one minute of the trace; does not affect the mean rate. */
   readonly intervalNs: number;
 }

@@ -16,23 +16,23 @@ import {
 import type { MinuteCounts } from './minute-counts.js';
 import { type MinuteStatistics, MinuteTally, statisticsOf } from './minute-statistics.js';
 
-/** What is in a trace file. For an arrivals file, `functions` are its models. */
+/** Contents of a trace file. For an arrivals file, `functions` are its models. */
 export interface TraceInfo extends MinuteStatistics {
   readonly kind: Layout['kind'];
-  /** Invocations per second over the whole trace, and in its busiest minute; null where it takes no time. */
+  /** Invocations per second over the whole trace, and in its busiest minute; null if it has no length. */
   readonly meanRps: number | null;
   readonly peakRps: number | null;
   /**
-   * First and last arrival, ns since the begin of the trace; of counts, begin of the first and end of
-   * the last minute that has any. Null: nothing arrives.
+   * First and last arrival, ns since the start of the trace; for counts, start of the first and end of the last minute
+   * with any. Null: no arrivals.
    */
   readonly firstNs: number | null;
   readonly lastNs: number | null;
-  /** What a file of counts calls its first minute; null for the other kinds. */
+  /** Label of the first minute in a file of counts; null for the other kinds. */
   readonly firstMinute: number | null;
 }
 
-/** Recognises a trace by its header and reads all of it. Throws the coded errors of reading it. */
+/** Recognizes a trace by its header and reads all of it. Throws the coded errors of reading it. */
 export async function traceInfo(path: string): Promise<TraceInfo> {
   const table = await openTable(DISK_FILES, path);
   if (isKind(table, 'azure-2019')) return infoOfCounts(await readMinuteTable(table));
@@ -128,7 +128,7 @@ function info(
     kind,
     ...statistics,
     meanRps: lengthS === 0 ? null : invocations / lengthS,
-    // A trace shorter than a minute has no whole one.
+    // A trace shorter than a minute has no complete one.
     peakRps: lengthS === 0 ? null : peak / Math.min(60, lengthS),
     firstNs,
     lastNs,

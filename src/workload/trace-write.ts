@@ -9,9 +9,8 @@ import type { MinuteCounts } from './minute-counts.js';
 import type { StreamedSource } from './source.js';
 
 /**
- * Writes counts in the official layout of Azure Functions 2019, functions by falling total, with hashes
- * made from the seed (three functions of four share an app with the one before). `.gz` packs.
- * Throws `E_FILE_WRITE`.
+ * Writes counts in the official layout of Azure Functions 2019, functions by falling total, with hashes derived from
+ * the seed (three functions in four share an app with the previous one). `.gz` compresses. Throws `E_FILE_WRITE`.
  */
 export async function writeAzure2019(
   path: string,
@@ -23,8 +22,8 @@ export async function writeAzure2019(
 
 /**
  * Writes every arrival of a source as `arrival_ns,model_id,slo_ns`, and its `length` if the source has lengths;
- * `model_id` is the model's name if names are given, else its index. `.gz` packs. Returns how many there were. Throws `E_FILE_WRITE`, and
- * `E_USAGE` for closed-loop clients, whose arrivals depend on answers.
+ * `model_id` is the model's name if names are given, else its index. `.gz` compresses. Returns the number of arrivals.
+ * Throws `E_FILE_WRITE`, and `E_USAGE` for closed-loop clients, whose arrivals depend on answers.
  */
 export async function writeArrivals(
   path: string,
@@ -69,7 +68,7 @@ async function* azure2019Text(counts: MinuteCounts, random: Random): AsyncGenera
   const labels = Array.from({ length: counts.minutes }, (_, minute) => counts.firstMinute + minute);
   yield `HashOwner,HashApp,HashFunction,Trigger,${labels.join(',')}\n`;
   const { start, rank, count, minutes } = counts;
-  // One cursor a minute: ranks ascend in each, so that every entry is met once.
+  // One cursor per minute: ranks ascend in each, so that every entry is visited once.
   const cursor = start.slice(0, minutes);
   const row = new Array<number>(minutes);
   let owner = '';
@@ -98,8 +97,8 @@ function hash(random: Random): string {
 }
 
 /**
- * Writes pieces of text to a file as they come, packed if its name ends in `.gz`; the file gets its name
- * when it is complete. Throws `E_FILE_WRITE`, and whatever the pieces throw.
+ * Writes pieces of text to a file as they come, compressed if its name ends in `.gz`; the file gets its name when it is
+ * complete. Throws `E_FILE_WRITE`, and any error of the pieces.
  */
 async function writeText(path: string, pieces: AsyncIterable<string>): Promise<void> {
   const file = new OutputFile(path);

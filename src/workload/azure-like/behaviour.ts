@@ -1,27 +1,27 @@
 import { gamma, normal } from '../../base/random/distributions.js';
 import type { Random } from '../../base/random/streams.js';
 
-/** How a function spends its invocations over the minutes of the trace. */
+/** Distribution of a function's invocations over the minutes of the trace. */
 export type Behaviour = 'steady' | 'timer' | 'bursty' | 'clump';
 
-/** Everything that a behaviour may depend on. */
+/** Inputs of a behaviour. */
 interface FunctionPlan {
-  /** Invocations a minute that such a function would have in the original trace. */
+  /** Invocations per minute of such a function in the original trace. */
   readonly naturalRate: number;
   /** Invocations in the whole trace. */
   readonly total: number;
-  /** No minute gets more than this from one clump, so that one function cannot dwarf the rest. */
+  /** Most invocations in a minute of a clump, so that one function cannot dwarf the rest. */
   readonly largestMinute: number;
 }
 
-/** Chances of steady, timer and bursty (else clump) by natural rate, and periods of timers in minutes. */
+/** Probabilities of steady, timer and bursty (else clump) by natural rate, and periods of timers in minutes. */
 const BANDS: readonly {
   readonly fromRate: number;
   readonly steady: number;
   readonly timer: number;
   readonly bursty: number;
   readonly periods: readonly number[];
-  /** Share of the minutes in which a bursty function is on: between these, evenly in the logarithm. */
+  /** Range of the share of minutes in which a bursty function is on, uniform in the logarithm. */
   readonly on: readonly [number, number];
 }[] = [
   { fromRate: 170, steady: 1, timer: 0, bursty: 0, periods: [1], on: [1, 1] },
@@ -39,7 +39,7 @@ const BANDS: readonly {
   { fromRate: 0, steady: 0.25, timer: 0, bursty: 0.1, periods: [240], on: [0.003, 0.02] },
 ];
 
-/** Draws how a function of this natural rate behaves. */
+/** Draws the behaviour of a function of this natural rate. */
 export function drawBehaviour(naturalRate: number, random: Random): Behaviour {
   const { steady, timer, bursty } = bandOf(naturalRate);
   const draw = random();
@@ -48,7 +48,7 @@ export function drawBehaviour(naturalRate: number, random: Random): Behaviour {
   return draw < steady + timer + bursty ? 'bursty' : 'clump';
 }
 
-/** Overwrites `weights` (one a minute) with the shape of such a function; at least one is positive. */
+/** Overwrites `weights` (one per minute) with the shape of such a function; at least one is positive. */
 export function drawShape(
   behaviour: Behaviour,
   plan: FunctionPlan,
@@ -72,7 +72,7 @@ const MINUTES_PER_DAY = 1440;
 /** Busiest time of the original day, as a share of it. */
 const PEAK_OF_DAY = 0.62;
 
-/** Half of the steady functions poll at an even rate, the others follow the day. A trace shorter than a day is its day. */
+/** Half of the steady functions poll at an even rate, the others follow the day; a shorter trace counts as a day. */
 function drawSteady({ total }: FunctionPlan, weights: Float64Array, random: Random): void {
   const even = random() < 0.5;
   const swing = even ? 0 : 0.2 + 0.6 * random();
@@ -108,7 +108,7 @@ function drawBursty({ naturalRate, total }: FunctionPlan, weights: Float64Array,
   if (!any) weights[Math.floor(random() * weights.length)] = 1;
 }
 
-/** All in a few minutes, often in one. */
+/** Concentrates all invocations in a few minutes, often in one. */
 function drawClump({ total, largestMinute }: FunctionPlan, weights: Float64Array, random: Random): void {
   const least = Math.ceil(total / largestMinute);
   const most = Math.min(total, Math.max(least, 0.02 * weights.length));
@@ -116,7 +116,7 @@ function drawClump({ total, largestMinute }: FunctionPlan, weights: Float64Array
   for (let i = 0; i < minutes; i++) weights[Math.floor(random() * weights.length)] = 1;
 }
 
-/** Random factor with mean 1: relative noise, and the unevenness that few invocations have anyway. */
+/** Random factor with mean 1: relative noise, and the unevenness inherent in few invocations. */
 function clumsy(mean: number, even: boolean, noise: number, random: Random): number {
   const variance = noise * noise + (even ? 0 : 1 / mean);
   return variance < 1e-6 ? 1 : gamma(random, 1 / variance) * variance;

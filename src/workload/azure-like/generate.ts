@@ -6,15 +6,15 @@ import { type Behaviour, drawBehaviour, drawShape } from './behaviour.js';
 export interface AzureLikeOptions {
   readonly functions: number;
   readonly minutes: number;
-  /** Mean over the trace, whose minutes take a minute each. */
+  /** Mean over the trace, with minutes at their real length. */
   readonly rateRps: number;
 }
 
 /**
- * Makes up a trace with the statistics of the Azure Functions 2019 day: the spread of rates over
- * functions, how uneven each is over time, how many are active in a minute, the swing of the day and
- * its bursts. The rates of all functions are multiplied to reach `rateRps`; in a day of 1,250 functions
- * nothing is multiplied at 211.6/s. Every function is invoked at least once.
+ * Generates a trace with the statistics of the Azure Functions 2019 day: the spread of rates over functions, how uneven
+ * each is over time, how many are active in a minute, the daily cycle and its bursts. The rates of all functions are
+ * multiplied to reach `rateRps`; for a day of 1,250 functions the factor is 1 at 211.6/s. Every function is invoked at
+ * least once.
  */
 export function generateAzureLike(options: AzureLikeOptions, random: Random): MinuteCounts {
   const { functions, minutes, rateRps } = options;
@@ -34,14 +34,13 @@ export function generateAzureLike(options: AzureLikeOptions, random: Random): Mi
 }
 
 /**
- * What to multiply the counts of made-up minutes by where each takes `intervalNs`, so that `rateRps` is the mean rate
- * as played.
+ * Factor on the counts of generated minutes that each take `intervalNs`, so that `rateRps` is the mean rate as played.
  */
 export function playedShare(intervalNs: number): number {
   return intervalNs / NS_PER_MINUTE;
 }
 
-/** Largest minute of a clump relative to all invocations of a mean minute: makes the peak minute of the whole. */
+/** Largest minute of a clump relative to all invocations of a mean minute: determines the peak minute of the trace. */
 const LARGEST_CLUMP = 0.8;
 
 const TRIGGERS: Readonly<Record<Behaviour, readonly string[]>> = {
@@ -56,7 +55,7 @@ function drawTrigger(behaviour: Behaviour, random: Random): string {
   return triggers[Math.floor(random() * triggers.length)];
 }
 
-/** Deals `total` invocations to minutes in proportion to the weights, rounding so that the sum is kept. */
+/** Distributes `total` invocations over minutes in proportion to the weights, rounding so that the sum is kept. */
 function spread(total: number, weights: Float64Array, phase: number, builder: MinuteCountsBuilder): void {
   let sum = 0;
   for (const weight of weights) sum += weight;
@@ -72,10 +71,10 @@ function spread(total: number, weights: Float64Array, phase: number, builder: Mi
 }
 
 /**
- * Invocations a minute of the functions of one day of Azure Functions, by falling rate: share of the
- * functions that are more popular, and the rate there. Taken from the 1,250-function sample of day 1 of
- * the 2019 trace that the In-Vitro project redistributes (Shahrad et al., ATC 2020, CC-BY-4.0).
- * Ten functions make 57 % of all invocations; half of the functions make less than one in 17 minutes.
+ * Invocations per minute of the functions of one day of Azure Functions, by falling rate: share of the functions that
+ * are more popular, and the rate there. Taken from the 1,250-function sample of day 1 of the 2019 trace that the
+ * In-Vitro project redistributes (Shahrad et al., ATC 2020, CC-BY-4.0). Ten functions make 57 % of all invocations;
+ * half of the functions make fewer than one in 17 minutes.
  */
 const RATE_BY_RANK: readonly (readonly [number, number])[] = [
   [0, 1037],
@@ -104,7 +103,7 @@ const RATE_BY_RANK: readonly (readonly [number, number])[] = [
   [1, 0.0007],
 ];
 
-/** Natural rates of `functions` functions, invocations a minute, not increasing: straight lines between the logarithms. */
+/** Natural rates of `functions` functions, invocations per minute, descending: linear interpolation of logarithms. */
 function naturalRates(functions: number): Float64Array {
   let knot = 0;
   return Float64Array.from({ length: functions }, (_, rank) => {

@@ -1,17 +1,17 @@
 import { EscapementError } from '../../base/errors.js';
 import { checkFields, isBlank, type LayoutOf, LENGTH_COLUMN, type Table } from './layout.js';
 
-/** How a `model_id` becomes the index of a model. */
+/** Mapping from a `model_id` to the index of a model. */
 export interface ModelIds {
   /** Whole numbers below this are indices; 0 when `resolve` must see every id. */
   readonly indices: number;
-  /** Position among the models, or −1. */
+  /** Index of the model, or −1. */
   resolve(id: string): number;
-  /** What to say of an id that is not known, e.g. "there are 15 models". */
+  /** Explanation for an unknown id, e.g. "there are 15 models". */
   readonly hint: string;
 }
 
-/** As much as the request table holds. */
+/** Limit of the request table. */
 const MOST_LENGTH = 2 ** 31 - 1;
 const ZERO = 0x30;
 const COMMA = 0x2c;
@@ -21,26 +21,26 @@ const QUOTE = 0x22;
 const SPACE = 0x20;
 const DELETE = 0x7f;
 
-/** What requests may be as long as. */
+/** Limits on the lengths of requests. */
 interface LengthLimits {
-  /** The longest input that each model takes; Infinity: it does not look at lengths. */
+  /** By model: longest input; Infinity: lengths are ignored. */
   readonly longest: readonly number[];
-  /** Longer ones count as this long. */
+  /** Cap on lengths: longer ones count as this long. */
   readonly max: number;
 }
 
 /**
- * Rows of `arrival_ns,model_id,slo_ns`, perhaps with a `length`, decoded from bytes into columns, a block at a time. The CSV
- * reader makes four objects a row and takes five times as long, more than the simulation of the request: it reads
- * only the rows that are not plain digits and names.
+ * Rows of `arrival_ns,model_id,slo_ns`, optionally with a `length`, decoded from bytes into columns, a block at a time.
+ * The CSV reader allocates four objects per row and takes five times as long, more than simulating the request: it
+ * reads only the rows that are not plain digits and names.
  */
 export class ArrivalRows {
-  /** The rows of the last block. */
+  /** Number of rows of the last block. */
   length = 0;
   timeNs = new Float64Array(0);
   model = new Int32Array(0);
   sloNs = new Float64Array(0);
-  /** Whether rows end with the length of the input, and those lengths; 0 where a row tells none. */
+  /** True if rows end with the length of the input; and those lengths, 0 if a row has none. */
   readonly hasLengths: boolean;
   lengths = new Int32Array(0);
 
@@ -65,8 +65,8 @@ export class ArrivalRows {
   }
 
   /**
-   * Decodes a block of whole lines below the header, up to the first arrival at `limitNs` or later; true: there was one.
-   * Throws `E_TRACE_VALUE`, `E_TRACE_ORDER` and `E_UNKNOWN_MODEL` with the line.
+   * Decodes a block of whole lines below the header, up to the first arrival at `limitNs` or later; true if there was
+   * one. Throws `E_TRACE_VALUE`, `E_TRACE_ORDER` and `E_UNKNOWN_MODEL` with the line.
    */
   decode(block: Uint8Array, limitNs: number): boolean {
     this.reserve(block.length);
@@ -100,7 +100,7 @@ export class ArrivalRows {
     return false;
   }
 
-  /** Position of the model whose index or name comes next; −1 if there is none. */
+  /** Reads the next id; returns the index of its model, or −1 if there is none. */
   private modelId(block: Uint8Array): number {
     const begin = this.position;
     const index = this.number(block, COMMA);
@@ -111,7 +111,7 @@ export class ArrivalRows {
     return name === null ? -1 : this.ids.resolve(name);
   }
 
-  /** Digits up to `terminator`, which is passed over too; −1 where there is anything else. */
+  /** Reads digits up to `terminator`, and skips that; −1 for anything else. */
   private number(block: Uint8Array, terminator: number): number {
     const begin = this.position;
     let position = begin;
@@ -127,7 +127,7 @@ export class ArrivalRows {
     return digits > 0 && byte === terminator ? value : -1;
   }
 
-  /** The strict reading of one row: accepts all that CSV allows, and explains what is wrong. */
+  /** Strict parser of one row: accepts all that CSV allows, and explains errors. */
   private parse(fields: readonly string[]): [number, number, number, number] {
     checkFields(fields, this.table.header.length, { file: this.table.file, line: this.line });
     const [timeText, id, sloText, lengthText] = fields as [string, string, string, string];
@@ -187,7 +187,7 @@ export class ArrivalRows {
   }
 }
 
-/** A name that is written as it is; null: the strict reading must look at it. A decoder would take twice as long for texts as short as names. */
+/** A name without quoting; null if the strict parser must handle it. TextDecoder is half as fast on short texts. */
 function plainName(block: Uint8Array, begin: number, end: number): string | null {
   if (begin >= end || block[begin] === SPACE || block[end - 1] === SPACE) return null;
   let text = '';

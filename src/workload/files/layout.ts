@@ -7,20 +7,20 @@ import { MAX_COUNT, type MinuteCounts, MinuteCountsBuilder } from '../minute-cou
 import type { TokensSpec } from '../spec.js';
 import { readBlocks } from './read-blocks.js';
 
-/** What a trace file's header says: its kind and where its columns are. */
+/** Kind of a trace file and positions of its columns, from its header. */
 export type Layout = ArrivalsLayout | Azure2019Layout | Azure2021Layout | AzureLlmLayout;
 
 export type LayoutOf<K extends Layout['kind']> = Extract<Layout, { kind: K }>;
 
 interface ArrivalsLayout {
   readonly kind: 'arrivals';
-  /** Whether a last column tells the length of each input. */
+  /** True if a last column holds the length of each input. */
   readonly lengths: boolean;
 }
 
 interface Azure2019Layout {
   readonly kind: 'azure-2019';
-  /** Column of the first minute, the number of minutes, and what the file calls the first. */
+  /** Column of the first minute, number of minutes, and label of the first. */
   readonly column: number;
   readonly minutes: number;
   readonly firstMinute: number;
@@ -40,7 +40,7 @@ interface AzureLlmLayout {
 }
 
 export const ARRIVALS_HEADER = ['arrival_ns', 'model_id', 'slo_ns'] as const;
-/** The column that may follow. */
+/** Name of the optional last column. */
 export const LENGTH_COLUMN = 'length';
 
 const KNOWN: Readonly<Record<Layout['kind'], string>> = {
@@ -50,7 +50,7 @@ const KNOWN: Readonly<Record<Layout['kind'], string>> = {
   'azure-llm': 'TIMESTAMP,ContextTokens,GeneratedTokens',
 };
 
-/** Recognises a trace by its header; throws `E_TRACE_HEADER` that names the known ones. */
+/** Recognizes a trace by its header; throws `E_TRACE_HEADER` that names the known ones. */
 function detectLayout(header: readonly string[], file: string): Layout {
   const layout =
     arrivalsLayout(header) ?? azure2019Layout(header, file) ?? azure2021Layout(header) ?? llmLayout(header);
@@ -65,7 +65,7 @@ function detectLayout(header: readonly string[], file: string): Layout {
   );
 }
 
-/** The same where the experiment says which kind it must be. */
+/** Recognizes a trace of the kind that the experiment requires. */
 function requireLayout<K extends Layout['kind']>(
   kind: K,
   header: readonly string[],
@@ -79,12 +79,12 @@ function requireLayout<K extends Layout['kind']>(
   return layout as LayoutOf<K>;
 }
 
-/** For a file without a single line. */
+/** Error for a file without a single line. */
 function emptyTrace(file: string): EscapementError {
   return new EscapementError('E_TRACE_HEADER', `is empty; known headers are ${knownHeaders()}`, { file });
 }
 
-/** For a file with nothing after its header. */
+/** Error for a file with nothing after its header. */
 export function noRows(file: string): EscapementError {
   return new EscapementError('E_TRACE_VALUE', 'has a header and no rows', { file });
 }
@@ -121,7 +121,7 @@ function azure2019Layout(header: readonly string[], file: string): Azure2019Layo
   return { kind: 'azure-2019', column, minutes: labels.length, firstMinute: labels[0]! };
 }
 
-/** `17`, `minute_17` and `17_minute` are all in use. */
+/** Number of a minute column: `17`, `minute_17` and `17_minute` are all in use. */
 function minuteNumber(name: string): number | null {
   const match = /^(?:minute_(\d+)|(\d+)_minute|(\d+))$/.exec(name);
   return match === null ? null : Number(match[1] ?? match[2] ?? match[3]);
@@ -142,7 +142,7 @@ const NEWLINE = 0x0a;
 const FIRST_LINE = new TextDecoder();
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** What a file is that begins like this. */
+/** Kinds of foreign files by their first bytes. */
 const FOREIGN: readonly (readonly [begin: string, what: string])[] = [
   ['\x1f\x8b', 'is packed with gzip: give it a name that ends in .gz'],
   ['PK\x03\x04', 'is a zip archive: unpack it'],
@@ -156,12 +156,12 @@ const FOREIGN: readonly (readonly [begin: string, what: string])[] = [
   ['[', 'is JSON: export it as CSV'],
 ];
 
-/** A trace that was opened and recognized by its header. A caller that does not read all of it must call `rest.return()`. */
+/** A trace opened and recognized by its header. A caller that does not read all of it must call `rest.return()`. */
 export interface Table<L extends Layout = Layout> {
   readonly file: string;
   readonly header: readonly string[];
   readonly layout: L;
-  /** Whole lines below the header: those that were read together with it, and the others as they are read. */
+  /** Whole lines below the header: those read together with it, and the others as they are read. */
   readonly first: Uint8Array;
   readonly rest: AsyncGenerator<Uint8Array, void, void>;
   /** Rows of some of these lines; `line` is the number of the first. Throws `E_TRACE_VALUE`. */
@@ -169,8 +169,8 @@ export interface Table<L extends Layout = Layout> {
 }
 
 /**
- * Opens a trace of the given kind, or of any: the only way into a trace, so that all commands read the same. Throws what
- * `readBlocks` throws, and `E_TRACE_HEADER` for an empty file, an unknown header, and that of another kind.
+ * Opens a trace of the given kind, or of any: the only way to open a trace, so that all commands read it alike. Throws
+ * the errors of `readBlocks`, and `E_TRACE_HEADER` for an empty file, an unknown header, and one of another kind.
  */
 export async function openTable(files: InputFiles, file: string): Promise<Table>;
 export async function openTable<K extends Layout['kind']>(
@@ -196,7 +196,7 @@ export async function openTable(files: InputFiles, file: string, kind?: Layout['
   }
 }
 
-/** Throws `E_TRACE_HEADER` for archives and whatever else is no table of text. */
+/** Throws `E_TRACE_HEADER` for archives and other files that are not text tables. */
 function checkText(begin: Uint8Array, file: string): void {
   const latin1 = String.fromCharCode(...begin.subarray(0, 512));
   const foreign = FOREIGN.find(([magic]) => latin1.startsWith(magic))?.[1];
@@ -213,8 +213,8 @@ function rowsIn(file: string, parse: CsvReader): Table['rowsOf'] {
 }
 
 /**
- * Calls `visit` with every row that is not blank. Throws `E_TRACE_VALUE` for a row that has not as many
- * fields as the header, and for a file without rows.
+ * Calls `visit` with every row that is not blank. Throws `E_TRACE_VALUE` for a row with a different number of fields
+ * than the header, and for a file without rows.
  */
 async function eachRow(
   { file, header, first, rest, rowsOf }: Table,
@@ -245,7 +245,7 @@ export function isBlank(row: readonly string[]): boolean {
   return row.length === 1 && row[0] === '';
 }
 
-/** Throws `E_TRACE_VALUE` for a row that has not as many fields as the header. */
+/** Throws `E_TRACE_VALUE` for a row with a different number of fields than the header. */
 export function checkFields(
   row: readonly string[],
   columns: number,
@@ -257,9 +257,9 @@ export function checkFields(
 }
 
 /**
- * Reads invocations per function and minute (Shahrad et al., "Serverless in the Wild", ATC 2020), in any
- * of the column orders and minute names in circulation, packed or not. A row is a function.
- * Throws `E_TRACE_HEADER`, `E_TRACE_VALUE`, and the errors of reading.
+ * Reads invocations per function and minute (Shahrad et al., "Serverless in the Wild", ATC 2020), in any of the column
+ * orders and minute names in circulation, compressed or not. A row is a function. Throws `E_TRACE_HEADER`,
+ * `E_TRACE_VALUE`, and the errors of reading.
  */
 export async function readAzure2019(files: InputFiles, file: string): Promise<MinuteCounts> {
   return readMinuteTable(await openTable(files, file, 'azure-2019'));
@@ -269,14 +269,14 @@ export async function readMinuteTable(table: Table<Azure2019Layout>): Promise<Mi
   const { column, minutes, firstMinute } = table.layout;
   const trigger = table.header.indexOf('Trigger');
   const builder = new MinuteCountsBuilder();
-  // One string a kind of trigger: a substring of the file keeps the block that it was cut from in memory.
+  // One shared string per kind of trigger: a substring of the file would keep its whole block in memory.
   const triggers = new Map<string, string>();
   await eachRow(table, (row, line) => {
     if (trigger < 0) builder.beginFunction();
     else builder.beginFunction(triggers.get(row[trigger]) ?? intern(row[trigger], triggers));
     for (let minute = 0; minute < minutes; minute++) {
       const text = row[column + minute];
-      // Four of five fields are this one.
+      // True of four fields in five.
       if (text === '0') continue;
       const count = parseCount(text);
       if (count < 0) throw notACount(text, table, line, table.header[column + minute]);
@@ -330,14 +330,14 @@ export async function readInvocationTable(table: Table<Azure2021Layout>): Promis
   return sortTimes(table.file, begins.finish(), Int32Array.from(fns.finish()), known.size);
 }
 
-/** One name per pair of app and func. */
+/** Unique name of a pair of app and func. */
 function nameOf(row: readonly string[], { app, func }: Azure2021Layout, file: string, line: number): string {
   for (const [key, column] of Object.entries({ app, func }))
     if (row[column] === '') throw new EscapementError('E_TRACE_VALUE', 'is empty', { file, line, key });
   return `${row[app]}\n${row[func]}`;
 }
 
-/** The largest that whole nanoseconds can count is 104 days; seconds since 1970 are larger, but only their differences count. */
+/** Limit on times: whole nanoseconds reach 104 days; of seconds since 1970, only differences count. */
 const MOST_SECONDS = 1e10;
 
 function seconds(text: string, file: string, line: number, key: string): number {
@@ -351,9 +351,9 @@ function seconds(text: string, file: string, line: number, key: string): number 
 const DECIMAL = /^(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?$/i;
 
 /**
- * Reads the times of LLM inference requests (Patel et al., "Splitwise", ISCA 2024), exact to the last
- * of their seven decimals, as offsets from the first. `tokens`: which of them are the length of a request's input; null: none.
- * Throws `E_TRACE_HEADER`, `E_TRACE_VALUE`, and the errors of reading.
+ * Reads the times of LLM inference requests (Patel et al., "Splitwise", ISCA 2024), exact to the last of their seven
+ * decimals, as offsets from the first. `tokens`: which token columns make up the length of a request's input; null:
+ * none. Throws `E_TRACE_HEADER`, `E_TRACE_VALUE`, and the errors of reading.
  */
 export async function readAzureLlm(
   files: InputFiles,
@@ -374,7 +374,7 @@ export async function readTimestampTable(
   let originMs = Number.NaN;
   await eachRow(table, (row, line) => {
     const { wholeMs, fraction } = timestampOf(row[timestamp], table.file, line);
-    // Nanoseconds since 1970 do not fit a number exactly; since the first row they do.
+    // Nanoseconds since 1970 exceed the exact range of a number; since the first row they fit.
     if (Number.isNaN(originMs)) originMs = wholeMs;
     times.push((wholeMs - originMs) * NS_PER_MS + Number(fraction.padEnd(9, '0')));
     lengths.push(tokensOf(row, columns, tokens, { file: table.file, line }));
@@ -385,10 +385,10 @@ export async function readTimestampTable(
 }
 
 const TOKEN_COLUMNS = ['ContextTokens', 'GeneratedTokens'] as const;
-/** Which of them are the length. */
+/** Token columns that count as the length. */
 const COUNTED = { context: [true, false], generated: [false, true], both: [true, true] } as const;
 
-/** Where the token columns are; −1: there is none of that name. Throws `E_TRACE_HEADER` for one that `tokens` asks for. */
+/** Positions of the token columns; −1: missing. Throws `E_TRACE_HEADER` for a missing one that `tokens` needs. */
 function tokenColumns({ header, file }: Table, tokens: TokensSpec | null): number[] {
   return TOKEN_COLUMNS.map((name, i) => {
     const column = header.indexOf(name);
@@ -398,7 +398,10 @@ function tokenColumns({ header, file }: Table, tokens: TokensSpec | null): numbe
   });
 }
 
-/** Throws `E_TRACE_VALUE`, also for tokens that are not asked for. A request without any token counts as one of a single token. */
+/**
+ * Length of a request; one without any token counts as a single token. Throws `E_TRACE_VALUE`, also for unused token
+ * columns.
+ */
 function tokensOf(
   row: readonly string[],
   columns: readonly number[],
@@ -420,7 +423,7 @@ function tokensOf(
 const TIMESTAMP =
   /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[ T]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?(?:Z|\+00:?00)?$/;
 
-/** Throws `E_TRACE_VALUE`, also for a day that its month does not have. */
+/** Parses a timestamp. Throws `E_TRACE_VALUE`, also for a day that its month does not have. */
 function timestampOf(text: string, file: string, line: number): { wholeMs: number; fraction: string } {
   const match = TIMESTAMP.exec(text);
   if (match !== null) {

@@ -1,14 +1,14 @@
 import { EscapementError } from '../../base/errors.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 
-/** No line of a known trace comes near; a file without line ends must not be read into memory whole. */
+/** Limit far above any line of a known trace, so that a file without line ends is not read into memory whole. */
 const LONGEST_LINE_BYTES = 1 << 24;
 const NEWLINE = 0x0a;
 
 /**
  * A text file as blocks of whole lines: every block ends with a newline, which is added to a last line that lacks it.
- * Empty files yield nothing. Throws what reading throws, and `E_TRACE_HEADER` for files that are not lines of text.
- * `start` skips bytes of an unpacked file.
+ * Empty files yield nothing. Throws the errors of reading, and `E_TRACE_HEADER` for files that are not lines of text.
+ * `start` skips bytes of an uncompressed file.
  */
 export async function* readBlocks(
   files: InputFiles,

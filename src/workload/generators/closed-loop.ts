@@ -5,22 +5,22 @@ import { popularityTable } from '../popularity.js';
 import { BaseSource } from '../source.js';
 import type { ClosedLoopSpec } from '../spec.js';
 
-/** Between an answer and the client's next request. */
+/** Minimum pause between an answer and the client's next request. */
 const LEAST_PAUSE_NS = NS_PER_US;
 
 /**
- * Clients that wait for answers: each keeps `concurrency` requests outstanding and sends the next one
- * `thinkNs` after an answer, at least 1 µs: a request that is refused at once would otherwise come back in
- * the same instant for ever. `user` is the client. The first requests are spread over one think time, as if
- * the clients had been at it before; without think time all come at the start.
+ * Clients that wait for answers: each keeps `concurrency` requests outstanding and sends the next one `thinkNs` after
+ * an answer, at least 1 µs: a request refused at once would otherwise come back in the same instant for ever. `user` is
+ * the client. The first requests are spread over one think time, as in a steady state; without think time all come at
+ * the start.
  */
 export class ClosedLoopSource extends BaseSource {
   private readonly thinkNs: number;
   private readonly endNs: number;
   private readonly modelOf: Int32Array;
   /**
-   * Requests to come in order of time. All think equally long and answers come in order of time, so a
-   * ring is a sorted queue; it never holds more than the requests that may be outstanding.
+   * Future requests in order of time. All think times are equal and answers come in order of time, so a ring is a
+   * sorted queue; it never holds more than the requests that may be outstanding.
    */
   private readonly wakeNs: Float64Array;
   private readonly wakeUser: Int32Array;
@@ -46,7 +46,7 @@ export class ClosedLoopSource extends BaseSource {
     this.show();
   }
 
-  /** `nowNs` must not decrease from call to call. */
+  /** `nowNs` must not decrease between calls. */
   answered(user: number, nowNs: number): void {
     this.push(user, nowNs + this.thinkNs);
     this.show();

@@ -8,8 +8,8 @@ import { BaseSource } from '../source.js';
 import type { GammaSpec, OnOffSpec, Popularity, RampSpec, RateSpec } from '../spec.js';
 
 /**
- * Arrivals that do not wait for answers, each for a model drawn by popularity. A subclass says when
- * the next one comes. The clock keeps fractions of a ns, so that rounding does not bend the rate.
+ * Arrivals independent of answers, each for a model drawn by popularity. A subclass determines when the next one comes.
+ * The clock keeps fractions of a ns, so that rounding does not bias the rate.
  */
 abstract class OpenLoopSource extends BaseSource {
   protected clockNs: number;
@@ -29,7 +29,7 @@ abstract class OpenLoopSource extends BaseSource {
     this.picks = frame.random('models');
   }
 
-  /** Moves `clockNs` to the next arrival; anything that is not before the end (or NaN) ends the stream. */
+  /** Moves `clockNs` to the next arrival; a time at or after the end (or NaN) ends the stream. */
   protected abstract step(): void;
 
   override advance(): void {
@@ -43,7 +43,7 @@ abstract class OpenLoopSource extends BaseSource {
   }
 }
 
-/** Equal gaps; the first arrival is at the start. Only the models are drawn. */
+/** Equal gaps; the first arrival is at the start. Only models are random. */
 export class FixedRateSource extends OpenLoopSource {
   private sent = 0;
   private readonly gapNs: number;
@@ -55,7 +55,7 @@ export class FixedRateSource extends OpenLoopSource {
   }
 
   protected override step(): void {
-    // From the count, not by adding gaps: the millionth arrival is still on its beat.
+    // By the count, not by adding gaps: the millionth arrival is still exact.
     this.clockNs = this.startNs + Math.round(this.sent++ * this.gapNs);
   }
 }
@@ -63,7 +63,7 @@ export class FixedRateSource extends OpenLoopSource {
 /** Gamma-distributed gaps: burstier than Poisson for `cv` > 1, more regular below. */
 export class GammaSource extends OpenLoopSource {
   private readonly shape: number;
-  /** Gap for one unit of a gamma variate, whose mean is `shape`. */
+  /** Gap per unit of a gamma variate, whose mean is `shape`. */
   private readonly unitNs: number;
   private readonly gaps: Random;
 
@@ -80,7 +80,7 @@ export class GammaSource extends OpenLoopSource {
   }
 }
 
-/** Poisson at one rate, then at another, and again; begins with the first. */
+/** Poisson at two alternating rates, starting with the first. */
 export class OnOffSource extends OpenLoopSource {
   private on = true;
   private phaseEndNs: number;
@@ -104,7 +104,7 @@ export class OnOffSource extends OpenLoopSource {
   }
 
   protected override step(): void {
-    // Gaps of a Poisson process have no memory: a gap that crosses the end of a phase is drawn again.
+    // Poisson gaps are memoryless: a gap that crosses the end of a phase is drawn again.
     for (;;) {
       const rate = this.on ? this.onRatePerNs : this.offRatePerNs;
       if (rate > 0) {
@@ -140,8 +140,8 @@ export class PoissonSource extends OpenLoopSource {
 }
 
 /**
- * Poisson whose rate moves in a straight line over the duration. Exact: each gap x solves
- * rate·x + slope·x²/2 = e for an exponential e, so nothing is drawn in vain.
+ * Poisson with a rate that changes linearly over the duration. Exact: each gap x solves rate·x + slope·x²/2 = e for an
+ * exponential e, so no draw is rejected.
  */
 export class RampSource extends OpenLoopSource {
   private readonly fromRatePerNs: number;
@@ -159,7 +159,7 @@ export class RampSource extends OpenLoopSource {
   protected override step(): void {
     const need = exponential(this.gaps);
     const rate = this.fromRatePerNs + this.slopePerNs * (this.clockNs - this.startNs);
-    // Negative below the root (NaN): the falling rate reaches zero before another arrival.
+    // Negative under the root (NaN): the falling rate reaches zero before another arrival.
     this.clockNs += (2 * need) / (rate + Math.sqrt(rate * rate + 2 * this.slopePerNs * need));
   }
 }
