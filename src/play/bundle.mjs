@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 /*
- * Bundles the playground into one page that needs no network, dist/play/page.html: the page, its style, and the engine as
- * text, which the page starts in a worker. Its colors are those of reports. Its element `setup` is empty; the command line
- * fills it with an experiment. And the page of a running server, dist/play/ui: files of their own, so that its policy needs
- * no exception for inline code.
+ * Bundles the playground into one page that needs no network, dist/play/page.html: the page, its style, and the engine
+ * as text, which the page starts in a worker. Its colors are those of reports. Its element `setup` is empty; the
+ * command line fills it with an experiment. Also bundles the page of a running server, dist/play/ui, as separate files,
+ * so that its policy needs no exception for inline code.
  */
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
@@ -35,7 +35,7 @@ const policy = [
   "default-src 'none'",
   `script-src ${hashOf(page)} blob:`,
   'worker-src blob:',
-  // Sizes are set by scripts, which is no inline style.
+  // Sizes are set by scripts, which do not count as inline style.
   `style-src ${hashOf(style)}`,
   'img-src data:',
   "base-uri 'none'",
@@ -56,7 +56,7 @@ writeFileSync(join(OUT, 'ui/index.html'), readFileSync(join(HERE, 'live/index.ht
 writeFileSync(join(OUT, 'ui/page.js'), live);
 writeFileSync(join(OUT, 'ui/page.css'), style);
 
-/** One text that an element can hold. */
+/** One text, safe to embed in an element. */
 async function bundled(entry, options) {
   const { outputFiles } = await build({
     entryPoints: [join(HERE, entry)],

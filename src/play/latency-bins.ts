@@ -1,11 +1,11 @@
-/** A latency histogram has so many bins; the last one takes all that is longer. */
+/** Number of bins of a latency histogram; the last one takes everything longer. */
 export const LATENCY_BINS = 65;
-/** Each bin ends a fourth of an octave after the one before it; the first one at this. */
+/** End of the first bin; each further one ends a fourth of an octave later. */
 const FIRST_END_NS = 100_000;
 const PER_OCTAVE = 4;
 const NS_PER_MS = 1e6;
 
-/** Upper end of a bin, ns; Infinity of the last. */
+/** Upper end of a bin, ns; Infinity for the last. */
 export function latencyBinEndNs(bin: number): number {
   return bin < LATENCY_BINS - 1 ? FIRST_END_NS * 2 ** (bin / PER_OCTAVE) : Number.POSITIVE_INFINITY;
 }
@@ -15,12 +15,12 @@ export function latencyBinOf(latencyNs: number): number {
   return Math.min(Math.max(bin, 0), LATENCY_BINS - 1);
 }
 
-/** Upper ends of all bins but the last, which has none, ms. */
+/** Upper ends of all bins except the last, which has none, ms. */
 export function latencyBinEndsMs(): number[] {
   return Array.from({ length: LATENCY_BINS - 1 }, (_, bin) => latencyBinEndNs(bin) / NS_PER_MS);
 }
 
-/** Percent of all that is counted in each bin and those below it, but for the last bin; null: nothing is counted. */
+/** Cumulative percentage at each bin except the last; null: nothing is counted. */
 export function cumulativePercent(counts: Uint32Array): (number | null)[] {
   const total = counts.reduce((sum, count) => sum + count, 0);
   let below = 0;

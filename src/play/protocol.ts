@@ -1,7 +1,7 @@
 import type { BoundFigures, ScheduledRun } from '../record/results.js';
 
 /*
- * What the page and the worker that simulates say to each other. The page sends commands, and the worker answers with events.
+ * Messages between the page and the worker that simulates. The page sends commands, and the worker answers with events.
  * Times in ns of virtual time since the start of the run.
  */
 
@@ -14,26 +14,26 @@ export interface LaneSource {
 }
 
 export type Command =
-  /** Opens one experiment, or two side by side on the same arrivals. They stand at 0, paused. */
+  /** Opens one experiment, or two side by side on the same arrivals, paused at 0. */
   | { readonly type: 'open'; readonly lanes: readonly LaneSource[] }
   /**
-   * Replaces the experiments and runs the new ones up to the present moment. A simulation is deterministic: if they differ
-   * in the future only (`cluster.changes`, `gpuClock`, a workload that starts later), the past is the same.
-   * Playing goes on.
+   * Replaces the experiments and runs the new ones up to the present moment. A simulation is deterministic: if they
+   * differ in the future only (`cluster.changes`, `gpuClock`, a workload that starts later), the past is the same.
+   * Playing continues.
    */
   | { readonly type: 'change'; readonly lanes: readonly LaneSource[] }
-  /** Runs at `speed` virtual seconds per wall second, or as fast as the machine can where that is slower. */
+  /** Runs at `speed` virtual seconds per wall second, or slower if the machine is. */
   | { readonly type: 'play'; readonly speed: number }
   | { readonly type: 'pause' }
-  /** To the next instant at which anything happens in any lane, and pauses. */
+  /** Runs to the next instant at which anything happens in any lane, and pauses. */
   | { readonly type: 'stepEvent' }
-  /** To the next request that is not answered in time: late, refused, timed out or failed. Then pauses. */
+  /** Runs to the next request not answered in time (late, refused, timed out or failed), and pauses. */
   | { readonly type: 'jumpToNextLate' }
   | { readonly type: 'runToEnd' }
   | { readonly type: 'story'; readonly lane: number; readonly request: number }
   /**
-   * What no scheduler can exceed. It takes up to seconds and blocks the thread: ask a second worker, which needs no
-   * `open`, to keep the first one playing.
+   * Computes the bound that no scheduler can exceed. It takes up to seconds and blocks the thread: ask a second worker,
+   * which needs no `open`, to keep the first one playing.
    */
   | { readonly type: 'bound'; readonly source: LaneSource };
 
@@ -47,7 +47,7 @@ export type EngineEvent =
   | { readonly type: 'jumped'; readonly missed: { readonly lane: number; readonly request: number } | null }
   | ErrorEvent;
 
-/** Answers `open` and `change`. Frames after it tell of the run from its start. */
+/** Answers `open` and `change`. Later frames cover the run from its start. */
 interface OpenedEvent {
   readonly type: 'opened';
   readonly lanes: readonly OpenedLane[];
@@ -57,7 +57,7 @@ export interface OpenedLane {
   readonly name: string;
   readonly policy: string;
   readonly gpus: number;
-  /** LOAD and INFER share a lane. */
+  /** True if LOAD and INFER share a lane. */
   readonly oneLane: boolean;
   readonly models: readonly string[];
   readonly sloNs: number;
@@ -65,13 +65,13 @@ export interface OpenedLane {
   readonly warmupNs: number;
   readonly seed: number | string;
   /**
-   * Of a `change`: whether the decisions up to the present moment are those of the run before it, by their digests.
-   * True for `open`.
+   * After a `change`: true if the decisions up to the present moment equal those of the previous run, by digest. True
+   * for `open`.
    */
   readonly isPastSame: boolean;
 }
 
-/** At most 60 a second, and one whenever playing stops. */
+/** Sent at most 60 times a second, and whenever playing stops. */
 export interface FrameEvent {
   readonly type: 'frame';
   readonly nowNs: number;
@@ -80,17 +80,17 @@ export interface FrameEvent {
 }
 
 export interface LaneFrame {
-  /** Actions that were planned, began or ended since the last frame: rows of `ACTION`. */
+  /** Actions planned, begun or ended since the last frame: rows of `ACTION`. */
   readonly actions: Float64Array<ArrayBuffer>;
-  /** Requests that were answered since the last frame: rows of `REQUEST`. */
+  /** Requests answered since the last frame: rows of `REQUEST`. */
   readonly requests: Float64Array<ArrayBuffer>;
-  /** Requests in the controller without an answer. */
+  /** Number of unanswered requests in the controller. */
   readonly waiting: number;
   readonly counts: Counts;
-  /** Of the second of virtual time that ends now. Null: nothing was answered in it. */
+  /** Over the last second of virtual time. Null: nothing was answered in it. */
   readonly goodputRps: number;
   readonly attainment: number | null;
-  /** Requests that were executed, by latency since the start: bin i ends at `latencyBinEndNs(i)`. */
+  /** Histogram of executed requests by latency since the start: bin i ends at `latencyBinEndNs(i)`. */
   readonly latency: Uint32Array<ArrayBuffer>;
   /** Running hash of the decisions so far, 16 hex digits. */
   readonly digest: string;
@@ -106,12 +106,12 @@ interface Counts {
   readonly failed: number;
 }
 
-/** What became of a request, as `escapement explain` tells it. */
+/** Story of a request, as in `escapement explain`. */
 interface StoryEvent {
   readonly type: 'story';
   readonly lane: number;
   readonly request: number;
-  /** Null: it was not answered yet, or there is no such request. */
+  /** Null: not answered yet, or no such request. */
   readonly story: Story | null;
 }
 
@@ -123,9 +123,9 @@ export interface Story {
   readonly answeredNs: number;
   /** Ids of its actions: LOADs of its model that it waited for, and its INFER. */
   readonly actions: readonly number[];
-  /** What happened, in order; times in the texts count from its arrival. */
+  /** Events in order; times in the texts count from the request's arrival. */
   readonly events: readonly { readonly atNs: number; readonly text: string }[];
-  /** Why it ended as it did, in sentences. */
+  /** Reasons for its outcome, in sentences. */
   readonly why: readonly string[];
 }
 
@@ -140,12 +140,12 @@ interface BoundEvent {
   readonly figures: BoundFigures;
 }
 
-/** What is wrong with an experiment, or with a file that it names. */
+/** A mistake in an experiment, or in a file that it names. */
 export interface ErrorEvent {
   readonly type: 'error';
-  /** In which lane; absent: it is not one of a lane. */
+  /** Lane of the mistake; absent: not specific to one. */
   readonly lane?: number;
-  /** One line that says all. */
+  /** Complete one-line message. */
   readonly message: string;
   readonly line?: number;
   readonly key?: string;

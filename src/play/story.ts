@@ -16,16 +16,16 @@ import type { RowList } from '../record/row-list.js';
 import { ACTION, REQUEST } from '../record/run-rows.js';
 import type { Story } from './protocol.js';
 
-/** Types of actions in logs by those of the core; calling off is of no model. */
+/** Types of actions in logs by those of the core; a cancellation has no model. */
 const LOGGED_TYPES: Readonly<Record<number, number>> = {
   [LOAD]: LOGGED_LOAD,
   [UNLOAD]: LOGGED_UNLOAD,
   [INFER]: LOGGED_INFER,
 };
 
-/** What a story is made from. */
+/** Inputs of a story. */
 interface StoryRows {
-  /** In order of their ids. */
+  /** In order of id. */
   readonly actions: RowList;
   readonly requests: RowList;
 }
@@ -33,12 +33,12 @@ interface StoryRows {
 interface StorySetup {
   readonly gpus: number;
   readonly oneLane: boolean;
-  /** Names, and the time of an INFER of one request, by model. */
+  /** By model: name, and time of an INFER of one request. */
   readonly models: readonly string[];
   readonly modelInferMs: readonly number[];
 }
 
-/** What became of a request, as `escapement explain` tells it. Null: it is not answered, or there is none. */
+/** Story of a request, as in `escapement explain`. Null: not answered, or no such request. */
 export function storyOf(rows: StoryRows, setup: StorySetup, request: number): Story | null {
   const found = loggedFlight(rowsOf(rows, setup), request, {
     model: (model) => setup.models[model],

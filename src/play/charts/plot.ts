@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 import { onColors } from '../timeline/paint.js';
 
-/** A chart that draws columns: x, then one for each of its lines; null is a gap. */
+/** A chart of columns: x, then one for each of its lines; null is a gap. */
 export interface SeriesChart {
   draw(columns: readonly (readonly (number | null)[])[]): void;
   destroy(): void;
@@ -11,12 +11,12 @@ const HEIGHT_PX = 200;
 /** Half the width of the last label. */
 const RIGHT_PX = 28;
 
-/** Lines of a chart differ in more than color. */
+/** A line of a chart, distinguished by more than its color. */
 export interface Line {
   readonly label: string;
   /** A variable of the page's style. */
   readonly color: string;
-  /** Pixels drawn and left out, in turn. */
+  /** Alternating lengths drawn and left out, px. */
   readonly dash?: number[];
 }
 
@@ -65,7 +65,7 @@ function axis(ink: Ink, unit: string): uPlot.Axis {
   };
 }
 
-/** A chart as wide as its box, in the colors of the page, which may turn dark at any time. */
+/** A chart as wide as its box, in the colors of the page, which may switch to dark at any time. */
 function chartIn(box: HTMLElement, look: (ink: Ink) => Look): SeriesChart {
   let columns: uPlot.AlignedData = [[], [], []];
   const make = () => {

@@ -10,7 +10,7 @@ import { storyOf } from '../story.js';
 import { RunTable } from './run-table.js';
 import { Statistics } from './statistics.js';
 
-/** One experiment that runs, with all that the page sees of it. */
+/** One running experiment, with everything the page sees of it. */
 export class Lane {
   private readonly statistics: Statistics;
 
@@ -22,7 +22,7 @@ export class Lane {
     this.statistics = new Statistics(table.requests);
   }
 
-  /** Throws an EscapementError with the place of the first mistake. */
+  /** Opens an experiment. Throws an EscapementError with the place of the first mistake. */
   static async open({ text, overrides, files }: LaneSource): Promise<Lane> {
     const experiment = await parseExperiment(text, { overrides, files });
     const table = new RunTable(experiment.models);
@@ -31,7 +31,7 @@ export class Lane {
     return new Lane(experiment, simulation, table);
   }
 
-  /** When something happens next; Infinity: the run is over. */
+  /** Time of the next event; Infinity: the run is over. */
   get nextNs(): number {
     return this.simulation.nextNs;
   }
@@ -60,7 +60,7 @@ export class Lane {
     };
   }
 
-  /** What is new since the last frame. */
+  /** Changes since the last frame. */
   frame(nowNs: number): LaneFrame {
     const { table, statistics, simulation } = this;
     return {
@@ -71,7 +71,7 @@ export class Lane {
     };
   }
 
-  /** The first request from the `first`th answer on that was not answered in time; null: there is none yet. */
+  /** First request not answered in time from answer number `first` on; null: none yet. */
   missedFrom(first: number): number | null {
     const { requests } = this.table;
     for (let row = first; row < requests.count; row++)

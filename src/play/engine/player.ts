@@ -5,21 +5,21 @@ import { boundOf } from '../../run/bound.js';
 import type { Command, EngineEvent, ErrorEvent, FrameEvent, LaneSource } from '../protocol.js';
 import { Lane } from './lane.js';
 
-/** Where the engine runs: a Web Worker, or a test. */
+/** Host of the engine: a Web Worker, or a test. */
 interface EngineHost {
   post(event: EngineEvent, transfer: readonly ArrayBuffer[]): void;
   /** Wall time of any origin. */
   readonly nowMs: () => number;
-  /** Runs something as a task of its own, after what has come in until then. */
+  /** Runs a function as a task of its own, after messages that arrive until then. */
   readonly later: (run: () => void, delayMs: number) => void;
 }
 
-/** A frame of a display. Between slices of work of this length, commands are taken. */
+/** Length of a slice of work, between which commands are handled: a frame of a display. */
 const SLICE_MS = 12;
 const FRAME_MS = 1000 / 60;
-/** Instants between two looks at the clock. */
+/** Number of instants between looks at the clock. */
 const INSTANTS = 16;
-/** A tab that was asleep does not catch up. */
+/** Limit on the time played per tick: a tab that was asleep does not catch up. */
 const LONGEST_TICK_MS = 100;
 
 type Mode =
@@ -31,8 +31,8 @@ type Mode =
 const PAUSED: Mode = { kind: 'paused' };
 
 /**
- * Runs one or two experiments in step with each other, in slices of work between which it takes commands. How a run is
- * divided does not change what it decides.
+ * Runs one or two experiments in step, in slices of work between which it handles commands. Slicing a run does not
+ * change its decisions.
  */
 export class Player {
   private lanes: readonly Lane[] = [];
@@ -43,13 +43,13 @@ export class Player {
   private isTicking = false;
   private tickedMs = 0;
   private framedMs = Number.NEGATIVE_INFINITY;
-  /** What playing is due to reach. */
+  /** Virtual time that playing should have reached. */
   private dueNs = 0;
   private isDone = false;
 
   constructor(private readonly host: EngineHost) {}
 
-  /** Obeys after what was asked before. What goes wrong becomes an event. */
+  /** Executes a command after the previous ones. Errors become events. */
   handle(command: Command): Promise<void> {
     return this.enqueue(() => this.obey(command));
   }
@@ -120,7 +120,7 @@ export class Player {
     else this.frame();
   }
 
-  /** Null: one has a mistake, which was reported; what ran goes on. */
+  /** Opens the lanes; null: one has a mistake, which was reported, and the old ones stay. */
   private async lanesOf(sources: readonly LaneSource[]): Promise<Lane[] | null> {
     const lanes: Lane[] = [];
     for (const [lane, source] of sources.entries()) {
@@ -141,7 +141,7 @@ export class Player {
     this.tickLater(0);
   }
 
-  /** Pauses, and shows how things stand. */
+  /** Pauses, and sends the current state. */
   private stop(): void {
     this.mode = PAUSED;
     this.frame();
@@ -169,7 +169,7 @@ export class Player {
     this.tickedMs = beganMs;
     const untilNs = mode.kind === 'play' ? this.dueNs : Number.MAX_VALUE;
     const isReached = await this.advance(untilNs, beganMs + SLICE_MS, mode.kind === 'jump');
-    // Where the machine is slower than the speed, playing falls behind and does not catch up.
+    // On a machine slower than the speed, playing falls behind and does not catch up.
     if (!isReached) this.dueNs = this.nowNs;
     const isOver = this.nextNs === Number.POSITIVE_INFINITY;
     if (isOver || (isReached && mode.kind === 'jump')) return this.stop();
@@ -178,7 +178,7 @@ export class Player {
     this.tickLater(isReached ? Math.max(0, FRAME_MS - (host.nowMs() - beganMs)) : 0);
   }
 
-  /** Runs until then, or until the clock shows `endMs`; then false. A jump ends at the first request that is missed. */
+  /** Runs until then, or until the clock reads `endMs`; then false. A jump ends at the first missed request. */
   private async advance(untilNs: number, endMs: number, isJump: boolean): Promise<boolean> {
     for (let instant = 1; ; instant++) {
       const nextNs = this.nextNs;
@@ -194,7 +194,7 @@ export class Player {
     }
   }
 
-  /** Tells of the first request that was not answered in time since there were so many answers. */
+  /** Reports the first request not answered in time since these numbers of answers. */
   private tellMissed(answered: readonly number[]): boolean {
     for (const [lane, played] of this.lanes.entries()) {
       const request = played.missedFrom(answered[lane]);

@@ -12,7 +12,7 @@ import { ACTION, ACTION_COLUMNS, answeredRow, plannedRow, REQUEST_COLUMNS } from
 export class RunTable implements RunObserver {
   /** The action with id i is row i. */
   readonly actions = new RowList(ACTION_COLUMNS);
-  /** In order of the answers. */
+  /** In order of answers. */
   readonly requests = new RowList(REQUEST_COLUMNS);
   private readonly changed = new Set<number>();
   private framedRequests = 0;
@@ -23,7 +23,7 @@ export class RunTable implements RunObserver {
     this.causes = new CauseFinder(models);
   }
 
-  /** The requests that the controller holds: their deadlines are read when they are planned. */
+  /** Attaches the controller's requests: their deadlines are read when they are planned. */
   watch(requests: RequestTable): void {
     this.waiting = requests;
   }
@@ -56,7 +56,7 @@ export class RunTable implements RunObserver {
     this.requests.push(answeredRow(requests, slot, { outcome, nowNs, action, cause }));
   }
 
-  /** Rows of the actions that changed since it was last called; those under way on `workers` have begun. */
+  /** Rows of actions that changed since the last call; those running on `workers` have begun. */
   takeActions(workers: readonly Worker[]): Float64Array<ArrayBuffer> {
     for (const { running } of workers) {
       for (const { id, beginNs } of running) {
@@ -70,7 +70,7 @@ export class RunTable implements RunObserver {
     return rows;
   }
 
-  /** Rows of the requests that were answered since it was last called. */
+  /** Rows of requests answered since the last call. */
   takeRequests(): Float64Array<ArrayBuffer> {
     const rows = this.requests.from(this.framedRequests);
     this.framedRequests = this.requests.count;

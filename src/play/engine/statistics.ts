@@ -12,19 +12,19 @@ import { REQUEST } from '../../record/run-rows.js';
 import { LATENCY_BINS, latencyBinOf } from '../latency-bins.js';
 import type { LaneFrame } from '../protocol.js';
 
-/** Counts what frames say of the requests that were answered. */
+/** Computes the figures of frames from answered requests. */
 export class Statistics {
   private readonly byOutcome = new Float64Array(OUTCOME_NAMES.length);
   private readonly latency = new Uint32Array(LATENCY_BINS);
-  /** Rows that are counted already. */
+  /** Number of rows already counted. */
   private counted = 0;
-  /** The first row of the sliding second, and requests in time from it on. */
+  /** First row of the sliding second, and number of requests in time from it on. */
   private first = 0;
   private inTime = 0;
 
   constructor(private readonly requests: RowList) {}
 
-  /** `waiting`: requests without an answer. */
+  /** `waiting`: number of unanswered requests. */
   at(
     nowNs: number,
     waiting: number,
@@ -43,7 +43,7 @@ export class Statistics {
         timedOut: byOutcome[OUTCOME_TIMEOUT],
         failed: byOutcome[OUTCOME_ERROR],
       },
-      // In the first second there is less than a second to look back on.
+      // During the first second the window is shorter.
       goodputRps: nowNs > 0 ? inTime / (Math.min(nowNs, NS_PER_S) / NS_PER_S) : 0,
       attainment: answered === 0 ? null : inTime / answered,
       latency: this.latency.slice(),

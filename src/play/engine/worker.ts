@@ -1,7 +1,7 @@
 import type { Command, EngineEvent } from '../protocol.js';
 import { Player } from './player.js';
 
-/** What the compiler knows of the thread that this runs in. */
+/** Types for the thread that this runs in. */
 declare const addEventListener: (
   type: 'message',
   listener: (message: { readonly data: Command }) => void,

@@ -12,7 +12,7 @@ import { TokenForm } from './token-form.jsx';
 
 interface Shown {
   readonly server: ServerView;
-  /** What happened before the page came. */
+  /** Rows from before the page was opened. */
   readonly first: Rows;
 }
 
@@ -21,7 +21,7 @@ interface Chosen {
   readonly story: Story | null;
 }
 
-/** The whole page: the server that it is from, as it runs. */
+/** The whole page of a running server. */
 export function App() {
   const [token, setToken] = useState('');
   const [isRefused, setRefused] = useState(false);

@@ -15,7 +15,7 @@ interface ChartsProps {
   readonly history: RateHistory;
 }
 
-/** Goodput over time, and how long answers took. Drawn again with each status. */
+/** Goodput over time, and latencies. Redrawn with each status. */
 export function Charts({ server, history }: ChartsProps) {
   return (
     <section class="charts" aria-label="Charts">

@@ -4,11 +4,11 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** Cuts a stream of text into its events; the text may come in any pieces. */
+/** Splits a stream of text into events; the text may arrive in any pieces. */
 export class EventReader {
   private rest = '';
 
-  /** The events that are complete with this piece. */
+  /** Returns the events completed by this piece. */
   read(piece: string): ServerEvent[] {
     const parts = (this.rest + piece).split('\n\n');
     this.rest = parts.pop() ?? '';

@@ -5,7 +5,7 @@ import { senderTables } from './sender-tables.js';
 
 const MOST_MODELS = 20;
 
-/** Rates of the last seconds, and what became of all requests. */
+/** Rates of the last seconds, and outcomes of all requests. */
 export function Figures({ status }: { readonly status: StatusMessage }) {
   const { requests, windowSeconds, ready } = status;
   const { ok = 0, ...others } = requests.totals;
@@ -73,7 +73,7 @@ export function Models({ models, otherModels }: Pick<StatusMessage, 'models' | '
   );
 }
 
-/** Classes and tenants, where the server has some. */
+/** Classes and tenants, if the server has any. */
 export function Senders({ status }: { readonly status: StatusMessage }) {
   return (
     <>

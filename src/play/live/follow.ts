@@ -1,22 +1,22 @@
 import type { RowsMessage, SetupMessage, StatusMessage } from '../../live/observe/ui/messages.js';
 import { EventReader, type ServerEvent } from './event-reader.js';
 
-/** Who hears what a server says of itself. */
+/** Receiver of a server's messages. */
 interface Follower {
   setup(message: SetupMessage): void;
   rows(message: RowsMessage): void;
   status(message: StatusMessage): void;
-  /** The stream ended or could not begin, and is tried again. */
+  /** The stream ended or could not start, and is retried. */
   lost(problem: string): void;
-  /** The token is missing or wrong; it ends with this. */
+  /** The token is missing or wrong; following ends. */
   refused(): void;
 }
 
 const AGAIN_MS = 1000;
 
 /**
- * Follows the server that the page is from, until the function that it returns is called. The token goes into a header: an address would be
- * kept in histories and logs, and EventSource cannot send one.
+ * Follows the page's server until the returned function is called. The token goes into a header: an address would be
+ * kept in histories and logs, and EventSource cannot send headers.
  */
 export function follow(token: string, follower: Follower): () => void {
   const stop = new AbortController();

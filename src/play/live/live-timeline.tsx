@@ -2,18 +2,18 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Timeline } from '../timeline/timeline.js';
 import type { Rows, ServerView } from './server-view.js';
 
-/** Rows come some times a second. */
+/** Time shown: rows arrive several times a second. */
 const LENGTH_NS = 2e9;
 const NS_PER_MS = 1e6;
-/** Without news for so long, time stands still. */
+/** Time without news after which the timeline stands still. */
 const MOST_AHEAD_MS = 1000;
 const NOTHING: Rows = { actions: new Float64Array(), requests: new Float64Array() };
 
-/** Hands rows on to what draws them. */
+/** Passes rows on to the component that draws them. */
 export class RowFeed {
   private reader: ((rows: Rows, nowNs: number) => void) | null = null;
 
-  /** Null: no more. */
+  /** Sets the reader; null: none. */
   readBy(reader: typeof this.reader): void {
     this.reader = reader;
   }
@@ -30,7 +30,7 @@ interface TimelineProps {
   readonly onRequest: (request: number) => void;
 }
 
-/** The timeline of a server; between messages, time goes on by the clock of the page. */
+/** The timeline of a server; between messages, time advances by the page's clock. */
 export function LiveTimeline({ server, first, feed, onRequest }: TimelineProps) {
   const box = useRef<HTMLDivElement>(null);
   const choose = useRef(onRequest);

@@ -1,9 +1,9 @@
 import type { StatusMessage } from '../../live/observe/ui/messages.js';
 
-/** A status comes once a second. */
+/** Number of points kept; a status comes once a second. */
 const MOST_POINTS = 600;
 
-/** Rates of a server over the last ten minutes that the page was open. */
+/** Rates of a server over the last ten minutes of the page. */
 export class RateHistory {
   private seconds: number[] = [];
   private goodputRps: number[] = [];
@@ -11,7 +11,7 @@ export class RateHistory {
 
   add({ upSeconds, requests }: StatusMessage): void {
     const last = this.seconds.at(-1) ?? Number.NEGATIVE_INFINITY;
-    // The server was started again.
+    // The server was restarted.
     if (upSeconds < last) this.keep(0);
     this.seconds.push(upSeconds);
     this.goodputRps.push(requests.goodputRps);
@@ -19,7 +19,7 @@ export class RateHistory {
     if (this.seconds.length > MOST_POINTS) this.keep(MOST_POINTS);
   }
 
-  /** Seconds since the start of the server, goodput, and what was offered. */
+  /** Seconds since the start of the server, goodput, and offered rate. */
   get columns(): readonly (readonly number[])[] {
     return [this.seconds, this.goodputRps, this.offeredRps];
   }

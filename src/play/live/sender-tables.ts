@@ -1,13 +1,13 @@
 import type { ClassStatus, ClusterStatus, TenantStatus } from '../../live/observe/status/cluster-status.js';
 import { formatPercent, formatRate } from '../../text/numbers.js';
 
-/** What one table of the page says. */
+/** Contents of one table of the page. */
 interface SenderTable {
   readonly caption: string;
   readonly head: readonly string[];
-  /** The name first; the most active of them, the most active first. */
+  /** Name first; the most active ones, in descending order of activity. */
   readonly rows: readonly (readonly string[])[];
-  /** How many more there are. */
+  /** Number of those left out. */
   readonly left: number;
   /** `classes` or `tenants`. */
   readonly kind: 'classes' | 'tenants';
@@ -44,7 +44,7 @@ const OF_TENANTS: readonly Column<TenantStatus>[] = [
   GPU_TIME,
 ];
 
-/** Tables of classes and of tenants; only of those that the server has. */
+/** Tables of classes and of tenants, for those that the server has. */
 export function senderTables({ classes = [], tenants = [] }: ClusterStatus): SenderTable[] {
   return [
     ...tableOf('classes', 'Classes', classes, OF_CLASSES),
@@ -71,7 +71,7 @@ function tableOf<T extends Sender>(
   ];
 }
 
-/** Of what was answered; null: nothing was. */
+/** Share answered in time; null: nothing was answered. */
 function inTime({ goodputRps, failedRps }: Sender): number | null {
   const all = goodputRps + failedRps;
   return all === 0 ? null : goodputRps / all;

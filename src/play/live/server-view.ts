@@ -9,7 +9,7 @@ import type { Story } from '../protocol.js';
 import { fromBase64 } from '../share/address.js';
 import { storyOf } from '../story.js';
 
-/** Stories are kept of so many answers back, as long as the page is open. */
+/** Number of actions kept for stories, as long as the page is open. */
 const ACTIONS = 20_000;
 const REQUESTS = 20_000;
 
@@ -19,7 +19,7 @@ export interface Rows {
   readonly requests: Float64Array<ArrayBuffer>;
 }
 
-/** What the page knows of a server. */
+/** State of a server as known to the page. */
 export class ServerView {
   status: StatusMessage;
   private readonly actions = new RecentActions(ACTIONS);
@@ -29,7 +29,7 @@ export class ServerView {
     this.status = setup.status;
   }
 
-  /** Keeps what a message brings; its rows. */
+  /** Keeps the rows of a message, and returns them. */
   add(message: RowsMessage): Rows {
     const rows = { actions: numbers(message.actions), requests: numbers(message.requests) };
     for (const row of split(rows.actions, ACTION_COLUMNS)) this.actions.put(row);
@@ -37,7 +37,7 @@ export class ServerView {
     return rows;
   }
 
-  /** How many of the requests that it remembers were executed, by bins of latency. */
+  /** Histogram of the latencies of remembered requests that were executed. */
   latencyCounts(): Uint32Array {
     const counts = new Uint32Array(LATENCY_BINS);
     for (const row of split(this.requests.all(), REQUEST_COLUMNS)) {
@@ -48,7 +48,7 @@ export class ServerView {
     return counts;
   }
 
-  /** Null: too long ago. */
+  /** Story of a request; null: too long ago. */
   story(request: number): Story | null {
     const requests = listOf(
       REQUEST_COLUMNS,

@@ -5,7 +5,7 @@ interface TokenFormProps {
   readonly onToken: (token: string) => void;
 }
 
-/** Asks for the token of the server, which the page forgets when it closes. */
+/** Form for the server's token, which the page forgets when it closes. */
 export function TokenForm({ wasWrong, onToken }: TokenFormProps) {
   const input = useRef<HTMLInputElement>(null);
   return (

@@ -10,7 +10,7 @@ interface ChartsProps {
 }
 
 const NS_PER_S = 1e9;
-/** Drawing costs more than a frame of the timeline, so it is rarer. */
+/** Minimum interval between redraws, which cost more than a frame of the timeline. */
 const LEAST_GAP_MS = 100;
 
 const LANES: readonly Line[] = [
@@ -53,7 +53,7 @@ export function Charts({ session, view }: ChartsProps) {
 
 type Data = readonly (readonly (number | null)[])[];
 
-/** What was seen of the run so far, as columns: x, then a column for each line. */
+/** Observations of the run so far, as columns: x, then one per line. */
 class History {
   private readonly seconds: number[] = [];
   private readonly rates: [(number | null)[], (number | null)[]] = [[], []];
@@ -113,7 +113,7 @@ function Plot({ session, view, make, data }: PlotProps) {
     };
   }, [session, make]);
   const { bound } = view;
-  // The line of the bound comes after the last frame.
+  // The bound arrives after the last frame.
   useEffect(() => redraw.current(), [bound]);
   return <div ref={box} class="plot" />;
 }

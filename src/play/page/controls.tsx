@@ -12,7 +12,7 @@ interface ControlsProps {
 
 const NONE = 'none';
 
-/** Policies of both lanes, and what both share. */
+/** Policies of both lanes, and shared settings. */
 export function Controls({ setup, onChange }: ControlsProps) {
   const knobs = knobsOf(effectiveTree(setup, 0));
   return (

@@ -1,11 +1,11 @@
 import type { Setup } from '../share/address.js';
 
-/** The text of experiments/profiles/resnet50_v2.clockwork-sim.v100.json, which the bundle fills in. */
+/** Text of experiments/profiles/resnet50_v2.clockwork-sim.v100.json, which the bundle fills in. */
 declare const RESNET50_PROFILE: string;
 
 const PROFILE = 'profiles/resnet50_v2.clockwork-sim.v100.json';
 
-/** The published experiment on schedule_ahead at an SLO of 10 ms: what the guided minute tells of. */
+/** The published experiment on schedule_ahead at an SLO of 10 ms: the subject of the guided minute. */
 export const DEFAULT_SETUP: Setup = {
   file: 'experiment.yaml',
   text: `seed: 1

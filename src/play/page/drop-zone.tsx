@@ -8,7 +8,7 @@ interface DropZoneProps {
   readonly children: ComponentChildren;
 }
 
-/** The whole page takes files: experiments, and the traces, profiles and lists of models that they name. */
+/** Accepts files dropped on the page: experiments, and the traces, profiles and lists of models that they name. */
 export function DropZone({ session, children }: DropZoneProps) {
   const [isOver, setOver] = useState(false);
   useEffect(() => {

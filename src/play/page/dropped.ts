@@ -15,9 +15,9 @@ const EXPERIMENT = /\.ya?ml$/i;
 const TRACE = /\.csv(?:\.gz)?$/i;
 
 /**
- * The setup with what was dropped on the page: an experiment takes the place of the one before, a file that the
- * experiment names by its last part is what it reads there, and any other trace becomes its workload. Throws an
- * EscapementError for what is none of these.
+ * Applies files dropped on the page to the setup: an experiment replaces the previous one, a file whose name matches
+ * the last part of a path in the experiment is read there, and any other trace becomes its workload. Throws an
+ * EscapementError for anything else.
  */
 export async function withDropped(before: Setup, dropped: readonly Dropped[]): Promise<Setup> {
   let setup = before;

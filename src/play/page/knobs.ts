@@ -3,19 +3,19 @@ import type { Setup } from '../share/address.js';
 import { listAt, type Tree, textAt } from './effective.js';
 import { withOverride } from './overrides.js';
 
-/** A setting of both lanes that the page lets one turn. */
+/** A setting of both lanes that can be changed on the page. */
 export interface Knob {
   readonly label: string;
   readonly hint: string;
   readonly choices: readonly string[];
-  /** What is in force. */
+  /** Current value. */
   readonly value: string;
   set(setup: Setup, choice: string): Setup;
 }
 
 const BURSTINESS = ['even gaps', 'Poisson', 'bursty (cv 2)', 'bursty (cv 4)', 'bursty (cv 8)'];
 
-/** Those that the experiment has, in the order of the page. */
+/** Knobs that the experiment has, in the order of the page. */
 export function knobsOf(tree: Tree): readonly Knob[] {
   const workloads = listAt(tree, ['workload']);
   const models = listAt(tree, ['models']);
@@ -98,7 +98,7 @@ function knob(
   };
 }
 
-/** What is in force has its place among the usual values, as it is written; first, if it is no such quantity. */
+/** Adds the current value, as written, to the usual ones in order; first, if it is not such a quantity. */
 function withValue(usual: readonly string[], value: string, read: (text: string) => number): string[] {
   const own = amount(value, read);
   const others = usual.filter((choice) => read(choice) !== own);
@@ -106,7 +106,7 @@ function withValue(usual: readonly string[], value: string, read: (text: string)
   return others.toSpliced(larger < 0 ? others.length : larger, 0, value);
 }
 
-/** The engine says what is wrong with a text that cannot be read. */
+/** Parses an amount; the engine reports what is wrong with an unreadable one. */
 function amount(text: string, read: (text: string) => number): number {
   try {
     return read(text);

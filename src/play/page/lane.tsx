@@ -68,7 +68,7 @@ export function Fact({
   );
 }
 
-/** The timeline of a lane. The canvas draws itself: frames go past Preact. */
+/** The timeline of a lane. The canvas draws itself: frames bypass Preact. */
 export function TimelineBox({ session, lane }: { readonly session: Session; readonly lane: number }) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -4,16 +4,14 @@ import { setupFromJson, unpackAddress } from '../share/address.js';
 import { App } from './app.jsx';
 import { DEFAULT_SETUP } from './default-setup.js';
 
-/*
- * The page is one file: the engine is in it as text, and so is the experiment that `escapement play FILE` opened it with.
- */
+/* The page is one file: it holds the engine as text, and the experiment of `escapement play FILE`. */
 
-/** Where the page begins. */
+/** Initial state of the page. */
 interface Start {
   readonly setup: Setup;
-  /** Why what was asked for cannot be shown; empty: it is shown. */
+  /** Reason why the requested setup cannot be shown; empty if it is. */
   readonly problem: string;
-  /** Neither the address nor the page names an experiment. */
+  /** True if neither the address nor the page names an experiment. */
   readonly isDefault: boolean;
 }
 
@@ -34,7 +32,7 @@ function textOf(id: string): string {
 }
 
 const engine = URL.createObjectURL(new Blob([textOf('engine')], { type: 'text/javascript' }));
-// An address that is pasted into the open page is another page.
+// An address pasted into the open page is another page.
 window.addEventListener('hashchange', () => location.reload());
 start().then((begin) => {
   render(<App {...begin} startEngine={() => new Worker(engine)} />, document.getElementById('app')!);

@@ -2,7 +2,7 @@ import { MOST_SETUP_BYTES } from '../share/address.js';
 import { withDropped } from './dropped.js';
 import type { Session } from './session.js';
 
-/** Opens experiments, and takes in the files that they name. What is wrong with them is shown. */
+/** Opens experiments and the files that they name. Shows what is wrong with them. */
 export async function openFiles(session: Session, files: readonly File[]): Promise<void> {
   try {
     const bytes = files.reduce((sum, file) => sum + file.size, 0);

@@ -1,9 +1,9 @@
-/** The overrides with `key` set to `value`, in place of what they say of it. */
+/** Returns the overrides with `key` set to `value`, replacing earlier values. */
 export function withOverride(overrides: readonly string[], key: string, value: string): readonly string[] {
   return [...overrides.filter((override) => !override.startsWith(`${key}=`)), `${key}=${value}`];
 }
 
-/** What the overrides set `key` to; empty: they do not. */
+/** Value of `key` in the overrides; empty: not set. */
 export function overrideOf(overrides: readonly string[], key: string): string {
   return overrides.find((override) => override.startsWith(`${key}=`))?.slice(key.length + 1) ?? '';
 }

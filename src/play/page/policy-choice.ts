@@ -21,7 +21,7 @@ export const AHEADS = [
   '50ms',
 ];
 
-/** The policy of a lane. */
+/** Policy of a lane. */
 interface PolicyChoice {
   readonly kind: string;
   /** Null: the policy has no such option. */
@@ -37,7 +37,7 @@ export function policyOf(setup: Setup, lane: number): PolicyChoice {
   return { kind, scheduleAhead: option === undefined ? null : (written ?? byDefault) };
 }
 
-/** Another policy with its own defaults: options that the file gives the one before do not count. */
+/** Switches a lane to another policy with its own defaults: the file's options for the old one do not apply. */
 export function withKind(setup: Setup, lane: number, kind: string): Setup {
   return withLane(setup, lane, [withDefaults(kind)]);
 }
@@ -46,13 +46,13 @@ export function withScheduleAhead(setup: Setup, lane: number, value: string): Se
   return withLane(setup, lane, withOverride(setup.lanes[lane]!, AHEAD, value));
 }
 
-/** A second lane next to the first, or none. */
+/** Adds or removes a second lane. */
 export function withSecondLane(setup: Setup, kind: string | null): Setup {
   const [first] = setup.lanes;
   return { ...setup, lanes: kind === null ? [first!] : [first!, [withDefaults(kind)]] };
 }
 
-/** The override that makes a policy with its defaults run. */
+/** Override that selects a policy with its defaults. */
 export function withDefaults(kind: string): string {
   return `policy={ kind: ${kind} }`;
 }

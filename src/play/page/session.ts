@@ -5,31 +5,31 @@ import type { Setup } from '../share/address.js';
 type StoryEvent = Extract<EngineEvent, { type: 'story' }>;
 type ErrorEvent = Extract<EngineEvent, { type: 'error' }>;
 
-/** What the page shows of a run; replaced as a whole whenever something changes. */
+/** State of a run shown on the page; replaced as a whole on every change. */
 export interface View {
   readonly setup: Setup;
   readonly lanes: readonly OpenedLane[];
-  /** Null: nothing was simulated yet. */
+  /** Null: nothing simulated yet. */
   readonly frame: FrameEvent | null;
-  /** Of the whole run, as soon as it is over. */
+  /** Figures of the whole run, once it is over. */
   readonly runs: readonly ScheduledRun[] | null;
-  /** Null: it is not known yet. */
+  /** Null: not known yet. */
   readonly bound: BoundFigures | null;
   readonly story: StoryEvent | null;
   readonly problem: ErrorEvent | null;
-  /** For screen readers: what happened last. */
+  /** Latest announcement for screen readers. */
   readonly said: string;
   readonly speed: number;
 }
 
-/** Where frames go in addition to the view: timelines and charts keep their own history. */
+/** Receiver of frames in addition to the view: timelines and charts keep their own history. */
 interface FrameSink {
-  /** A run begins, or begins again: what was drawn is void. */
+  /** A run begins, or begins again: everything drawn is void. */
   opened(lanes: readonly OpenedLane[]): void;
   frame(frame: FrameEvent): void;
 }
 
-/** Runs setups in a worker, with another worker for the bound, which takes a thread of its own. */
+/** Runs setups in a worker, with a second worker for the bound, which occupies its thread. */
 export class Session {
   view: View;
   private readonly sinks = new Set<FrameSink>();
@@ -59,7 +59,7 @@ export class Session {
     this.replace(setup, 'open');
   }
 
-  /** Runs another setup up to the present moment and goes on as before. */
+  /** Runs another setup up to the present moment and continues as before. */
   change(setup: Setup): void {
     this.replace(setup, 'change');
   }
@@ -91,7 +91,7 @@ export class Session {
     this.boundEngine = null;
   }
 
-  /** The bound of the arrivals, which all policies share. */
+  /** Computes the bound of the arrivals, which all policies share. */
   computeBound(): void {
     if (this.boundEngine !== null) return;
     this.boundEngine = this.started((event) => {

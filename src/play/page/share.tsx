@@ -10,7 +10,7 @@ interface ShareProps {
   readonly view: View;
 }
 
-/** Links that are too long for chat programs and servers in between are better sent as a file. */
+/** Length above which a link is better sent as a file, given limits of chat programs and servers. */
 const LONG_ADDRESS = 8000;
 
 /** Puts the whole setup into the address, and offers its files. */

@@ -1,7 +1,7 @@
 import { StorySection } from '../timeline/story-section.jsx';
 import type { View } from './session.js';
 
-/** Why a request was answered as it was. */
+/** Explanation of a request's answer. */
 export function StoryPanel({ view }: { readonly view: View }) {
   const { story: answer } = view;
   if (answer === null) {

@@ -5,12 +5,12 @@ import { DEFAULT_SETUP } from './default-setup.js';
 import { withDefaults } from './policy-choice.js';
 import { shareText } from './share-text.js';
 
-/** One step of the guided minute: what to simulate, what to look for, and what came of it. */
+/** One step of the guided minute: the simulation, what to look for, and the result. */
 interface TourStep {
   readonly title: string;
   readonly before: string;
   readonly setup: Setup;
-  /** With the figures of the runs that just ended. */
+  /** Text with figures of the completed runs. */
   after(runs: readonly ScheduledRun[]): string;
 }
 
@@ -58,7 +58,7 @@ export const TOUR: readonly TourStep[] = [
   },
 ];
 
-/** What the bound adds to the last step. */
+/** Sentence about the bound, appended to the last step. */
 export function boundSentence({ bestRps, offeredRps }: BoundFigures, runs: readonly ScheduledRun[]): string {
   const best = Math.max(...runs.map(({ summary }) => summary.goodputRps));
   return `The bound is ${formatRate(bestRps)} of ${formatRate(offeredRps)} requests/s offered: the best run here reaches ${shareText(best / bestRps)} of it.`;

@@ -7,7 +7,7 @@ interface TourProps {
   readonly view: View;
 }
 
-/** How long one watches a step before the rest of its run is simulated at once. */
+/** Time that a step plays before the rest of its run is simulated at once. */
 const WATCH_MS = 4000;
 const WATCH_SPEED = 0.02;
 

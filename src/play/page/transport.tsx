@@ -11,7 +11,7 @@ interface TransportProps {
   readonly view: View;
 }
 
-/** What makes time pass: buttons, and the same by keys. */
+/** Playback controls: buttons and keys. */
 export function Transport({ session, view }: TransportProps) {
   const isPlaying = view.frame?.isPlaying ?? false;
   const actions: Readonly<Record<string, () => void>> = {
@@ -57,7 +57,7 @@ export function Transport({ session, view }: TransportProps) {
   );
 }
 
-/** Letters work wherever no text is typed and no other control takes them. */
+/** Letters work unless text is being typed or another control takes them. */
 function useKeys(actions: Readonly<Record<string, () => void>>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {

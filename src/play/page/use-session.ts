@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Setup } from '../share/address.js';
 import { Session, type View } from './session.js';
 
-/** A session that begins with a setup and ends with the component, and what there is to show of it now. */
+/** A session that starts with a setup and ends with the component, and its current view. */
 export function useSession(startEngine: () => Worker, setup: Setup, problem = ''): readonly [View, Session] {
   const [, setTick] = useState(0);
   const session = useMemo(

@@ -11,7 +11,7 @@ interface Worse {
 }
 
 const SLOWER_NS = 5_000_000;
-/** The simulator has no key for a GPU that is lost: at a hundredth of its clock it answers nothing in time. */
+/** Clock factor of a lost GPU, which the simulator lacks: at a hundredth of its clock it answers nothing in time. */
 const LOST_FACTOR = 0.01;
 const BURST = { kind: 'poisson', rate: '2000/s', duration: '500ms' };
 const WRONG_PROFILES = '30%';
@@ -65,7 +65,7 @@ export const WAYS_WORSE: readonly Worse[] = [
   },
 ];
 
-/** JSON is YAML, too. */
+/** Sets a value as JSON, which is YAML, too. */
 function withValue(setup: Setup, key: string, value: unknown): Setup {
   return { ...setup, overrides: withOverride(setup.overrides, key, JSON.stringify(value)) };
 }

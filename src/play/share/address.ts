@@ -1,17 +1,17 @@
 import { EscapementError } from '../../base/errors.js';
 
 const ADDRESS = 'the address';
-/** In front of a packed setup: how it is packed, so that later pages read earlier addresses. */
+/** Prefix of a packed setup: version of the packing, so that later pages can read earlier addresses. */
 const PREFIX = '1.';
 
-/** The part of an address after `#` that holds a whole setup: its JSON, deflated, in base64url. */
+/** Part of an address after `#` that holds a whole setup: its JSON, deflated, in base64url. */
 export async function packAddress(setup: Setup): Promise<string> {
   const deflated = await collect(stream(new TextEncoder().encode(setupToJson(setup)), 'deflate'));
   const base64 = toBase64(deflated);
   return PREFIX + base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
 
-/** The setup of such an address, without its `#`. Throws `E_CONFIG_VALUE` for anything else. */
+/** Setup of such an address, without its `#`. Throws `E_CONFIG_VALUE` for anything else. */
 export async function unpackAddress(fragment: string): Promise<Setup> {
   const fail = (what: string) => new EscapementError('E_CONFIG_VALUE', what, { file: ADDRESS });
   if (!fragment.startsWith(PREFIX)) throw fail('was not made by this page, or by a later version of it');
@@ -32,7 +32,7 @@ function stream(bytes: Uint8Array<ArrayBuffer>, way: 'deflate' | 'inflate'): Rea
   return new Blob([bytes]).stream().pipeThrough(transform) as ReadableStream<Uint8Array>;
 }
 
-/** A small address can unpack to any size: rejects before memory runs out. */
+/** Collects a stream; rejects before memory runs out, since a small address can unpack to any size. */
 async function collect(from: ReadableStream<Uint8Array>): Promise<Uint8Array> {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;
@@ -49,7 +49,7 @@ async function collect(from: ReadableStream<Uint8Array>): Promise<Uint8Array> {
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
 
-/** Arguments that a call can take. */
+/** Maximum number of arguments of a call. */
 const CHUNK = 8192;
 
 function toBase64(bytes: Uint8Array): string {
@@ -59,7 +59,7 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** Null: it is no base64. */
+/** Decodes base64; null if invalid. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
   try {
     return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
@@ -70,7 +70,7 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
 
 const VERSION = 1;
 
-/** A setup as the text that pages hold and addresses pack. The same setup gives the same text. */
+/** A setup as text, for pages and addresses. Equal setups give equal text. */
 export function setupToJson({ file, text, overrides, lanes, files, digests }: Setup): string {
   const packed = Object.keys(files)
     .sort()
@@ -86,7 +86,7 @@ export function setupToJson({ file, text, overrides, lanes, files, digests }: Se
   });
 }
 
-/** The setup of such a text; `source` is what messages call it. Throws `E_CONFIG_VALUE`: it may come from anyone. */
+/** Setup of such a text; `source` is its name in messages. Throws `E_CONFIG_VALUE`: the text is untrusted. */
 export function setupFromJson(json: string, source: string): Setup {
   const fail = (what: string) => new EscapementError('E_CONFIG_VALUE', what, { file: source });
   if (json.length > MOST_SETUP_BYTES) throw fail(`holds more than ${MOST_SETUP_BYTES / 1e6} MB`);
@@ -129,20 +129,20 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-/** What the page shows: one experiment, run by one policy or by two side by side. */
+/** Contents of the page: one experiment, run by one policy or by two side by side. */
 export interface Setup {
   /** Name of the experiment file, for messages. */
   readonly file: string;
   readonly text: string;
-  /** On top of the text, as `--set` takes them: `slo=10ms`. */
+  /** Overrides of the text, as for `--set`: `slo=10ms`. */
   readonly overrides: readonly string[];
-  /** Overrides of each lane on top of those, one lane or two: `policy.kind=edf`. */
+  /** Further overrides of each lane, one lane or two: `policy.kind=edf`. */
   readonly lanes: readonly (readonly string[])[];
   /** Text or bytes by the paths that the experiment names. */
   readonly files: Readonly<Record<string, string | Uint8Array>>;
-  /** Digests of the lanes where the setup was shared after its run; a viewer has the same run if they are the same. */
+  /** Digests of the lanes if the setup was shared after its run; equal digests prove that a viewer has the same run. */
   readonly digests?: readonly string[];
 }
 
-/** Experiments and files together; beyond, an address or a page grows too large to send. */
+/** Limit on experiments and files together, above which an address or a page is too large to send. */
 export const MOST_SETUP_BYTES = 4_000_000;

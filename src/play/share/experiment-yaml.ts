@@ -5,8 +5,8 @@ import { applyOverrides } from '../../config/overrides.js';
 import type { Setup } from './address.js';
 
 /**
- * One lane as an experiment file of its own: the command line gives it the same digest. It looks for the files that it
- * names next to it. Throws an EscapementError with the first mistake.
+ * One lane as an experiment file of its own: the command line gives it the same digest. Files that it names are
+ * expected next to it. Throws an EscapementError with the first mistake.
  */
 export function experimentYaml({ file, text, overrides, lanes, files }: Setup, lane: number): string {
   const source = parseExperimentSource(text, file);

@@ -1,13 +1,13 @@
 import type { View } from './view.js';
 
 interface GestureActions {
-  /** The view was moved. */
+  /** Reports that the view was moved. */
   moved(): void;
-  /** A click or tap, or Enter; px from the upper left corner. */
+  /** Reports a click or tap, or Enter; px from the upper left corner. */
   chosen(x: number, y: number): void;
-  /** The mouse is there; null: it left. */
+  /** Reports the position of the mouse; null: it left. */
   hovered(at: { readonly x: number; readonly y: number } | null): void;
-  /** To the next request that was missed, or back. */
+  /** Reports a step to the next missed request, or back. */
   stepped(forward: boolean): void;
   entered(): void;
 }
@@ -18,8 +18,8 @@ const KEY_ZOOM = 1.4;
 const WHEEL_ZOOM = 0.002;
 
 /**
- * Moves a view by mouse, touch and keys: drag or wheel sideways to pan, Ctrl + wheel or two fingers to zoom (a bare wheel
- * scrolls the page), double click to follow the present moment again.
+ * Moves a view by mouse, touch and keys: drag or wheel sideways to pan, Ctrl + wheel or two fingers to zoom (a bare
+ * wheel scrolls the page), double click to follow the present moment again.
  */
 export class Gestures {
   private readonly pointers = new Map<number, number>();

@@ -1,4 +1,4 @@
-/** What the shapes of a timeline mean. */
+/** Legend of the shapes in a timeline. */
 export function Legend() {
   return (
     <details class="legend">

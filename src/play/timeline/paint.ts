@@ -10,7 +10,7 @@ interface Scale {
   readonly rowPx: number;
 }
 
-/** Time between two ticks: the first of 1, 2, 5, 10 and so on ms that leaves them so far apart. */
+/** Minimum distance of ticks: their step is the first of 1, 2, 5, 10 and so on ms that keeps it. */
 const LEAST_TICK_PX = 70;
 const NS_PER_MS = 1e6;
 const LEAST_TEXT_PX = 12;
@@ -19,7 +19,7 @@ function modelColor(model: number): string {
   return MODEL_COLORS[model % MODEL_COLORS.length]!;
 }
 
-/** Draws all of a timeline, in the colors of the page. */
+/** Draws a whole timeline, in the colors of the page. */
 export function paint(
   canvas: HTMLCanvasElement,
   scale: Scale,
@@ -37,7 +37,7 @@ export function paint(
   context.font = '11px system-ui, sans-serif';
   context.textBaseline = 'middle';
   paintNames(context, scale, ink);
-  // What began before the view ends at the gutter.
+  // Boxes that began before the view end at the gutter.
   context.beginPath();
   context.rect(GUTTER_PX, 0, width - GUTTER_PX, height);
   context.clip();
@@ -71,7 +71,7 @@ function paintGrid(
     context.fillRect(x(ns), 0, 1, rows * rowPx);
     const label = `${ns / NS_PER_MS}\u202fms`;
     const halfPx = context.measureText(label).width / 2;
-    // A cut label would say another time.
+    // A truncated label would show another time.
     if (x(ns) - halfPx < GUTTER_PX || x(ns) + halfPx > width) continue;
     context.fillStyle = ink('--muted');
     context.fillText(label, x(ns), rows * rowPx + 11);
@@ -79,7 +79,7 @@ function paintGrid(
   context.textAlign = 'left';
 }
 
-/** In the gutter, with a line to the next row. */
+/** Paints names into the gutter, with a line to the next row. */
 function paintNames(context: CanvasRenderingContext2D, { rows, rowPx }: Scale, ink: Ink): void {
   for (let row = 0; row < rows; row++) {
     const name = row === rows - 1 ? 'not in time' : `GPU ${row >> 1} ${row % 2 === 0 ? 'INFER' : 'LOAD'}`;
@@ -99,7 +99,7 @@ function paintBox(
 ): void {
   const top = box.row * rowPx + 4;
   const left = x(box.fromNs);
-  // Neighbors of one model stay apart.
+  // Keeps neighbors of one model apart.
   const width = Math.max(x(box.toNs) - left - 1, 1);
   context.globalAlpha = box.hasBegun ? 1 : 0.45;
   const color = modelColor(box.model);
@@ -107,7 +107,7 @@ function paintBox(
   if (box.failure === '') context.fillRect(left, top, width, rowPx - 9);
   else paintMark(context, 'error', left, top + (rowPx - 9) / 2);
   context.globalAlpha = 1;
-  // The window that it may begin in.
+  // The window in which it may start.
   context.fillStyle = ink('--muted');
   const latest = Number.isFinite(box.latestNs) ? box.latestNs : box.earliestNs;
   context.fillRect(x(box.earliestNs), top + rowPx - 8, Math.max(x(latest) - x(box.earliestNs), 1), 1.5);
@@ -116,12 +116,12 @@ function paintBox(
     context.fillRect(x(box.deadlineNs), top - 3, 1.5, rowPx - 4);
   }
   if (width < LEAST_TEXT_PX || box.failure !== '' || !box.isInfer) return;
-  // What is only planned is pale, close to the ground.
+  // Planned actions are pale, close to the background.
   context.fillStyle = box.hasBegun ? readableOn(color) : ink('--ink');
   context.fillText(String(box.count), left + 3, top + (rowPx - 9) / 2);
 }
 
-/** A late answer is a circle, a refusal a bar; what was given up or failed, a cross. */
+/** A late answer is a circle, a refusal a bar, a timeout or failure a cross. */
 function paintMark(context: CanvasRenderingContext2D, outcome: string, x: number, y: number): void {
   context.beginPath();
   if (outcome === 'late') context.arc(x, y, 4, 0, 2 * Math.PI);
@@ -143,8 +143,8 @@ function tickOf(leastNs: number): number {
 }
 
 /**
- * Calls `redraw` whenever what is drawn may need other colors: the system turns dark or light, or the page does by a class of
- * its root. Returns what ends that.
+ * Calls `redraw` whenever colors may have changed: the system turns dark or light, or the page does by a class of its
+ * root. Returns a function that stops it.
  */
 export function onColors(redraw: () => void): () => void {
   const dark = matchMedia('(prefers-color-scheme: dark)');

@@ -9,18 +9,18 @@ export interface Box {
   readonly row: number;
   readonly fromNs: number;
   readonly toNs: number;
-  /** False: it is only planned. */
+  /** False if it is only planned. */
   readonly hasBegun: boolean;
   readonly model: number;
-  /** Requests in it, and the size that it runs with; a LOAD has none. */
+  /** Number of requests, and batch size; absent for a LOAD. */
   readonly count: number;
   readonly batchSize: number;
   readonly isInfer: boolean;
   readonly earliestNs: number;
   readonly latestNs: number;
-  /** Of its most urgent request. */
+  /** Deadline of its most urgent request. */
   readonly deadlineNs: number;
-  /** What went wrong with it, in words; empty: nothing so far. */
+  /** Failure in words; empty: none so far. */
   readonly failure: string;
 }
 
@@ -29,20 +29,20 @@ export interface Mark {
   readonly request: number;
   readonly model: number;
   readonly atNs: number;
-  /** In a word: late, timeout, rejected or error. */
+  /** late, timeout, rejected or error. */
   readonly outcome: string;
 }
 
-/** What is remembered for those who look back. */
+/** Number of boxes kept for looking back. */
 const MOST_BOXES = 20_000;
 const MOST_MARKS = 20_000;
 
-/** What a timeline shows, from rows of actions and requests wherever they come from. */
+/** Contents of a timeline, from rows of actions and requests of any origin. */
 export class Scene {
   private readonly boxes = new Map<number, Box>();
-  /** In order of the answers. */
+  /** In order of answers. */
   marks: Mark[] = [];
-  /** A request of each action, to ask for its story. */
+  /** By action: one of its requests, to ask for its story. */
   private readonly requestOf = new Map<number, number>();
 
   add(actions: Float64Array, requests: Float64Array): void {
@@ -62,7 +62,7 @@ export class Scene {
     this.marks = [];
   }
 
-  /** What there is to draw between two moments. */
+  /** Boxes and marks between two moments. */
   within(fromNs: number, toNs: number): { readonly boxes: readonly Box[]; readonly marks: readonly Mark[] } {
     return {
       boxes: [...this.boxes.values()].filter((box) => box.toNs >= fromNs && box.fromNs <= toNs),
@@ -70,7 +70,7 @@ export class Scene {
     };
   }
 
-  /** The action that is drawn in a row at a time, with one of its requests if any was answered. */
+  /** Action drawn in a row at a time, with one of its requests if any was answered. */
   boxAt(row: number, ns: number): { readonly box: Box; readonly request: number | undefined } | null {
     for (const [id, box] of this.boxes) {
       if (box.row === row && box.fromNs <= ns && ns < box.toNs)
@@ -79,7 +79,7 @@ export class Scene {
     return null;
   }
 
-  /** The mark nearest to a time, at most so far away. */
+  /** Mark nearest to a time, within a distance. */
   markAt(ns: number, withinNs: number): Mark | null {
     let nearest: Mark | null = null;
     let leastNs = withinNs;

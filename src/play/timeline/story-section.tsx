@@ -3,13 +3,13 @@ import type { Story } from '../protocol.js';
 
 interface StoryProps {
   readonly title: string;
-  /** Null: it has no answer. */
+  /** Null: not answered. */
   readonly story: Story | null;
 }
 
 const NS_PER_MS = 1e6;
 
-/** What became of a request, and why. */
+/** Story of a request, with reasons. */
 export function StorySection({ title, story }: StoryProps) {
   if (story === null)
     return (
@@ -38,7 +38,7 @@ export function StorySection({ title, story }: StoryProps) {
   );
 }
 
-/** A LOAD may have been sent before the request came. */
+/** Text of a time relative to the arrival, which a LOAD may precede. */
 function since(arrivalNs: number, ns: number): string {
   return ns < arrivalNs ? `−${ms(arrivalNs - ns)}` : `+${ms(ns - arrivalNs)}`;
 }

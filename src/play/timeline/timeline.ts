@@ -5,29 +5,29 @@ import { type Box, type Mark, Scene } from './scene.js';
 import { GUTTER_PX, View } from './view.js';
 
 interface TimelineOptions {
-  /** A request was chosen. */
+  /** Reports that a request was chosen. */
   onRequest(request: number): void;
-  /** How much time it shows at first. Default: 80 ms. */
+  /** Time span shown at first. Default: 80 ms. */
   readonly lengthNs?: number;
 }
 
-/** What is known of a run before it begins. */
+/** Properties of a run known before it begins. */
 type TimelineSetup = Pick<OpenedLane, 'gpus' | 'models' | 'policy'>;
-/** What happened since the last rows: an engine sends it, and so can a server. */
+/** Changes since the last rows: sent by an engine, or a server. */
 type TimelineRows = Pick<LaneFrame, 'actions' | 'requests'>;
 
 const ROW_PX = 26;
 const AXIS_PX = 20;
-/** A mark is chosen by a click this close to it. */
+/** Maximum distance of a click that selects a mark. */
 const NEAR_PX = 12;
 const NS_PER_MS = 1e6;
-/** Readers of the screen are not interrupted more often. */
+/** Minimum interval between announcements to screen readers. */
 const SAY_MS = 5000;
 
 /**
- * What the GPUs of a run do: per GPU a row of INFERs and one of LOADs, as boxes in the color of their model with the windows in
- * which they may begin, and below a row of the requests that were not answered in time. It follows the present moment;
- * mouse, touch and keys pan and zoom.
+ * Activity of a run's GPUs: per GPU a row of INFERs and one of LOADs, as boxes in the color of their model with the
+ * windows in which they may start, and below a row of the requests that were not answered in time. It follows the
+ * present moment; mouse, touch and keys pan and zoom.
  */
 export class Timeline {
   private readonly canvas = document.createElement('canvas');
@@ -74,7 +74,7 @@ export class Timeline {
     this.resized.observe(box);
   }
 
-  /** A run begins: nothing has happened. */
+  /** Clears the timeline for a new run. */
   reset(setup: TimelineSetup): void {
     this.setup = setup;
     this.scene.clear();
@@ -102,7 +102,7 @@ export class Timeline {
     for (const element of [this.canvas, this.tip, this.said]) element.remove();
   }
 
-  /** Two per GPU, and one of requests. */
+  /** Number of rows: two per GPU, and one for requests. */
   private get rows(): number {
     return this.setup.gpus * 2 + 1;
   }
@@ -136,7 +136,7 @@ export class Timeline {
     return this.scene.markAt(this.view.nsAt(x), this.view.nsOf(NEAR_PX));
   }
 
-  /** Nothing is in the gutter. */
+  /** Box at a position; none in the gutter. */
   private boxAt(row: number, x: number): ReturnType<Scene['boxAt']> {
     return x < GUTTER_PX ? null : this.scene.boxAt(row, this.view.nsAt(x));
   }
@@ -147,7 +147,7 @@ export class Timeline {
     if (request !== undefined) this.options.onRequest(request);
   }
 
-  /** The next missed request, or the one before; without a selection the last one. */
+  /** Selects the next missed request, or the previous one; without a selection the last one. */
   private select(forward: boolean): void {
     const { marks } = this.scene;
     const at = this.selected === null ? -1 : marks.indexOf(this.selected);

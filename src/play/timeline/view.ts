@@ -1,19 +1,19 @@
-/** Left of the time, where the names of the rows are. */
+/** Width of the row names, left of the time axis. */
 export const GUTTER_PX = 80;
 const FIRST_LENGTH_NS = 80e6;
 const LEAST_LENGTH_NS = 2e6;
 const MOST_LENGTH_NS = 5e9;
-/** Where the present moment is, as a share of the width, while the view follows it. */
+/** Position of the present moment, as a share of the width, while the view follows it. */
 const PRESENT_AT = 0.75;
-/** Without motion, it wanders between these and the view moves in steps. */
+/** With reduced motion, the present moves between these positions and the view in steps. */
 const STEP_FROM = 0.2;
 const STEP_TO = 0.9;
 
-/** The part of a run that is shown, and where on the canvas. It follows the present moment until the reader moves it. */
+/** Visible part of a run, and its place on the canvas. Follows the present moment until the reader moves it. */
 export class View {
   fromNs: number;
   private follows = true;
-  /** Of the canvas without its gutter. */
+  /** Width of the canvas without its gutter. */
   private timePx = 1;
 
   constructor(public lengthNs = FIRST_LENGTH_NS) {
@@ -24,7 +24,7 @@ export class View {
     return this.fromNs + this.lengthNs;
   }
 
-  /** The canvas has this width, with its gutter. */
+  /** Sets the width of the canvas, including its gutter. */
   resize(widthPx: number): void {
     this.timePx = Math.max(widthPx - GUTTER_PX, 1);
   }
@@ -33,7 +33,7 @@ export class View {
   present(nowNs: number, isSmooth: boolean): void {
     if (!this.follows) return;
     const at = (nowNs - this.fromNs) / this.lengthNs;
-    // After a jump, what led there is shown.
+    // After a jump, show the time before it.
     if (isSmooth || at < 0 || at > 2) this.fromNs = nowNs - this.lengthNs * PRESENT_AT;
     else if (at > STEP_TO) this.fromNs = nowNs - this.lengthNs * STEP_FROM;
   }
@@ -61,17 +61,17 @@ export class View {
     this.follows = true;
   }
 
-  /** Where a moment is on the canvas, px from its left edge; left of the gutter's end it is not shown. */
+  /** Position of a moment on the canvas, px from its left edge; inside the gutter it is hidden. */
   xAt(ns: number): number {
     return GUTTER_PX + ((ns - this.fromNs) / this.lengthNs) * this.timePx;
   }
 
-  /** The moment at `x` of the canvas. */
+  /** Moment at `x` of the canvas. */
   nsAt(x: number): number {
     return this.fromNs + this.nsOf(x - GUTTER_PX);
   }
 
-  /** How long so many pixels are. */
+  /** Duration shown by this many pixels. */
   nsOf(px: number): number {
     return (px / this.timePx) * this.lengthNs;
   }

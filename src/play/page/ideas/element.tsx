@@ -3,8 +3,9 @@ import { IdeaBox } from './idea-box.jsx';
 import { IDEAS } from './ideas.js';
 
 /**
- * `<play-idea idea="windows">`: a small playground in a page of the documentation, below what the element holds, which is
- * all that code hosts and readers without scripts see. Its engine starts when it comes into view, and ends when the page is left.
+ * `<play-idea idea="windows">`: a small playground in a page of the documentation, below the element's own content,
+ * which is all that code hosts and readers without scripts see. Its engine starts when it scrolls into view, and ends
+ * when the page is left.
  */
 class PlayIdea extends HTMLElement {
   private readonly box = document.createElement('div');
@@ -30,7 +31,7 @@ class PlayIdea extends HTMLElement {
   }
 }
 
-/** The build of the site makes a file of its own of the worker. */
+/** Starts the worker, which the build of the site puts into a file of its own. */
 function startEngine(): Worker {
   return new Worker(new URL('../../engine/worker.ts', import.meta.url), { type: 'module' });
 }

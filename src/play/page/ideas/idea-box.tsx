@@ -65,7 +65,7 @@ function begin(session: Session, { begins }: Idea): void {
   else for (let step = 0; step < begins; step++) session.send({ type: 'stepEvent' });
 }
 
-/** Turns the knob: the same run up to now, or a whole new one. */
+/** Turns the knob, on the same run up to now or on a new one. */
 function turn(session: Session, idea: Idea, choice: string): void {
   const { setup } = session.view;
   const next = idea.knob(setup).set(setup, choice);
@@ -75,7 +75,7 @@ function turn(session: Session, idea: Idea, choice: string): void {
   } else session.change(next);
 }
 
-/** A run that is over begins again. */
+/** Plays; a completed run starts again. */
 function play(session: Session): void {
   if (session.view.runs !== null) session.open(session.view.setup);
   session.play();

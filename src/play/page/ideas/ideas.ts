@@ -9,10 +9,10 @@ import { shareText } from '../share-text.js';
 /** One idea as a simulation with one thing to change. */
 export interface Idea {
   readonly setup: Setup;
-  /** How it begins, and begins again after a change: at the end of its run, or after so many steps. */
+  /** Initial state, also after a change: the end of its run, or after this many steps. */
   readonly begins: 'at its end' | number;
   knob(setup: Setup): Knob;
-  /** Figures of a run that is over, by name. */
+  /** Figures of a completed run, by name. */
   facts(run: ScheduledRun): Readonly<Record<string, string>>;
 }
 
@@ -99,13 +99,13 @@ policy: { kind: escapement }
   },
 };
 
-/** The override says where the knob stands. */
+/** A setup whose override holds the knob's position. */
 function withText(override: string, text: string): Setup {
   const [path] = Object.keys(DEFAULT_SETUP.files);
   return { ...DEFAULT_SETUP, text: text.replace('$PROFILE', path!), overrides: [override], lanes: [[]] };
 }
 
-/** A knob that turns one key of the experiment, which an override sets from the start. */
+/** A knob for one key of the experiment, which an override sets from the start. */
 function choice(label: string, hint: string, key: string, choices: readonly string[]): Idea['knob'] {
   return ({ overrides }) => ({
     ...{ label, hint, choices },
