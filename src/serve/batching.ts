@@ -9,19 +9,19 @@ import { withBatching } from '../live/models/measure/batching.js';
 import { productDirs } from '../live/models/product-dirs.js';
 import type { RepositoryModel } from '../live/models/repository.js';
 
-/** Whether a profile is of this model as it is now, and has all that serving it takes. */
+/** True if a profile is of the current version of this model, and complete for serving it. */
 export function suits(profile: Profile, model: RepositoryModel): boolean {
   if (profile.modelSha256 !== modelDigest(model.onnxPath)) return false;
   const check = checkOf(model, profile);
   const { signature } = withBatching(model, check);
-  // Its config.yaml gave dimensions other sizes, or other lengths.
+  // Its config.yaml changed sizes of dimensions, or lengths.
   const { inputs } = atLongest(signature);
   if (profile.inputBytes !== inputs.reduce((sum, { bytes }) => sum + bytes, 0)) return false;
   const measured =
     profile.length === undefined ? [] : [...(profile.shorter ?? []), { length: profile.length }];
   if (`${measured.map(({ length }) => length)}` !== `${signature.lengths?.buckets ?? []}`) return false;
   if ((profile.equalLengths === true) !== (signature.lengths?.fill === null)) return false;
-  // What padding does was checked for this fill only.
+  // The effect of padding was checked for this fill only.
   if (JSON.stringify(profile.fill ?? {}) !== JSON.stringify(fillByInput(signature))) return false;
   if (model.batchIsUnchecked) {
     const sizes = model.batchSizes.filter((size) => size > 1);
@@ -31,7 +31,7 @@ export function suits(profile: Profile, model: RepositoryModel): boolean {
   return withBatching(model, check).batchSizes.every((size) => known.includes(size));
 }
 
-/** What was found about the batches of a model; null: that is not the question, or was not looked at. */
+/** Findings about the batches of a model; null: not applicable, or not checked. */
 export function checkOf(
   { batchIsUnchecked }: RepositoryModel,
   { batching }: Profile,
@@ -39,12 +39,12 @@ export function checkOf(
   return batchIsUnchecked ? (batching ?? null) : null;
 }
 
-/** Says that a model is served without batches, and what can be done. */
+/** Message that a model is served without batches, with a remedy. */
 export function mixedText(name: string, { batching }: Profile): string {
   return `${name} is served one request at a time: its first dimension is not a batch of independent rows (${batching?.what}). Write "batch: none" into its config.yaml if that is right, or "batch: rows" to batch its requests anyway, whose answers then depend on each other`;
 }
 
-/** Whether the operator has a model's requests batched although its rows were found to depend on each other. */
+/** True if the operator has a model's requests batched although its rows were found to depend on each other. */
 export function rowsAreMixed(
   { signature, batchIsUnchecked }: RepositoryModel,
   { batching }: Pick<Profile, 'batching'>,
@@ -52,12 +52,12 @@ export function rowsAreMixed(
   return signature.batched && !batchIsUnchecked && batching?.independent === false;
 }
 
-/** Says that a model's batches give other answers than its requests alone. */
+/** Message that a model's batches give other answers than single requests. */
 export function mixedRowsText(name: string, { batching }: Profile): string {
   return `warning: ${name} is batched because its config.yaml says "batch: rows", but its answers depend on what else is in the batch: ${batching?.what}`;
 }
 
-/** Whether the operator has a model's requests padded although that was found to change answers. */
+/** True if the operator has a model's requests padded although that was found to change answers. */
 export function paddingMatters(
   { signature, batchIsUnchecked }: RepositoryModel,
   { batching }: Pick<Profile, 'batching'>,
@@ -65,19 +65,19 @@ export function paddingMatters(
   return signature.batched && !batchIsUnchecked && batching?.padding?.same === false;
 }
 
-/** Says that padding changes a model's answers. */
+/** Message that padding changes a model's answers. */
 export function paddingText(name: string, { batching }: Profile): string {
   return `warning: ${name} is padded because its config.yaml says "batch: rows", but its answers depend on how much: ${batching?.padding?.what}`;
 }
 
-/** What measuring found about the batches of a model on a device. */
+/** Findings of profiling about the batches of a model on a device. */
 export type MeasuredCheck = NonNullable<Profile['batching']> & {
   readonly device: string;
-  /** Its config.yaml says "batch: rows", so the model is batched whatever was found. */
+  /** True if its config.yaml says "batch: rows", so that the model is batched regardless. */
   readonly isIgnored: boolean;
 };
 
-/** What measuring found about the batches of a model, a device each; profiles of other models are left out. */
+/** Findings of profiling about the batches of a model, by device; profiles of other models are left out. */
 export async function measuredChecks(
   model: RepositoryModel,
   cacheDir: string | null,
@@ -92,7 +92,7 @@ export async function measuredChecks(
   );
   const checks = await Promise.all(
     [...files].sort().map(async ([name, dir]) => {
-      // A profile that cannot be read is measured again when it is needed.
+      // An unreadable profile is measured again when needed.
       const profile = await readProfile(join(dir, name), ON_DISK).catch(() => null);
       const isOfModel = profile?.modelSha256 === modelDigest(model.onnxPath);
       const check = isOfModel && model.signature.batched ? profile?.batching : undefined;

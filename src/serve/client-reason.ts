@@ -2,8 +2,8 @@ import { normalize, resolve, sep } from 'node:path';
 import { PATH_BEGINS, withoutFolders } from '../base/printable.js';
 
 /**
- * Why something failed, for clients: files of the repository by their path in it, with line and key where the error has
- * them; of other files only the name. Whole paths are for the log. Without a full stop: more may follow.
+ * Reason of a failure, for clients: files of the repository by their path in it, with line and key if known; of other
+ * files only the name. The log has whole paths. Without a full stop, since more may follow.
  */
 export function clientReason({ message }: Error, repository: string): string {
   const folders = [...new Set([resolve(repository), normalize(repository)])].map((folder) =>

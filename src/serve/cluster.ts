@@ -17,33 +17,36 @@ import { fanOutEvents, type LiveEvents } from '../live/controller/live-events.js
 import { fanOut } from '../record/fan-out.js';
 
 export interface ClusterSettings {
-  /** One a worker. The cluster owns them: they are closed with it, and also when it cannot start. */
+  /** One per worker. The cluster owns them: they are closed with it, and also if it cannot start. */
   readonly links: readonly WorkerLink[];
   readonly policy: Experiment['policy'];
-  /** SLO of requests that carry none. */
+  /** Default SLO of requests. */
   readonly sloNs: number;
   readonly admission: Admission;
-  /** What requests weigh; absent, or empty: all alike. */
+  /** Request classes; absent or empty: all requests weigh the same. */
   readonly classes?: readonly RequestClass[];
-  /** On whose behalf they are sent; absent, or an empty list: none are told apart. */
+  /** Tenants; absent or empty: requests have none. */
   readonly tenants?: TenantsConfig;
-  /** How inputs of different lengths share a batch; default: `batch`. */
+  /** Padding of inputs of different lengths in a batch; default: `batch`. */
   readonly padding?: Padding;
   /** Default: retry. */
   readonly missedWindow?: MissedWindow | null;
-  /** How long workers have to come up. Default: 60 s. */
+  /** Time for workers to come up. Default: 60 s. */
   readonly startTimeoutNs?: number;
-  /** With so many of them it starts without the others, which may come later. Default: all. */
+  /** Number of workers with which it starts, while the others may come later. Default: all. */
   readonly minWorkers?: number;
-  /** How others join by themselves, with so many GPUs at most in all; then workers have any time to come. Null: they don't. */
+  /**
+   * Registration of further workers, with a limit on GPUs in total; workers then have unlimited time to come. Null:
+   * none.
+   */
   readonly joining?: { readonly maxGpus: number; begin(fleet: Fleet): void } | null;
   /** Default: one that starts now. */
   readonly clock?: Clock;
-  /** A result overdue for this long beyond reason: its worker is restarted. Default: 10 s. */
+  /** Time that a result may be overdue before its worker is restarted. Default: 10 s. */
   readonly hangNs?: number;
 }
 
-/** A cluster whose workers are all up and in which nothing has happened yet. */
+/** A cluster whose workers are all up, before any other event. */
 export interface Assembly {
   readonly settings: ClusterSettings & { readonly missedWindow: MissedWindow };
   readonly fleet: Fleet;
@@ -54,33 +57,33 @@ export interface Assembly {
 
 /** Follows a live system from start to end: metrics, a journal, a recording, a log. */
 export interface ClusterObserver {
-  /** Sees requests and actions end. */
+  /** Observes the ends of requests and actions. */
   readonly run?: RunObserver;
   readonly events?: Partial<LiveEvents>;
-  /** Sees all that enters the core. One observer at most has these. */
+  /** Observes all inputs of the core. At most one observer has this. */
   readonly inputs?: CoreInputs;
-  /** The controller runs. What this throws ends the start. */
+  /** The controller runs. An exception here ends the start. */
   started?(controller: LiveController): void;
-  /** It takes no more requests, and waits for the answers to these. */
+  /** No further requests are taken; these are being answered. */
   draining?(requests: number, upToNs: number): void;
-  /** All requests but so many have their answers; workers are still connected. */
+  /** All requests but this many are answered; workers are still connected. */
   ending?(unanswered: number): Promise<void>;
-  /** Everything is over; `digest` is that of all decisions. */
+  /** Everything has ended; `digest` is that of all decisions. */
   ended?(digest: string): Promise<void>;
 }
 
-/** Observers by name; null: not wanted this time. They are notified in the order of the object. */
+/** Observers by name, notified in the order of the object; null: disabled. */
 type ClusterObservers = Readonly<Record<string, ClusterObserver | null>>;
 
 const START_TIMEOUT_NS = 60 * NS_PER_S;
-/** Workers that are up answer in a fraction of it; a controller that is started again should not keep clients waiting. */
+/** Workers that are up answer in a fraction of this; a restarted controller should not keep clients waiting. */
 const GRACE_NS = 3 * NS_PER_S;
 const HANG_NS = 10 * NS_PER_S;
 
 /**
  * Assembles a live system: connects to all workers, makes one cluster of their GPUs, and runs the scheduler on it in
- * this process. `observe` makes what follows it, which needs to know the cluster. Throws `E_WORKER` when a worker is
- * missing or does not match the others, and what `observe` throws.
+ * this process. `observe` creates the observers, given the cluster. Throws `E_WORKER` if a worker is missing or does
+ * not match the others, and any error of `observe`.
  */
 export async function startCluster<T extends ClusterObservers>(
   settings: ClusterSettings,
@@ -108,7 +111,7 @@ export async function startCluster<T extends ClusterObservers>(
   }
 }
 
-/** A scheduler with its workers, and what follows it. */
+/** A scheduler with its workers and observers. */
 export class LiveCluster<T extends ClusterObservers = ClusterObservers> {
   readonly controller: LiveController;
   private readonly list: readonly ClusterObserver[];
@@ -143,7 +146,10 @@ export class LiveCluster<T extends ClusterObservers = ClusterObservers> {
     for (const observer of this.list) observer.started?.(this.controller);
   }
 
-  /** Is not ready for `noticeNs`, during which it serves. Waits for answers for `drainNs` at most, then ends everything; requests still without an answer get an error. */
+  /**
+   * Reports not ready for `noticeNs` while it still serves. Then waits up to `drainNs` for answers, and ends
+   * everything; requests still unanswered get an error.
+   */
   close(drainNs = 0, noticeNs = 0): Promise<void> {
     this.closing ??= this.end(drainNs, noticeNs);
     return this.closing;

@@ -29,7 +29,7 @@ import { Said } from './said.js';
 import { Tickets } from './tickets.js';
 import { isUnloaded, MEASURING } from './unserved.js';
 
-/** How long who asks for the index waits for a look at the disk: a model that is being measured may keep it. */
+/** Time that a request for the index waits for a look at the disk, which profiling of a model may delay. */
 const LOOK_NS = NS_PER_S;
 
 /** A service whose models are those of its workers' repositories, and change while it runs. */
@@ -40,11 +40,11 @@ export class DeployedService implements WatchedService {
   private readonly watchers = new Set<() => void>();
   private readonly timers: Timer[] = [];
   private isStarting = true;
-  /** A look at the disk that clients have asked for; null: none is under way. */
+  /** Look at the disk requested by clients; null: none in progress. */
   private looking: Promise<void> | null = null;
-  /** Why the repository cannot be looked at, at a start that waits for it; '' if it can. */
+  /** Reason why the repository cannot be read during a start that waits for it; '' if it can. */
   private lacks = '';
-  /** By nothing but its text: why the last look failed. */
+  /** Latest failure of a look, kept under no model. */
   private readonly said = new Said();
 
   constructor(
@@ -53,7 +53,7 @@ export class DeployedService implements WatchedService {
     private readonly options: DeploymentOptions,
     private readonly events: DeploymentEvents,
     private readonly readStatistics: (entries: ServiceState['entries']) => readonly ModelStatistics[],
-    /** What metrics call its models. */
+    /** Labels of its models in metrics. */
     private readonly labels: NameLabels,
     private readonly time: Time = REAL_TIME,
   ) {
@@ -66,8 +66,8 @@ export class DeployedService implements WatchedService {
   }
 
   /**
-   * Loads the models that are to be there from the start; the service answers meanwhile. Rejects with the coded error of
-   * a problem if that is to end the server.
+   * Loads the models configured for the start while the service already answers. Rejects with the coded error of a
+   * problem that must end the server.
    */
   async start(): Promise<void> {
     const { control, isStrict } = this.options;
@@ -81,7 +81,7 @@ export class DeployedService implements WatchedService {
       const what = 'no worker has a model: put them into NAME/VERSION/model.onnx of all repositories';
       throw new EscapementError('E_MODEL_FILE', what);
     }
-    // What clients have loaded through an earlier controller they may unload, too.
+    // Models loaded by clients through an earlier controller may be unloaded by clients, too.
     if (control === 'explicit') for (const name of kept) wanted.add(name);
     const running = this.deployment.table.all().filter(({ ticket }) => ticket >= 0);
     for (const name of new Set(running.map((row) => row.name)))
@@ -89,7 +89,7 @@ export class DeployedService implements WatchedService {
     if (wanted.size === 0) this.events.info({}, NONE_YET[control]);
     const settled = servedAsFound(this.deployment.table, list);
     await this.deployment.start([...wanted].filter((name) => !settled.has(name))).catch((error) => {
-      // Workers that are away, or the next look, may bring what is missing.
+      // Absent workers, or the next look, may bring the missing models.
       if (isStrict || (control !== 'poll' && this.isComplete)) throw error;
     });
     this.isStarting = false;
@@ -99,7 +99,7 @@ export class DeployedService implements WatchedService {
     if (idleNs !== null) this.every(idleNs / IDLE_LOOKS, idleLook(this.deployment, this.tickets));
   }
 
-  /** A worker has come up: what could not be served may be served now, unless one is away that would have to have it. */
+  /** Call when a worker has come up: retries what could not be served, unless a worker needed for it is absent. */
   workersCame(): void {
     if (this.isStarting || this.host.away.length > 0) return;
     this.retry().catch((error) => this.complain(error));
@@ -143,13 +143,13 @@ export class DeployedService implements WatchedService {
     return this.readStatistics(this.state.entries);
   }
 
-  /** Models stay as they are from now on. */
+  /** Stops all changes of models. */
   close(): void {
     for (const timer of this.timers) timer.cancel();
     this.deployment.close();
   }
 
-  /** Serves what workers had already when this controller came to drive them. Returns the names. */
+  /** Serves models that workers already had when this controller took over. Returns the names. */
   private adopt(): readonly string[] {
     const { table } = this.deployment;
     const found = this.service.state.entries.filter(({ name, version }) => table.get(name, version) === null);
@@ -167,7 +167,7 @@ export class DeployedService implements WatchedService {
     }
   }
 
-  /** Waits while no worker is up. With `poll` the repository itself may come later, as a folder that is mounted does. */
+  /** Waits while no worker is up. With `poll` the repository itself may appear later, as a mounted folder does. */
   private async firstSurvey(): Promise<Survey> {
     const { control, isStrict, pollNs, dir } = this.options;
     for (;;) {
@@ -187,7 +187,7 @@ export class DeployedService implements WatchedService {
     }
   }
 
-  /** What there is, and the names of what is to be served of it. */
+  /** Available models, and the names of those to serve. */
   private async survey(): Promise<Survey> {
     const { control, names } = this.options;
     const list = await this.listAll().catch((error) => {
@@ -204,7 +204,7 @@ export class DeployedService implements WatchedService {
     return { list, known, wanted };
   }
 
-  /** All workers are there that may bring models. */
+  /** True if all workers that may bring models are up. */
   private get isComplete(): boolean {
     return this.host.away.length === 0 && !this.host.isOpen;
   }
@@ -216,7 +216,7 @@ export class DeployedService implements WatchedService {
     return list;
   }
 
-  /** Says it once, until a look has succeeded. */
+  /** Logs a failure once, until a look has succeeded. */
   private complain({ message }: Error): void {
     if (this.said.isNew('', '', message)) this.events.warn({ error: message }, 'models cannot be looked at');
   }
@@ -241,7 +241,7 @@ export class DeployedService implements WatchedService {
       if (!present.has(name)) await this.deployment.forget(name, 'its folder is gone');
   }
 
-  /** One at a time: what takes longer than the interval is not started twice. */
+  /** Repeats work; skips turns while the previous one still runs. */
   private every(intervalNs: number, work: () => Promise<void>): void {
     let isBusy = false;
     const timer = this.time.every(intervalNs / NS_PER_MS, () => {
@@ -278,14 +278,14 @@ export class DeployedService implements WatchedService {
   }
 }
 
-/** What a server finds when it starts. */
+/** Models found at the start of a server. */
 interface Survey {
   readonly list: ModelList;
   readonly known: readonly string[];
   readonly wanted: Set<string>;
 }
 
-/** What to tell an operator whose server starts without a model. */
+/** Log line for a start without models. */
 const NONE_YET: Readonly<Record<DeploymentOptions['control'], string>> = {
   all: 'no worker that is up has a model; those that come may bring some',
   none: 'no worker that is up has a model; those that come may bring some',
@@ -294,8 +294,8 @@ const NONE_YET: Readonly<Record<DeploymentOptions['control'], string>> = {
 };
 
 /**
- * Names of the models of which `list` has the very versions that are served. A start need not ask the workers about each of
- * these once more, which would take long with thousands. A note does not say which model it is about: with any, there are none.
+ * Names of models of which `list` has exactly the served versions. A start need not ask the workers about each of these
+ * again, which would take long with thousands. A note does not name its model: if there are any, the result is empty.
  */
 export function servedAsFound(
   table: ModelTable,
@@ -327,10 +327,13 @@ function isServed(table: ModelTable, { name, version, digest }: OfferedVersion):
   return row?.state === 'ready' && row.reason === '' && row.digest === digest;
 }
 
-/** How often it is looked whether a model is idle, as a share of the time after which it is. */
+/** Number of looks per idle timeout. */
 const IDLE_LOOKS = 4;
 
-/** A look at all models. One is idle if as many looks as `IDLE_LOOKS` in a row have seen no new request: then it sleeps. */
+/**
+ * Returns a look at all models, which puts idle ones to sleep: those without a new request in `IDLE_LOOKS` looks in a
+ * row.
+ */
 function idleLook(deployment: Deployment, tickets: Tickets): () => Promise<void> {
   let before = new Map<number, Seen>();
   return async () => {
@@ -347,13 +350,13 @@ function idleLook(deployment: Deployment, tickets: Tickets): () => Promise<void>
   };
 }
 
-/** Requests of a ticket so far, and for how many looks there were no more. */
+/** Number of requests of a ticket, and number of looks without more. */
 interface Seen {
   readonly uses: number;
   readonly looks: number;
 }
 
-/** How far a start has come. */
+/** Progress of a start. */
 function progress(entries: ServiceState['entries']): string {
   const wanted = entries.filter((entry) => !isUnloaded(entry));
   if (wanted.length === 0) return 'looking for models';
@@ -363,7 +366,7 @@ function progress(entries: ServiceState['entries']): string {
   return `${ready} of ${wanted.length} models are ready; ${doing}`;
 }
 
-/** How a model that is not loaded comes to be, for clients. */
+/** Explanation for clients of how models are loaded. */
 const HOW_LOADED: Readonly<Record<DeploymentOptions['control'], string>> = {
   all: 'load it through the model repository',
   explicit: 'load it through the model repository',

@@ -3,21 +3,24 @@ import type { ModelReference } from '../live/messages.js';
 import type { ServedModel } from '../live/model.js';
 import type { ModelList } from '../live/model-list.js';
 
-/** Who decides which models are loaded. */
+/** Modes that determine which models are loaded. */
 export const MODEL_CONTROLS = ['all', 'none', 'explicit', 'poll'] as const;
 
 export interface DeploymentOptions {
-  /** The repository of this process: paths in it are given from there. Empty: it has none. */
+  /** Repository of this process, which paths are relative to. Empty: it has none. */
   readonly dir: string;
-  /** `all`, `none`: every model at the start; `explicit`: those of `names`; `poll`: what the repository holds. */
+  /**
+   * `all`, `none`: every model at the start; `explicit`: those of `names`; `poll`: the current contents of the
+   * repository.
+   */
   readonly control: (typeof MODEL_CONTROLS)[number];
-  /** Models that are loaded at the start although `control` is explicit; `*`: all. */
+  /** Models loaded at the start with `control: explicit`; `*`: all. */
   readonly names: readonly string[];
-  /** Between two looks at the repository. */
+  /** Interval between looks at the repository. */
   readonly pollNs: number;
-  /** A model without requests for this long gives its memory back until the next one; null: never. */
+  /** Time without requests after which a model's memory is freed until the next one; null: never. */
   readonly idleNs: number | null;
-  /** The first problem ends the start. */
+  /** True if the first problem ends the start. */
   readonly isStrict: boolean;
 }
 
@@ -33,21 +36,21 @@ export const ALL_MODELS: DeploymentOptions = {
 
 export type StartNeeds = 'model' | 'repository' | 'nothing';
 
-/** What has to be there for a server to start; with `poll` the repository itself may come later. */
+/** Conditions for a server to start; with `poll` the repository itself may appear later. */
 export function startNeeds({ control, isStrict }: DeploymentOptions): StartNeeds {
   if (control === 'poll' && !isStrict) return 'nothing';
   return control === 'explicit' || control === 'poll' ? 'repository' : 'model';
 }
 
-/** What has and runs models: they come and go while it does. */
+/** Host of models, which come and go while it runs. */
 export interface ModelHost {
-  /** Workers that are not there now; for people. */
+  /** Names of absent workers, for people. */
   readonly away: readonly string[];
-  /** Others may come that nothing is known of. */
+  /** True if further, unknown workers may come. */
   readonly isOpen: boolean;
-  /** Resolves when a worker is up: what was rejected with `NoWorker` can be tried again. */
+  /** Resolves when a worker is up: calls rejected with `NoWorker` can be retried. */
   untilUp(): Promise<void>;
-  /** What its workers could run, at all or of one model. Rejects where that cannot be said. */
+  /** Models that its workers could run, or one of them. Rejects if unknown. */
   list(name: string | null): Promise<ModelList>;
   /** Resolves with the model and its index when every worker has it. Rejects with a coded error. */
   addModel(reference: ModelReference): Promise<{ readonly index: number; readonly model: ServedModel }>;
@@ -55,7 +58,7 @@ export interface ModelHost {
   retireModel(index: number): Promise<void>;
 }
 
-/** What a deployment says, for the log. */
+/** Events of a deployment, for the log. */
 export interface DeploymentEvents {
   info(facts: object, what: string): void;
   warn(facts: object, what: string): void;

@@ -14,15 +14,15 @@ import { Said } from './said.js';
 import type { Tickets } from './tickets.js';
 import { isUnloaded, listUnserved, MEASURING, NOT_SERVED, versionsOf, whyUnloaded } from './unserved.js';
 
-/** Brings models to the workers and takes them away: what runs of which model is its decision. */
+/** Deploys models to the workers and removes them: decides which model runs in which version. */
 export class Deployment {
   readonly table: ModelTable;
-  /** By model: one change at a time. */
+  /** Serializes changes of each model. */
   private readonly turns = new Turns();
   private isClosed = false;
   private readonly retirements: Retirements;
   private readonly idle: IdleModels;
-  /** By model and version: the problem that the log has already. */
+  /** By model and version: problem already logged. */
   private readonly said = new Said();
 
   constructor(
@@ -30,7 +30,7 @@ export class Deployment {
     private readonly tickets: Tickets,
     private readonly options: Pick<DeploymentOptions, 'isStrict' | 'dir'>,
     private readonly events: DeploymentEvents,
-    /** The table has changed. */
+    /** Called after changes of the table. */
     changed: () => void,
     time: Time = REAL_TIME,
   ) {
@@ -42,8 +42,8 @@ export class Deployment {
   }
 
   /**
-   * The model as the workers have it on disk. Rejects with a `ServiceError`; then what was served goes on being served.
-   * `isAsked`: somebody waits for it, so the log has every failure; otherwise what is new.
+   * Deploys the model in its current version on the workers' disks. Rejects with a `ServiceError`, in which case the
+   * previous version stays. `isAsked`: a caller waits for it, so every failure is logged, not only new ones.
    */
   load(name: string, isAsked: boolean): Promise<void> {
     return this.turns.take(name, async () => {
@@ -87,8 +87,8 @@ export class Deployment {
   }
 
   /**
-   * Loads these models, first those that need no measuring; while no worker is up, it waits for one. Rejects with the first
-   * problem if `isStrict`, and with all if none of them can be served.
+   * Loads these models, those with a profile first; while no worker is up, waits for one. Rejects with the first
+   * problem if `isStrict`, and with all of them if no model can be served.
    */
   async start(names: readonly string[]): Promise<void> {
     const problems = new Map<string, EscapementError>();
@@ -112,7 +112,7 @@ export class Deployment {
     if (!isAny && problems.size > 0) throw noneServed([...problems.values()]);
   }
 
-  /** What runs already: models that workers were started with. */
+  /** Adds running models, with which workers were started. */
   adopt(entries: readonly ModelEntry[]): void {
     this.table.batch(() => {
       for (const { name, version, index, model } of entries) {
@@ -124,7 +124,7 @@ export class Deployment {
     });
   }
 
-  /** Says what is to be loaded, before it is. */
+  /** Lists models to be loaded, before they are. */
   announce(versions: readonly OfferedVersion[]): void {
     this.table.batch(() => {
       for (const { name, version } of versions) {
@@ -135,7 +135,7 @@ export class Deployment {
     });
   }
 
-  /** Lists what lies on disk and is not loaded: at all, or of one model. */
+  /** Lists models, or one, that lie on disk and are not loaded. */
   list(list: ModelList, name: string | null): void {
     const { table } = this;
     const rows = this.host.away.length > 0 ? [] : name === null ? table.all() : table.versions(name);
@@ -143,7 +143,7 @@ export class Deployment {
     this.said.forgetOthers((model) => table.versions(model).length > 0);
   }
 
-  /** It is not to be served any more. */
+  /** Stops serving the model. */
   forget(name: string, why: string): Promise<void> {
     return this.turns.take(name, async () => {
       this.said.forget(name);
@@ -151,7 +151,7 @@ export class Deployment {
     });
   }
 
-  /** Gives the memory of a model back until it is asked for again. */
+  /** Frees the memory of a model until it is requested again. */
   sleep(row: Deployed): Promise<void> {
     return this.turns.take(row.name, async () => {
       const { ticket, name, version } = row;
@@ -161,7 +161,7 @@ export class Deployment {
     });
   }
 
-  /** A model that sleeps was asked for. */
+  /** Loads a sleeping model that was requested. */
   wake(ticket: number): void {
     const row = this.table.all().find((each) => each.ticket === ticket);
     if (row === undefined) {
@@ -175,7 +175,7 @@ export class Deployment {
     this.isClosed = true;
   }
 
-  /** Makes what is served of a model what the workers have of it. Resolves with what cannot be. */
+  /** Makes the served versions of a model match the workers'. Resolves with the failures. */
   private async bring(name: string, mayMeasure: boolean): Promise<EscapementError[]> {
     const list = await this.host.list(name).catch(coded);
     if (list instanceof EscapementError) return [list];
@@ -197,7 +197,7 @@ export class Deployment {
         this.failed(found, error);
       });
     }
-    // What cannot be replaced yet goes on being served: the files may still be on their way.
+    // Versions that cannot be replaced yet stay: the files may still be arriving.
     if (wanted.length > 0 && errors.length === 0) {
       const present = wanted.map(({ version }) => version);
       this.dropOthers(name, new Set(present), `version ${present.join(', ')} is served instead`);
@@ -206,7 +206,10 @@ export class Deployment {
     return errors;
   }
 
-  /** A version that stands in for a damaged one is not loaded next to what is served, but goes on if it is that. */
+  /**
+   * Versions to serve. One that stands in for a damaged one is not loaded next to the served one, but stays if it is
+   * that.
+   */
   private wanted(versions: readonly OfferedVersion[], name: string): readonly OfferedVersion[] {
     const served = this.table.versions(name).filter(({ state }) => state === 'ready');
     return versions.filter(
@@ -215,7 +218,7 @@ export class Deployment {
     );
   }
 
-  /** No worker has the model. */
+  /** Error that no worker has the model. */
   private nothing(name: string): ServiceError {
     const rows = this.table.versions(name);
     if (rows.some(({ ticket }) => ticket >= 0)) return gone(name);
@@ -251,7 +254,7 @@ export class Deployment {
     }
   }
 
-  /** Versions that are not to be served any more. */
+  /** Stops serving versions that are no longer wanted. */
   private dropOthers(name: string, present: ReadonlySet<string>, why: string): void {
     for (const row of this.table.versions(name)) {
       const { version, ticket } = row;
@@ -263,7 +266,7 @@ export class Deployment {
     }
   }
 
-  /** A model that was named and is not there. */
+  /** Problem of a named model that is missing. */
   private missing(name: string, { message }: Error): EscapementError[] {
     const error = new EscapementError('E_MODEL_FILE', message);
     for (const version of versionsOf(this.table, name)) this.failed({ name, version }, error);
@@ -293,13 +296,13 @@ export class Deployment {
   }
 }
 
-/** How long frontends may take to learn of a change: so long a model that was replaced still takes requests. */
+/** Time for frontends to learn of a change, during which a replaced model still takes requests. */
 const LINGER_MS = 250;
 
-/** What of a version is taken away. */
+/** The parts of a version that retiring needs. */
 type Leaving = Pick<Deployed, 'name' | 'version' | 'ticket'>;
 
-/** Takes versions away from the workers, and says in the log why. */
+/** Removes versions from the workers, and logs the reason. */
 class Retirements {
   constructor(
     private readonly host: ModelHost,
@@ -309,7 +312,7 @@ class Retirements {
   ) {}
 
   /**
-   * `leave` says where requests of the ticket go from now on, when frontends have had time to learn it. Resolves when the
+   * `leave` redirects requests of the ticket, called after frontends have had time to learn of it. Resolves when the
    * memory is free.
    */
   async retire(
@@ -325,7 +328,7 @@ class Retirements {
     this.events.info({ model: name, version, why }, 'unloaded');
   }
 
-  /** The same while other things go on. */
+  /** Retires in the background. */
   retireLater(leaving: Leaving, why: string, leave: () => void): void {
     this.retire(leaving, why, leave).catch(({ message }: Error) =>
       this.events.warn({ error: message }, 'a model cannot be retired'),
@@ -333,7 +336,7 @@ class Retirements {
   }
 }
 
-/** Work by name: of each name one at a time, in the order in which it came. */
+/** Serializes work by name, in order of arrival. */
 class Turns {
   private readonly last = new Map<string, Promise<unknown>>();
 

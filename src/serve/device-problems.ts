@@ -1,6 +1,6 @@
 import type { ClusterObserver } from './cluster.js';
 
-/** Collects what went wrong on the devices of a cluster, each message once, in order. */
+/** Collects problems of a cluster's devices, each message once, in order. */
 export class DeviceProblems implements ClusterObserver {
   private readonly seen = new Set<string>();
   readonly events = {

@@ -20,8 +20,8 @@ import { sessionSettings } from './session-settings.js';
 import { scaledSpec, simulatedModel } from './simulated-models.js';
 
 /**
- * The GPUs of an experiment for a live run, a machine of each kind, with its models: real ones with their weights, for a simulated
- * device those that their profiles describe. Throws `E_CONFIG_VALUE` for models without weights on a real device.
+ * Machines of an experiment for a live run, one per kind of GPU, with its models: real ones with their weights, for a
+ * simulated device as their profiles describe. Throws `E_CONFIG_VALUE` for models without weights on a real device.
  */
 export async function experimentMachines(experiment: Experiment): Promise<MachineOptions[]> {
   const { cluster, live, runtime } = experiment;
@@ -55,7 +55,7 @@ function deviceSpec({ live, runtime }: Experiment, device: LiveDevice, adapter: 
 
 interface KindDevices {
   readonly device: LiveDevice;
-  /** One that is not simulated, which says what inputs and outputs there are; null: all are. */
+  /** A kind that is not simulated, and so determines the inputs and outputs; null: all are simulated. */
   readonly real: Exclude<LiveDevice, 'simulated'> | null;
 }
 
@@ -122,7 +122,7 @@ function checkLengths({ spec, signature }: WorkerModel, file: string): void {
   throw new EscapementError('E_CONFIG_VALUE', what, { file, key: 'models' });
 }
 
-/** `batchSizes`: those that the experiment uses. `what`: why the model is not batched, if so. */
+/** `batchSizes`: those that the experiment uses. `what`: reason why the model is not batched, if any. */
 async function openFile(file: string, device: OrtDeviceSpec, batchSizes: readonly number[]) {
   const model = { ...(await readModelFile(file)), batchSizes };
   const { ortPath } = await optimizeModel(file, device.kind);
@@ -133,7 +133,7 @@ async function openFile(file: string, device: OrtDeviceSpec, batchSizes: readonl
   return { model: withBatching(model, check), ortPath, what };
 }
 
-/** What was found when the model was measured; null: it was not, or another model was. */
+/** Findings of profiling; null: not profiled, or another version was. */
 async function measuredCheck(model: RepositoryModel, device: OrtDeviceSpec) {
   const path = join(dirname(model.onnxPath), profileFileName(device));
   const profile = existsSync(path) ? await readProfile(path, ON_DISK) : null;

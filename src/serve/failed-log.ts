@@ -13,14 +13,14 @@ import type { LiveEvents } from '../live/controller/live-events.js';
 import { limitName } from '../record/flight/flight.js';
 
 /**
- * Logs each request that the scheduler took and that was not answered in time, with its trace if it has one, so that a
- * trace leads to the reason. At level debug: under overload that is a line for almost every request.
+ * Logs each request that the scheduler took and did not answer in time, with its trace if it has one, so that a trace
+ * leads to the reason. At level debug: under overload that is a line for almost every request.
  */
 export class FailedLog implements RunObserver, Pick<LiveEvents, 'traced'> {
-  /** By request; of those without an answer so far. */
+  /** By unanswered request. */
   private readonly traces = new Map<number, string>();
 
-  /** `nameOf`: of the model at an index; `tenants`: their names, none: none are told apart. */
+  /** `nameOf`: name of the model at an index; `tenants`: their names, empty without tenants. */
   constructor(
     private readonly log: Pick<Logger, 'debug'>,
     private readonly nameOf: (model: number) => string,
@@ -62,7 +62,7 @@ export class FailedLog implements RunObserver, Pick<LiveEvents, 'traced'> {
 
   completed(): void {}
 
-  /** Its tenant, and which of the tenant's limits refused it. */
+  /** Tenant of a request, and the limit that refused it. */
   private senderOf({ tenant, limit }: RequestTable, slot: number) {
     const { tenants } = this;
     if (tenants.length === 0) return {};

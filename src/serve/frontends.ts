@@ -8,21 +8,21 @@ import type { WatchedService } from '../live/service.js';
 import type { World } from '../live/world/world.js';
 
 interface FrontendsOptions {
-  /** 0: any free port; null: no such frontend. */
+  /** 0: any free port; null: disabled. */
   readonly httpPort: number | null;
   readonly grpcPort: number | null;
-  /** Threads of each transport. */
+  /** Number of threads of each transport. */
   readonly frontends: number;
   readonly frontend: Omit<FrontendOptions, 'port'>;
   readonly log: Logger;
   readonly world: Pick<World, 'time' | 'threads'>;
-  /** Whom the frontends turned away lately. */
+  /** Receives recent counts of rejected clients. */
   readonly turnedAway: (counts: readonly TurnedAwayCount[]) => void;
-  /** A thread hangs. */
+  /** Called when a thread hangs. */
   readonly hung?: (what: string) => void;
 }
 
-/** Opens both transports at a time and puts them into `opened`. Throws as they do. */
+/** Opens both transports in parallel and adds them to `opened`. Throws their errors. */
 export async function openFrontends(
   service: WatchedService,
   { httpPort, grpcPort, frontends: threads, frontend, log, hung, world, turnedAway }: FrontendsOptions,
@@ -30,7 +30,7 @@ export async function openFrontends(
 ): Promise<void> {
   checkThreads(threads);
   const bursts = new Bursts(world.time);
-  // Bodies and answers under way have one limit, whichever thread they are in.
+  // Request bodies and answers in progress share one limit across all threads.
   const counters = newBudgetCounters(2 * threads);
   const open = (transport: 'http' | 'grpc', port: number, firstSlot: number) =>
     openFrontendThreads(service, {
@@ -57,7 +57,7 @@ export async function openFrontends(
     grpcPort === null ? null : open('grpc', grpcPort, threads),
   ]);
   const [http, grpc] = openings;
-  // Also where the other has failed: who asked for them closes what is open.
+  // Even if the other failed: the caller closes everything in `opened`.
   if (http.status === 'fulfilled') opened.http = http.value;
   if (grpc.status === 'fulfilled') opened.grpc = grpc.value;
   for (const opening of openings) if (opening.status === 'rejected') throw opening.reason;

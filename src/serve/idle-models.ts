@@ -4,33 +4,36 @@ import type { DeploymentEvents, ModelHost } from './deployment-options.js';
 import type { Deployed, ModelTable } from './model-table.js';
 import type { Tickets } from './tickets.js';
 
-/** A load that fails is tried again after this, and then after twice as long, up to the longest. */
+/** Initial retry delay after a failed load; doubles up to the maximum. */
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** What models need to sleep and wake up. */
+/** Dependencies of idle models. */
 interface IdleParts {
   readonly table: ModelTable;
   readonly tickets: Tickets;
   readonly host: ModelHost;
   readonly events: DeploymentEvents;
   readonly time: Time;
-  /** What clients are to know of an error. */
+  /** Text of an error for clients. */
   reasonOf(error: Error): string;
 }
 
-/** Models whose memory was given back for want of requests: how they come back. Call it in the turn of the model. */
+/** Models unloaded for lack of requests, and how they come back. Call it in the turn of the model. */
 export class IdleModels {
-  /** By ticket, of models that could not be loaded again. */
+  /** By ticket: backoff of models that failed to load again. */
   private readonly failures = new Map<number, Backoff>();
 
   constructor(private readonly parts: IdleParts) {}
 
-  /** Loads the model of a ticket again. If that fails, it takes no requests for a while; the first one after that tries. */
+  /**
+   * Loads the model of a ticket again. If that fails, requests are rejected for a while; the first one after that
+   * retries.
+   */
   async wake(row: Deployed): Promise<void> {
     const { host, tickets, table, events } = this.parts;
     const { name, version, ticket, digest } = row;
-    // Something else may have happened to it before its turn came.
+    // The model may have changed before its turn came.
     if (table.get(name, version)?.ticket !== ticket) return;
     try {
       const { index } = await host.addModel({ name, version, digest: digest ?? '' });

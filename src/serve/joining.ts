@@ -14,24 +14,24 @@ import { registerJoining, registerTurnedAway } from '../live/observe/telemetry/c
 import type { ServerTls } from '../live/wire/credentials.js';
 import type { World } from '../live/world/world.js';
 
-/** How workers may join a server by themselves. */
+/** Options for workers that register themselves. */
 export interface JoiningOptions {
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
-  /** What workers must present; absent: nothing. */
+  /** Token that workers must present; absent: none. */
   readonly token?: string | undefined;
   /** Absent: no encryption. */
   readonly tls?: ServerTls | undefined;
-  /** GPUs that the cluster may have. */
+  /** Limit on the cluster's GPUs. */
   readonly maxGpus: number;
-  /** A connection with a worker that has registered; `complain` hears why there is none. */
+  /** Connects to a registered worker; `complain` receives the reasons for failures. */
   readonly newLink: (registration: Registration, complain: (what: string) => void) => WorkerLink;
-  /** All links are closed. */
+  /** Called when all links are closed. */
   readonly ended?: () => Promise<void>;
 }
 
-/** The registrations of a server: its port, its log and its metrics. */
+/** Registration of workers at a server: its port, log and metrics. */
 export class Joining {
   readonly maxGpus: number;
 
@@ -81,7 +81,7 @@ export class Joining {
     return this.endpoint.port;
   }
 
-  /** Workers are taken on from now on. */
+  /** Starts to admit workers. */
   begin(fleet: Fleet): void {
     this.registrations.begin(fleet);
   }
@@ -95,13 +95,13 @@ export class Joining {
     this.endpoint.renew(tls);
   }
 
-  /** Takes no more registrations; workers are still connected. */
+  /** Stops taking registrations; workers stay connected. */
   async close(): Promise<void> {
     this.registrations.close();
     await this.endpoint.close();
   }
 
-  /** All links are closed. */
+  /** Call when all links are closed. */
   async ended(): Promise<void> {
     await this.options.ended?.();
   }

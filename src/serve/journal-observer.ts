@@ -3,13 +3,13 @@ import type { DiskAndTime } from '../base/world/disk.js';
 import { JournalWriter } from '../live/journal/journal-writer.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 
-/** Writes all that enters a cluster's core to a journal. */
+/** Writes all inputs of a cluster's core to a journal. */
 export class JournalObserver implements ClusterObserver {
   readonly inputs: JournalWriter;
-  /** The server has never started: a journal without requests is of no use. */
+  /** True if the server never started: a journal without requests is useless. */
   isInVain = false;
 
-  /** As `JournalWriter`: the file gets another number if `name` exists; throws `E_FILE_WRITE`. */
+  /** Like `JournalWriter`: the file gets another number if `name` exists; throws `E_FILE_WRITE`. */
   constructor(
     name: string,
     { cluster: { spec }, settings }: Assembly,

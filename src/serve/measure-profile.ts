@@ -11,15 +11,15 @@ import type { RepositoryModel } from '../live/models/repository.js';
 import { onnxruntimeVersion } from '../live/ort/open-session.js';
 
 interface ProfileOptions {
-  /** Ascending from 1; those of the model unless given. */
+  /** Ascending from 1; default: those of the model. */
   readonly batchSizes?: readonly number[];
-  /** INFERs at each batch size; null: until their figures are stable or `budgetNs` is spent. */
+  /** Number of INFERs at each batch size; null: until their figures are stable or `budgetNs` is spent. */
   readonly runs?: number | null;
-  /** For a whole model. Default: 3 s. */
+  /** Time for a whole model. Default: 3 s. */
   readonly budgetNs?: number;
-  /** Where the optimised model is kept; null: next to the model. */
+  /** Folder for the optimized model; null: next to the model. */
   readonly cacheDir?: string | null;
-  /** Gets the share that is done, from 0 to 1, and what comes next. */
+  /** Reports progress from 0 to 1, and the next step. */
   onProgress?(share: number, next: string): void;
 }
 
@@ -29,8 +29,8 @@ export interface MeasuredProfile {
 }
 
 /**
- * Measures a model on a device of this machine, on which nothing else should run meanwhile. Throws `E_DEVICE` and
- * `E_MODEL_FILE`, and `E_FILE_WRITE` when the optimised model cannot be kept next to the model.
+ * Profiles a model on a device of this machine, on which nothing else should run meanwhile. Throws `E_DEVICE` and
+ * `E_MODEL_FILE`, and `E_FILE_WRITE` if the optimized model cannot be written next to the model.
  */
 export async function measureProfile(
   model: RepositoryModel,
@@ -54,7 +54,7 @@ export async function measureProfile(
   return { measurement, profile: profileOf(model, sizes, device, measurement) };
 }
 
-/** Names a device for people. */
+/** Name of a device for people. */
 export function deviceText({ kind, adapter, session: { intraOpThreads } }: OrtDeviceSpec): string {
   if (kind !== 'cpu') return `${kind}, adapter ${adapter}`;
   const threads = intraOpThreads === 1 ? '1 thread' : `${intraOpThreads} threads`;

@@ -2,12 +2,12 @@ import { EscapementError } from '../base/errors.js';
 import { problemAt } from '../live/controller/model-rollout.js';
 import type { ModelList, ModelProblem, OfferedVersion, WorkerModelList } from '../live/model-list.js';
 
-/** A version as each of several workers has it. */
+/** A version as offered by each of several workers. */
 type Offers = readonly { readonly worker: string; readonly offer: OfferedVersion }[];
 
 /**
- * What workers could run together. A version counts that the settings at any of them choose: the others may have it, too. What
- * is known to be missing or different at a worker is a problem that names it.
+ * Merges the models that workers could run together. A version counts if the settings of any of them choose it: the
+ * others may have it, too. A version known to be missing or different on a worker is a problem that names it.
  */
 export function mergeModelLists(lists: readonly WorkerModelList[]): ModelList {
   const problems: ModelProblem[] = lists.flatMap(({ worker, problems: own }) =>
@@ -48,7 +48,7 @@ function byVersion(lists: readonly WorkerModelList[]): Offers[] {
   return [...all.values()];
 }
 
-/** `version` null: of the model as a whole. */
+/** Key of a version; null: the model as a whole. */
 function keyOf(name: string, version: string | null): string {
   return JSON.stringify([name, version]);
 }

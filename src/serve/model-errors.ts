@@ -3,21 +3,21 @@ import { nearest } from '../base/nearest.js';
 import { ServiceError } from '../live/service.js';
 import type { Deployed } from './model-table.js';
 
-/** What went wrong with a model, as an error with a code. */
+/** Converts a model's problem to an error with a code. */
 export function coded(error: unknown): EscapementError {
   if (error instanceof EscapementError) return error;
   return new EscapementError('E_MODEL_FILE', (error as Error).message);
 }
 
-/** How many models, and how many characters of each reason, an error names. */
+/** Limits on the models that an error names, and on the characters of each reason. */
 const MOST_NAMED = 5;
 const LONGEST_REASON = 300;
 
-/** One error of all models, for the last line of a server that ends. `problems`: one a model, at least one. */
+/** One error for all models, for the last line of a server that ends. `problems`: one per model, at least one. */
 export function noneServed(problems: readonly EscapementError[]): EscapementError {
   const [first] = problems;
   if (problems.length === 1) return first;
-  // What the device lacks is the same for all models.
+  // Problems of the device are the same for all models.
   const all = [...new Set(problems.map(({ message }) => message.replace(/\.$/, '')))];
   const reasons = all
     .slice(0, MOST_NAMED)
@@ -27,7 +27,7 @@ export function noneServed(problems: readonly EscapementError[]): EscapementErro
   return new EscapementError(first.code, what);
 }
 
-/** `away`: workers that may have it. */
+/** `away`: absent workers that may have it. */
 export function unknown(name: string, away: readonly string[]): ServiceError {
   const rest = away.length === 0 ? '' : `; these workers are away: ${away.join(', ')}`;
   return new ServiceError('unknown', `unknown model ${JSON.stringify(name)}${rest}`);
@@ -40,7 +40,7 @@ export function gone(name: string): ServiceError {
   );
 }
 
-/** What is served of a model although a load of it failed, to follow the reason; '' if nothing is. */
+/** Text, to follow the reason of a failed load, about what is still served of the model; '' if nothing is. */
 export function whatIsServed(before: readonly Deployed[], after: readonly Deployed[]): string {
   const ready = after.filter(({ state }) => state === 'ready');
   const had = new Set(before.filter(({ state }) => state === 'ready').map(({ ticket }) => ticket));
@@ -53,7 +53,7 @@ export function whatIsServed(before: readonly Deployed[], after: readonly Deploy
     .join('');
 }
 
-/** What is mistyped on the command line should show before clients miss it. */
+/** Error for a model name mistyped on the command line, so that it shows before clients notice. */
 export function noSuchModel(name: string, known: readonly string[]): EscapementError {
   const meant = nearest(name, known);
   const hint =

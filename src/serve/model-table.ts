@@ -2,21 +2,21 @@ import type { ServedModel } from '../live/model.js';
 import type { NameLabels } from '../live/observe/telemetry/labels.js';
 import type { ModelEntry } from '../live/service.js';
 
-/** One version of a model, as the deployment knows it. */
+/** Deployment state of one version of a model. */
 export interface Deployed {
   readonly name: string;
   readonly version: string;
   readonly state: ModelEntry['state'];
-  /** As that of `ModelEntry`. */
+  /** As in `ModelEntry`. */
   readonly reason: string;
-  /** Ticket of what serves it; −1: nothing. */
+  /** Ticket under which it is served; −1: none. */
   readonly ticket: number;
   readonly model: ServedModel | null;
-  /** Of what it was made from; null unless it is served. */
+  /** Digest of its files; null unless it is served. */
   readonly digest: string | null;
 }
 
-/** All versions of all models, in the order of their names and versions. */
+/** All versions of all models, ordered by name and version. */
 export class ModelTable {
   private readonly rows = new Map<string, Map<string, Deployed>>();
   private isBatch = false;
@@ -52,7 +52,7 @@ export class ModelTable {
     this.tell();
   }
 
-  /** What `work` changes is one change. */
+  /** Groups the changes made by `work` into one. */
   batch(work: () => void): void {
     this.isBatch = true;
     this.isChanged = false;
@@ -61,7 +61,7 @@ export class ModelTable {
     if (this.isChanged) this.changed();
   }
 
-  /** What frontends see. The highest version that is ready gets the requests that name none; else the highest. */
+  /** Entries for frontends. The default version is the highest that is ready, or else the highest. */
   entries(labels: Pick<NameLabels, 'numberOf'>): readonly ModelEntry[] {
     const names = [...this.rows.keys()].sort();
     return names.flatMap((name) => {

@@ -2,13 +2,16 @@ import { NO_WORKER } from '../live/controller/served-state.js';
 import type { InferenceRequest, ModelStatistics, ServiceState, WatchedService } from '../live/service.js';
 import { ServiceError } from '../live/service.js';
 
-/** What frontends have before the first worker has come: a server that is not ready. Then it stands for the service. */
+/**
+ * Stands in for the service until the first worker comes: a server that is not ready. Afterwards it delegates to the
+ * service.
+ */
 export class PendingService implements WatchedService {
   private service: WatchedService | null = null;
   private readonly watchers = new Set<() => void>();
 
   constructor(
-    /** The clock that the service will have. */
+    /** Clock of the future service. */
     readonly nowNs: () => number,
   ) {}
 
@@ -16,7 +19,7 @@ export class PendingService implements WatchedService {
     return this.service?.state ?? NOTHING_YET;
   }
 
-  /** The service is there. */
+  /** Sets the service. */
   become(service: WatchedService): void {
     this.service = service;
     const changed = () => {
@@ -31,7 +34,7 @@ export class PendingService implements WatchedService {
     return () => this.watchers.delete(changed);
   }
 
-  /** No model is ready before there is a service, so none is asked for. */
+  /** Never called without a service, since no model is ready then. */
   infer(request: InferenceRequest): void {
     this.there().infer(request);
   }

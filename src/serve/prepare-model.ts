@@ -16,13 +16,13 @@ import { checkOf, mixedRowsText, mixedText, paddingMatters, paddingText, rowsAre
 import { measureProfile } from './measure-profile.js';
 import { findProfile } from './profiles.js';
 
-/** How models are prepared for a device. */
+/** Options for preparing models for a device. */
 export interface PrepareOptions {
   readonly device: OrtDeviceSpec;
   readonly pageBytes: number;
-  /** Where what is made from models is kept; null: next to them, as far as that can be written. */
+  /** Folder for files derived from models; null: next to them, if that is writable. */
   readonly cacheDir: string | null;
-  /** For measuring a model. Default: 3 s. */
+  /** Time for profiling a model. Default: 3 s. */
   readonly budgetNs?: number;
 }
 
@@ -32,8 +32,8 @@ export interface PreparedModel extends WorkerModel {
 }
 
 /**
- * Makes a model ready to run: optimised for the device, with a profile of it there. One without a profile that fits is
- * measured, and the profile is kept. `say` takes lines for the operator. Blocks this thread in between. Throws
+ * Prepares a model for running: optimizes it for the device, and finds its profile there. Without a matching profile it
+ * is measured, and the profile is kept. `say` receives lines for the operator. Blocks this thread at times. Throws
  * `E_MODEL_FILE`, `E_DEVICE`, `E_PROFILE`, `E_CONFIG_…` and `E_FILE_WRITE`.
  */
 export async function prepareModel(
@@ -43,7 +43,7 @@ export async function prepareModel(
   say: (what: string) => void,
 ): Promise<PreparedModel> {
   const { device, pageBytes, cacheDir } = options;
-  // From before it is read: what changes from here on counts as changed.
+  // Taken before reading: later changes must count as changes.
   const digest = versionDigest(onnxPath, modelDir);
   const model = await readModelFile(onnxPath);
   const { ortPath, made } = await optimizeModel(onnxPath, device.kind, cacheDir);
@@ -59,7 +59,7 @@ export async function prepareModel(
   return { spec, signature, version, sloNs, labels, ortPath, digest };
 }
 
-/** Of the model, its weights and the files with its settings: what every worker knows a version by. */
+/** Digest of the model, its weights and its settings files, by which every worker identifies a version. */
 export function versionDigest(onnxPath: string, modelDir: string): string {
   const settings = settingsFiles(modelDir, basename(modelDir))
     .map((path) => fileDigest(path) ?? '')
@@ -69,7 +69,7 @@ export function versionDigest(onnxPath: string, modelDir: string): string {
     .digest('hex');
 }
 
-/** Whether a model has a profile that fits. Throws as `prepareModel`. */
+/** True if a model has a matching profile. Throws like `prepareModel`. */
 export async function isMeasured(onnxPath: string, { device, cacheDir }: PrepareOptions): Promise<boolean> {
   const { profile } = await findProfile(await readModelFile(onnxPath), device, cacheDir);
   return profile !== null;

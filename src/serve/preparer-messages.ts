@@ -3,9 +3,9 @@ import type { Precision } from '../live/models/precision.js';
 import type { RuntimeProblem } from '../live/ort/runtime-problem.js';
 import type { PreparedModel, PrepareOptions } from './prepare-model.js';
 
-/** What the preparing thread is asked for. Null ends it, and what it has under way. */
+/** Requests to the preparing thread. Null ends it, and any work in progress. */
 export type PreparerTask =
-  /** Looks at a repository, or at one model of it and its files. */
+  /** Lists a repository, or one model of it and its files. */
   | (Repository & { readonly kind: 'list'; readonly name: string | null })
   | (Repository & { readonly kind: 'prepare'; readonly name: string; readonly version: string });
 
@@ -15,13 +15,13 @@ export interface Repository {
   readonly options: PrepareOptions;
 }
 
-/** What it says. The task is over with `done` or `failed`. */
+/** Replies. A task is over with `done` or `failed`. */
 export type PreparerReply =
   | { readonly kind: 'say'; readonly what: string }
   | { readonly kind: 'done'; readonly result: PlainList | PreparedModel }
   | { readonly kind: 'failed'; readonly problem: RuntimeProblem };
 
-/** A list as it crosses threads. */
+/** A list in the form that crosses threads. */
 export type PlainList = Omit<ModelList, 'problems'> & {
   readonly problems: readonly {
     readonly name: string;

@@ -1,4 +1,4 @@
-// Entry of the thread that reads, optimises and measures models while others are served.
+// Entry of the thread that reads, optimizes and profiles models while others are served.
 import '../live/ort/no-telemetry.js';
 import { join } from 'node:path';
 import { parentPort } from 'node:worker_threads';
@@ -23,10 +23,10 @@ interface Named {
 }
 
 const UNSEEN = { digest: '', isMeasured: false };
-/** Digests of models that have a profile: so many of them, which are found out again if they are forgotten. */
+/** Digests of models known to have a profile, up to a limit; forgotten ones are checked again. */
 const measured = new Set<string>();
 const MOST_MEASURED = 10_000;
-/** Why onnxruntime was stopped, by digest of the model: trying it at each look would keep others waiting. */
+/** Reason why onnxruntime was stopped, by digest of the model: retrying at each look would keep others waiting. */
 const stopped = new Map<string, TooLong>();
 
 passOnWarnings('preparer');
@@ -91,7 +91,7 @@ async function listed({ dir, precision, options }: Repository, named: string | n
 
 async function seen(onnxPath: string, modelDir: string, options: PrepareOptions) {
   const digest = versionDigest(onnxPath, modelDir);
-  // Reading a model takes long, and those that are looked at most often are served.
+  // Skips reading, which takes long, for the served models that are looked at most often.
   if (!measured.has(digest) && (await isMeasured(onnxPath, options))) remember(digest);
   return { digest, isMeasured: measured.has(digest) };
 }
@@ -111,7 +111,7 @@ function remember(digest: string): void {
   measured.add(digest);
 }
 
-/** What is for the log only stays here. */
+/** Leaves out details meant for the log only. */
 function plain(error: unknown): RuntimeProblem {
   const { detail, ...problem } = runtimeProblem(error);
   if (detail !== undefined) reply({ kind: 'say', what: `a model fails: ${detail}` });

@@ -6,12 +6,12 @@ import { problemError } from '../live/ort/runtime-problem.js';
 import type { PreparedModel } from './prepare-model.js';
 import type { PlainList, PreparerReply, PreparerTask, Repository } from './preparer-messages.js';
 
-/** How long the thread waits for more work before it gives its memory back. */
+/** Idle time after which the thread exits to free its memory. */
 const IDLE_MS = 60_000;
 
 /**
- * Reads, optimises and measures models in a thread of its own, one after the other: nothing of that may hold up the
- * scheduler, and two that measure would measure each other. All calls reject with coded errors.
+ * Reads, optimizes and profiles models in a thread of its own, one after the other: this must not delay the scheduler,
+ * and two profilings at once would distort each other. All calls reject with coded errors.
  */
 export class Preparer {
   private thread: Thread | null = null;
@@ -19,27 +19,27 @@ export class Preparer {
   private idle: NodeJS.Timeout | null = null;
   private waiting = 0;
   private isClosed = false;
-  /** The task under way. */
+  /** The task in progress. */
   private current: { resolve(result: unknown): void; reject(error: Error): void } | null = null;
 
   constructor(
     private readonly repository: Repository,
-    /** Gets lines for the operator. */
+    /** Receives lines for the operator. */
     private readonly say: (what: string) => void,
   ) {}
 
-  /** Looks at the whole repository, or at one model of it and its files. */
+  /** Lists the whole repository, or one model of it and its files. */
   async list(name: string | null): Promise<ModelList> {
     const list = (await this.call({ ...this.repository, kind: 'list', name })) as PlainList;
     return { ...list, problems: list.problems.map((one) => ({ ...one, error: problemError(one.error) })) };
   }
 
-  /** As `prepareModel`. */
+  /** Like `prepareModel`. */
   async prepare(name: string, version: string): Promise<PreparedModel> {
     return (await this.call({ ...this.repository, kind: 'prepare', name, version })) as PreparedModel;
   }
 
-  /** Ends what is under way: it rejects, and so do later calls. */
+  /** Aborts work in progress: it rejects, and so do later calls. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.current?.reject(closed());
@@ -93,7 +93,7 @@ export class Preparer {
     return thread;
   }
 
-  /** The thread kills its process and ends by itself. */
+  /** The thread kills its process and exits by itself. */
   private end(): void {
     this.thread?.postMessage(null);
     this.thread = null;

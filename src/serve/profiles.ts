@@ -10,17 +10,19 @@ import { productDirs } from '../live/models/product-dirs.js';
 import type { RepositoryModel } from '../live/models/repository.js';
 import { suits } from './batching.js';
 
-/** What is known of a model on a device. */
+/** Search result for a profile of a model on a device. */
 interface KnownProfile {
   /** Null: it must be measured. */
   readonly profile: Profile | null;
-  /** Where a new one is to be written. */
+  /** Path for writing a new one. */
   readonly path: string;
-  /** Why there is none, for people. */
+  /** Reason why there is none, for people. */
   readonly why: string;
 }
 
-/** Looks for a profile of the model as it is now: in the cache, and next to the model. Throws coded errors. */
+/**
+ * Searches for a profile of the current version of the model: in the cache, and next to the model. Throws coded errors.
+ */
 export async function findProfile(
   model: RepositoryModel,
   device: OrtDeviceSpec,
@@ -39,7 +41,7 @@ export async function findProfile(
   return { profile: null, path, why };
 }
 
-/** Where a model's profile on a device may lie; it is written to the first. */
+/** Possible paths of a model's profile on a device; it is written to the first. */
 export function profilePaths(
   onnxPath: string,
   device: OrtDeviceSpec,
@@ -48,7 +50,7 @@ export function profilePaths(
   return productDirs(onnxPath, cacheDir).map((dir) => join(dir, profileFileName(device)));
 }
 
-/** A profile that cannot be understood is measured again; any other error is thrown. */
+/** Damage that makes a profile be measured again; any other error is thrown. */
 function damage(error: unknown): EscapementError {
   if (error instanceof EscapementError && error.code === 'E_PROFILE') return error;
   throw error;

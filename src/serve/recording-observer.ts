@@ -10,16 +10,16 @@ import type { TimelineFacts } from '../record/timeline-file.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 
 interface RecordingOptions {
-  /** Whether to record from the start. */
+  /** True to record from the start. */
   readonly autostart: Experiment['runtime']['recording'];
-  /** Further facts for the file. */
+  /** Additional facts for the file. */
   readonly facts: TimelineFacts;
-  /** Where to write the recording that starts now. */
+  /** Path for a recording that starts now. */
   readonly newPath: () => string;
   readonly events: RecordingEvents;
 }
 
-/** Records timelines of a cluster when asked to. A recording that runs when the cluster ends is written then. */
+/** Records timelines of a cluster on request. A recording still running when the cluster ends is written then. */
 export class RecordingObserver implements ClusterObserver {
   readonly control: ServerRecorder;
   readonly run: ControllerRecorder;
@@ -53,19 +53,19 @@ export class RecordingObserver implements ClusterObserver {
     });
   }
 
-  /** Throws `E_FILE_WRITE` when it should record from the start and the folder cannot be written. */
+  /** Throws `E_FILE_WRITE` if it should record from the start and the folder is not writable. */
   started(controller: LiveController): void {
     this.controller = controller;
     if (this.options.autostart !== 'off') this.control.start(this.options.autostart);
   }
 
   async ending(): Promise<void> {
-    // `events` gets what goes wrong.
+    // `events` receives errors.
     await this.control.stop().catch(() => {});
   }
 }
 
-/** Of the GPUs up to the last that a worker has. */
+/** Names of the GPUs up to the last that a worker has. */
 function namesOf(fleet: Fleet, gpus: number): readonly string[] {
   const workers = Array.from({ length: gpus }, (_, gpu) => fleet.nameOf(gpu));
   const known = workers.slice(0, workers.findLastIndex((worker) => worker !== '') + 1);
@@ -74,12 +74,12 @@ function namesOf(fleet: Fleet, gpus: number): readonly string[] {
   );
 }
 
-/** How well the clocks of the workers are known. */
+/** Clock errors of the workers. */
 function clockErrors({ fleet, clock: controllerClock }: Assembly): string {
   const remote = fleet.links.filter((link) => link instanceof RemoteLink);
   if (remote.length === 0) return 'the GPUs are timed by the same clock';
   const errors = remote.map((link) => {
-    // Also while it connects again: nothing has come back yet.
+    // Also while reconnecting: no result has arrived yet.
     const errorNs = link.clockErrorNs(controllerClock.nowNs());
     return `${link.name} by ${errorNs === null ? 'an unknown time' : `${Math.ceil(errorNs / 1000)} µs`}`;
   });

@@ -6,15 +6,15 @@ import type { Outcome, RequestTable } from '../core/request.js';
 import { LIMIT_NONE, LIMIT_RATE, type Tenant } from '../core/tenants.js';
 import type { TurnedAwayCount, TurnedAwayFor } from '../live/frontend/turned-away.js';
 
-/** Counts are gathered for so long before the first line. */
+/** Time for which counts are gathered before the first line. */
 const FIRST_MS = 1000;
-/** A line of each kind at most so often. */
+/** Minimum interval between lines of one kind. */
 const PAUSE_MS = 60_000;
-/** Clients or tenants that a line names. */
+/** Maximum number of clients or tenants named in a line. */
 const MOST_NAMED = 5;
 
 type Kind = TurnedAwayFor | 'share' | 'metricsPort';
-/** What is said of each kind, and what to do. */
+/** Text and advice of each kind. */
 const LINES: Readonly<Record<Kind, { readonly what: string; readonly advice: string }>> = {
   flood: {
     what: 'gRPC connections closed for floods',
@@ -50,16 +50,16 @@ const LINES: Readonly<Record<Kind, { readonly what: string; readonly advice: str
 };
 
 /**
- * Says in the log whom the server turned away, how often, and what to do: at most a line per minute of each kind, and nothing
- * while none is. It also sees what the scheduler refuses for the limits of tenants.
+ * Logs rejected clients, counts and advice: at most one line per minute for each kind, and none without rejections.
+ * Also observes the scheduler's refusals for limits of tenants.
  */
 export class RefusalLog implements RunObserver {
   private readonly pending = new Map<Kind, Map<string, number>>();
-  /** Kinds that wait for their next line. */
+  /** Kinds with a pending line. */
   private readonly timers = new Map<Kind, Timer>();
-  /** By tenant, refused by the scheduler since the last line. */
+  /** By tenant: refusals of the scheduler since the last line. */
   private readonly refused: Readonly<Record<'rate' | 'share', Float64Array>>;
-  /** By name: its limits. */
+  /** By name: limits of the tenant. */
   private readonly limits = new Map<string, Readonly<Record<'rate' | 'share', string>>>();
 
   constructor(
@@ -96,7 +96,7 @@ export class RefusalLog implements RunObserver {
     for (const timer of this.timers.values()) timer.cancel();
   }
 
-  /** What the scheduler has refused joins what frontends have. */
+  /** Adds the scheduler's refusals to those of frontends. */
   private takeIn(kind: 'rate' | 'share'): void {
     const refused = this.refused[kind];
     const counts = this.tenants.map(({ name }, i) => ({ why: kind, who: name, count: refused[i] }));
@@ -132,7 +132,7 @@ export class RefusalLog implements RunObserver {
   }
 }
 
-/** Of IPv6, a client is a /64. */
+/** An IPv6 client is shown as its /64. */
 function shownClient(who: string): string {
   return who.includes(':') ? `${who}::/64` : who;
 }

@@ -3,11 +3,11 @@ import type { ModelSource, WorkerModel } from '../live/model.js';
 import type { ModelList } from '../live/model-list.js';
 import { clientReason } from './client-reason.js';
 
-/** A worker's models, for a controller elsewhere: what is wrong with them is in the worker's log, and goes out without paths. */
+/** A worker's models, for a remote controller: problems are logged at the worker, and reported without paths. */
 export class ReportedSource implements ModelSource {
   constructor(
     private readonly source: ModelSource,
-    /** The worker's repository; empty: it has none. */
+    /** Repository of the worker; empty: none. */
     private readonly dir: string,
     private readonly say: (what: string) => void,
   ) {}

@@ -7,12 +7,12 @@ import { prepareModel } from './prepare-model.js';
 
 interface RepositoryOptions {
   readonly precision?: Precision;
-  /** Where what is made from models is kept; null: next to them. */
+  /** Folder for files derived from models; null: next to them. */
   readonly cacheDir?: string | null;
 }
 
 /**
- * The models of a repository, ready for the device: see `prepareModel`. `say` takes lines for the operator. Throws
+ * Models of a repository, ready for the device: see `prepareModel`. `say` receives lines for the operator. Throws
  * `E_MODEL_FILE`, `E_DEVICE`, `E_PROFILE`, `E_CONFIG_…` and `E_FILE_WRITE`.
  */
 export async function repositoryModels(

@@ -4,16 +4,16 @@ import type { ModelList } from '../live/model-list.js';
 import { Preparer } from './preparer.js';
 import type { Repository } from './preparer-messages.js';
 
-/** So many versions are remembered, which is more than most servers have at a time. */
+/** Number of versions remembered, more than most servers have at a time. */
 const MOST_OPENED = 1024;
 
-/** The models of a repository, prepared when a controller asks for them. Only what it has to know is kept in memory. */
+/** Models of a repository, prepared on a controller's request. Keeps only the necessary facts in memory. */
 export class RepositorySource implements ModelSource {
   private readonly preparer: Preparer;
-  /** What was opened last of each version, the latest at the end. */
+  /** Latest result of opening each version, most recent at the end. */
   private readonly opened = new Map<string, { readonly model: WorkerModel; readonly file: string }>();
 
-  /** `say` takes lines for the operator. */
+  /** `say` receives lines for the operator. */
   constructor(repository: Repository, say: (what: string) => void) {
     this.preparer = new Preparer(repository, say);
   }
@@ -25,7 +25,7 @@ export class RepositorySource implements ModelSource {
   async open(name: string, version: string, digest: string): Promise<WorkerModel> {
     const key = JSON.stringify([name, version]);
     const before = this.opened.get(key);
-    // What a model was made from may change while it is not in use: it comes back as it was.
+    // A model's files may change while it is unloaded and change back.
     if (before?.model.digest === digest && before.file === fileKey(before.model)) return before.model;
     const model = await this.preparer.prepare(name, version);
     if (digest !== '' && digest !== model.digest) {
@@ -42,7 +42,7 @@ export class RepositorySource implements ModelSource {
   }
 }
 
-/** Another one after each replacement of the optimized model. */
+/** Changes with each replacement of the optimized model. */
 function fileKey({ ortPath }: WorkerModel): string {
   const stats = statSync(ortPath ?? '', { throwIfNoEntry: false });
   return `${stats?.ino} ${stats?.mtimeMs}`;

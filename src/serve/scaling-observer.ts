@@ -12,17 +12,20 @@ import { registerNeededGpus } from '../live/observe/telemetry/gauges.js';
 import { Autoscaler, type KindFacts } from '../scalers/autoscaler.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 
-/** A kind that is scaled, and what was asked for. */
+/** A scaled kind, and its latest decision. */
 interface Asked {
   readonly facts: KindFacts;
   /** Index in the cluster. */
   readonly of: number;
-  /** GPUs that are wanted, and until when those that are not there yet count as starting. */
+  /** Number of GPUs wanted, and time until which absent ones count as starting. */
   gpus: number;
   untilNs: number;
 }
 
-/** Asks the scaler how many GPUs of each kind a running cluster needs. It starts none: what does reads the metric. */
+/**
+ * Asks the scaler how many GPUs of each kind a running cluster needs. It starts none: an external autoscaler reads the
+ * metric.
+ */
 export class ScalingObserver implements ClusterObserver {
   readonly run: Autoscaler;
   private readonly asked: readonly Asked[];
@@ -31,7 +34,7 @@ export class ScalingObserver implements ClusterObserver {
   private decision: ScalingDecision | null = null;
   private timer: Timer | null = null;
 
-  /** Throws `E_CONFIG_VALUE` if no worker has GPUs of a kind that is to be scaled. */
+  /** Throws `E_CONFIG_VALUE` if no worker has GPUs of a kind to be scaled. */
   constructor(
     private readonly scaling: ServerScaling,
     private readonly assembly: Assembly,
@@ -64,7 +67,7 @@ export class ScalingObserver implements ClusterObserver {
     this.timer?.cancel();
   }
 
-  /** Null: nothing was decided yet. */
+  /** Null: no decision yet. */
   status(): ScalingStatus | null {
     const { cluster, decision } = this;
     if (cluster === null || decision === null) return null;
@@ -100,7 +103,7 @@ export class ScalingObserver implements ClusterObserver {
   }
 }
 
-/** By name; where there is one kind only, it is that of the workers, whatever they call it. */
+/** Matches kinds by name; a single kind is that of the workers, whatever they call it. */
 function findKinds(listed: readonly KindFacts[], kinds: readonly string[]): Asked[] {
   const isPlain = listed.length === 1 && kinds.length === 1;
   const found = listed.map((facts) => ({

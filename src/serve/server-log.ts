@@ -9,7 +9,7 @@ import { Repeats } from '../live/repeats.js';
 import { DRAINING, STANDS_BY, type WatchedService } from '../live/service.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 
-/** Lines of the log about workers, GPUs and what fails on them. */
+/** Logs events of workers and GPUs, and failures on them. */
 export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterObserver {
   const repeats = new Repeats();
   const bursts = new Bursts(clock.time);
@@ -22,7 +22,7 @@ export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterO
       if (unanswered > 0) log.warn(`requests left without an answer: ${unanswered}; they get an error`);
     },
     events: {
-      // It also names the GPUs that are gone with it.
+      // Also names the GPUs lost with it.
       worker: (worker, up, what, asAsked = false) =>
         bursts.say(`worker ${worker}`, `worker ${worker} ${what}`, (line) =>
           log[up || asAsked ? 'info' : 'warn']({ worker }, line),
@@ -34,7 +34,7 @@ export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterO
         );
       },
       standsBy: (isIt) =>
-        // Either way another controller may have died.
+        // In either case another controller may have died.
         bursts.say('standing by', isIt ? STANDS_BY_NOW : DRIVES_NOW, (line) => log.warn(line)),
       deviceError: (gpu, model, error) => {
         const times = repeats.toSay(`${gpu} ${model} ${error}`, clock.nowNs());
@@ -47,7 +47,9 @@ export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterO
 const STANDS_BY_NOW = 'stands by: another controller drives the workers';
 const DRIVES_NOW = 'drives the workers, which no other controller does any more';
 
-/** A line when the server stops being ready and one when it is again; draining and standing by have lines of their own. */
+/**
+ * Logs when the server stops being ready and when it is ready again; draining and standing by have lines of their own.
+ */
 export function logReadiness(log: Logger, service: WatchedService, time: Time): void {
   let said: string | null = null;
   const bursts = new Bursts(time);

@@ -14,10 +14,10 @@ import type { DeploymentOptions, ModelHost } from './deployment-options.js';
 import { mergeModelLists } from './merge-model-lists.js';
 import { slowModelsWarning } from './slow-models.js';
 
-/** The models of a server: those of its workers' repositories, which come one by one. */
+/** Models of a server: those of its workers' repositories, which are added one by one. */
 export interface ServerModels {
   readonly service: WatchedService;
-  /** Resolves when all models that are to be there from the start are, as far as they can be. */
+  /** Resolves when all models configured for the start are loaded, as far as possible. */
   start(): Promise<void>;
   close(): void;
 }
@@ -25,7 +25,7 @@ export interface ServerModels {
 interface Given {
   readonly defaultSloNs: number;
   readonly statistics: StatisticsCollector;
-  /** What metrics call the models. */
+  /** Labels of the models in metrics. */
   readonly labels: NameLabels;
   readonly time: Time;
 }
@@ -62,7 +62,7 @@ function warnOfSlow({ state }: WatchedService, log: Logger, defaultSloNs: number
   if (slow !== null) log.warn(slow);
 }
 
-/** The models of a controller's workers, in this process or elsewhere. */
+/** Models of a controller's workers, in this process or elsewhere. */
 class ClusterModels implements ModelHost {
   constructor(
     private readonly controller: LiveController,

@@ -22,7 +22,7 @@ import { loggedCluster, loggedKeeper, loggedRecordings } from './server-log.js';
 import type { ServerOptions } from './server-options.js';
 import { UnservedWatch } from './unserved-watch.js';
 
-/** What follows a server's cluster. */
+/** Creates the observers of a server's cluster. */
 export function observersOf(
   options: ServerOptions,
   registry: Registry,
@@ -116,7 +116,9 @@ function keeping(keeper: JournalKeeper): ClusterObserver {
   return { ended: async () => keeper.close() };
 }
 
-/** Counts what a cluster does, for Prometheus. `workers`: all by name, also those that never come: alerts need their series. */
+/**
+ * Prometheus metrics of a cluster. `workers`: names of all, including those that never come: alerts need their series.
+ */
 export function metricsObserver(
   registry: Registry,
   { cluster, settings }: Assembly,
@@ -142,7 +144,7 @@ export function metricsObserver(
   };
 }
 
-/** The live page of a server. */
+/** Live page of a server. */
 class UiObserver implements ClusterObserver {
   readonly run = new RecentActivity();
   readonly events = {
@@ -157,7 +159,7 @@ class UiObserver implements ClusterObserver {
     this.run.watch(core);
   }
 
-  /** `status` is asked while a page looks. */
+  /** `status` is polled while a page is open. */
   routes(controller: LiveController, status: () => ClusterStatus): readonly Route[] {
     this.page ??= new LivePage({
       activity: this.run,

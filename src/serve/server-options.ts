@@ -12,18 +12,18 @@ import type { JoiningOptions } from './joining.js';
 export interface ServerOptions {
   readonly world: World;
   readonly links: readonly WorkerLink[];
-  /** With so many of them it starts. Default: all; one where workers may join. */
+  /** Number of workers with which it starts. Default: all; one if workers may register. */
   readonly minWorkers?: number;
-  /** How workers join by themselves; absent: none do. */
+  /** Registration of workers; absent: disabled. */
   readonly joining?: JoiningOptions;
   readonly settings: ServerSettings;
   /** Address that all frontends listen on. */
   readonly host: string;
-  /** 0: any free one; null: no such frontend. */
+  /** 0: any free port; null: disabled. */
   readonly httpPort: number | null;
   readonly grpcPort: number | null;
   readonly metricsPort: number | null;
-  /** Whether the metrics port has a web page that shows what the server does. Default: no. */
+  /** True if the metrics port has a web page that shows the server's activity. Default: no. */
   readonly ui?: boolean;
   /** Token, TLS and limits of both frontends. */
   readonly frontend: Omit<
@@ -38,21 +38,21 @@ export interface ServerOptions {
     | 'refusals'
     | 'sharesPort'
   >;
-  /** Which models it runs. Default: all. */
+  /** Models to run. Default: all. */
   readonly deployment?: DeploymentOptions;
-  /** Threads of each transport. */
+  /** Number of threads of each transport. */
   readonly frontends: number;
-  /** Where to write all that enters the core; null: nowhere. */
+  /** Journal of all inputs of the core; null: none. */
   readonly journal: string | null;
-  /** Most bytes that journals of that name may take together before the oldest are deleted; null: no limit. */
+  /** Limit on the total size of journals of that name, above which the oldest are deleted; null: none. */
   readonly journalKeepBytes: number | null;
   readonly serverVersion: string;
   readonly log: Logger;
-  /** Takes its metrics. Default: one that also has those of the process. */
+  /** Registry for its metrics. Default: one that also has those of the process. */
   readonly registry?: Registry;
-  /** A frontend's thread hangs, and cannot be ended: only another process helps. */
+  /** Called when a frontend's thread hangs. It cannot be ended: only another process helps. */
   readonly hung?: (what: string) => void;
-  /** It listens; workers may be awaited. */
+  /** Called once it listens; workers may still be missing. */
   readonly listening?: (ports: {
     readonly certificates: CertificateGauges;
     renew(tls: ServerTls): void;

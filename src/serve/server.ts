@@ -35,15 +35,15 @@ import { observersOf } from './server-observers.js';
 import type { ServerOptions } from './server-options.js';
 import { isUnloaded } from './unserved.js';
 
-/** What the live page says meanwhile. */
+/** Text on the live page meanwhile. */
 const NO_WORKERS_YET = 'too few workers have joined yet: start them with escapement worker --controller';
-/** Workers of which some are driven give up their seats together. */
+/** Workers driven by the same controller give up their seats together. */
 const DRIVING_GRACE_NS = NS_PER_S;
 
 /**
- * A cluster with frontends for clients. Where workers may join, it listens before the first one has come, and is not ready.
- * Throws `E_WORKER` when a worker is missing or does not match the others, `E_LISTEN` when an address cannot be listened on,
- * `E_FILE_WRITE` when the journal cannot be written.
+ * Starts a cluster with frontends for clients. If workers may register, it listens before the first one has come, and
+ * is not ready. Throws `E_WORKER` if a worker is missing or does not match the others, `E_LISTEN` if an address cannot
+ * be listened on, `E_FILE_WRITE` if the journal cannot be written.
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const server = new Server(options);
@@ -57,7 +57,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   }
 }
 
-/** What there is once enough workers are. */
+/** Parts that exist once enough workers are up. */
 interface Running {
   readonly cluster: LiveCluster<ReturnType<typeof observersOf>>;
   readonly models: ServerModels;
@@ -66,14 +66,14 @@ interface Running {
 /** A running server. */
 export class Server {
   http: Frontend | null = null;
-  /** Resolves when the models that are to be there from the start are; rejects if that fails the server. */
+  /** Resolves when the models configured for the start are loaded; rejects if that fails the server. */
   started: Promise<void> = Promise.resolve();
   grpc: Frontend | null = null;
   metrics: MetricsServer | null = null;
   private closing: Promise<void> | null = null;
   private readonly registry: Registry;
   readonly certificates: CertificateGauges;
-  /** What metrics call its models. */
+  /** Labels of its models in metrics. */
   private readonly labels = new NameLabels();
   private readonly clock: Clock;
   private readonly turnedAway: RefusalLog;
@@ -96,7 +96,7 @@ export class Server {
     return this.there.cluster.observers.recording.control;
   }
 
-  /** Starts to listen, waits for workers, and says in the log when all models are ready. */
+  /** Listens, waits for workers, and logs when all models are ready. */
   async start(): Promise<void> {
     const { options, registry, clock } = this;
     const { links, minWorkers = links.length, settings, log } = options;
@@ -123,7 +123,7 @@ export class Server {
       .untilDriving(DRIVING_GRACE_NS)
       .then(() => models.start())
       .then(() => this.sayReady(this.there));
-    // Its failure is for those who wait for it.
+    // Its failure is reported to those who await it.
     this.started.catch(() => this.startFailed());
   }
 
@@ -133,15 +133,15 @@ export class Server {
   }
 
   /**
-   * Is not ready for `noticeNs`, during which it goes on serving. Then refuses new requests, waits for answers for
-   * `drainNs` at most, and ends everything. `signal`: what made it end, for the log.
+   * Reports not ready for `noticeNs` while it still serves. Then refuses new requests, waits up to `drainNs` for
+   * answers, and ends everything. `signal`: cause, for the log.
    */
   close(drainNs = 10 * NS_PER_S, noticeNs = 0, signal = ''): Promise<void> {
     this.closing ??= this.end(drainNs, noticeNs, signal);
     return this.closing;
   }
 
-  /** Connections that come later, to any of its ports, get this certificate, if it encrypts at all. */
+  /** Renews the certificate for later connections to any of its ports, if it encrypts at all. */
   renew(tls: ServerTls): void {
     for (const port of [this.http, this.grpc, this.metrics, this.joining]) port?.renew(tls);
   }
@@ -253,14 +253,14 @@ export class Server {
   private async end(drainNs: number, wantedNs: number, signal: string): Promise<void> {
     const { http, grpc, metrics, joining, running } = this;
     const { log } = this.options;
-    // A server that is not ready has no clients to send elsewhere.
+    // A server that is not ready has no clients to redirect.
     const noticeNs = this.isReady ? wantedNs : 0;
     if (signal !== '') {
       const rest = noticeNs > 0 ? `not ready; serving on for ${formatDuration(noticeNs)}` : 'no new requests';
       log.info(`${signal}: ${rest}`);
     }
     running?.models.close();
-    // Clients are refused from now on, however long it takes to close the port of the workers.
+    // Clients are refused from now on, however long closing the workers' port takes.
     await Promise.all([joining?.close(), running?.cluster.close(drainNs, noticeNs)]);
     await joining?.ended();
     this.turnedAway.close();
@@ -269,7 +269,7 @@ export class Server {
   }
 }
 
-/** How many GPUs each kind has. */
+/** Number of GPUs of each kind. */
 function kindsOf({ fleet, cluster: { kinds, spec } }: Assembly): Record<string, number> {
   const of = Array.from({ length: spec.gpus + (spec.spareGpus ?? 0) }, (_, gpu) => fleet.kindOf(gpu));
   return Object.fromEntries(kinds.map((kind) => [kind, of.filter((each) => each === kind).length]));
@@ -279,7 +279,7 @@ function readyModels({ state }: WatchedService): number {
   return state.entries.filter(({ state: each }) => each === 'ready').length;
 }
 
-/** Versions of models with their states, as metrics tell them apart. */
+/** Model versions with their states, as labelled in metrics. */
 export function modelStates({
   entries,
 }: ServiceState): { readonly name: string; readonly state: ModelState }[] {

@@ -1,7 +1,7 @@
 import type { RuntimeSettings } from '../config/schema-runtime.js';
 import type { SessionSettings } from '../live/device.js';
 
-/** The part of `runtime` that a device's threads and sessions get. */
+/** The part of `runtime` that applies to a device's threads and sessions. */
 export function sessionSettings({
   laneThreads,
   intraOpThreads,

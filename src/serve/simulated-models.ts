@@ -3,12 +3,12 @@ import { mapExecNs, withoutLengths } from '../core/lengths.js';
 import type { ModelSpec } from '../core/model.js';
 import type { TensorSignature, WorkerModel } from '../live/model.js';
 
-/** What the scheduler expects at least: nothing real is shorter, and what takes no time is no demand. */
+/** Minimum time that the scheduler expects: nothing real is shorter, and zero time would be no demand. */
 const SHORTEST_NS = 1000;
 
 /**
- * A model that only a simulated device can run: it takes as long as `spec` says, times `timeScale`, and has one input
- * and one output of the profile's sizes.
+ * A model for simulated devices only: it takes the time in `spec`, times `timeScale`, and has one input and one output
+ * of the profile's sizes.
  */
 export function simulatedModel(spec: ModelSpec, timeScale: number): WorkerModel {
   const inputs = [tensor('input', spec.inputBytes)];
@@ -42,7 +42,7 @@ export function simulatedModels(
   return profiles.flatMap((profile) =>
     Array.from({ length: copies }, (_, copy) => {
       const name = copies === 1 ? profile.name : `${profile.name}-${copy}`;
-      // Clients of a server do not say how long their inputs are: all count as the longest.
+      // Clients of a server do not give the lengths of their inputs: all count as the longest.
       return simulatedModel(withoutLengths(profileModel(profile, name, pageBytes)), timeScale);
     }),
   );

@@ -4,13 +4,16 @@ import type { ModelList } from '../live/model-list.js';
 import { scaledSpec } from './simulated-models.js';
 
 interface SimulatedTimes {
-  /** One for each model, by its name; or one for all. */
+  /** One per model, by name; or one for all. */
   readonly profiles: readonly Profile[];
   readonly timeScale: number;
   readonly pageBytes: number;
 }
 
-/** The models of a repository on simulated GPUs, so that these go with workers that run them: inputs and outputs are theirs, times those of profiles. */
+/**
+ * Models of a repository on simulated GPUs, so that these can work alongside workers that really run them: inputs and
+ * outputs are the models', times those of profiles.
+ */
 export class SimulatedSource implements ModelSource {
   constructor(
     private readonly repository: ModelSource,

@@ -4,21 +4,21 @@ import { formatDuration } from '../config/units-text.js';
 import { TIMELINE_FUTURE_NS } from '../core/timeline.js';
 import { selectModels } from '../workload/select-models.js';
 
-/** A model with what was measured of it, and the SLO of its requests. */
+/** A model with its measured time, and the SLO of its requests. */
 interface TimedModel {
   readonly name: string;
-  /** Of an INFER at batch size 1. */
+  /** Time of an INFER at batch size 1. */
   readonly execNs: number;
   readonly sloNs: number;
 }
 
-/** How many are named. */
+/** Number of models named. */
 const MOST_NAMED = 5;
-/** An SLO with room for a queue, and its steps. */
+/** Headroom of a suggested SLO for queueing, and its steps. */
 const ROOM = 2;
 const STEP_NS = 10 * NS_PER_MS;
 
-/** What to tell of models that can't meet their SLOs even where nothing else runs; null: there are none. */
+/** Warning about models that can't meet their SLOs even on an idle GPU; null: none. */
 export function slowModelsWarning(models: readonly TimedModel[]): string | null {
   const slow = models.filter(({ execNs, sloNs }) => execNs + TIMELINE_FUTURE_NS > sloNs);
   if (slow.length === 0) return null;
@@ -37,7 +37,7 @@ export function slowModelsWarning(models: readonly TimedModel[]): string | null 
   );
 }
 
-/** The models of an experiment with the shortest SLO that its workload has for each. */
+/** Models of an experiment with the shortest SLO that its workload has for each. */
 export function timedModels({ models, workloads, sloNs }: Experiment): TimedModel[] {
   const names = models.map(({ name }) => name);
   const shortestNs = models.map(() => Number.POSITIVE_INFINITY);

@@ -5,49 +5,49 @@ import { OUTCOME_CANCELLED, OUTCOME_REJECTED, type Outcome } from '../core/reque
 import type { ServedModel, TensorSignature } from '../live/model.js';
 import type { InferenceRequest, SchedulingService } from '../live/service.js';
 
-/** Where the requests of a ticket go. */
+/** Destination of a ticket's requests. */
 type Destination =
   | { readonly kind: 'served'; readonly index: number }
-  /** It was replaced by what this ticket stands for. */
+  /** Replaced by this ticket's model. */
   | { readonly kind: 'replaced'; readonly by: number }
-  /** Its memory was given back. The next request wakes it up, and waits here until it is. */
+  /** Its memory was freed. The next request wakes it, and waits here meanwhile. */
   | { readonly kind: 'asleep'; readonly waiting: Waiting[] }
   | { readonly kind: 'gone'; readonly why: string };
 
-/** A request that waits for its model to be loaded again. */
+/** A request waiting for its model to be loaded again. */
 interface Waiting {
   readonly request: InferenceRequest;
   readonly sinceNs: number;
 }
 
-/** More of them wait in vain. */
+/** Requests beyond this are rejected. */
 const MOST_WAITING = 1000;
 
-/** So long a ticket is known that nothing serves any more: a large request may take minutes to arrive. */
+/** Time for which a ticket without a model is kept: a large request may take minutes to arrive. */
 const KNOWN_NS = 900 * NS_PER_S;
 
 interface Ticket {
   readonly model: ServedModel;
-  /** The scheduler's, −1 where `to` says more. For each request. */
+  /** Index of the scheduler, or −1 if `to` applies; read for each request. */
   index: number;
   to: Destination;
-  /** Requests so far. */
+  /** Number of requests so far. */
   uses: number;
 }
 
 /**
- * Numbers under which frontends send requests. A ticket is given out once, while the scheduler's indices are used again:
- * a frontend may have read a request's model long before the rest of the request arrives.
+ * Numbers under which frontends send requests. A ticket is used once, while the scheduler's indices are reused: a
+ * frontend may have read a request's model long before the rest of the request arrives.
  */
 export class Tickets {
   private readonly tickets = new Map<number, Ticket>();
   private issued = 0;
-  /** Those that were replaced or went, the first one first. */
+  /** Replaced or retired ones, oldest first. */
   private readonly left: { readonly ticket: number; readonly to: Destination; readonly atNs: number }[] = [];
 
   constructor(
     private readonly service: Pick<SchedulingService, 'infer' | 'nowNs'>,
-    /** Called once when a ticket that sleeps is asked for. */
+    /** Called once when a sleeping ticket is requested. */
     private readonly wake: (ticket: number) => void,
     private readonly time: Time = REAL_TIME,
   ) {}
@@ -63,7 +63,7 @@ export class Tickets {
     return this.tickets.get(ticket)?.uses ?? 0;
   }
 
-  /** The scheduler's index; −1: it does not know the ticket's model now. */
+  /** Index of the scheduler; −1: it does not have the ticket's model now. */
   indexOf(ticket: number): number {
     return this.tickets.get(ticket)?.index ?? -1;
   }
@@ -80,7 +80,7 @@ export class Tickets {
     this.leave(ticket, { kind: 'asleep', waiting: [] });
   }
 
-  /** The ticket's model is served again. */
+  /** Resumes serving the ticket's model. */
   awake(ticket: number, index: number): void {
     const known = this.tickets.get(ticket);
     if (known === undefined) return;
@@ -143,7 +143,7 @@ export class Tickets {
     this.service.infer(request);
   }
 
-  /** Not served, for a reason that may pass. Never from within the call that submits it. */
+  /** Rejects a request for a temporary reason. Never from within the call that submits it. */
   private refuse(request: InferenceRequest, error: string): void {
     this.answer(request, OUTCOME_REJECTED, error);
   }
@@ -167,7 +167,7 @@ export class Tickets {
       for (const { request } of before.waiting) this.inferElsewhere(request, ticket, known);
   }
 
-  /** One that could not be loaded again may sleep by now: it is not forgotten. */
+  /** One that failed to load again may sleep by now, and is kept. */
   private forgetOld(): void {
     const { left, tickets } = this;
     const beforeNs = this.service.nowNs() - KNOWN_NS;

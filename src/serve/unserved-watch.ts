@@ -14,26 +14,26 @@ import { OUTCOME_OK, OUTCOME_REJECTED, type Outcome, type RequestTable } from '.
 import { Bursts } from '../live/bursts.js';
 import type { LiveEvents } from '../live/controller/live-events.js';
 
-/** How often it looks back. */
+/** Interval between looks. */
 const LOOK_S = 10;
-/** Fewer requests than this say nothing. */
+/** Minimum number of requests for a verdict. */
 const LEAST_REQUESTS = 10;
 
 interface UnservedOptions {
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly time: Time;
-  /** Of the model at an index. */
+  /** Name of the model at an index. */
   readonly nameOf: (model: number) => string;
-  /** No GPU is up, or another controller drives them: that is said elsewhere. */
+  /** True if no GPU is up, or another controller drives them: that is reported elsewhere. */
   readonly isIdle: () => boolean;
 }
 
 /**
- * Says in the log that no request of a model is answered in time any more, with what its actions tell of the reason, and when
- * one is again. Single requests that fail are no news.
+ * Logs when no request of a model is answered in time any more, with the likely reason by its actions, and when one is
+ * again. Single failures are not reported.
  */
 export class UnservedWatch implements RunObserver, Pick<LiveEvents, 'modelGone'> {
-  /** By model: what has happened since the last look. */
+  /** By model: events since the last look. */
   private recent = new Map<number, Recent>();
   private readonly unserved = new Set<number>();
   private readonly timer: Timer;
@@ -65,7 +65,7 @@ export class UnservedWatch implements RunObserver, Pick<LiveEvents, 'modelGone'>
     }
   }
 
-  /** Another may come to the index. */
+  /** Clears the index, which may be reused. */
   modelGone(model: number): void {
     this.recent.delete(model);
     this.unserved.delete(model);
@@ -107,20 +107,20 @@ export class UnservedWatch implements RunObserver, Pick<LiveEvents, 'modelGone'>
 }
 
 interface Recent {
-  /** Requests. */
+  /** Number of requests. */
   inTime: number;
   failed: number;
-  /** Of those that failed: half of their SLO and more had passed before the scheduler had them. */
+  /** Failed requests for which half of their SLO or more had passed before the scheduler had them. */
   onTheWay: number;
-  /** Actions that went well. */
+  /** Number of successful actions. */
   infers: number;
   loads: number;
-  /** Actions that missed their windows, and by how much the worst. */
+  /** Number of actions that missed their windows, and the largest miss. */
   tooLate: number;
   latestByNs: number;
 }
 
-/** What the actions of a model tell of why its requests fail, and what to do. */
+/** Likely reason, by a model's actions, why its requests fail, with advice. */
 function whyNone({ failed, onTheWay, infers, loads, tooLate, latestByNs }: Recent): string {
   const latest = (latestByNs / NS_PER_MS).toFixed(1);
   if (onTheWay > failed / 2)

@@ -1,20 +1,20 @@
 import type { ModelList } from '../live/model-list.js';
 import type { Deployed, ModelTable } from './model-table.js';
 
-/** Of a version that nothing serves. */
+/** Fields of a version that is not served. */
 export const NOT_SERVED = { ticket: -1, model: null, digest: null } as const;
-/** Why a model is not there yet that has no profile. */
+/** Reason why a model without a profile is not ready yet. */
 export const MEASURING = 'being measured';
-/** Why a version is not there that was never loaded, or that a client has unloaded; the reason may go on. */
+/** Reason of a version that was never loaded, or that a client unloaded; more may follow. */
 const UNLOADED = 'unloaded';
 const WRONG = `${UNLOADED}; its files cannot be loaded: `;
 
-/** It is not meant to be served now. */
+/** True if it is deliberately not served. */
 export function isUnloaded({ state, reason }: Pick<Deployed, 'state' | 'reason'>): boolean {
   return state === 'unavailable' && reason.startsWith(UNLOADED);
 }
 
-/** What to say of a version that a client unloads: what could not be served stays known. */
+/** Reason for a version that a client unloads: an earlier failure stays known. */
 export function whyUnloaded(row: Deployed): string {
   const { state, ticket, reason } = row;
   if (state !== 'unavailable' || ticket >= 0) return UNLOADED;
@@ -22,8 +22,8 @@ export function whyUnloaded(row: Deployed): string {
 }
 
 /**
- * Lists what lies on disk and is not loaded, and no longer what is neither. `rows`: those that the list is about, where
- * what it lacks is nowhere. `reasonOf` says what is wrong to clients.
+ * Adds entries for models on disk that are not loaded, and removes those of models gone from both. `rows`: the versions
+ * that the list covers, so that those it lacks do not exist. `reasonOf`: text of a problem for clients.
  */
 export function listUnserved(
   table: ModelTable,
@@ -51,16 +51,16 @@ export function listUnserved(
   }
 }
 
-/** Those that a problem of the whole model concerns. */
+/** Versions affected by a problem of the whole model. */
 export function versionsOf(table: ModelTable, name: string): readonly string[] {
   const versions = table.versions(name).map(({ version }) => version);
   return versions.length === 0 ? [NO_VERSION] : versions;
 }
 
-/** Under it a model is listed of which no version is known. */
+/** Version under which a model is listed if none is known. */
 const NO_VERSION = '1';
 
-/** It neither is served nor will be by itself. */
+/** True if it is not served, and will not be by itself. */
 function isAway({ state, ticket }: Deployed): boolean {
   return state === 'unavailable' && ticket < 0;
 }

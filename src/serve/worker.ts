@@ -18,18 +18,18 @@ interface WorkerProcessOptions {
   readonly world: World;
   readonly machine: MachineOptions;
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
   /** null: no metrics. */
   readonly metricsPort: number | null;
   readonly token?: string;
   readonly tls?: ServerTls;
   readonly log: Logger;
-  /** Where it registers. */
+  /** Addresses of the controllers at which it registers. */
   readonly controllers: readonly string[];
-  /** HOST:PORT at which those reach it; absent: where it connects from. */
+  /** HOST:PORT at which they reach it; absent: the address it connects from. */
   readonly advertised?: string;
-  /** What it checks their certificates against; absent: no encryption. */
+  /** Verification of their certificates; absent: no encryption. */
   readonly controllerTls?: ClientTls;
 }
 
@@ -37,9 +37,9 @@ interface RunningWorker {
   readonly certificates: CertificateGauges;
   /** Drains, then closes everything. */
   close(): Promise<void>;
-  /** Connections that come later get this certificate, if it encrypts at all. */
+  /** Renews the certificate for later connections, if it encrypts at all. */
   renew(tls: ServerTls): void;
-  /** Controllers that it connects with later have to prove themselves to this authority. */
+  /** Sets the authority for controllers that it connects to later. */
   trust(tls: ClientTls): void;
 }
 
@@ -51,7 +51,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
   const bursts = new Bursts(world.time);
   const turnedAway = new RefusalLog(log, world.time, []);
   try {
-    // Observers of the process cost something: without a port nothing reads what they see.
+    // Process metrics cost time: without a port they are left out.
     const registry = metricsPort === null ? new Registry() : createRegistry();
     const certificates = new CertificateGauges(registry);
     const observed = observe(machine, new WorkerMetrics(registry, machine.description), (gpu, reason) =>
@@ -88,7 +88,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
     return {
       certificates,
       close: async () => {
-        // Before it drains, so that controllers know that it does not come back.
+        // Before draining, so that controllers know it does not come back.
         await Promise.all(registrars.map((registrar) => registrar.leave()));
         await server.close();
         await metrics?.close();
@@ -129,7 +129,7 @@ function registerWith(
   );
 }
 
-/** The same machine, with metrics of all that goes in and comes out; `gpuLost` hears of GPUs that go down. */
+/** Returns the machine with metrics of its messages; `gpuLost` is called when GPUs go down. */
 function observe(
   machine: Machine,
   metrics: WorkerMetrics,
