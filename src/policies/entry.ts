@@ -23,7 +23,7 @@ export interface PolicyOption {
 export interface PolicyEntry {
   readonly kind: string;
   readonly summary: string;
-  /** Whether it weighs classes of requests. Absent: ignored, all requests are alike. */
+  /** Treatment of class weights. Absent: ignored, all requests are alike. */
   readonly weights?: 'used' | 'ignored';
   /** True if it serves requests within their tenants' shares first, unless inputs are batched by length. */
   readonly sharesFirst?: boolean;

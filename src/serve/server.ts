@@ -37,7 +37,7 @@ import { isUnloaded } from './unserved.js';
 
 /** Text on the live page meanwhile. */
 const NO_WORKERS_YET = 'too few workers have joined yet: start them with escapement worker --controller';
-/** Workers driven by the same controller give up their seats together. */
+/** Time to wait for the remaining workers once this controller drives one of them. */
 const DRIVING_GRACE_NS = NS_PER_S;
 
 /**

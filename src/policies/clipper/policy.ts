@@ -133,7 +133,7 @@ export class ClipperPolicy extends OneBatchAtATime {
     this.noteDue(model, nowNs);
   }
 
-  /** If the model has a batch due, queues it on every GPU where it is warm. */
+  /** Queues the model on every GPU where it is warm, if it has a batch due. */
   private noteDue(model: number, nowNs: number): void {
     if (this.listed[model] === 1 || !this.isDue(model, nowNs)) return;
     this.listed[model] = 1;
@@ -145,7 +145,7 @@ export class ClipperPolicy extends OneBatchAtATime {
     if (warm.count(model) > 0) this.placement.crowded(model);
   }
 
-  /** If the GPU is free, runs a batch of the model whose turn it is. */
+  /** Runs a batch of the model whose turn it is, if the GPU is free. */
   protected override serve(gpu: number, nowNs: number): void {
     while (this.cluster.exec[gpu].outstanding === 0) {
       const model = this.line.nextCyclic(gpu, this.turn[gpu]);

@@ -11,9 +11,9 @@ import { Inferer } from './inferer.js';
 import { Loader } from './loader.js';
 
 export interface ClockworkOptions {
-  /** How far into the future lanes are booked; null: tuned at run time. */
+  /** Distance into the future for which lanes are booked; null: tuned at run time. */
   readonly scheduleAheadNs: number | null;
-  /** How long after its expected start an action may still start. */
+  /** Maximum delay of an action after its expected start. */
   readonly latestDeltaNs: number;
   readonly maxBatch: number;
   /** Longest execution time of a usable batch size. */
@@ -35,7 +35,7 @@ export class ClockworkPolicy implements Policy {
   readonly tuned: Readonly<Record<string, number>>;
   private aheadNs: number;
   private readonly ahead: AutoAhead | null;
-  /** How far ahead lanes are booked; one shared object where GPUs have one lane. */
+  /** Booking of lanes; one shared object where GPUs have one lane. */
   private readonly exec: Booking;
   private readonly weights: Booking;
   /** With one lane: true if LOADs had the last turn, so that INFERs are next. */

@@ -47,7 +47,7 @@ export abstract class OneBatchAtATime implements Policy {
   abstract timedOut(slot: number, nowNs: number): void;
   abstract queued(model: number): number;
 
-  /** If the GPU is free, `run`s its next batch. A policy that matches all GPUs at once overrides `serveIdle`. */
+  /** `run`s the GPU's next batch, if it is free. A policy that matches all GPUs at once overrides `serveIdle`. */
   protected serve(_gpu: number, _nowNs: number): void {}
 
   /** Called when an INFER has a result, successful or not. */

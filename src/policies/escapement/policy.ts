@@ -17,7 +17,7 @@ import { SharedClasses } from './shared-classes.js';
 import { Waiting } from './waiting.js';
 
 interface EscapementOptions {
-  /** How far into the future lanes are booked; null: tuned at run time. */
+  /** Distance into the future for which lanes are booked; null: tuned at run time. */
   readonly scheduleAheadNs: number | null;
   readonly maxBatch: number;
   /** Share of the overall attainment below which no model is to fall; 0: only goodput counts. */

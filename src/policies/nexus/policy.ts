@@ -175,7 +175,7 @@ export class NexusPolicy extends OneBatchAtATime {
     return best;
   }
 
-  /** If the GPU is free, runs a batch of the next session in its cycle that has one. */
+  /** Runs a batch of the next session in the cycle that has one, if the GPU is free. */
   protected override serve(gpu: number, nowNs: number): void {
     if (this.cluster.exec[gpu].outstanding > 0) return;
     const cycle = this.cycles[gpu];
