@@ -26,18 +26,18 @@ const NO_RESULT = { outputs: [] };
 const NO_OUTPUTS = { outputs: [] };
 const NOTHING: ActionMessage['inputs'] = [];
 
-/** Requests that wait for their answers, and the answers of one step of the core. */
+/** Unanswered requests, and the answers of the current step of the core. */
 export class Answers {
-  /** By slot of the core's request table; null: it has its answer. */
+  /** By slot of the core's request table; null: answered. */
   readonly waiting: (InferenceRequest | null)[] = [];
-  /** Results that this step takes in, by action: where the outputs of its answers are. */
+  /** By action: results taken in by this step, which hold the outputs of its answers. */
   private results = new Map<number, ResultMessage>();
   private readonly ready: { readonly request: InferenceRequest; readonly answer: InferenceAnswer }[] = [];
-  /** By slot: outcomes of which the core does not know: of requests that have their answers, or whose own inputs are at fault. */
+  /** By slot: outcomes unknown to the core, of requests already answered, or with invalid inputs. */
   private readonly given = new Map<number, Outcome>();
-  /** What the share of each tenant comes to, of 1. */
+  /** By tenant: share as a fraction of 1. */
   private readonly parts: readonly number[];
-  /** By model: what the device said when it could not load it last. */
+  /** By model: last load error of a device. */
   private readonly loadErrors: string[] = [];
 
   constructor(
@@ -50,7 +50,7 @@ export class Answers {
     this.parts = partsOf(tenants);
   }
 
-  /** Before the core takes in the same. */
+  /** Call before the core takes in the result. */
   takeIn(action: Action, result: ResultMessage): void {
     this.results.set(result.id, result);
     if (action.kind !== INFER) return;
@@ -65,12 +65,12 @@ export class Answers {
     this.loadErrors[model] = error;
   }
 
-  /** The model is gone. */
+  /** Call when the model is gone. */
   forgetModel(model: number): void {
     delete this.loadErrors[model];
   }
 
-  /** What cannot be tried again, because its inputs are gone, is answered now; the core learns of it later. */
+  /** Answers requests now that cannot be retried because their inputs are gone; the core learns of it later. */
   inputsBack(action: Action, status: number, inputs = NOTHING): void {
     if (action.kind !== INFER || !mayRetry(status, this.missedWindow)) return;
     const { waiting } = this;
@@ -82,7 +82,7 @@ export class Answers {
     }
   }
 
-  /** A result is overdue: requests that wait for it and cannot be in time any more are answered; the core learns of it later. */
+  /** Answers requests whose result is overdue and that can no longer be in time; the core learns of it later. */
   overdue({ arrivalNs, sloNs }: RequestTable, { kind, count, requests }: Action, nowNs: number): void {
     if (kind !== INFER) return;
     for (let r = 0; r < count; r++) {
@@ -95,7 +95,7 @@ export class Answers {
     }
   }
 
-  /** The same observer, which sees the answers that requests got. */
+  /** Wraps an observer so that it sees the answers that requests actually got. */
   seenBy(observer: RunObserver): RunObserver {
     return {
       decided: (...all) => observer.decided?.(...all),
@@ -106,7 +106,7 @@ export class Answers {
     };
   }
 
-  /** The core has answered; `action` is the INFER that led to it, null: there was none. */
+  /** Adds an answer of the core; `action`: the INFER that led to it, or null. */
   add(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, action: Action | null): void {
     const request = this.waiting[slot];
     this.given.delete(slot);
@@ -116,19 +116,19 @@ export class Answers {
     this.ready.push({ request, answer });
   }
 
-  /** Gives the answers of a step that is over: a client that gets one may ask again at once. */
+  /** Delivers the answers of a completed step: a client may send its next request at once. */
   give(): void {
-    // Emptied, it would refer to its next table, and keep all of them alive once it is old.
+    // A cleared map would refer to its next table, and keep all of them alive once it is in the old generation.
     if (this.results.size > 0) this.results = new Map();
     for (const { request, answer } of this.ready.splice(0)) request.done(answer);
   }
 
-  /** It is over: what still waits gets an error. */
+  /** Answers all remaining requests with an error at the end. */
   giveUp(): void {
     this.giveAll(tooLate());
   }
 
-  /** Another controller has the workers: what still waits can only be answered there. */
+  /** Answers all remaining requests, which only the controller that now drives the workers could serve. */
   standBy(): void {
     this.giveAll(notExecuted(OUTCOME_REJECTED, STANDS_BY));
   }
@@ -139,7 +139,7 @@ export class Answers {
     this.ready.push({ request, answer });
   }
 
-  /** The core, which knows nothing of it, may still decide something else for them. */
+  /** The core does not know, and may still decide otherwise for them. */
   private giveAll(answer: InferenceAnswer): void {
     const { waiting, given } = this;
     for (const [slot, request] of waiting.entries()) {
@@ -164,7 +164,7 @@ export class Answers {
     const inputError = result?.inputErrors?.[index] ?? '';
     if (inputError !== '') return { ...notExecuted(OUTCOME_ERROR, inputError), isOfInputs: true };
     if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) {
-      // Not the SLO is what cannot be met.
+      // Rejected for a reason other than the SLO.
       const isForTime = outcome === OUTCOME_REJECTED || outcome === OUTCOME_TIMEOUT;
       const limit = requests.limit[slot];
       const tenant = requests.tenant[slot];

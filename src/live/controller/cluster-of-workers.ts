@@ -5,15 +5,15 @@ import type { WorkerDescription } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import { onKinds } from './models-by-kind.js';
 
-/** Slots for models that come while the controller runs, and the largest batch that they may have. */
+/** Slots for models added at run time, and their largest batch. */
 const SPARE_MODELS = 256;
 const SPARE_BATCH = 1024;
 
-/** The cluster that the core sees: the GPUs of all workers, numbered worker by worker. */
+/** The core's view of the cluster: GPUs of all workers, numbered worker by worker. */
 export interface WorkerCluster {
-  /** `models` is kept up to date as models come: who follows a controller may look up what is at an index. */
+  /** `models` is kept up to date, so that observers of a controller can look up an index. */
   readonly spec: ClusterSpec;
-  /** Those that it starts with. */
+  /** Initial models. */
   readonly models: readonly ServedModel[];
   /** Names of the kinds of GPUs, by index; at least one. */
   readonly kinds: readonly string[];
@@ -21,15 +21,15 @@ export interface WorkerCluster {
 }
 
 /**
- * Puts workers together to one cluster. All must serve the same models and have the same kind of lanes, because any
- * GPU may be given any action. Each kind of GPUs has times of its own; where profiles differ within a kind, the slower figure
- * counts, and the smaller weights cache. Throws `E_WORKER` that names what differs.
+ * Combines workers into one cluster. All must serve the same models and have the same kind of lanes, because any GPU
+ * may get any action. Each kind of GPU has times of its own; if profiles differ within a kind, the slower figure
+ * counts, and the smaller weights cache. Throws `E_WORKER` that names the difference.
  */
 export function clusterOfWorkers(
   workers: readonly { readonly name: string; readonly description: WorkerDescription }[],
-  /** With those of workers that are still to come. */
+  /** Total number, including expected workers. */
   gpus: number = workers.reduce((sum, { description }) => sum + description.gpus.length, 0),
-  /** For workers that nothing is known of. */
+  /** For unknown workers. */
   spareGpus = 0,
 ): WorkerCluster {
   const [first, ...others] = workers;
@@ -67,22 +67,22 @@ function smallestCache(workers: readonly NamedWorker[], kind: string): number {
   return Math.min(...ofKind.flatMap(({ description }) => description.gpus.map(({ pages }) => pages)));
 }
 
-/** All GPUs are away at the start, and say what they are when they come: which kind they count with until then does not matter. */
+/** All GPUs are absent at the start, and are described when they arrive: their kind until then is irrelevant. */
 function kindsOf(pages: readonly number[], gpus: number): GpuKind[] {
   return pages.map((each, kind) => ({ gpus: kind === 0 ? gpus : 0, pages: each }));
 }
 
-/** Index of the kind of a worker that goes with the cluster. */
+/** Index of a fitting worker's kind. */
 export function kindIn({ kinds }: WorkerCluster, description: WorkerDescription): number {
   return kinds.indexOf(kindOfWorker(description));
 }
 
-/** Pages that the scheduler counts on in GPUs of a kind. */
+/** Number of pages of a GPU that the scheduler assumes for a kind. */
 export function pagesIn({ pages, kinds }: ClusterSpec, kind: number): number {
   return kinds === undefined ? pages : kinds[kind].pages;
 }
 
-/** Why a worker that comes later, or comes back, can't join the cluster, and what to do about it; empty: it can. */
+/** Reason, with advice, why a later or returning worker can't join the cluster; empty: it can. */
 export function whyNotFitting(cluster: WorkerCluster, description: WorkerDescription): string {
   const { gpus, pageBytes, models } = description;
   const kind = kindIn(cluster, description);
@@ -101,7 +101,7 @@ export function whyNotFitting(cluster: WorkerCluster, description: WorkerDescrip
   return differentlyRun(cluster, { models });
 }
 
-/** Of the models that a GPU of a kind holds, those for which it has pages in the cluster: its own cache may be larger. */
+/** Models held by a GPU of a kind for which it has pages in the cluster: its own cache may be larger. */
 export function fitting(
   present: readonly number[],
   spec: ClusterSpec,
@@ -133,7 +133,7 @@ function checkSame(first: NamedWorker, other: NamedWorker): void {
   );
 }
 
-/** What keeps two workers from making a cluster; empty: nothing. */
+/** Reason why two workers can't form a cluster; empty: they can. */
 export function whyNotTogether(first: WorkerDescription, other: WorkerDescription): string {
   if (other.gpus.some(({ oneLane }) => oneLane !== first.gpus[0].oneLane))
     return 'their devices have different kinds of lanes: use one provider for all';
@@ -153,7 +153,7 @@ function differentModels(left: Models, right: Models): string {
   return '';
 }
 
-/** What keeps workers from running what is the same version at the same index; other models can be brought into line. */
+/** Reason why workers can't run the same version at the same index; other models can be aligned. */
 function differentlyRun(left: Models, right: Models): string {
   for (const [m, model] of right.models.entries()) {
     const other = left.models[m];
@@ -166,7 +166,7 @@ function differentlyRun(left: Models, right: Models): string {
 
 type Models = Pick<WorkerDescription, 'models'>;
 
-/** What keeps two workers from running one model together; empty: nothing. */
+/** Reason why two workers can't both run one model; empty: they can. */
 export function differentModel(a: ServedModel, b: ServedModel): string {
   if (a.spec.name !== b.spec.name) return 'their models come in a different order';
   if (a.version !== b.version)

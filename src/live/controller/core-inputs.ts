@@ -1,7 +1,7 @@
 import type { Action } from '../../core/action.js';
 import type { ModelSpec } from '../../core/model.js';
 
-/** Everything that enters the core, in order: what a journal needs. */
+/** All inputs of the core, in order, as needed by a journal. */
 export interface CoreInputs {
   offer(
     model: number,

@@ -6,7 +6,7 @@ import type { InferenceRequest } from '../service.js';
 import type { Fleet } from './fleet.js';
 import { actionMessage } from './gather.js';
 
-/** The actions that one step has decided on, until they leave together with their tensors. */
+/** Actions decided in one step, until they are sent together with their tensors. */
 export class Departures {
   private readonly actions: Action[] = [];
 
@@ -14,9 +14,9 @@ export class Departures {
     private readonly fleet: Fleet,
     private readonly models: readonly (ServedModel | null)[],
     private readonly clock: Clock,
-    /** Called with each action as it leaves. */
+    /** Called with each action as it is sent. */
     private readonly sent: (action: Action) => void,
-    /** Called with an INFER whose requests all have their answers: it is not sent. */
+    /** Called with an INFER whose requests are all answered, instead of sending it. */
     private readonly pointless: (action: Action) => void,
   ) {}
 
@@ -25,8 +25,8 @@ export class Departures {
   }
 
   /**
-   * Sends what was decided on at `decidedNs`. Where inputs have to be copied, that takes longer than a window: the time
-   * that went by since is added to all of them.
+   * Sends the actions decided at `decidedNs`. Copying inputs may take longer than a window: the elapsed time is added
+   * to all of them.
    */
   leave(decidedNs: number, requests: readonly (InferenceRequest | null)[]): void {
     if (this.actions.length === 0) return;

@@ -12,36 +12,36 @@ import { TakingOn } from './taking-on.js';
 import { Until } from './until.js';
 
 /**
- * The workers of a fleet and what becomes of each: it is met, taken on when it goes with the cluster, goes down, comes back. A
+ * Workers of a fleet and their state: each is contacted, accepted if it fits the cluster, goes down, comes back. A
  * guest that is down for good makes room for others.
  */
 export class FleetMembers {
   readonly list: Member[] = [];
   readonly places = new Places();
-  /** GPUs that are. */
+  /** GPUs in service. */
   readonly up = new Set<number>();
-  /** Of members. */
+  /** Changes of members. */
   readonly changes = new Until();
   readonly standing = new Standing();
   events: FleetEvents | null = null;
-  /** A worker has been taken on. */
+  /** True once a worker has been accepted. */
   hasDriven = false;
   private cluster: WorkerCluster | null = null;
   private takingOn: TakingOn | null = null;
-  /** The controller's clock; null: none connects yet. */
+  /** Clock of the controller; null before connecting. */
   private nowNs: (() => number) | null = null;
-  /** Links of guests that have left. */
+  /** Links of departed guests, still closing. */
   private readonly closing = new Set<Promise<void>>();
 
   constructor(
-    /** GPUs that the cluster has at most when guests come; null: none may. */
+    /** Limit on GPUs with guests; null: no guests. */
     private readonly maxGpus: number | null,
     private readonly recording: FleetRecording,
-    /** A worker has come up. */
+    /** Called when a worker has come up. */
     private readonly tookOn: () => void,
   ) {}
 
-  /** GPUs for which there is room. */
+  /** Number of GPUs for which there is room. */
   get room(): number {
     return this.cluster === null ? (this.maxGpus ?? 0) : this.places.free;
   }
@@ -51,13 +51,13 @@ export class FleetMembers {
     if (this.nowNs !== null) this.connect(member, this.nowNs);
   }
 
-  /** Connects to all, also to those that come later. */
+  /** Connects to all workers, including later ones. */
   start(nowNs: () => number): void {
     this.nowNs = nowNs;
     for (const member of this.list) this.connect(member, nowNs);
   }
 
-  /** From now on the cluster decides who is taken on. Those that it was made of have their places. */
+  /** Lets the cluster decide which workers are accepted. Those it was made of keep their places. */
   found(cluster: WorkerCluster, models: FleetModels): void {
     this.cluster = cluster;
     for (const member of this.list)
@@ -71,19 +71,19 @@ export class FleetMembers {
       if (member.places.length === 0 && member.description !== null) this.admit(member, member.description);
   }
 
-  /** From now on `events` is notified; at once of what is there already. */
+  /** Starts notifying `events`, first of the current state. */
   begin(events: FleetEvents): void {
     this.events = events;
     for (const member of [...this.list])
       if (member.state !== null) this.takingOn?.begin(member, member.state);
   }
 
-  /** The guest leaves for good: at once, for this reason; null: when it is down. */
+  /** Removes the guest for good: at once for this reason, or, with null, when it is down. */
   dismiss(member: Member, reason: string | null): void {
     member.isLeaving = true;
     if (!isConnected(member)) this.discard(member);
     else if (reason !== null && member.state === null && !member.isAligning) this.discard(member);
-    // What it has under way comes back.
+    // Returns its work in progress.
     else if (reason !== null) member.link.restart(reason, null);
   }
 
@@ -109,7 +109,7 @@ export class FleetMembers {
     );
   }
 
-  /** Of one that has its place, that says what it has to be. */
+  /** Handles the description of a member with a place, or of one that decides what others must be. */
   private met(member: Member, description: WorkerDescription): void {
     this.name(member, description);
     if (this.cluster !== null && member.places.length > 0) return;
@@ -131,7 +131,7 @@ export class FleetMembers {
     this.changes.check();
   }
 
-  /** Two links with one worker would take its seat from each other: of the two, the one that is known from the start stays. */
+  /** Names the member. Two links to one worker would compete for its seat: the one known from the start stays. */
   private name(member: Member, { instance = '' }: WorkerDescription): void {
     member.instance = instance;
     if (member.isGuest || instance === '') return;
@@ -141,14 +141,14 @@ export class FleetMembers {
     }
   }
 
-  /** Whether the worker goes with the cluster, and has its places then. A guest that does not has to go. */
+  /** True if the worker fits the cluster, and has its places. A guest that does not fit is dismissed. */
   private admit(member: Member, description: WorkerDescription): boolean {
     const why = this.whyNot(member, description);
     if (why === '') return true;
     const back = member.description === null ? 'on' : 'back';
     if (!member.isGuest) this.complain(member, `is not taken ${back}: ${why}`, why);
     else {
-      // Who has let it come says so.
+      // Logged by the code that let it come.
       member.problem = why;
       this.discard(member);
     }
@@ -173,7 +173,7 @@ export class FleetMembers {
     member.problem = problem;
   }
 
-  /** A guest that is down is a member no more. */
+  /** Removes a guest that is down. */
   private discard(member: Member): void {
     if (member.hasLeft) return;
     const { link } = member;
@@ -259,12 +259,12 @@ function pagesNotUsed({ description }: Member, used: number): string {
     : `; of ${most} pages of its weights cache ${used} are used, as many as the smallest had at the start`;
 }
 
-/** Which GPU of the cluster is which of which worker. A number is free again when its worker has left: the lowest goes first. */
+/** Numbers of GPUs in the cluster and on workers. Those of a worker that left are free; the lowest goes first. */
 class Places {
   /** By GPU of the cluster; null: free. */
   private readonly held: ({ readonly member: Member; readonly local: number } | null)[] = [];
 
-  /** How many GPUs the cluster has numbers for. */
+  /** Number of GPUs that the cluster has numbers for. */
   get size(): number {
     return this.held.length;
   }
@@ -273,12 +273,12 @@ class Places {
     return this.held.reduce((count, place) => count + (place === null ? 1 : 0), 0);
   }
 
-  /** Makes so many more numbers, which are free. */
+  /** Adds free numbers. */
   grow(count: number): void {
     for (let i = 0; i < count; i++) this.held.push(null);
   }
 
-  /** Gives the member numbers for its GPUs. False: not that many are free. */
+  /** Assigns numbers to the member's GPUs. False if too few are free. */
   take(member: Member, count: number): boolean {
     const places = this.held.flatMap((place, gpu) => (place === null ? gpu : [])).slice(0, count);
     if (places.length < count) return false;
@@ -287,7 +287,7 @@ class Places {
     return true;
   }
 
-  /** The member's numbers are free. */
+  /** Frees the member's numbers. */
   giveBack(member: Member): void {
     for (const gpu of member.places) this.held[gpu] = null;
     member.places = [];

@@ -9,14 +9,16 @@ import { onKinds } from './models-by-kind.js';
 import { NoWorker } from './no-worker.js';
 import { type AlignEvents, Roster, referenceOf } from './roster.js';
 
-/** The models of all workers of a fleet: each has the same ones at the same indices. */
+/** Models of all workers of a fleet: each has the same ones at the same indices. */
 export class FleetModels {
   private readonly roster: Roster;
-  /** Nothing was added yet: what workers have from an earlier controller may stay. */
+  /** True until something was added: models that workers have from an earlier controller may stay. */
   private isNew = true;
   private adopting: Promise<void> | null = null;
 
-  /** `started`: those that the workers started with; `links`: of workers that are asked for others; `kinds` of GPUs that there are. */
+  /**
+   * `started`: initial models of the workers; `links`: to workers asked for others; `kinds`: number of kinds of GPUs.
+   */
   constructor(
     started: readonly ServedModel[],
     private readonly links: () => readonly LinkOfKind[],
@@ -26,7 +28,7 @@ export class FleetModels {
     this.roster = new Roster(started, time);
   }
 
-  /** What each worker could have, at all or of one model. Rejects if none can say, with `NoWorker` if none is up. */
+  /** Models that each worker could have, or one of them. Rejects if none can answer, with `NoWorker` if none is up. */
   async list(name: string | null): Promise<readonly WorkerModelList[]> {
     const links = this.links();
     const lists = await Promise.allSettled(links.map(({ link }) => link.listModels(name)));
@@ -40,8 +42,8 @@ export class FleetModels {
   }
 
   /**
-   * Has every worker prepare the model, also those that come up later. Resolves with the model as all of them can be
-   * expected to run it; rejects with the reason where one can't: then none has it.
+   * Has every worker prepare the model, including those that come up later. Resolves with the model as all of them can
+   * be expected to run it; rejects with the reason if one can't: then none has it.
    */
   async add(index: number, reference: ModelReference): Promise<ServedModel> {
     this.isNew = false;
@@ -56,15 +58,15 @@ export class FleetModels {
     }
   }
 
-  /** The model, which is not in use, is to be at no worker any more. Never rejects: a worker that is down learns it later. */
+  /** Removes the model, which is not in use, from all workers. Never rejects: a worker that is down learns it later. */
   async drop(index: number): Promise<void> {
     this.roster.delete(index);
     await Promise.allSettled(this.links().map(({ link }) => link.dropModel(index)));
   }
 
   /**
-   * Keeps the models that a worker has from an earlier controller, so that they need not be loaded again; `found` says
-   * whether there is room. Never rejects; null: there is nothing to wait for.
+   * Keeps the models that a worker has from an earlier controller, so that they need not be loaded again; `found`
+   * returns whether there is room. Never rejects; null: nothing to wait for.
    */
   adopt(
     from: LinkOfKind,
@@ -83,7 +85,7 @@ export class FleetModels {
     return adopting;
   }
 
-  /** What fails is brought into line with the others. */
+  /** On failure, the worker is aligned with the others. */
   private async adoptOne(
     { link, kind }: LinkOfKind,
     index: number,
@@ -96,7 +98,7 @@ export class FleetModels {
     if (found(index, model)) this.roster.set(index, referenceOf(model, reference), model);
   }
 
-  /** As `Roster`. */
+  /** Like `Roster`. */
   align(
     link: WorkerLink,
     description: WorkerDescription | null,

@@ -4,17 +4,17 @@ import type { WorkerLink } from './link/worker-link.js';
 /** Records operators on all workers of a fleet. */
 export class FleetRecording {
   private isOn = false;
-  /** Who went down meanwhile, and why. */
+  /** Workers that went down meanwhile, with reasons. */
   private lost: string[] = [];
 
-  /** Does nothing while it records. */
+  /** No effect while recording. */
   start(links: readonly WorkerLink[]): void {
     if (!this.isOn) this.lost = [];
     this.isOn = true;
     for (const link of links) link.startRecording();
   }
 
-  /** Never rejects: a worker that fails does not cost the others'. */
+  /** Never rejects: a worker's failure does not cost the others' recordings. */
   async stop(links: readonly WorkerLink[]): Promise<FleetOperatorRuns> {
     this.isOn = false;
     const problems = this.lost;

@@ -19,18 +19,18 @@ import type { Standing } from './standing.js';
 import type { Until } from './until.js';
 
 /**
- * All workers as one cluster: numbers their GPUs, passes actions on and tells which GPUs are there. Workers that are known
- * from the start keep their numbers; guests come and go.
+ * All workers as one cluster: numbers their GPUs, passes actions on and reports which GPUs are in service. Workers
+ * known from the start keep their numbers; guests come and go.
  */
 export class Fleet {
   private readonly members: FleetMembers;
   private readonly recording = new FleetRecording();
-  /** Called when a worker has come up. Set by who has models for it. */
+  /** Called when a worker has come up. Set by the owner of its models. */
   tookOn: () => void = () => {};
-  /** Until `assemble` has resolved there are none. */
+  /** None until `assemble` has resolved. */
   models: FleetModels;
 
-  /** `maxGpus`: GPUs that the cluster has at most when guests come; null: none may. */
+  /** `maxGpus`: limit on the cluster's GPUs with guests; null: no guests. */
   constructor(
     links: readonly WorkerLink[],
     private readonly maxGpus: number | null = null,
@@ -42,9 +42,9 @@ export class Fleet {
   }
 
   /**
-   * Connects to all workers. Resolves with the cluster that those make which have introduced themselves in time, with
-   * places for the others, which may come later; rejects with `E_WORKER` if there are too few, or if they don't go
-   * together. Those that another controller drives count, too.
+   * Connects to all workers. Resolves with the cluster of those that respond in time, with places for the others, which
+   * may come later; rejects with `E_WORKER` if there are too few, or if they don't match. Those driven by another
+   * controller count, too.
    */
   async assemble(nowNs: () => number, patience: Patience): Promise<WorkerCluster> {
     const { members, maxGpus, time } = this;
@@ -67,31 +67,31 @@ export class Fleet {
     return cluster;
   }
 
-  /** From now on `events` is notified; at once of what is there already. */
+  /** Starts notifying `events`, first of the current state. */
   begin(events: FleetEvents): void {
     this.members.begin(events);
   }
 
-  /** A worker comes by itself. */
+  /** Adds a worker that registered itself. */
   add(link: WorkerLink): Guest {
     const member = newMember(link, true);
     this.members.add(member);
     return new Guest(member, (guest, reason) => this.members.dismiss(guest, reason));
   }
 
-  /** Workers may come that nothing is known of. */
+  /** True if unknown workers may come. */
   get isOpen(): boolean {
     return this.maxGpus !== null;
   }
 
-  /** How it stands with a worker that is known from the start, by its address or by its process; null: it is not. */
+  /** State of a worker known from the start, by its address or its process; null: unknown. */
   founder(name: string, instance: string): { readonly hasJoined: boolean; readonly problem: string } | null {
     const known = this.members.list.filter(({ isGuest }) => !isGuest);
     const member = known.find((each) => each.link.name === name || each.instance === instance);
     return member === undefined ? null : { hasJoined: isUsed(member), problem: member.problem };
   }
 
-  /** GPUs that may come yet. */
+  /** Number of GPUs that may still be added. */
   get room(): number {
     return this.members.room;
   }
@@ -100,7 +100,7 @@ export class Fleet {
     return this.members.standing;
   }
 
-  /** Resolves when this controller drives all workers that are there, or one of them for `graceNs`. */
+  /** Resolves when this controller drives all present workers, or has driven one of them for `graceNs`. */
   async untilDriving(graceNs: number): Promise<void> {
     const { members } = this;
     await members.changes.holds(() => members.hasDriven);
@@ -127,18 +127,18 @@ export class Fleet {
     return this.members.list.map(({ link }) => link);
   }
 
-  /** Empty: no worker has that GPU. */
+  /** Name of the GPU's worker; empty: no worker has that GPU. */
   nameOf(gpu: number): string {
     return this.members.places.memberOf(gpu)?.link.name ?? '';
   }
 
-  /** Names the GPU's kind; empty: no worker has that GPU. */
+  /** Name of the GPU's kind; empty: no worker has that GPU. */
   kindOf(gpu: number): string {
     const description = this.members.places.memberOf(gpu)?.description ?? null;
     return description === null ? '' : kindOfWorker(description);
   }
 
-  /** Names the GPU's device for people. */
+  /** Name of the GPU's device, for people. */
   deviceOf(gpu: number): string {
     const { places } = this.members;
     return places.memberOf(gpu)?.description?.gpus[places.localOf(gpu)]?.name ?? '';
@@ -149,7 +149,7 @@ export class Fleet {
     return this.members.places.localOf(gpu);
   }
 
-  /** To be sent with the next `flush`. `message.gpu` counts on the worker. */
+  /** Queues a message for the next `flush`. `message.gpu` is the number on the worker. */
   post(gpu: number, message: ActionMessage): void {
     this.members.places.memberOf(gpu)?.outbox.push(message);
   }
@@ -163,23 +163,23 @@ export class Fleet {
     }
   }
 
-  /** Gives up on the worker of a GPU that does not answer. */
+  /** Restarts the worker of a GPU that does not answer. */
   restart(gpu: number, reason: string): void {
     this.members.places.memberOf(gpu)?.link.restart(reason, null);
   }
 
-  /** Gives up on a GPU, and not on others of its worker; it is tried again later. */
+  /** Gives up a GPU, but not others of its worker; it is retried later. */
   giveUp(gpu: number, reason: string): void {
     const { places } = this.members;
     places.memberOf(gpu)?.link.restart(reason, places.localOf(gpu));
   }
 
-  /** Records the operators of INFERs from now on, also on workers that come up later. Does nothing while it records. */
+  /** Records the operators of INFERs from now on, also on workers that come up later. No effect while recording. */
   startRecording(): void {
     this.recording.start(this.links);
   }
 
-  /** What all workers have recorded, by the controller's clock. Never rejects. */
+  /** Returns the recordings of all workers, by the controller's clock. Never rejects. */
   stopRecording(): Promise<FleetOperatorRuns> {
     return this.recording.stop(this.links);
   }
@@ -188,7 +188,7 @@ export class Fleet {
     return this.members.close();
   }
 
-  /** Workers that are up. Where none is, those that wait because their files are newer than the cluster's. */
+  /** Workers that are up. If none is, those waiting because their files are newer than the cluster's. */
   private linksForModels(): LinkOfKind[] {
     const { list } = this.members;
     const up = list.filter(({ state }) => state !== null);
@@ -200,15 +200,15 @@ export class Fleet {
 }
 
 interface Founders {
-  /** Those that the cluster is made of. */
+  /** Workers that make up the cluster. */
   readonly present: readonly { readonly name: string; readonly description: WorkerDescription }[];
-  /** The guests among them. */
+  /** Guests among them. */
   readonly guests: ReadonlySet<Member>;
 }
 
 /**
- * Which workers make the cluster: all that are known from the start and have come, and the guests that go with them, as far
- * as there is room. Where none of the known ones has come, the first guest decides what the others have to be.
+ * Workers that make up the cluster: all known from the start that have come, and the guests that fit, as far as there
+ * is room. If none of the known ones has come, the first guest decides what the others must be.
  */
 function founders(members: readonly Member[], maxGpus: number | null): Founders {
   const present: { readonly name: string; readonly description: WorkerDescription }[] = [];
@@ -227,17 +227,17 @@ function founders(members: readonly Member[], maxGpus: number | null): Founders 
   return { present, guests };
 }
 
-/** What a fleet waits for before it makes a cluster of those that are there. */
+/** Conditions for a fleet to form a cluster of the workers present. */
 interface Patience {
-  /** Rejects if fewer are there then; null: waits as long as it takes. */
+  /** Rejects if fewer are present by then; null: waits indefinitely. */
   readonly timeoutNs: number | null;
-  /** So many have to be there. Default: all. */
+  /** Minimum number of workers. Default: all. */
   readonly minWorkers?: number;
-  /** Once they are, the others have this much more time. */
+  /** Further time for the others once these are present. */
   readonly graceNs?: number;
 }
 
-/** Resolves when enough of the members, of which more may come, are there. Rejects with `E_WORKER`. */
+/** Resolves when enough of the members, whose number may grow, are present. Rejects with `E_WORKER`. */
 async function enoughInTime(
   members: readonly Member[],
   changes: Until,

@@ -4,7 +4,7 @@ import type { ModelSignature } from '../model.js';
 import { LARGE_BYTES } from '../parcel.js';
 import type { InferenceRequest } from '../service.js';
 
-/** The message that carries an action to its worker, `gpu` being counted there. Large inputs are given away with it. */
+/** Message that carries an action to its worker, with the worker's `gpu` number. Large inputs are moved into it. */
 export function actionMessage(
   action: Action,
   gpu: number,
@@ -24,21 +24,21 @@ export function actionMessage(
   return { ...message, inputs, shapes: requests[action.requests[0]]?.shapes };
 }
 
-/** Tells a worker to drop a model that the scheduler knows nothing of there; no caller waits for the result. */
+/** Message that drops a model unknown to the scheduler from a worker; nothing waits for the result. */
 export function unloadMessage(gpu: number, model: number): ActionMessage {
   const latestNs = Number.POSITIVE_INFINITY;
   return { id: -1, gpu, kind: UNLOAD, model, batchIndex: 0, count: 0, earliestNs: 0, latestNs, inputs: [] };
 }
 
-/** What is said of an INFER that was not sent, because its requests have their answers. */
+/** Result of an INFER that was not sent, because its requests are answered. */
 export function unsentResult({ id, gpu }: Action, nowNs: number): ResultMessage {
   const times = { beginNs: nowNs, endNs: nowNs, copyInNs: 0, copyOutNs: 0 };
   return { id, gpu, status: STATUS_DEVICE_ERROR, ...times, outputs: [], error: '' };
 }
 
 /**
- * When an action began, for estimates. Requests that failed together run again, each alone, which says nothing of how
- * long a batch takes: no client may make the scheduler think so.
+ * Start of an action, for estimates. Requests that failed together run again one by one, which says nothing about the
+ * duration of a batch: no client may distort estimates this way.
  */
 export function measuredBeginNs(
   { expectedDurationNs }: Action,
@@ -47,7 +47,7 @@ export function measuredBeginNs(
   return inputErrors === undefined ? beginNs : Math.max(beginNs, endNs - expectedDurationNs);
 }
 
-/** Of a request that has its answer: as large as that of another one in the batch, as sizes may depend on lengths. */
+/** Placeholder for an answered request: as large as another one in the batch, since sizes may depend on lengths. */
 function placeholder(
   { count, requests: slots }: Action,
   requests: readonly (InferenceRequest | null)[],
@@ -63,7 +63,7 @@ function givenAway({ inputs, mayMove }: InferenceRequest, index: number): Uint8A
   return input.length <= LARGE_BYTES || mayMove === true ? input : new Uint8Array(input);
 }
 
-/** The outputs of request number `index` of a batch: its own, or views of the batch's. */
+/** Outputs of request number `index` of a batch: its own, or views of the batch's. */
 export function scatter(
   { outputs, shapes }: Pick<ResultMessage, 'outputs' | 'shapes'>,
   { outputs: tensors, lengths }: Pick<ModelSignature, 'outputs' | 'lengths'>,

@@ -4,28 +4,28 @@ import type { ResultMessage } from '../messages.js';
 import type { InferenceRequest } from '../service.js';
 import type { Fleet } from './fleet.js';
 
-/** A GPU is given up after so many INFERs in a row that failed because of it. */
+/** Number of consecutive INFERs failed by a GPU after which it is given up. */
 const MOST_FAILURES = 3;
 
 /**
- * Tells failures of a GPU from those of a model or a request: the GPU is at fault if another one runs the model, as far as is
- * known, and the request has failed on no other.
+ * Distinguishes failures of a GPU from those of a model or a request: the GPU is at fault if another one runs the
+ * model, as far as known, and the request has failed on no other.
  */
 export class GpuFailures {
-  /** By model and GPU: whether the last INFER there succeeded. */
+  /** By model and GPU: true if the last INFER there succeeded. */
   private readonly succeeded: Map<number, boolean>[] = [];
-  /** By GPU: its failures since an INFER succeeded there, or it came up. */
+  /** By GPU: failures since an INFER succeeded there, or it came up. */
   private readonly inARow: number[] = [];
 
-  /** `up`: GPUs that there are. */
+  /** `up`: GPUs in service. */
   constructor(
     private readonly up: BitSet,
     private readonly fleet: Pick<Fleet, 'giveUp'>,
   ) {}
 
   /**
-   * The result as the core hears of it: an INFER that its GPU failed at counts as called off, so that its requests, of those
-   * that wait, are tried again. A GPU that fails again and again is given up.
+   * Result as passed to the core: an INFER failed by its GPU counts as cancelled, so that those of its requests that
+   * still wait are retried. A GPU that fails repeatedly is given up.
    */
   judge(action: Action, result: ResultMessage, waiting: readonly (InferenceRequest | null)[]): ResultMessage {
     const { status, error, inputErrors } = result;
@@ -52,12 +52,12 @@ export class GpuFailures {
     this.inARow[gpu] = 0;
   }
 
-  /** The model is gone. */
+  /** Call when the model is gone. */
   forgetModel(model: number): void {
     delete this.succeeded[model];
   }
 
-  /** On a GPU that is up; where none has run it, one may that has not failed yet, unless others have. */
+  /** True if a GPU in service runs the model; if none has, one may that has not failed yet, unless others have. */
   private runsElsewhere(model: number, gpu: number): boolean {
     const others = [...this.ofModel(model)].filter(([other]) => other !== gpu);
     if (others.some(([other, ok]) => ok && this.up.has(other))) return true;
@@ -70,7 +70,7 @@ export class GpuFailures {
   }
 }
 
-/** Notes where requests that wait have failed last. Returns whether one has failed on another GPU before. */
+/** Records where waiting requests failed last. Returns true if one has failed on another GPU before. */
 function markFailed(
   { gpu, requests, count }: Action,
   waiting: readonly (InferenceRequest | null)[],

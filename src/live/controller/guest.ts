@@ -1,48 +1,48 @@
 import { isConnected, isUsed, type Member } from './member.js';
 
-/** A worker that came by itself, as it is now. */
+/** Current state of a worker that registered itself. */
 export class Guest {
   constructor(
     private readonly member: Member,
     private readonly dismiss: (member: Member, reason: string | null) => void,
   ) {}
 
-  /** It has GPUs of the cluster, or will have them when there is one. */
+  /** True if it has GPUs in the cluster, or will have them once there is one. */
   get hasPlaces(): boolean {
     return this.member.places.length > 0;
   }
 
-  /** Its GPUs are used, or another controller uses them. */
+  /** True if its GPUs are used, by this controller or another. */
   get hasJoined(): boolean {
     return isUsed(this.member);
   }
 
-  /** A worker has answered at its address. */
+  /** True if a worker has answered at its address. */
   get isMet(): boolean {
     return this.member.description !== null || this.member.problem !== '';
   }
 
-  /** It is up, or about to be, or another controller drives it. */
+  /** True if it is up, or about to be, or driven by another controller. */
   get isConnected(): boolean {
     return isConnected(this.member);
   }
 
-  /** Why it is not used, for people; empty: nothing is known against it. */
+  /** Reason why it is not used, for people; empty: none known. */
   get problem(): string {
     return this.member.problem;
   }
 
-  /** It had to go because there is no room for so many GPUs; 0: it did not. */
+  /** Number of GPUs for which there was no room, so that it had to leave; 0: it did not. */
   get gpusWithoutRoom(): number {
     return this.member.gpusWithoutRoom;
   }
 
-  /** It is a member no more. */
+  /** True once it is no longer a member. */
   get hasLeft(): boolean {
     return this.member.hasLeft;
   }
 
-  /** It leaves for good: at once, for this reason; null: when it is down. */
+  /** Removes it for good: at once for this reason, or, with null, when it is down. */
   leave(reason: string | null): void {
     this.dismiss(this.member, reason);
   }

@@ -6,17 +6,17 @@ import type { Answers } from './answers.js';
 import type { Fleet } from './fleet.js';
 import type { Outstanding } from './outstanding.js';
 
-/** How often to look. */
+/** Polling interval. */
 const WATCH_MS = 100;
 
-/** A result is doubted if it is not there after twice the time that its action should take, and this. */
+/** Doubt a result that has not arrived after this multiple of its action's expected time, plus this. */
 const DOUBTED_TIMES = 2;
 const DOUBTED_NS = NS_PER_S;
-/** Its worker is given up if it is not there after ten times the time, and so long as is set. */
+/** Give up its worker after this multiple of the expected time, plus the configured time. */
 const HUNG_TIMES = 10;
 
 /**
- * Watches for results that do not come: requests that wait for one are answered when their deadline has passed, since nothing
+ * Watches for missing results: requests that wait for one are answered once their deadline has passed, since nothing
  * can be in time any more; workers that owe one for too long are given up.
  */
 export class HangWatch {

@@ -2,7 +2,7 @@ import type { Action } from '../../core/action.js';
 import type { ActionMessage } from '../messages.js';
 import type { InferenceRequest } from '../service.js';
 
-/** Gives requests back what was sent with their INFER and not used. */
+/** Returns unused inputs of an INFER to its requests. */
 export function takeBack(
   { requests: slots, count }: Action,
   inputs: ActionMessage['inputs'],
@@ -15,7 +15,7 @@ export function takeBack(
   }
 }
 
-/** Whether an input of the request was handed to another thread and has not come back. */
+/** True if an input of the request was moved to another thread and has not come back. */
 export function isAway({ mayMove, inputs }: InferenceRequest): boolean {
   if (mayMove !== true) return false;
   for (let i = 0; i < inputs.length; i++) if (inputs[i].buffer.byteLength === 0) return true;

@@ -11,22 +11,22 @@ import type { Fleet } from './fleet.js';
 import type { LiveEvents } from './live-events.js';
 
 export interface LiveControllerOptions {
-  /** Assembled already, as `cluster`. */
+  /** Already assembled, as `cluster`. */
   readonly fleet: Fleet;
   readonly cluster: WorkerCluster;
   readonly clock: Clock;
   readonly createPolicy: (context: PolicyContext) => Policy;
   readonly defaultSloNs: number;
   readonly admission: Admission;
-  /** What requests weigh. Default: all alike. */
+  /** Request classes. Default: all requests weigh the same. */
   readonly classes?: readonly RequestClass[];
-  /** Who sends them, and how much they may. Default: anyone, any number. */
+  /** Tenants and their limits. Default: anyone may send any number. */
   readonly tenants?: readonly Tenant[];
   /** Default: retry. */
   readonly missedWindow?: MissedWindow;
   readonly observer: RunObserver;
   readonly events: LiveEvents;
   readonly journal: CoreInputs | null;
-  /** A worker that owes a result for this long beyond all reason is given up. */
+  /** Time that a result may be overdue before its worker is given up. */
   readonly hangNs: number;
 }

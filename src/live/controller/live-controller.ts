@@ -22,14 +22,14 @@ import { ServedState } from './served-state.js';
 import { Waits } from './waits.js';
 import { WakeTimer } from './wake-timer.js';
 
-/** No action that ran counts as shorter: what takes no time would be no demand, and no reason to load a model. */
+/** Minimum duration of an action that ran: zero would be no demand, and no reason to load a model. */
 const SHORTEST_NS = 1000;
 const UNLOADED = 'the model has been unloaded';
 
 /**
  * Drives the core with the real clock: requests come in from the frontends, actions go out to the workers, results come
- * back. All inputs that are there in one turn of the event loop are one step of the core, as all that happens in one
- * instant is in the simulator.
+ * back. All inputs of one turn of the event loop are one step of the core, like all events of one instant in the
+ * simulator.
  */
 export class LiveController implements SchedulingService, RequestKeeper {
   readonly core: Controller;
@@ -98,7 +98,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
       options.events.wokeLate(lateNs);
       this.step();
     });
-    // A GPU counts as gone until its worker has said what it holds.
+    // A GPU counts as gone until its worker has reported what it holds.
     for (let gpu = 0; gpu < cluster.spec.gpus; gpu++) this.tellDown(gpu);
     fleet.begin({
       gpuUp: (gpu, present, kind) => this.gpuUp(gpu, present, kind),
@@ -123,21 +123,21 @@ export class LiveController implements SchedulingService, RequestKeeper {
     return this.served.watch(changed);
   }
 
-  /** What is at an index; null: nothing. */
+  /** Model at an index, or null. */
   modelAt(index: number): ServedModel | null {
     return this.list[index] ?? null;
   }
 
   /**
-   * Has every worker prepare a model, and takes requests for it when they have. Resolves with its index; rejects with the
-   * reason where a worker can't have it, or there is no room.
+   * Has every worker prepare a model, and takes requests for it once they have. Resolves with its index; rejects with
+   * the reason if a worker can't have it, or there is no room.
    */
   addModel(reference: ModelReference): Promise<number> {
     return this.models.add(reference);
   }
 
   /**
-   * The model takes no more requests. Resolves when those that it has are answered, no GPU holds it, and no worker has it
+   * Stops taking requests for the model. Resolves when those it has are answered, no GPU holds it, and no worker has it
    * any more.
    */
   retireModel(index: number): Promise<void> {
@@ -165,7 +165,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.stepSoon();
   }
 
-  /** The client of a request has gone. */
+  /** Call when the client of a request has gone. */
   cancel(request: InferenceRequest): void {
     const { slot = -1 } = request;
     if (this.answers.waiting[slot] !== request) return;
@@ -175,8 +175,8 @@ export class LiveController implements SchedulingService, RequestKeeper {
   }
 
   /**
-   * Is not ready from now on, and serves for `noticeNs`; then refuses requests until all have their answers, or for
-   * `timeoutNs`. `began`: how many wait.
+   * Reports not ready from now on, and serves for `noticeNs`; then refuses requests until all are answered, or for
+   * `timeoutNs`. `began`: called with the number waiting.
    */
   async drain(timeoutNs: number, noticeNs = 0, began: (requests: number) => void = () => {}): Promise<void> {
     const { time } = this.options.clock;
@@ -190,7 +190,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     while (this.core.requests.size > 0 && this.nowNs() < untilNs) await pause(time, 10);
   }
 
-  /** Ends it: requests still without an answer get an error. The workers are notified. */
+  /** Ends it: unanswered requests get an error. The workers are notified. */
   async close(): Promise<void> {
     this.closed = true;
     this.served.beginEnd();
@@ -283,7 +283,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.step();
   }
 
-  /** What waits for an answer can only get it from the other controller. */
+  /** Requests waiting for an answer can only get it from the other controller. */
   private standBy(isIt: boolean): void {
     this.served.setWorkers(this.options.fleet);
     if (isIt) this.answers.standBy();

@@ -2,33 +2,33 @@ import type { Action } from '../../core/action.js';
 import type { ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 
-/** What happens around the core, for logs and metrics. */
+/** Events around the core, for logs and metrics. */
 export interface LiveEvents {
-  /** The timer for the core's next wake-up fired this much after its time. */
+  /** The timer for the core's next wake-up fired this late. */
   wokeLate(lateNs: number): void;
   gpuDown(gpu: number, reason: string): void;
   gpuUp(gpu: number): void;
   /** `asAsked`: it is down because it was asked to shut down. */
   worker(name: string, up: boolean, what: string, asAsked?: boolean): void;
-  /** A worker that came by itself has left for good. */
+  /** A worker that registered itself has left for good. */
   workerLeft(name: string): void;
-  /** Another controller drives the workers; false: this one does. */
+  /** True when another controller drives the workers; false when this one does. */
   standsBy(isIt: boolean): void;
   deviceError(gpu: number, model: string, error: string): void;
-  /** A model has come to an index; has gone. */
+  /** A model was added at an index; a model left. */
   modelCame(index: number, model: ServedModel): void;
   modelGone(index: number): void;
-  /** A request that belongs to a trace has come; `id` is its number in the core's request table. */
+  /** A request with a trace arrived; `id` is its number in the core's request table. */
   traced(id: number, traceparent: string): void;
-  /** The core has taken in what happened and decided: that began at `nowNs` and took `tookNs`. */
+  /** The core has processed events and decided: it began at `nowNs` and took `tookNs`. */
   stepped(nowNs: number, tookNs: number): void;
   /** An action leaves for its worker. */
   sent(action: Action): void;
-  /** The result of an action has come; `action` has its times already. */
+  /** The result of an action has arrived; `action` has its times already. */
   ran(action: Action, result: ResultMessage): void;
 }
 
-/** Notifies each of `parts` of the events that it has a method for, in the order given. */
+/** Notifies each of `parts` of the events it has a method for, in the order given. */
 export function fanOutEvents(parts: readonly Partial<LiveEvents>[]): LiveEvents {
   return new EventFan(parts);
 }

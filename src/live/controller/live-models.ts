@@ -14,21 +14,21 @@ interface LiveModelsOptions {
   readonly journal: CoreInputs | null;
   readonly events: LiveEvents;
   readonly state: ServedState;
-  /** Those of the cluster by slot, which observers look at, too. */
+  /** Models of the cluster by slot, also read by observers. */
   readonly specs: readonly ModelSpec[];
-  /** The core has something to take in. */
+  /** Called when there is new input for the core. */
   readonly changed: () => void;
 }
 
-/** The models of a live controller by index, as they come and go. */
+/** Models of a live controller by index, as they come and go. */
 export class LiveModels {
-  /** Indices that no model is at, the one that has been free for longest first: a request may name a model that went. */
+  /** Free indices, longest free first: a request may name a model that left. */
   private readonly free: number[] = [];
   private readonly leaving = new Map<number, () => void>();
   private readonly loadTimes = new LoadTimes();
 
   constructor(
-    /** Null: none is there, or it has not come yet. This keeps it up to date. */
+    /** Null: none, or not added yet. Kept up to date here. */
     private readonly list: (ServedModel | null)[],
     private readonly core: Controller,
     private readonly options: LiveModelsOptions,
@@ -50,7 +50,7 @@ export class LiveModels {
     }
   }
 
-  /** A worker has the model at this index already. Returns whether it can be served from there. */
+  /** Adopts a model that a worker already has at this index. Returns true if it can be served from there. */
   adopt(index: number, model: ServedModel): boolean {
     const at = this.free.indexOf(index);
     if (at < 0) return false;
@@ -64,7 +64,7 @@ export class LiveModels {
     return true;
   }
 
-  /** A LOAD of it went well. */
+  /** Records a successful LOAD. */
   loaded({ model: index, gpu }: Action, durationNs: number): void {
     const model = this.list[index];
     if (model !== null) this.loadTimes.record(model, this.core.cluster.kindOf[gpu], durationNs);
@@ -82,7 +82,7 @@ export class LiveModels {
     this.free.push(index);
   }
 
-  /** The core has let go of the model. */
+  /** Call when the core has let go of the model. */
   gone(index: number): void {
     this.list[index] = null;
     this.options.events.modelGone(index);
@@ -90,7 +90,7 @@ export class LiveModels {
     this.leaving.delete(index);
   }
 
-  /** Every worker has the model: the core gets it, or none has it any more. */
+  /** Call when every worker has the model: passes it to the core, or removes it again. */
   private put(index: number, model: ServedModel): void {
     try {
       this.core.putModel(index, model.spec);
@@ -122,17 +122,17 @@ export class LiveModels {
   }
 }
 
-/** So many LOADs of a version count. */
+/** Number of LOADs of a version that count. */
 const WINDOW = 10;
-/** Versions that are remembered: more than a server has places for. */
+/** Number of versions remembered: more than a server has places for. */
 const MOST_VERSIONS = 1024;
 
 /**
- * How long LOADs of models took that come and go. The profile was measured with the file in the caches of the CPU; a model
- * that was away for a while has to be read from memory, among others, and takes many times as long.
+ * LOAD times of models that come and go. The profile was measured with the file in the caches of the CPU; a model that
+ * was away for a while has to be read from memory, among others, and takes many times as long.
  */
 class LoadTimes {
-  /** By version and kind of GPU, what was loaded last at the end. */
+  /** By version and kind of GPU, most recently loaded at the end. */
   private readonly measured = new Map<string, number[]>();
 
   record(model: ServedModel, kind: number, durationNs: number): void {
@@ -145,7 +145,7 @@ class LoadTimes {
     if (this.measured.size > MOST_VERSIONS) this.measured.delete(this.measured.keys().next().value as string);
   }
 
-  /** The model with the LOAD that is to be expected: the median of the last ones, or that of its profile if there were none. */
+  /** Returns the model with its expected LOAD time: the median of the last ones, or that of its profile without any. */
   expected(model: ServedModel): ServedModel {
     const { spec } = model;
     const loadNs = this.medianNs(model, 0) ?? spec.loadNs;
@@ -161,7 +161,7 @@ class LoadTimes {
   }
 }
 
-/** The same files and settings under the same name. */
+/** Same files and settings under the same name. */
 function keyOf({ spec, version, digest = '' }: ServedModel, kind: number): string {
   return JSON.stringify([spec.name, version, digest, kind]);
 }

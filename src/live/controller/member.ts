@@ -4,34 +4,34 @@ import type { Driving, WorkerLink } from './link/worker-link.js';
 /** A worker's place in the cluster. */
 export interface Member {
   readonly link: WorkerLink;
-  /** It came by itself, and may leave for good. */
+  /** True if it registered itself, and may leave for good. */
   readonly isGuest: boolean;
-  /** Numbers of its GPUs in the cluster: as many as are kept free while it is unknown. A guest that is unknown has none. */
+  /** Numbers of its GPUs in the cluster, reserved while it is unknown. An unknown guest has none. */
   places: readonly number[];
-  /** So many of these it is known to have; 0: it has not been there yet. */
+  /** Number of these known to exist; 0: it has not been there yet. */
   known: number;
   description: WorkerDescription | null;
-  /** Of its GPUs, by index in the cluster; 0 until there is one. */
+  /** Index of its GPUs' kind in the cluster; 0 until there is one. */
   kind: number;
-  /** What its process calls itself; empty: nothing is known. */
+  /** Name of its process; empty: unknown. */
   instance: string;
   state: WorkerState | null;
-  /** It is up and has the models that it should have: its GPUs are used. */
+  /** True if it is up and has the right models: its GPUs are used. */
   isTakenOn: boolean;
-  /** Who drives it; the local one does not say. */
+  /** Its driver; not reported by the local one. */
   drivenBy: Driving;
-  /** It is connected, and used as soon as it has the models that it should have. */
+  /** True if it is connected, and used as soon as it has the right models. */
   isAligning: boolean;
-  /** It goes for good when it is down. */
+  /** True if it leaves for good when it is down. */
   isLeaving: boolean;
   hasLeft: boolean;
-  /** Why it is not used although it could be reached, for people; empty: nothing is known. */
+  /** Reason why it is not used although it could be reached, for people; empty: none known. */
   problem: string;
-  /** So many GPUs it has, and there was no room for them; 0: there was, or it is not known. */
+  /** Number of its GPUs, if there was no room for them; 0: there was, or unknown. */
   gpusWithoutRoom: number;
-  /** Counts how often it came up or went down. */
+  /** Number of times it came up or went down. */
   life: number;
-  /** What is to be sent to it at the end of the step. */
+  /** Messages to send at the end of the step. */
   outbox: ActionMessage[];
 }
 
@@ -44,17 +44,17 @@ export function newMember(link: WorkerLink, isGuest = false): Member {
   };
 }
 
-/** It can be driven, or another controller drives it. */
+/** True if it can be driven, or another controller drives it. */
 export function isPresent({ state, description, drivenBy }: Member): boolean {
   return state !== null || (description !== null && drivenBy === 'another');
 }
 
-/** Its GPUs are used, or another controller uses them. */
+/** True if its GPUs are used, by this controller or another. */
 export function isUsed({ places, isTakenOn, drivenBy }: Member): boolean {
   return places.length > 0 && (isTakenOn || drivenBy === 'another');
 }
 
-/** It is up, or about to be. */
+/** True if it is up, or about to be. */
 export function isConnected({ state, isAligning, drivenBy }: Member): boolean {
   return state !== null || isAligning || drivenBy !== 'none';
 }

@@ -7,15 +7,15 @@ import { LOCAL, type WorkerLink } from './link/worker-link.js';
 import { onKinds } from './models-by-kind.js';
 import { NoWorker } from './no-worker.js';
 
-/** The link with a worker, and the kind of its GPUs by index. */
+/** Link to a worker, and the kind of its GPUs by index. */
 export interface LinkOfKind {
   readonly link: WorkerLink;
   readonly kind: number;
 }
 
 /**
- * Has all workers prepare a model. Resolves with the model as all of them can be expected to run it; rejects with the reason,
- * for people, where one can't, or has another than the others. One that goes down meanwhile does not count; rejects with
+ * Has all workers prepare a model. Resolves with the model as all of them can be expected to run it; rejects with the
+ * reason, for people, if one can't, or has a different model. One that goes down meanwhile does not count; rejects with
  * `NoWorker` if no other is left.
  */
 export async function addEverywhere(
@@ -46,7 +46,7 @@ export async function addEverywhere(
   return onKinds(models, kinds);
 }
 
-/** What is wrong with a model at a worker; where there is only the local one, it is not named. */
+/** Problem of a model at a worker, which is not named if there is only the local one. */
 export function problemAt(worker: string, error: unknown): EscapementError {
   const { code, what, place } =
     error instanceof EscapementError ? error : new EscapementError('E_MODEL_FILE', (error as Error).message);

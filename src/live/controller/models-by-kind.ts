@@ -1,7 +1,7 @@
 import type { ModelSpec, ModelTimes } from '../../core/model.js';
 import type { ServedModel } from '../model.js';
 
-/** A model as a worker with GPUs of a kind runs it. */
+/** A model as run by a worker with GPUs of a kind. */
 interface ModelOfKind {
   /** Index of the kind. */
   readonly kind: number;
@@ -9,8 +9,8 @@ interface ModelOfKind {
 }
 
 /**
- * A model as all workers can be expected to run it, at least one, with times on each of so many kinds: those of the slowest of its
- * workers. A kind of which no worker is there counts as slow as the slowest, until it is measured.
+ * A model as all workers (at least one) can be expected to run it, with times on each of this many kinds: those of the
+ * slowest of its workers. A kind without a worker counts as slow as the slowest, until it is measured.
  */
 export function onKinds(everywhere: readonly ModelOfKind[], kinds: number): ServedModel {
   const [{ model }] = everywhere;
@@ -44,7 +44,7 @@ function slowestOf([first, ...others]: readonly (readonly number[])[]): number[]
   return first.map((ns, b) => Math.max(ns, ...others.map((other) => other[b])));
 }
 
-/** The same for each length, where the model takes several. */
+/** Times for each length, if the model takes several. */
 function lengthTimes(specs: readonly ModelSpec[]): Pick<ModelTimes, 'execNsByLength'> {
   const tables = specs.flatMap(({ execNsByLength }) =>
     execNsByLength === undefined ? [] : [execNsByLength],

@@ -1,4 +1,4 @@
-/** Why a worker with that many GPUs waits, for people; 0: it is not known how many it has. */
+/** Reason why a worker with this many GPUs waits, for people; 0: number unknown. */
 export function noRoom(gpus: number, room: number): string {
   const has = gpus === 0 ? '' : `it has ${inWords(gpus)}, and `;
   const left = room === 0 ? 'no more GPUs' : `${inWords(room)} only`;

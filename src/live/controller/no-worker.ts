@@ -1,6 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 
-/** Nothing can be said of models, or done with them, until a worker is up. */
+/** Models are unknown and cannot be changed until a worker is up. */
 export class NoWorker extends EscapementError {
   constructor() {
     super('E_WORKER', 'no worker is up');

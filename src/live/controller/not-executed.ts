@@ -5,17 +5,17 @@ import { LIMIT_RATE, type Tenant } from '../../core/tenants.js';
 import { shareText } from '../../record/share-text.js';
 import { type InferenceAnswer, overRateText, SHUTTING_DOWN, WORKER_LOST } from '../service.js';
 
-/** The answer to a request that was not executed. */
+/** Answer to a request that was not executed. */
 export function notExecuted(outcome: Outcome, error: string): InferenceAnswer {
   return { outcome, outputs: NO_OUTPUTS, predictedNs: 0, batchSize: 0, error };
 }
 
-/** The answer to a request that came after the end, or was open then. */
+/** Answer to a request that came after the end, or was open then. */
 export function tooLate(): InferenceAnswer {
   return notExecuted(OUTCOME_ERROR, SHUTTING_DOWN);
 }
 
-/** The answer to a request beyond what its tenant may send; `waitNs`: until it may send another, if that is known; `part`: its share, in all. */
+/** Answer beyond a tenant's limits; `waitNs`: time until the next request, if known; `part`: its share of all. */
 export function overLimit(limit: number, tenant: Tenant, waitNs: number, part: number): InferenceAnswer {
   const why =
     limit === LIMIT_RATE
@@ -26,7 +26,7 @@ export function overLimit(limit: number, tenant: Tenant, waitNs: number, part: n
 
 const NO_OUTPUTS: readonly Uint8Array[] = [];
 
-/** `action`: the INFER of a request that failed; null: it had none. */
+/** `action`: INFER of a failed request; null: none. */
 export function whyFailed(action: Action | null): string {
   if (action === null) return '';
   return action.status === STATUS_WORKER_LOST

@@ -1,7 +1,7 @@
 import type { Action } from '../../core/action.js';
 import { AscendingIds } from '../ascending-ids.js';
 
-/** The actions that were sent and have no result yet. */
+/** Actions sent without a result. */
 export class Outstanding {
   private readonly ofGpu: AscendingIds<Action>[] = [];
 
@@ -11,19 +11,19 @@ export class Outstanding {
     this.ofGpu[gpu].add(id, action);
   }
 
-  /** Takes out the action that the GPU was sent; null if it was given up before. */
+  /** Removes and returns the action sent to the GPU; null if it was given up before. */
   take(gpu: number, id: number): Action | null {
     return this.ofGpu[gpu]?.take(id) ?? null;
   }
 
-  /** Takes out all that were sent to the GPU, oldest first. */
+  /** Removes and returns all actions sent to the GPU, oldest first. */
   takeAll(gpu: number): Action[] {
     const taken = [...(this.ofGpu[gpu] ?? [])];
     this.ofGpu[gpu]?.clear();
     return taken;
   }
 
-  /** Those whose results are overdue by more than `graceNs`, even if they took so many `times` as long as expected. */
+  /** Actions whose results are overdue by more than `graceNs`, even at `times` the expected duration. */
   overdue(nowNs: number, times: number, graceNs: number): Action[] {
     return this.ofGpu.flatMap((actions) =>
       [...actions].filter((action) => dueNs(action, times) + graceNs < nowNs),

@@ -4,32 +4,32 @@ import type { ServedModel } from '../model.js';
 import { differentModel } from './cluster-of-workers.js';
 import type { WorkerLink } from './link/worker-link.js';
 
-/** A worker that can't have a model is asked again. */
+/** Interval at which a worker that can't have a model is asked again. */
 const AGAIN_MS = 5000;
 
 export interface AlignEvents {
-  /** False: the worker went down, or came up once more. */
+  /** False once the worker went down, or came up again. */
   readonly isWanted: () => boolean;
   readonly failed: (reason: string) => void;
 }
 
 interface AlignStep {
   readonly index: number;
-  /** Weights that are on its GPUs stay. */
+  /** True if weights on its GPUs stay. */
   readonly keeps: boolean;
 }
 
-/** Which model is at which index on every worker of a fleet. */
+/** Assignment of models to indices on every worker of a fleet. */
 export class Roster {
   private readonly references = new Map<number, ModelReference>();
-  /** What is at an index, once that is known. */
+  /** By index, once known. */
   private readonly models = new Map<number, ServedModel>();
-  /** How many changes there were. */
+  /** Number of changes so far. */
   private changes = 0;
-  /** By index, in the order of the last change of each: which one that was. */
+  /** By index, in order of the last change: number of that change. */
   private readonly changedAt = new Map<number, number>();
 
-  /** `models`: those that the workers started with. */
+  /** `models`: those with which the workers started. */
   constructor(
     models: readonly ServedModel[],
     private readonly time: Time,
@@ -58,8 +58,8 @@ export class Roster {
   }
 
   /**
-   * Brings the models of a worker that has come up into line, however often that takes. Resolves with its state then; null: it
-   * is not wanted any more. Returns null where there is nothing to do.
+   * Aligns the models of a worker that has come up, with retries. Resolves with its state then; null: no longer wanted.
+   * Returns null if there is nothing to do.
    */
   align(
     link: WorkerLink,
@@ -82,7 +82,7 @@ export class Roster {
     while (isWanted()) {
       try {
         for (const { index } of steps) await this.alignOne(link, index);
-        // What has changed meanwhile, also while this goes on: it comes at the end of the map.
+        // Changes made meanwhile, also during this loop: they are appended to the map.
         for (const [index, change] of this.changedAt) {
           if (change <= seen) continue;
           lost.add(index);
@@ -110,7 +110,7 @@ export class Roster {
     else await this.add(link, index, reference);
   }
 
-  /** What is to be done so that a worker has the models that it should have. */
+  /** Steps that give a worker the models it should have. */
   private stepsFor({ models }: WorkerDescription, { changes = [] }: WorkerState): AlignStep[] {
     const held = new Map(models.map((model, index) => [index, referenceOf(model)]));
     const came = new Set<number>();
@@ -124,7 +124,7 @@ export class Roster {
     return [...all].flatMap((index) => {
       const wanted = this.references.get(index);
       const isSame = same(wanted, held.get(index));
-      // Of a model that came later it is not known yet how this worker runs it: it is asked for again.
+      // How this worker runs a model added later is unknown: it is asked for again.
       if (isSame && !came.has(index)) return [];
       return [{ index, keeps: isSame && wanted?.digest !== '' }];
     });
@@ -141,7 +141,7 @@ export class Roster {
   }
 }
 
-/** What a model is known by; `asked` says what it does not say itself. */
+/** Reference to a model; `asked` supplies what it lacks. */
 export function referenceOf(
   { spec, version, digest }: ServedModel,
   asked: Partial<ModelReference> = {},

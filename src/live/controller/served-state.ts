@@ -4,7 +4,7 @@ import type { Fleet } from './fleet.js';
 
 export const NO_WORKER = 'no worker is up';
 
-/** What a controller says of itself and its models. */
+/** Service state of a controller and its models. */
 export class ServedState {
   current: ServiceState;
   private readonly models: Map<number, ServedModel>;
@@ -29,25 +29,25 @@ export class ServedState {
     this.replace();
   }
 
-  /** Is not ready from now on, and takes requests until `beginEnd`: so long load balancers have to learn it. */
+  /** Reports not ready from now on, and takes requests until `beginEnd`, so that load balancers can react. */
   announceEnd(): void {
     this.end = 'announced';
     this.replace();
   }
 
-  /** Takes no more requests. */
+  /** Stops taking requests. */
   beginEnd(): void {
     this.end = 'begun';
     this.replace();
   }
 
-  /** A model takes requests from now on. */
+  /** Starts taking requests for a model. */
   set(index: number, model: ServedModel): void {
     this.models.set(index, model);
     this.replace();
   }
 
-  /** It takes none any more. */
+  /** Stops taking requests for a model. */
   delete(index: number): void {
     this.models.delete(index);
     this.replace();
@@ -64,7 +64,7 @@ export class ServedState {
   }
 
   private build(): ServiceState {
-    // By name the model that came last, so that it is served while the one before goes.
+    // By name, the latest model, so that it is served while its predecessor leaves.
     const defaults = new Map([...this.models].map(([index, { spec }]) => [spec.name, index]));
     const entries = [...this.models].map(([index, model]): ModelEntry => {
       const { name } = model.spec;

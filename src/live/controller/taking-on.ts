@@ -4,15 +4,15 @@ import type { FleetModels } from './fleet-models.js';
 import type { Member } from './member.js';
 
 interface TakingOnEvents {
-  /** It has the models that it should have: it may be sent actions. */
+  /** It has the right models: it may be sent actions. */
   ready(member: Member, state: WorkerState): void;
   /** It cannot have them; it is asked again and again. */
   failed(member: Member, reason: string): void;
-  /** It has this model from an earlier controller. Returns whether it stays. */
+  /** It has this model from an earlier controller. Returns true if it stays. */
   modelFound(index: number, model: ServedModel): boolean;
 }
 
-/** Takes workers on that have come up: each is first brought to have the models of the cluster. */
+/** Accepts workers that have come up, after aligning their models with the cluster's. */
 export class TakingOn {
   constructor(
     private readonly models: FleetModels,
@@ -49,7 +49,7 @@ export class TakingOn {
       events.ready(member, state);
       return;
     }
-    // It is sent nothing before.
+    // Nothing is sent before.
     member.state = null;
     member.isAligning = true;
     void aligned.then((now) => {

@@ -1,4 +1,4 @@
-/** Waits for conditions that may hold whenever something has changed. */
+/** Waits for conditions, checked after each change. */
 export class Until {
   private readonly waiting = new Set<() => void>();
 
@@ -15,7 +15,7 @@ export class Until {
     });
   }
 
-  /** Something has changed. */
+  /** Call after a change. */
   check(): void {
     for (const look of [...this.waiting]) look();
   }

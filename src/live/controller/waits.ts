@@ -3,22 +3,22 @@ import { type Action, LOAD, STATUS_OK } from '../../core/action.js';
 import type { RequestTable } from '../../core/request.js';
 import { statusName } from '../../core/status-names.js';
 
-/** The LOADs of one model. */
+/** LOADs of one model. */
 interface Loads {
   underWay: number;
-  /** When the first of those that are under way was sent. */
+  /** Send time of the first of those in progress. */
   sinceNs: number;
-  /** Of the last one that went well. */
+  /** Times of the last successful one. */
   beginNs: number;
   endNs: number;
 }
 
-/** Knows of a request that was not executed in time what it waited for, other than its turn. */
+/** Determines what a request not executed in time waited for, other than its turn. */
 export class Waits {
   /** By model. */
   private readonly loads: Loads[] = [];
 
-  /** The core has decided on an action. */
+  /** Records an action decided by the core. */
   sent({ kind, model, sentNs }: Action): void {
     if (kind !== LOAD) return;
     const loads = this.loadsOf(model);
@@ -26,7 +26,7 @@ export class Waits {
     loads.underWay++;
   }
 
-  /** It has a result. */
+  /** Records its result. */
   ended({ kind, model, status, beginNs, endNs }: Action): void {
     if (kind !== LOAD) return;
     const loads = this.loadsOf(model);
@@ -34,12 +34,12 @@ export class Waits {
     if (status === STATUS_OK) Object.assign(loads, { beginNs, endNs });
   }
 
-  /** The model is gone. */
+  /** Call when the model is gone. */
   forgetModel(model: number): void {
     delete this.loads[model];
   }
 
-  /** In words; '' if it waited for its turn alone. `asleepNs`: how long its model had to be read again. */
+  /** Text; '' if it only waited for its turn. `asleepNs`: time taken to read its model again. */
   of(
     { model, arrivalNs, failedStatus }: RequestTable,
     slot: number,

@@ -2,12 +2,12 @@ import type { Clock } from '../../base/clock/clock.js';
 import { NS_PER_MS } from '../../base/units.js';
 import type { Timer } from '../../base/world/time.js';
 
-/** Node's timers take no longer delays. */
+/** Longest delay of Node's timers. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * One timer for the next instant at which the core wants to be called. It never fires early; it fires up to a
- * millisecond late, which is less than what spinning on the controller's thread would cost everybody else.
+ * One timer for the next time at which the core wants to be called. It never fires early; it fires up to 1 ms late,
+ * which costs less than spinning on the controller's thread would cost everything else.
  */
 export class WakeTimer {
   private timer: Timer | null = null;
@@ -15,11 +15,11 @@ export class WakeTimer {
 
   constructor(
     private readonly clock: Pick<Clock, 'nowNs' | 'time'>,
-    /** Called with how late it is. */
+    /** Called with the delay. */
     private readonly wake: (lateNs: number) => void,
   ) {}
 
-  /** Replaces what was set before; Infinity: none. */
+  /** Replaces the pending time; Infinity: none. */
   set(atNs: number): void {
     if (atNs === this.atNs) return;
     this.clear();

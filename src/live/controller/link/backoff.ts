@@ -1,8 +1,8 @@
 import { NS_PER_MS } from '../../../base/units.js';
 
 /**
- * Waiting times between tries: each twice the one before, up to the longest. Starts over when nothing had to be
- * tried for twice the longest.
+ * Delays between attempts: each twice the previous one, up to a maximum. Resets after twice the maximum without an
+ * attempt.
  */
 export class Backoff {
   private nextMs: number;
@@ -15,7 +15,7 @@ export class Backoff {
     this.nextMs = firstMs;
   }
 
-  /** How long to wait now that a try has failed, ms. */
+  /** Delay after a failed attempt, ms. */
   delayMs(nowNs: number): number {
     if (nowNs - this.lastNs > 2 * this.longestMs * NS_PER_MS) this.nextMs = this.firstMs;
     this.lastNs = nowNs;

@@ -10,12 +10,12 @@ import {
   type TensorSignature,
 } from '../../model.js';
 
-/** More than any machine has, any batch holds, and any LOAD or INFER takes. */
+/** Limits above those of any machine, batch, LOAD or INFER. */
 const MOST_GPUS = 1024;
 const MOST_BATCH = 65_536;
 const LONGEST_NS = 3600 * NS_PER_S;
 
-/** Throws `Error` when a worker cannot be what it says it is; the words follow "the worker describes itself …: ". */
+/** Throws `Error` if a worker's description is impossible; the message follows "the worker describes itself …: ". */
 export function checkDescription({ gpus, pageBytes, kind, models }: WorkerDescription): void {
   if (gpus.length === 0 || gpus.length > MOST_GPUS) throw new Error(`it has ${gpus.length} GPUs`);
   if (!(Number.isSafeInteger(pageBytes) && pageBytes > 0)) throw new Error(`pages of ${pageBytes} bytes`);
@@ -32,7 +32,9 @@ export function checkDescription({ gpus, pageBytes, kind, models }: WorkerDescri
   }
 }
 
-/** Throws `Error` when these weights cannot be on the GPUs of that worker; the words follow "the worker reports a state …: ". */
+/**
+ * Throws `Error` if these weights cannot be on the worker's GPUs, with words after "the worker reports a state …: ".
+ */
 export function checkState(
   { present, changes = [] }: WorkerState,
   { gpus, models }: WorkerDescription,
@@ -50,7 +52,7 @@ export function checkState(
   }
 }
 
-/** Throws `Error` when a model cannot be what a worker says it is. */
+/** Throws `Error` if a worker's description of a model is impossible. */
 export function checkServed({ spec, signature, sloNs }: ServedModel): void {
   const { name, loadNs, execNs, execNsByLength = [], batchSizes } = spec;
   const longestNs = Math.max(loadNs, ...execNs, ...execNsByLength.flat());

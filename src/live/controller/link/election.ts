@@ -1,43 +1,43 @@
 import type { SeatState } from '../../wire/protocol.js';
 import { outranks } from '../../wire/rank.js';
 
-/** How long the picture of who drives what has to stay the same while some workers cannot be reached. */
+/** Time for which the known drivers must stay unchanged while some workers cannot be reached. */
 const SETTLE_MS = 300;
-/** A standby leaves workers that have had no driver yet to others for so long. */
+/** Time for which a standby leaves workers without a driver to others. */
 const PATIENCE_MS = 3000;
 
-/** How a controller stands for the seats of workers. */
+/** Parameters of a controller's candidacy for the seats of workers. */
 export interface Candidacy {
-  /** What it calls itself, to all of them. */
+  /** Name of the controller, the same for all of them. */
   readonly controller: string;
-  /** It prefers that another drives. */
+  /** True if it prefers that another drives. */
   readonly isStandby: boolean;
 }
 
-/** What to do now. */
+/** Next steps. */
 interface Choice {
-  /** Ask these links for their seats. */
+  /** Links to ask for their seats. */
   readonly takes: readonly number[];
   readonly term: number;
-  /** Choose again after so long, even if nothing happens; null: no need to. */
+  /** Delay until the next choice if nothing happens; null: none needed. */
   readonly againMs: number | null;
 }
 
 /**
- * Decides whose seats a controller asks for, so that one controller drives all workers (worker.proto). One that drives
- * none asks only when no worker that it reaches is driven; one that drives some asks for the others, too, where it may
- * have them.
+ * Decides whose seats a controller asks for, so that one controller drives all workers (worker.proto). A controller
+ * that drives none asks only if no worker within its reach is driven; one that drives some also asks for the others
+ * where it may have them.
  */
 export class Election {
-  /** By link: who drives its worker; null: it is not reached. */
+  /** By link: driver of its worker; null: unreachable. */
   private readonly seats = new Map<number, SeatState | null>();
-  /** Links that were asked, and have not answered yet. */
+  /** Links that were asked, without an answer yet. */
   private readonly asked = new Set<number>();
   /** Links that have granted their seats. */
   private readonly granted = new Set<number>();
   private term = 0;
   private changedMs = 0;
-  /** When the first worker was reached. */
+  /** Time at which the first worker was reached. */
   private firstMs: number | null = null;
 
   constructor(private readonly candidacy: Candidacy) {}
@@ -53,7 +53,7 @@ export class Election {
     this.granted.delete(link);
   }
 
-  /** `seat` null: the worker is not reached any more. */
+  /** `seat` null: the worker is no longer reachable. */
   seatIs(link: number, seat: SeatState | null, nowMs: number): void {
     if (!this.seats.has(link)) return;
     const isOurs = this.isOurs(seat) && (this.asked.has(link) || this.granted.has(link));
@@ -76,7 +76,7 @@ export class Election {
     return this.take();
   }
 
-  /** Said before the worker was asked for its seat, which it will grant: nothing that it says after that is outranked. */
+  /** True if sent before the worker was asked for its seat, which it will grant: later states are never outranked. */
   private isOutdated(link: number, seat: SeatState | null): boolean {
     if (seat === null || this.isOurs(seat) || !this.asked.has(link)) return false;
     return seat.controller === '' || outranks(this.own(), seat);
@@ -97,7 +97,7 @@ export class Election {
     return { takes, term, againMs: null };
   }
 
-  /** What a connection of ours that has broken still seems to drive is ours to take. */
+  /** A seat that a broken connection of our own still seems to hold is ours to take. */
   private isFree(seat: SeatState): boolean {
     return seat.controller === '' || this.isOurs(seat);
   }

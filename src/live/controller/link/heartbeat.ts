@@ -3,21 +3,21 @@ import type { ClockSync } from './clock-sync.js';
 
 interface HeartbeatOptions {
   readonly everyMs: number;
-  /** So long may the other side say nothing. */
+  /** Maximum silence of the other side. */
   readonly silenceMs: number;
   readonly clock: ClockSync;
   readonly nowNs: () => number;
   readonly time: Time;
   readonly ping: (sentNs: number) => void;
-  /** The clock is known well enough to begin. Called once. */
+  /** Called once when the clock is known well enough to begin. */
   readonly synchronised: () => void;
   readonly silent: () => void;
 }
 
 /**
- * Pings the other side of a stream at regular intervals, feeds the round trips to the clock's estimate, and notices
- * silence. It counts intervals without a word rather than time: a controller that was itself suspended or busy reads
- * what has come meanwhile before it takes a worker for dead.
+ * Pings the other side of a stream at regular intervals, feeds the round trips to the clock's estimate, and detects
+ * silence. It counts silent intervals rather than time: a controller that was itself suspended or busy first reads what
+ * has arrived before it declares a worker dead.
  */
 export class Heartbeat {
   private readonly options: HeartbeatOptions;
@@ -32,12 +32,12 @@ export class Heartbeat {
     this.ping();
   }
 
-  /** Anything at all has come. */
+  /** Call on any incoming message. */
   heard(): void {
     this.silentIntervals = 0;
   }
 
-  /** False: no ping asked for it, or the time cannot be. */
+  /** Handles an answer; false if no ping asked for it, or its time is impossible. */
   pong(sentNs: number, workerNs: number): boolean {
     if (!this.open.delete(sentNs) || !Number.isSafeInteger(workerNs)) return false;
     const { clock, nowNs, synchronised } = this.options;
@@ -65,5 +65,5 @@ export class Heartbeat {
   }
 }
 
-/** Round trips, one right after the other, before the clock is trusted: code is warm then and queues are empty. */
+/** Number of consecutive round trips before the clock is trusted: by then code is warm and queues are empty. */
 const FIRST_SAMPLES = 16;

@@ -10,7 +10,7 @@ import { ClockSync } from './clock-sync.js';
 import { MachineLink } from './machine-link.js';
 import { LOCAL, type WorkerEvents, type WorkerLink } from './worker-link.js';
 
-/** The link to a worker in the controller's own process, which ends with it. */
+/** Link to a worker in the controller's own process, which ends with it. */
 export class LocalLink implements WorkerLink {
   readonly name = LOCAL;
   private link: MachineLink | null = null;
@@ -65,10 +65,10 @@ export class LocalLink implements WorkerLink {
   }
 }
 
-/** Enough that one of them is not interrupted. */
+/** Enough for one of them to be uninterrupted. */
 const READINGS = 16;
 
-/** How the controller's clock relates to the machine's: the same, but for its origin. */
+/** Relation of the controller's clock to the machine's: they differ only in origin. */
 function ownClock(nowNs: () => number, time: Time): ClockSync {
   const clock = new ClockSync();
   for (let i = 0; i < READINGS; i++) {

@@ -12,7 +12,7 @@ import { ResultCheck } from './result-check.js';
 import { WorkerGone } from './worker-gone.js';
 import type { WorkerEvents } from './worker-link.js';
 
-/** A machine as a controller drives it: in this process, or at the other end of a stream. */
+/** A machine as driven by a controller: in this process, or at the other end of a stream. */
 export type DrivenMachine = Pick<
   Machine,
   | 'description'
@@ -28,22 +28,22 @@ export type DrivenMachine = Pick<
 
 interface MachineLinkOptions {
   readonly machine: DrivenMachine;
-  /** What is known of the machine's clock. */
+  /** Estimate of the machine's clock. */
   readonly clock: ClockSync;
   readonly events: WorkerEvents;
-  /** The controller's clock. */
+  /** Clock of the controller. */
   readonly nowNs: () => number;
   readonly time: Time;
   readonly log: (line: string) => void;
-  /** It contradicts itself: words that follow "the worker". Absent: it is restarted. */
+  /** Called when the machine contradicts itself, with words that follow "the worker". Absent: it is restarted. */
   readonly distrust?: (complaint: string) => void;
 }
 
 /**
- * A machine in a controller's hands, from the moment it can be reached until it is lost: gets it idle, reports it up,
- * passes actions and results and translates their times. When a GPU dies, `down` tells so at once and the others go on
- * working; a moment later the whole machine goes down, is made idle, which restarts the GPU, and comes up again.
- * A GPU that keeps dying so interrupts the others once a minute at most.
+ * A machine driven by a controller, from the time it can be reached until it is lost: makes it idle, reports it up,
+ * passes actions and results and translates their times. When a GPU dies, `down` is reported at once and the others go
+ * on working; a moment later the whole machine goes down, is made idle, which restarts the GPU, and comes up again. So
+ * a GPU that keeps dying interrupts the others at most once a minute.
  */
 export class MachineLink {
   private readonly machine: DrivenMachine;
@@ -59,9 +59,9 @@ export class MachineLink {
   private up = false;
   private ended = false;
   private giveUpRecording: (reason: Error) => void = () => {};
-  /** What the machine has, by index, as far as this controller asked for it. */
+  /** By index: models of the machine, as far as this controller asked for them. */
   private readonly models: (ServedModel | null)[];
-  /** Gives up what was asked of the machine's models. */
+  /** Rejects pending requests about the machine's models. */
   private readonly asked = new Set<(reason: Error) => void>();
 
   constructor({ machine, clock, events, nowNs, time, log, distrust }: MachineLinkOptions) {
@@ -110,12 +110,12 @@ export class MachineLink {
     return this.ask(() => this.machine.dropModel(index));
   }
 
-  /** Does nothing while it is not up. */
+  /** No effect unless it is up. */
   startRecording(): void {
     if (this.up) this.machine.startRecording();
   }
 
-  /** With times of the controller's clock. Rejects where they are lost. */
+  /** With times by the controller's clock. Rejects if the recording is lost. */
   async stopRecording(): Promise<OperatorRuns> {
     if (this.ended) return NO_OPERATORS;
     const { operators, dropped } = await this.recorded();
@@ -123,7 +123,7 @@ export class MachineLink {
     return { operators: operators.map((run) => atControllerTime(run, offsetNs)), dropped };
   }
 
-  /** Reports `down`, then gets the machine idle and `up` again: at once, or as after the death of that GPU. */
+  /** Reports `down`, then makes the machine idle and `up` again: at once, or as after the death of that GPU. */
   restart(reason: string, gpu: number | null = null): void {
     if (gpu !== null) {
       this.gpuDown(gpu, reason);
@@ -138,8 +138,8 @@ export class MachineLink {
   }
 
   /**
-   * The machine is lost: reports `down` if it was up, and returns that, then reports nothing more. Not for use in a call
-   * of the controller's.
+   * The machine is lost: reports `down` if it was up, and returns that, then reports nothing more. Must not be called
+   * from within a call of the controller's.
    */
   lost(reason: string): boolean {
     const wasUp = this.up;
@@ -148,7 +148,7 @@ export class MachineLink {
     return wasUp;
   }
 
-  /** Reports nothing more. */
+  /** Stops all reports. */
   end(): void {
     this.ended = true;
     this.up = false;
@@ -243,7 +243,7 @@ export class MachineLink {
         return;
       }
       this.events.down(reason, gpu);
-      // GPUs that share a thread die together, and come back together.
+      // GPUs that share a thread die and come back together.
       if (this.revival === null) this.later(() => this.restart(`GPU ${gpu} is started again`));
     });
   }
@@ -263,7 +263,7 @@ export class MachineLink {
 
 const FIRST_REVIVAL_MS = 100;
 const LONGEST_REVIVAL_MS = 60_000;
-/** A machine waits for its threads, reads what they have written, and sends it. */
+/** Time for a machine to wait for its threads, read what they have written, and send it. */
 const RECORDING_TIMEOUT_MS = 30_000;
 
 function toMachineTime(action: ActionMessage, offsetNs: number): ActionMessage {

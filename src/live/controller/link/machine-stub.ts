@@ -26,27 +26,24 @@ import type { MachineEvents } from '../../worker/machine.js';
 import { checkServed } from './description-check.js';
 import type { DrivenMachine } from './machine-link.js';
 
-/**
- * The machine at the other end of a stream, as if it were here. What it is asked after the stream has ended is
- * never answered.
- */
+/** A remote machine at the other end of a stream. Calls made after the stream has ended are never answered. */
 export class MachineStub implements DrivenMachine {
   private events: MachineEvents | null = null;
   private quiesces = 0;
   private quiesced: ((state: WorkerState) => void) | null = null;
   private recordings = 0;
-  /** Questions about models so far, and those that were not answered, by number. */
+  /** Number of questions about models so far, and unanswered ones by number. */
   private questions = 0;
   private readonly changed = new Map<number, (answer: WireModelChanged) => void>();
   private readonly listed = new Map<number, (answer: WireModelList) => void>();
-  /** What has come since the latest StopRecording. */
+  /** Operators received since the last StopRecording. */
   private operators: (readonly OperatorRun[])[] = [];
   private operatorCount = 0;
   private recorded: (end: WireRecordingEnd) => void = () => {};
 
   constructor(
     readonly description: WorkerDescription,
-    /** The largest message that the worker takes. */
+    /** Largest message that the worker accepts. */
     private readonly maxMessageBytes: number,
     private readonly write: (message: ControllerMessage) => void,
   ) {}
@@ -152,7 +149,7 @@ export class MachineStub implements DrivenMachine {
   }
 }
 
-/** Of one recording: far more than a machine can keep. */
+/** Limit per recording, far above what a machine can keep. */
 const MOST_OPERATORS = 10_000_000;
 
 function tooLarge(action: ActionMessage, mostBytes: number): ResultMessage {

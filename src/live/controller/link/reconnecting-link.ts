@@ -16,35 +16,35 @@ import type { Driving, WorkerEvents, WorkerLink } from './worker-link.js';
 export interface ReconnectingLinkOptions {
   /** HOST:PORT. */
   readonly address: string;
-  /** What the worker asks for; absent: nothing. */
+  /** Token required by the worker; absent: none. */
   readonly token?: string;
-  /** What the worker has registered as; absent: whichever is there is meant. */
+  /** Registered process of the worker; absent: any process. */
   readonly instance?: string;
   /** Absent: no encryption. */
   readonly tls?: ClientTls;
-  /** What the controller calls itself, to all workers. */
+  /** Name of the controller, the same for all workers. */
   readonly controller: string;
-  /** Largest message that is taken from the worker. */
+  /** Largest message accepted from the worker. */
   readonly maxMessageBytes?: number;
-  /** Pings are so far apart. */
+  /** Ping interval. */
   readonly heartbeatMs?: number;
-  /** A worker that says nothing for so long is down. */
+  /** Silence after which a worker is considered down. */
   readonly silenceMs?: number;
   readonly world: LinkWorld;
-  /** Takes lines for the operator: why the worker cannot be reached. */
+  /** Receives lines for the operator about why the worker cannot be reached. */
   readonly log: (line: string) => void;
-  /** Called when more is known of the worker's clock, and when nothing is. */
+  /** Called with a better estimate of the worker's clock, or null when there is none. */
   readonly timed: (clock: ClockSync | null) => void;
   /** See `StreamLinkOptions`. */
   readonly otherAddress: (instance: string) => string | null;
-  /** Called when the worker's seat has changed; null: it is not reached. */
+  /** Called when the worker's seat has changed; null: unreachable. */
   readonly seat: (seat: SeatState | null) => void;
 }
 
 /**
- * The controller's end of a worker across a network (worker.proto), in the thread of links. Connects, and connects again
- * whenever the stream has ended: 0.1 s after the first failure, at last every 2 s. What goes wrong is reported, never
- * thrown.
+ * The controller's end of a connection to a remote worker (worker.proto), in the thread of links. Connects, and
+ * reconnects whenever the stream has ended: 0.1 s after the first failure, up to every 2 s. Problems are reported,
+ * never thrown.
  */
 export class ReconnectingLink implements WorkerLink {
   readonly name: string;
@@ -57,7 +57,7 @@ export class ReconnectingLink implements WorkerLink {
   private readonly repeats = new Repeats();
   private tls: ClientTls | undefined;
   private isSuspended = false;
-  /** The worker was found at another address, which was said. */
+  /** True if the worker was found at another address, which was logged. */
   private isElsewhere = false;
 
   constructor(options: ReconnectingLinkOptions) {
@@ -97,7 +97,7 @@ export class ReconnectingLink implements WorkerLink {
     await this.stream?.dropModel(index);
   }
 
-  /** Connections that come later trust this authority instead. */
+  /** Sets the trusted authority for later connections. */
   renew(tls: ClientTls): void {
     this.tls = tls;
   }
@@ -106,7 +106,7 @@ export class ReconnectingLink implements WorkerLink {
     this.stream?.restart(reason, gpu);
   }
 
-  /** Hangs up, and does not connect again before `resume`. */
+  /** Hangs up, and does not reconnect before `resume`. */
   suspend(reason: string): void {
     this.isSuspended = true;
     this.reconnect?.cancel();
@@ -179,7 +179,7 @@ export class ReconnectingLink implements WorkerLink {
     return controller === this.options.controller ? 'this' : 'another';
   }
 
-  /** Says the same once a minute at most, and how often it happened, however often it is tried in vain. */
+  /** Logs the same problem at most once a minute, with its count, however often attempts fail. */
   private complain(reason: string): void {
     const times = this.repeats.toSay(reason, this.nowNs());
     if (times > 0) this.options.log(times > 1 ? `${reason} (${times} times)` : reason);

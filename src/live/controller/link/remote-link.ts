@@ -16,13 +16,13 @@ import { NOT_CONNECTED, WorkerGone } from './worker-gone.js';
 import type { WorkerEvents, WorkerLink } from './worker-link.js';
 
 export interface RemoteLinkOptions extends LinkSettings {
-  /** Takes lines for the operator: why the worker cannot be reached. */
+  /** Receives lines for the operator about why the worker cannot be reached. */
   readonly log?: (line: string) => void;
 }
 
 /**
- * A worker across a network, whose connection is in the thread of links; see `LinkAgent`. The constructor throws `E_USAGE`
- * for an address that is none and `E_TLS` for an unusable certificate; what goes wrong later is reported, never thrown.
+ * A remote worker, whose connection is in the thread of links; see `LinkAgent`. The constructor throws `E_USAGE` for an
+ * invalid address and `E_TLS` for an unusable certificate; later problems are reported, never thrown.
  */
 export class RemoteLink implements WorkerLink, HostedLink {
   readonly name: string;
@@ -33,9 +33,9 @@ export class RemoteLink implements WorkerLink, HostedLink {
   private originNs = 0;
   private number = 0;
   private isUp = false;
-  /** It was heard that the worker is down, and is to be reported. */
+  /** True if the worker is known to be down, which is yet to be reported. */
   private isSettling = false;
-  /** They went down. */
+  /** GPUs known to be down. */
   private readonly gpusDown = new Set<number>();
   private clock: ClockReading | null = null;
   private lastCall = 0;
@@ -53,7 +53,7 @@ export class RemoteLink implements WorkerLink, HostedLink {
     clientCredentials(settings.tls);
   }
 
-  /** The worker's clock is known to this; null: there is no connection. */
+  /** Maximum error of the worker's clock; null: no connection. */
   clockErrorNs(nowNs: number): number | null {
     return this.clock === null ? null : clockErrorNs(this.clock, nowNs);
   }
@@ -61,7 +61,7 @@ export class RemoteLink implements WorkerLink, HostedLink {
   start(events: WorkerEvents, nowNs: () => number): void {
     invariant(this.number === 0, 'a worker is started once');
     this.events = events;
-    // Not later than it is: no result comes from the future.
+    // Capped at now: no result comes from the future.
     const controllerNs = nowNs();
     this.originNs = this.host.time.monotonicNs() - controllerNs;
     this.number = this.host.add(this);
@@ -69,7 +69,7 @@ export class RemoteLink implements WorkerLink, HostedLink {
   }
 
   send(actions: readonly ActionMessage[]): void {
-    // What is sent after it went down is never answered, and keeps its inputs.
+    // Messages sent while it is down are never answered, and keep their inputs.
     if (!this.isUp) return;
     const { gpusDown } = this;
     const going = gpusDown.size === 0 ? actions : actions.filter(({ gpu }) => !gpusDown.has(gpu));
@@ -89,7 +89,7 @@ export class RemoteLink implements WorkerLink, HostedLink {
     await this.call({ method: 'dropModel', index });
   }
 
-  /** Connections that come later trust this authority instead. Throws `E_TLS` for an unusable one. */
+  /** Sets the trusted authority for later connections. Throws `E_TLS` for an unusable one. */
   renew(tls: ClientTls): void {
     clientCredentials(tls);
     this.settings = { ...this.settings, tls };
@@ -159,7 +159,7 @@ export class RemoteLink implements WorkerLink, HostedLink {
     else this.log(reason);
   }
 
-  /** It is reported when the thread has given back the inputs of all that it was sent. */
+  /** Reported once the thread has returned the inputs of everything it was sent. */
   private goDown(gpu: number | null, reason: string): void {
     if (gpu === null) {
       this.isUp = false;
@@ -200,5 +200,5 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** A thread that answers has notified the worker well before. */
+/** A responsive thread notifies the worker well before. */
 const CLOSE_MS = 5_000;

@@ -6,41 +6,42 @@ import { bytesAtLength, lengthOfInputs } from '../../lengths.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import { bytesOfShape, fitsShape, hasFreeSizes, type ModelSignature, type ServedModel } from '../../model.js';
 
-/** What a result is compared with. */
+/** Sent action that a result is checked against. */
 interface Sent {
   readonly action: Pick<ActionMessage, 'gpu' | 'kind' | 'model' | 'count'>;
-  /** Of its requests, where the model takes several lengths; empty otherwise. */
+  /** Lengths of its requests, if the model takes several; empty otherwise. */
   readonly lengths: readonly number[];
   /** By the controller's clock. */
   readonly sentNs: number;
 }
 
 /**
- * Knows what a machine was sent, and holds its results against that: no result says what cannot be, so that none
- * ends the controller, reaches a client with the wrong size, or teaches the scheduler a duration that cannot have been.
+ * Checks a machine's results against what it was sent, so that no impossible result stops the controller, reaches a
+ * client with the wrong size, or teaches the scheduler an impossible duration.
  */
 export class ResultCheck {
   private readonly sent = new AscendingIds<Sent>();
 
-  /** `models`: what the machine has, by index; kept up to date. */
+  /** `models`: those of the machine, by index; kept up to date. */
   constructor(private readonly models: readonly (ServedModel | null)[]) {}
 
   add({ id, gpu, kind, model, count, inputs }: ActionMessage, sentNs: number): void {
-    // The result of what has no id is of no use.
+    // A result without an id is of no use.
     if (id < 0) return;
     const signature = this.models[model]?.signature;
     const lengths = signature?.lengths === undefined || kind !== INFER ? NONE : lengthsOf(signature, inputs);
     this.sent.add(id, { action: { gpu, kind, model, count }, lengths, sentNs });
   }
 
-  /** Nothing sent so far gets a result any more. */
+  /** Forgets all outstanding actions. */
   forget(): void {
     this.sent.clear();
   }
 
   /**
-   * The result as it can be, its times (of the controller's clock, wrong by `errorNs` at most) within what is
-   * possible; null: it belongs to no action. Throws `Error` with words that follow "the worker" when the worker is not to be trusted.
+   * Returns the result with its times (by the controller's clock, off by at most `errorNs`) limited to what is
+   * possible; null if it belongs to no action. Throws `Error` with words that follow "the worker" if the worker is not
+   * to be trusted.
    */
   take(result: ResultMessage, nowNs: number, errorNs: number): ResultMessage | null {
     const { id, gpu, status, error } = result;
@@ -97,7 +98,7 @@ export class ResultCheck {
         return `the worker returned output ${name} with the shape [${given.join(',')}], not [${shape.join(',')}]`;
       const bytesWanted = given === undefined ? (apart ? 1 : count) * bytes : bytesOfShape(datatype, given);
       const { byteLength } = outputs[i];
-      // Texts are of any length: the frontend reads them, next to others, not the thread that schedules.
+      // Texts vary in length: they are read by the frontend, in parallel with others, not by the scheduling thread.
       if (datatype === 'BYTES' ? byteLength < bytesWanted : byteLength !== bytesWanted)
         return `the worker returned ${byteLength} bytes of output ${name}, not ${bytesWanted}`;
     }
@@ -112,11 +113,11 @@ function lengthsOf(signature: ModelSignature, inputs: ActionMessage['inputs']): 
 
 const NONE: readonly never[] = [];
 
-/** A clock is read, then a message is sent: the order of the two may be off by this much. */
+/** Tolerance for reading a clock before sending the message. */
 const TOLERANCE_NS = NS_PER_MS;
 const MOST_ERROR_LETTERS = 2000;
 
-/** One for each request, or none. */
+/** One error per request, or none. */
 function possibleErrors(
   errors: ResultMessage['inputErrors'],
   { kind, count }: Sent['action'],
@@ -127,7 +128,7 @@ function possibleErrors(
 
 type Times = Pick<ResultMessage, 'beginNs' | 'endNs' | 'copyInNs' | 'copyOutNs'>;
 
-/** Nothing ends after its result came, nor begins before it was sent. An action is moved first, and then shortened. */
+/** Limits times, moving then shortening the action: nothing ends after its result came, nor starts before sending. */
 function possibleTimes(result: ResultMessage, earliestNs: number, nowNs: number): Times {
   const backNs = Math.max(0, result.endNs - nowNs);
   const endNs = Math.max(result.endNs - backNs, earliestNs);

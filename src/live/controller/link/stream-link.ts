@@ -25,36 +25,36 @@ import { MachineStub } from './machine-stub.js';
 import { WorkerGone } from './worker-gone.js';
 import type { WorkerEvents } from './worker-link.js';
 
-/** What links take from their machine. */
+/** Parts of the world that links use. */
 export type LinkWorld = Pick<World, 'time' | 'network'>;
 
 interface StreamLinkOptions {
   /** HOST:PORT. */
   readonly address: string;
   readonly token: string;
-  /** What the worker there must call itself; empty: anything. */
+  /** Process name that the worker must have; empty: any. */
   readonly instance: string;
   readonly tls: ClientTls | undefined;
   readonly maxMessageBytes: number;
   readonly heartbeatMs: number;
   readonly silenceMs: number;
-  /** What the controller calls itself. */
+  /** Name of the controller. */
   readonly controller: string;
   readonly events: WorkerEvents;
   readonly nowNs: () => number;
   readonly world: LinkWorld;
   readonly log: (line: string) => void;
-  /** The process at the other end; empty: it has no name. Returns the address at which this controller has it already; null: at none. */
+  /** Returns the address at which this controller already has the process (empty: unnamed); null: none. */
   readonly otherAddress: (instance: string) => string | null;
-  /** The worker's seat is so, or has become so. */
+  /** Reports the worker's current seat. */
   readonly seat: (seat: SeatState) => void;
-  /** A round trip was added to what is known of the worker's clock. */
+  /** Reports a round trip added to the estimate of the worker's clock. */
   readonly timed: (clock: ClockSync) => void;
-  /** It is over; `events` was notified if the worker was up. Not called after `close`. */
+  /** Reports the end; `events` was notified if the worker was up. Not called after `close`. */
   readonly ended: (reason: string, wasUp: boolean) => void;
 }
 
-/** One stream with a worker, from its headers to whatever ends it. */
+/** One stream with a worker, from its headers to its end. */
 export class StreamLink {
   private readonly clock = new ClockSync();
   private readonly options: StreamLinkOptions;
@@ -64,7 +64,7 @@ export class StreamLink {
   private machine: MachineStub | null = null;
   private machineLink: MachineLink | null = null;
   private isSynchronised = false;
-  /** It was asked for the seat, and so may have granted it. */
+  /** True if it was asked for the seat, and so may have granted it. */
   private hasAsked = false;
   private drives = false;
 
@@ -88,7 +88,7 @@ export class StreamLink {
     );
   }
 
-  /** Asks for the worker's seat: it comes up when it is granted. */
+  /** Asks for the worker's seat: it comes up once it is granted. */
   take(term: number): void {
     this.hasAsked = true;
     this.call.write({ body: 'take', take: { term } });
@@ -124,7 +124,7 @@ export class StreamLink {
     return this.machineLink?.stopRecording() ?? NO_OPERATORS;
   }
 
-  /** Breaks off without a word to the worker. */
+  /** Breaks off without notifying the worker. */
   cancel(reason: string): void {
     this.call.cancel(reason);
   }
@@ -183,7 +183,7 @@ export class StreamLink {
     }
     const other = this.options.otherAddress(welcome.instance);
     if (other !== null) {
-      // Two connections would take its seat from each other.
+      // Two connections would compete for its seat.
       this.giveUp(`is the one at ${other}, and is used there`);
       return;
     }
@@ -216,13 +216,13 @@ export class StreamLink {
   }
 
   private seat(seat: SeatState): void {
-    // It names the same controller as long as another stream of ours seems to be there.
+    // It names the same controller as long as another stream of ours seems to exist.
     this.drives = this.hasAsked && seat.controller === this.options.controller;
     this.options.seat(seat);
     this.begin();
   }
 
-  /** Gives orders once it has the seat and knows the worker's clock. */
+  /** Starts to send orders once it has the seat and knows the worker's clock. */
   private begin(): void {
     const { machine, clock } = this;
     if (!this.drives || !this.isSynchronised || machine === null || this.machineLink !== null) return;

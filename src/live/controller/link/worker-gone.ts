@@ -1,4 +1,4 @@
-/** Why a question to a worker has no answer: it went down. */
+/** Reason why a question to a worker that went down has no answer. */
 export const NOT_CONNECTED = 'the worker is not connected any more';
 
 /** A worker went down before it could answer: it is asked again when it is back, or left alone. */

@@ -1,36 +1,36 @@
 import type { Guest } from '../guest.js';
 
-/** What a worker says of itself. */
+/** A worker's registration. */
 export interface Registration {
   /** HOST:PORT at which it serves. */
   readonly address: string;
-  /** Names its process. */
+  /** Name of its process. */
   readonly instance: string;
-  /** Where the registration came from. */
+  /** Source host of the registration. */
   readonly host: string;
 }
 
-/** A registration and what has become of it. */
+/** A registration and its state. */
 export class Entry implements Registration {
   readonly address: string;
   readonly instance: string;
   readonly host: string;
-  /** Null: it is not dialed. */
+  /** Null: not dialed. */
   guest: Guest | null = null;
-  /** It has had places in the cluster: a worker serves there. */
+  /** True if it has had places in the cluster: a worker serves there. */
   hasBeenPlaced = false;
   hasJoined = false;
-  /** So many GPUs it has as far as is known: with less room it is not dialed. */
+  /** Number of its GPUs, if known: with less room it is not dialed. */
   gpus = 0;
-  /** It has been refused for want of room, and that was said. */
+  /** True if it was refused for lack of room, which was logged. */
   awaitsRoom = false;
-  /** It does not go with the cluster, and will not. */
+  /** True if it does not fit the cluster, and never will. */
   isRefused = false;
-  /** Why it is not used, for people; empty: nothing is known against it. */
+  /** Reason why it is not used, for people; empty: none known. */
   problem = '';
-  /** What its link says of the address. */
+  /** Complaint of its link about the address. */
   complaint = '';
-  /** Why it goes; empty: it stays. */
+  /** Reason why it leaves; empty: it stays. */
   leaving = '';
   leftNs = 0;
   dialedNs = 0;
@@ -38,7 +38,7 @@ export class Entry implements Registration {
   constructor(
     { address, instance, host }: Registration,
     public renewedNs: number,
-    /** It is not dialed earlier. */
+    /** Earliest time to dial it. */
     public notBeforeNs: number,
   ) {
     this.address = address;

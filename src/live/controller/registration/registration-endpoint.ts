@@ -21,9 +21,9 @@ import { LEASE_NS, type Registrations } from './registrations.js';
 
 interface RegistrationEndpointOptions {
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
-  /** What workers must present; absent: nothing. */
+  /** Token that workers must present; absent: none. */
   readonly token?: string | undefined;
   /** Absent: no encryption. */
   readonly tls?: ServerTls | undefined;
@@ -35,18 +35,18 @@ interface RegistrationEndpointOptions {
 export interface RegistrationEndpoint {
   readonly port: number;
   close(): Promise<void>;
-  /** Connections that come later get this certificate, if it encrypts at all. */
+  /** Renews the certificate for later connections, if it encrypts at all. */
   renew(tls: ServerTls): void;
 }
 
 type WorkerCall = AcceptedStream<Numbered<LeaseMessage>>;
 
-/** At a time: one a worker. */
+/** Concurrent connections: one per worker. */
 const MOST_CONNECTIONS = 1088;
-/** Of one worker, which sends one in that time. */
+/** Messages of one worker, which normally sends one in that time. */
 const MOST_PER_SECOND = 20;
 
-/** The port at which workers register (registration.proto). Throws `E_LISTEN` and `E_TLS`. */
+/** Port at which workers register (registration.proto). Throws `E_LISTEN` and `E_TLS`. */
 export async function openRegistration(
   registrations: Registrations,
   { host, port, token = '', tls, time = REAL_TIME, network = REAL_NETWORK }: RegistrationEndpointOptions,
@@ -58,7 +58,7 @@ export async function openRegistration(
     mostConnections: MOST_CONNECTIONS,
   });
   const streams = new Set<RegistrationStream>();
-  // Decided by the headers: of a call that is refused nothing is read, decompressed or decoded.
+  // Decided by the headers: the body of a refused call is not read, decompressed or decoded.
   const register = (call: WorkerCall) => {
     const refusal = refusalOf(accessFromHeaders(call.metadata), token, 'worker', 'controller');
     const peer = call.getPeer();
@@ -101,7 +101,7 @@ class RegistrationStream {
   private isOver = false;
   private readonly sent = new Numbering();
   private readonly received = new Numbering();
-  /** Messages since the timer fired last, and how often it has fired in vain. */
+  /** Number of messages since the timer last fired, and of firings without any. */
   private messages = 0;
   private silentSeconds = 0;
   private readonly timer: Timer;
@@ -115,7 +115,7 @@ class RegistrationStream {
   ) {
     this.timer = time.every(1000, () => this.tick());
     call.on('data', (bytes) => this.read(bytes));
-    // Without a handler an error of the stream would end the process.
+    // Without a handler, an error of the stream would end the process.
     call.on('error', () => this.finish());
     call.on('cancelled', () => this.finish());
     call.on('end', () => {
@@ -166,7 +166,7 @@ class RegistrationStream {
     this.call.end();
   }
 
-  /** Null: it is none. */
+  /** Null: invalid. */
   private registrationOf({ address, port, instance }: WireRegistration): Registration | null {
     const { host } = this;
     if (!/^[A-Za-z0-9-]{1,64}$/.test(instance)) return null;
@@ -192,7 +192,7 @@ class RegistrationStream {
   }
 }
 
-/** The host of `HOST:PORT` as sockets name it; IPv4 addresses without what makes them IPv6. */
+/** Host of `HOST:PORT` as sockets name it; IPv4 addresses without their IPv6 prefix. */
 function hostOf(peer: string): string {
   const host = peer.slice(0, peer.lastIndexOf(':')).replace(/^\[(.*)\]$/, '$1');
   return host.replace(/^::ffff:(?=\d+\.)/i, '');

@@ -9,30 +9,30 @@ import type { WorkerLink } from '../link/worker-link.js';
 import { noRoom } from '../no-room.js';
 import { Entry, type Registration } from './entry.js';
 
-/** A worker that says nothing for so long, and is not connected either, has gone. */
+/** Lease: silence after which an unconnected worker is considered gone. */
 export const LEASE_NS = 5 * NS_PER_S;
-/** Why one has left that died or was cut off. */
+/** Reason given for a worker that died or was cut off. */
 export const LEASE_HAS_ENDED = 'its lease has ended';
-/** Registrations at a time, and those of one host that have not led to a worker. */
+/** Limits on registrations, and on those of one host that have not led to a worker. */
 const MOST_REGISTERED = 1024;
 const MOST_OF_HOST = 64;
-/** Connections at a time with addresses from which no worker has answered yet. */
+/** Limit on concurrent dials of addresses from which no worker has answered yet. */
 const MOST_DIALED = 16;
-/** So long they may take, and so long such an address is left alone then. */
+/** Dial timeout, and pause before such an address is retried. */
 const DIAL_NS = 5 * NS_PER_S;
 const REDIAL_NS = 10 * NS_PER_S;
-/** A worker that leaves may take so long for what it runs. */
+/** Time that a leaving worker gets to finish its actions. */
 const DRAIN_NS = 30 * NS_PER_S;
-/** One that has left is taken back after this, then after twice as long each time, up to the longest. */
+/** Initial pause before a worker that left is taken back; doubles each time up to the maximum. */
 const FIRST_REST_MS = 100;
 const LONGEST_REST_MS = 10_000;
 const TICK_MS = 100;
 
-/** Who takes workers on that have registered: the fleet. */
+/** Host of registered workers: the fleet. */
 export interface Host {
-  /** GPUs that may come yet. */
+  /** Number of GPUs that may still be added. */
   readonly room: number;
-  /** How it stands with a worker that is known from the start, by its address or by its process; null: it is not. */
+  /** State of a worker known from the start, by its address or its process; null: unknown. */
   founder(name: string, instance: string): { readonly hasJoined: boolean; readonly problem: string } | null;
   add(link: WorkerLink): Guest;
 }
@@ -40,30 +40,30 @@ export interface Host {
 interface RegistrationEvents {
   joined(name: string): void;
   left(name: string, why: string): void;
-  /** It is not taken on. Not said again and again. */
+  /** Reports a refused worker, without repetitions. */
   refused(name: string, why: string): void;
-  /** A registration from that host does not count. Said each time. */
+  /** Reports a rejected registration from that host, each time. */
   turnedAway(host: string, why: string): void;
 }
 
-/** Why a registration does not count: `protocol`: another version, or headers of something else. */
+/** Reasons to reject a registration; `protocol`: another version, or foreign headers. */
 type TurnedAway = 'token' | 'protocol' | 'address' | 'too_many';
 
 interface RegistrationsOptions {
-  /** A connection with such a worker; `complain` hears why there is none. */
+  /** Connects to such a worker; `complain` receives the reasons for failures. */
   readonly newLink: (registration: Registration, complain: (what: string) => void) => WorkerLink;
   readonly clock: Pick<Clock, 'nowNs' | 'time'>;
   readonly events: RegistrationEvents;
 }
 
-/** Workers that have registered, and what becomes of them: they are dialed, join when they fit, and leave when their leases end. */
+/** Registered workers and their lifecycle: they are dialed, join if they fit, and leave when their leases end. */
 export class Registrations {
-  /** How many have joined and left so far. */
+  /** Number that have joined and left so far. */
   joined = 0;
   left = 0;
-  /** Of those that have left: they had not said so. */
+  /** Number of those that left without notice. */
   lost = 0;
-  /** Registrations that did not count. */
+  /** Rejected registrations by reason. */
   readonly turnedAway: Record<TurnedAway, number> = { token: 0, protocol: 0, address: 0, too_many: 0 };
   private host: Host | null = null;
   /** By address. */
@@ -76,13 +76,13 @@ export class Registrations {
     this.timer = options.clock.time.every(TICK_MS, () => this.tick());
   }
 
-  /** From now on workers are taken on. */
+  /** Starts to accept workers. */
   begin(host: Host): void {
     this.host = host;
     this.tick();
   }
 
-  /** A worker serves there. Returns how it stands with it. One that is registered at another address counts as that. */
+  /** Renews a worker's lease. Returns its state. One registered at another address counts as that. */
   renew(registration: Registration): WireLease {
     const { address, instance } = registration;
     const nowNs = this.options.clock.nowNs();
@@ -115,7 +115,7 @@ export class Registrations {
     return lease(false, entry.problem);
   }
 
-  /** The worker will shut down. */
+  /** Call when the worker will shut down. */
   leave({ address, instance }: Registration): void {
     const entry = this.entries.get(address);
     if (entry === undefined || entry.instance !== instance || entry.leaving !== '') return;
@@ -125,7 +125,7 @@ export class Registrations {
     this.tick();
   }
 
-  /** A registration from that host does not count. */
+  /** Rejects a registration from that host. */
   turnAway(why: TurnedAway, host: string, what: string): void {
     this.turnedAway[why]++;
     this.options.events.turnedAway(host, what);
@@ -145,7 +145,7 @@ export class Registrations {
     }
   }
 
-  /** One that is not dialed. */
+  /** Decides about an entry that is not dialed. */
   private consider(entry: Entry, nowNs: number, dialed: number): void {
     const { host } = this;
     if (entry.leaving !== '' || nowNs - entry.renewedNs > LEASE_NS) {
@@ -161,7 +161,7 @@ export class Registrations {
     }
   }
 
-  /** Why it waits may change; that it waits is said once. */
+  /** The reason for waiting may change; that it waits is reported once. */
   private awaitRoom(entry: Entry, room: number): void {
     const problem = noRoom(entry.gpus, room);
     if (!entry.awaitsRoom) this.refuse(entry, problem);
@@ -190,7 +190,7 @@ export class Registrations {
     } else if (!guest.isConnected && nowNs - entry.renewedNs > LEASE_NS) this.lose(entry, LEASE_HAS_ENDED);
   }
 
-  /** Its guest has left: as it was to, or because it does not go with the cluster. */
+  /** Call when its guest has left: as intended, or because it does not fit the cluster. */
   private hasGone(entry: Entry, nowNs: number): void {
     const { guest } = entry;
     if (entry.leaving !== '') {
@@ -200,7 +200,7 @@ export class Registrations {
     if (entry.hasBeenPlaced) this.rest(entry.address, nowNs);
     entry.guest = null;
     if (guest !== null && guest.gpusWithoutRoom > 0) {
-      // It is dialed again when there is room. That its number of GPUs is known is news.
+      // It is dialed again when there is room. Learning its number of GPUs is worth a report.
       if (entry.gpus !== guest.gpusWithoutRoom) entry.awaitsRoom = false;
       entry.gpus = guest.gpusWithoutRoom;
       this.awaitRoom(entry, this.host?.room ?? 0);
@@ -210,7 +210,7 @@ export class Registrations {
     this.refuse(entry, guest?.problem ?? '');
   }
 
-  /** It is not there any more; that is no loss where it has said so. */
+  /** Removes the entry; not counted as a loss if it was announced. */
   private lose(entry: Entry, why: string): void {
     if (entry.hasJoined && entry.leaving === '') this.lost++;
     this.end(entry, why);
@@ -231,7 +231,7 @@ export class Registrations {
       this.options.events.refused(entry.address, problem);
   }
 
-  /** One that comes and goes is taken back after longer and longer pauses. */
+  /** Lengthens the pause of a worker that comes and goes. */
   private rest(address: string, nowNs: number): void {
     const rest = this.rests.get(address) ?? {
       backoff: new Backoff(FIRST_REST_MS, LONGEST_REST_MS),

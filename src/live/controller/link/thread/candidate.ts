@@ -3,16 +3,16 @@ import type { Time, Timer } from '../../../../base/world/time.js';
 import type { SeatState } from '../../../wire/protocol.js';
 import { type Candidacy, Election } from '../election.js';
 
-/** A controller that stands for the seats of its workers: carries out what its election chooses. */
+/** A controller's candidacy for the seats of its workers: carries out the choices of its election. */
 export class Candidate {
   private readonly election: Election;
   private again: Timer | null = null;
-  /** By process of a worker: the link that has it. */
+  /** By process of a worker: link that has it. */
   private readonly processes = new Map<string, number>();
-  /** Of each link. `isNamed`: only a certain process is meant. */
+  /** By link. `isNamed`: only a certain process is acceptable. */
   private readonly addresses = new Map<number, { readonly address: string; readonly isNamed: boolean }>();
 
-  /** What the controller calls itself. */
+  /** Name of the controller. */
   readonly controller: string;
 
   constructor(
@@ -36,7 +36,7 @@ export class Candidate {
     this.choose();
   }
 
-  /** As `AgentCandidacy`. One that has registered gives way to the same worker among those known from the start. */
+  /** Like `AgentCandidacy`. A registered worker yields to the same worker known from the start. */
   otherAddress(link: number, instance: string): string | null {
     const { processes, addresses } = this;
     const holder = processes.get(instance) ?? link;

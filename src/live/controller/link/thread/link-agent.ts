@@ -15,32 +15,33 @@ import type { LinkAnswer, LinkCall, LinkSettings } from './link-messages.js';
 import { packInputs } from './link-pack.js';
 import type { Outbox } from './outbox.js';
 
-/** How a link asks for its worker's seat. */
+/** Means for a link to ask for its worker's seat. */
 interface AgentCandidacy {
-  /** What the controller calls itself. */
+  /** Name of the controller. */
   readonly controller: string;
-  /** Returns the address of another link that has the process; null: this one has it from now on, until its seat is null. */
+  /** Returns the address of another link to the process; null: this one has it from now on, until its seat is null. */
   otherAddress(link: number, instance: string): string | null;
   /** See `ReconnectingLinkOptions`. */
   seatIs(link: number, seat: SeatState | null): void;
 }
 
 /**
- * A link in the thread of links, for the `RemoteLink` in the controller's. The two are never of one mind about what is up:
- * what is down here may be sent actions that are on their way already. So the controller answers each `down` when it sends
- * no more, and gets the inputs of all that was sent in vain. Until then a worker that is up again has to wait.
+ * A link in the thread of links, for the `RemoteLink` in the controller's. The two never agree on the state at the same
+ * instant: actions for a worker that is down here may already be on their way. So the controller answers each `down`
+ * once it sends no more, and gets the inputs of everything sent in vain. A worker that comes up again meanwhile has to
+ * wait.
  */
 export class LinkAgent implements WorkerEvents {
   private readonly link: ReconnectingLink;
   private readonly kept = new KeptInputs();
-  /** As far as the controller was notified. */
+  /** State last reported to the controller. */
   private isUp = false;
   private readonly gpusDown = new Set<number>();
-  /** The controller has not answered yet that the worker is down. */
+  /** True until the controller has acknowledged that the worker is down. */
   private isSettling = false;
-  /** What has happened since. */
+  /** Events held back meanwhile. */
   private readonly held: (() => void)[] = [];
-  /** When the round trip began that the controller knows the worker's clock by. */
+  /** Start of the round trip behind the controller's estimate of the worker's clock. */
   private timedNs: number | null = null;
 
   constructor(
@@ -87,7 +88,7 @@ export class LinkAgent implements WorkerEvents {
     if (this.isUp) this.link.restart(reason, gpu);
   }
 
-  /** Gives the worker's seat up, and does not ask for it again before `resume`. */
+  /** Gives up the worker's seat, and does not ask again before `resume`. */
   suspend(reason: string): void {
     this.link.suspend(reason);
   }
@@ -109,7 +110,7 @@ export class LinkAgent implements WorkerEvents {
     }
   }
 
-  /** Nothing more is sent to what is down: gives back the inputs, and reports what has happened since. */
+  /** Call when nothing more is sent to what is down: returns the inputs, and reports events held back. */
   settle(gpu: number | null, reason: string): void {
     const { contents, transfer } = packInputs(this.kept.takeAll(gpu));
     this.port.post({ kind: 'settled', link: this.number, gpu, reason, inputs: contents }, transfer);
@@ -159,7 +160,7 @@ export class LinkAgent implements WorkerEvents {
 
   private timed(clock: ClockReading | null): void {
     const sentNs = clock?.sentNs ?? null;
-    // Most round trips add nothing to what is known.
+    // Most round trips do not improve the estimate.
     if (sentNs === this.timedNs) return;
     this.timedNs = sentNs;
     const reading = clock === null ? null : { sentNs: clock.sentNs, roundTripNs: clock.roundTripNs };
@@ -169,7 +170,7 @@ export class LinkAgent implements WorkerEvents {
   private async answer(call: LinkCall): Promise<LinkAnswer> {
     switch (call.method) {
       case 'listModels':
-        // Errors would lose their class on the way.
+        // Errors would lose their class in transit.
         return modelListToWire(0, await this.link.listModels(call.name));
       case 'addModel':
         return this.link.addModel(call.index, call.reference);
@@ -184,7 +185,7 @@ export class LinkAgent implements WorkerEvents {
   }
 }
 
-/** Buffers cross into another thread as plain arrays of bytes. */
+/** Buffers cross into another thread as plain byte arrays. */
 function inBuffers({ ca }: ClientTls): ClientTls {
   return ca === undefined ? {} : { ca: Buffer.from(ca) };
 }
@@ -194,7 +195,7 @@ interface Kept {
   readonly inputs: ActionMessage['inputs'];
 }
 
-/** Large inputs that were handed over to this thread, until their results come: what did not run may be tried elsewhere. */
+/** Large inputs moved to this thread, kept until their results come: those not run may be retried elsewhere. */
 class KeptInputs {
   private readonly kept = new Map<number, Kept>();
 
@@ -202,7 +203,7 @@ class KeptInputs {
     if (inputs.some(({ length }) => length > LARGE_BYTES)) this.kept.set(id, { gpu, inputs });
   }
 
-  /** Those to give back with the result. Of what ran, none are needed any more: they are freed. */
+  /** Inputs to return with the result. Those of completed actions are freed. */
   takeFor({ id, status }: ResultMessage): ActionMessage['inputs'] {
     const kept = this.kept.get(id);
     if (kept === undefined) return NONE;
@@ -212,7 +213,7 @@ class KeptInputs {
     return NONE;
   }
 
-  /** Those that were sent to the GPU; null: all. */
+  /** Inputs sent to the GPU, or all with null. */
   takeAll(gpu: number | null): ReturnedInputs {
     const taken = new Map<number, ActionMessage['inputs']>();
     for (const [id, kept] of this.kept) if (gpu === null || kept.gpu === gpu) taken.set(id, kept.inputs);

@@ -11,38 +11,38 @@ import type { Candidacy } from '../election.js';
 import type { FromLinks, LinkThreadData, ToLinks } from './link-messages.js';
 import { ActionPacker, unpackResults } from './link-pack.js';
 
-/** A link as its host knows it. */
+/** A link as seen by its host. */
 export interface HostedLink {
-  /** What the thread, a new one, is to open. */
+  /** Message with which a new thread opens the link. */
   opening(): Extract<ToLinks, { readonly kind: 'open' }>;
   receive(message: Exclude<FromLinks, string | { readonly kind: 'results' }>): void;
   results(results: readonly ResultMessage[]): void;
-  /** Connections that come later trust this authority instead. */
+  /** Sets the trusted authority for later connections. */
   renew(tls: ClientTls): void;
-  /** The thread has ended, with all that it had; another follows. */
+  /** The thread has ended, with everything it had; another follows. */
   lost(reason: string): void;
 }
 
 interface LinkHostOptions {
-  /** That of the controller's process. Default: the real one. */
+  /** World of the controller's process. Default: the real one. */
   readonly world?: Pick<World, 'time' | 'threads' | 'newId'>;
-  /** Called once, when the thread hangs: nothing that it had comes back, and no other takes its place. */
+  /** Called once, when the thread hangs: its inputs are lost, and no other replaces it. */
   readonly hung?: (what: string) => void;
   /** See `Candidacy`. */
   readonly isStandby?: boolean;
-  /** The thread stays without links, for those that come, until `close`. Default: it ends with the last. */
+  /** True if the thread stays without links, for later ones, until `close`. Default: it ends with the last. */
   readonly stays?: boolean;
 }
 
-/** A thread that ended by itself is replaced after this, then after twice as long, up to the longest. */
+/** Initial delay before a thread that ended by itself is replaced; doubles up to the maximum. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
- * The thread that has the connections with workers: it encodes and decodes, encrypts and checks, so that the thread that
- * schedules touches no tensor. It begins with the first link and ends with the last. If it dies, its links are lost and
- * made again in another; the process goes on. If it hangs, it is left alone: Node may abort the process if a thread is ended
- * while HTTP/2 has something for it. All links of a controller share one, which asks for the workers' seats.
+ * Host of the thread with the connections to workers: it encodes and decodes, encrypts and checks, so that the
+ * scheduling thread touches no tensor. It starts with the first link and ends with the last. If it dies, its links are
+ * lost and recreated in another; the process continues. If it hangs, it is left alone: Node may abort the process if a
+ * thread is ended while HTTP/2 has work for it. All links of a controller share one, which asks for the workers' seats.
  */
 export class LinkHost {
   /** Null: none at present. */
@@ -54,13 +54,13 @@ export class LinkHost {
   private readonly backoff = new Backoff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   private pause: Timer | null = null;
   private readonly flush = () => this.sendActions();
-  /** That of the controller's process. */
+  /** Time of the controller's process. */
   readonly time: Time;
   private readonly threads: Threads;
   private readonly candidacy: Candidacy;
   private readonly hung: (what: string) => void;
   private readonly stays: boolean;
-  /** Of this thread, for that of the links. */
+  /** Pulse of this thread, watched by the thread of links. */
   private readonly pulse = newPulse();
   private endPulse: () => void = () => {};
 
@@ -90,27 +90,27 @@ export class LinkHost {
     else this.openIn(number);
   }
 
-  /** All of one turn go in one message. */
+  /** Sends actions; all of one turn go in one message. */
   send(number: number, actions: readonly ActionMessage[]): void {
     for (const action of actions) this.packer.add(number, action);
     if (this.isDue) return;
     this.isDue = true;
-    // After what else this step has to send, without a turn of the event loop in between.
+    // After everything else that this step sends, without a turn of the event loop in between.
     queueMicrotask(this.flush);
   }
 
-  /** False: there is no thread. */
+  /** Posts a message; false if there is no thread. */
   post(message: Exclude<ToLinks, string>): boolean {
     this.sendActions();
     return this.postNow(message, []);
   }
 
-  /** Connections of all links that come later trust this authority instead. Throws `E_TLS` for an unusable one. */
+  /** Sets the trusted authority for later connections of all links. Throws `E_TLS` for an unusable one. */
   renew(tls: ClientTls): void {
     for (const link of this.links.values()) link.renew(tls);
   }
 
-  /** The link is closed. */
+  /** Removes a closed link. */
   async remove(number: number): Promise<void> {
     this.links.delete(number);
     if (this.links.size === 0 && !this.stays) await this.close();
@@ -191,7 +191,7 @@ export class LinkHost {
     this.postNow(typeof packed === 'string' ? packed : { kind: 'actions', actions: packed }, transfer);
   }
 
-  /** What cannot be sent must not end the process: the thread is given up instead. */
+  /** A message that cannot be sent must not end the process: the thread is given up instead. */
   private postNow(message: ToLinks, transfer: readonly ArrayBuffer[]): boolean {
     const { thread } = this;
     if (thread === null) return false;

@@ -11,10 +11,10 @@ import type { Candidacy } from '../election.js';
 import type { ReconnectingLinkOptions } from '../reconnecting-link.js';
 import type { Driving } from '../worker-link.js';
 
-/** What the thread of links is started with. */
+/** Start-up data of the thread of links. */
 export interface LinkThreadData {
   readonly pulse: PulseBuffer;
-  /** That of the thread that schedules. */
+  /** Pulse of the scheduling thread. */
   readonly schedulerPulse: PulseBuffer;
   readonly candidacy: Candidacy;
 }
@@ -26,13 +26,13 @@ export type LinkSettings = Omit<
 >;
 
 interface RareOfAction {
-  /** Of the action among those of the message. */
+  /** Position of the action in the message. */
   readonly nth: number;
   readonly shapes: readonly Shape[];
 }
 
 interface RareOfResult {
-  /** Of the result among those of the message. */
+  /** Position of the result in the message. */
   readonly nth: number;
   readonly shapes: readonly Shape[] | undefined;
   readonly error: string;
@@ -45,7 +45,7 @@ export type PackedActions = Packed<RareOfAction>;
 /** Results of one turn, of any links of the thread; see `ResultPacker`. */
 export type PackedResults = Packed<RareOfResult>;
 
-/** What is asked of a link and answered. */
+/** Calls of a link, with answers. */
 export type LinkCall =
   | { readonly method: 'listModels'; readonly name: string | null }
   | { readonly method: 'addModel'; readonly index: number; readonly reference: ModelReference }
@@ -54,11 +54,11 @@ export type LinkCall =
 
 export type LinkAnswer = WireModelList | ServedModel | ReadOperators | null;
 
-/** To the thread of links. A text, by far the most frequent, is actions. `link`: its number. */
+/** Messages to the thread of links. A text, by far the most frequent, holds actions. `link`: its number. */
 export type ToLinks =
   | string
   | { readonly kind: 'actions'; readonly actions: Exclude<PackedActions, string> }
-  /** `originNs`: `monotonicNs` of the instant that is 0 on the controller's clock. */
+  /** `originNs`: `monotonicNs` at 0 of the controller's clock. */
   | {
       readonly kind: 'open';
       readonly link: number;
@@ -73,7 +73,7 @@ export type ToLinks =
       readonly gpu: number | null;
     }
   | { readonly kind: 'startRecording'; readonly link: number }
-  /** The answer to `down`: no action follows for what is down. */
+  /** Answer to `down`: no further action follows for what is down. */
   | {
       readonly kind: 'settle';
       readonly link: number;
@@ -83,7 +83,7 @@ export type ToLinks =
   | { readonly kind: 'renew'; readonly link: number; readonly tls: ClientTls }
   | { readonly kind: 'close'; readonly link: number };
 
-/** From the thread of links. A text is results. */
+/** Messages from the thread of links. A text holds results. */
 export type FromLinks =
   | string
   | { readonly kind: 'results'; readonly results: Exclude<PackedResults, string> }
@@ -101,7 +101,7 @@ export type FromLinks =
       readonly gpu: number | null;
       readonly reason: string;
     }
-  /** The answer to `settle`: all inputs that the thread still had. See `packInputs`. */
+  /** Answer to `settle`: all inputs that the thread still had. See `packInputs`. */
   | {
       readonly kind: 'settled';
       readonly link: number;

@@ -7,7 +7,7 @@ import type { PackedActions, PackedResults } from './link-messages.js';
 
 type Extra<T> = T extends { readonly extras: readonly (infer E)[] } ? E : never;
 
-/** Packs the actions of one step into one message. Large inputs go over with it, as a machine takes them. */
+/** Packs the actions of one step into one message. Large inputs move with it, as a machine takes them. */
 export class ActionPacker extends Packer<Extra<PackedActions>> {
   add(link: number, action: ActionMessage): void {
     const { parcel } = this;
@@ -53,9 +53,9 @@ export function unpackActions(
   }
 }
 
-/** Packs the results of one turn into one message. Large outputs in buffers of their own go over with it. */
+/** Packs the results of one turn into one message. Large outputs in buffers of their own move with it. */
 export class ResultPacker extends Packer<Extra<PackedResults>> {
-  /** `inputs`: those of an INFER that did not run; they go over, too. */
+  /** `inputs`: those of an INFER that did not run; they move, too. */
   add(link: number, result: ResultMessage, inputs: ActionMessage['inputs']): void {
     const { parcel } = this;
     const { shapes, error, inputErrors } = result;
@@ -104,7 +104,7 @@ export function unpackResults(
   }
 }
 
-/** Copies: what is being sent may still need them. */
+/** Copies, since the originals may still be needed for sending. */
 export function packInputs(inputs: ReturnedInputs): ReturnType<Parcel['seal']> {
   const parcel = new Parcel();
   for (const [id, tensors] of inputs) {

@@ -6,8 +6,8 @@ import { ResultPacker } from './link-pack.js';
 type Send = (message: FromLinks, transfer: readonly ArrayBuffer[]) => void;
 
 /**
- * What the links of a thread report, in that order. Results of one turn are one message; whatever else is reported takes
- * those before it along: who hears that a worker is down, or settled, has all its results.
+ * Ordered reports of a thread's links. Results of one turn are one message; any other report first flushes them: a
+ * receiver that learns that a worker is down, or settled, already has all its results.
  */
 export class Outbox {
   private readonly results = new ResultPacker();
@@ -24,7 +24,7 @@ export class Outbox {
     this.send(message, transfer);
   }
 
-  /** `inputs` go back with it. */
+  /** Returns `inputs` with the result. */
   result(link: number, result: ResultMessage, inputs: ActionMessage['inputs']): void {
     this.results.add(link, result, inputs);
     if (this.isDue) return;

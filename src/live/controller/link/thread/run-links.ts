@@ -9,8 +9,8 @@ import { unpackActions } from './link-pack.js';
 import { Outbox } from './outbox.js';
 
 /**
- * What the thread of links does: it has the links that the `LinkHost` at the other end of the port opens. While the thread that
- * schedules hangs it hangs up, so that a standby may take the workers over.
+ * Body of the thread of links: it has the links that the `LinkHost` at the other end of the port opens. While the
+ * scheduling thread hangs, it hangs up, so that a standby may take over the workers.
  */
 export function runLinks(
   world: LinkWorld,
