@@ -6,15 +6,15 @@ import type { Datatype } from '../model.js';
 import { DEFAULT_BATCH_SIZES, LARGEST_BATCH, type ModelSettings, type VersionPolicy } from './settings.js';
 import { readTextProto, type TextField } from './text-proto.js';
 
-/** What a `config.pbtxt` says that counts here. */
+/** Relevant settings of a `config.pbtxt`. */
 export interface PbtxtSettings {
   readonly path: string;
   readonly settings: Partial<ModelSettings>;
-  /** Null: not said. */
+  /** Null: not given. */
   readonly maxBatchSize: { readonly size: number; readonly line: number } | null;
-  /** What it says of inputs and outputs, which the model must agree with. */
+  /** Its inputs and outputs, which must agree with the model. */
   readonly tensors: readonly PbtxtTensor[];
-  /** What it says that has no counterpart here, by the names of the fields. */
+  /** Names of its fields without a counterpart here. */
   readonly unused: readonly string[];
 }
 
@@ -23,18 +23,18 @@ interface PbtxtTensor {
   readonly name: string;
   /** 1-based. */
   readonly line: number;
-  /** Null: not said. */
+  /** Null: not given. */
   readonly datatype: Datatype | 'BYTES' | 'BF16' | null;
-  /** −1: any size. Null: not said. */
+  /** −1: any size. Null: not given. */
   readonly dims: readonly number[] | null;
 }
 
-/** Configuration is small; what is larger is something else. */
+/** Size limit: configuration is small. */
 const MOST_BYTES = MIB;
 
 /**
- * Reads the model configuration of Triton Inference Server, as far as it has a counterpart. Throws `E_CONFIG_SYNTAX` and
- * `E_CONFIG_VALUE`, also for models that need another backend.
+ * Reads the model configuration of Triton Inference Server, as far as it has a counterpart. Throws `E_CONFIG_SYNTAX`
+ * and `E_CONFIG_VALUE`, also for models that need another backend.
  */
 export function readConfigPbtxt(path: string, modelName: string): PbtxtSettings {
   const fail = (what: string, line: number, key?: string) =>
@@ -53,13 +53,13 @@ const LARGEST_DEFAULT = Math.max(...DEFAULT_BATCH_SIZES);
 
 type Fail = (what: string, line: number, key?: string) => EscapementError;
 
-/** Triton's element types without their TYPE_, each at its number. */
+/** Triton's element types without their TYPE_ prefix, each at its number. */
 const DATATYPES: readonly (PbtxtTensor['datatype'] | 'INVALID')[] = [
   ...(['INVALID', 'BOOL', 'UINT8', 'UINT16', 'UINT32', 'UINT64', 'INT8', 'INT16', 'INT32', 'INT64'] as const),
   ...(['FP16', 'FP32', 'FP64', 'BYTES', 'BF16'] as const),
 ];
 
-/** Fields without which the model would give other answers. */
+/** Fields that the model's answers depend on. */
 const NEEDED: Readonly<Record<string, string>> = {
   sequence_batching: 'sequences of requests are not supported',
   ensemble_scheduling: 'ensembles are not supported',
@@ -202,7 +202,7 @@ class PbtxtReader {
     }
   }
 
-  /** In protobuf's text format, only lists may be there more than once. */
+  /** In protobuf's text format, only lists may be repeated. */
   private refuseRepeated(fields: readonly TextField[], singular: readonly string[]): void {
     const seen = new Set<string>();
     for (const { name, line } of fields) {

@@ -7,9 +7,9 @@ import { whileUnchanged } from '../../base/files/while-unchanged.js';
 import { externalFiles } from './external-data.js';
 
 /**
- * SHA-256 of a model, hex: of its file and of the files next to it that hold weights. What is made from a model, such as
- * its optimised form and its profile, belongs to this, whatever times and places its files have. Throws `E_MODEL_FILE`
- * where the model cannot be read.
+ * SHA-256 of a model, hex: of its file and the adjacent files that hold weights. Products of a model, such as its
+ * optimized form and its profile, belong to this digest, whatever the times and places of its files. Throws
+ * `E_MODEL_FILE` if the model cannot be read.
  */
 export function modelDigest(onnxPath: string): string {
   try {
@@ -24,12 +24,12 @@ const externalNames = whileUnchanged((onnxPath) => externalFiles(readFileSync(on
 const NO_FILE = 'not there';
 
 function digestOf(onnxPath: string): string {
-  // Names its file where there is none.
+  // Names the file if it is missing.
   const names = externalNames(onnxPath);
   const hash = createHash('sha256').update(fileDigest(onnxPath) ?? NO_FILE);
   for (const name of names) {
     const path = join(dirname(onnxPath), name);
-    // onnxruntime reads nothing outside the model's folder, and says itself what is missing.
+    // onnxruntime reads nothing outside the model's folder, and reports missing files itself.
     const digest = isWithin(dirname(onnxPath), path) ? fileDigest(path) : null;
     hash.update(JSON.stringify([name, digest ?? NO_FILE]));
   }

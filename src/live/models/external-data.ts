@@ -18,14 +18,14 @@ import {
 } from '../onnx/onnx-fields.js';
 import { readFields } from '../onnx/protobuf.js';
 
-/** The other files in which an ONNX model keeps weights, as it names them relative to its folder: each once, sorted. */
+/** Other files in which an ONNX model keeps weights, relative to its folder: each once, sorted. */
 export function externalFiles(onnx: Uint8Array): string[] {
   const names = new Set<string>();
   visit(onnx, MODEL, names);
   return [...names].sort();
 }
 
-/** A kind of message, by the numbers of the fields in which a tensor may lie, however deep. */
+/** A type of message, by the numbers of the fields that may contain a tensor, at any depth. */
 type Kind = Map<number, Kind | 'location'>;
 
 const TENSOR: Kind = new Map([[TENSOR_EXTERNAL_DATA, 'location']]);

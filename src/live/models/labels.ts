@@ -6,11 +6,11 @@ import { isFile } from '../../base/files/is-file.js';
 import { MIB } from '../../base/units.js';
 import { FREE, type ModelSignature, type TensorSignature } from '../model.js';
 
-/** Names of classes take less. */
+/** Limit far above names of classes. */
 const MOST_LABEL_BYTES = 16 * MIB;
 
 /**
- * The names of each output's classes; null: none has names. `files`: by output, in the model's folder. Throws
+ * Names of each output's classes; null: none has names. `files`: by output, in the model's folder. Throws
  * `E_CONFIG_VALUE` and `E_FILE_MISSING`.
  */
 export function readLabels(
@@ -52,7 +52,7 @@ function labelsOf({ name, shape }: TensorSignature, modelDir: string, file: stri
   if (!isUtf8(bytes)) throw fail('labels must be UTF-8 text, one label per line');
   const lines = bytes.toString('utf8').replace(BYTE_ORDER_MARK, '').split(/\r?\n/);
   while (lines.at(-1) === '') lines.pop();
-  // How many classes there are is known only where no request chooses a size.
+  // The number of classes is known only if requests choose no size.
   const classes = shape.includes(FREE) ? 0 : shape.reduce((product, size) => product * size, 1);
   if (lines.length >= classes) return lines;
   throw fail(

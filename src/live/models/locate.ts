@@ -1,10 +1,10 @@
 import { EscapementError } from '../../base/errors.js';
 import { DEFAULT_SESSION, type OrtDeviceSpec } from '../device.js';
 
-/** The device on which models are looked at and optimised, whatever device is to run them. */
+/** Device for reading and optimizing models, whatever device is to run them. */
 export const CPU: OrtDeviceSpec = { kind: 'cpu', adapter: 0, session: DEFAULT_SESSION };
 
-/** Says of which file an error of the model is, unless it says so itself. */
+/** Adds the file to an error of the model, unless it names one. */
 export async function locate<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

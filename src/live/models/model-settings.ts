@@ -6,21 +6,21 @@ import { type PbtxtSettings, readConfigPbtxt } from './config-pbtxt.js';
 import { isWithinFolder } from './labels.js';
 import { type ModelSettings, readSettings } from './settings.js';
 
-/** All that an operator says of one model. */
+/** All settings of one model by the operator. */
 interface ModelFolderSettings {
   readonly settings: ModelSettings;
   /** Null: there is no `config.pbtxt`. */
   readonly pbtxt: PbtxtSettings | null;
 }
 
-/** Settings of a model that lies in no repository. */
+/** Settings of a model outside a repository. */
 export const NO_FOLDER: ModelFolderSettings = { settings: { dimensions: {}, labels: {} }, pbtxt: null };
 
-/** Files in the folder of a model that settle how it is served. */
+/** Files in the folder of a model that determine how it is served. */
 export const SETTINGS_FILES: readonly string[] = ['config.yaml', 'config.pbtxt'];
 
 /**
- * Reads the settings in a model's folder: `config.yaml` and, where that says nothing, `config.pbtxt`. Throws
+ * Reads the settings in a model's folder: `config.yaml` and, for what that leaves open, `config.pbtxt`. Throws
  * `E_CONFIG_…` with file and line.
  */
 export function readFolderSettings(modelDir: string, name: string): ModelFolderSettings {
@@ -30,24 +30,24 @@ export function readFolderSettings(modelDir: string, name: string): ModelFolderS
   const pbtxt = readConfigPbtxt(pbtxtPath, name);
   const labels = { ...pbtxt.settings.labels, ...own.labels };
   const settings = { ...pbtxt.settings, ...own, labels };
-  // What `config.yaml` says of batches takes the place of `max_batch_size`.
+  // Batch settings in `config.yaml` replace `max_batch_size`.
   return { settings, pbtxt: own.batch === undefined ? pbtxt : { ...pbtxt, maxBatchSize: null } };
 }
 
-/** The name of a model's files where `config.pbtxt` gives it. Throws as `readFolderSettings`. */
+/** Name of a model's files given by `config.pbtxt`. Throws like `readFolderSettings`. */
 export function modelFileName(modelDir: string, name: string): string | undefined {
   const path = join(modelDir, 'config.pbtxt');
   return existsSync(path) ? readConfigPbtxt(path, name).settings.modelFile : undefined;
 }
 
-/** The files of a model's folder with all that its settings say: while none changes, they say the same. */
+/** Files of a model's folder that hold its settings: while none changes, neither do the settings. */
 export function settingsFiles(modelDir: string, name: string): string[] {
   const { settings } = readFolderSettings(modelDir, name);
   const labels = Object.values(settings.labels).filter(isWithinFolder);
   return [...SETTINGS_FILES, ...labels].map((file) => join(modelDir, file));
 }
 
-/** Throws `E_CONFIG_VALUE` where `config.pbtxt` describes another model. */
+/** Throws `E_CONFIG_VALUE` if `config.pbtxt` describes another model. */
 export function checkDescription(signature: ModelSignature, pbtxt: PbtxtSettings): void {
   const problem = (what: string, line: number, key: string) =>
     new EscapementError('E_CONFIG_VALUE', what, { file: pbtxt.path, line, key });
@@ -73,7 +73,7 @@ export function checkDescription(signature: ModelSignature, pbtxt: PbtxtSettings
       throw problem(`${name} is of type ${tensor.datatype}, not ${datatype}`, line, role);
     }
     const shape = shapeOf(tensor);
-    // With a batch size, the batch is no dimension in `config.pbtxt`.
+    // With a batch size, the batch is not a dimension in `config.pbtxt`.
     const ofRow = shape.slice(1);
     const allowed =
       maxBatchSize === null && shape[0] === FREE ? [ofRow, shape] : [takesBatches ? ofRow : shape];

@@ -18,25 +18,25 @@ import { precisionOf } from './weights.js';
 
 export interface OptimizedModel {
   readonly ortPath: string;
-  /** Why it was made: there was none, or one of another model, or one that had changed since; null: it was there. */
+  /** Reason why it was made: missing, of another model, or damaged; null: it existed. */
   readonly made: 'missing' | 'outdated' | 'damaged' | null;
 }
 
 /**
- * Makes the optimised model (`.ort`) that a device loads in place, unless it is there, in the first of `productDirs`. What is
- * optimised depends on onnxruntime and the device, for the CPU also on its make (another one's file would compute
- * nonsense): the file's name says all that. A record next to it (`.json`) says what it was made from and what came of it,
- * as digests: where either differs from what is on disk, it is made again. Throws `E_MODEL_FILE` and `E_FILE_WRITE`, and
- * `E_DEVICE` where a GPU has to be there for it.
+ * Makes the optimized model (`.ort`) that a device loads in place, unless it exists, in the first of `productDirs`. The
+ * result depends on onnxruntime and the device, for the CPU also on its make (another one's file would compute
+ * nonsense): the file's name includes all that. A record next to it (`.json`) has digests of source and result: if
+ * either differs from what is on disk, it is made again. Throws `E_MODEL_FILE` and `E_FILE_WRITE`, and `E_DEVICE` if a
+ * GPU is needed but missing.
  */
 export async function optimizeModel(
   onnxPath: string,
   kind: Provider,
   cacheDir: string | null = null,
 ): Promise<OptimizedModel> {
-  // For the CPU all optimisations, although they suit its make only: at 64 × 64 MobileNetV2 runs four times as fast
-  // as without the changed layout of its tensors, ResNet-18 a tenth faster. Graphics processors choose their own
-  // layout and need a model without any.
+  // For the CPU all optimizations, although they suit its make only: at 64 × 64 MobileNetV2 runs four times as fast as
+  // without the changed layout of its tensors, ResNet-18 a tenth faster. GPUs choose their own layout and need a model
+  // without any.
   const level = kind === 'cpu' ? 'all' : 'basic';
   const make = kind === 'cpu' ? [process.arch, cpuText()] : [];
   const traits = [onnxruntimeVersion(), level, ...make];
@@ -68,7 +68,7 @@ export async function optimizeModel(
   return { ortPath, made };
 }
 
-/** What the runtime's process is to do: `savePath` gets the optimized model. */
+/** Task of the runtime's process: `savePath` receives the optimized model. */
 export interface OptimizeTask {
   readonly onnxPath: string;
   readonly device: OrtDeviceSpec;
@@ -76,7 +76,7 @@ export interface OptimizeTask {
   readonly savePath: string;
 }
 
-/** Digests of a model and of its optimised form. */
+/** Digests of a model and of its optimized form. */
 interface OptimizationRecord {
   readonly model: string;
   readonly optimized: string;
@@ -95,7 +95,7 @@ function whyMake(dir: string, name: string, model: string): OptimizedModel['made
   return record.optimized === optimized ? null : 'damaged';
 }
 
-/** Null also where it is no such record: it makes no difference. */
+/** Null also for an invalid record, with the same effect. */
 function readRecord(path: string): Partial<OptimizationRecord> | null {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
@@ -107,15 +107,15 @@ function readRecord(path: string): Partial<OptimizationRecord> | null {
 const KEY_DIGITS = 8;
 
 /**
- * What optimises a model for a device: the CPU, so that the device need not be there, except for FP16 models. The CPU
- * computes those in FP32, and would write its conversions into the file: measured on webgpu, the device computes in
- * FP32 then, and MobileNetV2 wrongly.
+ * Device that optimizes a model for another: the CPU, so that the device need not be there, except for FP16 models. The
+ * CPU computes those in FP32, and would write its conversions into the file: measured on webgpu, the device then
+ * computes in FP32, and MobileNetV2 incorrectly.
  */
 function optimizerOf(onnxPath: string, kind: Provider): Provider {
   return kind !== 'cpu' && precisionOf(onnxPath) === 'fp16' ? kind : 'cpu';
 }
 
-/** The processor with its instruction sets: under one name clouds offer several. */
+/** Processor with its instruction sets: clouds offer several under one name. */
 function cpuText(): string {
   const [{ model = '' } = {}] = cpus();
   if (!existsSync(CPU_INFO)) return model;
@@ -123,5 +123,5 @@ function cpuText(): string {
   return `${model} ${flags}`;
 }
 
-/** Only Linux has it. */
+/** Exists on Linux only. */
 const CPU_INFO = '/proc/cpuinfo';

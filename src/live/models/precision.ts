@@ -9,7 +9,7 @@ export const PRECISIONS = ['fp32', 'fp16'] as const;
 export type Precision = (typeof PRECISIONS)[number];
 
 /**
- * Where a model lies in the folder of its version: in the file `name`, or in `name/model.onnx` if that is a folder, which also
+ * Path of a model in the folder of its version: the file `name`, or `name/model.onnx` if that is a folder, which also
  * holds its weights.
  */
 export function modelFile(versionDir: string, precision: Precision, name = MODEL_FILE): string {
@@ -17,7 +17,7 @@ export function modelFile(versionDir: string, precision: Precision, name = MODEL
   return isFolder(path) ? join(path, MODEL_FILE) : path;
 }
 
-/** Links are followed; one that leads nowhere or in a circle is none. */
+/** True for a folder. Follows links; a dangling or circular one is none. */
 export function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();

@@ -4,10 +4,10 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { modelDigest } from './digest.js';
 
 /**
- * Folders in which what is made from a model may lie: its optimised forms and its profiles. They are read from each, in
- * this order, and written to the first: a folder below `cacheDir`; without one the model's own, or the user's cache if
- * that is read-only. Below a cache a model's folder is named by its content, so that copies share it. Throws
- * `E_MODEL_FILE` where the model cannot be read.
+ * Folders for products of a model: its optimized forms and its profiles. They are read from each, in this order, and
+ * written to the first: a folder below `cacheDir`; without one the model's own, or the user's cache if that is
+ * read-only. Below a cache a model's folder is named by its content, so that copies share it. Throws `E_MODEL_FILE` if
+ * the model cannot be read.
  */
 export function productDirs(onnxPath: string, cacheDir: string | null): readonly string[] {
   const own = dirname(onnxPath);
@@ -28,7 +28,7 @@ function isWritable(dir: string): boolean {
   }
 }
 
-/** The model's folder in a repository, for people who look into a cache. */
+/** Folder of the model in a repository, for people who look into a cache. */
 function nameOf(onnxPath: string): string {
   return basename(dirname(dirname(resolve(onnxPath)))) || 'model';
 }

@@ -21,35 +21,35 @@ import { DEFAULT_BATCH_SIZES, type ModelSettings } from './settings.js';
 import { readVersions } from './stand-ins.js';
 import { precisionOf } from './weights.js';
 
-/** A model on disk, as far as no device is concerned. */
+/** A model on disk, independent of any device. */
 export interface RepositoryModel {
   readonly name: string;
   readonly version: string;
   readonly onnxPath: string;
   /** Size of that file. */
   readonly onnxBytes: number;
-  /** Of its weights. */
+  /** Precision of its weights. */
   readonly precision: Precision;
-  /** Precisions in which this version of the model is there. */
+  /** Available precisions of this version. */
   readonly precisions: readonly Precision[];
   readonly signature: ModelSignature;
   /** Ascending from 1; [1] unless the model is batched. */
   readonly batchSizes: readonly number[];
-  /** The model would be batched, but no setting or check has shown so far that its rows are independent. */
+  /** True if the model would be batched, but no setting or check has confirmed yet that its rows are independent. */
   readonly batchIsUnchecked: boolean;
-  /** SLO of requests that carry none of their own, ns; null: the server's default. */
+  /** Default SLO of its requests, ns; null: the server's default. */
   readonly sloNs: number | null;
-  /** By output: the names of its classes; null: it has none, or none of the outputs has. */
+  /** By output: names of its classes; null: it has none, or no output has any. */
   readonly labels: readonly (readonly string[] | null)[] | null;
 }
 
-/** What of a repository can be served, and what cannot. */
+/** Servable and unservable models of a repository. */
 interface RepositorySurvey extends Pick<RepositoryScan, 'problems'> {
   readonly models: readonly RepositoryModel[];
 }
 
 /**
- * Reads a repository, ordered by name and version: the first model or version that cannot be served fails the whole, so
+ * Reads a repository, ordered by name and version: the first model or version that cannot be served is an error, so
  * that it shows at once. Throws `E_MODEL_FILE`, and `E_CONFIG_…` for mistakes in settings.
  */
 export async function readRepository(dir: string, precision: Precision = 'fp32'): Promise<RepositoryModel[]> {
@@ -58,7 +58,7 @@ export async function readRepository(dir: string, precision: Precision = 'fp32')
   return readAll(scan);
 }
 
-/** Reads the highest version of one model, `dir` being its folder. Throws as `readRepository`. */
+/** Reads the highest version of the model in folder `dir`. Throws like `readRepository`. */
 export async function readModel(dir: string, precision: Precision = 'fp32'): Promise<RepositoryModel> {
   if (!existsSync(dir)) throw problem('no such model', dir);
   const { versions, problems } = scanModel(dir, basename(resolve(dir)), precision);
@@ -67,7 +67,7 @@ export async function readModel(dir: string, precision: Precision = 'fp32'): Pro
   throw problem('has no version: put the model into a folder with a number, such as 1/model.onnx', dir);
 }
 
-/** Reads all that can be served of a repository, and says of the rest why it cannot. Throws only where there is none. */
+/** Reads everything servable in a repository, with reasons for the rest. Throws only if there is no repository. */
 export async function surveyRepository(
   dir: string,
   precision: Precision = 'fp32',
@@ -94,8 +94,8 @@ async function readAll({
 }
 
 /**
- * Reads one model by its file. In a repository its settings count; elsewhere it has none and is called like the
- * file. Throws as `readRepository`.
+ * Reads one model by its file. In a repository its settings apply; elsewhere it has none and is named after the file.
+ * Throws like `readRepository`.
  */
 export async function readModelFile(onnxPath: string): Promise<RepositoryModel> {
   const place = placeOf(onnxPath);
@@ -131,7 +131,7 @@ export async function readModelFile(onnxPath: string): Promise<RepositoryModel> 
   };
 }
 
-/** Where in a repository a model's file is. */
+/** Place of a model's file in a repository. */
 interface ModelPlace {
   readonly name: string;
   readonly version: string;

@@ -7,30 +7,30 @@ import { modelFileName, readFolderSettings, SETTINGS_FILES } from './model-setti
 import { isFolder, modelFile, PRECISIONS, type Precision } from './precision.js';
 import type { VersionPolicy } from './settings.js';
 
-/** A version of a model that is to be served. Its file is there and was not read yet. */
+/** A version of a model that is to be served. Its file exists but was not read yet. */
 export interface FoundVersion {
   readonly name: string;
   readonly version: string;
   readonly onnxPath: string;
 }
 
-/** What a repository holds. */
+/** Contents of a repository. */
 export interface RepositoryScan {
   /** By name, then by version, ascending. */
   readonly versions: readonly FoundVersion[];
-  /** Lower versions of models whose settings ask for the latest, should one of those be unreadable: the highest first. */
+  /** Lower versions of models whose settings ask for the latest, in case those are unreadable: highest first. */
   readonly spares: readonly FoundVersion[];
   readonly problems: readonly ModelProblem[];
-  /** Files and folders that are no models, relative to the repository. */
+  /** Files and folders that are not models, relative to the repository. */
   readonly skipped: readonly string[];
   /** Settings without effect, a line per model. */
   readonly notes: readonly string[];
 }
 
 /**
- * Looks at the folders of a repository: each model is a folder `NAME/VERSION/model.onnx`; at FP16
- * `NAME/VERSION/fp16/model.onnx`. A mistake in one model costs the others nothing. Throws `E_MODEL_FILE` only where
- * the folder is not there or cannot be read.
+ * Scans the folders of a repository: each model is a folder `NAME/VERSION/model.onnx`; at FP16
+ * `NAME/VERSION/fp16/model.onnx`. A mistake in one model does not affect the others. Throws `E_MODEL_FILE` only if the
+ * folder is missing or unreadable.
  */
 export function scanRepository(dir: string, precision: Precision): RepositoryScan {
   return merged(
@@ -41,14 +41,14 @@ export function scanRepository(dir: string, precision: Precision): RepositorySca
   );
 }
 
-/** The same of one model of a repository. `name` may come from a client: it is no path before it was found there. */
+/** Scans one model of a repository. `name` may come from a client: it is no path before it was found there. */
 export function scanNamed(dir: string, name: string, precision: Precision): RepositoryScan {
   return isThere(dir, name) ? scanModel(join(dir, name), name, precision) : NOTHING;
 }
 
 /**
- * The file of a version, also of one that the model's settings do not choose. `name` and `version` may come from afar. Throws
- * `E_MODEL_FILE`, and `E_CONFIG_…` for mistakes in settings.
+ * File of a version, even if the model's settings do not choose it. `name` and `version` may come from a remote peer.
+ * Throws `E_MODEL_FILE`, and `E_CONFIG_…` for mistakes in settings.
  */
 export function findVersion(dir: string, name: string, version: string, precision: Precision): string {
   if (!isThere(dir, name)) throw problem('there is no such model in its repository', dir);
@@ -63,7 +63,7 @@ function isThere(dir: string, name: string): boolean {
   return !name.startsWith('.') && repositoryEntries(dir).includes(name) && isFolder(join(dir, name));
 }
 
-/** The same of one model, `dir` being its folder. Never throws. */
+/** Scans the model in folder `dir`. Never throws. */
 export function scanModel(dir: string, name: string, precision: Precision): RepositoryScan {
   try {
     return new ModelScan(dir, name, precision).scan();
@@ -89,7 +89,7 @@ function merged(scans: readonly RepositoryScan[]): RepositoryScan {
 
 const DIGITS = /^\d+$/;
 
-/** A number as it is written in the name of a folder: each number in one way, so that no two folders are the same version. */
+/** True for a number in canonical form, so that no two folders are the same version. */
 export function isVersion(name: string): boolean {
   return DIGITS.test(name) && Number.isSafeInteger(Number(name)) && String(Number(name)) === name;
 }
@@ -168,7 +168,7 @@ class ModelScan {
     return chosen;
   }
 
-  /** Versions that are lower than all of these, the highest first. */
+  /** Versions lower than all of these, highest first. */
   private below([lowest]: readonly string[], there: readonly string[]): readonly string[] {
     return there
       .filter((version) => Number(version) < Number(lowest) && isFile(this.file(version)))
@@ -192,7 +192,7 @@ class ModelScan {
   }
 }
 
-/** How a model that is missing gets there. */
+/** Advice for adding a missing model. */
 export function howToMake(modelDir: string, name: string, version: string, precision: Precision): string {
   const ofVersion = version === '1' ? '' : ` --model-version ${version}`;
   const ofPrecision = precision === PRECISIONS[0] ? '' : ` --precision ${precision}`;
@@ -219,7 +219,7 @@ function entriesOf(dir: string): string[] {
   return readdirSync(dir).sort();
 }
 
-/** A repository without models, which is nothing to serve. */
+/** Error for a repository without models. */
 export function noModels(dir: string): EscapementError {
   return problem('has no models: put them into NAME/VERSION/model.onnx, or make one with model make', dir);
 }

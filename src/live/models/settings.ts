@@ -20,10 +20,10 @@ const duration = z
   .transform((text) => Math.round(Number.parseFloat(text) * NS_PER[/(?:us|ms|s)$/.exec(text)![0]]))
   .refine((ns) => ns > 0, 'must be longer than 0');
 
-/** Larger ones would reserve memory for nothing; a running controller takes no larger ones in. */
+/** Larger ones would waste memory; a running controller accepts no larger ones. */
 export const LARGEST_BATCH = 1024;
 
-/** Longer ones would reserve memory for nothing. */
+/** Longer ones would waste memory. */
 const LONGEST_INPUT = 1_048_576;
 
 const batchSizes = z
@@ -74,44 +74,44 @@ const schema = z.strictObject({
   fill: fill.exactOptional(),
 });
 
-/** Which versions of a model are served. */
+/** Policy for which versions of a model are served. */
 export type VersionPolicy =
   | { readonly kind: 'all' }
   | { readonly kind: 'latest'; readonly count: number }
   | { readonly kind: 'specific'; readonly versions: readonly number[] };
 
-/** Batch sizes of a model that takes batches, unless its settings say otherwise. */
+/** Default batch sizes of a model that takes batches. */
 export const DEFAULT_BATCH_SIZES: readonly number[] = [1, 2, 4, 8];
 
 const LATEST: VersionPolicy = { kind: 'latest', count: 1 };
 
-/** What an operator says of one model, in its `config.yaml`. */
+/** An operator's settings of one model, in its `config.yaml`. */
 export interface ModelSettings {
-  /** Undefined: not said, so the latest. */
+  /** Undefined: not given, so the latest. */
   readonly versions?: VersionPolicy;
-  /** Name of the model in the folder of a version. Undefined: not said, so `model.onnx`. Only `config.pbtxt` says it. */
+  /** Name of the model in the folder of a version. Undefined: not given, so `model.onnx`. Only in `config.pbtxt`. */
   readonly modelFile?: string;
   /** Files with the names of an output's classes, one per line, by the output; relative to the model's folder. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Undefined: not said. */
+  /** Undefined: not given. */
   readonly batchSizes?: readonly number[];
-  /** Used if the model takes batches and `batchSizes` is not said. */
+  /** Used if the model takes batches and `batchSizes` is not given. */
   readonly suggestedSizes?: readonly number[];
-  /** What the first dimension is. Undefined: not said, so it is a batch if a check shows that it is one. */
+  /** Meaning of the first dimension. Undefined: not given, so it is a batch if a check confirms that. */
   readonly batch?: BatchSetting;
-  /** SLO of requests that carry none of their own. Undefined: not said. */
+  /** Default SLO of its requests. Undefined: not given. */
   readonly slo?: number;
   /** Sizes of the model's symbolic dimensions other than the batch, by their names. */
   readonly dimensions: Dimensions;
-  /** Lengths of inputs, where one dimension is left without a size. Undefined: not said. */
+  /** Lengths of inputs, if one dimension is left without a size. Undefined: not given. */
   readonly buckets?: readonly number[];
-  /** By input, what shorter ones are padded with. Undefined: they are not. */
+  /** By input: value that shorter ones are padded with. Undefined: they are not. */
   readonly fill?: Readonly<Record<string, number | boolean>>;
 }
 
 const NO_SETTINGS: ModelSettings = { dimensions: {}, labels: {} };
 
-/** Reads a model's settings; without such a file nothing is said. Throws `E_CONFIG_…` with file, line and key. */
+/** Reads a model's settings; empty without such a file. Throws `E_CONFIG_…` with file, line and key. */
 export function readSettings(path: string): ModelSettings {
   if (!existsSync(path)) return NO_SETTINGS;
   // Reading a pipe would wait for its writer.
@@ -137,7 +137,7 @@ export function readSettings(path: string): ModelSettings {
   return fail(unknown ? 'E_CONFIG_KEY' : 'E_CONFIG_VALUE', what, node?.range?.[0] ?? 0, keys.join('.'));
 }
 
-/** What is wrong with a value whose key does not say it better; undefined: the library's words. */
+/** Message for a value whose key does not explain it; undefined: the library's. */
 function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
     const found = issue.input === null ? 'nothing' : JSON.stringify(issue.input);

@@ -1,20 +1,20 @@
 import type { FoundVersion, RepositoryScan } from './scan.js';
 
-/** What was found of the versions of models by reading them. */
+/** Result of reading the versions of models. */
 interface ReadVersions<T> {
   /** By name, then by version, ascending. */
   readonly good: readonly {
     readonly found: FoundVersion;
     readonly value: T;
-    /** It is not what the settings choose, but takes the place of a higher version that cannot be read. */
+    /** True if the settings do not choose it: it replaces an unreadable higher version. */
     readonly standsIn: boolean;
   }[];
   readonly bad: readonly { readonly found: FoundVersion; readonly error: unknown }[];
 }
 
 /**
- * Reads versions by `read`. In place of one that cannot be read, the next lower one that can is taken, where the settings
- * ask for the latest: a damaged file must not cost the model.
+ * Reads versions by `read`. An unreadable one is replaced by the next lower readable one, if the settings ask for the
+ * latest: a damaged file must not cost the model.
  */
 export async function readVersions<T>(
   { versions, spares }: Pick<RepositoryScan, 'versions' | 'spares'>,

@@ -10,20 +10,20 @@ type TextValue =
   | { readonly kind: 'string'; readonly text: string }
   /** `number` is not exact beyond 2⁵³. */
   | { readonly kind: 'integer' | 'float'; readonly number: number }
-  /** A truth value or the name of an enumeration's value. */
+  /** A boolean or the name of an enumeration value. */
   | { readonly kind: 'name'; readonly text: string }
   | { readonly kind: 'message'; readonly fields: readonly TextField[] };
 
 /**
- * Reads a message in [protobuf's text format](https://protobuf.dev/reference/protobuf/textformat-spec/) without knowing its
- * type: each field as often as it is there, in order. A list `[a, b]` is the field twice. Names of extensions and `Any`
- * messages, which need types, are refused. Throws what `fail` makes of a mistake and its 1-based line.
+ * Reads a message in [protobuf's text format](https://protobuf.dev/reference/protobuf/textformat-spec/) without knowing
+ * its type: each occurrence of a field, in order. A list `[a, b]` counts as two occurrences. Names of extensions and
+ * `Any` messages, which need types, are rejected. Throws the result of `fail` for a mistake and its 1-based line.
  */
 export function readTextProto(text: string, fail: (what: string, line: number) => Error): TextField[] {
   return new Reader(text, fail).message('');
 }
 
-/** Deeper than any message of real use; each level is a call on the stack. */
+/** Nesting limit, above any real message; each level is a call on the stack. */
 const MOST_LEVELS = 64;
 
 const SPACE = /(?:[ \t\n\v\f\r]|#[^\n]*)*/y;
@@ -32,7 +32,7 @@ const INTEGER = /0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*/y;
 const FLOAT =
   /(?:(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?:0|[1-9][0-9]*)[eE][+-]?[0-9]+)[fF]?|(?:0|[1-9][0-9]*)[fF]/y;
 const STRING = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/y;
-/** What may not follow a number. */
+/** Characters that must not follow a number. */
 const PART_OF_WORD = /[A-Za-z0-9_.]/y;
 const CLOSES: Readonly<Record<string, string>> = { '{': '}', '<': '>' };
 
@@ -49,7 +49,7 @@ class Reader {
     this.skipSpace();
   }
 
-  /** The fields up to `end`, which is '' for the end of the text. */
+  /** Fields up to `end`, which is '' for the end of the text. */
   message(end: string): TextField[] {
     const fields: TextField[] = [];
     while (end === '' ? this.at < this.text.length : !this.skip(end)) {
@@ -105,7 +105,7 @@ class Reader {
     return { kind: 'integer', number: sign * (isOctal ? Number.parseInt(integer, 8) : Number(integer)) };
   }
 
-  /** Strings next to each other are one; null: there is none. */
+  /** Adjacent strings are one; null: there is none. */
   private strings(): string | null {
     let bytes: Buffer | null = null;
     for (;;) {

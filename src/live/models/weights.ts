@@ -10,12 +10,12 @@ import {
 import { readFields } from '../onnx/protobuf.js';
 import type { Precision } from './precision.js';
 
-/** Weights of one layer, as an ONNX file has them. */
+/** Weights of one layer, as stored in an ONNX file. */
 interface StoredWeights {
   readonly name: string;
   /** Element type by its number in onnx.proto. */
   readonly type: number;
-  /** Little-endian; empty where they are stored in another way. */
+  /** Little-endian; empty if stored in another way. */
   readonly bytes: Uint8Array;
 }
 

@@ -1,10 +1,10 @@
 import type { Layers } from './layers.js';
 
 /**
- * A transformer encoder for texts, of the size of BERT-Tiny (Turc et al., arXiv:1908.08962): 4.38 million parameters, nearly all
- * of them in its table of tokens. It takes INT64 `input_ids` and `attention_mask`, each `[batch, sequence]` with at most
- * `longest` tokens, and gives `tokens`, a vector for each token, and `logits` of their mean. Where the mask is 0 there is
- * padding: what a text gives does not depend on it, nor on other texts of the batch.
+ * A transformer encoder for texts, of the size of BERT-Tiny (Turc et al., arXiv:1908.08962): 4.38 million parameters,
+ * nearly all of them in its token table. It takes INT64 `input_ids` and `attention_mask`, each `[batch, sequence]` with
+ * at most `longest` tokens, and returns `tokens`, a vector for each token, and `logits` of their mean. A mask of 0
+ * marks padding: a text's result does not depend on it, nor on other texts of the batch.
  */
 export function encoder(layers: Layers, longest: number, classes: number): void {
   const { graph } = layers;
@@ -28,7 +28,7 @@ export function encoder(layers: Layers, longest: number, classes: number): void 
   layers.logits(meanOf(text, x, mask), WIDTH, classes);
 }
 
-/** The encoder's config.yaml: what texts are padded to, up to the longest, and with what. */
+/** config.yaml of the encoder: padded lengths of texts, up to the longest, and the fill. */
 export function encoderSettings(longest: number): string {
   const buckets: number[] = [];
   for (let length = SHORTEST_BUCKET; length < longest; length *= 2) buckets.push(length);
@@ -40,7 +40,7 @@ export function encoderSettings(longest: number): string {
   ].join('\n');
 }
 
-/** Below that, texts take hardly less time. */
+/** Shorter texts take hardly less time. */
 const SHORTEST_BUCKET = 16;
 const DEPTH = 2;
 const WIDTH = 128;
@@ -48,10 +48,10 @@ const HEADS = 2;
 const HIDDEN = 512;
 const VOCABULARY = 30_522;
 
-/** What all layers need. */
+/** Inputs common to all layers. */
 interface Text {
   readonly layers: Layers;
-  /** To be added to scores: 0 for tokens, far below for padding. */
+  /** Added to scores: 0 for tokens, far below for padding. */
   readonly masked: string;
   readonly one: string;
 }
@@ -68,7 +68,7 @@ function embedded(layers: Layers, ids: string, longest: number): string {
 
 function attention({ layers, masked }: Text, name: string, x: string): string {
   const { graph } = layers;
-  // Sizes of 0 stay what they are: batch and sequence.
+  // Sizes of 0 are kept: batch and sequence.
   const byHead = layers.sizes(`${name}.by_head`, [0, 0, HEADS, WIDTH / HEADS]);
   const part = (role: string, perm: readonly number[]) => {
     const vectors = layers.dense(`${name}.${role}`, x, WIDTH, WIDTH);
@@ -84,7 +84,7 @@ function attention({ layers, masked }: Text, name: string, x: string): string {
   return layers.dense(`${name}.output`, graph.node('Reshape', [together, joined]), WIDTH, WIDTH);
 }
 
-/** With GELU (Hendrycks and Gimpel, arXiv:1606.08415) between its two layers. */
+/** Two layers with GELU (Hendrycks and Gimpel, arXiv:1606.08415) in between. */
 function feedForward({ layers, one }: Text, name: string, x: string): string {
   const { graph } = layers;
   const hidden = layers.dense(`${name}.hidden`, x, WIDTH, HIDDEN);
@@ -94,7 +94,7 @@ function feedForward({ layers, one }: Text, name: string, x: string): string {
   return layers.dense(`${name}.output`, activated, HIDDEN, WIDTH);
 }
 
-/** The mean vector of a text's tokens. */
+/** Mean vector of a text's tokens. */
 function meanOf({ layers, one }: Text, x: string, mask: string): string {
   const { graph } = layers;
   const sequence = layers.sizes('sequence_axis', [1]);

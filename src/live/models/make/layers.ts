@@ -9,21 +9,20 @@ interface ConvOptions {
   readonly kernel: number;
   readonly stride?: number;
   readonly groups?: number;
-  /** What follows the batch normalisation. */
+  /** Activation after the batch normalization. */
   readonly activation: 'relu' | 'relu6' | 'none';
-  /** Factor of the batch normalisation. Small at the end of a residual branch, or activations would grow. */
+  /** Factor of the batch normalization. Small at the end of a residual branch, or activations would grow. */
   readonly gain?: number;
 }
 
 /**
- * The layers that networks are made of, with seeded random weights. Each tensor has its own random stream,
- * by its name. Weights have the variance that keeps activations from growing or fading with depth behind
- * rectifiers (He et al., ICCV 2015). At FP16 they are those of FP32, rounded, and every layer computes in FP16;
- * the model's input and output stay FP32.
+ * Layers of networks, with seeded random weights. Each tensor has its own random stream, by its name. Weights have the
+ * variance that keeps activations from growing or fading with depth behind rectifiers (He et al., ICCV 2015). At FP16
+ * they are those of FP32, rounded, and every layer computes in FP16; the model's input and output stay FP32.
  */
 export class Layers {
   readonly graph: OnnxGraph;
-  /** Trained numbers so far, as papers count them. */
+  /** Number of trained parameters so far, as papers count them. */
   parameters = 0;
 
   constructor(
@@ -34,18 +33,18 @@ export class Layers {
     this.graph = new OnnxGraph(name);
   }
 
-  /** The model's input, of FP32; `shape` without the batch. */
+  /** FP32 input of the model; `shape` without the batch. */
   input(shape: readonly number[]): string {
     const input = this.graph.input('input', shape);
     return this.precision === 'fp16' ? this.graph.cast(input, 'FP16') : input;
   }
 
-  /** A value in the precision that the layers compute in. */
+  /** A value in the precision of the layers. */
   computed(x: string): string {
     return this.graph.cast(x, this.precision === 'fp16' ? 'FP16' : 'FP32');
   }
 
-  /** Convolution without bias, batch normalisation, activation. */
+  /** Convolution without bias, batch normalization, activation. */
   conv(name: string, x: string, options: ConvOptions): string {
     const { from, to, kernel, stride = 1, groups = 1, activation, gain = 1 } = options;
     const pad = (kernel - 1) / 2;
@@ -61,7 +60,7 @@ export class Layers {
     return activation === 'relu6' ? this.relu6(normalised) : normalised;
   }
 
-  /** Fully connected; `output` names its output. */
+  /** Fully connected layer; `output` names its output. */
   linear(name: string, x: string, from: number, to: number, output?: string): string {
     const weight = this.random(`${name}.weight`, [to, from]);
     const bias = this.constant(`${name}.bias`, to, 0);
@@ -69,14 +68,14 @@ export class Layers {
     return this.graph.node('Gemm', [x, weight, bias], { transB: 1 }, output);
   }
 
-  /** Fully connected, over the last of any number of dimensions. */
+  /** Fully connected layer over the last of any number of dimensions. */
   dense(name: string, x: string, from: number, to: number): string {
     const product = this.graph.node('MatMul', [x, this.random(`${name}.weight`, [from, to], from)]);
     this.parameters += to;
     return this.graph.node('Add', [product, this.constant(`${name}.bias`, to, 0)]);
   }
 
-  /** Normalizes the last of three dimensions. */
+  /** Normalization over the last of three dimensions. */
   layerNorm(name: string, x: string, width: number): string {
     const inputs = [x, this.constant(`${name}.weight`, width, 1), this.constant(`${name}.bias`, width, 0)];
     this.parameters += 2 * width;
@@ -88,17 +87,17 @@ export class Layers {
     return this.random(name, [rows, width], width);
   }
 
-  /** A number that is not trained. */
+  /** An untrained constant. */
   scalar(name: string, value: number): string {
     return this.weights(name, [], new Float32Array([value]));
   }
 
-  /** Whole numbers that say how an operator works: axes, a shape. */
+  /** Integer parameters of an operator: axes, a shape. */
   sizes(name: string, values: readonly number[]): string {
     return this.graph.weights(name, [values.length], BigInt64Array.from(values.map(BigInt)));
   }
 
-  /** Fully connected, and the model's output, of FP32. */
+  /** Fully connected layer, and the model's FP32 output. */
   logits(x: string, from: number, classes: number): void {
     if (this.precision === 'fp16') {
       this.graph.cast(this.linear('fc', x, from, classes), 'FP32', 'logits');
@@ -131,7 +130,7 @@ export class Layers {
 
   private hasLimits = false;
 
-  /** `inputs`: of each output. */
+  /** `inputs`: number of inputs of each output. */
   private random(name: string, shape: readonly number[], inputs?: number): string {
     const count = shape.reduce((product, size) => product * size, 1);
     const draw = stream(this.seed, name);

@@ -14,10 +14,10 @@ const MAKERS: Readonly<Record<Architecture, (layers: Layers, input: number, clas
 };
 
 export interface MakeOptions {
-  /** Image size in pixels; of `mlp` the number of features, of `encoder` the tokens of the longest text. */
+  /** Image size in pixels; for `mlp` the number of features, for `encoder` the tokens of the longest text. */
   readonly input: number;
   readonly seed: number;
-  /** Numbers in the output. */
+  /** Number of outputs. */
   readonly classes: number;
   readonly precision?: Precision;
 }
@@ -26,14 +26,14 @@ export interface MadeModel {
   /** The model as an ONNX file. */
   readonly onnx: Uint8Array<ArrayBuffer>;
   readonly parameters: number;
-  /** What serving it takes in its config.yaml; null: nothing. */
+  /** Text of the config.yaml needed to serve it; null: none. */
   readonly settings: string | null;
 }
 
 /**
- * A real architecture with seeded random weights: it takes as long as the trained one, and its answers mean
- * nothing. It takes `input`, an FP32 image (3 × size × size) or the features, in batches of any size, and gives
- * FP32 `logits`; see `encoder` for what that takes and gives. At FP16 it is the same model with rounded weights that computes in FP16 in between.
+ * A real architecture with seeded random weights: it takes as long as the trained one, and its answers are meaningless.
+ * Input is `input`, an FP32 image (3 × size × size) or the features, in batches of any size, and output FP32 `logits`;
+ * for `encoder` see there. At FP16 it is the same model with rounded weights that computes in FP16 in between.
  *
  * @example
  * const { onnx } = makeModel('resnet18', { input: 224, seed: 1, classes: 1000 });
@@ -48,7 +48,7 @@ export function makeModel(
   return { onnx: layers.graph.encode(), parameters: layers.parameters, settings };
 }
 
-/** A perceptron with two hidden layers: a model so small that everything around it shows. */
+/** A perceptron with two hidden layers: so small that the overhead around it shows. */
 function mlp(layers: Layers, features: number, classes: number): void {
   const { graph } = layers;
   let x = layers.input([features]);

@@ -5,19 +5,19 @@ export function resnet18(layers: Layers, imageSize: number, classes: number): vo
   resnet(layers, imageSize, classes, [2, 2, 2, 2], BASIC);
 }
 
-/** ResNet-50 with the stride in the 3 × 3 convolution, as it is used today: 25.56 million parameters. */
+/** ResNet-50 with the stride in the 3 × 3 convolution, as is common today: 25.56 million parameters. */
 export function resnet50(layers: Layers, imageSize: number, classes: number): void {
   resnet(layers, imageSize, classes, [3, 4, 6, 3], BOTTLENECK);
 }
 
 /** A kind of residual branch. */
 interface Block {
-  /** Channels that come out for each channel of the stage's width. */
+  /** Output channels per channel of the stage's width. */
   readonly expansion: number;
   add(layers: Layers, name: string, x: string, from: number, width: number, stride: number): string;
 }
 
-/** Share of a residual branch in the sum: some sixteen of them then double the variance. */
+/** Weight of a residual branch in the sum: some sixteen of them then double the variance. */
 const BRANCH_GAIN = 0.2;
 
 const BASIC: Block = {

@@ -3,16 +3,16 @@ import { callRuntime } from '../../ort/runtime-call.js';
 import type { BatchingCheck, BatchingSpec } from './check-batching.js';
 
 export interface BatchingTask extends BatchingSpec {
-  /** The model, optimised for the device. */
+  /** The model, optimized for the device. */
   readonly ortPath: string;
 }
 
-/** `checkBatching` in a process of its own. Rejects as that throws. */
+/** Runs `checkBatching` in a process of its own. Rejects with its errors. */
 export function measureBatching(task: BatchingTask): Promise<BatchingCheck> {
   return callRuntime('checkBatches', task);
 }
 
-/** A model as it is served after the check; null: nothing was to be checked. */
+/** Returns a model as it is served after the check; null: nothing was checked. */
 export function withBatching<
   T extends { readonly signature: ModelSignature; readonly batchSizes: readonly number[] },
 >(model: T, check: Pick<BatchingCheck, 'independent'> | null): T {

@@ -17,38 +17,38 @@ import { checkPadding, type PaddingCheck } from './check-padding.js';
 import { differenceOf, largestOf, numbersOf, shortNumber, toleranceOf } from './row-difference.js';
 
 export interface BatchingSpec {
-  /** Of a model whose first dimension may be a batch. */
+  /** Signature of a model whose first dimension may be a batch. */
   readonly signature: ModelSignature;
   readonly batchSizes: readonly number[];
   readonly device: OrtDeviceSpec;
   readonly precision: Precision;
-  /** The model is batched whatever is found. */
+  /** True if the model is batched regardless of the result. */
   readonly isIgnored?: boolean;
-  /** From then on, by the monotonic clock, only what the result needs at least is compared; absent: everything is. */
+  /** Monotonic time from which only the minimum needed for the result is compared; absent: everything is. */
   readonly untilNs?: number;
 }
 
-/** Whether a model's first dimension is a batch of rows that do not depend on each other. */
+/** Result of checking that a model's first dimension is a batch of independent rows. */
 export interface BatchingCheck {
   readonly independent: boolean;
-  /** Batch sizes at which that was looked at. */
+  /** Batch sizes checked. */
   readonly batchSizes: readonly number[];
-  /** Output with the largest difference in proportion to its largest value; absent: there was nothing to compare. */
+  /** Output with the largest difference relative to its largest value; absent: nothing to compare. */
   readonly output?: string;
-  /** That difference. Absent where it is infinite. */
+  /** That difference. Absent if infinite. */
   readonly difference?: number;
-  /** The same for people, on one line. */
+  /** Description for people, on one line. */
   readonly what: string;
-  /** Of padded inputs; absent: nothing is padded. */
+  /** Check of padded inputs; absent: nothing is padded. */
   readonly padding?: PaddingCheck;
 }
 
 /**
- * Compares the rows of batches with the same rows alone: random rows that differ, at every batch size, the batch full
- * and padded with zeros. Integers and truth values must be the same, others may differ by a share of the output's
- * largest value, see `toleranceOf`: libraries add up in another order at another batch size. Of several lengths the shortest
- * is looked at, and then whether padding changes answers. `modelBytes` is the optimised model. Throws `E_DEVICE`, and
- * `E_MODEL_FILE` where the model cannot be loaded, or padding changes answers and that is not to be ignored.
+ * Compares the rows of batches with the same rows alone: distinct random rows, at every batch size, with the batch full
+ * and padded with zeros. Integers and booleans must be equal, others may differ by a share of the output's largest
+ * value, see `toleranceOf`: libraries add up in a different order at each batch size. Of several lengths the shortest
+ * is checked, and then whether padding changes answers. `modelBytes` is the optimized model. Throws `E_DEVICE`, and
+ * `E_MODEL_FILE` if the model cannot be loaded, or padding changes answers and that is not ignored.
  */
 export async function checkBatching(modelBytes: Uint8Array, spec: BatchingSpec): Promise<BatchingCheck> {
   const { lengths } = spec.signature;
@@ -56,7 +56,7 @@ export async function checkBatching(modelBytes: Uint8Array, spec: BatchingSpec):
   const session = await ModelSession.create(modelBytes, unbatched(signature), [1], spec.device);
   try {
     const rows = await new Checker(session, { ...spec, signature }).check();
-    // Rows that depend on each other run alone, as they are.
+    // Dependent rows run alone, as they are.
     if (!rows.independent && !spec.isIgnored) return rows;
     const padding = await checkPadding(session, { ...spec, isLate: () => isLate(spec) });
     if (padding === null) return rows;
@@ -75,22 +75,22 @@ function paddingProblem({ what }: PaddingCheck): string {
   return `gives other answers to inputs that are padded as "fill" in its config.yaml says: ${what}. Correct it, leave "fill" out to batch inputs of equal length only, or write "batch: rows" to pad them anyway`;
 }
 
-/** Tried one after the other, as far as the model takes them. */
+/** Tried in order, as far as the model takes them. */
 const WHOLE_RANGES: readonly WholeRange[] = [
   [0, 1],
   [0, 9],
   [-100, 100],
 ];
 
-/** Rows that are run alone however long they take. */
+/** Minimum number of rows run alone, however long they take. */
 const LEAST_ROWS = 3;
 
-/** Ends the check: the rows depend on each other, or cannot be looked at. */
+/** Ends the check: the rows depend on each other, or cannot be checked. */
 class Mixed extends Error {}
 
 class Checker {
   private readonly sizes: readonly number[];
-  /** Of the worst output so far: its difference as a share of what is tolerated. */
+  /** Difference of the worst output so far, as a share of its tolerance. */
   private worst = -1;
   private worstOutput = '';
   private worstDifference = 0;
@@ -99,7 +99,7 @@ class Checker {
     private readonly session: ModelSession,
     private readonly spec: BatchingSpec,
   ) {
-    // Requests of several rows are split even where nothing is batched, so two rows are compared at least.
+    // Requests of several rows are split even if nothing is batched, so at least two rows are compared.
     const batches = spec.batchSizes.filter((size) => size > 1);
     this.sizes = batches.length === 0 ? [2] : batches;
   }
@@ -120,7 +120,7 @@ class Checker {
     return this.result(true, `rows of a batch give what they give alone, ${this.worstText()}`);
   }
 
-  /** False: the model does not take such whole numbers. */
+  /** False if the model does not take integers in this range. */
   private async checkRange(range: WholeRange, random: Random, isFirst: boolean): Promise<boolean> {
     const { signature } = this.spec;
     const rows = distinctRows(signature, Math.max(...this.sizes), range, random);
@@ -141,7 +141,7 @@ class Checker {
     const again = await this.run([rows[0]], 1);
     this.compare(again, alone.slice(0, 1), scales, 'the same row again');
     for (const size of this.sizes) {
-      // Rows next to other rows and next to padding, and without haste each of them alone.
+      // Rows next to other rows and next to padding, and each of them alone if there is time.
       for (const count of this.isLate() ? [size - 1] : new Set([size, size - 1, 1])) {
         const where = `${count} ${count === 1 ? 'row' : 'rows'} in a batch of ${size}`;
         const run = await this.run(rows.slice(0, count), size).catch((error) => this.reason(error));
@@ -157,7 +157,7 @@ class Checker {
     return isLate(this.spec);
   }
 
-  /** Runs these rows, and zeros up to `size`. */
+  /** Runs these rows, padded with zeros to `size`. */
   private run(rows: readonly (readonly Uint8Array[])[], size: number): Promise<SessionRun> {
     const { inputs } = this.spec.signature;
     const gathered = inputs.map(({ bytes }, i) => {
@@ -232,15 +232,15 @@ class Checker {
   }
 }
 
-/** Whole numbers that inputs are drawn from, least and most. Some are indexes of a table, and only small ones exist. */
+/** Range of integer inputs. Some are indices into a table that has only small ones. */
 type WholeRange = readonly [least: number, most: number];
 
-/** Rows of different sizes, so that what is computed over all of them is another number than for one. */
+/** Rows of different magnitudes, so that anything computed over all of them differs from the value for one. */
 const SCALES = [1, 0.25, 4, 0.5];
 
 /**
- * `count` requests that differ in every input, each as its inputs in the order of the signature. Truth values and whole
- * numbers differ at least between neighbours.
+ * `count` requests that differ in every input, each as its inputs in the order of the signature. Booleans and integers
+ * differ at least between neighbours.
  */
 function distinctRows(
   { inputs }: ModelSignature,
@@ -253,7 +253,7 @@ function distinctRows(
   );
 }
 
-/** Whether whole numbers are among the inputs. */
+/** True if some inputs are integers. */
 function hasWholeNumbers({ inputs }: ModelSignature): boolean {
   return inputs.some(({ datatype }) => datatype !== 'BOOL' && !datatype.startsWith('FP'));
 }

@@ -15,25 +15,25 @@ import type { Precision } from '../precision.js';
 import { differenceOf, largestOf, numbersOf, shortNumber, toleranceOf } from './row-difference.js';
 
 interface PaddingSpec {
-  /** Of a model that takes inputs of several lengths. */
+  /** Signature of a model that takes inputs of several lengths. */
   readonly signature: ModelSignature;
   readonly device: OrtDeviceSpec;
   readonly precision: Precision;
-  /** Whether from now on only what the result needs at least is compared. */
+  /** True from the time when only the minimum needed for the result is compared. */
   isLate(): boolean;
 }
 
-/** Whether a model gives the same answers to padded inputs. */
+/** Result of checking that padding does not change a model's answers. */
 export interface PaddingCheck {
   readonly same: boolean;
-  /** The result for people, on one line; where answers differ with the input whose fill is suspicious. */
+  /** Result for people, on one line; if answers differ, with the input whose fill is suspect. */
   readonly what: string;
 }
 
 /**
- * Compares answers to inputs that are padded to each length, as `fill` says, with those to the same inputs as they are. They may
- * differ as much as rows of a batch may. `session` takes inputs of any size, one request at a time. Null: nothing is ever padded.
- * Throws `E_MODEL_FILE` where the model fails.
+ * Compares answers to inputs padded to each length, as given by `fill`, with those to the same inputs unpadded. They
+ * may differ as much as rows of a batch may. `session` takes inputs of any size, one request at a time. Null: nothing
+ * is ever padded. Throws `E_MODEL_FILE` if the model fails.
  */
 export async function checkPadding(session: ModelSession, spec: PaddingSpec): Promise<PaddingCheck | null> {
   const { lengths } = spec.signature;
@@ -43,10 +43,10 @@ export async function checkPadding(session: ModelSession, spec: PaddingSpec): Pr
 
 type Fill = readonly (number | null)[];
 
-/** Other values for `fill` that are tried to find out which input is to blame. */
+/** Alternative values of `fill`, tried to find the input to blame. */
 const USUAL_FILLS = [0, 1];
 
-/** Inputs of one length, and what they give without padding. */
+/** Inputs of one length, and their answers without padding. */
 interface Content {
   readonly length: number;
   readonly inputs: readonly Uint8Array[];
@@ -55,7 +55,7 @@ interface Content {
 
 /** A padded answer that differs. */
 interface Difference {
-  /** How, for people: the begin of a sentence that goes on with the inputs. */
+  /** Description for people: the start of a sentence that continues with the inputs. */
   readonly what: string;
   readonly content: Content;
   readonly bucket: number;
@@ -63,9 +63,9 @@ interface Difference {
 
 class Checker {
   private readonly random: Random = stream(1, 'padding-rows');
-  /** By output: the largest value so far. */
+  /** By output: largest value so far. */
   private readonly scales: number[];
-  /** Lengths, and what they are padded to. */
+  /** Lengths, and their padded lengths. */
   private readonly pairs: readonly { readonly own: number; readonly bucket: number }[];
 
   constructor(
@@ -75,7 +75,7 @@ class Checker {
   ) {
     this.scales = spec.signature.outputs.map(() => 0);
     this.pairs = lengths.buckets.flatMap((bucket, b, buckets) => {
-      // The bucket before is a length that the model takes for sure, and the shortest to be padded to this one, but for one.
+      // The previous bucket is a length that the model certainly takes, and almost the shortest padded to this one.
       const own = b === 0 ? Math.ceil(bucket / 2) : buckets[b - 1];
       return own === bucket ? [] : [{ own, bucket }];
     });
@@ -84,7 +84,7 @@ class Checker {
   async check(): Promise<PaddingCheck | null> {
     const { inputs } = this.spec.signature;
     if (this.pairs.length === 0) return null;
-    // For the size of outputs: where all are zero nothing would be tolerated.
+    // For the magnitude of outputs: if all were zero, nothing would be tolerated.
     for (let varied = 0; varied < inputs.length; varied++)
       await this.content(this.pairs[0].own, varied, this.lengths.fill);
     const { difference, compared } = await this.firstDifference(this.lengths.fill);
@@ -102,7 +102,7 @@ class Checker {
         const content = await this.content(own, varied, fill);
         if (content === null) continue;
         const padded = await this.padded(content, bucket, fill);
-        // A length that the model cannot compute at all is found when it is timed.
+        // A length that the model cannot compute at all is detected by the timing.
         if (padded === null && (await this.content(bucket, varied, fill)) === null) continue;
         const what = this.whatDiffers(content.answers, padded);
         compared++;
@@ -113,8 +113,8 @@ class Checker {
   }
 
   /**
-   * Inputs in which no element looks like padding, or in which that only holds for the first of each and all others of input
-   * `varied` are drawn. Null: the model does not take them.
+   * Inputs in which no element looks like padding, or only the first of each does not and all others of input `varied`
+   * are drawn. Null: the model does not take them.
    */
   private async content(length: number, varied: number, fill: Fill): Promise<Content | null> {
     const { inputs } = withSizes(this.spec.signature, length);
@@ -126,7 +126,7 @@ class Checker {
     return { length, inputs: drawn, answers };
   }
 
-  /** Answers to the inputs when they are padded, cut back to their length. Null: the model cannot compute that. */
+  /** Answers to the padded inputs, cut back to their length. Null: the model cannot compute them. */
   private async padded(
     { length, inputs }: Content,
     bucket: number,
@@ -143,7 +143,7 @@ class Checker {
     );
   }
 
-  /** The first output that differs by more than is tolerated; null: none does. */
+  /** First output that differs beyond tolerance; null: none. */
   private whatDiffers(
     expected: readonly Uint8Array[],
     found: readonly Uint8Array[] | null,
@@ -173,7 +173,7 @@ class Checker {
     }
   }
 
-  /** Says what differs, and which input's fill that comes from. */
+  /** Describes the difference, and which input's fill causes it. */
   private async blame({ what, content, bucket }: Difference): Promise<string> {
     const where = `${what} a length of ${content.length} padded to ${bucket}`;
     const { fill } = this.lengths;
@@ -192,7 +192,7 @@ class Checker {
     return `${where}; the fill of ${reaching.join(' and ')} is suspicious: the model does not ignore it`;
   }
 
-  /** Whether padded answers are the same with another fill. */
+  /** True if padded answers are equal with another fill. */
   private async isSame(content: Content, bucket: number, other: Fill): Promise<boolean> {
     const answers = await this.padded(content, bucket, this.lengths.fill);
     return answers !== null && this.whatDiffers(answers, await this.padded(content, bucket, other)) === null;
@@ -200,8 +200,8 @@ class Checker {
 }
 
 /**
- * The elements of a tensor: whole numbers and truth values are 1, or 0 where that is what padding looks like; others are not
- * further from that than 0.5. With `isVaried` all but the first are 0 or 1, or from −1 to 1.
+ * Elements of a tensor: integers and booleans are 1, or 0 if padding looks like 1; others are within 0.5 of that. With
+ * `isVaried` all but the first are 0 or 1, or from −1 to 1.
  */
 function elements(
   { datatype, bytes }: TensorSignature,

@@ -10,21 +10,21 @@ import type { Durations } from './durations.js';
 import type { OutputDifference } from './output-difference.js';
 
 interface CompareOptions {
-  /** Ascending from 1; those of the FP32 model unless given. */
+  /** Ascending from 1; default: those of the FP32 model. */
   readonly batchSizes?: readonly number[];
-  /** Requests at each batch size whose outputs are compared, rounded up to whole batches. */
+  /** Number of requests compared at each batch size, rounded up to whole batches. */
   readonly requests?: number;
-  /** INFERs timed at each batch size and precision; null: as many as 2 s allow, but at least 30. */
+  /** Number of INFERs timed at each batch size and precision; null: as many as 2 s allow, but at least 30. */
   readonly runs?: number | null;
-  /** The inputs follow from it. */
+  /** Seed of the inputs. */
   readonly seed?: number;
   readonly onProgress?: OnProgress;
 }
 
-/** What FP16 changes for a model on a device. */
+/** Effects of FP16 on a model on a device. */
 export interface PrecisionComparison {
   readonly name: string;
-  /** Of the optimised models, as they are loaded. */
+  /** Sizes of the optimized models, as loaded. */
   readonly weightsBytes: Readonly<Record<Precision, number>>;
   readonly difference: OutputDifference;
   readonly batches: readonly PrecisionTiming[];
@@ -34,7 +34,7 @@ export interface PrecisionTiming {
   readonly batch: number;
   readonly fp32: Durations;
   readonly fp16: Durations;
-  /** Above 1: the median INFER at FP16 is so many times as fast. */
+  /** Speed of the median INFER at FP16 relative to FP32. */
   readonly speedUp: number;
 }
 
@@ -42,10 +42,10 @@ export interface PrecisionTiming {
 export type PrecisionPair = Readonly<Record<Precision, RepositoryModel>>;
 
 /**
- * Runs both files of a model on a device with the same random inputs, in a process of its own: how far their outputs
- * are apart, and how long INFERs take, measured by turns so that a machine that becomes slower does so for both.
- * Nothing else should run on the machine meanwhile. Rejects with `E_MODEL_FILE` where the files are not of one model
- * or fail on the device, and with `E_DEVICE` where it is not there.
+ * Runs both files of a model on a device with the same random inputs, in a process of its own: compares their outputs
+ * and the time of INFERs, measured alternately so that a slowdown of the machine affects both. Nothing else should run
+ * on the machine meanwhile. Rejects with `E_MODEL_FILE` if the files are not of one model or fail on the device, and
+ * with `E_DEVICE` if it is missing.
  *
  * @example
  * const dir = 'models/resnet18';
@@ -76,7 +76,7 @@ export async function comparePrecision(
   return callRuntime('compare', task, onProgress);
 }
 
-/** What the comparing process is to do. */
+/** Task of the comparing process. */
 export interface CompareTask {
   readonly name: string;
   readonly ortPaths: Readonly<Record<Precision, string>>;

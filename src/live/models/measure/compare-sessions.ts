@@ -15,7 +15,7 @@ interface Sessions {
   readonly fp16: ModelSession;
 }
 
-/** `comparePrecision` in its process, whose main thread this blocks. */
+/** Body of `comparePrecision` in its process, whose main thread this blocks. */
 export async function compareSessions(
   task: CompareTask,
   onProgress: OnProgress,
@@ -64,7 +64,7 @@ const RUNS_MIN = 30;
 const MOST_RUNS = 10_000;
 /** For each precision. */
 const RUNS_NS = 2 * NS_PER_S;
-/** INFERs in a turn, after one that is not counted: it finds the weights of the other precision in the caches. */
+/** INFERs per turn, after one that is not counted, which still finds the other precision's weights in the caches. */
 const RUNS_A_TURN = 5;
 
 async function timeByTurns(
@@ -92,7 +92,7 @@ async function timeByTurns(
   const endNs = monotonicNs() + turns.length * RUNS_NS;
   while (fullNs.length < least || (fullNs.length < most && monotonicNs() < endNs)) {
     for (const { session, durationsNs } of turns) await takeTurn(session, durationsNs);
-    // Who begins alternates, too.
+    // The order alternates, too.
     turns.reverse();
   }
   const full = summarize(fullNs);

@@ -1,6 +1,6 @@
 import { NS_PER_MS } from '../../../base/units.js';
 
-/** How long something took, over many runs. */
+/** Durations of many runs. */
 export interface Durations {
   readonly runs: number;
   readonly minMs: number;

@@ -6,27 +6,27 @@ import type { BatchingCheck } from './check-batching.js';
 import type { Timing, TimingSpec } from './session-timing.js';
 
 export interface MeasureSpec extends TimingSpec {
-  /** The model, optimised for the device. */
+  /** The model, optimized for the device. */
   readonly ortPath: string;
   /**
-   * Whether its rows depend on each other is to be checked first. A model whose rows do is timed one row at a time,
-   * unless `isIgnored`.
+   * Checks first that its rows are independent. A model with dependent rows is timed one row at a time, unless
+   * `isIgnored`.
    */
   readonly check?: { readonly precision: Precision; readonly isIgnored: boolean } | null;
 }
 
-/** What a scheduler has to know of a model on a device. */
+/** Measurements of a model on a device that a scheduler needs. */
 export interface Measurement extends Timing {
-  /** Of the optimised model. */
+  /** Size of the optimized model. */
   readonly weightsBytes: number;
-  /** Of one request. */
+  /** Size for one request. */
   readonly inputBytes: number;
   readonly outputBytes: number;
-  /** Null: that was not to be checked. */
+  /** Null: not checked. */
   readonly batching: BatchingCheck | null;
 }
 
-/** What the measuring process finds. */
+/** Result of the measuring process. */
 export interface MeasuredModel {
   readonly timing: Timing;
   readonly weightsBytes: number;
@@ -35,7 +35,7 @@ export interface MeasuredModel {
 
 /**
  * Measures a model on a device, in a process of its own. Nothing else should run on the machine meanwhile. Rejects with
- * `E_DEVICE` when the device is not there, and with `E_MODEL_FILE` when the model fails on it.
+ * `E_DEVICE` if the device is missing, and with `E_MODEL_FILE` if the model fails on it.
  */
 export async function measureModel(
   spec: MeasureSpec,

@@ -1,19 +1,19 @@
 import { fromHalf } from '../../half.js';
 import { type Datatype, TENSOR_ARRAYS, type TensorSignature } from '../../model.js';
 
-/** How far the outputs of a model at lower precision are from those at FP32, over many requests. */
+/** Difference of a model's outputs at lower precision from those at FP32, over many requests. */
 export interface OutputDifference {
   readonly requests: number;
-  /** Numbers in the outputs of all requests. */
+  /** Number of values in the outputs of all requests. */
   readonly values: number;
-  /** Of values that are finite at both precisions. */
+  /** Over values that are finite at both precisions. */
   readonly maxAbsolute: number;
   readonly meanAbsolute: number;
-  /** Largest absolute value at FP32, to which differences can be compared. */
+  /** Largest absolute value at FP32, as a reference for differences. */
   readonly largestOutput: number;
-  /** Values that are finite at FP32 only: the lower precision overflowed. */
+  /** Number of values that are finite at FP32 only: the lower precision overflowed. */
   readonly overflowed: number;
-  /** Share of requests whose outputs have their largest value at the same place: classifiers answer the same. */
+  /** Share of requests whose outputs have their maximum at the same position: classifiers give the same answer. */
   readonly sameLargest: number;
 }
 
@@ -28,10 +28,10 @@ export class DifferenceCollector {
   private overflowed = 0;
   private same = 0;
 
-  /** `signatures` are those of the model's outputs. */
+  /** `signatures`: those of the model's outputs. */
   constructor(private readonly signatures: readonly TensorSignature[]) {}
 
-  /** Each output has the bytes of `count` requests one after the other. */
+  /** Each output has the bytes of `count` requests in sequence. */
   add(count: number, full: readonly Uint8Array[], lower: readonly Uint8Array[]): void {
     const pairs = this.signatures.map(({ datatype }, i) => ({
       full: numbers(full[i], datatype),
@@ -61,7 +61,7 @@ export class DifferenceCollector {
     };
   }
 
-  /** One output of one request: whether both have their largest value at the same place. */
+  /** Compares one output of one request; true if both have their largest value at the same position. */
   private compare(full: Float64Array, lower: Float64Array): boolean {
     this.values += full.length;
     for (let i = 0; i < full.length; i++) {
@@ -87,7 +87,7 @@ function numbers(bytes: Uint8Array, datatype: Datatype): Float64Array {
   return Float64Array.from(values as ArrayLike<number>, datatype === 'FP16' ? fromHalf : Number);
 }
 
-/** The first of several. */
+/** Ties go to the first. */
 function indexOfLargest(values: Float64Array): number {
   let largest = 0;
   for (let i = 1; i < values.length; i++) if (values[i] > values[largest]) largest = i;

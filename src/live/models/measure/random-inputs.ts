@@ -4,8 +4,8 @@ import { DATATYPES, type ModelSignature } from '../../model.js';
 import { bytesOfTexts } from '../../texts.js';
 
 /**
- * Inputs of `count` requests: numbers from −1 to 1, since zeros could be faster; whole numbers are 0, since they may be
- * indexes of a table. Texts are "0", since a model may read them as numbers.
+ * Inputs of `count` requests: numbers from −1 to 1, since zeros could be faster; integers are 0, since they may be
+ * indices into a table. Texts are "0", since a model may parse them as numbers.
  */
 export function randomInputs({ inputs }: ModelSignature, count: number, random: Random): Uint8Array[] {
   const draw = () => 2 * random() - 1;

@@ -3,13 +3,13 @@ import { fromHalf } from '../../half.js';
 import { type Datatype, TENSOR_ARRAYS } from '../../model.js';
 import type { Precision } from '../precision.js';
 
-/** The elements of a tensor as numbers; 64-bit integers are rounded, but see `sameBytes`. */
+/** Elements of a tensor as numbers; 64-bit integers are rounded, but see `sameBytes`. */
 export function numbersOf(bytes: Uint8Array, datatype: Datatype): Float64Array {
   const values = new TENSOR_ARRAYS[datatype](bytes.slice().buffer);
   return Float64Array.from(values as ArrayLike<number>, datatype === 'FP16' ? fromHalf : Number);
 }
 
-/** Largest finite value, without its sign. */
+/** Largest finite absolute value. */
 export function largestOf(values: Float64Array): number {
   let largest = 0;
   for (const value of values) if (Number.isFinite(value)) largest = Math.max(largest, Math.abs(value));
@@ -17,8 +17,8 @@ export function largestOf(values: Float64Array): number {
 }
 
 /**
- * Largest difference of two tensors' elements. NaN differs from NaN by nothing, and from anything else by infinity, as
- * do infinities.
+ * Largest difference of two tensors' elements. NaN differs from NaN by zero, and from anything else by infinity;
+ * likewise for infinities.
  */
 export function differenceOf(one: Uint8Array, other: Uint8Array, datatype: Datatype): number {
   if (Buffer.compare(one, other) === 0) return 0;
@@ -34,8 +34,8 @@ export function differenceOf(one: Uint8Array, other: Uint8Array, datatype: Datat
 }
 
 /**
- * How far floating point outputs of a batch may be from those of its rows alone, as a share of the output's largest
- * value. On GPUs FP32 may be computed in TF32, with 10 bits after the point; FP16 has as many.
+ * Tolerance of floating-point outputs of a batch against those of its rows alone, as a share of the output's largest
+ * value. On GPUs FP32 may be computed in TF32, with a 10-bit fraction; FP16 has as many.
  */
 export function toleranceOf(datatype: string, precision: Precision, { kind }: OrtDeviceSpec): number {
   if (!datatype.startsWith('FP')) return 0;
@@ -43,7 +43,7 @@ export function toleranceOf(datatype: string, precision: Precision, { kind }: Or
   return kind === 'cpu' ? 1e-4 : 2e-3;
 }
 
-/** For people. */
+/** Number as short text for people. */
 export function shortNumber(value: number): string {
   return Number.isFinite(value) ? String(Number(value.toPrecision(3))) : 'an infinite amount';
 }

@@ -46,21 +46,21 @@ async function measure(spec: MeasureSpec, onProgress: OnProgress): Promise<Measu
   return { timing, weightsBytes: modelBytes.length, batching };
 }
 
-/** Ends this process with the one that started it, also while onnxruntime does not return. */
+/** Ends this process with its parent, even while onnxruntime does not return. */
 const FOLLOW = `
   const parent = process.ppid;
   setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 500);`;
 
 const report = (message: RuntimeReport) => process.send?.(message);
 
-// Signals of a terminal or a supervisor go to all processes, and what this one has to do then is up to its parent.
+// Signals of a terminal or a supervisor go to all processes; this one's parent decides what it has to do.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 process.on('disconnect', () => process.exit());
 try {
-  // If memory runs out, a model that is not served yet goes before the server.
+  // If memory runs out, a model not yet served goes before the server.
   writeFileSync('/proc/self/oom_score_adj', '1000');
 } catch {
-  // Only Linux has it.
+  // Exists on Linux only.
 }
 new Thread(FOLLOW, { eval: true }).unref();
 
@@ -68,7 +68,7 @@ new Thread(FOLLOW, { eval: true }).unref();
 process.on('message', async ({ job, task, aliveMs }: RuntimeTask) => {
   const alive = setInterval(() => report({ kind: 'alive' }), aliveMs);
   try {
-    // What it takes to load the library is not the model's.
+    // Loading the library is not the model's time.
     onnxruntime();
     report({ kind: 'alive' });
     const result = await jobs[job](task as never, (share, next) => report({ kind: 'progress', share, next }));

@@ -16,22 +16,22 @@ export interface TimingSpec {
   readonly signature: ModelSignature;
   readonly batchSizes: readonly number[];
   readonly device: OrtDeviceSpec;
-  /** INFERs at each batch size; null: until their figures are stable or `budgetNs` is spent. */
+  /** Number of INFERs at each batch size; null: until their figures are stable or `budgetNs` is spent. */
   readonly runs: number | null;
-  /** For the whole model. What is measured at least may take longer. Default: 3 s. */
+  /** Time for the whole model. The minimum measurements may take longer. Default: 3 s. */
   readonly budgetNs?: number;
 }
 
 export const MEASURE_BUDGET_NS = 3 * NS_PER_S;
 
 export interface Timing {
-  /** From weights in host memory to the moment when the first INFER may start. */
+  /** From weights in host memory to when the first INFER may start. */
   readonly load: Durations;
-  /** The same for the very first LOAD, which also sets up the device and compiles for it. */
+  /** Duration of the very first LOAD, which also sets up the device and compiles for it. */
   readonly firstLoadMs: number;
-  /** One entry per batch size; of inputs of the longest length. */
+  /** One entry per batch size, for inputs of the longest length. */
   readonly batches: readonly BatchTiming[];
-  /** The same for shorter lengths, ascending; absent: inputs have one length. */
+  /** Timings of shorter lengths, ascending; absent: inputs have one length. */
   readonly shorter?: readonly LengthTiming[];
 }
 
@@ -42,16 +42,16 @@ interface LengthTiming {
 
 interface BatchTiming extends Durations {
   /**
-   * Median right after other memory filled the caches, as another model's weights do; absent: no CPU's caches matter, or
-   * there was no time left.
+   * Median right after other memory filled the caches, as another model's weights do; absent: irrelevant for the
+   * device, or no time left.
    */
   readonly afterOtherMs?: number;
 }
 
 /**
- * Times LOADs and INFERs of a model as an executor does them: an INFER lasts from its inputs in host memory to its
- * outputs in host memory. `modelBytes` is the optimised model. Blocks this thread in between. `untilNs`: when the budget
- * is spent; every step gets its share of what is left. `onProgress` gets the share that is done and what comes next.
+ * Times LOADs and INFERs of a model as an executor does: an INFER lasts from its inputs in host memory to its outputs
+ * in host memory. `modelBytes` is the optimized model. Blocks this thread at times. `untilNs`: end of the budget; every
+ * step gets its share of what is left. `onProgress` receives the share that is done and the next step.
  */
 export async function timeSession(
   modelBytes: Uint8Array,
@@ -87,7 +87,7 @@ export async function timeSession(
   return { load: summarize(loadsNs), firstLoadMs: summarize([firstNs]).medianMs, batches, ...shorter };
 }
 
-/** INFERs at each batch size, for each length of the model; those of the longest come last. */
+/** Times INFERs at each batch size, for each length of the model; those of the longest come last. */
 async function timeTables(
   session: ModelSession,
   spec: TimingSpec,
@@ -120,7 +120,7 @@ async function timeTables(
   return tables;
 }
 
-/** Rethrows an error; of a model whose inputs have several lengths with the one at which it fails. */
+/** Rethrows an error, with the length at which the model fails if it takes several. */
 function throwProblem(error: unknown, length: number): never {
   if (length === 0 || !(error instanceof InputError)) throw error;
   throw new EscapementError(
@@ -129,10 +129,10 @@ function throwProblem(error: unknown, length: number): never {
   );
 }
 
-/** Sizes that are tried where requests choose them. */
+/** Sizes tried if requests choose them. */
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/** The model with the smallest sizes that it takes. How long others take is learned from requests. */
+/** Returns the model with the smallest sizes that it takes. Times of others are learned from requests. */
 async function smallestSizes(session: ModelSession, signature: ModelSignature): Promise<ModelSignature> {
   let problem: unknown = null;
   for (const size of SIZES) {
@@ -152,20 +152,20 @@ function shapesOf({ inputs }: ModelSignature): readonly Shape[] {
   return inputs.map(({ shape }) => shape);
 }
 
-/** The first run of a kind is often the longest. */
+/** Minimum number of runs, since the first of a kind is often the longest. */
 const LEAST_RUNS = 2;
-/** Of the time for a model. */
+/** Part of a model's time for LOADs. */
 const LOAD_SHARE = 0.15;
-/** Of the time for a batch size; the rest is for runs with cold caches. */
+/** Part of a batch size's time; the rest is for runs with cold caches. */
 const HOT_SHARE = 0.75;
 /** More than the caches of a core hold. */
 const SWEEP_BYTES = 64 * MIB;
 const CACHE_LINE = 64;
 const SWEPT_RUNS = 20;
-/** Requests differ, and so do the places in memory where they lie. */
+/** Number of input sets: requests differ, and so do their addresses in memory. */
 const INPUT_SETS = 4;
 
-/** When a share of the time that is left is over. */
+/** Time at which a share of the remaining time is over. */
 function shareOf(untilNs: number, share: number): number {
   const nowNs = monotonicNs();
   return nowNs + share * Math.max(0, untilNs - nowNs);
@@ -176,13 +176,13 @@ interface Step {
   readonly session: ModelSession;
   readonly batchIndex: number;
   readonly batchSize: number;
-  /** Of several lengths. */
+  /** Among several lengths. */
   readonly bucket: number;
   /** With the sizes that are measured. */
   readonly signature: ModelSignature;
-  /** The session takes the inputs of each request apart. */
+  /** True if the session takes the inputs of each request separately. */
   readonly isApart: boolean;
-  /** INFERs; null: until their figures are stable or the time is up. */
+  /** Number of INFERs; null: until their figures are stable or the time is up. */
   readonly runs: number | null;
 }
 
@@ -211,7 +211,7 @@ async function timeRuns(step: Step, untilNs: number): Promise<number[]> {
 }
 
 /**
- * Two models that take turns find their weights in memory, not in caches: measured, MobileNetV2 takes 1.7 times as long.
+ * Two models that alternate find their weights in memory, not in caches: measured, MobileNetV2 takes 1.7 times as long.
  * Null: there is no time for it.
  */
 async function timeAfterOther(step: Step, untilNs: number): Promise<number | null> {

@@ -1,16 +1,14 @@
 import { monotonicNs } from '../../../base/clock/clock.js';
 
-/** When to stop measuring. */
+/** Stopping criteria of a measurement. */
 interface Limits {
-  /** Runs at least, however long they take. */
+  /** Minimum number of runs, however long they take. */
   readonly least: number;
-  /** By the clock `nowNs`. A run that would not end by then does not begin. */
+  /** By the clock `nowNs`. A run that would not end by then is not started. */
   readonly untilNs: number;
 }
 
-/**
- * Measures the same thing until its figures are stable, or until time is up. `run` gives how long it took.
- */
+/** Repeats a measurement until its figures are stable, or time is up. `run` returns its duration. */
 export async function timeUntilStable(
   run: () => Promise<number>,
   { least, untilNs }: Limits,
@@ -29,22 +27,22 @@ export async function timeUntilStable(
   }
 }
 
-/** Sorting after each run would take longer than the runs of a small model. */
+/** First check after this many runs: sorting after each would take longer than the runs of a small model. */
 const FIRST_LOOK = 40;
 const LOOK_FACTOR = 1.25;
 const MOST_RUNS = 10_000;
 
-/** Two standard deviations of the normal distribution, to which the binomial one comes close: 95 % of cases. */
+/** Two standard deviations of the normal distribution, an approximation of the binomial one: 95 % of cases. */
 const Z = 1.96;
-/** The quantiles that must be known, and how far apart the ends of their confidence interval may be, as a share. */
+/** Required quantiles, and the maximum width of their confidence intervals, as a share. */
 const QUANTILES: readonly (readonly [number, number])[] = [
   [0.5, 0.05],
   [0.9, 0.1],
 ];
 
 /**
- * Whether the median is known to 5 % and the 90th percentile to 10 %, each with a confidence of 95 %. The interval is
- * that of order statistics, which assumes nothing about how durations are distributed: the number of runs below a
+ * True if the median is known to 5 % and the 90th percentile to 10 %, each with a confidence of 95 %. The interval is
+ * that of order statistics, which assumes nothing about the distribution of durations: the number of runs below a
  * quantile is binomial.
  */
 export function isStable(durationsNs: readonly number[]): boolean {
