@@ -14,7 +14,7 @@ export function checkAddress(text: string, whose: 'worker' | 'controller' = 'wor
   return text;
 }
 
-/** Whose connections count together: one client usually has a whole /64 of IPv6 addresses. */
+/** Client that a connection counts for: one client usually has a whole /64 of IPv6 addresses. */
 export function clientOf(address = ''): string {
   if (!address.includes(':')) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);

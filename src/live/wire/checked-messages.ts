@@ -5,7 +5,7 @@ import type { Numbered } from './numbering.js';
 
 type Definition = MessageTypeDefinition<object, object>;
 
-/** Encodes messages of one type with their checksum; decodes none that is damaged, or too much for what it is. */
+/** Encodes messages of one type with their checksum; rejects damaged or oversized ones when decoding. */
 export class CheckedMessages<Message extends object> {
   private readonly limits: MessageLimits;
 
@@ -23,7 +23,7 @@ export class CheckedMessages<Message extends object> {
     return bytes;
   }
 
-  /** Throws `Error` whose message says, after "the message", what is wrong. */
+  /** Throws `Error` with words that follow "the message". */
   decode(bytes: Buffer): Numbered<Message> {
     const end = bytes.length - CHECKSUM_BYTES;
     if (end < 0 || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end))

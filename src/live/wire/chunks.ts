@@ -1,10 +1,12 @@
-/** Items are put into one message up to about this size: big enough to save messages, small enough to share a stream. */
+/**
+ * Approximate size up to which items share a message: large enough to save messages, small enough for a shared stream.
+ */
 export const CHUNK_BYTES = 1024 * 1024;
 
-/** What a message may take in addition to its tensors. */
+/** Maximum size of a message without its tensors. */
 export const ENVELOPE_BYTES = 4096;
 
-/** Divides items, in order, into runs whose tensors take about `CHUNK_BYTES`; one that is larger gets its own. */
+/** Divides items, in order, into runs with about `CHUNK_BYTES` of tensors; a larger item gets its own. */
 export function chunk<T>(items: readonly T[], bytesOf: (item: T) => number): (readonly T[])[] {
   const chunks: (readonly T[])[] = [];
   let begin = 0;
@@ -28,5 +30,5 @@ export function tensorBytes(tensors: readonly Uint8Array[]): number {
   return bytes;
 }
 
-/** About what an action or result takes in addition to its tensors. */
+/** Approximate size of an action or result without its tensors. */
 const ITEM_BYTES = 64;

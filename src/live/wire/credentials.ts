@@ -9,17 +9,17 @@ export interface ServerTls {
   readonly key: Buffer;
 }
 
-/** What a client checks the server's certificate against, PEM; without it, the system's authorities. */
+/** Authority that a client checks the server's certificate against, PEM; absent: the system's. */
 export interface ClientTls {
   readonly ca?: Buffer;
 }
 
-/** Throws `E_TLS` when certificate and key are unusable; `what` says whose they are. */
+/** Throws `E_TLS` if certificate and key are unusable; `what` names their owner. */
 export function checkIdentity(tls: ServerTls, what: string): void {
   checkPem(() => createSecureContext(tls), what);
 }
 
-/** Throws `E_TLS` when the authority is unusable, which is that of workers, or of controllers. */
+/** Throws `E_TLS` if the authority of workers, or of controllers, is unusable. */
 export function clientCredentials(
   tls: ClientTls | undefined,
   peer: 'worker' | 'controller' = 'worker',
@@ -30,12 +30,12 @@ export function clientCredentials(
   return ChannelCredentials.createSsl(ca);
 }
 
-/** Throws `E_TLS` when the authority is unusable; `what` says whose it is. */
+/** Throws `E_TLS` if the authority is unusable; `what` names it. */
 export function checkAuthority(ca: Buffer, what: string): void {
   checkPem(() => new X509Certificate(ca), what);
 }
 
-/** Compares in a time that tells nothing of either. */
+/** Compares in constant time. */
 export function tokensMatch(given: string, wanted: string): boolean {
   return timingSafeEqual(sha256(given), sha256(wanted));
 }

@@ -22,8 +22,8 @@ import type {
 } from './protocol.js';
 
 /**
- * Messages of the protocol as the plain objects of live mode. Tensors become arrays that own their memory: decoded
- * ones are parts of the message they came in, and would take all of it along to another thread.
+ * Messages of the protocol as the plain objects of live mode. Tensors become arrays that own their memory: decoded ones
+ * are parts of their message, and would take all of it along to another thread.
  */
 export function actionFromWire(action: WireAction): ActionMessage {
   return {
@@ -73,7 +73,7 @@ export function modelListFromWire({ versions, problems, skipped, notes }: WireMo
   return { versions, problems: failed, skipped, notes };
 }
 
-/** Throws `E_PROFILE` where a model cannot be scheduled, and `Error` where a tensor's type is unknown here. */
+/** Throws `E_PROFILE` if a model cannot be scheduled, and `Error` if a tensor's type is unknown here. */
 export function descriptionFromWire(welcome: Welcome): WorkerDescription {
   return {
     gpus: welcome.gpus.map(({ name, provider, pages, oneLane }) => ({ name, provider, pages, oneLane })),
@@ -108,7 +108,7 @@ export function modelFromWire({
   };
 }
 
-/** On the wire none are an empty list. */
+/** Absent ones are an empty list on the wire. */
 function specFromWire({
   lengths = [],
   execNsByLength = [],
@@ -135,7 +135,7 @@ function tensorFromWire({ name, datatype, shape, bytes }: WireTensor): TensorSig
   return { name, datatype: datatype as Datatype, shape, bytes };
 }
 
-/** On the wire none are an empty list. */
+/** Absent ones are an empty list on the wire. */
 function shapesFromWire(shapes: WireResult['shapes'] = []): readonly Shape[] | undefined {
   return shapes.length === 0 ? undefined : shapes.map(({ dims }) => dims);
 }

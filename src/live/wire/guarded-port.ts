@@ -2,27 +2,27 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { EscapementError } from '../../base/errors.js';
 import { clientOf, formatAddress } from './address.js';
 
-/** So long a connection may stay that has not proved itself. */
+/** Time for a connection to authenticate. */
 const PROBATION_MS = 5000;
 
 interface Guest {
   readonly socket: Socket;
-  /** Whose it is. */
+  /** Client of the connection. */
   readonly client: string;
 }
 
 /**
- * A port on which strangers cannot pile up: a connection that does not prove itself is closed after a few seconds, and when
- * there are many, the next one takes the place of the oldest of those, of the address that has most of them.
+ * A port that strangers cannot fill: an unauthenticated connection is closed after a few seconds, and when there are
+ * many, a new one replaces the oldest of those, of the address that has most of them.
  */
 export class GuardedPort {
   private readonly server: Server;
   /** By peer. */
   private readonly guests = new Map<string, Guest>();
-  /** By client: its connections on probation, oldest first. */
+  /** By client: unauthenticated connections, oldest first. */
   private readonly probation = new Map<string, Map<string, NodeJS.Timeout>>();
 
-  /** `mostConnections`: at a time. `overfilled`: hears whose connection is closed because there are too many. */
+  /** `mostConnections`: limit on concurrent ones. `overfilled`: called with the client of one closed for that. */
   constructor(
     private readonly mostConnections: number,
     connected: (socket: Socket) => void,
@@ -34,11 +34,11 @@ export class GuardedPort {
     });
   }
 
-  /** The port. Throws `E_LISTEN`. */
+  /** Resolves with the port. Throws `E_LISTEN`. */
   listen(host: string, port: number): Promise<number> {
     const { server } = this;
     return new Promise((resolve, reject) => {
-      // Later ones are connections that could not be accepted, for want of file descriptors: the loss of those clients alone.
+      // Later errors are connections that could not be accepted, for lack of file descriptors: only those clients lose.
       server.on('error', ({ message }) =>
         reject(new EscapementError('E_LISTEN', `cannot listen on ${formatAddress(host, port)}: ${message}`)),
       );
@@ -49,7 +49,7 @@ export class GuardedPort {
     });
   }
 
-  /** The connection from `peer` is of one who may use the port. */
+  /** Marks the connection from `peer` as authenticated. */
   prove(peer: string): void {
     const guest = this.guests.get(peer);
     if (guest === undefined) return;
@@ -59,7 +59,7 @@ export class GuardedPort {
     if (waiting?.size === 0) this.probation.delete(guest.client);
   }
 
-  /** It has to prove itself again. */
+  /** Makes it authenticate again. */
   doubt(peer: string): void {
     const guest = this.guests.get(peer);
     if (guest === undefined) return;
@@ -73,7 +73,7 @@ export class GuardedPort {
     );
   }
 
-  /** How much has come on the connection from `peer`. */
+  /** Bytes received on the connection from `peer`. */
   bytesFrom(peer: string): number {
     return this.guests.get(peer)?.socket.bytesRead ?? 0;
   }
@@ -83,12 +83,12 @@ export class GuardedPort {
     this.server.close();
   }
 
-  /** Cuts all connections, also of a peer that neither reads nor hangs up. */
+  /** Cuts all connections, including that of a peer that neither reads nor hangs up. */
   cut(): void {
     for (const { socket } of this.guests.values()) socket.destroy();
   }
 
-  /** False: there are too many that have proved themselves. */
+  /** False if too many are authenticated. */
   private admit(socket: Socket): boolean {
     const client = clientOf(socket.remoteAddress);
     if (this.guests.size >= this.mostConnections && !this.dropOldest()) {
@@ -122,7 +122,7 @@ export class GuardedPort {
   }
 }
 
-/** The other end of a connection, as gRPC writes it. */
+/** Remote end of a connection, in gRPC's notation. */
 export function peerOf({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
   return `${remoteAddress}:${remotePort}`;
 }

@@ -9,8 +9,8 @@ import { GuardedPort } from './guarded-port.js';
 import type { StreamServer, StreamServerOptions } from './network.js';
 
 /**
- * A gRPC server for peers that stay, on a port where strangers cannot pile up. The constructor throws `E_TLS` for an unusable
- * certificate.
+ * A gRPC server for long-lived peers, on a port that strangers cannot fill. The constructor throws `E_TLS` for an
+ * unusable certificate.
  */
 export class GuardedServer implements StreamServer {
   private readonly server: Server;
@@ -62,7 +62,7 @@ export class GuardedServer implements StreamServer {
     this.guarded.stopListening();
   }
 
-  /** Waits a moment for streams to end; does not wait for ever: a peer that neither reads nor hangs up would keep it open. */
+  /** Waits for streams to end, but only briefly: a peer that neither reads nor hangs up would keep it open. */
   async close(): Promise<void> {
     const { server, guarded } = this;
     guarded.stopListening();
@@ -80,17 +80,17 @@ export class GuardedServer implements StreamServer {
   }
 }
 
-/** A connection that does not answer a ping in time is dead: its peer has gone without a word. */
+/** A connection without a timely answer to a ping is dead: its peer has gone silently. */
 const KEEPALIVE_MS = 10_000;
 const KEEPALIVE_TIMEOUT_MS = 5_000;
-/** On one connection. */
+/** Limit per connection. */
 const MOST_STREAMS = 4;
 /** See the controller's end. */
 const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;
 /** Time for connections to close by themselves. */
 const STOP_TIMEOUT_MS = 500;
 
-/** Encryption whose certificate can be replaced while connections go on: those that come later get the new one. */
+/** Encryption with a replaceable certificate: later connections get the new one, existing ones continue. */
 class RenewableCredentials extends ServerCredentials {
   constructor({ cert, key }: ServerTls) {
     super({}, { cert, key });

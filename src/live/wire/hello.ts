@@ -2,18 +2,18 @@ import { Metadata, status } from '@grpc/grpc-js';
 import { tokensMatch } from './credentials.js';
 import { PROTOCOL_VERSION } from './protocol.js';
 
-/** How either side shows that it may come, in the headers of its request: see worker.proto. */
+/** Credentials of either side, in the headers of its request: see worker.proto. */
 interface Access {
   readonly version: number;
   /** Empty: none. */
   readonly token: string;
 }
 
-/** How a controller introduces itself to a worker. */
+/** Introduction of a controller to a worker. */
 interface Hello extends Access {
-  /** Names the controller: letters, digits and hyphens. */
+  /** Name of the controller: letters, digits and hyphens. */
   readonly controller: string;
-  /** Largest message that the controller takes. */
+  /** Largest message that the controller accepts. */
   readonly maxMessageBytes: number;
 }
 
@@ -24,7 +24,7 @@ export function accessToHeaders(token: string): Metadata {
   return headers;
 }
 
-/** Null: these are not the headers of the protocol. */
+/** Null: not headers of the protocol. */
 export function accessFromHeaders(headers: Metadata): Access | null {
   const version = numberOf(headers, VERSION);
   return version === null ? null : { version, token: headers.get(TOKEN)[0]?.toString() ?? '' };
@@ -37,24 +37,24 @@ export function helloToHeaders({ token, controller, maxMessageBytes }: Omit<Hell
   return headers;
 }
 
-/** Null: these are not the headers of a controller. */
+/** Null: not headers of a controller. */
 export function helloFromHeaders(headers: Metadata): Hello | null {
   const access = accessFromHeaders(headers);
   const maxMessageBytes = numberOf(headers, MAX_MESSAGE_BYTES);
   if (access === null || maxMessageBytes === null) return null;
   const controller = headers.get(CONTROLLER)[0]?.toString() ?? '';
-  // One of another version has no name, and is to learn what is wrong.
+  // One of another version has no name, and must learn what is wrong.
   if (access.version === PROTOCOL_VERSION && !/^[A-Za-z0-9-]{1,64}$/.test(controller)) return null;
   return { ...access, controller, maxMessageBytes };
 }
 
-/** How a call ends that is refused. */
+/** Status and reason of a refused call. */
 export interface CallRefusal {
   readonly code: status;
   readonly details: string;
 }
 
-/** Null: it may come. `peer` and `self` are the two sides, in words. */
+/** Null: accepted. `peer` and `self`: names of the two sides. */
 export function refusalOf(
   access: Access | null,
   token: string,

@@ -1,13 +1,13 @@
 import type { MessageTypeDefinition } from '@grpc/proto-loader';
 
-/** Messages of messages that one message may hold: more than a chunk of the smallest actions or results, or 5,000 models. */
+/** Limit on nested messages in a message: more than a chunk of the smallest actions or results, or 5,000 models. */
 const MOST_MESSAGES = 200_000;
-/** Numbers in one message. */
+/** Limit on numbers in a message. */
 const MOST_NUMBERS = 2_000_000;
-/** Names, reasons and errors are for people. */
+/** Limit on names, reasons and errors, which are for people. */
 const MOST_TEXT_BYTES = 64 * 1024;
 
-/** What the fields of a message are, by number. */
+/** Fields of a message, by number. */
 interface Layout {
   readonly [field: number]: {
     readonly type: FieldType;
@@ -21,9 +21,9 @@ type FieldType = 'message' | 'bytes' | 'text' | 'int32' | 'int64' | 'fixed32' | 
 type Definition = MessageTypeDefinition<object, object>;
 
 /**
- * Looks through an encoded message before it is decoded, and throws `Error` when it is not of the layout that the
- * protocol file gives it, or when decoding would make more objects than a peer can mean: 64 KiB of compressed nothing
- * would otherwise become millions of them. Reads no tensor: its time depends on the number of fields.
+ * Checks an encoded message before it is decoded: throws `Error` if it does not have the layout of the protocol file,
+ * or if decoding would create more objects than any honest peer needs: 64 KiB of compressed zeros would otherwise
+ * become millions of them. Reads no tensor: its time depends on the number of fields.
  */
 export class MessageLimits {
   private readonly layout: Layout;
@@ -91,7 +91,7 @@ export class MessageLimits {
     const begin = this.at;
     while (this.at < end && this.bytes[this.at] >= 0x80) this.at++;
     const length = ++this.at - begin;
-    // The decoder reads a number of 32 bits that is longer than five bytes as a negative one: always ten.
+    // The decoder reads a 32-bit number of more than five bytes as a negative one: always ten.
     const fits = length <= 5 || length === 10 || (type === 'int64' && length < 10);
     if (this.at > end || !fits) throw new Error(NO_NUMBER);
   }
@@ -137,7 +137,7 @@ const TYPES: Readonly<Record<string, FieldType>> = {
   TYPE_INT64: 'int64',
 };
 
-/** As far as it matters here; the library types it as any object. */
+/** The relevant fields; the library types it as any object. */
 interface DescriptorProto {
   readonly field: readonly {
     readonly number: number;

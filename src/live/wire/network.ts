@@ -1,10 +1,10 @@
 import type { Metadata, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { ClientTls, ServerTls } from './credentials.js';
 
-/** A stream that was opened to a peer, as its caller sees it: grpc-js's ClientDuplexStream, as far as it is used. */
+/** A stream opened to a peer, as its caller sees it: the subset of grpc-js's ClientDuplexStream in use. */
 interface DialedStream<Sent> {
   write(message: Sent): unknown;
-  /** Says a last word, and no more. */
+  /** Sends a last message. */
   end(message: Sent): unknown;
   cancel(): void;
   on(event: 'data', heard: (bytes: Buffer) => void): unknown;
@@ -16,7 +16,7 @@ interface DialedStream<Sent> {
   once(event: 'close', heard: () => void): unknown;
 }
 
-/** A stream that a peer has opened: grpc-js's ServerDuplexStream, as far as it is used. */
+/** A stream opened by a peer: the subset of grpc-js's ServerDuplexStream in use. */
 export interface AcceptedStream<Sent> {
   readonly metadata: Metadata;
   /** HOST:PORT of the other end. */
@@ -35,9 +35,9 @@ export interface DialOptions<Sent> {
   readonly address: string;
   /** Absent: no encryption. */
   readonly tls: ClientTls | undefined;
-  /** Whom the certificate is to be for; absent: the host of the address. */
+  /** Expected name in the certificate; absent: the host of the address. */
   readonly serverName?: string | undefined;
-  /** Of who is called, for people. */
+  /** Name of the callee for people. */
   readonly peer: 'worker' | 'controller';
   /** Both its directions are streams. */
   readonly method: { readonly path: string; readonly requestSerialize: (message: Sent) => Buffer };
@@ -55,35 +55,35 @@ export interface Dialed<Sent> {
 export interface StreamServerOptions {
   /** Absent: no encryption. */
   readonly tls?: ServerTls | undefined;
-  /** Whose port it is, for people, e.g. "the worker". */
+  /** Owner of the port, for people, e.g. "the worker". */
   readonly whose: string;
   readonly maxMessageBytes: number;
   readonly mostConnections: number;
 }
 
-/** A port that takes streams of peers that stay: the real one is `GuardedServer`. */
+/** A port for long-lived streams of peers: the real one is `GuardedServer`. */
 export interface StreamServer {
   addService(service: ServiceDefinition, implementation: UntypedServiceImplementation): void;
-  /** The port. Throws `E_LISTEN`. */
+  /** Resolves with the port. Throws `E_LISTEN`. */
   listen(host: string, port: number): Promise<number>;
-  /** The connection from `peer` is of one who may use the port. */
+  /** Marks the connection from `peer` as authenticated. */
   prove(peer: string): void;
-  /** It does not use it any more. */
+  /** Makes it authenticate again. */
   doubt(peer: string): void;
-  /** How much has come on the connection from `peer`. */
+  /** Bytes received on the connection from `peer`. */
   bytesFrom(peer: string): number;
-  /** Connections that come later get this certificate, if it encrypts at all. */
+  /** Renews the certificate for later connections, if it encrypts at all. */
   renew(tls: ServerTls): void;
   /** Takes no more connections. */
   stopListening(): void;
-  /** Waits a moment for streams to end, then cuts all connections. */
+  /** Waits briefly for streams to end, then cuts all connections. */
   close(): Promise<void>;
 }
 
-/** How processes of a cluster reach each other: the real one is gRPC. */
+/** Connections between processes of a cluster: the real one is gRPC. */
 export interface Network {
   dial<Sent>(options: DialOptions<Sent>): Dialed<Sent>;
   server(options: StreamServerOptions): StreamServer;
-  /** Addresses of a host by its name: IPv4 if it has such. Rejects where there are none. */
+  /** Addresses of a host by its name: IPv4 if it has any. Rejects if there are none. */
   lookup(host: string): Promise<readonly string[]>;
 }

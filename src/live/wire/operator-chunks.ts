@@ -2,7 +2,7 @@ import type { OperatorRun } from '../operator-runs.js';
 import { runsOf, tableOf } from '../operator-table.js';
 import type { WireOperators } from './protocol.js';
 
-/** Operators in one message: about 100 KB, so that results in between do not wait long. */
+/** Operators per message: about 100 KB, so that results in between do not wait long. */
 const CHUNK_OPERATORS = 2000;
 
 /** Recorded operators as messages of the protocol, in order. */
@@ -23,7 +23,7 @@ export function* operatorsToWire(
   }
 }
 
-/** Throws where the message contradicts itself. */
+/** Throws if the message is inconsistent. */
 export function operatorsFromWire(message: WireOperators): OperatorRun[] {
   const { nodes, node, action, beginNs, endNs } = message;
   const fits = [action, beginNs, endNs].every(({ length }) => length === node.length);

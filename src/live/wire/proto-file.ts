@@ -5,7 +5,7 @@ import { CheckedMessages } from './checked-messages.js';
 
 type Definitions = Readonly<Record<string, MessageTypeDefinition<object, object>>>;
 
-// The library writes to stderr what it also returns.
+// The library also writes errors that it returns to stderr.
 setLogVerbosity(logVerbosity.NONE);
 
 /** A protocol file next to this one. */
@@ -16,7 +16,7 @@ export class ProtoFile {
     name: string,
     readonly packageName: string,
   ) {
-    // The same path from here in src and, compiled, in dist: the package ships the protocol file in its place.
+    // The same path from src and, compiled, from dist: the package ships the protocol file there.
     const file = fileURLToPath(new URL(`../../../src/live/wire/${name}`, import.meta.url));
     const loaded = loadSync(file, { longs: Number, defaults: true, oneofs: true });
     this.definitions = Object.fromEntries(

@@ -5,15 +5,15 @@ import type { OperatorNode } from '../operator-table.js';
 import type { Numbered } from './numbering.js';
 import { ProtoFile } from './proto-file.js';
 
-/** Goes up whenever a side of the older version could misunderstand one of the newer. */
+/** Incremented whenever a side of the older version could misunderstand one of the newer. */
 export const PROTOCOL_VERSION = 11;
 
-/** Largest message that either side takes unless configured otherwise: a batch of 16 images of 1024 × 1024 in FP32. */
+/** Default limit on messages of either side: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
-/** How a worker ends a stream when it was asked to shut down. */
+/** Reason with which a worker that was asked to shut down ends a stream. */
 export const WORKER_SHUTS_DOWN = 'the worker shuts down';
 
-/** Messages as they look here after decoding, and before encoding: see worker.proto for what they mean. */
+/** Messages in the form after decoding, and before encoding: worker.proto defines their meaning. */
 export type ControllerMessage =
   | { readonly body: 'quiesce'; readonly quiesce: { readonly number: number } }
   | { readonly body: 'actions'; readonly actions: { readonly actions: readonly WireAction[] } }
@@ -37,11 +37,11 @@ export type WorkerMessage =
   | { readonly body: 'modelChanged'; readonly modelChanged: WireModelChanged }
   | { readonly body: 'seat'; readonly seat: SeatState };
 
-/** Who drives a worker. */
+/** Driver of a worker. */
 export interface SeatState {
-  /** That of the driver; while there is none, that of the latest. 0: there never was one. */
+  /** Term of the driver, or of the last one while there is none. 0: there never was one. */
   readonly term: number;
-  /** Empty: there is none. */
+  /** Empty: none. */
   readonly controller: string;
 }
 
@@ -129,9 +129,9 @@ export interface Welcome {
   readonly pageBytes: number;
   readonly models: readonly WireModel[];
   readonly maxMessageBytes: number;
-  /** Empty: it has no name. */
+  /** Empty: unnamed. */
   readonly instance: string;
-  /** Empty: it does not say. */
+  /** Empty: not given. */
   readonly kind: string;
 }
 
@@ -189,7 +189,7 @@ const PROTO = new ProtoFile('worker.proto', 'escapement.worker.v1');
 export const CONTROLLER_MESSAGES = PROTO.messages<ControllerMessage>('ControllerMessage');
 export const WORKER_MESSAGES = PROTO.messages<WorkerMessage>('WorkerMessage');
 
-/** Receives bytes, so that the receiver decides when they are decoded, and what follows if they cannot be. */
+/** Receives bytes, so that the receiver controls when they are decoded, and how errors are handled. */
 export const WORKER_SERVICE = {
   Drive: {
     path: `/${PROTO.packageName}.Worker/Drive`,

@@ -1,6 +1,6 @@
 import type { SeatState } from './protocol.js';
 
-/** Whether `one` may take a seat from `other`, its driver: the higher term may, and of equal terms the later name. */
+/** True if `one` may take a seat from its driver `other`: by the higher term, or the later name on a tie. */
 export function outranks(one: SeatState, other: SeatState): boolean {
   if (one.term !== other.term) return one.term > other.term;
   return one.controller > other.controller;

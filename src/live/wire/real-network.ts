@@ -19,7 +19,7 @@ function dial<Sent>(options: DialOptions<Sent>): Dialed<Sent> {
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc-node.flow_control_window': FLOW_CONTROL_WINDOW_BYTES,
     'grpc.use_local_subchannel_pool': 1,
-    // Only the caller decides what is sent again, and when.
+    // Only the caller decides when something is sent again.
     'grpc.enable_retries': 0,
     'grpc.service_config_disable_resolution': 1,
     'grpc.enable_http_proxy': 0,
@@ -36,12 +36,12 @@ function dial<Sent>(options: DialOptions<Sent>): Dialed<Sent> {
   };
 }
 
-/** Of one kind only, since a controller may have both: IPv4 where there are such. */
+/** Addresses of one family only, since a controller may have both: IPv4 if there are any. */
 async function addressesByName(host: string): Promise<readonly string[]> {
   const all = await lookup(host, { all: true });
   const older = all.filter(({ family }) => family === 4);
   return (older.length > 0 ? older : all).map(({ address }) => address);
 }
 
-/** So much is on its way before the other side has to say that it reads: more than a message of a usual batch. */
+/** Data in flight before the other side has to acknowledge it: more than a message of a usual batch. */
 const FLOW_CONTROL_WINDOW_BYTES = 1024 * 1024;

@@ -2,7 +2,7 @@ import type { ServiceDefinition } from '@grpc/grpc-js';
 import type { Numbered } from './numbering.js';
 import { ProtoFile } from './proto-file.js';
 
-/** Messages as they look here after decoding, and before encoding: see registration.proto for what they mean. */
+/** Messages in the form after decoding, and before encoding: registration.proto defines their meaning. */
 export type RegistrationMessage =
   | { readonly body: 'registration'; readonly registration: WireRegistration }
   | { readonly body: 'leave'; readonly leave: Record<string, never> };
@@ -23,7 +23,7 @@ export interface WireLease {
 
 /** Largest message of either side. */
 export const MAX_REGISTRATION_BYTES = 16 * 1024;
-/** So often a worker renews its lease. */
+/** Interval at which a worker renews its lease. */
 export const RENEWAL_MS = 1000;
 
 const PROTO = new ProtoFile('registration.proto', 'escapement.registration.v1');
@@ -31,7 +31,7 @@ const PROTO = new ProtoFile('registration.proto', 'escapement.registration.v1');
 export const REGISTRATION_MESSAGES = PROTO.messages<RegistrationMessage>('WorkerMessage');
 export const LEASE_MESSAGES = PROTO.messages<LeaseMessage>('LeaseMessage');
 
-/** Receives bytes, as `WORKER_SERVICE`. */
+/** Receives bytes, like `WORKER_SERVICE`. */
 export const REGISTRATION_SERVICE = {
   Register: {
     path: `/${PROTO.packageName}.Controller/Register`,

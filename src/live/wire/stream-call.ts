@@ -8,19 +8,19 @@ import { type Numbered, Numbering } from './numbering.js';
 import { REAL_NETWORK } from './real-network.js';
 
 interface StreamCallOptions<Sent, Received> extends DialOptions<Numbered<Sent>> {
-  /** What to say where something else listens at the address. Default: what the library says. */
+  /** Text if something else listens at the address. Default: the library's. */
   readonly foreign?: string;
-  /** Throws `Error` whose message follows "a message of the worker". */
+  /** Throws `Error` with words that follow "a message of the worker". */
   readonly decode: (bytes: Buffer) => Numbered<Received>;
   readonly receive: (message: Received) => void;
-  /** The stream has ended, for whatever reason, in words for people. Called once, last. */
+  /** The stream has ended, with a reason for people. Called once, last. */
   readonly ended: (reason: string) => void;
   /** Default: this machine's. */
   readonly time?: Time;
   readonly network?: Network;
 }
 
-/** The calling end of one stream, with a connection of its own: a broken one is never used again. */
+/** The calling end of one stream, with a connection of its own: a broken one is never reused. */
 export class StreamCall<Sent, Received> {
   private readonly time: Time;
   private readonly dialed: Dialed<Numbered<Sent>>;
@@ -49,12 +49,12 @@ export class StreamCall<Sent, Received> {
     if (!this.over) this.dialed.stream.write(this.sent.number(message));
   }
 
-  /** Breaks off without a word to the other side. */
+  /** Breaks off without notifying the other side. */
   cancel(reason: string): void {
     this.finish(reason);
   }
 
-  /** Says a last word and waits until it was sent and the peer has hung up, for `patienceMs` at most. */
+  /** Sends a last message and waits, for at most `patienceMs`, until it was sent and the peer has hung up. */
   async close(last: Sent, patienceMs: number): Promise<void> {
     if (this.over) return;
     this.over = true;
@@ -84,17 +84,17 @@ export class StreamCall<Sent, Received> {
   }
 }
 
-/** Something else than our service has answered: another one that speaks gRPC, or one that does not. */
+/** True if a service other than ours has answered, with or without gRPC. */
 function isForeign(code: status, details: string): boolean {
   return code === status.UNIMPLEMENTED || /Protocol error/.test(details);
 }
 
-/** What the library says, without what only its authors need. */
+/** The library's message, without details for its authors. */
 function inWords(details: string): string {
   return (
     details
       .replace(/\. Resolution note: $/, '')
-      // When it was would make each one new to who counts repeats.
+      // The time would make each one look new to the count of repeats.
       .replace(/ \(\d{4}-\d\d-\d\dT[^)]*\)/, '')
       .replace(/^No connection established\. Last error: (Error: )?/, 'cannot be reached: ')
   );

@@ -37,7 +37,7 @@ function shapesToWire(shapes: readonly Shape[] | undefined): Pick<WireResult, 's
   return shapes === undefined ? {} : { shapes: shapes.map((dims) => ({ dims })) };
 }
 
-/** The result, or, if its outputs make a message that the controller does not take, one that says so. */
+/** Returns the result, or an error in its place if its outputs exceed the controller's message limit. */
 export function withinLimit(result: ResultMessage, maxMessageBytes: number): ResultMessage {
   const mostBytes = maxMessageBytes - ENVELOPE_BYTES;
   const bytes = tensorBytes(result.outputs);

@@ -18,13 +18,13 @@ import type { Machine, MachineEvents } from './machine.js';
 import { MachineModels } from './machine-models.js';
 
 export interface MachineOptions {
-  /** What its GPUs are called together; default: as their provider. */
+  /** Common name of its GPUs' kind; default: their provider. */
   readonly kind?: string;
-  /** One a GPU. */
+  /** One per GPU. */
   readonly devices: readonly DeviceSpec[];
-  /** For simulated devices their profiles are scaled already. */
+  /** For simulated devices their profiles are already scaled. */
   readonly models: readonly WorkerModel[];
-  /** Where models come from that a controller asks for; absent: there are no others than `models`. */
+  /** Source of models that a controller requests; absent: only `models` exist. */
   readonly source?: ModelSource;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
@@ -34,8 +34,8 @@ export interface MachineOptions {
 }
 
 /**
- * Starts the executors of this process's GPUs. Rejects with `E_DEVICE` if a device is not there or cannot be used
- * like this, and with `E_MODEL_FILE` if a model has no weights and is to run on a real device.
+ * Starts the executors of this process's GPUs. Rejects with `E_DEVICE` if a device is missing or unusable, and with
+ * `E_MODEL_FILE` if a model without weights is to run on a real device.
  */
 export async function startMachine(options: MachineOptions): Promise<LocalMachine> {
   checkDevices(options);
@@ -49,7 +49,7 @@ export async function startMachine(options: MachineOptions): Promise<LocalMachin
   return machine;
 }
 
-/** The GPUs of this process. All simulated ones share a thread; the others have one each, and threads for models. */
+/** GPUs of this process. All simulated ones share a thread; the others have one each, and threads for models. */
 export class LocalMachine implements Machine {
   readonly description: WorkerDescription;
   readonly executors: readonly Executor[];
@@ -59,7 +59,7 @@ export class LocalMachine implements Machine {
   private readonly held: MachineModels;
   private readonly source: ModelSource;
   private events: MachineEvents | null = null;
-  /** Begins and ends of recordings so far: one after the other. */
+  /** Chain of recording starts and stops, which run one after the other. */
   private recording: Promise<void> = Promise.resolve();
 
   constructor(options: MachineOptions) {
@@ -75,7 +75,7 @@ export class LocalMachine implements Machine {
     this.simulated = devices.map(({ kind }) => kind === 'simulated');
   }
 
-  /** Rejects with the first failure when all executors have started or failed. */
+  /** Rejects with the first failure once all executors have started or failed. */
   async start(): Promise<void> {
     const starts = await Promise.allSettled(this.executors.map((executor) => executor.start()));
     const failure = starts.find(({ status }) => status === 'rejected');
@@ -129,7 +129,7 @@ export class LocalMachine implements Machine {
     this.recording = this.recording.then(() => {
       for (const executor of this.executors) executor.startRecording();
     });
-    // What goes wrong is reported by `stopRecording`.
+    // Errors are reported by `stopRecording`.
     this.recording.catch(() => {});
   }
 
@@ -166,7 +166,7 @@ export class LocalMachine implements Machine {
     return new Executor(spec, events, world);
   }
 
-  /** The action as its thread takes it. A simulated GPU only looks at how long inputs are. */
+  /** The action in the form its thread takes. A simulated GPU uses only the lengths of inputs. */
   private prepare(action: ActionMessage): ActionMessage {
     const { gpu, model, inputs } = action;
     if (inputs.length === 0) return action;
@@ -192,10 +192,10 @@ function threadSets(
   return simulated.length === 0 ? sets : [...sets, { gpus: simulated, models, pages, hosts: 0 }];
 }
 
-/** A GPU has threads for as many models at least if some may come. */
+/** Minimum number of models that a GPU has threads for if some may be added. */
 const EXPECTED_MODELS = 4;
 
-/** Threads that own the models of a GPU: the more there are, the less often two models share one. */
+/** Number of threads that own the models of a GPU: the more there are, the less often two models share one. */
 function hostsOf(device: DeviceSpec, models: number): number {
   if (device.kind === 'simulated') return 0;
   return hasOneLane(device) ? 1 : Math.min(models, device.session.laneThreads);
@@ -224,7 +224,7 @@ function describe(device: DeviceSpec, pages: number): GpuDescription {
   return { name: deviceName(device), provider: device.kind, pages, oneLane: hasOneLane(device) };
 }
 
-/** A worker without a repository has the models that it was started with. */
+/** A worker without a repository has only its initial models. */
 class StartedModels implements ModelSource {
   constructor(private readonly models: readonly WorkerModel[]) {}
 

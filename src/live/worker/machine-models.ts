@@ -1,12 +1,12 @@
 import type { ModelChange, ModelReference } from '../messages.js';
 import type { ModelSource, ServedModel, WorkerModel } from '../model.js';
 
-/** The models of a machine by index, as they come and go. */
+/** Models of a machine by index, as they come and go. */
 export class MachineModels {
-  /** Null: there is none. */
+  /** Null: none. */
   readonly list: (WorkerModel | null)[];
   private readonly changed = new Map<number, ModelReference | null>();
-  /** By index: changes are made one after the other. */
+  /** By index: last change, since they are made one after the other. */
   private readonly last = new Map<number, Promise<unknown>>();
 
   constructor(
@@ -18,12 +18,12 @@ export class MachineModels {
     this.list = [...models];
   }
 
-  /** What is not as it was at the start. */
+  /** Differences from the start. */
   get changes(): ModelChange[] {
     return [...this.changed].map(([index, reference]) => ({ index, reference }));
   }
 
-  /** `apply`: what `list` says of the index goes to the threads. */
+  /** `apply` passes the entry of `list` at the index to the threads. */
   add(index: number, reference: ModelReference, apply: () => Promise<void>): Promise<ServedModel> {
     return this.next(index, async () => {
       const { name, version, digest } = reference;
@@ -33,7 +33,7 @@ export class MachineModels {
       const model = await this.source.open(name, version, digest);
       this.check(model);
       try {
-        // Which one it is, where that was left open.
+        // Resolved, if the reference left it open.
         const found = { name, version: model.version, digest: model.digest ?? digest };
         await this.set(index, model, found, apply);
       } catch (error) {
@@ -72,7 +72,7 @@ export class MachineModels {
   }
 }
 
-/** Not where it is left open which files it has: they may be others by now. */
+/** False if the reference leaves the files open: they may have changed. */
 function isSame(
   before: ModelReference | null | undefined,
   { name, version, digest }: ModelReference,
@@ -80,7 +80,7 @@ function isSame(
   return digest !== '' && before?.name === name && before.version === version && before.digest === digest;
 }
 
-/** What a controller gets to know. */
+/** The part of a model that a controller sees. */
 function served({ ortPath: _, ...model }: WorkerModel): ServedModel {
   return model;
 }

@@ -10,7 +10,7 @@ export const REAL_THREADS: Threads = {
 const WARNING =
   'a call of a device does not return: if that is still so when this process ends, it kills itself (exit status 137)';
 
-/** Those of them that have not ended. */
+/** Abandoned threads that have not ended. */
 const abandoned = new Set<ThreadHandle>();
 
 function abandon(thread: ThreadHandle): void {
@@ -23,7 +23,7 @@ function abandon(thread: ThreadHandle): void {
   thread.unref();
 }
 
-/** Node waits for every thread when it ends, also for one that is in a call of the device, which may take for ever. */
+/** Ends the process although Node waits for every thread, even one in a call of the device, which may take for ever. */
 function endAnyway(): void {
   if (abandoned.size > 0) process.kill(process.pid, 'SIGKILL');
 }

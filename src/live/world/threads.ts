@@ -1,17 +1,17 @@
 import type { MessagePort, Worker } from 'node:worker_threads';
 
-/** A thread of this process, as the one that started it sees it: node:worker_threads' Worker, as far as it is used. */
+/** A thread of this process, as seen by the one that started it: the subset of node:worker_threads' Worker in use. */
 export type ThreadHandle = Pick<Worker, 'postMessage' | 'terminate' | 'unref'> & {
   on<Message>(event: 'message', heard: (message: Message) => void): unknown;
   on(event: 'error', heard: (error: Error) => void): unknown;
   on(event: 'exit', heard: (status: number) => void): unknown;
 };
 
-/** Starts threads: the real one makes a Worker of node:worker_threads. */
+/** Starts threads: the real one creates a Worker of node:worker_threads. */
 export interface Threads {
   /** `entry`: the compiled file, next to the one that starts it. */
   start(entry: URL, options: ThreadOptions): ThreadHandle;
-  /** A call of the device does not return in this thread: the end of the process does not wait for it. */
+  /** Lets the process end without this thread, in which a call of the device does not return. */
   abandon(thread: ThreadHandle): void;
 }
 
@@ -21,7 +21,7 @@ type ThreadOptions = Pick<
   'name' | 'workerData' | 'transferList' | 'resourceLimits'
 >;
 
-/** The way from a thread to the one that started it: node:worker_threads' parentPort, as far as it is used. */
+/** Connection from a thread to the one that started it: the subset of node:worker_threads' parentPort in use. */
 export type ThreadPort = Pick<MessagePort, 'postMessage'> & {
   on<Message>(event: 'message', heard: (message: Message) => void): unknown;
 };

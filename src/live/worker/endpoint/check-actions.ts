@@ -5,7 +5,7 @@ import { textsProblem } from '../../texts.js';
 import type { WireAction } from '../../wire/protocol.js';
 import type { Machine } from '../machine.js';
 
-/** Says what is wrong with an action that cannot be meant for this worker; '' if nothing is. */
+/** Problem of an action that cannot be meant for this worker; '' if none. */
 export function actionProblem(
   action: WireAction,
   { description: { gpus }, models }: Pick<Machine, 'description' | 'models'>,
@@ -14,7 +14,7 @@ export function actionProblem(
   const at = `action ${id}`;
   if (!isIndex(gpu, gpus.length)) return `${at}: there is no GPU ${gpu}, only ${gpus.length}`;
   const found = isIndex(model, models.length) ? models[model] : null;
-  // An UNLOAD may be of a model that this controller knows nothing of.
+  // An UNLOAD may be of a model unknown to this controller.
   if (found === null && kind !== ABORT && kind !== UNLOAD) return `${at}: there is no model ${model}`;
   if (kind === LOAD || kind === UNLOAD || kind === ABORT) return '';
   if (kind !== INFER) return `${at}: unknown kind ${kind}`;
@@ -47,7 +47,7 @@ export function actionProblem(
   return '';
 }
 
-/** The same of the inputs of a model with several lengths, each request in its own parts. */
+/** Problem of the inputs of a model with several lengths, each request in its own parts. */
 function lengthProblem(
   { bucket = 0, count, inputs }: WireAction,
   { spec, signature }: ServedModel,

@@ -6,18 +6,18 @@ import type { Machine, MachineEvents } from '../machine.js';
 /** A controller's stream, which may drive a machine. */
 export interface Driver extends MachineEvents, Candidate {}
 
-/** A machine as one controller at a time drives it: only the driver gets its events. */
+/** A machine driven by one controller at a time: only the driver gets its events. */
 export class MachineEndpoint {
   readonly seat = new Seat();
   private quiescing: Promise<unknown> = Promise.resolve();
 
   constructor(readonly machine: Machine) {}
 
-  /** Whether `driver` drives the machine from now on. */
+  /** True if `driver` drives the machine from now on. */
   take(driver: Driver, term: number): boolean {
     const isNew = !this.seat.isDriver(driver);
     if (!this.seat.take(driver, term)) return false;
-    // What an earlier driver has asked for is not for this one.
+    // Answers to calls of an earlier driver are not for this one.
     if (isNew) this.machine.attach(NO_DRIVER);
     return true;
   }
@@ -36,16 +36,16 @@ export class MachineEndpoint {
 
 const NO_DRIVER: MachineEvents = { results: () => {}, gpuDown: () => {} };
 
-/** A controller's stream, as the seat knows it. */
+/** A controller's stream, as known to the seat. */
 export interface Candidate {
   readonly controller: string;
-  /** Another has the seat now. */
+  /** Another controller has the seat now. */
   deposed(): void;
   /** The seat has changed hands. */
   seatChanged(state: SeatState): void;
 }
 
-/** A worker's seat: which of the controllers that are connected drives it. */
+/** Seat of a worker: determines which of the connected controllers drives it. */
 export class Seat {
   private readonly candidates = new Set<Candidate>();
   private driver: Candidate | null = null;
@@ -63,7 +63,7 @@ export class Seat {
     this.candidates.add(candidate);
   }
 
-  /** Whether it drives the worker from now on. */
+  /** True if it drives the worker from now on. */
   take(candidate: Candidate, term: number): boolean {
     const { driver } = this;
     if (driver === candidate) return true;
@@ -88,7 +88,7 @@ export class Seat {
   }
 }
 
-/** A controller may replace its own connection, which has broken without a word. */
+/** True if a controller replaces its own connection, which broke silently. */
 function mayReplace(one: SeatState, driver: SeatState): boolean {
   return one.controller === driver.controller || outranks(one, driver);
 }

@@ -20,33 +20,33 @@ import { StreamCall } from '../../wire/stream-call.js';
 export interface RegistrarOptions {
   /** HOST:PORT of the controller. */
   readonly controller: string;
-  /** What the controller asks for; empty: nothing. */
+  /** Token required by the controller; empty: none. */
   readonly token: string;
   /** Absent: no encryption. */
   readonly tls?: ClientTls | undefined;
-  /** Whom its certificate is to be for; absent: the host of its address. */
+  /** Expected name in its certificate; absent: the host of its address. */
   readonly serverName?: string;
   readonly registration: WireRegistration;
-  /** Takes lines for the operator; `isProblem`: something is wrong. */
+  /** Receives lines for the operator; `isProblem`: something is wrong. */
   readonly log: (line: string, isProblem: boolean) => void;
   /** Default: this machine's. */
   readonly time?: Time;
   readonly network?: Network;
 }
 
-/** A controller that leaves so many renewals without an answer is not reached any more. */
+/** Unanswered renewals after which a controller counts as unreachable. */
 const MOST_UNANSWERED = 5;
 const LAST_WORD_MS = 1000;
 
 /**
- * Keeps a worker registered with one controller (registration.proto), however often that goes and comes. What goes wrong is
- * reported, never thrown, but for an unusable certificate authority: `E_TLS`.
+ * Keeps a worker registered with one controller (registration.proto), however often that goes and comes. Problems are
+ * reported, never thrown, except an unusable certificate authority: `E_TLS`.
  */
 export class Registrar {
   private call: StreamCall<RegistrationMessage, LeaseMessage> | null = null;
   private unanswered = 0;
   private hasJoined = false;
-  /** What was last said of the lease. */
+  /** Last line logged about the lease. */
   private said = '';
   private readonly repeats = new Repeats();
   private readonly time: Time;
@@ -60,12 +60,12 @@ export class Registrar {
     this.renew();
   }
 
-  /** Connections that come later trust this authority instead. */
+  /** Sets the trusted authority for later connections. */
   trust(tls: ClientTls): void {
     this.tls = tls;
   }
 
-  /** Takes the worker off the controller's list. */
+  /** Removes the worker from the controller's list. */
   async leave(): Promise<void> {
     this.timer.cancel();
     const { call } = this;
@@ -98,7 +98,7 @@ export class Registrar {
       receive: ({ lease }) => this.leased(lease),
       ended: (reason) => {
         if (this.call !== call) return;
-        // The next renewal connects again.
+        // The next renewal reconnects.
         this.call = null;
         this.unanswered = 0;
         this.complain(reason);
@@ -116,7 +116,7 @@ export class Registrar {
     this.said = problem;
   }
 
-  /** Says the same once a minute at most. */
+  /** Logs the same problem at most once a minute. */
   private complain(what: string): void {
     const times = this.repeats.toSay(what, this.time.monotonicNs());
     if (times > 0) this.say(times > 1 ? `${what} (${times} times)` : what, true);

@@ -7,12 +7,12 @@ import type { Network } from '../../wire/network.js';
 import { REAL_NETWORK } from '../../wire/real-network.js';
 import { Registrar, type RegistrarOptions } from './registrar.js';
 
-/** So often it is looked up which controllers there are. */
+/** Interval between lookups of the controllers' addresses. */
 const LOOKUP_MS = 5000;
 
 /**
- * Keeps a worker registered with the controllers behind a name, however many there are: a controller and its standby may share
- * one. What goes wrong is reported, never thrown.
+ * Keeps a worker registered with all controllers behind a name: a controller and its standby may share one. Problems
+ * are reported, never thrown.
  */
 export class Registrars {
   private readonly host: string;
@@ -40,13 +40,13 @@ export class Registrars {
     void this.look();
   }
 
-  /** Connections that come later trust this authority instead. */
+  /** Sets the trusted authority for later connections. */
   trust(tls: ClientTls): void {
     this.tls = tls;
     for (const registrar of this.registrars.values()) registrar.trust(tls);
   }
 
-  /** Takes the worker off the lists of all controllers. */
+  /** Removes the worker from the lists of all controllers. */
   async leave(): Promise<void> {
     this.isOver = true;
     this.timer.cancel();
@@ -72,7 +72,7 @@ export class Registrars {
       options.log(`controller ${options.controller}: its name is not found: ${why}`, true);
   }
 
-  /** These are the addresses of the controllers now. */
+  /** Applies the current addresses of the controllers. */
   private follow(found: readonly string[]): void {
     const { registrars } = this;
     if (this.isOver) return;

@@ -32,29 +32,29 @@ export type ControllerCall = AcceptedStream<Numbered<WorkerMessage>>;
 interface StreamEndpointOptions {
   readonly time: Time;
   readonly call: ControllerCall;
-  /** Where it comes from. */
+  /** Address of the controller. */
   readonly peer: string;
   readonly endpoint: MachineEndpoint;
-  /** Names this process; see registration.proto. */
+  /** Name of this process; see registration.proto. */
   readonly instance: string;
-  /** What the controller calls itself. */
+  /** Name of the controller. */
   readonly controller: string;
-  /** A controller that says nothing for so long has gone. */
+  /** Silence after which a controller is considered gone. */
   readonly silenceMs: number;
-  /** How much has come on its connection: a large message takes a while. */
+  /** Bytes received on its connection: a large message takes a while. */
   readonly bytesRead: () => number;
-  /** Largest message that is taken from the controller. */
+  /** Largest message accepted from the controller. */
   readonly maxMessageBytes: number;
-  /** Largest message that the controller takes. */
+  /** Largest message that the controller accepts. */
   readonly controllerMaxMessageBytes: number;
   readonly log: (line: string) => void;
   readonly ended: (stream: StreamEndpoint) => void;
 }
 
-/** The worker's end of a stream that it has accepted: what the controller may do, and when (worker.proto). */
+/** The worker's end of an accepted stream: what the controller may do, and when (worker.proto). */
 export class StreamEndpoint implements Driver {
   private readonly options: StreamEndpointOptions;
-  /** Number of the latest Quiesce, and whether it was answered: only then are actions taken. */
+  /** Number of the latest Quiesce, and whether it was answered: actions are accepted only then. */
   private quiesceNumber = 0;
   private idle = false;
   private over = false;
@@ -69,10 +69,10 @@ export class StreamEndpoint implements Driver {
   constructor(options: StreamEndpointOptions) {
     this.options = options;
     const { call, time, silenceMs, maxMessageBytes, instance } = options;
-    // Intervals without a word are counted, not time: a worker that was itself suspended reads first what has come.
+    // Counts silent intervals, not time: a worker that was itself suspended first reads what has arrived.
     this.watch = time.every(silenceMs / SILENT_INTERVALS, () => this.tick());
     call.on('data', (bytes) => this.read(bytes));
-    // Without a handler an error of the stream would end the process.
+    // Without a handler, an error of the stream would end the process.
     call.on('error', (error) => this.lost(error.message));
     call.on('cancelled', () => this.lost('has broken off'));
     call.on('end', () => this.hangUp());
@@ -112,7 +112,7 @@ export class StreamEndpoint implements Driver {
     this.options.call.emit('error', { code, details: reason });
   }
 
-  /** Finishes what runs and reports it, drops the rest, then ends the stream. */
+  /** Finishes and reports running actions, drops the rest, then ends the stream. */
   async drain(): Promise<void> {
     const { endpoint } = this.options;
     this.idle = false;
@@ -144,7 +144,7 @@ export class StreamEndpoint implements Driver {
     this.send({ body: 'pong', pong: { sentNs, workerNs: this.options.time.monotonicNs() } });
   }
 
-  /** Orders of the driver. */
+  /** Executes orders of the driver. */
   private obey(message: ControllerMessage): void {
     if (message.body === 'actions') this.actions(message.actions.actions);
     else if (message.body === 'quiesce') this.quiesce(message.quiesce.number);
@@ -238,7 +238,7 @@ export class StreamEndpoint implements Driver {
       const { operators, dropped } = await this.options.endpoint.machine.stopRecording();
       for (const part of operatorsToWire(number, operators)) {
         this.send({ body: 'operators', operators: part });
-        // Results go in between.
+        // Results are sent in between.
         await new Promise<void>((resolve) => this.options.time.soon(resolve));
       }
       this.send({ body: 'recordingEnd', recordingEnd: { number, dropped, error: '' } });
@@ -254,7 +254,7 @@ export class StreamEndpoint implements Driver {
     if (!this.over) this.options.call.write(this.sent.number(message));
   }
 
-  /** The controller has said its last word. */
+  /** Call after the controller's last message. */
   private hangUp(): void {
     if (this.over) return;
     this.finish('has left');
@@ -281,7 +281,7 @@ export class StreamEndpoint implements Driver {
   }
 }
 
-/** A controller pings as often in a second. */
+/** Pings of a controller per second. */
 const SILENT_INTERVALS = 5;
-/** Indices are small numbers: lists are as long as the largest. */
+/** Limit on indices: lists are as long as the largest. */
 const MOST_MODELS = 100_000;

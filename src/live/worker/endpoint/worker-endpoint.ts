@@ -14,19 +14,19 @@ import { type ControllerCall, StreamEndpoint } from './stream-endpoint.js';
 export interface WorkerEndpointOptions {
   /** Address to listen on; absent: only this machine can connect. */
   readonly host?: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
-  /** Names this process to controllers that it registers with. Default: it has no name. */
+  /** Name of this process for controllers that it registers with. Default: none. */
   readonly instance?: string;
-  /** What controllers must present; absent: nothing. */
+  /** Token that controllers must present; absent: none. */
   readonly token?: string;
   /** Absent: no encryption. */
   readonly tls?: ServerTls;
-  /** Largest message that is taken from a controller. */
+  /** Largest message accepted from a controller. */
   readonly maxMessageBytes?: number;
-  /** A controller that says nothing for so long has gone. Default: a second. */
+  /** Silence after which a controller is considered gone. Default: a second. */
   readonly silenceMs?: number;
-  /** Takes lines for the operator: who drives the worker, and why not any more. */
+  /** Receives lines for the operator: who drives the worker, and why no longer. */
   readonly log?: (line: string) => void;
   /** Default: this machine's. */
   readonly time?: Time;
@@ -37,17 +37,17 @@ export interface WorkerEndpoint {
   /** The port that it listens on. */
   readonly port: number;
   /**
-   * Drains and stops listening: what runs is finished and reported, what has not started is dropped, the controller
-   * is notified. The machine stays its owner's to close.
+   * Drains and stops listening: running actions are finished and reported, others are dropped, the controller is
+   * notified. Closing the machine is left to its owner.
    */
   close(): Promise<void>;
-  /** Connections that come later get this certificate, if it encrypts at all. */
+  /** Renews the certificate for later connections, if it encrypts at all. */
   renew(tls: ServerTls): void;
 }
 
 /**
- * Offers a machine to controllers on the network (worker.proto), of which one at a time drives it. Throws `E_LISTEN` when the address
- * cannot be listened on and `E_TLS` for an unusable certificate.
+ * Offers a machine to controllers on the network (worker.proto), one of which at a time drives it. Throws `E_LISTEN` if
+ * the address cannot be listened on and `E_TLS` for an unusable certificate.
  */
 export async function serveMachine(
   machine: Machine,
@@ -72,7 +72,7 @@ export async function serveMachine(
     maxMessageBytes,
     mostConnections: MOST_CONNECTIONS,
   });
-  // Decided by the headers: of a call that is refused nothing is read, decompressed or decoded.
+  // Decided by the headers: the body of a refused call is not read, decompressed or decoded.
   const drive = (call: ControllerCall) => {
     const hello = helloFromHeaders(call.metadata);
     const refusal = closing ? GOING : refusalOf(hello, token, 'controller', 'worker');
@@ -116,7 +116,7 @@ export async function serveMachine(
 }
 
 const DEFAULT_SILENCE_MS = 1000;
-/** At a time: each controller needs one, and for a moment two. */
+/** Concurrent connections: each controller needs one, and for a moment two. */
 const MOST_CONNECTIONS = 64;
 
 const GOING: CallRefusal = { code: status.UNAVAILABLE, details: WORKER_SHUTS_DOWN };

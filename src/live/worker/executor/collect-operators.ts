@@ -3,12 +3,12 @@ import type { OperatorRun, OperatorRuns } from '../../operator-runs.js';
 import { alignRuns, readOperatorLog, type SpanNs } from '../../ort/operator-log.js';
 import type { RecordedLog, RecordedReport } from './protocol.js';
 
-/** A recording of one GPU holds so many operators at most, the earliest. */
+/** Limit on the operators in a recording of one GPU; the earliest are kept. */
 const MOST_OPERATORS = 200_000;
 
 /**
- * What the host threads of a GPU have recorded as operators of their INFERs. `read` gives the text of a profile.
- * Operators that were not counted are taken for as many in an INFER as those that were.
+ * Operators of INFERs recorded by the host threads of a GPU. `read` returns the text of a profile. The number of
+ * operators not recorded is estimated from that per recorded INFER.
  */
 export function collectOperators(
   reports: readonly Pick<RecordedReport, 'logs' | 'missed'>[],
@@ -55,7 +55,7 @@ function inferOperators({ warmUps, runs }: RecordedLog, text: string): OperatorR
   );
 }
 
-/** Times of the log are cut off to µs. */
+/** Times of the log are truncated to µs. */
 function within({ beginNs, endNs }: SpanNs, timeNs: number): number {
   return Math.min(Math.max(timeNs, beginNs), endNs);
 }

@@ -1,6 +1,6 @@
 import type { ResultMessage } from '../../messages.js';
 
-/** Who is to move. */
+/** Side whose turn it is. */
 const IDLE = 0;
 const ASKED = 1;
 const ENDED = 2;
@@ -17,13 +17,13 @@ const COPY_OUT_NS = 4;
 const STATE = 0;
 const STATUS = 1;
 
-/** What came of an INFER, without its outputs. */
+/** Result of an INFER, without its outputs. */
 export type ExecEnd = Pick<ResultMessage, 'status' | 'beginNs' | 'endNs' | 'copyInNs' | 'copyOutNs'>;
 
 /**
- * How an executor thread and a host thread hand the EXEC lane to each other: one INFER at a time, by shared memory.
- * A message costs both of them ten times as much right after an INFER, when the weights have taken the caches
- * (measured: 60 µs instead of 8), and the lane is idle for as long.
+ * Handover of the EXEC lane between an executor thread and a host thread: one INFER at a time, by shared memory. A
+ * message costs both of them ten times as much right after an INFER, when the weights have displaced the caches
+ * (measured: 60 µs instead of 8), and the lane idles for as long.
  */
 export class ExecLine {
   private readonly numbers: Float64Array<SharedArrayBuffer>;
@@ -34,18 +34,18 @@ export class ExecLine {
     this.cells = new Int32Array(buffer, NUMBERS_BYTES, 2);
   }
 
-  /** By the executor thread: run the INFER of this action, which has been staged. Raise the signal afterwards. */
+  /** For the executor thread: requests the INFER of this action, which has been staged. Raise the signal afterwards. */
   ask(id: number): void {
     this.numbers[ID] = id;
     Atomics.store(this.cells, STATE, ASKED);
   }
 
-  /** By the host thread: which action is asked for; −1: none. */
+  /** For the host thread: requested action; −1: none. */
   get asked(): number {
     return Atomics.load(this.cells, STATE) === ASKED ? this.numbers[ID] : -1;
   }
 
-  /** By the host thread: the action that was asked for has ended. Raise the signal afterwards. */
+  /** For the host thread: ends the requested action. Raise the signal afterwards. */
   end({ status, beginNs, endNs, copyInNs, copyOutNs }: ExecEnd): void {
     this.numbers[BEGIN_NS] = beginNs;
     this.numbers[END_NS] = endNs;
@@ -55,7 +55,7 @@ export class ExecLine {
     Atomics.store(this.cells, STATE, ENDED);
   }
 
-  /** By the executor thread: the end of the action that it asked for, once; null: not yet. */
+  /** For the executor thread: end of the action that it requested, once; null: not yet. */
   takeEnd(): ExecEnd | null {
     if (Atomics.load(this.cells, STATE) !== ENDED) return null;
     Atomics.store(this.cells, STATE, IDLE);

@@ -11,30 +11,30 @@ import { buffersOf } from './transfer.js';
 interface ExecutorLoopOptions {
   readonly data: Pick<ExecutorThreadData, 'gpus' | 'models' | 'pages'>;
   readonly time: Pick<Time, 'monotonicNs'>;
-  /** `models`: by index, as they are at any time. */
+  /** `models`: by index, always current. */
   readonly createDevice: (gpu: GpuSpec, models: readonly (WorkerModel | null)[]) => Device;
-  /** The next order; undefined: none at present. */
+  /** Next order; undefined: none at present. */
   readonly receive: () => ExecutorOrder | undefined;
-  /** Its arrays are used again afterwards. */
+  /** Its arrays are reused afterwards. */
   readonly report: (report: ThreadReport, transfer: readonly ArrayBuffer[]) => void;
 }
 
 /**
- * One GPU of onnxruntime, or all simulated GPUs of a machine: takes orders, starts what is due, reports what has ended. Its thread
- * calls `turn` again and again, and blocks in between.
+ * One GPU of onnxruntime, or all simulated GPUs of a machine: takes orders, starts due actions, reports ended ones. Its
+ * thread calls `turn` again and again, and blocks in between.
  */
 export class ExecutorLoop {
   private readonly gpus: readonly GpuExecutor[];
-  /** By index: what `gpus` run. */
+  /** By index: models of `gpus`. */
   private readonly models: (WorkerModel | null)[];
-  /** Of this turn. */
+  /** Results of this turn. */
   private readonly results: ResultMessage[] = [];
-  /** By index among the GPUs of the machine: the index in `gpus`. */
+  /** By GPU index in the machine: index in `gpus`. */
   private readonly rows: ReadonlyMap<number, number>;
-  /** When each of `gpus` wants its next turn. */
+  /** By index in `gpus`: time of its next turn. */
   private readonly turns: Calendar;
   private readonly signalling: readonly number[];
-  /** How often it was asked to quiesce, and has not answered. */
+  /** Number of unanswered requests to quiesce. */
   private quiesces = 0;
 
   constructor(private readonly options: ExecutorLoopOptions) {
@@ -46,7 +46,7 @@ export class ExecutorLoop {
     this.signalling = [...this.gpus.keys()].filter((row) => this.gpus[row].signals);
   }
 
-  /** Does all that is due. Returns when there will be more if no signal comes before. */
+  /** Does everything due. Returns the time of the next turn if no signal comes before. */
   turn(): number {
     const { receive, time } = this.options;
     for (let order = receive(); order !== undefined; order = receive()) this.take(order);
@@ -110,7 +110,7 @@ export class ExecutorLoop {
   }
 
   private reportQuiesced(nowNs: number): void {
-    // Results of before come before the report: so they are not taken for new ones.
+    // Earlier results precede the report, so that they are not taken for new ones.
     this.reportResults();
     const present = this.gpus.map((gpu) => gpu.resume());
     for (; this.quiesces > 0; this.quiesces--) this.options.report({ kind: 'quiesced', present }, []);

@@ -10,21 +10,21 @@ import { ThreadSet, type ThreadSetSpec, type ThreadWorld } from './thread-set.js
 
 export interface ExecutorEvents {
   results(results: readonly ResultMessage[]): void;
-  /** Nothing that was sent to its GPUs is answered any more, until it has quiesced. */
+  /** Its threads have died: nothing sent to its GPUs is answered any more, until it has quiesced. */
   died(reason: string): void;
 }
 
 /** By GPU of the executor: models whose weights are present. */
 type Present = readonly (readonly number[])[];
 
-/** How long what runs may take when the threads are to be idle: so long a worker drains. */
+/** Time that running actions may take when the threads are to be idle, and that a worker drains. */
 const QUIESCE_NS = 30 * NS_PER_S;
 
-/** The threads of one executor as the machine sees them: they take actions, and can die and be started again. */
+/** Threads of one executor as seen by the machine: they take actions, and can die and be restarted. */
 export class Executor {
   /** Null: they have died, or could not be started. */
   private live: ThreadSet | null = null;
-  /** The end of those that were before. */
+  /** Resolves when the previous ones have ended. */
   private stopped: Promise<void> = Promise.resolve();
   private former: ThreadSet | null = null;
   private starting: ThreadSet | null = null;
@@ -32,7 +32,7 @@ export class Executor {
   private readonly quiesces: ((present: Present) => void)[] = [];
   /** Set while it quiesces. */
   private limit: Timer | null = null;
-  /** What it waits for then, or has waited for in vain. */
+  /** Actions that it waits for then, or has waited for in vain. */
   private running: readonly RunningAction[] = [];
   private closed = false;
 
@@ -47,7 +47,9 @@ export class Executor {
     return this.live?.threads ?? [];
   }
 
-  /** Starts the threads, after those of before have ended. Rejects when that fails, and with `E_DEVICE` when those don't end. */
+  /**
+   * Starts the threads after the previous ones have ended. Rejects if that fails, with `E_DEVICE` if those don't end.
+   */
   async start(): Promise<void> {
     await this.stopped;
     if (this.former?.isGone === false) throw this.stuck();
@@ -79,7 +81,7 @@ export class Executor {
     this.live = threads;
   }
 
-  /** The model of its `spec` at the index is another now, or none. Threads that are dead learn it when they start. */
+  /** Applies a change of the model at the index. Dead threads learn it when they start. */
   async modelChanged(index: number): Promise<void> {
     await this.live?.putModel(index, this.spec.models[index]);
   }
@@ -89,8 +91,8 @@ export class Executor {
   }
 
   /**
-   * Drops what waits, and resolves when nothing runs. Restarts dead threads, and those whose device has not returned for
-   * 30 s; if that fails, `died` is called once more, later.
+   * Drops waiting actions, and resolves when nothing runs. Restarts dead threads, and those whose device has not
+   * returned for 30 s; if that fails, `died` is called once more, later.
    */
   async quiesce(): Promise<Present> {
     const { live } = this;
@@ -108,12 +110,12 @@ export class Executor {
     return this.nothing();
   }
 
-  /** Records operators from now on, until the threads die or it is stopped. Throws when there is no place for them. */
+  /** Records operators from now on, until the threads die or it is stopped. Throws if there is no place for them. */
   startRecording(): void {
     this.live?.startRecording();
   }
 
-  /** Nothing, if none were recorded. Rejects when they cannot be read. */
+  /** Empty if none were recorded. Rejects if they cannot be read. */
   async stopRecording(): Promise<OperatorRuns> {
     return this.live?.stopRecording() ?? NO_OPERATORS;
   }
@@ -144,14 +146,14 @@ export class Executor {
     resolve?.(present);
   }
 
-  /** Those that wait for it; it is over. */
+  /** Takes the callers that wait for a completed quiesce. */
   private takeQuiesces(): ((present: Present) => void)[] {
     this.limit?.cancel();
     this.limit = null;
     return this.quiesces.splice(0);
   }
 
-  /** The threads are to end. */
+  /** Retires the threads. */
   private retire(threads: ThreadSet): void {
     this.live = null;
     this.former = threads;
@@ -175,14 +177,14 @@ export class Executor {
       if (!this.closed) await this.start();
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      // After the caller that awaits the quiesce has gone on.
+      // After the caller that awaits the quiesce has continued.
       this.world.time.soon(() => this.events.died(reason));
     } finally {
       this.restarting = null;
     }
   }
 
-  /** Why its threads neither go on nor end. */
+  /** Error that its threads neither continue nor end. */
   private stuck(): EscapementError {
     const { gpus, models } = this.spec;
     const actions = this.running.map(({ gpu, kind, model }) => {

@@ -8,7 +8,7 @@ import type { Device } from './device.js';
 import { LiveAction } from './live-action.js';
 
 interface GpuExecutorOptions {
-  /** By index; null: none. Its owner may change it, and says so. */
+  /** By index; null: none. Its owner may change it, and reports that. */
   readonly models: readonly (WorkerModel | null)[];
   /** Pages of this GPU's weights cache. */
   readonly pages: number;
@@ -37,7 +37,7 @@ export class GpuExecutor {
         const send = () => sendResult(live.toResult());
         if (!live.staged) {
           send();
-          // A device that does not hand them on to another thread still has them.
+          // Still there if the device did not move them to another thread.
           if (live.status === STATUS_OK) freeLarge(live.inputs);
         } else if (live.handedOver) device.takeBack(live, send);
         else {
@@ -48,7 +48,7 @@ export class GpuExecutor {
     });
   }
 
-  /** The device raises the thread's signal: `turn` is due whenever the thread wakes. */
+  /** True if the device raises the thread's signal: `turn` is due whenever the thread wakes. */
   get signals(): boolean {
     return this.device.signals;
   }
@@ -57,12 +57,12 @@ export class GpuExecutor {
     return this.device.busy;
   }
 
-  /** Actions that the device has begun and not ended. */
+  /** Actions in progress on the device. */
   get running(): readonly Action[] {
     return this.worker.running;
   }
 
-  /** Another model is at the index. */
+  /** Call when the model at the index has changed. */
   modelChanged(index: number): void {
     this.worker.putModel(index, this.models[index]?.spec ?? NO_MODEL);
   }
@@ -72,7 +72,7 @@ export class GpuExecutor {
     this.worker.receive(new LiveAction(message), message.earliestNs, message.latestNs);
   }
 
-  /** Takes in what has ended and starts what may start. Returns when to call it next at the latest. */
+  /** Processes ended actions and starts what may start. Returns the latest time of the next call. */
   turn(nowNs: number): number {
     const { worker, device } = this;
     device.collect(worker, nowNs);
@@ -81,7 +81,7 @@ export class GpuExecutor {
     return Math.min(device.nextEndNs, worker.nextWakeNs());
   }
 
-  /** Forgets what waits, and starts nothing until `resume`. */
+  /** Drops waiting actions, and starts nothing until `resume`. */
   pause(): void {
     this.worker.dropWaiting();
     this.device.discardWaiting();

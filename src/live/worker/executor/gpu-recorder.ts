@@ -11,13 +11,13 @@ import type { World } from '../../world/world.js';
 import type { RecordedReport } from './protocol.js';
 import { RecordSwitch } from './record-switch.js';
 
-/** Host threads end a recording when they have time. They are waited for so long. */
+/** Time for host threads to end a recording, which they do when idle. */
 const STOP_NS = 10 * NS_PER_S;
 
-/** The machine's end of recording the operators of one GPU: its host threads write profiles, which are read at the end. */
+/** Records the operators of one GPU for the machine: its host threads write profiles, which are read at the end. */
 export class GpuRecorder {
   readonly control = new RecordSwitch();
-  /** Is there only while something is recorded. */
+  /** Exists only while recording. */
   readonly folder: string;
   private reports: RecordedReport[] = [];
   private allReported: () => void = () => {};
@@ -30,7 +30,7 @@ export class GpuRecorder {
     this.folder = join(tmpdir(), `escapement-operators-${world.newId()}`);
   }
 
-  /** Does nothing while it records. Throws when the folder cannot be made. */
+  /** No effect while recording. Throws if the folder cannot be made. */
   start(): void {
     if (this.isOn) return;
     mkdirSync(this.folder, { mode: 0o700 });
@@ -38,7 +38,7 @@ export class GpuRecorder {
     this.wake();
   }
 
-  /** Nothing, if it does not record. Rejects when what was written cannot be read. */
+  /** Empty unless recording. Rejects if the profiles cannot be read. */
   async stop(): Promise<OperatorRuns> {
     if (!this.isOn) return NO_OPERATORS;
     this.reports = [];
@@ -52,15 +52,15 @@ export class GpuRecorder {
     }
   }
 
-  /** A host thread has ended its recording. */
+  /** Handles the end of a host thread's recording. */
   take(report: RecordedReport): void {
-    // Not that of an earlier recording, which was not waited for any longer.
+    // Not that of an earlier recording that timed out.
     if (this.isOn || report.number !== this.control.number - 1) return;
     this.reports.push(report);
     if (this.reports.length === this.hosts) this.allReported();
   }
 
-  /** The threads report nothing more. */
+  /** Call when the threads report nothing more. */
   close(): void {
     if (this.isOn) this.control.turn();
     this.allReported();
@@ -83,7 +83,7 @@ export class GpuRecorder {
   }
 }
 
-/** In a thread of its own, for it takes some µs an operator. */
+/** In a thread of its own, since it takes some µs per operator. */
 function readOperators(reports: readonly RecordedReport[], threads: Threads): Promise<OperatorRuns> {
   if (reports.every(({ logs }) => logs.length === 0)) return Promise.resolve(NO_OPERATORS);
   return new Promise((resolve, reject) => {

@@ -8,18 +8,18 @@ interface LoadedModel {
   readonly session: ModelSession;
   /** Null: its operators are not recorded. */
   log: InferLog | null;
-  /** It could not be reopened. */
+  /** True if it could not be reopened. */
   isStuck: boolean;
 }
 
 /**
- * The sessions of one host thread, and which of them are recorded. A session that is there when a recording begins is
- * replaced by one that is recorded, and that in turn when its log is long enough. Where `hasUpkeep`, call `upkeep` when
- * there is time: it does a step of that, of some ms.
+ * Sessions of one host thread, recorded or not. A session that exists when a recording begins is replaced by a recorded
+ * one, and that in turn when its log is long enough. If `hasUpkeep`, call `upkeep` when idle: it does one step of that,
+ * taking some ms.
  */
 export class HostSessions {
   private readonly loaded = new Map<number, LoadedModel>();
-  /** It was replaced and is to be closed. */
+  /** Replaced session, to be closed. */
   private replaced: LoadedModel | null = null;
 
   constructor(
@@ -33,7 +33,7 @@ export class HostSessions {
     return this.loaded.get(model);
   }
 
-  /** Throws as `ModelSession.create` does. */
+  /** Throws like `ModelSession.create`. */
   async open(index: number): Promise<LoadedModel> {
     const { model, bytes } = this.models.get(index) as HostModel;
     const log = this.recorder.newLog();
@@ -81,7 +81,7 @@ export class HostSessions {
     const held = this.loaded.get(model);
     if (held === undefined) return;
     try {
-      // First the new one: without memory for it the old one must still be there.
+      // The new one first: if memory does not suffice, the old one must still exist.
       this.loaded.set(model, await this.open(model));
       this.replaced = held;
     } catch {
@@ -95,7 +95,7 @@ export class HostSessions {
     held.log = null;
   }
 
-  /** A model whose session should be replaced; −1: none. */
+  /** A model whose session should be replaced, or −1. */
   private oldModel(): number {
     for (const [model, { log, isStuck }] of this.loaded)
       if (!isStuck && this.recorder.isOld(log)) return model;

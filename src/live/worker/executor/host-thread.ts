@@ -27,29 +27,29 @@ import { RecordSwitch } from './record-switch.js';
 import { anyLarge, buffersOf } from './transfer.js';
 
 /**
- * After an INFER the next one is asked for soon, if there is one. The thread looks out for it this long before it
- * blocks: it takes longer to wake (measured gap between two INFERs of 50 µs: 20 µs instead of 52).
+ * Time for which the thread polls for the next INFER before it blocks, since it usually follows soon and waking takes
+ * longer (measured gap between two INFERs of 50 µs: 20 µs instead of 52).
  */
 const LOOK_OUT_NS = 100_000;
 
-/** Where INFERs leave no idle moment, they go on for so many times as long as a step of upkeep has kept them waiting. */
+/** Multiple of an upkeep step's duration for which INFERs without idle moments run before the next step. */
 const PAUSE_AFTER_UPKEEP = 3;
 
 /**
- * Runs on a host what the executor thread asks for, until it is asked to stop. An INFER comes before all else; upkeep of
- * the sessions is left to moments in which nothing is to be expected.
+ * Runs the executor thread's orders on a host, until it is stopped. An INFER precedes everything else; upkeep of the
+ * sessions is left to idle moments.
  */
 class HostThread {
   private readonly port: MessagePort;
   private readonly exec: ExecLine;
   private readonly executor: Signal;
-  /** INFERs by the id of their action, until they are asked for. */
+  /** INFERs by the id of their action, until they are requested. */
   private readonly staged = new Map<number, HostOrder>();
-  /** LOADs and UNLOADs, in the order they came. */
+  /** LOADs and UNLOADs, in order of arrival. */
   private readonly orders: HostOrder[] = [];
-  /** Models that come and go. */
+  /** Changes of models. */
   private readonly changes: HostModelOrder[] = [];
-  /** When an INFER may be kept waiting for upkeep again. */
+  /** Earliest time at which upkeep may delay an INFER again. */
   private upkeepFromNs = 0;
 
   constructor(
@@ -70,7 +70,7 @@ class HostThread {
     while (!signal.stopped) {
       const { count } = signal;
       this.drain();
-      // Afterwards, so that an UNLOAD that was sent later than this INFER was asked for does not come before it.
+      // Afterwards, so that an UNLOAD sent after this INFER was requested does not precede it.
       const id = this.exec.asked;
       const order = this.orders[0];
       if (id >= 0) {
@@ -120,20 +120,20 @@ class HostThread {
   }
 
   private async infer(id: number): Promise<void> {
-    // It may have come since.
+    // It may have arrived since.
     if (!this.staged.has(id)) this.drain();
     const order = this.staged.get(id);
     invariant(order !== undefined, 'an INFER is staged before it is asked for');
     this.staged.delete(id);
     const report = await this.host.perform(order);
     invariant(report !== null, 'an INFER is reported');
-    // The lane first, for it should not wait for outputs to be sent. But an error has to be there when it is free.
+    // The lane first, since it must not wait for outputs to be sent. But an error must be there when it is free.
     if (report.status === STATUS_OK) this.end(report);
     const { outputs, shapes, error, inputErrors } = report;
     const inputs = report.status === STATUS_INFER_TOO_LATE && anyLarge(order.inputs) ? order.inputs : [];
     this.reply({ kind: 'tensors', id, outputs, shapes, error, inputErrors, inputs });
     if (report.status !== STATUS_OK) this.end(report);
-    // Unless they went back.
+    // Unless they were returned.
     if (inputs.length === 0) freeLarge(order.inputs);
   }
 
@@ -187,7 +187,7 @@ function read({ index, model }: HostedModel): [number, HostModel] {
   const { ortPath } = model;
   invariant(ortPath !== null, 'only a simulated device runs a model without weights');
   try {
-    // A copy: small files are read into memory that they share.
+    // A copy: small files are read into shared memory.
     return [index, { model, bytes: new Uint8Array(readFileSync(ortPath)) }];
   } catch (error) {
     throw new EscapementError('E_MODEL_FILE', `cannot be read: ${(error as Error).message}`, {

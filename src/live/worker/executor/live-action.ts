@@ -3,13 +3,13 @@ import type { ActionMessage, ResultMessage } from '../../messages.js';
 import type { Shape } from '../../model.js';
 import { anyLarge } from './transfer.js';
 
-/** An action as an executor runs it: with its tensors, and with what went wrong. */
+/** An action as run by an executor: with its tensors, and its errors. */
 export class LiveAction extends Action {
   /** Empty while they are with the thread that runs it. */
   inputs: readonly Uint8Array<ArrayBuffer>[];
-  /** They were handed over, and have to go back if it does not run. */
+  /** True if they were moved, and must be returned if it does not run. */
   readonly handedOver: boolean;
-  /** Of the inputs; see the message. */
+  /** Shapes of the inputs; see the message. */
   readonly shapes: readonly Shape[] | undefined;
   copyInNs = 0;
   copyOutNs = 0;
@@ -17,13 +17,13 @@ export class LiveAction extends Action {
   outputShapes: readonly Shape[] | undefined;
   error = '';
   inputErrors: ResultMessage['inputErrors'];
-  /** Its inputs are with the thread that runs it, and they have not been used yet. */
+  /** True if its inputs are with the thread that runs it, and still unused. */
   staged = false;
-  /** Its outputs are here. */
+  /** True if its outputs are here. */
   delivered = false;
 
   constructor(message: ActionMessage) {
-    // Which requests are in it is the controller's business.
+    // Only the controller knows its requests.
     super(0);
     this.id = message.id;
     this.kind = message.kind;
@@ -41,7 +41,7 @@ export class LiveAction extends Action {
 
   toResult(): ResultMessage {
     const { id, gpu, status, beginNs, endNs, copyInNs, copyOutNs, error, inputErrors } = this;
-    // It may have run well and be void all the same, when its weights were given up meanwhile.
+    // A successful run is void if its weights were dropped meanwhile.
     const outputs = status === STATUS_OK ? this.outputs : [];
     const shapes = this.outputShapes;
     const inputs = this.handedOver && status !== STATUS_OK ? this.inputs : undefined;

@@ -36,8 +36,8 @@ export class ModelHost {
   }
 
   /**
-   * Loads one model for a moment: the provider sets itself up in this thread now rather than in the first LOAD, and a
-   * device that is not there is noticed. Throws `E_DEVICE`; other failures are those of the model, and of its LOADs.
+   * Loads one model briefly: the provider initializes in this thread now rather than in the first LOAD, and a missing
+   * device is detected. Throws `E_DEVICE`; other failures belong to the model, and to its LOADs.
    */
   async probe(): Promise<void> {
     const [first] = this.models.keys();
@@ -49,7 +49,7 @@ export class ModelHost {
     }
   }
 
-  /** Another model is at the index, or none: the memory of the one before is free when this resolves. */
+  /** Changes the model at the index; null: none. Resolves when the memory of its predecessor is free. */
   async change({ index, model }: HostModelOrder): Promise<void> {
     const before = this.models.get(index);
     this.models.delete(index);
@@ -60,7 +60,7 @@ export class ModelHost {
     if (model !== null) this.models.set(index, model);
   }
 
-  /** Never throws: what goes wrong on the device is in the report. Nothing is reported of an UNLOAD. */
+  /** Never throws: errors of the device are in the report. Nothing is reported of an UNLOAD. */
   async perform(order: HostOrder): Promise<HostReport | null> {
     if (order.kind === LOAD) return this.load(order);
     if (order.kind === INFER) return this.infer(order);
@@ -68,7 +68,7 @@ export class ModelHost {
     return null;
   }
 
-  /** There is something to do when there is time: `upkeep` does a step of it, of some ms. */
+  /** True if there is upkeep to do when idle: `upkeep` does one step of it, taking some ms. */
   get hasUpkeep(): boolean {
     return this.sessions.hasUpkeep;
   }
@@ -79,7 +79,7 @@ export class ModelHost {
 
   private async unload(model: number): Promise<void> {
     await this.sessions.unload(model).catch(() => {
-      // The device could not free it in order. It is not used again all the same.
+      // The device could not free it properly, but it is not used again.
     });
   }
 
@@ -115,7 +115,7 @@ export class ModelHost {
     }
   }
 
-  /** Each request alone, after they failed together: those that are well must not suffer from another. */
+  /** Runs each request alone, after they failed together: valid ones must not suffer from another. */
   private async inferApart(
     { model, bucket, count, inputs }: HostOrder,
     session: ModelSession,
@@ -142,7 +142,7 @@ export class ModelHost {
   }
 }
 
-/** What a LOAD copies and gives. */
+/** Tensors of a LOAD. */
 const NO_TENSORS: SessionRun = { outputs: [], copyInNs: 0, copyOutNs: 0 };
 
 function done(beginNs: number, run: SessionRun): HostReport {
@@ -153,7 +153,7 @@ function notRun(status: number, nowNs: number): HostReport {
   return { status, beginNs: nowNs, endNs: nowNs, ...NO_TENSORS, error: '' };
 }
 
-/** The device is well, and nothing was computed. */
+/** The device is fine, and nothing was computed. */
 function notComputed(beginNs: number, inputErrors: readonly string[]): HostReport {
   return {
     status: STATUS_INVALID_INPUT,

@@ -1,4 +1,4 @@
-// Entry of a thread that reads what was recorded: onnxruntime writes about 650 bytes an operator.
+// Entry of a thread that reads recordings: onnxruntime writes about 650 bytes per operator.
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { invariant } from '../../../base/invariant.js';

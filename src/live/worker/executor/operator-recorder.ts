@@ -4,27 +4,27 @@ import type { ModelSession } from '../../ort/session.js';
 import type { HostReport, RecordedLog, RecordedReport } from './protocol.js';
 import type { RecordSwitch } from './record-switch.js';
 
-/** Writing the profile of so many INFERs takes 1 to 5 ms, about as long as reopening a session. */
+/** Number of INFERs per profile: writing one takes 1 to 5 ms, about as long as reopening a session. */
 const MOST_RUNS = 32;
-/** Numbers for each. */
+/** Numbers per INFER. */
 const RUN_NUMBERS = 3;
 
 /** INFERs of one session while onnxruntime records its operators. */
 export interface InferLog {
-  /** How the name of the session's profile begins. */
+  /** Prefix of the session's profile. */
   readonly prefix: string;
   /** As in `RecordedLog`. */
   readonly runs: number[];
-  /** One has failed: it is not known what the profile holds of it, so that later ones cannot be told apart. */
+  /** True after a failure: the profile's contents about it are unknown, so that later ones cannot be matched. */
   broken: boolean;
 }
 
 /**
- * What a host thread records of its INFERs while the machine wants it. onnxruntime records a session from its creation,
- * and not again once that has ended. So each session that is recorded has a log of its own.
+ * A host thread's recording of its INFERs on the machine's request. onnxruntime records a session from its creation,
+ * and not again once that has ended. So each recorded session has a log of its own.
  */
 export class OperatorRecorder {
-  /** As far as the switch was followed. */
+  /** Last number of the switch that was followed. */
   private number: number;
   private logs: RecordedLog[] = [];
   private missed = 0;
@@ -33,14 +33,14 @@ export class OperatorRecorder {
   constructor(
     private readonly control: RecordSwitch,
     private readonly folder: string,
-    /** Sets its files apart from those of other threads. */
+    /** Distinguishes its files from those of other threads. */
     private readonly host: number,
     private readonly report: (report: RecordedReport) => void,
   ) {
     this.number = control.number;
   }
 
-  /** A recording is to begin or to end. */
+  /** True if a recording must begin or end. */
   get isBehind(): boolean {
     return this.control.number !== this.number;
   }
@@ -60,7 +60,7 @@ export class OperatorRecorder {
     this.number++;
   }
 
-  /** The log of a session that is about to be opened; null: it is not to be recorded. */
+  /** Log for a session that is about to be opened; null: not recorded. */
   newLog(): InferLog | null {
     // A LOAD need not wait for an idle moment: nothing has to be done before a recording begins.
     if (this.isBehind && this.number % 2 === 0) this.follow();
@@ -68,7 +68,7 @@ export class OperatorRecorder {
     return { prefix: join(this.folder, `${this.host}-${this.prefixes++}`), runs: [], broken: false };
   }
 
-  /** A session with this log should be replaced by one with a new log. */
+  /** True if a session with this log should be replaced by one with a new log. */
   isOld(log: InferLog | null): boolean {
     if (log === null) return !this.control.full;
     return log.broken || log.runs.length >= MOST_RUNS * RUN_NUMBERS;
@@ -80,7 +80,7 @@ export class OperatorRecorder {
     else log.runs.push(action, beginNs + copyInNs, endNs - copyOutNs);
   }
 
-  /** Lets onnxruntime write the profile of a session, which runs on unrecorded. Never throws. */
+  /** Has onnxruntime write the profile of a session, which continues unrecorded. Never throws. */
   end(session: ModelSession, { prefix, runs }: InferLog): void {
     try {
       session.endProfiling();

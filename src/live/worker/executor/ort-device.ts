@@ -10,8 +10,8 @@ import type { HostLine, HostMessage, HostOrder, HostReply, HostReport } from './
 import { buffersOf } from './transfer.js';
 
 /**
- * A GPU on which onnxruntime runs the models. Its calls block, so they are left to host threads; each model lives
- * in one of them for good, since a session belongs to the thread that made it. INPUT and OUTPUT are the way of
+ * A GPU on which onnxruntime runs the models. Its calls block, so they are left to host threads; each model lives in
+ * one of them for good, since a session belongs to the thread that created it. INPUT and OUTPUT are the transfers of
  * tensors to that thread and back: they overlap EXEC.
  */
 export class OrtDevice implements Device {
@@ -22,9 +22,9 @@ export class OrtDevice implements Device {
   private executing: LiveAction | null = null;
   private loading: LiveAction | null = null;
   private delivering: LiveAction | null = null;
-  /** What executes or has, and has no outputs yet, by id. */
+  /** By id: actions executing or executed, without outputs yet. */
   private readonly undelivered = new Map<number, LiveAction>();
-  /** Was staged and will not run: its inputs are on their way back. */
+  /** Staged actions that will not run: their inputs are being returned. */
   private readonly returning = new Map<number, { readonly action: LiveAction; readonly back: () => void }>();
 
   constructor(hosts: readonly HostLine[]) {
@@ -36,7 +36,7 @@ export class OrtDevice implements Device {
     }));
   }
 
-  /** Inputs are on their way as soon as they are sent. */
+  /** Inputs are transferred as soon as they are sent. */
   get nextEndNs(): number {
     return this.copyingIn ? 0 : Number.POSITIVE_INFINITY;
   }
@@ -98,7 +98,7 @@ export class OrtDevice implements Device {
       this.copyingIn = false;
       worker.copiedIn();
     }
-    // Looked at before the messages: an error message is there before the end that it belongs to.
+    // Before the messages: an error message precedes the end that it belongs to.
     const end = this.executing === null ? null : this.homeOf(this.executing.model).exec.takeEnd();
     for (const host of this.hosts) if (host.replies > 0) this.drain(host, worker);
     if (end !== null) this.ended(end, worker);
@@ -165,7 +165,7 @@ interface Host {
   readonly port: MessagePort;
   readonly exec: ExecLine;
   readonly signal: Signal;
-  /** Replies that are still to come. */
+  /** Number of outstanding replies. */
   replies: number;
 }
 

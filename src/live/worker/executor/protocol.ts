@@ -5,7 +5,7 @@ import type { ActionMessage, ResultMessage } from '../../messages.js';
 import type { WorkerModel } from '../../model.js';
 import type { SignalBuffer } from '../../signal.js';
 
-/** What an executor thread is started with. */
+/** Start-up data of an executor thread. */
 export interface ExecutorThreadData {
   readonly signal: SignalBuffer;
   readonly gpus: readonly GpuSpec[];
@@ -23,14 +23,14 @@ export interface GpuSpec {
   readonly device: DeviceSpec;
 }
 
-/** How to reach the thread at the other end: post to the port or use the exec line, then raise the signal. */
+/** Connection to the thread at the other end: post to the port or use the exec line, then raise the signal. */
 export interface HostLine {
   readonly port: MessagePort;
   readonly exec: SharedArrayBuffer;
   readonly signal: SignalBuffer;
 }
 
-/** What a host thread is started with. */
+/** Start-up data of a host thread. */
 export interface HostThreadData {
   /** Number among the host threads of its GPU. */
   readonly host: number;
@@ -38,7 +38,7 @@ export interface HostThreadData {
   readonly executor: HostLine;
   readonly device: OrtDeviceSpec;
   readonly models: readonly HostedModel[];
-  /** Says when to record operators, and where: the folder is there meanwhile. */
+  /** Switch for recording operators; its folder exists meanwhile. */
   readonly recording: SharedArrayBuffer;
   readonly recordFolder: string;
 }
@@ -55,23 +55,23 @@ export type ExecutorOrder =
   | { readonly kind: 'quiesce' }
   | ModelOrder;
 
-/** From the machine to an executor thread: another model is at the index, or none. The old one is not in use. */
+/** From the machine to an executor thread: changes the model at the index; null: none. The old one is not in use. */
 interface ModelOrder {
   readonly kind: 'model';
   readonly index: number;
   readonly model: WorkerModel | null;
 }
 
-/** The same for the host thread whose model it is. */
+/** Change of a model for its host thread. */
 export interface HostModelOrder {
   readonly index: number;
   readonly model: HostModel | null;
 }
 
-/** A model as a host thread keeps it. */
+/** A model as kept by a host thread. */
 export interface HostModel {
   readonly model: WorkerModel;
-  /** Its optimised form (`.ort`) in host memory, from which it is loaded in place. */
+  /** Its optimized form (`.ort`) in host memory, from which it is loaded in place. */
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
@@ -80,60 +80,60 @@ export type ThreadReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: 'results'; readonly results: readonly ResultMessage[] }
-  /** Asked to quiesce, it waits for these. */
+  /** Actions that a requested quiesce waits for. */
   | { readonly kind: 'waits'; readonly actions: readonly RunningAction[] }
   /** By GPU of the thread: models whose weights are present. */
   | { readonly kind: 'quiesced'; readonly present: readonly (readonly number[])[] }
-  /** A host thread has done what a `HostModelOrder` asked for. */
+  /** A host thread has carried out a `HostModelOrder`. */
   | { readonly kind: 'model'; readonly index: number }
   | RecordedReport;
 
-/** What a device has begun. */
+/** An action in progress on a device. */
 export type RunningAction = Pick<ActionMessage, 'gpu' | 'kind' | 'model'>;
 
 /** From a host thread to the machine: a recording of operators has ended. */
 export interface RecordedReport {
   readonly kind: 'recorded';
-  /** That of the switch while it was on. */
+  /** Number of the switch while it was on. */
   readonly number: number;
   readonly logs: readonly RecordedLog[];
-  /** INFERs that ran meanwhile and are in no log. */
+  /** Number of INFERs that ran meanwhile and are in no log. */
   readonly missed: number;
 }
 
 /** INFERs of one session whose operators onnxruntime has recorded. */
 export interface RecordedLog {
-  /** The profile that onnxruntime wrote. */
+  /** Profile written by onnxruntime. */
   readonly path: string;
-  /** That many runs in it come before the first INFER. */
+  /** Number of runs in it before the first INFER. */
   readonly warmUps: number;
-  /** Three numbers for each INFER: its action, and when it began and ended. */
+  /** Three numbers for each INFER: its action, start and end. */
   readonly runs: Float64Array;
 }
 
-/** What a host thread is to run on its one device; the executor has waited for its window to open. */
+/** An order for a host thread on its one device; the executor has waited for its window to open. */
 export type HostOrder = Omit<ActionMessage, 'gpu' | 'earliestNs'>;
 
-/** What came of it. */
+/** Result of the order. */
 export type HostReport = Omit<ResultMessage, 'id' | 'gpu'>;
 
 /** From an executor thread to a host thread. */
 export type HostMessage =
   /** A LOAD or UNLOAD to run now. */
   | { readonly kind: 'run'; readonly order: HostOrder }
-  /** The INFER of an action, to be kept until the exec line asks for it. */
+  /** The INFER of an action, to be kept until the exec line requests it. */
   | { readonly kind: 'stage'; readonly order: HostOrder }
-  /** An INFER that will not be asked for. */
+  /** An INFER that will not be requested. */
   | { readonly kind: 'discard'; readonly id: number }
-  /** The same, and its inputs are to come back. */
+  /** An INFER that will not be requested, and whose inputs are to be returned. */
   | { readonly kind: 'takeBack'; readonly id: number }
-  /** Nor will any other than this. */
+  /** Only this INFER may still be requested. */
   | { readonly kind: 'discardOthers'; readonly id: number };
 
 /** From a host thread to its executor thread. */
 export type HostReply =
   | { readonly kind: 'loaded'; readonly report: HostReport }
-  /** What an INFER gave; times and status are on the exec line. */
+  /** Outputs of an INFER; times and status are on the exec line. */
   | {
       readonly kind: 'tensors';
       readonly id: number;
@@ -141,7 +141,7 @@ export type HostReply =
       readonly shapes?: HostReport['shapes'];
       readonly error: string;
       readonly inputErrors?: HostReport['inputErrors'];
-      /** Of one that did not run, if they were handed over. */
+      /** Inputs of one that did not run, if they were moved. */
       readonly inputs?: HostOrder['inputs'];
     }
   | { readonly kind: 'back'; readonly id: number; readonly inputs: HostOrder['inputs'] };

@@ -1,10 +1,10 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { EscapementError } from '../../../base/errors.js';
 
-/** So much is read at once: other work of this thread comes in between. */
+/** Bytes read at once: other work of this thread comes in between. */
 const BLOCK_BYTES = 4 * 1024 * 1024;
 
-/** A file in memory of its own, which can be handed over to another thread. Rejects with `E_MODEL_FILE`. */
+/** A file in memory of its own, which can be moved to another thread. Rejects with `E_MODEL_FILE`. */
 export async function readWhole(path: string): Promise<Uint8Array<ArrayBuffer>> {
   let file: FileHandle | null = null;
   try {

@@ -2,10 +2,10 @@
 const NUMBER = 0;
 const KIB = 1;
 
-/** Profiles of one GPU take so much of the disk at most: about 200,000 operators. */
+/** Disk limit for profiles of one GPU: about 200,000 operators. */
 const MOST_KIB = 128 * 1024;
 
-/** Tells the host threads of a GPU, by shared memory, whether operators are to be recorded, and how many already are. */
+/** Shared memory that shows the host threads of a GPU whether to record operators, and the amount recorded so far. */
 export class RecordSwitch {
   private readonly cells: Int32Array<SharedArrayBuffer>;
 
@@ -13,23 +13,23 @@ export class RecordSwitch {
     this.cells = new Int32Array(buffer);
   }
 
-  /** Goes up by one with each begin and each end: odd while operators are recorded. */
+  /** Incremented with each begin and each end: odd while recording. */
   get number(): number {
     return Atomics.load(this.cells, NUMBER);
   }
 
-  /** By the machine. Wake the threads afterwards. Returns the number. */
+  /** For the machine. Wake the threads afterwards. Returns the number. */
   turn(): number {
     Atomics.store(this.cells, KIB, 0);
     return Atomics.add(this.cells, NUMBER, 1) + 1;
   }
 
-  /** By a host thread: so much more of the disk is taken. */
+  /** For a host thread: adds to the disk space used. */
   wrote(bytes: number): void {
     Atomics.add(this.cells, KIB, Math.ceil(bytes / 1024));
   }
 
-  /** Nothing more is to be recorded. */
+  /** True if nothing more is to be recorded. */
   get full(): boolean {
     return Atomics.load(this.cells, KIB) >= MOST_KIB;
   }

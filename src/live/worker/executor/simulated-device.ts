@@ -10,12 +10,12 @@ import { areApart } from '../../parcel.js';
 import type { Device } from './device.js';
 import type { LiveAction } from './live-action.js';
 
-/** What stopping an INFER takes where the profile's times are not scaled: `cluster.abort` of simulations by default. */
+/** Time for stopping an INFER if the profile's times are not scaled: default of `cluster.abort` in simulations. */
 const ABORT_NS = NS_PER_MS;
 
 /**
- * A GPU that takes as long as the models' profiles say, in real time. An action ends at its begin plus that time
- * exactly, even when the thread notices later. The profiles are those of the machine, so they are scaled already.
+ * A GPU that takes the time in the models' profiles, in real time. An action ends exactly at its start plus that time,
+ * even if the thread notices later. The profiles are those of the machine, so they are already scaled.
  */
 export class SimulatedDevice implements Device {
   readonly copies = false;
@@ -75,7 +75,7 @@ export class SimulatedDevice implements Device {
   }
 
   startInput(): void {
-    // Never asked for: copies take no time.
+    // Never called: copies take no time.
   }
 
   startOutput(): void {
@@ -83,7 +83,7 @@ export class SimulatedDevice implements Device {
   }
 
   unload(): void {
-    // Giving pages back takes no time, and there is nothing to free.
+    // Freeing pages takes no time, and there is nothing to free.
   }
 
   discard(): void {
@@ -109,7 +109,7 @@ export class SimulatedDevice implements Device {
   }
 }
 
-/** What comes out of an INFER. */
+/** Outputs of an INFER. */
 function zeros(signature: ModelSignature, { count, inputs }: LiveAction): Uint8Array<ArrayBuffer>[] {
   const { outputs, lengths } = signature;
   const [runs, rows] = lengths !== undefined || areApart(outputs, count) ? [count, 1] : [1, count];

@@ -27,26 +27,26 @@ import { buffersOf } from './transfer.js';
 export interface ThreadSetSpec {
   /** One GPU of onnxruntime, or any number of simulated ones. */
   readonly gpus: readonly GpuSpec[];
-  /** By index; null: none. Its owner may change it, and says so. */
+  /** By index; null: none. Its owner may change it, and reports that. */
   readonly models: readonly (WorkerModel | null)[];
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
-  /** Host threads of the GPU; none for simulated ones. */
+  /** Number of host threads of the GPU; 0 for simulated ones. */
   readonly hosts: number;
 }
 
-/** What threads of executors take from their process. */
+/** Parts of the process's world that executor threads use. */
 export type ThreadWorld = Pick<World, 'time' | 'threads' | 'newId'>;
 
 interface ThreadSetEvents {
   report(report: ThreadReport): void;
-  /** A thread has ended by itself after all were ready. Comes once; the others still run. */
+  /** A thread has ended by itself after all were ready. Called once; the others still run. */
   died(reason: string): void;
 }
 
-/** How long threads are waited for when they are to end. */
+/** Time for threads to end. */
 const STOP_NS = 5 * NS_PER_S;
-/** How long the models of a host thread wait for what it runs. */
+/** Time for the models of a host thread to wait for its running order. */
 const CHANGE_NS = 60 * NS_PER_S;
 
 /** An executor thread and its host threads, from their start to their end. */
@@ -58,11 +58,11 @@ export class ThreadSet {
   private readonly exits: Promise<void>[] = [];
   /** Null: there are no host threads, which would record. */
   private readonly recorder: GpuRecorder | null;
-  /** Models that come and go, until their host threads know it. */
+  /** Changes of models, until their host threads know them. */
   private changes: { readonly index: number; readonly resolve: () => void }[] = [];
   private ready = 0;
   private readonly alive = new Set<ThreadHandle>();
-  /** It is being stopped, or has died. */
+  /** True if it is being stopped, or has died. */
   private over = false;
   private settleStart: { resolve(): void; reject(error: Error): void } | null = null;
 
@@ -77,12 +77,12 @@ export class ThreadSet {
     this.recorder = spec.hosts === 0 ? null : new GpuRecorder(spec.hosts, wake, world);
   }
 
-  /** A thread has ended, or `stop` was called. */
+  /** True if a thread has ended, or `stop` was called. */
   get isOver(): boolean {
     return this.over;
   }
 
-  /** Resolves when all threads are ready. Rejects, with `E_DEVICE` if the device is not there; `stop` it then. */
+  /** Resolves when all threads are ready. Rejects, with `E_DEVICE` if the device is missing; `stop` it then. */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.settleStart = { resolve, reject };
@@ -116,7 +116,7 @@ export class ThreadSet {
     });
   }
 
-  /** Buffers of inputs go over to the thread. */
+  /** Moves buffers of inputs to the thread. */
   post(order: ExecutorOrder): void {
     const inputs = order.kind === 'actions' ? order.actions.map((action) => action.inputs) : [];
     this.threads[0].postMessage(order, buffersOf(inputs));
@@ -124,8 +124,9 @@ export class ThreadSet {
   }
 
   /**
-   * Another model is at the index, or none; the one before is not in use. Resolves when the threads know it, or are
-   * over; rejects with `E_MODEL_FILE` where its file cannot be read, and with `E_DEVICE` where the thread is kept by its device.
+   * Changes the model at the index; null: none; its predecessor is not in use. Resolves when the threads know it, or
+   * are over; rejects with `E_MODEL_FILE` if its file cannot be read, and with `E_DEVICE` if the thread is blocked by
+   * its device.
    */
   async putModel(index: number, model: WorkerModel | null): Promise<void> {
     const { hosts } = this.spec;
@@ -148,22 +149,22 @@ export class ThreadSet {
     );
   }
 
-  /** Records the operators of INFERs from now on. A simulated GPU has none. Throws when there is no place for them. */
+  /** Records the operators of INFERs from now on. A simulated GPU has none. Throws if there is no place for them. */
   startRecording(): void {
     if (!this.over) this.recorder?.start();
   }
 
-  /** Nothing, if none were recorded. Rejects when they cannot be read. */
+  /** Empty if none were recorded. Rejects if they cannot be read. */
   async stopRecording(): Promise<OperatorRuns> {
     return this.recorder?.stop() ?? NO_OPERATORS;
   }
 
-  /** All threads have ended. */
+  /** True if all threads have ended. */
   get isGone(): boolean {
     return this.alive.size === 0;
   }
 
-  /** Lets what runs end, and resolves when the threads have, or don't in time. Nothing is reported any more. */
+  /** Lets running orders end, and resolves when the threads have ended, or time out. Nothing is reported any more. */
   async stop(): Promise<void> {
     this.over = true;
     this.settleStart?.reject(new Error('the executor is stopped'));
@@ -227,7 +228,7 @@ export class ThreadSet {
     else this.events.report(report);
   }
 
-  /** All, or the first that is about a model. */
+  /** Settles all, or the first about a model. */
   private settleChanges(index = -1): void {
     const first = this.changes.find((change) => change.index === index);
     const settled = index < 0 ? this.changes : first === undefined ? [] : [first];
