@@ -1,18 +1,18 @@
 import { invariant } from '../base/invariant.js';
 
-/** Fewer are not worth moving. */
+/** Number of dead entries below which compaction is not worth it. */
 const FEW = 64;
 
 /**
- * Things by ids that only ever grow, most of which go soon after they came. A `Map` would leave its old tables behind, each
- * of which refers to the next one: once one of them is old, the collector takes all that come after it for alive.
+ * Items by ascending id, most of them short-lived. A `Map` would leave its old tables behind, each referring to the
+ * next: once one of them is in the old generation, the collector keeps all later ones alive.
  */
 export class AscendingIds<T extends object> {
   private readonly ids: number[] = [];
   private readonly items: (T | null)[] = [];
   private size = 0;
 
-  /** `id` is larger than all before it. */
+  /** `id` must be larger than all before it. */
   add(id: number, item: T): void {
     const { ids, items } = this;
     invariant(ids.length === 0 || ids[ids.length - 1] < id, 'ids grow');
@@ -22,12 +22,12 @@ export class AscendingIds<T extends object> {
     this.size++;
   }
 
-  /** What has the id; null: nothing. */
+  /** Item with the id, or null. */
   get(id: number): T | null {
     return this.items[this.placeOf(id)] ?? null;
   }
 
-  /** The same, which is gone then. */
+  /** Removes and returns the item with the id, or null. */
   take(id: number): T | null {
     const place = this.placeOf(id);
     const item = this.items[place] ?? null;
@@ -43,12 +43,12 @@ export class AscendingIds<T extends object> {
     this.size = 0;
   }
 
-  /** The oldest first; they may be taken meanwhile. */
+  /** Oldest first; entries may be taken during iteration. */
   *[Symbol.iterator](): Generator<T> {
     for (const item of this.items) if (item !== null) yield item;
   }
 
-  /** −1: it never came, or went long ago. */
+  /** Index of an id; −1: it never existed, or was removed long ago. */
   private placeOf(id: number): number {
     const { ids } = this;
     let low = 0;

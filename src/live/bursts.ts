@@ -1,23 +1,23 @@
 import { REAL_TIME } from '../base/world/real-time.js';
 import type { Time } from '../base/world/time.js';
 
-/** So often the same is said of a thing within a minute, and so much in all. */
+/** Limits per minute: repetitions of a line about one subject, and lines in total. */
 const MOST_OF_A_LINE = 3;
 const MOST_LINES = 20;
-/** So many lines wait for the end of the minute; of more, the latest. */
+/** Number of lines held until the end of the minute; the latest are kept. */
 const MOST_HELD = 6;
 const MINUTE_MS = 60_000;
 
 /**
- * Keeps a log readable where something comes and goes again and again: what has been said of it a few times is said once a
- * minute from then on. After that minute at the latest, the last line about a thing is how it is.
+ * Keeps a log readable where something comes and goes again and again: after a few repetitions, lines about it are
+ * written once a minute. After that minute at the latest, the last line about a subject is its current state.
  */
 export class Bursts {
   private readonly bursts = new Map<string, Burst>();
 
   constructor(private readonly time: Time = REAL_TIME) {}
 
-  /** Calls `write` with `line`; now, or when the minute is over with how often it was said and held back. */
+  /** Calls `write` with `line`: now, or at the end of the minute with the number of repetitions held back. */
   say(thing: string, line: string, write: (line: string) => void): void {
     const burst = this.bursts.get(thing) ?? this.begin(thing);
     const said = burst.said.get(line) ?? 0;
@@ -29,7 +29,7 @@ export class Bursts {
       return;
     }
     const times = (burst.held.get(line)?.times ?? 0) + 1;
-    // The latest is the last one.
+    // Moves the latest to the end.
     burst.held.delete(line);
     burst.held.set(line, { times, write });
     const [oldest] = burst.held;
@@ -47,7 +47,7 @@ export class Bursts {
         this.bursts.delete(thing);
         return;
       }
-      // These wait for the next minute if they are said again.
+      // If repeated, these wait for the next minute.
       burst.said = new Map([...burst.held.keys()].map((line) => [line, MOST_OF_A_LINE]));
       burst.lines = burst.dropped > 0 ? MOST_LINES : 0;
       release(burst);
@@ -58,13 +58,13 @@ export class Bursts {
 }
 
 interface Burst {
-  /** Written since the minute began. */
+  /** Number written since the minute began. */
   lines: number;
-  /** How often each line was written. */
+  /** By line: number of times written. */
   said: Map<string, number>;
-  /** What is to be written at the end of the minute, in the order in which it was said last. */
+  /** Lines to write at the end of the minute, in order of their last occurrence. */
   readonly held: Map<string, { readonly times: number; readonly write: (line: string) => void }>;
-  /** How often something was said that is not to be written at all. */
+  /** Number of lines that are not written at all. */
   dropped: number;
 }
 

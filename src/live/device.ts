@@ -1,30 +1,30 @@
-/** What executes: an execution provider of onnxruntime, or a simulation of a GPU in real time. */
+/** Executors: an execution provider of onnxruntime, or a simulation of a GPU in real time. */
 export const PROVIDERS = ['cpu', 'webgpu', 'cuda', 'dml', 'coreml'] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
 export interface OrtDeviceSpec {
   readonly kind: Provider;
-  /** Index of the adapter among those that the provider knows; ignored where it knows one only. */
+  /** Index of the adapter among those known to the provider; ignored if it has only one. */
   readonly adapter: number;
   readonly session: SessionSettings;
 }
 
-/** How WebGPU keeps the buffers of tensors that are not needed any more. */
+/** WebGPU strategies for unused tensor buffers. */
 export const BUFFER_CACHES = ['bucket', 'simple', 'lazyRelease', 'disabled'] as const;
 
-/** How the models of a device are run. */
+/** Settings for running models on a device. */
 export interface SessionSettings {
-  /** Threads that own the models: a LOAD in one runs at the same time as an INFER in another; 1: they take turns. */
+  /** Number of threads that own the models: a LOAD in one runs while an INFER runs in another; 1: they take turns. */
   readonly laneThreads: number;
-  /** Threads that one INFER uses on the CPU. */
+  /** Number of threads per INFER on the CPU. */
   readonly intraOpThreads: number;
-  /** Above 1 independent branches of a model run at the same time, in so many threads. */
+  /** Above 1, independent branches of a model run in parallel, in this many threads. */
   readonly interOpThreads: number;
-  /** Processors of each thread of an INFER but the first, as onnxruntime writes them: `1;2`; null: any. */
+  /** Processors of each thread of an INFER except the first, in onnxruntime's syntax: `1;2`; null: any. */
   readonly affinity: string | null;
-  /** Memory of tensors comes from an arena that grows and does not shrink. */
+  /** True if memory of tensors comes from an arena that grows and never shrinks. */
   readonly arena: boolean;
-  /** Memory of all tensors of an INFER is planned at once, from the run before. */
+  /** True if memory of all tensors of an INFER is planned at once, from the previous run. */
   readonly memoryPattern: boolean;
   readonly storageBufferCache: (typeof BUFFER_CACHES)[number];
 }
@@ -39,7 +39,7 @@ export const DEFAULT_SESSION: SessionSettings = {
   storageBufferCache: 'bucket',
 };
 
-/** Takes as long as each model's profile says, times `timeScale`; 0: no time at all. Its outputs are zeros. */
+/** Takes the time of each model's profile, times `timeScale`; 0: no time. Its outputs are zeros. */
 export interface SimulatedDeviceSpec {
   readonly kind: 'simulated';
   readonly timeScale: number;
@@ -47,7 +47,7 @@ export interface SimulatedDeviceSpec {
 
 export type DeviceSpec = OrtDeviceSpec | SimulatedDeviceSpec;
 
-/** Names the device for people. */
+/** Name of the device for people. */
 export function deviceName(device: DeviceSpec): string {
   if (device.kind === 'simulated') return 'simulated';
   if (device.kind !== 'cpu') return `${device.kind} adapter ${device.adapter}`;
@@ -56,8 +56,8 @@ export function deviceName(device: DeviceSpec): string {
 }
 
 /**
- * Whether LOADs and INFERs take turns on the device. webgpu tolerates one thread in a process, so both kinds of
- * action share one lane there, and the controller books them on one timeline.
+ * True if LOADs and INFERs take turns on the device. webgpu tolerates one thread per process, so both kinds of action
+ * share one lane there, and the controller books them on one timeline.
  */
 export function hasOneLane(device: DeviceSpec): boolean {
   if (device.kind === 'simulated') return false;

@@ -1,13 +1,13 @@
 import { MessageChannel } from 'node:worker_threads';
 import { LARGE_BYTES } from './parcel.js';
 
-/** Nothing is at the other end: what goes over to it is freed at once. */
+/** A port without a receiver: buffers moved to it are freed at once. */
 const { port1: nowhere } = new MessageChannel();
 nowhere.close();
 
 /**
- * Frees the buffers of large tensors or models now, without a turn of the event loop. Otherwise they stay until the garbage of this thread is collected, and a
- * thread that has nothing to do collects none. No view of these buffers may be used afterwards.
+ * Frees the buffers of large tensors or models now, without a turn of the event loop. Otherwise they stay until this
+ * thread's garbage is collected, which an idle thread never does. No view of these buffers may be used afterwards.
  */
 export function freeLarge(tensors: readonly Uint8Array[]): void {
   let buffers: Set<ArrayBuffer> | null = null;

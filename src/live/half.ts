@@ -1,5 +1,5 @@
 /**
- * Numbers as IEEE 754 binary16 and back. Rounds to nearest, ties to even, straight from the double: by way of
+ * Converts numbers to IEEE 754 binary16 and back. Rounds to nearest, ties to even, directly from the double: via
  * binary32 some values would be rounded twice.
  */
 export function toHalf(value: number): number {
@@ -10,7 +10,7 @@ export function toHalf(value: number): number {
   if (size < SMALLEST_NORMAL) return sign | roundToEven(size * 2 ** 24);
   double[0] = size;
   const exponent = (words[1] >>> 20) - 1023;
-  // A mantissa that rounds up to 2048 carries into the exponent, as it should.
+  // A mantissa rounded up to 2048 carries into the exponent, as it should.
   return sign | (((exponent + 15) << 10) + roundToEven(size * 2 ** (10 - exponent)) - 1024);
 }
 
@@ -23,12 +23,12 @@ export function fromHalf(bits: number): number {
   return sign * (1 + mantissa / 1024) * 2 ** (exponent - 15);
 }
 
-/** Halfway between the largest half, 65504, and what would come next. */
+/** Halfway between the largest half, 65504, and its would-be successor. */
 const OVERFLOW = 65520;
 const SMALLEST_NORMAL = 2 ** -14;
 
 const double = new Float64Array(1);
-/** The same bits; the upper half comes second on every machine that Node runs on. */
+/** The double's bits; the upper word comes second on every machine that Node runs on. */
 const words = new Uint32Array(double.buffer);
 
 function roundToEven(value: number): number {

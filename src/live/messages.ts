@@ -2,8 +2,8 @@ import type { ActionKind } from '../core/action.js';
 import type { ServedModel, Shape } from './model.js';
 
 /**
- * What controller and workers tell each other, as plain objects. They cross a thread boundary as they are and
- * a network as the protocol file says. Times are those of the receiver's clock: links translate.
+ * Messages between controller and workers, as plain objects. They cross a thread boundary unchanged and a network as in
+ * the protocol file. Times are by the receiver's clock: links translate.
  */
 export interface ActionMessage {
   readonly id: number;
@@ -12,19 +12,19 @@ export interface ActionMessage {
   readonly kind: ActionKind;
   readonly model: number;
   readonly batchIndex: number;
-  /** Index into the model's lengths of what inputs are padded to; absent: it takes one length. */
+  /** Index into the model's lengths of the one that inputs are padded to; absent: it takes one length. */
   readonly bucket?: number | undefined;
-  /** Requests of an INFER: at most the batch size; the rest is padding. */
+  /** Number of requests of an INFER, at most the batch size; the rest is padding. */
   readonly count: number;
   readonly earliestNs: number;
   /** Infinity: no limit. */
   readonly latestNs: number;
   /**
-   * Only for INFER: for each input of the model, `count` requests one after the other; or `count` times as many, all
-   * inputs of one request and then of the next.
+   * Only for INFER: for each input of the model, `count` requests in sequence; or `count` times as many, all inputs of
+   * one request and then of the next.
    */
   readonly inputs: readonly Uint8Array<ArrayBuffer>[];
-  /** Their whole shapes; only of a model with free sizes. */
+  /** Full shapes of the inputs; only for a model with free sizes. */
   readonly shapes?: readonly Shape[] | undefined;
 }
 
@@ -35,62 +35,62 @@ export interface ResultMessage {
   readonly status: number;
   readonly beginNs: number;
   readonly endNs: number;
-  /** How long at the begin and at the end of that time tensors were copied into and out of the device; 0 if none were. */
+  /** Time within that spent copying tensors into the device at the start, and out at the end; 0 without copies. */
   readonly copyInNs: number;
   readonly copyOutNs: number;
-  /** Only for an INFER that went well: in either form that inputs have. */
+  /** Only for a successful INFER: in either form that inputs have. */
   readonly outputs: readonly Uint8Array<ArrayBuffer>[];
-  /** Their whole shapes; only of a model with free sizes. */
+  /** Full shapes of the outputs; only for a model with free sizes. */
   readonly shapes?: readonly Shape[] | undefined;
-  /** What went wrong on the device, for people; empty otherwise. */
+  /** Error of the device, for people; empty otherwise. */
   readonly error: string;
   /**
-   * Why the model cannot compute the inputs of a request, for each request of an INFER; empty: it can. Absent: it can
-   * compute all of them, or did not run. The device is well: status and `outputs` are those of the other requests.
+   * By request of an INFER: reason why the model cannot compute its inputs; empty: it can. Absent: all are computable,
+   * or it did not run. The device is fine: status and `outputs` are those of the other requests.
    */
   readonly inputErrors?: readonly string[] | undefined;
-  /** Of an INFER that did not run: its inputs, which may be tried again elsewhere. Absent: they were not handed over. */
+  /** Inputs of an INFER that did not run, which may be retried elsewhere. Absent: they were not moved. */
   readonly inputs?: ActionMessage['inputs'] | undefined;
 }
 
-/** One GPU of a worker, as it introduces itself. */
+/** Description of one GPU by its worker. */
 export interface GpuDescription {
-  /** Names the device for people, e.g. "cpu, 1 thread" or "simulated Tesla V100". */
+  /** Name of the device for people, e.g. "cpu, 1 thread" or "simulated Tesla V100". */
   readonly name: string;
   readonly provider: string;
   /** Pages of its weights cache. */
   readonly pages: number;
-  /** LOAD and INFER share one lane. */
+  /** True if LOAD and INFER share one lane. */
   readonly oneLane: boolean;
 }
 
-/** What a worker is and has when it starts. Does not change while it lives. */
+/** Description of a worker at its start, constant during its life. */
 export interface WorkerDescription {
   readonly gpus: readonly GpuDescription[];
   readonly pageBytes: number;
-  /** Names what its GPUs are alike in: INFERs of a kind take the same time. Absent: the provider of its first GPU does. */
+  /** Name of its GPUs' kind: INFERs of a kind take the same time. Absent: the provider of its first GPU. */
   readonly kind?: string;
-  /** By index. Those that came and went since are in its state. */
+  /** By index. Later changes are in its state. */
   readonly models: readonly ServedModel[];
-  /** Names its process; absent: it has no name. */
+  /** Name of its process; absent: none. */
   readonly instance?: string;
 }
 
-/** What every worker knows a version of a model by. */
+/** Identification of a model version, common to all workers. */
 export interface ModelReference {
   readonly name: string;
   readonly version: string;
-  /** Of its files and settings; empty: whatever the worker has of that version. */
+  /** Digest of its files and settings; empty: any. */
   readonly digest: string;
 }
 
-/** Another model is at an index than when the worker started; null: none. */
+/** A change of the model at an index since the worker's start; null: none. */
 export interface ModelChange {
   readonly index: number;
   readonly reference: ModelReference | null;
 }
 
-/** What a worker reports when a controller takes it on, first or again: it is idle then. */
+/** State reported by a worker, which is then idle, each time a controller takes it over. */
 export interface WorkerState {
   /** By GPU: models whose weights are present. */
   readonly present: readonly (readonly number[])[];

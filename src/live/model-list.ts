@@ -4,34 +4,34 @@ import type { EscapementError } from '../base/errors.js';
 export interface OfferedVersion {
   readonly name: string;
   readonly version: string;
-  /** Of its files and settings; empty: not looked at, or there are none. */
+  /** Digest of its files and settings; empty: not read, or none. */
   readonly digest: string;
-  /** It has a profile: it can be had without being measured first. Only known where files were looked at. */
+  /** True if it has a profile, so that it need not be measured first. Known only if files were read. */
   readonly isMeasured: boolean;
-  /** The settings do not choose it: it takes the place of a higher version that cannot be read, where nothing else is served. */
+  /** True if the settings do not choose it: it replaces an unreadable higher version when nothing else is served. */
   readonly standsIn?: boolean;
 }
 
-/** Why a model, or a version of it, cannot be served. */
+/** Reason why a model, or a version of it, cannot be served. */
 export interface ModelProblem {
   readonly name: string;
-  /** Null: no version of it can. */
+  /** Null: the problem affects all versions. */
   readonly version: string | null;
   readonly error: EscapementError;
 }
 
-/** What there is to run. */
+/** Available models. */
 export interface ModelList {
-  /** Those that the models' settings choose, and those that stand in: by name, then by version, ascending. */
+  /** Versions that the models' settings choose, and stand-ins: by name, then by version, ascending. */
   readonly versions: readonly OfferedVersion[];
   readonly problems: readonly ModelProblem[];
-  /** Files and folders that are no models. */
+  /** Files and folders that are not models. */
   readonly skipped: readonly string[];
   /** Settings without effect, a line per model. */
   readonly notes: readonly string[];
 }
 
-/** The same from one worker. */
+/** Models of one worker. */
 export interface WorkerModelList extends ModelList {
   readonly worker: string;
 }

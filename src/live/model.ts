@@ -1,7 +1,7 @@
 import type { ModelSpec } from '../core/model.js';
 import type { ModelList } from './model-list.js';
 
-/** Element types of tensors, by the names that the Open Inference Protocol gives them. */
+/** Element types of tensors, by their names in the Open Inference Protocol. */
 export const DATATYPES = {
   BOOL: { bytes: 1, ort: 'bool' },
   UINT8: { bytes: 1, ort: 'uint8' },
@@ -15,12 +15,12 @@ export const DATATYPES = {
   FP16: { bytes: 2, ort: 'float16' },
   FP32: { bytes: 4, ort: 'float32' },
   FP64: { bytes: 8, ort: 'float64' },
-  /** Texts. Here and below, `bytes` of an empty one: of its length. */
+  /** Texts. Here and below, `bytes` of an empty one: those of its length. */
   BYTES: { bytes: 4, ort: 'string' },
 } as const;
 export type Datatype = keyof typeof DATATYPES;
 
-/** The typed array that holds the elements of each type; of FP16 their bits, of BYTES their bytes. */
+/** Typed array for the elements of each type; for FP16 their bits, for BYTES their bytes. */
 export const TENSOR_ARRAYS = {
   BOOL: Uint8Array,
   UINT8: Uint8Array,
@@ -37,43 +37,43 @@ export const TENSOR_ARRAYS = {
   BYTES: Uint8Array,
 } as const;
 
-/** One input or output of a model, for one request. */
+/** An input or output of a model, for one request. */
 export interface TensorSignature {
   readonly name: string;
   readonly datatype: Datatype;
   /**
-   * Without the batch dimension. `FREE` for a size that each request chooses: only where the model is not batched, or for
+   * Without the batch dimension. `FREE` for a size that each request chooses: only if the model is not batched, or for
    * the length of its inputs.
    */
   readonly shape: readonly number[];
-  /** Of one request: the product of `shape` times the size of an element; a free size, and a length, counts as 1. */
+  /** Size for one request: product of `shape` times the size of an element; a free size, and a length, counts as 1. */
   readonly bytes: number;
 }
 
-/** In a shape: any size. */
+/** Any size, in a shape. */
 export const FREE = -1;
 
-/** A tensor's whole shape in one request or answer. */
+/** Full shape of a tensor in one request or answer. */
 export type Shape = readonly number[];
 
 export interface ModelSignature {
   readonly inputs: readonly TensorSignature[];
   readonly outputs: readonly TensorSignature[];
-  /** True: the model's first dimension is the batch. False: it takes one request a run. */
+  /** True if the model's first dimension is the batch; false if it takes one request per run. */
   readonly batched: boolean;
-  /** Only of a model that is batched and takes inputs of several lengths. */
+  /** Only for a batched model that takes inputs of several lengths. */
   readonly lengths?: InputLengths;
 }
 
-/** How the inputs of a model may differ in length: one dimension of a tensor, `FREE` in its shape. */
+/** Lengths of a model's inputs: one dimension of a tensor, `FREE` in its shape. */
 export interface InputLengths {
-  /** Ascending: what inputs are padded to. Without `fill` they have one of these lengths. */
+  /** Padded lengths, ascending. Without `fill`, inputs must have one of these lengths. */
   readonly buckets: readonly number[];
-  /** By input, what it is padded with; null: it has no length. Null for all: none is padded, and a batch has inputs of one length. */
+  /** Fill by input; null: it has no length. Null for all: none is padded, and a batch has inputs of one length. */
   readonly fill: readonly (number | null)[] | null;
 }
 
-/** Whether requests choose sizes, of tensors or of texts: then shapes travel with their tensors, and each runs alone. */
+/** True if requests choose sizes, of tensors or of texts: then shapes travel along, and each request runs alone. */
 export function hasFreeSizes({ inputs, outputs, lengths }: ModelSignature): boolean {
   const isFree = [...inputs, ...outputs].some(
     ({ datatype, shape }) => datatype === 'BYTES' || shape.includes(FREE),
@@ -81,12 +81,12 @@ export function hasFreeSizes({ inputs, outputs, lengths }: ModelSignature): bool
   return isFree && lengths === undefined;
 }
 
-/** Bytes of a tensor of that shape; of texts, the least there can be. */
+/** Bytes of a tensor of that shape; for texts, the minimum. */
 export function bytesOfShape(datatype: Datatype, shape: Shape): number {
   return shape.reduce((product, size) => product * size, DATATYPES[datatype].bytes);
 }
 
-/** The same model where each free size, or length, is `size`. */
+/** Returns the model with `size` for each free size or length. */
 export function withSizes({ inputs, outputs, batched }: ModelSignature, size: number): ModelSignature {
   const close = (tensor: TensorSignature) => {
     const shape = tensor.shape.map((each) => (each === FREE ? size : each));
@@ -95,7 +95,7 @@ export function withSizes({ inputs, outputs, batched }: ModelSignature, size: nu
   return { inputs: inputs.map(close), outputs: outputs.map(close), batched };
 }
 
-/** Whether a tensor may have that shape in a request to a model that is not batched. */
+/** True if a tensor may have that shape in a request to a model that is not batched. */
 export function fitsShape(shape: Shape, expected: Shape): boolean {
   return (
     shape.length === expected.length &&
@@ -103,7 +103,7 @@ export function fitsShape(shape: Shape, expected: Shape): boolean {
   );
 }
 
-/** The same model where its first dimension is not to be taken for a batch: requests choose its size. */
+/** Returns the model with a first dimension that is not a batch: requests choose its size. */
 export function unbatched({ inputs, outputs, batched }: ModelSignature): ModelSignature {
   const open = (tensor: TensorSignature) => ({
     ...tensor,
@@ -112,32 +112,32 @@ export function unbatched({ inputs, outputs, batched }: ModelSignature): ModelSi
   return { inputs: inputs.map(open), outputs: outputs.map(open), batched: false };
 }
 
-/** A model as live mode serves it. */
+/** A model as served in live mode. */
 export interface ServedModel {
-  /** What the scheduler knows of it. */
+  /** Properties for the scheduler. */
   readonly spec: ModelSpec;
   readonly signature: ModelSignature;
   readonly version: string;
-  /** SLO of requests that carry none of their own, ns; null: the server's default. */
+  /** Default SLO of its requests, ns; null: the server's default. */
   readonly sloNs: number | null;
-  /** Of its files and settings; absent: not known. */
+  /** Digest of its files and settings; absent: unknown. */
   readonly digest?: string;
-  /** By output: what its classes are called; null or absent: they have no names. */
+  /** By output: names of its classes; null or absent: none. */
   readonly labels?: readonly (readonly string[] | null)[] | null;
 }
 
-/** Where a worker finds a model that a controller asks for while it runs. */
+/** Source of models that a controller requests from a running worker. */
 export interface ModelSource {
-  /** What there is; of one model with what its files are. Rejects where that cannot be said. */
+  /** Available models, or one of them with digests of its files. Rejects if unknown. */
   list(name: string | null): Promise<ModelList>;
-  /** The version, ready to run. Rejects with what is wrong, for people: it is not there, or its files are others. */
+  /** Opens the version, ready to run. Rejects with the reason, for people: it is missing, or its files differ. */
   open(name: string, version: string, digest: string): Promise<WorkerModel>;
-  /** Resolves when nothing of it is under way. */
+  /** Resolves when no call is in progress. */
   close(): Promise<void>;
 }
 
-/** A model as a worker runs it: with its weights, or as the memory of how long it takes. */
+/** A model as run by a worker: with its weights, or only with its times. */
 export interface WorkerModel extends ServedModel {
-  /** Optimised model that is loaded in place (`.ort`); null: only a simulated device can run it. */
+  /** Optimized model that is loaded in place (`.ort`); null: only a simulated device can run it. */
   readonly ortPath: string | null;
 }

@@ -5,23 +5,23 @@ export interface OperatorRun {
   /** Name of the node in the model, and its operator, e.g. `Conv_0` and `Conv`. */
   readonly name: string;
   readonly operator: string;
-  /** What ran it, e.g. `CPUExecutionProvider`. */
+  /** Execution provider, e.g. `CPUExecutionProvider`. */
   readonly provider: string;
   readonly beginNs: number;
   readonly endNs: number;
 }
 
-/** What onnxruntime did below the INFERs of one machine, or of several, while it was recorded. */
+/** Operators run by onnxruntime during the INFERs of one machine, or of several, while recording. */
 export interface OperatorRuns {
   /** In no particular order. */
   readonly operators: readonly OperatorRun[];
-  /** About how many more ran meanwhile: there were too many, or their session was not recorded yet. */
+  /** Approximate number of further runs: there were too many, or their session was not recorded yet. */
   readonly dropped: number;
 }
 
-/** The same of all workers that a controller drives. */
+/** Operators of all workers that a controller drives. */
 export interface FleetOperatorRuns extends OperatorRuns {
-  /** Whose operators are lost, or some of them, and why. */
+  /** Workers whose operators are lost, at least in part, with reasons. */
   readonly problems: readonly string[];
 }
 

@@ -1,9 +1,9 @@
 import type { OperatorRun } from './operator-runs.js';
 
-/** What the runs of one operator have in common. */
+/** Common properties of the runs of one operator. */
 export type OperatorNode = Pick<OperatorRun, 'name' | 'operator' | 'provider'>;
 
-/** Many operator runs as columns, which are quick to hand to another thread or over a network. */
+/** Many operator runs as columns, which are cheap to pass to another thread or over a network. */
 interface OperatorTable {
   readonly nodes: readonly OperatorNode[];
   /** By run: index into `nodes`. */
@@ -40,7 +40,7 @@ export function runsOf({ nodes, node, action, beginNs, endNs }: OperatorTable): 
   });
 }
 
-/** What a thread that reads recorded operators answers. */
+/** Answer of a thread that reads recorded operators. */
 export interface ReadOperators {
   readonly table: OperatorTable;
   readonly dropped: number;

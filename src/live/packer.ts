@@ -1,15 +1,15 @@
 import { OpenParcel, Parcel, type ParcelContents } from './parcel.js';
 
-/** A parcel, and what few of its items have; a text is a parcel of small ones that have nothing of that. */
+/** A parcel, with extras that few of its items have; a text is a parcel of small items without extras. */
 export type Packed<Extra> = string | { readonly contents: ParcelContents; readonly extras: readonly Extra[] };
 
-/** One message of all that one turn of the event loop has for another thread. */
+/** Packs everything that one turn of the event loop has for another thread into one message. */
 export class Packer<Extra> {
   protected readonly parcel = new Parcel();
   protected extras: Extra[] = [];
   protected count = 0;
 
-  /** Begins the next message. */
+  /** Returns the message, and starts the next. */
   take(): { readonly packed: Packed<Extra>; readonly transfer: ArrayBuffer[] } {
     const { contents, transfer } = this.parcel.seal();
     const { extras } = this;
@@ -31,7 +31,7 @@ export function extrasOf<Extra>(packed: Packed<Extra>): readonly Extra[] {
 
 const NONE: readonly never[] = [];
 
-/** As `takeTensors` takes them. A tensor that is part of a larger buffer is copied. */
+/** Counterpart of `takeTensors`. A tensor that is part of a larger buffer is copied. */
 export function addTensors(parcel: Parcel, tensors: readonly Uint8Array[]): void {
   parcel.addNumber(tensors.length);
   for (let i = 0; i < tensors.length; i++) {
@@ -40,7 +40,7 @@ export function addTensors(parcel: Parcel, tensors: readonly Uint8Array[]): void
   }
 }
 
-/** Begins with their number. */
+/** Reads the number of tensors, then the tensors. */
 export function takeTensors(parcel: OpenParcel): Uint8Array<ArrayBuffer>[] {
   const tensors = new Array<Uint8Array<ArrayBuffer>>(parcel.takeNumber());
   for (let i = 0; i < tensors.length; i++) tensors[i] = parcel.take();

@@ -1,28 +1,28 @@
-/** Larger tensors are handed from thread to thread; smaller ones are copied, many into one buffer. */
+/** Size above which tensors are moved from thread to thread; smaller ones are copied, many into one buffer. */
 export const LARGE_BYTES = 16 * 1024;
 
-/** Whether requests of a batch get such tensors in buffers of their own, so that each can be handed over alone. */
+/** True if requests of a batch get such tensors in buffers of their own, so that each can be moved alone. */
 export function areApart(tensors: readonly { readonly bytes: number }[], count: number): boolean {
   return count > 1 && tensors.some(({ bytes }) => bytes > LARGE_BYTES);
 }
 
-/** Where tensors of a parcel begin, so that any element type can be read in place. */
+/** Alignment of tensors in a parcel, so that any element type can be read in place. */
 const ALIGNMENT = 8;
 
-/** Numbers and tensors on their way to another thread. Plain data. */
+/** Numbers and tensors in transit to another thread. Plain data. */
 export interface ParcelContents {
   /**
-   * The number of numbers, the numbers, and the small tensors. Where these are few it is a text with a character per byte:
-   * that crosses in a third of the time that a buffer takes, and leaves no buffer for the collector.
+   * Count of numbers, the numbers, and the small tensors. A short parcel is a text with a character per byte: that
+   * crosses in a third of the time of a buffer, and leaves no buffer for the collector.
    */
   readonly bytes: string | Uint8Array<ArrayBuffer>;
   readonly large: readonly Uint8Array<ArrayBuffer>[];
 }
 
-/** Up to this they are a text. */
+/** Maximum size of a text. */
 const TEXT_BYTES = 64 * 1024;
 
-/** Packs numbers and tensors for one message to another thread. `OpenParcel` gives them back in the same order. */
+/** Packs numbers and tensors for one message to another thread. `OpenParcel` returns them in the same order. */
 export class Parcel {
   private numbers: number[] = [];
   private small: Uint8Array[] = [];
@@ -36,8 +36,8 @@ export class Parcel {
   }
 
   /**
-   * Takes one number, too. `mayMove`: the buffer of a large tensor may go over to the other thread; otherwise it is
-   * copied. All tensors in that buffer must be in this parcel.
+   * Also adds one number. `mayMove`: the buffer of a large tensor may move to the other thread; otherwise it is copied.
+   * All tensors in that buffer must be in this parcel.
    */
   add(tensor: Uint8Array, mayMove: boolean): void {
     const { length } = tensor;
@@ -52,7 +52,7 @@ export class Parcel {
     this.numbers.push(-this.large.push(own));
   }
 
-  /** What to send, and the buffers that go over with it. The parcel is empty again. */
+  /** Returns the contents to send, and the buffers that move with them. The parcel is empty again. */
   seal(): { readonly contents: ParcelContents; readonly transfer: ArrayBuffer[] } {
     const headBytes = (1 + this.numbers.length) * Float64Array.BYTES_PER_ELEMENT;
     const length = headBytes + this.bytes;
@@ -86,7 +86,7 @@ export class Parcel {
   }
 }
 
-/** Takes numbers and tensors out of a parcel, in the order in which they were added. */
+/** Unpacks the numbers and tensors of a parcel, in the order in which they were added. */
 export class OpenParcel {
   private readonly bytes: Uint8Array<ArrayBuffer>;
   private readonly numbers: Float64Array;
@@ -101,7 +101,7 @@ export class OpenParcel {
     this.numbers = new Float64Array(bytes.buffer, bytes.byteOffset, 1 + count);
   }
 
-  /** Nothing is left in it. */
+  /** True if nothing is left. */
   get isEmpty(): boolean {
     return this.nth + 1 >= this.numbers.length;
   }
@@ -111,7 +111,7 @@ export class OpenParcel {
     return this.numbers[this.nth];
   }
 
-  /** Small tensors are views of a buffer that they share. */
+  /** Small tensors are views of a shared buffer. */
   take(): Uint8Array<ArrayBuffer> {
     const number = this.takeNumber();
     if (number < 0) return this.contents.large[-number - 1];
@@ -121,7 +121,7 @@ export class OpenParcel {
   }
 }
 
-/** Begins where any element type can be read in place. */
+/** Aligned so that any element type can be read in place. */
 function bytesOf(text: string): Buffer<ArrayBuffer> {
   // Node's pool of small buffers is aligned to eight bytes; a buffer of its own is anyway.
   const bytes = Buffer.from(text, 'latin1');

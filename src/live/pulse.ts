@@ -1,31 +1,31 @@
 import type { Time, Timer } from '../base/world/time.js';
 
-/** What a thread counts up, to show that its event loop turns. */
+/** Counter of a thread that shows that its event loop turns. */
 export type PulseBuffer = SharedArrayBuffer;
 
-/** Time between two beats. */
+/** Interval between beats. */
 const BEAT_MS = 250;
-/** So many looks in a row without a beat: the thread hangs. */
+/** Number of looks in a row without a beat after which the thread counts as hung. */
 const SILENT_LOOKS = 10;
-/** No message, body or tensor keeps a thread of escapement busy for so long. */
+/** Limit above the time that any message, body or tensor keeps a thread of escapement busy. */
 const LONGEST_SILENCE_MS = 10_000;
 
-/** Called in the thread: shows from now on that it does not hang. Returns what ends that. */
+/** Called in the thread: starts to beat. Returns a function that stops it. */
 export function beat(buffer: PulseBuffer, time: Time): () => void {
   const beats = new Int32Array(buffer);
   const timer = time.every(BEAT_MS, () => Atomics.add(beats, 0, 1)).unref();
   return () => timer.cancel();
 }
 
-/** A pulse to be shared with the thread that is to show it, or to see it. */
+/** A pulse to be shared between the beating and the watching thread. */
 export function newPulse(): PulseBuffer {
   return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
 }
 
 /**
- * Follows whether another thread hangs. Counts looks without a beat rather than time: a process that was itself suspended
- * lets its threads go on before it takes one for dead. A thread that has not begun to beat is not waited for: it starts,
- * however long that takes.
+ * Detects whether another thread hangs. Counts looks without a beat rather than time: a process that was itself
+ * suspended lets its threads continue before it declares one dead. A thread that has not started to beat is ignored: it
+ * may take any time to start.
  */
 export class PulseReader {
   private readonly beats: Int32Array;
@@ -33,7 +33,7 @@ export class PulseReader {
   private seen = 0;
   private silentLooks = 0;
 
-  /** `hangs` is called with words that say so of the thread, and with null when it goes on. */
+  /** `hangs` is called with a description when the thread hangs, and with null when it continues. */
   constructor(
     buffer: PulseBuffer,
     time: Time,
@@ -62,12 +62,12 @@ export class PulseReader {
   }
 }
 
-/** Notices that a thread hangs, which nothing else tells: it does not end, and takes what it is sent. */
+/** Detects a hung thread, which nothing else reveals: it does not end, and accepts messages. */
 export class PulseWatch {
   readonly buffer = newPulse();
   private readonly reader: PulseReader;
 
-  /** `hangs` is called once, with words that say so of the thread. */
+  /** `hangs` is called once, with a description of the thread. */
   constructor(time: Time, hangs: (reason: string) => void, silenceMs?: number) {
     const once = (reason: string | null) => {
       this.stop();

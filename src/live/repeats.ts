@@ -1,15 +1,15 @@
 import { NS_PER_S } from '../base/units.js';
 
-/** What was said is said again after this long at the soonest. */
+/** Minimum interval between repetitions of a message. */
 const PAUSE_NS = 60 * NS_PER_S;
-/** More different things than that are not remembered. */
+/** Number of distinct messages remembered. */
 const MOST = 1000;
 
-/** Keeps a log readable where the same goes wrong again and again. */
+/** Keeps a log readable when the same problem recurs. */
 export class Repeats {
   private readonly said = new Map<string, { atNs: number; since: number }>();
 
-  /** How often `what` has happened since it was last said, this time included; 0: it need not be said now. */
+  /** Number of occurrences of `what` since it was last logged, including this one; 0: need not be logged now. */
   toSay(what: string, nowNs: number): number {
     const known = this.said.get(what);
     if (known !== undefined && nowNs - known.atNs < PAUSE_NS) {

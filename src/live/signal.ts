@@ -1,6 +1,6 @@
 import { monotonicNs } from '../base/clock/clock.js';
 
-/** What a signal is made of, as it crosses into another thread. */
+/** Shared memory of a signal, which can cross into another thread. */
 export type SignalBuffer = SharedArrayBuffer;
 
 /** Cells of the shared memory. */
@@ -8,16 +8,16 @@ const COUNT = 0;
 const STOPPED = 1;
 
 /**
- * A blocked thread returns up to this late when its time has come (measured on Linux: p90 0.10 ms, p99 0.16 ms).
- * So it is woken this much early, and looks at the clock for the rest.
+ * Wake-up latency of a blocked thread (measured on Linux: p90 0.10 ms, p99 0.16 ms). So it is woken this much early,
+ * and polls the clock for the rest.
  */
 const LATE_WAKE_NS = 150_000;
 const NS_PER_MS = 1_000_000;
 
 /**
- * Wakes a thread that blocks until it has a message. The sender posts the message first and raises the signal then;
- * the receiver reads `count` first, looks for messages then, and waits only as long as the count is still the same.
- * So no message is slept through.
+ * Wakes a thread that blocks until it has a message. The sender first posts the message, then raises the signal; the
+ * receiver first reads `count`, then looks for messages, and waits only while the count is unchanged. So no message is
+ * missed.
  */
 export class Signal {
   private readonly cells: Int32Array<SharedArrayBuffer>;
@@ -35,7 +35,7 @@ export class Signal {
     Atomics.notify(this.cells, COUNT);
   }
 
-  /** The thread is to end as soon as it can. */
+  /** Tells the thread to end as soon as possible. */
   stop(): void {
     Atomics.store(this.cells, STOPPED, 1);
     this.raise();
@@ -45,13 +45,13 @@ export class Signal {
     return Atomics.load(this.cells, STOPPED) === 1;
   }
 
-  /** Blocks this thread until the count is no longer `count`, or until about the time; Infinity: no time. */
+  /** Blocks this thread until the count is no longer `count`, or until about the time; Infinity: no limit. */
   block(count: number, untilNs: number): void {
     const blockNs = untilNs - monotonicNs();
     if (blockNs > 0) Atomics.wait(this.cells, COUNT, count, blockNs / NS_PER_MS);
   }
 
-  /** The same until the time to the microsecond: looks at the clock at last. */
+  /** Like `block`, but accurate to the microsecond: polls the clock at the end. */
   wait(count: number, untilNs: number): void {
     this.block(count, untilNs - LATE_WAKE_NS);
     while (this.count === count && monotonicNs() < untilNs);

@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 
 /*
- * Tensors of BYTES, as the Open Inference Protocol carries them: for each element its length in four bytes,
- * little-endian, and then its bytes. Models take texts, so they must be UTF-8.
+ * Tensors of BYTES, as in the Open Inference Protocol: for each element its length in four bytes, little-endian, and
+ * then its bytes. Models take texts, so they must be UTF-8.
  */
 
-/** Elements of one tensor at most: each becomes a string of its own. */
+/** Maximum number of elements of a tensor: each becomes a string of its own. */
 const MAX_TEXTS = 1 << 20;
 const LENGTH_BYTES = 4;
 
-/** Elements of a tensor by their lengths alone, no more than one over the most; a last one may be cut off. */
+/** Number of elements by their lengths alone, at most one more than the maximum; the last may be incomplete. */
 export function countTexts(bytes: Uint8Array): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let count = 0;
@@ -18,7 +18,7 @@ export function countTexts(bytes: Uint8Array): number {
   return count;
 }
 
-/** Says why `bytes` are not a tensor of `count` texts; '' if they are. */
+/** Reason why `bytes` are not a tensor of `count` texts; '' if they are. */
 export function textsProblem(bytes: Uint8Array, count: number): string {
   if (count > MAX_TEXTS) return `${count} elements are more than ${MAX_TEXTS}, the most for BYTES`;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -29,14 +29,14 @@ export function textsProblem(bytes: Uint8Array, count: number): string {
     if (end > bytes.length) return `element ${i} is longer than the data`;
     if (!isUtf8(bytes.subarray(at + LENGTH_BYTES, end)))
       return `element ${i} is not UTF-8, which models take as text`;
-    // onnxruntime-node ends a text there.
+    // onnxruntime-node truncates a text there.
     if (bytes.subarray(at + LENGTH_BYTES, end).includes(0)) return `element ${i} has a zero byte`;
     at = end;
   }
   return at === bytes.length ? '' : `${bytes.length - at} bytes are left after ${count} elements`;
 }
 
-/** The elements of a tensor that has no problem. */
+/** Elements of a valid tensor. */
 export function textsOf(bytes: Uint8Array): string[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const texts: string[] = [];

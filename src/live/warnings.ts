@@ -1,22 +1,22 @@
 import { BroadcastChannel, getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 
-/** What Node warns of in a thread: too many listeners, an experimental or outdated feature. */
+/** A warning of Node in a thread: too many listeners, an experimental or outdated feature. */
 interface NodeWarning {
   readonly name: string;
   readonly message: string;
-  /** Which thread. */
+  /** Name of the thread. */
   readonly thread: string;
 }
 
-/** A channel of this process, and whether somebody listens there. */
+/** Channel of this process, and whether a listener exists. */
 const CHANNEL = 'escapement-warnings';
 
-/** Until the next call. */
+/** Listener until the next call. */
 let listening: { end(): void } | null = null;
 
 /**
- * From now on, Node's warnings of this thread and of those that start later go to `take` rather than to stderr. Called in
- * the main thread. Does not keep the process alive.
+ * Redirects Node's warnings of this thread and of those started later to `take` instead of stderr. Called in the main
+ * thread. Does not keep the process alive.
  */
 export function takeWarnings(take: (warning: NodeWarning) => void): void {
   listening?.end();
@@ -34,8 +34,8 @@ export function takeWarnings(take: (warning: NodeWarning) => void): void {
 }
 
 /**
- * Called in a thread, first of all: hands its warnings to `takeWarnings`, if that was called. A thread that warns of
- * nothing has no channel: it would have to read what the others say.
+ * Called in a thread, first of all: passes its warnings to `takeWarnings`, if that was called. A thread without
+ * warnings has no channel: it would have to read what the others send.
  */
 export function passOnWarnings(thread: string): void {
   if (getEnvironmentData(CHANNEL) !== true) return;
@@ -46,7 +46,7 @@ export function passOnWarnings(thread: string): void {
   });
 }
 
-/** Node's own listener, which writes to stderr, goes. */
+/** Replaces Node's own listener, which writes to stderr. */
 function divert(take: (warning: Omit<NodeWarning, 'thread'>) => void) {
   const listener = ({ name, message }: Error) => take({ name, message });
   process.removeAllListeners('warning');

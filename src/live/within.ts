@@ -1,7 +1,7 @@
 import { NS_PER_MS } from '../base/units.js';
 import type { Time, Timer } from '../base/world/time.js';
 
-/** Whether it happens in that time. */
+/** True if it happens within that time. */
 export async function within(time: Time, happens: Promise<unknown>, timeoutNs: number): Promise<boolean> {
   let timer: Timer | undefined;
   const tooLate = new Promise<false>((resolve) => {

@@ -13,7 +13,7 @@ const spec = workerData as AlarmSpec;
 const signal = new Signal(spec.signal);
 const at = new Float64Array(spec.at);
 
-/** The instant for which the alarm was raised last. */
+/** Instant of the last alarm. */
 let raisedForNs = Number.NaN;
 while (!signal.stopped) {
   const { count } = signal;

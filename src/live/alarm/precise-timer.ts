@@ -4,27 +4,27 @@ import { compiledNextTo } from '../../base/compiled.js';
 import { NS_PER_MS } from '../../base/units.js';
 import { Signal } from '../signal.js';
 
-/** A shorter wait is not worth waking another thread: the event loop turns until it is over. */
+/** Longest wait that turns the event loop: waking another thread is not worth it. */
 const TURN_NS = 0.03 * NS_PER_MS;
-/** Longest wait that `setTimeout` takes. */
+/** Longest delay that `setTimeout` accepts. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** What the thread of an alarm is given. */
+/** Start-up data of an alarm's thread. */
 export interface AlarmSpec {
   readonly signal: SharedArrayBuffer;
-  /** One number: when to raise the alarm, on the machine's monotonic clock. */
+  /** One number: time of the alarm on the machine's monotonic clock. */
   readonly at: SharedArrayBuffer;
 }
 
 /**
- * Calls back at an instant, a tenth of a millisecond late while the event loop is free. Holds one instant at a time.
+ * Calls back at an instant, 0.1 ms late while the event loop is free. Holds one instant at a time.
  *
- * Timers of Node come up to a millisecond late. Turning the event loop until the instant comes would be precise,
- * and takes a fifth off what other cores compute (measured: ResNet-18 with 540 waits a second). So a thread of its
- * own blocks until the instant and then sends a message.
+ * Node's timers fire up to 1 ms late. Turning the event loop until the instant would be precise, but costs a fifth of
+ * the throughput of other cores (measured: ResNet-18 with 540 waits a second). So a separate thread blocks until the
+ * instant and then sends a message.
  */
 export class PreciseTimer {
-  /** The instant it waits for; Infinity: none. */
+  /** Instant of the pending call; Infinity: none. */
   atNs = Number.POSITIVE_INFINITY;
   private readonly signal = new Signal();
   private readonly at = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT)).fill(
@@ -32,7 +32,7 @@ export class PreciseTimer {
   );
   private readonly thread: Thread;
   private isOnline = false;
-  /** The thread will raise the alarm at `at`. */
+  /** True if the thread will raise the alarm at `at`. */
   private isArmed = false;
   private sleep: NodeJS.Timeout | null = null;
   private turn: NodeJS.Immediate | null = null;
@@ -50,11 +50,11 @@ export class PreciseTimer {
       this.isArmed = false;
       this.check();
     });
-    // A caller that waits has something else that keeps the process alive.
+    // Something else keeps a waiting caller's process alive.
     this.thread.unref();
   }
 
-  /** Waits for `atNs` instead of what it waited for; never calls back from within this call. */
+  /** Replaces the pending instant; never calls back from within this call. */
   set(atNs: number): void {
     this.clear();
     if (atNs === Number.POSITIVE_INFINITY) return;
@@ -73,13 +73,13 @@ export class PreciseTimer {
     this.turn = null;
   }
 
-  /** Ends its thread; it is not set again. */
+  /** Ends the thread for good. */
   close(): void {
     this.clear();
     this.signal.stop();
   }
 
-  /** An alarm that is raised before the instant finds it out, so a later instant needs no waking. */
+  /** Arms the alarm. One raised too early notices this itself, so a later instant needs no wake-up. */
   private arm(monotonicAtNs: number): void {
     if (this.isArmed && this.at[0] <= monotonicAtNs) return;
     this.at[0] = monotonicAtNs;

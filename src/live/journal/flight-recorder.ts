@@ -23,11 +23,11 @@ import {
 import type { JournalHeader } from './journal-header.js';
 import type { ReplayWatcher } from './replay.js';
 
-/** Watches one request of a replay: both observer and watcher of it. */
+/** Watches one request of a replay, as both observer and watcher. */
 export class FlightRecorder implements RunObserver, ReplayWatcher {
   private controller!: Controller;
   private predicts = false;
-  /** Of the request while it is in the controller; −1: not yet, or no more. */
+  /** Slot of the request while it is in the controller; −1: not yet, or no longer. */
   private slot = -1;
   private came: Omit<Flight, 'request' | 'dueNs' | 'known' | 'actions' | 'passedBy' | 'answer'> | null = null;
   private header!: JournalHeader;
@@ -37,7 +37,7 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
   private trace: string | null = null;
   private dueNs: number | null = null;
   private answer: FlightAnswer | null = null;
-  /** LOADs of all models without a result: one may be under way when the request comes. */
+  /** LOADs of all models without a result: one may be in progress when the request arrives. */
   private readonly loads = new Map<number, { readonly model: number; readonly load: FlightAction }>();
 
   /** `request`: its sequence number in the run, from 0. */
@@ -91,7 +91,7 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
 
   answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
     if (!this.isIt(slot)) return;
-    // The policy does not see what admission refuses.
+    // The policy does not see requests refused by admission.
     if (this.slot < 0) this.takeIn(slot, nowNs);
     this.slot = -1;
     const latencyNs = nowNs - requests.arrivalNs[slot];
@@ -142,7 +142,7 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
 
   private knowledge(model: number, nowNs: number): Knowledge {
     const { cluster, requests } = this.controller;
-    // Admission does not see what a limit refuses, of which `predictedNs` says when another may come.
+    // Admission does not see requests refused by a limit, whose `predictedNs` is the wait for the next one.
     const isLimited = this.header.tenants !== undefined && requests.limit[this.slot] !== LIMIT_NONE;
     const gpus: KnownGpu[] = [];
     for (let gpu = cluster.held.next(model, 0); gpu >= 0; gpu = cluster.held.next(model, gpu + 1)) {
@@ -189,14 +189,14 @@ function describe(action: Action): FlightAction {
   };
 }
 
-/** When the first of these lanes should be free; null: all are closed. */
+/** Earliest time at which one of these lanes should be free; null: all are closed. */
 function soonestNs(lanes: readonly LaneTimeline[], nowNs: number): number | null {
   return finite(
     lanes.reduce((soonest, lane) => Math.min(soonest, lane.availableNs(nowNs)), Number.POSITIVE_INFINITY),
   );
 }
 
-/** JSON knows no Infinity. */
+/** JSON has no Infinity. */
 function finite(ns: number): number | null {
   return Number.isFinite(ns) ? ns : null;
 }

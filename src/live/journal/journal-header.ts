@@ -8,10 +8,10 @@ import type { ModelSpec } from '../../core/model.js';
 import { MISSED_WINDOWS, type MissedWindow } from '../../core/retry.js';
 import { MOST_TENANTS, type Tenant } from '../../core/tenants.js';
 
-/** All that a controller is made from: the first line of a journal. */
+/** Everything that a controller is made from: the first line of a journal. */
 export interface JournalHeader {
   readonly models: readonly ModelSpec[];
-  /** Slots for models that come later, and the largest batch that they may have. */
+  /** Slots for models added later, and their largest batch. */
   readonly spareModels: number;
   readonly spareBatch: number;
   readonly gpus: number;
@@ -19,31 +19,31 @@ export interface JournalHeader {
   readonly spareGpus: number;
   /** Pages of each GPU's weights cache. */
   readonly pages: number;
-  /** The kinds of GPUs, where there are several: the pages of each one's GPUs. */
+  /** Kinds of GPUs, if there are several: pages of each one's GPUs. */
   readonly kinds?: readonly GpuKind[];
   readonly oneLane: boolean;
   /** Default: `batch`. */
   readonly padding?: Padding;
-  /** Values of options by name, durations in ns; `auto`: tuned while running. */
+  /** Values of options by name, durations in ns; `auto`: tuned at run time. */
   readonly policy: {
     readonly kind: string;
     readonly options: Readonly<Record<string, number | 'auto' | undefined>>;
-    /** The module that it came from, and its digest; absent: it is built in. */
+    /** Module that it came from, with its digest; absent: built in. */
     readonly plugin?: { readonly file: string; readonly digest: string };
   };
   readonly defaultSloNs: number;
   readonly admission: Admission;
   readonly missedWindow: MissedWindow;
-  /** Classes of requests; absent: there are none. */
+  /** Classes of requests; absent: none. */
   readonly classes?: readonly RequestClass[];
-  /** Tenants, with their limits; absent: none are told apart. */
+  /** Tenants, with their limits; absent: none. */
   readonly tenants?: readonly Tenant[];
 }
 
 const FORMAT = 'escapement-journal';
 const VERSION = 5;
 
-/** Controllers number the kind of each GPU with a byte. */
+/** Limit of the byte in which controllers store a GPU's kind. */
 const MOST_KINDS = 256;
 
 const count = z.int().nonnegative();
@@ -66,7 +66,7 @@ const MODEL = z.object({
 });
 const HEADER = z.object({
   models: z.array(MODEL),
-  // What a controller keeps grows with them.
+  // A controller's state grows with them.
   spareModels: count.max(100_000),
   spareBatch: count.min(1).max(65_536),
   gpus: count,
@@ -96,7 +96,7 @@ const HEADER = z.object({
     .array(
       z.object({
         name: z.string(),
-        // JSON has no infinity.
+        // JSON has no Infinity.
         rateRps: z
           .number()
           .positive()
@@ -131,7 +131,7 @@ export function parseHeader(line: string): JournalHeader {
   throw new EscapementError('E_JOURNAL', `header: ${path.join('.')}: ${message}`);
 }
 
-/** A model that came later. Throws `E_JOURNAL`. */
+/** Parses a model added later. Throws `E_JOURNAL`. */
 export function parseModel(text: string): ModelSpec {
   const parsed = MODEL.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;

@@ -3,29 +3,28 @@ import type { Disk, DiskAndTime } from '../../base/world/disk.js';
 import { REAL_TIME } from '../../base/world/real-time.js';
 import type { Timer } from '../../base/world/time.js';
 
-/** How often a journal that is being written is touched, and the others are looked at. */
+/** Interval at which the current journal is touched and the others are checked. */
 const ROUND_MS = 30_000;
-/** No server writes a journal that was not touched for so long: none is ever too busy for that long. */
+/** Age from which an untouched journal counts as abandoned: no server is ever too busy for that long. */
 const ABANDONED_MS = 300_000;
 
 export interface KeeperEvents {
-  /** A journal was deleted. */
+  /** Reports a deleted journal. */
   deleted(path: string, bytes: number): void;
-  /** What is being written has become larger by itself than all journals may be. Called once. */
+  /** Reports, once, that the current journal alone exceeds the limit for all. */
   outgrown(path: string, bytes: number): void;
 }
 
 /**
- * Deletes the oldest journals of a name while all of them together are larger than they may be: never the one that
- * is being written, and none that another server writes, on this or another machine: each touches its own as long as it
- * runs.
+ * Deletes the oldest journals of a name while their total size exceeds the limit: never the current one, and none that
+ * another server writes, on this or another machine: each touches its own as long as it runs.
  */
 export class JournalKeeper {
   private readonly disk: Disk;
   private readonly timer: Timer;
   private outgrown = false;
 
-  /** `path`: what is being written; `mostBytes`: of all journals of the name, null: no limit. */
+  /** `path`: current journal; `mostBytes`: limit for all journals of the name, null: none. */
   constructor(
     private readonly name: string,
     private readonly path: string,

@@ -6,7 +6,7 @@ import { inputPath } from '../../base/files/input-path.js';
 import type { ModelSpec } from '../../core/model.js';
 import { type JournalHeader, parseHeader, parseModel } from './journal-header.js';
 
-/** Gets what a journal holds, in order. An `EscapementError` that it throws gets the line's number. */
+/** Receives the contents of a journal, in order. An `EscapementError` that it throws gets the line's number. */
 export interface JournalVisitor {
   offer(
     model: number,
@@ -17,7 +17,7 @@ export interface JournalVisitor {
     tenant: number,
     length: number,
   ): void;
-  /** The trace that the request before belongs to. */
+  /** Trace of the preceding request. */
   trace(traceparent: string): void;
   cancel(slot: number): void;
   result(id: number, status: number, beginNs: number, endNs: number, clock: number): void;
@@ -28,19 +28,19 @@ export interface JournalVisitor {
   step(nowNs: number): void;
 }
 
-/** Of a `traceparent`. */
+/** Length of a `traceparent`. */
 const LONGEST_TRACE_CHARS = 55;
 const BLOCK_BYTES = 1 << 18;
-/** A header with a hundred thousand models comes near; a file without line ends must not be read whole. */
+/** Longest line accepted, about a header with 100,000 models; a file without line ends must not be read whole. */
 const LONGEST_LINE_CHARS = 1 << 26;
 
-/** What a journal holds, in parts of any length. */
+/** Contents of a journal, in chunks of any length. */
 export type JournalText = AsyncIterable<string> | Iterable<string>;
 
 /**
- * Reads a journal of any size in constant memory. Returns the digest that it ends with; null: it was cut off, and
- * the line in which that happened was left out. Throws `E_JOURNAL` for what is no journal, `E_FILE_MISSING`,
- * and `E_FILE_TRUNCATED` for packed data that is corrupt. `text`: default: that of the file.
+ * Reads a journal of any size in constant memory. Returns its final digest; null if it was cut off, in which case the
+ * incomplete line is ignored. Throws `E_JOURNAL` for an invalid journal, `E_FILE_MISSING`, and `E_FILE_TRUNCATED` for
+ * corrupt compressed data. `text`: default: that of the file.
  */
 export async function readJournal(
   path: string,
@@ -58,7 +58,7 @@ export async function readJournal(
   return digest;
 }
 
-/** Calls `use` with each complete line; returns how many there were. */
+/** Calls `use` with each complete line; returns their number. */
 async function eachLine(path: string, text: JournalText, use: (line: string) => void): Promise<number> {
   let rest = '';
   let count = 0;
@@ -81,12 +81,12 @@ async function eachLine(path: string, text: JournalText, use: (line: string) => 
 function openText(path: string): AsyncIterable<string> {
   const file = createReadStream(inputPath(path), { highWaterMark: BLOCK_BYTES });
   if (!path.endsWith('.gz')) return file.setEncoding('utf8');
-  // Packed data that ends early gives what there is. Errors of the file come through the unpacked stream.
+  // Compressed data that ends early yields what there is. Errors of the file come through the decompressed stream.
   const gunzip = createGunzip({ chunkSize: BLOCK_BYTES, finishFlush: constants.Z_SYNC_FLUSH });
   return pipeline(file, gunzip, () => {}).setEncoding('utf8');
 }
 
-/** Returns the digest if this line is the end. */
+/** Returns the digest if this is the last line. */
 function visit(line: string, visitor: JournalVisitor): string | null {
   const fields = line.split(' ');
   switch (fields[0]) {

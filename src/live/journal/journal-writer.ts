@@ -9,13 +9,13 @@ import { formatHeader, type JournalHeader } from './journal-header.js';
 const ONE_WORD = /^[!-~]{1,55}$/;
 
 /**
- * Writes down all that enters a controller, in order: replayed offline, it leads to the same decisions. One
- * line of JSON, then one line a call of the controller: a letter and numbers, times in ns.
+ * Records all inputs of a controller, in order: replayed offline, they lead to the same decisions. One line of JSON,
+ * then one line per call of the controller: a letter and numbers, times in ns.
  *
  * | line | call |
  * | --- | --- |
  * | `o MODEL ARRIVAL SLO USER [CLASS TENANT [LENGTH]]` | `offer`; without the last two, or three, they are 0 |
- * | `w TRACEPARENT` | none: the trace that the request of the line before belongs to |
+ * | `w TRACEPARENT` | none: trace of the request in the preceding line |
  * | `c SLOT` | `cancel` |
  * | `r ID STATUS BEGIN END CLOCK` | `result` |
  * | `d GPU` | `gpuDown` |
@@ -25,16 +25,15 @@ const ONE_WORD = /^[!-~]{1,55}$/;
  * | `s NOW` | `step` |
  * | `e DIGEST` | the end, with the controller's digest |
  *
- * A process that is killed loses the last second at most; its journal lacks the last line and replays up to where
- * it stops.
+ * A killed process loses at most the last second; its journal lacks the last line and replays up to where it stops.
  */
 export class JournalWriter {
   private readonly file: GrowingFile;
   private hasRequests = false;
 
   /**
-   * Packed if `name` ends in `.gz`. A journal that exists is never written over: this one gets the next number. Throws
-   * `E_FILE_WRITE`; `onFailure` is called if the disk refuses later, and nothing more is written then.
+   * Compressed if `name` ends in `.gz`. An existing journal is never overwritten: this one gets the next number. Throws
+   * `E_FILE_WRITE`; `onFailure` is called if the disk refuses later, after which nothing more is written.
    */
   constructor(
     name: string,
@@ -47,7 +46,7 @@ export class JournalWriter {
     this.file.flush();
   }
 
-  /** The name that it got. */
+  /** Name of the file created. */
   get path(): string {
     return this.file.path;
   }
@@ -98,12 +97,12 @@ export class JournalWriter {
     this.file.write(`s ${nowNs}\n`);
   }
 
-  /** Hands all lines so far to the system; happens by itself at least once a second. */
+  /** Passes all lines so far to the system; done automatically at least once a second. */
   flush(): void {
     this.file.flush();
   }
 
-  /** Closes it, and deletes it if no request ever came: the next one may have its number. */
+  /** Closes it, and deletes it if no request ever came, so that the next one may reuse its number. */
   async discard(digest: string): Promise<void> {
     await this.close(digest);
     if (!this.hasRequests) this.file.remove();

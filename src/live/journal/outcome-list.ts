@@ -17,19 +17,19 @@ import type { ReplayWatcher } from './replay.js';
 interface MissedRequest {
   readonly request: number;
   readonly model: string;
-  /** Absent: the run has none. */
+  /** Absent: the run has no classes. */
   readonly class?: string;
   readonly tenant?: string;
   readonly outcome: string;
   readonly cause: Cause;
   readonly arrivalNs: number;
   readonly sloNs: number;
-  /** From its arrival until the scheduler had it: its body was received and decoded. */
+  /** Time from its arrival until the scheduler had it, spent receiving and decoding its body. */
   readonly decodingNs: number;
   readonly latencyNs: number;
 }
 
-/** What became of the requests of a tenant. */
+/** Outcomes of a tenant's requests. */
 interface TenantOutcomes {
   readonly name: string;
   readonly requests: number;
@@ -37,7 +37,7 @@ interface TenantOutcomes {
   readonly failures: FailureCounts;
 }
 
-/** Which requests are remembered, by name; absent: all. */
+/** Filter of remembered requests, by name; absent: all. */
 interface WantedRequests {
   readonly model?: string | undefined;
   readonly class?: string | undefined;
@@ -45,36 +45,36 @@ interface WantedRequests {
   readonly cause?: Cause | undefined;
 }
 
-/** Counts the outcomes of a replay, and remembers the first requests that were not ok. Both observer and watcher of it. */
+/** Counts the outcomes of a replay, and remembers the first requests that were not ok, as both observer and watcher. */
 export class OutcomeList implements RunObserver, ReplayWatcher {
   /** By outcome. */
   readonly counts: number[] = OUTCOME_NAMES.map(() => 0);
   readonly missed: MissedRequest[] = [];
-  /** Of which any request was answered. */
+  /** Models with answered requests. */
   readonly models = new Set<string>();
-  /** Requests that were not ok and are wanted. */
+  /** Number of requests that were not ok and match the filter. */
   missedCount = 0;
   /** By tenant: requests, those that were ok, and the others by cause. */
   private readonly ofTenants: { requests: number; ok: number; causes: number[] }[] = [];
   private readonly causes: number[] = CAUSES.map(() => 0);
-  /** By slot: when the policy got its request first, and which one that was. */
+  /** By slot: request, and time at which the policy first got it. */
   private readonly taken: { request: number; atNs: number }[] = [];
   private header!: JournalHeader;
   private controller!: Controller;
   private finder!: CauseFinder;
 
-  /** `limit`: requests to remember. */
+  /** `limit`: number of requests to remember. */
   constructor(
     private readonly limit: number,
     private readonly wanted: WantedRequests = {},
   ) {}
 
-  /** Why requests were not answered within their SLO. */
+  /** Reasons why requests were not answered within their SLO. */
   get failures(): FailureCounts {
     return byCause(this.causes);
   }
 
-  /** Empty: the run has none. */
+  /** Empty: the run has no tenants. */
   get tenants(): TenantOutcomes[] {
     return this.ofTenants.map(({ requests, ok, causes }, i) => ({
       name: this.header.tenants![i].name,
@@ -138,7 +138,7 @@ export class OutcomeList implements RunObserver, ReplayWatcher {
     const { classes, tenants } = this.header;
     const arrivalNs = requests.arrivalNs[slot];
     const taken = this.taken[slot];
-    // The policy does not see what admission or a limit refuses, which is answered as soon as it is there.
+    // The policy does not see requests refused by admission or a limit, which are answered on arrival.
     const takenNs = taken?.request === requests.id[slot] ? taken.atNs : nowNs;
     return {
       request: requests.id[slot],

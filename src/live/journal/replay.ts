@@ -8,13 +8,13 @@ import { REQUEST_FREE } from '../../core/request.js';
 import type { JournalHeader } from './journal-header.js';
 import { type JournalText, type JournalVisitor, readJournal } from './journal-reader.js';
 
-/** Sees what a controller decides, in addition to what observers see. May not change or keep what it is shown. */
+/** Sees a controller's decisions, in addition to observers. Must not change or keep its arguments. */
 export interface ReplayWatcher {
   started(header: JournalHeader, controller: Controller): void;
-  /** The policy is about to take in the request, or to take it back after its worker was lost. */
+  /** The policy is about to get the request, or to take it back after its worker was lost. */
   admitting(slot: number, nowNs: number): void;
   sent(action: Action, nowNs: number): void;
-  /** The trace that a request belongs to, by its sequence number. */
+  /** Trace of a request, given by its sequence number. */
   traced(request: number, traceparent: string): void;
 }
 
@@ -22,30 +22,30 @@ export interface ReplayOptions {
   readonly createPolicy: (header: JournalHeader, context: PolicyContext) => Policy;
   readonly observer?: RunObserver;
   readonly watchers?: readonly ReplayWatcher[];
-  /** The journal, if it is not in a file. */
+  /** Text of the journal, if it is not in a file. */
   readonly text?: JournalText;
 }
 
 export interface Replay {
   readonly digest: string;
-  /** Digest of the recorded run; null where the journal was cut off. */
+  /** Digest of the recorded run; null if the journal was cut off. */
   readonly recordedDigest: string | null;
   readonly steps: number;
-  /** Those that it began with and that came later, by their names. */
+  /** Number of distinct names of its initial models and those added later. */
   readonly models: number;
   readonly requests: number;
-  /** Of these, requests that had no answer when the journal ends. */
+  /** Requests unanswered at the end of the journal. */
   readonly unanswered: number;
   /** Time of the last step, ns since the start of the run. */
   readonly endNs: number;
-  /** The journal was cut off: its process was killed, or lives still. */
+  /** True if the journal was cut off: its process was killed, or is still running. */
   readonly truncated: boolean;
 }
 
 /**
- * Re-runs offline the controller that wrote a journal: the same input at the same times, so the same decisions and
- * the same digest. Throws what `readJournal` throws, and `E_REPLAY_DIFFERS` where a recorded result belongs to no
- * action of the replay.
+ * Re-runs offline the controller that wrote a journal: the same input at the same times, so the same decisions and the
+ * same digest. Throws the errors of `readJournal`, and `E_REPLAY_DIFFERS` if a recorded result belongs to no action of
+ * the replay.
  */
 export async function replayJournal(path: string, options: ReplayOptions): Promise<Replay> {
   let player: Player | null = null;
@@ -54,7 +54,7 @@ export async function replayJournal(path: string, options: ReplayOptions): Promi
     return player;
   };
   const recordedDigest = await readJournal(path, open, options.text);
-  // A journal without a header is an error of the reader's.
+  // The reader throws for a journal without a header.
   const { controller, steps, models, requests, nowNs } = player as unknown as Player;
   const truncated = recordedDigest === null;
   const unanswered = controller.requests.size;
@@ -143,7 +143,7 @@ class Player implements JournalVisitor {
       const what = `a result of action ${id}, which was not sent: the journal is damaged, or another version of escapement, which decides differently, wrote it`;
       throw new EscapementError('E_REPLAY_DIFFERS', what);
     }
-    // The controller uses the object again.
+    // The controller reuses the object.
     this.outstanding.delete(id);
     action.status = status;
     action.beginNs = beginNs;

@@ -1,9 +1,9 @@
 import { readJournal } from './journal-reader.js';
 
-/** Digits of a trace id in a `traceparent`. */
+/** Trace id in a `traceparent`. */
 const TRACE_ID = /^[0-9a-f]{32}$/;
 
-/** The id in what a user gives: a trace id, or a whole `traceparent`. Null: it is neither. */
+/** Trace id in user input: a trace id, or a whole `traceparent`. Null: neither. */
 export function traceIdOf(text: string): string | null {
   const [first, second] = text.trim().toLowerCase().split('-');
   const id = second ?? first;
@@ -11,8 +11,8 @@ export function traceIdOf(text: string): string | null {
 }
 
 /**
- * The requests of a journal that belong to a trace, by their sequence numbers: a client may have tried again, and a call
- * with a large batch is several requests. Throws what `readJournal` throws.
+ * Sequence numbers of a journal's requests that belong to a trace: a client may have retried, and a call with a large
+ * batch is several requests. Throws the errors of `readJournal`.
  */
 export async function requestsOfTrace(path: string, traceId: string): Promise<number[]> {
   const found: number[] = [];

@@ -1,7 +1,7 @@
 import type { Action } from '../../core/action.js';
 import type { ResultMessage } from '../messages.js';
 
-/** How long an INFER computed: without the copies before and after. */
+/** Computing time of an INFER, without the copies before and after. */
 export function execNsOf(
   { beginNs, endNs }: Action,
   { copyInNs, copyOutNs }: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>,

@@ -7,24 +7,24 @@ import type { ModelStatistics, ServiceState } from '../service.js';
 import { execNsOf } from './exec-time.js';
 
 /**
- * Counts what happens to each model, for the protocol's statistics. A request of the scheduler is one row of a client's
- * batch. Each request of a run counts with the whole time of the run, as the protocol's other servers do it. Counters
- * belong to a name and version: they go on when its files are replaced, and when it comes back after it was unloaded.
+ * Counts each model's events for the protocol's statistics. A request of the scheduler is one row of a client's batch.
+ * Each request of a run counts with the whole time of the run, as in the protocol's other servers. Counters belong to a
+ * name and version: they continue when its files are replaced, and when it comes back after it was unloaded.
  */
 export class StatisticsCollector implements RunObserver {
-  /** Of what the scheduler has now, or had last, by index. */
+  /** By index: counts of the scheduler's current model, or its last one. */
   private readonly models: ModelCounts[] = [];
-  /** By name and version, of all that were there. */
+  /** By name and version, of all models ever served. */
   private readonly counts = new Map<string, ModelCounts>();
 
   constructor(private readonly unixMs: () => number) {}
 
-  /** Those that workers have from the start. */
+  /** Adds models that workers have from the start. */
   began(entries: ServiceState['entries']): void {
     for (const { index, model } of entries) if (model !== null) this.modelCame(index, model);
   }
 
-  /** A model of that index takes requests from now on. */
+  /** Reports that the model at that index takes requests from now on. */
   modelCame(index: number, { spec: { name }, version }: ServedModel): void {
     const key = keyOf(name, version);
     const counts = this.counts.get(key) ?? new ModelCounts(name, version);
@@ -50,7 +50,7 @@ export class StatisticsCollector implements RunObserver {
 
   completed(): void {}
 
-  /** The result of an action has come. */
+  /** Records the result of an action. */
   ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>): void {
     const { copyInNs, copyOutNs } = result;
     const { kind, status, model, count } = action;
@@ -65,12 +65,12 @@ export class StatisticsCollector implements RunObserver {
     counts.batch(count).add(1, copyInNs, inferNs, copyOutNs);
   }
 
-  /** Of those versions in `entries` that took requests at any time. Forgets the others. */
+  /** Statistics of those versions in `entries` that ever took requests. Forgets the others. */
   read(entries: ServiceState['entries']): ModelStatistics[] {
     return [...this.keep(entries)].flatMap((key) => this.counts.get(key)?.read() ?? []);
   }
 
-  /** These are the versions that there are now. Forgets the others once they are many. */
+  /** Reports the current versions. Forgets the others once they are many. */
   listed(entries: ServiceState['entries']): void {
     if (this.counts.size > entries.length + MOST_UNLISTED) this.keep(entries);
   }
@@ -82,7 +82,7 @@ export class StatisticsCollector implements RunObserver {
   }
 }
 
-/** Versions that are in no list any more and are remembered, though statistics are not read. */
+/** Number of unlisted versions remembered without a reader of statistics. */
 const MOST_UNLISTED = 64;
 
 function keyOf(name: string, version: string): string {
@@ -131,7 +131,7 @@ class ModelCounts {
   readonly fail = new Duration();
   readonly queue = new Duration();
   readonly all = new Compute();
-  /** By requests in the run. */
+  /** By number of requests in the run. */
   private readonly batches: (Compute | undefined)[] = [];
 
   constructor(

@@ -1,6 +1,6 @@
 import type { Cluster } from '../../core/cluster.js';
 
-/** How many models each GPU holds. Takes as long as there are copies, not as there could be. */
+/** Number of models on each GPU. Takes time proportional to the copies, not to all pairs. */
 export function warmModels({ models, gpus, warm }: Pick<Cluster, 'models' | 'gpus' | 'warm'>): Int32Array {
   const counts = new Int32Array(gpus);
   for (let model = 0; model < models.length; model++) {

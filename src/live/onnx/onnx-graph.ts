@@ -1,18 +1,18 @@
 import * as onnx from './onnx-fields.js';
 import { ProtobufMessage } from './protobuf.js';
 
-/** Value of a node's attribute; a whole number is an INT unless it is wrapped as `{ float }`. */
+/** Value of a node's attribute; an integer is an INT unless wrapped as `{ float }`. */
 type Attribute = number | readonly number[] | { readonly float: number };
 
-/** Sizes without the batch; a size that is not fixed has a name. */
+/** Sizes without the batch; a variable size has a name. */
 type GraphShape = readonly (number | string)[];
 
 const ELEMENTS = { FP32: onnx.FLOAT, FP16: onnx.FLOAT16, INT64: onnx.INT64 } as const;
 type Element = keyof typeof ELEMENTS;
 
 /**
- * An ONNX model under construction (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto): the first dimension of its inputs
- * and outputs is the batch. Values are known by their names.
+ * An ONNX model under construction (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto): the first dimension of its
+ * inputs and outputs is the batch. Values are identified by name.
  */
 export class OnnxGraph {
   private readonly graph = new ProtobufMessage();
@@ -27,7 +27,7 @@ export class OnnxGraph {
     return name;
   }
 
-  /** Declares a value, of FP32, as an output. */
+  /** Declares an FP32 value as an output. */
   output(name: string, shape: GraphShape): void {
     this.graph.message(onnx.GRAPH_OUTPUT, valueInfo(name, shape, 'FP32'));
   }
@@ -42,7 +42,7 @@ export class OnnxGraph {
     for (const size of shape) tensor.integer(onnx.TENSOR_DIMS, size);
     tensor.integer(onnx.TENSOR_TYPE, ELEMENTS[elementOf(values)]);
     tensor.text(onnx.TENSOR_NAME, name);
-    // raw_data is little-endian, as is every machine that onnxruntime-node runs on.
+    // raw_data is little-endian, like every machine that onnxruntime-node runs on.
     tensor.bytes(onnx.TENSOR_RAW_DATA, new Uint8Array(values.buffer));
     this.graph.message(onnx.GRAPH_INITIALIZER, tensor);
     return name;
@@ -82,7 +82,7 @@ export class OnnxGraph {
   }
 }
 
-/** ONNX 1.12, which every onnxruntime of the last years reads. */
+/** ONNX 1.12, which all recent versions of onnxruntime read. */
 const IR_VERSION = 8;
 const OPSET = 17;
 

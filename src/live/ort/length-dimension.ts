@@ -1,10 +1,10 @@
 import { EscapementError } from '../../base/errors.js';
 import type { Datatype, InputLengths } from '../model.js';
 
-/** By input, what shorter ones are padded with. */
+/** By input: value that shorter ones are padded with. */
 type LengthFill = Readonly<Record<string, number | boolean>>;
 
-/** What the operator says of the lengths of a model's inputs. */
+/** An operator's settings about the lengths of a model's inputs. */
 export interface LengthSettings {
   readonly buckets?: readonly number[];
   readonly fill?: LengthFill;
@@ -15,19 +15,19 @@ interface Tensor {
   readonly label: string;
   readonly name: string;
   readonly datatype: Datatype;
-  /** With the batch; a size that is not fixed has a name. */
+  /** Including the batch; a variable size has a name. */
   readonly dims: readonly (number | string)[];
 }
 
 interface Asked extends LengthSettings {
   readonly mayBeBatched: boolean;
-  /** The model, for messages. */
+  /** Path of the model, for messages. */
   readonly file: string;
 }
 
 /**
- * How the inputs of a model differ in length, if its settings say so: the one dimension besides the batch that has no size.
- * Null: they do not. Throws `E_CONFIG_VALUE`.
+ * Lengths of a model's inputs, if its settings define any: the one dimension besides the batch that has no size. Null:
+ * none. Throws `E_CONFIG_VALUE`.
  */
 export function lengthIn(
   inputs: readonly Tensor[],
@@ -68,7 +68,7 @@ export function lengthIn(
   return { buckets, fill: fill === undefined ? null : fillOf(inputs, fill, name, wrong) };
 }
 
-/** Names of the dimensions without a size, besides the batch. */
+/** Names of the dimensions without a size, other than the batch. */
 function openNames({ dims }: Tensor): string[] {
   return dims.slice(1).filter((size) => typeof size === 'string');
 }

@@ -1,6 +1,6 @@
 /*
- * Recent builds of onnxruntime for Linux and macOS report to Microsoft over the network, from threads of their
- * own in addition to those that have to be punctual, and keep files for it. ORT_DISABLE_TELEMETRY=1 leaves all of that out
+ * Recent builds of onnxruntime for Linux and macOS report to Microsoft over the network, from threads of their own that
+ * compete with those that have to be punctual, and keep files for it. ORT_DISABLE_TELEMETRY=1 disables all of that
  * (microsoft/onnxruntime, pull request 27379); another value of the variable is kept.
  *
  * The library reads it when it loads, in the environment of the process, which only the main thread can change: so this

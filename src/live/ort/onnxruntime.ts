@@ -6,8 +6,8 @@ const PACKAGE = 'onnxruntime-node';
 
 /**
  * The library that runs models, loaded at the first call in each thread. It is an optional peer of this package: only
- * live mode needs it, and it takes more space than everything else together. Throws `E_DEVICE` where it is not
- * installed or cannot be loaded.
+ * live mode needs it, and it takes more space than everything else together. Throws `E_DEVICE` if it is not installed
+ * or cannot be loaded.
  */
 export function onnxruntime(): Onnxruntime {
   loaded ??= load();
@@ -23,7 +23,7 @@ function load(): Onnxruntime {
   try {
     require.resolve(PACKAGE);
   } catch {
-    // Its install script only downloads CUDA's libraries, and fails where there is no network.
+    // Its install script only downloads CUDA's libraries, and fails without a network.
     throw new EscapementError(
       'E_DEVICE',
       `${PACKAGE}, which runs models, is not installed: run npm install --ignore-scripts ${PACKAGE} ` +

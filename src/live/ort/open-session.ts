@@ -5,14 +5,14 @@ import { onnxruntime } from './onnxruntime.js';
 import { onnxruntimeReason } from './runtime-problem.js';
 import { type OpenOptions, sessionOptions } from './session-options.js';
 
-/** Version of onnxruntime: optimised models and measured times belong to one. Throws `E_DEVICE` where there is none. */
+/** Version of onnxruntime, which optimized models and measured times depend on. Throws `E_DEVICE` if it is missing. */
 export function onnxruntimeVersion(): string {
   return onnxruntime().env.versions.common;
 }
 
 /**
- * Opens an onnxruntime session on a device, from a file or from bytes. Blocks this thread while it does. Throws
- * `E_DEVICE` when the device or its driver is not there, and `E_MODEL_FILE` when the model cannot be used.
+ * Opens an onnxruntime session on a device, from a file or from bytes. Blocks this thread. Throws `E_DEVICE` if the
+ * device or its driver is missing, and `E_MODEL_FILE` if the model is unusable.
  */
 export async function openSession(
   model: string | Uint8Array,
@@ -21,7 +21,7 @@ export async function openSession(
 ): Promise<InferenceSession> {
   const { env, InferenceSession } = onnxruntime();
   checkProvider(device.kind);
-  // What matters is thrown. Has an effect before the first session of the process only.
+  // Relevant errors are thrown. Takes effect only before the first session of the process.
   env.logLevel = 'fatal';
   const options = sessionOptions(device, open);
   try {

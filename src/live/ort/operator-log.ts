@@ -1,6 +1,6 @@
 import { NS_PER_US } from '../../base/units.js';
 
-/** One operator in the profile that onnxruntime writes, in µs of that profile's own clock. */
+/** One operator in a profile of onnxruntime, in µs of that profile's own clock. */
 interface LoggedOperator {
   readonly name: string;
   readonly operator: string;
@@ -23,10 +23,10 @@ export interface SpanNs {
 }
 
 /**
- * The runs in a profile of onnxruntime, in the order they ran: a Chrome trace with one event a line, in which the nodes
- * of a run come before their `model_run`. On a GPU nodes tell how long it took to hand an operator over. WebGPU's own
- * times are at the end (`Api`): where a run has such, they are taken. What cannot be read, as the end of a file on a full
- * disk, is left out. A run that failed has no `model_run`; read no further than the first of those.
+ * Runs in a profile of onnxruntime, in order: a Chrome trace with one event per line, in which the nodes of a run
+ * precede their `model_run`. On a GPU, nodes have the time it took to submit an operator. WebGPU's own times are at the
+ * end (`Api`): they are used for runs that have any. Unreadable parts, such as the end of a file on a full disk, are
+ * left out. A failed run has no `model_run`; nothing after the first of those is valid.
  */
 export function readOperatorLog(text: string): LoggedRun[] {
   const runs: LoggedRun[] = [];
@@ -47,7 +47,7 @@ export function readOperatorLog(text: string): LoggedRun[] {
       providers.set(name, provider);
       nodes.push({ name, operator, provider, beginUs, tookUs });
     } else {
-      // The node, its operator and the GPU's program.
+      // Node, its operator and the GPU's program.
       const [name, operator = ''] = event.name.split('&');
       onGpu.push({ name, operator, provider: providers.get(name) ?? '', beginUs, tookUs });
     }
@@ -62,10 +62,10 @@ function withGpuTimes(run: LoggedRun, onGpu: readonly LoggedOperator[]): LoggedR
 }
 
 /**
- * How much to add to the times of each logged run, ns, so that it lies within the span in which it was measured to
- * run. `logged` and `measured` are the same runs; those measured enclose those logged. All runs of a log share a clock,
- * so the middle of what suits all of them is right to half of the shortest slack; if the clocks have drifted so that
- * nothing suits all, each run gets what suits itself and is nearest to the median.
+ * Offset of the times of each logged run, ns, so that it lies within the span in which it was measured to run. `logged`
+ * and `measured` are the same runs; the measured ones enclose the logged ones. All runs of a log share a clock, so the
+ * midpoint of the offsets valid for all of them is accurate to half of the shortest slack; if the clocks have drifted
+ * so that no offset is valid for all, each run gets its valid one nearest to the median.
  */
 export function alignRuns(
   logged: readonly Pick<LoggedRun, 'beginUs' | 'tookUs'>[],

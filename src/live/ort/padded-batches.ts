@@ -13,18 +13,18 @@ import {
 } from '../model.js';
 import { type Batch, namedTensors, TensorBuffer } from './tensors.js';
 
-/** Requests that were padded to one length. */
+/** Requests padded to one length. */
 interface PaddedRun {
   readonly batch: Batch;
-  /** What they are padded to. */
+  /** Padded length. */
   readonly length: number;
-  /** Of each request. */
+  /** Length of each request. */
   readonly lengths: readonly number[];
 }
 
-/** The batches of a model whose inputs have several lengths: memory for the largest of the longest, used for all. */
+/** Batches of a model with inputs of several lengths: memory for the largest of the longest, used for all. */
 export class PaddedBatches {
-  /** Those of each batch size at the first length, then those at the next. */
+  /** Batches of each size at the first length, then those at the next. */
   readonly batches: readonly Batch[];
   private readonly lengths: InputLengths;
   private readonly inputs: readonly TensorBuffer[];
@@ -50,7 +50,7 @@ export class PaddedBatches {
     });
   }
 
-  /** Copies the inputs of each request in, padded to the bucket at least. */
+  /** Copies the inputs of each request in, padded to the bucket or beyond. */
   gather(batchIndex: number, bucket: number, inputs: readonly Uint8Array[]): PaddedRun {
     const { signature, lengths, batchSizes } = this;
     const each = signature.inputs.length;
@@ -72,7 +72,7 @@ export class PaddedBatches {
     return { batch, length, lengths: own };
   }
 
-  /** The outputs of each request, cut back to its length, all of one and then those of the next. */
+  /** Outputs of each request, cut back to its length, all of one and then those of the next. */
   cut({ length, lengths }: PaddedRun): Uint8Array<ArrayBuffer>[] {
     const { outputs } = this.signature;
     return lengths.flatMap((own, r) =>
@@ -87,7 +87,9 @@ export class PaddedBatches {
   }
 }
 
-/** One request's tensor of length `from`, at length `to`: cut off, or padded with `value`. One without a length is as it was. */
+/**
+ * One request's tensor of length `from` at length `to`: cut off, or padded with `value`; unchanged without a length.
+ */
 export function atOtherLength(
   tensor: TensorSignature,
   bytes: Uint8Array,
@@ -100,7 +102,7 @@ export function atOtherLength(
   return resized;
 }
 
-/** How a tensor of one request lies in memory: `outer` runs of `length` steps. */
+/** Memory layout of a tensor of one request: `outer` runs of `length` steps. */
 interface Layout {
   readonly outer: number;
   readonly length: number;
@@ -108,7 +110,7 @@ interface Layout {
   readonly bytes: number;
 }
 
-/** One without a length is a single run of one step. */
+/** A tensor without a length is a single run of one step. */
 function layoutOf(tensor: TensorSignature, length: number): Layout {
   const { datatype, shape, bytes } = tensor;
   const dimension = shape.indexOf(FREE);
@@ -118,7 +120,7 @@ function layoutOf(tensor: TensorSignature, length: number): Layout {
   return { outer: product(shape.slice(0, dimension)), length, stepBytes, bytes: bytes * length };
 }
 
-/** Copies one request's tensor, at the begin of `from`, to `at` in `to`: as much as both have room for. */
+/** Copies one request's tensor, at the start of `from`, to `at` in `to`: as much as fits both. */
 function copyPart(from: Uint8Array, source: Layout, to: Uint8Array, target: Layout, at: number): void {
   const { outer, stepBytes } = target;
   const fromBytes = source.length * stepBytes;

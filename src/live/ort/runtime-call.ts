@@ -6,10 +6,10 @@ import { runtimeLimitMs } from './runtime-limit.js';
 import { problemError, type RuntimeProblem } from './runtime-problem.js';
 import { cpuWaitMs, RuntimeWatch } from './runtime-watch.js';
 
-/** Gets the share that is done, from 0 to 1, and what comes next. */
+/** Receives progress from 0 to 1, and the next step. */
 export type OnProgress = (share: number, next: string) => void;
 
-/** Everything that onnxruntime does with a model before it is served, and its verb for people. */
+/** Jobs of onnxruntime on a model before it is served, with verbs for people. */
 const JOBS = {
   describe: 'read',
   optimize: 'optimize',
@@ -19,15 +19,15 @@ const JOBS = {
 } as const;
 export type RuntimeJob = keyof typeof JOBS;
 
-/** What the process is sent. */
+/** Task sent to the process. */
 export interface RuntimeTask {
   readonly job: RuntimeJob;
   readonly task: unknown;
-  /** It is alive at least so often, unless onnxruntime does not return. */
+  /** Maximum interval between signs of life, unless onnxruntime does not return. */
   readonly aliveMs: number;
 }
 
-/** What the process says. The task begins with the first `alive`, and is over with `done` or `failed`. */
+/** Reports of the process. The task starts with the first `alive`, and is over with `done` or `failed`. */
 export type RuntimeReport =
   | { readonly kind: 'alive' }
   | { readonly kind: 'progress'; readonly share: number; readonly next: string }
@@ -35,9 +35,10 @@ export type RuntimeReport =
   | { readonly kind: 'failed'; readonly problem: RuntimeProblem };
 
 /**
- * Has onnxruntime work on a model in another process, one task of this thread after the other. A model may keep it busy for
- * ever, take all memory or crash it, so a process that does not return from one call for as long as `limitRuntimeCalls` says,
- * not counting the time in which others have its CPU, is killed. Rejects with the coded error that the process meets, and with `E_MODEL_FILE` when it ends.
+ * Has onnxruntime work on a model in another process, one task of this thread at a time. A model may keep it busy for
+ * ever, exhaust memory or crash it, so a process that does not return from one call within the limit of
+ * `limitRuntimeCalls`, not counting time in which others have its CPU, is killed. Rejects with the coded error of the
+ * process, and with `E_MODEL_FILE` if it ends.
  */
 export function callRuntime<T>(
   job: RuntimeJob,
@@ -47,20 +48,20 @@ export function callRuntime<T>(
   return shared.call(job, task, onProgress) as Promise<T>;
 }
 
-/** The limit of `limitRuntimeCalls` was reached. */
+/** The limit of `limitRuntimeCalls` was exceeded. */
 export class TooLong extends EscapementError {}
 
-/** Kills what this thread has under way: its calls reject, and so do later ones. */
+/** Kills this thread's calls in progress: they reject, and so do later ones. */
 export function endRuntimeCalls(): void {
   shared.close();
 }
 
-/** The process waits so long for another task, and then gives its memory back. */
+/** Idle time after which the process exits to free its memory. */
 const IDLE_MS = 1000;
-/** Signs of life within the limit. */
+/** Number of signs of life within the limit. */
 const SIGNS = 4;
 
-/** A task under way. */
+/** A task in progress. */
 interface Call {
   readonly job: RuntimeJob;
   readonly watch: RuntimeWatch;
@@ -112,7 +113,7 @@ class RuntimeProcess {
     });
   }
 
-  /** Another task begins another process: this one may take a while to end, and takes no task with it. */
+  /** Another task starts another process: this one may take a while to end, and takes no task with it. */
   private dismiss(): void {
     this.kill();
     this.child = null;

@@ -1,6 +1,6 @@
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 
-/** How long one call of onnxruntime may take while a model is prepared, in this thread and those that it starts later. */
+/** Limits a single call of onnxruntime while a model is prepared, in this thread and those started later. */
 export function limitRuntimeCalls(limitMs: number): void {
   setEnvironmentData(LIMIT, limitMs);
 }

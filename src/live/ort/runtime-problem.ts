@@ -1,6 +1,6 @@
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../../base/errors.js';
 
-/** An error of a model as it crosses threads and processes. */
+/** An error of a model in the form that crosses threads and processes. */
 export interface RuntimeProblem {
   readonly code: ErrorCode;
   readonly what: string;
@@ -9,7 +9,7 @@ export interface RuntimeProblem {
   readonly detail?: string;
 }
 
-/** Any error that a model can cause, as one line for people. A stack trace is kept apart from it. */
+/** Converts any error that a model can cause to one line for people. A stack trace is kept separately. */
 export function runtimeProblem(error: unknown): RuntimeProblem {
   if (error instanceof EscapementError) {
     const { code, what, place } = error;
@@ -23,7 +23,7 @@ export function problemError({ code, what, place }: RuntimeProblem): EscapementE
   return new EscapementError(code, what, place);
 }
 
-/** What onnxruntime complains about, on one line and without the place in its source. */
+/** Message of onnxruntime, on one line and without the place in its source. */
 export function onnxruntimeReason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   if (/requires f16 but the device does not support it/.test(message)) {

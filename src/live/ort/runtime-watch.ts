@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { NS_PER_MS } from '../../base/units.js';
 
 /**
- * Calls `expired` once nothing was heard of a process for the limit, counted from its first sign of life. Time in which it
- * could have run, but others had the CPU, does not count: `cpuWaitMs` says how much that was since it began.
+ * Calls `expired` if a process gives no sign of life for the limit, counted from its first one. Time in which it was
+ * runnable, but others had the CPU, does not count: `cpuWaitMs` returns its total so far.
  */
 export class RuntimeWatch {
   isOver = false;
@@ -32,7 +32,7 @@ export class RuntimeWatch {
     this.timer = setTimeout(() => this.check(), ms);
   }
 
-  /** If this thread was held up itself, signs of life wait to be read. */
+  /** If this thread was itself delayed, signs of life are still unread. */
   private check(): void {
     const { signs, waitedMs } = this;
     setImmediate(() => {
@@ -46,7 +46,7 @@ export class RuntimeWatch {
   }
 }
 
-/** Time for which a process has waited for a CPU so far. 0 on systems that do not tell: only Linux does. */
+/** Time for which a process has waited for a CPU so far. Available on Linux only; 0 elsewhere. */
 export function cpuWaitMs(pid: number | undefined): number {
   try {
     return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / NS_PER_MS;

@@ -3,15 +3,15 @@ import type { OrtDeviceSpec } from '../device.js';
 
 export interface OpenOptions {
   readonly level: 'disabled' | 'basic' | 'extended' | 'all';
-  /** Where to save the optimised model. */
+  /** Path for saving the optimized model. */
   readonly savePath?: string;
   /** Configuration entries `session.*` of onnxruntime. */
   readonly config?: Readonly<Record<string, string>>;
-  /** Beginning of the path of onnxruntime's own profile of the session, which it writes when it is asked to. */
+  /** Prefix of the path of onnxruntime's own profile of the session, which it writes on request. */
   readonly profilePrefix?: string | undefined;
 }
 
-/** A device and its settings in onnxruntime's words. */
+/** A device and its settings as options of onnxruntime. */
 export function sessionOptions(
   device: OrtDeviceSpec,
   { level, savePath, config = {}, profilePrefix }: OpenOptions,
@@ -19,13 +19,13 @@ export function sessionOptions(
   const { intraOpThreads, interOpThreads, affinity, arena, memoryPattern } = device.session;
   const entries = {
     ...config,
-    // Without it nodes that the device cannot run would run on the CPU, unnoticed.
+    // Otherwise nodes that the device cannot run would silently run on the CPU.
     ...(device.kind === 'cpu' ? {} : { disable_cpu_ep_fallback: '1' }),
     ...(affinity === null ? {} : { intra_op_thread_affinities: affinity }),
   };
   return {
     executionProviders: [executionProvider(device)],
-    // In sequential mode a second thread for branches would have nothing to do.
+    // In sequential mode a second thread for branches would be idle.
     executionMode: interOpThreads > 1 ? 'parallel' : 'sequential',
     intraOpNumThreads: intraOpThreads,
     interOpNumThreads: interOpThreads,
@@ -39,7 +39,7 @@ export function sessionOptions(
   };
 }
 
-/** Only cuda and dml choose a device by its index; webgpu refuses to be asked. */
+/** Only cuda and dml select a device by its index; webgpu rejects it. */
 function executionProvider({
   kind,
   adapter,

@@ -11,19 +11,19 @@ import { onnxruntimeReason } from './runtime-problem.js';
 import { type Batch, bytesOfTensor, namedTensors, TensorBuffer, tensorOf } from './tensors.js';
 import { keepDevice, warmUpSizes } from './warm-up.js';
 
-/** What a run gave, and how long tensors were copied at its begin and at its end. */
+/** Result of a run, and copy times of tensors at its start and end. */
 export interface SessionRun {
-  /** For each output the bytes of all requests one after the other; or apart, all outputs of one request after another. */
+  /** For each output the bytes of all requests in sequence; or separately, all outputs of one request after another. */
   readonly outputs: Uint8Array<ArrayBuffer>[];
-  /** Their whole shapes; only of a model with free sizes. */
+  /** Full shapes of the outputs; only for a model with free sizes. */
   readonly shapes?: readonly Shape[];
   readonly copyInNs: number;
   readonly copyOutNs: number;
 }
 
 /**
- * A model whose weights are on a device, ready to run at each of its batch sizes. `create`, `run` and `release`
- * block the thread that calls them, one call at a time.
+ * A model with its weights on a device, ready to run at each of its batch sizes. `create`, `run` and `release` block
+ * the calling thread, one call at a time.
  */
 export class ModelSession {
   private readonly inputs: readonly TensorBuffer[];
@@ -39,14 +39,14 @@ export class ModelSession {
     readonly modelBytes: Uint8Array,
     private readonly signature: ModelSignature,
     batchSizes: readonly number[],
-    /** How often it was run before it was ready, to warm up. */
+    /** Number of warm-up runs before it was ready. */
     readonly warmUps: number,
   ) {
     const maxBatchSize = batchSizes[batchSizes.length - 1];
     this.isFree = hasFreeSizes(signature);
     this.padded = signature.lengths === undefined ? null : new PaddedBatches(signature, batchSizes);
     if (this.isFree || this.padded !== null) {
-      // Where tensors have the sizes of each request there is nothing to prepare.
+      // With tensor sizes chosen by each request there is nothing to prepare.
       this.inputs = [];
       this.outputs = [];
       this.batches = this.padded?.batches ?? [];
@@ -62,11 +62,11 @@ export class ModelSession {
   }
 
   /**
-   * Loads `modelBytes`, an optimised model (`.ort`), and warms it up where that is needed, so that its first run
-   * takes no longer than later ones. Pass the same bytes object at later loads: what was compiled for it is kept.
-   * `batchSizes` ascend; they are [1] unless the model is batched. With `profilePrefix` onnxruntime records its operators
-   * until `endProfiling`, which slows it down. Throws `E_DEVICE` when the device
-   * is not there, and `E_MODEL_FILE` when it cannot run the model.
+   * Loads `modelBytes`, an optimized model (`.ort`), and warms it up if needed, so that its first run takes no longer
+   * than later ones. Pass the same bytes object for later loads: its compiled kernels are kept. `batchSizes` ascend;
+   * they are [1] unless the model is batched. With `profilePrefix` onnxruntime records its operators until
+   * `endProfiling`, which slows it down. Throws `E_DEVICE` if the device is missing, and `E_MODEL_FILE` if it cannot
+   * run the model.
    */
   static async create(
     modelBytes: Uint8Array,
@@ -92,10 +92,10 @@ export class ModelSession {
 
   /**
    * Runs `count` requests, at most the batch size; the rest of the batch is zeros. `inputs` are those of an INFER's
-   * message; a model with free sizes takes one request, and the whole
-   * `shapes` of its inputs. One with several lengths takes the inputs of each request apart, pads them to `bucket`, and cuts
-   * outputs back. `apart`: each request's outputs are in buffers of their own. Throws `InputError` when the model
-   * cannot compute these inputs, `E_MODEL_FILE` when it fails otherwise.
+   * message; a model with free sizes takes one request, and the full `shapes` of its inputs. One with several lengths
+   * takes the inputs of each request separately, pads them to `bucket`, and cuts outputs back. `apart`: each request's
+   * outputs are in buffers of their own. Throws `InputError` if the model cannot compute these inputs, `E_MODEL_FILE`
+   * if it fails otherwise.
    */
   async run(
     batchIndex: number,
@@ -165,12 +165,12 @@ export class ModelSession {
     };
   }
 
-  /** Writes the profile, to PREFIX_TIME.json; where it cannot, there is none. From then on it runs as fast as any. */
+  /** Writes the profile, to PREFIX_TIME.json, if possible. Afterwards the session runs at full speed. */
   endProfiling(): void {
     this.session.endProfiling();
   }
 
-  /** Frees what the model takes on the device. Nothing may be called afterwards. */
+  /** Frees the session's memory on the device. Nothing may be called afterwards. */
   async release(): Promise<void> {
     await this.session.release();
   }

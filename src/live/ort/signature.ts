@@ -10,18 +10,17 @@ import {
 } from '../model.js';
 import { type LengthSettings, lengthIn } from './length-dimension.js';
 
-/** Sizes that the operator gives to symbolic dimensions, by their names. */
+/** Sizes assigned by the operator to symbolic dimensions, by their names. */
 export type Dimensions = Readonly<Record<string, number>>;
 
-/** What the operator says of a model's first dimension: it is no batch, or rows that do not depend on each other. */
+/** An operator's setting about a model's first dimension: it is no batch, or consists of independent rows. */
 export type BatchSetting = 'none' | 'rows';
 
 /**
- * What a model takes and gives. A symbolic first dimension of every input and output may be the batch: with `batch`
- * `rows` it is, without it that is to be checked. Where any other dimension has no size, neither from the model nor from
+ * Inputs and outputs of a model. A symbolic first dimension of every input and output may be the batch: with `batch`
+ * `rows` it is, without it that has to be checked. If any other dimension has no size, neither from the model nor from
  * `dimensions`, requests choose it and run one at a time, as with `none`. `file` is the model, for messages. Throws
- * `E_MODEL_FILE`.
- * (onnxruntime-node knows an option for the sizes, freeDimensionOverrides, and ignores it.)
+ * `E_MODEL_FILE`. (onnxruntime-node has an option for the sizes, freeDimensionOverrides, and ignores it.)
  */
 export function readSignature(
   session: ModelMetadata,
@@ -45,7 +44,7 @@ export function readSignature(
     );
   const mayBeBatched = batch !== 'none' && !hasTexts && inputs.length > 0 && fixed === undefined;
   const length = lengthIn(inputs, outputs, { ...settings, mayBeBatched, file });
-  // What has room for any sequence is rarely run with one length only: without a word requests choose the length.
+  // A model that accepts any sequence length rarely runs with only one: by default requests choose the length.
   const hasOpen = tensors.some(({ dims }) => dims.slice(1).some((size) => typeof size === 'string'));
   const batched = mayBeBatched && (batch === 'rows' || length !== null || !hasOpen);
   const isOpen = !batched || length !== null;
@@ -57,12 +56,12 @@ export function readSignature(
   };
 }
 
-/** What onnxruntime says of a model. */
+/** Metadata of a model from onnxruntime. */
 export type ModelMetadata = Pick<InferenceSession, 'inputMetadata' | 'outputMetadata'>;
 
 export interface SignatureSettings extends LengthSettings {
   readonly dimensions?: Dimensions;
-  /** Undefined: not said. */
+  /** Undefined: not given. */
   readonly batch?: BatchSetting | undefined;
 }
 
@@ -119,7 +118,7 @@ function openDimension(name: string, index: number): string {
 
 const ANY = 'leave "batch: rows" out for requests of any size, one at a time';
 
-/** Our name of each type of onnxruntime. */
+/** Our names by onnxruntime's types. */
 const DATATYPE_OF = new Map<string, Datatype>(
   Object.entries(DATATYPES).map(([datatype, { ort }]) => [ort, datatype as Datatype]),
 );

@@ -10,12 +10,12 @@ import {
 import { bytesOfTexts, textsOf } from '../texts.js';
 import { onnxruntime } from './onnxruntime.js';
 
-/** Tensors by the name of an input or output, as onnxruntime takes them. */
+/** Tensors by the name of an input or output, in onnxruntime's form. */
 type NamedTensors = Readonly<Record<string, Tensor>>;
 
 /**
- * Memory of one input or output, for the largest batch size. The tensors of all batch sizes are views of it: it
- * is allocated once, and onnxruntime reads and writes it in place.
+ * Memory of one input or output, for the largest batch size. The tensors of all batch sizes are views of it: it is
+ * allocated once, and onnxruntime reads and writes it in place.
  */
 export class TensorBuffer {
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -27,7 +27,7 @@ export class TensorBuffer {
     this.bytes = new Uint8Array(signature.bytes * maxBatchSize);
   }
 
-  /** `batched`: whether the batch is a dimension of the tensor. `signature`: of shorter inputs, absent: its own. */
+  /** `batched`: true if the batch is a dimension. `signature`: that of shorter inputs; default: its own. */
   tensor(batchSize: number, batched: boolean, signature = this.signature): Tensor {
     const { datatype, shape, bytes } = signature;
     const type = DATATYPES[datatype];
@@ -38,7 +38,7 @@ export class TensorBuffer {
   }
 }
 
-/** The buffers of a model's inputs or outputs as the tensors of one run. `signatures`: as `TensorBuffer.tensor` takes them. */
+/** Buffers of a model's inputs or outputs as the tensors of one run. `signatures`: as for `TensorBuffer.tensor`. */
 export function namedTensors(
   buffers: readonly TensorBuffer[],
   batchSize: number,
@@ -65,7 +65,7 @@ export function tensorOf(datatype: Datatype, shape: Shape, bytes: Uint8Array): T
   return new Tensor(DATATYPES[datatype].ort, new TENSOR_ARRAYS[datatype](own.buffer), shape);
 }
 
-/** A copy of what a tensor holds: onnxruntime may use its memory again. */
+/** Copy of a tensor's contents, since onnxruntime may reuse its memory. */
 export function bytesOfTensor({ data }: Tensor): Uint8Array<ArrayBuffer> {
   if (Array.isArray(data)) return bytesOfTexts(data);
   const { buffer, byteOffset, byteLength } = data as Uint8Array<ArrayBuffer>;

@@ -25,10 +25,10 @@ import type { OperatorRun } from '../operator-runs.js';
 import { OperatorTracks } from './operator-tracks.js';
 import { ACTION, type Recording, STEP } from './recording.js';
 
-/** What is shorter has no parts that could be seen. */
+/** Shorter actions have no visible parts. */
 const SHORTEST_NS = NS_PER_US;
 
-/** What is shown of one action. */
+/** Displayed data of one action. */
 interface Shown {
   readonly row: number;
   readonly id: number;
@@ -39,18 +39,18 @@ interface Shown {
   readonly title: string;
 }
 
-/** The GPUs' lanes: what ran when, what it consisted of, when it might have begun, and which decision it came from. */
+/** Lanes of the GPUs: each action with its time, parts, window, and the decision it came from. */
 export class ActionEvents {
   readonly operatorTracks = new OperatorTracks();
-  /** By GPU and lane: when what was shown last has ended. */
+  /** By GPU and lane: end of the last action shown. */
   private readonly endsNs: number[] = [];
 
-  /** `operators` are those of each INFER by its id; whatever is shown is taken out. */
+  /** `operators`: those of each INFER by its id; consumed as they are shown. */
   constructor(
     private readonly recording: Recording,
     private readonly models: readonly string[],
     private readonly operators: Map<number, OperatorRun[]>,
-    /** Windows without end are drawn up to here. */
+    /** End at which infinite windows are drawn. */
     private readonly untilNs: number,
   ) {}
 
@@ -83,7 +83,7 @@ export class ActionEvents {
     if (action.kind === INFER) yield* this.partsOf(action, beginNs, endNs - GAP_NS);
   }
 
-  /** An INFER's way through the device; nothing where that is not known, as of a simulated one. */
+  /** Stages of an INFER on the device; empty if unknown, as for a simulated one. */
   private *partsOf(action: Shown, beginNs: number, endNs: number): Generator<TimelineEvent> {
     const { id, gpu, track } = action;
     const copyInNs = this.get(action, ACTION.copyIn);
@@ -113,12 +113,12 @@ export class ActionEvents {
     const step = this.get(action, ACTION.step);
     if (step < 0 || step >= steps.count) return;
     const sentNs = steps.get(step, STEP.begin);
-    // An arrow can't go back in time, as it might by the error of a worker's clock.
+    // An arrow can't point back in time, as it might by the error of a worker's clock.
     if (sentNs >= beginNs) return;
     yield* arrow('sent', action.id, { ...DECISIONS, atNs: sentNs }, { ...action.track, atNs: beginNs });
   }
 
-  /** When it might begin: not before it was sent; drawn to the end of the recording at most. */
+  /** Window of an action: not before it was sent; drawn at most to the end of the recording. */
   private *windowEvents(action: Shown): Generator<TimelineEvent> {
     const beginNs = Math.max(this.get(action, ACTION.earliest), this.get(action, ACTION.sent));
     const endNs = Math.min(

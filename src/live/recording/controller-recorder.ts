@@ -7,22 +7,22 @@ import { type RanTimes, Recording } from './recording.js';
 import type { RecordingMode } from './recording-control.js';
 
 /**
- * Writes down what happens around the core while it is switched on; otherwise it costs a branch. In the
- * order of the controller: results come before the step that takes them in; answers and orders come within it.
+ * Records events around the core while switched on; otherwise it costs a branch. In the order of the controller:
+ * results precede the step that processes them; answers and orders come within it.
  */
 export class ControllerRecorder
   implements RunObserver, Pick<LiveEvents, 'traced' | 'stepped' | 'sent' | 'ran'>
 {
   private recording: Recording | null = null;
-  /** The same, while requests and decisions are recorded, too. */
+  /** Same recording, if requests and decisions are recorded, too. */
   private decisions: Recording | null = null;
-  /** Of the present step so far; one object for all. */
+  /** Counts of the current step so far; a reused object. */
   private readonly step = { arrived: 0, answered: 0, results: 0, sent: 0 };
   private unansweredBefore = 0;
-  /** Row of the step that sent it, by action that has no result yet. */
+  /** By action without a result: row of the step that sent it. */
   private readonly stepOf = new Map<number, number>();
 
-  /** `unanswered`: requests that the core has not answered. */
+  /** `unanswered`: number of requests that the core has not answered. */
   constructor(private readonly unanswered: () => number) {}
 
   begin(mode: RecordingMode, nowNs: number): void {
@@ -31,7 +31,7 @@ export class ControllerRecorder
     this.startStep();
   }
 
-  /** What was recorded since `begin`. */
+  /** Returns the recording since `begin`. */
   end(): Recording | null {
     const { recording } = this;
     this.recording = null;

@@ -4,10 +4,10 @@ import type { TimelineEvent } from '../../record/timeline-events.js';
 import { DECISIONS, GAP_NS, slice, span } from '../../record/timeline-events.js';
 import { REQUEST, type Recording, STEP } from './recording.js';
 
-/** In chrome://tracing, by outcome; Perfetto colours by name. */
+/** Colours in chrome://tracing, by outcome; Perfetto colours by name. */
 const COLOURS = ['good', 'bad', 'terrible', 'yellow', 'black', 'grey'];
 
-/** The controller's steps, one after the other. */
+/** Steps of the controller in sequence. */
 export function* stepEvents({ steps }: Recording): Generator<TimelineEvent> {
   for (let row = 0; row < steps.count; row++) {
     const beginNs = steps.get(row, STEP.begin);
@@ -21,7 +21,7 @@ export function* stepEvents({ steps }: Recording): Generator<TimelineEvent> {
   }
 }
 
-/** Each request from its arrival to its answer; they overlap. */
+/** Requests from arrival to answer; they overlap. */
 export function* requestEvents(
   { requests, traces }: Recording,
   models: readonly string[],

@@ -9,17 +9,17 @@ import {
 } from '../../record/timeline-events.js';
 import type { OperatorRun } from '../operator-runs.js';
 
-/** onnxruntime counts in µs: what overlaps by less did not. */
+/** Resolution of onnxruntime's times, µs: smaller overlaps are ignored. */
 const ROUNDING_NS = NS_PER_US;
 
 /**
- * Places operators below their INFERs. Those that ran one after the other are children of the slice that they are
- * part of; where a model's branches run at the same time, the others get tracks of their own.
+ * Places operators below their INFERs. Sequential ones are children of the slice that they are part of; if a model's
+ * branches run in parallel, the others get tracks of their own.
  */
 export class OperatorTracks {
-  /** The most that an operator was moved to lie within its INFER: how well the clocks go together. */
+  /** Largest shift of an operator to fit into its INFER: a measure of how well the clocks agree. */
   mostMovedNs = 0;
-  /** By GPU and further track: when what was placed there last has ended. */
+  /** By GPU and further track: end of the last operator there. */
   private readonly endsNs: number[][] = [];
 
   /** `parent` is on `track`; the operators may be in any order, and are sorted. */

@@ -12,12 +12,12 @@ import { ActionEvents } from './action-events.js';
 import { requestEvents, stepEvents } from './decision-events.js';
 import type { Recording } from './recording.js';
 
-/** What a recording file shows. */
+/** Contents of a recording file. */
 export interface RecordedTimeline {
   readonly recording: Recording;
-  /** When the recording ended. */
+  /** End of the recording. */
   readonly untilNs: number;
-  /** Of each INFER, by its id; used up. */
+  /** By id of the INFER; consumed. */
   readonly operators: Map<number, OperatorRun[]>;
   /** Names of the models, and of the GPUs for people. */
   readonly models: readonly string[];
@@ -25,8 +25,8 @@ export interface RecordedTimeline {
 }
 
 /**
- * All events of a recording. What encloses others comes before them, and what an arrow starts from before the arrow:
- * viewers sort by time and keep this order where times are equal.
+ * All events of a recording. Enclosing events precede enclosed ones, and the source of an arrow precedes the arrow:
+ * viewers sort by time and keep this order for equal times.
  */
 export function* recordingEvents(timeline: RecordedTimeline): Generator<TimelineEvent> {
   const { recording, untilNs, models, gpus, operators } = timeline;

@@ -3,13 +3,13 @@ import type { Outcome, RequestTable } from '../../core/request.js';
 import type { RecordingMode } from './recording-control.js';
 import { Rows } from './rows.js';
 
-/** A minute of about 3,000 requests/s; 64 MB at most, and about as much again if all belong to traces. */
+/** Limit of a minute at about 3,000 requests/s; at most 64 MB, and about as much again if all have traces. */
 const MOST_ROWS = 500_000;
 
 /** Columns of `steps`. */
 export const STEP = { begin: 0, took: 1, arrived: 2, answered: 3, results: 4, sent: 5 } as const;
 
-/** Columns of `actions`. `step` is the row of the decision that it came from; -1: none that was recorded. */
+/** Columns of `actions`. `step` is the row of the decision that it came from; −1: not recorded. */
 export const ACTION = {
   id: 0,
   kind: 1,
@@ -29,7 +29,7 @@ export const ACTION = {
   copyOut: 15,
 } as const;
 
-/** Columns of `requests`. `action` is -1 where none served it. */
+/** Columns of `requests`. `action` is −1 if none served it. */
 export const REQUEST = {
   id: 0,
   model: 1,
@@ -43,14 +43,14 @@ export const REQUEST = {
 
 const widthOf = (columns: Readonly<Record<string, number>>) => Object.keys(columns).length;
 
-/** What was seen while a server was recorded, as tables. All times are the controller's, ns. */
+/** Events of a recorded server, as tables. All times are the controller's, ns. */
 export class Recording {
   readonly steps = new Rows(widthOf(STEP));
   readonly actions = new Rows(widthOf(ACTION));
   readonly requests = new Rows(widthOf(REQUEST));
-  /** The traces that requests belong to, by request. */
+  /** Traces by request. */
   readonly traces = new Map<number, string>();
-  /** Rows that found no room. */
+  /** Number of rows beyond the limit. */
   dropped = 0;
 
   constructor(
@@ -72,7 +72,7 @@ export class Recording {
     block[at + STEP.sent] = counts.sent;
   }
 
-  /** `ran` is what the worker said: the core counts what took no time as a microsecond. */
+  /** `ran`: the worker's times, since the core counts zero durations as a microsecond. */
   addAction(action: Action, step: number, ran: RanTimes): void {
     if (!this.hasRoom()) return;
     const { actions } = this;
@@ -111,7 +111,7 @@ export class Recording {
     block[at + REQUEST.copies] = table.arrivalCopies[slot];
   }
 
-  /** Of a request whose row comes later. */
+  /** Trace of a request whose row comes later. */
   addTrace(request: number, traceparent: string): void {
     if (this.traces.size < this.mostRows) this.traces.set(request, traceparent);
   }
@@ -123,7 +123,7 @@ export class Recording {
   }
 }
 
-/** What one step took in and gave out. */
+/** Numbers of inputs and outputs of one step. */
 interface StepCounts {
   readonly arrived: number;
   readonly answered: number;
@@ -131,7 +131,7 @@ interface StepCounts {
   readonly sent: number;
 }
 
-/** When an action ran, as the worker measured it. */
+/** Times of an action, as measured by the worker. */
 export interface RanTimes {
   readonly beginNs: number;
   readonly endNs: number;

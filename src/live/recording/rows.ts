@@ -1,22 +1,22 @@
-/** Rows in a block: a new block is made in microseconds. */
+/** Rows per block: a new block is allocated in microseconds. */
 const BLOCK_ROWS = 1024;
 
 /**
- * A table of numbers that grows without moving what it holds, so that adding a row never takes long, and that the
- * garbage collector need not look through.
+ * A table of numbers that grows without moving its contents, so that adding a row never takes long, and that the
+ * garbage collector need not scan.
  *
  *     const at = rows.add();
  *     rows.block[at + BEGIN] = nowNs;
  */
 export class Rows {
   count = 0;
-  /** Where the row that was added last is. */
+  /** Block with the row added last. */
   block = new Float64Array(0);
   private readonly blocks: Float64Array[] = [];
 
   constructor(private readonly width: number) {}
 
-  /** Makes room for a row: where it begins in `block`. */
+  /** Adds a row: returns its start in `block`. */
   add(): number {
     const row = this.count++ % BLOCK_ROWS;
     if (row === 0) {

@@ -9,23 +9,23 @@ import type { Recording } from './recording.js';
 import type { RecordingControl, RecordingMode, WrittenRecording } from './recording-control.js';
 import { writeRecording } from './write-recording.js';
 
-/** A recording that is not stopped ends by itself. */
+/** Length after which a recording ends by itself. */
 export const LONGEST_S = 60;
 
 interface ServerRecorderOptions {
   readonly recorder: ControllerRecorder;
-  /** Records what onnxruntime does on the workers; times are those of `clock`. */
+  /** Records onnxruntime's operators on the workers; times are those of `clock`. */
   readonly fleet: { startRecording(): void; stopRecording(): Promise<FleetOperatorRuns> };
-  /** The controller's clock. */
+  /** Clock of the controller. */
   readonly clock: Pick<Clock, 'nowNs' | 'time'>;
   readonly models: () => readonly string[];
   /** Names of the GPUs, for people. */
   readonly gpus: () => readonly string[];
-  /** What the file says of the server it is from; asked when it is written. */
+  /** Properties of the server for the file; called when it is written. */
   readonly facts: () => TimelineFacts;
-  /** Where to write the recording that starts now. */
+  /** Path for a recording that starts now. */
   readonly newPath: () => string;
-  /** Notified of all that happens, whatever caused it. */
+  /** Notified of all events, whatever caused them. */
   readonly events: RecordingEvents;
 }
 
@@ -35,7 +35,7 @@ export interface RecordingEvents {
   failed(error: Error): void;
 }
 
-/** Records a server that runs, for a minute at most, and writes one timeline of it. */
+/** Records a running server, for at most a minute, and writes one timeline of it. */
 export class ServerRecorder implements RecordingControl {
   private path = '';
   private limit: Timer | null = null;
@@ -44,7 +44,7 @@ export class ServerRecorder implements RecordingControl {
 
   constructor(private readonly options: ServerRecorderOptions) {}
 
-  /** Also while it writes: the next recording can start when this one has its file. */
+  /** Also true while it writes: the next recording can start when this one has its file. */
   get recording(): boolean {
     return this.isRecording;
   }
@@ -62,7 +62,7 @@ export class ServerRecorder implements RecordingControl {
     this.isRecording = true;
     fleet.startRecording();
     recorder.begin(mode, clock.nowNs());
-    // `events` hears of what goes wrong.
+    // `events` receives errors.
     const stop = () => void this.stop().catch(() => {});
     this.limit = clock.time.after((LONGEST_S * NS_PER_S) / NS_PER_MS, stop).unref();
     events.started(mode);

@@ -3,13 +3,13 @@ import { type TimelineFacts, TimelineFile } from '../../record/timeline-file.js'
 import type { OperatorRun } from '../operator-runs.js';
 import { type RecordedTimeline, recordingEvents } from './recording-events.js';
 
-/** Written at a time: a fraction of a millisecond. In between the server goes on. */
+/** Events written at a time: a fraction of a millisecond, so that the server can continue in between. */
 const EVENTS_A_TURN = 64;
 const OPERATORS_A_TURN = 4096;
 
 /**
- * Writes a recording while the server goes on with its work; the file is there when it is complete.
- * Resolves with the number of its events. Throws `E_FILE_WRITE`.
+ * Writes a recording while the server continues its work; the file appears when it is complete. Resolves with the
+ * number of its events. Throws `E_FILE_WRITE`.
  */
 export async function writeRecording(
   path: string,

@@ -77,7 +77,7 @@ const scalingStatus = z.object({
   reason: z.string().describe('Why, in a few words.'),
 });
 
-/** The state of a running controller, as `GET /status` and `escapement top --json` give it. */
+/** State of a running controller, as returned by `GET /status` and `escapement top --json`. */
 export const statusSchema = z.object({
   version: z.literal(STATUS_VERSION),
   policy: z.string(),

@@ -17,7 +17,7 @@ import type { StatusSources } from './status-sources.js';
 
 const MOST_MODELS = 200;
 
-/** What a controller is at. Takes about a millisecond for 100 GPUs and 4,000 models. */
+/** Describes the state of a controller. Takes about a millisecond for 100 GPUs and 4,000 models. */
 export function describeCluster(sources: StatusSources): ClusterStatus {
   const { collector, core, policy, host, ready, scaling, nowNs } = sources;
   const second = Math.floor(nowNs / NS_PER_S);
@@ -62,7 +62,7 @@ interface Window {
 }
 
 interface Unanswered {
-  /** By model: those that wait, and those that came within the window. */
+  /** By model: waiting requests, and arrivals within the window. */
   readonly queuedByModel: Int32Array;
   readonly recentByModel: Int32Array;
 }
@@ -82,14 +82,14 @@ function countUnanswered(
   return { queuedByModel, recentByModel };
 }
 
-/** By arrivals and waiting requests; where those are equal, by copies. */
+/** By arrivals and waiting requests; ties by copies. */
 function mostActive(
   { collector, core }: StatusSources,
   { fromSecond, second }: Window,
   { queuedByModel, recentByModel }: Unanswered,
 ): number[] {
   const { models, modelCount, warm, gpus } = core.cluster;
-  // One number for all that decides, and the model: numbers are sorted without calls back, many times as fast.
+  // One number encodes both the sort key and the model: numbers are sorted without callbacks, many times as fast.
   const keys = new Float64Array(modelCount);
   let at = 0;
   for (let model = 0; model < models.length; model++) {

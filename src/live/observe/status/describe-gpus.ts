@@ -5,7 +5,7 @@ import type { GpuStatus, LaneStatus } from './cluster-status.js';
 import { round } from './round.js';
 import type { StatusSources } from './status-sources.js';
 
-/** The GPUs up to the last that a worker has, with what their lanes did from `fromSecond` up to now. */
+/** GPUs up to the last that a worker has, with the activity of their lanes from `fromSecond` up to now. */
 export function describeGpus(sources: StatusSources, fromSecond: number): GpuStatus[] {
   const { cluster } = sources.core;
   const held = warmModels(cluster);

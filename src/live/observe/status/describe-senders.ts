@@ -12,7 +12,7 @@ interface Window {
   readonly perS: (count: number) => number;
 }
 
-/** Figures of each class and each tenant; nothing where none are configured. */
+/** Figures of each class and each tenant; empty if none are configured. */
 export function describeSenders(
   sources: StatusSources,
   window: Window,
@@ -47,7 +47,7 @@ export function describeSenders(
   };
 }
 
-/** Also with requests that came within the window and have no answer. */
+/** Includes unanswered requests that arrived within the window. */
 function countsOf(
   activity: SenderActivity,
   { state, arrivalNs }: RequestTable,
@@ -72,7 +72,7 @@ function rates({ arrived, good, failed, refused }: SenderCounts, { perS }: Windo
   };
 }
 
-/** Of the GPU time of all; null: there was none. */
+/** Share of all GPU time; null: there was none. */
 function usedShare(all: readonly SenderCounts[], sender: number): number | null {
   const gpuNs = all.reduce((sum, counts) => sum + counts.gpuNs, 0);
   return gpuNs === 0 ? null : round(all[sender].gpuNs / gpuNs);

@@ -3,17 +3,17 @@ import { type Action, INFER, LANE_NAMES, LOAD } from '../../../core/action.js';
 import { laneOf } from '../../../core/worker.js';
 import { SecondBins } from './second-bins.js';
 
-/** What the lanes of all GPUs are at, and how busy they were: sees every order and every result. */
+/** Current actions and utilization of all lanes, from every order and every result. */
 export class LaneActivity {
   private readonly busy: SecondBins;
-  /** By lane: orders without a result, in the order they were sent. The controller keeps the objects so long. */
+  /** By lane: orders without a result, in order of sending. The controller keeps the objects that long. */
   private readonly waiting: Action[][];
-  /** By lane: when the last one ended. */
+  /** By lane: end of the last one. */
   private readonly endedNs: Float64Array;
 
   constructor(
     gpus: number,
-    /** LOAD and INFER share one lane. */
+    /** True if LOAD and INFER share one lane. */
     readonly oneLane: boolean,
     seconds: number,
   ) {
@@ -37,13 +37,13 @@ export class LaneActivity {
     this.endedNs[lane] = Math.max(this.endedNs[lane], action.endNs);
   }
 
-  /** What a lane should be running: the first order whose window is open. Only workers know for sure. */
+  /** Order that a lane should be running: the first whose window is open. Only workers know for sure. */
   running(gpu: number, lane: number, nowNs: number): Action | null {
     const [first] = this.waiting[gpu * LANE_NAMES.length + lane];
     return first !== undefined && first.earliestNs <= nowNs ? first : null;
   }
 
-  /** Share of the seconds from `fromSecond` up to now in which a lane was busy, with what it should be running. */
+  /** Share of the seconds from `fromSecond` up to now in which a lane was busy, including what it should be running. */
   share(gpu: number, lane: number, fromSecond: number, nowNs: number): number {
     const index = gpu * LANE_NAMES.length + lane;
     const fromNs = fromSecond * NS_PER_S;

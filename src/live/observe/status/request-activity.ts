@@ -1,7 +1,7 @@
 import { OUTCOME_NAMES, OUTCOME_OK, type Outcome, type RequestTable } from '../../../core/request.js';
 import { SecondBins } from './second-bins.js';
 
-/** What is counted in each second. */
+/** Quantities counted in each second. */
 export const ARRIVED = 0;
 export const GOOD = 1;
 export const FAILED = 2;
@@ -9,8 +9,8 @@ export type Counted = 0 | 1 | 2;
 const COUNTED = 3;
 
 /**
- * Answers of the last seconds, of each model and in all. A request counts as arrived in the second of its arrival
- * once it is answered: who wants to know of the others looks into the request table.
+ * Answers of the last seconds, by model and in total. A request counts as arrived in the second of its arrival once it
+ * is answered: the request table has the others.
  */
 export class RequestActivity {
   /** Since the start, by outcome. */
@@ -38,7 +38,7 @@ export class RequestActivity {
     return this.all.at(counted, second);
   }
 
-  /** From `fromSecond` to `toSecond`, both included. */
+  /** From `fromSecond` to `toSecond`, inclusive. */
   inAll(counted: Counted, fromSecond: number, toSecond: number): number {
     return this.all.sum(counted, fromSecond, toSecond);
   }

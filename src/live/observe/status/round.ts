@@ -1,4 +1,4 @@
-/** To a thousandth: more digits than anybody reads make a long answer. */
+/** To a thousandth: more digits only make the answer longer. */
 export function round(value: number): number {
   return Math.round(value * 1000) / 1000;
 }

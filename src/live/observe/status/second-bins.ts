@@ -2,19 +2,19 @@ import { NS_PER_S } from '../../../base/units.js';
 
 /** Sums of many series in each of the last seconds. Adding allocates nothing. */
 export class SecondBins {
-  /** Second by second, so that one that begins is cleared in one go. */
+  /** Second by second, so that a new one is cleared in one go. */
   private readonly sums: Float64Array;
   private newestSecond = 0;
 
   constructor(
     private readonly series: number,
-    /** Seconds that are kept, that in which we are among them. */
+    /** Number of seconds kept, including the current one. */
     private readonly seconds: number,
   ) {
     this.sums = new Float64Array(series * seconds);
   }
 
-  /** Adds to the second of `atNs`; what is older than all that are kept is passed over. */
+  /** Adds to the second of `atNs`; ignored if that is no longer kept. */
   add(series: number, atNs: number, amount: number): void {
     const second = Math.floor(atNs / NS_PER_S);
     if (second > this.newestSecond) this.advance(second);
@@ -32,13 +32,13 @@ export class SecondBins {
     }
   }
 
-  /** What a second has; 0 where it is not kept. */
+  /** Sum of a second; 0 if it is not kept. */
   at(series: number, second: number): number {
     if (second < 0 || second > this.newestSecond || second <= this.newestSecond - this.seconds) return 0;
     return this.sums[(second % this.seconds) * this.series + series];
   }
 
-  /** Sum from `fromSecond` to `toSecond`, both included. */
+  /** Sum from `fromSecond` to `toSecond`, inclusive. */
   sum(series: number, fromSecond: number, toSecond: number): number {
     let sum = 0;
     for (let second = fromSecond; second <= toSecond; second++) sum += this.at(series, second);

@@ -9,7 +9,7 @@ import {
 import { LIMIT_NONE, LIMIT_RATE } from '../../../core/tenants.js';
 import { SecondBins } from './second-bins.js';
 
-/** What is counted in each second of a class or a tenant; the last is GPU time, ns. */
+/** Quantities counted in each second for a class or a tenant; the last is GPU time, ns. */
 const ARRIVED = 0;
 const GOOD = 1;
 const FAILED = 2;
@@ -31,7 +31,7 @@ export interface SenderCounts {
   readonly gpuNs: number;
 }
 
-/** Answers of the last seconds by class, or by tenant. A request counts as arrived in the second of its arrival once it is answered. */
+/** Recent answers by class or tenant. Requests count in the second of their arrival, once answered. */
 export class SenderActivity {
   private readonly bins: SecondBins;
 

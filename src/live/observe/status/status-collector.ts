@@ -7,11 +7,11 @@ import { LaneActivity } from './lane-activity.js';
 import { RequestActivity } from './request-activity.js';
 import { SenderActivity } from './sender-activity.js';
 
-/** Rates are means over so many complete seconds and that in which we are. */
+/** Window of rates: this many complete seconds and the current one. */
 export const WINDOW_SECONDS = 5;
 export const HISTORY_SECONDS = 60;
 
-/** Notes what a status tells of the last seconds. A request costs a few additions, and allocates nothing. */
+/** Collects the recent figures of a status. A request costs a few additions, and allocates nothing. */
 export class StatusCollector implements RunObserver {
   readonly requests: RequestActivity;
   readonly lanes: LaneActivity;
@@ -19,7 +19,7 @@ export class StatusCollector implements RunObserver {
   readonly tenants: SenderActivity;
   readonly averages: StageAverages;
 
-  /** `senders`: how many classes and tenants are configured. */
+  /** `senders`: number of classes and tenants configured. */
   constructor(
     cluster: {
       readonly models: readonly unknown[];
@@ -63,12 +63,12 @@ export class StatusCollector implements RunObserver {
     this.lanes.completed(action);
   }
 
-  /** The core has decided on an action. */
+  /** Records an action decided by the core. */
   sent(action: Action): void {
     this.lanes.sent(action);
   }
 
-  /** The result of an action has come; to be called before `completed` is. */
+  /** Records the result of an action; must be called before `completed`. */
   ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>): void {
     this.averages.ran(action, result);
   }

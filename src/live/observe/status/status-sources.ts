@@ -5,22 +5,22 @@ import type { Tenant } from '../../../core/tenants.js';
 import type { ScalingStatus } from './cluster-status.js';
 import type { StatusCollector } from './status-collector.js';
 
-/** What a status is made of. */
+/** Inputs of a status. */
 export interface StatusSources {
   readonly collector: StatusCollector;
   readonly core: { readonly cluster: Cluster; readonly requests: RequestTable };
   readonly policy: string;
   readonly host: string;
   readonly ready: boolean;
-  /** Name of the worker that has a GPU. */
+  /** Name of a GPU's worker. */
   readonly workerOf: (gpu: number) => string;
-  /** Name of its kind. */
+  /** Name of a GPU's kind. */
   readonly kindOf: (gpu: number) => string;
-  /** As they are configured; empty: none are. */
+  /** As configured; empty: none. */
   readonly classes: readonly RequestClass[];
   readonly tenants: readonly Tenant[];
-  /** What the scaler wants; null: nothing is known. */
+  /** Latest decision of the scaler; null: none. */
   readonly scaling: ScalingStatus | null;
-  /** Counted from the start. */
+  /** Since the start. */
   readonly nowNs: number;
 }

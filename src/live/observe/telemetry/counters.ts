@@ -8,8 +8,8 @@ import { STAGE_COPY_IN, STAGE_COPY_OUT, STAGE_EXEC, STAGE_NAMES, STAGE_QUEUE } f
 const STAGES = STAGE_NAMES.length;
 
 /**
- * Where executed requests of each model spent their time, how many shared an INFER, and whose inputs were at fault. Models are
- * known by their label.
+ * Time of executed requests by model and stage, INFER batch sizes, and requests with invalid inputs. Models are
+ * identified by label.
  */
 export class StageCounters {
   /** By label and stage. */
@@ -45,17 +45,17 @@ export class StageCounters {
     this.invalidInputs = new Children((label) => invalidInputs.labels(labels.values[label]));
   }
 
-  /** A request that was executed waited so long for it. */
+  /** Records how long an executed request waited. */
   waited(label: number, queueS: number): void {
     this.seconds.get(label * STAGES + STAGE_QUEUE).inc(queueS);
   }
 
-  /** The inputs of a request are such that the model cannot compute them. */
+  /** Records a request whose inputs the model cannot compute. */
   notComputed(label: number): void {
     this.invalidInputs.get(label).inc();
   }
 
-  /** An INFER of `count` requests has ended: each of them went through its stages. */
+  /** Records an INFER of `count` requests: each of them went through its stages. */
   ran(
     label: number,
     count: number,
@@ -70,7 +70,7 @@ export class StageCounters {
   }
 }
 
-/** Counts workers that come and go by themselves, when somebody asks. */
+/** Counts workers that register themselves and leave; computed on scrape. */
 export function registerJoining(
   registry: Registry,
   counts: { readonly joined: number; readonly left: number; readonly lost: number },
@@ -93,8 +93,8 @@ export function registerJoining(
 }
 
 /**
- * What the frontends refused, read when somebody asks. Each series without a model is there from the start, so that its
- * first rise shows. Returns the counters for the frontends.
+ * Counts requests refused by the frontends; computed on scrape. Each series without a model exists from the start, so
+ * that its first rise shows. Returns the counters for the frontends.
  */
 export function registerRefusals(registry: Registry, labels: NameLabels): SharedArrayBuffer {
   const counters = newRefusalCounters();
@@ -114,7 +114,7 @@ export function registerRefusals(registry: Registry, labels: NameLabels): Shared
   return counters;
 }
 
-/** Counts registrations that did not count, by the reason, when somebody asks. Each series is there from the start. */
+/** Counts rejected registrations by reason; computed on scrape. Each series exists from the start. */
 export function registerTurnedAway(registry: Registry, counts: Readonly<Record<string, number>>): void {
   new Counter({
     name: 'escapement_registrations_turned_away_total',

@@ -9,16 +9,13 @@ import { warmModels } from '../warm-models.js';
 import { ModelLabels } from './labels.js';
 import { STAGE_NAMES, type Stage, type StageAverages } from './stage-averages.js';
 
-/**
- * Gauges that are computed when somebody asks: queue lengths, free pages, warm models, and GPUs that are there.
- * They cost nothing in between.
- */
+/** Gauges of queue lengths, free pages, warm models, and GPUs in service; computed on scrape, free otherwise. */
 export function registerClusterGauges(
   registry: Registry,
   { cluster, requests }: { readonly cluster: Cluster; readonly requests: RequestTable },
-  /** Name of the worker that has the GPU; empty: none has. */
+  /** Name of the GPU's worker; empty: none has it. */
   workerOf: (gpu: number) => string,
-  /** Name of its kind. */
+  /** Name of the GPU's kind. */
   kindOf: (gpu: number) => string,
 ): void {
   const registers = [registry];
@@ -104,12 +101,12 @@ function registerGpuGauges(
   });
 }
 
-/** Whose certificate a file holds. */
+/** Role of a certificate file. */
 export type CertificateUse = 'server' | 'worker_authority' | 'controller_authority';
 
 const MS_PER_S = 1000;
 
-/** When certificates in use expire, and whether what lies in their files could be used. Without TLS there are no series. */
+/** Expiry of certificates in use, and validity of their files. Without TLS there are no series. */
 export class CertificateGauges {
   private readonly expiry: Gauge;
   private readonly isWell: Gauge;
@@ -128,7 +125,7 @@ export class CertificateGauges {
     });
   }
 
-  /** This is in use now, and in its file. Of several certificates in a file the first counts. */
+  /** Records the certificate in use, also that of the file. Of several certificates the first counts. */
   uses(certificate: CertificateUse, pem: Buffer): void {
     this.isWell.set({ certificate }, 1);
     const expiryMs = expiryOf(pem);
@@ -136,13 +133,13 @@ export class CertificateGauges {
     else this.expiry.set({ certificate }, expiryMs / MS_PER_S);
   }
 
-  /** The file cannot be used: what was in use stays. */
+  /** Records that the file is unusable: the certificate in use stays. */
   failed(certificate: CertificateUse): void {
     this.isWell.set({ certificate }, 0);
   }
 }
 
-/** Null where the file holds what TLS takes and this cannot read. */
+/** Null if TLS accepts the file but it cannot be parsed here. */
 function expiryOf(pem: Buffer): number | null {
   try {
     return unixMsOf(new X509Certificate(pem).validTo);
@@ -151,7 +148,7 @@ function expiryOf(pem: Buffer): number | null {
   }
 }
 
-/** Says how many GPUs are needed, for what starts and stops workers. Without a scaler there is no such metric. */
+/** Number of GPUs needed, for an external autoscaler. Without a scaler there is no such metric. */
 export function registerNeededGpus(registry: Registry, needed: () => ScalingStatus | null): void {
   const registers = [registry];
   new Gauge({
@@ -177,7 +174,7 @@ export function registerNeededGpus(registry: Registry, needed: () => ScalingStat
   });
 }
 
-/** The moving averages as a gauge, computed when somebody asks. Models that ran nothing lately have no value. */
+/** Moving averages as a gauge, computed on scrape. Models without recent runs have no value. */
 export function registerStageGauge(
   registry: Registry,
   averages: StageAverages,
@@ -204,7 +201,7 @@ export function registerStageGauge(
   });
 }
 
-/** Says whether the journal ended early. Returns what is to be called then. Servers without a journal have no such metric. */
+/** Gauge of whether the journal ended early, absent without a journal. Returns a function to call then. */
 export function registerJournalGauge(registry: Registry): () => void {
   const help = '1 once the journal could not be written any more, otherwise 0';
   const failed = new Gauge({ name: 'escapement_journal_failed', help, registers: [registry] });

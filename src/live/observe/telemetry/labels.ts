@@ -1,19 +1,19 @@
-/** Every label value is a time series of each metric that has it: more models than this share one. */
+/** Limit on named models, since every label value is a time series of each metric; further ones share a value. */
 const MOST_NAMED_MODELS = 50;
 const OTHER = 'other';
 
 /** Values of the label `model`: names of the first models, "other" for the rest. */
 export class ModelLabels {
-  /** Distinct values. They never go, but more come with models. */
+  /** Distinct values. They are never removed, but new models may add some. */
   readonly values: string[] = [];
   private readonly byModel: number[] = [];
 
-  /** By index; '' where there is no model. */
+  /** By index; '' if there is no model. */
   constructor(names: readonly string[]) {
     for (const [model, name] of names.entries()) if (name !== '') this.set(model, name);
   }
 
-  /** Another model is at the index. */
+  /** Sets the model at the index. */
   set(model: number, name: string): void {
     const known = this.values.indexOf(name);
     const isRoom = this.values.filter((value) => value !== OTHER).length < MOST_NAMED_MODELS;
@@ -36,32 +36,32 @@ export class ModelLabels {
   }
 }
 
-/** Values of the label `model` by name: those of the first models, "other" for the rest. They never go. */
+/** Values of the label `model` by name: those of the first models, "other" for the rest. They are never removed. */
 export class NameLabels {
   private readonly labels = new ModelLabels([]);
   private readonly indices = new Map<string, number>();
 
-  /** Counted from 1: 0 is for what is of no model. */
+  /** From 1: 0 stands for no model. */
   numberOf(name: string): number {
     let index = this.indices.get(name);
     if (index === undefined) {
       index = this.indices.size;
       this.labels.set(index, name);
-      // What shares a label need not be remembered.
+      // Names that share a label need not be remembered.
       if (this.labels.values[this.labels.indexOf(index)] === name) this.indices.set(name, index);
     }
     return this.labels.indexOf(index) + 1;
   }
 
-  /** Of a number that `numberOf` gave. */
+  /** Label value of a number returned by `numberOf`. */
   valueOf(number: number): string {
     return this.labels.values[number - 1];
   }
 }
 
 /**
- * Children of a labelled metric by a small integer, each looked up by its labels only once: prom-client's
- * own look-up costs more than counting.
+ * Children of a labelled metric by a small integer, each looked up by its labels only once: prom-client's own look-up
+ * costs more than counting.
  */
 export class Children<T> {
   private readonly made: (T | undefined)[] = [];

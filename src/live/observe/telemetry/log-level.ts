@@ -1,3 +1,3 @@
-/** Apart from the log, so that help does not load its library. */
+/** Separate from the log, so that help does not load its library. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];

@@ -7,12 +7,12 @@ import { takeWarnings } from '../../warnings.js';
 import type { LogLevel } from './log-level.js';
 
 /**
- * A logger that writes one line an event to stderr, at once, so that nothing is lost in a crash: JSON, or on a terminal
- * words. Lines that stderr does not take within reason are dropped and counted. `role` says which part of the system speaks,
- * e.g. "worker". Node's own warnings, of this thread and of those that start later, become lines of it, too.
+ * A logger that writes one line per event to stderr, synchronously, so that nothing is lost in a crash: JSON, or text
+ * on a terminal. Lines that stderr does not accept in reasonable time are dropped and counted. `role`: part of the
+ * system, e.g. "worker". Node's own warnings, of this thread and of those that start later, are logged, too.
  */
 export function createLog(level: LogLevel, role: string): Logger {
-  // Also has Node open a pipe or socket such that writing fails where it would have to wait.
+  // Also makes Node open a pipe or socket so that writing fails instead of blocking.
   const { isTTY } = process.stderr;
   const fd = isTTY ? terminalThatNeverWaits() : STDERR;
   const lines = new LineWriter((bytes) => writeSync(fd, bytes));
@@ -39,8 +39,8 @@ export function createLog(level: LogLevel, role: string): Logger {
 const STDERR = 2;
 
 /**
- * The terminal of stderr, opened such that writing fails where it would have to wait: after Ctrl-S, or while the reader of a
- * pseudo-terminal stalls. Node itself has it wait. Where it cannot be opened once more, it is stderr as it is.
+ * The terminal of stderr, opened so that writing fails instead of blocking: after Ctrl-S, or while the reader of a
+ * pseudo-terminal stalls. Node itself would block. If it cannot be reopened, plain stderr.
  */
 function terminalThatNeverWaits(): number {
   try {
@@ -50,30 +50,30 @@ function terminalThatNeverWaits(): number {
   }
 }
 
-/** Most text that waits for room; lines that come then are dropped. */
+/** Limit on text waiting for room; later lines are dropped. */
 const MOST_WAITING_BYTES = 1 << 20;
 const RETRY_MS = 50;
-/** How long the end of the process may wait for room. */
+/** Time that the end of the process may wait for room. */
 const LAST_MS = 500;
 
 /**
- * Writes lines at once where there is room, so that nothing is lost in a crash, and never waits for it: a reader that stalls
- * or a disk that is full stops no thread. What finds no room waits, then is dropped and counted.
+ * Writes lines synchronously if there is room, so that nothing is lost in a crash, and never blocks: a stalled reader
+ * or a full disk stops no thread. Other lines wait, then are dropped and counted.
  */
 export class LineWriter {
-  /** There is room again: so many lines were dropped. */
+  /** Called with the number of dropped lines when there is room again. */
   onDropped: (lines: number) => void = () => {};
   private readonly waiting: Buffer[] = [];
   private waitingBytes = 0;
   private dropped = 0;
-  /** While lines wait. */
+  /** Set while lines wait. */
   private retry: NodeJS.Timeout | null = null;
   private readonly last = () => this.finish();
 
-  /** `take` writes some of the bytes and says how many. It throws if none can be written now. */
+  /** `take` writes some of the bytes and returns how many. It throws if none can be written now. */
   constructor(private readonly take: (bytes: Buffer) => number) {}
 
-  /** `line`: with its end. */
+  /** `line`: including its end. */
   write(line: string): void {
     const bytes = Buffer.from(line);
     const isFirst = this.waiting.length === 0;
@@ -87,7 +87,7 @@ export class LineWriter {
     else this.wait();
   }
 
-  /** Writes what there is room for. Returns null, or what stops it. */
+  /** Writes as much as there is room for. Returns null, or the error that stops it. */
   private flush(): unknown {
     const { waiting } = this;
     try {
@@ -124,7 +124,7 @@ export class LineWriter {
     this.retry.unref();
   }
 
-  /** The process ends: waits a little for a reader that has fallen behind. */
+  /** At the end of the process: waits briefly for a slow reader. */
   private finish(): void {
     const untilMs = performance.now() + LAST_MS;
     const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -137,12 +137,12 @@ export class LineWriter {
   }
 }
 
-/** Whether a pipe has no room because its reader has not read. */
+/** True if a pipe is full because its reader has not read. */
 function isFull(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | null)?.code === 'EAGAIN';
 }
 
-/** A line of the log as a person at a terminal reads it: time, level, message, and what else there is. */
+/** A line of the log for a terminal: time, level, message, and other fields. */
 export function readableLine(json: string): string {
   const { level, time, role, pid, msg = '', ...rest } = JSON.parse(json);
   const facts = Object.entries(rest).map(([key, value]) => `${key}=${shown(value)}`);

@@ -12,37 +12,37 @@ import { TokenCheck } from '../../frontend/token.js';
 import { GuardedPort, peerOf } from '../../wire/guarded-port.js';
 import { json, type Reply, type Route, text } from './route.js';
 
-/** Scrapes come a few times a minute; a client with more connections than this is no monitoring system. */
+/** Limit on connections: scrapes come a few times a minute, and no monitoring system needs more. */
 const MOST_CONNECTIONS = 64;
 
 interface MetricsServerOptions {
   readonly registry: Registry;
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** What `/healthz` says. */
+  /** Status for `/healthz`. */
   readonly healthy: () => boolean;
-  /** What else is served now: a controller's status and recordings. */
+  /** Further routes: a controller's status and recordings. */
   readonly routes?: () => readonly Route[];
-  /** What everything but `/healthz` and public routes asks for; null or absent: nothing. */
+  /** Token required for everything except `/healthz` and public routes; null or absent: none. */
   readonly token?: string | null;
   /** Null or absent: no encryption. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | null;
-  /** Hears whose connection was closed because there were too many, e.g. `10.0.0.5`. */
+  /** Called with the client, e.g. `10.0.0.5`, of a connection closed because there were too many. */
   readonly overfilled?: (client: string) => void;
 }
 
 export interface MetricsServer {
   readonly port: number;
   close(): Promise<void>;
-  /** Connections that come later get this certificate, if it encrypts at all. */
+  /** Renews the certificate for later connections, if it encrypts at all. */
   renew(tls: NonNullable<MetricsServerOptions['tls']>): void;
 }
 
 /**
- * Serves `GET /metrics` in Prometheus' text format, `GET /healthz`: 200 or 503, `GET /clock`: the wall clock in µs since
- * 1970, and further routes. Token and TLS are those of the process's other ports; health needs no token there either.
- * Throws `E_LISTEN`.
+ * Serves `GET /metrics` in Prometheus' text format, `GET /healthz`: 200 or 503, `GET /clock`: the wall clock in µs
+ * since 1970, and further routes. Token and TLS are those of the process's other ports; health needs no token there
+ * either. Throws `E_LISTEN`.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const own = ownRoutes(options);
@@ -51,7 +51,8 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const respond = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     if (socket.destroyed) return;
-    // Monitoring systems wait for their answers. This thread schedules, too: no client may give it thousands of requests at once.
+    // Monitoring systems wait for their answers. This thread schedules, too: no client may send it thousands of
+    // requests at once.
     if (answering.has(socket)) {
       socket.destroy();
       return;
@@ -63,7 +64,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
       answering.delete(socket);
       port.doubt(peer);
     });
-    // A metric that cannot be computed must not cost the process.
+    // A metric that cannot be computed must not stop the process.
     answer(request, response, {
       routes: [...own, ...(options.routes?.() ?? [])],
       check,
@@ -73,7 +74,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const { tls = null } = options;
   checkTls(tls);
   const server = tls === null ? createServer(respond) : createTlsServer(tls, respond);
-  // No request needs a body: who asks before sending one gets the answer instead of leave to go on.
+  // No request needs a body: a client that asks before sending one gets the answer at once.
   server.on('checkContinue', respond);
   const refuse = (socket: Socket, problem: Refusal | null) => {
     if (problem === null || answering.has(socket)) socket.destroy();
@@ -125,7 +126,7 @@ function ownRoutes({ registry, healthy }: MetricsServerOptions): Route[] {
   ];
 }
 
-/** Paths of earlier versions, by the name that they have now. */
+/** Current paths by those of earlier versions. */
 const RENAMED_PATHS: Readonly<Record<string, string | undefined>> = {
   '/profile/start': '/recording/start',
   '/profile/stop': '/recording/stop',
@@ -134,7 +135,7 @@ const RENAMED_PATHS: Readonly<Record<string, string | undefined>> = {
 interface Answering {
   readonly routes: readonly Route[];
   readonly check: TokenCheck;
-  /** Called if the client asks for what only those with the token get. */
+  /** Called if the client asks for something that requires the token. */
   readonly admitted: () => void;
 }
 
@@ -151,7 +152,7 @@ async function answer(
     send(response, refusal);
     return;
   }
-  // What is public is no reason to keep a place from others: a stranger may ask for it and not read the answer.
+  // Public content does not protect a connection from eviction: a stranger may ask for it and not read the answer.
   if (route?.isPublic !== true) admitted();
   if (route === undefined) {
     const paths = routes.map((each) => each.path).join(', ');
@@ -169,7 +170,7 @@ async function answer(
     response.setHeader('allow', route.method === 'GET' ? 'GET, HEAD' : route.method);
     send(response, text(405, `only ${route.method}`));
   } else if (route.method === 'POST' && headers.origin !== undefined) {
-    // Browsers let any page send plain POSTs, and always say for whom.
+    // Browsers let any page send plain POSTs, and always include its origin.
     send(response, text(403, 'web pages may not use this port'));
   } else {
     send(response, await route.answer({ query: new URLSearchParams(query) }));
@@ -188,7 +189,7 @@ function refusalOf(check: TokenCheck, authorization: string | undefined): Reply 
 
 function send(response: ServerResponse, { status, contentType, headers = {}, body }: Reply): void {
   response.writeHead(status, { 'content-type': contentType, ...headers });
-  // HEAD has no body, not even one that goes on.
+  // HEAD has no body, not even a streamed one.
   if (typeof body !== 'function' || response.req.method === 'HEAD')
     response.end(typeof body === 'function' ? '' : body);
   else body(response);

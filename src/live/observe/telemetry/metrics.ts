@@ -22,17 +22,17 @@ import { StageCounters } from './counters.js';
 import { Children, ModelLabels } from './labels.js';
 
 const OUTCOMES = OUTCOME_NAMES.length;
-/** Statuses are below this. */
+/** Upper bound of statuses, exclusive. */
 const STATUSES = 100;
 const DIRECTIONS = ['over', 'under'] as const;
 
 /**
- * Prometheus metrics of a controller: of every answer and every result as an observer, of the rest by calls.
- * An answer costs about a microsecond.
+ * Prometheus metrics of a controller: of every answer and every result as an observer, of the rest by calls. An answer
+ * costs about a microsecond.
  */
 export class ControllerMetrics implements RunObserver {
   private readonly labels: ModelLabels;
-  /** By label of the model and outcome. */
+  /** By model label and outcome. */
   private readonly latency: Children<Histogram.Internal<string>>;
   private readonly queueTime: Children<Histogram.Internal<string>>;
   private readonly stages: StageCounters;
@@ -124,7 +124,7 @@ export class ControllerMetrics implements RunObserver {
     this.standby = new Gauge({ name: 'escapement_standby', help, registers: [registry] });
   }
 
-  /** A model has come to an index. */
+  /** Records the model added at an index. */
   modelCame(index: number, name: string): void {
     this.labels.set(index, name);
   }
@@ -170,7 +170,7 @@ export class ControllerMetrics implements RunObserver {
     this.predictionError.get(kind * 2 + (errorNs >= 0 ? 0 : 1)).observe(Math.abs(errorNs) / NS_PER_S);
   }
 
-  /** The result of an action has come: each request of an INFER went through its stages. */
+  /** Records the result of an action: each request of an INFER went through its stages. */
   ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs' | 'inputErrors'>): void {
     const { kind, status, model, count } = action;
     const label = this.labels.indexOf(model);
@@ -179,12 +179,12 @@ export class ControllerMetrics implements RunObserver {
     this.stages.ran(label, count, execNsOf(action, result), result);
   }
 
-  /** The controller wanted to be woken so much earlier. */
+  /** Records a late wake-up of the controller. */
   wokeLate(ns: number): void {
     this.times.lateness.observe(Math.max(0, ns) / NS_PER_S);
   }
 
-  /** The scheduler took in what happened, and decided, in so much time. */
+  /** Records the duration of a step of the scheduler. */
   stepped(tookNs: number): void {
     this.times.steps.observe(tookNs / NS_PER_S);
   }
@@ -197,13 +197,13 @@ export class ControllerMetrics implements RunObserver {
     this.workerUp.set({ worker }, up ? 1 : 0);
   }
 
-  /** The worker is none of this controller's any more. */
+  /** Removes the series of a worker that is no longer this controller's. */
   forgetWorker(worker: string): void {
     this.workerUp.remove({ worker });
   }
 }
 
-/** Names of the server's classes and tenants: as many labels as are configured. */
+/** Names of the server's classes and tenants: one label value for each configured one. */
 interface Senders {
   readonly classes?: readonly string[];
   readonly tenants?: readonly string[];
@@ -231,7 +231,7 @@ function bySenderAndOutcome(
   );
 }
 
-/** What limits are called as reasons; without any it is the SLO that cannot be met. */
+/** Names of limits as reasons; without any, the SLO cannot be met. */
 const REJECTED_FOR: Readonly<Record<number, string>> = {
   [LIMIT_NONE]: 'slo',
   [LIMIT_RATE]: 'rate',
@@ -239,11 +239,11 @@ const REJECTED_FOR: Readonly<Record<number, string>> = {
 };
 const REASONS = Object.keys(REJECTED_FOR).length;
 
-/** Why requests were rejected. Each series is there from the start, so that its first rise shows. */
+/** Reasons for rejections. Each series exists from the start, so that its first rise shows. */
 class Rejections {
   private readonly byTenantAndReason: readonly Counter.Internal[];
 
-  /** `tenants`: their names; none: only SLOs reject. */
+  /** `tenants`: their names; empty: only SLOs reject. */
   constructor(registry: Registry, tenants: readonly string[]) {
     const counter = new Counter({
       name: 'escapement_rejected_total',
@@ -264,7 +264,7 @@ class Rejections {
   }
 }
 
-/** How well the controller itself keeps up. */
+/** Times of the controller itself. */
 class ControllerTimes {
   readonly lateness: Histogram;
   readonly steps: Histogram;

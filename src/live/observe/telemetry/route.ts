@@ -5,12 +5,12 @@ import {
   type RecordingMode,
 } from '../../recording/recording-control.js';
 
-/** Something that the metrics port answers. */
+/** A route of the metrics port. */
 export interface Route {
   readonly path: string;
   /** GET also answers HEAD. */
   readonly method: 'GET' | 'POST';
-  /** It tells nothing of the server or its models, and asks for no token. */
+  /** True if it reveals nothing about the server or its models, and needs no token. */
   readonly isPublic?: boolean;
   readonly answer: (request: RouteRequest) => Reply | Promise<Reply>;
 }
@@ -22,9 +22,9 @@ interface RouteRequest {
 export interface Reply {
   readonly status: number;
   readonly contentType: string;
-  /** Others than the type of content. */
+  /** Headers other than the content type. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** All of it, or who goes on writing it. */
+  /** The whole body, or a function that streams it. */
   readonly body: string | Buffer | ((response: ServerResponse) => void);
 }
 

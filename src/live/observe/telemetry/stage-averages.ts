@@ -4,7 +4,7 @@ import { OUTCOME_LATE, OUTCOME_OK, type Outcome, type RequestTable } from '../..
 import type { ResultMessage } from '../../messages.js';
 import { execNsOf } from '../exec-time.js';
 
-/** What a request goes through: from its arrival to the begin of its INFER, and the parts of that. */
+/** Stages of a request: from its arrival to the start of its INFER, and the parts of that. */
 export const STAGE_QUEUE = 0;
 export const STAGE_COPY_IN = 1;
 export const STAGE_EXEC = 2;
@@ -14,10 +14,10 @@ export type Stage = 0 | 1 | 2 | 3;
 
 const STAGES = STAGE_NAMES.length;
 const TIME_CONSTANT_NS = 10 * NS_PER_S;
-/** Nothing is said of a model that has run nothing for this long. */
+/** Age from which a model's values are omitted. */
 const FORGOTTEN_NS = 6 * TIME_CONSTANT_NS;
 
-/** Moving averages, by model, of how long requests that were executed spent in each stage. */
+/** Moving averages, by model, of the time of executed requests in each stage. */
 export class StageAverages {
   private readonly means: DecayingMeans;
 
@@ -25,7 +25,7 @@ export class StageAverages {
     this.means = new DecayingMeans(models * STAGES, TIME_CONSTANT_NS);
   }
 
-  /** The request in `slot` is answered; `action`: the INFER that served it. */
+  /** Records that the request in `slot` was answered; `action`: the INFER that served it. */
   answered(
     requests: RequestTable,
     slot: number,
@@ -38,7 +38,7 @@ export class StageAverages {
     this.means.add(action.model * STAGES + STAGE_QUEUE, queueNs, 1, nowNs);
   }
 
-  /** The result of an action has come: each request of an INFER went through its stages. */
+  /** Records the result of an action: each request of an INFER went through its stages. */
   ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>): void {
     const { kind, status, model, count, endNs } = action;
     if (kind !== INFER || status !== STATUS_OK) return;
@@ -50,7 +50,7 @@ export class StageAverages {
     means.add(first + STAGE_COPY_OUT, copyOutNs, count, endNs);
   }
 
-  /** Mean over models, ns. Null: none of them ran anything lately. */
+  /** Mean over models, ns. Null: no recent runs. */
   meanNs(models: readonly number[], stage: Stage, nowNs: number): number | null {
     const { means } = this;
     let sum = 0;
@@ -68,11 +68,11 @@ export class StageAverages {
 }
 
 /**
- * Means of many series in which a sample counts the less the older it is: after one time constant 1/e, about a third,
- * of what a new one does. Adding a sample allocates nothing.
+ * Exponentially decaying means of many series: after one time constant a sample's weight is 1/e, about a third, of a
+ * new one's. Adding a sample allocates nothing.
  */
 export class DecayingMeans {
-  /** By series: decayed sum and decayed number of the samples, as of `atNs`, the time of the latest. */
+  /** By series: decayed sum and decayed count of the samples, as of `atNs`, the time of the latest. */
   private readonly sums: Float64Array;
   private readonly weights: Float64Array;
   private readonly atNs: Float64Array;
@@ -86,7 +86,7 @@ export class DecayingMeans {
     this.atNs = new Float64Array(series);
   }
 
-  /** Takes in `count` equal samples. Times may run backwards a little: what is older counts as of the latest. */
+  /** Adds `count` equal samples. Slightly older samples count as of the latest. */
   add(series: number, value: number, count: number, nowNs: number): void {
     const ageNs = nowNs - this.atNs[series];
     const decay = ageNs > 0 ? Math.exp(-ageNs / this.timeConstantNs) : 1;
@@ -95,17 +95,17 @@ export class DecayingMeans {
     if (ageNs > 0) this.atNs[series] = nowNs;
   }
 
-  /** When the latest sample came; 0: there was none. */
+  /** Time of the latest sample; 0: none. */
   latestNs(series: number): number {
     return this.atNs[series];
   }
 
-  /** What the samples of a series count now. */
+  /** Current weight of a series' samples. */
   weight(series: number, nowNs: number): number {
     return this.weights[series] * Math.exp(-Math.max(0, nowNs - this.atNs[series]) / this.timeConstantNs);
   }
 
-  /** NaN: there was no sample. */
+  /** NaN: no samples. */
   mean(series: number): number {
     return this.sums[series] / this.weights[series];
   }

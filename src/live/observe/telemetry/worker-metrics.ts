@@ -15,11 +15,11 @@ import type { ActionMessage, ResultMessage, WorkerDescription } from '../../mess
 import { LATENCY_BUCKETS_S } from './buckets.js';
 import { ModelLabels } from './labels.js';
 
-/** Prometheus metrics of a worker process, fed with what goes in and comes out. */
+/** Prometheus metrics of a worker process, from its messages. */
 export class WorkerMetrics {
   private readonly labels: ModelLabels;
   private readonly batchSizes: (readonly number[])[];
-  /** Actions without a result: a result does not say what it is a result of. */
+  /** Actions without a result, since a result does not include its action's properties. */
   private readonly outstanding = new Map<number, Pick<ActionMessage, 'kind' | 'model' | 'batchIndex'>>();
   private readonly actions: Counter;
   private readonly laneBusy: Counter;
@@ -50,24 +50,24 @@ export class WorkerMetrics {
     });
   }
 
-  /** A model has come to an index. */
+  /** Records the model added at an index. */
   modelCame(index: number, { name, batchSizes }: ModelSpec): void {
     this.labels.set(index, name);
     this.batchSizes[index] = batchSizes;
   }
 
-  /** Actions have come from the controller. */
+  /** Records actions from the controller. */
   submitted(actions: readonly ActionMessage[]): void {
     for (const { id, kind, model, batchIndex } of actions)
       this.outstanding.set(id, { kind, model, batchIndex });
   }
 
-  /** Results go to the controller. Those of actions that are not known are not counted. */
+  /** Records results for the controller. Those of unknown actions are not counted. */
   finished(results: readonly ResultMessage[]): void {
     for (const result of results) this.count(result);
   }
 
-  /** Nothing that was submitted will be answered any more. */
+  /** Call when nothing that was submitted will be answered any more. */
   forget(): void {
     this.outstanding.clear();
   }

@@ -3,9 +3,9 @@ import { MIB } from '../../../base/units.js';
 import type { Time, Timer } from '../../../base/world/time.js';
 import { type Reply, text } from '../telemetry/route.js';
 
-/** The thread that schedules writes to each of them. */
+/** Limit on readers: the scheduling thread writes to each of them. */
 const MOST_READERS = 4;
-/** What a reader has not taken yet: past this it misses events, and for so long at most. */
+/** Limits on a reader's backlog, above which it misses events, and on how long that may last. */
 const MOST_WAITING_BYTES = 4 * MIB;
 const PATIENCE_MS = 10_000;
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';
@@ -17,13 +17,13 @@ interface Reader {
 }
 
 /**
- * Web pages that follow a server by server-sent events, as HTML's specification defines them. A page that reads too slowly
- * misses events, and learns that it did; one that does not read at all is cut off.
+ * Web pages that follow a server by server-sent events, as defined by the HTML specification. A page that reads too
+ * slowly misses events, and is notified of that; one that does not read at all is cut off.
  */
 export class EventStreams {
   private readonly readers = new Set<Reader>();
 
-  /** `first`: what a reader gets at once, and again after events that it missed. */
+  /** `first`: sent to a reader initially, and again after events that it missed. */
   constructor(
     private readonly time: Time,
     private readonly first: () => string,
@@ -33,7 +33,7 @@ export class EventStreams {
     return this.readers.size > 0;
   }
 
-  /** Answers `GET`: a stream that lasts until either side ends it. `begun`: it has its first event. */
+  /** Answers `GET` with a stream that lasts until either side ends it. `begun`: called after its first event. */
   open(begun: () => void): Reply {
     if (this.readers.size >= MOST_READERS)
       return text(503, `${MOST_READERS} pages follow this server already: close one of them`);
@@ -56,7 +56,7 @@ export class EventStreams {
     }
   }
 
-  /** What readers know of the server is out of date. */
+  /** Call when the readers' state is out of date. */
   beginAgain(): void {
     for (const reader of this.readers) if (this.keepsUp(reader)) this.begin(reader);
   }

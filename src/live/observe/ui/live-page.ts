@@ -22,19 +22,19 @@ interface LivePageOptions {
   readonly status: () => ClusterStatus;
 }
 
-/** The page of a server that has nothing to show yet; in place of events it gets what is `missing`. */
+/** Page of a server that has nothing to show yet; instead of events it gets the text `missing`. */
 export function waitingPageRoutes(missing: string): Route[] {
   return [...pageRoutes(), { path: EVENTS_PATH, method: 'GET', answer: () => text(503, missing) }];
 }
 
-/** A web page that shows what a server does: the page itself, for everyone, and the events that it follows. */
+/** A web page that shows a server's activity: the page itself, for everyone, and its events. */
 export class LivePage {
   readonly routes: readonly Route[];
   private readonly streams: EventStreams;
-  /** Runs while a page looks. */
+  /** Runs while a page is open. */
   private timer: Timer | null = null;
   private sends = 0;
-  /** Models came or went since the last setup. */
+  /** True if models came or left since the last setup. */
   private areModelsNew = false;
   private gpus = 0;
 
@@ -58,7 +58,7 @@ export class LivePage {
 
   private begin(): void {
     if (this.timer !== null) return;
-    // The page has just got all that is kept.
+    // The page has just received everything that is kept.
     this.options.activity.take();
     this.timer = this.options.time.every(ROWS_MS, () => this.send()).unref();
   }
@@ -111,7 +111,7 @@ const FILES = {
   '/ui/page.css': { name: 'page.css', contentType: 'text/css; charset=utf-8' },
 };
 
-/** The page runs what this port serves, talks to this port alone, and is shown in no other page. */
+/** The page runs only code served by this port, talks to this port alone, and is embedded in no other page. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -130,7 +130,7 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 };
 
-/** The live page without anything of this server: everyone may read it. The files are read once. */
+/** Routes of the live page without any data of this server: everyone may read it. The files are read once. */
 function pageRoutes(): Route[] {
   return Object.entries(FILES).map(([path, { name, contentType }]) => {
     const body = readFileSync(compiledNextTo(import.meta.url, `../../../play/ui/${name}`));

@@ -1,28 +1,29 @@
 import type { ClusterStatus } from '../status/cluster-status.js';
 
 /*
- * What a server tells the pages that follow it, as server-sent events whose data is JSON. Times in ns since the start of the
- * controller. Rows are those of src/record/run-rows.ts: the bytes of a Float64Array, least significant first, as base64.
+ * Messages of a server to the pages that follow it, as server-sent events whose data is JSON. Times in ns since the
+ * start of the controller. Rows are those of src/record/run-rows.ts: the bytes of a Float64Array, little-endian, as
+ * base64.
  */
 
-/** `setup`: begins a stream, and comes again when models come or go, or when a reader missed events. */
+/** `setup`: starts a stream, and is repeated when models come or go, or when a reader missed events. */
 export interface SetupMessage extends RowsMessage {
   readonly policy: string;
   readonly gpus: number;
-  /** LOAD and INFER share a lane. */
+  /** True if LOAD and INFER share a lane. */
   readonly oneLane: boolean;
-  /** Names by index, and how long an INFER of one request takes; empty and 0: there is none. */
+  /** By index: name, and time of an INFER of one request; empty and 0: there is no model. */
   readonly models: readonly string[];
   readonly modelInferMs: readonly number[];
   readonly status: ClusterStatus;
 }
 
-/** `rows`: what happened since the last ones. */
+/** `rows`: changes since the last ones. */
 export interface RowsMessage {
   readonly nowNs: number;
   readonly actions: string;
   readonly requests: string;
 }
 
-/** `status`: as `GET /status` answers. */
+/** `status`: as returned by `GET /status`. */
 export type StatusMessage = ClusterStatus;

@@ -7,10 +7,10 @@ import { RecentActions } from '../../../record/recent-actions.js';
 import { RowRing } from '../../../record/row-ring.js';
 import { answeredRow, plannedRow, REQUEST_COLUMNS } from '../../../record/run-rows.js';
 
-/** What a page that opens sees of the past: 256 and 288 KiB. */
+/** Rows of the past sent to a new page: 256 and 288 KiB. */
 const ACTIONS = 2048;
 const REQUESTS = 4096;
-/** What it gets at a time from then on; the oldest are left out. */
+/** Limit on rows per later message; the oldest are left out. */
 const MOST_NEW = 1000;
 
 /** Rows of `ACTION` and `REQUEST` of src/record/run-rows.ts. */
@@ -28,7 +28,7 @@ export class RecentActivity implements RunObserver {
   private causes = new CauseFinder([]);
   private waiting: RequestTable | null = null;
 
-  /** The controller runs: what it knows of models, which come and go, and of requests without an answer. */
+  /** Attaches the running controller, for its models, which come and go, and its unanswered requests. */
   watch(core: { readonly cluster: Cluster; readonly requests: RequestTable }): void {
     this.causes = new CauseFinder(core.cluster.models);
     this.waiting = core.requests;
@@ -59,12 +59,12 @@ export class RecentActivity implements RunObserver {
     this.answeredIds.push(requests.id[slot]);
   }
 
-  /** All that is kept. */
+  /** All rows kept. */
   all(): ActivityRows {
     return { actions: this.actions.all(), requests: this.requests.all() };
   }
 
-  /** What changed since it was last called. */
+  /** Rows changed since the last call. */
   take(): ActivityRows {
     const { changed, answeredIds } = this;
     this.changed = new Set();
@@ -75,7 +75,7 @@ export class RecentActivity implements RunObserver {
     };
   }
 
-  /** While no page looks, ids are forgotten as their rows are. */
+  /** While no page is open, ids are forgotten along with their rows. */
   private note(action: number): void {
     const { changed } = this;
     changed.add(action);
