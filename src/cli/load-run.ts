@@ -1,5 +1,4 @@
 import { EscapementError } from '../base/errors.js';
-import { readInput } from '../base/files/disk-files.js';
 import { NS_PER_S } from '../base/units.js';
 import type { Experiment } from '../config/experiment.js';
 import { openTarget } from '../load/open-target.js';
@@ -12,7 +11,7 @@ import { type LoadResult, playExperiment } from '../run/load-experiment.js';
 import { plural } from '../text/words.js';
 import { openProgress } from './progress.js';
 import { inRunFolder, loadOrigin } from './run-folder.js';
-import { tokenOf } from './token.js';
+import { read, tokenOf } from './token.js';
 
 /** Narrow, to leave room for the live line. */
 const BAR_COLUMNS = 10;
@@ -116,7 +115,6 @@ async function targetOptions(
 ): Promise<TargetOptions> {
   const { connections, retry, payload, ca, insecure } = args;
   const token = await tokenOf(args);
-  const authority = async (path: string) => readInput(path);
   const models = experiment.models.map(({ name }) => name);
   return {
     models,
@@ -125,7 +123,7 @@ async function targetOptions(
     seed: experiment.seed,
     ...(connections === undefined ? {} : { connections }),
     ...(token === null ? {} : { token }),
-    ...(ca === undefined ? {} : { ca: await authority(ca) }),
+    ...(ca === undefined ? {} : { ca: await read(ca, 'ca') }),
     retry,
     insecure,
   };

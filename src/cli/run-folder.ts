@@ -1,6 +1,6 @@
-import { readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { makeFolder } from '../base/files/make-folder.js';
 import { cannotWrite, writeWhole } from '../base/files/output-file.js';
 import { usableCores } from '../base/limits/usable.js';
@@ -55,6 +55,8 @@ export async function withStagedFolder<T>(
   fill: (stage: string) => Promise<T>,
 ): Promise<T> {
   const stage = join(dir, '.unfinished');
+  const added: string[] = [];
+  for (let at = resolve(dir); !existsSync(at); at = dirname(at)) added.push(at);
   try {
     makeFolder(dir);
     rmSync(stage, { recursive: true, force: true });
@@ -62,7 +64,10 @@ export async function withStagedFolder<T>(
   } catch (error) {
     throw cannotWrite(dir, error);
   }
-  const clean = () => rmSync(stage, { recursive: true, force: true });
+  const clean = () => {
+    rmSync(stage, { recursive: true, force: true });
+    for (const folder of added) if (readdirSync(folder).length === 0) rmdirSync(folder);
+  };
   const work = async () => {
     const value = await fill(stage);
     for (const name of names) rmSync(join(dir, name), { recursive: true, force: true });

@@ -128,6 +128,8 @@ function kindIn(
     return null;
   const gpus = valueAt(tree, ['cluster', 'gpus']);
   if (!Array.isArray(gpus)) return null;
-  const kinds = gpus.map((entry) => (isSection(entry) ? String(entry.kind) : ''));
-  return { name: String(name), kinds, index: kinds.indexOf(String(name)) };
+  const kinds = gpus.map((entry) => (isSection(entry) ? entry.kind : ''));
+  // A name such as 1e3 is a number to YAML.
+  const index = kinds.findIndex((kind) => String(kind) === String(name) || kind === Number(name));
+  return { name: String(name), kinds: kinds.map(String), index };
 }

@@ -60,7 +60,8 @@ const gpuKind = section({
 });
 
 const gpuKinds = z.array(gpuKind.meta({ id: 'gpuKind' }), {
-  error: ({ code }) => (code === 'invalid_type' ? 'must be a list of kinds' : undefined),
+  error: ({ code }) =>
+    code === 'invalid_type' ? 'must be a list of kinds such as { kind: v100, count: 4 }' : undefined,
 });
 
 /** `cluster.gpus`: a number, or a list of kinds. */

@@ -51,7 +51,7 @@ export function validate<T extends z.ZodType>(
   }
   throw new EscapementError(
     code ?? codeOf(issue),
-    `${issue.message}${kindMeant(issue, path)}`,
+    `${issue.message}${kindMeant(schema, tree, issue, path)}`,
     placeOf(path),
   );
 }
@@ -92,14 +92,15 @@ function withText(tree: unknown, [part, ...rest]: Path, text: string): unknown {
   return copy;
 }
 
-/** Sections of which one might want to set the kind alone. */
-const WITH_KIND = ['policy', 'scaler', 'models', 'workload'];
-
-function kindMeant({ message }: z.core.$ZodIssue, path: Path): string {
-  const name = String(path.at(-1));
-  return WITH_KIND.includes(name) && message.startsWith('must be a section of keys, found')
-    ? `: did you mean ${name}.kind?`
-    : '';
+/** What to write in place of a plain value where a section of some kind belongs. */
+function kindMeant(schema: z.ZodType, tree: unknown, { message }: z.core.$ZodIssue, path: Path): string {
+  const spot = spotAt(schema, tree, path);
+  if (spot === undefined || !message.startsWith('must be a section of keys, found')) return '';
+  const kinds = [...kindsAt(spot).all.keys()];
+  if (kinds.length === 0) return '';
+  const key = shortPath(tree, path).join('.');
+  if (kinds.includes(String(valueAt(tree, path)))) return `: did you mean ${key}.kind?`;
+  return `: write a kind (${kinds.join(', ')}) and its keys, see escapement keys ${key}`;
 }
 
 /** Where a value may be of several types and fits none: what is wrong with it as the type that it looks like. */

@@ -104,7 +104,7 @@ async function describeVersion(
   if (version !== undefined && versioned !== null && (metadata === null || inputsIn(versioned) !== null))
     return { version, metadata: versioned };
   if (metadata === null && entries.length === 0 && !(await api.isReady(model)))
-    throw unknownModel(model, index === null ? null : [...new Set(index.map(({ name }) => name))]);
+    throw unknownModel(model, readyModels(index));
   return { metadata };
 }
 

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { EscapementError } from '../base/errors.js';
+import { fileProblem } from '../base/files/disk-files.js';
 import { inputPath } from '../base/files/input-path.js';
 
 /** Inputs of a request as they are in a file. */
@@ -33,8 +34,7 @@ export function readPayloads(path: string, models: readonly string[]): Payloads 
 
 function filesFor(path: string, model: string): string[] {
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined)
-    throw new EscapementError('E_FILE_MISSING', 'no such file', { file: path, flag: '--payload' });
+  if (found === undefined) throw fileProblem({ code: 'ENOENT' }, path, { flag: '--payload' });
   if (!found.isDirectory()) return [path];
   const own = join(path, model);
   // The name of a model is that of a folder here, not ../elsewhere.
@@ -52,7 +52,6 @@ function readable<T>(file: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    const what = `cannot be read (${(error as Error).message})`;
-    throw new EscapementError('E_FILE_MISSING', what, { file, flag: '--payload' });
+    throw fileProblem(error, file, { flag: '--payload' });
   }
 }

@@ -39,6 +39,15 @@ describe('a staged folder', () => {
     expect(readdirSync(dir).sort()).toEqual(['notes.txt', 'report.html', 'run.json']);
   });
 
+  it('goes, with those made for it, when the work fails', async () => {
+    const dir = tempDir();
+    const work = withStagedFolder(join(dir, 'a', 'b'), NAMES, async () => {
+      throw new Error('out of memory');
+    });
+    await expect(work).rejects.toThrow('out of memory');
+    expect(readdirSync(dir)).toEqual([]);
+  });
+
   it('starts empty although a run before it was killed', async () => {
     const dir = tempDir();
     await withStagedFolder(dir, NAMES, async (stage) => {

@@ -34,18 +34,18 @@ describe('a name arrives as it is written', () => {
   });
 
   it('of a class, a tenant and a kind of GPU', async () => {
-    const experiment = await parseExperiment(
-      `cluster: { gpus: [{ kind: 1e3 }, { kind: 0012, speed: 2 }] }
+    const text = `cluster: { gpus: [{ kind: 1e3 }, { kind: 0012, speed: 2 }] }
 models: { kind: fit, parameters: 1M }
 classes: [{ name: 0x10 }]
 tenants: { list: [{ name: 1.10 }] }
 workload: { ${WORKLOAD}, class: 0x10, tenant: 1.10 }
-`,
-      'x.yaml',
-    );
+`;
+    const experiment = await parseExperiment(text, 'x.yaml');
     expect(experiment.cluster.kindNames).toEqual(['1e3', '0012']);
     expect(experiment.classes[0]!.name).toBe('0x10');
     expect(experiment.tenants.list[0]!.name).toBe('1.10');
+    const two = await parseExperiment(text, 'x.yaml', ['cluster.gpus.1e3=2']);
+    expect(two.cluster.gpus).toBe(3);
   });
 
   it('of a profile', () => {

@@ -201,6 +201,17 @@ describe('over HTTP', () => {
     });
   });
 
+  it('names models in place of an unknown one that are ready', async () => {
+    const index = [
+      { name: 'm', state: 'READY' },
+      { name: 'broken', state: 'UNAVAILABLE' },
+    ];
+    const { url } = await serve({ ...MLSERVER, 'POST /v2/repository/index': [200, index] });
+    await expect(open(url, { models: ['x'] })).rejects.toMatchObject({
+      message: expect.stringContaining('the server has no model x; it has m: use'),
+    });
+  });
+
   it('asks for the newest version of a model that has nothing but versions', async () => {
     const versions = ['9', '10', '2'].map((version) => ({ name: 'm', version, state: 'READY' }));
     const { url, inferred } = await serve({

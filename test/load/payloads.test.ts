@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -139,6 +140,12 @@ describe('readPayloads', () => {
     );
     expect(() => readPayloads(tempDir(), ['m'])).toThrow('the folder has no files for model m');
   });
+});
+
+it('names a file that cannot be read once', () => {
+  const path = join(tempDir(), 'pipe');
+  execFileSync('mkfifo', [path]);
+  expect(() => readPayloads(path, ['m'])).toThrow(`${path}: --payload: is a named pipe, not a file`);
 });
 
 describe('payloads over the wire', () => {

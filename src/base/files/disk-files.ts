@@ -81,7 +81,7 @@ export function fileProblem(error: unknown, path: string, place: ErrorPlace = {}
           ? error.what
           : `cannot be read (${code ?? error})`;
   return place.file === undefined
-    ? new EscapementError('E_FILE_MISSING', what, { file: path })
+    ? new EscapementError('E_FILE_MISSING', what, { ...place, file: path })
     : new EscapementError('E_FILE_MISSING', `${path}: ${what}`, place);
 }
 

@@ -16,7 +16,7 @@ export const builder = (yargs: Argv) =>
     .options({
       ...overrideFlags,
       ...group('Experiment', {
-        models: whole(1, 'Number of models that a trace drives; an experiment has its own'),
+        models: whole(1, 'Number of models that a trace drives, required for one; an experiment has its own'),
       }),
       ...group('Output', { json }),
     })

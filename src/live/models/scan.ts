@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
 import { isFile } from '../../base/files/is-file.js';
@@ -202,7 +202,10 @@ export function howToMake(modelDir: string, name: string, version: string, preci
 
 /** Throws `E_MODEL_FILE`. */
 function repositoryEntries(dir: string): string[] {
-  if (!isFolder(dir)) throw problem('no such folder: name a model repository', dir);
+  if (!isFolder(dir)) {
+    const what = existsSync(dir) ? 'is a file, not a folder' : 'no such folder';
+    throw problem(`${what}: name a model repository`, dir);
+  }
   try {
     return entriesOf(dir);
   } catch (error) {

@@ -113,7 +113,7 @@ test('says in one line what is wrong', async () => {
     ],
     [load(server.url, '--threshold', 'missedWindow<1%'), 2, /only the scheduler knows missedWindow/],
     [load(server.url, '--connections', '0'), 2, /E_USAGE: --connections 0/],
-    [load(server.url, '--ca', '/nowhere.pem'), 20, /E_FILE_MISSING: \/nowhere\.pem: no such file/],
+    [load(server.url, '--ca', '/nowhere.pem'), 20, /E_FILE_MISSING: \/nowhere\.pem: --ca: no such file/],
     [runCli(['load', experiment()]), 2, /E_USAGE: --url is required/],
   ];
   for (const [running, expected, message] of cases) {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { makeModel } from '../../../src/live/models/make/make-model.js';
@@ -97,6 +97,12 @@ describe('precisions', () => {
 describe('mistakes', () => {
   const bad: [string, (dir: string) => void, string, RegExp][] = [
     ['no folder', () => {}, 'E_MODEL_FILE', /\/none: no such folder/],
+    [
+      'a file',
+      (dir) => writeFileSync(join(dir, 'none'), ''),
+      'E_MODEL_FILE',
+      /\/none: is a file, not a folder/,
+    ],
     ['no models', (dir) => mkdirSync(join(dir, 'none')), 'E_MODEL_FILE', /\/none: has no models.*model make/],
     [
       'no version',
