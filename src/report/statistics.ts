@@ -36,6 +36,21 @@ const T_95 = [
   2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
+/** Chance of Student's t with a whole number of degrees of freedom to exceed `t` (Abramowitz and Stegun 26.7.3 and 26.7.4). */
+export function studentTail(t: number, freedom: number): number {
+  const angle = Math.atan(t / Math.sqrt(freedom));
+  const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
+  const isOdd = freedom % 2 === 1;
+  let term = isOdd ? sine * cosine : sine;
+  let sum = freedom === 1 ? 0 : term;
+  for (let i = isOdd ? 3 : 2; i < freedom; i += 2) {
+    term *= ((i - 1) / i) * cosine ** 2;
+    sum += term;
+  }
+  const within = isOdd ? (2 / Math.PI) * (angle + sum) : sum;
+  return (1 - within) / 2;
+}
+
 /** Mean and confidence interval over repetitions. `values` must not be empty. */
 export function estimate(values: readonly number[]): Estimate {
   return estimateOf({ bySeed: Object.fromEntries(values.entries()) });

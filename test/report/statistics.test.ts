@@ -15,6 +15,7 @@ import {
   percentWithInterval,
   slicedFigure,
   studentT95,
+  studentTail,
   withInterval,
 } from '../../src/report/statistics.js';
 
@@ -29,6 +30,12 @@ describe('estimate', () => {
 
   it('has no interval for a single repetition', () => {
     expect(estimate([7])).toEqual({ n: 1, mean: 7, sd: 0, low: 7, high: 7, over: null });
+  });
+
+  it('leaves to the tail of Student what tables say', () => {
+    const table = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306];
+    for (const [i, t] of table.entries()) expect(studentTail(t, i + 1)).toBeCloseTo(0.025, 4);
+    expect(studentTail(22.327, 2)).toBeCloseTo(0.001, 5);
   });
 
   it('continues the table of Student without a step', () => {

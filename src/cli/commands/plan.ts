@@ -2,9 +2,7 @@ import { join } from 'node:path';
 import type { Argv } from 'yargs';
 import { EscapementError } from '../../base/errors.js';
 import { checkWritable, writeWhole } from '../../base/files/output-file.js';
-import type { ThresholdCase } from '../../report/thresholds/cases.js';
-import type { FleetPlan } from '../../run/plan/fleet-result.js';
-import type { PlanResult } from '../../run/plan/plan-result.js';
+import type { Plan } from '../../run/plan/plan-result.js';
 import { writeOut } from '../../text/terminal.js';
 import type { CellRuns } from '../cell-runs.js';
 import { ciFlags, experimentFile, json, plugin, queueFlags, quiet } from '../common-options.js';
@@ -70,16 +68,6 @@ const VALUES_BESIDES = 13;
 /** Values of each round between them, which leaves a quarter. */
 const VALUES_PER_ROUND = 3;
 
-/** A plan of either kind, and what it comes to. */
-interface Finished {
-  readonly plan: PlanResult | FleetPlan;
-  readonly cases: readonly ThresholdCase[];
-  readonly text: string;
-  page(): Promise<string>;
-  /** Where nothing meets the target: the verdict, and how close the best one came. */
-  readonly missed: readonly [string, string] | null;
-}
-
 /** `escapement plan FILE`: the fewest GPUs, highest load, tightest SLO or cheapest fleet that meets a target. */
 export async function handler(args: Args): Promise<void> {
   const { out, html } = args;
@@ -95,10 +83,10 @@ export async function handler(args: Args): Promise<void> {
     out === undefined
       ? 'no run is kept without --out'
       : `${known} runs are kept in ${out}; repeat the command to resume`;
-  const plans = args.minimize === undefined ? planKey : planFleets;
-  const { plan, cases, ...finished } = await runCells(args, { label: 'plan', noun: 'runs', kept }, (runs) =>
-    plans(args, runs),
-  );
+  const { answerLines, planCases, planText } = await import('../../run/plan/text.js');
+  const search = args.minimize === undefined ? planOfKey : planOfFleets;
+  const plan = await runCells(args, { label: 'plan', noun: 'runs', kept }, (runs) => search(args, runs));
+  const cases = planCases(plan);
   writeCiFiles(args, 'plan', plan.name, cases);
   if (out !== undefined) writeWhole(join(out, 'plan.json'), `${JSON.stringify(plan)}\n`);
   const pages = [
@@ -106,16 +94,16 @@ export async function handler(args: Args): Promise<void> {
     ...(html === undefined ? [] : [html]),
   ];
   // Charts bring half a second of libraries with them.
-  const page = pages.length === 0 ? '' : await finished.page();
+  const page = pages.length === 0 ? '' : await (await import('../../run/plan/page.js')).planPage(plan);
   for (const path of pages) writeWhole(path, page);
-  writeOut(args.json ? `${JSON.stringify({ ...plan, ...casesJson(cases) })}\n` : finished.text);
+  writeOut(args.json ? `${JSON.stringify({ ...plan, ...casesJson(cases) })}\n` : planText(plan));
   if (out !== undefined && !args.json) writeOut(`report: ${join(out, 'plan.html')}\n`);
-  if (finished.missed === null) return;
+  if (plan.answer !== null) return;
   // How close the best value came is on stdout already, except with --json.
-  throw new EscapementError('E_THRESHOLD', args.json ? finished.missed.join('; ') : finished.missed[0]);
+  throw new EscapementError('E_THRESHOLD', args.json ? answerLines(plan).join('; ') : plan.headline);
 }
 
-/** What both kinds of plans are asked, and tell. */
+/** What both kinds of plans are asked. */
 function questionOf(args: Args, runs: CellRuns) {
   const { file, over, seeds, fresh } = args;
   return {
@@ -128,37 +116,20 @@ function questionOf(args: Args, runs: CellRuns) {
   };
 }
 
-async function planKey(args: Args, runs: CellRuns): Promise<Finished> {
-  const { planExperiment } = await import('../../run/plan/plan.js');
-  const { planText, targetCases, verdictLines } = await import('../../run/plan/text.js');
-  const plan = await planExperiment({
-    ...questionOf(args, runs),
-    prefer: args.prefer,
-    onStart: (seeds, values) => {
-      const rounds = Math.ceil(Math.log2(values / 8) / 2);
-      const expected = Math.min(values, VALUES_BESIDES + VALUES_PER_ROUND * rounds);
-      const what = `seed ${seeds.join(', ')}: ${values} candidate values, ${runs.place}\n`;
-      runs.begin(seeds.length * expected, what);
-    },
-  });
-  return {
-    ...{ plan, cases: targetCases(plan), text: planText(plan) },
-    page: async () => (await import('../../run/plan/page.js')).planPage(plan),
-    missed: plan.outcome === 'none' ? verdictLines(plan) : null,
+async function planOfKey(args: Args, runs: CellRuns): Promise<Plan> {
+  const { planKey } = await import('../../run/plan/plan.js');
+  const onStart = (seeds: readonly number[], values: number) => {
+    const rounds = Math.ceil(Math.log2(values / 8) / 2);
+    const expected = Math.min(values, VALUES_BESIDES + VALUES_PER_ROUND * rounds);
+    const what = `seed ${seeds.join(', ')}: ${values} candidate values, ${runs.place}\n`;
+    runs.begin(seeds.length * expected, what);
   };
+  return planKey({ ...questionOf(args, runs), onStart }, args.prefer);
 }
 
-async function planFleets(args: Args, runs: CellRuns): Promise<Finished> {
+async function planOfFleets(args: Args, runs: CellRuns): Promise<Plan> {
   const { planFleet } = await import('../../run/plan/fleet-plan.js');
-  const { fleetCases, fleetText, verdictOfFleets } = await import('../../run/plan/fleet-text.js');
-  const plan = await planFleet({
-    ...questionOf(args, runs),
-    onStart: (seeds, fleets) =>
-      runs.begin(seeds.length * fleets, `seed ${seeds.join(', ')}: ${fleets} fleets, ${runs.place}\n`),
-  });
-  return {
-    ...{ plan, cases: fleetCases(plan), text: fleetText(plan) },
-    page: async () => (await import('../../run/plan/fleet-page.js')).fleetPage(plan),
-    missed: plan.outcome === 'found' ? null : verdictOfFleets(plan),
-  };
+  const onStart = (seeds: readonly number[], fleets: number) =>
+    runs.begin(seeds.length * fleets, `seed ${seeds.join(', ')}: ${fleets} fleets, ${runs.place}\n`);
+  return planFleet({ ...questionOf(args, runs), onStart });
 }

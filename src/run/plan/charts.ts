@@ -1,88 +1,102 @@
-import type { Threshold } from '../../record/threshold.js';
 import type { NamedChart } from '../../report/charts/chart-sets.js';
 import { type PlanFigure, type PlanPoint, planFigure, touches } from '../../report/charts/plan-figure.js';
-import { keyLabel, parseQuantity, valueLabel } from '../../report/quantity.js';
-import { capital } from '../../text/words.js';
+import { keyLabel, parseQuantity } from '../../report/quantity.js';
 import { atLeast } from './judge.js';
-import type { PlanResult, Tried } from './plan-result.js';
-import { isLeast } from './preference.js';
-import { confidenceTexts, estimateText, goalLabel, namedValue } from './words.js';
+import { isFleetPlan, type KeyPlan, type Plan } from './plan-result.js';
+import { estimateText, intervalsOf, nameIn } from './words.js';
 
 /** Values on each side of the answer that the close-up shows. */
 const CLOSE = 3;
 
-/** The charts of a plan: for each target all that was tried, and the neighbourhood of the answer where that is crowded. */
-export function planCharts(plan: PlanResult): NamedChart[] {
-  return plan.targets.flatMap((target, i) => {
-    const whole = figureOf(plan, target, i, plan.tried);
+/**
+ * The charts of a plan: for each target all that was tried, and the neighbourhood of the answer where that is crowded;
+ * of fleets by their price, with the best for each price as steps.
+ */
+export function planCharts(plan: Plan): NamedChart[] {
+  return plan.targets.flatMap((_, i) => {
+    const whole = figureOf(plan, i);
     // Nothing was measured, or nothing could run.
     if (whole.points.length === 0) return [];
     const charts = [{ name: `plan-${i + 1}`, spec: planFigure(whole) }];
-    if (!crowded(plan, whole)) return charts;
-    const near = figureOf(plan, target, i, nearAnswer(plan));
-    const title = `The same around ${namedValue(plan.over.key, plan.answer!)}`;
+    if (isFleetPlan(plan) || !crowded(plan, whole)) return charts;
+    const near = figureOf(nearAnswer(plan), i);
+    const title = `The same around ${nameIn(plan, plan.answer!)}`;
     return [...charts, { name: `plan-${i + 1}-close`, spec: planFigure({ ...near, title }) }];
   });
 }
 
 /** Whether the answer cannot be distinguished from the value before it. */
-function crowded({ answer, before }: PlanResult, { points }: PlanFigure): boolean {
+function crowded({ answer, before }: KeyPlan, { points }: PlanFigure): boolean {
   if (answer === null || before === null || points.length <= 2 * CLOSE + 1) return false;
   return touches(points, axisNumber(answer).value, axisNumber(before).value);
 }
 
-function nearAnswer({ tried, answer }: PlanResult): readonly Tried[] {
-  const at = tried.findIndex(({ value }) => value === answer);
-  return tried.slice(Math.max(0, at - CLOSE), at + CLOSE + 1);
+function nearAnswer(plan: KeyPlan): KeyPlan {
+  const at = plan.tried.findIndex(({ value }) => value === plan.answer);
+  return { ...plan, tried: plan.tried.slice(Math.max(0, at - CLOSE), at + CLOSE + 1) };
 }
 
-function figureOf(plan: PlanResult, target: Threshold, index: number, tried: readonly Tried[]): PlanFigure {
-  const { over, outcome, answer, superlative, before } = plan;
-  const label = keyLabel(over.key);
-  const unit = axisNumber(over.to).unit;
-  const figure = (value: string) => tried.find((one) => one.value === value)?.figures[index];
-  const text = (value: string) => {
-    const found = figure(value);
-    return found === undefined ? 'cannot run' : estimateText(target, found);
-  };
-  const reached = (value: string) => `${namedValue(over.key, value)}: ${text(value)}`;
-  const points = tried.flatMap((one) => pointOf(one, plan, target, index));
+function figureOf(plan: Plan, index: number): PlanFigure {
+  const { tried, answer, headline } = plan;
+  const target = plan.targets[index]!;
+  const places = placesOf(plan);
+  const points = tried.flatMap(({ value, figures }, i): PlanPoint[] => {
+    const figure = figures[index];
+    if (figure === undefined || figure.estimate === null) return [];
+    const { mean, low, high } = figure.estimate;
+    const note = `${nameIn(plan, value)}: ${estimateText(target, figure)}`;
+    return [{ x: places[i]!, mean, low, high, meets: figure.meets, note }];
+  });
+  const better = atLeast(target);
+  const interval = intervalsOf(plan);
   return {
-    title: `${target.metric} against ${label}`,
+    ...axisOf(plan, target.metric),
     subtitle: [
-      answer === null
-        ? plan.targets.length > 1
-          ? 'No value that was tried meets every target'
-          : 'No value that was tried meets the target'
-        : outcome === 'whole' && !isLeast(over.key, answer)
-          ? `The range does not bound the answer: ${reached(answer)}`
-          : `${capital(goalLabel(over.key, superlative))} within the target: ${valueLabel(answer)} (${text(answer)})`,
-      ...(before === null ? [] : [reached(before)]),
+      headline,
       ...(points.length < tried.length
-        ? [
-            `${tried.length - points.length} of ${tried.length} values are not drawn: ${target.unit === 'ms' ? 'never, or they cannot run' : 'they have no such figure, or cannot run'}`,
-          ]
+        ? [`${tried.length - points.length} of ${tried.length} have no figure to draw`]
         : []),
-      ...confidenceTexts(plan),
+      ...(isFleetPlan(plan) ? ['steps: the best for each price'] : []),
+      ...(interval === null ? [] : [`bars: ${interval}`]),
     ].join(' · '),
-    xTitle: unit === '' ? label : `${label} (${unit})`,
     yTitle: target.unit === 'ms' ? `${target.metric} (ms)` : target.metric,
     unit: target.unit,
     limit: target.limit,
     limitLabel: `target: ${target.text}`,
-    atLeast: atLeast(target),
+    atLeast: better,
     points,
-    answer: answer === null ? null : { x: axisNumber(answer).value, label: namedValue(over.key, answer) },
+    answer:
+      answer === null
+        ? null
+        : { x: places[tried.findIndex(({ value }) => value === answer)]!, label: nameIn(plan, answer) },
+    ...(isFleetPlan(plan) ? { frontier: frontierOf(points, better) } : {}),
   };
 }
 
-function pointOf({ value, figures }: Tried, plan: PlanResult, target: Threshold, index: number): PlanPoint[] {
-  const figure = figures[index];
-  if (figure === undefined || figure.estimate === null) return [];
-  const { meets, estimate } = figure;
-  const { mean, low, high } = estimate;
-  const note = `${namedValue(plan.over.key, value)}: ${estimateText(target, figure)}`;
-  return [{ x: axisNumber(value).value, mean, low, high, meets, note }];
+function axisOf(plan: Plan, metric: string): Pick<PlanFigure, 'title' | 'xTitle'> {
+  if (isFleetPlan(plan)) return { title: `${metric} against cost`, xTitle: 'price of the fleet per hour' };
+  const label = keyLabel(plan.over.key);
+  const { unit } = axisNumber(plan.over.to);
+  return { title: `${metric} against ${label}`, xTitle: unit === '' ? label : `${label} (${unit})` };
+}
+
+/** Where on the axis each lies that was tried. */
+function placesOf(plan: Plan): number[] {
+  if (isFleetPlan(plan)) return plan.tried.map(({ costPerHour }) => costPerHour);
+  return plan.tried.map(({ value }) => axisNumber(value).value);
+}
+
+/** The points that no cheaper one is as good as. */
+function frontierOf(points: readonly PlanPoint[], isMoreBetter: boolean): PlanPoint[] {
+  const frontier: PlanPoint[] = [];
+  for (const point of points) {
+    const best = frontier.at(-1);
+    const isBetter = best === undefined || (isMoreBetter ? point.mean > best.mean : point.mean < best.mean);
+    if (!isBetter) continue;
+    if (best !== undefined && best.x === point.x) frontier.pop();
+    frontier.push(point);
+  }
+  return frontier;
 }
 
 /** A value as a number in the unit that axes use; of a unit that they do not know, as written. */

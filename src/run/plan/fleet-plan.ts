@@ -1,103 +1,81 @@
 import { EscapementError } from '../../base/errors.js';
+import { buildExperiment } from '../../config/build.js';
 import type { Experiment } from '../../config/experiment.js';
-import { parseExperiment, readExperimentSource } from '../../config/load.js';
-import { refuseUnknownSenders } from '../../record/known-senders.js';
+import { ON_DISK } from '../../config/files-on-disk.js';
 import type { Threshold } from '../../record/threshold.js';
 import { listed } from '../../text/words.js';
 import { seedChanges } from '../random-streams.js';
-import { parseSeeds } from '../sweep/vary.js';
-import { closestOf } from './closest.js';
-import type { FleetPlan, TriedFleet } from './fleet-result.js';
 import { searchFleets } from './fleet-search.js';
 import { type FleetFacts, FleetSpace, plannedKinds } from './fleet-space.js';
-import { fleetHeadline } from './fleet-text.js';
-import { atLeast, parseTarget, type TargetFigure } from './judge.js';
-import { dropNotes, seedNotes, setupNotes, unreachableNotes, unsureNote } from './notes.js';
-import { type Over, parseOver, written } from './over.js';
-import type { PlanFlags } from './plan.js';
-import { Prober } from './prober.js';
-import { Reach } from './reach.js';
-import { openPlanStore } from './store.js';
-import { Trials } from './trials.js';
-import { runCount } from './words.js';
-
-interface FleetRequest extends PlanFlags {
-  /** `--over`: ranges of kinds of GPUs, with commas between them. */
-  readonly over: string | undefined;
-  /** Called once, when everything was checked and before the first run. */
-  readonly onStart: (seeds: readonly number[], fleets: number) => void;
-}
+import { isSure } from './judge.js';
+import { planNotes, unsureNote } from './notes.js';
+import { type Over, written } from './over.js';
+import { type PlanRequest, probing, readQuestion } from './plan.js';
+import {
+  type Confidence,
+  closestOf,
+  type FleetPlan,
+  runCount,
+  type Tried,
+  type TriedFleet,
+} from './plan-result.js';
+import { fleetHeadline } from './text.js';
 
 /**
  * Finds the cheapest fleet with which an experiment meets its targets. The result does not depend on the number of threads.
  * Throws what is wrong with the experiment or the flags.
  */
-export async function planFleet(request: FleetRequest): Promise<FleetPlan> {
-  const { file, overrides, version } = request;
-  if (request.targets.length === 0) throw usage("--target is missing, e.g. --target 'attainment>=0.999'");
-  if (request.over === undefined)
-    throw usage('--over is missing, e.g. --over cluster.gpus.v100=0:8,cluster.gpus.t4=0:16');
-  const targets = request.targets.map(parseTarget);
-  const overs = request.over.split(',').map(parseOver);
-  const seeds = parseSeeds(request.seeds);
+export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
+  const { overrides, version } = request;
+  const question = await readQuestion(request, 'cluster.gpus.v100=0:8,cluster.gpus.t4=0:16');
+  const { source, targets, overs, seeds } = question;
   const kinds = plannedKinds(overs);
-  const source = await readExperimentSource(file);
   const most = kinds.map(({ over, counts }) => `${over.key}=${counts.at(-1)}`);
-  const whole = await parseExperiment(source.text, file, [...overrides, ...most]).catch((error: unknown) => {
-    throw namedAsOver(error, overs, most);
-  });
-  refuseUnknownSenders(targets, [whole], 'target');
-  const space = new FleetSpace(
-    kinds,
-    factsOf(
-      whole,
-      kinds.map(({ name }) => name),
-    ),
+  const whole = await buildExperiment(source, { overrides: [...overrides, ...most], host: ON_DISK }).catch(
+    (error: unknown) => {
+      throw namedAsOver(error, overs, most);
+    },
   );
+  const names = kinds.map(({ name }) => name);
+  const space = new FleetSpace(kinds, factsOf(whole, names));
   const fleets = space.byCost().length;
-  const trials = new Trials({ text: source.text, file, overrides, candidates: space, seeds });
-  const store = openPlanStore(request.outDir, !request.fresh);
-  const runner = request.openRunner();
-  try {
-    const reach = new Reach(targets, whole);
-    const prober = new Prober({ trials, targets, reach, version, runner, store, onRun: request.onRun });
-    const seedsOfAll = seedChanges(whole) ? seeds : seeds.slice(0, 1);
-    request.onStart(seedsOfAll, fleets);
+  return probing(request, question, space, fleets, async (probe) => {
+    const { reach } = probe;
     const found = await searchFleets(space, {
-      ruledOut: reach.isBounded ? async (index) => reach.isBeyond(await prober.bounds(index)) : null,
+      ruledOut: reach.isBounded ? async (index) => reach.isBeyond(await probe.bounds(index)) : null,
       judge: async (index) => {
-        const { unreachable, meets } = await prober.judge(index);
+        const { unreachable, meets } = await probe.judge(index);
         return unreachable === undefined ? meets : 'never';
       },
     });
-    const tried = await triedFleets(prober, space);
-    const answer = found.answer === null ? null : space.text(found.answer);
-    const closest = answer === null && tried.length > 0 ? closestOf(tried, targets) : null;
-    const result = { targets, answer, tried };
+    const tried = triedFleets(await probe.tried(), space);
+    const chosen =
+      found.answer === null ? undefined : tried.find(({ value }) => value === space.text(found.answer!));
+    const ofSearch = [
+      ...unsureNotes(tried, chosen),
+      ...(found.answer === null ? [] : limitNotes(space.atLimit(found.answer))),
+    ];
+    const { ruledOut } = found;
     return {
-      version: 1,
+      version: 2,
       minimize: 'cost',
       escapement: version,
-      name: whole.name,
-      policy: whole.policy.kind,
-      headline: fleetHeadline(result),
+      ...{ name: whole.name, policy: whole.policy.kind },
+      headline: fleetHeadline(targets, chosen),
       ...{ experiment: source.text, overrides, over: overs, targets, seeds },
-      outcome: answer === null ? 'none' : 'found',
-      answer,
-      closest,
+      outcome: chosen === undefined ? 'none' : 'found',
+      answer: chosen?.value ?? null,
+      closest: chosen === undefined && tried.length > 0 ? closestOf(tried, targets) : null,
       effort: {
-        fleets,
-        run: tried.length,
-        ruledOut: found.ruledOut,
+        ...{ fleets, run: tried.length, ruledOut, spared: fleets - tried.length - ruledOut },
         runs: runCount({ seeds, tried }),
-        runsOfAll: fleets * seedsOfAll.length,
+        runsOfAll: fleets * (seedChanges(whole) ? seeds.length : 1),
       },
-      notes: notesOfFleet(found.answer, space, { closest, tried, targets, whole, seeds }),
+      confidence: confidenceOf(targets, tried, chosen),
+      notes: planNotes({ targets, tried, seeds }, chosen, ofSearch, [whole]),
       tried,
     };
-  } finally {
-    await runner.close();
-  }
+  });
 }
 
 /** Throws `E_USAGE` for a kind without a price. */
@@ -107,7 +85,7 @@ function factsOf({ cluster, file }: Experiment, planned: readonly string[]): Fle
   for (const { name, gpus, pricePerHour } of cluster.kinds) {
     if (pricePerHour === null) {
       const what = `--minimize cost: GPUs of kind ${name} have no price in ${file}: add one to cluster.gpus, e.g. price: 0.35/h`;
-      throw usage(what);
+      throw new EscapementError('E_USAGE', what);
     }
     if (planned.includes(name!)) prices.set(name!, pricePerHour);
     else fixed.push({ name: name!, gpus, pricePerHour });
@@ -127,8 +105,8 @@ function namedAsOver(error: unknown, overs: readonly Over[], most: readonly stri
 }
 
 /** Fleets that were run, the cheapest first. */
-async function triedFleets(prober: Prober, space: FleetSpace): Promise<TriedFleet[]> {
-  const byName = new Map((await prober.tried()).map((one) => [one.value, one]));
+function triedFleets(tried: readonly Tried[], space: FleetSpace): TriedFleet[] {
+  const byName = new Map(tried.map((one) => [one.value, one]));
   return space.byCost().flatMap((index) => {
     const one = byName.get(space.text(index));
     if (one === undefined) return [];
@@ -142,70 +120,34 @@ async function triedFleets(prober: Prober, space: FleetSpace): Promise<TriedFlee
   });
 }
 
-function notesOfFleet(
-  answer: number | null,
-  space: FleetSpace,
-  {
-    closest,
-    tried,
-    targets,
-    whole,
-    seeds,
-  }: {
-    readonly closest: string | null;
-    readonly tried: readonly TriedFleet[];
-    readonly targets: readonly Threshold[];
-    readonly whole: Experiment;
-    readonly seeds: readonly number[];
-  },
-): string[] {
-  const notes = unreachableNotes(tried);
-  const chosen = answer === null ? undefined : tried.find(({ value }) => value === space.text(answer));
-  if (chosen !== undefined) notes.push(...dropNotes(chosen, targets));
+/** Null where seeds do not tell how sure the answer is. */
+function confidenceOf(
+  targets: readonly Threshold[],
+  tried: readonly TriedFleet[],
+  answer: TriedFleet | undefined,
+): Confidence | null {
+  if (answer === undefined) return null;
+  const sureness = tried.map(({ figures }, place) =>
+    targets.map((target, i) => figures[i] !== undefined && isSure(target, figures[i], place + 1)),
+  );
+  const at = tried.indexOf(answer);
+  if (sureness[at]!.includes(null)) return null;
+  const sure = tried.find((_, place) => sureness[place]!.every((verdict) => verdict === true));
+  return { compared: at + 1, isSure: sure === answer, sure: sure?.value ?? null };
+}
+
+/** A cheaper fleet may do. */
+function unsureNotes(tried: readonly TriedFleet[], chosen: TriedFleet | undefined): string[] {
   const unsure = tried.find(
     ({ meets, costPerHour }) =>
       meets === 'unsure' && costPerHour < (chosen?.costPerHour ?? Number.POSITIVE_INFINITY),
   );
-  if (unsure !== undefined) notes.push(unsureNote(unsure.value, tried));
-  const ends = answer === null ? [] : space.atLimit(answer);
-  if (ends.length > 0)
-    notes.push(
-      `the answer has as many ${listed(ends)} as the range allows: a wider range may hold a cheaper fleet`,
-    );
-  const shown = chosen ?? tried.find(({ value }) => value === closest);
-  if (shown !== undefined) notes.push(...worseNotes(tried, shown, targets));
-  notes.push(...seedNotes({ seeds, tried }));
-  return [...notes, ...setupNotes([whole])];
+  return unsure === undefined ? [] : [unsureNote(unsure.value, tried)];
 }
 
-/** Fleets that do worse than the answer, or the one that came closest, although they have all its GPUs. */
-function worseNotes(
-  tried: readonly TriedFleet[],
-  shown: TriedFleet,
-  targets: readonly Threshold[],
-): string[] {
-  const worse = tried.filter((one) => {
-    if (one === shown || Object.entries(shown.gpus).some(([kind, gpus]) => gpus > one.gpus[kind]!))
-      return false;
-    return targets.some((target, i) => isWorse(target, one.figures[i], shown.figures[i]));
-  });
-  if (worse.length === 0) return [];
-  const names =
-    worse.length < 3 ? worse.map(({ value }) => value) : [worse[0]!.value, `${worse.length - 1} others`];
-  const verb = worse.length === 1 ? 'does' : 'do';
-  return [`more GPUs are not always better here: ${listed(names)} ${verb} worse than ${shown.value}`];
-}
-
-/** Whether a figure misses what another meets, or where both miss, lies beyond the other's interval. */
-function isWorse(target: Threshold, one: TargetFigure | undefined, other: TargetFigure | undefined): boolean {
-  // More GPUs cost more.
-  if (target.unit === 'price' || target.unit === 'hours' || other?.estimate == null) return false;
-  if (other.meets === 'yes') return one?.meets === 'no';
-  if (one?.estimate == null || one.estimate.over === null) return false;
-  const [a, b] = [one.estimate, other.estimate];
-  return atLeast(target) ? a.high < b.low : a.low > b.high;
-}
-
-function usage(problem: string): EscapementError {
-  return new EscapementError('E_USAGE', problem);
+function limitNotes(kinds: readonly string[]): string[] {
+  if (kinds.length === 0) return [];
+  return [
+    `the answer has as many ${listed(kinds)} as the range allows: a wider range may hold a cheaper fleet`,
+  ];
 }

@@ -1,6 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
-import type { Candidates } from './candidates.js';
-import { latticeOf, type Over, written } from './over.js';
+import { type Candidates, latticeOf, type Over, written } from './over.js';
 
 /** Fleets beyond this are too many to search. */
 const MOST_FLEETS = 10_000;

@@ -2,7 +2,14 @@ import { EscapementError } from '../../base/errors.js';
 import { coverageOf } from '../../record/coverage.js';
 import type { CellResult } from '../../record/results.js';
 import { checkThreshold, holds, parseThreshold, type Threshold } from '../../record/threshold.js';
-import { clipped, type Estimate, estimateOf, influencesOf, slicedFigure } from '../../report/statistics.js';
+import {
+  clipped,
+  type Estimate,
+  estimateOf,
+  influencesOf,
+  slicedFigure,
+  studentTail,
+} from '../../report/statistics.js';
 
 /** A target's figure at one value of the planned key, over all seeds. */
 export interface TargetFigure {
@@ -74,4 +81,17 @@ export function atLeast({ operator }: Pick<Threshold, 'operator'>): boolean {
 
 function decidingEnd(target: Threshold, { low, high }: Estimate): number {
   return atLeast(target) ? low : high;
+}
+
+/** Chance of an interval's deciding end to lie on the wrong side. */
+const CHANCE = 0.025;
+
+/** Whether an interval that holds for `compared` figures at once (Bonferroni) is within the limit too; null: seeds do not tell. */
+export function isSure(target: Threshold, { estimate }: TargetFigure, compared: number): boolean | null {
+  if (estimate === null) return false;
+  const { mean, sd, n, over } = estimate;
+  if (over !== 'seeds') return null;
+  const distance = atLeast(target) ? mean - target.limit : target.limit - mean;
+  if (distance <= 0 || sd === 0) return holds(target, mean);
+  return compared * studentTail((distance * Math.sqrt(n)) / sd, n - 1) <= CHANCE;
 }

@@ -19,6 +19,19 @@ export interface Lattice {
   readonly resolution: string;
 }
 
+/** What a plan chooses from: each candidate is a few keys of the experiment with a value for each. */
+export interface Candidates {
+  readonly size: number;
+  /** Names the candidate in results. */
+  text(index: number): string;
+  /** What it changes in the experiment. */
+  settings(index: number): readonly { readonly key: string; readonly value: string }[];
+  /** Those that say whether the experiment can run at all. */
+  readonly ends: readonly number[];
+  /** A key's range as it was given to `--over`. */
+  written(key: string): string;
+}
+
 /** Neighbours are this far apart, as a share, where the key is no whole number and no step is given. */
 const RELATIVE_STEP = 0.01;
 /** Digits of such a value. */
@@ -124,6 +137,17 @@ function listed(texts: readonly string[], resolution: string): Lattice {
 /** A range as it is given to `--over`. */
 export function written({ key, from, to, step }: Over): string {
   return `${key}=${from}:${to}${step === null ? '' : `:${step}`}`;
+}
+
+/** The values of one key. */
+export function valuesOf(over: Over, lattice: Lattice): Candidates {
+  return {
+    size: lattice.size,
+    text: (index) => lattice.text(index),
+    settings: (index) => [{ key: over.key, value: lattice.text(index) }],
+    ends: [0, lattice.size - 1],
+    written: () => written(over),
+  };
 }
 
 function usage(text: string, problem: string): EscapementError {

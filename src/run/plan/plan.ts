@@ -1,32 +1,33 @@
 import { EscapementError } from '../../base/errors.js';
+import type { SourceDocument } from '../../config/document.js';
+import type { Experiment } from '../../config/experiment.js';
 import { ON_DISK } from '../../config/files-on-disk.js';
 import { numberKind } from '../../config/keys.js';
 import { readExperimentSource } from '../../config/load.js';
 import { applyOverrides } from '../../config/overrides.js';
-import { loadPlugins, type Plugin } from '../../config/plugins.js';
+import { loadPlugins } from '../../config/plugins.js';
 import { refuseUnknownSenders } from '../../record/known-senders.js';
+import type { Threshold } from '../../record/threshold.js';
 import { seedChanges } from '../random-streams.js';
 import type { OpenRunner } from '../sweep/pool.js';
 import { parseSeeds } from '../sweep/vary.js';
-import { valuesOf } from './candidates.js';
-import { closestOf } from './closest.js';
 import { parseTarget } from './judge.js';
-import { notesOf, setupNotes, trafficNotes, unreachableNotes } from './notes.js';
-import { type Lattice, latticeOf, type Over, parseOver } from './over.js';
-import type { PlanResult, Tried } from './plan-result.js';
+import { planNotes, searchNotes, trafficNotes } from './notes.js';
+import { type Candidates, type Lattice, latticeOf, type Over, parseOver, valuesOf } from './over.js';
+import { closestOf, type KeyPlan, type Tried } from './plan-result.js';
 import { type Goal, goalOf, type Preference, parsePreference } from './preference.js';
-import { Prober } from './prober.js';
+import { openPlanStore, type Probe, Prober } from './prober.js';
 import { Reach } from './reach.js';
 import { type SearchResult, search } from './search.js';
-import { openPlanStore } from './store.js';
 import { headlineOf } from './text.js';
-import { Trials } from './trials.js';
 
 /** What every kind of plan is asked with. */
-export interface PlanFlags {
+export interface PlanRequest {
   readonly file: string;
   /** `--target` flags; all of them must hold. */
   readonly targets: readonly string[];
+  /** `--over`: the key and its range; for fleets a range for each kind of GPUs, with commas between them. */
+  readonly over: string | undefined;
   /** `--seeds`. */
   readonly seeds: string;
   /** `--set` flags, for every run. */
@@ -38,76 +39,109 @@ export interface PlanFlags {
   readonly fresh: boolean;
   /** Version of the program: runs of another version are not reused. */
   readonly version: string;
+  /** Called once, when everything was checked and before the first run, with the number of candidates. */
+  readonly onStart: (seeds: readonly number[], candidates: number) => void;
   readonly onRun: (reused: boolean) => void;
 }
 
-interface PlanRequest extends PlanFlags {
-  /** `--over`: the key and its range. */
-  readonly over: string | undefined;
-  /** `--prefer`, for keys whose meaning does not tell which value is better. */
-  readonly prefer: string | undefined;
-  /** Called once, when everything was checked and before the first run. */
-  readonly onStart: (seeds: readonly number[], values: number) => void;
+/** What a plan searches. */
+interface PlanQuestion {
+  readonly source: SourceDocument;
+  readonly targets: readonly Threshold[];
+  readonly overs: readonly Over[];
+  readonly seeds: readonly number[];
 }
 
-/**
- * Finds the best value of one key at which an experiment meets its targets. The result does not depend on the number
- * of threads. Throws what is wrong with the experiment or the flags; `E_USAGE` also where the operator must say
- * which of several values is better.
- */
-export async function planExperiment(request: PlanRequest): Promise<PlanResult> {
-  const { file, overrides, version } = request;
+/** Reads the flags and the file. Throws `E_USAGE` and what is wrong with the file. */
+export async function readQuestion(
+  { file, over, ...request }: PlanRequest,
+  example: string,
+): Promise<PlanQuestion> {
   if (request.targets.length === 0) throw usage("--target is missing, e.g. --target 'attainment>=0.999'");
-  if (request.over === undefined) throw usage('--over is missing, e.g. --over cluster.gpus=1:64');
+  if (over === undefined) throw usage(`--over is missing, e.g. --over ${example}`);
   const targets = request.targets.map(parseTarget);
-  const over = parseOver(request.over);
+  const overs = over.split(',').map(parseOver);
   const seeds = parseSeeds(request.seeds);
-  const prefer = parsePreference(request.prefer);
-  const source = await readExperimentSource(file);
-  const plugins = await loadPlugins(source, overrides, ON_DISK);
-  const { tree } = applyOverrides(source, overrides, [], plugins);
-  const lattice = checkedLattice(over, tree, plugins);
-  const candidates = valuesOf(over, lattice);
-  const trials = new Trials({ text: source.text, file, overrides, candidates, seeds });
-  const ends = await trials.ends();
+  return { targets, overs, seeds, source: await readExperimentSource(file) };
+}
+
+/** Checks the ends of the range, and searches with what runs there is to run. */
+export async function probing<T>(
+  request: PlanRequest,
+  { source, targets, seeds }: PlanQuestion,
+  candidates: Candidates,
+  choices: number,
+  find: (probe: Probe, ends: readonly Experiment[]) => Promise<T>,
+): Promise<T> {
+  const { overrides, version, onRun } = request;
+  const prober = new Prober({ source, overrides, candidates, seeds, targets, version, onRun });
+  const ends = await prober.ends();
   refuseUnknownSenders(targets, ends, 'target');
-  const { name, policy } = ends[0]!;
   const store = openPlanStore(request.outDir, !request.fresh);
   const runner = request.openRunner();
   try {
-    const reach = new Reach(targets, ends[0]!);
-    const prober = new Prober({ trials, targets, reach, version, runner, store, onRun: request.onRun });
-    request.onStart(ends.some(seedChanges) ? seeds : seeds.slice(0, 1), lattice.size);
-    const goal = goalOf(over.key, prefer);
-    const found = await search(lattice.size, goal?.prefer ?? null, async (index) => {
-      const { meets } = await prober.judge(index);
-      return meets === 'yes';
-    });
-    const tried = await prober.tried();
-    const answer = answered(found, goal, lattice, tried, { over, targets });
-    return {
-      version: 3,
-      escapement: version,
-      name,
-      policy: policy.kind,
-      headline: headlineOf({ over, targets, ...answer }, tried.length < lattice.size ? tried.length : null),
-      ...{ experiment: source.text, overrides, over, resolution: lattice.resolution, targets, seeds },
-      ...answer,
-      notes: [
-        ...unreachableNotes(tried),
-        ...notesOf(found, lattice, tried, { over, seeds, targets }),
-        ...trafficNotes(over, ends),
-        ...setupNotes(ends),
-      ],
-      tried,
-    };
+    request.onStart(ends.some(seedChanges) ? seeds : seeds.slice(0, 1), choices);
+    return await find(prober.with({ runner, store, reach: new Reach(targets, ends[0]!) }), ends);
   } finally {
     await runner.close();
   }
 }
 
+/**
+ * Finds the best value of one key at which an experiment meets its targets; `prefer` is for keys whose meaning does not
+ * tell which value is better. The result does not depend on the number of threads. Throws what is wrong with the experiment
+ * or the flags; `E_USAGE` also where the operator must say which of several values is better.
+ */
+export async function planKey(request: PlanRequest, prefer: string | undefined): Promise<KeyPlan> {
+  const { overrides, version } = request;
+  const preferred = parsePreference(prefer);
+  const question = await readQuestion(request, 'cluster.gpus=1:64');
+  const { source, targets, seeds } = question;
+  const over = onlyOne(question.overs);
+  const lattice = await checkedLattice(over, source, overrides);
+  return probing(request, question, valuesOf(over, lattice), lattice.size, async (probe, ends) => {
+    const goal = goalOf(over.key, preferred);
+    const found = await search(lattice.size, goal?.prefer ?? null, async (index) => {
+      const { meets } = await probe.judge(index);
+      return meets === 'yes';
+    });
+    const tried = await probe.tried();
+    const answer = answered(found, goal, lattice, tried, { over, targets });
+    const facts = { over, targets, tried, seeds };
+    const best = tried.find(({ value }) => value === answer.answer);
+    return {
+      version: 3,
+      escapement: version,
+      ...{ name: ends[0]!.name, policy: ends[0]!.policy.kind },
+      headline: headlineOf({ over, targets, ...answer }, tried.length < lattice.size ? tried.length : null),
+      ...{ experiment: source.text, overrides, over, resolution: lattice.resolution, targets, seeds },
+      ...answer,
+      notes: planNotes(
+        facts,
+        best,
+        [...searchNotes(found, lattice, facts), ...trafficNotes(over, ends)],
+        ends,
+      ),
+      tried,
+    };
+  });
+}
+
+function onlyOne([over, ...others]: readonly Over[]): Over {
+  if (others.length === 0) return over!;
+  throw usage(
+    '--over: plans of one key take one range; ranges of several kinds of GPUs go with --minimize cost',
+  );
+}
+
 /** Throws `E_USAGE` where the key holds no number; of one that does not exist, the loader has more to say. */
-function checkedLattice(over: Over, tree: unknown, plugins: readonly Plugin[]): Lattice {
+async function checkedLattice(
+  over: Over,
+  source: SourceDocument,
+  overrides: readonly string[],
+): Promise<Lattice> {
+  const plugins = await loadPlugins(source, overrides, ON_DISK);
+  const { tree } = applyOverrides(source, overrides, [], plugins);
   const kind = numberKind(tree, over.key, plugins);
   if (kind === 'none') {
     throw usage(`--over ${over.key}: holds no number; to compare names use escapement sweep --vary`);
@@ -120,8 +154,8 @@ function answered(
   goal: Goal | null,
   lattice: Lattice,
   tried: readonly Tried[],
-  { over: { key }, targets }: Pick<PlanResult, 'over' | 'targets'>,
-): Pick<PlanResult, 'outcome' | 'answer' | 'superlative' | 'before' | 'closest'> {
+  { over: { key }, targets }: Pick<KeyPlan, 'over' | 'targets'>,
+): Pick<KeyPlan, 'outcome' | 'answer' | 'superlative' | 'before' | 'closest'> {
   const nothing = { superlative: '', answer: null, before: null, closest: null };
   switch (found.kind) {
     case 'undecided':

@@ -1,72 +1,165 @@
-import { NotedFiles } from '../../config/files-on-disk.js';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ErrorCode, EscapementError } from '../../base/errors.js';
+import { makeFolder } from '../../base/files/make-folder.js';
+import { cannotWrite } from '../../base/files/output-file.js';
+import type { SourceDocument } from '../../config/document.js';
+import type { Experiment } from '../../config/experiment.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import { percentilesFor, type Threshold } from '../../record/threshold.js';
 import { isOneSample, meanOf } from '../../report/statistics.js';
 import { seedChanges } from '../random-streams.js';
-import { cellKey } from '../sweep/cell-key.js';
-import type { CellStore } from '../sweep/cell-store.js';
-import type { GridCell } from '../sweep/grid.js';
+import { CellStore } from '../sweep/cell-store.js';
+import { buildGrid, cellOverrides } from '../sweep/grid.js';
+import { type CheckedCell, checkCell } from '../sweep/plan.js';
 import type { CellRunner } from '../sweep/pool.js';
-import { type CellOutcome, type CellTask, failedOutcome, labelsOf } from '../sweep/run-cell.js';
+import { BUG, failedOutcome } from '../sweep/run-cell.js';
+import { runUnit } from '../sweep/units.js';
 import { judge } from './judge.js';
+import type { Candidates } from './over.js';
 import type { Tried } from './plan-result.js';
 import type { Reach } from './reach.js';
-import { REFUSED, type Trials } from './trials.js';
 
 interface ProberOptions {
-  readonly trials: Trials;
+  readonly source: SourceDocument;
+  /** `--set` overrides, for every candidate. */
+  readonly overrides: readonly string[];
+  readonly candidates: Candidates;
+  readonly seeds: readonly number[];
   readonly targets: readonly Threshold[];
-  readonly reach: Reach;
   /** Version of the program: results of another version are not reused. */
   readonly version: string;
-  readonly runner: CellRunner;
-  /** Where finished runs are kept; null: nowhere. */
-  readonly store: CellStore | null;
   /** Called for each run that has finished; `reused`: its result was there from an earlier plan. */
   readonly onRun: (reused: boolean) => void;
 }
 
-/** Runs candidates with all seeds and judges them. */
-export class Prober {
-  private readonly probes = new Map<number, Promise<Tried>>();
+interface Means {
+  readonly reach: Reach;
+  readonly runner: CellRunner;
+  /** Where finished runs are kept; null: nowhere. */
+  readonly store: CellStore | null;
+}
 
+/** A candidate whose cluster cannot hold a model misses its target; any other failure ends the plan. */
+const REFUSED: ErrorCode = 'E_MODEL_TOO_LARGE';
+
+/** Names the runs of candidates. */
+export class Prober {
   constructor(private readonly options: ProberOptions) {}
 
-  /** Throws what is wrong with the experiment at this value. */
-  judge(index: number): Promise<Tried> {
-    let probe = this.probes.get(index);
-    if (probe === undefined) {
-      probe = this.assess(index);
-      this.probes.set(index, probe);
+  /** What runs them. */
+  with(means: Means): Probe {
+    return new Probe(this, this.options, means);
+  }
+
+  /** The experiment at those ends of the range that can hold the models, at least one. Throws what is wrong with it. */
+  async ends(): Promise<readonly Experiment[]> {
+    const { candidates, seeds } = this.options;
+    const ends: Experiment[] = [];
+    for (const index of candidates.ends) {
+      try {
+        ends.push((await this.cellOf(index, seeds[0]!)).experiment);
+      } catch (error) {
+        const failed = failedOutcome(error);
+        // Where neither end can hold the models, there is nothing to plan.
+        if (failed.code !== REFUSED || (index > 0 && ends.length === 0)) throw this.failure(failed, index);
+      }
     }
+    return ends;
+  }
+
+  /** The runs of a candidate: one per seed, or only one if no seed changes it. */
+  async cellsOf(index: number): Promise<readonly CheckedCell[]> {
+    const [first, ...others] = this.options.seeds as [number, ...number[]];
+    const one = await this.cellOf(index, first);
+    const rest = seedChanges(one.experiment) ? others : [];
+    return [one, ...(await Promise.all(rest.map((seed) => this.cellOf(index, seed))))];
+  }
+
+  private cellOf(index: number, seed: number): Promise<CheckedCell> {
+    const { source, candidates, overrides, version, targets } = this.options;
+    const settings = candidates.settings(index).map(({ key, value }) => ({ key, values: [value] }));
+    const [cell] = buildGrid(settings, [seed]);
+    // No timelines: nothing draws them.
+    const own = cellOverrides({ ...cell!, repeats: true }, { cases: [], overrides });
+    return checkCell(source, own, { version, percentiles: percentilesFor(targets) });
+  }
+
+  /** The error for a candidate that failed. Values are overrides for the loader; in messages they are what was planned. */
+  failure({ code, message }: { code: string; message: string }, index: number): Error {
+    const { candidates } = this.options;
+    const settings = candidates.settings(index).map(({ key, value }) => ({ key, text: `${key}=${value}` }));
+    if (code === BUG) return new Error(`${settings.map(({ text }) => text).join(' ')}: ${message}`);
+    const named = settings.reduce((whole, { key, text }) => {
+      // Where the key is wrong, the value that was tried says nothing.
+      const flag = code === 'E_CONFIG_KEY' ? candidates.written(key) : text;
+      return whole.replace(`--set ${text}`, () => `--over ${flag}`);
+    }, message);
+    return new EscapementError(code as ErrorCode, named);
+  }
+}
+
+/** Runs candidates with all seeds and judges them. */
+export class Probe {
+  readonly reach: Reach;
+  private readonly probes = new Map<number, Promise<Tried>>();
+
+  constructor(
+    private readonly prober: Prober,
+    private readonly options: ProberOptions,
+    private readonly means: Means,
+  ) {
+    this.reach = means.reach;
+  }
+
+  /** Runs and judges a candidate, once. Throws what is wrong with the experiment there. */
+  judge(index: number): Promise<Tried> {
+    const probe = this.probes.get(index) ?? this.assess(index);
+    this.probes.set(index, probe);
     return probe;
   }
 
   /** What no scheduler could exceed, for each seed; empty if that is not known for all of them. */
   async bounds(index: number): Promise<BoundFigures[]> {
-    const outcomes = await this.tasksOf(index)
-      .then((tasks) => Promise.all(tasks.map(({ task }) => this.options.runner.run(task, 'boundCell'))))
+    const { runner } = this.means;
+    const outcomes = await this.prober
+      .cellsOf(index)
+      .then((cells) =>
+        Promise.all(cells.map(({ task }) => runUnit({ task, job: 'boundCell' }, null, runner))),
+      )
       .catch(() => []);
-    const bounds = outcomes.flatMap((outcome) => (outcome.status === 'done' ? JSON.parse(outcome.json) : []));
+    const bounds = outcomes.flatMap((found) =>
+      found.status === 'done' ? (found.result as BoundFigures) : [],
+    );
     return bounds.length === outcomes.length ? bounds : [];
   }
 
-  /** The values that were asked for, ascending. */
+  /** The candidates that were asked for, ascending. */
   async tried(): Promise<Tried[]> {
     const asked = [...this.probes].sort(([left], [right]) => left - right);
     return Promise.all(asked.map(([, probe]) => probe));
   }
 
   private async assess(index: number): Promise<Tried> {
-    const { trials, targets, reach } = this.options;
-    const value = trials.options.candidates.text(index);
-    const outcomes = await this.tasksOf(index)
-      .then((tasks) => Promise.all(tasks.map(({ task }) => this.outcomeOf(task))))
+    const { candidates, targets, onRun } = this.options;
+    const { runner, store, reach } = this.means;
+    const value = candidates.text(index);
+    const outcomes = await this.prober
+      .cellsOf(index)
+      .then((cells) =>
+        Promise.all(
+          cells.map(async ({ task }) => {
+            const found = await runUnit({ task, job: 'runCell' }, store, runner);
+            if (found.status === 'done') onRun(found.reused);
+            return found;
+          }),
+        ),
+      )
       .catch((error: unknown) => [failedOutcome(error)]);
     const results: CellResult[] = [];
     for (const outcome of outcomes) {
-      if (outcome.status === 'done') results.push(JSON.parse(outcome.json));
-      else if (outcome.code !== REFUSED) throw trials.failure(outcome, index);
+      if (outcome.status === 'done') results.push(outcome.result as CellResult);
+      else if (outcome.code !== REFUSED) throw this.prober.failure(outcome, index);
       else return { value, meets: 'no', figures: [], attainment: null, refused: outcome.message };
     }
     const figures = targets.map((target) => judge(target, results));
@@ -81,48 +174,24 @@ export class Prober {
       ...(unreachable === null ? {} : { unreachable }),
     };
   }
-
-  private async outcomeOf(task: CellTask): Promise<CellOutcome> {
-    const { runner, store, onRun } = this.options;
-    const stored = store?.read(task) ?? null;
-    if (stored !== null) {
-      onRun(true);
-      return { status: 'done', json: JSON.stringify(stored) };
-    }
-    const outcome = await runner.run(task);
-    if (outcome.status === 'done') {
-      store?.write(task, outcome.json);
-      onRun(false);
-    }
-    return outcome;
-  }
-
-  /** The runs of a value: one per seed, or only one if no seed changes it. */
-  private async tasksOf(index: number): Promise<readonly PlannedTask[]> {
-    const [first, ...others] = this.options.trials.cellsOf(index) as [GridCell];
-    const one = await this.taskOf(first);
-    const rest = one.seedChanges ? others : [];
-    return [one, ...(await Promise.all(rest.map((cell) => this.taskOf(cell))))];
-  }
-
-  private async taskOf(cell: GridCell): Promise<PlannedTask> {
-    const { trials, version, targets } = this.options;
-    const { text, file } = trials.options;
-    const percentiles = percentilesFor(targets);
-    const noted = new NotedFiles();
-    const experiment = await trials.experimentOf(cell, noted);
-    const { files } = noted;
-    const key = cellKey(experiment, version, percentiles);
-    const overrides = trials.overridesOf(cell);
-    const task = { text, file, files, overrides, percentiles, key, ...labelsOf(experiment) };
-    return { task, seedChanges: seedChanges(experiment) };
-  }
 }
 
-interface PlannedTask {
-  readonly task: CellTask;
-  /** Whether other seeds give other runs. */
-  readonly seedChanges: boolean;
+/** What a plan writes into its folder besides the runs. */
+const RESULTS = ['plan.json', 'plan.html'];
+
+/**
+ * Where the runs of a plan are kept; null without a folder. Until the plan ends, the folder must not look as if it had.
+ * Throws `E_FILE_WRITE`.
+ */
+export function openPlanStore(outDir: string | undefined, reuse: boolean): CellStore | null {
+  if (outDir === undefined) return null;
+  try {
+    makeFolder(outDir);
+    for (const name of RESULTS) rmSync(join(outDir, name), { force: true });
+  } catch (error) {
+    throw cannotWrite(outDir, error);
+  }
+  return new CellStore(outDir, reuse);
 }
 
 /** Of clusters whose GPUs have prices. */

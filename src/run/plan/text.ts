@@ -1,42 +1,139 @@
+import { priceText } from '../../report/cost-text.js';
+import type { CellText } from '../../report/html/parts.js';
 import { keyLabel, valueLabel } from '../../report/quantity.js';
 import type { ThresholdCase } from '../../report/thresholds/cases.js';
 import { thresholdLines } from '../../report/thresholds/text.js';
 import { alignColumns } from '../../text/table.js';
-import { capital, listed } from '../../text/words.js';
-import type { PlanResult, Tried } from './plan-result.js';
+import { capital, listed, plural } from '../../text/words.js';
+import {
+  type FleetPlan,
+  isFleetPlan,
+  type KeyPlan,
+  type Plan,
+  shownOf,
+  type TriedFleet,
+} from './plan-result.js';
 import { isLeast } from './preference.js';
-import { estimateText, goalLabel, isOneSample, marginText, namedValue } from './words.js';
+import { estimateText, intervalsOf, marginText, namedValue, nameIn } from './words.js';
 
-/** A plan for the terminal: what was tried, the answer, its margin, and what to know about it. */
-export function planText(plan: PlanResult): string {
-  const { policy, over, targets, tried, notes } = plan;
-  const inTime = inTimeTexts(plan);
-  const others = inTime === null ? [] : ['in time'];
-  const header = [keyLabel(over.key), ...targets.map(({ text }) => text), ...others, 'meets'];
-  const rows = tried.map((one, i) => [
-    valueLabel(one.value),
-    ...figureTexts(plan, one),
-    ...(inTime === null ? [] : [inTime[i]!]),
-    MEETS[one.meets],
-  ]);
-  const lines = [...verdictLines(plan), ...thresholdLines(targetCases(plan))];
-  return [
-    `policy ${policy}`,
+/** A plan for the terminal: what was tried, the answer, how sure it is, and what to know about it. */
+export function planText(plan: Plan): string {
+  const columns = planColumns(plan);
+  const rows = [columns.map(({ title }) => title)];
+  for (const i of plan.tried.keys()) rows.push(columns.map(({ cells }) => cells[i]!.text));
+  const interval = intervalsOf(plan);
+  const lines = [
+    `policy ${plan.policy}${interval === null ? '' : `; ±: ${interval}`}`,
     '',
-    ...alignColumns([header, ...rows], [-1]),
+    ...alignColumns(
+      rows,
+      columns.flatMap(({ numeric }, i) => (numeric ? [] : [i])),
+    ),
     '',
-    ...lines,
-    ...notes.map((note) => `note: ${note}`),
-  ]
-    .map((line) => `${line}\n`)
-    .join('');
+    ...answerLines(plan),
+    ...plan.notes.map((note) => `note: ${note}`),
+    ...deployFlags(plan).map((flags) => `deploy: ${flags}`),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
 }
 
-/** The answer on one line, its margin on the next. */
-export function verdictLines(plan: PlanResult): [string, string] {
-  const { headline, answer, before, closest } = plan;
-  if (answer === null) return [headline, `closest: ${reached(plan, closest!)}`];
-  return [headline, `${reached(plan, answer)}${before === null ? '' : `; ${reached(plan, before)}`}`];
+/** The answer, its targets, how sure it is, and what was run for it; a line each. */
+export function answerLines(plan: Plan): string[] {
+  const lines = [plan.headline, ...thresholdLines(planCases(plan))];
+  return isFleetPlan(plan) ? [...lines, ...confidenceLines(plan), effortText(plan)] : lines;
+}
+
+/** The flags that make the experiment one with the answer, where it is a fleet. */
+export function deployFlags(plan: Plan): string[] {
+  if (!isFleetPlan(plan) || plan.answer === null) return [];
+  return [
+    shownOf(plan)!
+      .settings.map((setting) => `--set ${setting}`)
+      .join(' '),
+  ];
+}
+
+interface PlanColumn {
+  readonly title: string;
+  readonly numeric: boolean;
+  /** One for each that was tried. */
+  readonly cells: readonly CellText[];
+}
+
+/** What was tried as a table. */
+export function planColumns(plan: Plan): PlanColumn[] {
+  const { targets, tried } = plan;
+  const inTime = inTimeTexts(plan);
+  return [
+    ...(isFleetPlan(plan) ? fleetColumns(plan) : [keyColumn(plan)]),
+    ...targets.map((target, k): PlanColumn => {
+      const cells = tried.map(({ figures }) => ({
+        text: figures[k] === undefined ? '–' : estimateText(target, figures[k]),
+        sort: figures[k]?.estimate?.mean ?? Number.POSITIVE_INFINITY,
+      }));
+      return { title: target.text, numeric: true, cells };
+    }),
+    ...(inTime === null
+      ? []
+      : [
+          {
+            title: 'in time',
+            numeric: true,
+            cells: tried.map(({ attainment }, i) => ({ text: inTime[i]!, sort: attainment ?? -1 })),
+          },
+        ]),
+    {
+      title: 'meets',
+      numeric: false,
+      cells: tried.map(({ refused, meets }) => ({
+        text: refused === undefined ? MEETS[meets] : `cannot run: ${refused}`,
+      })),
+    },
+  ];
+}
+
+const MEETS = { yes: 'yes', unsure: 'not surely', no: 'no' } as const;
+
+function keyColumn({ over, tried }: KeyPlan): PlanColumn {
+  const cells = tried.map(({ value }, i) => ({ text: valueLabel(value), sort: i }));
+  return { title: keyLabel(over.key), numeric: true, cells };
+}
+
+function fleetColumns({ tried, targets }: FleetPlan): PlanColumn[] {
+  const priced = (title: string, costs: readonly (number | null)[]): PlanColumn => {
+    const texts = costTexts(costs);
+    const cells = costs.map((cost, i) => ({ text: texts[i]!, sort: cost ?? Number.POSITIVE_INFINITY }));
+    return { title, numeric: true, cells };
+  };
+  const perMillion = tried.map(({ costPerMillion }) => costPerMillion ?? null);
+  const isTarget = targets.some(({ metric }) => metric === 'costPerMillion');
+  return [
+    { title: 'fleet', numeric: false, cells: tried.map(({ value }, i) => ({ text: value, sort: i })) },
+    priced(
+      'per hour',
+      tried.map(({ costPerHour }) => costPerHour),
+    ),
+    ...(isTarget ? [] : [priced('per million in time', perMillion)]),
+  ];
+}
+
+/** Costs below one another, in one precision; `–` where there is none. */
+export function costTexts(costs: readonly (number | null)[]): string[] {
+  const texts = costs.flatMap((cost) => (cost === null ? [] : priceText(cost)));
+  const decimals = Math.max(0, ...texts.map((text) => text.split('.')[1]?.length ?? 0));
+  return costs.map((cost) => (cost === null ? '–' : cost.toFixed(decimals)));
+}
+
+/** `98.7 %` of the requests were answered in time: a column, in one precision; null: a target has these figures. */
+export function inTimeTexts({ targets, tried }: Pick<Plan, 'targets' | 'tried'>): string[] | null {
+  if (targets.some(({ metric }) => metric === 'attainment')) return null;
+  const shares = tried.map(({ attainment }) => attainment);
+  const decimals = shares.some((share) => share !== null && share > 0.999 && share < 1) ? 2 : 1;
+  return shares.map((share) => {
+    if (share === null) return '–';
+    const text = (100 * share).toFixed(decimals);
+    return share < 1 && Number(text) === 100 ? '>99.99 %' : `${text} %`;
+  });
 }
 
 /**
@@ -50,7 +147,7 @@ export function headlineOf(
     outcome,
     answer,
     superlative,
-  }: Pick<PlanResult, 'over' | 'targets' | 'outcome' | 'answer' | 'superlative'>,
+  }: Pick<KeyPlan, 'over' | 'targets' | 'outcome' | 'answer' | 'superlative'>,
   tried: number | null,
 ): string {
   const wanted = listed(targets.map(({ text }) => text));
@@ -63,72 +160,64 @@ export function headlineOf(
     const verb = targets.length > 1 ? 'hold' : 'holds';
     return `The range does not bound the answer: at its ${end} end, ${namedValue(over.key, answer)}, ${wanted} still ${verb}`;
   }
-  return `${capital(goalLabel(over.key, superlative))} with ${wanted}: ${valueLabel(answer)}`;
+  return `${capital(superlative)} ${keyLabel(over.key)} with ${wanted}: ${valueLabel(answer)}`;
 }
 
-/** The targets held against the answer, or where there is none against the value that came closest. */
-export function targetCases({ over, targets, tried, answer, closest }: PlanResult): ThresholdCase[] {
-  const value = (answer ?? closest) as string;
-  const { figures, refused } = tried.find((one) => one.value === value) as Tried;
-  return targets.map((target, i) => {
-    const figure = figures[i];
-    const at = namedValue(over.key, value);
-    const threshold = target.text;
-    if (figure === undefined) {
-      return { run: '', threshold, ok: false, actual: null, measured: 'failed', error: `${at}: ${refused}` };
+export function fleetHeadline(targets: Plan['targets'], answer: TriedFleet | undefined): string {
+  const wanted = listed(targets.map(({ text }) => text));
+  if (answer === undefined) return `No fleet within the ranges meets ${wanted}`;
+  return `Cheapest fleet with ${wanted}: ${pricedName(answer)}`;
+}
+
+function pricedName({ value, costPerHour }: TriedFleet): string {
+  return `${value}, ${priceText(costPerHour)} per hour`;
+}
+
+/** The targets held against the answer, or where there is none against what came closest. */
+export function planCases(plan: Plan): ThresholdCase[] {
+  const shown = isFleetPlan(plan) ? shownOf(plan) : shownOf(plan);
+  return plan.targets.map((target, i) => {
+    const [run, threshold, figure] = ['', target.text, shown?.figures[i]];
+    if (shown === undefined || figure === undefined) {
+      const error =
+        shown === undefined
+          ? 'no scheduler could meet it with any of the fleets, by upper bounds'
+          : `${nameIn(plan, shown.value)} cannot run: ${shown.refused}`;
+      return { run, threshold, ok: false, actual: null, measured: 'failed', error };
     }
     const actual =
       figure.estimate?.mean ?? figure.values.find((one) => one === null || !Number.isFinite(one)) ?? null;
     const about = figure.estimate === null || figure.about === null ? '' : ` (${figure.about})`;
-    const measured = `${estimateText(target, figure)}${about} at ${at}`;
-    return { run: '', threshold, ok: figure.meets === 'yes', actual, measured };
+    const at = `${isFleetPlan(plan) ? 'with' : 'at'} ${nameIn(plan, shown.value)}`;
+    const parts = [
+      `${estimateText(target, figure)}${about} ${at}`,
+      plan.answer === null ? 'the closest' : '',
+      marginText(target, figure),
+    ];
+    const measured = parts.filter((part) => part !== '').join(', ');
+    return { run, threshold, ok: figure.meets === 'yes', actual, measured };
   });
 }
 
-/** `98.7 %` of the requests were answered in time: a column, in one precision; null: a target has these figures. */
-export function inTimeTexts({ targets, tried }: Pick<PlanResult, 'targets' | 'tried'>): string[] | null {
-  if (targets.some(({ metric }) => metric === 'attainment')) return null;
-  const shares = tried.map(({ attainment }) => attainment);
-  const decimals = shares.some((share) => share !== null && share > 0.999 && share < 1) ? 2 : 1;
-  return shares.map((share) => {
-    if (share === null) return '–';
-    const text = (100 * share).toFixed(decimals);
-    return share < 1 && Number(text) === 100 ? '>99.99 %' : `${text} %`;
-  });
+/** How sure the answer is, as each fleet that is judged is one more chance to meet a target by luck. */
+function confidenceLines({ confidence, answer, tried, seeds }: FleetPlan): string[] {
+  if (confidence === null) return [];
+  const { compared, isSure, sure } = confidence;
+  if (isSure) return [`sure: 95 % confidence in ${answer}, with ${plural(compared, 'fleet')} judged`];
+  const next = tried.find(({ value }) => value === sure);
+  const other = next === undefined ? 'or any other; add seeds' : `but not for ${pricedName(next)}`;
+  return [
+    `not sure: with ${plural(compared, 'fleet')} judged, ${seeds.length} seeds are too few for 95 % confidence in ${answer}, ${other}`,
+  ];
 }
 
-export function figureTexts({ targets }: Pick<PlanResult, 'targets'>, { figures }: Tried): string[] {
-  return targets.map((target, i) =>
-    figures[i] === undefined ? 'cannot run' : estimateText(target, figures[i]),
-  );
-}
-
-/** What `meets` means, for people. */
-export function ruleText({ seeds, targets, tried }: Pick<PlanResult, 'seeds' | 'targets' | 'tried'>): string {
-  const all = targets.length > 1 ? ', for every target' : '';
-  if (isOneSample(tried)) {
-    return `A value meets where the whole 95 % confidence interval of its run is within the limit${all}. The interval comes from the time slices of the run, as no seed changes it; a figure without one decides by itself.`;
-  }
-  if (seeds.length === 1) return `A value meets where its run does${all}.`;
-  return `A value meets where the whole 95 % confidence interval of the mean over ${seeds.length} seeds is within the limit${all}.`;
-}
-
-/** Verdicts in words. */
-export const MEETS = { yes: 'yes', unsure: 'not surely', no: 'no' } as const;
-
-/** `4 GPUs reach 99.93 % ± 0.02 (0.01 pp above 99.9 %)`. */
-function reached({ over, targets, tried }: PlanResult, value: string): string {
-  const { figures, refused, attainment } = tried.find((one) => one.value === value) as Tried;
-  const name = namedValue(over.key, value);
-  if (refused !== undefined) return `${name} cannot run: ${refused}`;
-  if (attainment === null) return `${name}: no requests were offered`;
-  const several = over.key === 'cluster.gpus' && value !== '1';
-  const verb = figures.some(({ estimate }) => estimate === null) ? ':' : several ? ' reach' : ' reaches';
-  const parts = targets.map((target, i) => {
-    const figure = figures[i]!;
-    const of = targets.length > 1 ? `${target.metric} ` : '';
-    const text = estimateText(target, figure);
-    return figure.values.includes(null) ? `${of}${text}` : `${of}${text} (${marginText(target, figure)})`;
-  });
-  return `${name}${verb} ${listed(parts)}`;
+/** `24 of 44 fleets ran (72 of 132 runs); upper bounds rule out 7; 13 cost no less than the answer`. */
+function effortText({ effort, answer }: FleetPlan): string {
+  const { fleets, run, ruledOut, spared, runs, runsOfAll } = effort;
+  const why = answer === null ? 'cannot meet the targets either' : 'cost no less than the answer';
+  return [
+    `${run} of ${fleets} fleets ran (${runs} of ${runsOfAll} runs)`,
+    ...(ruledOut === 0 ? [] : [`upper bounds rule out ${ruledOut}`]),
+    ...(spared === 0 ? [] : [`${spared} ${why}`]),
+  ].join('; ');
 }

@@ -1,22 +1,28 @@
 import type { FigureUnit } from '../../record/figures.js';
 import type { Threshold } from '../../record/threshold.js';
-import { keyLabel, valuesLabel } from '../../report/quantity.js';
-import { intervalText, ONE_SAMPLE } from '../../report/statistics.js';
+import { valuesLabel } from '../../report/quantity.js';
+import { intervalText } from '../../report/statistics.js';
 import { significant } from '../../text/numbers.js';
 import { atLeast, type TargetFigure } from './judge.js';
-import type { PlanResult, Tried } from './plan-result.js';
+import { isFleetPlan, isOneSample, type Plan } from './plan-result.js';
 
 /** How people write values of the planned key and figures of its targets. */
 
-/** `62 GPUs`, `SLO 12.4 ms`. */
+/** What was tried, by name: `62 GPUs`, `SLO 12.4 ms`, `2 × v100 + 5 × t4`. */
+export function nameIn(plan: Plan, value: string): string {
+  return isFleetPlan(plan) ? value : namedValue(plan.over.key, value);
+}
+
 export function namedValue(key: string, value: string): string {
   if (key !== 'cluster.gpus') return valuesLabel({ [key]: value });
   return value === '1' ? '1 GPU' : `${value} GPUs`;
 }
 
-/** `fewest GPUs`, `tightest SLO`. */
-export function goalLabel(key: string, superlative: string): string {
-  return `${superlative} ${keyLabel(key)}`;
+/** Where the intervals come from, `95 % interval over 3 seeds`; null: there are none. */
+export function intervalsOf({ seeds, tried }: Pick<Plan, 'seeds' | 'tried'>): string | null {
+  if (tried.every(({ figures }) => figures.every(({ estimate }) => estimate?.over == null))) return null;
+  if (isOneSample(tried)) return '95 % interval over the time slices of the run';
+  return `95 % interval over ${seeds.length} seeds`;
 }
 
 /**
@@ -38,52 +44,16 @@ export function figureText(target: Threshold, value: number): string {
   return scaled(target, value) + SUFFIX[target.unit];
 }
 
-/** `at worst 0.02 pp above 99.9 %`: how far the interval's deciding end is within the limit, or beyond it. */
+/** `its 95 % interval ends 0.02 pp above 99.9 %`; `0.02 pp above 99.9 %` without one; empty where there is no figure. */
 export function marginText(target: Threshold, { margin, estimate }: TargetFigure): string {
+  if (margin === null || estimate === null) return '';
   const limit = `${significant(target.limit * scaleOf(target.unit), 12)}${SUFFIX[target.unit]}`;
-  if (margin === null || estimate === null) return `not ${atLeast(target) ? 'above' : 'below'} ${limit}`;
   const unit = target.unit === 'share' ? ' pp' : SUFFIX[target.unit];
   const above = atLeast(target) === margin >= 0;
   const size = scaled(target, Math.abs(margin));
   const distance =
-    Number(size) === 0 ? `just at ${limit}` : `${size}${unit} ${above ? 'above' : 'below'} ${limit}`;
-  return estimate.over === null ? distance : `at worst ${distance}`;
-}
-
-/** Whether the values ran once each, as no seed changes a run. */
-export function isOneSample(tried: readonly Pick<Tried, 'isOneSample' | 'refused'>[]): boolean {
-  const ran = tried.filter(({ refused }) => refused === undefined);
-  return ran.length > 0 && ran.every((one) => one.isOneSample);
-}
-
-/** What is behind the intervals, for charts; nothing where there are none. */
-export function confidenceTexts({ seeds, tried }: Pick<PlanResult, 'seeds'> & Runs): string[] {
-  if (isOneSample(tried)) return [`bars: 95 % confidence, ${ONE_SAMPLE}`];
-  return seeds.length > 1 ? [`bars: 95 % confidence over ${seeds.length} seeds`] : [];
-}
-
-/** How many runs it took. */
-export function runCount({ seeds, tried }: Pick<PlanResult, 'seeds'> & Runs): number {
-  return tried.reduce((sum, one) => sum + (one.isOneSample ? 1 : seeds.length), 0);
-}
-
-/** The seeds as a fact of a page. `same`: where else they are the same. */
-export function seedsFact({ seeds, tried }: Pick<PlanResult, 'seeds'> & Runs, same: string) {
-  if (isOneSample(tried)) return { label: 'Seeds', value: 'none', note: ONE_SAMPLE };
-  return {
-    label: seeds.length === 1 ? 'Seed' : 'Seeds',
-    value: seeds.join(', '),
-    note: seeds.length === 1 ? 'one repetition: no confidence interval' : same,
-  };
-}
-
-interface Runs {
-  readonly tried: readonly Tried[];
-}
-
-/** A share of the requests of which some failed: never `0 %` or `100 %`. */
-export function failedShare(attainment: number): string {
-  return `${significant(100 * (1 - attainment), 2)} %`;
+    Number(size) === 0 ? `at ${limit}` : `${size}${unit} ${above ? 'above' : 'below'} ${limit}`;
+  return estimate.over === null ? distance : `its 95 % interval ends ${distance}`;
 }
 
 const SUFFIX: Readonly<Record<FigureUnit, string>> = {

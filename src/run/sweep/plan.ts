@@ -1,6 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
 import { buildExperiment } from '../../config/build.js';
 import type { SourceDocument } from '../../config/document.js';
+import type { Experiment } from '../../config/experiment.js';
 import { NotedFiles } from '../../config/files-on-disk.js';
 import { experimentNotes } from '../../config/policy-notes.js';
 import { NO_GPUS } from '../../config/schema-cluster.js';
@@ -42,6 +43,26 @@ interface PlanOptions extends CellBase {
   readonly thresholds: readonly Threshold[];
 }
 
+/** An experiment that may run, and how. */
+export interface CheckedCell {
+  readonly experiment: Experiment;
+  readonly task: CellTask;
+}
+
+/** Checks one run of an experiment. Throws what is wrong with it. */
+export async function checkCell(
+  source: SourceDocument,
+  overrides: readonly string[],
+  { version, percentiles }: Pick<PlanOptions, 'version' | 'percentiles'>,
+): Promise<CheckedCell> {
+  const host = new NotedFiles();
+  const experiment = await buildExperiment(source, { overrides, host });
+  const { text, file } = source;
+  const key = cellKey(experiment, version, percentiles);
+  const { files } = host;
+  return { experiment, task: { text, file, files, overrides, percentiles, key, ...labelsOf(experiment) } };
+}
+
 /**
  * Checks every cell before the first one runs. Throws where the experiment is wrong as a whole: no cell
  * can run, or a varied value or a case is refused in every cell that has it. A combination that cannot run (a
@@ -49,20 +70,15 @@ interface PlanOptions extends CellBase {
  */
 export async function planCells(grid: readonly GridCell[], options: PlanOptions): Promise<PlannedCell[]> {
   const { source, version, percentiles, thresholds } = options;
-  const { text, file } = source;
   const planned: PlannedCell[] = [];
   const senders: Senders[] = [];
   const errors = new Map<GridCell, EscapementError>();
   for (const cell of grid) {
     const overrides = cellOverrides(cell, options);
     try {
-      const noted = new NotedFiles();
-      const experiment = await buildExperiment(source, { overrides, host: noted });
+      const { experiment, task } = await checkCell(source, overrides, { version, percentiles });
       if (cell.repeats && !seedChanges(experiment)) continue;
       senders.push({ classes: experiment.classes, tenants: experiment.tenants });
-      const key = cellKey(experiment, version, percentiles);
-      const { files } = noted;
-      const task = { text, file, files, overrides, percentiles, key, ...labelsOf(experiment) };
       const bound = options.bound ? { bound: { ...task, key: boundKey(experiment, version) } } : {};
       planned.push({ cell, task, ...bound, notes: experimentNotes(experiment) });
     } catch (error) {

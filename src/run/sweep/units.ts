@@ -58,7 +58,7 @@ export async function runUnits(
   const left = [...units].reverse();
   const lane = async (): Promise<void> => {
     for (let unit = left.pop(); unit !== undefined; unit = left.pop())
-      onUnit(unit, await find(unit, store, runner));
+      onUnit(unit, await runUnit(unit, store, runner));
   };
   const lanes = Array.from({ length: Math.min(runner.width, units.length) }, lane);
   try {
@@ -68,12 +68,17 @@ export async function runUnits(
   }
 }
 
-async function find({ task, job }: Unit, store: CellStore, runner: CellRunner): Promise<Found> {
+/** Runs a unit that has no stored result, and stores what it finds; without a store, just runs it. */
+export async function runUnit(
+  { task, job }: Pick<Unit, 'task' | 'job'>,
+  store: CellStore | null,
+  runner: CellRunner,
+): Promise<Found> {
   // Looked for only now: another process may have finished it meanwhile.
-  const stored = store.read(task, job);
+  const stored = store?.read(task, job) ?? null;
   if (stored !== null) return { status: 'done', result: stored, reused: true };
   const outcome = await runner.run(task, job);
   if (outcome.status === 'failed') return outcome;
-  store.write(task, outcome.json, job);
+  store?.write(task, outcome.json, job);
   return { status: 'done', result: JSON.parse(outcome.json), reused: false };
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { PlanResult } from '../../../src/run/plan/plan-result.js';
+import type { KeyPlan } from '../../../src/run/plan/plan-result.js';
 import { runCli, runOk, SMALL_EXPERIMENT, spawnCli, tempDir, writeIn } from '../run-cli.js';
 
 /** A thread takes longer to start than these simulations to run. */
@@ -23,9 +23,9 @@ test('finds the fewest GPUs, says by how much, and writes the plan and a page', 
   expect(stdout).toMatch(/^GPUs {2,}attainment>=0\.9 {2}meets$/m);
   expect(stdout).toMatch(new RegExp(`^ +${answer} +[\\d.]+ % ± [\\d.]+ {2}yes$`, 'm'));
   expect(stdout).toMatch(
-    new RegExp(`^${answer} GPUs reach .* above 90 %\\); ${before} GPUs? reach(es)? .* below 90 %\\)$`, 'm'),
+    new RegExp(`^✓ attainment>=0\\.9: .* at ${answer} GPUs, its 95 % interval ends .* above 90 %$`, 'm'),
   );
-  const plan = JSON.parse(readFileSync(join(out, 'plan.json'), 'utf8')) as PlanResult;
+  const plan = JSON.parse(readFileSync(join(out, 'plan.json'), 'utf8')) as KeyPlan;
   expect(plan).toMatchObject({ version: 3, outcome: 'boundary', answer, before, superlative: 'fewest' });
   expect(plan.tried.map(({ value }) => Number(value))).toEqual(
     plan.tried.map(({ value }) => Number(value)).sort((left, right) => left - right),
@@ -103,7 +103,9 @@ test('where nothing meets it says how close the best came, with the status of a 
     '--quiet',
   ]);
   expect(status).toBe(3);
-  expect(stdout).toMatch(/^closest: SLO 10 ms reaches .* below 90 %\)$/m);
+  expect(stdout).toMatch(
+    /^✗ attainment>=0\.9: .* at SLO 10 ms, the closest, its 95 % interval ends .* below 90 %$/m,
+  );
   expect(stderr).toBe(
     'escapement: E_THRESHOLD: None of the 9 values tried from 2ms to 10ms meets attainment>=0.9\n',
   );
@@ -154,7 +156,7 @@ test.each([
   expect(existsSync(out)).toBe(false);
 });
 
-async function planOf(dir: string, ...flags: string[]): Promise<PlanResult> {
+async function planOf(dir: string, ...flags: string[]): Promise<KeyPlan> {
   const { stdout, stderr } = await runCli(['plan', small(dir), ...ONE_THREAD, ...flags, '--quiet', '--json']);
   expect(stderr).toBe('');
   return JSON.parse(stdout);
@@ -202,7 +204,7 @@ test('says the warning before the end of the range, a line for each target, and 
   const { status, stdout } = await runCli(['plan', small(dir), ...ONE_THREAD, ...flags]);
   expect(status).toBe(0);
   expect(stdout).toMatch(
-    /\n\nThe range does not bound the answer: at its upper end, .*\n.*\n✓ executedP90<25ms: [\d.]+ ms at workload\.rate 4000\/s\n✓ executedP99\.25<1h: .*\nnote: met, but /,
+    /\n\nThe range does not bound the answer: at its upper end, .*\n✓ executedP90<25ms: [\d.]+ ms at workload\.rate 4000\/s, [\d.]+ ms below 25 ms\n✓ executedP99\.25<1h: .*\nnote: met, but /,
   );
   expect(stdout).not.toMatch(/highest/i);
   expect(readFileSync(junit, 'utf8')).toContain('tests="2" failures="0" errors="0"');
@@ -235,7 +237,12 @@ test('where a latency is never reached at any value, the closest is the one that
   expect(JSON.parse(stdout)).toMatchObject({
     closest: '2000/s',
     thresholds: [
-      { threshold: 'p99<1ms', ok: false, actual: null, measured: 'never at workload.rate 2000/s' },
+      {
+        threshold: 'p99<1ms',
+        ok: false,
+        actual: null,
+        measured: 'never at workload.rate 2000/s, the closest',
+      },
     ],
   });
 });
@@ -252,7 +259,7 @@ test('says where nothing was offered, and gives no share of nothing', async () =
   ]);
   expect(status).toBe(3);
   expect(stdout).toMatch(/^ +1 +no requests were offered +no$/m);
-  expect(stdout).toMatch(/^closest: 1 GPU: no requests were offered$/m);
+  expect(stdout).toMatch(/^✗ attainment>=0\.9: no requests were offered at 1 GPU, the closest$/m);
   expect(stdout.replace('attainment>=0.9', '')).not.toMatch(/%|±/);
 });
 
@@ -269,9 +276,8 @@ test('a plan of a replayed log runs each value once, and its interval comes from
   const { stdout, stderr } = await runCli(plan);
   expect(stderr).toMatch(/^seed 1: 8 candidate values/);
   expect(stdout).toMatch(/^ +1 +\d+\.\d\d % ± \d+\.\d\d +no$/m);
-  expect(stdout).toContain(
-    'note: one sample: no seed changes it, so it ran once; ± comes from its time slices',
-  );
+  expect(stdout).toMatch(/^policy clockwork; ±: 95 % interval over the time slices of the run$/m);
+  expect(stdout).toContain('note: one sample: no seed changes it, so it ran once\n');
   expect(stdout).not.toMatch(/more seeds|± 0\.00/);
   const { tried, seeds } = JSON.parse((await runOk([...plan, '--json'])).stdout);
   expect(seeds).toEqual([1, 2, 3]);

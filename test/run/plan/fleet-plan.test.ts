@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseExperiment } from '../../../src/config/load.js';
 import type { CellResult } from '../../../src/record/results.js';
-import { fleetPage } from '../../../src/run/plan/fleet-page.js';
 import { planFleet } from '../../../src/run/plan/fleet-plan.js';
-import type { FleetPlan } from '../../../src/run/plan/fleet-result.js';
-import { fleetText } from '../../../src/run/plan/fleet-text.js';
 import { judge, parseTarget } from '../../../src/run/plan/judge.js';
+import { planPage } from '../../../src/run/plan/page.js';
+import type { FleetPlan } from '../../../src/run/plan/plan-result.js';
+import { planText } from '../../../src/run/plan/text.js';
 import { simulate } from '../../../src/run/simulated.js';
 import type { CellRunner } from '../../../src/run/sweep/pool.js';
 import { boundCell, type CellOutcome, runCell } from '../../../src/run/sweep/run-cell.js';
@@ -104,17 +104,32 @@ it.each(['fifo', 'clockwork', 'edf', 'escapement'])(
       expect(found, target).toBe(best);
       expect(plan.effort, target).toMatchObject({ fleets: 23, runsOfAll: 46, runs, run: plan.tried.length });
       expect(runs).toBe(2 * plan.tried.length);
+      expect(plan.effort.run + plan.effort.ruledOut + plan.effort.spared).toBe(23);
     }
   },
 );
 
 it('says what the answer costs, how much was run for it, and how to run it', async () => {
   const { plan } = await planOf(experiment(150, '60ms'));
-  const text = fleetText(plan);
+  const text = planText(plan);
   expect(plan.headline).toMatch(/^Cheapest fleet with attainment>=90%: [1-5] × slow, \d\.\d\d per hour$/);
-  expect(text).toMatch(/\d+ of 92 runs: \d+ of 23 fleets/);
-  expect(text).toMatch(/per million requests in time/);
+  expect(text).toMatch(
+    /^8 of 23 fleets ran \(32 of 92 runs\); upper bounds rule out 1; 14 cost no less than the answer$/m,
+  );
+  expect(text).toMatch(/^fleet +per hour +per million in time +attainment>=90% +meets$/m);
   expect(text).toMatch(/deploy: --set cluster\.gpus\.fast=0 --set cluster\.gpus\.slow=\d\n$/);
+});
+
+it('says how sure the answer is after so many fleets', async () => {
+  const confidenceOf = async (seeds: string) => {
+    const { plan } = await planOf(experiment(300, '30ms'), { seeds });
+    return [plan.answer, plan.confidence];
+  };
+  expect(await Promise.all(['1', '1,2,3,4', '1:9:1'].map(confidenceOf))).toEqual([
+    ['4 × slow', null],
+    ['4 × slow', { compared: 2, isSure: false, sure: '1 × fast' }],
+    ['4 × slow', { compared: 2, isSure: true, sure: '4 × slow' }],
+  ]);
 });
 
 it('names the whole fleet, also the kinds that it does not choose', async () => {
@@ -124,7 +139,7 @@ it('names the whole fleet, also the kinds that it does not choose', async () => 
     '3 × slow + 1 × fast',
     '3.2',
   ]);
-  expect(fleetText(plan)).toMatch(/deploy: --set cluster\.gpus\.slow=1\n$/);
+  expect(planText(plan)).toMatch(/deploy: --set cluster\.gpus\.slow=1\n$/);
 });
 
 it('runs no fleet with which no scheduler could meet the target', async () => {
@@ -135,7 +150,7 @@ it('runs no fleet with which no scheduler could meet the target', async () => {
     closest: null,
     tried: [],
   } satisfies Partial<FleetPlan>);
-  expect(fleetText(plan)).toContain('no scheduler could meet the target with any of them');
+  expect(planText(plan)).toContain('no scheduler could meet it with any of the fleets, by upper bounds');
 });
 
 it.each([
@@ -165,34 +180,14 @@ it('says which fleet more seeds may settle where none meets surely', async () =>
   expect(plan.outcome).toBe('none');
   const unsure = plan.tried.find(({ meets }) => meets === 'unsure');
   expect(plan.notes).toContain(
-    `${unsure!.value} would do on average, not with confidence: more seeds may settle it`,
+    `the mean at ${unsure!.value} meets, its interval does not: more seeds may settle it`,
   );
-});
-
-it('says if more GPUs do worse than the answer, or than the fleet that came closest', async () => {
-  const text = experiment(300, '30ms', 'policy: { kind: fifo }');
-  const { runner } = runnerOf();
-  const notesFor = async (target: string) => {
-    const { plan } = await planOf(text, { targets: [target], seeds: '1,2', runner });
-    return plan.notes.filter((note) => note.startsWith('more GPUs'));
-  };
-  expect(await notesFor('p95<=15ms')).toEqual([
-    'more GPUs are not always better here: 2 × fast + 1 × slow and 4 others do worse than 2 × fast',
-  ]);
-  expect(await notesFor('p95<=10ms')).toEqual([
-    'more GPUs are not always better here: 2 × fast + 1 × slow and 2 × fast + 3 × slow do worse than 2 × fast',
-  ]);
-  // More GPUs cost more.
-  for (const target of ['costPerMillion<=4', 'costPerMillion<=0.1'])
-    expect(await notesFor(target)).toEqual([]);
 });
 
 it('says once what a million requests in time cost', async () => {
   const { plan } = await planOf(experiment(150, '60ms'), { targets: ['costPerMillion<=0.1'], seeds: '1,2' });
-  expect(fleetText(plan)).not.toContain('per million requests in time');
-  const page = await fleetPage(plan);
-  expect(page).toContain('Fleets that were run');
-  expect(page.match(/Per million in time/g)).toHaveLength(1);
+  expect(planText(plan)).not.toContain('per million in time');
+  expect(await planPage(plan)).not.toContain('per million in time');
 });
 
 it('ends at once, with the reason, if the rate of a tenant keeps a target out of reach', async () => {

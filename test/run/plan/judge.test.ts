@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judge, parseTarget } from '../../../src/run/plan/judge.js';
+import { isSure, judge, parseTarget } from '../../../src/run/plan/judge.js';
 import { estimateText, figureText, marginText } from '../../../src/run/plan/words.js';
 import { cellResult } from '../sweep/fixtures.js';
 
@@ -44,6 +44,21 @@ describe('a target', () => {
     });
   });
 
+  it('is met less surely the more were compared', () => {
+    // 91, 92 and 93 of 100: standard error 0.01/√3, so 90 % is 3.464 of them away: one in 27 with 2 degrees of freedom.
+    const [target, results] = [
+      parseTarget('attainment>=0.9'),
+      [91, 92, 93].map((goodput) => cellResult(goodput)),
+    ];
+    const figure = judge(target, [...results, ...results]);
+    expect(isSure(target, judge(target, results), 1)).toBe(false);
+    // Twice as many seeds: 5.477 of them away, one in 723 with 5 degrees of freedom, and 18 times that is 2.5 %.
+    expect(figure.meets).toBe('yes');
+    expect([1, 18, 19].map((compared) => isSure(target, figure, compared))).toEqual([true, true, false]);
+    expect(isSure(target, judge(target, [cellResult(93)]), 1)).toBeNull();
+    expect(isSure(parseTarget('p9999<1s'), judge(parseTarget('p9999<1s'), results), 1)).toBe(false);
+  });
+
   it('that is none is refused as what it was written as', () => {
     expect(() => parseTarget('slo=3')).toThrow(/^--target 'slo=3': /);
   });
@@ -68,7 +83,7 @@ describe('figures of a target', () => {
     const mixed = judge(target, [fast, reached, fast]);
     expect(mixed.meets).toBe('no');
     expect(estimateText(target, mixed)).toBe('never with 1 of 3 seeds');
-    expect(marginText(target, mixed)).toBe('not below 1000 ms');
+    expect(marginText(target, mixed)).toBe('');
   });
 
   it('come with the ends of an interval that is cut off at none or all', () => {
@@ -95,7 +110,7 @@ describe('figures of a target', () => {
     const target = parseTarget('goodputRps>=50');
     const figure = judge(target, [cellResult(52), cellResult(54)]);
     expect(estimateText(target, figure)).toBe('53.00/s ± 12.71');
-    expect(marginText(target, figure)).toBe('at worst 9.71/s below 50/s');
+    expect(marginText(target, figure)).toBe('its 95 % interval ends 9.71/s below 50/s');
     expect(marginText(target, judge(target, [cellResult(52)]))).toBe('2.00/s above 50/s');
     const share = parseTarget('attainment>=0.5');
     expect(estimateText(share, judge(share, [cellResult(52), cellResult(54)]))).toBe('53.00 % ± 12.71');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseExperiment } from '../../../src/config/load.js';
 import { judge, parseTarget } from '../../../src/run/plan/judge.js';
-import { notesOf as planNotes, setupNotes, trafficNotes } from '../../../src/run/plan/notes.js';
+import { planNotes, searchNotes, setupNotes, trafficNotes } from '../../../src/run/plan/notes.js';
 import { latticeOf, parseOver } from '../../../src/run/plan/over.js';
 import { SMALL_EXPERIMENT } from '../../cli/run-cli.js';
 import { cellResult } from '../sweep/fixtures.js';
@@ -30,9 +30,7 @@ test.each([
   const targets = texts.map(parseTarget);
   const figures = targets.map((target) => judge(target, [cellResult(50)]));
   const tried = ['10/s', '20/s'].map((value) => ({ value, meets: 'yes' as const, figures, attainment }));
-  const over = parseOver('workload.rate=10/s:20/s:10/s');
-  const found = { kind: 'boundary', answer: 0, before: 1, inside: false, contradictions: [] } as const;
-  const notes = planNotes(found, latticeOf(over, false), tried, { over, seeds: [1, 2], targets });
+  const notes = planNotes({ targets, tried, seeds: [1, 2] }, tried[0], [], []);
   expect(notes).toEqual(starts.map((start) => expect.stringContaining(start)));
 });
 
@@ -48,15 +46,13 @@ test('without an answer, the nearest of the values that more seeds may settle is
       ...{ value: `${i + 1}`, meets: figure.meets, figures: [figure], attainment: 1 },
     }));
     const over = parseOver(`cluster.gpus=1:${figures.length}`);
-    return planNotes({ kind: 'none' }, latticeOf(over, true), tried, {
-      ...{ over, seeds: [1, 2], targets: [target] },
-    });
+    return searchNotes({ kind: 'none' }, latticeOf(over, true), { over, targets: [target], tried });
   };
   // The last misses by less than the interval of the one before, and will not meet however many seeds run.
   const [narrow, wide, missed] = [seeds(99, 103), seeds(80, 130), seeds(99.8, 99.9)];
   expect([narrow, wide, missed].map(({ meets }) => meets)).toEqual(['unsure', 'unsure', 'no']);
   expect(notes([wide, narrow, missed])).toEqual([
-    '2 GPUs would do on average, not with confidence: more seeds may settle it',
+    'the mean at 2 GPUs meets, its interval does not: more seeds may settle it',
   ]);
   expect(notes([missed, missed])).toEqual([]);
 });

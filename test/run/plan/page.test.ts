@@ -2,12 +2,11 @@ import { parse, type Spec } from 'vega';
 import { compile } from 'vega-lite';
 import { describe, expect, it } from 'vitest';
 import { planCharts } from '../../../src/run/plan/charts.js';
-import { costTexts } from '../../../src/run/plan/fleet-text.js';
 import { judge, parseTarget } from '../../../src/run/plan/judge.js';
 import { parseOver } from '../../../src/run/plan/over.js';
 import { planPage } from '../../../src/run/plan/page.js';
-import type { PlanResult, Tried } from '../../../src/run/plan/plan-result.js';
-import { headlineOf, inTimeTexts, planText } from '../../../src/run/plan/text.js';
+import type { FleetPlan, KeyPlan, Tried } from '../../../src/run/plan/plan-result.js';
+import { answerLines, costTexts, headlineOf, inTimeTexts, planText } from '../../../src/run/plan/text.js';
 import { cellResult } from '../sweep/fixtures.js';
 
 const TARGETS = ['attainment>=0.95', 'attainment>=0.6', 'goodputRps>80', 'late<5%'].map(parseTarget);
@@ -66,7 +65,7 @@ describe('a plan', () => {
     });
     const answered = { answer: '3', before: '2', notes: ['a note'] };
     expect(planText({ ...planOf(3), ...answered, targets: [target!], tried })).toBe(`\
-policy clockwork
+policy clockwork; ±: 95 % interval over 2 seeds
 
 GPUs  attainment>=0.95  meets
    1    89.85 % ± 1.91  no
@@ -74,8 +73,7 @@ GPUs  attainment>=0.95  meets
    3    97.85 % ± 1.91  yes
 
 Fewest GPUs: 2
-3 GPUs reach 97.85 % ± 1.91 (at worst 0.94 pp above 95 %); 2 GPUs reach 96.35 % ± 1.91 (at worst 0.56 pp below 95 %)
-✓ attainment>=0.95: 97.85 % ± 1.91 at 3 GPUs
+✓ attainment>=0.95: 97.85 % ± 1.91 at 3 GPUs, its 95 % interval ends 0.94 pp above 95 %
 note: a note
 `);
   });
@@ -106,7 +104,7 @@ it('says how many values were tried if none of them meets', () => {
 });
 
 /** As many values, of which all from the second of three thirds on are said to meet. */
-function planOf(size: number): PlanResult {
+function planOf(size: number): KeyPlan {
   const answer = Math.ceil((2 * size) / 3);
   const tried = Array.from({ length: size }, (_, i): Tried => {
     const share = i + 1 === size ? 97 : 50 + (50 * (i + 1)) / size;
@@ -134,3 +132,37 @@ function planOf(size: number): PlanResult {
     ...{ answer: String(answer), before: String(answer - 1), closest: null, notes: [], tried },
   };
 }
+
+describe('how sure the answer of a search for fleets is', () => {
+  const lines = (confidence: FleetPlan['confidence']) => {
+    const [target] = TARGETS;
+    const figure = judge(target!, [cellResult(98), cellResult(99)]);
+    const fleets = ['3 × a', '4 × a'].map((value, i) => ({
+      ...{ value, meets: 'yes' as const, figures: [figure], attainment: 0.985 },
+      ...{ gpus: { a: 3 + i }, costPerHour: 3 + i, settings: [`cluster.gpus.a=${3 + i}`] },
+    }));
+    const effort = { fleets: 44, run: 24, ruledOut: 7, spared: 13, runs: 72, runsOfAll: 132 };
+    const { resolution: _, superlative: __, before: ___, ...facts } = planOf(3);
+    return answerLines({
+      ...{ ...facts, version: 2, minimize: 'cost', over: [], outcome: 'found', answer: '3 × a' },
+      ...{ targets: [target!], tried: fleets, effort, confidence },
+    } as FleetPlan).slice(2);
+  };
+  const effort =
+    '24 of 44 fleets ran (72 of 132 runs); upper bounds rule out 7; 13 cost no less than the answer';
+
+  it('is one line, with the cheapest fleet that is sure', () => {
+    expect(lines({ compared: 19, isSure: true, sure: '3 × a' })).toEqual([
+      'sure: 95 % confidence in 3 × a, with 19 fleets judged',
+      effort,
+    ]);
+    expect(lines({ compared: 19, isSure: false, sure: '4 × a' })).toEqual([
+      'not sure: with 19 fleets judged, 2 seeds are too few for 95 % confidence in 3 × a, but not for 4 × a, 4.00 per hour',
+      effort,
+    ]);
+    expect(lines({ compared: 19, isSure: false, sure: null })[0]).toMatch(
+      /in 3 × a, or any other; add seeds$/,
+    );
+    expect(lines(null)).toEqual([effort]);
+  });
+});

@@ -2,14 +2,13 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parseExperimentSource } from '../../../src/config/build.js';
 import { parseExperiment } from '../../../src/config/load.js';
-import { valuesOf } from '../../../src/run/plan/candidates.js';
 import { parseTarget } from '../../../src/run/plan/judge.js';
-import { latticeOf, parseOver } from '../../../src/run/plan/over.js';
+import { latticeOf, parseOver, valuesOf } from '../../../src/run/plan/over.js';
 import { Prober } from '../../../src/run/plan/prober.js';
 import { Reach } from '../../../src/run/plan/reach.js';
 import { search } from '../../../src/run/plan/search.js';
-import { Trials } from '../../../src/run/plan/trials.js';
 import { CellStore } from '../../../src/run/sweep/cell-store.js';
 import type { CellRunner } from '../../../src/run/sweep/pool.js';
 import type { CellOutcome, CellTask } from '../../../src/run/sweep/run-cell.js';
@@ -85,26 +84,18 @@ async function plan({ order = 0, store, fail, targets = ['goodputRps>=37'] }: Be
     close: async () => {},
   };
   const candidates = valuesOf(OVER, latticeOf(OVER, true));
-  const trials = new Trials({
-    ...{ text: SMALL_EXPERIMENT, file: 'small.yaml', overrides: [], candidates, seeds: SEEDS },
-  });
   const prober = new Prober({
-    ...{
-      trials,
-      targets: targets.map(parseTarget),
-      reach: new Reach(targets.map(parseTarget), await parseExperiment(SMALL_EXPERIMENT, 'small.yaml')),
-      version: '1',
-      runner,
-      store: store ?? null,
-    },
-    onRun: () => {},
+    ...{ source: parseExperimentSource(SMALL_EXPERIMENT, 'small.yaml'), overrides: [], candidates },
+    ...{ seeds: SEEDS, targets: targets.map(parseTarget), version: '1', onRun: () => {} },
   });
+  const reach = new Reach(targets.map(parseTarget), await parseExperiment(SMALL_EXPERIMENT, 'small.yaml'));
+  const probe = prober.with({ reach, runner, store: store ?? null });
   const result = await search(
     candidates.size,
     'low',
-    async (index) => (await prober.judge(index)).meets === 'yes',
+    async (index) => (await probe.judge(index)).meets === 'yes',
   );
-  return { result, tried: await prober.tried(), ran };
+  return { result, tried: await probe.tried(), ran };
 }
 
 function numberOf(overrides: readonly string[], key: string): number {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { fleetCharts } from '../../../src/run/plan/fleet-charts.js';
-import type { FleetPlan } from '../../../src/run/plan/fleet-result.js';
+import { planCharts } from '../../../src/run/plan/charts.js';
 import { judge, parseTarget } from '../../../src/run/plan/judge.js';
+import type { FleetPlan } from '../../../src/run/plan/plan-result.js';
 import { cellResult } from '../sweep/fixtures.js';
 
 /** A plan in which these fleets were run, by price as a plan has them. */
@@ -13,7 +13,14 @@ function planOf(target: string, fleets: readonly { readonly cost: number; readon
     ...{ value: `fleet ${i}`, meets: 'yes', costPerHour: cost, gpus: {}, settings: [], attainment: reached },
     figures: [{ ...figure!, estimate: { mean: reached, low: reached, high: reached, n: 2 } }],
   }));
-  return { targets, tried, answer: null, seeds: [1, 2] } as unknown as FleetPlan;
+  return {
+    minimize: 'cost',
+    targets,
+    tried,
+    answer: null,
+    headline: '',
+    seeds: [1, 2],
+  } as unknown as FleetPlan;
 }
 
 interface Layer {
@@ -23,7 +30,7 @@ interface Layer {
 
 /** Prices at which the steps of the only chart begin. */
 function stepsOf(plan: FleetPlan): number[] {
-  const [chart] = fleetCharts(plan);
+  const [chart] = planCharts(plan);
   const { layer } = chart!.spec as unknown as { readonly layer: readonly Layer[] };
   const steps = layer.find(({ mark }) => mark?.interpolate === 'step-after');
   return (steps?.data?.values ?? []).map(({ x }) => x);
