@@ -1,18 +1,15 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { writeWhole } from '../../src/base/files/output-file.js';
-import { renderPng } from '../../src/report/html/render.js';
 import { benchCases } from './cases.js';
 import { median, runHere, runInChild } from './child.js';
-import { benchGrowth, type GrowthLine } from './growth.js';
-import { growthChart } from './growth-chart.js';
-import { benchPolicies } from './policies.js';
+import { benchPolicies, GROWTH_CASES, SHORT_CASES } from './policies.js';
 import { benchQueue, queueWorker } from './queue.js';
 
 /*
  * Whole runs, arrivals and metrics included, on one thread: `npm run bench -- [--only TEXT] [--runs N]
  * [--trace FILE]`. Prints a JSON line a case; with `--policies` a line for each policy on a few of them, with
- * `--growth` one for each policy on 1 to 1,000 GPUs, and with `--chart FILE` a picture of them; with `--queue` one for each
+ * `--growth` one for each policy on 1 to 1,000 GPUs; with `--queue` one for each
  * number of workers that run cells which do nothing (`redis-server` has to be there). `--out FILE` also writes the lines to
  * a file.
  */
@@ -28,7 +25,6 @@ const { values: flags } = parseArgs({
     cells: { type: 'string', default: '3000' },
     'queue-worker': { type: 'string' },
     out: { type: 'string' },
-    chart: { type: 'string' },
     child: { type: 'boolean', default: false },
     set: { type: 'string', multiple: true, default: [] },
   },
@@ -45,8 +41,8 @@ if (flags['queue-worker'] !== undefined) {
   process.stdout.write(JSON.stringify(await runHere({ name: flags.only, trace, overrides: flags.set })));
 } else {
   if (flags.queue) await benchQueue(runs, Number(flags.cells), print);
-  else if (flags.policies) benchPolicies(runs, flags.only, print);
-  else if (flags.growth) await growth();
+  else if (flags.policies) benchPolicies(SHORT_CASES, runs, flags.only, print);
+  else if (flags.growth) benchPolicies(GROWTH_CASES, runs, flags.only, print);
   else runAll();
   if (lines.length === 0) fail(`--only ${flags.only}: no case has that in its name`);
   if (flags.out !== undefined) writeWhole(flags.out, lines.join(''));
@@ -55,15 +51,6 @@ if (flags['queue-worker'] !== undefined) {
 function fail(problem: string): never {
   process.stderr.write(`${problem}\n`);
   process.exit(2);
-}
-
-async function growth(): Promise<void> {
-  const grown: GrowthLine[] = [];
-  benchGrowth(runs, flags.only, (line) => {
-    grown.push(line);
-    print(line);
-  });
-  if (flags.chart !== undefined) writeWhole(flags.chart, await renderPng(growthChart(grown)));
 }
 
 function runAll(): void {

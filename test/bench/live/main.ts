@@ -3,33 +3,27 @@ import { makeFolder } from '../../../src/base/files/make-folder.js';
 import { PROVIDERS } from '../../../src/live/device.js';
 import { measureControllerShare } from './controller-share.js';
 import { type FidelityRun, measureFidelity } from './fidelity.js';
-import { measureGpus } from './gpus/measure.js';
+import { measureGpus } from './gpus.js';
 import { runHostile } from './hostile/main.js';
 import { measureIdle } from './idle.js';
 import { fidelityTable } from './markdown.js';
 import { measurePredictability } from './predictable.js';
-import { measureShare } from './share/measure.js';
 import { type Bench, prepare, type Subject } from './subject.js';
-import { measureThroughput } from './throughput/measure.js';
-import type { LoadKind } from './throughput/model.js';
+import { measureThroughput } from './throughput.js';
 
 /*
  * Live mode on this machine: `npm run bench:live -- [--only TEXT] [--device cpu] [--seconds 20]
  * [--repository out/bench-models]`. Prints a JSON line a case, or a line per point. Nothing else should run meanwhile.
  *
- * `-- --only throughput [--loads http,grpc] [--main FILE] [--cpus LIST] [--frontends N] [--rounds 5] [--seconds 2]` measures
- * requests per second; `--main` names the command line of another build to measure in turns, `--cpus` what the servers may
- * use. A load of `json:1000` sends that many numbers as JSON.
- *
- * `-- --only share [--rates 5000,10000] [--rounds 3] [--seconds 5]` measures what a controller itself takes of a request while
- * requests come at a steady rate.
+ * `-- --only throughput [--loads http,grpc] [--rates 5000,10000] [--main FILE] [--cpus LIST] [--frontends N] [--rounds 5]
+ * [--seconds 2]` measures requests per second and what each costs, or latency at steady rates; `--main` names the command
+ * line of another build to measure in turns, `--cpus` what the servers may use.
  *
  * `-- --only gpus [--gpus 1,10,100,1000] [--models 100] [--policies clockwork,escapement] [--rate 300] [--rate-per-gpu 1]
  * [--rounds 3] [--seconds 5]` measures how the costs of a controller grow with its GPUs, which four workers emulate.
  *
- * `-- --hostile [--only PATTERN] [--seconds 8] [--settle 15] [--main dist/cli/main.js] [--nice 19]
- * [--server-nice 0] [--tries 3] [--wait 60] [--json] [--page FILE]` is another benchmark: a well-behaved client next to each of many
- * attackers, a row each. `--page docs/validation/performance.md` renews the table there.
+ * `-- --hostile [--only PATTERN] [--seconds 8] [--settle 15] [--main dist/cli/main.js] [--nice 19] [--server-nice 0]` is
+ * another benchmark: a well-behaved client next to each of many attackers, a row each.
  * On a busy machine, as root, `--server-nice=-10` keeps other processes out of the figures.
  */
 
@@ -43,14 +37,10 @@ const { values: flags } = parseArgs({
     nice: { type: 'string', default: '19' },
     'server-nice': { type: 'string', default: '0' },
     settle: { type: 'string', default: '15' },
-    tries: { type: 'string', default: '3' },
-    wait: { type: 'string', default: '60' },
-    json: { type: 'boolean', default: false },
-    page: { type: 'string' },
     cpus: { type: 'string', default: '' },
     frontends: { type: 'string', default: '1' },
     rounds: { type: 'string' },
-    rates: { type: 'string', default: '5000,10000' },
+    rates: { type: 'string', default: '' },
     loads: { type: 'string', default: 'http,grpc' },
     gpus: { type: 'string', default: '1,10,100,1000' },
     models: { type: 'string', default: '100' },
@@ -62,13 +52,11 @@ const { values: flags } = parseArgs({
 });
 if (flags.hostile) {
   const isFine = await runHostile({
-    ...{ only: flags.only, main: flags.main, json: flags.json, page: flags.page },
+    ...{ only: flags.only, main: flags.main },
     seconds: Number(flags.seconds ?? '8'),
     nice: Number(flags.nice),
     serverNice: Number(flags['server-nice']),
     settleSeconds: Number(flags.settle),
-    tries: Number(flags.tries),
-    waitSeconds: Number(flags.wait),
   });
   process.exit(isFine ? 0 : 1);
 }
@@ -90,15 +78,10 @@ const cases: Record<string, () => Promise<unknown>> = {
   throughput: () =>
     measureThroughput({
       ...{ main: flags.main, cpus: flags.cpus, seconds: Number(flags.seconds ?? '2') },
-      kinds: flags.loads.split(',') as LoadKind[],
+      kinds: flags.loads.split(','),
+      rates: flags.rates.split(',').filter(Boolean).map(Number),
       ...{ frontends: Number(flags.frontends), rounds: Number(flags.rounds ?? '5') },
     }),
-  share: () =>
-    measureShare(
-      flags.rates.split(',').map(Number),
-      Number(flags.rounds ?? '3'),
-      Number(flags.seconds ?? '5'),
-    ),
   gpus: () =>
     measureGpus({
       gpus: flags.gpus.split(',').map(Number),
@@ -110,7 +93,7 @@ const cases: Record<string, () => Promise<unknown>> = {
 };
 
 const chosen = Object.entries(cases).filter(([name]) => name.includes(flags.only));
-const WITHOUT_MODELS = ['controller', 'throughput', 'share', 'gpus'];
+const WITHOUT_MODELS = ['controller', 'throughput', 'gpus'];
 const needsModels = chosen.some(([name]) => !WITHOUT_MODELS.includes(name));
 if (needsModels) for (const subject of PAIR) await prepare(bench, subject);
 for (const [name, measure] of chosen) {

@@ -1,8 +1,12 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { table } from '../markdown.js';
+import { MAIN } from '../processes.js';
 import { ATTACKS } from './attacks/index.js';
-import { type JudgedRow, renewPage } from './page.js';
-import { isDisturbed, mostAfter, runUndisturbed, type TrialRow } from './trial.js';
+import { attackFrom, VictimProcess, wallMs } from './players.js';
+import { AttackedServer } from './subject.js';
+import type { Attack } from './target.js';
+import type { Sample } from './victim.js';
 
 /** What `npm run bench:live -- --hostile` was asked for. */
 export interface HostileFlags {
@@ -10,107 +14,91 @@ export interface HostileFlags {
   readonly seconds: number;
   /** The server's command line; undefined: that of this checkout. */
   readonly main: string | undefined;
+  /** Priorities. Below 0 they need rights, without which `nice` leaves 0. */
   readonly nice: number;
   readonly serverNice: number;
+  /** How long memory may take to come back. */
   readonly settleSeconds: number;
-  /** Measures a row up to so many times while something else keeps the machine busy. */
-  readonly tries: number;
-  readonly waitSeconds: number;
-  readonly json: boolean;
-  /** A page whose table of rows that miss an aim is renewed; undefined: none. */
-  readonly page: string | undefined;
 }
 
-const DIST = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 /** Next to the bundle that this file becomes a part of. */
 const CHILD = fileURLToPath(new URL('hostile-child.js', import.meta.url));
+const VICTIM = { rateRps: 100, sloMs: 100 };
+const QUIET_MS = 4000;
+/** After the attack the victim goes on: what it left behind shows now. */
+const AFTERMATH_MS = 2000;
 const MB = 1e6;
 
+const HEADER = ['attack', 'server', 'quiet p99', 'p99', 'failures', 'memory before, worst, after', 'misses'];
+
 /**
- * A well-behaved client next to each attack, each with a server of its own. A row each, as a Markdown table or as lines of
- * JSON; false if an aim was missed.
+ * A well-behaved client next to each attack, each with a server of its own: a table with a row each, and a line on stderr
+ * with what the attacker got. Resolves to whether every aim was reached: no failure, p99 at most twice the quiet one plus
+ * 20 ms, memory back within 20 % or 40 MB, every process alive.
  */
 export async function runHostile(flags: HostileFlags): Promise<boolean> {
-  const { only, seconds, main = DIST, nice, serverNice, settleSeconds, waitSeconds, tries } = flags;
-  const { json, page } = flags;
-  const chosen = ATTACKS.filter(({ name, setting }) => new RegExp(only).test(`${name} (${setting})`));
-  const options = {
-    ...{ main, seconds, child: CHILD, quietSeconds: 4, settleSeconds, waitSeconds },
-    // The victim's own process must get its turn; attackers are elsewhere, as far as a scheduler can arrange that.
-    ...{ victimNice: serverNice - 5, serverNice, attackerNice: nice },
-  };
-  if (!json) process.stdout.write(HEADER);
-  const judged: JudgedRow[] = [];
+  const chosen = ATTACKS.filter(({ name, setting }) => new RegExp(flags.only).test(`${name} (${setting})`));
+  const rows: (readonly string[])[] = [];
   for (const attack of chosen) {
-    const row = await runUndisturbed(attack, tries, options).catch((error: unknown) => ({
-      error: String(error),
-    }));
-    if ('error' in row) {
-      judged.push({ attack: attack.name, row: null, missed: ['no result'] });
-      process.stdout.write(`| ${attack.name} | no result: ${row.error.replaceAll('\n', ' ')} |\n`);
-      continue;
-    }
-    const missed = missedAims(row);
-    judged.push({ attack: attack.name, row, missed });
-    process.stdout.write(json ? `${JSON.stringify({ ...row, missed })}\n` : line(row, missed));
-    if (!row.alive) process.stderr.write(`${row.lastWords}\n`);
+    rows.push(await runTrial(attack, flags).catch((error) => [attack.name, '', '', '', '', '', `${error}`]));
+    process.stderr.write(`${rows.at(-1)?.join(', ')}\n`);
   }
-  const disturbed = judged.filter(({ row }) => row !== null && isDisturbed(row)).length;
-  if (!json) process.stdout.write(`\n${summary(chosen.length, disturbed)}\n`);
-  if (page !== undefined) writeFileSync(page, renewPage(readFileSync(page, 'utf8'), judged));
-  return judged.every(({ missed }) => missed.length === 0);
+  process.stdout.write(table(HEADER, rows));
+  return rows.every((row) => row.at(-1) === '');
 }
 
-function summary(rows: number, disturbed: number): string {
-  if (disturbed === 0) return `Nothing disturbed the ${rows} rows.`;
-  return (
-    `Other work or the machine's host disturbed ${disturbed} of ${rows} rows, marked with *: their figures are not those of ` +
-    'the server alone.'
-  );
+/** A fresh server, a victim, and one attack. */
+async function runTrial(attack: Attack, flags: HostileFlags): Promise<string[]> {
+  const { main = MAIN, nice, serverNice, seconds, settleSeconds } = flags;
+  const server = await AttackedServer.start(main, attack.setting, serverNice);
+  // The victim's own process must get its turn.
+  const victim = new VictimProcess(CHILD, server.target, { ...VICTIM, nice: serverNice - 5 });
+  try {
+    // Compiled code and grown heaps are no part of the quiet.
+    await sleep(1500);
+    const quietMs = wallMs();
+    await sleep(QUIET_MS);
+    const before = server.rssBytes;
+    const mostAfter = before + Math.max(0.2 * before, 40 * MB);
+    server.worstBytes = before;
+    const attackMs = wallMs();
+    const how = { seconds, graceSeconds: 0.5, nice };
+    const answers = await attackFrom(CHILD, server.target, attack, how);
+    await sleep(AFTERMATH_MS);
+    const endMs = wallMs();
+    const settledMs = endMs + 1000 * settleSeconds;
+    while (wallMs() < settledMs && server.isAlive && server.rssBytes > mostAfter) await sleep(200);
+    const after = server.rssBytes;
+    const samples = await victim.stop();
+    const quiet = figures(samples, quietMs, attackMs);
+    const during = figures(samples, attackMs, endMs);
+    process.stderr.write(
+      `${attack.name}: ${answers.map(([what, count]) => `${count} × ${what}`).join(', ')}\n`,
+    );
+    if (!server.isAlive) process.stderr.write(`${server.lastWords}\n`);
+    const missed = [
+      !server.isAlive && 'died',
+      quiet.failures > 0 && 'failures before it',
+      (during.failures > 0 || during.requests === 0) && 'failures',
+      during.p99Ms > 2 * quiet.p99Ms + 20 && 'p99',
+      after > mostAfter && 'memory',
+    ];
+    return [
+      ...[attack.name, attack.setting, `${quiet.p99Ms} ms`, `${during.p99Ms} ms`],
+      `${during.failures} of ${during.requests}`,
+      `${[before, server.worstBytes, after].map((bytes) => Math.round(bytes / MB)).join(', ')} MB`,
+      missed.filter((aim) => aim !== false).join(', '),
+    ];
+  } finally {
+    victim.kill();
+    await server.stop();
+  }
 }
 
-/**
- * Aims: no failure, p99 at most twice the quiet one plus 20 ms, memory back, every process alive. A server that fails
- * without an attack reaches none.
- */
-export function missedAims({ quiet, victim, rssBytes, alive }: TrialRow): string[] {
-  const missed: string[] = [];
-  if (!alive) missed.push('died');
-  if (quiet.failures > 0) missed.push('failures before it');
-  if (victim.failures > 0 || victim.requests === 0) missed.push('failures');
-  if (victim.p99Ms > 2 * quiet.p99Ms + 20) missed.push('p99');
-  if (rssBytes.after > mostAfter(rssBytes.before)) missed.push('memory');
-  return missed;
-}
-
-const COLUMNS = [
-  ...['attack', 'server', 'stolen %', 'quiet p50/p99 ms', 'p50 ms', 'p99 ms', 'failures', 'attacker got'],
-  ...['RSS MB before', 'worst', 'after', 'missed'],
-];
-const HEADER = `${cells(COLUMNS)}${cells(COLUMNS.map(() => '---'))}`;
-
-function line(row: TrialRow, missed: string[]): string {
-  const { attack, setting, quiet, victim, answers, rssBytes } = row;
-  const kinds = Object.entries(victim.kinds).map(([kind, count]) => `${count} ${kind}`);
-  const got = answers.slice(0, 5).map(([what, count]) => `${count} × ${what}`);
-  return cells([
-    attack,
-    setting,
-    `${percent(quiet.stolen)}/${percent(victim.stolen)}${isDisturbed(row) ? ' *' : ''}`,
-    `${quiet.p50Ms?.toFixed(1)}/${quiet.p99Ms?.toFixed(1)}`,
-    victim.p50Ms?.toFixed(1),
-    victim.p99Ms?.toFixed(1),
-    `${victim.failures} of ${victim.requests}${kinds.length === 0 ? '' : `: ${kinds.join(', ')}`}`,
-    got.join(', '),
-    ...[rssBytes.before, rssBytes.worst, rssBytes.after].map((bytes) => (bytes / MB).toFixed(0)),
-    missed.length === 0 ? '' : `**${missed.join(', ')}**`,
-  ]);
-}
-
-function percent(share: number): string {
-  return (100 * share).toFixed(1);
-}
-
-function cells(values: readonly (string | undefined)[]): string {
-  return `| ${values.join(' | ')} |\n`;
+function figures(samples: readonly Sample[], fromMs: number, untilMs: number) {
+  const of = samples.filter(({ dueMs }) => dueMs >= fromMs && dueMs < untilMs);
+  // A failure that comes late has stalled its client, too.
+  const latencies = of.map(({ latencyMs }) => latencyMs).sort((a, b) => a - b);
+  const p99Ms = Math.round(latencies[Math.floor(0.99 * latencies.length)] ?? 0);
+  return { requests: of.length, failures: of.filter(({ failure }) => failure !== '').length, p99Ms };
 }
