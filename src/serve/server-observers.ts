@@ -119,7 +119,7 @@ function keeping(keeper: JournalKeeper): ClusterObserver {
 /**
  * Prometheus metrics of a cluster. `workers`: names of all, including those that never come: alerts need their series.
  */
-export function metricsObserver(
+function metricsObserver(
   registry: Registry,
   { cluster, settings }: Assembly,
   workers: readonly string[],
