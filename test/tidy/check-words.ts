@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ROOT, trackedFiles } from './sources.js';
+import { ROOT, SOURCES, trackedFiles } from './sources.js';
 
 /** Words that read as translated, with what to write instead. */
 const WORDS: readonly (readonly [pattern: RegExp, instead: string])[] = [
@@ -13,6 +13,10 @@ const WORDS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\banew\b/gi, 'again'],
   [/\b(?:whence|thereof|lest|heed(?:s|ed)?)\b/gi, 'plain words'],
 ];
+
+/** Openings of a doc comment that riddle instead of naming the thing; and rooms that still have some, to be emptied. */
+const RIDDLE = /\/\*\*[\s*]*(?:What|How|Whether|Of|The same)\b/g;
+const RIDDLING = /^src\/(?:cli|config|live\/frontend|load|record|report|run|tools)\//;
 
 const ROOTS = /^(?:src|test|experiments|docs|deploy)\/|^(?:README|CONTRIBUTING)\.md$/;
 const TEXT = /\.(?:c?ts|tsx|html|md|ya?ml|proto|json|mjs|py|sh|tex|vue|css)$/;
@@ -40,6 +44,26 @@ describe('words', () => {
     ]);
   });
 });
+
+describe('doc comments', () => {
+  it('open with the thing or a verb', () => {
+    const clean = SOURCES.filter(({ fileName }) => !RIDDLING.test(fileName));
+    expect(clean.length).toBeGreaterThan(300);
+    expect(clean.flatMap(({ fileName, text }) => riddles(fileName, text))).toEqual([]);
+  });
+
+  it('are found with their place, on one line or several', () => {
+    const text = '/** Of each request. */\n/** Often, what it is. */\n/**\n * The same for all.\n */';
+    expect(riddles('a.ts', text)).toEqual(['a.ts:1: Of', 'a.ts:3: The same']);
+  });
+});
+
+function riddles(file: string, text: string): string[] {
+  return [...text.matchAll(RIDDLE)].map(
+    ({ 0: opening, index }) =>
+      `${file}:${text.slice(0, index).split('\n').length}: ${opening.replace(/^[/*\s]+/, '')}`,
+  );
+}
 
 function foreignWords(file: string, text: string): string[] {
   return WORDS.flatMap(([pattern, instead]) =>
