@@ -142,7 +142,7 @@ export const predictiveEntry: ScalerEntry = {
       default: 0.99,
       min: 0.5,
       max: 0.99999,
-      describe: 'Share of the requests that shall be answered in time.',
+      describe: 'Share of requests to be answered in time.',
     },
   },
   create: (_context, options) => new Predictive(options),

@@ -86,7 +86,7 @@ export const reactiveEntry: ScalerEntry = {
       default: 0.6,
       min: 0.01,
       max: 1,
-      describe: 'Share of time that EXEC lanes shall be busy.',
+      describe: 'Share of time that EXEC lanes are to be busy.',
     },
     queue: {
       type: 'number',
@@ -99,7 +99,7 @@ export const reactiveEntry: ScalerEntry = {
       default: 0.1,
       min: 0,
       max: 1,
-      describe: 'How far from the target, relative to it, nothing is changed.',
+      describe: 'Relative deviation from the target within which nothing changes.',
     },
     stabilization: {
       type: 'duration',

@@ -74,11 +74,11 @@ export class DeployedService implements WatchedService {
     const kept = this.adopt();
     const { list, known, wanted } = await this.firstSurvey();
     const { skipped } = list;
-    if (skipped.length > 0) this.events.info({ skipped }, 'the repository also holds what is no model');
+    if (skipped.length > 0) this.events.info({ skipped }, 'the repository has entries that are not models');
     const foreign = [...wanted].find((name) => !known.includes(name));
     if (foreign !== undefined && this.isComplete) throw noSuchModel(foreign, known);
     if (wanted.size === 0 && startNeeds(this.options) === 'model' && this.isComplete) {
-      const what = 'no worker has a model: put them into NAME/VERSION/model.onnx of all repositories';
+      const what = 'no worker has a model: put models into NAME/VERSION/model.onnx of all repositories';
       throw new EscapementError('E_MODEL_FILE', what);
     }
     // Models loaded by clients through an earlier controller may be unloaded by clients, too.
@@ -218,7 +218,7 @@ export class DeployedService implements WatchedService {
 
   /** Logs a failure once, until a look has succeeded. */
   private complain({ message }: Error): void {
-    if (this.said.isNew('', '', message)) this.events.warn({ error: message }, 'models cannot be looked at');
+    if (this.said.isNew('', '', message)) this.events.warn({ error: message }, 'cannot list the models');
   }
 
   private checkControl(): void {
@@ -270,7 +270,7 @@ export class DeployedService implements WatchedService {
     if (!this.isStarting) {
       const isEmpty = entries.length === 0 && away.length > 0;
       return {
-        notReady: isEmpty ? `there is no model, and workers are away: ${away.join(', ')}` : null,
+        notReady: isEmpty ? `there is no model, and some workers are absent: ${away.join(', ')}` : null,
         ...same,
       };
     }

@@ -279,14 +279,14 @@ export class Deployment {
     const isServed = before?.state === 'ready';
     if (this.said.isNew(name, version, error.message)) {
       const what = isServed
-        ? 'what is on disk is refused; what was loaded before goes on being served'
+        ? 'the files on disk are rejected; the model loaded before stays in service'
         : 'model cannot be loaded';
       this.events.warn({ model: name, version, error: error.message }, what);
     }
     const why = this.reasonOf(error);
     this.table.put(
       isServed
-        ? { ...before, reason: `serves what was loaded before; what is on disk is refused: ${why}` }
+        ? { ...before, reason: `serves the model loaded before; the files on disk are rejected: ${why}` }
         : { ...NOT_SERVED, name, version, state: 'unavailable', reason: `not available: ${why}` },
     );
   }

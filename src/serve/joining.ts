@@ -58,9 +58,9 @@ export class Joining {
         joined: (worker) => log.info({ worker }, `worker ${worker} has joined`),
         left: (worker, why) =>
           log[why === LEASE_HAS_ENDED ? 'warn' : 'info']({ worker }, `worker ${worker} has left: ${why}`),
-        refused: (worker, why) => log.warn({ worker }, `worker ${worker} is not taken on: ${why}`),
+        refused: (worker, why) => log.warn({ worker }, `worker ${worker} is not accepted: ${why}`),
         turnedAway: (host, why) =>
-          bursts.say('registrations', `a worker that registers from ${host} is turned away: ${why}`, (line) =>
+          bursts.say('registrations', `a worker that registers from ${host} is rejected: ${why}`, (line) =>
             log.warn({ from: host }, line),
           ),
       },

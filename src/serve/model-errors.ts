@@ -29,7 +29,7 @@ export function noneServed(problems: readonly EscapementError[]): EscapementErro
 
 /** `away`: absent workers that may have it. */
 export function unknown(name: string, away: readonly string[]): ServiceError {
-  const rest = away.length === 0 ? '' : `; these workers are away: ${away.join(', ')}`;
+  const rest = away.length === 0 ? '' : `; these workers are absent: ${away.join(', ')}`;
   return new ServiceError('unknown', `unknown model ${JSON.stringify(name)}${rest}`);
 }
 
@@ -48,7 +48,7 @@ export function whatIsServed(before: readonly Deployed[], after: readonly Deploy
   const came = ready
     .filter(({ ticket }) => !had.has(ticket))
     .map(({ version }) => `version ${version} is served`);
-  return [...(kept ? ['what was loaded before goes on being served'] : []), ...came]
+  return [...(kept ? ['the model loaded before stays in service'] : []), ...came]
     .map((part) => `; ${part}`)
     .join('');
 }

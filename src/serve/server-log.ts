@@ -45,7 +45,7 @@ export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterO
 }
 
 const STANDS_BY_NOW = 'stands by: another controller drives the workers';
-const DRIVES_NOW = 'drives the workers, which no other controller does any more';
+const DRIVES_NOW = 'drives the workers: no other controller does any longer';
 
 /**
  * Logs when the server stops being ready and when it is ready again; draining and standing by have lines of their own.

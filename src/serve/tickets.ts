@@ -116,7 +116,10 @@ export class Tickets {
     if (ticket === undefined) this.refuse(request, 'there is no such model');
     else if (ticket.to.kind === 'gone') this.refuse(request, ticket.to.why);
     else if (ticket !== asked && !takesTheSame(asked.model, ticket.model)) {
-      this.refuse(request, 'the model was replaced while the request arrived, and takes other inputs now');
+      this.refuse(
+        request,
+        'the model was replaced while the request arrived, and takes different inputs now',
+      );
     } else if (ticket.to.kind === 'served') this.forward(request, ticket.to.index);
     else if (ticket.to.kind === 'asleep') this.waitFor(request, at, ticket.to.waiting);
   }

@@ -34,8 +34,8 @@ it('a thing that comes and goes 300 times a minute is said three times, then onc
 it('what is new of a thing is said at once, and what was held back before it', () => {
   const { lines, say } = log();
   for (let i = 0; i < 4; i++) say('is up');
-  say('is not taken on');
-  expect(lines).toEqual(['is up', 'is up', 'is up', 'is up', 'is not taken on']);
+  say('is not accepted');
+  expect(lines).toEqual(['is up', 'is up', 'is up', 'is up', 'is not accepted']);
   say('is up');
   say('is up');
   expect(lines).toHaveLength(5);

@@ -219,21 +219,21 @@ describe('a deployment', () => {
     await service.start();
     writeFileSync(join(dir, 'm/1/model.onnx'), 'nonsense');
     await expect(service.load('m')).rejects.toThrow(
-      /^model "m" cannot be loaded: m\/1\/model\.onnx: onnxruntime cannot .*; what was loaded before goes on being served$/,
+      /^model "m" cannot be loaded: m\/1\/model\.onnx: onnxruntime cannot .*; the model loaded before stays in service$/,
     );
     expect((await ask(service, 'm')).error).toBe('m/1');
     expect(states(service)).toEqual(['m/1 ready']);
     expect(reasons(service)[0]).toMatch(
-      /^m\/1 serves what was loaded before; what is on disk is refused: m\/1\/model\.onnx: onnxruntime cannot/,
+      /^m\/1 serves the model loaded before; the files on disk are rejected: m\/1\/model\.onnx: onnxruntime cannot/,
     );
-    expect(said.at(-1)).toBe('what is on disk is refused; what was loaded before goes on being served');
+    expect(said.at(-1)).toBe('the files on disk are rejected; the model loaded before stays in service');
     put(dir, 'm', 1, 2);
     await service.load('m');
     expect(reasons(service)).toEqual(['m/1 ']);
     // A new version that is broken, or not all there yet, takes nothing away.
     put(dir, 'm', 2, 2);
     writeFileSync(join(dir, 'm/2/model.onnx'), 'nonsense');
-    await expect(service.load('m')).rejects.toThrow('what was loaded before goes on being served');
+    await expect(service.load('m')).rejects.toThrow('the model loaded before stays in service');
     expect((await ask(service, 'm')).error).toBe('m/1');
     rmSync(join(dir, 'm'), { recursive: true });
     await expect(service.load('m')).rejects.toThrow('are gone from the repository');
@@ -251,7 +251,7 @@ describe('a deployment', () => {
     writeIn(dir, 'm/2/model.onnx', 'nonsense');
     writeIn(dir, 'm/config.yaml', 'versions: all');
     await expect(service.load('m')).rejects.toThrow(/m\/2\/model\.onnx: .*[^;]; version 1 is served$/);
-    await expect(service.load('m')).rejects.toThrow(/; what was loaded before goes on being served$/);
+    await expect(service.load('m')).rejects.toThrow(/; the model loaded before stays in service$/);
     writeIn(dir, 'n/1/model.onnx', 'nonsense');
     await expect(service.load('n')).rejects.toThrow(/^(?!.* served).*n\/1\/model\.onnx/);
     for (let i = 0; i < 2; i++) await service.unload('n');
@@ -392,7 +392,7 @@ describe('a model that cannot be served', () => {
         await until(() => states(service).includes('other/1 ready'));
         expect(warned).toHaveLength(2);
       } else {
-        await expect(service.load('m')).rejects.toThrow('what was loaded before goes on being served');
+        await expect(service.load('m')).rejects.toThrow('the model loaded before stays in service');
       }
       expect(states(service).slice(0, 3)).toEqual(both);
       put(dir, 'm', 4, 5);
@@ -421,7 +421,7 @@ describe('a model that cannot be served', () => {
     const { service } = open(dir);
     await service.start();
     writeIn(dir, 'm/2/model.onnx', 'nonsense');
-    await expect(service.load('m')).rejects.toThrow('what was loaded before goes on being served');
+    await expect(service.load('m')).rejects.toThrow('the model loaded before stays in service');
     expect(states(service)).toEqual(['m/2 ready', 'named/2 unavailable']);
   });
 });

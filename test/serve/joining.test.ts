@@ -64,10 +64,10 @@ it('says who is turned away and why, a few times, and counts each', async () => 
   register('secret', 'three');
   const wrong = /^escapement_registrations_turned_away_total\{reason="token"\} [5-9]/m;
   await until(async () => wrong.test(await metrics()));
-  const from = 'a worker that registers from 127.0.0.1 is turned away: ';
+  const from = 'a worker that registers from 127.0.0.1 is rejected: ';
   const token = said(`${from}the token is not the one that this controller asks for`);
   expect(token.map(({ level }) => level)).toEqual([40, 40, 40]);
-  const address = said(`${from}it serves at gpu-7:9000, it says, where another worker is connected`);
+  const address = said(`${from}it claims to serve at gpu-7:9000, where another worker is connected`);
   expect(address.length).toBeGreaterThan(0);
   expect(address.length).toBeLessThan(4);
   const text = await metrics();

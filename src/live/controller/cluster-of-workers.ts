@@ -127,10 +127,7 @@ interface NamedWorker {
 function checkSame(first: NamedWorker, other: NamedWorker): void {
   const problem = whyNotTogether(first.description, other.description);
   if (problem === '') return;
-  throw new EscapementError(
-    'E_WORKER',
-    `workers ${first.name} and ${other.name} don't go together: ${problem}`,
-  );
+  throw new EscapementError('E_WORKER', `workers ${first.name} and ${other.name} don't match: ${problem}`);
 }
 
 /** Reason why two workers can't form a cluster; empty: they can. */

@@ -64,7 +64,7 @@ export class FleetMembers {
       if (member.description !== null) member.kind = Math.max(0, kindIn(cluster, member.description));
     this.takingOn = new TakingOn(models, {
       ready: (member, state) => this.takeOn(member, state),
-      failed: (member, reason) => this.complain(member, `is not taken on: ${reason}`, reason),
+      failed: (member, reason) => this.complain(member, `is not accepted: ${reason}`, reason),
       modelFound: (index, model) => this.events?.modelFound(index, model) ?? false,
     });
     for (const member of [...this.list])
@@ -145,8 +145,8 @@ export class FleetMembers {
   private admit(member: Member, description: WorkerDescription): boolean {
     const why = this.whyNot(member, description);
     if (why === '') return true;
-    const back = member.description === null ? 'on' : 'back';
-    if (!member.isGuest) this.complain(member, `is not taken ${back}: ${why}`, why);
+    const accepted = member.description === null ? 'accepted' : 'readmitted';
+    if (!member.isGuest) this.complain(member, `is not ${accepted}: ${why}`, why);
     else {
       // Logged by the code that let it come.
       member.problem = why;

@@ -20,7 +20,7 @@ export function overLimit(limit: number, tenant: Tenant, waitNs: number, part: n
   const why =
     limit === LIMIT_RATE
       ? overRateText(tenant, waitNs)
-      : `the tenant ${tenant.name} is over its share of ${shareText(part)} while the server is overloaded: it sends more than that`;
+      : `the tenant ${tenant.name} is over its share of ${shareText(part)} while the server is overloaded`;
   return { ...notExecuted(OUTCOME_REJECTED, why), predictedNs: waitNs, isOverLimit: true };
 }
 

@@ -41,7 +41,7 @@ export function readConfigPbtxt(path: string, modelName: string): PbtxtSettings 
     new EscapementError('E_CONFIG_VALUE', what, { file: path, line, ...(key === undefined ? {} : { key }) });
   // Reading a pipe would wait for its writer.
   if (!isFile(path)) throw fail('is not a file', 1);
-  if (statSync(path).size > MOST_BYTES) throw fail('is larger than 1 MiB, so it is no configuration', 1);
+  if (statSync(path).size > MOST_BYTES) throw fail('is larger than 1 MiB, so it is not a configuration', 1);
   const fields = readTextProto(
     readFileSync(path, 'utf8'),
     (what, line) => new EscapementError('E_CONFIG_SYNTAX', what, { file: path, line }),

@@ -118,7 +118,7 @@ class ModelScan {
     );
     for (const version of numbered) {
       if (isVersion(version)) continue;
-      const what = 'is no version: write its number without leading zeros, and at most 9007199254740991';
+      const what = 'is not a version: write its number without leading zeros, and at most 9007199254740991';
       problems.push({ name, version, error: problem(what, join(dir, version)) });
     }
     const there = numbered.filter(isVersion);
@@ -224,7 +224,7 @@ function entriesOf(dir: string): string[] {
 
 /** Error for a repository without models. */
 export function noModels(dir: string): EscapementError {
-  return problem('has no models: put them into NAME/VERSION/model.onnx, or make one with model make', dir);
+  return problem('has no models: put some into NAME/VERSION/model.onnx, or make one with model make', dir);
 }
 
 export function problem(what: string, file: string): EscapementError {

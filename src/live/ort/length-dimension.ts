@@ -83,7 +83,7 @@ function fillOf(
   const unknown = Object.keys(fill).find((key) => !long.some((input) => input.name === key));
   if (unknown !== undefined) {
     const known = long.map((input) => input.name).join(', ');
-    throw wrong('fill', `${unknown} is no input with the dimension ${name}: those are ${known}`);
+    throw wrong('fill', `${unknown} is not an input with the dimension ${name}: those are ${known}`);
   }
   return inputs.map((input) => {
     if (!long.includes(input)) return null;

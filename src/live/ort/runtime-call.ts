@@ -162,6 +162,6 @@ function tooLong(job: RuntimeJob, limitMs: number): string {
 }
 
 function endedText(job: RuntimeJob, how: string): string {
-  const memory = how === 'SIGKILL' ? ', perhaps for want of memory' : '';
-  return `onnxruntime ended when it was to ${JOBS[job]} it (${how})${memory}`;
+  const memory = how === 'SIGKILL' ? ', possibly out of memory' : '';
+  return `onnxruntime ended while trying to ${JOBS[job]} it (${how})${memory}`;
 }

@@ -27,7 +27,7 @@ export function problemError({ code, what, place }: RuntimeProblem): EscapementE
 export function onnxruntimeReason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   if (/requires f16 but the device does not support it/.test(message)) {
-    return 'the GPU or its driver cannot compute in FP16, for want of shader-f16: use runtime.precision fp32';
+    return 'the GPU or its driver cannot compute in FP16, as it lacks shader-f16: use runtime.precision fp32';
   }
   const words = message.split(/\s+/).filter((word) => word !== '');
   const isPlace = (word: string) => /.\.(?:cc|cpp|cu|h):\d+$/.test(word);

@@ -83,10 +83,7 @@ function readTensor(
   if (!value.isTensor) throw problem(`${label} is no tensor`, file);
   const datatype = DATATYPE_OF.get(value.type);
   if (datatype === undefined) {
-    throw problem(
-      `${label} is of type ${value.type}; only numbers, truth values and texts can be served`,
-      file,
-    );
+    throw problem(`${label} is of type ${value.type}; only numbers, booleans and texts can be served`, file);
   }
   const sizeOf = (size: number | string) => dimensions[size] ?? size;
   return { label, name: value.name, datatype, dims: value.shape.map(sizeOf) };

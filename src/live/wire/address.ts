@@ -10,7 +10,7 @@ export function checkAddress(text: string, whose: 'worker' | 'controller' = 'wor
   const parts = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$/.exec(text);
   const port = Number(parts?.[2]);
   if (parts === null || port < 1 || port > 65535)
-    throw new EscapementError('E_USAGE', `"${text}" is no address of a ${whose}: write HOST:PORT`);
+    throw new EscapementError('E_USAGE', `"${text}" is not a ${whose} address: write HOST:PORT`);
   return text;
 }
 

@@ -27,7 +27,7 @@ export class CheckedMessages<Message extends object> {
   decode(bytes: Buffer): Numbered<Message> {
     const end = bytes.length - CHECKSUM_BYTES;
     if (end < 0 || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end))
-      throw new Error('was damaged on its way: its checksum is wrong');
+      throw new Error('was damaged in transit: its checksum is wrong');
     this.limits.check(bytes);
     return this.definition.deserialize(bytes) as Numbered<Message>;
   }

@@ -112,7 +112,7 @@ export class MessageLimits {
 }
 
 const NO_NUMBER = 'has a number without an end';
-const NOT_THE_TYPE = 'has a field that is not of its type';
+const NOT_THE_TYPE = 'has a field of the wrong type';
 const VARINT = 0;
 const FIXED64 = 1;
 const LENGTH_DELIMITED = 2;

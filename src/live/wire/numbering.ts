@@ -13,7 +13,7 @@ export class Numbering {
   /** Checks a received message. Throws `Error` with words that follow "the message". */
   check<Message>(message: Numbered<Message>): Message {
     if (message.number !== ++this.last)
-      throw new Error(`has number ${message.number} instead of ${this.last}: others got lost on their way`);
+      throw new Error(`has number ${message.number} instead of ${this.last}: others were lost in transit`);
     return message;
   }
 }

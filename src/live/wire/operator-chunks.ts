@@ -28,6 +28,6 @@ export function operatorsFromWire(message: WireOperators): OperatorRun[] {
   const { nodes, node, action, beginNs, endNs } = message;
   const fits = [action, beginNs, endNs].every(({ length }) => length === node.length);
   if (!fits || node.some((index) => !(index >= 0 && index < nodes.length)))
-    throw new Error('its message of operators contradicts itself');
+    throw new Error('its message of operators is inconsistent');
   return runsOf(message);
 }

@@ -47,7 +47,7 @@ export function App() {
         <p class="small">
           {status === undefined
             ? 'Connecting…'
-            : `Up for ${Math.floor(status.upSeconds)} s. Figures come once a second.`}
+            : `Up for ${Math.floor(status.upSeconds)} s. Updated once a second.`}
         </p>
       </header>
       {problem === '' ? null : (

@@ -24,7 +24,7 @@ export function Charts({ server, history }: ChartsProps) {
         <Plot make={rates} columns={history.columns} />
       </figure>
       <figure>
-        <figcaption>Latency of recently executed requests: share that took at most so long, ms</figcaption>
+        <figcaption>Latency of recently executed requests: share that took at most this long, ms</figcaption>
         <Plot make={latencies} columns={[latencyBinEndsMs(), cumulativePercent(server.latencyCounts())]} />
       </figure>
     </section>

@@ -63,7 +63,7 @@ export class ServerView {
 
 function numbers(base64: string): Float64Array<ArrayBuffer> {
   const bytes = fromBase64(base64);
-  if (bytes === null) throw new Error('the server sent rows that are no base64: reload the page');
+  if (bytes === null) throw new Error('the server sent rows that are not base64: reload the page');
   return new Float64Array(bytes.buffer);
 }
 

@@ -15,8 +15,8 @@ export function TokenForm({ wasWrong, onToken }: TokenFormProps) {
         onToken(input.current!.value.trim());
       }}
     >
-      <h1>This server asks for its token</h1>
-      <p>It is what the file of --token-file holds. The page forgets it when it closes.</p>
+      <h1>This server requires its token</h1>
+      <p>It is the content of the file passed as --token-file. The page forgets it when it closes.</p>
       {wasWrong ? (
         <p class="alert" role="alert">
           The server refused this token.

@@ -44,7 +44,7 @@ export function Charts({ session, view }: ChartsProps) {
         />
       </figure>
       <figure>
-        <figcaption>Latency of executed requests: share that took at most so long, ms</figcaption>
+        <figcaption>Latency of executed requests: share that took at most this long, ms</figcaption>
         <Plot session={session} view={view} make={latencyOfLanes} data={(history) => history.latency()} />
       </figure>
     </section>

@@ -16,7 +16,7 @@ export const clockworkEntry: PolicyEntry = {
       type: 'duration',
       default: 10 * NS_PER_MS,
       min: 0,
-      auto: 'found while running, from what plans miss by',
+      auto: 'tuned at run time, from the errors of earlier plans',
       describe: 'how far into the future each lane is booked',
     },
     latestDelta: {

@@ -12,5 +12,5 @@ export const MARGIN: PolicyOption = {
   type: 'duration',
   default: 0,
   min: 0,
-  describe: 'how long before its deadline a batch shall end: for the network, and for what takes longer',
+  describe: 'safety margin between the end of a batch and its deadline, for the network and slow executions',
 };

@@ -13,7 +13,7 @@ export const escapementEntry: PolicyEntry = {
       type: 'duration',
       default: AUTO,
       min: 0,
-      auto: 'found while running, from what plans miss by',
+      auto: 'tuned at run time, from the errors of earlier plans',
       describe: 'how far into the future each lane is booked',
     },
     fairness: {

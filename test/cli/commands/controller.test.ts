@@ -86,7 +86,7 @@ describe('models of a controller', () => {
     expect([status, why]).toEqual([
       500,
       expect.stringMatching(
-        /the files of model ranker, version 1, on worker \S+ differ from those on worker .*goes on being served/,
+        /the files of model ranker, version 1, on worker \S+ differ from those on worker .*stays in service/,
       ),
     ]);
     expect(outputs).toHaveLength(1);
@@ -157,7 +157,7 @@ describe('models of a controller', () => {
       return (json as { name: string; reason: string }[]).map(({ name, reason }) => `${name}: ${reason}`);
     };
     expect(await reasons()).toEqual([
-      `later: not available: unknown model "later"; these workers are away: 127.0.0.1:${awayPort}`,
+      `later: not available: unknown model "later"; these workers are absent: 127.0.0.1:${awayPort}`,
       'ranker: ',
     ]);
     startWorker(['--repository', two], awayPort);

@@ -204,7 +204,7 @@ test('profile measure measures each length that config.yaml lists', async () => 
   settings('buckets: [4, 16]\n');
   const { status, stdout } = await runCli(['profile', 'measure', dir, '--runs', '2']);
   expect(status).toBe(0);
-  expect(stdout).toMatch(/^padding: padded inputs give what they give without padding$/m);
+  expect(stdout).toMatch(/^padding: padded inputs give the same answers as unpadded ones$/m);
   for (const [length, batch] of [
     [4, 1],
     [4, 2],

@@ -120,7 +120,7 @@ describe('escapement serve', () => {
     expect(await load('ranker')).toEqual([200, undefined]);
     expect((await http.get('/v2/models/ranker')).json).toMatchObject({ versions: ['2'] });
     writeFile(repository, 'ranker/2/model.onnx', 'nonsense');
-    expect(await load('ranker')).toEqual([500, expect.stringContaining('goes on being served')]);
+    expect(await load('ranker')).toEqual([500, expect.stringContaining('stays in service')]);
     await until(() => outputs.length === 4);
     isOver = true;
     await Promise.all(clients);

@@ -98,7 +98,7 @@ describe('escapement controller', () => {
       ...ANY_PORTS,
     ]);
     expect(run.stderr).toMatch(
-      /^escapement: E_WORKER: workers 127\.0\.0\.1:\d+ and 127\.0\.0\.1:\d+ don't go together: model tiny-0 is on one of them only$/m,
+      /^escapement: E_WORKER: workers 127\.0\.0\.1:\d+ and 127\.0\.0\.1:\d+ don't match: model tiny-0 is on one of them only$/m,
     );
     expect(run.status).toBe(45);
   });

@@ -122,7 +122,7 @@ describe('assembling', () => {
   ])('refuses workers where %s', async (_, over, why) => {
     expect(await problem(description(), description(over))).toMatchObject({
       code: 'E_WORKER',
-      message: `workers host0:8003 and host1:8003 don't go together: ${why}`,
+      message: `workers host0:8003 and host1:8003 don't match: ${why}`,
     });
   });
 
@@ -193,7 +193,7 @@ describe('a worker that comes after the start', () => {
       workers[1].described = description(over);
       workers[1].up();
       await run.pass(1);
-      expect(run.said.at(-1)).toBe(`late is not used: is not taken on: ${why}`);
+      expect(run.said.at(-1)).toBe(`late is not used: is not accepted: ${why}`);
       run.ask();
       await run.pass(40);
       expect(run.outcomes).toEqual(['ok']);
@@ -216,7 +216,7 @@ describe('a worker that comes back', () => {
       first.described = { ...a, ...over };
       first.up();
       await run.pass(1);
-      expect(run.said.at(-1)).toContain(`a is not used: is not taken back: ${why}`);
+      expect(run.said.at(-1)).toContain(`a is not used: is not readmitted: ${why}`);
       for (let i = 0; i < 4; i++) run.ask(i % 2);
       await run.pass(60);
       expect(run.outcomes).toEqual(['ok', 'ok', 'ok', 'ok']);
@@ -300,7 +300,7 @@ describe('a worker that comes back', () => {
       first.up([[0, 1, 2]]);
       await run.pass(1);
       expect(run.said.at(-1)).toBe(
-        'a is not used: is not taken on: model two, version 1: there is no model two',
+        'a is not used: is not accepted: model two, version 1: there is no model two',
       );
       first.down();
       first.offers = [served('two')];

@@ -106,7 +106,7 @@ describe('a guest', () => {
       expect(joined.problem).toBe('model one, version 1: there is no model one');
       expect([joined.hasPlaces, joined.hasJoined]).toEqual([true, false]);
       expect(run.said.filter((line) => line.startsWith('guest'))).toEqual([
-        'guest is not used: is not taken on: model one, version 1: there is no model one',
+        'guest is not used: is not accepted: model one, version 1: there is no model one',
       ]);
       guest.offers = [served('one'), served('two')];
       guest.down();

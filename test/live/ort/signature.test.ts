@@ -86,7 +86,7 @@ describe('the signature of a model', () => {
       'buckets: [8]\nfill: { z: 0 }',
       FP32,
       ['b', 'n'],
-      /"fill" .*: z is no input with the dimension n: those are x/,
+      /"fill" .*: z is not an input with the dimension n: those are x/,
     ],
     [
       'buckets: [8]\nfill: {}',

@@ -27,7 +27,7 @@ test('an FP16 model computes in FP16, or it is said that the GPU cannot', async 
   skip(result.noDevice !== undefined, `${NO_DEVICE}: ${result.noDevice}`);
   if (result.noHalf !== undefined) {
     expect(result.noHalf).toMatch(
-      /cannot compute in FP16, for want of shader-f16: use runtime.precision fp32$/,
+      /cannot compute in FP16, as it lacks shader-f16: use runtime.precision fp32$/,
     );
   } else {
     const { maxDifference = 0, largest = 0 } = result;

@@ -104,7 +104,7 @@ it('strangers, false addresses and floods of registrations cost no request and n
     registerFalsely(rig.registrationPort(), port, (problem) => problems.push(problem));
   await until(() => problems.some((problem) => problem === 'another worker is connected at this address'));
   await until(() => problems.some((problem) => /^64 others have registered from 127.0.0.1/.test(problem)));
-  await until(() => rig.said(/^worker .* is not taken on: no worker answers at/) > 0);
+  await until(() => rig.said(/^worker .* is not accepted: no worker answers at/) > 0);
   await clients.someMore(50);
   // Those leases are not renewed.
   await rig.startWorker();

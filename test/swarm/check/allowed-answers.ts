@@ -126,7 +126,7 @@ const REASONS: readonly Reason[] = [
     isAllowed: isLimited,
   },
   {
-    text: /^the tenant \S+ is over its share of \S+ % while the server is overloaded: it sends more than that$/,
+    text: /^the tenant \S+ is over its share of \S+ % while the server is overloaded$/,
     isAllowed: ({ scenario, answer }) =>
       answer.outcome === 'rejected' && (scenario.cluster.tenants?.length ?? 0) > 1,
   },

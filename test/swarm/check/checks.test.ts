@@ -147,19 +147,14 @@ it('finds tenants beyond their rate, and those that are refused within it', asyn
   ]);
   const free = { ...cluster, tenants: [tenants[0], { ...tenants[0], name: 'other' }] };
   expect(await about(1, refused, { cluster: free })).toHaveLength(1);
-  expect(
-    await about(
-      1,
-      'the tenant t0 is over its share of 50 % while the server is overloaded: it sends more than that',
-    ),
-  ).toEqual([]);
+  expect(await about(1, 'the tenant t0 is over its share of 50 % while the server is overloaded')).toEqual(
+    [],
+  );
   const one = { ...cluster, tenants: tenants.slice(0, 1) };
   expect(
-    await about(
-      1,
-      'the tenant t0 is over its share of 50 % while the server is overloaded: it sends more than that',
-      { cluster: one },
-    ),
+    await about(1, 'the tenant t0 is over its share of 50 % while the server is overloaded', {
+      cluster: one,
+    }),
   ).toHaveLength(1);
 });
 
@@ -412,7 +407,7 @@ it('finds logs that repeat themselves or keep silent, and processes that die', a
   expect(await twice(ups(20), says(21, 'is down: a'), ups(22), says(23, 'is down: a'))).toEqual([]);
   const leftOut = says(22, 'has lost its GPU 0 (5 other lines are left out)');
   expect(await twice(ups(20), says(21, 'is down: a'), leftOut, says(23, 'is down: b'))).toEqual([]);
-  const notTaken = says(22, 'is not taken on: a');
+  const notTaken = says(22, 'is not accepted: a');
   expect(await twice(ups(20), says(21, 'is down: a'), notTaken, says(23, 'is down: b'))).toEqual([]);
   expect(await twice(ups(20), says(21, 'is down: a'), says(22, 'is down: b'))).toEqual([
     'logs: controller-0#1 says again that worker w:7000 is down, which it has not called up since (at 0.022000 s)',

@@ -61,12 +61,12 @@ function checkTwice(events: readonly HistoryEvent[], findings: Findings): void {
     // That it is up again may be one of the lines that are left out.
     if (LEFT_OUT.test(event.line))
       for (const key of downs) if (key.startsWith(`${event.process} `)) downs.delete(key);
-    const [, worker, change] = /^(worker \S+) is (up|down|not taken on)\b/.exec(event.line) ?? [];
+    const [, worker, change] = /^(worker \S+) is (up|down|not accepted)\b/.exec(event.line) ?? [];
     if (worker === undefined) continue;
     const key = `${event.process} ${worker}`;
     const lately = (said.get(key) ?? []).filter((atNs) => atNs > event.atNs - 2 * NS_PER_MINUTE);
     said.set(key, [...lately, event.atNs]);
-    // One that was not taken on had come back.
+    // One that was not accepted had come back.
     if (change !== 'down') downs.delete(key);
     else if (downs.has(key) && lately.length < MOST_SAID) {
       const what = `${event.process} says again that ${worker} is down, which it has not called up since`;

@@ -195,7 +195,7 @@ export class MachineLink {
     try {
       checkState(state, this.machine.description);
     } catch (error) {
-      this.distrust(`reports a state that cannot be: ${(error as Error).message}`);
+      this.distrust(`reports an impossible state: ${(error as Error).message}`);
       return;
     }
     this.check.forget();

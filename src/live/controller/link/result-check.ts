@@ -48,7 +48,7 @@ export class ResultCheck {
     const sent = this.sent.get(id);
     if (sent === null) return null;
     if (gpu !== sent.action.gpu)
-      throw new Error(`answers for GPU ${gpu} what GPU ${sent.action.gpu} was sent`);
+      throw new Error(`answers for GPU ${gpu} an action of GPU ${sent.action.gpu}`);
     if (!isStatus(status)) throw new Error(`answers with the unknown status ${status}`);
     this.sent.take(id);
     const inputErrors = possibleErrors(result.inputErrors, sent.action);

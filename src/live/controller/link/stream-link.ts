@@ -178,7 +178,7 @@ export class StreamLink {
     this.welcomeTimeout.cancel();
     const { instance } = this.options;
     if (instance !== '' && welcome.instance !== instance) {
-      this.giveUp('is another than the one that registered this address');
+      this.giveUp('is not the one that registered this address');
       return;
     }
     const other = this.options.otherAddress(welcome.instance);

@@ -151,7 +151,7 @@ class RegistrationStream {
     const registration = this.registrationOf(given);
     const isAnother = this.registration !== null && registration?.address !== this.registration.address;
     if (registration === null || isAnother) {
-      const details = 'the worker says no address at which it serves, or another than before';
+      const details = 'the worker gives no address at which it serves, or a different one than before';
       this.end({ code: status.INVALID_ARGUMENT, details });
       return;
     }

@@ -97,7 +97,7 @@ export class Registrations {
       return lease(known.hasJoined, known.problem);
     }
     if (known?.guest?.isConnected === true) {
-      const what = `it serves at ${address}, it says, where another worker is connected`;
+      const what = `it claims to serve at ${address}, where another worker is connected`;
       this.turnAway('address', registration.host, `${what}: give each worker its own --advertise`);
       return lease(false, 'another worker is connected at this address');
     }

@@ -117,7 +117,7 @@ class Checker {
       if (error instanceof Mixed) return this.result(false, error.message);
       throw error;
     }
-    return this.result(true, `rows of a batch give what they give alone, ${this.worstText()}`);
+    return this.result(true, `rows of a batch give the same answers as alone, ${this.worstText()}`);
   }
 
   /** False if the model does not take integers in this range. */

@@ -91,7 +91,7 @@ class Checker {
     if (difference !== null) return { same: false, what: await this.blame(difference) };
     if (compared === 0)
       return { same: true, what: 'not compared: the model does not compute the inputs that were tried' };
-    return { same: true, what: 'padded inputs give what they give without padding' };
+    return { same: true, what: 'padded inputs give the same answers as unpadded ones' };
   }
 
   private async firstDifference(fill: Fill): Promise<{ difference: Difference | null; compared: number }> {

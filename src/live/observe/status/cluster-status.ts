@@ -20,7 +20,7 @@ const laneStatus = z.object({
 const gpuStatus = z.object({
   up: z.boolean(),
   worker: z.string(),
-  kind: z.string().describe('What its worker calls GPUs like it, e.g. t4.'),
+  kind: z.string().describe('Kind of GPU as named by its worker, e.g. t4.'),
   lanes: z.array(laneStatus),
   pages: figure,
   freePages: figure,
@@ -39,7 +39,7 @@ const modelStatus = z.object({
   queued: figure,
   ...rates,
   queueMs: average.describe(
-    'Moving averages of the stages of a request, ms, here and below; null: nothing ran lately.',
+    'Moving averages of the stages of a request, ms, here and below; null: no recent runs.',
   ),
   copyInMs: average,
   execMs: average,
@@ -71,7 +71,7 @@ const scalingStatus = z.object({
     z.object({
       kind: z.string(),
       up: figure.describe('GPUs that take actions.'),
-      needed: figure.describe('GPUs that the scaler wants, those that are there included.'),
+      needed: figure.describe('GPUs that the scaler wants, including those in service.'),
     }),
   ),
   reason: z.string().describe('Why, in a few words.'),
@@ -102,7 +102,7 @@ export const statusSchema = z.object({
   classes: z.array(classStatus).optional().describe('Absent: none are configured.'),
   tenants: z.array(tenantStatus).optional().describe('Absent: none are configured.'),
   models: z.array(modelStatus).describe('The most active ones, at most 200, the most active first.'),
-  otherModels: figure.describe('How many more there are.'),
+  otherModels: figure.describe('Number of further ones.'),
 });
 
 export interface ClusterStatus extends Immutable<z.output<typeof statusSchema>> {}

@@ -87,7 +87,7 @@ export function registerJoining(
   counter('escapement_workers_left_total', 'Workers that had joined and have left', () => counts.left);
   counter(
     'escapement_workers_lost_total',
-    'Workers that have left without saying so: killed, crashed or cut off',
+    'Workers that left without notice: killed, crashed or cut off',
     () => counts.lost,
   );
 }
@@ -118,7 +118,7 @@ export function registerRefusals(registry: Registry, labels: NameLabels): Shared
 export function registerTurnedAway(registry: Registry, counts: Readonly<Record<string, number>>): void {
   new Counter({
     name: 'escapement_registrations_turned_away_total',
-    help: 'Registrations of workers that the controller turned away',
+    help: 'Registrations of workers that the controller rejected',
     labelNames: ['reason'],
     registers: [registry],
     collect() {

@@ -153,7 +153,7 @@ export function registerNeededGpus(registry: Registry, needed: () => ScalingStat
   const registers = [registry];
   new Gauge({
     name: 'escapement_gpus_needed',
-    help: 'GPUs that the scaler wants, those that are there included',
+    help: 'GPUs that the scaler wants, including those in service',
     labelNames: ['kind'],
     registers,
     collect() {
@@ -163,7 +163,7 @@ export function registerNeededGpus(registry: Registry, needed: () => ScalingStat
   });
   new Gauge({
     name: 'escapement_gpus_needed_reason',
-    help: '1: why so many GPUs are needed, in words',
+    help: 'Always 1: its label says why this many GPUs are needed',
     labelNames: ['reason'],
     registers,
     collect() {

@@ -162,7 +162,7 @@ async function answer(
       text(
         404,
         renamed === undefined
-          ? `only ${paths} are here; for /status and /recording ask the controller`
+          ? `this port serves only ${paths}; for /status and /recording ask the controller`
           : `${path} was renamed to ${renamed}`,
       ),
     );

@@ -273,12 +273,12 @@ class ControllerTimes {
     const common = { buckets: ERROR_BUCKETS_S, registers: [registry] };
     this.lateness = new Histogram({
       name: 'escapement_wakeup_lateness_seconds',
-      help: 'How much later than it wanted the controller was woken',
+      help: 'Delay of the wake-up timer of the controller',
       ...common,
     });
     this.steps = new Histogram({
       name: 'escapement_step_seconds',
-      help: 'Time that a step of the scheduler took: taking in what happened, and deciding',
+      help: 'Duration of a scheduler step: processing events, and deciding',
       ...common,
     });
   }

@@ -109,8 +109,8 @@ export class Registrar {
 
   private leased({ joined, problem }: WireLease): void {
     this.unanswered = 0;
-    if (joined && !this.hasJoined) this.say('has taken this worker into its cluster', false);
-    else if (!joined && this.hasJoined) this.say('has this worker no more in its cluster', true);
+    if (joined && !this.hasJoined) this.say('has added this worker to its cluster', false);
+    else if (!joined && this.hasJoined) this.say('no longer has this worker in its cluster', true);
     this.hasJoined = joined;
     if (problem !== this.said && problem !== '') this.complain(`does not use this worker: ${problem}`);
     this.said = problem;

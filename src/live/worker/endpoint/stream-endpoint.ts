@@ -102,7 +102,7 @@ export class StreamEndpoint implements Driver {
   }
 
   deposed(): void {
-    this.end(status.ABORTED, 'another controller has taken this worker over');
+    this.end(status.ABORTED, 'another controller has taken over this worker');
   }
 
   /** Ends the stream; the reason is for people. */
@@ -156,7 +156,7 @@ export class StreamEndpoint implements Driver {
 
   private take(term: number): void {
     const { endpoint } = this.options;
-    if (term < 1) this.end(status.INVALID_ARGUMENT, `no term is ${term}`);
+    if (term < 1) this.end(status.INVALID_ARGUMENT, `invalid term ${term}`);
     else if (this.drives || !endpoint.take(this, term)) this.seatChanged(endpoint.seat.state);
     else {
       this.drives = true;

@@ -193,7 +193,7 @@ export class Executor {
       return `the ${ACTION_NAMES[kind]} of model ${models[model]?.spec.name ?? model} on GPU ${gpu}${name}`;
     });
     const what = actions.length === 0 ? 'a call of the device' : actions.join(' and ');
-    return new EscapementError('E_DEVICE', `${what} does not return: the GPU is used again when it does`);
+    return new EscapementError('E_DEVICE', `${what} is hung; the GPU is out of service until it returns`);
   }
 
   private nothing(): Present {

@@ -47,7 +47,7 @@ describe('a controller', () => {
     [
       'has said something that did not arrive',
       { loses: ({ body }) => body === 'seat' },
-      'a message of the worker has number 3 instead of 2: others got lost on their way',
+      'a message of the worker has number 3 instead of 2: others were lost in transit',
     ],
     ['holds a model that is not there', state([[7], []]), 'there is no model 7'],
     ['holds a model twice', state([[1, 1], []]), 'a model is on a GPU twice'],
@@ -71,7 +71,7 @@ describe('a controller', () => {
 
   it.each<[string, (sent: { id: number }) => WorkerMessage, string]>([
     ['with a status that is none', ({ id }) => result(id, { status: -1 }), 'the unknown status -1'],
-    ['for another GPU', ({ id }) => result(id, { gpu: 1 }), 'answers for GPU 1 what GPU 0 was sent'],
+    ['for another GPU', ({ id }) => result(id, { gpu: 1 }), 'answers for GPU 1 an action of GPU 0'],
     [
       'with the end of a GPU it lacks',
       () => ({ body: 'gpuDown', gpuDown: { gpu: 9, reason: '' } }),

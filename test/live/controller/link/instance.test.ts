@@ -6,7 +6,7 @@ it('a link to a worker that has registered reaches that process, and no other at
   const complaint = await new Promise((log: (line: string) => void) =>
     connectTo(server.port, { instance: 'another', log }),
   );
-  expect(complaint).toBe('the worker is another than the one that registered this address');
+  expect(complaint).toBe('the worker is not the one that registered this address');
   // Before it had the seat.
   expect(machine.quiesces).toBe(0);
   await connectTo(server.port, { instance: 'one' }).events.next('up');

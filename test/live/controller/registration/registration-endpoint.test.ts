@@ -133,7 +133,7 @@ describe('the port at which workers register', () => {
     const { heard, endpoint } = await serve();
     const { register, end } = call(endpoint.port, accessToHeaders(''));
     register(registration);
-    expect(await end).toMatch(/^the worker says no address/);
+    expect(await end).toMatch(/^the worker gives no address/);
     expect(heard.renewed).toEqual([]);
   });
 
@@ -142,7 +142,7 @@ describe('the port at which workers register', () => {
     const { register, end } = call(endpoint.port, accessToHeaders(''));
     register();
     register({ port: 8004 });
-    expect(await end).toMatch(/or another than before/);
+    expect(await end).toMatch(/or a different one than before/);
   });
 
   it('ends the stream of a worker that floods it', async () => {
@@ -202,9 +202,9 @@ describe('a worker', () => {
     heard.lease = { leaseMs: 5000, joined: false, problem: '' };
     await until(() => said.length === 3);
     expect(said).toEqual([
-      'has taken this worker into its cluster',
+      'has added this worker to its cluster',
       'does not use this worker: model x: there is none',
-      'has this worker no more in its cluster',
+      'no longer has this worker in its cluster',
     ]);
     await own.leave();
     expect(heard.left).toHaveLength(1);

@@ -171,7 +171,7 @@ describe('a worker that registers', () => {
       'another worker is connected at this address',
     );
     const what =
-      'it serves at a:1, it says, where another worker is connected: give each worker its own --advertise';
+      'it claims to serve at a:1, where another worker is connected: give each worker its own --advertise';
     expect([said, registrations.turnedAway.address]).toEqual([['a:1 joined', `a turned away: ${what}`], 1]);
     host.members[0].drivenBy = 'none';
     registrations.renew(worker('a:1', 'two'));

@@ -98,7 +98,7 @@ describe('padding changes nothing', () => {
   ])('%s', async (_, onnx, fill) => {
     expect((await check(onnx, BUCKETS + fill)).padding).toEqual({
       same: true,
-      what: 'padded inputs give what they give without padding',
+      what: 'padded inputs give the same answers as unpadded ones',
     });
   });
 });

@@ -59,7 +59,7 @@ describe('the metrics server', () => {
     const missing = await fetch(`${base}/status`);
     expect([missing.status, await missing.text()]).toEqual([
       404,
-      'only /metrics, /healthz, /clock are here; for /status and /recording ask the controller\n',
+      'this port serves only /metrics, /healthz, /clock; for /status and /recording ask the controller\n',
     ]);
     expect((await fetch(`${base}/metrics`, { method: 'POST', body: 'x' })).status).toBe(405);
   });

@@ -71,7 +71,7 @@ it('one name of this machine is one controller, whatever addresses it has', asyn
   const { counts, port } = await controllerAt('127.0.0.1', 0);
   const { said } = registrars(`localhost:${port}`);
   await until(() => counts.renewed > 1);
-  expect(said).toEqual([`controller 127.0.0.1:${port}: has taken this worker into its cluster`]);
+  expect(said).toEqual([`controller 127.0.0.1:${port}: has added this worker to its cluster`]);
 });
 
 it('a slow lookup is not repeated before it has ended', async () => {

@@ -162,7 +162,7 @@ describe('worker server', () => {
     const later = CONTROLLER_MESSAGES.encode({ ...TAKE, number: 2 });
     expect(await endOf(server.port, [later])).toEqual({
       code: status.DATA_LOSS,
-      details: 'a message of the controller has number 2 instead of 1: others got lost on their way',
+      details: 'a message of the controller has number 2 instead of 1: others were lost in transit',
     });
   });
 

@@ -83,7 +83,7 @@ describe('Executor: a device that does not return', () => {
   afterEach(() => void vi.useRealTimers());
 
   const STUCK =
-    'the INFER of model b on GPU 0 (simulated) does not return: the GPU is used again when it does';
+    'the INFER of model b on GPU 0 (simulated) is hung; the GPU is out of service until it returns';
 
   /** Its only thread runs an INFER for ever. */
   async function stuck() {

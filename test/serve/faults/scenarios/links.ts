@@ -153,7 +153,7 @@ function tampers(what: string, change: (frame: Frame) => Tampered, times = TIMES
           ? change(frame)
           : null,
       );
-      if (/(?:body|checksum) of a message/.test(what)) await rig.says(/was damaged on its way/);
+      if (/(?:body|checksum) of a message/.test(what)) await rig.says(/was damaged in transit/);
     },
   };
 }
