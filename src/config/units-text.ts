@@ -94,7 +94,7 @@ export function formatCount(count: number): string {
 
 /**
  * The values of a list or range, as texts: `10ms,25ms` gives both, `1ms:20ms:1ms` gives
- * 1ms, 2ms, … 20ms (start:end:step, end included, steps exact in decimal), `clockwork,fifo` both names.
+ * 1ms, 2ms, … 20ms (start:end:step, end included, to twelve digits), `clockwork,fifo` both names.
  * Ranges may mix units of time; their values are then written in the finest.
  */
 export function expandValues(text: string): string[] {
@@ -205,78 +205,44 @@ function formatIn(units: readonly (readonly [string, number])[], value: number, 
 }
 
 function expandPart(part: string, whole: string): string[] {
+  const fail = (what: string) => problem('E_CONFIG_VALUE', `${part} ${what}`);
   if (part === '')
     throw problem('E_CONFIG_VALUE', `${show(whole)} has an empty value: write a list such as 10ms,25ms`);
-  const ends = part.split(':').map((end) => splitDecimal(end));
-  if (isHalfRange(ends, part)) {
-    const how = 'write start:end:step, e.g. 10ms:50ms:10ms, or a list, e.g. 10ms,50ms';
-    throw problem('E_CONFIG_VALUE', `${part} has no step: ${how}`);
-  }
-  // Minutes such as 600:660 and names have no third part: they are taken as they are.
-  if (ends.length !== 3 || ends.every((end) => end === null)) return [part];
-  const bad = problem(
-    'E_CONFIG_VALUE',
-    `${part} is not a range: write start:end:step with a step above 0, e.g. 1ms:20ms:1ms`,
-  );
-  if (ends.some((end) => end === null)) throw bad;
-  const { unit, values, scale } = alignDecimals(ends as Decimal[], part);
-  const [start, end, step] = values as [bigint, bigint, bigint];
-  if (step <= 0n || end < start) throw bad;
-  if ((end - start) / step >= BigInt(MAX_VALUES))
-    throw problem('E_CONFIG_VALUE', `${part} has more than ${MAX_VALUES} values`);
-  const texts: string[] = [];
-  for (let value = start; value <= end; value += step) texts.push(decimalText(value, scale) + unit);
-  return texts;
-}
-
-/** `10ms:50ms` or `10ms:`, and no minutes such as 600:660. */
-function isHalfRange(ends: readonly (Decimal | null)[], part: string): boolean {
-  const [start, end] = ends;
-  if (ends.length !== 2 || start == null) return false;
-  return /:\s*$/.test(part) || (end != null && (start.unit !== '' || end.unit !== ''));
-}
-
-/** digits ÷ 10^scale of a unit. */
-interface Decimal {
-  readonly digits: bigint;
-  readonly scale: number;
-  readonly unit: string;
-}
-
-function splitDecimal(text: string): Decimal | null {
-  const match = /^(\d+)(?:\.(\d+))?\s*(\D*)$/.exec(text.trim());
-  if (match === null) return null;
-  const decimals = match[2] ?? '';
-  return { digits: BigInt(match[1]! + decimals), scale: decimals.length, unit: match[3]! };
-}
-
-/** The decimals as integers of one unit and scale. */
-function alignDecimals(
-  decimals: readonly Decimal[],
-  part: string,
-): { unit: string; values: bigint[]; scale: number } {
-  const units = new Set(
-    decimals.filter(({ digits, unit }) => unit !== '' || digits !== 0n).map(({ unit }) => unit),
-  );
-  const scale = Math.max(...decimals.map((decimal) => decimal.scale));
-  const raised = decimals.map((decimal) => decimal.digits * 10n ** BigInt(scale - decimal.scale));
-  const [unit = ''] = units;
-  if (units.size <= 1) return { unit, values: raised, scale };
+  const texts = part.split(':');
+  const ends = texts.map(splitRangeEnd);
+  const [first, second] = ends;
+  // Minutes such as 600:660 have no unit.
+  const hasUnits = second !== undefined && (first?.unit || second?.unit);
+  if (texts.length === 2 && first != null && (texts[1]!.trim() === '' || (second != null && hasUnits)))
+    throw fail('has no step: write start:end:step, e.g. 10ms:50ms:10ms, or a list, e.g. 10ms,50ms');
+  // Minutes and names have no third part: they are taken as they are.
+  if (texts.length !== 3 || ends.every((end) => end === null)) return [part];
+  const known = ends.filter((end) => end !== null);
+  const units = [
+    ...new Set(known.filter(({ unit, value }) => unit !== '' || value !== 0).map(({ unit }) => unit)),
+  ];
   const times: Readonly<Record<string, number>> = DURATION_NS;
-  if (![...units].every((name) => Object.hasOwn(times, name))) {
+  if (units.length > 1 && known.length === 3 && !units.every((unit) => Object.hasOwn(times, unit)))
     throw problem('E_CONFIG_UNIT', `${part} mixes units: write start, end and step in the same unit`);
-  }
-  const finest = [...units].reduce((left, right) => (times[left]! < times[right]! ? left : right));
-  const values = raised.map(
-    (value, i) => value * BigInt((times[decimals[i]!.unit] ?? times[finest]!) / times[finest]!),
+  const unit = units.reduce((a, b) => (times[a]! < times[b]! ? a : b), units[0] ?? '');
+  const [start = 0, end = 0, step = 0] = known.map((each) =>
+    exact(units.length > 1 ? (each.value * (times[each.unit] ?? 0)) / times[unit]! : each.value),
   );
-  return { unit: finest, values, scale };
+  if (known.length < 3 || step <= 0 || end < start)
+    throw fail('is not a range: write start:end:step with a step above 0, e.g. 1ms:20ms:1ms');
+  const count = Math.floor(exact((end - start) / step)) + 1;
+  if (count > MAX_VALUES) throw fail(`has more than ${MAX_VALUES} values`);
+  return Array.from({ length: count }, (_, i) => `${exact(start + i * step)}${unit}`);
 }
 
-function decimalText(value: bigint, scale: number): string {
-  const digits = value.toString().padStart(scale + 1, '0');
-  const decimals = scale === 0 ? '' : digits.slice(-scale).replace(/(?<!0)0+$/, '');
-  return digits.slice(0, digits.length - scale) + (decimals === '' ? '' : `.${decimals}`);
+/** Without the last digits, which only the binary form of decimals has. */
+function exact(value: number): number {
+  return Number(value.toPrecision(12));
+}
+
+function splitRangeEnd(text: string): { readonly value: number; readonly unit: string } | null {
+  const match = /^(\d+(?:\.\d+)?)\s*(\D*)$/.exec(text.trim());
+  return match === null ? null : { value: Number(match[1]), unit: match[2]! };
 }
 
 function problem(code: ErrorCode, what: string): EscapementError {
