@@ -44,8 +44,7 @@ export async function handler(args: DoctorArgs): Promise<void> {
   const cacheBytes = await cacheBytesOf(args);
   const { thisHost } = await import('../../tools/doctor/host.js');
   const { examine } = await import('../../tools/doctor/examine.js');
-  const { fixScript } = await import('../../tools/doctor/fix-script.js');
-  const { reportText } = await import('../../tools/doctor/text.js');
+  const { fixScript, reportText } = await import('../../tools/doctor/text.js');
   const { openProgress } = await import('../progress.js');
   const progress = openProgress('examining', !process.stderr.isTTY);
   const options = { role, device, cacheBytes, peers, ...access, onProgress: progress.update };

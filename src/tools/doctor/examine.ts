@@ -1,13 +1,12 @@
 import { PROVIDERS, type Provider } from '../../live/device.js';
 import { type Access, OPEN } from '../ask.js';
-import { type Check, judge, type Role } from './check.js';
+import { type Check, type DoctorReport, judge, makeReport, type Role } from './check.js';
 import { CPU } from './cpu.js';
 import { gpuChecks } from './gpu/gpu-checks.js';
 import { nvidiaSmi } from './gpu/nvidia-smi.js';
 import { type Host, isContainer, type Machine } from './host.js';
 import { ENVIRONMENT, LIMITS, MEMORY } from './limits.js';
 import { measurePeerClock, peerRows } from './peer-clock.js';
-import { type DoctorReport, makeReport } from './report.js';
 import { type Probe, probeProvider } from './runtime/probe.js';
 import { NODE, providerChecks, VULKAN_DRIVER } from './runtime/runtime-checks.js';
 import { measureTiming, TIMING, type Timing } from './timing.js';

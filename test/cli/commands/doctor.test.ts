@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it, test } from 'vitest';
-import type { DoctorReport } from '../../../src/tools/doctor/report.js';
+import type { DoctorReport } from '../../../src/tools/doctor/check.js';
 import { type CliRun, runCli } from '../run-cli.js';
 
 test.each([

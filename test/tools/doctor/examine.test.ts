@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GIB } from '../../../src/base/units.js';
 import type { Provider } from '../../../src/live/device.js';
-import type { Check, Role } from '../../../src/tools/doctor/check.js';
+import type { Check, DoctorReport, Role } from '../../../src/tools/doctor/check.js';
 import { type ExamineOptions, examine, type Trials } from '../../../src/tools/doctor/examine.js';
-import type { DoctorReport } from '../../../src/tools/doctor/report.js';
 import { CONTAINER, LAPTOP, MAC, type Recorded, recordedHost, SERVER } from './hosts.js';
 import { PERSISTENCE } from './reports.js';
 

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { fixScript } from '../../../src/tools/doctor/fix-script.js';
+import { fixScript } from '../../../src/tools/doctor/text.js';
 import { LAPTOP, type Recorded, SERVER } from './hosts.js';
 import { PERSISTENCE, reportOf } from './reports.js';
 

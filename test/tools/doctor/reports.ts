@@ -1,5 +1,5 @@
 import type { Check } from '../../../src/tools/doctor/check.js';
-import { type DoctorReport, makeReport } from '../../../src/tools/doctor/report.js';
+import { type DoctorReport, makeReport } from '../../../src/tools/doctor/check.js';
 import { type Recorded, read } from './hosts.js';
 
 /** A check of a GPU that fails, whose setting the next reboot undoes. */
