@@ -70,7 +70,7 @@ export function judge<Subject>(rows: readonly Row<Subject>[], subject: Subject):
 }
 
 /** Variables of a shell are set with every shell anyway. */
-export function isUndoneByReboot({ lostAtReboot, asUser }: Fix): boolean {
+function isUndoneByReboot({ lostAtReboot, asUser }: Fix): boolean {
   return lostAtReboot && !asUser;
 }
 

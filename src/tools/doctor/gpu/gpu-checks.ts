@@ -85,6 +85,8 @@ function driverFix(answer: Answer): Fix | null {
   if (answer.kind === 'timed-out')
     return advise('reboot; if it hangs again, dmesg | grep -i xid shows which GPU fails');
   if (answer.kind !== 'failed') return null;
+  if (/is not a valid field/.test(answer.message))
+    return advise('update the driver to 535 or newer');
   if (/version mismatch/i.test(answer.message))
     return advise('reboot: the driver was updated while the old one is still loaded');
   return answer.status === NOT_LOADED ? untilReboot('modprobe nvidia') : null;
@@ -150,18 +152,6 @@ const GPU: readonly Row<Gpu>[] = [
     }),
   },
   {
-    id: 'auto-boost',
-    title: 'auto boost',
-    requiredFor: ['worker'],
-    wanted: 'off',
-    why: 'With auto boost, the clock and so the duration of an INFER depend on the temperature.',
-    read: (gpu) => {
-      if (gpu.autoBoost === null) return 'this GPU does not have it';
-      const fix = setting(gpu, '--auto-boost-default=0');
-      return { ok: !gpu.autoBoost, found: gpu.autoBoost ? 'on' : 'off', fix };
-    },
-  },
-  {
     id: 'application-clocks',
     title: 'application clocks',
     requiredFor: ['worker'],
@@ -196,12 +186,11 @@ const GPU: readonly Row<Gpu>[] = [
       `no drop while idle${highestMhz(gpu) === null ? '' : ` (highest: ${highestMhz(gpu)} MHz)`}`,
     why: 'A clock that drops between requests makes the next ones late until it is up again. nvidia-smi does not show locks, so this check reads the clock of an idle GPU.',
     read: (gpu) => {
-      const { row, processes, autoBoost } = gpu;
+      const { row, processes } = gpu;
       const mostMhz = highestMhz(gpu);
       const nowMhz = reportedNumber(row, 'graphicsMhz');
       const capability = reported(row, 'computeCapability');
-      // Of drivers too old to say the generation, only Kepler and Maxwell are known: they have auto boost.
-      if (autoBoost !== null || (capability !== null && Number.parseFloat(capability) < VOLTA))
+      if (capability !== null && Number.parseFloat(capability) < VOLTA)
         return 'needs a GPU of the Volta generation or newer';
       if (nowMhz === null || mostMhz === null) {
         return notReported(row, nowMhz === null ? 'graphicsMhz' : 'maxGraphicsMhz');

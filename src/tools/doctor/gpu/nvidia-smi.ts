@@ -37,39 +37,35 @@ export function firstLine(text: string): string {
   return shown.length > LONGEST_LINE ? `${shown.slice(0, LONGEST_LINE)}…` : shown;
 }
 
-/**
- * What is asked of each GPU, with the names that it has had, newest first. Driver 535 renamed throttle reasons to "event
- * reasons"; compute_cap and mig.mode.current came with 5xx and 450.
- */
+/** What is asked of each GPU. Drivers know all of it from 535 on; CUDA 12 needs 525. */
 const FIELDS = {
-  index: ['index'],
-  uuid: ['uuid'],
-  name: ['name'],
-  driver: ['driver_version'],
-  busId: ['pci.bus_id'],
-  computeCapability: ['compute_cap'],
-  persistence: ['persistence_mode'],
-  computeMode: ['compute_mode'],
-  mig: ['mig.mode.current'],
-  throttle: ['clocks_event_reasons.active', 'clocks_throttle_reasons.active'],
-  graphicsMhz: ['clocks.current.graphics'],
-  maxGraphicsMhz: ['clocks.max.graphics'],
-  applicationsGraphicsMhz: ['clocks.applications.graphics'],
-  applicationsMemoryMhz: ['clocks.applications.memory'],
-  defaultApplicationsGraphicsMhz: ['clocks.default_applications.graphics'],
-  defaultApplicationsMemoryMhz: ['clocks.default_applications.memory'],
-  utilizationPercent: ['utilization.gpu'],
-  eccMode: ['ecc.mode.current'],
-  eccCorrected: ['ecc.errors.corrected.volatile.total'],
-  eccUncorrected: ['ecc.errors.uncorrected.volatile.total'],
-  memoryTotalMib: ['memory.total'],
-  memoryFreeMib: ['memory.free'],
-  powerLimitW: ['power.limit'],
-  powerMaxLimitW: ['power.max_limit'],
-} as const satisfies Record<string, readonly string[]>;
+  index: 'index',
+  uuid: 'uuid',
+  name: 'name',
+  driver: 'driver_version',
+  computeCapability: 'compute_cap',
+  persistence: 'persistence_mode',
+  computeMode: 'compute_mode',
+  mig: 'mig.mode.current',
+  throttle: 'clocks_event_reasons.active',
+  graphicsMhz: 'clocks.current.graphics',
+  maxGraphicsMhz: 'clocks.max.graphics',
+  applicationsGraphicsMhz: 'clocks.applications.graphics',
+  applicationsMemoryMhz: 'clocks.applications.memory',
+  defaultApplicationsGraphicsMhz: 'clocks.default_applications.graphics',
+  defaultApplicationsMemoryMhz: 'clocks.default_applications.memory',
+  utilizationPercent: 'utilization.gpu',
+  eccMode: 'ecc.mode.current',
+  eccCorrected: 'ecc.errors.corrected.volatile.total',
+  eccUncorrected: 'ecc.errors.uncorrected.volatile.total',
+  memoryTotalMib: 'memory.total',
+  memoryFreeMib: 'memory.free',
+  powerLimitW: 'power.limit',
+  powerMaxLimitW: 'power.max_limit',
+} as const;
 
 type Field = keyof typeof FIELDS;
-/** What nvidia-smi printed for each field; one that was not asked or that the driver does not know is absent. */
+/** What nvidia-smi printed for each field; one that was not asked is absent. */
 type Row = Readonly<Partial<Record<Field, string>>>;
 
 /** [N/A], [Not Supported], [Unknown Error], [Insufficient Permissions], [Requested functionality …]. */
@@ -88,15 +84,11 @@ export function reportedNumber(row: Row, field: Field): number | null {
 
 /** Why there is no value, in nvidia-smi's words. */
 export function notReported(row: Row, field: Field): string {
-  const text = row[field];
-  if (text === undefined) return 'not supported by this driver';
-  return `nvidia-smi says: ${firstLine(text.replace(/^\[|\]$/g, ''))}`;
+  return `nvidia-smi says: ${firstLine((row[field] ?? '').replace(/^\[|\]$/g, ''))}`;
 }
 
 export interface GpuFacts {
   readonly row: Row;
-  /** Whether auto boost is on; null where the GPU has no such setting. */
-  readonly autoBoost: boolean | null;
   /** The highest graphics clock at the highest memory clock; null where the driver lists no supported clocks. */
   readonly highest: { readonly memoryMhz: number; readonly graphicsMhz: number } | null;
   /** Compute processes on it, as `PID NAME`; null where the driver did not say. */
@@ -117,21 +109,19 @@ export async function queryGpus(run: Run): Promise<Answer> {
   if (answer.kind !== 'rows') return answer;
   if (answer.rows.length === 0) return { kind: 'gpus', gpus: [] };
   // A failure costs only the checks that need it. All at once: without persistence mode each call would wake the GPUs again.
-  const [clocks, apps, details] = await Promise.all(
+  const [clocks, apps] = await Promise.all(
     [
       ['--query-supported-clocks=gpu_uuid,memory,graphics', CSV],
       ['--query-compute-apps=gpu_uuid,pid,process_name', CSV],
-      ['-q', '-d', 'CLOCK'],
     ].map(async (args) => {
       const outcome = await run(args);
       return outcome.kind === 'ok' ? outcome.stdout : null;
     }),
   );
   const gpus = answer.rows.map((row) => {
-    const { uuid = '', busId = '' } = row;
+    const { uuid = '' } = row;
     return {
       row,
-      autoBoost: details == null ? null : autoBoostIn(details, busId),
       highest: clocks == null ? null : highestIn(clocks, uuid),
       processes: apps == null ? null : processesIn(apps, uuid),
     };
@@ -165,27 +155,9 @@ export function memoryOf(row: Row): GpuMemory | null {
 
 type Asked = { readonly kind: 'rows'; readonly rows: readonly Row[] } | Exclude<Answer, { kind: 'gpus' }>;
 
-/**
- * Asks for fields. If the driver does not know one, nvidia-smi answers none of them: that one is replaced by its older
- * name or left out, and all are asked for again, at most once per name.
- */
 async function askRows(run: Run, fields: readonly Field[]): Promise<Asked> {
-  const names = new Map<Field, readonly string[]>(fields.map((field) => [field, FIELDS[field]]));
-  for (;;) {
-    const asked = [...names.keys()];
-    const outcome = await run([`--query-gpu=${asked.map((field) => names.get(field)?.[0]).join(',')}`, CSV]);
-    const said = outcome.kind === 'ok' ? outcome.stdout : outcome.kind === 'failed' ? outcome.message : '';
-    const name = /Field "([^"]+)" is not a valid field to query/.exec(said)?.[1];
-    const field = asked.find((one) => names.get(one)?.[0] === name);
-    // A GPU without a number cannot be reported.
-    if (field !== undefined && field !== 'index') {
-      const older = names.get(field)?.slice(1) ?? [];
-      if (older.length > 0) names.set(field, older);
-      else names.delete(field);
-      continue;
-    }
-    return outcome.kind === 'ok' ? rowsIn(outcome.stdout, asked) : outcome;
-  }
+  const outcome = await run([`--query-gpu=${fields.map((field) => FIELDS[field]).join(',')}`, CSV]);
+  return outcome.kind === 'ok' ? rowsIn(outcome.stdout, fields) : outcome;
 }
 
 /** The answer to `--query-gpu` of these fields. */
@@ -217,13 +189,6 @@ function processesIn(stdout: string, uuid: string): string[] {
   return table(stdout)
     .filter(([gpu, pid = '']) => gpu === uuid && /^\d{1,10}$/.test(pid))
     .map(([, pid, ...name]) => `${pid} ${name.join(', ')}`);
-}
-
-/** In the answer to `-q -d CLOCK`, whether auto boost is on by default. There is no field of `--query-gpu` for it. */
-function autoBoostIn(stdout: string, busId: string): boolean | null {
-  const part = stdout.split(/^GPU (?=[0-9A-Fa-f:.]+\s*$)/m).find((text) => text.split(/\s/, 1)[0] === busId);
-  const value = /^[ \t]+Auto Boost Default[ \t]*:[ \t]*(On|Off)[ \t\r]*$/m.exec(part ?? '')?.[1];
-  return value === undefined ? null : value === 'On';
 }
 
 /** Cells of a table; nvidia-smi quotes nothing, and may put warnings about a board before or behind it. */

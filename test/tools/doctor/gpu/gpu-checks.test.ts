@@ -2,52 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { GIB } from '../../../../src/base/units.js';
 import type { Check } from '../../../../src/tools/doctor/check.js';
 import { gpuChecks, throttleReasons } from '../../../../src/tools/doctor/gpu/gpu-checks.js';
+import type { RunOutcome } from '../../../../src/tools/doctor/gpu/nvidia-smi.js';
 import { always, GENERATIONS, recorded } from './recorded.js';
 
 const WISHES = { cacheBytes: null, cudaWanted: false };
 
 describe('GPUs of several driver generations', () => {
-  it('418: a V100 as it comes, clocks below the highest and not held', async () => {
-    const checks = await checksOf('418-v100', 8 * GIB);
-    expect(lines(checks)).toEqual([
-      'ok gpu.driver: driver 418.87.01, Tesla V100-SXM2-16GB',
-      'ok gpu.0.persistence: Enabled → nvidia-smi -i 0 -pm 1',
-      'failed gpu.0.compute-mode: Default → nvidia-smi -i 0 -c EXCLUSIVE_PROCESS',
-      'skipped gpu.0.auto-boost: this GPU does not have it',
-      'failed gpu.0.application-clocks: memory 877 MHz, graphics 1312 MHz → nvidia-smi -i 0 -ac 877,1530',
-      'failed gpu.0.clocks-locked: 135 MHz while idle → nvidia-smi -i 0 -lgc 1530,1530',
-      'ok gpu.0.throttle: idle',
-      'ok gpu.0.ecc: on, 0 corrected and 0 uncorrected errors since the driver was loaded',
-      'ok gpu.0.memory: 15.74GiB free of 15.75GiB',
-      'ok gpu.0.processes: none',
-    ]);
-  });
-
-  it('470: a K80 with auto boost, one half of it busy, power-capped and with ECC errors', async () => {
-    const checks = await checksOf('470-k80', 8 * GIB);
-    expect(lines(checks)).toEqual([
-      'ok gpu.driver: driver 470.256.02, 2 × Tesla K80',
-      'failed gpu.0.persistence: Disabled → nvidia-smi -i 0 -pm 1',
-      'failed gpu.0.compute-mode: Default → nvidia-smi -i 0 -c EXCLUSIVE_PROCESS',
-      'failed gpu.0.auto-boost: on → nvidia-smi -i 0 --auto-boost-default=0',
-      'failed gpu.0.application-clocks: memory 2505 MHz, graphics 562 MHz → nvidia-smi -i 0 -ac 2505,875',
-      'skipped gpu.0.clocks-locked: needs a GPU of the Volta generation or newer',
-      'failed gpu.0.throttle: software power cap → nvidia-smi -i 0 -pl 175',
-      'failed gpu.0.ecc: on, 12 corrected and 2 uncorrected errors since the driver was loaded',
-      'failed gpu.0.memory: 4.22GiB free of 11.17GiB',
-      'failed gpu.0.processes: 20417 python3; 20533 /opt/jobs/train, lr=0.1/run',
-      'ok gpu.1.persistence: Enabled → nvidia-smi -i 1 -pm 1',
-      'ok gpu.1.compute-mode: Exclusive_Process → nvidia-smi -i 1 -c EXCLUSIVE_PROCESS',
-      'ok gpu.1.auto-boost: off → nvidia-smi -i 1 --auto-boost-default=0',
-      'ok gpu.1.application-clocks: memory 2505 MHz, graphics 875 MHz → nvidia-smi -i 1 -ac 2505,875',
-      'skipped gpu.1.clocks-locked: needs a GPU of the Volta generation or newer',
-      'ok gpu.1.throttle: idle',
-      'ok gpu.1.ecc: on, 0 corrected and 0 uncorrected errors since the driver was loaded',
-      'ok gpu.1.memory: 11.17GiB free of 11.17GiB',
-      'ok gpu.1.processes: none',
-    ]);
-  });
-
   it('535: an A100 set up as it should be next to one divided into MIG instances', async () => {
     const checks = await checksOf('535-a100', 16 * GIB);
     expect(failuresOf(checks, 'gpu.0.')).toEqual([]);
@@ -90,7 +50,6 @@ describe('GPUs of several driver generations', () => {
     expect(lines(checks).slice(1)).toEqual([
       'failed gpu.0.persistence: Disabled → nvidia-smi -i 0 -pm 1',
       'failed gpu.0.compute-mode: Default → nvidia-smi -i 0 -c EXCLUSIVE_PROCESS',
-      'skipped gpu.0.auto-boost: this GPU does not have it',
       'skipped gpu.0.application-clocks: cannot be set (nvidia-smi says: Requested functionality has been ' +
         'deprecated): lock the clocks instead',
       'failed gpu.0.clocks-locked: 465 MHz while idle → nvidia-smi -i 0 -lgc 3090,3090',
@@ -138,12 +97,36 @@ describe('memory', () => {
 describe('what no command fixes', () => {
   it('is reported in words', async () => {
     const noteOf = (checks: readonly Check[], id: string) => find(checks, id).fix?.note;
-    expect(noteOf(await checksOf('470-k80', null), 'gpu.0.ecc')).toMatch(/^reboot, .* replace/);
+    const corrupt = await changed(['Enabled, 0, 0,', 'Enabled, 12, 2,']);
+    expect(lines([find(corrupt, 'gpu.0.ecc')])).toEqual([
+      'failed gpu.0.ecc: on, 12 corrected and 2 uncorrected errors since the driver was loaded',
+    ]);
+    expect(noteOf(corrupt, 'gpu.0.ecc')).toMatch(/^reboot, .* replace/);
     expect(noteOf(await checksOf('550-h100', null), 'gpu.0.throttle')).toMatch(/cooling/);
+    const unknown = {
+      kind: 'failed',
+      status: 2,
+      message: 'Field "compute_cap" is not a valid field to query.',
+    };
+    const outdated = await gpuChecks({ ...WISHES, run: always(unknown as RunOutcome) });
+    expect(noteOf(outdated, 'gpu.driver')).toBe('update the driver to 535 or newer');
     const message = 'Failed to initialize NVML: Driver/library version mismatch';
     const old = await gpuChecks({ ...WISHES, run: always({ kind: 'failed', status: 18, message }) });
     expect(noteOf(old, 'gpu.driver')).toMatch(/^reboot: the driver was updated/);
   });
+});
+
+it('sees clocks below the highest, old generations, caps of power and other processes', async () => {
+  const low = await changed(['1980, 3201, 1980, 3201,', '1312, 3201, 1312, 3201,']);
+  expect(failuresOf(low, 'gpu.0.application')).toEqual([
+    'failed gpu.0.application-clocks: memory 3201 MHz, graphics 1312 MHz → nvidia-smi -i 0 -ac 3201,1980',
+  ]);
+  const pascal = await changed([' 9.0,', ' 6.1,']);
+  expect(find(pascal, 'gpu.0.clocks-locked').found).toBe('needs a GPU of the Volta generation or newer');
+  const capped = await changed([IDLE, '0x0000000000000004'], ['700.00, 700.00', '500.00, 700.00']);
+  expect(failuresOf(capped, 'gpu.0.throttle')).toEqual([
+    'failed gpu.0.throttle: software power cap → nvidia-smi -i 0 -pl 700',
+  ]);
 });
 
 describe('throttle reasons', () => {
@@ -224,7 +207,6 @@ describe('a driver that does not answer', () => {
     });
     const notReported = checks.filter(({ status }) => status === 'skipped').map(({ id }) => id);
     expect(notReported).toEqual([
-      'gpu.0.auto-boost',
       'gpu.0.application-clocks',
       'gpu.0.clocks-locked',
       'gpu.0.memory',
@@ -242,17 +224,25 @@ async function checksOf(
 
 /** The check of a GPU whose mask of reasons is that. */
 async function throttleOf(mask: string): Promise<[string, string]> {
+  const { status, found } = find(await changed([IDLE, mask]), 'gpu.0.throttle');
+  return [status, found];
+}
+
+/** The mask of an idle GPU, as recorded. */
+const IDLE = '0x0000000000000001';
+
+/** Checks of the recorded H200 with other texts in nvidia-smi's answers. */
+async function changed(...changes: readonly (readonly [string, string])[]): Promise<Check[]> {
   const { run } = recorded('580-h200');
-  const checks = await gpuChecks({
+  return gpuChecks({
     ...WISHES,
     run: async (args) => {
       const outcome = await run(args);
       if (outcome.kind !== 'ok') return outcome;
-      return { kind: 'ok', stdout: outcome.stdout.replace('0x0000000000000001', mask) };
+      const stdout = changes.reduce((text, [from, to]) => text.replace(from, to), outcome.stdout);
+      return { kind: 'ok', stdout };
     },
   });
-  const { status, found } = find(checks, 'gpu.0.throttle');
-  return [status, found];
 }
 
 function find(checks: readonly Check[], id: string): Check {

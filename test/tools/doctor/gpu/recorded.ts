@@ -3,29 +3,23 @@ import { fileURLToPath } from 'node:url';
 import type { Run, RunOutcome } from '../../../../src/tools/doctor/gpu/nvidia-smi.js';
 
 /** Folders of fixtures/: the driver's generation and a GPU of its time. */
-export const GENERATIONS = ['418-v100', '470-k80', '535-a100', '550-h100', '580-h200', '595-rtx'] as const;
-
-/** What was asked of nvidia-smi, for tests that look at it. */
-export type Asked = readonly string[][];
+export const GENERATIONS = ['535-a100', '550-h100', '580-h200', '595-rtx'] as const;
 
 /**
  * An nvidia-smi that answers as a driver of that generation does: with the columns that are asked for, and a
  * complaint about a field that its time did not know. The tables have the form in which these drivers print
  * them; ids are made up and the lists of clocks shortened.
  */
-export function recorded(generation: (typeof GENERATIONS)[number]): { run: Run; asked: string[][] } {
-  const asked: string[][] = [];
+export function recorded(generation: (typeof GENERATIONS)[number]): { run: Run } {
   const read = (file: string) => readFileSync(`${FIXTURES}${generation}/${file}`, 'utf8');
   const run = async (args: readonly string[]): Promise<RunOutcome> => {
-    asked.push([...args]);
     const [first = ''] = args;
     const [what, fields = ''] = first.split('=') as [string, string?];
-    if (first === '-q') return { kind: 'ok', stdout: read('clock.txt') };
     const file = FILES[what];
     if (file === undefined) return { kind: 'failed', status: 2, message: `Invalid combination: ${what}` };
     return select(read(file), fields.split(','));
   };
-  return { run, asked };
+  return { run };
 }
 
 /** An nvidia-smi that answers everything alike. */
