@@ -80,9 +80,9 @@ function classClaims(summary: RunFacts['summary'], { classes: tallies }: Request
     ...classes.flatMap((each, i) =>
       figures(`class ${each.name}: `, each, tallies[i] ?? new Tally(), seconds),
     ),
-    ratio('weightedOfferedRps', summary.weightedOfferedRps ?? null, offered / seconds),
-    ratio('weightedGoodputRps', summary.weightedGoodputRps ?? null, ok / seconds),
-    ratio('weightedAttainment', summary.weightedAttainment ?? null, offered === 0 ? null : ok / offered),
+    ratio('weightedOfferedRps', summary.weightedOfferedRps ?? null, per(offered, seconds)),
+    ratio('weightedGoodputRps', summary.weightedGoodputRps ?? null, per(ok, seconds)),
+    ratio('weightedAttainment', summary.weightedAttainment ?? null, per(ok, offered)),
   ];
 }
 
@@ -111,7 +111,7 @@ export function fleetClaims({ summary, series }: RunFacts, fleet: FleetAudit): C
   const paidNs = fleet.paidNs(fromNs, toNs);
   return [
     ratio('gpuHours', scaling.gpuHours, paidNs / (3600 * NS_PER_S)),
-    ratio('meanGpus', scaling.meanGpus, paidNs / (toNs - fromNs)),
+    ratio('meanGpus', scaling.meanGpus, per(paidNs, toNs - fromNs)),
   ];
 }
 
@@ -133,8 +133,9 @@ export function actionClaims(
     fleet === null
       ? (setup?.gpus ?? 0) * summary.durationSeconds * NS_PER_S
       : fleet.onNs(...countedNs(series.beginSeconds, summary.durationSeconds));
-  const busy = (figure: string, claimed: number, busyNs: number): Claim => {
-    const share = busyNs / laneNs;
+  const busy = (figure: string, claimed: number | null, busyNs: number): Claim => {
+    const share = per(busyNs, laneNs);
+    if (claimed === null || share === null) return ratio(figure, claimed, share);
     const most = share + actions.untoldBusyNs / laneNs;
     const ok = share <= claimed * (1 + SAME) && claimed <= most * (1 + SAME);
     return { figure, claimed, recomputed: share, ok };
@@ -165,9 +166,9 @@ function figures(prefix: string, claimed: Figures, tally: Tally, seconds: number
     ...(['offered', 'ok', 'late', 'timeout', 'rejected', 'error'] as const).map((name) =>
       exact(`${prefix}${name}`, requests[name], tally[name]),
     ),
-    ratio(`${prefix}offeredRps`, claimed.offeredRps, tally.offered / seconds),
-    ratio(`${prefix}goodputRps`, claimed.goodputRps, tally.ok / seconds),
-    ratio(`${prefix}attainment`, claimed.attainment, tally.offered === 0 ? null : tally.ok / tally.offered),
+    ratio(`${prefix}offeredRps`, claimed.offeredRps, per(tally.offered, seconds)),
+    ratio(`${prefix}goodputRps`, claimed.goodputRps, per(tally.ok, seconds)),
+    ratio(`${prefix}attainment`, claimed.attainment, per(tally.ok, tally.offered)),
     ...latencyClaims(`${prefix}offered `, claimed.offeredLatencyMs, tally.inTime, tally.offered),
     ...latencyClaims(`${prefix}executed `, claimed.executedLatencyMs, executed, executed.count),
   ];
@@ -223,6 +224,11 @@ function sum(tallies: readonly Tally[]): Tally {
     all.tooLate.addAll(tally.tooLate);
   }
   return all;
+}
+
+/** Null: a share of nothing and a rate over no time are no figures. */
+function per(part: number, whole: number): number | null {
+  return whole === 0 ? null : part / whole;
 }
 
 export function exact(figure: string, claimed: number, recomputed: number): Claim {

@@ -20,8 +20,8 @@ const latencyMs = z.object({ mean: ms, p50: ms, p90: ms, p95: ms, p99: ms, p999:
 const failures = z.record(z.string(), count);
 const figures = {
   requests,
-  offeredRps: count,
-  goodputRps: count,
+  offeredRps: count.nullable(),
+  goodputRps: count.nullable(),
   attainment: count.nullable(),
   offeredLatencyMs: latencyMs,
   executedLatencyMs: latencyMs,
@@ -36,7 +36,7 @@ const runFacts = z.object({
     percentiles: z.array(z.object({ percentile: count, offeredMs: ms, executedMs: ms })).optional(),
     kind: z.string().optional(),
     policy: z.string().optional(),
-    durationSeconds: count.positive(),
+    durationSeconds: count.nonnegative(),
     // Missing in a client's summary.
     actions: z
       .object({
@@ -54,8 +54,8 @@ const runFacts = z.object({
     modelsAssessed: count,
     rareModels: z.object({ models: count, offered: count, attainment: count.nullable() }),
     failures: failures.optional(),
-    gpu: z.object({ execUtilization: count, weightsUtilization: count }).optional(),
-    scaling: z.object({ gpuHours: count, meanGpus: count }).optional(),
+    gpu: z.object({ execUtilization: count.nullable(), weightsUtilization: count.nullable() }).optional(),
+    scaling: z.object({ gpuHours: count, meanGpus: count.nullable() }).optional(),
     classes: z
       .array(z.object({ name: z.string(), weight: count, gpuShare: count.nullable(), ...figures }))
       .optional(),
@@ -67,8 +67,8 @@ const runFacts = z.object({
         }),
       )
       .optional(),
-    weightedOfferedRps: count.optional(),
-    weightedGoodputRps: count.optional(),
+    weightedOfferedRps: count.nullish(),
+    weightedGoodputRps: count.nullish(),
     weightedAttainment: count.nullish(),
   }),
   groups: z.array(z.object({ name: z.string(), ...figures })),

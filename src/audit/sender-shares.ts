@@ -21,8 +21,9 @@ export class SenderShares {
     for (const one of senders) this.gpuNs[one] = (this.gpuNs[one] ?? 0) + countedNs / senders.length;
   }
 
-  of(index: number): number {
+  /** Of 1; null: no INFER ran. */
+  of(index: number): number | null {
     const totalNs = this.gpuNs.reduce((sum, ns) => sum + (ns ?? 0), 0);
-    return totalNs === 0 ? 0 : (this.gpuNs[index] ?? 0) / totalNs;
+    return totalNs === 0 ? null : (this.gpuNs[index] ?? 0) / totalNs;
   }
 }

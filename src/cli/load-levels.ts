@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { EscapementError } from '../base/errors.js';
 import { loadExperiment, readExperimentSource } from '../config/load.js';
 import { expandValues } from '../config/units-text.js';
+import { ratioOf } from '../record/counted.js';
 import { refuseUnknownSenders } from '../record/known-senders.js';
 import type { Summary } from '../record/results.js';
 import type { ThresholdCase } from '../report/thresholds/cases.js';
@@ -126,7 +127,7 @@ function leftOut(levels: readonly Level[]): string {
 function rowOf({ requests, durationSeconds, attainment, executedLatencyMs }: Summary): string[] {
   const executed = requests.ok + requests.late;
   return [
-    formatRate(executed / durationSeconds),
+    formatRate(ratioOf(executed, durationSeconds)),
     formatPercent(attainment),
     formatMs(executedLatencyMs.p50),
     formatMs(executedLatencyMs.p90),

@@ -63,7 +63,7 @@ export async function oneRun(
   const { result, live } = await inRunFolder(out, perform, (finished) => finished.result).finally(() =>
     progress.stop(),
   );
-  warnIfEmpty(result.summary);
+  warnIfEmpty(result);
   const cases = casesOf(checks, result);
   if (json) writeOut(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
   else writeOut(runText(result) + casesText(cases));

@@ -5,9 +5,9 @@ import { makeFolder } from '../base/files/make-folder.js';
 import { cannotWrite, writeWhole } from '../base/files/output-file.js';
 import { usableCores } from '../base/limits/usable.js';
 import type { Experiment } from '../config/experiment.js';
-import type { MeasuredSummary } from '../record/figures.js';
 import type { RunOrigin, RunResult } from '../record/results.js';
 import { dropReport } from '../report/files.js';
+import { formatRate } from '../text/numbers.js';
 import { writeErr } from '../text/terminal.js';
 import { interruptible } from './interruption.js';
 import { packageVersion } from './version.js';
@@ -112,9 +112,10 @@ function environment(): Readonly<Record<string, string>> {
 }
 
 /** Says on stderr that a run had no request to measure: rates of 0 look like a failure of the server. */
-export function warnIfEmpty({ requests }: Pick<MeasuredSummary, 'requests'>): void {
-  if (requests.offered > 0) return;
+export function warnIfEmpty({ summary, series }: Pick<RunResult, 'summary' | 'series'>): void {
+  if (summary.requests.offered > 0) return;
+  const [from, to] = [series.beginSeconds, series.beginSeconds + summary.durationSeconds].map(formatRate);
   writeErr(
-    'warning: no request was offered after the warm-up; raise the rate or the duration, or shorten the warm-up\n',
+    `warning: no request arrived in the measured time, ${from} to ${to} s; raise the rate or the duration, or shorten the warm-up\n`,
   );
 }

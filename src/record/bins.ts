@@ -19,8 +19,9 @@ export function binWidthNs(spanNs: number): number {
 }
 
 /**
- * Equal bins of virtual time over [fromNs, toNs), at most 240 whatever its length. Counters have one
- * element more than there are bins: the last one takes what happens at `toNs` or later.
+ * Equal bins of virtual time over [fromNs, toNs), at most 240 whatever its length. The nanosecond by which a trace outlasts its
+ * last arrival makes no bin of its own: an instant has none. Counters have one element more than there are bins: the last
+ * one takes what happens at `toNs` or later.
  */
 export class TimeBins {
   readonly widthNs: number;
@@ -30,8 +31,8 @@ export class TimeBins {
     readonly fromNs: number,
     readonly toNs: number,
   ) {
-    this.widthNs = binWidthNs(toNs - fromNs);
-    this.count = Math.ceil((toNs - fromNs) / this.widthNs);
+    this.widthNs = binWidthNs(toNs - fromNs - 1);
+    this.count = Math.ceil((toNs - fromNs - 1) / this.widthNs);
   }
 
   counter(): Float64Array {
@@ -41,7 +42,8 @@ export class TimeBins {
   /** Bin of an instant, which must not be before `fromNs`. */
   indexOf(nowNs: number): number {
     if (nowNs >= this.toNs) return this.count;
-    return ((nowNs - this.fromNs) / this.widthNs) | 0;
+    const bin = ((nowNs - this.fromNs) / this.widthNs) | 0;
+    return bin < this.count ? bin : Math.max(0, this.count - 1);
   }
 
   /** Length of each bin; the last may be narrower than the others. */

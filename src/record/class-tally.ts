@@ -2,17 +2,15 @@ import type { Action } from '../core/action.js';
 import type { RequestClass } from '../core/classes.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Outcome, RequestTable } from '../core/request.js';
+import { type Counted, ratioOf, spanSeconds } from './counted.js';
 import { GpuTime } from './gpu-time.js';
-import { countedSeconds, OutcomeTally, shareOf } from './outcome-tally.js';
+import { OutcomeTally } from './outcome-tally.js';
 import type { ClassFigures, WeightedFigures } from './results.js';
 
-interface ClassTallyOptions {
+interface ClassTallyOptions extends Counted {
   readonly classes: readonly RequestClass[];
   /** False: only answers are seen, as by a client. */
   readonly seesScheduler: boolean;
-  /** What is counted begins at the end of the warm-up and ends at the nominal end of the workload, ns. */
-  readonly warmupNs: number;
-  readonly durationNs: number;
 }
 
 /** Counts what became of the requests of each class. */
@@ -22,7 +20,7 @@ export class ClassTally implements RunObserver {
 
   constructor(private readonly options: ClassTallyOptions) {
     const { length } = options.classes;
-    this.outcomes = new OutcomeTally(length, countedSeconds(options));
+    this.outcomes = new OutcomeTally(length, spanSeconds(options));
     this.gpuTime = new GpuTime(length, options);
   }
 
@@ -51,13 +49,14 @@ export class ClassTally implements RunObserver {
       ...this.outcomes.figures(index),
       gpuShare: seesScheduler ? gpuShares[index] : null,
     }));
-    const offered = classes.reduce((sum, { weight, offeredRps }) => sum + weight * offeredRps, 0);
-    const ok = classes.reduce((sum, { weight, goodputRps }) => sum + weight * goodputRps, 0);
+    const seconds = spanSeconds(this.options);
+    const offered = classes.reduce((sum, { weight, requests }) => sum + weight * requests.offered, 0);
+    const ok = classes.reduce((sum, { weight, requests }) => sum + weight * requests.ok, 0);
     return {
       classes,
-      weightedOfferedRps: offered,
-      weightedGoodputRps: ok,
-      weightedAttainment: shareOf(ok, offered),
+      weightedOfferedRps: ratioOf(offered, seconds),
+      weightedGoodputRps: ratioOf(ok, seconds),
+      weightedAttainment: ratioOf(ok, offered),
     };
   }
 }

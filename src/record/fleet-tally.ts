@@ -8,18 +8,16 @@ import {
   type GpuState,
 } from '../core/fleet-observer.js';
 import type { GpuCount, ScalingDecision } from '../core/scaler.js';
+import { type Counted, countedNs, ratioOf, spanNs } from './counted.js';
 import type { PaidKind } from './kind-tally.js';
 import type { FleetOverTime, ScalingFigures } from './results.js';
 
-interface FleetTallyOptions {
+interface FleetTallyOptions extends Counted {
   /** Kinds of GPUs; their numbers follow those of the kind before. */
   readonly kinds: readonly { readonly name: string; readonly gpus: number }[];
-  /** What is counted begins at the end of the warm-up and ends at the nominal end of the workload, ns. */
-  readonly warmupNs: number;
-  readonly durationNs: number;
 }
 
-interface Counted {
+interface KindCounts {
   paidNs: number;
   onNs: number;
   paid: number;
@@ -33,7 +31,7 @@ export class FleetTally implements FleetObserver {
   private readonly kindOf: Uint8Array;
   private readonly state: Uint8Array;
   private readonly sinceNs: Float64Array;
-  private readonly kinds: readonly Counted[];
+  private readonly kinds: readonly KindCounts[];
   private ordered = 0;
   private stopped = 0;
   private readonly steps: FleetOverTime['steps'][number][] = [];
@@ -84,12 +82,11 @@ export class FleetTally implements FleetObserver {
   }
 
   figures(scaler: string): ScalingFigures {
-    const { warmupNs, durationNs } = this.options;
     const paidNs = this.paid().reduce((sum, one) => sum + one.paidNs, 0);
     return {
       scaler,
       gpuHours: paidNs / NS_PER_HOUR,
-      meanGpus: paidNs / (durationNs - warmupNs),
+      meanGpus: ratioOf(paidNs, spanNs(this.options)),
       mostGpus: this.mostGpus(),
       ordered: this.ordered,
       stopped: this.stopped,
@@ -112,9 +109,8 @@ export class FleetTally implements FleetObserver {
   }
 
   private add(to: { paidNs: number; onNs: number }, state: GpuState, sinceNs: number, untilNs: number): void {
-    const { warmupNs, durationNs } = this.options;
-    const ns = Math.min(untilNs, durationNs) - Math.max(sinceNs, warmupNs);
-    if (ns <= 0 || state === GPU_OFF) return;
+    if (state === GPU_OFF) return;
+    const ns = countedNs(this.options, { beginNs: sinceNs, endNs: untilNs });
     to.paidNs += ns;
     if (state !== GPU_STARTING) to.onNs += ns;
   }

@@ -2,6 +2,7 @@ import { NS_PER_HOUR } from '../base/units.js';
 import { type Action, INFER, LANE_EXEC, LANE_WEIGHTS, LOAD, STATUS_OK } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
 import { OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
+import { type Counted, countedNs, ratioOf, spanNs } from './counted.js';
 import type { CostFigures, KindFigures } from './results.js';
 
 /** One kind of GPUs; their numbers follow those of the kind before. */
@@ -19,11 +20,8 @@ export interface PaidKind {
   readonly most: number;
 }
 
-interface KindTallyOptions {
+interface KindTallyOptions extends Counted {
   readonly kinds: readonly TalliedKind[];
-  /** What is counted begins at the end of the warm-up and ends at the nominal end of the workload, ns. */
-  readonly warmupNs: number;
-  readonly durationNs: number;
 }
 
 /** Counts what the GPUs of each kind did. */
@@ -54,21 +52,20 @@ export class KindTally implements RunObserver {
     if (requests.arrivalNs[slot] >= this.options.warmupNs) this.ok[this.kindOf[action.gpu]]++;
   }
 
-  completed({ kind, status, gpu, sentNs, beginNs, endNs }: Action): void {
+  completed(action: Action): void {
+    const { kind, status, gpu, sentNs } = action;
     if (kind !== INFER && kind !== LOAD) return;
-    const { warmupNs, durationNs } = this.options;
-    const countedNs = Math.min(endNs, durationNs) - Math.max(beginNs, warmupNs);
     const lane = kind === INFER ? LANE_EXEC : LANE_WEIGHTS;
-    if (countedNs > 0) this.busyNs[this.kindOf[gpu]][lane] += countedNs;
-    if (kind === INFER && status === STATUS_OK && sentNs >= warmupNs) this.infers[this.kindOf[gpu]]++;
+    this.busyNs[this.kindOf[gpu]][lane] += countedNs(this.options, action);
+    if (kind === INFER && status === STATUS_OK && sentNs >= this.options.warmupNs)
+      this.infers[this.kindOf[gpu]]++;
   }
 
   /** `paid`: for how long there were GPUs, where that changed; null: all of the time. */
   figures(paid: readonly PaidKind[] | null): KindFigures[] {
-    const { kinds, warmupNs, durationNs } = this.options;
-    return kinds.map(({ name, gpus, pricePerHour }, kind) => {
+    return this.options.kinds.map(({ name, gpus, pricePerHour }, kind) => {
       const one = paid?.[kind];
-      const laneNs = one?.onNs ?? gpus * (durationNs - warmupNs);
+      const laneNs = one?.onNs ?? gpus * spanNs(this.options);
       return {
         kind: name,
         gpus: one?.most ?? gpus,
@@ -76,23 +73,23 @@ export class KindTally implements RunObserver {
         ...(pricePerHour === null ? {} : { pricePerHour }),
         ok: this.ok[kind],
         infer: this.infers[kind],
-        execUtilization: laneNs === 0 ? 0 : this.busyNs[kind][LANE_EXEC] / laneNs,
-        weightsUtilization: laneNs === 0 ? 0 : this.busyNs[kind][LANE_WEIGHTS] / laneNs,
+        execUtilization: ratioOf(this.busyNs[kind][LANE_EXEC], laneNs),
+        weightsUtilization: ratioOf(this.busyNs[kind][LANE_WEIGHTS], laneNs),
       };
     });
   }
 
-  /** What the cluster costs; null: not all kinds have a price. */
+  /** What the cluster costs; null: not all kinds have a price, or GPUs came and went and there is no span for a mean. */
   cost(paid: readonly PaidKind[] | null): CostFigures | null {
-    const { kinds, warmupNs, durationNs } = this.options;
+    const ns = spanNs(this.options);
     let perHour = 0;
-    for (const [kind, { gpus, pricePerHour }] of kinds.entries()) {
-      if (pricePerHour === null) return null;
-      const mean = paid === null ? gpus : paid[kind].paidNs / (durationNs - warmupNs);
+    for (const [kind, { gpus, pricePerHour }] of this.options.kinds.entries()) {
+      const mean = paid === null ? gpus : ratioOf(paid[kind].paidNs, ns);
+      if (pricePerHour === null || mean === null) return null;
       perHour += mean * pricePerHour;
     }
     const inTime = this.ok.reduce((sum, ok) => sum + ok, 0);
-    const hours = (durationNs - warmupNs) / NS_PER_HOUR;
-    return { perHour, perMillionInTime: inTime === 0 ? null : (perHour * hours * 1e6) / inTime };
+    const perMillionInTime = ns === 0 ? null : ratioOf((perHour * ns * 1e6) / NS_PER_HOUR, inTime);
+    return { perHour, perMillionInTime };
   }
 }

@@ -1,4 +1,3 @@
-import { NS_PER_S } from '../base/units.js';
 import {
   OUTCOME_ERROR,
   OUTCOME_LATE,
@@ -8,6 +7,7 @@ import {
   OUTCOME_TIMEOUT,
   type Outcome,
 } from '../core/request.js';
+import { ratioOf } from './counted.js';
 import { Histogram } from './histogram.js';
 import { latencyMs } from './latency.js';
 import type { RequestCounts, TenantFigures } from './results.js';
@@ -23,7 +23,7 @@ export class OutcomeTally {
 
   constructor(
     length: number,
-    /** Counted time, seconds. */
+    /** Counted time, seconds; 0: there is no span. */
     private readonly seconds: number,
   ) {
     this.outcomes = new Float64Array(length * OUTCOMES);
@@ -42,9 +42,9 @@ export class OutcomeTally {
     const executed = this.executedLatency[index];
     return {
       requests,
-      offeredRps: requests.offered / this.seconds,
-      goodputRps: requests.ok / this.seconds,
-      attainment: shareOf(requests.ok, requests.offered),
+      offeredRps: ratioOf(requests.offered, this.seconds),
+      goodputRps: ratioOf(requests.ok, this.seconds),
+      attainment: ratioOf(requests.ok, requests.offered),
       offeredLatencyMs: latencyMs(this.okLatency[index], requests.offered),
       executedLatencyMs: latencyMs(executed, executed.count),
     };
@@ -56,20 +56,4 @@ export class OutcomeTally {
     const [rejected, error] = [of(OUTCOME_REJECTED), of(OUTCOME_ERROR)];
     return { offered: ok + late + timeout + rejected + error, ok, late, timeout, rejected, error };
   }
-}
-
-/** A share of one; null: a share of nothing is no figure. */
-export function shareOf(part: number, all: number): number | null {
-  return all === 0 ? null : part / all;
-}
-
-/** Counted seconds from the end of the warm-up to the nominal end of the workload. */
-export function countedSeconds({
-  warmupNs,
-  durationNs,
-}: {
-  readonly warmupNs: number;
-  readonly durationNs: number;
-}): number {
-  return (durationNs - warmupNs) / NS_PER_S;
 }

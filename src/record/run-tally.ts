@@ -17,6 +17,7 @@ import { OUTCOME_LATE, OUTCOME_NAMES, OUTCOME_OK } from '../core/request.js';
 import { TimeBins } from './bins.js';
 import { CauseFinder } from './cause-finder.js';
 import { CAUSES } from './causes.js';
+import { countedNs } from './counted.js';
 import { Histogram } from './histogram.js';
 import { LengthTally } from './length-tally.js';
 import type { TunedSeries } from './results.js';
@@ -193,9 +194,7 @@ export class RunTally implements RunObserver {
 
   /** A lane is busy while its action runs, even if the result is an error; one that never started has no length. */
   private addBusy(lane: number, action: Action): void {
-    const beginNs = Math.max(action.beginNs, this.warmupNs);
-    const endNs = Math.min(action.endNs, this.durationNs);
-    if (endNs > beginNs) this.busyNs[lane] += endNs - beginNs;
+    this.busyNs[lane] += countedNs(this, action);
   }
 
   /** Sections are few: a walk from the last one is as fast as a search. */

@@ -5,7 +5,15 @@ import { failureCountsSchema, modelFairnessShape } from './schema-models.js';
 import { answerCountSchema, generatorSchema, optional } from './schema-origin.js';
 
 const count = () => z.int().nonnegative();
-const rps = () => z.number().nonnegative();
+const utilization = (lanes: string) =>
+  z
+    .number()
+    .nonnegative()
+    .nullable()
+    .describe(`Share of time that the ${lanes} lanes were busy; null: the run has no span.`);
+/** A rate over the counted time. */
+export const perSecond = (what: string) =>
+  z.number().nonnegative().nullable().describe(`${what}; null: the run has no span.`);
 const share = () => z.number().min(0).max(1);
 const attainmentOf = (whose: 'its' | 'the') =>
   share()
@@ -49,8 +57,8 @@ export const kindFiguresSchema = z.object({
     .describe('What one of them costs; absent: not said.'),
   ok: count().describe('Requests that they answered within their SLO.'),
   infer: count().describe('INFER actions that succeeded.'),
-  execUtilization: z.number().nonnegative().describe('Share of time that the EXEC lanes were busy.'),
-  weightsUtilization: z.number().nonnegative().describe('Share of time that the WEIGHTS lanes were busy.'),
+  execUtilization: utilization('EXEC'),
+  weightsUtilization: utilization('WEIGHTS'),
 });
 
 export const costFiguresSchema = z.object({
@@ -59,14 +67,20 @@ export const costFiguresSchema = z.object({
     .number()
     .nonnegative()
     .nullable()
-    .describe('Price of a million requests answered within their SLO; null: there were none.'),
+    .describe(
+      'Price of a million requests answered within their SLO; null: there were none, or the run has no span.',
+    ),
 });
 
 /** What a scaler did, from the end of the warm-up to the nominal end. */
 export const scalingFiguresSchema = z.object({
   scaler: z.string().describe('What decided how many GPUs there were.'),
   gpuHours: z.number().nonnegative().describe('Hours that GPUs were paid for, from order to end.'),
-  meanGpus: z.number().nonnegative().describe('GPUs that were paid for, the mean over time.'),
+  meanGpus: z
+    .number()
+    .nonnegative()
+    .nullable()
+    .describe('GPUs that were paid for, the mean over time; null: the run has no span.'),
   mostGpus: count().describe('GPUs that were paid for, the most at a time.'),
   ordered: count().describe('GPUs that were ordered.'),
   stopped: count().describe('GPUs that were stopped, orders that were called off included.'),
@@ -78,13 +92,13 @@ export const classFiguresSchema = z.object({
   weight: z.number().positive().describe('What one of its requests answered in time is worth.'),
   share: share().describe('Share of GPU time that it is guaranteed while its requests wait; 0: none.'),
   requests: requestCountsSchema,
-  offeredRps: rps().describe('Its offered requests per second of nominal duration.'),
-  goodputRps: rps().describe('Its requests answered within their SLO per second of nominal duration.'),
+  offeredRps: perSecond('Its offered requests per second of nominal duration'),
+  goodputRps: perSecond('Its requests answered within their SLO per second of nominal duration'),
   attainment: attainmentOf('its'),
   gpuShare: share()
     .nullable()
     .describe(
-      'Its part of the time of INFERs, which the requests of a batch share evenly; null where a client measured, which cannot see it.',
+      'Its part of the time of INFERs, which the requests of a batch share evenly; null where a client measured, which cannot see it, and where no INFER ran.',
     ),
   ...latencies,
 });
@@ -113,19 +127,19 @@ export const tenantFiguresSchema = z.object({
     .nullable()
     .default(null)
     .describe(
-      'Its part of the time of INFERs, which the requests of a batch share evenly; null where a client measured, and in results that do not say.',
+      'Its part of the time of INFERs, which the requests of a batch share evenly; null where a client measured, where no INFER ran, and in results that do not say.',
     ),
-  offeredRps: rps().describe('Its offered requests per second of nominal duration.'),
-  goodputRps: rps().describe('Its requests answered within their SLO per second of nominal duration.'),
+  offeredRps: perSecond('Its offered requests per second of nominal duration'),
+  goodputRps: perSecond('Its requests answered within their SLO per second of nominal duration'),
   attainment: attainmentOf('its'),
   ...latencies,
 });
 
 /** Present where the experiment declares classes. */
 export const weightedShape = {
-  weightedOfferedRps: rps().describe('Offered requests per second, each counted by the weight of its class.'),
-  weightedGoodputRps: rps().describe(
-    'Requests answered within their SLO per second, each counted by the weight of its class.',
+  weightedOfferedRps: perSecond('Offered requests per second, each counted by the weight of its class'),
+  weightedGoodputRps: perSecond(
+    'Requests answered within their SLO per second, each counted by the weight of its class',
   ),
   weightedAttainment: share()
     .nullable()
@@ -145,11 +159,8 @@ export const schedulerFiguresSchema = z.object({
   coldStarts: count().describe('Requests that arrived while no GPU held their model; absent for a load.'),
   gpu: z
     .object({
-      execUtilization: z.number().nonnegative().describe('Share of time that the EXEC lanes were busy.'),
-      weightsUtilization: z
-        .number()
-        .nonnegative()
-        .describe('Share of time that the WEIGHTS lanes were busy.'),
+      execUtilization: utilization('EXEC'),
+      weightsUtilization: utilization('WEIGHTS'),
     })
     .describe('Mean over GPUs, from the end of the warm-up to the nominal end; absent for a load.'),
   kinds: z
@@ -191,14 +202,16 @@ export const summarySchema = z
     policy: scheduler.policy,
     durationSeconds: z
       .number()
-      .positive()
-      .describe('Nominal duration of the workload without the warm-up, seconds.'),
+      .nonnegative()
+      .describe(
+        'Nominal duration of the workload without the warm-up, seconds; 0: the run has no span, as all that is counted arrives at one instant.',
+      ),
     requests: requestCountsSchema.describe('Requests by outcome.'),
     cancelled: count()
       .exactOptional()
       .describe('Requests that clients withdrew before execution, which count as not offered; absent: none.'),
-    offeredRps: rps().describe('Offered requests per second of nominal duration.'),
-    goodputRps: rps().describe('Requests answered within their SLO per second of nominal duration.'),
+    offeredRps: perSecond('Offered requests per second of nominal duration'),
+    goodputRps: perSecond('Requests answered within their SLO per second of nominal duration'),
     attainment: attainmentOf('the'),
     ...modelFairnessShape,
     failures: failureCountsSchema
@@ -234,7 +247,7 @@ export const summarySchema = z
     wall: z
       .object({
         seconds: z.number().nonnegative().describe('Real time that the run took.'),
-        processedRps: rps().describe('Requests per second of real time.'),
+        processedRps: z.number().nonnegative().describe('Requests per second of real time.'),
         peakRssBytes: count()
           .nullable()
           .describe('Largest resident memory of the process; null where it is not known, as in a browser.'),
@@ -248,8 +261,8 @@ export const groupSummarySchema = z.object({
   name: z.string().describe('Name of the workload section, or its kind if it has none.'),
   sloMs: sloMs('its requests'),
   requests: requestCountsSchema,
-  offeredRps: rps().describe('Its offered requests per second of nominal duration.'),
-  goodputRps: rps().describe('Its requests answered within their SLO per second of nominal duration.'),
+  offeredRps: perSecond('Its offered requests per second of nominal duration'),
+  goodputRps: perSecond('Its requests answered within their SLO per second of nominal duration'),
   attainment: attainmentOf('its'),
   ...latencies,
 });

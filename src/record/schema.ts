@@ -2,7 +2,13 @@ import * as z from 'zod';
 import { latencyCdfSchema } from './schema-latency.js';
 import { modelFiguresSchema } from './schema-models.js';
 import { originSchema, setupSchema } from './schema-origin.js';
-import { groupSummarySchema, schedulerFiguresSchema, sloMs, summarySchema } from './schema-summary.js';
+import {
+  groupSummarySchema,
+  perSecond,
+  schedulerFiguresSchema,
+  sloMs,
+  summarySchema,
+} from './schema-summary.js';
 
 /** Version of `run.json` and `results.json`. */
 export const RESULTS_VERSION = 3;
@@ -171,24 +177,20 @@ export const runResultSchema = z.object({
 
 /** Upper bounds on the goodput of any scheduler, comparable to `goodputRps`. */
 export const boundFiguresSchema = z.object({
-  offeredRps: rps().describe('Offered requests per second of nominal duration.'),
-  fluidRps: rps().describe('Upper bound on goodput if every batch is full.'),
-  windowLimitedRps: rps().describe(
-    'The same if a batch only holds requests that can be in the system at the same time.',
+  offeredRps: perSecond('Offered requests per second of nominal duration'),
+  fluidRps: perSecond('Upper bound on goodput if every batch is full'),
+  windowLimitedRps: perSecond(
+    'The same if a batch only holds requests that can be in the system at the same time',
   ),
-  pricedRps: rps().nullable().describe('The same by a price on GPU time; null for several GPUs.'),
-  timePricedRps: rps()
-    .nullable()
-    .describe('The same by a price that changes over time; null for several GPUs.'),
-  bestRps: rps().describe('The smallest of the bounds: the one to compare with.'),
-  weightedRps: rps()
-    .exactOptional()
-    .describe('Upper bound on weightedGoodputRps; absent: the experiment declares no classes.'),
-  fairRps: rps()
-    .exactOptional()
-    .describe(
-      'Upper bound if no model may fall below the share of the overall attainment that was asked for; absent: none was.',
-    ),
+  pricedRps: perSecond('The same by a price on GPU time; null for several GPUs'),
+  timePricedRps: perSecond('The same by a price that changes over time; null for several GPUs'),
+  bestRps: perSecond('The smallest of the bounds: the one to compare with'),
+  weightedRps: perSecond(
+    'Upper bound on weightedGoodputRps; absent: the experiment declares no classes',
+  ).exactOptional(),
+  fairRps: perSecond(
+    'Upper bound if no model may fall below the share of the overall attainment that was asked for; absent: none was',
+  ).exactOptional(),
 });
 
 /**

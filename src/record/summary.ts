@@ -8,10 +8,10 @@ import {
   OUTCOME_REJECTED,
   OUTCOME_TIMEOUT,
 } from '../core/request.js';
+import { ratioOf, spanNs, spanSeconds } from './counted.js';
 import { Histogram } from './histogram.js';
 import { latencyCdf, latencyMs, percentilesMs } from './latency.js';
 import { failureCounts, modelFairness, modelFigures } from './model-figures.js';
-import { shareOf } from './outcome-tally.js';
 import type {
   ActionCounts,
   GroupSummary,
@@ -37,7 +37,7 @@ export function buildSummary(
   percentiles: readonly number[] = [],
 ): Summary {
   const [ok, all] = [merged(recorder.okLatency), executed(recorder)];
-  const durationSeconds = countedSeconds(recorder);
+  const durationSeconds = spanSeconds(recorder);
   const requests = sumCounts(recorder.sections.map((_, section) => countsOf(recorder, section)));
   return {
     name,
@@ -46,9 +46,9 @@ export function buildSummary(
     durationSeconds,
     requests,
     ...(recorder.cancels === 0 ? {} : { cancelled: recorder.cancels }),
-    offeredRps: requests.offered / durationSeconds,
-    goodputRps: requests.ok / durationSeconds,
-    attainment: shareOf(requests.ok, requests.offered),
+    offeredRps: ratioOf(requests.offered, durationSeconds),
+    goodputRps: ratioOf(requests.ok, durationSeconds),
+    attainment: ratioOf(requests.ok, requests.offered),
     ...modelFairness(modelFigures(recorder)),
     ...(recorder.causes !== null ? { failures: failureCounts(recorder) } : {}),
     offeredLatencyMs: latencyMs(ok, requests.offered),
@@ -66,14 +66,14 @@ export function buildSchedulerFigures(
   { policy, digest }: Pick<SchedulerFigures, 'policy' | 'digest'>,
   onNs: number | null = null,
 ): SchedulerFigures {
-  const laneNs = onNs ?? recorder.gpus * (recorder.durationNs - recorder.warmupNs);
+  const laneNs = onNs ?? recorder.gpus * spanNs(recorder);
   return {
     policy,
     actions: actionCounts(recorder),
     coldStarts: recorder.coldStarts,
     gpu: {
-      execUtilization: recorder.busyNs[LANE_EXEC] / laneNs,
-      weightsUtilization: recorder.busyNs[LANE_WEIGHTS] / laneNs,
+      execUtilization: ratioOf(recorder.busyNs[LANE_EXEC], laneNs),
+      weightsUtilization: ratioOf(recorder.busyNs[LANE_WEIGHTS], laneNs),
     },
     digest,
   };
@@ -85,16 +85,16 @@ export function buildSchedulerFigures(
  */
 export function buildGroups(recorder: RunTally, slosMs: readonly (number | null)[]): GroupSummary[] {
   if (recorder.sections.length < 2) return [];
-  const durationSeconds = countedSeconds(recorder);
+  const durationSeconds = spanSeconds(recorder);
   return recorder.sections.map((name, section) => {
     const requests = countsOf(recorder, section);
     return {
       name,
       sloMs: slosMs[section],
       requests,
-      offeredRps: requests.offered / durationSeconds,
-      goodputRps: requests.ok / durationSeconds,
-      attainment: shareOf(requests.ok, requests.offered),
+      offeredRps: ratioOf(requests.offered, durationSeconds),
+      goodputRps: ratioOf(requests.ok, durationSeconds),
+      attainment: ratioOf(requests.ok, requests.offered),
       offeredLatencyMs: latencyMs(recorder.okLatency[section], requests.offered),
       executedLatencyMs: latencyMs(executedOf(recorder, section), requests.ok + requests.late),
     };
@@ -120,7 +120,7 @@ export function buildSlices(
 ): RunSlices {
   const counts = (counter: Float64Array) => {
     const slices = Array.from(counter.subarray(0, bins.count));
-    slices[bins.count - 1]! += counter[bins.count]!;
+    if (bins.count > 0) slices[bins.count - 1]! += counter[bins.count]!;
     return slices;
   };
   return {
@@ -145,11 +145,6 @@ export function buildColdStartSeries({
 export function buildLatencyCdf(recorder: RunTally): LatencyCdf {
   const { offered } = sumCounts(recorder.sections.map((_, section) => countsOf(recorder, section)));
   return latencyCdf(merged(recorder.okLatency), offered);
-}
-
-/** Nominal duration less the warm-up. */
-function countedSeconds(recorder: RunTally): number {
-  return (recorder.durationNs - recorder.warmupNs) / NS_PER_S;
 }
 
 function countsOf(recorder: RunTally, section: number): RequestCounts {

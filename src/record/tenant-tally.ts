@@ -2,17 +2,15 @@ import type { Action } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Outcome, RequestTable } from '../core/request.js';
 import { LIMIT_RATE, LIMIT_SHARE, partsOf, type Tenant } from '../core/tenants.js';
+import { type Counted, spanSeconds } from './counted.js';
 import { GpuTime } from './gpu-time.js';
-import { countedSeconds, OutcomeTally } from './outcome-tally.js';
+import { OutcomeTally } from './outcome-tally.js';
 import type { TenantFigures } from './results.js';
 
-interface TenantTallyOptions {
+interface TenantTallyOptions extends Counted {
   readonly tenants: readonly Tenant[];
   /** False: only answers are seen, as by a client. */
   readonly seesScheduler: boolean;
-  /** What is counted begins at the end of the warm-up and ends at the nominal end of the workload, ns. */
-  readonly warmupNs: number;
-  readonly durationNs: number;
 }
 
 /** Counts what became of the requests of each tenant. */
@@ -24,7 +22,7 @@ export class TenantTally implements RunObserver {
 
   constructor(private readonly options: TenantTallyOptions) {
     const { length } = options.tenants;
-    this.outcomes = new OutcomeTally(length, countedSeconds(options));
+    this.outcomes = new OutcomeTally(length, spanSeconds(options));
     this.gpuTime = new GpuTime(length, options);
     this.overRate = new Float64Array(length);
     this.overShare = new Float64Array(length);

@@ -107,7 +107,8 @@ export function holds({ operator, limit }: Pick<Threshold, 'operator' | 'limit'>
 }
 
 /** Why a run in which something was offered has no such figure. */
-function unmeasured(metric: string, unit: FigureUnit, { classes, tenants }: MeasuredSummary): string {
+function unmeasured(metric: string, unit: FigureUnit, summary: MeasuredSummary): string {
+  const { classes, tenants, durationSeconds } = summary;
   const sender = senderOfFigure(metric);
   if (sender !== null) {
     const found = (sender.kind === 'class' ? classes : tenants)?.find(({ name }) => name === sender.name);
@@ -115,7 +116,8 @@ function unmeasured(metric: string, unit: FigureUnit, { classes, tenants }: Meas
     if (found.requests.offered === 0) return `the ${sender.kind} ${sender.name} offered nothing`;
   }
   if (metric === 'rareModelsAttainment') return `every model had ${FEWEST_REQUESTS} requests`;
-  return unit === 'ms' ? 'no request was executed' : 'not measured';
+  if (unit === 'ms') return 'no request was executed';
+  return durationSeconds === 0 ? 'the run has no span: all requests arrived at one instant' : 'not measured';
 }
 
 /** What is wrong with a name that is no figure. */

@@ -3,11 +3,8 @@ import { round3 } from '../text/numbers.js';
 
 /** `12.72 per hour, 3.10 per million requests in time`: the file says in which currency. */
 export function costText({ perHour, perMillionInTime }: CostFigures): string {
-  const perMillion =
-    perMillionInTime === null
-      ? 'none in time'
-      : `${priceText(perMillionInTime)} per million requests in time`;
-  return `${priceText(perHour)} per hour, ${perMillion}`;
+  const perMillion = perMillionInTime === null ? '–' : priceText(perMillionInTime);
+  return `${priceText(perHour)} per hour, ${perMillion} per million requests in time`;
 }
 
 /** `predictive: 12.5 GPU-hours, 3.1 GPUs on average, at most 8; 14 ordered, 84 per day, and 12 stopped: each was kept for 58 min on average`. */
@@ -19,11 +16,17 @@ export function scalingText({
   ordered,
   stopped,
 }: ScalingFigures): string {
-  const use = `${round3(gpuHours)} GPU-hours, ${round3(meanGpus)} GPUs on average, at most ${mostGpus}`;
+  if (meanGpus === null) return `${scaler}: at most ${mostGpus} GPUs`;
+  const use = `${fleetUse({ gpuHours, meanGpus })}, at most ${mostGpus}`;
   const keptHours = keptHoursOf({ gpuHours, ordered, stopped });
   if (keptHours === null) return `${scaler}: ${use}; none ordered or stopped`;
   const perDay = `${round3((24 * ordered * meanGpus) / gpuHours)} per day`;
   return `${scaler}: ${use}; ${ordered} ordered, ${perDay}, and ${stopped} stopped: each was kept for ${keptText(keptHours)} on average`;
+}
+
+/** `12.5 GPU-hours, 3.1 GPUs on average`. */
+export function fleetUse({ gpuHours, meanGpus }: Pick<ScalingFigures, 'gpuHours' | 'meanGpus'>): string {
+  return `${round3(gpuHours)} GPU-hours, ${meanGpus === null ? '–' : round3(meanGpus)} GPUs on average`;
 }
 
 /** What to know of a scaler that orders GPUs for a few minutes; null: it does not. */
@@ -34,14 +37,14 @@ export function flappingNote(scaling: ScalingFigures): string | null {
   return `${scaling.scaler} starts each GPU ${starts} times per hour; clouds bill a least time: minLifetime in cluster.gpus sets one`;
 }
 
-/** As many are there on average as come per hour, times the hours that each is kept (Little's law); null: none came or went. */
+/** As many are there on average as come per hour, times the hours that each is kept (Little's law); null: none came or went, or there was no time. */
 function keptHoursOf({
   gpuHours,
   ordered,
   stopped,
 }: Pick<ScalingFigures, 'gpuHours' | 'ordered' | 'stopped'>) {
   const cameAndWent = (ordered + stopped) / 2;
-  return cameAndWent === 0 ? null : gpuHours / cameAndWent;
+  return cameAndWent === 0 || gpuHours === 0 ? null : gpuHours / cameAndWent;
 }
 
 /** A GPU that is kept for less starts more than six times per hour. */

@@ -1,7 +1,7 @@
 import type { MeasuredSummary } from '../record/figures.js';
 import { formatPercentCell, formatRate } from '../text/numbers.js';
 import { alignColumns } from '../text/table.js';
-import { meanOf } from './statistics.js';
+import { meanOf, meanOfKnown } from './statistics.js';
 
 /** What one class or tenant got of one policy or fleet in one cell, mean over seeds. */
 interface SenderOutcome {
@@ -10,7 +10,8 @@ interface SenderOutcome {
   readonly weight?: number;
   /** Part of GPU time that it was promised: of a class always (0: none), of a tenant under overload; null: not known. */
   readonly share: number | null;
-  readonly goodputRps: number;
+  /** Null: the runs have no span. */
+  readonly goodputRps: number | null;
   /** Over the seeds with which it offered something; null: there are none. */
   readonly attainment: number | null;
   /** Part of GPU time that it got; null: not known. */
@@ -32,7 +33,7 @@ export interface SenderFigures {
 interface SenderFigure {
   readonly title: string;
   readonly unit: 'percent' | 'requests/s';
-  /** In the order of the policies or fleets; by class or tenant; null: it offered nothing. */
+  /** In the order of the policies or fleets; by class or tenant; null: it offered nothing, or there is no span. */
   readonly values: readonly (readonly (number | null)[])[];
   /** What was promised, by class or tenant, and what that is called; null: nothing was, or not the same in all cells. */
   readonly promised: { readonly name: string; readonly values: readonly number[] } | null;
@@ -117,10 +118,7 @@ function figuresOf(cells: readonly ComparedCell[], kind: SenderKind): SenderFigu
   const figure = (name: keyof typeof FIGURES): SenderFigure => ({
     ...FIGURES[name],
     values: complete[0]!.results.map((_, policy) =>
-      senders.map((__, i) => {
-        const known = complete.flatMap(({ results }) => results[policy]![kind][i]![name] ?? []);
-        return known.length === 0 ? null : meanOf(known);
-      }),
+      senders.map((__, i) => meanOfKnown(complete.map(({ results }) => results[policy]![kind][i]![name]))),
     ),
     promised: name === 'gpuShare' && isPromised ? promised : null,
   });
@@ -142,14 +140,13 @@ function senderOutcomes(summaries: readonly MeasuredSummary[], kind: SenderKind)
   const [first] = summaries;
   return (first?.[kind] ?? []).map((sender, i) => {
     const all = summaries.flatMap((summary) => summary[kind]?.[i] ?? []);
-    const attained = all.flatMap((each) => each.attainment ?? []);
     const gpuShares = all.flatMap(({ gpuShare }) => gpuShare ?? []);
     return {
       name: sender.name,
       ...('weight' in sender ? { weight: sender.weight } : {}),
       share: sender.share,
-      goodputRps: meanOf(all.map(({ goodputRps }) => goodputRps)),
-      attainment: attained.length === 0 ? null : meanOf(attained),
+      goodputRps: meanOfKnown(all.map(({ goodputRps }) => goodputRps)),
+      attainment: meanOfKnown(all.map(({ attainment }) => attainment)),
       gpuShare: gpuShares.length < all.length ? null : meanOf(gpuShares),
     };
   });

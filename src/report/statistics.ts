@@ -165,7 +165,9 @@ export function marginBetween(a: SlicedRun, b: SlicedRun, figure: SlicedFigure):
 
 /** Its goodput, requests/s: `480 ± 2.1`. */
 export function goodputText(run: SlicedRun & Pick<RunResult | CellResult, 'summary'>): string {
-  const figure = figureOfRun(run, 'goodputRps', run.summary.goodputRps);
+  const { goodputRps } = run.summary;
+  if (goodputRps === null) return formatRate(goodputRps);
+  const figure = figureOfRun(run, 'goodputRps', goodputRps);
   return figure.over === null ? formatRate(figure.mean) : withInterval(figure);
 }
 
@@ -260,8 +262,9 @@ export function intervalText({ mean, low, high, over }: Estimate, format: Interv
   return `${format.mean(mean)} (${format.end(low)} to ${format.end(high)})`;
 }
 
-/** A rate with half of the width of its confidence interval: `480 ± 2.1`. */
-export function withInterval(figure: Estimate): string {
+/** A rate with half of the width of its confidence interval: `480 ± 2.1`; `–` where there is nothing to measure. */
+export function withInterval(figure: Estimate | null): string {
+  if (figure === null) return formatRate(figure);
   const mean = (value: number) => formatRate(round3(value));
   return intervalText(figure, { mean, end: mean, half: (value) => formatRate(significant(value, 2)) });
 }
@@ -275,6 +278,12 @@ export function percentWithInterval(figure: Estimate): string {
 /** `values` must not be empty. */
 export function meanOf(values: readonly number[]): number {
   return sum(values) / values.length;
+}
+
+/** Mean of the values that are known; null: none is. */
+export function meanOfKnown(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : meanOf(known);
 }
 
 /** Factor of the standard error in a 95 % confidence interval. Beyond the table: right to 0.1 %. */

@@ -1,5 +1,4 @@
 import { EscapementError } from '../base/errors.js';
-import { NS_PER_S } from '../base/units.js';
 import { fairBound } from '../bounds/fair.js';
 import type { OfferedRequests } from '../bounds/requests.js';
 import { type BoundedCluster, upperBounds } from '../bounds/upper-bounds.js';
@@ -7,6 +6,7 @@ import type { Experiment } from '../config/experiment.js';
 import { type OpenedWorkloads, openWorkloads } from '../config/open-workloads.js';
 import { bucketOf, mapExecNs } from '../core/lengths.js';
 import type { ModelSpec, ModelTimes } from '../core/model.js';
+import { ratioOf, spanSeconds } from '../record/counted.js';
 import type { BoundFigures } from '../record/results.js';
 import { trueModels } from '../sim/true-models.js';
 import type { StreamedSource } from '../workload/source.js';
@@ -38,17 +38,18 @@ export async function boundOf(experiment: Experiment, fairness?: number): Promis
     maxBatch: typeof maxBatch === 'number' ? maxBatch : Number.POSITIVE_INFINITY,
   };
   const bounds = upperBounds(requests, bounded);
-  const seconds = (workload.durationNs - warmupNs) / NS_PER_S;
+  const seconds = spanSeconds({ warmupNs, durationNs: workload.durationNs });
+  const perSecond = (requests: number) => ratioOf(requests, seconds);
   const { fluid, windowLimited, priced, timePriced } = bounds;
   return {
-    offeredRps: requests.count / seconds,
-    fluidRps: fluid / seconds,
-    windowLimitedRps: windowLimited / seconds,
-    pricedRps: priced === null ? null : priced / seconds,
-    timePricedRps: timePriced === null ? null : timePriced / seconds,
-    bestRps: Math.min(windowLimited, timePriced ?? windowLimited) / seconds,
-    ...(classes.length === 0 ? {} : { weightedRps: weightedBound(requests, bounded, classes) / seconds }),
-    ...(fairness === undefined ? {} : { fairRps: fairBound(requests, bounded, fairness) / seconds }),
+    offeredRps: perSecond(requests.count),
+    fluidRps: perSecond(fluid),
+    windowLimitedRps: perSecond(windowLimited),
+    pricedRps: priced === null ? null : perSecond(priced),
+    timePricedRps: timePriced === null ? null : perSecond(timePriced),
+    bestRps: perSecond(Math.min(windowLimited, timePriced ?? windowLimited)),
+    ...(classes.length === 0 ? {} : { weightedRps: perSecond(weightedBound(requests, bounded, classes)) }),
+    ...(fairness === undefined ? {} : { fairRps: perSecond(fairBound(requests, bounded, fairness)) }),
   };
 }
 

@@ -25,13 +25,19 @@ export function toMs(ns: number): number {
   return rounded(ns / NS_PER_MS, 3);
 }
 
-/** Requests per second, or any positive figure of that size: about three digits. */
-export function formatRate(value: number): string {
+/** Requests per second, or any positive figure of that size: about three digits; `–` where there is nothing to measure. */
+export function formatRate(value: number | null): string {
+  if (value === null) return '–';
   if (value >= 10_000) return withThousands(Math.round(value));
   if (value >= 100) return withThousands(rounded(value, 1));
   // A small value must not look like none.
   if (value > 0 && value < 0.005) return '<0.01';
   return String(rounded(value, value >= 10 ? 1 : 2));
+}
+
+/** The same with its unit: `480/s`. */
+export function formatPerSecond(value: number | null): string {
+  return value === null ? '–' : `${formatRate(value)}/s`;
 }
 
 export function formatCount(value: number): string {

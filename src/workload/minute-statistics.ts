@@ -10,11 +10,11 @@ export interface MinuteStatistics {
   readonly topPercentShare: number | null;
   /** Busiest minute relative to the mean minute. */
   readonly peakToMean: number | null;
-  /** Variance / mean of the minutes' totals: 1 for a Poisson process. */
+  /** Variance / mean of the minutes' totals: 1 for a Poisson process; null also for a single minute, which does not vary. */
   readonly dispersion: number | null;
   /** Functions with at least one invocation in a mean minute. */
-  readonly activePerMinute: number;
-  /** Percentiles over invoked functions of standard deviation / mean of their minutes. */
+  readonly activePerMinute: number | null;
+  /** Percentiles over invoked functions of standard deviation / mean of their minutes; null likewise. */
   readonly cvP50: number | null;
   readonly cvP90: number | null;
   /** Share of the functions with fewer than one invocation per minute, and per hour, on average. */
@@ -73,8 +73,9 @@ export class MinuteTally {
     const { minutes, totals } = this;
     const sum = this.totalSum;
     const sorted = totals.toSorted((a, b) => b - a);
+    const varies = minutes > 1;
     const cvs = totals
-      .flatMap((total, fn) => (total === 0 ? [] : [this.squares[fn] / (total * total)]))
+      .flatMap((total, fn) => (total === 0 || !varies ? [] : [this.squares[fn] / (total * total)]))
       .map((squares) => Math.sqrt(Math.max(0, squares * minutes - 1)))
       .sort((a, b) => a - b);
     const shareOf = (most: number) =>
@@ -92,7 +93,7 @@ export class MinuteTally {
       top10Share: shareOf(10),
       topPercentShare: shareOf(Math.max(1, Math.floor(totals.length / 100))),
       peakToMean: ratio(this.peak * minutes, sum),
-      dispersion: dispersion === null ? null : dispersion - sum / minutes,
+      dispersion: dispersion === null || !varies ? null : dispersion - sum / minutes,
       activePerMinute: this.activeSum / minutes,
       cvP50: cvs[Math.floor(0.5 * (cvs.length - 1))] ?? null,
       cvP90: cvs[Math.floor(0.9 * (cvs.length - 1))] ?? null,

@@ -114,6 +114,9 @@ class MinuteBins {
   }
 }
 
+/** What is counted by the minute says nothing of an instant. */
+const NO_SPAN = { peakToMean: null, activePerMinute: null, belowOnePerMinute: null, belowOnePerHour: null };
+
 function info(
   kind: Layout['kind'],
   statistics: MinuteStatistics,
@@ -127,9 +130,10 @@ function info(
   return {
     kind,
     ...statistics,
-    meanRps: lengthS === 0 ? null : invocations / lengthS,
-    // A trace shorter than a minute has no complete one.
-    peakRps: lengthS === 0 ? null : peak / Math.min(60, lengthS),
+    ...(lengthS === 0
+      ? { ...NO_SPAN, meanRps: null, peakRps: null }
+      : // A trace shorter than a minute has no complete one.
+        { meanRps: invocations / lengthS, peakRps: peak / Math.min(60, lengthS) }),
     firstNs,
     lastNs,
     firstMinute,

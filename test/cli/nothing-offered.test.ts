@@ -22,7 +22,7 @@ it('a run that offered nothing has no attainment, wherever it is shown', async (
   expect(await run('check', 'none')).toMatchObject({ status: 0 });
 
   await run('report', 'none');
-  expect(readText('none', 'report.html')).toContain('<p>No request was offered after the warm-up.</p>');
+  expect(readText('none', 'report.html')).toContain('<p>No request arrived in the measured time.</p>');
 
   await run('simulate', 'x.yaml', '--quiet', '--out', 'some');
   const compared = await run('compare', 'none', 'some');

@@ -18,7 +18,7 @@ describe('TimeBins', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 100 * S }),
-        fc.integer({ min: 1, max: 104 * 86_400 * S }),
+        fc.integer({ min: 2, max: 104 * 86_400 * S }),
         (from, span) => {
           const bins = new TimeBins(from, from + span);
           expect(bins.count).toBeLessThanOrEqual(MAX_BINS);
@@ -45,5 +45,13 @@ describe('TimeBins', () => {
     const bins = new TimeBins(0, 20 * S + 50 * MS);
     const counter = bins.counter().fill(1);
     expect(bins.perSecond(counter).slice(-2)).toEqual([10, 20]);
+  });
+
+  it('makes no bin of the nanosecond by which a trace outlasts its last arrival', () => {
+    const bins = new TimeBins(0, S + 1);
+    const counter = bins.counter();
+    counter[bins.indexOf(S)] += 1;
+    expect(bins.perSecond(counter)).toEqual([...new Array(199).fill(0), 200]);
+    expect([new TimeBins(S, S + 1).count, new TimeBins(S, S + 1).indexOf(S)]).toEqual([0, 0]);
   });
 });

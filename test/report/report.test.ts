@@ -173,5 +173,5 @@ describe('writeRunReport', () => {
 });
 
 function goodput({ summary }: RunResult): string {
-  return String(Number(summary.goodputRps.toFixed(1)));
+  return String(Number(summary.goodputRps!.toFixed(1)));
 }

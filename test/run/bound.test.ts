@@ -29,11 +29,11 @@ describe('against what schedulers reach', () => {
     const { offeredRps, fluidRps, windowLimitedRps, pricedRps, timePricedRps, bestRps } =
       await boundOf(experiment);
     expect(offeredRps).toBe(summary.offeredRps);
-    expect(bestRps).toBeGreaterThanOrEqual(summary.goodputRps);
-    expect(bestRps).toBe(Math.min(windowLimitedRps, timePricedRps ?? windowLimitedRps));
+    expect(bestRps).toBeGreaterThanOrEqual(summary.goodputRps!);
+    expect(bestRps).toBe(Math.min(windowLimitedRps!, timePricedRps ?? windowLimitedRps!));
     expect(timePricedRps ?? 0).toBeLessThanOrEqual(pricedRps ?? 0);
-    expect(windowLimitedRps).toBeLessThanOrEqual(fluidRps);
-    expect(fluidRps).toBeLessThanOrEqual(offeredRps);
+    expect(windowLimitedRps).toBeLessThanOrEqual(fluidRps!);
+    expect(fluidRps).toBeLessThanOrEqual(offeredRps!);
     expect(pricedRps === null).toBe(experiment.cluster.gpus > 1);
   });
 
@@ -41,8 +41,8 @@ describe('against what schedulers reach', () => {
     const experiment = await load(TWO_KINDS);
     const { summary } = await simulate(experiment);
     const { bestRps, offeredRps } = await boundOf(experiment);
-    expect(bestRps).toBeGreaterThanOrEqual(summary.goodputRps);
-    expect(bestRps).toBeLessThan(offeredRps);
+    expect(bestRps).toBeGreaterThanOrEqual(summary.goodputRps!);
+    expect(bestRps).toBeLessThan(offeredRps!);
   });
 });
 
@@ -64,7 +64,7 @@ describe('what it depends on', () => {
       (await boundOf(await load(BASE, [...OVERLOAD, `cluster.gpuClock=${clock}`]))).bestRps;
     const nominal = await rps('[]');
     expect(await rps('[{at: 1s, factor: 0.5}]')).toBe(nominal);
-    expect(await rps('[{at: 1s, factor: 1.2}]')).toBeGreaterThan(nominal);
+    expect(await rps('[{at: 1s, factor: 1.2}]')).toBeGreaterThan(nominal!);
   });
 
   it('are open-loop workloads: what closed-loop clients send depends on the answers', async () => {

@@ -34,7 +34,7 @@ describe('classes of a run', () => {
     expect(gold.requests.offered).toBe(a.requests.offered + c.requests.offered);
     expect(gold.requests.ok).toBe(a.requests.ok + c.requests.ok);
     expect(bulk.offeredLatencyMs).toEqual(b.offeredLatencyMs);
-    expect(summary.weightedGoodputRps).toBeCloseTo(5 * gold.goodputRps + 0.5 * bulk.goodputRps, 9);
+    expect(summary.weightedGoodputRps).toBeCloseTo(5 * gold.goodputRps! + 0.5 * bulk.goodputRps!, 9);
     expect((gold.gpuShare ?? 0) + (bulk.gpuShare ?? 0)).toBeCloseTo(1, 9);
   });
 

@@ -110,7 +110,7 @@ tenants: { list: [{ name: any }, { name: flood, rate: 20/s, burst: 1 }] }
         await simulate(await load(text, ['workload.1.rate=20/s'])),
       ];
       expect(flooded.summary.tenants?.[1]?.overRate).toBeGreaterThan(5000);
-      expect(flooded.summary.scaling?.meanGpus).toBeLessThan(1.2 * quiet.summary.scaling!.meanGpus);
+      expect(flooded.summary.scaling?.meanGpus).toBeLessThan(1.2 * quiet.summary.scaling!.meanGpus!);
     },
   );
 

@@ -45,7 +45,7 @@ describe('the result of a run', () => {
       await digest(),
     ];
     expect(new Set([plain, oneLane, overhead, predict].map(({ digest }) => digest)).size).toBe(4);
-    expect(overhead.gpu.execUtilization).toBeLessThan(plain.gpu.execUtilization - 0.1);
+    expect(overhead.gpu.execUtilization).toBeLessThan(plain.gpu.execUtilization! - 0.1);
     expect([plain.requests.rejected, predict.requests.rejected > 0]).toEqual([0, true]);
   });
 

@@ -38,7 +38,7 @@ describe('tenants', () => {
       expect(small.attainment).toBeGreaterThan(0.88);
       expect(flood.overShare).toBeGreaterThan(0);
       expect(small.overShare).toBe(0);
-      expect(flood.goodputRps).toBeGreaterThan(0.5 * goodputRps);
+      expect(flood.goodputRps).toBeGreaterThan(0.5 * goodputRps!);
     },
   );
 

@@ -1,5 +1,6 @@
 import type { Argv } from 'yargs';
 import type { Experiment } from '../../config/experiment.js';
+import { ratioOf } from '../../record/counted.js';
 import type { BoundFigures } from '../../record/results.js';
 import { formatPercent, formatRate } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
@@ -28,7 +29,7 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
 function boundText({ seed, cluster, policy }: Experiment, figures: BoundFigures): string {
   const { offeredRps, fluidRps, windowLimitedRps, pricedRps, timePricedRps, bestRps, weightedRps, fairRps } =
     figures;
-  const share = (rps: number) => (offeredRps === 0 ? '–' : formatPercent(rps / offeredRps));
+  const share = (rps: number) => formatPercent(offeredRps === null ? null : ratioOf(rps, offeredRps));
   const row = (name: string, rps: number | null) =>
     rps === null ? [name, '–', '–'] : [name, formatRate(rps), share(rps)];
   const rows = [

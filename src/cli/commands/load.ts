@@ -84,7 +84,7 @@ export async function handler(args: Args): Promise<void> {
   const experiment = await loadExperiment(args.file, overrides);
   refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
   const { result, assumed, notes, warnings, lost } = await playLoad(experiment, { ...args, percentiles });
-  warnIfEmpty(result.summary);
+  warnIfEmpty(result);
   const cases = casesOf(checks, result);
   if (args.json) writeOut(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
   else writeOut(runText(result) + casesText(cases));

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { formatCount, formatRate } from '../../text/numbers.js';
+import { formatCount, formatPerSecond } from '../../text/numbers.js';
 import { Timeline } from '../timeline/timeline.js';
 import type { Session, View } from './session.js';
 import { shareText } from './share-text.js';
@@ -29,7 +29,7 @@ export function Lane({ session, view, lane }: LaneProps) {
       </h2>
       <dl class="facts">
         <Fact name={run === undefined ? 'Goodput, last second' : 'Goodput of the run'}>
-          {`${formatRate(run?.summary.goodputRps ?? frame?.goodputRps ?? 0)}/s`}
+          {formatPerSecond(run === undefined ? (frame?.goodputRps ?? 0) : run.summary.goodputRps)}
         </Fact>
         <Fact name={run === undefined ? 'In time, last second' : 'In time'}>
           {shareText(run === undefined ? share : run.summary.attainment)}

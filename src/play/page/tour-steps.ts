@@ -1,3 +1,4 @@
+import { ratioOf } from '../../record/counted.js';
 import type { BoundFigures, ScheduledRun } from '../../record/results.js';
 import { formatRate } from '../../text/numbers.js';
 import type { Setup } from '../share/address.js';
@@ -60,8 +61,8 @@ export const TOUR: readonly TourStep[] = [
 
 /** Sentence about the bound, appended to the last step. */
 export function boundSentence({ bestRps, offeredRps }: BoundFigures, runs: readonly ScheduledRun[]): string {
-  const best = Math.max(...runs.map(({ summary }) => summary.goodputRps));
-  return `The bound is ${formatRate(bestRps)} of ${formatRate(offeredRps)} requests/s offered: the best run here reaches ${shareText(best / bestRps)} of it.`;
+  const best = Math.max(...runs.map(({ summary }) => summary.goodputRps ?? 0));
+  return `The bound is ${formatRate(bestRps)} of ${formatRate(offeredRps)} requests/s offered: the best run here reaches ${shareText(ratioOf(best, bestRps ?? 0))} of it.`;
 }
 
 function withLanes(policies: readonly string[]): Setup {
@@ -69,11 +70,11 @@ function withLanes(policies: readonly string[]): Setup {
 }
 
 function rate(run: ScheduledRun | undefined): string {
-  return formatRate(run?.summary.goodputRps ?? 0);
+  return formatRate(run?.summary.goodputRps ?? null);
 }
 
 function offered(run: ScheduledRun | undefined): string {
-  return formatRate(run?.summary.offeredRps ?? 0);
+  return formatRate(run?.summary.offeredRps ?? null);
 }
 
 function share(run: ScheduledRun | undefined): string {

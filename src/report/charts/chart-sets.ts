@@ -7,7 +7,7 @@ import { headline, type Recommendation, recommend } from '../study/analyze.js';
 import { fixedValues } from '../study/axes.js';
 import { choiceLabel, finding } from '../study/finding.js';
 import { sweptFleets } from '../study/fleets.js';
-import type { Point } from '../study/points.js';
+import { type Point, ratedPoints } from '../study/points.js';
 import { allPoints, type Slice, sliceSweep } from '../study/slices.js';
 import { defaultVsBest } from './default-vs-best.js';
 import { failureBars } from './failure-bars.js';
@@ -125,7 +125,7 @@ function planeCharts(
   const grouped = points.some(({ groups }) => groups.length > 0);
   return [
     ...(grouped ? [{ name: `groups${suffix}`, spec: groupAttainment(slice, finding(headline(here))) }] : []),
-    { name: `goodput${suffix}`, spec: draw(slice, here) },
+    ...(ratedPoints(points).length === 0 ? [] : [{ name: `goodput${suffix}`, spec: draw(slice, here) }]),
     ...(slice.series === null ? [] : [{ name: `heat-map${suffix}`, spec: heatMap(slice, here) }]),
   ];
 }
@@ -209,9 +209,10 @@ export function policyCharts(comparison: PolicyComparison): NamedChart[] {
 
 function timeCharts(run: DrawnRun, notes: readonly string[]): NamedChart[] {
   const note = joined(notes);
+  const hasSpan = run.series.offeredRps.length > 0;
   return [
-    ...(run.series.offeredRps.length === 0 ? [] : [{ name: 'over-time', spec: overTime(run, note) }]),
-    ...(run.fleet === undefined
+    ...(hasSpan ? [{ name: 'over-time', spec: overTime(run, note) }] : []),
+    ...(run.fleet === undefined || !hasSpan
       ? []
       : [{ name: 'gpus-over-time', spec: fleetOverTime(run.fleet, run, note) }]),
     ...(run.tuned ?? []).filter(changes).map((tuned) => ({

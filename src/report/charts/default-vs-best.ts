@@ -3,7 +3,7 @@ import { textWidth } from '../../text/text-width.js';
 import { keyLabel, valueLabel } from '../quantity.js';
 import { headline, type Recommendation } from '../study/analyze.js';
 import { choiceLabel, finding, servedGroups } from '../study/finding.js';
-import { type Point, scoreOf } from '../study/points.js';
+import { measureOf, type Point, scoreName, scoreOf } from '../study/points.js';
 import { type ChartSpec, chart, INK, MUTED, niceTop, STRONG, WEAK } from './theme.js';
 
 const HEIGHT = 300;
@@ -26,13 +26,12 @@ export function defaultVsBest(recommendations: readonly Recommendation[], common
     const score = Math.max(scoreOf(best), scoreOf(usual));
     return [{ group: groupLabel(recommendation), score, factor: factorLabel(improvement) }];
   });
-  const isWeighted = recommendations.some(({ best }) => best.weighted !== null);
   const grouped = recommendations.some(({ best }) => best.groups.length > 0);
   const top = grouped ? 1.15 : niceTop(1.12 * Math.max(...rows.map((row) => row.score)));
   const y = {
     field: 'score',
     type: 'quantitative',
-    title: grouped ? `answered in time, ${isWeighted ? 'by weight' : 'worst group'}` : 'goodput (requests/s)',
+    title: grouped ? measureOf(recommendations[0]!.best) : 'goodput (requests/s)',
     scale: { domain: [0, top], nice: false },
     ...(grouped ? { axis: { format: '.0%', values: [0, 0.2, 0.4, 0.6, 0.8, 1] } } : {}),
   } as const;
@@ -60,7 +59,7 @@ export function defaultVsBest(recommendations: readonly Recommendation[], common
 
   return chart(
     {
-      title: `${isWeighted ? 'In time by weight' : grouped ? 'Worst group' : 'Goodput'} at the default and at the best ${choiceName(recommendations)}`,
+      title: `${scoreName(recommendations[0]!.best)} at the default and at the best ${choiceName(recommendations)}`,
       subtitle: [finding(headline(recommendations)), common].filter((part) => part !== '').join(' · '),
       width: width + 60,
     },
@@ -117,7 +116,7 @@ function barsOf(recommendation: Recommendation) {
     label:
       point.groups.length > 0
         ? formatPercent(scoreOf(point))
-        : formatRate(significant(point.goodputRps.mean, 3)),
+        : formatRate(significant(point.goodputRps!.mean, 3)),
     note: `${name}: ${choiceLabel(point.choice)}, ${noteOf(point)}`,
   });
   return [...(usual === null ? [] : [bar('default', usual)]), bar('best', best)];
@@ -142,7 +141,7 @@ function choiceName(recommendations: readonly Recommendation[]): string {
 }
 
 function noteOf(point: Point): string {
-  return point.groups.length > 0 ? servedGroups(point) : `${formatRate(point.goodputRps.mean)} req/s`;
+  return point.groups.length > 0 ? servedGroups(point) : `${formatRate(point.goodputRps!.mean)} req/s`;
 }
 
 function factorLabel(improvement: number): string {

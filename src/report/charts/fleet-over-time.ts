@@ -1,5 +1,6 @@
 import type { DrawnRun, FleetOverTime } from '../../record/results.js';
-import { formatPercent, formatRate, round3, significant } from '../../text/numbers.js';
+import { formatPercent, formatRate, significant } from '../../text/numbers.js';
+import { fleetUse } from '../cost-text.js';
 import { ALERT, type ChartSpec, chart, MUTED, STRONG, WEAK, ZOOM_TIME } from './theme.js';
 import { binsPerPoint, endOf, formatSeconds, ratePoints, timeAxis, timeUnit } from './time-bins.js';
 
@@ -92,5 +93,5 @@ function stepRows({ steps }: FleetOverTime, endSeconds: number, unitSeconds: num
 function describe({ scaling, attainment, offeredRps }: DrawnRun['summary']): string {
   const inTime = `${formatPercent(attainment)} of ${formatRate(offeredRps)} req/s in time`;
   if (scaling === undefined) return inTime;
-  return `${scaling.scaler}: ${round3(scaling.gpuHours)} GPU-hours, ${round3(scaling.meanGpus)} GPUs on average; ${inTime}`;
+  return `${scaling.scaler}: ${fleetUse(scaling)}; ${inTime}`;
 }

@@ -2,6 +2,7 @@ import { formatRate, significant } from '../../text/numbers.js';
 import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation } from '../study/analyze.js';
 import { goodputFinding } from '../study/finding.js';
+import { ratedPoints } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { goodputWords } from './goodput-words.js';
 import { nameLabels } from './name-labels.js';
@@ -16,7 +17,7 @@ const BAR_WIDTH = 46;
  */
 export function goodputBars(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
   const { x, series } = slice;
-  const points = allPoints(slice);
+  const points = ratedPoints(allPoints(slice));
   const { title, axis, unit } = goodputWords(points);
   const names = series?.values.map(({ label }) => label) ?? [x.label];
   const labelOf = new Map(series?.values.map(({ text, label }) => [text, label]));

@@ -3,7 +3,7 @@ import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation } from '../study/analyze.js';
 import type { AxisValue } from '../study/axes.js';
 import { goodputFinding } from '../study/finding.js';
-import type { Point } from '../study/points.js';
+import { type RatedPoint, ratedPoints } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { endLabels, seriesScale } from './end-labels.js';
 import { goodputWords } from './goodput-words.js';
@@ -20,7 +20,7 @@ const HEIGHT = 320;
  */
 export function goodputLines(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
   const { x, series } = slice;
-  const points = allPoints(slice);
+  const points = ratedPoints(allPoints(slice));
   const across = acrossNumbers(slice, WIDTH, HEIGHT);
   const { width, encoding: xEncoding } = across;
   const names = series?.values.map(({ label }) => label) ?? ['goodput'];
@@ -130,10 +130,11 @@ function rowsOf(slice: Slice, { at }: AcrossNumbers, recommendations: readonly R
       .map(({ best }) => best)
       .filter(({ groups, weighted }) => groups.length === 0 || weighted !== null),
   );
-  const { unit } = goodputWords(allPoints(slice));
+  const points = ratedPoints(allPoints(slice));
+  const { unit } = goodputWords(points);
   const names = new Map(series?.values.map(({ text, label }) => [text, label]));
   const { isOffAxis } = namesAlongX(slice);
-  return allPoints(slice).map((point) => ({
+  return points.map((point) => ({
     x: at(point),
     goodput: point.weightedGoodputRps.mean,
     low: Math.max(0, point.weightedGoodputRps.low),
@@ -169,7 +170,7 @@ function defaultRule(value: AxisValue, x: object) {
 }
 
 /** The mean offered load if all points were offered the same within 2 %, else null. */
-function offeredLoad(points: readonly Point[]): number | null {
+function offeredLoad(points: readonly RatedPoint[]): number | null {
   const loads = points.map((point) => point.weightedOfferedRps.mean);
   const mean = loads.reduce((sum, load) => sum + load, 0) / loads.length;
   return loads.every((load) => Math.abs(load - mean) <= 0.02 * mean) ? mean : null;

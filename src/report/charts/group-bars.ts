@@ -132,12 +132,6 @@ function noteOf(group: GroupSummary): string {
   ].join(' · ');
 }
 
-function rateOf({
-  goodputRps,
-  offeredRps,
-}: {
-  readonly goodputRps: number;
-  readonly offeredRps: number;
-}): string {
+function rateOf({ goodputRps, offeredRps }: Pick<GroupSummary, 'goodputRps' | 'offeredRps'>): string {
   return `${formatRate(goodputRps)} of ${formatRate(offeredRps)} req/s`;
 }

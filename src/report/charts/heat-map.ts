@@ -3,7 +3,7 @@ import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation } from '../study/analyze.js';
 import type { Axis } from '../study/axes.js';
 import { finding, servedGroups } from '../study/finding.js';
-import { type Point, scoreOf } from '../study/points.js';
+import { type Point, scoreName, scoreOf } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { readableOn } from './contrast.js';
 import { nameLabels } from './name-labels.js';
@@ -37,7 +37,6 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
   const columnLabels = labelsOf(columns);
   const cellWidth = Math.max(26, Math.min(64, Math.floor(MAX_WIDTH / columnLabels.length)));
   const cellHeight = 34;
-  const isWeighted = points.some(({ weighted }) => weighted !== null);
   const grouped = points.some(({ groups }) => groups.length > 0);
   const best = new Set(recommendations.map((recommendation) => recommendation.best));
   const cells = points.map((point) => {
@@ -78,7 +77,7 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
 
   return chart(
     {
-      title: `${isWeighted ? 'In time by weight, percent' : grouped ? 'Worst group in time, percent' : 'Goodput in percent of the offered load'}, ${rows === null ? '' : `${rows.label} × `}${columns.label}`,
+      title: `${grouped ? `${scoreName(points[0]!)}, percent` : 'Goodput in percent of the offered load'}, ${rows === null ? '' : `${rows.label} × `}${columns.label}`,
       subtitle: [
         finding(headline(recommendations)),
         slice.common,
@@ -142,8 +141,8 @@ function planeOf({ x, series }: Slice): [Axis, Axis | null] {
 
 function shareOf(point: Point): number {
   if (point.groups.length > 0) return scoreOf(point);
-  const { goodputRps, offeredRps } = point;
-  return offeredRps.mean === 0 ? 0 : Math.min(1, goodputRps.mean / offeredRps.mean);
+  const [goodput, offered] = [point.goodputRps!.mean, point.offeredRps!.mean];
+  return offered === 0 ? 0 : Math.min(1, goodput / offered);
 }
 
 function groundOf(share: number): string {
@@ -164,7 +163,7 @@ function percentText(share: number, digits: number): string {
 
 function noteOf(point: Point): string {
   if (point.groups.length > 0) return servedGroups(point);
-  return `${formatRate(point.goodputRps.mean)} of ${formatRate(point.offeredRps.mean)} req/s`;
+  return `${formatRate(point.goodputRps!.mean)} of ${formatRate(point.offeredRps!.mean)} req/s`;
 }
 
 function labelOf(axis: Axis, point: Point): string {

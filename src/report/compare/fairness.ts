@@ -23,8 +23,10 @@ export function fairnessCost(first: NamedRun, other: NamedRun): FairnessCost | n
   const [a, b] = [first.run, other.run];
   const [from, to] = [fairnessOf(a), fairnessOf(b)];
   if (from === null || to === null || from === to || !sameOtherwise(a, b)) return null;
-  const goodputRps = [goodputOf(a), goodputOf(b)] as const;
-  const gained = goodputRps[0] === 0 ? 0 : goodputRps[1] / goodputRps[0] - 1;
+  const [mine, its] = [goodputOf(a), goodputOf(b)];
+  if (mine === null || its === null) return null;
+  const goodputRps = [mine, its] as const;
+  const gained = mine === 0 ? 0 : its / mine - 1;
   const [before, after] = [attainments(a), attainments(b)];
   const known = before.length > 0 && after.length > 0;
   const worstTenth = known ? ([tenthOf(before), tenthOf(after)] as const) : null;
@@ -67,7 +69,7 @@ function sameOtherwise(a: RunResult, b: RunResult): boolean {
   return rest(a) === rest(b);
 }
 
-function goodputOf({ summary }: RunResult): number {
+function goodputOf({ summary }: RunResult): number | null {
   return summary.weightedGoodputRps ?? summary.goodputRps;
 }
 

@@ -1,4 +1,4 @@
-import { formatPercent } from '../../text/numbers.js';
+import { formatPercent, formatRate } from '../../text/numbers.js';
 import { html, type Markup } from './markup.js';
 
 export interface Column {
@@ -21,6 +21,11 @@ export interface CellText {
 /** A share of one, `–` where there is nothing to measure. */
 export function shareCell(share: number | null): CellText {
   return { text: formatPercent(share), sort: share ?? -1 };
+}
+
+/** Requests per second, likewise. */
+export function rateCell(rps: number | null): CellText {
+  return { text: formatRate(rps), sort: rps ?? -1 };
 }
 
 /** A table that scrolls in its own box; `sortable` lets a click on a heading sort it. */

@@ -100,14 +100,16 @@ function scoreText(point: Point | null): string {
 
 function note(recommendations: readonly Recommendation[]): Markup {
   const best = recommendations[0]?.best;
-  const over = best?.goodputRps.over ?? null;
+  const over = best?.goodputRps?.over ?? null;
   const grouped = (best?.groups.length ?? 0) > 0;
   const measure =
     best?.weighted != null
       ? 'Figures are the share of offered requests answered within their SLO, by weight and by class. Best is the choice that serves the largest share of the weight.'
-      : grouped
-        ? 'Figures are the share of offered requests answered within their SLO. Best is the choice that serves the worst-served group best, because goodput of one group does not make up for missed SLOs of another; of choices within 0.1 % of it, the one with the highest goodput.'
-        : 'Best is the highest mean goodput. Attained is the share of offered requests answered within their SLO; latency counts every offered request; one that was not answered in time counts as never.';
+      : best?.groups.length === 1
+        ? 'Figures are the share of offered requests answered within their SLO: runs without a span have no goodput. Best is the largest share.'
+        : grouped
+          ? 'Figures are the share of offered requests answered within their SLO. Best is the choice that serves the worst-served group best, because goodput of one group does not make up for missed SLOs of another; of choices within 0.1 % of it, the one with the highest goodput.'
+          : 'Best is the highest mean goodput. Attained is the share of offered requests answered within their SLO; latency counts every offered request; one that was not answered in time counts as never.';
   const doubt =
     over === null
       ? 'differ by less than 0.1 %'

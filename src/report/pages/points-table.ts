@@ -1,9 +1,9 @@
 import type { SweepResults } from '../../record/results.js';
-import { formatCount, formatMs, formatPercent, formatRate } from '../../text/numbers.js';
+import { formatCount, formatMs, formatPercent } from '../../text/numbers.js';
 import { costTexts } from '../cost-text.js';
 import type { Markup } from '../html/markup.js';
-import { type CellText, type Column, shareCell, table } from '../html/parts.js';
-import { meanOf, withInterval } from '../statistics.js';
+import { type CellText, type Column, rateCell, shareCell, table } from '../html/parts.js';
+import { meanOfKnown, withInterval } from '../statistics.js';
 import { cheapestFirst, pointColumns } from '../study/point-columns.js';
 import { type Point, scoreOf } from '../study/points.js';
 
@@ -11,9 +11,10 @@ import { type Point, scoreOf } from '../study/points.js';
 export function pointsTable(results: SweepResults): Markup {
   const names = pointColumns(results);
   const points = cheapestFirst(results);
-  const groups = points[0]?.groups.map(({ name }) => name) ?? [];
   const isPriced = points.some(({ cost }) => cost !== null);
   const isWeighted = points.some(({ weighted }) => weighted !== null);
+  const groupsOf = ({ groups }: Point) => (isWeighted || groups.length > 1 ? groups : []);
+  const groups = points.slice(0, 1).flatMap(groupsOf);
   const tenants = tenantColumns(points);
   const columns: Column[] = [
     ...names.map(({ title, isNumber }) => ({
@@ -29,7 +30,7 @@ export function pointsTable(results: SweepResults): Markup {
     { title: 'Below 90 %', numeric: true },
     { title: 'p50', numeric: true },
     { title: 'p99', numeric: true },
-    ...groups.flatMap((name) => [
+    ...groups.flatMap(({ name }) => [
       { title: `${name} attained`, numeric: true },
       { title: `${name} p99`, numeric: true },
     ]),
@@ -42,14 +43,14 @@ export function pointsTable(results: SweepResults): Markup {
       text: textOf(point),
       ...(isNumber ? { sort: sortOf(point) } : {}),
     })),
-    { text: withInterval(point.goodputRps), sort: point.goodputRps.mean },
-    { text: formatRate(point.offeredRps.mean), sort: point.offeredRps.mean },
+    { text: withInterval(point.goodputRps), sort: point.goodputRps?.mean ?? -1 },
+    rateCell(point.offeredRps?.mean ?? null),
     shareCell(point.attainment?.mean ?? null),
     ...(isWeighted ? [{ text: formatPercent(scoreOf(point)), sort: scoreOf(point) }] : []),
     ...fairnessCells(point),
     { text: formatMs(point.p50Ms), sort: point.p50Ms ?? -1 },
     { text: formatMs(point.p99Ms), sort: point.p99Ms ?? -1 },
-    ...point.groups.flatMap(({ attainment, p99Ms }) => [
+    ...groupsOf(point).flatMap(({ attainment, p99Ms }) => [
       shareCell(attainment?.mean ?? null),
       { text: formatMs(p99Ms), sort: p99Ms ?? -1 },
     ]),
@@ -66,13 +67,13 @@ function tenantColumns(points: readonly Point[]) {
   const names = [...new Set(summaries.flatMap(({ tenants = [] }) => tenants.map(({ name }) => name)))];
   return names.map((name) => ({
     title: `Tenant ${name} attained`,
-    of({ cells }: Point): number | null {
-      const found = cells.flatMap(({ result: { summary } }) => {
-        const tenant = summary.tenants?.find((each) => each.name === name);
-        return tenant === undefined ? [] : (tenant.attainment ?? []);
-      });
-      return found.length === 0 ? null : meanOf(found);
-    },
+    of: ({ cells }: Point) =>
+      meanOfKnown(
+        cells.map(
+          ({ result: { summary } }) =>
+            summary.tenants?.find((each) => each.name === name)?.attainment ?? null,
+        ),
+      ),
   }));
 }
 

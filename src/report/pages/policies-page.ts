@@ -9,6 +9,7 @@ import type { CellOutcome } from '../policies/matrix.js';
 import { tuningText } from '../policies/tuning.js';
 import { valuesLabel } from '../quantity.js';
 import { senderFigures } from '../senders.js';
+import { meanOfKnown } from '../statistics.js';
 import { methods } from './policies-methods.js';
 import {
   byRowTable,
@@ -90,9 +91,7 @@ function fairnessCell(results: readonly CellOutcome[]): CellText {
 }
 
 function loadsCell(results: readonly CellOutcome[]): CellText {
-  if (results.length === 0) return { text: '–' };
-  const sum = results.reduce((total, { loadsPerS }) => total + loadsPerS.mean, 0);
-  return { text: formatRate(sum / results.length) };
+  return { text: formatRate(meanOfKnown(results.map(({ loadsPerS }) => loadsPerS))) };
 }
 
 function failedTable({ failed }: PolicyComparison): Markup {

@@ -1,6 +1,6 @@
 import { formatFactor, formatPercentCell, formatPoints, formatRate } from '../../text/numbers.js';
 import { html, type Markup } from '../html/markup.js';
-import { type CellText, type Column, table } from '../html/parts.js';
+import { type CellText, type Column, rateCell, table } from '../html/parts.js';
 import type { PolicyComparison } from '../policies/compare.js';
 import { layoutOf, placeLabel } from '../policies/layout.js';
 import { lossesOf } from '../policies/losses.js';
@@ -31,7 +31,7 @@ export function overviewTable({ policies, ours, completeCells, bounded }: Policy
     { text: formatPercentCell(policy.worst.share), sort: policy.worst.share },
     { text: policy.meanRank.toFixed(2) },
     { text: String(policy.bestIn) },
-    { text: formatRate(policy.loadsPerS), sort: policy.loadsPerS },
+    rateCell(policy.loadsPerS),
     { text: formatFactor(policy.loadsRatio), sort: policy.loadsRatio ?? -1 },
     ...(fair
       ? [
@@ -81,7 +81,10 @@ export function cellsTable({ axes, cells, policies, bounded }: PolicyComparison)
       text: valueLabel(values[key]!),
       ...(kind === 'number' ? { sort: all.find(({ text }) => text === values[key])!.at } : {}),
     })),
-    { text: `${bounded && !known ? '≤ ' : ''}${formatRate(boundRps.mean)}`, sort: boundRps.mean },
+    {
+      text: `${bounded && !known ? '≤ ' : ''}${formatRate(boundRps?.mean ?? null)}`,
+      sort: boundRps?.mean ?? -1,
+    },
     ...results.map((result, i) => shareCell(result, i === ranking.top, ranking.ranks[i] === 1)),
   ]);
   return html`<div class="wide">${dense(table(columns, rows, true))}</div>`;

@@ -11,13 +11,20 @@ import type {
   ScalingFigures,
   TenantFigures,
 } from '../../record/results.js';
-import { formatCount, formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
+import {
+  formatCount,
+  formatMs,
+  formatPercent,
+  formatPerSecond,
+  formatRate,
+  formatSlo,
+} from '../../text/numbers.js';
 import { capital } from '../../text/words.js';
 import { costText, flappingNote, scalingText } from '../cost-text.js';
 import { generatorLines, generatorWarnings } from '../generator.js';
 import { html, type Markup } from '../html/markup.js';
 import { gallery, type PageChart, page } from '../html/page.js';
-import { experimentToRun, facts, section, shareCell, table } from '../html/parts.js';
+import { experimentToRun, facts, rateCell, section, shareCell, table } from '../html/parts.js';
 import { commandOf, kindText, whatRepeats } from '../run-kind.js';
 import { attainmentText, goodputText, ONE_SAMPLE } from '../statistics.js';
 import { servedGroups } from '../study/finding.js';
@@ -41,7 +48,7 @@ export function runPage(run: RunResult, charts: readonly PageChart[]): string {
   const body = html`<header>
 <p class="kind">${kindText(run)} · ${summary.name}${summary.policy === undefined ? '' : ` · ${summary.policy}`}</p>
 <h1>${title}</h1>
-<p>${summary.attainment === null ? 'No request was offered after the warm-up.' : `${groups.length === 0 ? '' : `${rate} over all groups: `}${formatPercent(summary.attainment)} of ${formatCount(summary.requests.offered)} requests offered in ${formatRate(summary.durationSeconds)} s were answered in time.`}</p>
+<p>${summary.attainment === null ? 'No request arrived in the measured time.' : `${groups.length === 0 ? '' : `${rate} over all groups: `}${formatPercent(summary.attainment)} of ${formatCount(summary.requests.offered)} requests offered in ${formatRate(summary.durationSeconds)} s were answered in time.`}</p>
 ${facts(headlineFacts(run))}
 ${policyNotes([summary])}</header>
 ${groups.length === 0 ? '' : section('Groups', groupsTable(groups))}
@@ -65,7 +72,12 @@ ${section('Reproduce', reproduction(run))}`;
 function titleOf({ summary, sloMs, groups }: RunResult): string {
   if (groups.length > 0) return servedGroups({ groups: groups.map((group) => groupPoint(group)) });
   const within = sloMs === null ? 'their SLO' : `their SLO of ${formatSlo(sloMs)}`;
-  return `${formatRate(summary.goodputRps)} requests/s within ${within}`;
+  const { requests, goodputRps } = summary;
+  const answered =
+    goodputRps === null
+      ? `${formatCount(requests.ok)} of ${formatCount(requests.offered)} requests`
+      : `${formatRate(goodputRps)} requests/s`;
+  return `${answered} within ${within}`;
 }
 
 function headlineFacts(run: RunResult) {
@@ -74,8 +86,8 @@ function headlineFacts(run: RunResult) {
   return [
     {
       label: 'Goodput',
-      value: `${goodputText(run)}/s`,
-      note: `of ${formatRate(summary.offeredRps)}/s offered`,
+      value: summary.goodputRps === null ? '–' : `${goodputText(run)}/s`,
+      note: `of ${formatPerSecond(summary.offeredRps)} offered`,
     },
     { label: 'SLO attainment', value: attainmentText(run), note: ofAll },
     ...(run.slices === undefined
@@ -134,8 +146,8 @@ function groupsTable(groups: readonly GroupSummary[]): Markup {
   const rows = groups.map((group) => [
     { text: group.name },
     { text: group.sloMs === null ? 'own' : formatSlo(group.sloMs), sort: group.sloMs ?? -1 },
-    { text: formatRate(group.offeredRps), sort: group.offeredRps },
-    { text: formatRate(group.goodputRps), sort: group.goodputRps },
+    rateCell(group.offeredRps),
+    rateCell(group.goodputRps),
     shareCell(group.attainment),
     ...(['p50', 'p99', 'p9999'] as const).map((percentile) => {
       const ms = offeredMs(group, percentile);
@@ -197,7 +209,7 @@ function actionsTable(actions: ActionCounts): Markup {
 /** Who got what, by weight. */
 function classesTable({
   classes = [],
-  weightedGoodputRps = 0,
+  weightedGoodputRps = null,
   weightedAttainment = null,
   gpu,
 }: RunResult['summary']): Markup {
@@ -216,7 +228,7 @@ function classesTable({
     { text: formatRate(each.offeredRps) },
     { text: formatRate(each.goodputRps) },
     shareCell(each.attainment),
-    ...(each.gpuShare === null
+    ...(gpu === undefined
       ? []
       : [
           { text: formatPercent(each.gpuShare) },
@@ -225,7 +237,7 @@ function classesTable({
     { text: formatMs(offeredMs(each, 'p50')) },
     { text: formatMs(offeredMs(each, 'p99')) },
   ]);
-  const weighted = `Weighted goodput: ${formatRate(weightedGoodputRps)}/s, ${formatPercent(weightedAttainment)} of what was offered.`;
+  const weighted = `Weighted goodput: ${formatPerSecond(weightedGoodputRps)}, ${formatPercent(weightedAttainment)} of what was offered.`;
   const time =
     gpu === undefined ? '' : ' GPU time is that of INFERs, which the requests of a batch share evenly.';
   return html`${table(columns, rows)}
@@ -243,8 +255,8 @@ function tenantsTable(tenants: readonly TenantFigures[]): Markup {
   ];
   const rows = tenants.map((each) => [
     { text: each.name },
-    { text: formatRate(each.offeredRps), sort: each.offeredRps },
-    { text: formatRate(each.goodputRps), sort: each.goodputRps },
+    rateCell(each.offeredRps),
+    rateCell(each.goodputRps),
     ...[each.attainment, each.gpuShare, each.share].map(shareCell),
     ...[each.overRate, each.overShare].map((count) =>
       count === null ? { text: '–', sort: -1 } : { text: formatCount(count), sort: count },

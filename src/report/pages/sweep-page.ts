@@ -14,7 +14,7 @@ import { fixedValues, sweepAxes } from '../study/axes.js';
 import { deploymentOf } from '../study/deploy.js';
 import { choiceLabel } from '../study/finding.js';
 import { sweptFleets } from '../study/fleets.js';
-import { aggregate, measureOf, type Point, scoreOf } from '../study/points.js';
+import { aggregate, measureOf, type Point, scoreName, scoreOf } from '../study/points.js';
 import { tunedDefaults } from '../study/tuned-default.js';
 import { verdict } from '../study/verdict.js';
 import { bestTable } from './best-table.js';
@@ -121,7 +121,7 @@ function scoreFact(points: readonly Point[], grouped: boolean) {
   const isWeighted = points[0]!.weighted !== null;
   return grouped
     ? {
-        label: `${isWeighted ? 'By weight' : 'Worst group'}, lowest to highest`,
+        label: `${scoreName(points[0]!)}, lowest to highest`,
         value: `${formatPercent(low)}–${formatPercent(high)}`,
         note: isWeighted
           ? 'of the weight of all requests, within the SLO'
@@ -153,11 +153,7 @@ function tunedSection(results: SweepResults): Markup {
   if (first === undefined) return html``;
   const conditions = Object.keys(first.default.conditions);
   const grouped = first.best.groups.length > 0;
-  const measure = grouped
-    ? first.best.weighted === null
-      ? 'Worst group in time'
-      : 'In time by weight'
-    : 'Goodput (req/s)';
+  const measure = grouped ? scoreName(first.best) : 'Goodput (req/s)';
   const score = (point: Point) => (grouped ? formatPercent(scoreOf(point)) : withInterval(point.goodputRps));
   const columns: Column[] = [
     ...conditions.map((key) => ({ title: keyLabel(key), numeric: true })),

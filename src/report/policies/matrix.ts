@@ -1,3 +1,4 @@
+import { ratioOf } from '../../record/counted.js';
 import type { CellResult } from '../../record/results.js';
 import { type Senders, sendersOf } from '../senders.js';
 import {
@@ -7,6 +8,7 @@ import {
   influencesOf,
   isOneSample,
   meanOf,
+  meanOfKnown,
   type Sample,
   scaledSample,
 } from '../statistics.js';
@@ -20,8 +22,8 @@ export interface MatrixCell {
   readonly values: Readonly<Record<string, string>>;
   /** `15 models 1 GPU · load 0.8 · SLO 10 ms`; never empty. */
   readonly label: string;
-  /** Highest goodput that any scheduler could have reached, requests/s, by weight where requests have weights; the offered load where no bound is known. */
-  readonly boundRps: Estimate;
+  /** Highest goodput that any scheduler could have reached, requests/s, by weight where requests have weights; the offered load where no bound is known; null: the runs have no span. */
+  readonly boundRps: Estimate | null;
   /** Whether a bound is known for every seed. */
   readonly bounded: boolean;
   /** In the order of the series; null where it has no finished run. */
@@ -30,13 +32,14 @@ export interface MatrixCell {
 
 /** What one policy did in one cell, over seeds. */
 export interface CellOutcome extends Senders {
-  readonly goodputRps: Estimate;
-  /** Goodput as a share of the bound, run by run. */
+  /** Null: the runs have no span. */
+  readonly goodputRps: Estimate | null;
+  /** Goodput as a share of the bound, run by run; without a span what was answered in time of the offered. */
   readonly share: Estimate;
   /** The same of each seed, or over the time of the run that no seed changes: seeds have the same arrivals under all policies. */
   readonly sample: Sample;
   readonly isOneSample: boolean;
-  readonly loadsPerS: Estimate;
+  readonly loadsPerS: number | null;
   /** Attainment of the model that fares worst ÷ attainment over all requests; null where that is not known. */
   readonly worstModel: number | null;
   /** Whether that ratio is below half in some seed; null where it is not known. */
@@ -54,11 +57,12 @@ export function matrixOf(axes: readonly Axis[], series: readonly Series[]): Matr
     const all = runs.flat();
     if (all.length === 0) return [];
     const bounds = boundsOf(all);
+    const rates = [...bounds.values()].flatMap(({ rps }) => rps ?? []);
     return [
       {
         values,
         label: axes.length === 0 ? 'the only cell' : placeLabel(values, axes),
-        boundRps: estimate([...bounds.values()].map(({ rps }) => rps)),
+        boundRps: rates.length === 0 ? null : estimate(rates),
         bounded: [...bounds.values()].every(({ known }) => known),
         results: runs.map((members, i) =>
           members.length === 0 ? null : outcomeOf(members, series[i]!, bounds),
@@ -69,7 +73,7 @@ export function matrixOf(axes: readonly Axis[], series: readonly Series[]): Matr
 }
 
 interface Bound {
-  readonly rps: number;
+  readonly rps: number | null;
   readonly known: boolean;
 }
 
@@ -81,8 +85,9 @@ function boundsOf(runs: readonly PolicyRun[]): Map<number, Bound> {
   return new Map(
     [...groupBy(runs, ({ seed }) => seed)].map(([seed, members]) => {
       const known = members.flatMap(({ result }) => result.bound?.weightedRps ?? result.bound?.bestRps ?? []);
-      const offered = Math.max(...members.map(({ result }) => offeredOf(result)));
-      return [seed, { rps: known.length > 0 ? Math.max(...known) : offered, known: known.length > 0 }];
+      const offered = members.flatMap(({ result }) => offeredOf(result) ?? []);
+      const rates = known.length > 0 ? known : offered;
+      return [seed, { rps: rates.length === 0 ? null : Math.max(...rates), known: known.length > 0 }];
     }),
   );
 }
@@ -97,29 +102,27 @@ function outcomeOf(
   const summaries = sorted.map(({ result }) => result.summary);
   const shares = sorted.map(({ seed, result }) => {
     const { rps } = bounds.get(seed)!;
-    return rps === 0 ? 1 : goodputOf(result) / rps;
+    const [goodput, attained] = [goodputOf(result), attainedOf(result)];
+    return (rps === null || goodput === null ? attained : ratioOf(goodput, rps)) ?? 1;
   });
   const ratios = summaries.flatMap(({ worstModel, attainment: mean }) =>
     worstModel === null || mean === null || mean === 0 ? [] : worstModel.attainment / mean,
   );
   const [first] = sorted as [PolicyRun, ...PolicyRun[]];
   const over = influencesOf(first.result, { of: 'goodputRps', weighted: true });
-  const goodput = {
-    bySeed: bySeed(
-      sorted,
-      sorted.map(({ result }) => goodputOf(result)),
-    ),
-    ...over,
-  };
+  const rates = sorted.flatMap(({ result }) => goodputOf(result) ?? []);
+  const goodput = rates.length < sorted.length ? null : { bySeed: bySeed(sorted, rates), ...over };
   const { rps } = bounds.get(first.seed)!;
-  const { influences } = scaledSample(goodput, rps === 0 ? 0 : 1 / rps);
+  const { influences } = goodput === null ? {} : scaledSample(goodput, rps ? 1 / rps : 0);
   const sample = { bySeed: bySeed(sorted, shares), ...(influences === undefined ? {} : { influences }) };
   return {
-    goodputRps: estimateOf(goodput),
+    goodputRps: goodput === null ? null : estimateOf(goodput),
     share: estimateOf(sample),
     sample,
     isOneSample: isOneSample(sorted.map(({ result }) => result)),
-    loadsPerS: estimate(summaries.map(({ actions, durationSeconds }) => actions.load / durationSeconds)),
+    loadsPerS: meanOfKnown(
+      summaries.map(({ actions, durationSeconds }) => ratioOf(actions.load, durationSeconds)),
+    ),
     worstModel: ratios.length === 0 ? null : meanOf(ratios),
     belowHalf: ratios.length === 0 ? null : ratios.some((ratio) => ratio < 0.5),
     ...sendersOf(summaries),
@@ -132,12 +135,16 @@ function bySeed(runs: readonly PolicyRun[], values: readonly number[]): Record<s
 }
 
 /** Where requests have weights they count by weight, as bounds do. */
-function goodputOf({ summary }: CellResult): number {
+function goodputOf({ summary }: CellResult): number | null {
   return summary.weightedGoodputRps ?? summary.goodputRps;
 }
 
-function offeredOf({ summary }: CellResult): number {
+function offeredOf({ summary }: CellResult): number | null {
   return summary.weightedOfferedRps ?? summary.offeredRps;
+}
+
+function attainedOf({ summary }: CellResult): number | null {
+  return summary.weightedAttainment ?? summary.attainment;
 }
 
 /** Values within this share of the best are a tie, of which the first counts. */
@@ -149,7 +156,9 @@ function bestSetting(runs: readonly PolicyRun[], { tuned }: Series): readonly Po
   const settings = [
     ...groupBy(runs, ({ options }) => JSON.stringify(tuned.map((key) => options[key]))).values(),
   ];
-  const scores = settings.map((members) => meanOf(members.map(({ result }) => goodputOf(result))));
+  const scores = settings.map((members) =>
+    meanOf(members.map(({ result }) => goodputOf(result) ?? attainedOf(result) ?? 0)),
+  );
   const enough = Math.max(...scores) * (1 - TIE);
   return settings[scores.findIndex((score) => score >= enough)]!;
 }

@@ -1,4 +1,5 @@
-import { type Estimate, estimateOf, meanOf, type Sample } from '../statistics.js';
+import { ratioOf } from '../../record/counted.js';
+import { type Estimate, estimateOf, meanOf, meanOfKnown, type Sample } from '../statistics.js';
 import type { PolicyCost } from './costs.js';
 import type { MatrixCell } from './matrix.js';
 import type { CellRanking } from './ranking.js';
@@ -18,7 +19,7 @@ export interface PolicyOverview {
   readonly meanRank: number;
   /** Cells in which no other policy is better. */
   readonly bestIn: number;
-  readonly loadsPerS: number;
+  readonly loadsPerS: number | null;
   /** LOADs ÷ those of the reference; null where there is none or it made none. */
   readonly loadsRatio: number | null;
   /** Lowest attainment of a model ÷ overall attainment in any cell; null where that is not known. */
@@ -44,7 +45,7 @@ export function overviewOf(
   cells: readonly RankedCell[],
   costs: readonly PolicyCost[],
 ): PolicyOverview[] {
-  const loads = series.map((_, i) => meanOf(cells.map(({ results }) => results[i]!.loadsPerS.mean)));
+  const loads = series.map((_, i) => meanOfKnown(cells.map(({ results }) => results[i]!.loadsPerS)));
   const reference = loads[referenceOf(series)] ?? 0;
   return series.map(({ name, kind, tuned }, i) => {
     const outcomes = cells.map(({ results }) => results[i]!);
@@ -61,8 +62,8 @@ export function overviewOf(
       worst: { share: shares[lowest]!, cell: cells[lowest]!.label },
       meanRank: meanOf(cells.map(({ ranking }) => ranking.ranks[i]!)),
       bestIn: cells.filter(({ ranking }) => ranking.ranks[i] === 1).length,
-      loadsPerS: loads[i]!,
-      loadsRatio: reference === 0 ? null : loads[i]! / reference,
+      loadsPerS: loads[i] ?? null,
+      loadsRatio: loads[i] == null ? null : ratioOf(loads[i], reference),
       worstModel: worstModels.length === 0 ? null : Math.min(...worstModels),
       cellsBelowHalf: belowHalf.length === 0 ? null : belowHalf.filter((some) => some).length,
       cost: costOf(costs, name, kind),

@@ -36,7 +36,7 @@ export function policiesText(comparison: PolicyComparison): string {
           formatPercentCell(policy.worst.share),
           policy.meanRank.toFixed(2),
           String(policy.bestIn),
-          policy.loadsPerS.toFixed(1),
+          policy.loadsPerS?.toFixed(1) ?? '–',
           formatFactor(policy.loadsRatio),
           ...(hasCosts(comparison) ? [policy.cost === null ? '–' : policy.cost.usPerRequest.toFixed(2)] : []),
           policy.worst.cell,

@@ -23,8 +23,9 @@ export function tuningGaps(policies: readonly PolicyOverview[], cells: readonly 
     if (tuned.length > 0 || best < 0) return [];
     const ratios = cells.flatMap(({ label, results }) => {
       const [mine, its] = [results[own], results[best]];
-      if (mine == null || its == null || its.goodputRps.mean === 0) return [];
-      return [{ ratio: mine.goodputRps.mean / its.goodputRps.mean, cell: label }];
+      const [goodput, most] = [mine?.goodputRps?.mean, its?.goodputRps?.mean];
+      if (goodput === undefined || most === undefined || most === 0) return [];
+      return [{ ratio: goodput / most, cell: label }];
     });
     if (ratios.length === 0) return [];
     return [

@@ -49,8 +49,8 @@ export function failedCells(results: SweepResults): FailedCell[] {
 /** Why a sweep recommends nothing although there was something to choose; null: it does not. */
 export function nothingFrom(results: SweepResults): 'offered' | 'served' | null {
   const points = aggregate(results);
-  if (points.length === 0 || points.some(({ goodputRps }) => goodputRps.mean > 0)) return null;
-  return points.some(({ offeredRps }) => offeredRps.mean > 0) ? 'served' : 'offered';
+  if (points.length === 0 || points.some(({ attainment }) => (attainment?.mean ?? 0) > 0)) return null;
+  return points.some(({ attainment }) => attainment !== null) ? 'served' : 'offered';
 }
 
 /**

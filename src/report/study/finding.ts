@@ -61,7 +61,7 @@ export function servedGroups(point: Pick<Point, 'groups'>): string {
 export function goodputFinding(recommendation: Recommendation | null, points: readonly Point[]): string {
   if (points.some(({ weighted }) => weighted !== null))
     return 'Each request counts as much as its class weighs';
-  if (points.some(({ groups }) => groups.length > 0)) return 'Sum of all groups, which hides who is served';
+  if (points.some(({ groups }) => groups.length > 1)) return 'Sum of all groups, which hides who is served';
   // Where something can be chosen, the best is in another panel.
   const chosen = points.some(({ choice }) => Object.keys(choice).length > 0);
   return finding(recommendation) || (chosen ? '' : highest(points));
@@ -105,5 +105,5 @@ export function comparison({ default: usual }: Recommendation, point: Point): st
 }
 
 function goodputOf(point: Point): string {
-  return `${formatRate(point.goodputRps.mean)} req/s, ${formatPercent(point.attainment?.mean ?? null)} of the offered`;
+  return `${formatRate(point.goodputRps!.mean)} req/s, ${formatPercent(point.attainment?.mean ?? null)} of the offered`;
 }

@@ -26,8 +26,9 @@ export interface Point {
   readonly conditions: Readonly<Record<string, string>>;
   /** The part of them that can be chosen: policy, cluster. */
   readonly choice: Readonly<Record<string, string>>;
-  readonly goodputRps: Estimate;
-  readonly offeredRps: Estimate;
+  /** Null, like the offered load: the runs have no span. */
+  readonly goodputRps: Estimate | null;
+  readonly offeredRps: Estimate | null;
   /** Share of offered requests that were answered within their SLO, over the repetitions that offered any; null: none did. */
   readonly attainment: Estimate | null;
   /**
@@ -41,9 +42,9 @@ export interface Point {
   /** Attainment by weight; null: there are no classes, or they offered nothing. */
   readonly weighted: Estimate | null;
   /** Goodput and offered load by weight; without classes those of requests. */
-  readonly weightedGoodputRps: Estimate;
-  readonly weightedOfferedRps: Estimate;
-  /** One for each class where there are some, or for each workload section where there are several; else empty. */
+  readonly weightedGoodputRps: Estimate | null;
+  readonly weightedOfferedRps: Estimate | null;
+  /** One for each class where there are some, or for each workload section where there are several, or for all requests where some run of the sweep has no goodput; else empty. */
   readonly groups: readonly GroupPoint[];
   /** Whether no seed changes its run. */
   readonly isOneSample: boolean;
@@ -51,10 +52,14 @@ export interface Point {
   readonly cells: readonly FinishedCell[];
 }
 
+/** One whose goodput is known. */
+export interface RatedPoint extends Point {
+  readonly weightedGoodputRps: Estimate;
+  readonly weightedOfferedRps: Estimate;
+}
+
 /** The same of one group of users. */
-export interface GroupPoint
-  extends Pick<GroupSummary, 'name' | 'sloMs'>,
-    Pick<Point, 'goodputRps' | 'p99Ms'> {
+export interface GroupPoint extends Pick<GroupSummary, 'name' | 'sloMs'>, Pick<Point, 'p99Ms'> {
   /** Over the repetitions in which it offered something; null: there are none. */
   readonly attainment: Estimate | null;
 }
@@ -65,10 +70,7 @@ interface ServedGroup extends GroupPoint {
 }
 
 /** What is known of a group in one run. */
-type GroupLike = Pick<
-  GroupSummary,
-  'name' | 'sloMs' | 'goodputRps' | 'attainment' | 'offeredLatencyMs' | 'requests'
->;
+type GroupLike = Pick<GroupSummary, 'name' | 'sloMs' | 'attainment' | 'offeredLatencyMs' | 'requests'>;
 
 /** Pages ask for the same sweep again and again, and tell points apart by identity. */
 const KNOWN = new WeakMap<SweepResults, readonly Point[]>();
@@ -83,14 +85,15 @@ export function aggregate(results: SweepResults): readonly Point[] {
 function pointsOf(results: SweepResults): Point[] {
   const axes = sweepAxes(results);
   const points = new Map<string, FinishedCell[]>();
-  for (const cell of results.cells) {
-    if (cell.status !== 'done') continue;
+  const done = results.cells.filter((cell) => cell.status === 'done');
+  const hasGoodput = done.every(({ result }) => result.summary.goodputRps !== null);
+  for (const cell of done) {
     const name = JSON.stringify(axes.map(({ key }) => cell.values[key]));
     const cells = points.get(name);
     if (cells === undefined) points.set(name, [cell]);
     else cells.push(cell);
   }
-  return [...points.values()].map((cells) => pointOf(cells, axes));
+  return [...points.values()].map((cells) => pointOf(cells, axes, hasGoodput));
 }
 
 /** The group of which the smallest share was answered in time; null where no group offered anything. */
@@ -107,23 +110,38 @@ export function hasOffered(group: GroupPoint): group is ServedGroup {
   return group.attainment !== null;
 }
 
+/** Those whose runs have a span. */
+export function ratedPoints(points: readonly Point[]): RatedPoint[] {
+  return points.filter(
+    (point): point is RatedPoint => point.weightedGoodputRps !== null && point.weightedOfferedRps !== null,
+  );
+}
+
 /**
  * What a choice is ranked by: goodput; where requests have weights, the share of the weight that was served; where the workload has groups, the attainment of the worst-served one, because the goodput of one group does not make up for the missed SLOs of another.
  */
 export function scoreOf(point: Point): number {
-  return point.weighted?.mean ?? worstGroup(point)?.attainment.mean ?? point.goodputRps.mean;
+  return point.weighted?.mean ?? worstGroup(point)?.attainment.mean ?? point.goodputRps?.mean ?? 0;
 }
 
 /** What that is in words, where it is no goodput. */
-export function measureOf({ weighted }: Pick<Point, 'weighted'>): string {
-  return weighted === null ? 'attainment of the worst group' : 'attainment by weight';
+export function measureOf({ weighted, groups }: Pick<Point, 'weighted' | 'groups'>): string {
+  if (weighted !== null) return 'attainment by weight';
+  return groups.length > 1 ? 'attainment of the worst group' : 'attainment';
+}
+
+/** The same as a title, goodput included. */
+export function scoreName({ weighted, groups }: Pick<Point, 'weighted' | 'groups'>): string {
+  if (weighted !== null) return 'In time by weight';
+  return groups.length > 1 ? 'Worst group' : groups.length === 1 ? 'Attainment' : 'Goodput';
 }
 
 /** The same seed by seed or slice by slice, as `standingOf` takes it; of groups that tie, goodput decides. */
 export function scoresOf(point: Point): Sample[] {
-  const scores = (figure: SlicedFigure, read: (result: CellResult) => number) =>
-    sampleOf(point.cells, figure, read)!;
-  if (point.weighted !== null) return [scores(BY_WEIGHT, ({ summary }) => summary.weightedAttainment ?? 0)];
+  const scores = (figure: SlicedFigure, read: (result: CellResult) => number | null) =>
+    sampleOf(point.cells, figure, (result) => read(result) ?? 0)!;
+  if (point.weighted !== null)
+    return [scores(BY_WEIGHT, ({ summary }) => summary.weightedAttainment ?? null)];
   const group = worstGroup(point);
   const worst = group === null ? -1 : point.groups.indexOf(group);
   return [
@@ -132,7 +150,7 @@ export function scoresOf(point: Point): Sample[] {
       : [
           scores(
             { of: 'attainment', isCounted: (_, i) => i === worst },
-            ({ groups }) => groups[worst]?.attainment ?? 0,
+            (result) => sendersOf(result, false)[worst]!.attainment,
           ),
         ]),
     scores({ of: 'goodputRps' }, ({ summary }) => summary.goodputRps),
@@ -170,7 +188,7 @@ export function sortPoints(points: readonly Point[], axes: readonly Axis[]): Poi
   });
 }
 
-function pointOf(cells: readonly FinishedCell[], axes: readonly Axis[]): Point {
+function pointOf(cells: readonly FinishedCell[], axes: readonly Axis[], hasGoodput: boolean): Point {
   const summaries = cells.map((cell) => cell.result.summary);
   const all = (cells[0] as FinishedCell).values;
   const pick = (wanted: readonly Axis[]) =>
@@ -183,8 +201,8 @@ function pointOf(cells: readonly FinishedCell[], axes: readonly Axis[]): Point {
     values: pick(axes),
     conditions: pick(axes.filter(({ isChoice }) => !isChoice)),
     choice: pick(axes.filter(({ isChoice }) => isChoice)),
-    goodputRps: figure({ of: 'goodputRps' }, ({ summary }) => summary.goodputRps)!,
-    offeredRps: figure(null, ({ summary }) => summary.offeredRps)!,
+    goodputRps: figure({ of: 'goodputRps' }, ({ summary }) => summary.goodputRps),
+    offeredRps: figure(null, ({ summary }) => summary.offeredRps),
     attainment: figure({ of: 'attainment' }, ({ summary }) => summary.attainment),
     p50Ms: meanLatency(summaries, 'p50'),
     p99Ms: meanLatency(summaries, 'p99'),
@@ -193,9 +211,9 @@ function pointOf(cells: readonly FinishedCell[], axes: readonly Axis[]): Point {
     weightedGoodputRps: figure(
       { of: 'goodputRps', weighted: true },
       ({ summary }) => summary.weightedGoodputRps ?? summary.goodputRps,
-    )!,
-    weightedOfferedRps: figure(null, ({ summary }) => summary.weightedOfferedRps ?? summary.offeredRps)!,
-    groups: groupsOf(cells),
+    ),
+    weightedOfferedRps: figure(null, ({ summary }) => summary.weightedOfferedRps ?? summary.offeredRps),
+    groups: groupsOf(cells, hasGoodput),
     isOneSample: isOneSample(cells.map(({ result }) => result)),
     cells,
   };
@@ -212,46 +230,37 @@ function costOf(summaries: readonly CellResult['summary'][]): CostFigures | null
   };
 }
 
-function groupsOf(cells: readonly FinishedCell[]): GroupPoint[] {
-  const [first, ...others] = cells.map(({ result }) => sendersOf(result));
+function groupsOf(cells: readonly FinishedCell[], hasGoodput: boolean): GroupPoint[] {
+  const senders = cells.map(({ result }) => sendersOf(result, hasGoodput));
   const isClass = cells[0]!.result.summary.classes !== undefined;
-  return (first ?? []).map((group, i) => {
-    const figure = (of: 'attainment' | 'goodputRps') =>
-      estimated(
-        sampleOf(
-          cells,
-          { of, isCounted: (section, at) => (isClass ? section.class === group.name : at === i) },
-          (result) => sendersOf(result)[i]![of],
-        ),
-      );
-    return {
-      ...groupPoint(group, ...others.map((groups) => groups[i]!)),
-      goodputRps: figure('goodputRps')!,
-      attainment: figure('attainment'),
-    };
+  return (senders[0] ?? []).map(({ name, sloMs }, i) => {
+    const isCounted: SlicedFigure['isCounted'] = (section, at) =>
+      isClass ? section.class === name : at === i;
+    const attained = sampleOf(
+      cells,
+      { of: 'attainment', isCounted },
+      (result) => sendersOf(result, hasGoodput)[i]!.attainment,
+    );
+    const all = senders.map((each) => each[i]!);
+    return { name, sloMs, attainment: estimated(attained), p99Ms: meanLatency(all, 'p99') };
   });
 }
 
-/** Who is told apart: classes before sections of the workload. */
-function sendersOf({ summary, groups }: CellResult): readonly GroupLike[] {
-  return summary.classes?.map((each) => ({ ...each, sloMs: null })) ?? groups;
+/** Who is told apart: classes before sections of the workload; all requests are one group where goodput cannot tell. */
+function sendersOf({ summary, groups, sloMs }: CellResult, hasGoodput: boolean): readonly GroupLike[] {
+  if (summary.classes !== undefined) return summary.classes.map((each) => ({ ...each, sloMs: null }));
+  return groups.length > 0 || hasGoodput ? groups : [{ ...summary, name: 'all requests', sloMs }];
 }
 
 function estimated(sample: Sample | null): Estimate | null {
   return sample === null ? null : estimateOf(sample);
 }
 
-/** A group over its repetitions. */
-export function groupPoint(...repetitions: readonly [GroupLike, ...GroupLike[]]): GroupPoint {
-  const [{ name, sloMs }] = repetitions;
-  const attained = repetitions.flatMap(({ attainment }) => attainment ?? []);
-  return {
-    name,
-    sloMs,
-    goodputRps: estimate(repetitions.map(({ goodputRps }) => goodputRps)),
-    attainment: attained.length === 0 ? null : estimate(attained),
-    p99Ms: meanLatency(repetitions, 'p99'),
-  };
+/** A group of one run. */
+export function groupPoint(group: GroupLike): GroupPoint {
+  const { name, sloMs, attainment } = group;
+  const attained = attainment === null ? null : estimate([attainment]);
+  return { name, sloMs, attainment: attained, p99Ms: offeredMs(group, 'p99') };
 }
 
 function meanLatency(

@@ -17,7 +17,7 @@ import {
 import { bestCaseText } from './best-case.js';
 import { choiceLabel, choicesLabel, comparison, groupsAgainst, servedGroups } from './finding.js';
 import { sweptFleets } from './fleets.js';
-import { aggregate, measureOf, type Point, scoreOf, worstGroup } from './points.js';
+import { aggregate, measureOf, type Point, scoreName, scoreOf, worstGroup } from './points.js';
 import { cheapestFleet } from './priced.js';
 import { requiredText, requirementOf } from './required.js';
 import { starvedText } from './starved-choice.js';
@@ -185,7 +185,7 @@ function tieText(best: Point, tied: readonly Point[]): string {
 
 function scoreText(point: Point): string {
   if (point.groups.length > 0) return servedGroups(point);
-  return `${formatRate(significant(point.goodputRps.mean, 4))} req/s`;
+  return `${formatRate(significant(point.goodputRps!.mean, 4))} req/s`;
 }
 
 function withoutChoice(results: SweepResults): Verdict {
@@ -195,12 +195,11 @@ function withoutChoice(results: SweepResults): Verdict {
     return { title: 'No run finished', reason: 'Every cell failed; the reasons are listed below.' };
   const ascending = [...points].sort((a, b) => scoreOf(a) - scoreOf(b));
   const [low, high] = [ascending[0] as Point, ascending[ascending.length - 1] as Point].map(scoreAt);
-  const measure =
-    first.weighted !== null ? 'In time by weight' : first.groups.length > 0 ? 'Worst group' : 'Goodput';
+  const measure = scoreName(first);
   if (points.length === 1) {
     const reason =
       first.attainment === null
-        ? 'No request was offered after the warm-up.'
+        ? 'No request arrived in the measured time.'
         : `${formatPercent(first.attainment.mean)} of the offered requests were answered within their SLO.`;
     return { title: `${measure} ${high}`, reason };
   }
@@ -225,7 +224,7 @@ function scoreAt(point: Point): string {
   }
   const score =
     worst === null
-      ? `${formatRate(significant(point.goodputRps.mean, 3))} req/s`
+      ? `${formatRate(significant(scoreOf(point), 3))} req/s`
       : `${formatPercent(worst.attainment.mean)} of ${worst.name} in time`;
   const place = valuesLabel(point.values);
   return place === '' ? score : `${score} at ${place}`;

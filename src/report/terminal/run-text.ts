@@ -1,4 +1,3 @@
-import { NS_PER_S } from '../../base/units.js';
 import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type {
@@ -12,7 +11,15 @@ import type {
   ScalingFigures,
   TenantFigures,
 } from '../../record/results.js';
-import { formatCount, formatMs, formatPercent, formatRate, formatSlo, round3 } from '../../text/numbers.js';
+import {
+  formatCount,
+  formatMs,
+  formatPercent,
+  formatPerSecond,
+  formatRate,
+  formatSlo,
+  round3,
+} from '../../text/numbers.js';
 import { hanging } from '../../text/terminal.js';
 import { COLUMNS } from '../../text/wrap.js';
 import { costText, flappingNote, scalingText } from '../cost-text.js';
@@ -26,15 +33,12 @@ export function runText(run: RunResult | CellResult): string {
   const { requests, policy, digest } = summary;
   const wall = 'wall' in summary ? summary.wall : undefined;
   const parts = [runName(summary), kindText(run), ...(policy === undefined ? [] : [`policy ${policy}`])];
-  // All at one instant: there is no time to divide by.
-  const isLong = summary.durationSeconds * NS_PER_S > 1;
-  const rate = (rps: number) => (isLong ? formatRate(rps) : '–');
   const lines = [
     ['seed', String(summary.seed)],
     ['run', `${parts.join(', ')}, ${formatRate(summary.durationSeconds)} s`],
     [
       'goodput',
-      `${isLong ? goodputText(run) : '–'} of ${rate(summary.offeredRps)} requests/s offered (${attainmentText(run)})`,
+      `${goodputText(run)} of ${formatRate(summary.offeredRps)} requests/s offered (${attainmentText(run)})`,
     ],
     ...(run.slices === undefined ? [] : [['sample', ONE_SAMPLE]]),
     [
@@ -69,12 +73,12 @@ export function runText(run: RunResult | CellResult): string {
 
 /** Who got what, by weight. */
 function classLines(summary: MeasuredSummary) {
-  const { classes = [], weightedGoodputRps = 0, weightedAttainment = null } = summary;
+  const { classes = [], weightedGoodputRps = null, weightedAttainment = null } = summary;
   if (classes.length === 0) return [];
   return [
     [
       'weighted',
-      `${formatRate(weightedGoodputRps)}/s (${formatPercent(weightedAttainment)} of what was offered)`,
+      `${formatPerSecond(weightedGoodputRps)} (${formatPercent(weightedAttainment)} of what was offered)`,
     ],
     ...classes.map((each, i) => [i === 0 ? 'classes' : '', classText(each)]),
   ];
@@ -85,7 +89,7 @@ function classText(figures: ClassFigures): string {
   const { name, weight, share, goodputRps, attainment, gpuShare, requests } = figures;
   if (requests.offered === 0) return `${name} × ${weight}: nothing offered`;
   const guaranteed = share === 0 ? '' : ` (${formatPercent(share)} guaranteed)`;
-  const rate = `${formatRate(goodputRps)}/s (${formatPercent(attainment)}) in time`;
+  const rate = `${formatPerSecond(goodputRps)} (${formatPercent(attainment)}) in time`;
   const ofGpus = gpuShare === null ? '' : `, ${formatPercent(gpuShare)} of GPU time${guaranteed}`;
   return `${name} × ${weight}: ${rate}${ofGpus}, p99 ${formatMs(offeredMs(figures, 'p99'))}`;
 }
@@ -110,7 +114,7 @@ function tenantText(figures: TenantFigures, only: boolean): string {
   if (requests.offered === 0) return `${name}: nothing offered`;
   const configured = share === null || only ? '' : ` (share ${formatPercent(share)})`;
   const parts = [
-    `${formatRate(goodputRps)}/s (${formatPercent(attainment)}) in time`,
+    `${formatPerSecond(goodputRps)} (${formatPercent(attainment)}) in time`,
     ...(gpuShare === null ? [] : [`${formatPercent(gpuShare)} of GPU time${configured}`]),
     ...limitTexts(figures),
     `p99 ${formatMs(offeredMs(figures, 'p99'))}`,
@@ -187,7 +191,7 @@ function latencyLines(summary: MeasuredSummary): [string, string][] {
 /** `interactive: 198.5/s (100 %) in 50 ms, p50 16.3 ms, p99 25.4 ms`. */
 function groupText(group: GroupSummary): string {
   const { name, sloMs, goodputRps } = group;
-  const rate = `${formatRate(goodputRps)}/s (${formatPercent(group.attainment)})`;
+  const rate = `${formatPerSecond(goodputRps)} (${formatPercent(group.attainment)})`;
   const within = sloMs === null ? 'in time' : `in ${formatSlo(sloMs)}`;
   return `${name}: ${rate} ${within}, p50 ${formatMs(offeredMs(group, 'p50'))}, p99 ${formatMs(offeredMs(group, 'p99'))}`;
 }

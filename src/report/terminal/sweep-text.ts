@@ -109,9 +109,9 @@ function goodputTable(recommendations: readonly Recommendation[], conditions: re
     ...recommendations.map(({ best, default: usual, improvement, choice }) => [
       ...conditions.map((key) => valueLabel(best.values[key] ?? '')),
       ...(compares ? [usual === null ? 'not run' : choiceLabel(usual.choice)] : []),
-      ...(compares ? [usual === null ? '–' : formatRate(usual.goodputRps.mean)] : []),
+      ...(compares ? [formatRate(usual?.goodputRps?.mean ?? null)] : []),
       choiceLabel(choice),
-      formatRate(best.goodputRps.mean),
+      formatRate(best.goodputRps?.mean ?? null),
       formatPercent(best.attainment?.mean ?? null),
       ...(compares ? [improvement === null ? '–' : formatFactor(improvement)] : []),
     ]),
@@ -155,9 +155,9 @@ function tunedLines(
   const rows = tuned.map(({ default: usual, best, improvement }) => [
     ...conditions.map((key) => valueLabel(best.values[key] ?? '')),
     choiceLabel(usual.choice),
-    formatRate(usual.goodputRps.mean),
+    formatRate(usual.goodputRps!.mean),
     choiceLabel(best.choice),
-    formatRate(best.goodputRps.mean),
+    formatRate(best.goodputRps!.mean),
     formatFactor(improvement),
   ]);
   const head = [...conditions.map(keyLabel), 'default', 'req/s', 'best fixed', 'req/s', 'gain'];
@@ -186,7 +186,7 @@ function pointsTable(results: SweepResults): string[][] {
     ],
     ...points.map((point) => [
       ...columns.map(({ textOf }) => textOf(point)),
-      formatRate(point.goodputRps.mean),
+      formatRate(point.goodputRps?.mean ?? null),
       formatPercent(point.attainment?.mean ?? null),
       formatMs(point.p99Ms),
       ...(isPriced ? costTexts(point.cost) : []),

@@ -7,7 +7,7 @@ import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import { percentilesFor, type Threshold } from '../../record/threshold.js';
-import { isOneSample, meanOf } from '../../report/statistics.js';
+import { isOneSample, meanOf, meanOfKnown } from '../../report/statistics.js';
 import { seedChanges } from '../random-streams.js';
 import { CellStore } from '../sweep/cell-store.js';
 import { buildGrid, cellOverrides } from '../sweep/grid.js';
@@ -165,9 +165,8 @@ export class Probe {
     const figures = targets.map((target) => judge(target, results));
     const verdicts = figures.map(({ meets }) => meets);
     const meets = verdicts.includes('no') ? 'no' : verdicts.includes('unsure') ? 'unsure' : 'yes';
-    const attained = results.flatMap(({ summary }) => summary.attainment ?? []);
     const unreachable = reach.beyondRates(results);
-    const attainment = attained.length === 0 ? null : meanOf(attained);
+    const attainment = meanOfKnown(results.map(({ summary }) => summary.attainment));
     return {
       ...{ value, meets, figures, attainment, ...costOf(results) },
       ...(isOneSample(results) ? { isOneSample: true } : {}),

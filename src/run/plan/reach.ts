@@ -3,7 +3,7 @@ import { senderOfFigure } from '../../record/figures.js';
 import { parsePercentile } from '../../record/percentiles.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import { holds, type Threshold } from '../../record/threshold.js';
-import { meanOf } from '../../report/statistics.js';
+import { meanOf, meanOfKnown } from '../../report/statistics.js';
 import { formatPercent } from '../../text/numbers.js';
 import { atLeast } from './judge.js';
 
@@ -12,8 +12,8 @@ interface Need {
   readonly target: Threshold;
   /** The tenant whose requests count; null: all requests do. */
   readonly tenant: string | null;
-  /** Whether a share of these requests, and so many per second, can be enough. */
-  isMet(share: number, rps: number): boolean;
+  /** Whether a share of these requests, and so many per second (null: there is no span), can be enough. */
+  isMet(share: number, rps: number | null): boolean;
 }
 
 /** Quotients of counts that are equal may differ in the last digit. */
@@ -46,9 +46,14 @@ export class Reach {
 
   /** Whether no scheduler could meet all targets; `bounds`: one for each seed, or none if they are not known. */
   isBeyond(bounds: readonly BoundFigures[]): boolean {
-    if (bounds.length === 0) return false;
-    const rps = meanOf(bounds.map(({ bestRps }) => bestRps));
-    const share = meanOf(bounds.map((one) => (one.offeredRps === 0 ? 1 : one.bestRps / one.offeredRps)));
+    const rates = bounds.flatMap(({ bestRps, offeredRps }) =>
+      bestRps === null || offeredRps === null ? [] : [{ bestRps, offeredRps }],
+    );
+    if (rates.length === 0) return false;
+    const rps = meanOf(rates.map(({ bestRps }) => bestRps));
+    const share = meanOf(
+      rates.map(({ bestRps, offeredRps }) => (offeredRps === 0 ? 1 : bestRps / offeredRps)),
+    );
     return this.needs.some(
       ({ tenant, isMet }) => tenant === null && !isMet(share * ROUNDING, rps * ROUNDING),
     );
@@ -61,8 +66,9 @@ export class Reach {
   beyondRates(results: readonly Pick<CellResult, 'summary'>[]): string | null {
     for (const { target, tenant, isMet } of this.needs) {
       const through = results.map(({ summary }) => letThrough(summary, tenant));
-      const [share, rps] = [meanOf(through.map((one) => one.share)), meanOf(through.map((one) => one.rps))];
-      if (isMet(share * ROUNDING, rps * ROUNDING)) continue;
+      const share = meanOf(through.map((one) => one.share));
+      const rps = meanOfKnown(through.map((one) => one.rps));
+      if (isMet(share * ROUNDING, rps === null ? null : rps * ROUNDING)) continue;
       const whose = tenant === null ? 'the rates of the tenants let' : `the rate of tenant ${tenant} lets`;
       const requests = tenant === null ? 'the requests' : 'its requests';
       return `${whose} ${formatPercent(share)} of ${requests} through: no cluster can meet ${target.text}`;
@@ -79,7 +85,8 @@ function needOf(target: Threshold): Need | null {
   const metric = tenant === null ? target.metric : target.metric.slice(`tenant.${tenant}.`.length);
   if (atLeast(target)) {
     if (metric === 'attainment') return { target, tenant, isMet: (share) => holds(target, share) };
-    if (metric === 'goodputRps') return { target, tenant, isMet: (_, rps) => holds(target, rps) };
+    if (metric === 'goodputRps')
+      return { target, tenant, isMet: (_, rps) => rps === null || holds(target, rps) };
     return null;
   }
   const named = parsePercentile(metric);
@@ -93,5 +100,6 @@ function letThrough({ tenants = [], requests, offeredRps }: CellResult['summary'
   const offered = name === null ? requests.offered : (limited[0]?.requests.offered ?? 0);
   const refused = limited.reduce((sum, { overRate }) => sum + (overRate ?? 0), 0);
   const share = offered === 0 ? 1 : 1 - refused / offered;
-  return { share, rps: share * (name === null ? offeredRps : (limited[0]?.offeredRps ?? 0)) };
+  const rps = name === null ? offeredRps : (limited[0]?.offeredRps ?? null);
+  return { share, rps: rps === null ? null : share * rps };
 }

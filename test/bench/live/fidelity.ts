@@ -141,7 +141,7 @@ function poisson(rateRps: number, seconds: number): string {
 
 function figuresOf({ goodputRps, attainment, executedLatencyMs: { p50, p99 } }: Summary): Figures {
   return {
-    goodputRps,
+    goodputRps: goodputRps ?? Number.NaN,
     attainment: attainment ?? Number.NaN,
     p50Ms: p50 ?? Number.NaN,
     p99Ms: p99 ?? Number.NaN,

@@ -225,7 +225,9 @@ test('says that nothing was offered, with the figures all the same', async () =>
   const empty = await run('workload={ kind: poisson, rate: 1/h, duration: 10ms }');
   expect(empty).toMatchObject({
     status: 0,
-    stderr: expect.stringMatching(/^warning: no request was offered [^\n]+\n$/),
+    stderr: expect.stringMatching(
+      /^warning: no request arrived in the measured time, 0 to 0\.01 s; [^\n]+\n$/,
+    ),
   });
   expect(empty.stdout).toContain('0 of 0 requests/s offered');
   expect((await run('seed=1')).stderr).toBe('');

@@ -22,6 +22,8 @@ test('info has a dash for a figure that the trace does not have', async () => {
   const [zero, instant] = [await runCli(['trace', 'info', counts]), await runCli(['trace', 'info', once])];
   expect(zero.stdout).toMatch(/first, last arrival\s+–, –\nmean rate\s+0\/s\nbusiest minute\s+–\n/);
   expect(zero.stdout).toMatch(/top 10 functions\s+–\n/);
-  expect(instant.stdout).toMatch(/mean rate\s+–\nbusiest minute\s+– /);
+  expect(instant.stdout).toMatch(
+    /mean rate\s+–\nbusiest minute\s+–\nvariance \/ mean of minutes\s+–\nmodels active in a mean minute\s+–\n/,
+  );
   expect(zero.stdout + instant.stdout).not.toMatch(/NaN|undefined|null|Infinity/);
 });

@@ -64,12 +64,12 @@ admission: none
   );
   const perSlot = async (policy: string) => {
     const { summary } = await simulate(await loadExperiment(experiment, [`policy=${policy}`]));
-    return summary.goodputRps / 1000;
+    return summary.goodputRps! / 1000;
   };
   return {
     escapement: await perSlot('{ kind: escapement, fairness: 0 }'),
     edf: await perSlot('{ kind: edf }'),
-    bound: (await boundOf(await loadExperiment(experiment))).bestRps / 1000,
+    bound: (await boundOf(await loadExperiment(experiment))).bestRps! / 1000,
   };
 }
 

@@ -110,7 +110,7 @@ describe('comparisonText', () => {
     const { summary } = BASE;
     const other = changed(
       {
-        goodputRps: summary.goodputRps * 1.1,
+        goodputRps: summary.goodputRps! * 1.1,
         attainment: summary.attainment! - 0.0002,
         coldStarts: 0,
         executedLatencyMs: { ...summary.executedLatencyMs, p99: null },

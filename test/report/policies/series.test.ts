@@ -43,7 +43,7 @@ describe('series', () => {
 
   it('take the best value of each cell, and count runs that did not differ once', () => {
     const { cells } = comparePolicies([{ name: 'sweep', results: aheadSweep(['2ms', '5ms', 'auto']) }]);
-    expect(cells.map(({ results }) => results.map((result) => result!.goodputRps.mean))).toEqual([
+    expect(cells.map(({ results }) => results.map((result) => result!.goodputRps?.mean))).toEqual([
       [700, 690, 300],
       [700, 690, 300],
     ]);
@@ -79,7 +79,7 @@ describe('merged sweeps', () => {
       { name: 'a', results: sweep(['clockwork', 'fifo'], 500) },
       { name: 'b', results: sweep(['fifo'], 600) },
     ]);
-    expect(cells[0]!.results.map((result) => result!.goodputRps.mean)).toEqual([500, 600]);
+    expect(cells[0]!.results.map((result) => result!.goodputRps?.mean)).toEqual([500, 600]);
     expect(warnings).toEqual(['b: replaces runs of a that made other decisions (2 runs)']);
   });
 

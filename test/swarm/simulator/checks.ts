@@ -116,10 +116,10 @@ export async function boundProblem(experiment: Experiment, { result }: ObservedR
   const { bestRps, weightedRps } = await boundOf(experiment);
   // Both are shares of the same whole number of requests.
   const { weightedGoodputRps = 0 } = result.summary;
-  if (weightedRps !== undefined && weightedGoodputRps > weightedRps * (1 + 1e-9)) {
+  if (weightedRps != null && weightedGoodputRps !== null && weightedGoodputRps > weightedRps * (1 + 1e-9)) {
     const what = `goodput by weight ${weightedGoodputRps} rps, bound ${weightedRps} rps`;
     return { check: 'no policy exceeds the bound', what };
   }
-  if (goodputRps <= bestRps * (1 + 1e-9)) return null;
+  if (goodputRps === null || bestRps === null || goodputRps <= bestRps * (1 + 1e-9)) return null;
   return { check: 'no policy exceeds the bound', what: `goodput ${goodputRps} rps, bound ${bestRps} rps` };
 }

@@ -23,7 +23,7 @@ describe.each([1, 2, 3])('a made-up day resembles the real one (seed %d)', (seed
   });
 
   test('and most functions are idle or bursting in most minutes', () => {
-    expect(made.activePerMinute / DAY.functions).toBeCloseTo(0.18, 1.5);
+    expect(made.activePerMinute! / DAY.functions).toBeCloseTo(0.18, 1.5);
     expect(Math.abs(Number(made.cvP50) - 7.9)).toBeLessThan(1);
     expect(Math.abs(Number(made.cvP90) - 37.9)).toBeLessThan(1);
     expect(made.peakToMean).toBeGreaterThan(1.6);

@@ -1,5 +1,5 @@
 import type { ScheduledRun } from '../../../record/results.js';
-import { formatCount, formatRate } from '../../../text/numbers.js';
+import { formatCount, formatPerSecond, formatRate } from '../../../text/numbers.js';
 import type { Setup } from '../../share/address.js';
 import { DEFAULT_SETUP } from '../default-setup.js';
 import type { Knob } from '../knobs.js';
@@ -116,7 +116,7 @@ function choice(label: string, hint: string, key: string, choices: readonly stri
 
 function inTime({ summary }: ScheduledRun): Readonly<Record<string, string>> {
   return {
-    Goodput: `${formatRate(summary.goodputRps)} of ${formatRate(summary.offeredRps)}/s`,
+    Goodput: `${formatRate(summary.goodputRps)} of ${formatPerSecond(summary.offeredRps)}`,
     'In time': shareText(summary.attainment),
   };
 }
