@@ -1,4 +1,4 @@
-import { formatPercent, formatRate } from '../../text/numbers.js';
+import { formatMs, formatPercent, formatRate } from '../../text/numbers.js';
 import { html, type Markup } from './markup.js';
 
 export interface Column {
@@ -18,15 +18,14 @@ export interface CellText {
   readonly underlined?: boolean;
 }
 
-/** A share of one, `–` where there is nothing to measure. */
-export function shareCell(share: number | null): CellText {
-  return { text: formatPercent(share), sort: share ?? -1 };
-}
-
-/** Requests per second, likewise. */
-export function rateCell(rps: number | null): CellText {
-  return { text: formatRate(rps), sort: rps ?? -1 };
-}
+/** Cells of figures: `–` where there is nothing to measure, which sorts before all others. */
+const figureCell = (format: (value: number | null) => string) => (value: number | null) => ({
+  text: format(value),
+  sort: value ?? -1,
+});
+export const shareCell = figureCell(formatPercent);
+export const rateCell = figureCell(formatRate);
+export const msCell = figureCell(formatMs);
 
 /** A table that scrolls in its own box; `sortable` lets a click on a heading sort it. */
 export function table(

@@ -1,8 +1,8 @@
 import type { SweepResults } from '../../record/results.js';
-import { formatCount, formatMs, formatPercent } from '../../text/numbers.js';
+import { formatCount, formatPercent } from '../../text/numbers.js';
 import { costTexts } from '../cost-text.js';
 import type { Markup } from '../html/markup.js';
-import { type CellText, type Column, rateCell, shareCell, table } from '../html/parts.js';
+import { type CellText, type Column, msCell, rateCell, shareCell, table } from '../html/parts.js';
 import { meanOfKnown, withInterval } from '../statistics.js';
 import { cheapestFirst, pointColumns } from '../study/point-columns.js';
 import { type Point, scoreOf } from '../study/points.js';
@@ -48,11 +48,11 @@ export function pointsTable(results: SweepResults): Markup {
     shareCell(point.attainment?.mean ?? null),
     ...(isWeighted ? [{ text: formatPercent(scoreOf(point)), sort: scoreOf(point) }] : []),
     ...fairnessCells(point),
-    { text: formatMs(point.p50Ms), sort: point.p50Ms ?? -1 },
-    { text: formatMs(point.p99Ms), sort: point.p99Ms ?? -1 },
+    msCell(point.p50Ms),
+    msCell(point.p99Ms),
     ...groupsOf(point).flatMap(({ attainment, p99Ms }) => [
       shareCell(attainment?.mean ?? null),
-      { text: formatMs(p99Ms), sort: p99Ms ?? -1 },
+      msCell(p99Ms),
     ]),
     ...tenants.map(({ of }) => shareCell(of(point))),
     ...(isPriced ? costCells(point) : []),

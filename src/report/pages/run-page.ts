@@ -24,7 +24,7 @@ import { costText, flappingNote, scalingText } from '../cost-text.js';
 import { generatorLines, generatorWarnings } from '../generator.js';
 import { html, type Markup } from '../html/markup.js';
 import { gallery, type PageChart, page } from '../html/page.js';
-import { experimentToRun, facts, rateCell, section, shareCell, table } from '../html/parts.js';
+import { experimentToRun, facts, msCell, rateCell, section, shareCell, table } from '../html/parts.js';
 import { commandOf, kindText, whatRepeats } from '../run-kind.js';
 import { attainmentText, goodputText, ONE_SAMPLE } from '../statistics.js';
 import { servedGroups } from '../study/finding.js';
@@ -149,10 +149,7 @@ function groupsTable(groups: readonly GroupSummary[]): Markup {
     rateCell(group.offeredRps),
     rateCell(group.goodputRps),
     shareCell(group.attainment),
-    ...(['p50', 'p99', 'p9999'] as const).map((percentile) => {
-      const ms = offeredMs(group, percentile);
-      return { text: formatMs(ms), sort: ms ?? -1 };
-    }),
+    ...(['p50', 'p99', 'p9999'] as const).map((percentile) => msCell(offeredMs(group, percentile))),
   ]);
   return table(columns, rows, true);
 }
@@ -167,7 +164,7 @@ function lengthsTable(lengths: readonly LengthFigures[]): Markup {
     { text: formatCount(offered), sort: offered },
     { text: formatCount(ok), sort: ok },
     shareCell(attainment),
-    ...[executedP50Ms, executedP99Ms].map((ms) => ({ text: formatMs(ms), sort: ms ?? -1 })),
+    ...[executedP50Ms, executedP99Ms].map(msCell),
   ]);
   return html`${table(columns, rows, true)}
 <p class="small">Latencies are those of executed requests.</p>`;
@@ -261,10 +258,7 @@ function tenantsTable(tenants: readonly TenantFigures[]): Markup {
     ...[each.overRate, each.overShare].map((count) =>
       count === null ? { text: '–', sort: -1 } : { text: formatCount(count), sort: count },
     ),
-    ...(['p50', 'p99'] as const).map((name) => {
-      const ms = offeredMs(each, name);
-      return { text: formatMs(ms), sort: ms ?? -1 };
-    }),
+    ...(['p50', 'p99'] as const).map((name) => msCell(offeredMs(each, name))),
   ]);
   return html`${table(columns, rows, true)}
 <p class="small">GPU time is that of INFERs, which the requests of a batch share evenly. Share: what a tenant may have of it while all ask for more; what some leave goes to the others.</p>`;

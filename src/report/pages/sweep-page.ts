@@ -118,20 +118,17 @@ function runsNote(results: SweepResults): string {
 function scoreFact(points: readonly Point[], grouped: boolean) {
   const scores = points.map(scoreOf);
   const [low, high] = [Math.min(...scores), Math.max(...scores)];
-  const isWeighted = points[0]!.weighted !== null;
-  return grouped
-    ? {
-        label: `${scoreName(points[0]!)}, lowest to highest`,
-        value: `${formatPercent(low)}–${formatPercent(high)}`,
-        note: isWeighted
-          ? 'of the weight of all requests, within the SLO'
-          : 'of its requests within their SLO',
-      }
-    : {
-        label: 'Goodput, lowest to highest',
-        value: `${formatRate(round3(low))}–${formatRate(round3(high))}`,
-        note: 'requests/s within their SLO',
-      };
+  const text = (score: number) => (grouped ? formatPercent(score) : formatRate(round3(score)));
+  const [first] = points as [Point, ...Point[]];
+  const ofWhat =
+    first.weighted !== null
+      ? 'of the weight of all requests, within the SLO'
+      : 'of its requests within their SLO';
+  return {
+    label: `${scoreName(first)}, lowest to highest`,
+    value: `${text(low)}–${text(high)}`,
+    note: grouped ? ofWhat : 'requests/s within their SLO',
+  };
 }
 
 function deploySection(results: SweepResults): Markup {

@@ -1,5 +1,6 @@
 import { ratioOf } from '../../record/counted.js';
 import type { CellResult } from '../../record/results.js';
+import { groupBy } from '../group-by.js';
 import { type Senders, sendersOf } from '../senders.js';
 import {
   type Estimate,
@@ -173,15 +174,4 @@ function combinations(axes: readonly Axis[]): Record<string, string>[] {
     all = all.flatMap((left) => values.map(({ text }) => ({ ...left, [key]: text })));
   }
   return all;
-}
-
-function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

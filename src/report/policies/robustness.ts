@@ -1,4 +1,4 @@
-import { meanOf } from '../statistics.js';
+import { meanOfKnown } from '../statistics.js';
 import type { Axis } from '../study/axes.js';
 import type { MatrixCell } from './matrix.js';
 
@@ -54,8 +54,7 @@ export function kendallTau(a: readonly (number | null)[], b: readonly (number | 
 }
 
 function meansOf(cells: readonly MatrixCell[]): (number | null)[] {
-  return (cells[0]?.results ?? []).map((_, series) => {
-    const shares = cells.flatMap(({ results }) => results[series]?.share.mean ?? []);
-    return shares.length === 0 ? null : meanOf(shares);
-  });
+  return (cells[0]?.results ?? []).map((_, series) =>
+    meanOfKnown(cells.map(({ results }) => results[series]?.share.mean ?? null)),
+  );
 }

@@ -1,4 +1,5 @@
 import type { FailedCell, SweepResults } from '../../record/results.js';
+import { groupBy } from '../group-by.js';
 import { type Sample, scaledSample } from '../statistics.js';
 import { type Axis, sweepAxes } from './axes.js';
 import { type Standing, standingOf } from './best.js';
@@ -146,7 +147,7 @@ function analyse(results: SweepResults): Analysis {
   const groups: Group[] =
     choices.length === 0
       ? []
-      : groupBy(ascending, ({ conditions }) => JSON.stringify(conditions)).map((points) => {
+      : [...groupBy(ascending, ({ conditions }) => JSON.stringify(conditions)).values()].map((points) => {
           if (byPrice) {
             const { eligible, ranking } = fleetRanking(points, results);
             return { points, eligible, ranking, standing: standingByPrice(eligible, ranking) };
@@ -166,13 +167,11 @@ function commonOf(
   results: SweepResults,
 ): CommonChoice | null {
   const highest = groups.map(({ eligible }) => Math.max(...eligible.map(scoreOf)));
-  const all = groupBy(
-    sortPoints(
-      groups.flatMap(({ points }) => points),
-      choices,
-    ),
-    ({ choice }) => JSON.stringify(choice),
-  ).map((members) => {
+  const sorted = sortPoints(
+    groups.flatMap(({ points }) => points),
+    choices,
+  );
+  const all = [...groupBy(sorted, ({ choice }) => JSON.stringify(choice)).values()].map((members) => {
     const points = groups.map(({ points: here }) => here.find((point) => members.includes(point)) ?? null);
     const shares = points.map((point, i) => (point === null ? 0 : ratio(scoreOf(point), highest[i]!)));
     const worstShare = Math.min(...shares);
@@ -243,16 +242,6 @@ function isDefault({ choice }: Point, results: SweepResults): boolean {
 
 function stake({ best, poorest, improvement }: Recommendation): number {
   return best.groups.length > 0 ? ratio(scoreOf(best), scoreOf(poorest)) : (improvement ?? 0);
-}
-
-function groupBy<T>(items: readonly T[], name: (item: T) => string): T[][] {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const group = groups.get(name(item));
-    if (group === undefined) groups.set(name(item), [item]);
-    else group.push(item);
-  }
-  return [...groups.values()];
 }
 
 function ratio(value: number, base: number): number {

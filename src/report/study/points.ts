@@ -6,6 +6,7 @@ import type {
   GroupSummary,
   SweepResults,
 } from '../../record/results.js';
+import { groupBy } from '../group-by.js';
 import {
   type Estimate,
   estimate,
@@ -53,10 +54,7 @@ export interface Point {
 }
 
 /** One whose goodput is known. */
-export interface RatedPoint extends Point {
-  readonly weightedGoodputRps: Estimate;
-  readonly weightedOfferedRps: Estimate;
-}
+export type RatedPoint = Point & Readonly<Record<'weightedGoodputRps' | 'weightedOfferedRps', Estimate>>;
 
 /** The same of one group of users. */
 export interface GroupPoint extends Pick<GroupSummary, 'name' | 'sloMs'>, Pick<Point, 'p99Ms'> {
@@ -84,15 +82,9 @@ export function aggregate(results: SweepResults): readonly Point[] {
 
 function pointsOf(results: SweepResults): Point[] {
   const axes = sweepAxes(results);
-  const points = new Map<string, FinishedCell[]>();
   const done = results.cells.filter((cell) => cell.status === 'done');
   const hasGoodput = done.every(({ result }) => result.summary.goodputRps !== null);
-  for (const cell of done) {
-    const name = JSON.stringify(axes.map(({ key }) => cell.values[key]));
-    const cells = points.get(name);
-    if (cells === undefined) points.set(name, [cell]);
-    else cells.push(cell);
-  }
+  const points = groupBy(done, ({ values }) => JSON.stringify(axes.map(({ key }) => values[key])));
   return [...points.values()].map((cells) => pointOf(cells, axes, hasGoodput));
 }
 
@@ -112,9 +104,7 @@ export function hasOffered(group: GroupPoint): group is ServedGroup {
 
 /** Those whose runs have a span. */
 export function ratedPoints(points: readonly Point[]): RatedPoint[] {
-  return points.filter(
-    (point): point is RatedPoint => point.weightedGoodputRps !== null && point.weightedOfferedRps !== null,
-  );
+  return points.filter((point): point is RatedPoint => point.weightedGoodputRps !== null);
 }
 
 /**

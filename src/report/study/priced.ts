@@ -1,6 +1,7 @@
 import type { SweepResults } from '../../record/results.js';
 import { listed } from '../../text/words.js';
 import { costTexts } from '../cost-text.js';
+import { groupBy } from '../group-by.js';
 import { valuesLabel } from '../quantity.js';
 import { sweepAxes } from './axes.js';
 import { choiceLabel } from './finding.js';
@@ -82,15 +83,4 @@ function placeOf(members: readonly Cheapest[]): string {
 
 function pick({ values }: Point, wanted: (key: string) => boolean): Record<string, string> {
   return Object.fromEntries(Object.entries(values).filter(([key]) => wanted(key)));
-}
-
-function groupBy<T>(items: readonly T[], nameOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const name = nameOf(item);
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

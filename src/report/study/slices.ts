@@ -1,4 +1,5 @@
 import type { SweepResults } from '../../record/results.js';
+import { groupBy } from '../group-by.js';
 import { valueLabel, valuesLabel } from '../quantity.js';
 import { type Axis, fixedValues, sweepAxes } from './axes.js';
 import { choiceLabel } from './finding.js';
@@ -42,11 +43,11 @@ export function sliceSweep(results: SweepResults): Slice[] {
 
   const points = sortPoints(all, [...rest, ...(series === null ? [] : [series]), x]);
   const hasX = (point: Point) => point.values[x.key] !== undefined;
-  const withX = groupBy(points.filter(hasX), (point) => fixedOf(point, rest));
+  const withX = groupBy(points.filter(hasX), (point) => JSON.stringify(fixedOf(point, rest)));
   const withoutX = points.filter((point) => !hasX(point));
   const isWord = (point: Point) =>
     x.values.some(({ text, isWord: is }) => is && text === point.values[x.key]);
-  const slices = withX.map((members): Slice => {
+  const slices = [...withX.values()].map((members): Slice => {
     const fixed = fixedOf(members[0]!, rest);
     // Another policy has other defaults: the rule of the file's own choice does not belong there.
     const isUsual = rest.every(
@@ -70,17 +71,19 @@ export function sliceSweep(results: SweepResults): Slice[] {
   const orphans = withoutX.filter((point) => !shown.has(point));
   return [
     ...slices,
-    ...groupBy(orphans, (point) => conditionsOf(point, rest)).map((members): Slice => {
-      const fixed = conditionsOf(members[0]!, rest);
-      return {
-        x,
-        series,
-        fixed,
-        common: valuesLabel({ ...fixed, ...fixedValues(results) }),
-        points: [],
-        offAxis: offAxisOf(members, (point) => choiceLabel(point.choice)),
-      };
-    }),
+    ...[...groupBy(orphans, (point) => JSON.stringify(conditionsOf(point, rest))).values()].map(
+      (members): Slice => {
+        const fixed = conditionsOf(members[0]!, rest);
+        return {
+          x,
+          series,
+          fixed,
+          common: valuesLabel({ ...fixed, ...fixedValues(results) }),
+          points: [],
+          offAxis: offAxisOf(members, (point) => choiceLabel(point.choice)),
+        };
+      },
+    ),
   ];
 }
 
@@ -143,16 +146,5 @@ function sharesConditions(
 }
 
 function offAxisOf(points: readonly Point[], labelOf: (point: Point) => string): OffAxis[] {
-  return groupBy(points, labelOf).map((members) => ({ label: labelOf(members[0]!), points: members }));
-}
-
-function groupBy<K>(points: readonly Point[], keyOf: (point: Point) => K): Point[][] {
-  const groups = new Map<string, Point[]>();
-  for (const point of points) {
-    const name = JSON.stringify(keyOf(point));
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [point]);
-    else group.push(point);
-  }
-  return [...groups.values()];
+  return [...groupBy(points, labelOf)].map(([label, members]) => ({ label, points: members }));
 }
