@@ -26,7 +26,7 @@ it('a run that offered nothing has no attainment, wherever it is shown', async (
 
   await run('simulate', 'x.yaml', '--quiet', '--out', 'some');
   const compared = await run('compare', 'none', 'some');
-  expect(compared.stdout).toMatch(/SLO attainment – → \d+(\.\d)? %;/);
+  expect(compared.stdout).toMatch(/SLO attainment – → \d+(\.\d)? %\./);
   expect(compared.stdout).toMatch(/^SLO attainment +– +\d+(\.\d)? % +– +–$/m);
 });
 
