@@ -105,23 +105,24 @@ describe('the packed package, installed into an empty project', () => {
     expectSuccess(line.split(' '));
   });
 
-  it('has types with which the example of the README compiles, those of libraries checked as well', ({
-    skip,
-  }) => {
-    skip(NO_REGISTRY.test(failure), 'it is not installed');
-    const example = /## Use it as a library\s+```ts\n([\s\S]*?)```/.exec(
-      readFileSync(join(ROOT, 'README.md'), 'utf8'),
-    );
-    writeIn(
-      dir,
-      'example.mts',
-      `${example?.[1]}\nimport * as load from 'escapement/load';\nload.openTarget;\n`,
-    );
-    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    const flags = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2023'];
-    const { status, stdout } = run(process.execPath, [tsc, ...flags, 'example.mts'], dir);
-    expect([status, stdout]).toEqual([0, '']);
-  });
+  it.for(['typescript/bin/tsc6', '@typescript/native/bin/tsc'])(
+    'has types with which the example of the README compiles, libraries checked as well: %s',
+    (compiler, { skip }) => {
+      skip(NO_REGISTRY.test(failure), 'it is not installed');
+      const example = /## Use it as a library\s+```ts\n([\s\S]*?)```/.exec(
+        readFileSync(join(ROOT, 'README.md'), 'utf8'),
+      );
+      writeIn(
+        dir,
+        'example.mts',
+        `${example?.[1]}\nimport * as load from 'escapement/load';\nload.openTarget;\n`,
+      );
+      const tsc = join(ROOT, 'node_modules', compiler);
+      const flags = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2023'];
+      const { status, stdout } = run(process.execPath, [tsc, ...flags, 'example.mts'], dir);
+      expect([status, stdout]).toEqual([0, '']);
+    },
+  );
 
   it('says how to get it where models are to run', ({ skip }) => {
     skip(NO_REGISTRY.test(failure), 'it is not installed');
