@@ -38,7 +38,7 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
   );
   const names = kinds.map(({ name }) => name);
   const space = new FleetSpace(kinds, factsOf(whole, names));
-  const fleets = space.byCost().length;
+  const fleets = space.size;
   return probing(request, question, space, fleets, async (probe) => {
     const { reach } = probe;
     const found = await searchFleets(space, {
@@ -48,9 +48,8 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
         return unreachable === undefined ? meets : 'never';
       },
     });
-    const tried = triedFleets(await probe.tried(), space);
-    const chosen =
-      found.answer === null ? undefined : tried.find(({ value }) => value === space.text(found.answer!));
+    const tried = (await probe.tried()).map(([index, one]) => triedFleet(one, space, index));
+    const chosen = tried.find(({ value }) => found.answer !== null && value === space.text(found.answer));
     const ofSearch = [
       ...unsureNotes(tried, chosen),
       ...(found.answer === null ? [] : limitNotes(space.atLimit(found.answer))),
@@ -104,20 +103,15 @@ function namedAsOver(error: unknown, overs: readonly Over[], most: readonly stri
   });
 }
 
-/** Fleets that were run, the cheapest first. */
-function triedFleets(tried: readonly Tried[], space: FleetSpace): TriedFleet[] {
-  const byName = new Map(tried.map((one) => [one.value, one]));
-  return space.byCost().flatMap((index) => {
-    const one = byName.get(space.text(index));
-    if (one === undefined) return [];
-    const counts = space.counts(index);
-    return {
-      ...one,
-      gpus: Object.fromEntries(space.kinds.map(({ name }, kind) => [name, counts[kind]!])),
-      costPerHour: space.costPerHour(index),
-      settings: space.settings(index).map(({ key, value }) => `${key}=${value}`),
-    };
-  });
+/** A fleet that was run. */
+function triedFleet(one: Tried, space: FleetSpace, index: number): TriedFleet {
+  const { counts, costPerHour } = space.fleets[index]!;
+  return {
+    ...one,
+    gpus: Object.fromEntries(space.kinds.map(({ name }, kind) => [name, counts[kind]!])),
+    costPerHour,
+    settings: space.settings(index).map(({ key, value }) => `${key}=${value}`),
+  };
 }
 
 /** Null where seeds do not tell how sure the answer is. */

@@ -28,7 +28,7 @@ const MOST_COMPARED = 64;
  * misses says nothing of smaller ones. Only what no scheduler could meet is left out.
  */
 export async function searchFleets(space: FleetSpace, port: FleetPort): Promise<FleetFound> {
-  const order = space.byCost();
+  const order = [...space.fleets.keys()];
   const open = port.ruledOut === null ? order : await withinBounds(order, space, port.ruledOut);
   const ruledOut = order.length - open.length;
   for (let from = 0; from < open.length; from += BATCH) {

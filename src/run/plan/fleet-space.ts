@@ -51,90 +51,71 @@ export interface FleetFacts {
   readonly leastGpus: number;
 }
 
-/** All fleets that a plan may choose, by index. */
+/** One choice of the planned kinds. */
+interface Fleet {
+  /** GPUs of each planned kind. */
+  readonly counts: readonly number[];
+  /** Those that every fleet has included. */
+  readonly gpus: number;
+  readonly costPerHour: number;
+}
+
+/**
+ * All fleets of which a cluster can be made, from the cheapest to the dearest, by index; of equal cost, fewer GPUs come
+ * first.
+ */
 export class FleetSpace implements Candidates {
-  readonly size: number;
+  readonly fleets: readonly Fleet[];
   readonly ends: readonly number[];
-  /** By kind: how far apart indices are of fleets that differ by one step of it. */
-  private readonly strides: readonly number[];
-  private readonly fixedGpus: number;
-  private readonly fixedCost: number;
 
   constructor(
     readonly kinds: readonly PlannedKind[],
     private readonly facts: FleetFacts,
   ) {
-    const strides: number[] = [];
-    let size = 1;
-    for (const { counts } of kinds) {
-      strides.push(size);
-      size *= counts.length;
-    }
-    this.strides = strides;
-    this.size = size;
-    this.ends = [size - 1];
-    this.fixedGpus = facts.fixed.reduce((sum, { gpus }) => sum + gpus, 0);
-    this.fixedCost = facts.fixed.reduce((sum, { gpus, pricePerHour }) => sum + gpus * pricePerHour, 0);
-  }
-
-  /** Which of its counts the fleet has of a kind. */
-  private stepOf(index: number, kind: number): number {
-    return Math.floor(index / this.strides[kind]!) % this.kinds[kind]!.counts.length;
-  }
-
-  /** How many GPUs of each planned kind. */
-  counts(index: number): number[] {
-    return this.kinds.map(({ counts }, kind) => counts[this.stepOf(index, kind)]!);
-  }
-
-  gpus(index: number): number {
-    return this.counts(index).reduce((sum, count) => sum + count, this.fixedGpus);
-  }
-
-  costPerHour(index: number): number {
-    const { prices } = this.facts;
-    return this.counts(index).reduce(
-      (sum, count, kind) => sum + count * prices.get(this.kinds[kind]!.name)!,
-      this.fixedCost,
+    const all = combinations(kinds.map(({ counts }) => counts)).map((counts) =>
+      fleetOf(counts, kinds, facts),
     );
-  }
-
-  /** All fleets of which a cluster can be made, from the cheapest to the dearest; of equal cost, fewer GPUs come first. */
-  byCost(): readonly number[] {
-    const fleets = Array.from({ length: this.size }, (_, index) => {
-      return { index, gpus: this.gpus(index), cost: this.costPerHour(index) };
-    }).filter(({ gpus }) => gpus >= this.facts.leastGpus);
     // Sums of prices that are equal may differ in the last digit.
     const compared = (a: number, b: number) => (Math.abs(a - b) > 1e-9 * a ? a - b : 0);
-    fleets.sort((a, b) => compared(a.cost, b.cost) || a.gpus - b.gpus || a.index - b.index);
-    return fleets.map(({ index }) => index);
+    this.fleets = all
+      .filter(({ gpus }) => gpus >= facts.leastGpus)
+      .sort((a, b) => compared(a.costPerHour, b.costPerHour) || a.gpus - b.gpus);
+    const most = Math.max(...this.fleets.map(({ gpus }) => gpus));
+    this.ends = [this.fleets.findIndex(({ gpus }) => gpus === most)];
+  }
+
+  get size(): number {
+    return this.fleets.length;
   }
 
   /** Kinds of which the fleet has as many as it may, next to others that more of them might replace. */
   atLimit(index: number): string[] {
-    const { kinds } = this;
-    return kinds.flatMap(({ name, counts }, kind) => {
-      const others = kinds.some((_, other) => other !== kind && this.stepOf(index, other) > 0);
-      return others && this.stepOf(index, kind) === counts.length - 1 ? name : [];
+    const { counts } = this.fleets[index]!;
+    const isLeast = (kind: number) => counts[kind] === this.kinds[kind]!.counts[0];
+    return this.kinds.flatMap(({ name, counts: all }, kind) => {
+      const others = counts.some((_, other) => other !== kind && !isLeast(other));
+      return others && counts[kind] === all.at(-1) ? name : [];
     });
   }
 
   /** Whether the fleet has no more of any kind than the other. */
   isWithin(index: number, other: number): boolean {
-    return this.kinds.every((_, kind) => this.stepOf(index, kind) <= this.stepOf(other, kind));
+    const most = this.fleets[other]!.counts;
+    return this.fleets[index]!.counts.every((count, kind) => count <= most[kind]!);
   }
 
   /** `2 × v100 + 5 × t4`, with the kinds that every fleet has. */
   text(index: number): string {
-    const counts = this.counts(index);
+    const { counts } = this.fleets[index]!;
     const planned = this.kinds.map(({ name }, kind) => ({ name, gpus: counts[kind]! }));
-    const parts = [...planned, ...this.facts.fixed].filter(({ gpus }) => gpus > 0);
-    if (parts.length === 0) return 'none of these kinds';
-    return parts.map(({ name, gpus }) => `${gpus} × ${name}`).join(' + ');
+    return [...planned, ...this.facts.fixed]
+      .filter(({ gpus }) => gpus > 0)
+      .map(({ name, gpus }) => `${gpus} × ${name}`)
+      .join(' + ');
   }
 
   settings(index: number) {
-    const counts = this.counts(index);
+    const { counts } = this.fleets[index]!;
     return this.kinds.map(({ over }, kind) => ({ key: over.key, value: String(counts[kind]) }));
   }
 
@@ -142,4 +123,26 @@ export class FleetSpace implements Candidates {
     const kind = this.kinds.find(({ over }) => over.key === key);
     return kind === undefined ? key : written(kind.over);
   }
+}
+
+/** The first kind varies fastest. */
+function combinations(counts: readonly (readonly number[])[]): number[][] {
+  return counts.reduce<number[][]>(
+    (all, own) => own.flatMap((count) => all.map((others) => [...others, count])),
+    [[]],
+  );
+}
+
+function fleetOf(
+  counts: readonly number[],
+  kinds: readonly PlannedKind[],
+  { prices, fixed }: FleetFacts,
+): Fleet {
+  const planned = counts.map((gpus, kind) => ({ gpus, pricePerHour: prices.get(kinds[kind]!.name)! }));
+  const all = [...fixed, ...planned];
+  return {
+    counts,
+    gpus: all.reduce((sum, { gpus }) => sum + gpus, 0),
+    costPerHour: all.reduce((sum, { gpus, pricePerHour }) => sum + gpus * pricePerHour, 0),
+  };
 }

@@ -105,7 +105,7 @@ export async function planKey(request: PlanRequest, prefer: string | undefined):
       const { meets } = await probe.judge(index);
       return meets === 'yes';
     });
-    const tried = await probe.tried();
+    const tried = (await probe.tried()).map(([, one]) => one);
     const answer = answered(found, goal, lattice, tried, { over, targets });
     const facts = { over, targets, tried, seeds };
     const best = tried.find(({ value }) => value === answer.answer);

@@ -134,10 +134,10 @@ export class Probe {
     return bounds.length === outcomes.length ? bounds : [];
   }
 
-  /** The candidates that were asked for, ascending. */
-  async tried(): Promise<Tried[]> {
+  /** The candidates that were asked for, ascending by their index. */
+  async tried(): Promise<(readonly [number, Tried])[]> {
     const asked = [...this.probes].sort(([left], [right]) => left - right);
-    return Promise.all(asked.map(([, probe]) => probe));
+    return Promise.all(asked.map(async ([index, probe]) => [index, await probe] as const));
   }
 
   private async assess(index: number): Promise<Tried> {

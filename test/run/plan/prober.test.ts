@@ -95,7 +95,7 @@ async function plan({ order = 0, store, fail, targets = ['goodputRps>=37'] }: Be
     'low',
     async (index) => (await probe.judge(index)).meets === 'yes',
   );
-  return { result, tried: await probe.tried(), ran };
+  return { result, tried: (await probe.tried()).map(([, one]) => one), ran };
 }
 
 function numberOf(overrides: readonly string[], key: string): number {
