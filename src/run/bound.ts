@@ -112,18 +112,18 @@ class RequestList implements OfferedRequests {
   }
 
   private grow(): void {
-    const { model, arrivalNs, sloNs, requestClass, bucket } = this;
-    this.model = new Int32Array(this.count * 2);
-    this.arrivalNs = new Float64Array(this.count * 2);
-    this.sloNs = new Float64Array(this.count * 2);
-    this.model.set(model);
-    this.arrivalNs.set(arrivalNs);
-    this.sloNs.set(sloNs);
-    this.requestClass = new Uint8Array(this.count * 2);
-    this.requestClass.set(requestClass);
-    this.bucket = new Uint8Array(this.count * 2);
-    this.bucket.set(bucket);
+    const size = 2 * this.count;
+    this.model = grown(this.model, new Int32Array(size));
+    this.arrivalNs = grown(this.arrivalNs, new Float64Array(size));
+    this.sloNs = grown(this.sloNs, new Float64Array(size));
+    this.requestClass = grown(this.requestClass, new Uint8Array(size));
+    this.bucket = grown(this.bucket, new Uint8Array(size));
   }
+}
+
+function grown<T extends Int32Array | Float64Array | Uint8Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
 }
 
 /** Profiles are measured at the nominal clock; one that a GPU may exceed would not be the least time. */

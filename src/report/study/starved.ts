@@ -3,6 +3,7 @@ import type { FinishedCell, ModelFairness, SweepResults } from '../../record/res
 import { formatCount, formatPercent } from '../../text/numbers.js';
 import { valuesLabel } from '../quantity.js';
 import { fixedValues } from './axes.js';
+import type { Point } from './points.js';
 
 /** A model with less than this share of its requests in time is starved. */
 const STARVED = 0.5;
@@ -18,7 +19,7 @@ export interface Starvation {
 }
 
 /** Looks for starved models in the runs of one choice, e.g. the repetitions of a point. */
-export function starvation(runs: readonly ModelFairness[]): Starvation | null {
+function starvation(runs: readonly ModelFairness[]): Starvation | null {
   const hit = runs.filter(({ worstModel }) => worstModel !== null && worstModel.attainment < STARVED);
   if (hit.length === 0) return null;
   const lowest = hit.reduce((a, b) => (attainmentOf(b) < attainmentOf(a) ? b : a));
@@ -32,9 +33,23 @@ export function starvation(runs: readonly ModelFairness[]): Starvation | null {
 }
 
 /** `30 of the 93 models with at least 20 requests get less than half of them in time, the worst (resnet50) 0 %`. */
-export function starvationText({ name, attainment, below50, assessed }: Starvation): string {
+function starvationText({ name, attainment, below50, assessed }: Starvation): string {
   const models = `${formatCount(below50)} of the ${formatCount(assessed)} models with at least ${FEWEST_REQUESTS} requests`;
   return `${models} get${below50 === 1 ? 's' : ''} less than half of them in time, the worst (${name}) ${formatPercent(attainment)}`;
+}
+
+/**
+ * The models that a choice starves, where it starves most: goodput may be high because the models that few people ask for get
+ * nothing. Empty where it starves none. `chosen`: the choice under each condition.
+ */
+export function starvedText(chosen: readonly (Point | null)[]): string {
+  const found = chosen.flatMap((point) => {
+    const starved = point === null ? null : starvation(point.cells.map(({ result }) => result.summary));
+    return point === null || starved === null ? [] : [{ place: valuesLabel(point.conditions), starved }];
+  });
+  const [worst] = found.sort((a, b) => b.starved.below50 - a.starved.below50);
+  if (worst === undefined) return '';
+  return `${worst.place === '' ? 'With it' : `At ${worst.place}`}, ${starvationText(worst.starved)}.`;
 }
 
 /**

@@ -20,7 +20,7 @@ import { sweptFleets } from './fleets.js';
 import { aggregate, measureOf, type Point, scoreName, scoreOf, worstGroup } from './points.js';
 import { cheapestFleet } from './priced.js';
 import { requiredText, requirementOf } from './required.js';
-import { starvedText } from './starved-choice.js';
+import { starvedText } from './starved.js';
 
 /** With fewer seeds, confidence intervals are wide. */
 const ENOUGH_SEEDS = 3;
@@ -56,7 +56,7 @@ export function verdict(results: SweepResults): Verdict {
     : `No choice meets ${requiredText(results)}`;
   const sentences = [
     some ? '' : `Without that, it would be ${assignment(choice)}.`,
-    starvedText(chosen, some ? meeting : points, points),
+    starvedText(chosen),
     some ? requirementText(results, chosen, recommendations) : '',
     ...(common === null
       ? [`${resultOf(top, top.best)}.`]

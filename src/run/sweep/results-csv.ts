@@ -1,13 +1,6 @@
 import { gpuHoursOf, offeredMs } from '../../record/figures.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
-import type {
-  CellResult,
-  ClassFigures,
-  LatencyMs,
-  SweepCell,
-  SweepResults,
-  TenantFigures,
-} from '../../record/results.js';
+import type { CellResult, LatencyMs, SweepCell, SweepResults } from '../../record/results.js';
 import { csvText } from '../../text/csv.js';
 
 /** `results.csv`: a header and one row a cell: varied keys as written, seed, outcome, figures. */
@@ -101,52 +94,48 @@ function fleetFigures(cells: readonly SweepCell[]): Record<string, Figure> {
 
 /** Of classes, where cells have some. */
 function classFigures(cells: readonly SweepCell[]): Record<string, Figure> {
-  const names = new Set(
-    cells.flatMap((cell) =>
-      cell.status === 'done' ? (cell.result.summary.classes ?? []).map(({ name }) => name) : [],
-    ),
-  );
-  if (names.size === 0) return {};
-  const of = (name: string, read: (figures: ClassFigures) => number | null): Figure => {
-    return ({ summary }) => {
-      const found = summary.classes?.find((each) => each.name === name);
-      return found === undefined ? null : read(found);
-    };
-  };
+  const own = senderFigures('class', cells, ({ classes }) => classes, {
+    goodput_rps: ({ goodputRps }) => goodputRps,
+    attainment: ({ attainment }) => attainment,
+    gpu_share: ({ gpuShare }) => gpuShare,
+  });
+  if (Object.keys(own).length === 0) return own;
   return {
     weighted_goodput_rps: ({ summary }) => summary.weightedGoodputRps ?? null,
     weighted_bound_rps: ({ bound }) => bound?.weightedRps ?? null,
-    ...Object.fromEntries(
-      [...names].flatMap((name) => [
-        [`class_${name}_goodput_rps`, of(name, ({ goodputRps }) => goodputRps)],
-        [`class_${name}_attainment`, of(name, ({ attainment }) => attainment)],
-        [`class_${name}_gpu_share`, of(name, ({ gpuShare }) => gpuShare)],
-      ]),
-    ),
+    ...own,
   };
 }
 
 function tenantFigures(cells: readonly SweepCell[]): Record<string, Figure> {
-  const names = new Set(
-    cells.flatMap((cell) =>
-      cell.status === 'done' ? (cell.result.summary.tenants ?? []).map(({ name }) => name) : [],
-    ),
-  );
-  const of = (name: string, read: (figures: TenantFigures) => number | null): Figure => {
-    return ({ summary }) => {
-      const found = summary.tenants?.find((each) => each.name === name);
-      return found === undefined ? null : read(found);
-    };
-  };
-  return Object.fromEntries(
-    [...names].flatMap((name) => [
-      [`tenant_${name}_goodput_rps`, of(name, ({ goodputRps }) => goodputRps)],
-      [`tenant_${name}_attainment`, of(name, ({ attainment }) => attainment)],
-      [`tenant_${name}_gpu_share`, of(name, ({ gpuShare }) => gpuShare)],
-      [`tenant_${name}_over_rate`, of(name, ({ overRate }) => overRate)],
-      [`tenant_${name}_over_share`, of(name, ({ overShare }) => overShare)],
+  return senderFigures('tenant', cells, ({ tenants }) => tenants, {
+    goodput_rps: ({ goodputRps }) => goodputRps,
+    attainment: ({ attainment }) => attainment,
+    gpu_share: ({ gpuShare }) => gpuShare,
+    over_rate: ({ overRate }) => overRate,
+    over_share: ({ overShare }) => overShare,
+  });
+}
+
+/** Columns of each class or tenant that any cell has. */
+function senderFigures<T extends { readonly name: string }>(
+  kind: string,
+  cells: readonly SweepCell[],
+  listOf: (summary: CellResult['summary']) => readonly T[] | undefined,
+  columns: Readonly<Record<string, (figures: T) => number | null>>,
+): Record<string, Figure> {
+  const done = cells.flatMap((cell) => (cell.status === 'done' ? cell.result.summary : []));
+  const names = new Set(done.flatMap((summary) => (listOf(summary) ?? []).map(({ name }) => name)));
+  const figures = [...names].flatMap((name) =>
+    Object.entries(columns).map(([column, read]): [string, Figure] => [
+      `${kind}_${name}_${column}`,
+      ({ summary }) => {
+        const found = listOf(summary)?.find((each) => each.name === name);
+        return found === undefined ? null : read(found);
+      },
     ]),
   );
+  return Object.fromEntries(figures);
 }
 
 function row(

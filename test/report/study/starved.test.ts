@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FinishedCell, ModelFairness } from '../../../src/record/results.js';
-import { starvation, starvationText, starvedRunsText } from '../../../src/report/study/starved.js';
+import type { Point } from '../../../src/report/study/points.js';
+import { starvedRunsText, starvedText } from '../../../src/report/study/starved.js';
 import { sweepFixture } from '../fixtures.js';
 
 function run(attainment: number | null, modelsBelow50: number): ModelFairness {
@@ -13,23 +14,26 @@ function run(attainment: number | null, modelsBelow50: number): ModelFairness {
   };
 }
 
-describe('starvation', () => {
-  it('is none while every model gets half', () => {
-    expect(starvation([run(0.5, 0), run(null, 0)])).toBeNull();
-    expect(starvation([])).toBeNull();
+/** Points with these runs, under each SLO. */
+function textOf(runs: Readonly<Record<string, readonly ModelFairness[]>>): string {
+  const points = Object.entries(runs).map(([slo, summaries]) => {
+    const cells = summaries.map((summary) => ({ result: { summary } }));
+    return { conditions: slo === '' ? {} : { slo }, cells } as unknown as Point;
+  });
+  return starvedText([...points, null]);
+}
+
+describe('models that a choice starves', () => {
+  it('are none while every model gets half', () => {
+    expect(textOf({ '10ms': [run(0.5, 0), run(null, 0)], '50ms': [] })).toBe('');
   });
 
-  it('names the worst model of all runs, and the most models below half', () => {
-    const starved = starvation([run(0.4, 30), run(0.02, 12), run(1, 0)]);
-    expect(starved).toEqual({ name: 'at0.02', attainment: 0.02, below50: 30, assessed: 305 });
-    expect(starvationText(starved!)).toBe(
-      '30 of the 305 models with at least 20 requests get less than half of them in time, the worst (at0.02) 2.0 %',
+  it('are named where there are most, with the worst of all runs there', () => {
+    expect(textOf({ '10ms': [run(0.1, 3)], '50ms': [run(0.4, 30), run(0.02, 12), run(1, 0)] })).toBe(
+      'At SLO 50 ms, 30 of the 305 models with at least 20 requests get less than half of them in time, the worst (at0.02) 2.0 %.',
     );
-  });
-
-  it('speaks of one model in the singular', () => {
-    expect(starvationText(starvation([run(0, 1)])!)).toMatch(
-      /^1 of the 305 models with at least 20 requests gets less/,
+    expect(textOf({ '': [run(0, 1)] })).toMatch(
+      /^With it, 1 of the 305 models with at least 20 requests gets less/,
     );
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { VariedKey } from '../../../src/record/results.js';
 import { buildGrid, type GridCell } from '../../../src/run/sweep/grid.js';
-import { mergeCells } from '../../../src/run/sweep/merge-cells.js';
 import type { PlannedCell } from '../../../src/run/sweep/plan.js';
+import { mergeCells } from '../../../src/run/sweep/plan-sweep.js';
 import { cellTask } from './fixtures.js';
 
 const VARY: VariedKey[] = [
