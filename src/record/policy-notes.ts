@@ -49,55 +49,44 @@ export function notesOn(summaries: readonly Noted[]): NoteText[] {
   );
 }
 
+/** What is said of each thing that policies do not do. */
+const TEXTS: Readonly<Record<(typeof POLICY_NOTES)[number], (who: string) => NoteText>> = {
+  weights: (who) => ({
+    kind: 'warning',
+    text: `weights: ignored by ${who}; results are still reported by class`,
+  }),
+  shares: (who) => ({
+    kind: 'warning',
+    text: `shares: requests within them do not come first with ${who}: ${INSTEAD_OF_SHARES}`,
+  }),
+  sharesWithLengths: (who) => ({
+    kind: 'warning',
+    text: `shares: with padding: bucket, requests within them do not come first with ${who}: ${INSTEAD_OF_SHARES}`,
+  }),
+  lengths: (who) => ({
+    kind: 'note',
+    text: `lengths: not used by ${who}: inputs of any length share a batch`,
+  }),
+  lengthsWithClasses: (who) => ({
+    kind: 'note',
+    text: `lengths: not used by ${who} where requests have classes, because a batch takes requests by weight; leave out classes to batch by length`,
+  }),
+};
+
 /** One note for each thing, however many policies do not do it. */
 export function noteTexts(notes: readonly PolicyNote[]): NoteText[] {
-  const note = (
-    kind: NoteText['kind'],
-    about: PolicyNote['about'],
-    text: (verb: 's' | '', who: string) => string,
-  ): NoteText[] => {
+  const listedNotes = POLICY_NOTES.flatMap((about) => {
     const names = [...new Set(notes.filter((one) => one.about === about).map(({ policy }) => policy))];
     if (names.length === 0) return [];
-    return [{ kind, text: text(names.length === 1 ? 's' : '', named(names)) }];
-  };
+    return TEXTS[about](`the ${names.length === 1 ? 'policy' : 'policies'} ${listed(names)}`);
+  });
+  const others = new Map(notes.flatMap(({ about, text }) => (text === undefined ? [] : [[text, about]])));
   return [
-    ...note(
-      'warning',
-      'weights',
-      (s, who) =>
-        `weights: ignored by ${who}, which serve${s} all classes alike; results are still reported by class`,
-    ),
-    ...note(
-      'warning',
-      'shares',
-      (s, who) =>
-        `shares: ${who} do${s === '' ? '' : 'es'} not serve requests within them first: ${INSTEAD_OF_SHARES}`,
-    ),
-    ...note(
-      'warning',
-      'sharesWithLengths',
-      (s, who) =>
-        `shares: with padding: bucket, ${who} do${s === '' ? '' : 'es'} not serve requests within them first: ${INSTEAD_OF_SHARES}`,
-    ),
-    ...note(
-      'note',
-      'lengths',
-      (s, who) => `lengths: not used by ${who}, which put${s} inputs of any length into a batch`,
-    ),
-    ...note(
-      'note',
-      'lengthsWithClasses',
-      (s, who) =>
-        `lengths: where requests have classes, ${who} put${s} inputs of any length into a batch, because a batch takes requests by weight; leave out classes to batch by length`,
-    ),
-    ...[...new Map(notes.flatMap(({ about, text }) => (text === undefined ? [] : [[text, about]])))].map(
+    ...listedNotes,
+    ...[...others].map(
       ([text, about]): NoteText => ({ kind: about === 'models' ? 'warning' : 'note', text }),
     ),
   ];
-}
-
-function named(policies: readonly string[]): string {
-  return `the ${policies.length === 1 ? 'policy' : 'policies'} ${listed(policies)}`;
 }
 
 /** Notes as lines for stderr. */

@@ -170,10 +170,10 @@ describe('warnings', () => {
     const tenants = 'tenants={ list: [{ name: a }, { name: b }] }';
     expect(await warnings({}, [tenants, 'policy.kind=escapement'])).toEqual([]);
     expect(await warnings({}, [tenants, 'policy.kind=edf'])).toEqual([
-      'shares: the policy edf does not serve requests within them first: once over 5 % of all work is lost, with demand over 1.1 times what can be served, requests above a share are refused',
+      'shares: requests within them do not come first with the policy edf: once over 5 % of all work is lost, with demand over 1.1 times what can be served, requests above a share are refused',
     ]);
     expect(await warnings({}, [tenants, 'policy.kind=escapement', 'padding=bucket'])).toEqual([
-      'shares: with padding: bucket, the policy escapement does not serve requests within them first: once over 5 % of all work is lost, with demand over 1.1 times what can be served, requests above a share are refused',
+      'shares: with padding: bucket, requests within them do not come first with the policy escapement: once over 5 % of all work is lost, with demand over 1.1 times what can be served, requests above a share are refused',
     ]);
   });
 

@@ -9,7 +9,7 @@ import type { Point } from './points.js';
 const STARVED = 0.5;
 
 /** The models that get next to nothing in some runs of one choice. */
-export interface Starvation {
+interface Starvation {
   /** The model that fares worst in any of the runs. */
   readonly name: string;
   readonly attainment: number;

@@ -92,7 +92,7 @@ export function planColumns(plan: Plan): PlanColumn[] {
   ];
 }
 
-const MEETS = { yes: 'yes', unsure: 'not surely', no: 'no' } as const;
+const MEETS = { yes: 'yes', unsure: 'only on average', no: 'no' } as const;
 
 function keyColumn({ over, tried }: KeyPlan): PlanColumn {
   const cells = tried.map(({ value }, i) => ({ text: valueLabel(value), sort: i }));

@@ -325,7 +325,7 @@ output: { timeline: false }
   const vary = ['--vary', 'policy.kind=fifo,clipper,escapement', '--vary', 'slo=50ms,100ms'];
   const { stderr } = await runCli(['sweep', file, ...ONE_THREAD, ...vary, '--out', out]);
   const said = [
-    'warning: weights: ignored by the policies fifo and clipper, which serve all classes alike; results are still reported by class',
+    'warning: weights: ignored by the policies fifo and clipper; results are still reported by class',
     expect.stringMatching(/^note: fifo on several kinds of GPUs: .*whichever GPU is free/),
     expect.stringMatching(/^note: clipper on several kinds of GPUs: .*slowest GPUs/),
   ];

@@ -80,7 +80,7 @@ policy: { kind: ${policy} }
     );
   const shares = 'tenants: others 50 %, big 50 % of what GPUs can do under overload';
   expect(setupNotes([await end(1, 'edf'), await end(1, 'edf')])).toEqual([
-    expect.stringContaining('shares: the policy edf does not serve requests within them first'),
+    expect.stringContaining('shares: requests within them do not come first with the policy edf'),
     shares,
   ]);
   expect(setupNotes([await end(1, 'escapement'), await end(1, 'edf')])).toEqual([shares]);

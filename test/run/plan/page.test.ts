@@ -69,7 +69,7 @@ policy clockwork; ±: 95 % interval over 2 seeds
 
 GPUs  attainment>=0.95  meets
    1    89.85 % ± 1.91  no
-   2    96.35 % ± 1.91  not surely
+   2    96.35 % ± 1.91  only on average
    3    97.85 % ± 1.91  yes
 
 Fewest GPUs: 2
