@@ -21,7 +21,7 @@ export class SenderShares {
     for (const one of senders) this.gpuNs[one] = (this.gpuNs[one] ?? 0) + countedNs / senders.length;
   }
 
-  /** Of 1; null: no INFER ran. */
+  /** Share of one class or tenant, of 1; null: no INFER ran. */
   of(index: number): number | null {
     const totalNs = this.gpuNs.reduce((sum, ns) => sum + (ns ?? 0), 0);
     return totalNs === 0 ? null : (this.gpuNs[index] ?? 0) / totalNs;

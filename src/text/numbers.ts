@@ -35,7 +35,7 @@ export function formatRate(value: number | null): string {
   return String(rounded(value, value >= 10 ? 1 : 2));
 }
 
-/** The same with its unit: `480/s`. */
+/** A rate with its unit: `480/s`. */
 export function formatPerSecond(value: number | null): string {
   return value === null ? '–' : `${formatRate(value)}/s`;
 }

@@ -114,7 +114,7 @@ class MinuteBins {
   }
 }
 
-/** What is counted by the minute says nothing of an instant. */
+/** Figures by the minute, which an instant does not have. */
 const NO_SPAN = { peakToMean: null, activePerMinute: null, belowOnePerMinute: null, belowOnePerHour: null };
 
 function info(

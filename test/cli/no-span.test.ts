@@ -61,7 +61,10 @@ it('a threshold or target on a rate fails, with the reason', async () => {
   }
   const over = ['--over', 'cluster.gpus=1:2', '--set', 'cluster.gpus=1'];
   const planned = await run('plan', 'x.yaml', ...over, '--target', 'goodputRps>=1');
-  expect(planned).toMatchObject({ status: 3, stdout: expect.stringContaining(`closest: 1 GPU: ${text}`) });
+  expect(planned).toMatchObject({
+    status: 3,
+    stdout: expect.stringContaining(`${text} at 1 GPU, the closest`),
+  });
   const bound = await runCli(['bound', 'x.yaml', '--json'], { cwd: dir });
   expect(JSON.parse(bound.stdout)).toMatchObject({ offeredRps: null, fluidRps: null, bestRps: null });
 });

@@ -44,7 +44,7 @@ it('a threshold or target on it fails, with the reason', async () => {
     'attainment>=0',
   );
   expect(planned.status).toBe(3);
-  expect(planned.stdout).toMatch(/^closest: 1 GPU: no requests were offered$/m);
+  expect(planned.stdout).toMatch(/: no requests were offered at 1 GPU, the closest$/m);
 });
 
 it('a sweep leaves its cells out of means and its columns empty', async () => {

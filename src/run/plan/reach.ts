@@ -1,4 +1,5 @@
 import type { Experiment } from '../../config/experiment.js';
+import { ratioOf } from '../../record/counted.js';
 import { senderOfFigure } from '../../record/figures.js';
 import { parsePercentile } from '../../record/percentiles.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
@@ -46,14 +47,9 @@ export class Reach {
 
   /** Whether no scheduler could meet all targets; `bounds`: one for each seed, or none if they are not known. */
   isBeyond(bounds: readonly BoundFigures[]): boolean {
-    const rates = bounds.flatMap(({ bestRps, offeredRps }) =>
-      bestRps === null || offeredRps === null ? [] : [{ bestRps, offeredRps }],
-    );
-    if (rates.length === 0) return false;
-    const rps = meanOf(rates.map(({ bestRps }) => bestRps));
-    const share = meanOf(
-      rates.map(({ bestRps, offeredRps }) => (offeredRps === 0 ? 1 : bestRps / offeredRps)),
-    );
+    const rps = meanOfKnown(bounds.map(({ bestRps }) => bestRps));
+    if (rps === null) return false;
+    const share = meanOf(bounds.map((one) => ratioOf(one.bestRps ?? 0, one.offeredRps ?? 0) ?? 1));
     return this.needs.some(
       ({ tenant, isMet }) => tenant === null && !isMet(share * ROUNDING, rps * ROUNDING),
     );
