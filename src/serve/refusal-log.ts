@@ -16,16 +16,6 @@ const MOST_NAMED = 5;
 type Kind = TurnedAwayFor | 'share' | 'metricsPort';
 /** Text and advice of each kind. */
 const LINES: Readonly<Record<Kind, { readonly what: string; readonly advice: string }>> = {
-  flood: {
-    what: 'gRPC connections closed for floods',
-    advice:
-      'after three in 10 s an address is kept out for 10 s; if it is a proxy, limit the calls of its clients there, otherwise block it before it gets here',
-  },
-  keptOut: {
-    what: 'connections of addresses that are kept out after floods',
-    advice:
-      'if such an address is a proxy, limit the calls of its clients there, otherwise block it before it gets here',
-  },
   tooManyConnections: {
     what: 'connections turned away because there are too many',
     advice:

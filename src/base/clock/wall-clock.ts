@@ -8,6 +8,11 @@ export function unixMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
+/** Milliseconds until a time that a library has set by the machine's clock, such as the deadline of a gRPC call. */
+export function msUntil(deadlineMs: number): number {
+  return deadlineMs - Date.now();
+}
+
 /** A time since 1970 in UTC, for names of files that sort by time: `2026-01-31-09-30-00-125`. */
 export function fileStamp(ms: number): string {
   return new Date(ms).toISOString().replace(/\D/g, '-').slice(0, -1);

@@ -103,9 +103,9 @@ function freeOwn(piece: Buffer): void {
   if (piece.length === piece.buffer.byteLength) freeLarge([piece]);
 }
 
-/** Whether so many bytes came in pieces that cost more time than they are worth; up to `fewPieces` never. */
-export function isCrumbled(pieces: number, bytes: number, fewPieces = MANY_PIECES): boolean {
-  return pieces > fewPieces && bytes < pieces * LEAST_PIECE_BYTES;
+/** Whether so many bytes came in pieces that cost more time than they are worth; few pieces never do. */
+function isCrumbled(pieces: number, bytes: number): boolean {
+  return pieces > MANY_PIECES && bytes < pieces * LEAST_PIECE_BYTES;
 }
 
 export function tooLarge(limitBytes: number): Refusal {
@@ -131,7 +131,5 @@ const LARGE_BYTES = 4 * MIB;
 const OWN_BYTES = 16 * KIB;
 /** Each piece costs about as much time as some hundred bytes, so many tiny ones are refused. */
 const MANY_PIECES = 4096;
-/** The same over gRPC, where Node gives all that it has read, thousands of tiny ones, before anything else runs. */
-export const FEW_PIECES_OF_CALL = 1024;
 const LEAST_PIECE_BYTES = 32;
 const EMPTY = Buffer.alloc(0);

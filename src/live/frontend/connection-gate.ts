@@ -7,8 +7,6 @@ import type { TurnedAway } from './turned-away.js';
 
 /** How long a connection that is turned away stays, so that its client sees why. */
 const LINGER_MS = 1000;
-/** How long one of a client that floods waits before it learns that: the client would open the next one at once. */
-const HOLD_MS = 1000;
 /** Connections that wait or linger at a time; further ones are closed without a word. */
 const MOST_LINGERING = 100;
 
@@ -17,8 +15,6 @@ interface GateOptions {
   readonly budget: Budget;
   readonly refusals: RefusalCounts;
   readonly turnedAway: TurnedAway;
-  /** Why a client may not come in now, whatever room there is; null: it may. */
-  readonly refusalOf?: (client: string) => Refusal | null;
   /** Says to a client why it is turned away, as bytes of its protocol; null: it expects TLS, and is not worth that. */
   readonly farewell: ((refusal: Refusal) => string | Uint8Array) | null;
   /** The server speaks TLS, and the first record of a handshake must be there within this; null: it does not. */
@@ -27,7 +23,7 @@ interface GateOptions {
 
 /** Lets in as many connections as there may be. Call it before other listeners of connections are added. */
 export function gateConnections(server: Server, options: GateOptions): void {
-  const { budget, refusals, turnedAway, refusalOf, farewell, firstRecordMs } = options;
+  const { budget, refusals, turnedAway, farewell, firstRecordMs } = options;
   const accept = server.listeners('connection');
   const ends = new RequestTurns();
   let lingering = 0;
@@ -35,35 +31,26 @@ export function gateConnections(server: Server, options: GateOptions): void {
     refusals.add(refusal.kind);
     socket.on('error', () => {});
     const hang = () => socket.destroy();
-    const isHeld = refusal.kind === 'flood';
-    if (lingering >= MOST_LINGERING || (farewell === null && !isHeld)) {
+    if (lingering >= MOST_LINGERING || farewell === null) {
       hang();
       return;
     }
     lingering++;
-    const holdMs = isHeld ? HOLD_MS : 0;
-    const end = setTimeout(hang, farewell === null ? holdMs : holdMs + LINGER_MS);
-    let hold: NodeJS.Timeout | undefined;
+    const end = setTimeout(hang, LINGER_MS);
     socket.once('close', () => {
-      clearTimeout(hold);
       clearTimeout(end);
       lingering--;
     });
-    if (farewell === null) return;
-    const say = () => {
-      // A connection that is closed with bytes unread is reset, and its client may not see what was written.
-      socket.resume();
-      socket.end(farewell(refusal));
-    };
-    if (isHeld) hold = setTimeout(say, HOLD_MS);
-    else say();
+    // A connection that is closed with bytes unread is reset, and its client may not see what was written.
+    socket.resume();
+    socket.end(farewell(refusal));
   };
   server.removeAllListeners('connection');
   server.on('connection', (socket) => {
     const account = budget.open(socket.remoteAddress);
-    const refusal = refusalOf?.(account.clientKey) ?? account.enter();
+    const refusal = account.enter();
     if (refusal !== null) {
-      turnedAway.add(refusal.kind === 'flood' ? 'keptOut' : 'tooManyConnections', account.clientKey);
+      turnedAway.add('tooManyConnections', account.clientKey);
       turnAway(socket, refusal);
       return;
     }

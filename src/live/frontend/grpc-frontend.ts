@@ -1,29 +1,59 @@
+import {
+  type ConnectionInjector,
+  logVerbosity,
+  type Metadata,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+  type ServerListener,
+  type ServerUnaryCall,
+  type ServiceDefinition,
+  type sendUnaryData,
+  setLogVerbosity,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { ReflectionService } from '@grpc/reflection';
+import { HealthImplementation } from 'grpc-health-check';
 import type { InferenceService } from '../service.js';
-import { Arrivals } from './arrivals.js';
 import { Budget, budgetLimits } from './budget.js';
 import { Catalog } from './catalog.js';
-import { QUEUE_TIMEOUT_MS } from './codec/codec-options.js';
-import { CodecPool } from './codec/codec-pool.js';
 import {
   type Frontend,
   type FrontendOptions,
+  type FrontendSettings,
   GRACE_MS,
-  handshakePartMs,
   listen,
-  renewTls,
+  mostAnswerBytes,
   settle,
 } from './frontend.js';
-import { Bans } from './grpc/bans.js';
-import { HealthMethods } from './grpc/health.js';
+import { Connections } from './grpc/connections.js';
 import { GrpcInfer } from './grpc/infer.js';
-import { inferenceMethods } from './grpc/methods.js';
-import { reflectionMethods } from './grpc/reflection.js';
-import { RpcServer } from './grpc/server.js';
-import { Protocols } from './grpc-messages.js';
+import { catalogMethods, inferenceService, small } from './grpc/methods.js';
+import { Rpc, statusOf } from './grpc/rpc.js';
+import { describedProtocols, loadInferenceService } from './grpc-messages.js';
+import { asRefusal, Refusal } from './refusal.js';
 import { RefusalCounts } from './refusal-counts.js';
 import type { CutOff } from './slow-clients.js';
 import { TokenCheck } from './token.js';
 import { TurnedAway } from './turned-away.js';
+
+const SERVICE = 'inference.GRPCInferenceService';
+/** Methods that need no token. */
+const OPEN_METHODS =
+  /^\/(?:grpc\.health\.v1\.Health\/|inference\.GRPCInferenceService\/Server(?:Live|Ready)$)/;
+const INFER_METHODS = /\/Model(?:Stream)?Infer$/;
+/** Under which a handler finds its call in the metadata. */
+const RPC = 'rpc';
+/** Calls of one connection at a time. */
+const MOST_STREAMS = 128;
+/** How often slow clients and the server's health are looked at. */
+const LOOK_MS = 250;
+
+// The library writes to stderr what it also returns.
+setLogVerbosity(logVerbosity.NONE);
 
 /**
  * Opens the gRPC transport of the Open Inference Protocol (open-inference.proto). Throws `E_LISTEN` if the address
@@ -40,55 +70,173 @@ export async function openGrpcFrontend(
   turnedAway = new TurnedAway(),
 ): Promise<Frontend> {
   const settings = settle(options);
-  const { maxBodyBytes, tls } = settings;
-  const arrivals = new Arrivals(() => service.nowNs());
-  const catalog = new Catalog(service, settings);
-  const codec = new CodecPool(CODEC);
-  const refusals = new RefusalCounts(settings.refusals, 'grpc');
-  const protocols = new Protocols();
-  const health = new HealthMethods(service, protocols);
-  const infer = new GrpcInfer(service, catalog, settings, codec, refusals, turnedAway);
-  const server = new RpcServer({
-    methods: new Map([
-      ...inferenceMethods({ service, catalog, infer, maxBodyBytes, protocols }),
-      ...health.methods,
-      ...reflectionMethods(protocols),
-    ]),
-    token: new TokenCheck(settings.token),
-    arrivals,
-    budget: new Budget(budgetLimits(settings), settings.budget ?? undefined),
-    refusals,
-    bans: settings.maxClientRequests === null ? null : new Bans(),
-    tls,
-    handshakePartMs: handshakePartMs(settings),
-    nowNs: () => service.nowNs(),
-    cutOff,
-    turnedAway,
-  });
-  server.listener.on('close', () => {
-    arrivals.close();
-    health.close();
-  });
-  const port = await listen(server.listener, 'gRPC', settings);
+  const frontend = new GrpcFrontend(service, settings, cutOff, turnedAway);
+  const port = await listen(frontend.connections.listener, 'gRPC', settings);
   return {
     port,
-    close: (graceful) => close(server, codec, graceful),
-    renew: (tls) => renewTls(server.listener, tls),
+    close: (graceful) => frontend.close(graceful),
+    renew: (tls) => frontend.connections.renew(tls),
   };
 }
 
-const CODEC = { threads: 1, heapMib: 256, jobTimeoutMs: 10_000, queueTimeoutMs: QUEUE_TIMEOUT_MS };
+class GrpcFrontend {
+  readonly connections: Connections;
+  private readonly server: Server;
+  private readonly injector: ConnectionInjector;
+  private readonly health = new HealthImplementation();
+  private shownHealth = '';
+  private readonly refusals: RefusalCounts;
+  private readonly token: TokenCheck;
+  private readonly open = new Set<Rpc>();
+  private readonly timer: NodeJS.Timeout;
+  private isClosing = false;
 
-async function close(server: RpcServer, codec: CodecPool, graceful: boolean): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const giveUp = setTimeout(() => server.destroyAll(), GRACE_MS);
-    server.listener.close(() => {
-      clearTimeout(giveUp);
-      resolve();
+  constructor(
+    private readonly service: InferenceService,
+    settings: FrontendSettings,
+    private readonly cutOff: CutOff,
+    turnedAway: TurnedAway,
+  ) {
+    this.refusals = new RefusalCounts(settings.refusals, 'grpc');
+    this.token = new TokenCheck(settings.token);
+    this.server = new Server({
+      interceptors: [(method, call) => this.intercept(method, call)],
+      'grpc.enable_channelz': 0,
+      'grpc.max_receive_message_length': settings.maxBodyBytes,
+      'grpc.max_send_message_length': mostAnswerBytes(settings),
+      'grpc.max_concurrent_streams': MOST_STREAMS,
+      'grpc.keepalive_time_ms': 60_000,
+      'grpc.keepalive_timeout_ms': 20_000,
     });
-    // Calls under way are answered; then nothing is left that a connection could be open for.
-    if (graceful) server.drain();
-    else server.destroyAll();
-  });
-  await codec.close();
+    this.addServices(settings);
+    this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
+    this.connections = new Connections({
+      budget: new Budget(budgetLimits(settings), settings.budget ?? undefined),
+      tls: settings.tls,
+      handshakeTimeoutMs: settings.handshakeTimeoutMs,
+      accepted: (socket) => this.injector.injectConnection(socket),
+      refused: ({ kind }, client) => {
+        this.refusals.add(kind);
+        if (kind === 'tooManyConnections') turnedAway.add(kind, client);
+      },
+    });
+    this.timer = setInterval(() => this.look(), LOOK_MS);
+    this.timer.unref();
+    this.showHealth();
+  }
+
+  /** As a frontend's. */
+  close(graceful: boolean): Promise<void> {
+    this.isClosing = true;
+    const { server, connections } = this;
+    const cut = () => {
+      server.forceShutdown();
+      connections.closeAll();
+    };
+    return new Promise((resolve) => {
+      const giveUp = setTimeout(cut, GRACE_MS);
+      connections.listener.close(() => {
+        clearTimeout(giveUp);
+        clearInterval(this.timer);
+        server.forceShutdown();
+        resolve();
+      });
+      if (!graceful) {
+        cut();
+        return;
+      }
+      for (const rpc of this.open) rpc.drain();
+      this.injector.drain(GRACE_MS);
+    });
+  }
+
+  private addServices(settings: FrontendSettings): void {
+    const { server, service } = this;
+    const catalog = new Catalog(service, settings);
+    const infer = new GrpcInfer(service, catalog, settings, this.refusals);
+    server.addService(inferenceService(loadInferenceService()), {
+      ...catalogMethods(service, catalog),
+      ModelInfer: ({ metadata, request }: ServerUnaryCall<Buffer, object>, done: sendUnaryData<object>) => {
+        infer.unary(request, metadata.getOpaque(RPC) as Rpc, (response) => done(null, response));
+      },
+      ModelStreamInfer: (call: ServerDuplexStream<Buffer, object>) => {
+        infer.stream(call, call.metadata.getOpaque(RPC) as Rpc);
+      },
+    });
+    const withSmallMessages = {
+      addService: (definition: ServiceDefinition, methods: UntypedServiceImplementation) =>
+        server.addService(small(definition), methods),
+    };
+    this.health.addToServer(withSmallMessages);
+    new ReflectionService(describedProtocols()).addToServer(withSmallMessages);
+  }
+
+  /** Sees each call before its handler does, and keeps the handler from those that are refused. */
+  private intercept(method: Method, call: ServerInterceptingCallInterface): ServerInterceptingCall {
+    let rpc: Rpc | null = null;
+    const attempt = (act: () => void) => {
+      try {
+        act();
+      } catch (error) {
+        const refusal = asRefusal(error);
+        if (INFER_METHODS.test(method.path)) this.refusals.add(refusal.kind);
+        call.sendStatus(statusOf(refusal));
+      }
+    };
+    const listener: ServerListener = {
+      onReceiveMetadata: (metadata, pass) =>
+        attempt(() => {
+          rpc = this.admit(method, call, metadata);
+          pass(metadata);
+          if (this.isClosing) rpc.drain();
+        }),
+      onReceiveMessage: (message, pass) =>
+        attempt(() => {
+          rpc?.received(Buffer.isBuffer(message) ? message.length : 0);
+          pass(message);
+        }),
+      onReceiveHalfClose: (pass) => {
+        rpc?.halfClosed();
+        pass();
+      },
+      onCancel: () => {
+        if (rpc === null) return;
+        this.open.delete(rpc);
+        rpc.end();
+      },
+    };
+    return new ServerInterceptingCall(call, { start: (next) => next(listener) });
+  }
+
+  /** Lets a call in by its headers, before any of its message is read. Throws a refusal. */
+  private admit(method: Method, call: ServerInterceptingCallInterface, metadata: Metadata): Rpc {
+    if (!OPEN_METHODS.test(method.path)) this.token.admit(metadata.get('authorization')[0]?.toString());
+    const { remoteAddress, remotePort } = call.getConnectionInfo();
+    const connection = this.connections.at(remoteAddress, remotePort);
+    if (connection === undefined) throw new Refusal('cancelled', 'the client has gone');
+    const isStream = method.requestStream || method.responseStream;
+    const rpc = new Rpc(call, connection, metadata, this.service.nowNs(), isStream);
+    this.open.add(rpc);
+    metadata.setOpaque(RPC, rpc);
+    this.showHealth();
+    return rpc;
+  }
+
+  private showHealth(): void {
+    const status = this.service.state.notReady === null ? 'SERVING' : 'NOT_SERVING';
+    if (status === this.shownHealth) return;
+    this.shownHealth = status;
+    for (const name of ['', SERVICE]) this.health.setStatus(name, status);
+  }
+
+  private look(): void {
+    this.showHealth();
+    const nowMs = performance.now();
+    for (const rpc of this.open) {
+      const why = rpc.cutOff(nowMs);
+      if (why !== null) this.cutOff(rpc.client, why);
+    }
+  }
 }
+
+type Method = Parameters<ServerInterceptor>[0];

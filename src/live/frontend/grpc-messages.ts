@@ -1,68 +1,52 @@
 import { fileURLToPath } from 'node:url';
-import { loadSync, type PackageDefinition } from '@grpc/proto-loader';
-import { withEntryNames } from './grpc/descriptors.js';
+import type { ServiceDefinition } from '@grpc/grpc-js';
+import { loadSync, type MessageTypeDefinition, type PackageDefinition } from '@grpc/proto-loader';
+import { protoPath as HEALTH_FILE } from 'grpc-health-check';
+import descriptor, { type IDescriptorProto } from 'protobufjs/ext/descriptor/index.js';
 
-// Where the .proto files lie: the same paths from here in src and, compiled, in dist.
-export const PROTOCOL_FILE = protoFile('open-inference');
-const HEALTH_FILE = protoFile('grpc-health');
-const REFLECTION_FILE = protoFile('grpc-reflection');
+/** The Open Inference Protocol: where its file lies, the same path from here in src and, compiled, in dist. */
+export const PROTOCOL_FILE = fileURLToPath(
+  new URL('../../../src/live/frontend/open-inference.proto', import.meta.url),
+);
 
-/** A method of a service: where it is called, and how its response is encoded. */
-interface MethodCodec {
-  readonly path: string;
-  readonly responseSerialize: (response: object) => Uint8Array;
+/** The methods of the Open Inference Protocol. */
+export function loadInferenceService(): ServiceDefinition {
+  const loaded = loadSync(PROTOCOL_FILE, { keepCase: true, longs: Number, defaults: true });
+  return loaded['inference.GRPCInferenceService'] as ServiceDefinition;
 }
 
-type ServiceCodec = Readonly<Record<string, MethodCodec>>;
+/** The protocols of this server as reflection describes them. */
+export function describedProtocols(): PackageDefinition {
+  const files = [PROTOCOL_FILE, HEALTH_FILE].map((file) => {
+    // Each message comes with the descriptors of its whole file.
+    const [message] = Object.values(loadSync(file, { keepCase: true })).filter(isMessage);
+    return { ...message, fileDescriptorProtos: message.fileDescriptorProtos.map(withEntryNames) };
+  });
+  return Object.fromEntries(files.entries());
+}
 
-/** The .proto files of what this server speaks. */
-export class Protocols {
-  private readonly loaded = [PROTOCOL_FILE, HEALTH_FILE, REFLECTION_FILE].map((file) =>
-    loadSync(file, { keepCase: true }),
-  );
+function isMessage(definition: object): definition is MessageTypeDefinition<object, object> {
+  return 'fileDescriptorProtos' in definition;
+}
 
-  /** The methods of a service, by its whole name. */
-  service(name: string): ServiceCodec {
-    for (const definitions of this.loaded)
-      if (name in definitions) return definitions[name] as unknown as ServiceCodec;
-    throw new Error(`no service ${name}`);
-  }
+/**
+ * A FileDescriptorProto with the names that protobuf prescribes for the entries of maps: `ParametersEntry`, where
+ * protobufjs writes `Parameters`. Other libraries refuse the file otherwise.
+ */
+function withEntryNames(bytes: Uint8Array): Buffer {
+  const file = descriptor.FileDescriptorProto.decode(bytes);
+  nameEntries((file as unknown as { messageType: IDescriptorProto[] }).messageType);
+  return Buffer.from(descriptor.FileDescriptorProto.encode(file).finish());
+}
 
-  serviceNames(): string[] {
-    return this.loaded.flatMap((definitions) =>
-      Object.keys(definitions).filter((name) => !('fileDescriptorProtos' in definitions[name])),
-    );
-  }
-
-  /** The FileDescriptorProtos that declare a message, a service or what is inside one; null: none does. */
-  descriptorsOf(symbol: string): readonly Uint8Array[] | null {
-    for (const definitions of this.loaded) {
-      for (let name = symbol; name !== ''; name = name.slice(0, Math.max(0, name.lastIndexOf('.'))))
-        if (Object.hasOwn(definitions, name)) return descriptorsIn(definitions);
+function nameEntries(messages: readonly IDescriptorProto[]): void {
+  for (const { nestedType = [], field: fields = [] } of messages) {
+    for (const entry of nestedType) {
+      if (entry.options?.mapEntry !== true) continue;
+      const name = `${entry.name}Entry`;
+      for (const field of fields) if (field.typeName === entry.name) field.typeName = name;
+      entry.name = name;
     }
-    return null;
+    nameEntries(nestedType);
   }
-
-  /** The same by the name of the file. */
-  descriptorsNamed(file: string): readonly Uint8Array[] | null {
-    for (const definitions of this.loaded) {
-      const descriptors = descriptorsIn(definitions);
-      // The name is the first field: its tag, its length, itself.
-      const name = (descriptor: Uint8Array) =>
-        Buffer.from(descriptor.subarray(2, 2 + descriptor[1])).toString();
-      if (descriptors.some((descriptor) => name(descriptor) === file)) return descriptors;
-    }
-    return null;
-  }
-}
-
-function descriptorsIn(definitions: PackageDefinition): readonly Uint8Array[] {
-  for (const definition of Object.values(definitions))
-    if ('fileDescriptorProtos' in definition)
-      return (definition.fileDescriptorProtos as Uint8Array[]).map(withEntryNames);
-  return [];
-}
-
-function protoFile(name: string): string {
-  return fileURLToPath(new URL(`../../../src/live/frontend/${name}.proto`, import.meta.url));
 }

@@ -38,8 +38,6 @@ export const REFUSALS = {
   overBudget: { http: 503, grpc: 8 },
   /** The threads that decode large bodies have too many before it. */
   tooBusy: { http: 503, grpc: 8 },
-  /** A connection does much that brings no inference. */
-  flood: { http: 429, grpc: 8 },
   /** There are as many connections as there may be. */
   tooManyConnections: { http: 503, grpc: 14 },
   /** Another controller drives the workers. */
@@ -48,15 +46,6 @@ export const REFUSALS = {
   notReady: { http: 503, grpc: 14 },
 } as const;
 export type RefusalKind = keyof typeof REFUSALS;
-
-const CLIENTS_FAULTS: ReadonlySet<RefusalKind> = new Set([
-  ...(['invalid', 'unauthenticated', 'unknown', 'unimplemented', 'encoding', 'tooLarge', 'flood'] as const),
-]);
-
-/** Whether a client could have known better: its next request fails as this one. */
-export function isClientsFault(kind: RefusalKind): boolean {
-  return CLIENTS_FAULTS.has(kind);
-}
 
 /** A request that is answered with an error. The message is for the client, one line and complete. */
 export class Refusal extends Error {

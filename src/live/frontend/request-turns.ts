@@ -1,7 +1,7 @@
 import { FairQueue } from './codec/fair-queue.js';
 
 /** A connection that has requests to begin or bytes to parse. */
-export interface Waiting {
+interface Waiting {
   /** Whose turn it takes. */
   readonly clientKey: string;
   /** Does a little of it, which takes as long as about so many requests. */

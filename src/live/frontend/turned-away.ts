@@ -1,8 +1,7 @@
 /**
- * Why a frontend turned someone away: a connection was closed for a flood, or not let in after several, or there are as many
- * connections as there may be; a large body of a tenant over its rate was not decoded, or one waited for that until its SLO had passed.
+ * Why a frontend turned someone away: there are as many connections as there may be; a large body of a tenant over its rate was not decoded, or one waited for that until its SLO had passed.
  */
-export type TurnedAwayFor = 'flood' | 'keptOut' | 'tooManyConnections' | 'rate' | 'decoding';
+export type TurnedAwayFor = 'tooManyConnections' | 'rate' | 'decoding';
 
 /** How often. Plain data: it crosses threads. */
 export interface TurnedAwayCount {

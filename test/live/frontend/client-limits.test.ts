@@ -135,7 +135,7 @@ describe('connections', () => {
     return sockets;
   }
 
-  it('beyond the limit learn why over HTTP and gRPC, and are counted', async () => {
+  it('beyond the limit learn why over HTTP, are closed over gRPC, and are counted', async () => {
     const service = new FakeService([MODEL]);
     const refusals = newRefusalCounters();
     const counters = newBudgetCounters(2);
@@ -148,11 +148,7 @@ describe('connections', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 503 .*connection: close.*at most 2 connections from one address/s);
     const session = connectHttp2(`http://127.0.0.1:${grpcPort}`);
     session.on('error', () => {});
-    const [code, , reason] = await once(session, 'goaway');
-    expect([code, Buffer.from(reason).toString()]).toEqual([
-      11,
-      'this server takes at most 2 connections from one address: try again later',
-    ]);
+    await once(session, 'close');
     expect(counted(refusals)).toEqual({ 'http too_many_connections': 1, 'grpc too_many_connections': 1 });
 
     first.destroy();

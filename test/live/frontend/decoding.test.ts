@@ -1,12 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
 import { OUTCOME_REJECTED } from '../../../src/core/request.js';
 import { LIMIT_RATE } from '../../../src/core/tenants.js';
 import { overLimit } from '../../../src/live/controller/not-executed.js';
 import { TurnedAway } from '../../../src/live/frontend/turned-away.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
-import { openGrpc, openHttp, tensor } from './fixtures.js';
-import { GrpcClient } from './grpc-client.js';
+import { openHttp, tensor } from './fixtures.js';
 
 const ELEMENTS = 32_768;
 const WIDE = echoModel('wide', false, [['x', 'FP32', [ELEMENTS]]]);
@@ -27,21 +26,14 @@ const SOON_MS = 2;
 /** Bodies of clients that have time. */
 const FEW = 6;
 
-const clients: GrpcClient[] = [];
-afterEach(() => {
-  for (const client of clients.splice(0)) client.close();
-});
-
 interface Ask {
   readonly tenant?: number;
   readonly model?: 'wide' | 'small';
   /** Of a JSON body. */
   readonly parameters?: string;
-  /** Of a gRPC message. */
-  readonly sloMs?: number;
 }
 
-/** Sends a request as HTTP and gRPC clients of one address do; resolves with '', or with why it was refused. */
+/** Sends a request as HTTP clients of one address do; resolves with '', or with why it was refused. */
 const TRANSPORTS = {
   async http(service: FakeService, defaultSloNs = NS_PER_S, turnedAway = new TurnedAway()) {
     const { http } = await openHttp(service, { tenants: TENANTS, defaultSloNs }, turnedAway);
@@ -53,24 +45,6 @@ const TRANSPORTS = {
       return status === 200 ? '' : `${status} ${json.error}`;
     };
   },
-  async grpc(service: FakeService, defaultSloNs = NS_PER_S, turnedAway = new TurnedAway()) {
-    const { port } = await openGrpc(service, { tenants: TENANTS, defaultSloNs }, turnedAway);
-    return async ({ tenant = GREEDY, model = 'wide', sloMs }: Ask): Promise<string> => {
-      const client = new GrpcClient(port);
-      clients.push(client);
-      const { data, ...input } = inputOf(model);
-      const request = {
-        model_name: model,
-        inputs: [{ ...input, contents: { fp32_contents: data } }],
-        ...(sloMs === undefined ? {} : { parameters: { slo_ms: { int64_param: sloMs } } }),
-      };
-      const answer = client.call('ModelInfer', request, { [HEADER]: TENANTS.list[tenant].name });
-      return answer.then(
-        () => '',
-        ({ code, details }) => `${code} ${details}`,
-      );
-    };
-  },
 };
 
 function inputOf(model: 'wide' | 'small') {
@@ -79,10 +53,7 @@ function inputOf(model: 'wide' | 'small') {
     : { ...tensor('x', 'FP32', [4], [1, 2, 3, 4]), data: [1, 2, 3, 4] };
 }
 
-describe.each([
-  ['http', 504, 429],
-  ['grpc', 4, 8],
-] as const)('large bodies over %s', (transport, timeout, overRate) => {
+describe.each([['http', 504, 429]] as const)('large bodies over %s', (transport, timeout, overRate) => {
   it('are decoded for the tenants of an address in turn', async () => {
     const service = new FakeService([WIDE]);
     const send = await TRANSPORTS[transport](service, 60 * NS_PER_S);
@@ -135,7 +106,7 @@ describe.each([
   });
 });
 
-it.each(['http', 'grpc'] as const)('a refusal over %s says how long decoding took', async (transport) => {
+it.each(['http'] as const)('a refusal over %s says how long decoding took', async (transport) => {
   const service = new FakeService([WIDE]);
   service.answer = (request) => ({
     ...{ outcome: OUTCOME_REJECTED, outputs: [], batchSize: 0, error: '' },
@@ -144,7 +115,7 @@ it.each(['http', 'grpc'] as const)('a refusal over %s says how long decoding too
   const send = await TRANSPORTS[transport](service);
   const answers: string[] = [];
   for (let sloMs = 2; sloMs < 10_000; sloMs *= 4)
-    answers.push(await send({ sloMs, parameters: `{"slo_ms":${sloMs}}` }));
+    answers.push(await send({ parameters: `{"slo_ms":${sloMs}}` }));
   const text = expect.stringMatching(
     / cannot be met: .*; \d+\.\d{3} ms passed until its large body was received and decoded/,
   );
@@ -160,10 +131,3 @@ it.each(['{"slo_ms":60000}', '{"timeout":60000000}', '{"slo\\u005fms":60000}'])(
     expect(new Set(answers)).toEqual(new Set(['']));
   },
 );
-
-it('a gRPC call is given the time that it names', async () => {
-  const service = new FakeService([WIDE]);
-  const send = await TRANSPORTS.grpc(service, SOON_MS * NS_PER_MS);
-  const answers = await Promise.all(Array.from({ length: FEW }, () => send({ sloMs: 60_000 })));
-  expect(new Set(answers)).toEqual(new Set(['']));
-});

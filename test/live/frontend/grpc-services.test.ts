@@ -1,5 +1,7 @@
+import { createRequire } from 'node:module';
 import { Client, credentials, type MethodDefinition, type ServiceError, status } from '@grpc/grpc-js';
 import { loadFileDescriptorSetFromBuffer, loadSync } from '@grpc/proto-loader';
+import { protoPath as HEALTH_FILE } from 'grpc-health-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { OUTCOME_REJECTED } from '../../../src/core/request.js';
 import { PROTOCOL_FILE } from '../../../src/live/frontend/grpc-messages.js';
@@ -20,8 +22,12 @@ afterEach(() => {
   for (const client of clients.splice(0)) client.close();
 });
 
-function definition(name: string, service: string, method: string): MethodDefinition<object, object> {
-  const file = PROTOCOL_FILE.replace('open-inference', name);
+/** Of the reflection protocol, which the library does not export. */
+const REFLECTION_FILE = createRequire(import.meta.url)
+  .resolve('@grpc/reflection')
+  .replace(/src[/]index[.]js$/, 'proto/grpc/reflection/v1/reflection.proto');
+
+function definition(file: string, service: string, method: string): MethodDefinition<object, object> {
   return (loadSync(file, OPTIONS)[service] as Loose)[method];
 }
 
@@ -66,7 +72,7 @@ function request(id: number, values: readonly number[]) {
 }
 
 describe('ModelStreamInfer', () => {
-  const METHOD = definition('open-inference', 'inference.GRPCInferenceService', 'ModelStreamInfer');
+  const METHOD = definition(PROTOCOL_FILE, 'inference.GRPCInferenceService', 'ModelStreamInfer');
 
   it('answers each request, in their order, whichever is ready first', async () => {
     const { client, service } = await serve();
@@ -128,8 +134,8 @@ describe('ModelStreamInfer', () => {
 });
 
 describe('grpc.health.v1', () => {
-  const CHECK = definition('grpc-health', 'grpc.health.v1.Health', 'Check');
-  const WATCH = definition('grpc-health', 'grpc.health.v1.Health', 'Watch');
+  const CHECK = definition(HEALTH_FILE, 'grpc.health.v1.Health', 'Check');
+  const WATCH = definition(HEALTH_FILE, 'grpc.health.v1.Health', 'Watch');
 
   it('says whether the server is ready, also without the token', async () => {
     const { client, service } = await serve({ token: 's3cret' });
@@ -160,7 +166,7 @@ describe('grpc.health.v1', () => {
 });
 
 describe('reflection', () => {
-  const INFO = definition('grpc-reflection', 'grpc.reflection.v1.ServerReflection', 'ServerReflectionInfo');
+  const INFO = definition(REFLECTION_FILE, 'grpc.reflection.v1.ServerReflection', 'ServerReflectionInfo');
 
   it.each(['v1', 'v1alpha'])('lists the services and describes them, %s', async (version) => {
     const { client } = await serve();
@@ -173,7 +179,6 @@ describe('reflection', () => {
     expect(services.list_services_response.service).toEqual([
       { name: 'inference.GRPCInferenceService' },
       { name: 'grpc.health.v1.Health' },
-      { name: 'grpc.reflection.v1.ServerReflection' },
     ]);
     expect(missing.error_response).toMatchObject({ error_code: 5 });
     expect(missing.original_request).toMatchObject({ file_by_filename: 'nowhere.proto' });
@@ -195,7 +200,7 @@ describe('reflection', () => {
 
 describe('what clients of other servers ask for', () => {
   const call = (client: Client, method: string, ask: object) =>
-    unary(client, definition('open-inference', 'inference.GRPCInferenceService', method), ask);
+    unary(client, definition(PROTOCOL_FILE, 'inference.GRPCInferenceService', method), ask);
 
   it('is whether a model is ready that does not exist: no', async () => {
     const { client } = await serve();
@@ -238,7 +243,7 @@ describe('what clients of other servers ask for', () => {
 
   it('is shared memory, which is refused with the reason', async () => {
     const { client } = await serve();
-    const method = definition('open-inference', 'inference.GRPCInferenceService', 'ServerLive');
+    const method = definition(PROTOCOL_FILE, 'inference.GRPCInferenceService', 'ServerLive');
     const path = method.path.replace('ServerLive', 'SystemSharedMemoryRegister');
     await expect(unary(client, { ...method, path }, {})).rejects.toMatchObject({
       code: status.UNIMPLEMENTED,

@@ -66,12 +66,11 @@ describe('refusals are counted', () => {
     expect(await codeOf({ ...MESSAGE, model_name: 'n' })).toBe(5);
     expect(await codeOf(MESSAGE, {})).toBe(16);
     expect(await codeOf({ ...MESSAGE, inputs: [] })).toBe(3);
-    expect(await codeOf({ ...MESSAGE, id: 'x'.repeat(1001) })).toBe(8);
     service.notReady = 'no worker is up';
     expect(await codeOf(MESSAGE)).toBe(14);
     // As a stream, whose error is in its one response.
     expect(await codeOf(MESSAGE, TOKEN, 'ModelStreamInfer')).toBe(0);
-    const expected = { unknown: 1, unauthenticated: 1, invalid: 1, too_large: 1, not_ready: 2 };
+    const expected = { unknown: 1, unauthenticated: 1, invalid: 1, not_ready: 2 };
     const named = Object.entries(expected).map(([reason, count]) => [`grpc ${reason}`, count]);
     expect(counted(refusals)).toEqual(Object.fromEntries(named));
   });

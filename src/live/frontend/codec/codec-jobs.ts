@@ -1,4 +1,3 @@
-import { grpcContents } from '../grpc/contents-job.js';
 import { encodeAnswerJob } from '../http-answer.js';
 import { readInferBodyJob } from '../http-infer-body.js';
 import { inflateBody } from './inflate.js';
@@ -10,7 +9,6 @@ import { splitInputs } from './split-inputs.js';
  */
 export const CODEC_JOBS = {
   inflateBody,
-  grpcContents,
   readInferBody: readInferBodyJob,
   splitInputs,
   encodeAnswer: encodeAnswerJob,

@@ -18,4 +18,4 @@ const LEAST_HEAP_MIB = 128;
 const HEAP_PER_BYTE = 48;
 const JOB_TIMEOUT_MS = 15_000;
 /** A client hears sooner that it should come back than it would give up. */
-export const QUEUE_TIMEOUT_MS = 5000;
+const QUEUE_TIMEOUT_MS = 5000;

@@ -50,7 +50,7 @@ export function inflateSmall(input: InflateInput, mostBytes: number): Uint8Array
  * Decompresses all of `body`, with each member of gzip. Node passes over what follows a zlib stream, and over what follows
  * a member of gzip from the first zero byte on. Throws if there is such a rest.
  */
-export function inflateWhole(
+function inflateWhole(
   encoding: Compression,
   body: Uint8Array,
   options: ZlibOptions,

@@ -1,117 +1,165 @@
-import { FieldCount, LENGTH_DELIMITED, ProtobufReader } from './protobuf-reader.js';
+import protobuf, { type Reader } from 'protobufjs';
+import { Refusal } from '../refusal.js';
 
 /** Value of a parameter; null: the client sent none. */
 type ParameterValue = string | number | boolean | null;
+type Parameters = ReadonlyMap<string, ParameterValue>;
 
-/** Where typed contents lie in a message. */
-export interface Span {
-  readonly from: number;
-  readonly to: number;
+interface InferInput {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: readonly number[];
+  readonly parameters: Parameters;
+  /** InferTensorContents, not decoded: each part has some of the elements, one after the other. */
+  readonly contents: readonly Uint8Array[];
 }
 
-export interface InferInput {
-  name: string;
-  datatype: string;
-  readonly shape: number[];
-  parameters: Map<string, ParameterValue> | null;
-  /** The parts of its contents, which are elements one after the other; null: none. */
-  contents: Span[] | null;
+interface RequestedOutput {
+  readonly name: string;
+  readonly parameters: Parameters;
 }
 
-interface WantedOutput {
-  name: string;
-  parameters: Map<string, ParameterValue> | null;
+/** A ModelInferRequest. Raw contents are views of its bytes. */
+export interface InferMessage {
+  readonly modelName: string;
+  readonly modelVersion: string;
+  readonly id: string;
+  readonly parameters: Parameters;
+  readonly inputs: readonly InferInput[];
+  readonly outputs: readonly RequestedOutput[];
+  readonly raw: readonly Uint8Array[];
 }
 
-/** A ModelInferRequest. Typed contents are not decoded yet; raw ones are views of the message. */
-export class InferMessage {
-  modelName = '';
-  modelVersion = '';
-  id = '';
-  parameters: Map<string, ParameterValue> | null = null;
-  readonly inputs: InferInput[] = [];
-  readonly outputs: WantedOutput[] = [];
-  readonly raw: Uint8Array<ArrayBuffer>[] = [];
+/** Fields of one message, without the elements of tensors: each takes memory, however short it is. */
+const MOST_FIELDS = 4096;
+export const LENGTH_DELIMITED = 2;
 
-  /** Throws a refusal. */
-  constructor(readonly bytes: Uint8Array<ArrayBuffer>) {
-    const reader = new ProtobufReader(bytes, 0, bytes.length, new FieldCount());
-    while (reader.next()) {
-      if (reader.field === 1) this.modelName = reader.text();
-      else if (reader.field === 2) this.modelVersion = reader.text();
-      else if (reader.field === 3) this.id = reader.text();
-      else if (reader.field === 4) this.parameters = readParameter(reader, this.parameters);
-      else if (reader.field === 5) this.inputs.push(readInput(reader.message()));
-      else if (reader.field === 6) this.outputs.push(readOutput(reader.message()));
-      else if (reader.field === 7) this.raw.push(reader.data());
-      else reader.skip();
+/** Decodes a ModelInferRequest without the elements of its tensors. Throws a refusal. */
+export function readInferMessage(bytes: Uint8Array): InferMessage {
+  try {
+    return new MessageReader(bytes).read();
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal('invalid', `the message is malformed: ${(error as Error).message}`);
+  }
+}
+
+class MessageReader {
+  private readonly reader: Reader;
+  private fields = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.reader = protobuf.Reader.create(bytes);
+  }
+
+  read(): InferMessage {
+    const { reader } = this;
+    const [inputs, outputs, raw] = [[] as InferInput[], [] as RequestedOutput[], [] as Uint8Array[]];
+    const parameters = new Map<string, ParameterValue>();
+    let [modelName, modelVersion, id] = ['', '', ''];
+    this.each(reader.len, (field) => {
+      if (field === 1) modelName = reader.string();
+      else if (field === 2) modelVersion = reader.string();
+      else if (field === 3) id = reader.string();
+      else if (field === 4) this.parameter(parameters);
+      else if (field === 5) inputs.push(this.input());
+      else if (field === 6) outputs.push(this.output());
+      else if (field === 7) raw.push(reader.bytes());
+      else return false;
+      return true;
+    });
+    return { modelName, modelVersion, id, parameters, inputs, outputs, raw };
+  }
+
+  private input(): InferInput {
+    const { reader } = this;
+    const [shape, contents] = [[] as number[], [] as Uint8Array[]];
+    const parameters = new Map<string, ParameterValue>();
+    let [name, datatype] = ['', ''];
+    this.each(this.end(), (field, wire) => {
+      if (field === 1) name = reader.string();
+      else if (field === 2) datatype = reader.string();
+      else if (field === 3) this.sizes(shape, wire);
+      else if (field === 4) this.parameter(parameters);
+      else if (field === 5) contents.push(reader.bytes());
+      else return false;
+      return true;
+    });
+    return { name, datatype, shape, parameters, contents };
+  }
+
+  private output(): RequestedOutput {
+    const parameters = new Map<string, ParameterValue>();
+    let name = '';
+    this.each(this.end(), (field) => {
+      if (field === 1) name = this.reader.string();
+      else if (field === 2) this.parameter(parameters);
+      else return false;
+      return true;
+    });
+    return { name, parameters };
+  }
+
+  /** Sizes of a shape: in one packed list or several, or one by one. */
+  private sizes(shape: number[], wire: number): void {
+    const end = wire === LENGTH_DELIMITED ? this.end() : this.reader.pos + 1;
+    while (this.reader.pos < end) {
+      this.count();
+      shape.push(toNumber(this.reader.int64()));
     }
   }
+
+  /** An entry of a map. The last of several of one name counts. */
+  private parameter(parameters: Map<string, ParameterValue>): void {
+    let name = '';
+    let value: ParameterValue = null;
+    this.each(this.end(), (field) => {
+      if (field === 1) name = this.reader.string();
+      else if (field === 2) value = this.value();
+      else return false;
+      return true;
+    });
+    parameters.set(name, value);
+  }
+
+  private value(): ParameterValue {
+    const { reader } = this;
+    let value: ParameterValue = null;
+    this.each(this.end(), (field) => {
+      if (field === 1) value = reader.bool();
+      else if (field === 2) value = toNumber(reader.int64());
+      else if (field === 3) value = reader.string();
+      else if (field === 4) value = reader.double();
+      else if (field === 5) value = toNumber(reader.uint64(), true);
+      else return false;
+      return true;
+    });
+    return value;
+  }
+
+  /** Calls `read` for each field up to `end`; it returns false for one that it does not know. */
+  private each(end: number, read: (field: number, wire: number) => boolean): void {
+    const { reader } = this;
+    while (reader.pos < end) {
+      this.count();
+      const tag = reader.uint32();
+      if (!read(tag >>> 3, tag & 7)) reader.skipType(tag & 7);
+    }
+    if (reader.pos !== end) throw new Error('a field is longer than its message');
+  }
+
+  private end(): number {
+    return this.reader.uint32() + this.reader.pos;
+  }
+
+  private count(): void {
+    this.fields++;
+    if (this.fields <= MOST_FIELDS) return;
+    const hint = 'send tensors raw, or in packed lists';
+    throw new Refusal('invalid', `the message has more than ${MOST_FIELDS} fields: ${hint}`);
+  }
 }
 
-function readInput(reader: ProtobufReader): InferInput {
-  const input: InferInput = { name: '', datatype: '', shape: [], parameters: null, contents: null };
-  while (reader.next()) {
-    if (reader.field === 1) input.name = reader.text();
-    else if (reader.field === 2) input.datatype = reader.text();
-    else if (reader.field === 3) readSizes(reader, input.shape);
-    else if (reader.field === 4) input.parameters = readParameter(reader, input.parameters);
-    else if (reader.field === 5) {
-      const to = reader.span();
-      const span = { from: reader.at, to };
-      reader.at = to;
-      if (input.contents === null) input.contents = [span];
-      else input.contents.push(span);
-    } else reader.skip();
-  }
-  return input;
-}
-
-function readOutput(reader: ProtobufReader): WantedOutput {
-  const output: WantedOutput = { name: '', parameters: null };
-  while (reader.next()) {
-    if (reader.field === 1) output.name = reader.text();
-    else if (reader.field === 2) output.parameters = readParameter(reader, output.parameters);
-    else reader.skip();
-  }
-  return output;
-}
-
-/** Sizes of a shape: in one packed list or several, or one by one. */
-function readSizes(reader: ProtobufReader, sizes: number[]): void {
-  if (reader.type !== LENGTH_DELIMITED) {
-    sizes.push(reader.int64());
-    return;
-  }
-  const packed = reader.message();
-  while (packed.at < packed.end) sizes.push(packed.packedInt64());
-}
-
-/** An entry of a map of InferParameter. The last of several of one name counts. */
-function readParameter(
-  reader: ProtobufReader,
-  parameters: Map<string, ParameterValue> | null,
-): Map<string, ParameterValue> {
-  const entry = reader.message();
-  let name = '';
-  let value: ParameterValue = null;
-  while (entry.next()) {
-    if (entry.field === 1) name = entry.text();
-    else if (entry.field === 2) value = readValue(entry.message());
-    else entry.skip();
-  }
-  return (parameters ?? new Map()).set(name, value);
-}
-
-function readValue(reader: ProtobufReader): ParameterValue {
-  let value: ParameterValue = null;
-  while (reader.next()) {
-    if (reader.field === 1) value = reader.boolean();
-    else if (reader.field === 2) value = reader.int64();
-    else if (reader.field === 3) value = reader.text();
-    else if (reader.field === 4) value = reader.double();
-    else if (reader.field === 5) value = reader.uint64();
-    else reader.skip();
-  }
-  return value;
+function toNumber(value: ReturnType<Reader['int64']>, isUnsigned = false): number {
+  return protobuf.util.LongBits.from(value).toNumber(isUnsigned);
 }

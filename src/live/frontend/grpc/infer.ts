@@ -1,236 +1,170 @@
-import { KIB } from '../../../base/units.js';
+import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { ServedModel } from '../../model.js';
 import type { InferenceService } from '../../service.js';
-import { Call, type CallSink, type RequestQuota } from '../call.js';
+import { Call } from '../call.js';
 import type { Catalog } from '../catalog.js';
-import type { CodecPool } from '../codec/codec-pool.js';
-import { ownBuffers } from '../codec/own-buffers.js';
-import { isWorthSplitting, type SplitInputs } from '../codec/split-inputs.js';
-import type { Turn } from '../codec/turn-queue.js';
-import { DecodingLimit } from '../decoding-limit.js';
 import type { FrontendSettings } from '../frontend.js';
 import { InputSet } from '../inputs.js';
-import { OverRate } from '../over-rate.js';
 import { checkRequestParameter } from '../parameters.js';
 import { classOfPriority } from '../priority.js';
-import { asRefusal, type Refusal } from '../refusal.js';
+import { asRefusal, Refusal } from '../refusal.js';
 import type { RefusalCounts } from '../refusal-counts.js';
 import { requestSloNs } from '../slo.js';
 import { TenantNames } from '../tenant-names.js';
-import type { TurnedAway } from '../turned-away.js';
-import { bytesOfContents } from './contents.js';
-import type { InferMessage } from './infer-message.js';
-import { readInputs, type Typed, type WantedOutput, wantedOutputs } from './infer-tensors.js';
+import { readInferMessage } from './infer-message.js';
+import { type InferResponse, inferResponse, tensorBytes } from './infer-response.js';
+import { readInputs, type WantedOutput, wantedOutputs } from './infer-tensors.js';
+import { type Rpc, shuttingDown, statusOf } from './rpc.js';
 
-/** Where a request comes from. */
-interface InferOrigin {
-  /** When it came, on the service's clock. */
-  readonly arrivalNs: number;
-  /** How long its client waits, from then. */
-  readonly timeoutNs: number;
-  readonly trace: string | null;
-  /** Its metadata. */
-  readonly headers: Parameters<TenantNames['of']>[0];
-  /** Whose turn in the codec threads it is. */
-  readonly clientKey: string;
-  /** Counts its requests. */
-  readonly quota: RequestQuota;
-  /** The client has gone: what has not begun need not begin. */
-  readonly isGone: boolean;
-  /** The `label` of the model that it names, once that is known. */
-  label: number;
-  /** The service has it, and counts what becomes of it. */
-  asked(): void;
-  /** Takes memory for it, or throws a refusal. */
-  hold(bytes: number): void;
-}
+/** Takes the response to the request of that id, or why there is none. */
+type Respond = (id: string, response: InferResponse | Refusal) => void;
 
-/** Who waits for the answer to a request. One of the two is called, once. */
-export interface InferSink {
-  /** `outputs`: those that the client wants. */
-  answered(call: Call, model: ServedModel, outputs: readonly WantedOutput[]): void;
-  refused(refusal: Refusal): void;
-}
+/** Requests of one stream that are under way at a time; the client's next ones wait. */
+const MOST_UNDER_WAY = 16;
 
-/** Typed contents up to this size are decoded in this thread. */
-const SMALL_BYTES = 64 * KIB;
-
-/** From the message of a ModelInfer to the service. */
+/** ModelInfer and ModelStreamInfer: from their messages to the service and back. */
 export class GrpcInfer {
   private readonly tenants: TenantNames;
-  readonly overRate: OverRate;
 
   constructor(
-    readonly service: InferenceService,
+    private readonly service: InferenceService,
     private readonly catalog: Catalog,
     private readonly settings: FrontendSettings,
-    readonly codec: CodecPool,
-    readonly refusals: RefusalCounts,
-    turnedAway: TurnedAway,
+    private readonly refusals: RefusalCounts,
   ) {
     this.tenants = new TenantNames(settings.tenants);
-    this.overRate = new OverRate(settings.tenants.list, turnedAway);
   }
 
-  nowNs(): number {
-    return this.service.nowNs();
+  unary(bytes: Uint8Array, rpc: Rpc, respond: (response: InferResponse) => void): void {
+    this.ask(bytes, rpc, rpc.arrivalNs, (_, response) => {
+      if (rpc.isOver) return;
+      if (response instanceof Refusal) {
+        rpc.refuse(response);
+        return;
+      }
+      try {
+        rpc.responds(tensorBytes(response));
+        respond(response);
+      } catch (error) {
+        rpc.refuse(asRefusal(error));
+      }
+    });
   }
 
-  /** Throws a refusal, or calls `sink` later. */
-  start(message: InferMessage, origin: InferOrigin, sink: InferSink): void {
-    const entry = this.catalog.find(message.modelName, message.modelVersion);
-    origin.label = entry.label ?? 0;
-    const model = this.catalog.ready(entry);
-    if (message.parameters !== null)
-      for (const [name, value] of message.parameters)
-        checkRequestParameter(name, value, this.settings.classes);
-    const sloMs = message.parameters?.get('slo_ms');
-    const timeoutUs = message.parameters?.get('timeout');
-    const sloNs = requestSloNs(sloMs, timeoutUs, model, this.settings.defaultSloNs);
-    const requestClass = classOfPriority(message.parameters?.get('priority'), this.settings.classes);
-    const inputs = new InputSet(model, this.settings);
-    const typed = readInputs(message, inputs);
-    const outputs = wantedOutputs(message, model.signature);
-    const asked = {
-      sloNs: Math.min(sloNs, origin.timeoutNs),
-      requestClass,
-      tenant: this.tenants.of(origin.headers),
+  /** One response for each request, in their order. A request that fails is answered too, and the stream goes on. */
+  stream(call: ServerDuplexStream<Uint8Array, object>, rpc: Rpc): void {
+    const waiting: { requestBytes: number; id: string; response: InferResponse | Refusal | null }[] = [];
+    let hasEnded = false;
+    let isUnread = false;
+    const flow = () => {
+      if (isUnread || waiting.length >= MOST_UNDER_WAY) call.pause();
+      else call.resume();
     };
-    const request = new Request(this, entry.index, model, inputs, outputs, asked, origin, sink);
-    if (typed === null) request.submit();
-    else this.decode(message, typed, request);
-  }
-
-  private decode(message: InferMessage, typed: Typed, request: Request): void {
-    const { inputs, origin } = request;
-    let bytes = 0;
-    let spanBytes = 0;
-    for (const index of typed.indices) bytes += inputs.bytesOf(index);
-    for (const { spans } of typed.tensors) for (const { from, to } of spans) spanBytes += to - from;
-    // An element is at most 8 bytes, and takes one at least: more than this is no tensor but a lie.
-    if (bytes <= 8 * spanBytes) origin.hold(bytes);
-    if (spanBytes <= SMALL_BYTES) {
-      request.decoded(
-        typed.indices,
-        typed.tensors.map((tensor) => bytesOfContents(message.bytes, tensor)),
-      );
-      return;
-    }
-    // So long a message has a buffer of its own.
-    const transfer = [message.bytes.buffer];
-    const job = { message: message.bytes, tensors: typed.tensors };
-    this.codec.run('grpcContents', job, transfer, request.turn, {
-      get isGone() {
-        return origin.isGone;
-      },
-      limit: request.limit,
-      coded: (tensors) => request.tryDecoded(typed.indices, tensors),
-      notCoded: (refusal) => request.sink.refused(refusal),
+    const flush = () => {
+      while (waiting.length > 0 && waiting[0].response !== null) {
+        const { requestBytes, id, response } = waiting[0];
+        waiting.shift();
+        rpc.release(requestBytes);
+        if (!send(call, rpc, id, response)) isUnread = true;
+      }
+      flow();
+      if (hasEnded && waiting.length === 0) call.end();
+      else if (rpc.isDraining && waiting.length === 0) call.emit('error', statusOf(shuttingDown()));
+    };
+    call.on('drain', () => {
+      isUnread = false;
+      flow();
     });
-  }
-}
-
-/** What a request asks for besides the model. */
-interface Asked {
-  readonly sloNs: number;
-  readonly requestClass: number;
-  readonly tenant: number;
-}
-
-/** One request on its way to the service and back. */
-class Request implements CallSink {
-  /** From its arrival until a thread had decoded it; 0: none had to. */
-  private decodingNs = 0;
-
-  constructor(
-    private readonly home: Pick<GrpcInfer, 'service' | 'codec' | 'overRate'>,
-    private readonly index: number,
-    private readonly model: ServedModel,
-    readonly inputs: InputSet,
-    private readonly outputs: readonly WantedOutput[],
-    private readonly asked: Asked,
-    readonly origin: InferOrigin,
-    readonly sink: InferSink,
-  ) {}
-
-  get turn(): Turn {
-    return { client: this.origin.clientKey, tenant: this.asked.tenant };
-  }
-
-  get limit(): DecodingLimit {
-    const { sloNs, tenant } = this.asked;
-    const { overRate, service } = this.home;
-    const { arrivalNs, clientKey } = this.origin;
-    return new DecodingLimit({ arrivalNs, sloNs, tenant, clientKey }, overRate, service);
-  }
-
-  /** Throws a refusal. */
-  decoded(indices: readonly number[], tensors: readonly Uint8Array[]): void {
-    for (let i = 0; i < indices.length; i++) this.inputs.put(indices[i], tensors[i]);
-    this.submit();
-  }
-
-  tryDecoded(indices: readonly number[], tensors: readonly Uint8Array[]): void {
-    this.decodingNs = this.home.service.nowNs() - this.origin.arrivalNs;
-    this.attempt(() => this.decoded(indices, tensors));
-  }
-
-  /** Throws a refusal. */
-  submit(): void {
-    const { origin } = this;
-    const { count } = this.inputs;
-    const inputs = this.inputs.complete();
-    if (!isWorthSplitting({ inputs, count })) {
-      this.ask(inputs, null);
-      return;
-    }
-    this.home.codec.run('splitInputs', { inputs, count }, ownBuffers(inputs), this.turn, {
-      get isGone() {
-        return origin.isGone;
-      },
-      coded: (split) => this.attempt(() => this.ask(inputs, split)),
-      notCoded: (refusal) => this.sink.refused(refusal),
+    call.on('data', (bytes: Uint8Array) => {
+      const request = {
+        requestBytes: bytes.length,
+        id: '',
+        response: null as InferResponse | Refusal | null,
+      };
+      waiting.push(request);
+      flow();
+      this.ask(bytes, rpc, this.service.nowNs(), (id, response) => {
+        Object.assign(request, { id, response });
+        if (!rpc.isOver) flush();
+      });
+    });
+    call.on('end', () => {
+      hasEnded = true;
+      flush();
     });
   }
 
-  /** Later, for a client that may have gone. */
-  private attempt(act: () => void): void {
-    if (this.origin.isGone) return;
+  /** Calls `respond` once. */
+  private ask(bytes: Uint8Array, rpc: Rpc, arrivalNs: number, respond: Respond): void {
+    const { service, settings, catalog } = this;
+    let [id, label] = ['', 0];
     try {
-      act();
+      const message = readInferMessage(bytes);
+      id = message.id;
+      const entry = catalog.find(message.modelName, message.modelVersion);
+      label = entry.label ?? 0;
+      const model = catalog.ready(entry);
+      const { parameters } = message;
+      for (const [name, value] of parameters) checkRequestParameter(name, value, settings.classes);
+      const [sloMs, timeoutUs] = [parameters.get('slo_ms'), parameters.get('timeout')];
+      const sloNs = requestSloNs(sloMs, timeoutUs, model, settings.defaultSloNs);
+      const requestClass = classOfPriority(parameters.get('priority'), settings.classes);
+      const set = new InputSet(model, settings);
+      readInputs(message, set, settings.maxJsonBytes);
+      const outputs = wantedOutputs(message, model.signature);
+      const inputs = set.complete();
+      const answered = (call: Call) => respond(id, responseOf(call, model, id, outputs));
+      new Call(set.count, { answered }, rpc).submit(service, {
+        model: entry.index,
+        arrivalNs,
+        sloNs: Math.max(1, Math.min(sloNs, rpc.untilNs - arrivalNs)),
+        requestClass,
+        tenant: this.tenantOf(rpc),
+        inputs,
+        shapes: set.shapes,
+        length: set.length,
+        trace: rpc.trace,
+      });
     } catch (error) {
-      this.sink.refused(asRefusal(error));
+      const refusal = asRefusal(error);
+      if (!rpc.isOver) this.refusals.add(refusal.kind, label);
+      respond(id, refusal);
     }
   }
 
-  /** Throws a refusal. */
-  private ask(inputs: readonly Uint8Array[], split: SplitInputs | null): void {
-    const { index, origin } = this;
-    const { sloNs, requestClass, tenant } = this.asked;
-    new Call(this.inputs.count, this, origin.quota).submit(this.home.service, {
-      model: index,
-      arrivalNs: origin.arrivalNs,
-      sloNs,
-      requestClass,
-      tenant,
-      inputs,
-      split,
-      shapes: this.inputs.shapes,
-      length: this.inputs.length,
-      decodingNs: this.decodingNs,
-      trace: origin.trace,
-    });
-    origin.asked();
+  private tenantOf(rpc: Rpc): number {
+    const { header } = this.settings.tenants;
+    return header === '' ? 0 : this.tenants.of({ [header]: rpc.header(header) });
   }
+}
 
-  answered(call: Call): void {
-    const refusal = call.refusal();
-    if (refusal === null) {
-      this.sink.answered(call, this.model, this.outputs);
-      return;
-    }
-    const { overRate, service } = this.home;
-    overRate.note(this.asked.tenant, refusal, service.nowNs());
-    this.sink.refused(refusal);
+function responseOf(
+  call: Call,
+  model: ServedModel,
+  id: string,
+  outputs: readonly WantedOutput[],
+): InferResponse | Refusal {
+  try {
+    return call.refusal() ?? inferResponse(call, model, id, outputs);
+  } catch (error) {
+    return asRefusal(error);
   }
+}
+
+/** Returns false if the client has not read what came before. */
+function send(
+  call: ServerDuplexStream<Uint8Array, object>,
+  rpc: Rpc,
+  id: string,
+  response: InferResponse | Refusal | null,
+): boolean {
+  if (response === null || response instanceof Refusal)
+    return call.write({ error_message: response?.message, infer_response: { id } });
+  const bytes = tensorBytes(response);
+  try {
+    rpc.responds(bytes);
+  } catch (error) {
+    return call.write({ error_message: asRefusal(error).message, infer_response: { id } });
+  }
+  return call.write({ infer_response: response }, () => rpc.sent(bytes));
 }
