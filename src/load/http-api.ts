@@ -1,4 +1,4 @@
-import type { Dispatcher, Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 import { EscapementError } from '../base/errors.js';
 import { protocolHint } from '../base/protocol-hint.js';
 import { MIB } from '../base/units.js';
@@ -12,7 +12,6 @@ import {
   type ServerDescription,
   softwareText,
 } from './description.js';
-import { openPool, reasonOf } from './http-client.js';
 import { httpMessage, plainLine } from './reply.js';
 import type { TargetOptions } from './target.js';
 
@@ -206,4 +205,28 @@ function objectIn(status: number, body: string): Partial<Record<string, unknown>
   } catch {
     return null;
   }
+}
+
+/**
+ * Connections to the server at `base`, opened when they are needed, up to a number: each carries one request at a time, and
+ * is kept while the server keeps it. Neither redirects nor failures are followed by another request.
+ */
+export function openPool(
+  base: URL,
+  { ca, insecure }: Pick<TargetOptions, 'ca' | 'insecure'>,
+  connections: number,
+): Pool {
+  return new Pool(base.origin, {
+    connections,
+    pipelining: 1,
+    // The player gives up by itself; 0: no other limit.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { rejectUnauthorized: insecure !== true, ...(ca === undefined ? {} : { ca }) },
+  });
+}
+
+/** An AggregateError of several addresses has no message of its own. */
+export function reasonOf(error: Error): string {
+  return error.message || String((error as NodeJS.ErrnoException).code);
 }

@@ -10,8 +10,7 @@ import {
 } from '../core/request.js';
 import { jsonOfBytes } from '../live/frontend/json-text.js';
 import { bytesOfTexts, textsOf } from '../live/texts.js';
-import { describeHttpServer, modelPath } from './http-api.js';
-import { openPool, reasonOf } from './http-client.js';
+import { describeHttpServer, modelPath, openPool, reasonOf } from './http-api.js';
 import { httpMessage, noAnswer, plainLine, type Reply } from './reply.js';
 import { assumptions, joined, type RequestSpec, requestEncoder, sharedBytes } from './requests.js';
 import { afterPause, type Done, type LoadRequest, type LoadTarget, type TargetOptions } from './target.js';

@@ -1,5 +1,5 @@
 import { Clock } from '../base/clock/clock.js';
-import { NS_PER_S } from '../base/units.js';
+import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import type { ArrivalSource } from '../core/arrivals.js';
 import type { RunObserver } from '../core/observer.js';
 import {
@@ -12,9 +12,8 @@ import {
 } from '../core/request.js';
 import { PreciseTimer } from '../live/alarm/precise-timer.js';
 import { Histogram } from '../record/histogram.js';
-import type { AnswerCount, Unanswered } from '../record/results.js';
-import { AnswerCounts } from './answer-counts.js';
-import { type Lack, noAnswer, type Reply } from './reply.js';
+import type { AnswerCount, GeneratorFigures, LatenessMs, Unanswered } from '../record/results.js';
+import { AnswerCounts, type Lack, noAnswer, type Reply } from './reply.js';
 import type { Done, LoadTarget } from './target.js';
 
 /** Requests that may be outstanding; one more is answered `error` at once. */
@@ -252,4 +251,28 @@ class Player {
     this.timer.close();
     clearInterval(this.look);
   }
+}
+
+/** How well requests were sent, of which `waited` had to wait for a free connection. */
+export function generatorFigures(
+  { lateness, refused }: Pick<PlayReport, 'lateness' | 'refused'>,
+  waited: number,
+  wakeLatenessNs: readonly number[] = [],
+): GeneratorFigures {
+  const ascending = wakeLatenessNs.toSorted((a, b) => a - b);
+  const wakeMs = (share: number) =>
+    ascending[Math.min(ascending.length - 1, Math.floor(share * ascending.length))] / NS_PER_MS;
+  return {
+    ...(lateness.count === 0 ? {} : { sentLateMs: sentLateMs(lateness) }),
+    ...(ascending.length === 0
+      ? {}
+      : { timersLateMs: { p50: wakeMs(0.5), p99: wakeMs(0.99), max: wakeMs(1) } }),
+    waitedForConnection: waited,
+    notSent: refused,
+  };
+}
+
+function sentLateMs(lateness: Histogram): LatenessMs {
+  const [p50, p99, max] = [50, 99, 100].map((percent) => lateness.percentile(percent) / NS_PER_MS);
+  return { p50, p99, max };
 }

@@ -1,7 +1,6 @@
 import type { Experiment } from '../config/experiment.js';
 import { openWorkloads } from '../config/open-workloads.js';
-import { generatorFigures } from '../load/generator-figures.js';
-import { type PlayCounts, type PlayReport, play } from '../load/player.js';
+import { generatorFigures, type PlayCounts, type PlayReport, play } from '../load/player.js';
 import type { LoadTarget } from '../load/target.js';
 import { fanOut } from '../record/fan-out.js';
 import type { RunResult } from '../record/results.js';

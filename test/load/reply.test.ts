@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { AnswerCounts } from '../../src/load/answer-counts.js';
-import { httpMessage, noAnswer } from '../../src/load/reply.js';
+import { AnswerCounts, httpMessage, noAnswer } from '../../src/load/reply.js';
 
 it.each([
   ['{"error":"the SLO cannot be met"}', 'the SLO cannot be met'],

@@ -4,8 +4,7 @@ import { gzipSync } from 'node:zlib';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packAddress } from '../../src/play/share/address.js';
-import { playPage } from '../../src/tools/play/play-page.js';
-import { servePage } from '../../src/tools/play/serve-page.js';
+import { playPage, servePage } from '../../src/tools/play/page.js';
 import { CHROMIUM, HAS_CHROMIUM, launchChromium } from '../browser/chromium.js';
 import { ROOT, runOk, tempDir, writeIn } from '../cli/run-cli.js';
 

@@ -35,22 +35,18 @@ type Args = ArgsOf<typeof builder>;
 export async function handler(args: Args): Promise<void> {
   const { html, json, port } = args;
   checkOutputFlags({ html }, args.file === undefined ? [] : [args.file]);
-  const { playPage } = await import('../../tools/play/play-page.js');
+  const { openBrowser, playPage, servePage } = await import('../../tools/play/page.js');
   const page = playPage(await setupOf(args));
   if (html !== undefined) {
     writeWhole(html, page);
     writeOut(json ? `${JSON.stringify({ html })}\n` : `page: ${html}\n`);
     return;
   }
-  const { servePage } = await import('../../tools/play/serve-page.js');
   // Before the address is printed: who reads it may stop the command at once.
   const stopped = untilStopped();
   const { url, close } = await servePage(page, port);
   writeOut(json ? `${JSON.stringify({ url })}\n` : `${url}\nCtrl-C ends it.\n`);
-  if (args.open && !json) {
-    const { openBrowser } = await import('../../tools/play/open-browser.js');
-    openBrowser(url);
-  }
+  if (args.open && !json) openBrowser(url);
   await stopped;
   await close();
 }
@@ -65,7 +61,7 @@ async function setupOf({ file, ...args }: Args): Promise<Setup | null> {
   const { NotedFiles } = await import('../../config/files-on-disk.js');
   const { buildExperiment } = await import('../../config/build.js');
   const { readExperimentSource } = await import('../../config/load.js');
-  const { setupWithFiles } = await import('../../tools/play/setup-files.js');
+  const { setupWithFiles } = await import('../../tools/play/page.js');
   // Relative, so that an absolute path of the file can be told apart from one that it names.
   const near = isAbsolute(file) && file !== STANDARD_INPUT ? relative('.', file) : file;
   const source = await readExperimentSource(near);

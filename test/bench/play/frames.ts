@@ -1,6 +1,5 @@
 import type { Setup } from '../../../src/play/share/address.js';
-import { playPage } from '../../../src/tools/play/play-page.js';
-import { servePage } from '../../../src/tools/play/serve-page.js';
+import { playPage, servePage } from '../../../src/tools/play/page.js';
 import { launchChromium } from '../../browser/chromium.js';
 import { table } from '../live/markdown.js';
 

@@ -5,8 +5,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { setupFromJson } from '../../../src/play/share/address.js';
-import { playPage } from '../../../src/tools/play/play-page.js';
-import { servePage } from '../../../src/tools/play/serve-page.js';
+import { playPage, servePage } from '../../../src/tools/play/page.js';
 import { BASE, folder, MODELS_CSV } from '../../config/experiment-files.js';
 import { MAIN, runCli, SMALL_EXPERIMENT, tempDir, writeIn } from '../run-cli.js';
 

@@ -85,8 +85,7 @@ function driverFix(answer: Answer): Fix | null {
   if (answer.kind === 'timed-out')
     return advise('reboot; if it hangs again, dmesg | grep -i xid shows which GPU fails');
   if (answer.kind !== 'failed') return null;
-  if (/is not a valid field/.test(answer.message))
-    return advise('update the driver to 535 or newer');
+  if (/is not a valid field/.test(answer.message)) return advise('update the driver to 535 or newer');
   if (/version mismatch/i.test(answer.message))
     return advise('reboot: the driver was updated while the old one is still loaded');
   return answer.status === NOT_LOADED ? untilReboot('modprobe nvidia') : null;
