@@ -1,12 +1,11 @@
-import { EscapementError } from '../base/errors.js';
 import { MIB } from '../base/units.js';
 import { loadExperiment } from '../config/load.js';
 import { readServerSettings } from '../config/server-settings.js';
-import { type DeviceSpec, type OrtDeviceSpec, PROVIDERS } from '../live/device.js';
-import type { WorkerModel } from '../live/model.js';
+import { PROVIDERS } from '../live/device.js';
 import type { ScalingSubject, Subject } from '../tools/bench/subject.js';
 import { experimentWarnings, type SettingsArgs, settingsSources, warningsOf } from './live-settings.js';
 import { completeMachine } from './machine.js';
+import { usageError } from './options.js';
 
 /** As in `serve`. */
 const PAGE_BYTES = 16 * MIB;
@@ -18,23 +17,67 @@ interface SubjectArgs extends SettingsArgs {
   readonly adapter: number;
 }
 
+interface ScalingSubjectArgs extends SubjectArgs {
+  /** GPUs that take as long as the models' profiles say stand in for the device. */
+  readonly emulate: boolean;
+  /** `none`: requests carry no tensors, and no answers; only where GPUs are emulated. */
+  readonly tensors: 'real' | 'none';
+}
+
 /**
  * What `serve` would run with these flags, of one GPU: the models of a repository in equal shares, or those of an
  * experiment in the shares of its workload. `say` takes lines for the operator. Throws coded errors.
  */
 export async function openSubject(args: SubjectArgs, say: (what: string) => void): Promise<Subject> {
-  if (args.device !== undefined) checkProvider(args.device);
-  const { devices, ...served } = await openOnOne(args, say);
-  return { ...served, device: realDevice(devices[0]), batchSize: null };
+  const { device } = args;
+  if (device !== undefined && !PROVIDERS.some((name) => name === device))
+    throw usageError(`--device ${device}: must be one of ${PROVIDERS.join(', ')}`);
+  const { devices, ...served } = await openServed(args, 1, say);
+  const [first] = devices;
+  if (first.kind !== 'simulated') return { ...served, device: first, batchSize: null };
+  throw usageError(
+    'the experiment uses a simulated device, whose speed cannot be measured: give --device, e.g. --device cpu',
+  );
 }
 
-async function openOnOne(args: SubjectArgs, say: (what: string) => void): Promise<ScalingSubject> {
-  const { repository, experiment } = args;
-  if (repository !== undefined) return machineSubject(args, 1, say);
-  if (experiment !== undefined) return experimentSubject(args, experiment, 1, say);
-  throw new EscapementError(
-    'E_USAGE',
-    'nothing to measure: give --repository FOLDER, or --experiment FILE with models of kind onnx',
+/**
+ * What is spread over at most `gpus` GPUs: profiles on emulated ones, the models of a repository, or those of an
+ * experiment. `say` takes lines for the operator. Throws coded errors.
+ */
+export async function openScalingSubject(
+  args: ScalingSubjectArgs,
+  gpus: number,
+  say: (what: string) => void,
+): Promise<ScalingSubject> {
+  const { simulatedModel } = await import('../serve/simulated-models.js');
+  let subject = await openServed(args, gpus, say);
+  if (args.emulate)
+    subject = {
+      ...subject,
+      devices: subject.devices.map(() => ({ kind: 'simulated', timeScale: 1 })),
+      models: subject.models.map(({ spec }) => simulatedModel(spec, 1)),
+    };
+  if (args.tensors === 'real') return subject;
+  if (subject.devices[0].kind !== 'simulated')
+    throw usageError('--tensors none: real models need tensors; add --emulate');
+  const models = subject.models.map((model) => ({
+    ...model,
+    spec: { ...model.spec, inputBytes: 0, outputBytes: 0 },
+    signature: { ...model.signature, inputs: [], outputs: [] },
+  }));
+  return { ...subject, models };
+}
+
+async function openServed(
+  args: SubjectArgs,
+  gpus: number,
+  say: (what: string) => void,
+): Promise<ScalingSubject> {
+  const { repository, experiment, device } = args;
+  if (repository !== undefined || device?.startsWith('simulated:')) return machineSubject(args, gpus, say);
+  if (experiment !== undefined) return experimentSubject(args, experiment, gpus, say);
+  throw usageError(
+    'nothing to measure: give --repository FOLDER, --experiment FILE with models of kind onnx, or for --scaling --device simulated:PROFILE',
   );
 }
 
@@ -97,74 +140,4 @@ async function experimentSubject(
     mix: await workloadMix(experiment),
     sloNs,
   };
-}
-
-function realDevice(device: DeviceSpec): OrtDeviceSpec {
-  if (device.kind !== 'simulated') return device;
-  throw new EscapementError(
-    'E_USAGE',
-    'the experiment uses a simulated device, whose speed cannot be measured: give --device, e.g. --device cpu',
-  );
-}
-
-function checkProvider(text: string): void {
-  if (PROVIDERS.some((name) => name === text)) return;
-  throw new EscapementError('E_USAGE', `--device ${text}: must be one of ${PROVIDERS.join(', ')}`);
-}
-
-interface ScalingSubjectArgs extends SubjectArgs {
-  /** GPUs that take as long as the models' profiles say stand in for the device. */
-  readonly emulate: boolean;
-  /** `none`: requests carry no tensors, and no answers; only where GPUs are emulated. */
-  readonly tensors: 'real' | 'none';
-}
-
-const EMULATED: DeviceSpec = { kind: 'simulated', timeScale: 1 };
-
-/**
- * What is spread over at most `gpus` GPUs: profiles on emulated ones, the models of a repository, or those of an
- * experiment. `say` takes lines for the operator. Throws coded errors.
- */
-export async function openScalingSubject(
-  args: ScalingSubjectArgs,
-  gpus: number,
-  say: (what: string) => void,
-): Promise<ScalingSubject> {
-  const real = await openReal(args, gpus, say);
-  const subject = args.emulate ? await emulated(real) : real;
-  if (args.tensors === 'real') return subject;
-  if (subject.devices[0].kind === 'simulated') return withoutTensors(subject);
-  throw new EscapementError('E_USAGE', '--tensors none: real models need tensors; add --emulate');
-}
-
-async function emulated(subject: ScalingSubject): Promise<ScalingSubject> {
-  const { simulatedModel } = await import('../serve/simulated-models.js');
-  return {
-    ...subject,
-    devices: subject.devices.map(() => EMULATED),
-    models: subject.models.map(({ spec }): WorkerModel => simulatedModel(spec, 1)),
-  };
-}
-
-function withoutTensors(subject: ScalingSubject): ScalingSubject {
-  const models = subject.models.map((model) => ({
-    ...model,
-    spec: { ...model.spec, inputBytes: 0, outputBytes: 0 },
-    signature: { ...model.signature, inputs: [], outputs: [] },
-  }));
-  return { ...subject, models };
-}
-
-async function openReal(
-  args: ScalingSubjectArgs,
-  gpus: number,
-  say: (what: string) => void,
-): Promise<ScalingSubject> {
-  const { repository, experiment, device } = args;
-  if (repository !== undefined || device?.startsWith('simulated:')) return machineSubject(args, gpus, say);
-  if (experiment !== undefined) return experimentSubject(args, experiment, gpus, say);
-  throw new EscapementError(
-    'E_USAGE',
-    'nothing to scale: give --device simulated:PROFILE, --repository FOLDER, or --experiment FILE',
-  );
 }

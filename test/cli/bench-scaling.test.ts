@@ -89,7 +89,7 @@ describe('bench --scaling', () => {
     [['--scaling', 'weak', '--vary', 'policy.maxBatch=1,2'], /--vary cannot be combined with --scaling/],
     [['--scaling', 'weak', '--protocol', 'grpc'], /--protocol cannot be combined with --scaling/],
     [['--gpus', '1,2'], /--gpus requires --scaling/],
-    [['--scaling', 'weak'], /nothing to scale: give --device simulated:PROFILE, --repository FOLDER/],
+    [['--scaling', 'weak'], /nothing to measure: give --repository FOLDER, .* --device simulated:PROFILE/],
     [['--scaling', 'sideways'], /must be one of "strong", "weak", "both"/],
   ])('refuses %j', async (flags, message) => {
     const { status, stderr } = await runCli(['bench', ...flags]);

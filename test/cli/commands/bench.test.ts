@@ -52,7 +52,7 @@ describe('escapement bench', () => {
   });
 
   it.each([
-    [[], 'E_USAGE', 'nothing to measure: give --repository FOLDER, or --experiment FILE'],
+    [[], 'E_USAGE', 'nothing to measure: give --repository FOLDER, --experiment FILE'],
     [['--repository', 'nowhere'], 'E_MODEL_FILE', 'nowhere: no such folder'],
     [['--repository', 'REPO', '--trials', 'many'], 'E_USAGE', '--trials many: must be a whole number'],
     [['--repository', 'REPO', '--duration', '0s'], 'E_USAGE', '--duration: must be longer than 0s'],
