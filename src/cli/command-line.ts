@@ -25,6 +25,8 @@ const STRINGS = {
   'Argument: %s, Given: %s, Choices: %s': '--%s %s: must be one of %s',
   'Not enough arguments following: %s': '--%s needs a value',
   'Did you mean %s?': 'unknown command; did you mean %s?',
+  'Arguments %s and %s are mutually exclusive': '--%s and --%s cannot be combined',
+  'Implications failed:': 'missing option:',
 };
 
 /** Parses and runs one command line. Throws `EscapementError` for whatever the operator can fix. */
@@ -39,7 +41,9 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   } catch (error) {
     if (!isUsageError(error)) throw error;
     const hint = hintOf(error.message, await parser.getHelp());
-    throw usageError(`${error.message.replaceAll(/\n\s*/g, ' ')}${hint}`);
+    // Of flags that need another, yargs writes `flag -> other`.
+    const message = error.message.replaceAll(/\n\s*/g, ' ').replaceAll(/(\S+) -> (\S+)/g, '--$1 needs --$2');
+    throw usageError(`${message}${hint}`);
   }
 }
 

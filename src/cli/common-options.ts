@@ -35,8 +35,14 @@ export const queueFlags = group('Queue', {
 /** How a server of queues and its clients know each other. */
 export function queueTrustFlags() {
   return group('Queue', {
-    'queue-ca': text('Verify a rediss:// server against the authority in this file (PEM)'),
-    'queue-password-file': text('Password for the server, in place of one in the URL'),
+    'queue-ca': {
+      ...text('Verify a rediss:// server against the authority in this file (PEM)'),
+      implies: 'queue',
+    },
+    'queue-password-file': {
+      ...text('Password for the server, in place of one in the URL'),
+      implies: 'queue',
+    },
   });
 }
 

@@ -3,7 +3,6 @@ import type { QueueAddress } from '../run/queue/address.js';
 import type { CellRunner } from '../run/sweep/pool.js';
 import { writeErr } from '../text/terminal.js';
 import { plural } from '../text/words.js';
-import { usageError } from './options.js';
 import { readAuthority } from './token.js';
 import { packageVersion } from './version.js';
 
@@ -28,14 +27,10 @@ interface OpenedQueue {
 /** So many workers are named in a line of progress; more are counted. */
 const MOST_NAMED = 3;
 
-/** Connects to the server of `--queue`; null: there is none. Throws `E_QUEUE`, and `E_USAGE` for the flags. */
+/** Connects to the server of `--queue`; null: there is none. Throws `E_QUEUE`. */
 export async function openQueue(args: QueueArgs): Promise<OpenedQueue | null> {
   const { queue } = args;
-  if (queue === undefined) {
-    const alone = (['queue-ca', 'queue-password-file'] as const).find((name) => args[name] !== undefined);
-    if (alone === undefined) return null;
-    throw usageError(`--${alone} needs --queue`);
-  }
+  if (queue === undefined) return null;
   const address = await addressOf({ ...args, queue });
   // Only now: the libraries take a third of a second.
   const { openQueueRunner } = await import('../run/queue/queue-runner.js');

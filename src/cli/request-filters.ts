@@ -25,12 +25,6 @@ export function filterOf(args: Filters): string | undefined {
   return FILTERS.find((name) => args[name] !== undefined);
 }
 
-/** Throws `E_USAGE` where a filter goes with a flag that picks requests itself. */
-export function refuseFilters(args: Filters, flag: string): void {
-  const filter = filterOf(args);
-  if (filter !== undefined) throw usageError(`--${flag} and --${filter} cannot be combined`);
-}
-
 /** Throws `E_USAGE` for a class or tenant that the run does not have. */
 export function refuseUnknownSender(flag: 'class' | 'tenant', names: readonly string[], name?: string): void {
   if (name === undefined || names.includes(name)) return;

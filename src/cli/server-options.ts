@@ -92,8 +92,8 @@ export const listenFlags = {
   }),
   ...group('Security', {
     'token-file': text('File with the token that clients must send'),
-    'tls-cert': text("This server's certificate (PEM); requires --tls-key"),
-    'tls-key': text('Its private key (PEM)'),
+    'tls-cert': { ...text("This server's certificate (PEM); requires --tls-key"), implies: 'tls-key' },
+    'tls-key': { ...text('Its private key (PEM)'), implies: 'tls-cert' },
   }),
   ...group('Log', {
     'log-level': choiceOr(

@@ -34,9 +34,7 @@ export async function tlsOf(args: {
   readonly 'tls-key': string | undefined;
 }): Promise<{ cert: Buffer; key: Buffer } | null> {
   const { 'tls-cert': cert, 'tls-key': key } = args;
-  if (cert === undefined && key === undefined) return null;
-  if (cert === undefined || key === undefined)
-    throw usageError('--tls-cert and --tls-key must be given together');
+  if (cert === undefined || key === undefined) return null;
   return { cert: await read(cert, 'tls-cert'), key: await read(key, 'tls-key') };
 }
 

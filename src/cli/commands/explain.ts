@@ -17,7 +17,6 @@ import {
   FILTERS,
   failedText,
   filterOptions,
-  refuseFilters,
   refuseUnknownModel,
   refuseUnknownSender,
 } from '../request-filters.js';
@@ -27,7 +26,10 @@ export const builder = (yargs: Argv) =>
     .positional('dir', required(text('--out folder of simulate or run; for a journal there is replay')))
     .options(
       group('Options', {
-        request: whole(0, 'Explain one request: what was known, planned and done, and why it failed'),
+        request: {
+          ...whole(0, 'Explain one request: what was known, planned and done, and why it failed'),
+          conflicts: [...FILTERS],
+        },
         ...filterOptions('failed requests', 'Maximum number of requests to list'),
         json,
       }),
@@ -54,7 +56,6 @@ export async function handler(args: Args): Promise<void> {
   const logs = runLogs(dir, run.setup);
   const names = namesOf(run);
   if (request !== undefined) {
-    refuseFilters(args, 'request');
     writeOut(story(logs, names, request, json));
     return;
   }

@@ -22,10 +22,10 @@ import { plural } from '../../text/words.js';
 import { json } from '../common-options.js';
 import { type ArgsOf, group, list, required, text, toggle, usageError, whole } from '../options.js';
 import {
+  FILTERS,
   failedText,
   filterOf,
   filterOptions,
-  refuseFilters,
   refuseUnknownModel,
   refuseUnknownSender,
 } from '../request-filters.js';
@@ -35,8 +35,14 @@ export const builder = (yargs: Argv) =>
     .positional('file', required(text('Journal (--journal of serve, controller or run)')))
     .options(
       group('Options', {
-        request: whole(0, 'Explain one request: plan, actions, and why it was late'),
-        trace: text('Explain the requests of a trace: its id, or a traceparent'),
+        request: {
+          ...whole(0, 'Explain one request: plan, actions, and why it was late'),
+          conflicts: ['trace', ...FILTERS],
+        },
+        trace: {
+          ...text('Explain the requests of a trace: its id, or a traceparent'),
+          conflicts: [...FILTERS],
+        },
         late: toggle(
           'List the requests that were not answered within their SLO, and why; --model, --class, --tenant and --cause do the same',
         ),
@@ -111,10 +117,7 @@ export async function handler(args: Args): Promise<void> {
 /** Requests that are to be explained. Throws `E_USAGE` if the journal has none of the trace. */
 async function requestsAsked(args: Args): Promise<readonly number[]> {
   const { file, request, trace, limit } = args;
-  if (request === undefined && trace === undefined) return [];
-  refuseFilters(args, request === undefined ? 'trace' : 'request');
-  if (trace === undefined) return [request as number];
-  if (request !== undefined) throw usageError('--request and --trace cannot be combined');
+  if (trace === undefined) return request === undefined ? [] : [request];
   const { requestsOfTrace, traceIdOf } = await import('../../live/journal/trace-requests.js');
   const id = traceIdOf(trace);
   if (id === null)

@@ -218,7 +218,7 @@ describe('escapement serve', () => {
       [[...simulated, '--set', 'policy.kind=best'], 12, /E_CONFIG_VALUE: .*policy/],
       [[...simulated, '--experiment', '/nowhere.yaml'], 20, /E_FILE_MISSING: \/nowhere\.yaml/],
       [[...simulated, '--token-file', empty], 2, /E_USAGE: --token-file .*: the file is empty/],
-      [[...simulated, '--tls-cert', empty], 2, /E_USAGE: --tls-cert and --tls-key must be given together/],
+      [[...simulated, '--tls-cert', empty], 2, /E_USAGE: missing option: --tls-cert needs --tls-key/],
       [[...simulated, '--log-level', 'loud'], 2, /E_USAGE: .*log-level/],
       [[...simulated, '--memory', '1TiB', '--colour'], 2, /E_USAGE: unknown argument: colour/],
     ];

@@ -117,7 +117,11 @@ describe('escapement worker', () => {
       ],
       [[...simulated, '--port', 'off'], 2, /E_USAGE: --port off: a worker needs a port/],
       [[...simulated, '--port', '0', '--host', '192.0.2.1'], 43, /E_LISTEN: /],
-      [[...simulated, '--port', '0', '--tls-key', '/nowhere'], 2, /E_USAGE: --tls-cert and --tls-key must/],
+      [
+        [...simulated, '--port', '0', '--tls-key', '/nowhere'],
+        2,
+        /E_USAGE: missing option: --tls-key needs --tls-cert/,
+      ],
     ];
     for (const [args, status, message] of cases) {
       const run = await runCli(['worker', ...args]);
