@@ -62,7 +62,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   base: 1_950,
   bounds: 1_150,
   browser: 130,
-  cli: 5_950,
+  cli: 5_930,
   config: 5_660,
   core: 4_500,
   index: 30,
@@ -77,7 +77,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   serve: 4_400,
   sim: 1_050,
   text: 350,
-  tools: 4_760,
+  tools: 4_770,
   workload: 3_150,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */
