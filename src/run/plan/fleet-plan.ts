@@ -39,16 +39,16 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
   const names = kinds.map(({ name }) => name);
   const space = new FleetSpace(kinds, factsOf(whole, names));
   const fleets = space.size;
-  return probing(request, question, space, fleets, async (probe) => {
-    const { reach } = probe;
+  return probing(request, question, space, fleets, async (prober) => {
+    const { reach } = prober;
     const found = await searchFleets(space, {
-      ruledOut: reach.isBounded ? async (index) => reach.isBeyond(await probe.bounds(index)) : null,
+      ruledOut: reach.isBounded ? async (index) => reach.isBeyond(await prober.bounds(index)) : null,
       judge: async (index) => {
-        const { unreachable, meets } = await probe.judge(index);
+        const { unreachable, meets } = await prober.judge(index);
         return unreachable === undefined ? meets : 'never';
       },
     });
-    const tried = (await probe.tried()).map(([index, one]) => triedFleet(one, space, index));
+    const tried = (await prober.tried()).map(([index, one]) => triedFleet(one, space, index));
     const chosen = tried.find(({ value }) => found.answer !== null && value === space.text(found.answer));
     const ofSearch = [
       ...unsureNotes(tried, chosen),

@@ -119,10 +119,11 @@ export function isFleetPlan(plan: Plan): plan is FleetPlan {
 }
 
 /** What a plan shows first: its answer, or what came closest to one; undefined: nothing was tried. */
-export function shownOf(plan: KeyPlan): Tried | undefined;
-export function shownOf(plan: FleetPlan): TriedFleet | undefined;
-export function shownOf(plan: Plan): Tried | TriedFleet | undefined;
-export function shownOf({ tried, answer, closest }: Plan): Tried | undefined {
+export function shownOf<T extends Tried>({
+  tried,
+  answer,
+  closest,
+}: Pick<Plan, 'answer' | 'closest'> & { readonly tried: readonly T[] }): T | undefined {
   return tried.find(({ value }) => value === (answer ?? closest));
 }
 

@@ -16,7 +16,7 @@ import { planNotes, searchNotes, trafficNotes } from './notes.js';
 import { type Candidates, type Lattice, latticeOf, type Over, parseOver, valuesOf } from './over.js';
 import { closestOf, type KeyPlan, type Tried } from './plan-result.js';
 import { type Goal, goalOf, type Preference, parsePreference } from './preference.js';
-import { openPlanStore, type Probe, Prober } from './prober.js';
+import { openPlanStore, type Prober, Trials } from './prober.js';
 import { Reach } from './reach.js';
 import { type SearchResult, search } from './search.js';
 import { headlineOf } from './text.js';
@@ -71,17 +71,17 @@ export async function probing<T>(
   { source, targets, seeds }: PlanQuestion,
   candidates: Candidates,
   choices: number,
-  find: (probe: Probe, ends: readonly Experiment[]) => Promise<T>,
+  find: (prober: Prober, ends: readonly Experiment[]) => Promise<T>,
 ): Promise<T> {
   const { overrides, version, onRun } = request;
-  const prober = new Prober({ source, overrides, candidates, seeds, targets, version, onRun });
-  const ends = await prober.ends();
+  const trials = new Trials({ source, overrides, candidates, seeds, targets, version, onRun });
+  const ends = await trials.ends();
   refuseUnknownSenders(targets, ends, 'target');
   const store = openPlanStore(request.outDir, !request.fresh);
   const runner = request.openRunner();
   try {
     request.onStart(ends.some(seedChanges) ? seeds : seeds.slice(0, 1), choices);
-    return await find(prober.with({ runner, store, reach: new Reach(targets, ends[0]!) }), ends);
+    return await find(trials.proberWith({ runner, store, reach: new Reach(targets, ends[0]!) }), ends);
   } finally {
     await runner.close();
   }
@@ -99,13 +99,13 @@ export async function planKey(request: PlanRequest, prefer: string | undefined):
   const { source, targets, seeds } = question;
   const over = onlyOne(question.overs);
   const lattice = await checkedLattice(over, source, overrides);
-  return probing(request, question, valuesOf(over, lattice), lattice.size, async (probe, ends) => {
+  return probing(request, question, valuesOf(over, lattice), lattice.size, async (prober, ends) => {
     const goal = goalOf(over.key, preferred);
     const found = await search(lattice.size, goal?.prefer ?? null, async (index) => {
-      const { meets } = await probe.judge(index);
+      const { meets } = await prober.judge(index);
       return meets === 'yes';
     });
-    const tried = (await probe.tried()).map(([, one]) => one);
+    const tried = (await prober.tried()).map(([, one]) => one);
     const answer = answered(found, goal, lattice, tried, { over, targets });
     const facts = { over, targets, tried, seeds };
     const best = tried.find(({ value }) => value === answer.answer);

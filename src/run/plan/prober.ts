@@ -20,7 +20,7 @@ import type { Candidates } from './over.js';
 import type { Tried } from './plan-result.js';
 import type { Reach } from './reach.js';
 
-interface ProberOptions {
+interface TrialOptions {
   readonly source: SourceDocument;
   /** `--set` overrides, for every candidate. */
   readonly overrides: readonly string[];
@@ -43,13 +43,13 @@ interface Means {
 /** A candidate whose cluster cannot hold a model misses its target; any other failure ends the plan. */
 const REFUSED: ErrorCode = 'E_MODEL_TOO_LARGE';
 
-/** Names the runs of candidates. */
-export class Prober {
-  constructor(private readonly options: ProberOptions) {}
+/** The runs that candidates take, checked before any of them runs. */
+export class Trials {
+  constructor(private readonly options: TrialOptions) {}
 
   /** What runs them. */
-  with(means: Means): Probe {
-    return new Probe(this, this.options, means);
+  proberWith(means: Means): Prober {
+    return new Prober(this, this.options, means);
   }
 
   /** The experiment at those ends of the range that can hold the models, at least one. Throws what is wrong with it. */
@@ -61,8 +61,9 @@ export class Prober {
         ends.push((await this.cellOf(index, seeds[0]!)).experiment);
       } catch (error) {
         const failed = failedOutcome(error);
-        // Where neither end can hold the models, there is nothing to plan.
-        if (failed.code !== REFUSED || (index > 0 && ends.length === 0)) throw this.failure(failed, index);
+        // Where no end can hold the models, there is nothing to plan.
+        const isLast = index === candidates.ends.at(-1);
+        if (failed.code !== REFUSED || (isLast && ends.length === 0)) throw this.failure(failed, index);
       }
     }
     return ends;
@@ -100,13 +101,13 @@ export class Prober {
 }
 
 /** Runs candidates with all seeds and judges them. */
-export class Probe {
+export class Prober {
   readonly reach: Reach;
   private readonly probes = new Map<number, Promise<Tried>>();
 
   constructor(
-    private readonly prober: Prober,
-    private readonly options: ProberOptions,
+    private readonly trials: Trials,
+    private readonly options: TrialOptions,
     private readonly means: Means,
   ) {
     this.reach = means.reach;
@@ -122,7 +123,7 @@ export class Probe {
   /** What no scheduler could exceed, for each seed; empty if that is not known for all of them. */
   async bounds(index: number): Promise<BoundFigures[]> {
     const { runner } = this.means;
-    const outcomes = await this.prober
+    const outcomes = await this.trials
       .cellsOf(index)
       .then((cells) =>
         Promise.all(cells.map(({ task }) => runUnit({ task, job: 'boundCell' }, null, runner))),
@@ -144,7 +145,7 @@ export class Probe {
     const { candidates, targets, onRun } = this.options;
     const { runner, store, reach } = this.means;
     const value = candidates.text(index);
-    const outcomes = await this.prober
+    const outcomes = await this.trials
       .cellsOf(index)
       .then((cells) =>
         Promise.all(
@@ -159,7 +160,7 @@ export class Probe {
     const results: CellResult[] = [];
     for (const outcome of outcomes) {
       if (outcome.status === 'done') results.push(outcome.result as CellResult);
-      else if (outcome.code !== REFUSED) throw this.prober.failure(outcome, index);
+      else if (outcome.code !== REFUSED) throw this.trials.failure(outcome, index);
       else return { value, meets: 'no', figures: [], attainment: null, refused: outcome.message };
     }
     const figures = targets.map((target) => judge(target, results));

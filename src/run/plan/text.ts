@@ -11,6 +11,7 @@ import {
   type KeyPlan,
   type Plan,
   shownOf,
+  type Tried,
   type TriedFleet,
 } from './plan-result.js';
 import { isLeast } from './preference.js';
@@ -175,7 +176,7 @@ function pricedName({ value, costPerHour }: TriedFleet): string {
 
 /** The targets held against the answer, or where there is none against what came closest. */
 export function planCases(plan: Plan): ThresholdCase[] {
-  const shown = isFleetPlan(plan) ? shownOf(plan) : shownOf(plan);
+  const shown = shownOf<Tried>(plan);
   return plan.targets.map((target, i) => {
     const [run, threshold, figure] = ['', target.text, shown?.figures[i]];
     if (shown === undefined || figure === undefined) {
