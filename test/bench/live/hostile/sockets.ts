@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { Tally } from './tally.js';
+import { repeat, type Tally } from './tally.js';
 import type { Target } from './target.js';
 
 /** Clients of node:net and node:http that attack, without a line of the package's own code. */
@@ -32,6 +32,23 @@ export async function open(port: number, tally: Tally, tls = false): Promise<Soc
 export function countStatuses(socket: Socket, tally: Tally): void {
   socket.on('data', (bytes: Buffer) => {
     for (const [, status] of bytes.toString('latin1').matchAll(/HTTP\/1\.1 (\d{3})/g)) tally.add(status);
+  });
+}
+
+/** Connections whose statuses count, one after the other in `lanes` at the same time; each is destroyed when `use` is done. */
+export function repeatOpen(
+  { http }: Target,
+  tally: Tally,
+  lanes: number,
+  untilMs: number,
+  use: (socket: Socket) => Promise<unknown>,
+): Promise<void> {
+  return repeat(lanes, untilMs, async () => {
+    const socket = await open(http, tally);
+    if (socket === null) return;
+    countStatuses(socket, tally);
+    await use(socket);
+    socket.destroy();
   });
 }
 

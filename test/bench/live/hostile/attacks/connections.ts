@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { countStatuses, head, open, post, write } from '../sockets.js';
+import { countStatuses, head, open, post, repeatOpen, write } from '../sockets.js';
 import { repeat, sleepUntil, type Tally } from '../tally.js';
 import { type Attack, LARGE, SMALL, type Target } from '../target.js';
 
@@ -79,12 +79,20 @@ async function slow(
   }
 }
 
-async function openMany(port: number, tally: Tally, count: number, beginning: string): Promise<Socket[]> {
+/** Connections that send something; unless `reads`, they are paused. */
+async function openMany(
+  port: number,
+  tally: Tally,
+  count: number,
+  beginning: string,
+  reads = true,
+): Promise<Socket[]> {
   const sockets: Socket[] = [];
   for (let i = 0; i < count; i++) {
     const socket = await open(port, tally);
     if (socket === null) continue;
-    countStatuses(socket, tally);
+    if (reads) countStatuses(socket, tally);
+    else socket.pause();
     socket.on('close', () => tally.add('closed'));
     socket.write(beginning);
     sockets.push(socket);
@@ -102,28 +110,12 @@ function inferRequest(outputs: number): string {
 
 /** Clients that ask for much and read nothing: for one output many times, then for many answers. */
 async function neverRead(target: Target, tally: Tally, untilMs: number): Promise<void> {
-  const requests = inferRequest(20_000) + inferRequest(0).repeat(2000);
-  for (let i = 0; i < 40; i++) {
-    const socket = await open(target.http, tally);
-    if (socket === null) continue;
-    socket.pause();
-    socket.on('close', () => tally.add('closed'));
-    socket.write(requests);
-  }
+  await openMany(target.http, tally, 40, inferRequest(20_000) + inferRequest(0).repeat(2000), false);
   await sleepUntil(untilMs);
 }
 
 async function slowReaders(target: Target, tally: Tally, untilMs: number): Promise<void> {
-  const requests = inferRequest(0).repeat(200);
-  const sockets: Socket[] = [];
-  for (let i = 0; i < 200; i++) {
-    const socket = await open(target.http, tally);
-    if (socket === null) continue;
-    socket.pause();
-    socket.on('close', () => tally.add('closed'));
-    socket.write(requests);
-    sockets.push(socket);
-  }
+  const sockets = await openMany(target.http, tally, 200, inferRequest(0).repeat(200), false);
   while (performance.now() < untilMs) {
     for (const socket of sockets) socket.read(100);
     await sleepUntil(Math.min(untilMs, performance.now() + 200));
@@ -150,15 +142,9 @@ async function holdBodies(target: Target, tally: Tally, untilMs: number): Promis
 
 async function sendOnAfter413(target: Target, tally: Tally, untilMs: number): Promise<void> {
   const piece = Buffer.alloc(1_000_000);
-  await repeat(10, untilMs, async () => {
-    const socket = await open(target.http, tally);
-    if (socket === null) return;
-    countStatuses(socket, tally);
+  await repeatOpen(target, tally, 10, untilMs, async (socket) => {
     socket.write(head('POST', PATH, { 'content-length': 1_000_000_000 }));
-    for (let sent = 0; sent < 1000 && performance.now() < untilMs; sent++) {
-      if (!(await write(socket, piece))) break;
-    }
-    socket.destroy();
+    for (let sent = 0; sent < 1000 && performance.now() < untilMs && (await write(socket, piece)); sent++);
   });
 }
 
@@ -186,38 +172,27 @@ async function largeBodies(target: Target, tally: Tally, untilMs: number): Promi
 
 async function headerBombs(target: Target, tally: Tally, untilMs: number): Promise<void> {
   const line = `x: ${'a'.repeat(8000)}\r\n`;
-  await repeat(20, untilMs, async () => {
-    const socket = await open(target.http, tally);
-    if (socket === null) return;
-    countStatuses(socket, tally);
+  await repeatOpen(target, tally, 20, untilMs, async (socket) => {
     socket.write(head('GET', '/v2/health/live').slice(0, -2));
     for (let i = 0; i < 200 && (await write(socket, line)); i++);
-    socket.destroy();
   });
 }
 
 async function pipeline(target: Target, tally: Tally, untilMs: number): Promise<void> {
   const requests = head('GET', `/v2/models/${SMALL.name}`).repeat(1000);
-  await repeat(4, untilMs, async () => {
-    const socket = await open(target.http, tally);
-    if (socket === null) return;
-    countStatuses(socket, tally);
+  await repeatOpen(target, tally, 4, untilMs, async (socket) => {
     for (let i = 0; i < 50 && performance.now() < untilMs && (await write(socket, requests)); i++);
-    socket.destroy();
   });
 }
 
 /** Asks, says that it has said all, and waits for the answer. */
 async function halfClosed(target: Target, tally: Tally, untilMs: number): Promise<void> {
   const request = inferRequest(0);
-  await repeat(8, untilMs, async () => {
-    const socket = await open(target.http, tally);
-    if (socket === null) return;
+  await repeatOpen(target, tally, 8, untilMs, async (socket) => {
     let answered = false;
     socket.on('data', () => {
       answered = true;
     });
-    countStatuses(socket, tally);
     socket.end(request);
     await new Promise((resolve) => socket.once('close', resolve));
     if (!answered) tally.add('no answer');

