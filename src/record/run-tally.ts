@@ -1,4 +1,5 @@
 import { invariant } from '../base/invariant.js';
+import { NS_PER_MS } from '../base/units.js';
 import type { Action } from '../core/action.js';
 import {
   ACTION_NAMES,
@@ -67,6 +68,8 @@ export class RunTally implements RunObserver {
   /** Time from arrival to answer, one histogram a section: of requests answered in time, and of late ones. */
   readonly okLatency: readonly Histogram[];
   readonly lateLatency: readonly Histogram[];
+  /** SLO of each section's requests, ns; 0: none came, NaN: they differ. */
+  private readonly slosNs: Float64Array;
   coldStarts = 0;
   /** Requests that their clients withdrew; these are not offered. */
   cancels = 0;
@@ -116,6 +119,7 @@ export class RunTally implements RunObserver {
     this.okByModel = new Float64Array(models.length);
     this.coldByModel = new Float64Array(models.length);
     this.failuresByModel = new Float64Array(models.length * CAUSES.length);
+    this.slosNs = new Float64Array(sections.length);
     this.okLatency = sections.map(() => new Histogram());
     this.lateLatency = sections.map(() => new Histogram());
     this.byLength = LengthTally.of(models);
@@ -139,6 +143,12 @@ export class RunTally implements RunObserver {
     return this.tuned?.series() ?? [];
   }
 
+  /** Returns the SLO that all requests of a section had; null: they differ, or none came. */
+  sloMsOf(section: number): number | null {
+    const sloNs = this.slosNs[section];
+    return sloNs > 0 ? sloNs / NS_PER_MS : null;
+  }
+
   answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, copies: number): void {
     if (nowNs >= this.warmupNs) {
       // Also of requests that came during the warm-up: rates over time would begin with a hole.
@@ -149,6 +159,9 @@ export class RunTally implements RunObserver {
     if (arrivalNs < this.warmupNs) return;
     const section = this.sectionOf(requests.user[slot]);
     this.outcomes[section * OUTCOMES + outcome]++;
+    const sloNs = requests.sloNs[slot];
+    if (sloNs !== this.slosNs[section])
+      this.slosNs[section] = this.slosNs[section] === 0 ? sloNs : Number.NaN;
     const model = requests.model[slot];
     const arrivalBin = this.bins.indexOf(arrivalNs);
     this.offeredByModel[model]++;

@@ -151,7 +151,10 @@ export class Collector {
     const { experiment, recorder, workload } = this;
     const { percentiles = [], peakRssBytes } = this.options;
     const wall = { ...wallSince(this.began, arrivals), peakRssBytes: peakRssBytes?.() ?? null };
-    const slosMs = workload.sectionSlosNs.map((sloNs) => (sloNs === null ? null : sloNs / NS_PER_MS));
+    // Rows of a file may each bring their own: the requests tell.
+    const slosMs = workload.sectionSlosNs.map((sloNs, section) =>
+      sloNs === null ? recorder.sloMsOf(section) : sloNs / NS_PER_MS,
+    );
     const { text, overrides } = experiment.source;
     return {
       version: 3,

@@ -49,9 +49,14 @@ describe('the result of a run', () => {
     expect([plain.requests.rejected, predict.requests.rejected > 0]).toEqual([0, true]);
   });
 
-  it('has no SLO where each row of a file carries its own', async () => {
-    const rows = BASE.replace(/^workload:.*\n/m, 'workload: { kind: arrivals, path: arrivals.csv }\n');
-    expect((await simulate(await load(rows.replace(/^slo:.*\n/m, '')))).sloMs).toBeNull();
-    expect((await simulate(await load(rows))).sloMs).toBe(100);
+  it.each([
+    ['slo: 200ms\n', '5,0,100000000\n9,0,50000000', 200],
+    ['', '5,0,100000000\n9,0,50000000', null],
+    ['', '5,0,100000000\n9,0,100000000', 100],
+  ])('has the SLO of a file whose rows agree on it, unless %j sets it: %j', async (slo, rows, expected) => {
+    const text = BASE.replace(/^workload:.*$/m, 'workload: { kind: arrivals, path: rows.csv, duration: 1s }');
+    const files = { 'rows.csv': `arrival_ns,model_id,slo_ns\n${rows}\n` };
+    const { sloMs } = await simulate(await load(text.replace(/^slo:.*\n/m, slo), [], files));
+    expect(sloMs).toBe(expected);
   });
 });

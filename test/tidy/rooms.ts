@@ -70,7 +70,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   load: 2_310,
   play: 4_250,
   policies: 7_500,
-  record: 4_850,
+  record: 4_870,
   report: 10_690,
   run: 5_535,
   scalers: 900,
