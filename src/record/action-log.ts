@@ -5,9 +5,8 @@ import type { RunObserver } from '../core/observer.js';
 import { headerOf, type LogColumn } from './log-columns.js';
 
 /**
- * Columns of the action log: those of Clockwork's controller telemetry that a simulated worker has,
- * in its order, then the window. Times are integer ns; all but `t` and `action_sent` count from the
- * moment the action was sent.
+ * Columns of the action log: the subset of Clockwork's controller telemetry that a simulated worker has, in its order,
+ * then the window. Times are integer ns; all but `t` and `action_sent` count from the moment the action was sent.
  */
 export const ACTION_COLUMNS: readonly LogColumn[] = [
   { name: 't', describe: 'when its result reached the controller, ns since the start of the run' },
@@ -49,7 +48,7 @@ export const ACTION_COLUMNS: readonly LogColumn[] = [
   { name: 'worker_exec_begin', describe: 'measured begin, since sent; 0 unless status is 0' },
 ];
 
-/** The column that follows where models take inputs of different lengths. */
+/** Extra last column where models take inputs of different lengths. */
 export const PADDED_COLUMN: LogColumn = {
   name: 'padded_length',
   describe:
@@ -66,14 +65,14 @@ const TYPE_OF_KIND: Readonly<Record<ActionKind, number>> = {
 
 interface ActionLogOptions {
   readonly gpus: number;
-  /** GPUs are dealt to this many worker machines in blocks. */
+  /** Number of worker machines; GPUs are assigned to them in contiguous blocks. */
   readonly workers: number;
 }
 
 /** Writes a row for each action, in order of the results, warm-up included. Throws `E_FILE_WRITE`. */
 export class ActionLog implements RunObserver {
   private readonly file: OutputFile;
-  /** By model; null where none has several. */
+  /** By model; null if none takes several lengths. */
   private readonly lengths: readonly (readonly number[] | undefined)[] | null;
   private readonly workerOf: Int32Array;
   private readonly gpuInWorker: Int32Array;
@@ -108,12 +107,12 @@ export class ActionLog implements RunObserver {
     return `\t${kind === INFER ? (this.lengths[model]?.[bucket] ?? 0) : 0}`;
   }
 
-  /** The run has ended: the log gets its name. */
+  /** Ends a successful run: gives the log its name. */
   close(): void {
     this.file.close();
   }
 
-  /** The run failed: removes what was written. */
+  /** Ends a failed run: removes the unfinished file. */
   discard(): void {
     this.file.discard();
   }

@@ -1,10 +1,10 @@
 import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S } from '../base/units.js';
 
-/** Most points of a time series: what a chart of ordinary width can show. */
+/** Largest number of points in a time series: what a chart of ordinary width can show. */
 export const MAX_BINS = 240;
 
 const NS_PER_DAY = 24 * NS_PER_HOUR;
-/** Widths that people read easily, ascending. 240 days exceed all time that can be represented. */
+/** Bin widths that are easy to read, ascending. 240 days exceed any representable time. */
 const ROUND_WIDTHS_NS = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((ms) => ms * NS_PER_MS),
   ...[1, 2, 5, 10, 30].map((s) => s * NS_PER_S),
@@ -13,15 +13,14 @@ const ROUND_WIDTHS_NS = [
   NS_PER_DAY,
 ];
 
-/** The smallest round bin width that cuts `spanNs` into at most 240 bins; at least 1 ms. */
+/** Smallest round bin width that cuts `spanNs` into at most 240 bins; at least 1 ms. */
 export function binWidthNs(spanNs: number): number {
   return ROUND_WIDTHS_NS.find((widthNs) => widthNs * MAX_BINS >= spanNs) ?? NS_PER_DAY;
 }
 
 /**
- * Equal bins of virtual time over [fromNs, toNs), at most 240 whatever its length. The nanosecond by which a trace outlasts its
- * last arrival makes no bin of its own: an instant has none. Counters have one element more than there are bins: the last
- * one takes what happens at `toNs` or later.
+ * Equal bins of virtual time over [fromNs, toNs), at most 240 for any length. Counters have one more element than there
+ * are bins: the last takes everything at `toNs` or later, such as the ns by which a trace outlasts its last arrival.
  */
 export class TimeBins {
   readonly widthNs: number;
@@ -54,7 +53,7 @@ export class TimeBins {
     });
   }
 
-  /** Counts per second, one element a bin. */
+  /** Counts per second, one element per bin. */
   perSecond(counter: Float64Array): number[] {
     return this.seconds.map((seconds, i) => counter[i] / seconds);
   }

@@ -9,7 +9,7 @@ import {
 import { OUTCOME_LATE, OUTCOME_REJECTED, OUTCOME_TIMEOUT, type Outcome } from '../core/request.js';
 import { LIMIT_RATE, LIMIT_SHARE } from '../core/tenants.js';
 
-/** Why a request was not answered within its SLO: each that failed has exactly one cause. */
+/** Reasons why a request was not answered within its SLO; each failed request has exactly one. */
 export const CAUSES = [
   'late',
   'refused',
@@ -26,7 +26,7 @@ export type Cause = (typeof CAUSES)[number];
 /** Failed requests by cause. */
 export type FailureCounts = Readonly<Record<Cause, number>>;
 
-/** What each cause means, for people. */
+/** Meaning of each cause, for people. */
 export const CAUSE_MEANINGS: Readonly<Record<Cause, string>> = {
   late: 'executed, but answered after its deadline',
   refused: 'refused by admission or by the policy: on arrival, or when queued again after its INFER failed',
@@ -42,7 +42,7 @@ export const CAUSE_MEANINGS: Readonly<Record<Cause, string>> = {
   overShare: 'refused on arrival: GPUs were overloaded, and its tenant had sent its fair share',
 };
 
-/** The same in a word or two, for lines and tables. */
+/** Name of each cause in a word or two, for lines and tables. */
 export const CAUSE_LABELS: Readonly<Record<Cause, string>> = {
   late: 'late',
   refused: 'refused',
@@ -64,13 +64,13 @@ const DEVICE_ERROR = CAUSES.indexOf('deviceError');
 const WORKER_LOST = CAUSES.indexOf('workerLost');
 const OVER_RATE = CAUSES.indexOf('overRate');
 const OVER_SHARE = CAUSES.indexOf('overShare');
-/** The schedule was wrong, not the device: what `missedWindow` of an experiment decides on. */
+/** Statuses of a wrong schedule rather than a failed device: those that `missedWindow` of an experiment applies to. */
 const MISSED = [STATUS_INFER_TOO_LATE, STATUS_WEIGHTS_MISSING, STATUS_INFER_WEIGHTS_CHANGED];
 
 /**
- * Index into `CAUSES` for a request that failed. The last INFER that it was in and that failed decides, also if it
- * was queued again after that; calling one off is the policy's choice and counts as waiting. `failedStatus`: of that
- * INFER, `STATUS_OK` if there was none; `cold`: what `timedOutCold` means; `limit`: of its tenant, as in `RequestTable`.
+ * Index into `CAUSES` for a failed request. Its last failed INFER decides, even if it was queued again after that; an
+ * INFER called off by the policy counts as waiting. `failedStatus`: of that INFER, `STATUS_OK` if there was none;
+ * `cold`: as for `timedOutCold`; `limit`: of its tenant, as in `RequestTable`.
  */
 export function causeIndex(outcome: Outcome, failedStatus: number, cold: boolean, limit: number): number {
   if (outcome === OUTCOME_LATE) return LATE;

@@ -9,11 +9,11 @@ import type { ClassFigures, WeightedFigures } from './results.js';
 
 interface ClassTallyOptions extends Counted {
   readonly classes: readonly RequestClass[];
-  /** False: only answers are seen, as by a client. */
+  /** False if only answers are seen, as by a client. */
   readonly seesScheduler: boolean;
 }
 
-/** Counts what became of the requests of each class. */
+/** Counts outcomes of the requests of each class. */
 export class ClassTally implements RunObserver {
   private readonly outcomes: OutcomeTally;
   private readonly gpuTime: GpuTime;
@@ -40,7 +40,7 @@ export class ClassTally implements RunObserver {
 
   completed(): void {}
 
-  /** All classes, in the order of their declaration, and what was reached by weight. */
+  /** Figures of all classes, in order of declaration, and weighted totals. */
   figures(): { readonly classes: readonly ClassFigures[] } & WeightedFigures {
     const gpuShares = this.gpuTime.shares();
     const { classes: declared, seesScheduler } = this.options;

@@ -1,17 +1,17 @@
 import { figureOf, type MeasuredSummary } from './figures.js';
 import { FEWEST_REQUESTS } from './model-figures.js';
 
-/** How much of a run a figure of its models covers. */
+/** Part of a run that a figure of its models covers. */
 interface Coverage {
-  /** False: no models were assessed, or those that were got less than half of the requests. */
+  /** False if no models were assessed, or the assessed ones received less than half of the requests. */
   readonly tells: boolean;
-  /** Of the models that had requests, the share that was assessed. */
+  /** Share of the models with requests that were assessed. */
   readonly assessed: number;
-  /** `12 of 15 models assessed`, or why the figure cannot say how models were served. */
+  /** `12 of 15 models assessed`, or why the figure says nothing about how models were served. */
   readonly text: string;
 }
 
-/** What a figure covers that is only of the assessed models; null: it is of all requests. */
+/** Coverage of a figure of assessed models; null if the figure is of all requests. */
 export function coverageOf(
   metric: string,
   { requests, modelsAssessed, rareModels }: MeasuredSummary,

@@ -2,7 +2,7 @@ import type { Action } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Outcome, RequestTable } from '../core/request.js';
 
-/** One observer that notifies several, in the given order. A single one is returned as it is. */
+/** One observer that notifies several, in the given order. A single one is returned unchanged. */
 export function fanOut(observers: readonly RunObserver[]): RunObserver {
   return observers.length === 1 ? observers[0] : new FanOut(observers);
 }

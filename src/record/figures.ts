@@ -11,26 +11,26 @@ import type {
   TenantFigures,
 } from './results.js';
 
-/** ms for latencies, a share of one, a count, per second, hours, or in the currency of the experiment. */
+/** ms for latencies, a share of 1, a count, per second, hours, or an amount in the currency of the experiment. */
 export type FigureUnit = 'ms' | 'share' | 'count' | 'perSecond' | 'hours' | 'price';
 
-/** A summary with or without its `wall` figures: those are no figures of the run. */
+/** A summary with or without its `wall` figures, which are not figures of the run. */
 export type MeasuredSummary = Omit<Summary, 'wall'>;
 
 /** One headline figure of a summary. */
 interface Figure {
   readonly unit: FigureUnit;
-  /** null: there was nothing to measure; Infinity, of a latency: it falls on a request that was not answered in time. */
+  /** null: nothing to measure; Infinity, for a latency: it falls on a request that was not answered in time. */
   read(summary: MeasuredSummary): number | null;
-  /** Of a count: all that it is a share of; absent: it is no share of anything. */
+  /** Total that a count is a share of; absent if it is not a share. */
   outOf?(summary: MeasuredSummary): number;
-  /** It covers only models with enough requests to be assessed. */
+  /** True if it covers only models with enough requests to be assessed. */
   readonly ofAssessedModels?: true;
-  /** Only the scheduler knows it: a client of a server has nothing to measure. */
+  /** True if only the scheduler knows it: a client of a server has nothing to measure. */
   readonly ofScheduler?: true;
 }
 
-/** The figure of a summary by its name, percentiles included; null: there is none. */
+/** Figure of a summary by name, percentiles included; null if there is none. */
 export function figureOf(name: string): Figure | null {
   if (Object.hasOwn(FIGURES, name)) return FIGURES[name]!;
   const sender = SENDER_FIGURE.exec(name);
@@ -41,7 +41,7 @@ export function figureOf(name: string): Figure | null {
   return headline === null ? askedFor(named) : latency(named.reading, headline);
 }
 
-/** The percentiles that a run must be asked for so that figures of these names can be read, ascending. */
+/** Percentiles to request from a run so that figures of these names can be read, ascending. */
 export function percentilesOf(names: readonly string[]): number[] {
   const asked = names.flatMap((name) => {
     const isNamed = Object.hasOwn(FIGURES, name) || SENDER_FIGURE.test(name);
@@ -51,28 +51,28 @@ export function percentilesOf(names: readonly string[]): number[] {
   return [...new Set(asked)].sort((a, b) => a - b);
 }
 
-/** What a figure that was renamed is called now; undefined: no figure had that name. */
+/** Current name of a renamed figure; undefined if no figure had that name. */
 export function renamedFigure(name: string): string | undefined {
   return name === 'sloAttainment' ? 'attainment' : undefined;
 }
 
-/** Names of figures that are no percentiles, and not of one class or tenant. */
+/** Names of figures other than percentiles and those of one class or tenant. */
 export function figureNames(): string[] {
   return Object.keys(FIGURES);
 }
 
-/** Whose figure it is; null: that of all requests. */
+/** Sender that a figure is about; null: all requests. */
 export function senderOfFigure(name: string): { readonly kind: SenderKind; readonly name: string } | null {
   const parts = SENDER_FIGURE.exec(name);
   return parts === null ? null : { kind: parts[1] as SenderKind, name: parts[2]! };
 }
 
-/** Names of the figures of one class or tenant, but for its percentiles. */
+/** Names of the figures of one class or tenant, except percentiles. */
 export function senderFigureNames(kind: SenderKind): string[] {
   return Object.keys(SENDER_FIGURES[kind]);
 }
 
-/** The figures by the names that thresholds use, but for percentiles: see `figureOf`. */
+/** Figures by the names that thresholds use, except percentiles: see `figureOf`. */
 const FIGURES: Readonly<Record<string, Figure>> = {
   mean: latency('offered', 'mean'),
   max: latency('offered', 'max'),
@@ -123,7 +123,7 @@ const FIGURES: Readonly<Record<string, Figure>> = {
 type SenderKind = 'class' | 'tenant';
 type SenderSummary = ClassFigures | TenantFigures;
 
-/** Of one class or tenant, e.g. `class.gold.attainment` or `tenant.acme.p99.9`. */
+/** Name of a figure of one class or tenant, e.g. `class.gold.attainment` or `tenant.acme.p99.9`. */
 const SENDER_FIGURE = /^(class|tenant)\.([\w.-]+)\.([A-Za-z]\w*(?:\.\d+)?)$/;
 
 interface SenderFigure<T extends SenderSummary> {
@@ -145,7 +145,7 @@ const OF_EACH_SENDER: Readonly<Record<string, SenderFigure<SenderSummary>>> = {
   gpuShare: { unit: 'share', ofScheduler: true, read: ({ gpuShare }) => gpuShare },
 };
 
-/** Figures of a class or a tenant by name, but for its percentiles. */
+/** Figures of a class or a tenant by name, except percentiles. */
 const SENDER_FIGURES = {
   class: OF_EACH_SENDER as Readonly<Record<string, SenderFigure<ClassFigures>>>,
   tenant: {
@@ -155,7 +155,7 @@ const SENDER_FIGURES = {
   } as Readonly<Record<string, SenderFigure<TenantFigures>>>,
 };
 
-/** Null: there is no such figure of a class or a tenant. */
+/** Null if there is no such figure of a class or a tenant. */
 function senderFigure(kind: SenderKind, name: string, metric: string): Figure | null {
   return kind === 'class'
     ? figureIn(SENDER_FIGURES.class, metric, ({ classes = [] }) => classes.find((one) => one.name === name))
@@ -184,14 +184,14 @@ function figureIn<T extends SenderSummary>(
   return { unit: 'ms', read: readBy(read) };
 }
 
-/** Hours that GPUs were paid for; null: how many there were is not known. */
+/** Hours for which GPUs were paid; null if their number is not known. */
 export function gpuHoursOf({ scaling, kinds, durationSeconds }: MeasuredSummary): number | null {
   if (scaling !== undefined) return scaling.gpuHours;
   if (kinds === undefined) return null;
   return (kinds.reduce((sum, { gpus }) => sum + gpus, 0) * durationSeconds) / 3600;
 }
 
-/** A latency over all offered requests in ms: Infinity where it falls on one that was not answered in time. */
+/** Latency over all offered requests in ms: Infinity where it falls on one that was not answered in time. */
 export function offeredMs(
   { offeredLatencyMs, requests }: Pick<GroupSummary, 'offeredLatencyMs' | 'requests'>,
   name: keyof LatencyMs,
@@ -240,7 +240,7 @@ function latency(reading: NamedPercentile['reading'], name: keyof LatencyMs): Fi
   return { unit: 'ms', read };
 }
 
-/** A percentile that summaries have only where it was asked for. */
+/** A percentile that summaries contain only on request. */
 function askedFor({ reading, percentile }: NamedPercentile): Figure {
   return {
     unit: 'ms',

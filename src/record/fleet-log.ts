@@ -2,7 +2,7 @@ import { OutputFile } from '../base/files/output-file.js';
 import type { FleetObserver, GpuState } from '../core/fleet-observer.js';
 import { headerOf, type LogColumn } from './log-columns.js';
 
-/** Columns of gpus.tsv: a row for each change of a GPU's state, in order of time. */
+/** Columns of gpus.tsv: one row per change of a GPU's state, in order of time. */
 export const FLEET_COLUMNS: readonly LogColumn[] = [
   { name: 't', describe: 'when, ns since the start of the run' },
   { name: 'worker_id', describe: 'worker machine, from 0' },
@@ -19,7 +19,7 @@ interface FleetLogOptions {
   readonly workers: number;
 }
 
-/** Writes which GPUs there are. Throws `E_FILE_WRITE`. */
+/** Logs the states of GPUs. Throws `E_FILE_WRITE`. */
 export class FleetLog implements FleetObserver {
   private readonly file: OutputFile;
   private readonly workerOf: Int32Array;
@@ -35,12 +35,12 @@ export class FleetLog implements FleetObserver {
     this.file.write(`${nowNs}\t${worker}\t${gpu - this.workerOf.indexOf(worker)}\t${state}\n`);
   }
 
-  /** The run has ended: the log gets its name. */
+  /** Ends a successful run: gives the log its name. */
   close(): void {
     this.file.close();
   }
 
-  /** The run failed: removes what was written. */
+  /** Ends a failed run: removes the unfinished file. */
   discard(): void {
     this.file.discard();
   }

@@ -13,7 +13,7 @@ import type { PaidKind } from './kind-tally.js';
 import type { FleetOverTime, ScalingFigures } from './results.js';
 
 interface FleetTallyOptions extends Counted {
-  /** Kinds of GPUs; their numbers follow those of the kind before. */
+  /** Kinds of GPUs, numbered consecutively kind by kind. */
   readonly kinds: readonly { readonly name: string; readonly gpus: number }[];
 }
 
@@ -22,11 +22,13 @@ interface KindCounts {
   onNs: number;
   paid: number;
   most: number;
-  /** GPUs by state. */
+  /** Number of GPUs by state. */
   readonly states: number[];
 }
 
-/** Counts for how long there are GPUs, and keeps what was decided. A GPU is paid for from its order until it is off. */
+/**
+ * Sums the time of GPUs in service and keeps the scaling decisions. A GPU is paid for from its order until it is off.
+ */
 export class FleetTally implements FleetObserver {
   private readonly kindOf: Uint8Array;
   private readonly state: Uint8Array;
@@ -72,7 +74,7 @@ export class FleetTally implements FleetObserver {
     this.decisions.push({ atSeconds: nowNs / NS_PER_S, gpus: [...gpus], reason });
   }
 
-  /** By kind; GPUs are taken to stay as they are until the nominal end. */
+  /** Paid time by kind; GPUs are assumed to stay as they are until the nominal end. */
   paid(): PaidKind[] {
     const all = this.kinds.map(({ paidNs, onNs, most }) => ({ paidNs, onNs, most }));
     this.kindOf.forEach((kind, gpu) => {
@@ -115,7 +117,7 @@ export class FleetTally implements FleetObserver {
     if (state !== GPU_STARTING) to.onNs += ns;
   }
 
-  /** What changes at one time is one step. */
+  /** Merges changes at the same time into one step. */
   private step(atSeconds: number): void {
     const of = (state: GpuState) => this.kinds.map(({ states }) => states[state]);
     const step = {

@@ -1,7 +1,7 @@
 import { type Action, INFER, STATUS_OK } from '../core/action.js';
 import { type Counted, countedNs, ratioOf } from './counted.js';
 
-/** The part of the time of INFERs that each class, or each tenant, got: requests of a batch share its time evenly. */
+/** Shares of INFER time by class or tenant; the requests of a batch share its time evenly. */
 export class GpuTime {
   private readonly gpuNs: Float64Array;
 
@@ -12,13 +12,13 @@ export class GpuTime {
     this.gpuNs = new Float64Array(length);
   }
 
-  /** A request of the class or tenant `index` was answered, by `action` if it was executed. */
+  /** Counts an answered request of class or tenant `index`; `action`: the one that executed it, if any. */
   answered(index: number, action: Action | null): void {
     if (action !== null && action.kind === INFER && action.status === STATUS_OK)
       this.gpuNs[index] += countedNs(this.counted, action) / action.count;
   }
 
-  /** Of 1, by index; null: no INFER ran. */
+  /** Shares of 1, by index; null if no INFER ran. */
   shares(): (number | null)[] {
     const totalNs = this.gpuNs.reduce((sum, ns) => sum + ns, 0);
     return Array.from(this.gpuNs, (ns) => ratioOf(ns, totalNs));

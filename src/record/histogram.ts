@@ -3,24 +3,24 @@ import { invariant } from '../base/invariant.js';
 /** Buckets per power of two. */
 const SUB_BUCKETS = 1024;
 const SUB_BUCKET_BITS = 10;
-/** Values up to 2^53 ns, the end of exact time. */
+/** Values up to 2^53 ns, the limit of exact integers. */
 const OCTAVES = 54;
 /** Exponent field of the double 1.0, shifted above the sub-bucket bits. */
 const INDEX_OF_ONE = 1023 * SUB_BUCKETS;
 
 /**
- * A value's bucket is its exponent and the first ten bits of its fraction, which a double holds side
- * by side in its upper half: one store and one load, no logarithm, no branch.
+ * A value's bucket is its exponent and the first ten bits of its fraction, adjacent in the upper half of a double: one
+ * store and one load, no logarithm, no branch.
  */
 const double = new Float64Array(1);
 const words = new Uint32Array(double.buffer);
 const UPPER = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 1 : 0;
 
 /**
- * Counts durations (integer ns, 0 to 2^53) in log-linear buckets, so that memory is fixed (216 KiB)
- * and a record costs a few ns whatever the number of values. Count, minimum and maximum are exact, the
- * mean is exact as long as the sum stays below 2^53 ns. Percentiles are off by at most 0.05 % of the
- * value; from 1 to 2047 ns they are exact. A bucket counts up to 2^32 − 1 values.
+ * Counts durations (integer ns, 0 to 2^53) in log-linear buckets, so that memory is fixed (216 KiB) and recording costs
+ * a few ns regardless of the number of values. Count, minimum and maximum are exact; the mean is exact as long as the
+ * sum stays below 2^53 ns. Percentiles are off by at most 0.05 % of the value; from 1 to 2047 ns they are exact. A
+ * bucket counts up to 2^32 − 1 values.
  *
  * @example
  * const latency = new Histogram();
@@ -43,7 +43,7 @@ export class Histogram {
     if (value > this.max) this.max = value;
   }
 
-  /** Adds all that `other` counted. */
+  /** Adds all counts of `other`. */
   add(other: Histogram): void {
     for (let i = 0; i < this.buckets.length; i++) this.buckets[i] += other.buckets[i];
     this.count += other.count;
@@ -52,22 +52,22 @@ export class Histogram {
     this.max = Math.max(this.max, other.max);
   }
 
-  /** NaN when empty. */
+  /** NaN if empty. */
   get mean(): number {
     return this.sum / this.count;
   }
 
   /**
-   * The value at a percentile (0 to 100) by the nearest-rank rule: the smallest recorded value such
-   * that at least that share of all values is not above it. NaN when empty.
+   * Value at a percentile (0 to 100) by the nearest-rank rule: the smallest recorded value that at least this share of
+   * all values does not exceed. NaN if empty.
    */
   percentile(percent: number): number {
     return this.percentiles([percent])[0];
   }
 
   /**
-   * Several percentiles in one pass; `percents` must ascend. With `outOf`, at least `count`, percentiles of as many
-   * values, of which those that were not recorded are infinite.
+   * Several percentiles in one pass; `percents` must ascend. With `outOf`, at least `count`: percentiles of that many
+   * values, of which those not recorded are infinite.
    */
   percentiles(percents: readonly number[], outOf = this.count): number[] {
     const values: number[] = [];
@@ -85,7 +85,7 @@ export class Histogram {
     return values;
   }
 
-  /** The first and the last value are known exactly; others count as the middle of their bucket. */
+  /** The first and last values are exact; others count as the middle of their bucket. */
   private valueAt(rank: number, bucket: number): number {
     if (this.count === 0) return Number.NaN;
     if (rank === 1) return this.min;
@@ -100,7 +100,7 @@ function bucketOf(value: number): number {
   return Math.max(0, (words[UPPER] >>> SUB_BUCKET_BITS) - INDEX_OF_ONE);
 }
 
-/** Middle of the integers that fall into a bucket. */
+/** Middle of the integers in a bucket. */
 function middleOf(bucket: number): number {
   return Math.round((lowestOf(bucket) + lowestOf(bucket + 1) - 1) / 2);
 }

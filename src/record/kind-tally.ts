@@ -5,18 +5,18 @@ import { OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js'
 import { type Counted, countedNs, ratioOf, spanNs } from './counted.js';
 import type { CostFigures, KindFigures } from './results.js';
 
-/** One kind of GPUs; their numbers follow those of the kind before. */
+/** One kind of GPUs; numbered consecutively kind by kind. */
 interface TalliedKind {
   readonly name: string;
   readonly gpus: number;
   readonly pricePerHour: number | null;
 }
 
-/** For how long there were GPUs of a kind, summed over them. */
+/** Time that GPUs of a kind were in service, summed over them. */
 export interface PaidKind {
   readonly paidNs: number;
   readonly onNs: number;
-  /** The most that were paid for at a time. */
+  /** Largest number paid for at the same time. */
   readonly most: number;
 }
 
@@ -24,10 +24,10 @@ interface KindTallyOptions extends Counted {
   readonly kinds: readonly TalliedKind[];
 }
 
-/** Counts what the GPUs of each kind did. */
+/** Counts the work of the GPUs of each kind. */
 export class KindTally implements RunObserver {
   private readonly kindOf: Uint8Array;
-  /** By kind: time that its lanes were busy, by lane; INFERs that succeeded; requests that were answered in time. */
+  /** By kind: busy time by lane; successful INFERs; requests answered in time. */
   private readonly busyNs: readonly [number, number][];
   private readonly infers: Float64Array;
   private readonly ok: Float64Array;
@@ -61,7 +61,7 @@ export class KindTally implements RunObserver {
       this.infers[this.kindOf[gpu]]++;
   }
 
-  /** `paid`: for how long there were GPUs, where that changed; null: all of the time. */
+  /** `paid`: time in service by kind, if it varied; null: the whole run. */
   figures(paid: readonly PaidKind[] | null): KindFigures[] {
     return this.options.kinds.map(({ name, gpus, pricePerHour }, kind) => {
       const one = paid?.[kind];
@@ -79,7 +79,7 @@ export class KindTally implements RunObserver {
     });
   }
 
-  /** What the cluster costs; null: not all kinds have a price, or GPUs came and went and there is no span for a mean. */
+  /** Cost of the cluster; null if a kind has no price, or if there is no span over which to average. */
   cost(paid: readonly PaidKind[] | null): CostFigures | null {
     const ns = spanNs(this.options);
     let perHour = 0;

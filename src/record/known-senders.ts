@@ -3,15 +3,15 @@ import { type Threshold, unknownSender } from './threshold.js';
 
 type Named = readonly { readonly name: string }[];
 
-/** What an experiment declares. */
+/** Classes and tenants declared by an experiment. */
 export interface Senders {
   readonly classes: Named;
   readonly tenants: { readonly list: Named };
 }
 
 /**
- * Throws `E_USAGE` for the first threshold on a class or a tenant that none of the experiments has, before anything runs for
- * it; `flag`: what thresholds are given with.
+ * Throws `E_USAGE` for the first threshold on a class or tenant that no experiment declares, before anything runs;
+ * `flag`: the one that sets thresholds.
  */
 export function refuseUnknownSenders(
   thresholds: readonly Threshold[],

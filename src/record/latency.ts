@@ -3,12 +3,12 @@ import type { Histogram } from './histogram.js';
 import { HEADLINE_PERCENTILES } from './percentiles.js';
 import type { LatencyCdf, LatencyMs, PercentileMs } from './results.js';
 
-/** Percentiles of the latency curve: whole ones and the tail. */
+/** Percentiles of the latency curve: whole numbers and the tail. */
 const CDF_PERCENTILES = [...Array(100).keys(), 99.9, 99.99, 100];
 
 /**
- * Latencies in ms of `requests` requests, of which those that `histogram` did not count were never answered in time:
- * a figure that they decide is null, as is everything where there was no request.
+ * Latencies in ms over `requests` requests, those not counted by `histogram` being never answered in time: a figure
+ * that falls on one of them is null, as is everything if there were no requests.
  */
 export function latencyMs(histogram: Histogram, requests: number): LatencyMs {
   const [p50, p90, p95, p99, p999, p9999] = histogram
@@ -20,8 +20,8 @@ export function latencyMs(histogram: Histogram, requests: number): LatencyMs {
 }
 
 /**
- * Latency by percentile of `requests` requests, in ms. The curve ends at the share of them that `histogram` counted;
- * both arrays are empty where it counted none.
+ * Latency by percentile over `requests` requests, in ms. The curve ends at the share counted by `histogram`; both
+ * arrays are empty if it counted none.
  */
 export function latencyCdf(histogram: Histogram, requests: number): LatencyCdf {
   const { count } = histogram;
@@ -31,7 +31,9 @@ export function latencyCdf(histogram: Histogram, requests: number): LatencyCdf {
   return { percentile, ms: histogram.percentiles(percentile, requests).map((ns) => toMs(ns) as number) };
 }
 
-/** Further percentiles in ms, ascending: over `offered` requests, of which `ok` has those in time, and over the executed. */
+/**
+ * Further percentiles in ms, ascending: over `offered` requests, `ok` holding those in time, and over executed ones.
+ */
 export function percentilesMs(
   percentiles: readonly number[],
   {
@@ -49,7 +51,7 @@ export function percentilesMs(
   }));
 }
 
-/** Whole ns in ms, so that no digits are shown that were not measured; null for what is no time. */
+/** Whole ns in ms, so that no unmeasured digits are shown; null if not finite. */
 function toMs(ns: number): number | null {
   return Number.isFinite(ns) ? Math.round(ns) / NS_PER_MS : null;
 }

@@ -5,14 +5,14 @@ import { Histogram } from './histogram.js';
 import { latencyMs } from './latency.js';
 import type { LengthFigures } from './results.js';
 
-/** What requests of one length got. */
+/** Figures of requests of one length. */
 class OfLength {
   offered = 0;
   readonly ok = new Histogram();
   readonly executed = new Histogram();
 }
 
-/** What requests got by the length that their inputs are padded to at least, over all models that take several. */
+/** Counts requests by the smallest length that fits their inputs, over all models that take several. */
 export class LengthTally {
   private readonly byLength = new Map<number, OfLength>();
   /** By model and bucket. */
@@ -24,7 +24,7 @@ export class LengthTally {
     this.rows = models.map(({ lengths = [] }) => lengths.map((length) => this.byLength.get(length)!));
   }
 
-  /** Null: no model takes several. */
+  /** Null if no model takes several lengths. */
   static of(models: readonly ModelSpec[]): LengthTally | null {
     return models.every(({ lengths }) => lengths === undefined) ? null : new LengthTally(models);
   }
@@ -32,7 +32,7 @@ export class LengthTally {
   answered({ model, length, arrivalNs }: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
     const spec = this.models[model[slot]];
     if (spec.lengths === undefined) return;
-    // Whatever the policy knows of it: a comparison of runs asks how the long ones fared.
+    // Independent of what the policy knows of it: comparisons of runs ask how long inputs fared.
     const row = this.rows[model[slot]][bucketOf(spec, length[slot])];
     row.offered++;
     const latencyNs = nowNs - arrivalNs[slot];
@@ -40,7 +40,7 @@ export class LengthTally {
     if (outcome === OUTCOME_OK || outcome === OUTCOME_LATE) row.executed.record(latencyNs);
   }
 
-  /** Shortest first; lengths that no request had are left out. */
+  /** Shortest first; lengths without requests are left out. */
   figures(): LengthFigures[] {
     return [...this.byLength].flatMap(([length, { offered, ok, executed }]) =>
       offered === 0

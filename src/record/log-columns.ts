@@ -1,4 +1,4 @@
-/** A column of a log: its name in the header and what it holds. Times are integer ns. */
+/** A column of a log: its name in the header and its meaning. Times are integer ns. */
 export interface LogColumn {
   readonly name: string;
   readonly describe: string;

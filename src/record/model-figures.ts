@@ -2,12 +2,12 @@ import { CAUSES, type FailureCounts } from './causes.js';
 import type { ModelFairness, ModelFigures } from './results.js';
 import type { RunTally } from './run-tally.js';
 
-/** The attainment of a model with fewer requests says little: it is in the table, but not assessed. */
+/** The attainment of a model with fewer requests says little: it is listed, but not assessed. */
 export const FEWEST_REQUESTS = 20;
 
 /**
- * What each model with requests got, the worst first: by attainment, those with too few requests to be assessed last;
- * among equals the one with more requests first.
+ * Figures of each model with requests, worst attainment first; those with too few requests to be assessed come last;
+ * among equals, the one with more requests comes first.
  */
 export function modelFigures(recorder: RunTally): ModelFigures[] {
   const { models, offeredByModel, okByModel, coldByModel } = recorder;
@@ -27,7 +27,7 @@ export function modelFigures(recorder: RunTally): ModelFigures[] {
     );
 }
 
-/** How the models fared that had enough requests, and the others together. `figures`: of all models, the worst first. */
+/** Summary of assessed models, and of the others together. `figures`: of all models, worst first. */
 export function modelFairness(figures: readonly ModelFigures[]): ModelFairness {
   const assessed = figures.filter(isAssessed);
   const rare = figures.slice(assessed.length);

@@ -14,7 +14,7 @@ import type { RequestCounts, TenantFigures } from './results.js';
 
 const OUTCOMES = OUTCOME_NAMES.length;
 
-/** What became of requests, by what they have in common: their class, or their tenant. */
+/** Counts outcomes of requests by class or by tenant. */
 export class OutcomeTally {
   /** Element `index * 5 + outcome`. */
   private readonly outcomes: Float64Array;
@@ -23,7 +23,7 @@ export class OutcomeTally {
 
   constructor(
     length: number,
-    /** Counted time, seconds; 0: there is no span. */
+    /** Counted time, seconds; 0 if there is no span. */
     private readonly seconds: number,
   ) {
     this.outcomes = new Float64Array(length * OUTCOMES);

@@ -1,6 +1,6 @@
 import type { LatencyMs } from './results.js';
 
-/** Percentiles that every summary has, under the names of its members. */
+/** Percentiles that every summary has, by member name. */
 export const HEADLINE_PERCENTILES = {
   p50: 50,
   p90: 90,
@@ -39,19 +39,19 @@ export function parsePercentile(name: string): NamedPercentile | null {
   return { reading: parts[1] === 'p' ? 'offered' : 'executed', percentile: Number(parts[2]) };
 }
 
-/** Whether a word names a percentile that there is none of, such as `p0` or `p101`; `p995` is a way to spell another. */
+/** True for a percentile out of range, such as `p0` or `p101`; `p995` is another spelling of p99.5. */
 export function isOutsideRange(name: string): boolean {
   const digits = /^(?:p|executedP)(\d+(?:\.\d+)?)$/.exec(name)?.[1];
   return digits !== undefined && respelt(name) === null && parsePercentile(name) === null;
 }
 
-/** How `p995` is spelt: nines before a digit that lacks its point. null for any other word: `p101` is a mistake. */
+/** Correct spelling of `p995`: nines before a digit without its point. Null for any other word: `p101` is a mistake. */
 export function respelt(name: string): string | null {
   const parts = /^(p|executedP)(9\d)(\d+)$/.exec(name);
   return parts === null ? null : `${parts[1]}${parts[2]}.${parts[3]}`;
 }
 
-/** The member of a summary's latencies that has a percentile; null for one that must be asked for. */
+/** Member of a summary's latencies that has a percentile; null for one that is computed only on request. */
 export function headlineOf(percentile: number): keyof LatencyMs | null {
   if (percentile === 100) return 'max';
   const names = Object.keys(HEADLINE_PERCENTILES) as (keyof typeof HEADLINE_PERCENTILES)[];

@@ -1,6 +1,6 @@
 import { listed } from '../text/words.js';
 
-/** What an experiment may ask of a policy that does not do it. A summary lists what its own does not. */
+/** Requests of an experiment that a policy may not support. A summary lists those of its own policy. */
 export const POLICY_NOTES = [
   'weights',
   'shares',
@@ -9,37 +9,37 @@ export const POLICY_NOTES = [
   'lengthsWithClasses',
 ] as const;
 
-/** What one policy does not do. */
+/** One thing that a policy does not do. */
 export interface PolicyNote {
   readonly policy: string;
   readonly about: (typeof POLICY_NOTES)[number] | 'kinds' | 'slo' | 'models';
-  /** For people; of kinds, where each policy does something else instead, and of what no policy could do. */
+  /** Text for people; for kinds, where policies have different fallbacks, and for what no policy could do. */
   readonly text?: string;
 }
 
-/** Whether a summary lists it. */
+/** True if a summary lists it. */
 export function isListed(about: PolicyNote['about']): about is (typeof POLICY_NOTES)[number] {
   return (POLICY_NOTES as readonly string[]).includes(about);
 }
 
-/** A note for people; a warning is of something that was asked for and is not done. */
+/** A note for people; a warning says that a requested setting is ignored. */
 interface NoteText {
   readonly kind: 'warning' | 'note';
   readonly text: string;
 }
 
-/** What is done about shares where the policy does nothing. */
+/** Fallback for shares where the policy does nothing. */
 const INSTEAD_OF_SHARES =
   'once over 5 % of all work is lost, with demand over 1.1 times what can be served, requests above a share are refused';
 
-/** What a summary says of its policy. */
+/** Parts of a summary that concern notes on its policy. */
 interface Noted {
   readonly policy?: string;
   readonly policyNotes?: readonly (typeof POLICY_NOTES)[number][];
   readonly kindsNote?: string;
 }
 
-/** What runs say that their policies do not do. */
+/** Notes on the policies of runs. */
 export function notesOn(summaries: readonly Noted[]): NoteText[] {
   return noteTexts(
     summaries.flatMap(({ policy = '', policyNotes = [], kindsNote }): PolicyNote[] => [
@@ -49,7 +49,7 @@ export function notesOn(summaries: readonly Noted[]): NoteText[] {
   );
 }
 
-/** What is said of each thing that policies do not do. */
+/** Note for each thing that policies do not do. */
 const TEXTS: Readonly<Record<(typeof POLICY_NOTES)[number], (who: string) => NoteText>> = {
   weights: (who) => ({
     kind: 'warning',
@@ -73,7 +73,7 @@ const TEXTS: Readonly<Record<(typeof POLICY_NOTES)[number], (who: string) => Not
   }),
 };
 
-/** One note for each thing, however many policies do not do it. */
+/** One note per thing, however many policies do not do it. */
 export function noteTexts(notes: readonly PolicyNote[]): NoteText[] {
   const listedNotes = POLICY_NOTES.flatMap((about) => {
     const names = [...new Set(notes.filter((one) => one.about === about).map(({ policy }) => policy))];

@@ -2,18 +2,18 @@ import { LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
 import { RowRing } from './row-ring.js';
 import { ACTION, ACTION_COLUMNS } from './run-rows.js';
 
-/** LOADs that are kept for longer than the rest. */
+/** Number of LOADs kept longer than the rest. */
 const MOST_LOADS = 4096;
 /** More than the models of any cluster. */
 const MODELS = 2 ** 24;
 
 /**
- * The latest actions of a run as rows of `ACTION`, and in addition the LOADs of the models that GPUs hold, however old: without
- * them nothing tells a warm model from a cold one. The memory is bounded.
+ * Latest actions of a run as rows of `ACTION`, plus the LOADs of models that GPUs hold, however old: without them, warm
+ * and cold models look alike. Memory is bounded.
  */
 export class RecentActions {
   private readonly latest: RowRing;
-  /** By GPU and model, the oldest first. */
+  /** By GPU and model, oldest first. */
   private readonly loads = new Map<number, Float64Array>();
 
   constructor(capacity: number) {
@@ -36,7 +36,7 @@ export class RecentActions {
     }
   }
 
-  /** Fills in how an action ended. False: its row is not there any more. */
+  /** Sets the end of an action; false if its row is no longer there. */
   end(id: number, result: { beginNs: number; endNs: number; handledNs: number; status: number }): boolean {
     const row = this.latest.row(id);
     if (row === null) return false;
@@ -48,7 +48,7 @@ export class RecentActions {
     return true;
   }
 
-  /** A copy of all rows, in the order of their ids. */
+  /** A copy of all rows, in order of id. */
   all(): Float64Array<ArrayBuffer> {
     const old = [...this.loads.values()].filter((row) => this.latest.row(row[ACTION.id]) === null);
     old.sort((a, b) => a[ACTION.id] - b[ACTION.id]);
@@ -59,7 +59,7 @@ export class RecentActions {
     return rows;
   }
 
-  /** A copy of the rows with these ids; what is not there any more is left out. */
+  /** A copy of the rows with these ids, except those no longer there. */
   pick(ids: readonly number[]): Float64Array<ArrayBuffer> {
     return this.latest.pick(ids);
   }

@@ -17,9 +17,9 @@ import { CAUSES } from './causes.js';
 import { headerOf, type LogColumn } from './log-columns.js';
 
 /**
- * Columns of the request log: those of Clockwork's controller telemetry, in its order, so that its analysis scripts read
- * our logs, then the INFER and the cause. One differs: Clockwork's `is_coldstart` also asks that the model was loaded by
- * the time of the answer; ours is the summary's `coldStarts`.
+ * Columns of the request log: those of Clockwork's controller telemetry, in its order, so that its analysis scripts
+ * read our logs, then the INFER and the cause. One differs: Clockwork's `is_coldstart` also requires that the model was
+ * loaded by the time of the answer; ours is the summary's `coldStarts`.
  */
 export const REQUEST_COLUMNS: readonly LogColumn[] = [
   { name: 't', describe: 'when it was answered, ns since the start of the run' },
@@ -50,27 +50,27 @@ export const REQUEST_COLUMNS: readonly LogColumn[] = [
   },
 ];
 
-/** The column behind those where the experiment declares classes. */
+/** Extra column where the experiment declares classes. */
 export const CLASS_COLUMN: LogColumn = {
   name: 'class_id',
   describe: 'index of its class among those of the experiment; only where it declares some',
 };
 
-/** The same where it declares tenants. */
+/** Extra column where the experiment declares tenants. */
 export const TENANT_COLUMN: LogColumn = {
   name: 'tenant_id',
   describe: 'index of its tenant among those of the experiment; only where it lists some',
 };
 
-/** The last one, where models take inputs of different lengths. */
+/** Extra last column where models take inputs of different lengths. */
 export const LENGTH_COLUMN: LogColumn = {
   name: 'length',
   describe: 'length of its input, 0 if unknown; only in runs of models that take several lengths',
 };
 
 /**
- * `result` by outcome: Clockwork's numbers for success, error, timeout and "skipped by the
- * controller"; 8 is ours. A late answer is a success that did not meet its deadline.
+ * `result` by outcome: Clockwork's numbers for success, error, timeout and "skipped by the controller"; 8 is ours. A
+ * late answer is a success that missed its deadline.
  */
 const RESULT_OF_OUTCOME: Readonly<Record<Outcome, number>> = {
   [OUTCOME_OK]: 0,
@@ -87,7 +87,7 @@ export class RequestLog implements RunObserver {
   private readonly sloFactors: SloFactors;
   private readonly hasLengths: boolean;
 
-  /** `causes`: those of the run's recorder; null where a client writes the log. */
+  /** `causes`: of the run's recorder; null if a client writes the log. */
   constructor(
     path: string,
     models: readonly ModelSpec[],
@@ -139,21 +139,21 @@ export class RequestLog implements RunObserver {
     return `${this.hasClasses ? `\t${requestClass[slot]}` : ''}${this.hasTenants ? `\t${tenant[slot]}` : ''}`;
   }
 
-  /** Actions have a log of their own. */
+  /** Actions have their own log. */
   completed(): void {}
 
-  /** The run has ended: the log gets its name. */
+  /** Ends a successful run: gives the log its name. */
   close(): void {
     this.file.close();
   }
 
-  /** The run failed: removes what was written. */
+  /** Ends a failed run: removes the unfinished file. */
   discard(): void {
     this.file.discard();
   }
 }
 
-/** Most requests of a model carry one SLO: the text of its last factor is kept. */
+/** Caches the text of the last factor, since most requests of a model carry one SLO. */
 class SloFactors {
   private readonly lastSloNs: Float64Array;
   private readonly lastText: string[];

@@ -7,15 +7,14 @@ import type * as origin from './schema-origin.js';
 import type * as summary from './schema-summary.js';
 
 /*
- * What the results of runs and sweeps are made of. The schemas are the source: they say what each field means, and
- * `escapement schema` prints that.
+ * Types of results of runs and sweeps. The schemas document each field; `escapement schema` prints them.
  */
 
 type Of<Schema extends z.ZodType> = Immutable<z.output<Schema>>;
 
 export interface Summary extends Of<typeof summary.summarySchema> {}
 export interface SchedulerFigures extends Of<typeof summary.schedulerFiguresSchema> {}
-/** The summary of a run whose scheduler was seen: simulated or live. */
+/** Summary of a run whose scheduler was observed: simulated or live. */
 export type ScheduledSummary = Summary & SchedulerFigures;
 export type RunKind = Summary['kind'];
 
@@ -53,10 +52,10 @@ export interface FleetOverTime extends Of<typeof run.fleetSchema> {}
 export interface TimelineEntry extends Of<typeof run.timelineEntrySchema> {}
 export interface WorstMoment extends Of<typeof run.worstMomentSchema> {}
 export interface RunResult extends Of<typeof run.runResultSchema> {}
-/** A run whose scheduler was seen: simulated or live. */
+/** A run whose scheduler was observed: simulated or live. */
 export type ScheduledRun = RunResult & { readonly summary: ScheduledSummary };
 
-/** What charts draw of a run, by itself or within a sweep. */
+/** Part of a run that charts draw, alone or within a sweep. */
 export type DrawnRun = Omit<RunResult, 'summary' | 'experiment' | 'overrides' | 'origin' | 'setup'> & {
   readonly summary: Omit<Summary, 'wall'>;
 };

@@ -1,6 +1,6 @@
 const INITIAL_ROWS = 1024;
 
-/** Rows of numbers one after the other, in an array that grows. */
+/** Consecutive rows of numbers in a growing array. */
 export class RowList {
   count = 0;
   private values: Float64Array<ArrayBuffer>;

@@ -1,7 +1,4 @@
-/**
- * The latest rows of a run whose first column is an id that ascends: a row takes the place of the one `capacity` ids before
- * it, so the memory is fixed.
- */
+/** Latest rows of a run by ascending id: a row replaces the one `capacity` ids before it, so memory is fixed. */
 export class RowRing {
   private readonly values: Float64Array;
 
@@ -17,13 +14,13 @@ export class RowRing {
     this.values.set(row, this.placeOf(row[0]));
   }
 
-  /** The row with an id, to read and to write; null: it is not there any more. */
+  /** Row with an id, to read and write; null if no longer there. */
   row(id: number): Float64Array | null {
     const at = this.placeOf(id);
     return this.values[at] === id ? this.values.subarray(at, at + this.columns) : null;
   }
 
-  /** A copy of all rows, in the order of their ids. */
+  /** A copy of all rows, in order of id. */
   all(): Float64Array<ArrayBuffer> {
     const { values, columns } = this;
     const ids: number[] = [];
@@ -31,7 +28,7 @@ export class RowRing {
     return this.pick(ids.sort((a, b) => a - b));
   }
 
-  /** A copy of the rows with these ids; what is not there any more is left out. */
+  /** A copy of the rows with these ids, except those no longer there. */
   pick(ids: readonly number[]): Float64Array<ArrayBuffer> {
     const rows = ids.map((id) => this.row(id)).filter((row) => row !== null);
     const picked = new Float64Array(rows.length * this.columns);

@@ -2,8 +2,8 @@ import { type Action, INFER } from '../core/action.js';
 import type { Outcome, RequestTable } from '../core/request.js';
 
 /*
- * Actions and requests travel as numbers, a row each, one after the other in a Float64Array: it is moved between threads
- * without a copy, and JSON can carry the same numbers. Times in ns since the start of the run.
+ * Actions and requests travel as consecutive rows of numbers in a Float64Array: it moves between threads without a
+ * copy, and JSON can carry the same numbers. Times in ns since the start of the run.
  */
 
 /** Columns of an action; a later row with the same id replaces an earlier one. */
@@ -15,7 +15,7 @@ export const ACTION = {
   gpu: 2,
   model: 3,
   batchSize: 4,
-  /** Requests in it. */
+  /** Number of requests. */
   count: 5,
   sentNs: 6,
   earliestNs: 7,
@@ -23,20 +23,20 @@ export const ACTION = {
   latestNs: 8,
   expectedDurationNs: 9,
   expectedEndNs: 10,
-  /** Of its most urgent request; Infinity: it has none. */
+  /** Deadline of its most urgent request; Infinity: none. */
   deadlineNs: 11,
-  /** NaN: it has not begun. */
+  /** NaN: not started. */
   beginNs: 12,
-  /** NaN: it has not ended. */
+  /** NaN: not ended. */
   endNs: 13,
-  /** When its result reached the controller. NaN: not yet. */
+  /** When its result reached the controller; NaN: not yet. */
   handledNs: 14,
-  /** −1 until its result is there. */
+  /** −1 until the result. */
   status: 15,
 } as const;
 export const ACTION_COLUMNS = 16;
 
-/** Columns of a request that was answered. */
+/** Columns of an answered request. */
 export const REQUEST = {
   /** Sequence number in the run, from 0. */
   id: 0,
@@ -47,14 +47,14 @@ export const REQUEST = {
   answeredNs: 5,
   /** OUTCOME_OK and so on of src/core/request.ts. */
   outcome: 6,
-  /** The last INFER that it was in; −1: none. */
+  /** Its last INFER; −1: none. */
   action: 7,
-  /** Index into CAUSES of src/record/causes.ts; −1: it was answered in time. */
+  /** Index into CAUSES of src/record/causes.ts; −1: answered in time. */
   cause: 8,
 } as const;
 export const REQUEST_COLUMNS = 9;
 
-/** Row of an action that was decided on now. `requests`: those without an answer, to read deadlines from. */
+/** Row of an action that was just decided. `requests`: unanswered ones, to read deadlines from. */
 export function plannedRow(action: Action, requests: RequestTable | null): number[] {
   const { id, kind, gpu, model, batchSize, count, sentNs, earliestNs, latestNs } = action;
   const { expectedDurationNs, expectedEndNs, status } = action;
@@ -65,7 +65,7 @@ export function plannedRow(action: Action, requests: RequestTable | null): numbe
   ];
 }
 
-/** Row of a request that is answered now. `cause` as in `REQUEST`. */
+/** Row of a request that is being answered. `cause` as in `REQUEST`. */
 export function answeredRow(
   { id, model, user, arrivalNs, sloNs, failedInfer }: RequestTable,
   slot: number,

@@ -28,25 +28,25 @@ export interface RunTallyOptions {
   readonly gpus: number;
   /** Nominal end of the workload, ns since the start of the run; after `warmupNs`. */
   readonly durationNs: number;
-  /** Requests that arrive and actions that are sent before this are not counted. */
+  /** Requests that arrive and actions that are sent earlier are not counted. */
   readonly warmupNs: number;
   readonly models: readonly ModelSpec[];
   /** Names of the workload's sections, at least one. */
   readonly sections: readonly string[];
   /** First user id of each section, ascending from 0: section i has users [starts[i], starts[i + 1]). */
   readonly sectionStarts: readonly number[];
-  /** False: the observer cannot see why requests failed, as a client's can't. Default: true. */
+  /** False if the observer, e.g. a client, cannot see why requests failed. Default: true. */
   readonly seesCauses?: boolean;
 }
 
 const OUTCOMES = OUTCOME_NAMES.length;
 
 /**
- * Counts what the summary, the time series and the groups of a run need, in memory that depends
- * neither on the length of the run nor on its number of requests. A request is counted once, when it
- * is answered; a driver answers every request before it ends, so offered is the sum of outcomes.
+ * Counts everything for the summary, time series and groups of a run, in memory that depends neither on the length of
+ * the run nor on its number of requests. A request is counted once, at its answer; a driver answers every request
+ * before it ends, so offered is the sum of outcomes.
  *
- * The members are counters to be read when the run has ended; `summary.ts` turns them into results.
+ * The members are counters to read after the run; `summary.ts` turns them into results.
  */
 export class RunTally implements RunObserver {
   readonly gpus: number;
@@ -54,27 +54,27 @@ export class RunTally implements RunObserver {
   readonly durationNs: number;
   readonly sections: readonly string[];
   readonly models: readonly ModelSpec[];
-  /** Why requests failed; null where the observer cannot see it. */
+  /** Null if the observer cannot see why requests failed. */
   readonly causes: CauseFinder | null;
   /** Answers by section and outcome: element `section * 5 + outcome`. */
   readonly outcomes: Float64Array;
-  /** Requests by model: all of them, and those answered within their SLO. */
+  /** Requests by model: all, and those answered within their SLO. */
   readonly offeredByModel: Float64Array;
   readonly okByModel: Float64Array;
-  /** Of these, those that came while no GPU held the model. */
+  /** Requests by model that arrived while no GPU held it. */
   readonly coldByModel: Float64Array;
   /** Failed requests by model and cause: element `model * CAUSES.length + cause`. */
   readonly failuresByModel: Float64Array;
-  /** Time from arrival to answer, one histogram a section: of requests answered in time, and of late ones. */
+  /** Time from arrival to answer, one histogram per section: of requests answered in time, and of late ones. */
   readonly okLatency: readonly Histogram[];
   readonly lateLatency: readonly Histogram[];
   /** SLO of each section's requests, ns; 0: none came, NaN: they differ. */
   private readonly slosNs: Float64Array;
   coldStarts = 0;
-  /** Requests that their clients withdrew; these are not offered. */
+  /** Requests withdrawn by their clients; these are not offered. */
   cancels = 0;
 
-  /** By what inputs are padded to at least; null: no model takes several lengths. */
+  /** By the smallest length that fits the input; null if no model takes several lengths. */
   readonly byLength: LengthTally | null;
 
   readonly bins: TimeBins;
@@ -83,20 +83,20 @@ export class RunTally implements RunObserver {
   readonly okByArrival: readonly Float64Array[];
   /** By time of arrival. */
   readonly coldByBin: Float64Array;
-  /** By time of answer, whenever the request arrived. */
+  /** By time of answer, regardless of arrival. */
   readonly okByBin: Float64Array;
   readonly failedByBin: Float64Array;
 
-  /** Actions by kind, whatever their result. */
+  /** Actions by kind, regardless of result. */
   readonly actions = new Float64Array(ACTION_NAMES.length);
   /** Actions that missed their window. */
   tooLate = 0;
-  /** INFERs that succeeded, by batch size. */
+  /** Successful INFERs by batch size. */
   readonly inferByBatch: Float64Array;
-  /** Time that each lane was busy between warm-up and nominal end, summed over GPUs. */
+  /** Busy time of each lane between warm-up and nominal end, summed over GPUs. */
   readonly busyNs = new Float64Array(2);
 
-  /** What the policy tunes by itself. */
+  /** Values that the policy tunes. */
   private tuned: TunedTally | null = null;
   private readonly sectionStarts: Float64Array;
 
@@ -132,13 +132,13 @@ export class RunTally implements RunObserver {
     this.inferByBatch = new Float64Array(1 + largestBatch(models));
   }
 
-  /** Follows what this tunes by itself from now on, looking at every result. */
+  /** Starts following the tuned values, sampling at every result. */
   watch(tuning: Tuning): void {
     const tuned = new TunedTally(tuning, this.bins);
     if (!tuned.isEmpty) this.tuned = tuned;
   }
 
-  /** Empty where nothing tunes itself. */
+  /** Empty if nothing is tuned. */
   get tunedSeries(): TunedSeries[] {
     return this.tuned?.series() ?? [];
   }
@@ -151,7 +151,7 @@ export class RunTally implements RunObserver {
 
   answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, copies: number): void {
     if (nowNs >= this.warmupNs) {
-      // Also of requests that came during the warm-up: rates over time would begin with a hole.
+      // Includes requests of the warm-up: rates over time would otherwise start with a gap.
       const answers = outcome === OUTCOME_OK ? this.okByBin : this.failedByBin;
       answers[this.bins.indexOf(nowNs)]++;
     }
@@ -205,12 +205,12 @@ export class RunTally implements RunObserver {
     }
   }
 
-  /** A lane is busy while its action runs, even if the result is an error; one that never started has no length. */
+  /** Adds the time of an action to its lane, even if the result is an error; one that never started has length 0. */
   private addBusy(lane: number, action: Action): void {
     this.busyNs[lane] += countedNs(this, action);
   }
 
-  /** Sections are few: a walk from the last one is as fast as a search. */
+  /** Sections are few: scanning from the last is as fast as a search. */
   private sectionOf(user: number): number {
     let section = this.sectionStarts.length - 1;
     while (section > 0 && user < this.sectionStarts[section]) section--;

@@ -13,7 +13,7 @@ export const latencyMsSchema = z.object({
   max: latency().describe('Largest value.'),
 });
 
-/** The two readings of latency, of a run or of a group of its requests. */
+/** Both readings of latency, for a run or for a group of its requests. */
 export const latencies = {
   offeredLatencyMs: latencyMsSchema.describe(
     'Time from arrival to answer of all offered requests, ms: what thresholds and targets mean by latency. A request that was not answered within its SLO (late, timeout, rejected, error) counts as infinitely late: a percentile that falls on one is null, and so are mean and max if there is one. All null if nothing was offered.',

@@ -12,12 +12,12 @@ export const failureCountsSchema = z.object(
   >,
 );
 
-/** Results of before there was the cause count none of it. */
+/** Count of a cause; absent in results older than the cause. */
 function causeCount(meaning: string) {
   return count().default(0).describe(meaning);
 }
 
-/** How models fared, so that the attainment of all does not hide those that got nothing. */
+/** Fairness over models: the overall attainment would hide models that got nothing. */
 export const modelFairnessShape = {
   worstModel: z
     .object({
@@ -41,7 +41,7 @@ export const modelFairnessShape = {
     .describe('Models with too few requests to be assessed one by one, taken together.'),
 };
 
-/** What became of the requests of one model. */
+/** Outcomes of the requests of one model. */
 export const modelFiguresSchema = z.object({
   id: count().describe('Its index among the models of the run, as in the logs.'),
   name: z.string().describe('Name of the model.'),

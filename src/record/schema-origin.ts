@@ -3,7 +3,7 @@ import { PADDINGS } from '../core/lengths.js';
 
 const count = () => z.int().nonnegative();
 
-/** What produced a run, in addition to its experiment: enough to identify and to repeat it. */
+/** Origin of a run in addition to its experiment: enough to identify and repeat it. */
 export const originSchema = z
   .object({
     escapement: z.string().describe('Version of escapement.'),
@@ -20,7 +20,7 @@ export const originSchema = z
   })
   .describe('What produced the run, in addition to the experiment; absent for runs made with the library.');
 
-/** The answers of a server with one status and for one reason, as a client counted them. */
+/** Answers of a server with one status and reason, as counted by a client. */
 export const answerCountSchema = z.object({
   status: z.string().describe('HTTP 429, gRPC RESOURCE_EXHAUSTED or no answer.'),
   count: count().describe('Requests with this status and reason.'),
@@ -56,7 +56,7 @@ export const retryFiguresSchema = z
   })
   .describe('What load --retry has sent again; only with that flag.');
 
-/** How well requests were sent: what is late here is not the fault of what answered. */
+/** Quality of request sending: lateness here is not the fault of the server. */
 export const generatorSchema = z
   .object({
     sentLateMs: latenessMsSchema
@@ -72,7 +72,7 @@ export const generatorSchema = z
   })
   .describe('How well requests were sent; absent for simulated runs.');
 
-/** What checking the logs needs to know of the cluster; a client does not see it. */
+/** Cluster facts needed to check the logs; unknown to a client. */
 export const clusterSetupSchema = z.object({
   gpus: count().describe('GPUs of the cluster; this and the following are absent for a load.'),
   workers: count().describe('Worker machines, to which GPUs are dealt in blocks.'),
@@ -116,7 +116,7 @@ export const setupSchema = z
   })
   .describe('What check needs in addition to the logs.');
 
-/** The same fields, each of which may be absent. */
+/** The given fields, each optional. */
 export function optional<Shape extends Readonly<Record<string, z.ZodType>>>(shape: Shape) {
   const fields = Object.entries(shape).map(([key, field]) => [key, field.exactOptional()]);
   return Object.fromEntries(fields) as { [K in keyof Shape]: z.ZodExactOptional<Shape[K]> };

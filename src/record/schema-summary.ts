@@ -41,7 +41,7 @@ export const actionCountsSchema = z.object({
     .describe('INFER actions that succeeded, by batch size, e.g. {"1": 527, "2": 2058}.'),
 });
 
-/** What the GPUs of one kind did, from the end of the warm-up to the nominal end. */
+/** Figures of the GPUs of one kind, from the end of the warm-up to the nominal end. */
 export const kindFiguresSchema = z.object({
   kind: z.string().describe('Name of the kind in cluster.gpus.'),
   gpus: count().describe('GPUs of the kind; with a scaler the most that were paid for at a time.'),
@@ -72,7 +72,7 @@ export const costFiguresSchema = z.object({
     ),
 });
 
-/** What a scaler did, from the end of the warm-up to the nominal end. */
+/** Figures of a scaler, from the end of the warm-up to the nominal end. */
 export const scalingFiguresSchema = z.object({
   scaler: z.string().describe('What decided how many GPUs there were.'),
   gpuHours: z.number().nonnegative().describe('Hours that GPUs were paid for, from order to end.'),
@@ -86,7 +86,7 @@ export const scalingFiguresSchema = z.object({
   stopped: count().describe('GPUs that were stopped, orders that were called off included.'),
 });
 
-/** One class of requests: what it is worth and what it got. */
+/** Weight and results of one class of requests. */
 export const classFiguresSchema = z.object({
   name: z.string().describe('Name of the class.'),
   weight: z.number().positive().describe('What one of its requests answered in time is worth.'),
@@ -103,7 +103,7 @@ export const classFiguresSchema = z.object({
   ...latencies,
 });
 
-/** One tenant: what it sent, and what it got. */
+/** Requests and results of one tenant. */
 export const tenantFiguresSchema = z.object({
   name: z.string().describe('Name of the tenant.'),
   share: share()
@@ -135,7 +135,7 @@ export const tenantFiguresSchema = z.object({
   ...latencies,
 });
 
-/** Present where the experiment declares classes. */
+/** Present if the experiment declares classes. */
 export const weightedShape = {
   weightedOfferedRps: perSecond('Offered requests per second, each counted by the weight of its class'),
   weightedGoodputRps: perSecond(
@@ -146,7 +146,7 @@ export const weightedShape = {
     .describe('weightedGoodputRps as a share of weightedOfferedRps; null: nothing was offered.'),
 };
 
-/** What only the scheduler knows, and a client does not see. */
+/** Figures that only the scheduler knows; unknown to a client. */
 export const schedulerFiguresSchema = z.object({
   digest: z
     .string()
@@ -188,7 +188,7 @@ export const schedulerFiguresSchema = z.object({
 });
 const scheduler = optional(schedulerFiguresSchema.shape);
 
-/** The headline figures of one run: what `simulate --json` prints. What was not measured is absent. */
+/** Headline figures of one run, as printed by `simulate --json`. Figures that were not measured are absent. */
 export const summarySchema = z
   .object({
     name: z.string().describe('Name of the experiment.'),
@@ -256,7 +256,7 @@ export const summarySchema = z
   })
   .describe('Headline figures of one escapement run.');
 
-/** One section of the workload: who got what. */
+/** Results of one section of the workload. */
 export const groupSummarySchema = z.object({
   name: z.string().describe('Name of the workload section, or its kind if it has none.'),
   sloMs: sloMs('its requests'),
@@ -271,7 +271,7 @@ export function sloMs(whose: string) {
   return z.number().positive().nullable().describe(`SLO of ${whose}, ms; null where requests differ.`);
 }
 
-/** JSON Schema (draft 2020-12) of what `simulate --json` prints. */
+/** JSON Schema (draft 2020-12) of the output of `simulate --json`. */
 export function summaryJsonSchema(): Record<string, unknown> {
   const thresholds = z
     .array(thresholdResultSchema)

@@ -38,7 +38,7 @@ export const worstMomentSchema = z.object({
   missed: count().describe('Requests that missed their SLO, or were refused, in it.'),
 });
 
-/** One point a bin of virtual time; arrays of equal length. */
+/** One point per bin of virtual time; arrays of equal length. */
 export const timeSeriesSchema = z.object({
   beginSeconds: z
     .number()
@@ -59,7 +59,7 @@ export const timeSeriesSchema = z.object({
     .describe('Cold starts by time of arrival, per second; absent for a load.'),
 });
 
-/** A value that the policy tuned by itself, in the bins of the time series. */
+/** A value tuned by the policy, in the bins of the time series. */
 export const tunedSeriesSchema = z.object({
   name: z.string().describe('Name of the value, e.g. scheduleAhead.'),
   unit: z.enum(['ms', '']).describe('Its unit; empty for plain numbers.'),
@@ -73,7 +73,9 @@ const overridesSchema = textsSchema.describe(
   'Overrides (--set) on top of the experiment file, in order; absent: none.',
 );
 
-/** How many GPUs there were, and what was decided. Arrays in steps and decisions have an entry for each of `kinds`. */
+/**
+ * Number of GPUs over time, and scaling decisions. Arrays in steps and decisions have one entry for each of `kinds`.
+ */
 export const fleetSchema = z.object({
   kinds: z.array(z.string()).describe('Names of the kinds of GPUs.'),
   steps: z
@@ -97,7 +99,7 @@ export const fleetSchema = z.object({
     .describe('Decisions that wanted something else than the one before.'),
 });
 
-/** What became of the requests of one length. */
+/** Outcomes of the requests of one length. */
 export const lengthFiguresSchema = z.object({
   length: z.int().positive().describe('What their inputs are padded to at least.'),
   offered: z.int().nonnegative().describe('Requests whose inputs are that long.'),
@@ -107,7 +109,7 @@ export const lengthFiguresSchema = z.object({
   executedP99Ms: z.number().nullable().describe('99th percentile of it, ms.'),
 });
 
-/** Of a run that no seed changes, such as a replayed log without noise: what its confidence intervals are made of. */
+/** Slices for confidence intervals of a run that no seed changes, such as a replayed log without noise. */
 export const runSlicesSchema = z.object({
   seconds: z.array(z.number().positive()).describe('Length of each slice: the bins of series.'),
   sections: z
@@ -123,7 +125,7 @@ export const runSlicesSchema = z.object({
     .describe('One entry for each workload section.'),
 });
 
-/** Everything that charts and reports need of one run: `run.json`. */
+/** Data for the charts and report of one run: `run.json`. */
 export const runResultSchema = z.object({
   version: z.literal(RESULTS_VERSION).describe('Version of this format.'),
   experiment: z.string().describe('The experiment file as written.'),
@@ -194,8 +196,8 @@ export const boundFiguresSchema = z.object({
 });
 
 /**
- * A run's result within a sweep: without its `wall` figures, so that the same sweep gives the same bytes on any
- * machine, and without what the sweep says once for all cells.
+ * A run's result within a sweep: without its `wall` figures, so that the same sweep produces the same bytes on any
+ * machine, and without facts that the sweep states once for all cells.
  */
 export const cellResultSchema = runResultSchema
   .omit({ experiment: true, overrides: true, origin: true, setup: true })

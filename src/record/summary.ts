@@ -24,13 +24,10 @@ import type {
 } from './results.js';
 import type { RunTally } from './run-tally.js';
 
-/** What a summary says about a run in addition to what was recorded. */
+/** Parts of a summary that were not recorded. */
 type RunIdentity = Pick<Summary, 'name' | 'kind' | 'seed' | 'wall'>;
 
-/**
- * The headline figures of a finished run, less those of its scheduler: all that a client sees. `percentiles`: beyond
- * those that every run has, ascending.
- */
+/** Headline figures of a finished run that clients see, too. `percentiles`: beyond those of every run, ascending. */
 export function buildSummary(
   recorder: RunTally,
   { name, kind, seed, wall }: RunIdentity,
@@ -60,7 +57,7 @@ export function buildSummary(
   };
 }
 
-/** The figures that only the scheduler knows. `onNs`: for how long there were GPUs, summed over them; null: all of the time. */
+/** Figures that only the scheduler knows. `onNs`: time in service, summed over GPUs; null: the whole run. */
 export function buildSchedulerFigures(
   recorder: RunTally,
   { policy, digest }: Pick<SchedulerFigures, 'policy' | 'digest'>,
@@ -79,10 +76,7 @@ export function buildSchedulerFigures(
   };
 }
 
-/**
- * One group a workload section, or none when there is a single section. `slosMs`: the SLO of each
- * section's requests, null where they differ.
- */
+/** One group per workload section, none if there is only one. `slosMs`: SLO of each section, null where it varies. */
 export function buildGroups(recorder: RunTally, slosMs: readonly (number | null)[]): GroupSummary[] {
   if (recorder.sections.length < 2) return [];
   const durationSeconds = spanSeconds(recorder);
@@ -101,7 +95,7 @@ export function buildGroups(recorder: RunTally, slosMs: readonly (number | null)
   });
 }
 
-/** Rates over the run's time from the end of the warm-up to the nominal end of the workload, less cold starts. */
+/** Rates from the end of the warm-up to the nominal end of the workload, without cold starts. */
 export function buildTimeSeries(recorder: RunTally): TimeSeries {
   const { bins } = recorder;
   return {
@@ -113,7 +107,7 @@ export function buildTimeSeries(recorder: RunTally): TimeSeries {
   };
 }
 
-/** Counts per bin of the time series, of each section; a request that comes after the nominal end counts to the last. */
+/** Counts per bin of the time series, by section; requests after the nominal end count in the last bin. */
 export function buildSlices(
   { bins, offeredByBin, okByArrival }: RunTally,
   senders: readonly Pick<RunSlices['sections'][number], 'class' | 'tenant' | 'weight'>[],
@@ -141,7 +135,7 @@ export function buildColdStartSeries({
   return { coldStartRps: bins.perSecond(coldByBin) };
 }
 
-/** Latency by percentile of all offered requests. */
+/** Latency by percentile over all offered requests. */
 export function buildLatencyCdf(recorder: RunTally): LatencyCdf {
   const { offered } = sumCounts(recorder.sections.map((_, section) => countsOf(recorder, section)));
   return latencyCdf(merged(recorder.okLatency), offered);
@@ -171,7 +165,7 @@ function sumCounts(parts: readonly RequestCounts[]): RequestCounts {
   }));
 }
 
-/** Of all sections. */
+/** Latency of executed requests of all sections. */
 function executed({ okLatency, lateLatency }: RunTally): Histogram {
   return merged([...okLatency, ...lateLatency]);
 }

@@ -9,11 +9,11 @@ import type { TenantFigures } from './results.js';
 
 interface TenantTallyOptions extends Counted {
   readonly tenants: readonly Tenant[];
-  /** False: only answers are seen, as by a client. */
+  /** False if only answers are seen, as by a client. */
   readonly seesScheduler: boolean;
 }
 
-/** Counts what became of the requests of each tenant. */
+/** Counts outcomes of the requests of each tenant. */
 export class TenantTally implements RunObserver {
   private readonly outcomes: OutcomeTally;
   private readonly gpuTime: GpuTime;
@@ -47,7 +47,7 @@ export class TenantTally implements RunObserver {
 
   completed(): void {}
 
-  /** All tenants, in the order of their declaration. */
+  /** Figures of all tenants, in order of declaration. */
   figures(): readonly TenantFigures[] {
     const { tenants, seesScheduler } = this.options;
     const parts = partsOf(tenants);

@@ -21,7 +21,7 @@ import type { thresholdResultSchema } from './schema-latency.js';
 
 /** A condition on a run's summary, e.g. `p99<100ms`. */
 export interface Threshold {
-  /** As the user wrote it. */
+  /** The text as the user wrote it. */
   readonly text: string;
   readonly metric: string;
   readonly operator: Operator;
@@ -30,17 +30,19 @@ export interface Threshold {
   readonly unit: FigureUnit;
 }
 
-/** What came of a threshold; `actual` is Infinity (null in JSON) where a latency falls on a request not answered in time. */
+/**
+ * Result of a threshold; `actual` is Infinity (null in JSON) where a latency falls on a request not answered in time.
+ */
 export interface ThresholdResult extends Immutable<z.output<typeof thresholdResultSchema>> {}
 
-/** Metrics that an error suggests at most. */
+/** Largest number of metrics suggested by an error. */
 const MOST_NAMED = 4;
-/** Classes or tenants that an error lists at most. */
+/** Largest number of classes or tenants listed by an error. */
 const MOST_SENDERS = 10;
 const EXAMPLES = 'p99, attainment, goodputRps, timeout, class.NAME.attainment or tenant.NAME.goodputRps';
 
 type Operator = '<' | '<=' | '>' | '>=';
-/** metric, operator, number, unit. */
+/** Groups: metric, operator, number, unit. */
 const PATTERN =
   /^\s*([A-Za-z](?:[\w.-]*\w)?)\s*(<=|>=|<|>)\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([a-z%/]*)\s*$/;
 
@@ -62,7 +64,7 @@ export function parseThreshold(text: string): Threshold {
   return { text, metric, operator, limit, unit };
 }
 
-/** The percentiles that a run must be asked for so that thresholds can be held against its summary, ascending. */
+/** Percentiles to request from a run so that thresholds can be checked against its summary, ascending. */
 export function percentilesFor(thresholds: readonly Pick<Threshold, 'metric'>[]): number[] {
   return percentilesOf(thresholds.map(({ metric }) => metric));
 }
@@ -98,7 +100,7 @@ export function checkThreshold(
   };
 }
 
-/** Whether a value, in the threshold's unit, is within its limit. */
+/** True if a value, in the threshold's unit, is within its limit. */
 export function holds({ operator, limit }: Pick<Threshold, 'operator' | 'limit'>, actual: number): boolean {
   if (operator === '<') return actual < limit;
   if (operator === '<=') return actual <= limit;
@@ -106,7 +108,7 @@ export function holds({ operator, limit }: Pick<Threshold, 'operator' | 'limit'>
   return actual >= limit;
 }
 
-/** Why a run in which something was offered has no such figure. */
+/** Explains why a run with offered requests has no such figure. */
 function unmeasured(metric: string, unit: FigureUnit, summary: MeasuredSummary): string {
   const { classes, tenants, durationSeconds } = summary;
   const sender = senderOfFigure(metric);
@@ -120,7 +122,7 @@ function unmeasured(metric: string, unit: FigureUnit, summary: MeasuredSummary):
   return durationSeconds === 0 ? 'the run has no span: all requests arrived at one instant' : 'not measured';
 }
 
-/** What is wrong with a name that is no figure. */
+/** Error text for an unknown figure name. */
 function unknownMetric(metric: string): string {
   if (isOutsideRange(metric)) return `${metric}: a percentile is above 0 and at most 100, e.g. p99.9`;
   const renamed = renamedFigure(metric);
@@ -136,13 +138,13 @@ function unknownMetric(metric: string): string {
   return `unknown metric ${metric}; write for example ${EXAMPLES}; docs/how-to/check-slos-in-ci.md lists all`;
 }
 
-/** Whose requests can be told apart. */
+/** Declared classes and tenants. */
 interface SenderNames {
   readonly classes: readonly string[];
   readonly tenants: readonly string[];
 }
 
-/** Why runs with these classes and tenants have nothing to hold a threshold against, null if they have. */
+/** Explains why runs with these classes and tenants lack the figure of a threshold; null if they have it. */
 export function unknownSender({ metric }: Pick<Threshold, 'metric'>, names: SenderNames): string | null {
   const sender = senderOfFigure(metric);
   if (sender === null) return null;

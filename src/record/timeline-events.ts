@@ -12,16 +12,16 @@ export interface TimelineEvent {
   readonly dur?: number;
   readonly cat?: string;
   readonly id?: number;
-  /** Of an arrow's end: it points at the slice that encloses it. */
+  /** On an arrow's end: points at the enclosing slice. */
   readonly bp?: 'e';
-  /** Of an instant: it belongs to its thread. */
+  /** On an instant: belongs to its thread. */
   readonly s?: 't';
   /** Colour in chrome://tracing. */
   readonly cname?: string;
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
-/** Where an event is shown: a process and one of its threads. */
+/** Place of an event: a process and one of its threads. */
 export interface Track {
   readonly pid: number;
   readonly tid: number;
@@ -40,18 +40,18 @@ export function laneTrack(gpu: number, lane: Lane): Track {
   return track(gpuPid(gpu), lane);
 }
 
-/** Of operators that ran at the same time as others; `index` counts from 0. */
+/** Track of operators that ran in parallel with others; `index` counts from 0. */
 export function operatorTrack(gpu: number, index: number): Track {
   return track(gpuPid(gpu), LANE_WEIGHTS + 1 + index);
 }
 
 /**
- * Slices of a track end this much before the next one begins: viewers that read µs as binary fractions may be a ns off,
- * and Perfetto drops what overlaps.
+ * Slices end this much before the next one of their track begins: viewers that read µs as binary fractions may be a ns
+ * off, and Perfetto drops overlapping slices.
  */
 export const GAP_NS = 1;
 
-/** Children are recognized by their times: they come after their parent and lie inside it. */
+/** A slice. Viewers recognize children by their times: they come after their parent and lie inside it. */
 export function slice(
   { pid, tid }: Track,
   name: string,
@@ -65,7 +65,7 @@ export function slice(
   return { name, ph: 'X', cat, pid, tid, ts: toUs(begin), dur, ...(args === undefined ? {} : { args }) };
 }
 
-/** Something without duration. */
+/** An event without duration. */
 export function instant(
   { pid, tid }: Track,
   name: string,
@@ -76,7 +76,7 @@ export function instant(
   return { name, ph: 'i', s: 't', cat, pid, tid, ts: toUs(atNs), ...(args === undefined ? {} : { args }) };
 }
 
-/** A span that may overlap others of its kind: `id` is its own among those of `cat`. */
+/** A span that may overlap others of its kind; `id` is unique within `cat`. */
 export function span(
   { pid, tid }: Track,
   name: string,
@@ -93,7 +93,7 @@ export function span(
   ];
 }
 
-/** An arrow between the slices that begin at these times; written right after the second of them. */
+/** An arrow between the slices that begin at these times; must be written right after the second of them. */
 export function arrow(
   name: string,
   id: number,
@@ -107,7 +107,7 @@ export function arrow(
   ];
 }
 
-/** Tells the viewer the name of a process, and its place among the others. */
+/** Names a process and sets its order among the others. */
 export function processNames(pid: number, name: string, order: number): TimelineEvent[] {
   return [
     { name: 'process_name', ph: 'M', pid, tid: 0, args: { name } },
@@ -115,7 +115,7 @@ export function processNames(pid: number, name: string, order: number): Timeline
   ];
 }
 
-/** The same of a track. */
+/** Names a track and sets its order among the others. */
 export function trackNames({ pid, tid }: Track, name: string, order: number): TimelineEvent[] {
   return [
     { name: 'thread_name', ph: 'M', pid, tid, args: { name } },
@@ -123,7 +123,7 @@ export function trackNames({ pid, tid }: Track, name: string, order: number): Ti
   ];
 }
 
-/** The same of a GPU and of its lanes. */
+/** Names a GPU and its lanes. */
 export function gpuNames(gpu: number, name: string): TimelineEvent[] {
   return [
     ...processNames(gpuPid(gpu), name, gpu + 1),
@@ -131,7 +131,7 @@ export function gpuNames(gpu: number, name: string): TimelineEvent[] {
   ];
 }
 
-/** When an action of a lane may start; `id` is that of the action. */
+/** Window in which an action of a lane may start; `id` is that of the action. */
 export function windowSpan(
   gpu: number,
   lane: Lane,

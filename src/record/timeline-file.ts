@@ -1,17 +1,17 @@
 import { OutputFile } from '../base/files/output-file.js';
 import type { TimelineEvent } from './timeline-events.js';
 
-/** Shown by the viewer as facts about the whole timeline, e.g. the seed and the digest. */
+/** Facts about the whole timeline shown by the viewer, e.g. the seed and the digest. */
 export type TimelineFacts = Readonly<Record<string, string | number>>;
 
 /**
- * A timeline for Perfetto (ui.perfetto.dev) and chrome://tracing that is written event by event and gets its name when
- * it is complete. Every member throws `E_FILE_WRITE`.
+ * A timeline for Perfetto (ui.perfetto.dev) and chrome://tracing, written event by event and renamed when complete.
+ * Every member throws `E_FILE_WRITE`.
  *
  * Format: "Trace Event Format", JSON object form.
  */
 export class TimelineFile {
-  /** Written so far. */
+  /** Number of events written so far. */
   events = 0;
   private readonly file: OutputFile;
 

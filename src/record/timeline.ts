@@ -5,9 +5,9 @@ import type { RunObserver } from '../core/observer.js';
 import { OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
 import type { TimelineEntry, WorstMoment } from './results.js';
 
-/** As many actions as a viewer and a report can show without trouble. */
+/** Number of actions that a viewer or report shows without trouble. */
 const DEFAULT_MAX_ENTRIES = 20_000;
-/** The worst moment is looked for in steps of this length; its slice has this many of them, ns. */
+/** Step of the search for the worst moment, ns; its slice spans this many steps. */
 const MOMENT_NS = NS_PER_S / 10;
 const MOMENTS = 10;
 const SECOND_NS = MOMENTS * MOMENT_NS;
@@ -18,18 +18,18 @@ export type TimelineSlice = readonly [fromNs: number, toNs: number] | 'worst';
 interface TimelineOptions {
   readonly slice: TimelineSlice;
   readonly models: readonly ModelSpec[];
-  /** Before it, nothing is the worst moment, ns. */
+  /** The worst moment cannot begin earlier, ns. */
   readonly warmupNs?: number;
   readonly maxEntries?: number;
 }
 
 /**
- * Keeps the LOADs and INFERs that overlap a slice of the run, for charts and timelines. Actions that
- * missed their window are kept too, with the length 0; an INFER that was aborted lasts until its end. Beyond
- * `maxEntries` further actions are only counted, so that a slice chosen too long costs no memory.
+ * Keeps the LOADs and INFERs that overlap a slice of the run, for charts and timelines. Actions that missed their
+ * window are kept with length 0; an aborted INFER lasts until its end. Beyond `maxEntries` further actions are only
+ * counted, so that a slice chosen too long costs no memory.
  *
- * The worst second is not known before the end: the current one is collected next to the worst so far. Of seconds in
- * which as many requests missed their SLO it is the one with the most answers, then the first.
+ * The worst second is not known before the end: the current one is collected next to the worst so far. Among seconds
+ * with equally many missed SLOs, the one with the most answers wins, then the first.
  */
 export class Timeline implements RunObserver {
   private readonly toNs: number;
@@ -44,7 +44,7 @@ export class Timeline implements RunObserver {
     this.worst = slice === 'worst' ? new Second(fromNs, maxEntries) : this.current;
   }
 
-  /** Actions of the slice that found no room. */
+  /** Number of actions of the slice beyond `maxEntries`. */
   get dropped(): number {
     return this.worse().dropped;
   }
@@ -65,7 +65,7 @@ export class Timeline implements RunObserver {
       this.worst.keep(action);
   }
 
-  /** The slice by begin of the actions; equal begins by GPU and lane. */
+  /** Actions of the slice by start time; ties by GPU and lane. */
   entries(): TimelineEntry[] {
     return this.worse()
       .entries(this.options.models)
@@ -74,7 +74,7 @@ export class Timeline implements RunObserver {
       );
   }
 
-  /** Where in the slice the most requests missed their SLO; null: the slice was given, or none did. */
+  /** Moment in the slice with the most missed SLOs; null if the slice was given, or if none were missed. */
   moment(): WorstMoment | null {
     return this.worse().moment();
   }
@@ -95,10 +95,10 @@ export class Timeline implements RunObserver {
   }
 }
 
-/** Columns of an action. Numbers in one array, as all actions of a run pass through it. */
+/** Columns of an action. All are in one numeric array, since every action of a run passes through it. */
 const COLUMNS = 10;
 
-/** The actions of a slice as rows of numbers, and the requests that were answered meanwhile. */
+/** Actions of a slice as rows of numbers, and the requests answered meanwhile. */
 class Second {
   dropped = 0;
   private rows = new Float64Array(64 * COLUMNS);

@@ -2,12 +2,12 @@ import { NS_PER_MS } from '../base/units.js';
 import type { TimeBins } from './bins.js';
 import type { TunedSeries } from './results.js';
 
-/** What tunes values by itself: present ones by name; names of durations, which are in ns, end in `Ns`. */
+/** A component that tunes values: current values by name; names of durations, which are in ns, end in `Ns`. */
 export interface Tuning {
   readonly tuned: Readonly<Record<string, number>>;
 }
 
-/** Follows what tunes itself over virtual time, in memory that does not depend on the length of the run. */
+/** Follows tuned values over virtual time, in memory that does not depend on the length of the run. */
 export class TunedTally {
   private readonly courses: readonly Course[];
 
@@ -18,12 +18,12 @@ export class TunedTally {
     this.courses = Object.entries(source.tuned).map(([name, value]) => new Course(name, value, bins));
   }
 
-  /** Whether there is anything to follow. */
+  /** True if there is nothing to follow. */
   get isEmpty(): boolean {
     return this.courses.length === 0;
   }
 
-  /** Call it whenever values may have changed. */
+  /** Call whenever values may have changed. */
   sample(nowNs: number): void {
     const { tuned } = this.source;
     const bin = nowNs < this.bins.fromNs ? -1 : this.bins.indexOf(nowNs);
@@ -35,11 +35,11 @@ export class TunedTally {
   }
 }
 
-/** One value: where it was at the end of each bin, and between what bounds it moved inside. */
+/** Course of one value: at the end of each bin, and its range inside. */
 class Course {
-  /** What held when the first bin began. */
+  /** Value at the start of the first bin. */
   private initial: number;
-  /** By bin; NaN: it did not change there. */
+  /** By bin; NaN: unchanged there. */
   private readonly last: Float64Array;
   private readonly low: Float64Array;
   private readonly high: Float64Array;

@@ -5,8 +5,8 @@ import { gpuNames, laneTrack, slice, windowSpan } from './timeline-events.js';
 import { type TimelineFacts, TimelineFile } from './timeline-file.js';
 
 /**
- * Writes a slice of a run as a timeline: one process a GPU, one track a lane with the actions as they ran, and one
- * track a lane with the windows in which they might start; windows may overlap. Throws `E_FILE_WRITE`.
+ * Writes a slice of a run as a timeline: one process per GPU, one track per lane with the actions as they ran, and one
+ * track per lane with the windows in which they might start; windows may overlap. Throws `E_FILE_WRITE`.
  */
 export function writeTimeline(
   path: string,
@@ -37,7 +37,7 @@ function argsOf(entry: TimelineEntry): Readonly<Record<string, unknown>> {
   return { model, batch, status, sentMs, earliestMs, latestMs, beginMs, endMs };
 }
 
-/** Exactly the integer ns that it came from. */
+/** The exact integer ns that a ms value came from. */
 function toNs(ms: number): number {
   return Math.round(ms * NS_PER_MS);
 }

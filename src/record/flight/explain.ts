@@ -3,10 +3,10 @@ import { toMs } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
 import type { Flight, FlightAction, FlightResult, Knowledge, KnownGpu } from './flight.js';
 
-/** What is shorter is not worth a line. */
+/** Shorter times are not worth a line. */
 const TINY_NS = 50 * NS_PER_US;
 
-/** Why a request ended as it did, in sentences; the most that can be said without the other requests. */
+/** Explains in sentences why a request ended as it did, as far as possible without looking at the other requests. */
 export function explain(flight: Flight): string[] {
   const { answer, deadlineNs } = flight;
   if (answer === null) return ['the journal ends before it was answered'];
@@ -30,20 +30,20 @@ export function ms(ns: number): string {
   return `${toMs(ns)} ms`;
 }
 
-/** A time as a distance from the request's arrival. */
+/** Time as an offset from the request's arrival. */
 export function at(flight: Flight, ns: number): string {
   const afterNs = ns - flight.arrivalNs;
   return afterNs < 0 ? ms(afterNs).replace('-', '−') : `+${ms(afterNs)}`;
 }
 
-/** What took until the scheduler had it at `takenNs`: arrival is its first byte. Null: no time to speak of. */
+/** Time from arrival (first byte) until the scheduler received the request at `takenNs`; null if negligible. */
 export function decodingText({ arrivalNs }: Flight, takenNs: number): string | null {
   const tookNs = takenNs - arrivalNs;
   if (tookNs <= TINY_NS) return null;
   return `${ms(tookNs)} passed until the scheduler had it, while its body was received and decoded`;
 }
 
-/** Where the time went of a request that was executed. */
+/** Breakdown of the latency of an executed request. */
 function courseOf(flight: Flight): string[] {
   const infer = lastInfer(flight);
   const lines = waitOf(flight, sentNs(flight));
@@ -65,7 +65,7 @@ function courseOf(flight: Flight): string[] {
   return lines;
 }
 
-/** Why it was not in an action before `untilNs`. */
+/** Reasons why it was not in an action before `untilNs`. */
 function waitOf(flight: Flight, untilNs: number): string[] {
   const known = flight.known[0];
   const lines: string[] = [];
@@ -120,7 +120,7 @@ function loadFate(flight: Flight, load: FlightAction, untilNs: number): string {
   return `${what} ran from ${at(flight, result.beginNs)} to ${at(flight, result.endNs)}`;
 }
 
-/** An INFER that failed is the reason, even if the request was queued once more; without one, its wait is. */
+/** A failed INFER is the reason, even if the request was queued again; otherwise its wait is. */
 function timeout(flight: Flight, atNs: number): string[] {
   const givenUp = `given up at ${at(flight, atNs)}`;
   const infer = lastInfer(flight);
@@ -137,7 +137,7 @@ function refused(flight: Flight, atNs: number): string[] {
   const { atNs: takenNs, predictedNs } = flight.known[0];
   const infer = lastInfer(flight);
   if (flight.limit !== undefined) return [beyondLimit(flight)];
-  // Logs contain neither when the controller took it in nor an INFER that failed before.
+  // Logs contain neither the time of admission nor an INFER that failed earlier.
   if (infer === undefined && predictedNs === undefined && atNs - takenNs > TINY_NS) {
     const late = 'it came late to the controller, or was queued again after its INFER had failed';
     return [
@@ -147,7 +147,7 @@ function refused(flight: Flight, atNs: number): string[] {
   return [refusal(flight), ...waitOf(flight, infer?.sentNs ?? takenNs)];
 }
 
-/** Its limits are checked before anything is known of its model. */
+/** A tenant's limits are checked before its model is looked up. */
 function beyondLimit({ tenant, limit }: Flight): string {
   return limit === 'rate'
     ? `refused on arrival: ${tenant} had used up its rate and burst; the scheduler did not see the request`

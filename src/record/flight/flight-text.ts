@@ -3,10 +3,10 @@ import { plural } from '../../text/words.js';
 import { at, decodingText, explain, ms } from './explain.js';
 import type { Flight, FlightAction, Knowledge } from './flight.js';
 
-/** GPUs that are listed one by one. */
+/** Largest number of GPUs listed one by one. */
 const MOST_GPUS = 8;
 
-/** The timeline of one request for people, and why it ended as it did; times from its arrival. */
+/** Timeline of one request for people, with times from its arrival, and why it ended as it did. */
 export function flightText(flight: Flight): string {
   const { request, model, user, trace, class: itsClass, tenant, length } = flight;
   const lines = flightEvents(flight).map(({ atNs, text }) => `${at(flight, atNs).padStart(14)}  ${text}\n`);
@@ -21,17 +21,17 @@ export function flightText(flight: Flight): string {
   return [`request ${request} for ${model}, ${facts.join(', ')}\n`, ...lines, 'why\n', ...why].join('');
 }
 
-/** Something that happened to a request, in words. */
+/** One event of a request, in words. */
 interface FlightEvent {
-  /** Since the start of the run. */
+  /** Time since the start of the run. */
   readonly atNs: number;
   readonly text: string;
 }
 
-/** What happened to a request, in order; times in the texts count from its arrival. */
+/** Events of a request, in order; times in the texts count from its arrival. */
 export function flightEvents(flight: Flight): FlightEvent[] {
   const { arrivalNs, sloNs, limit, answer } = flight;
-  // The scheduler does not see what a limit refuses: it queues behind nothing, and nothing is predicted.
+  // The scheduler never sees a request that a limit refuses: it is not queued, and nothing is predicted.
   const known = limit === undefined ? flight.known : [];
   const events: (readonly [number, string])[] = [
     [arrivalNs, `arrived ${toSeconds(arrivalNs)} s into the run, SLO ${ms(sloNs)}`],
@@ -43,7 +43,7 @@ export function flightEvents(flight: Flight): FlightEvent[] {
   return events.toSorted(([a], [b]) => a - b).map(([atNs, text]) => ({ atNs, text }));
 }
 
-/** The time until the scheduler had it, which is no time in a queue of the scheduler. */
+/** Time until the scheduler received the request, which is not time in its queue. */
 function handedOver(flight: Flight): (readonly [number, string])[] {
   const takenNs = flight.known[0]?.atNs ?? flight.arrivalNs;
   const text = decodingText(flight, takenNs);

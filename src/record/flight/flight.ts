@@ -1,45 +1,45 @@
 import { LIMIT_RATE, LIMIT_SHARE } from '../../core/tenants.js';
 
-/** What a tenant may send: so much in the long run, and its part of the GPUs under overload. */
+/** Limits of a tenant: its long-term rate, and its share of the GPUs under overload. */
 export type TenantLimit = 'rate' | 'share';
 
-/** The name of a limit as request tables number it; undefined: none. */
+/** Name of a limit as request tables number it; undefined if there is none. */
 export function limitName(limit: number): TenantLimit | undefined {
   if (limit === LIMIT_RATE) return 'rate';
   return limit === LIMIT_SHARE ? 'share' : undefined;
 }
 
-/** What is known of one request of a run, from its arrival to its answer. Times in ns since the start of the run. */
+/** Facts about one request of a run, from arrival to answer. Times in ns since the start of the run. */
 export interface Flight {
   readonly request: number;
   readonly model: string;
   readonly user: number;
-  /** Names of its class and its tenant; absent: the run has none. */
+  /** Names of its class and its tenant; absent if the run has none. */
   readonly class?: string;
   readonly tenant?: string;
-  /** Which limit of its tenant refused it; absent: none did, or it is not known. */
+  /** Limit of its tenant that refused it; absent if none did, or if not known. */
   readonly limit?: TenantLimit;
-  /** Length of its input; absent: it is not known. */
+  /** Length of its input; absent if not known. */
   readonly length?: number;
-  /** The client's `traceparent`, if it sent one. */
+  /** The client's `traceparent`, if any. */
   readonly trace?: string;
   readonly arrivalNs: number;
   readonly sloNs: number;
   readonly deadlineNs: number;
-  /** When it was to be answered `timeout` unless in an action by then; null: never, refused, or not answered yet. */
+  /** When it would be answered `timeout` unless in an action; null: never, refused, or not answered yet. */
   readonly dueNs: number | null;
-  /** What the controller knew when it took the request in; again each time that a lost worker gave it back. */
+  /** Controller's knowledge at admission; one more entry each time a lost worker returned the request. */
   readonly known: readonly Knowledge[];
-  /** LOADs of its model that were under way or sent while it waited, and the INFERs it was put into, in order. */
+  /** LOADs of its model that were in progress or sent while it waited, and its INFERs, in order. */
   readonly actions: readonly FlightAction[];
-  /** INFERs of other models that were sent, while it waited, to GPUs that held its model. */
+  /** Number of INFERs of other models sent, while it waited, to GPUs that held its model. */
   readonly passedBy: number;
-  /** Null: the journal ends before the answer. */
+  /** Null if the journal ends before the answer. */
   readonly answer: FlightAnswer | null;
 }
 
 export interface FlightAnswer {
-  /** One of the names of outcomes. */
+  /** Name of an outcome. */
   readonly outcome: string;
   readonly atNs: number;
   readonly latencyNs: number;
@@ -47,23 +47,23 @@ export interface FlightAnswer {
 
 export interface Knowledge {
   readonly atNs: number;
-  /** Earlier requests for the model that waited. */
+  /** Number of earlier requests waiting for the model. */
   readonly queued: number;
-  /** Expected time of an INFER of this request alone, and of a LOAD of its model; absent: that was not logged. */
+  /** Expected time of an INFER of this request alone, and of a LOAD of its model; absent if not logged. */
   readonly inferNs: number;
   readonly loadNs?: number;
-  /** Latency that admission expected; null: it was not asked, or no GPU was there; absent: that was not logged. */
+  /** Latency predicted at admission; null: not requested, or no GPU available; absent: not logged. */
   readonly predictedNs?: number | null;
-  /** GPUs that hold the model or are loading it. */
+  /** GPUs that hold or are loading the model. */
   readonly gpus: readonly KnownGpu[];
-  /** When the WEIGHTS lane of some GPU is free first; null: no GPU is there. */
+  /** When the first WEIGHTS lane of any GPU is free; null if there is no GPU. */
   readonly weightsFreeNs: number | null;
 }
 
 export interface KnownGpu {
   readonly gpu: number;
   readonly warm: boolean;
-  /** When each lane should be free for another action; null: the GPU is gone. */
+  /** Expected time at which each lane is free; null if the GPU is gone. */
   readonly execFreeNs: number | null;
   readonly weightsFreeNs: number | null;
 }
@@ -72,23 +72,23 @@ export interface FlightAction {
   readonly id: number;
   readonly kind: 'LOAD' | 'INFER';
   readonly gpu: number;
-  /** Kind of the GPU; absent: all are of one kind. */
+  /** Kind of the GPU; absent if all are of one kind. */
   readonly gpuKind?: string;
   readonly batchSize: number;
-  /** Requests in it. */
+  /** Number of its requests. */
   readonly count: number;
   readonly sentNs: number;
   readonly earliestNs: number;
-  /** Null: no limit. */
+  /** Null if unlimited. */
   readonly latestNs: number | null;
   readonly expectedStartNs: number;
   readonly expectedDurationNs: number;
-  /** Null: the journal ends before its result. */
+  /** Null if the journal ends before its result. */
   result: FlightResult | null;
 }
 
 export interface FlightResult {
-  /** Status in words, "ok" if it went well. */
+  /** Status in words; "ok" on success. */
   readonly status: string;
   readonly beginNs: number;
   readonly endNs: number;

@@ -13,24 +13,24 @@ import {
   type RunRows,
 } from './run-rows.js';
 
-/** What the run calls what its logs number. */
+/** Names for the indices in a run's logs. */
 export interface RunNames {
   model(model: number): string;
-  /** Empty: the run has none. */
+  /** Empty if the run has none. */
   readonly classes: readonly string[];
   readonly tenants: readonly string[];
 }
 
-/** One request of a run, as its logs show it. */
+/** One request of a run, as reconstructed from its logs. */
 interface LoggedFlight {
   readonly flight: Flight;
-  /** Null: it was answered within its SLO. */
+  /** Null if it was answered within its SLO. */
   readonly cause: Cause | null;
 }
 
 /**
- * The course of one request from the logs of its run. Null: there is no such request. Unlike a journal, logs contain
- * neither what admission expected nor the INFERs before the last that it was in. Throws `E_RESULTS`.
+ * Reconstructs one request from the logs of its run; null if there is no such request. Unlike a journal, logs contain
+ * neither the prediction at admission nor the INFERs before its last. Throws `E_RESULTS`.
  */
 export function loggedFlight(logs: RunRows, id: number, names: RunNames): LoggedFlight | null {
   const own = findRequest(logs, id);
@@ -39,7 +39,7 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
   const seen = readSurroundings(logs, own, others.actions);
   const { infer } = seen;
   const { arrivalNs, answeredNs, sloNs, outcome } = own;
-  // Ids ascend in the order of sending, also within an instant.
+  // Ids ascend in the order of sending, even within an instant.
   const whileItWaited = (action: LoggedAction) =>
     infer === null ? action.sentNs < answeredNs : action.id < infer.id;
   const loads = seen.placing.filter(
@@ -96,10 +96,10 @@ function findRequest({ requests }: RunRows, id: number): LoggedRequest | null {
 }
 
 interface Others {
-  /** Earlier requests for the model without an answer when it came: their last INFERs, −1 for none. */
+  /** Last INFERs of earlier requests for the model that were unanswered at its arrival, −1 for none. */
   readonly earlier: readonly number[];
   readonly actions: ReadonlySet<number>;
-  /** Requests of its INFER, itself included. */
+  /** Number of requests in its INFER, including itself. */
   readonly together: number;
 }
 
@@ -115,14 +115,14 @@ function readOthers({ requests }: RunRows, own: LoggedRequest): Others {
 }
 
 interface Surroundings {
-  /** LOADs and UNLOADs of its model, in order of their results. */
+  /** LOADs and UNLOADs of its model, in order of results. */
   readonly placing: readonly LoggedAction[];
-  /** Under way when it came. */
+  /** Actions in progress at its arrival. */
   readonly booked: readonly LoggedAction[];
-  /** Of other models, sent while it was there. */
+  /** INFERs of other models, sent while it waited. */
   readonly infersOfOthers: readonly LoggedAction[];
   readonly infer: LoggedAction | null;
-  /** When the INFERs of earlier requests were sent. */
+  /** Send times of the INFERs of earlier requests. */
   readonly sentNs: ReadonlyMap<number, number>;
 }
 
@@ -163,7 +163,7 @@ function knowledgeOf(
     if (type === LOGGED_INFER || setup.oneLane) lane.execNs = Math.max(lane.execNs, expectedEndNs);
     if (type === LOGGED_LOAD || setup.oneLane) lane.weightsNs = Math.max(lane.weightsNs, expectedEndNs);
   }
-  // What was sent in the instant of its arrival was sent after it had been taken in.
+  // Anything sent in the instant of its arrival was sent after its admission.
   const moment = { sentNs: arrivalNs, id: -1 };
   const gpus = lanes.flatMap(({ execNs, weightsNs }, gpu): KnownGpu[] => {
     const load = holding(placing, gpu, moment);
@@ -179,9 +179,9 @@ function knowledgeOf(
   };
 }
 
-/** The LOAD that holds the model on the GPU, or undefined: as far as the controller knew before that moment. */
+/** The LOAD that holds the model on the GPU, as far as the controller knew before that moment; undefined if none. */
 function holding(placing: readonly LoggedAction[], gpu: number, moment: Moment): LoggedAction | undefined {
-  // LOADs and UNLOADs count from when they were sent.
+  // LOADs and UNLOADs count from the time they were sent.
   const last = placing.reduce<LoggedAction | undefined>((latest, action) => {
     if (action.gpu !== gpu || !isBefore(action, moment)) return latest;
     return latest === undefined || action.id > latest.id ? action : latest;
@@ -194,14 +194,14 @@ function isWarm(load: LoggedAction | undefined, atNs: number): boolean {
   return load !== undefined && load.handledNs <= atNs;
 }
 
-/** When an action was sent; `id` orders what was sent at the same instant. */
+/** Send time of an action; `id` orders actions sent in the same instant. */
 type Moment = Pick<LoggedAction, 'sentNs' | 'id'>;
 
 function isBefore(action: Moment, moment: Moment): boolean {
   return action.sentNs < moment.sentNs || (action.sentNs === moment.sentNs && action.id < moment.id);
 }
 
-/** The kind of a GPU where there are several. */
+/** Kind of a GPU in clusters with several kinds. */
 function kindOf({ kinds = [] }: RunRows['setup'], gpu: number): Pick<FlightAction, 'gpuKind'> {
   let end = 0;
   const kind = kinds.find(({ gpus }) => {

@@ -26,7 +26,7 @@ const COLUMNS = [
 
 const OPTIONAL = ['class_id', 'tenant_id', 'length'] as const;
 
-/** Visits the rows of requests.tsv in order of the answers, until `visit` returns false. Throws `E_RESULTS`. */
+/** Visits the rows of requests.tsv in order of answers, until `visit` returns false. Throws `E_RESULTS`. */
 export function readRequests(path: string, visit: (request: LoggedRequest) => unknown): void {
   const log = new LogReader(path, COLUMNS, OPTIONAL);
   try {
@@ -54,7 +54,7 @@ export function readRequests(path: string, visit: (request: LoggedRequest) => un
   }
 }
 
-/** The numbers of `RESULT_OF_OUTCOME`. */
+/** Inverse of `RESULT_OF_OUTCOME`. */
 function outcomeOf(result: number, met: number): Outcome {
   if (result === 0) return met === 1 ? OUTCOME_OK : OUTCOME_LATE;
   if (result === 4) return OUTCOME_TIMEOUT;

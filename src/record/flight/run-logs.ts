@@ -6,7 +6,7 @@ import { readActions } from './action-log-reader.js';
 import { readRequests } from './request-log-reader.js';
 import type { RunRows } from './run-rows.js';
 
-/** The rows of the logs in the `--out` folder of a run. Throws `E_RESULTS` where one is missing, and while they are read. */
+/** Rows of the logs in the `--out` folder of a run. Throws `E_RESULTS` if one is missing, and while they are read. */
 export function runLogs(dir: string, setup: RunSetup | undefined): RunRows {
   const [requests, actions] = [join(dir, 'requests.tsv'), join(dir, 'actions.tsv')];
   const missing = [requests, actions].find((path) => !existsSync(path));
@@ -22,7 +22,7 @@ export function runLogs(dir: string, setup: RunSetup | undefined): RunRows {
   };
 }
 
-/** A client knows nothing of the cluster. */
+/** False for a run recorded by a client, which knows nothing of the cluster. */
 function isOfScheduler(
   setup: RunSetup,
 ): setup is Required<Omit<RunSetup, 'kinds'>> & Pick<RunSetup, 'kinds'> {

@@ -2,16 +2,16 @@ import type { Outcome } from '../../core/request.js';
 import type { Cause } from '../causes.js';
 import type { RunSetup } from '../results.js';
 
-/** What a run leaves of its requests and actions, wherever it is kept. */
+/** Requests and actions recorded by a run, wherever they are stored. */
 export interface RunRows {
-  /** Visits all in order of the answers, until `visit` returns false. */
+  /** Visits all in order of answers, until `visit` returns false. */
   readonly requests: (visit: (request: LoggedRequest) => unknown) => void;
-  /** Visits all in order of their results. */
+  /** Visits all in order of results. */
   readonly actions: (visit: (action: LoggedAction) => void) => void;
   readonly setup: Pick<Required<RunSetup>, 'gpus' | 'oneLane' | 'modelInferMs'> & Pick<RunSetup, 'kinds'>;
 }
 
-/** A request that was answered. Times in ns since the start of the run. */
+/** An answered request. Times in ns since the start of the run. */
 export interface LoggedRequest {
   readonly id: number;
   readonly outcome: Outcome;
@@ -20,23 +20,23 @@ export interface LoggedRequest {
   readonly arrivalNs: number;
   readonly answeredNs: number;
   readonly sloNs: number;
-  /** The last INFER that it was in; −1: none. */
+  /** Its last INFER; −1: none. */
   readonly action: number;
-  /** Why it failed; null: it was answered within its SLO. */
+  /** Why it failed; null if it was answered within its SLO. */
   readonly cause: Cause | null;
-  /** Indices among the classes and the tenants of the run; absent: it has none. */
+  /** Indices into the classes and tenants of the run; absent if it has none. */
   readonly requestClass?: number;
   readonly tenant?: number;
-  /** Length of its input; absent: it is not known. */
+  /** Length of its input; absent if not known. */
   readonly length?: number;
 }
 
-/** `action_type`. */
+/** Value of `action_type`. */
 export const LOGGED_LOAD = 1;
 export const LOGGED_INFER = 2;
 export const LOGGED_UNLOAD = 3;
 
-/** An action that has ended. Times in ns since the start of the run. */
+/** A finished action. Times in ns since the start of the run. */
 export interface LoggedAction {
   readonly id: number;
   readonly type: number;
@@ -46,11 +46,11 @@ export interface LoggedAction {
   readonly batchSize: number;
   readonly sentNs: number;
   readonly earliestNs: number;
-  /** Null: a window without end. */
+  /** Null if unlimited. */
   readonly latestNs: number | null;
   readonly expectedDurationNs: number;
   readonly expectedEndNs: number;
-  /** Of an action that failed, when its result came: a log has no more. */
+  /** Time of the result if the action failed: logs contain nothing more precise. */
   readonly beginNs: number;
   readonly endNs: number;
   /** When the result reached the controller. */
