@@ -33,7 +33,7 @@ import { Connections } from './grpc/connections.js';
 import { GrpcInfer } from './grpc/infer.js';
 import { catalogMethods, inferenceService, small } from './grpc/methods.js';
 import { Rpc, statusOf } from './grpc/rpc.js';
-import { describedProtocols, loadInferenceService } from './grpc-messages.js';
+import { describedProtocols, INFERENCE_SERVICE } from './grpc-messages.js';
 import { asRefusal, Refusal } from './refusal.js';
 import { RefusalCounts } from './refusal-counts.js';
 import type { CutOff } from './slow-clients.js';
@@ -154,7 +154,7 @@ class GrpcFrontend {
     const { server, service } = this;
     const catalog = new Catalog(service, settings);
     const infer = new GrpcInfer(service, catalog, settings, this.refusals);
-    server.addService(inferenceService(loadInferenceService()), {
+    server.addService(inferenceService(INFERENCE_SERVICE), {
       ...catalogMethods(service, catalog),
       ModelInfer: ({ metadata, request }: ServerUnaryCall<Buffer, object>, done: sendUnaryData<object>) => {
         infer.unary(request, metadata.getOpaque(RPC) as Rpc, (response) => done(null, response));

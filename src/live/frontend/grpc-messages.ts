@@ -9,10 +9,16 @@ export const PROTOCOL_FILE = fileURLToPath(
   new URL('../../../src/live/frontend/open-inference.proto', import.meta.url),
 );
 
+const protocol = loadSync(PROTOCOL_FILE, { keepCase: true, defaults: true });
+
 /** The methods of the Open Inference Protocol. */
-export function loadInferenceService(): ServiceDefinition {
-  const loaded = loadSync(PROTOCOL_FILE, { keepCase: true, longs: Number, defaults: true });
-  return loaded['inference.GRPCInferenceService'] as ServiceDefinition;
+export const INFERENCE_SERVICE = protocol['inference.GRPCInferenceService'] as ServiceDefinition;
+
+/** Decodes an InferTensorContents. */
+export function decodeContents(bytes: Buffer): object {
+  return (protocol['inference.InferTensorContents'] as MessageTypeDefinition<object, object>).deserialize(
+    bytes,
+  );
 }
 
 /** The protocols of this server as reflection describes them. */

@@ -96,6 +96,18 @@ describe('TLS', () => {
     });
   });
 
+  it('shows a renewed certificate to later gRPC connections', async ({ skip }) => {
+    skip(noOpenssl, 'openssl, which makes the certificate, is not installed');
+    const frontend = await openGrpc(new FakeService(MODELS), { tls: identity });
+    const early = grpcClient(frontend.port, credentials.createSsl(identity.cert));
+    expect(await early.call('ServerLive', {})).toEqual({ live: true });
+    const renewed = selfSigned();
+    frontend.renew(renewed);
+    const late = grpcClient(frontend.port, credentials.createSsl(renewed.cert));
+    expect(await late.call('ServerLive', {})).toEqual({ live: true });
+    expect(await early.call('ServerLive', {})).toEqual({ live: true });
+  });
+
   it.each([
     ['HTTP', openHttpFrontend],
     ['gRPC', openGrpcFrontend],

@@ -33,10 +33,10 @@ function definition(file: string, service: string, method: string): MethodDefini
 
 async function serve(options = {}) {
   const service = new FakeService(MODELS);
-  const { port } = await openGrpc(service, options);
-  const client = new Client(`localhost:${port}`, credentials.createInsecure());
+  const frontend = await openGrpc(service, options);
+  const client = new Client(`localhost:${frontend.port}`, credentials.createInsecure());
   clients.push(client);
-  return { service, client };
+  return { service, client, frontend };
 }
 
 /** Sends all messages and resolves with all that comes back. */
@@ -108,6 +108,22 @@ describe('ModelStreamInfer', () => {
     ]);
     expect(answers[1].infer_response.id).toBe('lost');
     expect(answers[1].infer_response.outputs).toEqual([]);
+  });
+
+  it('ends when the server closes, once its requests are answered', async () => {
+    const { client, service, frontend } = await serve();
+    service.answer = null;
+    const [busy, idle] = [stream(client, METHOD), stream(client, METHOD)];
+    for (const { ended } of [busy, idle]) ended.catch(() => {});
+    idle.call.write({ model_name: 'other' });
+    busy.call.write(request(7, [1, 2]));
+    await expect.poll(() => [service.requests.length, idle.got.length]).toEqual([1, 1]);
+    const closed = frontend.close(true);
+    await expect(idle.ended).rejects.toMatchObject({ code: status.UNAVAILABLE });
+    service.requests[0].done(echo(service.requests[0]));
+    await expect(busy.ended).rejects.toMatchObject({ code: status.UNAVAILABLE });
+    expect(busy.got).toMatchObject([{ infer_response: { id: '7' } }]);
+    await closed;
   });
 
   it('hears no more of a client than it can have under way', async () => {

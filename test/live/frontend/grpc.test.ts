@@ -244,7 +244,7 @@ describe('refusals', () => {
       'elements in the wrong list',
       typed('mlp', { name: 'x', datatype: 'FP32', shape: [1, 2], contents: { fp64_contents: [1, 2] } }),
       status.INVALID_ARGUMENT,
-      'input "x": expected 2 elements in fp32_contents, got elements in fp64_contents',
+      'input "x": expected fp32_contents, got fp64_contents',
     ],
     [
       'an element out of range',
@@ -259,13 +259,24 @@ describe('refusals', () => {
       'input "b": FP16 must come in raw_input_contents',
     ],
     [
+      'typed contents beyond their limit',
+      typed('two', {
+        name: 'a',
+        datatype: 'INT8',
+        shape: [2],
+        contents: { int_contents: new Array(2000).fill(1) },
+      }),
+      status.RESOURCE_EXHAUSTED,
+      'input "a": typed contents may take 1000 bytes; send raw_input_contents instead',
+    ],
+    [
       'an SLO that is none',
       mlp([1, 2], { slo_ms: { string_param: 'soon' } }),
       status.INVALID_ARGUMENT,
       'parameter slo_ms: expected a number above 0 and up to 86400000, got "soon"',
     ],
   ])('%s', async (_, request, code, details) => {
-    const { client, service } = await serve();
+    const { client, service } = await serve(MODELS, { maxJsonBytes: 1000 });
     await expect(client.call('ModelInfer', request)).rejects.toMatchObject({ code, details });
     expect(service.requests).toEqual([]);
   });

@@ -32,7 +32,7 @@ export interface InferMessage {
 
 /** Fields of one message, without the elements of tensors: each takes memory, however short it is. */
 const MOST_FIELDS = 4096;
-export const LENGTH_DELIMITED = 2;
+const LENGTH_DELIMITED = 2;
 
 /** Decodes a ModelInferRequest without the elements of its tensors. Throws a refusal. */
 export function readInferMessage(bytes: Uint8Array): InferMessage {

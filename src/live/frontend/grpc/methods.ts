@@ -15,13 +15,14 @@ const SMALL_BYTES = 64 * KIB;
 
 /** A service whose messages are small: larger ones are refused before they are decoded. */
 export function small(service: ServiceDefinition): ServiceDefinition {
-  return mapMethods(service, (method) => ({
-    ...method,
-    requestDeserialize: (bytes) => {
+  const limited = Object.entries(service).map(([name, method]) => {
+    const requestDeserialize = (bytes: Buffer) => {
       if (bytes.length > SMALL_BYTES) throw new Error(`a message of more than ${SMALL_BYTES} bytes`);
       return method.requestDeserialize(bytes);
-    },
-  }));
+    };
+    return [name, { ...method, requestDeserialize }];
+  });
+  return Object.fromEntries(limited);
 }
 
 /** The service of inference. What takes tensors decodes its messages itself. */
@@ -89,11 +90,4 @@ function unary(respond: Respond): handleUnaryCall<Message, object> {
       done(statusOf(asRefusal(error)));
     }
   };
-}
-
-function mapMethods(
-  service: ServiceDefinition,
-  change: (method: ServiceDefinition[string]) => ServiceDefinition[string],
-): ServiceDefinition {
-  return Object.fromEntries(Object.entries(service).map(([name, method]) => [name, change(method)]));
 }

@@ -189,23 +189,19 @@ describe('typed contents', () => {
   });
 
   it.each([
-    ['fewer than the shape says', { int_contents: [1, 2] }, 'expected 3 elements in int_contents, got fewer'],
+    ['fewer than the shape says', { int_contents: [1, 2] }, 'expected 3 elements in int_contents, got 2'],
     [
       'more than the shape says',
       { int_contents: [1, 2, 3, 4] },
       'expected 3 elements in int_contents, got more',
     ],
-    [
-      'of another type',
-      { fp32_contents: [1, 2, 3] },
-      'expected 3 elements in int_contents, got elements in fp32_contents',
-    ],
+    ['of another type', { fp32_contents: [1, 2, 3] }, 'expected int_contents, got fp32_contents'],
   ])('are refused if they are %s', (_, contents, message) => {
     expect(() => decoded('INT32', 3, contents)).toThrow(message);
   });
 
   it('get no memory by their shape alone', () => {
-    const bytes = encode({ inputs: [{ contents: { int_contents: [1] } }] });
+    const bytes = encode({ inputs: [{ contents: { int64_contents: [1] } }] });
     const parts = readInferMessage(bytes).inputs[0].contents;
     const before = process.memoryUsage().arrayBuffers;
     const tensor = { name: 'x', datatype: 'INT64' as const, count: 2 ** 27, parts };
