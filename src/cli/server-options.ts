@@ -1,6 +1,6 @@
 import { HOST_VARIABLE } from '../config/host-variable.js';
 import { PROVIDERS } from '../live/device.js';
-import { DEFAULT_CLIENT_REQUESTS, DEFAULT_CONNECTIONS } from '../live/frontend/budget.js';
+import { DEFAULT_CLIENT_REQUESTS, DEFAULT_CONNECTIONS } from '../live/frontend/limits.js';
 import { LOG_LEVELS } from '../live/observe/telemetry/log-level.js';
 import { MODEL_CONTROLS } from '../serve/deployment-options.js';
 import { plugin } from './common-options.js';

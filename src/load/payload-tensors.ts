@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { EscapementError } from '../base/errors.js';
-import { bytesOfJson } from '../live/frontend/json-data.js';
-import { parseJson } from '../live/frontend/json-parse.js';
+import { parseJson } from '../live/frontend/json.js';
+import { bytesOfJson } from '../live/frontend/json-tensors.js';
 import { Refusal } from '../live/frontend/refusal.js';
 import { DATATYPES, fitsShape } from '../live/model.js';
 import { parseNpy } from './npy.js';
@@ -60,15 +60,14 @@ function undescribedParts({ path, bytes }: PayloadFile, model: string): InputTen
 }
 
 function jsonParts(text: string): InputTensor[] {
-  const { value, hasInfinities } = readJson(text);
-  const { inputs } = (value ?? {}) as { inputs?: unknown };
+  const { inputs } = (readJson(text) ?? {}) as { inputs?: unknown };
   if (!Array.isArray(inputs)) throw new Error('it has no list "inputs", which an infer request needs');
   return inputs.map((input: Record<string, unknown>) => {
     const { name, datatype, shape, data, parameters } = input;
     if (typeof name !== 'string' || !isDatatype(datatype) || !isShape(shape))
       throw new Error('each of its inputs needs a name, a datatype and a shape');
     try {
-      const bytes = bytesOfJson(name, datatype, shape, data, hasInfinities);
+      const bytes = bytesOfJson(name, datatype, shape, data);
       return { name, datatype, shape, data: Buffer.from(bytes), ...parametersIn(parameters) };
     } catch (error) {
       throw error instanceof Refusal ? new Error(error.message) : error;
@@ -86,7 +85,7 @@ function parametersIn(value: unknown): Pick<InputTensor, 'parameters'> {
 
 function readJson(text: string) {
   try {
-    return parseJson(text);
+    return parseJson(text, true);
   } catch (error) {
     throw new Error(`it is not JSON: ${(error as Error).message}`);
   }

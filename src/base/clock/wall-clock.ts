@@ -23,8 +23,3 @@ export function unixMsOf(text: string): number | null {
   const ms = Date.parse(text);
   return Number.isFinite(ms) ? ms : null;
 }
-
-/** Date in HTTP format (RFC 9110, section 5.6.7). */
-export function httpDate(ms: number): string {
-  return new Date(ms).toUTCString();
-}

@@ -108,7 +108,7 @@ function isCrumbled(pieces: number, bytes: number): boolean {
   return pieces > MANY_PIECES && bytes < pieces * LEAST_PIECE_BYTES;
 }
 
-export function tooLarge(limitBytes: number): Refusal {
+function tooLarge(limitBytes: number): Refusal {
   return new Refusal('tooLarge', `the body is larger than ${limitBytes} bytes`);
 }
 

@@ -1,7 +1,7 @@
-import { usableMemoryBytes } from '../../base/limits/usable.js';
-import { GIB, KIB, MIB } from '../../base/units.js';
+import { KIB } from '../../base/units.js';
 import { clientOf } from '../wire/address.js';
 import type { Call } from './call.js';
+import type { Limits } from './limits.js';
 import { cancelled, Refusal } from './refusal.js';
 import {
   type BudgetSlot,
@@ -26,16 +26,9 @@ interface BudgetLimits {
   readonly clientRequests: number;
 }
 
-/** What the limits follow from. */
-interface BudgetOptions {
-  readonly maxInflightBytes: number;
-  readonly maxBodyBytes: number;
-  readonly maxConnections: number;
-  /** Null: no limit. */
-  readonly maxClientRequests: number | null;
-}
-
-export function budgetLimits(options: BudgetOptions): BudgetLimits {
+export function budgetLimits(
+  options: Pick<Limits, 'maxInflightBytes' | 'maxBodyBytes' | 'maxConnections' | 'maxClientRequests'>,
+): BudgetLimits {
   const { maxInflightBytes, maxBodyBytes, maxConnections, maxClientRequests } = options;
   return {
     totalBytes: maxInflightBytes,
@@ -45,16 +38,6 @@ export function budgetLimits(options: BudgetOptions): BudgetLimits {
     clientConnections: Math.ceil(maxConnections / 2),
     clientRequests: maxClientRequests ?? Number.POSITIVE_INFINITY,
   };
-}
-
-/** Fewer than most systems let a process open. */
-export const DEFAULT_CONNECTIONS = 10_000;
-/** More than honest clients of one address have under way: the requests of a second or so at a high rate. */
-export const DEFAULT_CLIENT_REQUESTS = 4096;
-
-/** 1 GiB, or a quarter of the memory that the process may use where that is less. */
-export function defaultInflightBytes(): number {
-  return Math.max(64 * MIB, Math.min(GIB, Math.floor(usableMemoryBytes() / 4)));
 }
 
 /** What a connection may hold in all and still draw on the part that is kept free for small requests. */

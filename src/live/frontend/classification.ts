@@ -1,10 +1,9 @@
 import { fromHalf } from '../half.js';
 import type { Datatype } from '../model.js';
+import { MOST_CLASSIFIED } from './limits.js';
 import { Refusal, shown } from './refusal.js';
 import { viewOf } from './views.js';
 
-/** Of one output, all rows together: sorting more would hold up others. */
-const MOST_ELEMENTS = 2 ** 18;
 /** Up to so many are picked in one pass; sorting is faster for more. */
 const FEW_CLASSES = 32;
 
@@ -31,8 +30,11 @@ export function classesOf(
   for (const row of rows) {
     const values = numbersOf(datatype, row);
     elements += values.length;
-    if (elements > MOST_ELEMENTS)
-      throw new Refusal('tooLarge', `output ${shown(name)}: more than ${MOST_ELEMENTS} elements to classify`);
+    if (elements > MOST_CLASSIFIED)
+      throw new Refusal(
+        'tooLarge',
+        `output ${shown(name)}: more than ${MOST_CLASSIFIED} elements to classify`,
+      );
     for (const index of largest(values, Math.min(count, values.length))) {
       const label = labels?.[index];
       texts.push(label === undefined ? `${values[index]}:${index}` : `${values[index]}:${index}:${label}`);

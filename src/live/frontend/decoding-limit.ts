@@ -59,11 +59,3 @@ export class DecodingLimit {
     return new Refusal('timeout', `${slo}: ${passed}, ${waited}; ${SMALLER}`);
   }
 }
-
-/** Whether JSON may name an SLO, as far as can be seen without reading it: names with escapes are not seen through. */
-export function mayNameSlo(body: Uint8Array, jsonBytes: number): boolean {
-  const json = Buffer.from(body.buffer, body.byteOffset, jsonBytes);
-  return SLO_SIGNS.some((sign) => json.includes(sign));
-}
-
-const SLO_SIGNS = ['"slo_ms"', '"timeout"', '\\'];

@@ -1,10 +1,9 @@
 import type { AddressInfo, ListenOptions, Server } from 'node:net';
 import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { EscapementError } from '../../base/errors.js';
-import { MIB } from '../../base/units.js';
 import { formatAddress } from '../wire/address.js';
 import type { ServerTls } from '../wire/credentials.js';
-import { DEFAULT_CLIENT_REQUESTS, DEFAULT_CONNECTIONS, defaultInflightBytes } from './budget.js';
+import { defaultLimits, type Limits } from './limits.js';
 import type { PriorityClass } from './priority.js';
 import type { BudgetSlot } from './shared-counts.js';
 import type { TenantHeader } from './tenant-names.js';
@@ -22,7 +21,7 @@ export interface Frontend {
 }
 
 /** Plain data: it crosses threads. */
-export interface FrontendOptions {
+export interface FrontendOptions extends Partial<Limits> {
   /** 0: any free port. */
   readonly port: number;
   /** SLO of requests that carry none, for models that have none, ns. */
@@ -38,20 +37,6 @@ export interface FrontendOptions {
   /** Clients must show it as a bearer token, except to ask for the server's health. */
   readonly token?: string | null;
   readonly tls?: ServerTls | null;
-  /** A connection that has not made its TLS handshake by then is closed. */
-  readonly handshakeTimeoutMs?: number;
-  /** Largest batch of one call; it is split into as many requests. */
-  readonly maxBatch?: number;
-  /** Largest body or message. */
-  readonly maxBodyBytes?: number;
-  /** Largest JSON in a body. */
-  readonly maxJsonBytes?: number;
-  /** Most memory for bodies and answers under way, of all frontends of the process together. */
-  readonly maxInflightBytes?: number;
-  /** Most connections, of all frontends of the process together; half of them from one address. */
-  readonly maxConnections?: number;
-  /** Most requests from one address that the service has not answered; null: no limit. */
-  readonly maxClientRequests?: number | null;
   /** Origins, with commas in between, whose web pages may use the HTTP API; `*`: all; null: none. */
   readonly cors?: string | null;
   /** Where this frontend counts what it holds; null: it is the only one of its process. */
@@ -62,26 +47,21 @@ export interface FrontendOptions {
   readonly sharesPort?: boolean;
 }
 
-const HANDSHAKE_TIMEOUT_MS = 10_000;
-
 export interface FrontendSettings extends Required<FrontendOptions> {}
+
+/** Hears of a client, by its address, that is too slow. */
+export type CutOff = (client: string, why: string) => void;
 
 /** Options with the defaults filled in. Throws `E_TLS` if certificate and key cannot be used. */
 export function settle(options: FrontendOptions): FrontendSettings {
   const { tls = null } = options;
   checkTls(tls);
   const defaults = {
+    ...defaultLimits(),
     host: '127.0.0.1',
     classes: [],
     tenants: { header: '', list: [] },
     token: null,
-    handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS,
-    maxBatch: 256,
-    maxBodyBytes: 64 * MIB,
-    maxJsonBytes: 4 * MIB,
-    maxInflightBytes: defaultInflightBytes(),
-    maxConnections: DEFAULT_CONNECTIONS,
-    maxClientRequests: DEFAULT_CLIENT_REQUESTS,
     cors: null,
     budget: null,
     refusals: null,
@@ -115,13 +95,7 @@ export function checkTls(tls: FrontendSettings['tls']): void {
   }
 }
 
-/** Largest answer. */
-export function mostAnswerBytes({ maxBodyBytes }: Pick<FrontendSettings, 'maxBodyBytes'>): number {
-  return Math.max(64 * MIB, maxBodyBytes);
-}
-
-/** How long a graceful close waits for requests under way. */
-export const GRACE_MS = 10_000;
+export { GRACE_MS, mostAnswerBytes } from './limits.js';
 
 /** Begins to listen; resolves to the port. Throws `E_LISTEN`. */
 export function listen(

@@ -1,183 +1,185 @@
-import { KIB } from '../../base/units.js';
-import { bytesAtLength } from '../lengths.js';
-import type { ModelSignature, ServedModel } from '../model.js';
-import { bytesOfTexts } from '../texts.js';
-import type { Call, CallSink } from './call.js';
-import { classesOf } from './classification.js';
-import { ownBuffers } from './codec/own-buffers.js';
-import { mostAnswerBytes } from './frontend.js';
-import { type AnswerOutput, type AnswerText, answerBound, answerText } from './http-answer.js';
-import { acceptedEncoding } from './http-headers.js';
-import type { InferBody, WantedOutput } from './http-infer-body.js';
-import { sendBinary, sendEncodedJson, sendJson, sendRefusal } from './http-reply.js';
-import { hasLeft, type OpenRequest } from './open-request.js';
-import { asRefusal, Refusal } from './refusal.js';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BodyBuffer, tooLarge } from './body-buffer.js';
+import type { HttpConnection } from './http-connection.js';
+import type { HttpSite } from './http-site.js';
+import { MOST_LINGER_MS } from './limits.js';
+import { REFUSALS, type Refusal, type RefusalKind } from './refusal.js';
+import { traceOf } from './traceparent.js';
 
-/** Outputs of more than this become JSON in a codec thread. */
-const INLINE_BYTES = 64 * KIB;
-/** Outputs of more than this are compressed as JSON, where the client accepts that. */
-const COMPRESSED_BYTES = 4 * KIB;
+const JSON_TYPE = 'application/json';
+/** What paths allow that take the method. */
+export const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' } as const;
+/** A rest of a body that is read and dropped, so that the connection can go on. */
+const SMALL_REST_BYTES = 64 * 1024;
+/** What may well go better a second later. */
+const SOON_OVER: ReadonlySet<RefusalKind> = new Set(['overBudget', 'tooBusy', 'standby'] as const);
 
-/** A client that waits for the answer to its call. */
-export class HttpExchange implements CallSink {
-  private readonly id: string | null;
-  private readonly outputs: readonly WantedOutput[];
+/** After these the rest of a body is not read as one. */
+const LAST: ReadonlySet<RefusalKind> = new Set(['unauthenticated', 'tooLarge', 'tooSlow'] as const);
+
+/** One request and its answer. */
+export class HttpExchange {
+  /** When its headers were complete, on the service's clock. */
+  readonly arrivalNs: number;
+  readonly trace: string | null;
+  /** It asks for an inference: what is refused of it is counted. */
+  isInfer = false;
+  /** The service has it, and counts what becomes of it. */
+  isAsked = false;
+  /** Nothing may follow on its connection. */
+  isLast = false;
+  /** The `label` of the model that it names, once that is known. */
+  label: number | undefined;
+  /** Of its connection's account. */
+  private heldBytes = 0;
 
   constructor(
-    private readonly request: OpenRequest,
-    private readonly model: ServedModel,
-    { id, outputs }: InferBody,
-    /** What the answer was expected to take at most. */
-    private readonly expectedBytes: number,
+    readonly site: HttpSite,
+    readonly connection: HttpConnection,
+    readonly request: IncomingMessage,
+    readonly response: ServerResponse,
+    /** Its client waits for a word before it sends the body. */
+    private readonly asksFirst: boolean,
   ) {
-    this.id = id;
-    this.outputs = outputs;
+    this.arrivalNs = site.service.nowNs();
+    this.trace = traceOf(request.headers);
   }
 
-  answered(call: Call): void {
-    const refusal = call.refusal();
-    if (refusal !== null) {
-      const { site, headers } = this.request;
-      site.overRate.note(site.tenants.of(headers), refusal, site.service.nowNs());
-      sendRefusal(this.request, refusal);
-      return;
-    }
-    try {
-      this.send(call);
-    } catch (error) {
-      sendRefusal(this.request, asRefusal(error));
-    }
+  /** Without what follows `?`; also of an absolute address, which clients send to what they take for a proxy. */
+  get path(): string {
+    const [path] = (this.request.url as string).split('?', 1);
+    return path.startsWith('/') ? path : path.replace(/^[^/]+:\/\/[^/]*/, '') || '/';
   }
 
-  private send(call: Call): void {
-    const { request, model } = this;
-    const tensors: Uint8Array[] = [];
-    const outputs: AnswerOutput[] = [];
-    let jsonBytes = 0;
-    let bound = 0;
-    for (const wanted of this.outputs) {
-      const output =
-        wanted.classes > 0 ? this.classes(wanted, call, tensors) : this.output(wanted, call, tensors);
-      if (output.data !== null) jsonBytes += output.bytes;
-      bound += boundOf(output);
-      outputs.push(output);
-    }
-    // Sizes that the model chose.
-    if (bound > this.expectedBytes) this.checkSize(bound);
-    const answer: AnswerText = {
-      id: this.id,
-      name: model.spec.name,
-      version: model.version,
-      batchSize: call.batchSize,
-      sloMet: call.sloMet,
-      outputs,
-    };
-    const compression =
-      jsonBytes > COMPRESSED_BYTES && tensors.length === 0 ? acceptedEncoding(request) : null;
-    if (jsonBytes > INLINE_BYTES || compression !== null) {
-      const own = { ...answer, outputs: outputs.map(withOwnData) };
-      const waiting = new Encoding(request, tensors, compression);
-      const moving = ownBuffers(own.outputs.flatMap(({ data }) => data ?? []));
-      const { codec, tenants } = request.site;
-      codec.run('encodeAnswer', { answer: own, compression }, moving, tenants.turnOf(request), waiting);
-    } else if (tensors.length === 0) sendJson(request, 200, answerText(answer));
-    else sendBinary(request, Buffer.from(answerText(answer)), tensors);
+  get header(): IncomingMessage['headers'] {
+    return this.request.headers;
   }
 
-  private checkSize(bound: number): void {
-    const { request } = this;
-    checkAnswerSize(bound, mostAnswerBytes(request.site.settings));
-    const refusal = request.hold(bound);
-    if (refusal !== null) throw refusal;
-  }
-
-  /** One output; its data goes into `tensors` if it was wanted as binary data. */
-  private output({ index, binary }: WantedOutput, call: Call, tensors: Uint8Array[]): AnswerOutput {
-    const { signature } = this.model;
-    const { name, datatype } = signature.outputs[index];
-    const parts = binary ? tensors : [];
-    let bytes = 0;
-    for (const { outputs } of call.answers) {
-      parts.push(outputs[index]);
-      bytes += outputs[index].length;
-    }
-    return { name, datatype, shape: call.shapeOf(index, signature), data: binary ? null : parts, bytes };
-  }
-
-  /** The names of an output's largest elements. */
-  private classes({ index, binary, classes }: WantedOutput, call: Call, tensors: Uint8Array[]): AnswerOutput {
-    const { signature, labels } = this.model;
-    const { name, datatype } = signature.outputs[index];
-    const rows = call.answers.map(({ outputs }) => outputs[index]);
-    const texts = classesOf({ name, datatype, labels: labels?.[index] ?? null }, rows, classes);
-    const each = texts.length / call.count;
-    const shape = signature.batched ? [call.count, each] : [each];
-    const tensor = bytesOfTexts(texts);
-    if (binary) tensors.push(tensor);
-    return { name, datatype: 'BYTES', shape, data: binary ? null : [tensor], bytes: tensor.length };
-  }
-}
-
-/** The same with tensors that can move to another thread: what is part of a larger buffer is copied. */
-function withOwnData(output: AnswerOutput): AnswerOutput {
-  if (output.data === null) return output;
-  return { ...output, data: output.data.map(own) };
-}
-
-function own(tensor: Uint8Array): Uint8Array {
-  return tensor.length === tensor.buffer.byteLength ? tensor : new Uint8Array(tensor);
-}
-
-/** An answer that becomes JSON elsewhere. */
-class Encoding {
-  constructor(
-    private readonly request: OpenRequest,
-    private readonly tensors: readonly Uint8Array[],
-    private readonly compression: string | null,
-  ) {}
-
+  /** Its client has gone: nothing can be answered any more. */
   get isGone(): boolean {
-    return hasLeft(this.request);
+    return this.response.destroyed || this.request.socket.destroyed;
   }
 
-  coded(text: Uint8Array): void {
-    const { request, tensors } = this;
-    if (tensors.length === 0) sendEncodedJson(request, text, this.compression);
-    else sendBinary(request, text, tensors);
+  /** Makes what it holds of the memory budget `bytes`, until it is answered. Throws a refusal. */
+  hold(bytes: number): void {
+    const refusal = this.connection.account.change(this.heldBytes, bytes);
+    if (refusal !== null) throw refusal;
+    this.heldBytes = bytes;
   }
 
-  notCoded(refusal: Refusal): void {
-    sendRefusal(this.request, refusal);
+  /** Gives all memory back. */
+  release(): void {
+    this.connection.account.change(this.heldBytes, 0);
+    this.heldBytes = 0;
   }
-}
 
-/**
- * Most bytes that an answer can take; free sizes count as 1, as they are not known yet. Throws a refusal if that is more
- * than `limitBytes`.
- */
-export function outputsBound(
-  { outputs: signatures }: ModelSignature,
-  { outputs, count, length }: InferBody,
-  limitBytes: number,
-): number {
-  let bound = 0;
-  for (const { index, binary } of outputs) {
-    const { datatype, bytes } = signatures[index];
-    const own = length > 0 ? bytesAtLength(signatures[index], length) : bytes;
-    bound += count * answerBound(datatype, own, binary);
+  /** The whole body. Rejects with a refusal; stays pending where the client goes. */
+  async body(limitBytes: number): Promise<Buffer> {
+    const { request, announcedBytes } = this;
+    // What is announced as too large is turned away before any of it was read.
+    if (announcedBytes > limitBytes) throw tooLarge(limitBytes);
+    if (this.asksFirst) this.response.writeContinue();
+    const body = new BodyBuffer(limitBytes, announcedBytes);
+    return new Promise((resolve, reject) => {
+      const receive = (chunk: Buffer) => {
+        try {
+          this.hold(body.bytes + chunk.length);
+          body.add(chunk);
+        } catch (refusal) {
+          request.off('data', receive).pause();
+          reject(refusal);
+        }
+      };
+      request.on('data', receive).on('end', () => resolve(body.finish()));
+    });
   }
-  checkAnswerSize(bound, limitBytes);
-  return bound;
-}
 
-function boundOf({ datatype, data, bytes }: AnswerOutput): number {
-  return answerBound(datatype, bytes, data === null);
-}
+  /** Answers with JSON. */
+  sendJson(status: number, json: string | Uint8Array, headers: readonly string[] = []): void {
+    const bytes = typeof json === 'string' ? Buffer.byteLength(json) : json.length;
+    this.sendHead(status, [...headers, 'content-type', JSON_TYPE], bytes)?.end(json);
+    this.awaitReader();
+  }
 
-function checkAnswerSize(bound: number, limitBytes: number): void {
-  if (bound <= limitBytes) return;
-  throw new Refusal(
-    'tooLarge',
-    `the answer could have ${bound} bytes, of at most ${limitBytes}: ask for fewer outputs or a smaller batch, or for binary data`,
-  );
+  /** Answers with JSON followed by binary tensors (binary tensor data extension). */
+  sendBinary(json: Uint8Array, tensors: readonly Uint8Array[]): void {
+    const headers = ['inference-header-content-length', String(json.length)];
+    headers.push('content-type', 'application/octet-stream');
+    const bytes = tensors.reduce((sum, { length }) => sum + length, json.length);
+    const response = this.sendHead(200, headers, bytes);
+    response?.cork();
+    response?.write(json);
+    for (const tensor of tensors) response?.write(tensor);
+    response?.end();
+    this.awaitReader();
+  }
+
+  /** Answers without a body. */
+  sendNothing(status: number, headers: readonly string[]): void {
+    this.sendHead(status, headers, 0)?.end();
+  }
+
+  /** `mayLinger`: the rest of its body can be read. */
+  refuse(refusal: Refusal, mayLinger = true): void {
+    const { kind, message, predictedMs } = refusal;
+    const isPredicted = kind === 'rejected' || (predictedMs !== null && kind !== 'overLimit');
+    const predicted = isPredicted ? `,"predicted_ms":${predictedMs}` : '';
+    const text = `{"error":${JSON.stringify(message)}${predicted}}`;
+    const headers = ['content-type', JSON_TYPE];
+    // Whole seconds are the finest that the header can say.
+    if (kind === 'rejected' || kind === 'overLimit')
+      headers.push('retry-after', String(Math.max(1, Math.ceil((predictedMs ?? 0) / 1000))));
+    else if (SOON_OVER.has(kind)) headers.push('retry-after', '1');
+    else if (kind === 'unauthenticated') headers.push('www-authenticate', 'Bearer');
+    else if (kind === 'needsGet') headers.push('allow', ALLOW.GET);
+    else if (kind === 'needsPost') headers.push('allow', ALLOW.POST);
+    const { request, announcedBytes, site } = this;
+    const isLeft = !request.complete && (announcedBytes < 0 || announcedBytes > SMALL_REST_BYTES);
+    const isLast = this.isLast || isLeft || LAST.has(kind);
+    if (isLast) headers.push('connection', 'close');
+    const response = this.sendHead(REFUSALS[kind].http, headers, Buffer.byteLength(text));
+    if (response === null) return;
+    if (this.isInfer && !this.isAsked) site.refusals.add(kind, this.label);
+    if (!isLast || request.complete || announcedBytes < 0 || !mayLinger) response.end(text);
+    else this.linger(text);
+  }
+
+  /** Bytes that its `content-length` announces; −1: it has none. */
+  private get announcedBytes(): number {
+    const { 'content-length': length, 'transfer-encoding': coding } = this.header;
+    if (length !== undefined) return Number(length);
+    return coding === undefined ? 0 : -1;
+  }
+
+  /** Writes status and headers; null: the client is gone, or they were sent. */
+  private sendHead(status: number, headers: readonly string[], bytes: number): ServerResponse | null {
+    const { response, site, trace } = this;
+    if (this.isGone || response.headersSent) return null;
+    const all = [...headers, 'content-length', String(bytes), ...site.origins.headersFor(this.header.origin)];
+    if (trace !== null) all.push('traceparent', trace);
+    if (site.endsConnections) all.push('connection', 'close');
+    return response.writeHead(status, all);
+  }
+
+  /** Ends the connection of a client that does not read, once it makes no progress. */
+  private awaitReader(): void {
+    const { response, site } = this;
+    if (response.writableLength === 0) return;
+    const { sendTimeoutMs } = site.settings;
+    response.setTimeout(sendTimeoutMs, () => {
+      site.cutOff(this.connection.address, `it read nothing of its answer for ${sendTimeoutMs / 1000} s`);
+      this.request.socket.destroy();
+    });
+  }
+
+  /** Drops the rest of the body for a while: a connection that is closed before that is reset, and its client sees no answer. */
+  private linger(text: string): void {
+    const { request, response } = this;
+    this.release();
+    response.write(text);
+    const end = () => response.end();
+    const timer = setTimeout(end, MOST_LINGER_MS);
+    request.on('close', () => clearTimeout(timer));
+    request.on('end', end).resume();
+  }
 }

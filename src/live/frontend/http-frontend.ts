@@ -1,43 +1,25 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { InferenceService } from '../service.js';
-import { Arrivals } from './arrivals.js';
-import { Catalog } from './catalog.js';
-import { gateConnections } from './connection-gate.js';
-import { Connections } from './connections.js';
 import {
+  type CutOff,
   type Frontend,
   type FrontendOptions,
   type FrontendSettings,
-  GRACE_MS,
-  handshakePartMs,
   listen,
   renewTls,
   settle,
 } from './frontend.js';
-import { HttpInfer } from './http-infer.js';
-import { HUNG_UP, NO_PROXY, PARSER_STOPPED, type ParserError, parserProblem } from './http-problem.js';
-import { FrontendRequest } from './http-request.js';
-import { HttpRoutes } from './http-routes.js';
+import { HttpConnection, hangUp, NO_PROXY, type ParserError, parserProblem } from './http-connection.js';
+import { HttpExchange } from './http-exchange.js';
+import { answer } from './http-routes.js';
 import { HttpSite } from './http-site.js';
-import { refusalText, takeOver } from './last-refusal.js';
-import { Pipelining } from './pipelining.js';
-import type { CutOff } from './slow-clients.js';
-import { TokenCheck } from './token.js';
+import { GRACE_MS, MOST_HEADER_BYTES, MOST_TURNED_AWAY } from './limits.js';
 import { TurnedAway } from './turned-away.js';
 
-export interface HttpFrontendOptions extends FrontendOptions {
-  /**
-   * A client must have sent its headers within this, and its body, for which it has more time the more has come.
-   * Otherwise it is answered 408 and cut off.
-   */
-  readonly receiveTimeoutMs?: number;
-  /** A client must have read its answer within this, and has more time the longer the answer. */
-  readonly sendTimeoutMs?: number;
-  /** How long a connection may be idle between two requests. */
-  readonly idleTimeoutMs?: number;
-}
+/** How long a server that closes goes on listening: a request that is on its way is answered, not reset. */
+const LAST_CALL_MS = 250;
 
 /**
  * Opens the HTTP/JSON transport of the Open Inference Protocol with the binary tensor data, classification, statistics,
@@ -50,116 +32,97 @@ export interface HttpFrontendOptions extends FrontendOptions {
  */
 export async function openHttpFrontend(
   service: InferenceService,
-  options: HttpFrontendOptions,
-  cutOff?: CutOff,
+  options: FrontendOptions,
+  cutOff: CutOff = () => {},
   turnedAway = new TurnedAway(),
 ): Promise<Frontend> {
-  const { receiveTimeoutMs = 30_000, sendTimeoutMs = 30_000, idleTimeoutMs = 75_000 } = options;
   const settings = settle(options);
-  const catalog = new Catalog(service, settings);
-  const arrivals = new Arrivals(() => service.nowNs());
-  const timeouts = { receiveTimeoutMs, sendTimeoutMs, idleTimeoutMs };
-  const site = new HttpSite(service, settings, timeouts, cutOff, turnedAway);
-  const infer = new HttpInfer(service, catalog, site);
-  const routes = new HttpRoutes(site, catalog, infer, arrivals, new TokenCheck(settings.token));
-  const server = newServer(settings, receiveTimeoutMs, idleTimeoutMs);
-  // A client that is done sending still gets its answers. Node's types leave this property out.
-  Object.assign(server, { httpAllowHalfOpen: true });
-  const pipelining = new Pipelining(site, routes);
+  const site = new HttpSite(service, settings, cutOff);
+  const server = newServer(settings);
+  const connections = new Map<Socket, HttpConnection>();
+  limitConnections(server, site, turnedAway);
   server.on(settings.tls === null ? 'connection' : 'secureConnection', (socket: Socket) => {
-    // With TLS, too; but not before the handshake, where nothing can follow.
-    socket.allowHalfOpen = true;
-    pipelining.open(socket);
+    // It may have been turned away.
+    if (!socket.writable) return;
+    connections.set(socket, new HttpConnection(socket, site.budget.open(socket.remoteAddress)));
+    socket.once('close', () => connections.delete(socket));
   });
-  const { budget, refusals } = site;
-  const forTransport =
-    settings.tls === null
-      ? { farewell: refusalText, firstRecordMs: null }
-      : { farewell: null, firstRecordMs: handshakePartMs(settings) };
-  gateConnections(server, { budget, refusals, turnedAway, ...forTransport });
-  server.on('request', (request, response) => pipelining.take(request, response));
-  server.on('checkContinue', (request, response) => {
-    request.asksFirst = true;
-    pipelining.take(request, response);
-  });
+  const take = (asksFirst: boolean) => (request: IncomingMessage, response: ServerResponse) => {
+    const connection = connections.get(request.socket);
+    if (connection === undefined) return;
+    const exchange = new HttpExchange(site, connection, request, response, asksFirst);
+    if (connection.begin(exchange)) void answer(exchange);
+  };
+  server.on('request', take(false));
+  server.on('checkContinue', take(true));
   // What else a client may expect does not matter.
-  server.on('checkExpectation', (request, response) => pipelining.take(request, response));
-  server.on('connect', (_request, socket) => {
-    takeOver(socket as Socket);
-    pipelining.broken(socket as Socket, NO_PROXY);
-  });
+  server.on('checkExpectation', take(false));
+  server.on('connect', (_request, socket) => connections.get(socket.resume() as Socket)?.end(NO_PROXY));
   server.on('clientError', (error: ParserError, socket) => {
-    if (error.code === PARSER_STOPPED) {
-      pipelining.stopped(socket as Socket, error);
-      return;
-    }
     const problem = parserProblem(error);
-    if (problem === null || socket.destroyed) {
+    const connection = connections.get(socket as Socket);
+    if (problem === null || connection === undefined) {
       socket.destroy();
       return;
     }
-    if (problem.kind === 'tooSlow') cutOff?.((socket as Socket).remoteAddress ?? 'unknown', problem.message);
-    if (error.code === HUNG_UP) pipelining.hungUp(socket as Socket, problem);
-    else pipelining.broken(socket as Socket, problem);
+    if (problem.kind === 'tooSlow') cutOff(connection.address, problem.message);
+    connection.end(problem);
   });
-  const connections = new Connections(server);
-  server.on('close', () => arrivals.close());
   const port = await listen(server, 'HTTP', settings);
-  return {
-    port,
-    close: (graceful) => close(server, site, connections, graceful),
-    renew: (tls) => renewTls(server, tls),
-  };
+  return { port, close: (graceful) => close(graceful), renew: (tls) => renewTls(server, tls) };
+
+  async function close(graceful: boolean): Promise<void> {
+    site.isClosing = true;
+    if (graceful && connections.size > 0) await new Promise((resolve) => setTimeout(resolve, LAST_CALL_MS));
+    await new Promise<void>((resolve) => {
+      const giveUp = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+      // Idle connections end now, the others with their last answer.
+      server.close(() => {
+        clearTimeout(giveUp);
+        resolve();
+      });
+      for (const connection of connections.values()) connection.destroySilent();
+      if (!graceful) server.closeAllConnections();
+    });
+    await site.codec.close();
+  }
 }
 
-/**
- * How long a server that closes goes on listening: a request that is on its way is answered, and its connection ends
- * with that, where a closed one would reset it.
- */
-const LAST_CALL_MS = 250;
-
-type FrontendServer = Server<typeof FrontendRequest>;
-
-function newServer(
-  settings: FrontendSettings,
-  receiveTimeoutMs: number,
-  idleTimeoutMs: number,
-): FrontendServer {
+function newServer({ tls, ...settings }: FrontendSettings): Server {
+  const { headersTimeoutMs, requestTimeoutMs, idleTimeoutMs, handshakeTimeoutMs } = settings;
   const options = {
-    IncomingMessage: FrontendRequest,
-    headersTimeout: receiveTimeoutMs,
-    // Bodies have limits of their own.
-    requestTimeout: 0,
+    maxHeaderSize: MOST_HEADER_BYTES,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
     keepAliveTimeout: idleTimeoutMs,
-    connectionsCheckingInterval: Math.ceil(receiveTimeoutMs / 10),
+    connectionsCheckingInterval: Math.ceil(Math.min(headersTimeoutMs, requestTimeoutMs) / 10),
     // Looked at with the rest of a request, to be refused with words.
     requireHostHeader: false,
+    noDelay: true,
   };
-  const { tls } = settings;
   if (tls === null) return createServer(options);
-  return createTlsServer({ ...options, ...tls, handshakeTimeout: handshakePartMs(settings) });
+  return createTlsServer({ ...options, ...tls, handshakeTimeout: handshakeTimeoutMs });
 }
 
-async function close(
-  server: FrontendServer,
-  site: HttpSite,
-  connections: Connections,
-  graceful: boolean,
-): Promise<void> {
-  site.isClosing = true;
-  if (graceful && connections.isAny)
-    await new Promise((resolve) => setTimeout(() => setImmediate(resolve), LAST_CALL_MS));
-  await new Promise<void>((resolve) => {
-    // Connections become idle one by one, as their last request is answered. What has come meanwhile is read first.
-    const sweep = setInterval(() => setImmediate(() => server.closeIdleConnections()), 20);
-    const giveUp = setTimeout(() => connections.destroyAll(), GRACE_MS);
-    server.close(() => {
-      clearInterval(sweep);
-      clearTimeout(giveUp);
-      resolve();
-    });
-    if (graceful) connections.destroySilent();
-    else connections.destroyAll();
+/** Lets in as many connections as there may be; the next ones hear why, unless they expect TLS. */
+function limitConnections(server: Server, site: HttpSite, turnedAway: TurnedAway): void {
+  let leaving = 0;
+  server.on('connection', (socket: Socket) => {
+    const account = site.budget.open(socket.remoteAddress);
+    const refusal = account.enter();
+    if (refusal === null) {
+      socket.once('close', () => account.leave());
+      return;
+    }
+    site.refusals.add(refusal.kind);
+    turnedAway.add('tooManyConnections', account.clientKey);
+    socket.on('error', () => {});
+    if (site.settings.tls !== null || leaving >= MOST_TURNED_AWAY) {
+      socket.destroy();
+      return;
+    }
+    leaving++;
+    socket.once('close', () => leaving--);
+    hangUp(socket, refusal);
   });
-  await site.close();
 }

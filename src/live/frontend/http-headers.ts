@@ -1,9 +1,9 @@
-import type { Compression } from './codec/inflate.js';
-import type { OpenRequest } from './open-request.js';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Compression } from './http-body.js';
 import { Refusal, shown } from './refusal.js';
 
 /** How the body is compressed; null: it is not. Throws a refusal. */
-export function contentEncoding({ headers }: OpenRequest): Compression | null {
+export function contentEncoding(headers: IncomingHttpHeaders): Compression | null {
   const encoding = headers['content-encoding'];
   if (encoding === undefined) return null;
   switch (encoding.toLowerCase()) {
@@ -27,7 +27,7 @@ export function contentEncoding({ headers }: OpenRequest): Compression | null {
  * How the client would like a large answer to be compressed (RFC 9110, 12.5.3); null: not. Of codings that it likes
  * equally well, gzip comes first, and the answer as it is last unless the client names it.
  */
-export function acceptedEncoding({ headers }: OpenRequest): Compression | null {
+export function acceptedEncoding(headers: IncomingHttpHeaders): Compression | null {
   const accepted = headers['accept-encoding'];
   if (typeof accepted !== 'string') return null;
   const weights = weightsOf(accepted);
@@ -54,17 +54,20 @@ function weightsOf(accepted: string): Map<string, number> {
 /** A coding with its weight, as in `gzip;q=0.5`; members of another form count for nothing. */
 const CODING = /^[ \t]*([^\s;]+)[ \t]*(?:;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*)?$/;
 
-/** Bytes of JSON at the beginning of a body; 0: the body is one input, without any. Throws a refusal. */
-export function jsonLength({ headers }: OpenRequest, bodyBytes: number): number {
-  const header = headers['inference-header-content-length'];
-  if (header === undefined) {
-    if (bodyBytes > 0) return bodyBytes;
-    throw new Refusal('invalid', 'the body is not JSON: it is empty');
-  }
-  const length = /^\d{1,15}$/.test(header as string) ? Number(header) : Number.POSITIVE_INFINITY;
-  if (length <= bodyBytes) return length;
-  throw new Refusal(
-    'invalid',
-    `header Inference-Header-Content-Length: expected at most the body's ${bodyBytes} bytes, got ${shown(header)}`,
-  );
+/**
+ * Throws a refusal for a request that Node takes although others could read its length or its addressee otherwise
+ * (RFC 9112).
+ */
+export function checkFraming({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): void {
+  const { host, 'transfer-encoding': coding } = headers;
+  if (coding !== undefined && httpVersionMinor === 0)
+    throw new Refusal('invalid', 'transfer-encoding is not part of HTTP/1.0');
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
+    throw new Refusal(
+      'unimplemented',
+      `transfer-encoding ${shown(coding)} is not supported: send chunked, and name compression in content-encoding`,
+    );
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (hosts > 1 || (host === undefined && httpVersionMinor > 0))
+    throw new Refusal('invalid', `header Host: expected one, got ${hosts}`);
 }

@@ -24,6 +24,17 @@ export class Origins {
     return this.isOn && (this.allowed.has('*') || this.allowed.has(origin));
   }
 
+  /** What an answer says to a page of that origin. */
+  headersFor(origin: string | undefined): readonly string[] {
+    if (!this.isOn) return [];
+    if (origin === undefined || !this.allows(origin)) return ['vary', 'origin'];
+    const exposed = 'inference-header-content-length, retry-after, traceparent';
+    return [
+      ...['vary', 'origin', 'access-control-allow-origin', origin],
+      ...['access-control-expose-headers', exposed],
+    ];
+  }
+
   /**
    * Throws a refusal for a request that a page makes a browser send. Browsers let any page send plain POSTs; what is
    * answered it cannot read, but the request would have been done. No page is served here, so one that says it comes

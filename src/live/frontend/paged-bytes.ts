@@ -1,4 +1,4 @@
-import { KIB, MIB } from '../../base/units.js';
+import { KIB } from '../../base/units.js';
 
 /** From here on, a buffer gets pages of its own. */
 const PAGED_BYTES = 128 * KIB;
@@ -15,20 +15,4 @@ export function freshBytes(bytes: number): Buffer<ArrayBuffer> {
   const options: object = { maxByteLength: bytes };
   const Resizable = ArrayBuffer as new (length: number, options: object) => ArrayBuffer;
   return Buffer.from(new Resizable(bytes, options), 0, bytes);
-}
-
-const SCRATCH_BYTES = 4 * MIB;
-let scratch: Uint8Array | null = null;
-
-/**
- * The same bytes where reading them one by one is fast, until the next call: V8 takes half as long again for each element of a
- * resizable buffer. More than 4 MiB stay where they are, so that a thread keeps no more.
- */
-export function fixedBytes(bytes: Uint8Array): Uint8Array {
-  const { length, buffer } = bytes;
-  if (length > SCRATCH_BYTES || !(buffer as { resizable?: boolean }).resizable) return bytes;
-  // Takes memory where it is written.
-  scratch ??= new Uint8Array(SCRATCH_BYTES);
-  scratch.set(bytes);
-  return scratch.subarray(0, length);
 }

@@ -1,4 +1,4 @@
-import { isObject, type Json, objectOf, optionalObject } from './json-object.js';
+import { isObject, type Json, objectOf, optionalObject } from './json.js';
 import { hasPriorities, isNothing, type PriorityClass } from './priority.js';
 import { Refusal, shown } from './refusal.js';
 

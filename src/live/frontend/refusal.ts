@@ -1,5 +1,4 @@
 import { ServiceError } from '../service.js';
-import { HugeNumber } from './json-parse.js';
 
 /**
  * Why a frontend turns a client away, with the status of either transport. HTTP: RFC 9110 and 6585; gRPC: the
@@ -93,10 +92,10 @@ export function shown(value: unknown): string {
 }
 
 function textOf(value: unknown): string {
-  if (value instanceof HugeNumber) return value.text;
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   try {
-    return JSON.stringify(value, plain) ?? String(value);
+    // Numbers that JSON has no word for; see `parseJson`.
+    return JSON.stringify(value, plain)?.replace(/"\\u0000(-?\w+)"/g, '$1') ?? String(value);
   } catch {
     // The call stack is not deep enough for it.
     return 'a value with too many levels to show';
@@ -105,7 +104,6 @@ function textOf(value: unknown): string {
 
 /** JSON has no words for some numbers. */
 function plain(_key: string, value: unknown): unknown {
-  if (value instanceof HugeNumber) return value.text;
   const isPlain = typeof value !== 'bigint' && (typeof value !== 'number' || Number.isFinite(value));
   return isPlain ? value : String(value);
 }

@@ -34,3 +34,13 @@ export function viewOf<T extends Datatype>(datatype: T, bytes: Uint8Array): View
 export function newView<T extends Datatype>(datatype: T, count: number): Views[T] {
   return new TENSOR_ARRAYS[datatype](count) as unknown as Views[T];
 }
+
+/** Smaller buffers may lie in a pool that others share, and are copied as fast. */
+const LEAST_BYTES = 16 * 1024;
+
+/** The buffers that the views fill alone or share only among themselves: those can move to another thread. */
+export function ownBuffers(views: readonly Uint8Array[]): ArrayBuffer[] {
+  const buffers = new Set<ArrayBuffer>();
+  for (const { buffer } of views) if (buffer.byteLength >= LEAST_BYTES) buffers.add(buffer as ArrayBuffer);
+  return [...buffers];
+}

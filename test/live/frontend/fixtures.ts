@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { afterEach } from 'vitest';
-import type { Frontend } from '../../../src/live/frontend/frontend.js';
+import type { Frontend, FrontendOptions } from '../../../src/live/frontend/frontend.js';
 import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
-import { type HttpFrontendOptions, openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
+import { openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
 import type { TurnedAway } from '../../../src/live/frontend/turned-away.js';
 import type { InferenceService } from '../../../src/live/service.js';
 
@@ -17,7 +17,7 @@ const DEFAULTS = { port: 0, defaultSloNs: 60e9, serverVersion: '1.2.3' };
 /** Opens frontends that are closed after the test. */
 export async function openHttp(
   service: InferenceService,
-  options: Partial<HttpFrontendOptions> = {},
+  options: Partial<FrontendOptions> = {},
   turnedAway?: TurnedAway,
 ) {
   const frontend = await openHttpFrontend(service, { ...DEFAULTS, ...options }, undefined, turnedAway);
@@ -27,7 +27,7 @@ export async function openHttp(
 
 export async function openGrpc(
   service: InferenceService,
-  options: Partial<HttpFrontendOptions> = {},
+  options: Partial<FrontendOptions> = {},
   turnedAway?: TurnedAway,
 ) {
   const frontend = await openGrpcFrontend(service, { ...DEFAULTS, ...options }, undefined, turnedAway);

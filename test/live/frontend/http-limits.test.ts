@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MIB } from '../../../src/base/units.js';
-import { ReadingTurns } from '../../../src/live/frontend/reading-turns.js';
 import { newBudgetCounters } from '../../../src/live/frontend/shared-counts.js';
 import { echoModel, FakeService } from './fake-service.js';
 import { exchangeRaw, openHttp, tensor } from './fixtures.js';
@@ -11,19 +10,6 @@ import { exchangeRaw, openHttp, tensor } from './fixtures.js';
 const MLP = echoModel('mlp', true, [['x', 'FP32', [4]]]);
 const WIDE = echoModel('wide', false, [['x', 'FP32', [65_536]]]);
 const X = tensor('x', 'FP32', [1, 4], [1, 2, 3, 4]);
-
-it('each byte of a large body counts for turns of reading', async () => {
-  const read = vi.spyOn(ReadingTurns.prototype, 'read');
-  try {
-    const { http } = await openHttp(new FakeService([MLP]));
-    const body = ' '.repeat(2 * MIB);
-    expect((await http.post('/v2/models/mlp/infer', body)).status).toBe(400);
-    expect(read.mock.calls.length).toBeGreaterThan(2);
-    expect(read.mock.calls.reduce((sum, [, bytes]) => sum + bytes, 0)).toBe(body.length);
-  } finally {
-    read.mockRestore();
-  }
-});
 
 describe('the limit of JSON', () => {
   it('is separate from that of the body', async () => {
@@ -50,34 +36,18 @@ describe('the limit of JSON', () => {
   });
 
   it.each([
-    [
-      'levels',
-      `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
-      'the JSON of the body has more than 64 levels',
-    ],
-    [
-      'levels of objects',
-      `${'{"a":'.repeat(70)}1${'}'.repeat(70)}`,
-      'the JSON of the body has more than 64 levels',
-    ],
-    ['keys', `{${'"a":1,'.repeat(10_001)}"b":1}`, 'the JSON of the body has more than 10000 keys'],
-    ['objects', `[${'{},'.repeat(10_001)}1]`, 'the JSON of the body has more than 10000 objects'],
-  ])('holds for %s, wherever they are', async (_, value, error) => {
+    ['levels', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+    ['levels of objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
+  ])('is all that there is for %s, which are refused where they are not expected', async (_, value) => {
     const { http } = await openHttp(new FakeService([MLP]));
     for (const [id, inputs] of [
       [value, '[]'],
       ['""', `[{"name":"x","datatype":"FP32","shape":${value},"data":[]}]`],
+      ['""', `[{"name":"x","datatype":"FP32","shape":[1,4],"data":${value}}]`],
     ]) {
       const answer = await http.post('/v2/models/mlp/infer', `{"id":${id},"inputs":${inputs}}`);
-      expect(answer).toMatchObject({ status: 400, json: { error } });
+      expect(answer.status).toBe(400);
     }
-  });
-
-  it('leaves brackets in strings alone', async () => {
-    const { http } = await openHttp(new FakeService([MLP]));
-    const id = `\\"${'[{:'.repeat(20_000)}`;
-    const { status, json } = await http.post('/v2/models/mlp/infer', { id, inputs: [X] });
-    expect([status, json.id]).toEqual([200, id]);
   });
 });
 
@@ -177,32 +147,6 @@ describe('a body in many tiny chunks', () => {
 });
 
 describe('clients that are too slow', () => {
-  it('have more time the more has come', async () => {
-    const service = new FakeService([WIDE]);
-    const { port } = await openHttp(service, { receiveTimeoutMs: 300, defaultSloNs: 60e9 });
-    const json = JSON.stringify({ inputs: [tensor('x', 'FP32', [65_536], new Array(65_536).fill(1.5))] });
-    // For 2 MiB there are 8 s more.
-    const body = `${' '.repeat(2 * MIB)}${json}`;
-    const socket = await connected(port);
-    socket.write(`${head(`content-length: ${body.length}`, 'wide')}${body.slice(0, -1)}`);
-    await new Promise((resolve) => setTimeout(resolve, 600));
-    socket.write(body.slice(-1));
-    const [answer] = await once(socket, 'data');
-    expect(answer.toString('latin1')).toMatch(/^HTTP\/1\.1 200 /);
-    socket.destroy();
-  });
-
-  it('learn how much of their body has come, and how long it may take', async () => {
-    const { port } = await openHttp(new FakeService([MLP]), { receiveTimeoutMs: 200 });
-    const socket = await connected(port);
-    socket.write(`${head('content-length: 5000')}${' '.repeat(40)}`);
-    const [answer] = await once(socket, 'data');
-    expect(answer.toString('latin1')).toContain(
-      'the body comes too slowly: 40 bytes so far; a body may take 0.2 s, and 1 s more for each 256 KiB that have come',
-    );
-    socket.destroy();
-  });
-
   it('are cut off when they do not read their answers', async () => {
     const counters = newBudgetCounters(1);
     const big = echoModel('big', false, [['x', 'FP32', [4 * MIB]]]);
@@ -219,10 +163,7 @@ describe('clients that are too slow', () => {
     socket.write(json);
     socket.write(Buffer.alloc(16 * MIB));
     await expect.poll(() => service.requests.length).toBe(1);
-    // 64 s for an answer of 16 MiB at the least rate, so the clock is moved.
-    const nowNs = service.nowNs();
     await expect.poll(() => new Int32Array(counters)[0]).toBeGreaterThan(0);
-    service.nowNs = () => nowNs + 70e9;
     await expect.poll(() => new Int32Array(counters)[0]).toBe(0);
     socket.destroy();
   });

@@ -1,7 +1,12 @@
-import type { InferTask } from '../../../src/live/frontend/http-infer-body.js';
+import type { DecodeTask } from '../../../src/live/frontend/http-body.js';
 import { DATATYPES, type Datatype, type TensorSignature } from '../../../src/live/model.js';
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** A body, whose JSON is so long; 0: it has none. */
+export interface InferTask extends Omit<DecodeTask, 'compression' | 'jsonHeader'> {
+  readonly jsonBytes: number;
+}
 
 /** What an inference body says, written down by the protocol's rules alone and without any haste. */
 export interface SlowBody {

@@ -1,6 +1,3 @@
-import { encodeAnswerJob } from '../http-answer.js';
-import { readInferBodyJob } from '../http-infer-body.js';
-import { inflateBody } from './inflate.js';
 import { splitInputs } from './split-inputs.js';
 
 /**
@@ -8,10 +5,7 @@ import { splitInputs } from './split-inputs.js';
  * wrong.
  */
 export const CODEC_JOBS = {
-  inflateBody,
-  readInferBody: readInferBodyJob,
   splitInputs,
-  encodeAnswer: encodeAnswerJob,
 } as const;
 
 type CodecJobs = typeof CODEC_JOBS;

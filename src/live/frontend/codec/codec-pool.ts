@@ -5,7 +5,7 @@ import type { CodecJob, JobInput, JobValue } from './codec-jobs.js';
 import type { CodecOrder, CodecReply } from './codec-messages.js';
 import { type Turn, TurnQueue } from './turn-queue.js';
 
-export interface CodecPoolOptions {
+interface CodecPoolOptions {
   readonly threads: number;
   /** Heap of one thread. A job that needs more is refused. */
   readonly heapMib: number;
@@ -34,7 +34,7 @@ interface CodecClient<Name extends CodecJob> {
 }
 
 /** What was executed already is not refused for want of a thread. */
-const MAY_WAIT: ReadonlySet<CodecJob> = new Set(['encodeAnswer', 'splitInputs'] as const);
+const MAY_WAIT: ReadonlySet<CodecJob> = new Set(['splitInputs'] as const);
 
 /**
  * Threads that parse and encode what would hold up others for too long. They start when they are needed. A thread that

@@ -7,9 +7,8 @@ import type { ServerTls } from '../../wire/credentials.js';
 import { REAL_WORLD } from '../../world/real-world.js';
 import type { ThreadHandle } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
-import type { HttpFrontendOptions } from '../http-frontend.js';
+import type { CutOff, FrontendOptions } from '../frontend.js';
 import { type BudgetSlot, clearBudgetSlot } from '../shared-counts.js';
-import type { CutOff } from '../slow-clients.js';
 import type { TurnedAwayCount } from '../turned-away.js';
 import type { FromFrontend, FrontendThreadData, ToFrontend, Transport } from './thread-messages.js';
 import { ThreadRequests } from './thread-requests.js';
@@ -19,7 +18,7 @@ export interface FrontendHostOptions {
   readonly world?: Pick<World, 'time' | 'threads'>;
   readonly transport: Transport;
   /** Of the thread's frontend: plain data. */
-  readonly frontend: HttpFrontendOptions & { readonly budget: BudgetSlot };
+  readonly frontend: FrontendOptions & { readonly budget: BudgetSlot };
   /** The thread ended by itself, with all requests of its clients; another takes its place. */
   readonly died: (reason: string) => void;
   /** A client was cut off because it is too slow. Absent: it is not said. */

@@ -1,13 +1,12 @@
 import { EscapementError } from '../../../base/errors.js';
 import type { WatchedService } from '../../service.js';
 import type { ServerTls } from '../../wire/credentials.js';
-import type { Frontend } from '../frontend.js';
-import type { HttpFrontendOptions } from '../http-frontend.js';
+import type { Frontend, FrontendOptions } from '../frontend.js';
 import { FrontendHost, type FrontendHostOptions } from './frontend-host.js';
 
 interface FrontendThreadsOptions extends Omit<FrontendHostOptions, 'frontend'> {
   /** Of each thread's frontend: plain data. */
-  readonly frontend: HttpFrontendOptions;
+  readonly frontend: FrontendOptions;
   /** Above 1 they share the port. */
   readonly threads: number;
   /** Where the threads count memory: as many as there are threads, beginning at `firstSlot`. */

@@ -4,9 +4,7 @@ import type { Time } from '../../../base/world/time.js';
 import { beat, PulseReader } from '../../pulse.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { ThreadPort } from '../../world/threads.js';
-import type { Frontend } from '../frontend.js';
-import type { HttpFrontendOptions } from '../http-frontend.js';
-import type { CutOff } from '../slow-clients.js';
+import type { CutOff, Frontend, FrontendOptions } from '../frontend.js';
 import { TurnedAway } from '../turned-away.js';
 import { RemoteService } from './remote-service.js';
 import type { FromFrontend, FrontendThreadData, ToFrontend } from './thread-messages.js';
@@ -17,7 +15,7 @@ const GATHER_MS = 1000;
 /** Opens a thread's transport. `cutOff` is called for each client that is cut off. */
 export type OpenTransport = (
   service: RemoteService,
-  options: HttpFrontendOptions,
+  options: FrontendOptions,
   cutOff: CutOff | undefined,
   turnedAway: TurnedAway,
 ) => Promise<Frontend>;

@@ -4,7 +4,7 @@ import type { Packed } from '../../packer.js';
 import type { PulseBuffer } from '../../pulse.js';
 import type { ModelStatistics, ServiceError, ServiceState } from '../../service.js';
 import type { ServerTls } from '../../wire/credentials.js';
-import type { HttpFrontendOptions } from '../http-frontend.js';
+import type { FrontendOptions } from '../frontend.js';
 import type { TurnedAwayCount } from '../turned-away.js';
 
 export type Transport = 'http' | 'grpc';
@@ -12,7 +12,7 @@ export type Transport = 'http' | 'grpc';
 /** What a frontend thread is started with. */
 export interface FrontendThreadData {
   readonly transport: Transport;
-  readonly options: HttpFrontendOptions;
+  readonly options: FrontendOptions;
   /** `monotonicNs` of the instant that is 0 on the service's clock. */
   readonly originNs: number;
   readonly state: ServiceState;

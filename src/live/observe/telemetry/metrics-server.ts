@@ -5,8 +5,7 @@ import type { Registry } from 'prom-client';
 import { unixMs } from '../../../base/clock/wall-clock.js';
 import { EscapementError } from '../../../base/errors.js';
 import { checkTls, renewTls } from '../../frontend/frontend.js';
-import { NO_PROXY, parserProblem } from '../../frontend/http-problem.js';
-import { refuseLast, takeOver } from '../../frontend/last-refusal.js';
+import { hangUp, NO_PROXY, parserProblem } from '../../frontend/http-connection.js';
 import { REFUSALS, Refusal } from '../../frontend/refusal.js';
 import { TokenCheck } from '../../frontend/token.js';
 import { GuardedPort, peerOf } from '../../wire/guarded-port.js';
@@ -78,12 +77,13 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   server.on('checkContinue', respond);
   const refuse = (socket: Socket, problem: Refusal | null) => {
     if (problem === null || answering.has(socket)) socket.destroy();
-    else refuseLast(socket, problem);
+    else hangUp(socket, problem);
   };
   server.on('clientError', (error, socket) => refuse(socket as Socket, parserProblem(error)));
   server.on('connect', (_request, socket) => {
-    takeOver(socket as Socket);
-    refuse(socket as Socket, NO_PROXY);
+    // Node has taken its own listener away.
+    socket.on('error', () => {});
+    refuse(socket.resume() as Socket, NO_PROXY);
   });
   const port = new GuardedPort(
     MOST_CONNECTIONS,

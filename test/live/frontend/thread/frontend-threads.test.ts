@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OUTCOME_ERROR, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../../../src/core/request.js';
-import type { HttpFrontendOptions } from '../../../../src/live/frontend/http-frontend.js';
+import type { FrontendOptions } from '../../../../src/live/frontend/frontend.js';
 import { newBudgetCounters } from '../../../../src/live/frontend/shared-counts.js';
 import { checkThreads, openFrontendThreads } from '../../../../src/live/frontend/thread/frontend-threads.js';
 import type { TurnedAwayCount } from '../../../../src/live/frontend/turned-away.js';
@@ -18,7 +18,7 @@ const SMALL = echoModel('small', true, [
 const LARGE = echoModel('large', true, [['x', 'FP32', [10_000]]]);
 const FREE = echoModel('free', false, [['x', 'FP32', [-1]]]);
 
-async function serve(options: Partial<HttpFrontendOptions> = {}, transport: 'http' | 'grpc' = 'http') {
+async function serve(options: Partial<FrontendOptions> = {}, transport: 'http' | 'grpc' = 'http') {
   const service = new FakeService([SMALL, LARGE, FREE]);
   const died: string[] = [];
   const cutOff: [client: string, why: string][] = [];
@@ -110,16 +110,12 @@ describe('a frontend in a thread of its own', () => {
   });
 
   it.each([
-    [
-      'bodies',
-      'POST /v2/models/small/infer HTTP/1.1\r\nhost: x\r\ncontent-length: 5000\r\n\r\n{',
-      /^the body comes too slowly: 1 bytes so far; a body may take 0\.2 s/,
-    ],
-    ['headers', 'GET /v2 HT', /^the headers come too slowly$/],
-  ])('says which clients it cuts off: slow %s', async (_, sent, why) => {
-    const { frontend, cutOff } = await serve({ receiveTimeoutMs: 200 });
+    ['bodies', 'POST /v2/models/small/infer HTTP/1.1\r\nhost: x\r\ncontent-length: 5000\r\n\r\n{'],
+    ['headers', 'GET /v2 HT'],
+  ])('says which clients it cuts off: slow %s', async (_, sent) => {
+    const { frontend, cutOff } = await serve({ headersTimeoutMs: 200, requestTimeoutMs: 200 });
     expect(await exchangeRaw(frontend.port, Buffer.from(sent))).toMatch(/^HTTP\/1\.1 408 /);
-    await expect.poll(() => cutOff).toEqual([['127.0.0.1', expect.stringMatching(why)]]);
+    await expect.poll(() => cutOff).toEqual([['127.0.0.1', 'the request comes too slowly']]);
   });
 
   it('says which clients have too many connections', async () => {

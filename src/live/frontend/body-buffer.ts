@@ -1,0 +1,57 @@
+import { KIB } from '../../base/units.js';
+import { LEAST_CHUNK_BYTES, MOST_TINY_CHUNKS } from './limits.js';
+import { Refusal } from './refusal.js';
+
+const FIRST_BYTES = 16 * KIB;
+const GROWTH = 4;
+const EMPTY = Buffer.alloc(0);
+/** What is larger gets its last buffer at once: pages that nothing is written to take no memory. */
+const LAST_GROWTH_BYTES = 256 * KIB;
+
+/** Where a body becomes one buffer while it arrives: it takes memory for what has come, not for what was announced. */
+export class BodyBuffer {
+  bytes = 0;
+  private pieces = 0;
+  private whole: Buffer = EMPTY;
+
+  constructor(
+    private readonly limitBytes: number,
+    /** What the client has announced; −1: nothing. */
+    private readonly announcedBytes: number,
+  ) {}
+
+  /** Takes the next piece. Throws a refusal. */
+  add(piece: Buffer): void {
+    const bytes = this.bytes + piece.length;
+    if (bytes > this.limitBytes) throw tooLarge(this.limitBytes);
+    if (++this.pieces > MOST_TINY_CHUNKS && bytes < this.pieces * LEAST_CHUNK_BYTES)
+      throw new Refusal(
+        'invalid',
+        `the body comes in chunks of less than ${LEAST_CHUNK_BYTES} bytes: send larger chunks`,
+      );
+    if (this.pieces === 1 && bytes < FIRST_BYTES) this.whole = piece;
+    else {
+      if (bytes > this.whole.length) this.grow(bytes);
+      piece.copy(this.whole, this.bytes);
+    }
+    this.bytes = bytes;
+  }
+
+  /** The body, in a buffer of its own if it is large, so that it can move between threads. */
+  finish(): Buffer {
+    return this.whole.subarray(0, this.bytes);
+  }
+
+  private grow(leastBytes: number): void {
+    const most = this.announcedBytes < 0 ? this.limitBytes : this.announcedBytes;
+    const next = Math.max(FIRST_BYTES, GROWTH * this.bytes);
+    const bytes = next > LAST_GROWTH_BYTES ? most : Math.min(most, next);
+    const grown = Buffer.allocUnsafeSlow(Math.max(leastBytes, bytes));
+    this.whole.copy(grown, 0, 0, this.bytes);
+    this.whole = grown;
+  }
+}
+
+export function tooLarge(limitBytes: number): Refusal {
+  return new Refusal('tooLarge', `the body is larger than ${limitBytes} bytes`);
+}

@@ -1,0 +1,35 @@
+import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { passOnWarnings } from '../warnings.js';
+import { encodeAnswer } from './http-answer.js';
+import { decodeBody } from './http-body.js';
+import { asRefusal, type RefusalKind } from './refusal.js';
+import { ownBuffers } from './views.js';
+
+/** Errors lose their class on the way between threads. */
+export type CodecResult<T> =
+  | { readonly value: T }
+  | { readonly refusal: { readonly kind: RefusalKind; readonly message: string } };
+
+/** What the jobs take and make. */
+export interface CodecJobs {
+  readonly decode: typeof decodeBody;
+  readonly encode: typeof encodeAnswer;
+}
+
+passOnWarnings('codec');
+
+export const decode = job(decodeBody, ({ inputs }) => inputs);
+export const encode = job(encodeAnswer, (text) => [text]);
+
+/** Makes a job that hands its tensors over. */
+function job<Task, T>(act: (task: Task) => T, tensorsOf: (value: T) => readonly Uint8Array[]) {
+  return (task: Task): unknown => {
+    try {
+      const value = act(task);
+      return move({ [transferableSymbol]: ownBuffers(tensorsOf(value)), [valueSymbol]: { value } });
+    } catch (error) {
+      const { kind, message } = asRefusal(error);
+      return { refusal: { kind, message } } satisfies CodecResult<T>;
+    }
+  };
+}

@@ -1,0 +1,55 @@
+import { Piscina } from 'piscina';
+import { compiledNextTo } from '../../base/compiled.js';
+import { usableCores } from '../../base/limits/usable.js';
+import { MIB } from '../../base/units.js';
+import type { CodecJobs, CodecResult } from './codec-jobs.js';
+import { CODEC_TIMEOUT_MS, MOST_CODEC_QUEUE } from './limits.js';
+import { Refusal } from './refusal.js';
+import { ownBuffers } from './views.js';
+
+const MOST_THREADS = 4;
+const LEAST_HEAP_MIB = 128;
+/** What parsing the costliest JSON takes for each of its bytes: "[]," makes a list of every third. */
+const HEAP_PER_BYTE = 48;
+
+/** Threads of low priority for bodies and answers that would hold up others. They start with the first one. */
+export class Codec {
+  private pool: Piscina | null = null;
+
+  constructor(private readonly maxJsonBytes: number) {}
+
+  /** Runs a job; its tensors move to the other thread. Rejects with a refusal. */
+  async run<Name extends keyof CodecJobs>(
+    name: Name,
+    task: Parameters<CodecJobs[Name]>[0],
+    tensors: readonly Uint8Array[],
+  ): Promise<ReturnType<CodecJobs[Name]>> {
+    this.pool ??= new Piscina({
+      filename: compiledNextTo(import.meta.url, 'codec-thread.cjs').href,
+      minThreads: 1,
+      maxThreads: Math.max(1, Math.min(MOST_THREADS, Math.floor(usableCores() / 2))),
+      maxQueue: MOST_CODEC_QUEUE,
+      niceIncrement: 10,
+      resourceLimits: {
+        maxOldGenerationSizeMb: LEAST_HEAP_MIB + Math.ceil((HEAP_PER_BYTE * this.maxJsonBytes) / MIB),
+      },
+    });
+    if (this.pool.queueSize >= MOST_CODEC_QUEUE)
+      throw new Refusal('tooBusy', 'too many large bodies wait to be decoded: try again later');
+    const signal = AbortSignal.timeout(CODEC_TIMEOUT_MS);
+    let result: CodecResult<ReturnType<CodecJobs[Name]>>;
+    try {
+      result = await this.pool.run(task, { name, signal, transferList: ownBuffers(tensors) });
+    } catch (error) {
+      // Its thread has ended: for want of time or of memory.
+      const why = signal.aborted ? `takes more than ${CODEC_TIMEOUT_MS / 1000} s` : (error as Error).message;
+      throw new Refusal('tooLarge', `decoding or encoding this is given up: ${why}`);
+    }
+    if ('refusal' in result) throw new Refusal(result.refusal.kind, result.refusal.message);
+    return result.value;
+  }
+
+  async close(): Promise<void> {
+    await this.pool?.destroy();
+  }
+}

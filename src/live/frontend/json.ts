@@ -1,0 +1,87 @@
+import { isUtf8 } from 'node:buffer';
+import { Refusal, shown } from './refusal.js';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * Stands before the digits or the word of a number that `JSON.parse` cannot give: a whole number of more than 53 bits, NaN,
+ * Infinity. No text of a tensor has it.
+ */
+const MARK = '\0';
+
+/**
+ * Parses JSON with NaN, Infinity and -Infinity as bare words. `isExact`: whole numbers of 16 digits and more keep all of them.
+ * Such numbers come as texts for `specialNumber`. Throws a `SyntaxError`.
+ */
+export function parseJson(text: string, isExact = false): unknown {
+  if (isExact && /\d{16}/.test(text)) return JSON.parse(withMarks(text));
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!/NaN|Inf/.test(text)) throw error;
+    return JSON.parse(withMarks(text));
+  }
+}
+
+/** What `parseJson` gives for a number that is none for `JSON.parse`; null: the value is something else. */
+export function specialNumber(value: unknown): number | bigint | null {
+  if (typeof value !== 'string' || !value.startsWith(MARK)) return null;
+  const word = value.slice(MARK.length);
+  if (/^-?\d+$/.test(word)) return BigInt(word);
+  return word.startsWith('-') ? Number.NEGATIVE_INFINITY : word === 'NaN' ? NaN : Number.POSITIVE_INFINITY;
+}
+
+const SPECIAL = /(?<![\w.+-])(?:-?(?:\d{16,}(?![\d.eE])|Inf(?:inity)?\b)|NaN\b)/g;
+
+/** Makes marked texts of special numbers, and leaves texts as they are. */
+function withMarks(text: string): string {
+  const parts: string[] = [];
+  for (let at = 0; at >= 0; ) {
+    const open = text.indexOf('"', at);
+    const between = open < 0 ? text.slice(at) : text.slice(at, open);
+    parts.push(between.replace(SPECIAL, '"\\u0000$&"'));
+    at = open < 0 ? -1 : endOfString(text, open);
+    if (at >= 0) parts.push(text.slice(open, at));
+    else if (open >= 0) parts.push(text.slice(open));
+  }
+  return parts.join('');
+}
+
+/** Behind the string that opens at `open`; −1: it has no end. */
+function endOfString(text: string, open: number): number {
+  for (let end = text.indexOf('"', open + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text[end - 1 - backslashes] === '\\') backslashes++;
+    if (backslashes % 2 === 0) return end + 1;
+  }
+  return -1;
+}
+
+/** The JSON object in the first `bytes` bytes of a body. Throws a refusal. */
+export function parseObject(body: Uint8Array, bytes: number, isExact = false): Json {
+  const json = Buffer.from(body.buffer, body.byteOffset, bytes);
+  if (!isUtf8(json)) throw new Refusal('invalid', 'the body is not UTF-8');
+  let value: unknown;
+  try {
+    value = parseJson(json.toString('utf8'), isExact);
+  } catch (error) {
+    throw new Refusal('invalid', `the body is not JSON: ${(error as Error).message}`);
+  }
+  if (!isObject(value)) throw new Refusal('invalid', `the body is not a JSON object: ${shown(value)}`);
+  return value;
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A value that must be an object. Throws a refusal. */
+export function objectOf(value: unknown, where: string): Json {
+  if (isObject(value)) return value;
+  throw new Refusal('invalid', `${where}: expected an object, got ${shown(value)}`);
+}
+
+/** A member that is an object where it is given at all. Throws a refusal. */
+export function optionalObject(value: unknown, where: string): Json {
+  return value === undefined || value === null ? {} : objectOf(value, where);
+}
