@@ -146,36 +146,6 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'responses that are never read, which take a limited memory',
   ],
   [
-    'many large bodies at once are read by turns',
-    'live/frontend/reading-turns.test.ts',
-    'are read a little in each turn of the event loop, however many come',
-  ],
-  [
-    'codec threads serve clients in turn',
-    'live/frontend/codec/codec-pool.test.ts',
-    'serve clients in turn, however much one of them wants',
-  ],
-  [
-    'and the tenants of a client in turn, as of those behind a proxy',
-    'live/frontend/decoding.test.ts',
-    'are decoded for the tenants of an address in turn',
-  ],
-  [
-    'a body that cannot be in time any more takes no time of theirs',
-    'live/frontend/decoding.test.ts',
-    'are not decoded any more once their SLO has passed',
-  ],
-  [
-    'large bodies of a tenant over its rate take little of it',
-    'live/frontend/decoding.test.ts',
-    'of a tenant over its rate are refused undecoded until it may send again, its small ones by the scheduler',
-  ],
-  [
-    'a job that takes too long ends alone',
-    'live/frontend/codec/codec-pool.test.ts',
-    'end when a job takes too long, and the job is refused',
-  ],
-  [
     'answers that are too large are refused before anything runs',
     'live/frontend/http-limits.test.ts',
     'of too many bytes is refused before anything runs',
@@ -189,16 +159,6 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
     'clients that never finish a request are cut off',
     'live/frontend/http-connections.test.ts',
     'are cut off when they never finish their request',
-  ],
-  [
-    'a connection that does not wait for its answers has few requests under way',
-    'live/frontend/greedy-connections.test.ts',
-    'has a few of them under way at a time',
-  ],
-  [
-    'connections that send many requests ahead are read by turns, over HTTP',
-    'live/frontend/greedy-connections.test.ts',
-    'lets others in between',
   ],
   [
     'requests of one client that can wait keep none out that have less time',
@@ -309,16 +269,16 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
 
 /** Limits that are not flags: what is limited, and the constant that holds the number. */
 const LIMITS: readonly (readonly [what: string, file: string, constant: string])[] = [
-  ['levels of nesting in JSON', 'frontend/json-limits.ts', 'DEEPEST'],
-  ['keys in the JSON of a request', 'frontend/json-limits.ts', 'MOST_KEYS'],
-  ['objects in the JSON of a request', 'frontend/json-limits.ts', 'MOST_OBJECTS'],
-  ['time that one job of a codec thread may take', 'frontend/codec/codec-options.ts', 'JOB_TIMEOUT_MS'],
-  ['codec threads', 'frontend/codec/codec-options.ts', 'MOST_THREADS'],
-  ['least speed of a client that sends or reads, per second', 'frontend/slow-clients.ts', 'LEAST_RATE'],
-  ['time until a connection has made its TLS handshake', 'frontend/frontend.ts', 'HANDSHAKE_TIMEOUT_MS'],
-  ['what is read of large bodies in one turn of the event loop', 'frontend/reading-turns.ts', 'TURN_BYTES'],
-  ['requests sent ahead that are begun in one turn', 'frontend/request-turns.ts', 'TURN_REQUESTS'],
-  ['requests of one HTTP connection under way', 'frontend/pipeline.ts', 'MOST_UNDER_WAY'],
+  ['headers of a request', 'frontend/limits.ts', 'MOST_HEADER_BYTES'],
+  ['time for the headers of a request', 'frontend/limits.ts', 'HEADERS_TIMEOUT_MS'],
+  ['time for a whole request', 'frontend/limits.ts', 'REQUEST_TIMEOUT_MS'],
+  ['time in which a client must read something of its answer', 'frontend/limits.ts', 'SEND_TIMEOUT_MS'],
+  ['time between two requests of a connection', 'frontend/limits.ts', 'IDLE_TIMEOUT_MS'],
+  ['time until a connection has made its TLS handshake', 'frontend/limits.ts', 'HANDSHAKE_TIMEOUT_MS'],
+  ['requests of one HTTP connection under way', 'frontend/limits.ts', 'MOST_PIPELINED'],
+  ['chunks of a body that may be tiny', 'frontend/limits.ts', 'MOST_TINY_CHUNKS'],
+  ['time for decoding or encoding one body', 'frontend/limits.ts', 'CODEC_TIMEOUT_MS'],
+  ['bodies that wait to be decoded, for each frontend', 'frontend/limits.ts', 'MOST_CODEC_QUEUE'],
   ['calls at a time on one gRPC connection', 'frontend/grpc-frontend.ts', 'MOST_STREAMS'],
   [
     'fields of a gRPC message, without the elements of tensors',
