@@ -11,6 +11,7 @@ const JSON_TYPE = 'application/json';
 export const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' } as const;
 /** A rest of a body that is read and dropped, so that the connection can go on. */
 const SMALL_REST_BYTES = 64 * 1024;
+const ONE_PIECE_BYTES = 4 * 1024;
 /** What may well go better a second later. */
 const SOON_OVER: ReadonlySet<RefusalKind> = new Set(['overBudget', 'tooBusy', 'standby'] as const);
 
@@ -95,9 +96,10 @@ export class HttpExchange {
   }
 
   /** Answers with JSON. */
-  sendJson(status: number, json: string | Uint8Array, headers: readonly string[] = []): void {
+  sendJson(status: number, json: string | Uint8Array, headers: string[] = []): void {
     const bytes = typeof json === 'string' ? Buffer.byteLength(json) : json.length;
-    this.sendHead(status, [...headers, 'content-type', JSON_TYPE], bytes)?.end(json);
+    headers.push('content-type', JSON_TYPE);
+    this.sendHead(status, headers, bytes)?.end(json);
     this.awaitReader();
   }
 
@@ -107,15 +109,20 @@ export class HttpExchange {
     headers.push('content-type', 'application/octet-stream');
     const bytes = tensors.reduce((sum, { length }) => sum + length, json.length);
     const response = this.sendHead(200, headers, bytes);
-    response?.cork();
-    response?.write(json);
-    for (const tensor of tensors) response?.write(tensor);
-    response?.end();
+    if (response === null) return;
+    // A short text of its bytes goes out in one piece with the headers.
+    if (bytes <= ONE_PIECE_BYTES)
+      response.end(Buffer.concat([json, ...tensors]).toString('latin1'), 'latin1');
+    else {
+      response.cork();
+      for (const part of [json, ...tensors]) response.write(part);
+      response.end();
+    }
     this.awaitReader();
   }
 
   /** Answers without a body. */
-  sendNothing(status: number, headers: readonly string[]): void {
+  sendNothing(status: number, headers: string[]): void {
     this.sendHead(status, headers, 0)?.end();
   }
 
@@ -152,13 +159,14 @@ export class HttpExchange {
   }
 
   /** Writes status and headers; null: the client is gone, or they were sent. */
-  private sendHead(status: number, headers: readonly string[], bytes: number): ServerResponse | null {
+  private sendHead(status: number, headers: string[], bytes: number): ServerResponse | null {
     const { response, site, trace } = this;
     if (this.isGone || response.headersSent) return null;
-    const all = [...headers, 'content-length', String(bytes), ...site.origins.headersFor(this.header.origin)];
-    if (trace !== null) all.push('traceparent', trace);
-    if (site.endsConnections) all.push('connection', 'close');
-    return response.writeHead(status, all);
+    headers.push('content-length', String(bytes));
+    if (site.origins.isOn) headers.push(...site.origins.headersFor(this.header.origin));
+    if (trace !== null) headers.push('traceparent', trace);
+    if (site.endsConnections) headers.push('connection', 'close');
+    return response.writeHead(status, headers);
   }
 
   /** Ends the connection of a client that does not read, once it makes no progress. */

@@ -23,16 +23,22 @@ export async function infer(exchange: HttpExchange, name: string, version: strin
   const body = await exchange.body(settings.maxBodyBytes);
   const model = catalog.ready(catalog.find(name, version));
   const jsonHeader = header['inference-header-content-length'] as string | undefined;
-  const asked = await decode(exchange, { body, compression, jsonHeader, model });
+  const task = { body, compression, jsonHeader, model, limits: settings };
+  const asked = isSmall(task) ? decodeBody(task) : await decodeApart(exchange, task);
   // The model may have changed meanwhile.
   const entry = catalog.find(name, version);
   const now = catalog.ready(entry);
   const answerBytes = expectedBytes(now.signature, asked, mostAnswerBytes(settings));
   exchange.hold(asked.inputs.reduce((sum, { length }) => sum + length, answerBytes));
   const sink = { answered: (call: Call) => answered(exchange, call, now, asked, answerBytes) };
-  new Call(asked.count, sink, exchange.connection.account).submit(service, {
-    ...asked,
+  const { count, sloNs, requestClass, inputs, shapes, length } = asked;
+  new Call(count, sink, exchange.connection.account).submit(service, {
     model: entry.index,
+    sloNs,
+    requestClass,
+    inputs,
+    shapes,
+    length,
     arrivalNs: exchange.arrivalNs,
     tenant: site.tenants.of(header),
     trace: exchange.trace,
@@ -40,16 +46,19 @@ export async function infer(exchange: HttpExchange, name: string, version: strin
   exchange.isAsked = true;
 }
 
-async function decode(exchange: HttpExchange, given: Omit<DecodeTask, 'limits'>): Promise<Inference> {
-  const { settings, codec } = exchange.site;
-  const { body, compression, jsonHeader, model } = given;
+/** Whether it holds up no others; JSON that is too large is not parsed. */
+function isSmall({ body, compression, jsonHeader, limits }: DecodeTask): boolean {
   const jsonBytes = jsonHeader === undefined ? body.length : Number(jsonHeader);
-  if (compression === null && (jsonBytes <= INLINE_BYTES || jsonBytes > settings.maxJsonBytes))
-    return decodeBody({ ...given, limits: settings });
-  const { maxBatch, maxBodyBytes, maxJsonBytes, defaultSloNs, classes } = settings;
+  return compression === null && (jsonBytes <= INLINE_BYTES || jsonBytes > limits.maxJsonBytes);
+}
+
+/** Decodes in a codec thread, for which plain data alone is taken along. */
+function decodeApart({ site }: HttpExchange, task: DecodeTask): Promise<Inference> {
+  const { maxBatch, maxBodyBytes, maxJsonBytes, defaultSloNs, classes } = site.settings;
   const limits = { maxBatch, maxBodyBytes, maxJsonBytes, defaultSloNs, classes };
   // Labels may be many, and reading needs none.
-  return codec.run('decode', { ...given, model: { ...model, labels: null }, limits }, [body]);
+  const model = { ...task.model, labels: null };
+  return site.codec.run('decode', { ...task, model, limits }, [task.body]);
 }
 
 function answered(
