@@ -90,18 +90,3 @@ it('runs the next request in place of twenty whose clients have gone, however th
   await server.close();
   await expectReplay(journal, 22);
 });
-
-it('says to a client that has only ended its own side what became of its request', async () => {
-  const running = await busyServer();
-  const client = ask(running, 1);
-  let got = '';
-  client.on('data', (bytes) => {
-    got += bytes;
-  });
-  client.end();
-  await until(() => got.includes('}'));
-  expect(got).toMatch(
-    /^HTTP\/1\.1 499 .*"error":"the client ended its side of the connection before the answer/s,
-  );
-  client.destroy();
-});
