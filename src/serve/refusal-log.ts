@@ -13,7 +13,7 @@ const PAUSE_MS = 60_000;
 /** Maximum number of clients or tenants named in a line. */
 const MOST_NAMED = 5;
 
-type Kind = TurnedAwayFor | 'share' | 'metricsPort';
+type Kind = TurnedAwayFor | 'rate' | 'share' | 'metricsPort';
 /** Text and advice of each kind. */
 const LINES: Readonly<Record<Kind, { readonly what: string; readonly advice: string }>> = {
   tooManyConnections: {
@@ -28,10 +28,6 @@ const LINES: Readonly<Record<Kind, { readonly what: string; readonly advice: str
   rate: {
     what: 'requests beyond the rates of tenants refused',
     advice: 'have these tenants send less, or raise their rate or burst in the file of --experiment',
-  },
-  decoding: {
-    what: 'large bodies refused because their SLO passed before they were decoded',
-    advice: 'have these senders send tensors as binary data, or fewer or smaller bodies at a time',
   },
   share: {
     what: 'GPUs are overloaded, so requests beyond the fair shares of tenants were refused',
@@ -116,7 +112,6 @@ export class RefusalLog implements RunObserver {
 
   private named(kind: Kind, who: string, count: number): string {
     const limits = this.limits.get(who);
-    if (kind === 'decoding') return `${who} ${count}`;
     if (kind !== 'rate' && kind !== 'share') return `${shownClient(who)} ${count}`;
     return limits === undefined ? `${who} ${count}` : `${who} ${count} (${limits[kind]})`;
   }

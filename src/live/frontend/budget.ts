@@ -45,9 +45,6 @@ const SMALL_BYTES = 64 * KIB;
 /** That part: one of so many. Large bodies fill the rest at most, so small requests get through. */
 const RESERVED_SHARE = 8;
 
-/** Of the requests that a client may have under way: with so many it is slowed down, so that few are refused. */
-const FULL_SHARE = 7 / 8;
-
 /** Counts what clients take before they get it. One per thread. */
 export class Budget {
   readonly counts: SharedCounts;
@@ -137,12 +134,6 @@ export class Account {
     counts.add(REQUESTS, bucket, -requests);
     const most = `requests from this address under way are at most ${limits.clientRequests}`;
     return new Refusal('overBudget', `${most}: wait for answers, or try again later`);
-  }
-
-  /** Its client has nearly as many requests under way as it may. */
-  get isFull(): boolean {
-    const { counts, limits } = this.budget;
-    return counts.ofClient(REQUESTS, this.bucket) >= FULL_SHARE * limits.clientRequests;
   }
 
   /** The service has answered, whether or not the client is still there. */

@@ -17,14 +17,10 @@ import {
   STANDS_BY,
   WORKER_LOST,
 } from '../service.js';
-import type { SplitInputs } from './codec/split-inputs.js';
-import { SMALLER } from './decoding-limit.js';
 import { cancelled, Refusal, serverNotReady } from './refusal.js';
 
 /** What is shorter is not worth a word. */
 const TINY_NS = NS_PER_MS / 10;
-/** The same for decoding, as a share of the SLO. */
-const WORTH_SHARE = 0.1;
 
 /** Errors of requests that can be sent again, here or elsewhere. */
 const SEND_AGAIN: ReadonlySet<string> = new Set([SHUTTING_DOWN, WORKER_LOST, INPUTS_LOST]);
@@ -37,7 +33,7 @@ export interface RequestQuota {
 }
 
 /** Who waits for a call. */
-export interface CallSink {
+interface CallSink {
   /** Once, when every request of the call was answered. */
   answered(call: Call): void;
 }
@@ -54,14 +50,10 @@ interface Submission {
   readonly tenant: number;
   /** One entry for each input of the model, all requests of the call one after the other. */
   readonly inputs: readonly Uint8Array[];
-  /** By request of the call: what `inputs` holds of it, in buffers of its own; null: they are to be cut up. */
-  readonly split?: SplitInputs | null;
   /** Their whole shapes; only for a model with free sizes, which takes one request. */
   readonly shapes: readonly Shape[] | undefined;
   /** Of its inputs, for a model that takes several lengths; 0 for others. */
   readonly length: number;
-  /** From its arrival until a thread had decoded its large body; absent: it had none. */
-  readonly decodingNs?: number;
   /** The client's `traceparent`. */
   readonly trace?: string | null;
 }
@@ -75,7 +67,6 @@ export class Call {
   /** Of each of its requests. */
   private sloNs = 0;
   private length = 0;
-  private decodingNs = 0;
 
   constructor(
     /** Requests in the batch. */
@@ -89,28 +80,17 @@ export class Call {
 
   /** Throws a refusal if its client has too many requests under way. */
   submit(service: InferenceService, submission: Submission): void {
-    const {
-      model,
-      arrivalNs,
-      sloNs,
-      requestClass,
-      tenant,
-      inputs,
-      split = null,
-      shapes,
-      length,
-    } = submission;
-    const { trace = null, decodingNs = 0 } = submission;
+    const { model, arrivalNs, sloNs, requestClass, tenant, inputs, shapes, length } = submission;
+    const { trace = null } = submission;
     const { count } = this;
     const refusal = this.quota.ask(this);
     if (refusal !== null) throw refusal;
     this.sloNs = sloNs;
     this.length = length;
-    this.decodingNs = decodingNs;
     for (let i = 0; i < count; i++) {
-      const own = split?.[i] ?? (count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count)));
+      const own = count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count));
       // The requests of a batch share the buffer of its body, unless they were cut apart.
-      const mayMove = count === 1 || split !== null;
+      const mayMove = count === 1;
       const part = new Part(
         this,
         i,
@@ -163,10 +143,10 @@ export class Call {
         if (worst.error !== '') return new Refusal('notReady', worst.error);
         let longest = worst;
         for (const answer of this.answers) if (answer.predictedNs > longest.predictedNs) longest = answer;
-        return rejected(this.sloNs, this.decodingNs, longest);
+        return rejected(this.sloNs, longest);
       }
       case OUTCOME_TIMEOUT:
-        return givenUp(this.sloNs, this.decodingNs, worst);
+        return givenUp(this.sloNs, worst);
       case OUTCOME_ERROR:
         if (SEND_AGAIN.has(worst.error)) return new Refusal('notReady', worst.error);
         if (worst.isOfInputs === true) return new Refusal('invalid', worst.error);
@@ -193,14 +173,9 @@ export class Call {
 }
 
 /** Refused on arrival, or when it was queued again. */
-function rejected(
-  sloNs: number,
-  decodingNs: number,
-  { predictedNs, passedNs = 0, waitedFor = '' }: InferenceAnswer,
-): Refusal {
+function rejected(sloNs: number, { predictedNs, passedNs = 0, waitedFor = '' }: InferenceAnswer): Refusal {
   const what = `the SLO of ${sloNs / NS_PER_MS} ms cannot be met`;
-  const decoded = decodingText(sloNs, decodingNs);
-  const waited = waitedFor === '' ? decoded : `; it waited ${waitedFor}${decoded}`;
+  const waited = waitedFor === '' ? '' : `; it waited ${waitedFor}`;
   // Policies also refuse without a prediction or later than it, and no GPU may be there to predict for.
   if (predictedNs <= sloNs || predictedNs === Number.POSITIVE_INFINITY)
     return new Refusal('rejected', what + waited);
@@ -210,20 +185,14 @@ function rejected(
 }
 
 /** Not executed while there was time. */
-function givenUp(sloNs: number, decodingNs: number, answer: InferenceAnswer): Refusal {
+function givenUp(sloNs: number, answer: InferenceAnswer): Refusal {
   const { error, predictedNs, passedNs = 0, waitedFor = '' } = answer;
   const what = waitedFor === '' ? 'in the queue' : `in all, ${waitedFor}`;
-  const waited = `it waited ${ms(passedNs)} ${what}${decodingText(sloNs, decodingNs)}`;
+  const waited = `it waited ${ms(passedNs)} ${what}`;
   const why = error === '' ? waited : error;
   const hasPrediction = predictedNs > 0 && predictedNs < Number.POSITIVE_INFINITY;
   const predictedMs = hasPrediction ? predictedNs / NS_PER_MS : null;
   return new Refusal('timeout', `the SLO of ${sloNs / NS_PER_MS} ms could not be met: ${why}`, predictedMs);
-}
-
-/** Decoding took a part of the SLO that is worth a word. */
-function decodingText(sloNs: number, decodingNs: number): string {
-  if (decodingNs < WORTH_SHARE * sloNs) return '';
-  return `; ${ms(decodingNs)} passed until its large body was received and decoded: ${SMALLER}`;
 }
 
 class Part implements InferenceRequest {

@@ -70,13 +70,6 @@ export function settle(options: FrontendOptions): FrontendSettings {
   return { ...defaults, ...options, tls };
 }
 
-/** Time for the first record of a TLS handshake, and as much for the rest. */
-export function handshakePartMs({
-  handshakeTimeoutMs,
-}: Pick<FrontendSettings, 'handshakeTimeoutMs'>): number {
-  return handshakeTimeoutMs / 2;
-}
-
 /** Gives connections that come later another certificate. */
 export function renewTls(server: Server, tls: ServerTls): void {
   if (server instanceof TlsServer) server.setSecureContext(tls);

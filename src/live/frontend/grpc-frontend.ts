@@ -21,6 +21,7 @@ import type { InferenceService } from '../service.js';
 import { Budget, budgetLimits } from './budget.js';
 import { Catalog } from './catalog.js';
 import {
+  type CutOff,
   type Frontend,
   type FrontendOptions,
   type FrontendSettings,
@@ -36,7 +37,6 @@ import { Rpc, statusOf } from './grpc/rpc.js';
 import { describedProtocols, INFERENCE_SERVICE } from './grpc-messages.js';
 import { asRefusal, Refusal } from './refusal.js';
 import { RefusalCounts } from './refusal-counts.js';
-import type { CutOff } from './slow-clients.js';
 import { TokenCheck } from './token.js';
 import { TurnedAway } from './turned-away.js';
 

@@ -1,18 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Tenant } from '../../core/tenants.js';
-import type { Turn } from './codec/turn-queue.js';
 
 /** Tenants as frontends know them. Plain data. */
 export interface TenantHeader {
   /** HTTP header, and key of gRPC metadata, that names the tenant; '': none are told apart. */
   readonly header: string;
   readonly list: readonly Omit<Tenant, 'share'>[];
-}
-
-/** A request of a client. */
-interface Sent {
-  readonly clientKey: string;
-  readonly headers: IncomingHttpHeaders;
 }
 
 /**
@@ -32,9 +25,5 @@ export class TenantNames {
     if (this.header === '') return 0;
     const name = headers[this.header];
     return typeof name === 'string' ? (this.indexOf.get(name) ?? 0) : 0;
-  }
-  /** Whose turn a request takes: that of its client, and of its tenant there. */
-  turnOf({ clientKey, headers }: Sent): Turn {
-    return { client: clientKey, tenant: this.of(headers) };
   }
 }

@@ -1,12 +1,10 @@
-/**
- * Why a frontend turned someone away: there are as many connections as there may be; a large body of a tenant over its rate was not decoded, or one waited for that until its SLO had passed.
- */
-export type TurnedAwayFor = 'tooManyConnections' | 'rate' | 'decoding';
+/** Why a frontend turned someone away: there are as many connections as there may be. */
+export type TurnedAwayFor = 'tooManyConnections';
 
 /** How often. Plain data: it crosses threads. */
 export interface TurnedAwayCount {
   readonly why: TurnedAwayFor;
-  /** The address of a client, as quotas tell them apart, or the name of a tenant. */
+  /** The address of a client, as quotas tell them apart. */
   readonly who: string;
   readonly count: number;
 }

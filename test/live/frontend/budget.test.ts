@@ -61,18 +61,6 @@ describe('a budget', () => {
     expect(next.take(4 * MIB)).toBe(null);
   });
 
-  it('is full for a client that has nearly as many requests under way as it may', () => {
-    const budget = new Budget(LIMITS);
-    const account = budget.open('1.1.1.1');
-    account.ask(callOf(8));
-    const last = callOf(1);
-    expect(account.isFull).toBe(false);
-    account.ask(last);
-    expect([account.isFull, budget.open('2.2.2.2').isFull]).toEqual([true, false]);
-    account.answered(last);
-    expect(account.isFull).toBe(false);
-  });
-
   it('takes nothing where it refuses', () => {
     const budget = new Budget(LIMITS);
     const account = budget.open('1.1.1.1');

@@ -1,1 +1,0 @@
-export type { CutOff } from './frontend.js';
