@@ -2,39 +2,39 @@ import { EscapementError } from '../base/errors.js';
 import { plainLine } from './reply.js';
 import type { TensorDescription } from './tensors.js';
 
-/** What a server tells of itself before a run. */
+/** Facts about a server, read before a run. */
 export interface ServerDescription {
   /** Its name and version, for people. */
   readonly software: string;
-  /** It takes tensors as bytes instead of JSON. */
+  /** True if it takes tensors as bytes instead of JSON. */
   readonly binary: boolean;
-  /** By model of the run. */
+  /** One per model of the run. */
   readonly models: readonly ModelDescription[];
 }
 
 /** A model as its server describes it. */
 export interface ModelDescription {
-  /** What requests name: the server knows the model only by its versions. Absent: none. */
+  /** Version to name in requests if the server knows the model only by its versions. */
   readonly version?: string;
-  /** Null: the server does not describe them. */
+  /** Null if the server does not describe them. */
   readonly inputs: readonly TensorDescription[] | null;
-  /** Empty where the server does not describe them. */
+  /** Empty if the server does not describe them. */
   readonly outputs: readonly TensorDescription[];
-  /** Absent: the server says nothing of lengths. */
+  /** Absent if the server does not mention lengths. */
   readonly lengths?: LengthDescription;
-  /** Most rows of a request; 0: the first dimension is no batch. Absent: the server does not say. */
+  /** Most rows of a request; 0: the first dimension is not a batch. Absent if the server does not say. */
   readonly maxBatch?: number;
 }
 
-/** What a server says of the lengths that a model's inputs may have: one more open dimension than the batch. */
+/** Lengths of a model's inputs, if it has one more open dimension than the batch. */
 export interface LengthDescription {
   /** Ascending. */
   readonly buckets: readonly number[];
-  /** The server takes any up to the longest; otherwise only these. */
+  /** True if the server takes any length up to the longest; otherwise only these. */
   readonly padded: boolean;
 }
 
-/** A model in the index of a server's repository. Servers are not believed. */
+/** A model in the index of a server's repository; not trusted. */
 export interface IndexEntry {
   readonly name: string;
   readonly version?: unknown;
@@ -42,32 +42,32 @@ export interface IndexEntry {
   readonly state?: unknown;
 }
 
-/** Metadata of a model, as a server answers. */
+/** A server's metadata of a model. */
 export interface ModelMetadata {
   readonly versions?: unknown;
   readonly inputs?: unknown;
   readonly outputs?: unknown;
 }
 
-/** What a server can be asked of its models, by either protocol. */
+/** Questions to a server about its models, in either protocol. */
 export interface ModelApi {
-  /** Null: the server does not say. Without a version it is the server's choice. */
+  /** Null if the server does not answer. Without a version, the server chooses. */
   metadata(model: string, version?: string): Promise<ModelMetadata | null>;
-  /** Null: the server has no such extension. */
+  /** Null if the server has no such extension. */
   config(model: string, version?: string): Promise<unknown>;
   isReady(model: string): Promise<boolean>;
-  /** Null: the server does not list its models. */
+  /** Null if the server does not list its models. */
   index(): Promise<readonly IndexEntry[] | null>;
 }
 
-/** Dimensions of a tensor: more than any model has. */
+/** Limit on the dimensions of a tensor: more than any model has. */
 const MOST_DIMENSIONS = 100;
-/** Models that an error names. */
+/** Largest number of models named in an error. */
 const MOST_NAMES = 20;
 
 /**
- * Asks a server for a model. Servers need not describe one, and some do so only for its versions. `asksBatch`: also for what its
- * configuration says of batches. Throws `E_UNKNOWN_MODEL` if the server lacks it.
+ * Asks a server about a model. Servers need not describe one, and some do so only by version. `asksBatch`: also reads
+ * batch limits from its configuration. Throws `E_UNKNOWN_MODEL` if the server lacks it.
  */
 export async function describeModel(
   api: ModelApi,
@@ -91,7 +91,7 @@ export async function describeModel(
   };
 }
 
-/** The newest version that a server lists, in place of metadata that has no inputs. */
+/** Metadata of the newest listed version, in place of metadata without inputs. */
 async function describeVersion(
   api: ModelApi,
   model: string,
@@ -108,7 +108,7 @@ async function describeVersion(
   return { metadata };
 }
 
-/** By number, if versions are numbers; else the last. */
+/** Highest number if versions are numbers; else the last. */
 function newestOf(versions: readonly unknown[]): string | undefined {
   const named = versions.filter((version) => typeof version === 'string' && version !== '') as string[];
   return named.reduce<string | undefined>(
@@ -117,13 +117,13 @@ function newestOf(versions: readonly unknown[]): string | undefined {
   );
 }
 
-/** Null: they are not described. Some servers list none. */
+/** Null if inputs are not described; some servers list none. */
 function inputsIn(metadata: ModelMetadata | null): readonly TensorDescription[] | null {
   const inputs = metadata?.inputs;
   return isTensorList(inputs) && inputs.length > 0 ? inputs : null;
 }
 
-/** The error for a model that a server lacks. `known`: null where the server does not list its models. */
+/** Error for a model that a server lacks. `known`: null if the server does not list its models. */
 export function unknownModel(model: string, known: readonly string[] | null): EscapementError {
   const has = known === null ? 'and does not list its models' : `it has ${someOf(known) || 'none'}`;
   return new EscapementError(
@@ -132,18 +132,20 @@ export function unknownModel(model: string, known: readonly string[] | null): Es
   );
 }
 
-/** Names of models in a sentence, the first of many. */
+/** Names of models in a sentence, truncated to the first ones. */
 export function someOf(names: readonly string[], most = MOST_NAMES): string {
   const more = names.length > most ? ` and ${names.length - most} more` : '';
   return names.slice(0, most).map(plainLine).join(', ') + more;
 }
 
-/** Whether requests choose a size of an input other than the number of rows: only then a server is asked for lengths. */
+/**
+ * True if requests choose a size of an input other than the number of rows: only then is a server asked for lengths.
+ */
 export function hasLength(inputs: readonly TensorDescription[]): boolean {
   return inputs.some(({ shape }) => shape[0] < 0 && shape.slice(1).some((size) => size < 0));
 }
 
-/** The lengths in a model's configuration, whose `parameters` have them as JSON. Null: it has none. */
+/** Lengths in a model's configuration, stored as JSON in `parameters`; null if there are none. */
 export function lengthsOf(config: unknown): LengthDescription | null {
   const { parameters } = (config ?? {}) as { parameters?: unknown };
   const { buckets, fill } = (parameters ?? {}) as Partial<Record<string, { string_value?: unknown }>>;
@@ -160,7 +162,7 @@ export function lengthsOf(config: unknown): LengthDescription | null {
   }
 }
 
-/** The length of a request's inputs: the longest for 0, and one that the model takes if it pads none. */
+/** Length of a request's inputs: the longest for 0, and one that the model takes if it does not pad. */
 export function lengthFor({ inputs, lengths }: ModelDescription, length: number): number {
   if (!hasLength(inputs ?? [])) return 0;
   if (length === 0) return lengths?.buckets.at(-1) ?? 1;
@@ -168,7 +170,7 @@ export function lengthFor({ inputs, lengths }: ModelDescription, length: number)
   return lengths.buckets.find((bucket) => bucket >= length) ?? length;
 }
 
-/** The names of an index of models, without those that it says are not ready. */
+/** Names in an index of models, except those not ready. */
 export function readyModels(index: readonly IndexEntry[] | null): string[] | null {
   return index === null ? null : [...new Set(index.filter(isReady).map(({ name }) => name))];
 }
@@ -177,13 +179,13 @@ function isReady({ state }: IndexEntry): boolean {
   return state === undefined || state === '' || state === 'READY';
 }
 
-/** Name and version of a server, which says both itself. */
+/** Name and version of a server, as it reports them. */
 export function softwareText(name: unknown, version: unknown): string {
   const words = [name, version].filter((word) => typeof word === 'string' && word !== '');
   return plainLine(words.join(' ')) || 'an unnamed server';
 }
 
-/** Whether a server's words describe tensors. */
+/** True if untrusted data describes tensors. */
 export function isTensorList(value: unknown): value is TensorDescription[] {
   return Array.isArray(value) && value.every(isTensor);
 }

@@ -45,7 +45,7 @@ const SERVICE = LOADED['inference.GRPCInferenceService'] as unknown as {
 export const INFER_PATH = SERVICE.ModelInfer.path;
 export const LIVE_PATH = SERVICE.ServerLive.path;
 
-/** Opens a connection when the first call is made. */
+/** Opens a connection on the first call. */
 export function openClient(url: URL, { ca, insecure }: TargetOptions, options: ClientOptions = {}): Client {
   const secure = url.protocol === 'grpcs:';
   const channel = secure
@@ -55,19 +55,19 @@ export function openClient(url: URL, { ca, insecure }: TargetOptions, options: C
   return new Client(`${url.hostname}:${port}`, channel, options);
 }
 
-/** What every call carries. */
+/** Metadata of every call. */
 export function metadataOf({ token }: TargetOptions): Metadata {
   const metadata = new Metadata();
   if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
   return metadata;
 }
 
-/** A part of a ModelInferRequest; parts one after the other are a whole one, as Protocol Buffers merge. */
+/** A part of a ModelInferRequest; concatenated parts form a whole one, as Protocol Buffers merge. */
 export function encodeInfer(part: object): Buffer {
   return SERVICE.ModelInfer.requestSerialize(part);
 }
 
-/** The outputs that a ModelInferResponse describes. Throws on what is none. */
+/** Outputs described by a ModelInferResponse. Throws if it is malformed. */
 export function decodeOutputs(message: Buffer): unknown {
   return SERVICE.ModelInfer.responseDeserialize(message).outputs;
 }
@@ -75,8 +75,8 @@ export function decodeOutputs(message: Buffer): unknown {
 const TIMEOUT_MS = 10_000;
 
 /**
- * Asks a server for its models. Throws `E_SERVER` where it cannot be reached or is not ready,
- * `E_UNKNOWN_MODEL` where it lacks one. `asksBatch`: also for batches.
+ * Asks a server for its models. Throws `E_SERVER` if it cannot be reached or is not ready, `E_UNKNOWN_MODEL` if it
+ * lacks one. `asksBatch`: also for batches.
  */
 export async function describeGrpcServer(
   url: URL,
@@ -97,7 +97,7 @@ export async function describeGrpcServer(
   }
 }
 
-/** The models that a server has ready; null: it does not list them. Throws `E_SERVER` where it cannot be reached. */
+/** Models that a server has ready; null if it does not list them. Throws `E_SERVER` if it cannot be reached. */
 export async function listGrpcModels(url: URL, options: TargetOptions): Promise<string[] | null> {
   const api = new GrpcApi(url, options);
   try {
@@ -107,7 +107,7 @@ export async function listGrpcModels(url: URL, options: TargetOptions): Promise<
   }
 }
 
-/** What says that the server cannot be used, rather than that it does not answer this question. */
+/** Status codes of an unusable server, rather than of an unsupported call. */
 const FATAL = new Set([
   status.UNAUTHENTICATED,
   status.PERMISSION_DENIED,
@@ -144,7 +144,7 @@ class GrpcApi implements ModelApi {
     return (await this.ask(SERVICE.RepositoryIndex, {}))?.models ?? null;
   }
 
-  /** Null: the server does not say. */
+  /** Null if the server does not support the call. */
   private ask<Q, A>(method: MethodDefinition<Q, A>, request: Q): Promise<A | null> {
     return this.call(method, request).catch((error: ServiceError) =>
       FATAL.has(error.code) ? this.refuse(error) : null,
@@ -174,7 +174,7 @@ class GrpcApi implements ModelApi {
   readonly refuse = (error: ServiceError): never => {
     if (error.code === status.UNAUTHENTICATED || error.code === status.PERMISSION_DENIED)
       throw refusedToken(this.name, this.token, status[error.code]);
-    // The library names what resolved the address, even where nothing is to be said of it.
+    // The library appends a note on address resolution even if it is empty.
     const reason = (error.details || error.message).replace(/\. Resolution note: $/, '');
     const hint = protocolHint(this.name, reason);
     throw new EscapementError('E_SERVER', `${this.name} cannot be used: ${reason}${hint}`);

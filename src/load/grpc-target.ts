@@ -21,14 +21,14 @@ import { assumptions, joined, type RequestSpec, requestEncoder, sharedBytes } fr
 import { afterPause, type Done, type LoadRequest, type LoadTarget, type TargetOptions } from './target.js';
 import type { Parameter } from './tensors.js';
 
-/** One carries any number of requests at a time, and writes those of the same instant together. */
+/** One connection carries any number of concurrent requests, and writes those of the same instant together. */
 const DEFAULT_CONNECTIONS = 1;
 /** The client answers RESOURCE_EXHAUSTED to larger ones itself. */
 const MOST_ANSWER_BYTES = 256 * MIB;
 
 /**
- * A server of the Open Inference Protocol over gRPC: `grpc://HOST:PORT`, or `grpcs:` for TLS. Throws `E_SERVER`
- * where the server cannot be used and `E_UNKNOWN_MODEL` where it lacks a model.
+ * A server of the Open Inference Protocol over gRPC: `grpc://HOST:PORT`, or `grpcs:` for TLS. Throws `E_SERVER` if the
+ * server cannot be used and `E_UNKNOWN_MODEL` if it lacks a model.
  */
 export async function openGrpcTarget(url: URL, options: TargetOptions): Promise<LoadTarget> {
   const { models } = await describeGrpcServer(url, options);
@@ -44,14 +44,14 @@ export async function openGrpcTarget(url: URL, options: TargetOptions): Promise<
   return new GrpcTarget(name, assumptions(options, models), url, options, encode);
 }
 
-/** Encoded already, in one or two pieces. */
+/** Already encoded, in one or two pieces. */
 type GrpcMessage = Buffer | readonly Buffer[];
 
 class GrpcTarget implements LoadTarget {
-  /** Requests share connections: none waits for one. */
+  /** Always 0: requests share connections. */
   readonly waited = 0;
   private readonly clients: readonly Client[];
-  /** Of the calls of each tenant; of all, if there are no tenants. */
+  /** Metadata of each tenant's calls; one element if there are no tenants. */
   private readonly metadata: readonly Metadata[];
   private readonly unanswered = new Set<ClientUnaryCall>();
   private readonly keeps: boolean;
@@ -88,7 +88,7 @@ class GrpcTarget implements LoadTarget {
     this.call(this.clients[0], LIVE_PATH, NOTHING, this.metadata[0], done);
   }
 
-  /** Those that no connection has taken. */
+  /** Drops calls that no connection has taken. */
   dropUnsent(): number {
     const unsent = [...this.unanswered].filter((call) => !isSent(call, this.clients));
     for (const call of unsent) {
@@ -113,10 +113,10 @@ class GrpcTarget implements LoadTarget {
       message,
       metadata,
       (error: ServiceError | null, answer?: Buffer) => {
-        // Not one that was dropped.
+        // Ignores calls that were dropped.
         if (!this.unanswered.delete(call)) return;
         if (error === null) done(OUTCOME_OK, this.keeps ? answerOf(answer as Buffer) : SUCCESS);
-        // A status of the server comes with its headers; without, the client has made it up.
+        // A status of the server comes with its headers; without them, the client made it up.
         else if (hasMetadata || Object.keys(error.metadata.getMap()).length > 0)
           done(outcomeOf(error.code), replyOf(error));
         else {
@@ -132,7 +132,7 @@ class GrpcTarget implements LoadTarget {
   }
 }
 
-/** A call that no connection has taken has the name of the server for its peer, not an address. */
+/** True if a connection has taken the call: its peer is then an address rather than the name of the server. */
 function isSent(call: ClientUnaryCall, [client]: readonly Client[]): boolean {
   return call.getPeer() !== client.getChannel().getTarget();
 }
@@ -166,7 +166,7 @@ function outcomeOf(code: number): Outcome {
   return code === status.DEADLINE_EXCEEDED ? OUTCOME_TIMEOUT : OUTCOME_ERROR;
 }
 
-/** All of a request but its tensors. */
+/** Encodes a request without its tensors. */
 function headOf(sloMs: number, { model, version, priority, tensors }: RequestSpec): Buffer {
   return encodeInfer({
     model_name: model,

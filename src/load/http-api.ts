@@ -15,14 +15,14 @@ import {
 import { httpMessage, plainLine } from './reply.js';
 import type { TargetOptions } from './target.js';
 
-/** For a whole answer. */
+/** Timeout for a whole answer. */
 const TIMEOUT_MS = 10_000;
-/** Descriptions of models are far smaller. */
+/** Far larger than descriptions of models. */
 const MOST_ANSWER_BYTES = 16 * MIB;
 
 /**
- * Asks a server of the Open Inference Protocol for its models. Throws `E_SERVER` where it cannot be reached, is not
- * ready or answers something else, `E_UNKNOWN_MODEL` where it lacks one of the models. `asksBatch`: also for batches.
+ * Asks a server of the Open Inference Protocol for its models. Throws `E_SERVER` if it cannot be reached, is not ready
+ * or speaks something else, `E_UNKNOWN_MODEL` if it lacks one of the models. `asksBatch`: also for batches.
  */
 export async function describeHttpServer(
   base: URL,
@@ -32,7 +32,7 @@ export async function describeHttpServer(
   const api = new HttpApi(base, options);
   try {
     const ready = await api.call('GET', 'v2/health/ready');
-    // First of all: any web server may answer 404 about its readiness.
+    // Comes first: any web server may answer 404 about its readiness.
     const { name, version, extensions } = await api.describe();
     if (ready.status !== 200) throw notReady(base, ready.status);
     const models: ModelDescription[] = [];
@@ -47,10 +47,7 @@ export async function describeHttpServer(
   }
 }
 
-/**
- * The models that a server has ready; null: it does not list them. Throws `E_SERVER` where it cannot be reached or is no server
- * of the protocol.
- */
+/** Models that a server has ready; null if not listed. Throws `E_SERVER` if unreachable or not of the protocol. */
 export async function listHttpModels(base: URL, options: TargetOptions): Promise<string[] | null> {
   const api = new HttpApi(base, options);
   try {
@@ -61,13 +58,13 @@ export async function listHttpModels(base: URL, options: TargetOptions): Promise
   }
 }
 
-/** Where a server answers for a model; `version`: absent where the server chooses. */
+/** Path of a model on a server; `version`: absent if the server chooses. */
 export function modelPath(model: string, version?: string): string {
   const versions = version === undefined ? '' : `/versions/${encodeURIComponent(version)}`;
   return `v2/models/${encodeURIComponent(model)}${versions}`;
 }
 
-/** The error for a server that wants a token, or another one. `reply`: how it said so. */
+/** Error for a server that requires a token, or another one. `reply`: its answer. */
 export function refusedToken(
   server: string,
   token: string | undefined,
@@ -78,7 +75,7 @@ export function refusedToken(
   return new EscapementError('E_SERVER', `${server} ${what} (status ${reply}): ${hint} to --token-file`);
 }
 
-/** The error for a server that does not say what it is where the protocol wants it: most likely it speaks another one. */
+/** Error for a server without the protocol's self-description: most likely it speaks another protocol. */
 function undescribed(url: URL, reason: string, hint = ''): EscapementError {
   const place = `${url.pathname.replace(/\/$/, '')}/v2`;
   return unusable(url, `does not describe itself at ${place}: ${plainLine(reason)}${hint}`);
@@ -115,7 +112,7 @@ class HttpApi implements ModelApi {
     const late = new AbortController();
     const problem = new Error(`no answer to ${path} in ${TIMEOUT_MS / 1000} s`);
     const timer = setTimeout(() => late.abort(problem), TIMEOUT_MS);
-    // Some servers want an object where the protocol leaves it out.
+    // Some servers require an object where the protocol has none.
     const sent =
       method === 'GET'
         ? {}
@@ -137,7 +134,7 @@ class HttpApi implements ModelApi {
     }
   }
 
-  /** What the server says of itself. */
+  /** Self-description of the server. */
   async describe(): Promise<Partial<Record<string, unknown>>> {
     const { status, body } = await this.call('GET', 'v2');
     if (status === 503) throw notReady(this.base, status);
@@ -197,7 +194,7 @@ async function readBody(body: Dispatcher.ResponseData['body']): Promise<string> 
   return text + decoder.decode();
 }
 
-/** Null: the answer is a failure, or neither an object nor a list. */
+/** Null if the answer is a failure, or neither an object nor a list. */
 function objectIn(status: number, body: string): Partial<Record<string, unknown>> | null {
   try {
     const value: unknown = status === 200 ? JSON.parse(body) : null;
@@ -208,8 +205,8 @@ function objectIn(status: number, body: string): Partial<Record<string, unknown>
 }
 
 /**
- * Connections to the server at `base`, opened when they are needed, up to a number: each carries one request at a time, and
- * is kept while the server keeps it. Neither redirects nor failures are followed by another request.
+ * Connections to the server at `base`, opened on demand up to a limit: each carries one request at a time, and is kept
+ * while the server keeps it. Redirects are not followed and failures are not retried.
  */
 export function openPool(
   base: URL,
@@ -219,7 +216,7 @@ export function openPool(
   return new Pool(base.origin, {
     connections,
     pipelining: 1,
-    // The player gives up by itself; 0: no other limit.
+    // The player has its own timeout; 0: no other limit.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: { rejectUnauthorized: insecure !== true, ...(ca === undefined ? {} : { ca }) },

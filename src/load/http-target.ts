@@ -16,17 +16,17 @@ import { assumptions, joined, type RequestSpec, requestEncoder, sharedBytes } fr
 import { afterPause, type Done, type LoadRequest, type LoadTarget, type TargetOptions } from './target.js';
 import type { InputTensor } from './tensors.js';
 
-/** An input becomes up to ten times as long as JSON. */
+/** An input may grow tenfold as JSON. */
 const MOST_JSON_TENSOR_BYTES = 32 * MIB;
-/** Each carries one request at a time. */
+/** Each connection carries one request at a time. */
 const DEFAULT_CONNECTIONS = 256;
-/** So much is kept of a body that says what went wrong. */
+/** Number of bytes kept of an error body. */
 const MOST_FAILURE_BYTES = 4096;
 
 /**
- * A server of the Open Inference Protocol over HTTP/1.1: `http://HOST:PORT`, or `https:`. Tensors are sent as
- * bytes if the server accepts that, else as JSON. Throws `E_SERVER` if the server cannot be used and `E_UNKNOWN_MODEL`
- * if it lacks a model.
+ * A server of the Open Inference Protocol over HTTP/1.1: `http://HOST:PORT`, or `https:`. Tensors are sent as bytes if
+ * the server accepts that, else as JSON. Throws `E_SERVER` if the server cannot be used and `E_UNKNOWN_MODEL` if it
+ * lacks a model.
  */
 export async function openHttpTarget(url: URL, options: TargetOptions): Promise<LoadTarget> {
   const base = baseOf(url);
@@ -106,20 +106,22 @@ class HttpTarget implements LoadTarget {
   }
 }
 
-/** One request and its answer, of which nothing is kept but the beginning of a failure and, if asked for, the JSON of a success. */
+/**
+ * One request and its answer, of which only the beginning of a failure and, on request, the JSON of a success are kept.
+ */
 class Exchange implements Dispatcher.DispatchHandler {
-  /** Handed to a connection. */
+  /** True once a connection has taken it. */
   isSent = false;
   private status = 0;
   private readonly kept: Buffer[] = [];
-  /** Of what is kept, yet to come; below 0: there was more. */
+  /** Bytes of the body still to keep; negative if there were more. */
   private bytesLeft = 0;
-  /** Of the JSON before binary tensors, yet to come. */
+  /** Bytes still to come of the JSON before binary tensors. */
   private jsonBytesLeft = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly keptBytes: number,
-    /** Answers to others are ignored. */
+    /** Requests that still wait for an answer; answers to others are ignored. */
     private readonly unanswered: Set<Exchange>,
     private readonly done: Done,
   ) {}
@@ -169,7 +171,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** What a status of the protocol says of the request. */
+/** Outcome for an HTTP status of the protocol. */
 function outcomeOf(status: number): Outcome {
   if (status === 200) return OUTCOME_OK;
   if (status === 429) return OUTCOME_REJECTED;
@@ -183,7 +185,7 @@ function outputsOf(json: Buffer | null): unknown {
   return (JSON.parse(json.toString('utf8')) as { outputs?: unknown } | null)?.outputs;
 }
 
-/** The address of a server, to which paths can be added. */
+/** Address of a server, to which paths can be added. */
 export function baseOf(url: URL): URL {
   return new URL(url.pathname.endsWith('/') ? url.href : `${url.href}/`);
 }
@@ -197,7 +199,7 @@ function parametersOf({ priority }: RequestSpec): { readonly priority?: number }
   return priority === null ? {} : { priority };
 }
 
-/** JSON that tells the shapes, then the bytes of all inputs (the protocol's binary tensor data extension). */
+/** JSON with the shapes, then the bytes of all inputs (the protocol's binary tensor data extension). */
 function binaryBody(spec: RequestSpec): (sloMs: number) => HttpBody {
   const { tensors, shared } = spec;
   const inputs = tensors.map(({ name, datatype, shape, data, parameters }) => ({
@@ -228,7 +230,7 @@ function jsonBody(spec: RequestSpec): (sloMs: number) => HttpBody {
   };
 }
 
-/** Throws `E_SERVER` for what JSON cannot represent. */
+/** Throws `E_SERVER` for values that JSON cannot represent. */
 function jsonTensor(model: string, { data, ...tensor }: InputTensor): string {
   const { name, datatype } = tensor;
   const refuse = (what: string, instead: string) =>

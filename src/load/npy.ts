@@ -10,7 +10,7 @@ interface NpyArray {
 
 const MAGIC = Buffer.from('\x93NUMPY', 'latin1');
 
-/** NumPy's names of types, without the byte order. */
+/** NumPy's type names, without the byte order. */
 const TYPES: Readonly<Record<string, Datatype>> = {
   b1: 'BOOL',
   u1: 'UINT8',
@@ -26,7 +26,7 @@ const TYPES: Readonly<Record<string, Datatype>> = {
   f8: 'FP64',
 };
 
-/** Reads a `.npy` file (versions 1 to 3). Throws an error that says what is wrong with it. */
+/** Reads a `.npy` file (versions 1 to 3). Throws an error that states the mistake. */
 export function parseNpy(file: Buffer): NpyArray {
   if (file.length < 12 || !file.subarray(0, 6).equals(MAGIC)) throw new Error('it is not an .npy file');
   const wide = (file[6] as number) > 1;

@@ -24,7 +24,7 @@ const GRPC: Protocol = {
   list: listGrpcModels,
 };
 
-/** Each protocol by the scheme of its address; the secure ones use TLS. */
+/** Protocols by the scheme of their address; the secure ones use TLS. */
 const PROTOCOLS: Readonly<Record<string, Protocol>> = {
   'http:': HTTP,
   'https:': HTTP,
@@ -32,23 +32,20 @@ const PROTOCOLS: Readonly<Record<string, Protocol>> = {
   'grpcs:': GRPC,
 };
 
-/**
- * Connects to an inference server. Throws `E_USAGE` for an invalid address, and what the protocol's own function
- * throws.
- */
+/** Connects to an inference server. Throws `E_USAGE` for an invalid address, and the errors of the protocol. */
 export async function openTarget(address: string, options: TargetOptions): Promise<LoadTarget> {
   const { url, protocol } = parseAddress(address);
   const target = await protocol.open(url, options);
   return options.retry === true ? new RetryingTarget(target) : target;
 }
 
-/** What a server tells of itself and of `options.models`. Throws as `openTarget`. */
+/** Asks a server about itself and `options.models`. Throws as `openTarget`. */
 export async function describeServer(address: string, options: TargetOptions): Promise<ServerDescription> {
   const { url, protocol } = parseAddress(address);
   return protocol.describe(url, options);
 }
 
-/** The models that a server has ready; null: it does not list them. Throws as `openTarget`. */
+/** Models that a server has ready; null if it does not list them. Throws as `openTarget`. */
 export async function listModels(address: string, options: TargetOptions): Promise<string[] | null> {
   const { url, protocol } = parseAddress(address);
   return protocol.list(url, options);

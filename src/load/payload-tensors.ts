@@ -8,13 +8,13 @@ import { parseNpy } from './npy.js';
 import type { PayloadFile } from './payloads.js';
 import { type InputTensor, isDatatype, type Parameter, type TensorDescription } from './tensors.js';
 
-/** One tensor of a file. `name`: null where the file tells none. */
+/** One tensor of a file. `name`: null if the file has none. */
 type Part = Omit<InputTensor, 'name'> & { readonly name: string | null };
 
 /**
- * The inputs of a request from a file: `.json` is an infer request as the protocol has it, of which the inputs are
- * taken, `.npy` a NumPy array, anything else bare little-endian elements or, for BYTES, one element. Throws `E_USAGE` where
- * they are not what the model takes. `inputs`: null where the server does not say; then only `.json` does.
+ * Inputs of a request from a file: `.json` is an infer request of the protocol, from which the inputs are taken, `.npy`
+ * a NumPy array, anything else bare little-endian elements or, for BYTES, one element. Throws `E_USAGE` if they do not
+ * fit the model. `inputs`: null if the server does not describe them; then only `.json` works.
  */
 export function payloadTensors(
   file: PayloadFile,
@@ -75,7 +75,7 @@ function jsonParts(text: string): InputTensor[] {
   });
 }
 
-/** Those that both protocols can carry. */
+/** Parameters that both protocols can carry. */
 function parametersIn(value: unknown): Pick<InputTensor, 'parameters'> {
   const entries = Object.entries(value ?? {}).filter(([, each]) =>
     ['boolean', 'number', 'string'].includes(typeof each),
@@ -91,7 +91,7 @@ function readJson(text: string) {
   }
 }
 
-/** One size that the model leaves free follows from how many elements there are. */
+/** The one size that the model leaves open follows from the number of elements. */
 function rawPart(bytes: Buffer, { name, datatype, shape }: TensorDescription): Part {
   if (!isDatatype(datatype)) throw new Error(`input ${name} is of the unknown type ${datatype}`);
   if (datatype === 'BYTES') return bytesPart(bytes, name, shape);
@@ -117,7 +117,7 @@ function rawPart(bytes: Buffer, { name, datatype, shape }: TensorDescription): P
   };
 }
 
-/** The file as it is, a text or an encoded image. */
+/** The file unchanged: a text or an encoded image. */
 function bytesPart(bytes: Buffer, name: string, shape: readonly number[]): Part {
   if (shape.some((size) => size >= 0 && size !== 1))
     throw new Error(

@@ -4,18 +4,18 @@ import { EscapementError } from '../base/errors.js';
 import { fileProblem } from '../base/files/disk-files.js';
 import { inputPath } from '../base/files/input-path.js';
 
-/** Inputs of a request as they are in a file. */
+/** Inputs of a request from a file. */
 export interface PayloadFile {
   readonly path: string;
   readonly bytes: Buffer;
 }
 
-/** Payloads of each model of a run, in the order in which they are sent. */
+/** Payloads of each model of a run, in sending order. */
 export type Payloads = (model: string) => readonly PayloadFile[];
 
 /**
- * Reads real inputs: a file is sent to every model; a folder has files, sent in the order of their names, or a folder
- * named after each model. Throws `E_FILE_MISSING`, and `E_USAGE` if a model gets none.
+ * Reads real inputs: a file is sent to every model; a folder contains files, sent in order of name, or one folder per
+ * model. Throws `E_FILE_MISSING`, and `E_USAGE` if a model gets none.
  */
 export function readPayloads(path: string, models: readonly string[]): Payloads {
   const files = new Map(models.map((model) => [model, filesFor(path, model)]));
@@ -37,7 +37,7 @@ function filesFor(path: string, model: string): string[] {
   if (found === undefined) throw fileProblem({ code: 'ENOENT' }, path, { flag: '--payload' });
   if (!found.isDirectory()) return [path];
   const own = join(path, model);
-  // The name of a model is that of a folder here, not ../elsewhere.
+  // The model's name must be a folder right here, not ../elsewhere.
   const isOwn = basename(own) === model && statSync(own, { throwIfNoEntry: false })?.isDirectory();
   const folder = isOwn ? own : path;
   const files = readable(folder, () => readdirSync(folder, { withFileTypes: true }))

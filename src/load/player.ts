@@ -16,11 +16,11 @@ import type { AnswerCount, GeneratorFigures, LatenessMs, Unanswered } from '../r
 import { AnswerCounts, type Lack, noAnswer, type Reply } from './reply.js';
 import type { Done, LoadTarget } from './target.js';
 
-/** Requests that may be outstanding; one more is answered `error` at once. */
+/** Largest number of outstanding requests; further ones are answered `error` at once. */
 const DEFAULT_MOST_OUTSTANDING = 100_000;
-/** Without an answer for so long, beyond the longest SLO, what is outstanding is given up. */
+/** Outstanding requests are given up after this time, beyond the longest SLO, without any answer. */
 const DEFAULT_PATIENCE_NS = 30 * NS_PER_S;
-/** Requests sent between two turns of the event loop, when they are late: answers must get in. */
+/** Late requests sent per turn of the event loop, so that answers get in. */
 const BURST = 64;
 const LOOK_MS = 250;
 /** A client does not know which GPUs hold a model. */
@@ -35,20 +35,20 @@ export interface PlayOptions {
   readonly target: LoadTarget;
   /** Called for every answer; arrival times are those intended by the source. */
   readonly observer?: RunObserver;
-  /** Its zero is the start of the run; by default that is now. */
+  /** Its zero is the start of the run; default: now. */
   readonly clock?: Clock;
   readonly mostOutstanding?: number;
   readonly patienceNs?: number;
-  /** Answers to requests that were meant to come before this are not counted by status. */
+  /** Answers to requests intended before this are not counted by status. */
   readonly warmupNs?: number;
   /** Called a few times a second with the time since the start. */
   readonly onProgress?: (nowNs: number, sofar: PlayCounts) => void;
 }
 
-/** How far a run is, all of it. */
+/** Progress of a run, warm-up included. */
 export interface PlayCounts {
   readonly sent: number;
-  /** Of these, without an answer yet. */
+  /** Sent but not answered yet. */
   readonly inFlight: number;
   readonly ok: number;
   readonly late: number;
@@ -56,26 +56,26 @@ export interface PlayCounts {
   readonly failed: number;
 }
 
-/** What a run tells of the load generator itself. */
+/** Report on the load generator itself. */
 export interface PlayReport {
-  /** Requests of the source. */
+  /** Number of requests from the source. */
   readonly requests: number;
-  /** How late requests were handed to the target, ns: a generator that is too slow shows here. */
+  /** Delay until requests were handed to the target, ns: reveals a generator that is too slow. */
   readonly lateness: Histogram;
-  /** Requests that were not sent because too many were outstanding. */
+  /** Number of requests not sent because too many were outstanding. */
   readonly refused: number;
   readonly unanswered: Unanswered;
-  /** What was last heard of requests that were never sent, and of those that were lost; absent: nothing. */
+  /** Last error of requests never sent, and of those lost; absent if there was none. */
   readonly problems: Readonly<Partial<Record<Lack, string>>>;
   /** The server's answers by status; empty within a process. */
   readonly answers: readonly AnswerCount[];
 }
 
 /**
- * Plays a workload against a target in real time, from now on, until every request is answered. Requests are sent
- * when the source says, whatever happened to those before (open loop), and the source is notified of each answer, so that
- * closed-loop clients go on. Latency counts from the intended time. Rejects with what the source or the
- * observer throws.
+ * Plays a workload against a target in real time, starting now, until every request is answered. Requests are sent at
+ * the source's times, regardless of earlier ones (open loop), and the source is notified of each answer, so that
+ * closed-loop clients continue. Latency counts from the intended time. Rejects with errors of the source or the
+ * observer.
  */
 export function play(options: PlayOptions): Promise<PlayReport> {
   return new Promise((resolve, reject) => new Player(options, resolve, reject).start());
@@ -96,7 +96,7 @@ class Player {
   private ok = 0;
   private late = 0;
   private readonly answers = new AnswerCounts();
-  /** When a request was sent or answered last. */
+  /** Time of the last send or answer. */
   private movedNs = 0;
   private longestSloNs = 0;
   private refilling = false;
@@ -118,7 +118,7 @@ class Player {
     this.attempt(() => this.step());
   }
 
-  /** The source may meet a bad line, the observer a full disk: that ends the run. */
+  /** Ends the run on errors: the source may meet a bad line, the observer a full disk. */
   private attempt(work: () => void): void {
     try {
       if (!this.ended) work();
@@ -127,7 +127,7 @@ class Player {
     }
   }
 
-  /** Sends what is due and waits for the next. */
+  /** Sends all due requests and waits for the next. */
   private step(): void {
     const { source } = this.options;
     for (let sent = 0; ; sent++) {
@@ -159,7 +159,7 @@ class Player {
     }
     const id = this.requests.id[slot];
     const done: Done = (outcome, reply) => {
-      // One that was given up may be answered yet, when its slot holds another.
+      // A request that was given up may be answered when its slot holds another.
       if (this.requests.id[slot] !== id || this.requests.state[slot] === REQUEST_FREE) return;
       this.attempt(() => {
         this.answer(slot, outcome, reply);
@@ -188,7 +188,7 @@ class Player {
     source.answered?.(requests.user[slot], nowNs);
   }
 
-  /** Waits for the next arrival, or ends the run when none can come any more. */
+  /** Waits for the next arrival, or ends the run if none can come. */
   private proceed(): void {
     const { source } = this.options;
     if (this.refilling || this.ended) return;
@@ -253,7 +253,7 @@ class Player {
   }
 }
 
-/** How well requests were sent, of which `waited` had to wait for a free connection. */
+/** Quality of request sending; `waited`: number of requests that waited for a free connection. */
 export function generatorFigures(
   { lateness, refused }: Pick<PlayReport, 'lateness' | 'refused'>,
   waited: number,

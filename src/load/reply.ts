@@ -1,59 +1,59 @@
 import type { AnswerCount } from '../record/results.js';
 
-/** What came of a request, as its client sees it. */
+/** Result of a request, as its client sees it. */
 export interface Reply {
   /** For people: `HTTP 429`, `gRPC RESOURCE_EXHAUSTED`, or `no answer`. */
   readonly status: string;
-  /** What was said of a failure, on one line; empty: nothing. */
+  /** The server's error message, on one line; empty if none. */
   readonly message: string;
-  /** Absent: there is an answer, or the generator itself held the request back. */
+  /** Absent if there is an answer, or if the generator itself held the request back. */
   readonly lack?: Lack;
   /**
-   * What the answer of a target that keeps answers says of its outputs, a list of names, datatypes and shapes if the server is
-   * sane. Throws where the answer is too long or cannot be read.
+   * The outputs part of the answer, if the target keeps answers: a list of names, datatypes and shapes if the server is
+   * sane. Throws if the answer is too long or malformed.
    */
   readonly outputs?: () => unknown;
 }
 
-/** Why there is no answer: the request was never sent, or its connection broke after that. */
+/** Reason for a missing answer: the request was never sent, or its connection broke after that. */
 export type Lack = 'neverSent' | 'lost';
 
-/** So much of a message is kept. */
+/** Number of characters kept of a message. */
 const MOST_CHARS = 200;
 
-/** A request without an answer, and why. */
+/** Reply of a request without an answer. */
 export function noAnswer(reason: string, lack?: Lack): Reply {
   const reply = { status: 'no answer', message: plainLine(reason) };
   return lack === undefined ? reply : { ...reply, lack };
 }
 
-/** The message of a failure over HTTP: the `error` of a JSON body, else its text. */
+/** Message of a failure over HTTP: the `error` of a JSON body, else its text. */
 export function httpMessage(body: string): string {
   try {
     const { error } = JSON.parse(body) as { error?: unknown };
     if (typeof error === 'string') return plainLine(error);
   } catch {
-    // Not from a server of this protocol, or cut off.
+    // Truncated, or not from a server of this protocol.
   }
   return plainLine(body);
 }
 
-/** A text of a stranger on one line, not too long, and without what would move a terminal's cursor. */
+/** An untrusted text as one line of limited length, without control characters. */
 export function plainLine(text: string): string {
   const line = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
   return line.length > MOST_CHARS ? `${line.slice(0, MOST_CHARS - 1)}…` : line;
 }
 
-/** A server that says something else each time is not remembered without end. */
+/** Bounds memory if a server sends ever new statuses. */
 const MOST_STATUSES = 100;
-/** Of one status; what comes after them is counted as one more. */
+/** Reasons per status; later ones are counted as one more. */
 const MOST_REASONS = 5;
-/** No reason: messages are one line. */
+/** Never a real reason: messages are one line. */
 const FURTHER = '\n';
 
-/** Counts the answers of a run by their status and reason, with the first message of each. */
+/** Counts the answers of a run by status and reason, with the first message of each. */
 export class AnswerCounts {
-  /** By status, and then by reason. */
+  /** By status, then by reason. */
   private readonly counts = new Map<string, Map<string, { count: number; readonly message: string }>>();
 
   add({ status, message }: Reply): void {
@@ -69,7 +69,7 @@ export class AnswerCounts {
     else reasons.set(reasons.size < MOST_REASONS ? reason : FURTHER, { count: 1, message });
   }
 
-  /** The most frequent first. */
+  /** Most frequent first. */
   list(): AnswerCount[] {
     return [...this.counts]
       .flatMap(([status, reasons]) => [...reasons.values()].map((each) => ({ status, ...each })))
@@ -77,7 +77,7 @@ export class AnswerCounts {
   }
 }
 
-/** The message without what differs between requests that fail for the same reason: numbers, and names in quotes. */
+/** The message without parts that vary between requests with the same failure: numbers, and quoted names. */
 function commonReason(message: string): string {
   return message === '' ? '' : message.replace(/"[^"]*"|\d+(?:\.\d+)?/g, '#');
 }

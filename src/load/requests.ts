@@ -7,29 +7,29 @@ import { plainLine } from './reply.js';
 import type { LoadRequest, Senders, TargetOptions } from './target.js';
 import { type InputTensor, TensorMaker } from './tensors.js';
 
-/** All but the SLO of a request. */
+/** A request without its SLO. */
 export interface RequestSpec {
   readonly model: string;
   readonly version: string | undefined;
-  /** The protocol's priority of its class; null: it names none. */
+  /** The protocol's priority of its class; null if it has none. */
   readonly priority: number | null;
-  /** Null: it names none. */
+  /** Null if it has none. */
   readonly tenant: string | null;
   readonly tensors: readonly InputTensor[];
-  /** What requests with equal tensors share, by what tells them apart. */
+  /** Encoded parts shared by requests with equal tensors, by key. */
   readonly shared: Map<string, Buffer>;
 }
 
-/** Encodes requests as a protocol has them, first what does not depend on their SLO. */
+/** Encodes requests of a protocol, starting with the part that does not depend on the SLO. */
 type Encoder<M> = (spec: RequestSpec) => (sloMs: number) => M;
 
 const NO_SENDERS: Senders = { priorities: [], header: null, tenants: [] };
-/** Of one class and tenant: requests of more lengths than this would take too much memory, so they are made again. */
+/** Limit per class and tenant: requests of more lengths would take too much memory, so they are encoded again. */
 const MOST_LENGTHS = 1024;
 
 /**
- * What encodes the requests of a run, with random tensors or the payloads of the options. Throws `E_SERVER` if a server describes too
- * little for that, `E_USAGE` if payloads are not what a model takes.
+ * Encoder for the requests of a run, with random tensors or given payloads. Throws `E_SERVER` if a server describes too
+ * little for that, `E_USAGE` if payloads do not fit a model.
  */
 export function requestEncoder<M>(
   server: string,
@@ -51,7 +51,7 @@ export function requestEncoder<M>(
         keepingLatest(encoder({ model, version, ...sender, tensors, shared }));
       if (payloads.length > 0) return inTurn(payloads.map(({ tensors, shared }) => one(tensors, shared)));
       if (inputs === null) throw undescribedInputs(server, model);
-      // Those of one length are shared by all models; others are rarely the same, and too many to be kept.
+      // Inputs of one length are shared by all models; other lengths rarely repeat, and are too many to keep.
       return one(maker.inputs(model, inputs, rows, length || 1), length === 0 ? tails : new Map());
     };
     const lengthOf = (asked: number) => (payloads.length > 0 ? 0 : lengthFor(descriptions[i], asked));
@@ -63,9 +63,9 @@ export function requestEncoder<M>(
 type Encode<M> = (sloNs: number) => M;
 type Sender = Pick<RequestSpec, 'priority' | 'tenant'>;
 
-/** The requests of one model, encoded when the first of a class, tenant and length is sent. */
+/** The requests of one model, encoded on the first use of a class, tenant and length. */
 class ModelRequests<M> {
-  /** By class and tenant, and then by length. */
+  /** By class and tenant, then by length. */
   private readonly made = new Map<number, Map<number, Encode<M>>>();
 
   constructor(
@@ -73,7 +73,7 @@ class ModelRequests<M> {
     private readonly make: (sender: Sender, length: number) => Encode<M>,
     private readonly senders: Senders,
   ) {
-    // What cannot be encoded fails before the run.
+    // Reports encoding errors before the run.
     this.encodeOf(0, 0, 0);
   }
 
@@ -97,7 +97,7 @@ class ModelRequests<M> {
   }
 }
 
-/** Most requests of a model have the same SLO. */
+/** Caches the latest SLO, since most requests of a model share one. */
 function keepingLatest<M>(encode: (sloMs: number) => M): Encode<M> {
   let latest: { readonly sloNs: number; readonly message: M } | null = null;
   return (sloNs) => {
@@ -106,20 +106,20 @@ function keepingLatest<M>(encode: (sloMs: number) => M): Encode<M> {
   };
 }
 
-/** Takes one after the other, and starts over after the last. */
+/** Cycles through encoders. */
 function inTurn<M>(encodes: readonly Encode<M>[]): Encode<M> {
   let next = 0;
   return (sloNs) => encodes[next++ % encodes.length](sloNs);
 }
 
-/** The bytes that requests with equal tensors share. */
+/** Bytes shared by requests with equal tensors. */
 export function sharedBytes(shared: Map<string, Buffer>, key: string, make: () => Buffer): Buffer {
   const bytes = shared.get(key) ?? make();
   shared.set(key, bytes);
   return bytes;
 }
 
-/** Up to this size one copy for each model is cheaper than two pieces. */
+/** Up to this size one copy per model is cheaper than two pieces. */
 const JOIN_BYTES = 16_384;
 
 /** A message in one piece, or in two, of which the larger is shared. */
@@ -127,7 +127,7 @@ export function joined(head: Buffer, tail: Buffer): Buffer | readonly Buffer[] {
   return head.length + tail.length <= JOIN_BYTES ? Buffer.concat([head, tail]) : [head, tail];
 }
 
-/** The error for a server that leaves open what a model takes. */
+/** Error for a server that does not describe a model's inputs. */
 export function undescribedInputs(server: string, model: string): EscapementError {
   return new EscapementError(
     'E_SERVER',
@@ -135,7 +135,7 @@ export function undescribedInputs(server: string, model: string): EscapementErro
   );
 }
 
-/** The rows of a tensor several times. */
+/** Repeats the rows of a tensor. */
 function repeated(tensor: InputTensor, times: number): InputTensor {
   if (times === 1) return tensor;
   const [rows = 1, ...row] = tensor.shape;
@@ -143,12 +143,12 @@ function repeated(tensor: InputTensor, times: number): InputTensor {
   return { ...tensor, shape: [rows * times, ...row], data };
 }
 
-/** Models that a line names. */
+/** Largest number of models named in a line. */
 const MOST_NAMES = 3;
 
 /**
- * What requests assume that the server does not say, for people: a line for all models of which the same is assumed. `further`: of
- * one model, in addition to what is assumed of any.
+ * Assumptions that requests make where the server says nothing, for people: one line for all models with the same ones.
+ * `further`: those of one model, in addition to the general ones.
  */
 export function assumptions(
   { models, payloads }: Pick<TargetOptions, 'models' | 'payloads'>,

@@ -3,22 +3,22 @@ import type { RetryFigures } from '../record/results.js';
 import type { Reply } from './reply.js';
 import type { Done, LoadRequest, LoadTarget } from './target.js';
 
-/** A request is sent again so much later, then after twice as long, up to the longest. */
+/** Pause before the first retry; it doubles up to the longest. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
-/** What asks a client to come back: the server is not ready, or another one serves. */
+/** Statuses that ask a client to retry: the server is not ready, or another one serves. */
 const COME_BACK = new Set(['HTTP 503', 'gRPC UNAVAILABLE']);
 
 interface Attempt {
   readonly request: LoadRequest;
   readonly done: Done;
-  /** By `performance.now`: its SLO has passed then. */
+  /** End of its SLO, by `performance.now`. */
   readonly untilMs: number;
   readonly pauseMs: number;
 }
 
 /**
- * Sends a request again, as long as its SLO allows, when it had no answer or one that asks to come back. An inference has no
+ * Retries a request, as long as its SLO allows, if it had no answer or one that asks for a retry. An inference has no
  * side effects, so it may be executed twice; only its last answer counts.
  */
 export class RetryingTarget implements LoadTarget {
@@ -66,7 +66,7 @@ export class RetryingTarget implements LoadTarget {
     });
   }
 
-  /** Whether the request is sent again. */
+  /** True if the request is retried. */
   private comesBack(attempt: Attempt, reply?: Reply): boolean {
     const { untilMs, pauseMs } = attempt;
     const asks = reply !== undefined && (reply.lack !== undefined || COME_BACK.has(reply.status));

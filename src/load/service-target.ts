@@ -8,7 +8,7 @@ import { unknownModel } from './description.js';
 import type { Done, LoadRequest, LoadTarget, TargetOptions } from './target.js';
 import { TensorMaker } from './tensors.js';
 
-/** An inference service in this process, with the clock of the player. Throws `E_UNKNOWN_MODEL` where it lacks a model. */
+/** An inference service in this process, with the player's clock. Throws `E_UNKNOWN_MODEL` if it lacks a model. */
 export function openServiceTarget(
   service: SchedulingService,
   { models, seed }: Pick<TargetOptions, 'models' | 'seed'>,
@@ -31,7 +31,7 @@ export function openServiceTarget(
   return new ServiceTarget(service, indexes, inputs);
 }
 
-/** The inputs of requests for a model: the same for all, or for all of a length. */
+/** Inputs of requests for a model: equal for all, or for all of a length. */
 class ModelInputs {
   private readonly made = new Map<number, readonly Uint8Array[]>();
   private readonly fixed: readonly Uint8Array[] | null;
@@ -54,7 +54,7 @@ class ModelInputs {
     return inputs;
   }
 
-  /** The length of a request's inputs: 0 means the longest, and what cannot be padded has one of the model's lengths. */
+  /** Length of a request's inputs: the longest for 0, and one of the model's lengths if it does not pad. */
   lengthOf(length: number): number {
     const { lengths } = this.signature;
     if (lengths === undefined) return length;
@@ -96,6 +96,6 @@ class ServiceTarget implements LoadTarget {
     });
   }
 
-  /** A service in this process is closed by its owner. */
+  /** The owner of the service closes it. */
   close(): void {}
 }

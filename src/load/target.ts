@@ -4,81 +4,81 @@ import type { Payloads } from './payloads.js';
 import type { Reply } from './reply.js';
 
 /**
- * Called once with how a request ended, never from within `send`. OUTCOME_OK means that it was executed: whether in time
- * is decided by the sender's clock. `reply`: how the server said so; absent within a process.
+ * Called once with the outcome of a request, never from within `send`. OUTCOME_OK means that it was executed: the
+ * sender's clock decides whether in time. `reply`: the server's answer; absent within a process.
  */
 export type Done = (outcome: Outcome, reply?: Reply) => void;
 
-/** A request to be sent. Models, classes and tenants are those of the run, by their index. */
+/** A request to send. Models, classes and tenants are those of the run, by index. */
 export interface LoadRequest {
   readonly model: number;
   readonly sloNs: number;
   readonly user?: number;
-  /** When it should be sent, on the player's clock. */
+  /** Intended send time, on the player's clock. */
   readonly arrivalNs?: number;
   readonly requestClass?: number;
   readonly tenant?: number;
-  /** Of its input; absent or 0: the longest. */
+  /** Length of its input; absent or 0: the longest. */
   readonly length?: number;
 }
 
-/** How requests name their class and their tenant to a server, both by index among those of the run. */
+/** Names of classes and tenants in requests to a server, by index among those of the run. */
 export interface Senders {
-  /** The protocol's `priority` of each class; null: none is sent. Empty: there are no classes. */
+  /** The protocol's `priority` of each class; null: not sent. Empty if there are no classes. */
   readonly priorities: readonly (number | null)[];
-  /** The header, or key of metadata, that names a tenant; null: there are no tenants. */
+  /** Header, or metadata key, that names a tenant; null if there are no tenants. */
   readonly header: string | null;
-  /** The first is that of requests that name none, and is named all the same. */
+  /** The first is the default, and is named all the same. */
   readonly tenants: readonly string[];
 }
 
-/** What a load generator sends requests to. Models are those it was opened with, by their index. */
+/** Target of a load generator. Models are those it was opened with, by index. */
 export interface LoadTarget {
-  /** For people: the address. */
+  /** Its address, for people. */
   readonly name: string;
-  /** What requests assume that the server does not say, lines for people; absent: nothing. */
+  /** Assumptions about the server, as lines for people; absent if there are none. */
   readonly assumed?: readonly string[];
-  /** Requests that had to wait for a free connection before they were sent. */
+  /** Number of requests that waited for a free connection. */
   readonly waited: number;
-  /** What was sent again; absent: nothing is. */
+  /** Retries; absent if none are made. */
   readonly retries?: RetryFigures;
   send(request: LoadRequest, done: Done): void;
-  /** Asks whether the server is alive: a call that takes no work, over a connection like those of requests; absent: cannot. */
+  /** Asks whether the server is alive, over a connection like those of requests; absent if unsupported. */
   ping?(done: Done): void;
-  /** Forgets requests that were not sent yet, and says how many; absent: none waits. */
+  /** Drops requests not sent yet, and returns their number; absent if none ever wait. */
   dropUnsent?(): number;
-  /** Closes every connection; what is outstanding is not answered any more. */
+  /** Closes every connection; outstanding requests are not answered any more. */
   close(): void;
 }
 
 export interface TargetOptions {
   /** Models of the run; each must be one of the server's. */
   readonly models: readonly string[];
-  /** Rows of the inputs of each model, by its index; absent: one. */
+  /** Rows of the inputs of each model, by index; absent: one. */
   readonly rows?: readonly number[];
-  /** Most bytes of an answer that are kept, for `Reply.outputs`; absent: none. */
+  /** Most bytes kept of an answer, for `Reply.outputs`; absent: none. */
   readonly keptBytes?: number;
   /** Real inputs, cycled for each model; absent: random tensors. */
   readonly payloads?: Payloads;
-  /** How requests name their class and tenant; absent: they name none. */
+  /** Names of classes and tenants; absent if requests name none. */
   readonly senders?: Senders;
-  /** Of the random tensors. */
+  /** Seed of the random tensors. */
   readonly seed: number | string;
-  /** Most connections that are open at the same time; absent: as many as suit the protocol. */
+  /** Most connections open at the same time; absent: depends on the protocol. */
   readonly connections?: number;
   /** Sent as `authorization: Bearer`; absent: none. */
   readonly token?: string;
-  /** Certificates (PEM) of the authority that a TLS server is checked against; absent: those of Node. */
+  /** Certificates (PEM) of the authority for TLS servers; absent: those of Node. */
   readonly ca?: Buffer;
-  /** Sends again, within its SLO, what had no answer or is to come back. */
+  /** Retries, within the SLO, requests without an answer or with one that asks for it. */
   readonly retry?: boolean;
-  /** Takes any certificate of a TLS server. */
+  /** Accepts any certificate of a TLS server. */
   readonly insecure?: boolean;
 }
 
 const PAUSE_MS = 100;
 
-/** Tells later that a request had no answer: closed-loop clients must not make a server that is gone a busy loop. */
+/** Delays a reply without an answer, so that closed-loop clients do not spin when a server is gone. */
 export function afterPause(tell: () => void): void {
   setTimeout(tell, PAUSE_MS);
 }

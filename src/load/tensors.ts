@@ -5,14 +5,14 @@ import { DATATYPES, type Datatype } from '../live/model.js';
 import { bytesOfTexts } from '../live/texts.js';
 import { plainLine } from './reply.js';
 
-/** An input or output of a model as a server describes it; dimensions of −1 are the caller's choice. */
+/** An input or output of a model as described by a server; dimensions of −1 are the caller's choice. */
 export interface TensorDescription {
   readonly name: string;
   readonly datatype: string;
   readonly shape: readonly number[];
 }
 
-/** What the inputs of a run may take in all. Servers say the sizes, and are not believed. */
+/** Limit on all inputs of a run, whose sizes come from the server and are not trusted. */
 const MOST_BYTES = 512 * MIB;
 
 /** An input of one request. */
@@ -20,24 +20,24 @@ export interface InputTensor {
   readonly name: string;
   readonly datatype: Datatype;
   readonly shape: readonly number[];
-  /** Little-endian elements, row after row; of BYTES, each with its length before it. */
+  /** Little-endian elements, row after row; BYTES elements are length-prefixed. */
   readonly data: Buffer<ArrayBuffer>;
-  /** Further words of the request on this input; absent: nothing. */
+  /** Parameters of this input in the request; absent if there are none. */
   readonly parameters?: Readonly<Record<string, Parameter>>;
 }
 
 /** A parameter of the protocol. */
 export type Parameter = boolean | number | string;
 
-/** Texts are made of these, so that one does not differ much from another in length. */
+/** Words for random texts, so that their lengths differ little. */
 const WORDS = 'the cluster answers each request before its deadline or says at once why not'.split(' ');
 const WORDS_PER_TEXT = 8;
 const MOST_TEXT_BYTES = 100;
 
 /**
- * Makes inputs once for all requests: uniform values in [0, 1) for floating point, texts of eight words for BYTES, zeros for
- * the rest, because a random integer might not be a valid index. Equal tensors are made once, so that many models use no more memory than
- * one.
+ * Makes inputs once for all requests: uniform values in [0, 1) for floating point, texts of eight words for BYTES,
+ * zeros for the rest, because a random integer might not be a valid index. Equal tensors are made once, so that many
+ * models use no more memory than one.
  */
 export class TensorMaker {
   private readonly made = new Map<string, Buffer<ArrayBuffer>>();
@@ -69,7 +69,7 @@ export class TensorMaker {
     });
   }
 
-  /** Null: too large. */
+  /** Null if too large. */
   private data(datatype: Datatype, shape: readonly number[]): Buffer<ArrayBuffer> | null {
     const count = shape.reduce((product, size) => product * size, 1);
     const key = `${datatype} ${count}`;
@@ -84,7 +84,7 @@ export class TensorMaker {
   }
 }
 
-/** Whether a server or a file names a type of the protocol. */
+/** True for a type of the protocol; the name comes from a server or a file. */
 export function isDatatype(name: unknown): name is Datatype {
   return typeof name === 'string' && Object.hasOwn(DATATYPES, name);
 }
