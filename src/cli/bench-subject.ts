@@ -7,10 +7,10 @@ import { experimentWarnings, type SettingsArgs, settingsSources, warningsOf } fr
 import { completeMachine } from './machine.js';
 import { usageError } from './options.js';
 
-/** As in `serve`. */
+/** Page size of `serve`. */
 const PAGE_BYTES = 16 * MIB;
 
-/** Flags that select what is measured. */
+/** Flags that select the benchmarked models. */
 interface SubjectArgs extends SettingsArgs {
   readonly repository: string | undefined;
   readonly device: string | undefined;
@@ -18,15 +18,15 @@ interface SubjectArgs extends SettingsArgs {
 }
 
 interface ScalingSubjectArgs extends SubjectArgs {
-  /** GPUs that take as long as the models' profiles say stand in for the device. */
+  /** Replaces the device with GPUs that take the time of the models' profiles. */
   readonly emulate: boolean;
-  /** `none`: requests carry no tensors, and no answers; only where GPUs are emulated. */
+  /** `none`: requests and answers carry no tensors; only with emulated GPUs. */
   readonly tensors: 'real' | 'none';
 }
 
 /**
- * What `serve` would run with these flags, of one GPU: the models of a repository in equal shares, or those of an
- * experiment in the shares of its workload. `say` takes lines for the operator. Throws coded errors.
+ * Models that `serve` would run with these flags, on one GPU: those of a repository in equal shares, or those of an
+ * experiment in the shares of its workload. `say` gets lines for the operator. Throws coded errors.
  */
 export async function openSubject(args: SubjectArgs, say: (what: string) => void): Promise<Subject> {
   const { device } = args;
@@ -41,8 +41,8 @@ export async function openSubject(args: SubjectArgs, say: (what: string) => void
 }
 
 /**
- * What is spread over at most `gpus` GPUs: profiles on emulated ones, the models of a repository, or those of an
- * experiment. `say` takes lines for the operator. Throws coded errors.
+ * Models to spread over at most `gpus` GPUs: profiles on emulated ones, the models of a repository, or those of an
+ * experiment. `say` gets lines for the operator. Throws coded errors.
  */
 export async function openScalingSubject(
   args: ScalingSubjectArgs,
@@ -81,7 +81,7 @@ async function openServed(
   );
 }
 
-/** The models of a repository, or the profiles of simulated devices, on this many GPUs. Throws coded errors. */
+/** Models of a repository, or profiles of simulated devices, on this many GPUs. Throws coded errors. */
 async function machineSubject(
   args: SubjectArgs,
   gpus: number,
@@ -116,7 +116,7 @@ async function machineSubject(
   };
 }
 
-/** The models of an experiment on this many GPUs, in the shares of its workload. Throws coded errors. */
+/** Models of an experiment on this many GPUs, in the shares of its workload. Throws coded errors. */
 async function experimentSubject(
   args: SubjectArgs,
   file: string,
@@ -131,7 +131,7 @@ async function experimentSubject(
   const experiment = await loadExperiment(file, [...overrides, ...device, ...cluster], [], environment);
   for (const warning of await experimentWarnings(file, overrides)) say(`warning: ${warning}`);
   const { name, sloNs, policy, admission, padding, classes, tenants, runtime } = experiment;
-  // Its GPUs are a number: of one kind.
+  // `gpus` is a number, so they are of one kind.
   const [machine] = await experimentMachines(experiment);
   return {
     name,

@@ -12,18 +12,18 @@ interface CellArgs extends QueueArgs {
 
 interface Words {
   readonly label: string;
-  /** What is said to have been reused; absent: nothing is. */
+  /** Name for reused cells in the report; absent: not reported. */
   readonly noun?: string;
-  /** What an interruption leaves. */
+  /** Text about the results that remain after an interruption. */
   kept(runs: CellRuns): string;
 }
 
-/** How far the cells of a command are. */
+/** Progress of a command's cells. */
 export class CellRuns {
   known = 0;
   reused = 0;
   failed = 0;
-  /** 0: none has started. */
+  /** 0 until they start. */
   total = 0;
   private progress: Progress | undefined;
 
@@ -36,14 +36,14 @@ export class CellRuns {
     private readonly workers: () => string,
   ) {}
 
-  /** Says what begins, and expects so many cells. */
+  /** Announces the work, and expects this many cells. */
   begin(total: number, said: string): void {
     this.total = total;
     if (!this.quiet) writeErr(said);
     this.progress = openProgress(this.label, this.quiet);
   }
 
-  /** Counts one that is finished, whatever became of it. */
+  /** Counts a finished cell, whatever its result. */
   count(found: { readonly status: 'done' | 'failed'; readonly reused?: boolean }): void {
     this.known++;
     if (found.status === 'failed') this.failed++;
@@ -59,7 +59,7 @@ export class CellRuns {
   }
 }
 
-/** Runs cells on threads of this machine or on the workers of a queue, shows how far they are, and can be interrupted. */
+/** Runs cells on threads of this machine or on the workers of a queue, with progress, until done or interrupted. */
 export async function runCells<T>(
   args: CellArgs,
   { label, noun, kept }: Words,

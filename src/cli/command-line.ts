@@ -11,7 +11,7 @@ const ABOUT =
   'Usage: escapement COMMAND [options]\n\nSchedule DNN inference to latency SLOs: simulate a GPU cluster, tune and ' +
   'compare schedulers, plan capacity, and serve models with the settings you tuned.';
 
-/** Texts of yargs in the words of our other errors, on one line each. */
+/** Messages of yargs, reworded like our other errors, on one line each. */
 const STRINGS = {
   array: 'repeatable',
   'Not enough non-option arguments: got %s, need at least %s': {
@@ -29,7 +29,7 @@ const STRINGS = {
   'Implications failed:': 'missing option:',
 };
 
-/** Parses and runs one command line. Throws `EscapementError` for whatever the operator can fix. */
+/** Parses and runs one command line. Throws `EscapementError` for anything the operator can fix. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   const words = args[0] === 'help' ? [...args.slice(1), '--help'] : args;
   const parser = commandLine(words);
@@ -41,13 +41,13 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   } catch (error) {
     if (!isUsageError(error)) throw error;
     const hint = hintOf(error.message, await parser.getHelp());
-    // Of flags that need another, yargs writes `flag -> other`.
+    // For flags that need another, yargs writes `flag -> other`.
     const message = error.message.replaceAll(/\n\s*/g, ' ').replaceAll(/(\S+) -> (\S+)/g, '--$1 needs --$2');
     throw usageError(`${message}${hint}`);
   }
 }
 
-/** yargs with all commands; `words` is the command line that it is to read. */
+/** yargs with all commands; `words` is the command line to parse. */
 export function commandLine(
   words: readonly string[] = [],
   commands: readonly Command[] = COMMANDS,
@@ -82,12 +82,12 @@ export function commandLine(
 
 class UsageError extends Error {}
 
-/** yargs has errors of its own for values that cannot be read. */
+/** True for yargs's own errors about unreadable values. */
 function isUsageError(error: unknown): error is Error {
   return error instanceof UsageError || (error instanceof Error && error.name === 'YError');
 }
 
-/** yargs takes any word for a switch as false. */
+/** Rejects values of switches, since yargs takes any word for a switch as false. */
 function refuseValuesOfSwitches(words: readonly string[], parsed: Readonly<Record<string, unknown>>): void {
   for (const word of words) {
     const [, name = '', value = ''] = /^--([^=]+)=(.*)$/.exec(word) ?? [];
@@ -96,7 +96,7 @@ function refuseValuesOfSwitches(words: readonly string[], parsed: Readonly<Recor
   }
 }
 
-/** The flag that was probably meant by an unknown one, of those in the help. */
+/** Suggests the known flag closest to an unknown one, from those in the help. */
 function hintOf(message: string, help: string): string {
   const unknown = /^unknown arguments?: ([^,]+)/.exec(message)?.[1];
   if (unknown === undefined) return '';

@@ -5,7 +5,7 @@ import { choiceOr, group, list, required, text, toggle, type ValuesOf, whole } f
 /** The experiment that a command runs. */
 export const experimentFile = required(text('Experiment file (YAML); - reads standard input'));
 
-/** The flag of every command that names policies. */
+/** The flag of every command that accepts policies by name. */
 export const plugin = list('Module with further policies, e.g. ./mine.js');
 
 /** Flags that change an experiment before it runs. */
@@ -15,16 +15,16 @@ export const overrideFlags = group('Experiment', {
   plugin,
 });
 
-/** The flag of every command that prints results: they come as one JSON object, and nothing else comes on stdout. */
+/** The flag of every command that prints results: one JSON object, and nothing else on stdout. */
 export const json = toggle('Print one JSON object on stdout and nothing else');
 
-/** Whether a client command believes a TLS server. */
+/** Trust of a client command in a TLS server. */
 export const trustFlags = group('Server', {
   ca: text('Verify a TLS server against the authority in this file (PEM)'),
   insecure: toggle('Accept any certificate of a TLS server'),
 });
 
-/** Where cells run other than here. */
+/** Options for cells that run elsewhere. */
 export const queueFlags = group('Queue', {
   queue: text(
     'Let the workers of this Redis server run the cells, e.g. redis://host:6379; start them with escapement sweep-worker',
@@ -32,7 +32,7 @@ export const queueFlags = group('Queue', {
   ...queueTrustFlags(),
 });
 
-/** How a server of queues and its clients know each other. */
+/** Credentials between a queue server and its clients. */
 export function queueTrustFlags() {
   return group('Queue', {
     'queue-ca': {
@@ -48,7 +48,7 @@ export function queueTrustFlags() {
 
 export const quiet = toggle('Show no progress on stderr');
 
-/** Files for CI, of commands that check thresholds. */
+/** Output files for CI, of commands that check thresholds. */
 export const ciFlags = group('Checks', {
   junit: text('Write the checks to this file as JUnit XML, one test case each'),
   markdown: text('Append a table of the checks to this file, e.g. "$GITHUB_STEP_SUMMARY"'),
@@ -71,14 +71,14 @@ export const precisionFlag = choiceOr(
   'Precision of weights and operators; inputs and outputs keep their types',
 );
 
-/** What `--set` and `--seed` override in an experiment. */
+/** Overrides of an experiment by `--set` and `--seed`. */
 export function overridesOf(args: ValuesOf<Pick<typeof overrideFlags, 'set' | 'seed'>>): string[] {
   return [...args.set, ...(args.seed === undefined ? [] : [`seed=${args.seed}`])];
 }
 
 /**
- * Adds `--plugin` to the overrides of a command. Its paths are relative to the working directory, those of
- * overrides to the experiment file.
+ * Adds `--plugin` to the overrides of a command. Its paths are relative to the working directory, those of overrides to
+ * the experiment file.
  */
 export function withPlugins(args: Record<string, unknown>): void {
   const { plugin, set, file, experiment } = args;

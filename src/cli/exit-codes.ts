@@ -8,8 +8,7 @@ export const EXIT_BUG = 1;
 export const EXIT_INTERRUPTED = 130;
 
 /**
- * Every failure that an operator can cause: its code, its exit code and what it means. Anything else is a bug and exits
- * with 1.
+ * Every failure that an operator can cause: its code, exit code and meaning. Anything else is a bug and exits with 1.
  */
 export const EXIT_CODES: Readonly<Record<ErrorCode, { readonly exit: number; readonly means: string }>> = {
   E_USAGE: { exit: 2, means: 'a command line flag or argument is wrong' },
@@ -61,16 +60,13 @@ export const EXIT_CODES: Readonly<Record<ErrorCode, { readonly exit: number; rea
   E_HUNG: { exit: 50, means: 'a thread of a server hung, and the server ended, to be started again' },
 };
 
-/** What a failed command prints on stderr, and the status it exits with. */
+/** Message on stderr and exit status of a failed command. */
 interface Failure {
   readonly exitCode: number;
   readonly text: string;
 }
 
-/**
- * Operator errors become one line with their code; everything else is a bug of escapement and keeps
- * its stack trace.
- */
+/** Operator errors become one line with their code; anything else is a bug and keeps its stack trace. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof EscapementError) {
     return { exitCode: exitCodeOf(error), text: `escapement: ${error.code}: ${printable(error.message)}\n` };
@@ -82,7 +78,7 @@ export function describeFailure(error: unknown): Failure {
   };
 }
 
-/** The exit code of an error. */
+/** Exit code of an error. */
 export function exitCodeOf({ code }: EscapementError): number {
   return EXIT_CODES[code]?.exit ?? EXIT_BUG;
 }

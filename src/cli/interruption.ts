@@ -2,16 +2,16 @@ import { writeErr } from '../text/terminal.js';
 import { EXIT_INTERRUPTED } from './exit-codes.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
-/** A terminal that closes ends a server as SIGTERM does: Node would end at once, also under `nohup`. */
+/** SIGHUP too: a closing terminal stops a server gracefully. Node would end at once, even under `nohup`. */
 const STOP_SIGNALS = [...SIGNALS, 'SIGHUP'] as const;
 /** Shells and process managers often send the first signal to the whole group and once more to the process. */
 const IMPATIENT_MS = 1000;
-/** How often a command under npx checks that npx still runs. */
+/** Interval at which a command under npx checks that npx still runs. */
 const CHECK_MS = 250;
 
 /**
- * Does work that Ctrl-C or SIGTERM ends: stderr then says what `kept` returns, and the process exits with 130 after
- * `release`, which may not take long, or at once with the next signal.
+ * Runs work that Ctrl-C or SIGTERM ends: stderr then gets the result of `kept`, and the process exits with 130 after
+ * `release`, which must be quick, or at once on the next signal.
  */
 export async function interruptible<T>(
   work: () => Promise<T>,
@@ -31,7 +31,7 @@ export async function interruptible<T>(
   }
 }
 
-/** Resolves with the first signal: Ctrl-C's, SIGTERM or SIGHUP. Another one a second later ends the process at once. */
+/** Resolves with the first signal: SIGINT, SIGTERM or SIGHUP. Another one a second later ends the process at once. */
 export function untilStopped(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let first: number | null = null;
@@ -45,9 +45,9 @@ export function untilStopped(): Promise<NodeJS.Signals> {
 }
 
 /**
- * Lets signals end a command that is the first process of its container, as they end any other process: the kernel gives that one
- * only the signals that it handles, so that stopping the container would take until it is killed. Commands that handle a signal
- * themselves end in their own way. A simulation in this thread is finished first.
+ * Lets signals end a command that is the first process of its container, as they end any other process: the kernel
+ * delivers to it only signals that it handles, so that stopping the container would wait for SIGKILL. Commands with
+ * their own handler end in their own way. A simulation in this thread finishes first.
  */
 export function endBySignals(pid: number): void {
   if (pid !== 1) return;
@@ -59,14 +59,13 @@ export function endBySignals(pid: number): void {
 }
 
 /**
- * Ends a command with its npx. npx passes SIGTERM on to a shell in between, and the shell dies of it without notifying the
- * command, which would run on unnoticed: `kill $!` after `npx escapement serve &` would leave the server
- * running. So a command that npx started sends itself SIGTERM when that shell is gone. Commands started in any other way
- * outlive their parents, as daemons must.
+ * Ends a command together with its npx. npx passes SIGTERM on to a shell in between, which dies without notifying the
+ * command: `kill $!` after `npx escapement serve &` would leave the server running. So a command started by npx sends
+ * itself SIGTERM when that shell is gone. Other commands outlive their parents, as daemons must.
  */
 export function endWithNpx(environment: Readonly<Record<string, string | undefined>>): void {
   const { npm_lifecycle_event: event, npm_lifecycle_script: script = '' } = environment;
-  // Children inherit the variables of npx, so they must name this very command, not some other one above it.
+  // Children inherit the variables of npx, so they must name this very command.
   if (event !== 'npx' || !/^'?escapement'?$/.test(script)) return;
   const parent = process.ppid;
   const timer = setInterval(() => {

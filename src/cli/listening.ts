@@ -5,16 +5,16 @@ import { EscapementError } from '../base/errors.js';
 import { formatAddress } from '../live/wire/address.js';
 import { usageError } from './options.js';
 
-/** Below this, systems may reserve ports for their administrator. */
+/** Systems may reserve ports below this for administrators. */
 const FIRST_FREE_PORT = 1024;
-/** What listens on this machine takes a connection at once. */
+/** A listener on this machine accepts a connection at once. */
 const CONNECT_MS = 1000;
 const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv'];
 
 /**
- * Throws `E_LISTEN` where one of the ports, given by flag, cannot be listened on: before work begins that takes long.
- * Null: none is wanted. Opens none of them if it can be avoided: a client that waits for the server to come back would
- * connect, and be cut off. What this does not find out shows when the port is opened.
+ * Throws `E_LISTEN` if one of the ports given by flags is unavailable, before long work begins. Null: not wanted. Opens
+ * none of them if possible: a client that waits for the server to come back would connect, and be cut off. Remaining
+ * problems show when the port is opened.
  */
 export async function checkPorts(
   host: string,
@@ -28,7 +28,7 @@ export async function checkPorts(
   }
   for (const { flag, port } of wanted) {
     const isFree = port < FIRST_FREE_PORT || !(await takesConnections(host, port));
-    // The address itself may be wrong, whichever the port.
+    // The address itself may be wrong, regardless of the port.
     const problem = isFree ? await listenProblem(host, port < FIRST_FREE_PORT ? port : 0) : IN_USE;
     if (problem === null) continue;
     const hint = problem.code === IN_USE.code ? '; end what listens there, or choose another port' : '';
@@ -39,7 +39,7 @@ export async function checkPorts(
 
 const IN_USE = { code: 'EADDRINUSE', message: 'address already in use' };
 
-/** Something listens there. */
+/** True if something listens there. */
 function takesConnections(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: reachable(host), port, timeout: CONNECT_MS });
@@ -47,20 +47,20 @@ function takesConnections(host: string, port: number): Promise<boolean> {
       socket.destroy();
       resolve(isTaken);
     };
-    // A socket that got this very port is connected with itself.
+    // A socket that got this very port is connected to itself.
     socket.on('connect', () => end(socket.localPort !== port));
     socket.on('error', () => end(false));
     socket.on('timeout', () => end(false));
   });
 }
 
-/** All addresses of a machine are reached by one of them. */
+/** An address at which a wildcard address of this machine is reached. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return isIPv6(host) && /^[0:]+$/.test(host) ? '::1' : host;
 }
 
-/** The error of listening there for a moment; null: it works. */
+/** Error of briefly listening there; null on success. */
 function listenProblem(host: string, port: number): Promise<NodeJS.ErrnoException | null> {
   return new Promise((resolve) => {
     const server = createServer().once('error', resolve);
@@ -68,7 +68,7 @@ function listenProblem(host: string, port: number): Promise<NodeJS.ErrnoExceptio
   });
 }
 
-/** `[HOST:]PORT` of `--listen`; `byDefault` is the host where it names none. Throws `E_USAGE`. */
+/** Parses `[HOST:]PORT` of `--listen`; `byDefault` is the host if none is named. Throws `E_USAGE`. */
 export function listenAddress(text: string, byDefault: string): { host: string; port: number } {
   const parts = /^(?:(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):)?(\d{1,5})$/.exec(text);
   const port = Number(parts?.[2]);
@@ -76,7 +76,7 @@ export function listenAddress(text: string, byDefault: string): { host: string; 
   return { host: parts[1]?.replace(/^\[|\]$/g, '') ?? byDefault, port };
 }
 
-/** Says who reaches a process that listens at `host`, where that may come as a surprise. */
+/** Logs who can reach a process that listens at `host`, where that may be a surprise. */
 export function hintAtHost(host: string, token: string | null, log: Logger): void {
   const isLocal = host === 'localhost' || host === '::1' || host.startsWith('127.');
   if (!isLocal && token === null) {

@@ -19,7 +19,7 @@ export interface SettingsArgs {
   readonly set: readonly string[];
 }
 
-/** Where a live command's settings come from: its flags, its environment, its file. */
+/** Sources of a live command's settings: flags, environment, file. */
 export function settingsSources({ experiment, set }: SettingsArgs): SettingsSources {
   return {
     file: experiment ?? null,
@@ -29,19 +29,19 @@ export function settingsSources({ experiment, set }: SettingsArgs): SettingsSour
 }
 
 /**
- * The settings of a server here; how long models may take to be prepared counts from now on. Says which settings have no
- * effect. Throws as `readServerSettings`.
+ * Settings of a server here; the time limit for preparing models starts now. Reports settings without effect. Throws as
+ * `readServerSettings`.
  */
 export async function serverSettingsOf(args: SettingsArgs, say = warnOnStderr): Promise<ServerSettings> {
   return inEffect(await readServerSettings(settingsSources(args)), say);
 }
 
-/** The same of how models run here, where others schedule. */
+/** Runtime settings of models here, when a scheduler elsewhere uses them. */
 export async function runtimeOf(args: SettingsArgs, say = warnOnStderr): Promise<RuntimeSettings> {
   return inEffect(await readRuntime(settingsSources(args)), say).runtime;
 }
 
-/** Settings that have no effect on this machine, a line each. */
+/** Settings without effect on this machine, one per line. */
 export function warningsOf(loaded: OriginalSettings): string[] {
   return settingWarnings(loaded, {
     environment: process.env,
@@ -50,7 +50,7 @@ export function warningsOf(loaded: OriginalSettings): string[] {
   });
 }
 
-/** Those of an experiment that runs live. Of its overrides only those of `runtime` matter. */
+/** Warnings for an experiment that runs live. Only `runtime` overrides matter. */
 export async function experimentWarnings(file: string, overrides: readonly string[]): Promise<string[]> {
   const set = overrides.filter((override) => /^\s*runtime\b/.test(override));
   return warningsOf(await readRuntime(settingsSources({ experiment: file, set })));

@@ -27,12 +27,12 @@ interface Level extends PlayedLoad {
   readonly models: number;
 }
 
-/** What a section of any kind keeps when closed-loop clients take its place. */
+/** Keys of a section of any kind that remain when closed-loop clients replace it. */
 const KEPT_KEYS = ['name', 'models', 'slo', 'duration', 'popularity'];
 
 /**
- * `load --concurrency 1,2,4,8`: plays the workload once a level, with so many clients that each send when they are
- * answered. One row a level; `--out` gets a folder for each.
+ * `load --concurrency 1,2,4,8`: plays the workload once per level, with that many closed-loop clients. One row per
+ * level; `--out` gets a folder for each.
  */
 export async function loadLevels(
   levels: string,
@@ -71,7 +71,7 @@ export async function loadLevels(
   refuseMissed(cases);
 }
 
-/** Numbers of clients, each once, in the order given. Throws `E_USAGE`. */
+/** Numbers of clients, without duplicates, in the given order. Throws `E_USAGE`. */
 function levelsOf(text: string): number[] {
   let values: string[];
   try {
@@ -82,7 +82,7 @@ function levelsOf(text: string): number[] {
   return [...new Set(values.map((value) => wholeNumber(value, '--concurrency', 1)))];
 }
 
-/** The workload of a file as an override: the same models, SLO and length, with clients. Throws `E_USAGE`. */
+/** The workload of a file as an override: same models, SLO and duration, with closed-loop clients. Throws `E_USAGE`. */
 async function closedLoop(file: string): Promise<string> {
   const { workload } = (await readExperimentSource(file)).tree;
   const sections = Array.isArray(workload) ? workload : [workload];
@@ -115,7 +115,7 @@ function levelsText(levels: readonly Level[]): string {
   ].join('');
 }
 
-/** A client stays with one model. */
+/** Note on levels with fewer clients than models: a client stays with one model. */
 function leftOut(levels: readonly Level[]): string {
   const few = levels.filter(({ concurrency, models }) => concurrency < models);
   if (few.length === 0) return '';

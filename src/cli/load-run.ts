@@ -13,22 +13,22 @@ import { openProgress } from './progress.js';
 import { inRunFolder, loadOrigin } from './run-folder.js';
 import { read, tokenOf } from './token.js';
 
-/** Narrow, to leave room for the live line. */
+/** Narrow, to leave room for the status text. */
 const BAR_COLUMNS = 10;
 
 /** A finished load. */
 export interface PlayedLoad extends LoadResult {
-  /** What was assumed of the server, for people; lines or nothing. */
+  /** Assumptions about the server, as lines for people; may be empty. */
   readonly assumed: string;
-  /** How far its figures are to be trusted, since a generator that lags measures itself; lines or nothing. */
+  /** Reliability of the figures, since a generator that lags measures itself; lines or empty. */
   readonly notes: string;
-  /** The same where they are not to be trusted; said with --quiet as well. */
+  /** Warnings that the figures are unreliable; shown even with --quiet. */
   readonly warnings: readonly string[];
-  /** Requests that the server left without an answer; empty: none. */
+  /** Text about requests that the server left unanswered; empty if none. */
   readonly lost: string;
 }
 
-/** Plays an experiment against the server of `--url`, with a line of progress, and writes its folder. */
+/** Plays an experiment against the server of `--url`, with a progress line, and writes its folder. */
 export async function playLoad(experiment: Experiment, args: LoadArgs): Promise<PlayedLoad> {
   const target = await openTarget(args.url, await targetOptions(experiment, args));
   try {
@@ -46,7 +46,7 @@ export async function playLoad(experiment: Experiment, args: LoadArgs): Promise<
   }
 }
 
-/** The flags that play it again, as they would be typed. A token comes from a file, so it does not appear here. */
+/** Flags that repeat the load, as typed. A token comes from a file, so it does not appear here. */
 function flagsOf({
   url,
   connections,
@@ -129,7 +129,7 @@ async function targetOptions(
   };
 }
 
-/** Throws `E_CONFIG_VALUE` for a class of a workload that a server cannot be asked for. */
+/** Throws `E_CONFIG_VALUE` for a class of a workload that requests to a server cannot name. */
 function sendersOf({ classes, tenants, workloads, file }: Experiment): Pick<TargetOptions, 'senders'> {
   if (classes.length === 0 && tenants.list.length === 0) return {};
   const nameless = classes.find(
@@ -164,20 +164,20 @@ function lostText({ unanswered, problems }: LoadResult['report'], name: string):
   ].join('; ');
 }
 
-/** Throws `E_ANSWERS_LOST` where requests had no answer; `missed`: thresholds that were missed as well. */
+/** Throws `E_ANSWERS_LOST` if requests had no answer; `missed`: thresholds that were missed as well. */
 export function refuseLost(lost: string, missed: string): void {
   if (lost === '') return;
   throw new EscapementError('E_ANSWERS_LOST', [lost, ...(missed === '' ? [] : [missed])].join('; '));
 }
 
-/** The rate is that of so long. */
+/** Period over which the rate is computed. */
 const WINDOW_NS = NS_PER_S;
 
-/** Says in one line how a load is going; the rate is that of the last second. */
+/** Status line of a load; the rate is that of the last second. */
 export class LoadLine {
   private readonly recent: { readonly atNs: number; readonly ok: number }[] = [];
 
-  /** Call it every now and then, with the time since the start. */
+  /** Call periodically, with the time since the start. */
   text({ sent, inFlight, ok, late, failed }: PlayCounts, nowNs: number): string {
     this.recent.push({ atNs: nowNs, ok });
     while (this.recent.length > 2 && this.recent[1]!.atNs <= nowNs - WINDOW_NS) this.recent.shift();

@@ -19,9 +19,9 @@ type MachineArgs = ValuesOf<typeof machineFlags>;
 type DeploymentArgs = ValuesOf<typeof deploymentFlags>;
 
 /**
- * The GPUs that the flags name. They take the models of the repository as it is when a controller asks for them; simulated ones
- * without a repository have those of their profiles from the start. `say` takes lines for the operator. Throws coded errors, also where a repository lacks what
- * it `needs`.
+ * GPUs named by the flags. Models are read from the repository when a controller asks for them; simulated GPUs without
+ * a repository have those of their profiles from the start. `say` gets lines for the operator. Throws coded errors,
+ * also if a repository lacks one of `needs`.
  */
 export async function machineOptions(
   args: MachineArgs,
@@ -59,7 +59,7 @@ async function checkRepository(dir: string, precision: Precision, needs: StartNe
   if (needs === 'model' && versions.length === 0 && problems.length === 0) throw noModels(dir);
 }
 
-/** The same for a controller elsewhere. */
+/** Machine for a controller elsewhere. */
 export async function workerMachine(
   args: MachineArgs,
   runtime: RuntimeSettings,
@@ -71,7 +71,7 @@ export async function workerMachine(
   return { ...machine, source: new ReportedSource(machine.source, repositoryOf(args), say) };
 }
 
-/** The same with all models from the start: they are prepared now, and measured where that is missing. */
+/** Machine with all models from the start: they are prepared now, and measured if necessary. */
 export async function completeMachine(
   args: MachineArgs,
   runtime: RuntimeSettings,
@@ -87,7 +87,7 @@ export async function completeMachine(
   return { ...machine, models };
 }
 
-/** Which models run, and who decides on it. Throws `E_USAGE`. */
+/** Models to run, and how they are chosen. Throws `E_USAGE`. */
 export function deploymentOptions(
   args: DeploymentArgs & { readonly repository?: string | undefined },
 ): DeploymentOptions {
@@ -102,7 +102,7 @@ export function deploymentOptions(
   };
 }
 
-/** Flags that only one way of choosing models takes. Throws `E_USAGE`. */
+/** Rejects flags that only one way of choosing models accepts. Throws `E_USAGE`. */
 function checkControl({
   'model-control': control,
   'load-model': [named],
@@ -150,7 +150,7 @@ function machineDevices(args: MachineArgs, runtime: RuntimeSettings): DeviceSpec
   }));
 }
 
-/** Each GPU of a kind that has several is an adapter of its own. */
+/** Each GPU of a kind that has several is a separate adapter. */
 function adapterOf(kind: Provider, first: number, gpu: number): number {
   return kind === 'cuda' || kind === 'dml' ? first + gpu : first;
 }

@@ -6,11 +6,11 @@ import { describeFailure } from './exit-codes.js';
 import { endBySignals, endWithNpx } from './interruption.js';
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A reader that stops early (`| head`) is no failure of ours.
+  // A reader that stops early (`| head`) is not an error of ours.
   if (error.code === 'EPIPE') process.exit(0);
   end(cannotWrite('standard output', error));
 });
-// What a timer or a request of a server throws, such as a policy of a plugin, has no caller to report it.
+// Exceptions in timers or requests of a server, e.g. from a plugin's policy, have no caller to report them.
 process.on('uncaughtException', end);
 
 endBySignals(process.pid);
@@ -21,7 +21,7 @@ try {
 } catch (error) {
   const { text, exitCode } = describeFailure(error);
   writeErr(text);
-  // Not process.exit: what was written to stdout must still reach a pipe.
+  // Not process.exit: pending stdout must still reach a pipe.
   process.exitCode = exitCode;
 }
 

@@ -89,7 +89,7 @@ async function trustOf(args: UrlArgs): Promise<Trust> {
   };
 }
 
-/** The models of `--model`, or all that the server has ready. */
+/** Models of `--model`, or all that the server has ready. */
 async function namesOf({ url, model }: UrlArgs, trust: Trust): Promise<readonly string[]> {
   if (model.length > 0) return [...new Set(model)];
   const { listModels } = await import('../load/open-target.js');
@@ -139,13 +139,13 @@ function measuredText(profile: Profile, measurement: ServedMeasurement): string 
 
 const UNSEEN = { weights: 'weights', load: 'LOAD' } as const;
 
-/** Says that the network hides how long the model takes. */
+/** Warns if the network hides the duration of the model. */
 function hiddenText(seenMs: number, roundTripMs: number): string[] {
   if (roundTripMs < seenMs / 2) return [];
   return ['warning: most of the time is the round trip: measure nearer the server, or larger batches\n'];
 }
 
-/** One way of a round trip. */
+/** One-way share of a round trip, as text. */
 function delayText(roundTripMs: number): string {
   return `${Math.max(1, Math.round((roundTripMs * 1000) / 2))}us`;
 }

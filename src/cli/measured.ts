@@ -2,7 +2,7 @@ import { EscapementError } from '../base/errors.js';
 import type { Durations } from '../live/models/measure/durations.js';
 import { wholeNumber } from './options.js';
 
-/** The batch sizes of `--batch-sizes`, or the model's own. Throws `E_USAGE`. */
+/** Batch sizes of `--batch-sizes`, or the model's own. Throws `E_USAGE`. */
 export function chosenSizes(
   text: string | undefined,
   ofModel: readonly number[],
@@ -17,19 +17,19 @@ export function chosenSizes(
   throw new EscapementError('E_USAGE', `--batch-sizes ${text}: the model does not support batches`);
 }
 
-/** Throws `E_USAGE` where several profiles would be written to one file. */
+/** Throws `E_USAGE` if several profiles would be written to one file. */
 export function checkOneFile(out: string | undefined, models: number): void {
   if (out === undefined || models === 1) return;
   throw new EscapementError('E_USAGE', '--out holds the profile of one model; select it with --model');
 }
 
-/** Whether durations by batch size are stable, a line for people. */
+/** Stability of durations by batch size, as a line for people. */
 export function stabilityText(batches: readonly Pick<Durations, 'p99Ms' | 'medianMs'>[]): string {
   const worst = Math.max(...batches.map(({ p99Ms, medianMs }) => p99Ms / medianMs));
   return `p99 / median of INFER is at most ${worst.toFixed(2)}: ${verdict(worst)}\n`;
 }
 
-/** What the ratio means for a scheduler that plans by past durations. */
+/** Meaning of the ratio for a scheduler that plans by past durations. */
 function verdict(ratio: number): string {
   if (ratio <= 1.1) return 'durations are stable enough to plan with';
   if (ratio <= 1.5) return 'durations can be planned with if SLOs leave that much room';

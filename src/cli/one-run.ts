@@ -16,7 +16,7 @@ import { openProgress } from './progress.js';
 import { inRunFolder, liveOrigin, simulatedOrigin, warnIfEmpty } from './run-folder.js';
 import { type Checks, casesJson, casesOf, casesText, refuseMissed, writeCiFiles } from './thresholds.js';
 
-/** One experiment, what runs it, and what its result must satisfy. */
+/** One experiment, its engine, and the conditions on its result. */
 interface OneRun {
   readonly experiment: Experiment;
   readonly engine: Engine;
@@ -29,7 +29,7 @@ interface OutputArgs {
   readonly quiet: boolean;
 }
 
-/** Runs an experiment for a command and prints its figures. Throws `E_THRESHOLD` last, when all is written. */
+/** Runs an experiment for a command and prints its figures. Throws `E_THRESHOLD` last, after everything is written. */
 export async function oneRun(
   command: 'run' | 'simulate',
   { experiment, engine, checks }: OneRun,
@@ -50,7 +50,7 @@ export async function oneRun(
   const progress = openProgress(engine.kind === 'live' ? 'live' : 'simulate', quiet);
   const onProgress = async (fraction: number) => {
     progress.update(fraction);
-    // Lets a Ctrl-C in.
+    // Gives Ctrl-C a chance.
     await setImmediate();
   };
   const perform = async (outDir: string | undefined): Promise<Run> => {
@@ -77,7 +77,7 @@ export async function oneRun(
   refuseMissed(cases);
 }
 
-/** Arrivals files whose times seem to be in another unit. */
+/** Arrivals files whose times seem to be in a different unit. */
 async function distantStarts({ workloads, files }: Experiment): Promise<string[]> {
   const texts = await Promise.all(
     workloads.map(async (workload) => {
@@ -94,7 +94,7 @@ function devicesText({ deviceErrors, journal }: LiveReport): string[] {
   return [...deviceErrors, `replay this run with: escapement replay ${quoted(journal)}`];
 }
 
-/** Where the timeline is. The folder that it was written to has another name until the run is over. */
+/** Location of the timeline. Its folder has another name until the run is over. */
 function recordingText({ recording }: LiveReport, out: string | undefined): string[] {
   if (recording === null) return [];
   const { file, seconds, dropped, problems } = recording;

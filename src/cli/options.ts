@@ -9,12 +9,12 @@ export type ValuesOf<O extends Readonly<Record<string, Options>>> = InferredOpti
 export type ArgsOf<B extends (yargs: Argv) => Argv<unknown>> =
   ReturnType<B> extends Argv<infer Args> ? Args : never;
 
-/** A mistake in a command line. */
+/** Error for a mistake in a command line. */
 export function usageError(what: string): EscapementError {
   return new EscapementError('E_USAGE', what);
 }
 
-/** Options under a heading of the help. Errors of their values name them. */
+/** Options under a heading of the help; errors about their values name them. */
 export function group<O extends Readonly<Record<string, Options>>>(heading: string, options: O): O {
   const grouped = Object.entries(options).map(([name, { coerce, ...option }]) => {
     const named =
@@ -26,11 +26,11 @@ export function group<O extends Readonly<Record<string, Options>>>(heading: stri
 
 type Read<T> = (given: string) => T;
 
-/** The value as it was given. */
+/** A text as given. */
 export const text = optional(asGiven);
 export const textOr = withDefault(asGiven);
 
-/** An address to listen on. IPv6 may stand in brackets, as in a URL. */
+/** An address to listen on; IPv6 may be in brackets, as in a URL. */
 export const addressOr = withDefault((given) => given.replace(/^\[([0-9a-fA-F:.]+)\]$/, '$1'));
 
 /** A whole number of at least `min`. */
@@ -45,13 +45,13 @@ export const wholeOrOff = (min: number, byDefault: number, describe: string) =>
 /** A duration in ns. */
 export const duration = optional(nsOf);
 export const durationOr = withDefault(nsOf);
-/** Longer than 0, or null for `off`. */
+/** A duration above 0, or null for `off`. */
 export const durationOrOff = withDefault(orOff(longNsOf));
 
 /** A size in bytes, at least one. */
 export const size = optional(bytesOf);
 export const sizeOr = withDefault(bytesOf);
-/** Null for `off`. */
+/** A size in bytes, or null for `off`. */
 export const sizeOrOff = withDefault(orOff(bytesOf));
 
 /** A port, or null for `off`. */
@@ -71,7 +71,7 @@ export function choiceOr<const C extends string>(
   return { ...choice(choices, describe), default: byDefault };
 }
 
-/** An option that may be given many times. */
+/** An option that may be repeated. */
 export function list(describe: string) {
   return {
     type: 'string',
@@ -88,7 +88,7 @@ export function toggle(describe: string) {
   return { type: 'boolean', default: false, describe } as const;
 }
 
-/** An option or argument that has to be given. */
+/** A required option or argument. */
 export function required<O extends Options>(option: O) {
   return { ...option, demandOption: true } as const;
 }
@@ -98,9 +98,9 @@ export function wholeNumber(given: string, name: string, min: number): number {
   return naming(name, given, wholeOf(min));
 }
 
-/** An option that may be left out; the help says what that means. */
+/** An optional option; the help explains its absence. */
 function optional<T>(read: Read<T>) {
-  // yargs makes a list of what is given more than once, which is a mistake rather than a choice.
+  // yargs makes a list of a repeated option, which is a mistake rather than a choice.
   const coerce = (given: string): T => {
     if (Array.isArray(given)) throw new Error(`was given more than once (${given.join(', ')})`);
     if (given === '') throw new Error('needs a value');
@@ -110,7 +110,7 @@ function optional<T>(read: Read<T>) {
     ({ type: 'string', requiresArg: true, describe, defaultDescription, coerce }) as const;
 }
 
-/** An option that has a value in any case. */
+/** An option with a default. */
 function withDefault<T>(read: Read<T>) {
   return (byDefault: string, describe: string) => ({ ...optional(read)(describe), default: byDefault });
 }
@@ -159,7 +159,7 @@ function bytesOf(given: string): number {
     const bytes = parseBytes(given);
     if (bytes >= 1) return bytes;
   } catch {
-    // Reported below, as a size of 0 is.
+    // Reported below, like a size of 0.
   }
   throw new Error('must be a size such as 64MiB');
 }

@@ -3,13 +3,13 @@ import { extname, resolve } from 'node:path';
 import type { EscapementError } from '../base/errors.js';
 import { usageError } from './options.js';
 
-/** Files by the names of their flags. */
+/** Files by name of their flag. */
 type Outputs = Readonly<Record<string, string | undefined>>;
 
-/** Markdown cannot be appended to files of these kinds. */
+/** File types to which Markdown cannot be appended. */
 const NOT_MARKDOWN = ['.json', '.jsonl', '.tsv', '.csv', '.yaml', '.yml', '.xml', '.html', '.gz'];
 
-/** Throws `E_USAGE` where two outputs are one file, or one is a file that the command reads. */
+/** Throws `E_USAGE` if two outputs are one file, or one is an input of the command. */
 export function checkOutputFlags(outputs: Outputs, inputs: readonly string[]): void {
   const before: [flag: string, path: string][] = [];
   for (const [flag, path] of Object.entries(outputs)) {
@@ -23,14 +23,14 @@ export function checkOutputFlags(outputs: Outputs, inputs: readonly string[]): v
   }
 }
 
-/** Throws `E_USAGE` where JUnit XML would replace a file that holds something else. */
+/** Throws `E_USAGE` if JUnit XML would replace a file with other content. */
 export function checkReplacesXml(flag: string, path: string): void {
   const start = startOf(path);
   if (start === '' || start.startsWith('<?xml')) return;
   throw usage(flag, path, 'exists and is not XML; choose another name or remove the file');
 }
 
-/** Throws `E_USAGE` where Markdown would be added to a file that holds something else. */
+/** Throws `E_USAGE` if Markdown would be appended to a file with other content. */
 export function checkTakesMarkdown(flag: string, path: string): void {
   const start = startOf(path);
   if (start === '' || !(start.startsWith('{') || NOT_MARKDOWN.includes(extname(path).toLowerCase()))) return;
@@ -43,7 +43,7 @@ function isSameFile(a: string, b: string): boolean {
   return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
 }
 
-/** Undefined where the system gives an error: reading or writing the file will report it. */
+/** Undefined on a system error, which reading or writing the file will report. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
@@ -52,7 +52,7 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-/** The first characters of a regular file; empty: there is none, or nothing in it. */
+/** First characters of a regular file; empty if it is missing or empty. */
 function startOf(path: string): string {
   if (!statOf(path)?.isFile()) return '';
   const fd = openSync(path, 'r');

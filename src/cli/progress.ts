@@ -2,18 +2,18 @@ import { type Options, Presets, SingleBar } from 'cli-progress';
 import { printable } from '../base/printable.js';
 import { writeErr } from '../text/terminal.js';
 
-/** Shows how far a long command is. Everything goes to stderr, so that stdout can be piped. */
+/** Progress of a long command. Everything goes to stderr, so that stdout can be piped. */
 export interface Progress {
-  /** `fraction` from 0 to 1; `note` says more in a few words. */
+  /** `fraction` from 0 to 1; `note` adds a few words. */
   update(fraction: number, note?: string): void;
-  /** Ends the display; later lines start on a line of their own. */
+  /** Ends the display; later output starts on a new line. */
   stop(): void;
 }
 
-/** Share of the work between two lines where stderr is not a terminal. */
+/** Share of the work between two lines if stderr is not a terminal. */
 const LINE_STEP = 0.25;
 
-/** A bar on a terminal, a line now and then in a log file, nothing when quiet. Never coloured. */
+/** A bar on a terminal, an occasional line in a log file, nothing if quiet. Never coloured. */
 export function openProgress(label: string, quiet: boolean, barColumns = 40): Progress {
   if (quiet) return { update: () => {}, stop: () => {} };
   return process.stderr.isTTY ? terminalBar(label, barColumns) : sparseLines(label);
@@ -25,8 +25,8 @@ function terminalBar(label: string, barColumns: number): Progress {
     barsize: barColumns,
     format: `${printable(label)} {bar} {percentage}% {note}`,
     clearOnComplete: true,
-    // A simulation does not return to the event loop: Ctrl-C has to end the process by itself, without a
-    // handler, and finds the terminal as it was.
+    // A simulation does not return to the event loop: Ctrl-C must end the process without a handler, and leave the
+    // terminal intact.
     gracefulExit: false,
     hideCursor: false,
     linewrap: true,

@@ -12,27 +12,27 @@ export interface QueueArgs {
   readonly 'queue-password-file': string | undefined;
 }
 
-/** The queue of a command, and what to say of it. */
+/** The queue of a command, with its texts. */
 interface OpenedQueue {
   readonly runner: CellRunner;
   /** Where the cells run. */
   readonly place: string;
-  /** For a line of progress: who is there. */
+  /** Connected workers, for a progress line. */
   note(): string;
-  /** Lines for the end: who did what. */
+  /** Work done by each worker, as lines for the end. */
   report(): string;
   close(): Promise<void>;
 }
 
-/** So many workers are named in a line of progress; more are counted. */
+/** Largest number of workers named in a progress line; more are counted. */
 const MOST_NAMED = 3;
 
-/** Connects to the server of `--queue`; null: there is none. Throws `E_QUEUE`. */
+/** Connects to the server of `--queue`; null if not given. Throws `E_QUEUE`. */
 export async function openQueue(args: QueueArgs): Promise<OpenedQueue | null> {
   const { queue } = args;
   if (queue === undefined) return null;
   const address = await addressOf({ ...args, queue });
-  // Only now: the libraries take a third of a second.
+  // Loaded late: the libraries take a third of a second.
   const { openQueueRunner } = await import('../run/queue/queue-runner.js');
   const runner = await openQueueRunner(address, { version: packageVersion(), say });
   return {
@@ -53,7 +53,7 @@ export async function openQueue(args: QueueArgs): Promise<OpenedQueue | null> {
   };
 }
 
-/** The server that the flags name. Throws `E_USAGE`, `E_TLS` and `E_FILE_MISSING`. */
+/** Server named by the flags. Throws `E_USAGE`, `E_TLS` and `E_FILE_MISSING`. */
 export async function addressOf(args: QueueArgs & { readonly queue: string }): Promise<QueueAddress> {
   const { queueAddress } = await import('../run/queue/address.js');
   const { 'queue-ca': authority } = args;
@@ -63,7 +63,7 @@ export async function addressOf(args: QueueArgs & { readonly queue: string }): P
   });
 }
 
-/** Says something of a queue that is no progress. */
+/** Prints a message about the queue that is not progress. */
 export function say(what: string): void {
   writeErr(`escapement: ${printable(what)}\n`);
 }

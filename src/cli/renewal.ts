@@ -9,7 +9,7 @@ import type { listenFlags } from './server-options.js';
 
 const AUTHORITIES = { '--worker-ca': 'worker_authority', '--controller-ca': 'controller_authority' } as const;
 
-/** Reads certificate and key again whenever their files change; logs what is used then, and once what cannot be. */
+/** Reloads certificate and key whenever their files change; logs the new certificate, and each problem once. */
 export function renewIdentity(
   { 'tls-cert': cert, 'tls-key': key }: Pick<ValuesOf<typeof listenFlags>, 'tls-cert' | 'tls-key'>,
   tls: ServerTls | null,
@@ -25,7 +25,7 @@ export function renewIdentity(
   });
 }
 
-/** Does the same for the authority in the file of a flag, if it was given. `renew` throws what cannot be used. */
+/** Does the same for an authority's file given by a flag. `renew` throws if it is unusable. */
 export function renewAuthority(
   flag: keyof typeof AUTHORITIES,
   path: string | undefined,
@@ -39,7 +39,7 @@ export function renewAuthority(
   renewFiles(flag, { ca: path }, { ca: used.ca }, 'ca', { log, shown }, ({ ca }) => renew(ca));
 }
 
-/** What metrics show of one certificate. */
+/** Metrics of one certificate. */
 interface Shown {
   uses(pem: Buffer): void;
   failed(): void;
@@ -81,13 +81,13 @@ function renewFiles<Name extends string>(
   });
 }
 
-/** Whose certificate it is and when it expires; of several in a file, the first. */
+/** Subject and expiry of a certificate; of the first if there are several in a file. */
 function facts(pem: Buffer): { subject?: string; expires?: string } {
   try {
     const { subject, validTo } = new X509Certificate(pem);
     return { subject: subject.replaceAll('\n', ', '), expires: validTo };
   } catch {
-    // An authority's file may hold what TLS takes and this does not.
+    // TLS accepts authorities that this parser rejects.
     return {};
   }
 }

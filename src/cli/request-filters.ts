@@ -4,7 +4,7 @@ import { toMs, toSeconds } from '../text/numbers.js';
 import { table } from '../text/table.js';
 import { choice, text, usageError, wholeOr } from './options.js';
 
-/** Flags that pick failed requests. */
+/** Flags that select failed requests. */
 export const FILTERS = ['model', 'class', 'tenant', 'cause'] as const;
 
 /** Options of commands that list failed requests. */
@@ -20,7 +20,7 @@ export function filterOptions(what: string, limit: string) {
 
 type Filters = Readonly<Partial<Record<(typeof FILTERS)[number], string | undefined>>>;
 
-/** The first filter that was given; undefined: none. */
+/** First filter that was given; undefined if none. */
 export function filterOf(args: Filters): string | undefined {
   return FILTERS.find((name) => args[name] !== undefined);
 }
@@ -43,11 +43,11 @@ function hintFor(name: string, names: readonly string[]): string {
   return meant === undefined ? '' : `; did you mean ${meant}?`;
 }
 
-/** A failed request of a list. */
+/** A failed request in a list. */
 export interface FailedRequest {
   readonly request: number;
   readonly model: string;
-  /** Absent: the run has none. */
+  /** Absent if the run has none. */
   readonly class?: string | undefined;
   readonly tenant?: string | undefined;
   readonly cause: Cause;
@@ -56,7 +56,7 @@ export interface FailedRequest {
   readonly sloNs: number;
 }
 
-/** Failed requests as a table, how many more there are, and the `command` that explains one. */
+/** Failed requests as a table, the number of further ones, and the `command` that explains one. */
 export function failedText<Request extends FailedRequest>(
   requests: readonly Request[],
   { total, command, note = '' }: { readonly total: number; readonly command: string; readonly note?: string },

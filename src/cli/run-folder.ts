@@ -12,7 +12,7 @@ import { writeErr } from '../text/terminal.js';
 import { interruptible } from './interruption.js';
 import { packageVersion } from './version.js';
 
-/** All that `--out` of a run may hold in addition to its report. */
+/** All files that `--out` of a run may contain in addition to its report. */
 const RUN_FILES = [
   'summary.json',
   'run.json',
@@ -23,8 +23,8 @@ const RUN_FILES = [
 ];
 
 /**
- * Lets `work` make a run whose logs go to the folder that it is given, adds the results and puts all of it to `out`,
- * in place of an earlier run. Without `out` nothing is written.
+ * Runs `work` with a folder for its logs, adds the results and moves everything to `out`, replacing an earlier run.
+ * Without `out` nothing is written.
  */
 export async function inRunFolder<T>(
   out: string | undefined,
@@ -44,10 +44,10 @@ export async function inRunFolder<T>(
 }
 
 /**
- * Runs `fill` on a hidden folder inside `dir` and moves the files up only when it succeeded: a run that
- * failed or was killed leaves nothing behind that looks finished, and the files of an earlier run stay. A run
- * that succeeded replaces all `names` that such a folder may hold: two runs are never mixed.
- * Throws `E_FILE_WRITE` where `dir` cannot be written, before `fill` does any work.
+ * Runs `fill` on a hidden folder inside `dir` and moves the files up only on success: a run that failed or was killed
+ * leaves nothing that looks finished, and the files of an earlier run stay. A successful run replaces all `names` that
+ * such a folder may contain, so two runs are never mixed. Throws `E_FILE_WRITE` if `dir` is not writable, before `fill`
+ * does any work.
  */
 export async function withStagedFolder<T>(
   dir: string,
@@ -81,12 +81,12 @@ export async function withStagedFolder<T>(
   return interruptible(work, kept).finally(clean);
 }
 
-/** What a simulated run depends on besides its experiment. */
+/** Facts that a simulated run depends on besides its experiment. */
 export function simulatedOrigin(): RunOrigin {
   return { escapement: packageVersion() };
 }
 
-/** What a live run depends on besides its experiment: devices, this machine and what runs on it. */
+/** Facts that a live run depends on besides its experiment: devices, machine and software. */
 export async function liveOrigin({ live, cluster }: Experiment): Promise<RunOrigin> {
   const { device } = live;
   const real = device !== 'simulated';
@@ -101,7 +101,7 @@ export async function liveOrigin({ live, cluster }: Experiment): Promise<RunOrig
   };
 }
 
-/** What a load depends on besides its experiment: the server, and how it was asked. */
+/** Facts that a load depends on besides its experiment: the server, and the flags. */
 export function loadOrigin(url: string, flags: readonly string[]): RunOrigin {
   return { escapement: packageVersion(), url, flags, environment: environment() };
 }
@@ -111,7 +111,7 @@ function environment(): Readonly<Record<string, string>> {
   return { Node: process.versions.node, Machine: `${usableCores()} × ${model}` };
 }
 
-/** Says on stderr that a run had no request to measure: rates of 0 look like a failure of the server. */
+/** Warns on stderr if a run had no request to measure: rates of 0 look like a failure of the server. */
 export function warnIfEmpty({ summary, series }: Pick<RunResult, 'summary' | 'series'>): void {
   if (summary.requests.offered > 0) return;
   const [from, to] = [series.beginSeconds, series.beginSeconds + summary.durationSeconds].map(formatRate);

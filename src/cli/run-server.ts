@@ -26,41 +26,41 @@ import { packageVersion } from './version.js';
 
 type ServerArgs = ValuesOf<typeof listenFlags> & ValuesOf<typeof serverFlags>;
 
-/** What workers are started in. */
+/** Context in which workers start. */
 interface Surroundings {
   readonly log: Logger;
   readonly world: typeof REAL_WORLD;
-  /** To be called when a thread hangs, which ends the process. */
+  /** Call when a thread hangs; ends the process. */
   readonly hung: (what: string) => void;
 }
 
-/** The workers of a controller, which end with it. */
+/** Workers of a controller, which end with it. */
 interface Workers {
   readonly links: readonly WorkerLink[];
   /** Default: all. */
   readonly minWorkers?: number;
-  /** How others join; absent: none do. */
+  /** Options for joining workers; absent: none can join. */
   readonly joining?: JoiningOptions;
   /** As in `ServerOptions`. */
   readonly deployment: DeploymentOptions;
-  /** The server that they belong to listens. */
+  /** Called when their server listens. */
   readonly listening?: (certificates: CertificateGauges) => void;
 }
 
 /**
- * Runs a controller until SIGTERM or SIGINT; then drains it. Workers start after all flags were read, since starting
- * may take long.
+ * Runs a controller until SIGTERM or SIGINT, then drains it. Workers start after all flags are read, since that may
+ * take long.
  */
 export async function runServer(
   role: string,
   args: ServerArgs,
   startWorkers: (settings: ServerSettings, surroundings: Surroundings) => Promise<Workers>,
 ): Promise<void> {
-  // First of all: it also takes what Node warns of.
+  // Comes first: the log also takes Node's warnings.
   const log = createLog(args['log-level'], role);
   const { startServer } = await import('../serve/server.js');
   const { checkThreads } = await import('../live/frontend/thread/frontend-threads.js');
-  // Before models are read and measured, which takes long.
+  // Precedes reading and measuring models, which takes long.
   checkThreads(args.frontends);
   checkServerFlags(args);
   const options = await serverOptions(args, log);
@@ -71,7 +71,7 @@ export async function runServer(
   const hung = (what: string) => void endHung(what, log, server);
   const workers = await startWorkers(options.settings, { log, world: REAL_WORLD, hung });
   try {
-    // Before it is ready: a client that sees it ready may stop it at once.
+    // Precedes readiness: a client that sees the server ready may stop it at once.
     const stopped = untilStopped();
     const listening: ServerOptions['listening'] = (ports) => {
       const { certificates } = ports;
@@ -87,7 +87,7 @@ export async function runServer(
       process.exit(isWaiting ? 0 : EXIT_INTERRUPTED);
     }
     server = first;
-    // What ends the start ends the server; once it is over, only a signal does.
+    // Errors during startup end the server; afterwards only a signal does.
     const signal = await Promise.race([server.started.then(() => stopped), stopped]);
     await server.close(args.drain, args['drain-notice'], signal);
   } finally {
@@ -96,8 +96,8 @@ export async function runServer(
 }
 
 /**
- * Ends the process, whose supervisor starts it again: a thread that hangs neither goes on nor can be ended. Requests of other
- * threads get their answers before, if that takes no time.
+ * Ends the process, for its supervisor to restart: a hung thread can neither continue nor be ended. Requests of other
+ * threads are answered first, if that is quick.
  */
 async function endHung(what: string, log: Logger, server: Server | null): Promise<never> {
   const error = new EscapementError('E_HUNG', `${what}; the server ends, to be started again`);
@@ -110,7 +110,7 @@ async function endHung(what: string, log: Logger, server: Server | null): Promis
 const HUNG_DRAIN_NS = NS_PER_S;
 const HUNG_CLOSE_MS = 3000;
 
-/** SIGUSR2 starts recording a timeline, the next one writes it; the log says so. SIGUSR1 is Node's own. */
+/** SIGUSR2 starts recording a timeline, the next one writes it, with a log line each. SIGUSR1 is Node's own. */
 function recordOnSignal(control: () => RecordingControl | undefined): void {
   // Windows has no such signal.
   if (process.platform === 'win32') return;
@@ -159,7 +159,7 @@ async function serverOptions(
   };
 }
 
-/** Flags that a server could not do what they ask for with. Throws `E_USAGE`. */
+/** Throws `E_USAGE` for flags that a server could not act on. */
 function checkServerFlags(args: ServerArgs): void {
   if (args.ui && args['metrics-port'] === null)
     throw usageError('--ui: its page is on the metrics port: leave out --metrics-port off');
@@ -178,11 +178,11 @@ function tooLarge(limit: string, what: string): string {
   return `larger than ${limit}, which would refuse such a ${what}: lower the one or raise the other`;
 }
 
-/** Browsers send scheme, host and a port that is not the scheme's own; what is written otherwise never matches. */
+/** Rejects origins that never match: browsers send scheme, host and any non-default port. */
 function checkOrigin(text: string): void {
   if (text === '*') return;
   const url = /^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s]+$/i.test(text) && URL.canParse(text) ? new URL(text) : null;
-  // Of other schemes than those of the web there is no such form.
+  // Only web schemes have such a form.
   const sent = url === null || url.origin === 'null' ? text : url.origin;
   if (url !== null && sent === text) return;
   const hint = url === null ? 'must be an origin such as https://app.example.com, or *' : `write ${sent}`;

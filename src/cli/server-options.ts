@@ -31,7 +31,7 @@ export const runtimeFlags = group('Settings', {
   set: list('Override a runtime setting, e.g. runtime.intraOpThreads=2'),
 });
 
-/** Where what is made from models is kept. */
+/** Storage for files made from models. */
 export const cacheFlags = group('Models and GPUs', {
   'cache-dir': text(
     'Keep optimized models and profiles there',
@@ -39,7 +39,7 @@ export const cacheFlags = group('Models and GPUs', {
   ),
 });
 
-/** Flags of every process that has GPUs of its own: `serve` and `worker`. */
+/** Flags of every process with GPUs of its own: `serve` and `worker`. */
 export const machineFlags = group('Models and GPUs', {
   repository: text('Models to serve, as NAME/VERSION/model.onnx'),
   ...cacheFlags,
@@ -55,7 +55,7 @@ export const machineFlags = group('Models and GPUs', {
   'time-scale': textOr('1', 'Factor by which a simulated device is slower; 0: it takes no time'),
 });
 
-/** Which models of its repository a server runs. */
+/** Selection of the repository's models that a server runs. */
 export const deploymentFlags = group('Models and GPUs', {
   'model-control': choiceOr(
     MODEL_CONTROLS,
@@ -104,7 +104,7 @@ export const listenFlags = {
   }),
 };
 
-/** The journal of a run. Null: not kept. */
+/** Path of a run's journal; null: not kept. */
 export const journalFlag = text(
   'Record every input of the scheduler to this file, for replay; if it exists, to FILE.1, FILE.2, …; missing folders are made',
 );
@@ -113,7 +113,7 @@ export const serverExperiment = text(
   'Experiment file whose slo, policy, plugins, admission, classes, tenants, padding, scaler and runtime apply',
 );
 
-/** Flags of every process that runs a controller: `serve` and `controller`. */
+/** Flags of every process with a controller: `serve` and `controller`. */
 export const serverFlags = {
   ...group('Settings', {
     experiment: serverExperiment,

@@ -21,8 +21,8 @@ type ShardArgs = Parameters<typeof runCells>[0] & { readonly json: boolean };
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads `--shard`: `2/4`; `auto` for what a batch system sets for the tasks of an array; `auto/4` where it does not
- * say how many there are. Throws `E_USAGE`.
+ * Parses `--shard`: `2/4`; `auto` for the task numbers of a batch system's array; `auto/4` if it does not report the
+ * number of tasks. Throws `E_USAGE`.
  */
 export function readShard(text: string, environment: Environment): Shard {
   const [index = '', count, ...more] = text.split('/');
@@ -50,7 +50,7 @@ function automatic(text: string, count: number | undefined, environment: Environ
   return checked(text, shard, `JOB_COMPLETION_INDEX is ${index}: `);
 }
 
-/** Tasks of an array may begin at any number and have gaps of the same size. */
+/** Tasks of an array may begin at any number, with equal gaps. */
 function ofSlurm(text: string, asked: number | undefined, environment: Environment): Shard {
   const read = (name: string, least: number) => {
     const value = environment[`SLURM_ARRAY_TASK_${name}`];
@@ -72,7 +72,7 @@ function ofSlurm(text: string, asked: number | undefined, environment: Environme
   );
 }
 
-/** `found` begins the message: what the part was read from, if not from the flag. */
+/** `found` begins the message: the source of the part if not the flag. */
 function checked(text: string, shard: Shard, found = ''): Shard {
   const { index, count } = shard;
   if (index >= 1 && index <= count) return shard;
@@ -118,7 +118,7 @@ export async function runShard(sweep: ShardedSweep, shard: Shard, args: ShardArg
   );
 }
 
-/** `sweep --status`: how many cells are there. */
+/** `sweep --status`: number of finished cells. */
 export async function printStatus(sweep: Sweep, json: boolean): Promise<void> {
   const { sweepStatus } = await import('../run/sweep/sweep-experiment.js');
   const status = await sweepStatus(sweep);

@@ -16,10 +16,10 @@ interface CiFiles {
   readonly markdown: string | undefined;
 }
 
-/** What a command checks when its runs have finished. */
+/** Checks of a command after its runs. */
 export interface Checks extends CiFiles {
   readonly thresholds: readonly Threshold[];
-  /** What its runs must be asked for. */
+  /** Percentiles that its runs must compute. */
   readonly percentiles: readonly number[];
 }
 
@@ -34,7 +34,7 @@ export function readChecks(
   return { thresholds, percentiles: percentilesFor(thresholds), junit, markdown };
 }
 
-/** Throws `E_USAGE` for a threshold that a client cannot check, before the run and not after it. */
+/** Throws `E_USAGE` for a threshold that a client cannot check, before the run. */
 export function refuseUnseen({ thresholds }: Checks): void {
   const unseen = thresholds.find(({ metric }) => figureOf(metric)?.ofScheduler === true);
   if (unseen === undefined) return;
@@ -43,7 +43,7 @@ export function refuseUnseen({ thresholds }: Checks): void {
   );
 }
 
-/** Throws what is wrong with `--junit` and `--markdown` where `count` flags of a name say what goes there. */
+/** Throws errors of `--junit` and `--markdown`; `count`: number of flags that produce their content. */
 export function checkCiFiles({ junit, markdown }: CiFiles, count: number, flag: string): void {
   for (const [name, path] of Object.entries({ junit, markdown })) {
     if (path === undefined) continue;
@@ -60,7 +60,7 @@ export function casesOf({ thresholds }: Checks, { summary }: Pick<RunResult, 'su
   return thresholds.map((threshold) => ({ run: '', ...checkThreshold(threshold, summary) }));
 }
 
-/** Writes the files that the flags ask for. Throws `E_FILE_WRITE`. */
+/** Writes the files requested by the flags. Throws `E_FILE_WRITE`. */
 export function writeCiFiles(
   { junit, markdown }: CiFiles,
   command: string,
@@ -72,14 +72,14 @@ export function writeCiFiles(
   if (markdown !== undefined) appendText(markdown, thresholdsMarkdown(report));
 }
 
-/** What was found, for stdout: a line for each threshold. */
+/** Results for stdout: one line per threshold. */
 export function casesText(cases: readonly ThresholdCase[]): string {
   return thresholdLines(cases)
     .map((line) => `${line}\n`)
     .join('');
 }
 
-/** What was found, for JSON, with the run where there are several; nothing where nothing was asked. */
+/** Results for JSON, with the run if there are several; empty without checks. */
 export function casesJson(cases: readonly ThresholdCase[]): {
   thresholds?: readonly Partial<ThresholdCase>[];
 } {
@@ -87,7 +87,7 @@ export function casesJson(cases: readonly ThresholdCase[]): {
   return { thresholds: cases.map(({ run, ...found }) => (run === '' ? found : { run, ...found })) };
 }
 
-/** What was missed, on one line; empty: nothing. */
+/** Missed thresholds, on one line; empty if there are none. */
 export function missedText(cases: readonly ThresholdCase[]): string {
   const missed = cases.filter(({ ok }) => !ok);
   const [first] = missed;
@@ -100,7 +100,7 @@ export function missedText(cases: readonly ThresholdCase[]): string {
   return missed.map(({ threshold, measured }) => `${threshold}: ${measured}`).join('; ');
 }
 
-/** Throws `E_THRESHOLD` where a threshold was missed. */
+/** Throws `E_THRESHOLD` if a threshold was missed. */
 export function refuseMissed(cases: readonly ThresholdCase[]): void {
   const missed = missedText(cases);
   if (missed !== '') throw new EscapementError('E_THRESHOLD', missed);

@@ -3,10 +3,10 @@ import type { SecureContextOptions } from 'node:tls';
 import { readInput } from '../base/files/disk-files.js';
 import { usageError } from './options.js';
 
-/** What every header and every gRPC metadata value can carry. */
+/** Characters that every header and every gRPC metadata value can carry. */
 const TOKEN = /^[\x20-\x7e]+$/;
 
-/** The token in the file of `--token-file`; null: none was given. */
+/** Token in the file of `--token-file`; null if not given. */
 export async function tokenOf({
   'token-file': path,
 }: {
@@ -15,7 +15,7 @@ export async function tokenOf({
   return path === undefined ? null : readToken(path, 'token-file');
 }
 
-/** The token in the file that a flag names, without the white space around it. Throws `E_USAGE`; no error quotes it. */
+/** Token in the file named by a flag, without surrounding white space. Throws `E_USAGE`; no error quotes it. */
 export async function readToken(path: string, flag: string): Promise<string> {
   const token = (await read(path, flag)).toString('utf8').trim();
   if (token === '') throw usageError(`--${flag} ${path}: the file is empty`);
@@ -23,12 +23,12 @@ export async function readToken(path: string, flag: string): Promise<string> {
   throw usageError(`--${flag} ${path}: the token must be one line of printable ASCII`);
 }
 
-/** The file that a flag names. */
+/** Content of the file named by a flag. */
 export function read(path: string, flag: string): Promise<Buffer> {
   return readInput(path, { flag: `--${flag}` });
 }
 
-/** Certificate and key of `--tls-cert` and `--tls-key`; null: none were given. Throws `E_USAGE`. */
+/** Certificate and key of `--tls-cert` and `--tls-key`; null if not given. Throws `E_USAGE`. */
 export async function tlsOf(args: {
   readonly 'tls-cert': string | undefined;
   readonly 'tls-key': string | undefined;
@@ -38,7 +38,7 @@ export async function tlsOf(args: {
   return { cert: await read(cert, 'tls-cert'), key: await read(key, 'tls-key') };
 }
 
-/** What a client checks the certificate of a TLS server against: `--ca` and `--insecure`. Throws `E_TLS`. */
+/** Trust of a client in a TLS server: `--ca` and `--insecure`. Throws `E_TLS`. */
 export async function trustOf({
   ca: path,
   insecure,
@@ -51,7 +51,7 @@ export async function trustOf({
   return { ca, rejectUnauthorized: !insecure };
 }
 
-/** The authority in the file that a flag names. Throws `E_TLS`. */
+/** Authority in the file named by a flag. Throws `E_TLS`. */
 export async function readAuthority(path: string, flag: string): Promise<Buffer> {
   const { checkAuthority } = await import('../live/wire/credentials.js');
   const ca = await read(path, flag);

@@ -6,13 +6,13 @@ import type { DeviceSpec } from '../live/device.js';
 import { significant } from '../text/numbers.js';
 import { gpuMemory, nvidiaSmi, type Run } from '../tools/doctor/gpu/nvidia-smi.js';
 
-/** More than most models need; larger sizes are a choice of the user. */
+/** More than most models need; users may choose larger sizes. */
 const DEFAULT_BYTES = 8 * GIB;
 
 /**
- * Bytes of the weights cache of each of these equal devices: those that were asked for, or else a usual size that
- * leaves the reserved share of the device's memory free. Throws `E_USAGE` for more than that leaves. How much memory a
- * device has is not always known; simulated ones have as much as needed.
+ * Size in bytes of the weights cache of each of these equal devices: as requested, or else a usual size that leaves the
+ * reserved share of the device's memory free. Throws `E_USAGE` if it does not fit. The memory of a device is not always
+ * known; simulated ones have as much as needed.
  */
 export async function weightsCacheBytes(
   devices: readonly DeviceSpec[],
@@ -34,7 +34,7 @@ export async function weightsCacheBytes(
   );
 }
 
-/** Memory of one device; those of the CPU share the machine's. Null: not known. */
+/** Memory of one device; CPU devices share the machine's. Null if not known. */
 async function deviceMemoryBytes(
   devices: readonly DeviceSpec[],
   run: Run,

@@ -27,7 +27,7 @@ import { packageVersion } from '../version.js';
 /** Even, since --vary runs through the values and back. */
 const DEFAULT_TRIALS = 6;
 const DEFAULT_SCALING_TRIALS = 3;
-/** A typing error would keep the machine busy for hours. */
+/** A typing error would otherwise keep the machine busy for hours. */
 const MOST_GPUS = 1024;
 
 export const builder = (yargs: Argv) =>
@@ -137,7 +137,7 @@ async function scale(args: BenchArgs, mode: NonNullable<BenchArgs['scaling']>) {
   return { result, text: scalingText(result, terminalWidth()) };
 }
 
-/** Throws `E_USAGE` for flags that go only with, or only without, `--scaling`. */
+/** Throws `E_USAGE` for flags valid only with, or only without, `--scaling`. */
 function checkScalingFlags({ scaling, gpus, emulate, tensors, vary, protocol }: BenchArgs): void {
   const misplaced =
     scaling === undefined
@@ -148,7 +148,7 @@ function checkScalingFlags({ scaling, gpus, emulate, tensors, vary, protocol }: 
   if (flag !== undefined) throw usageError(`${flag} ${place}`);
 }
 
-/** `4,1,2` as 1, 2, 4. Throws `E_USAGE`. */
+/** Parses `4,1,2` as 1, 2, 4. Throws `E_USAGE`. */
 function parseGpus(text: string): number[] {
   const counts = text.split(',').map((one) => wholeNumber(one, '--gpus', 1));
   const unique = [...new Set(counts)].sort((a, b) => a - b);
@@ -171,7 +171,7 @@ interface CommonOptions {
   onProgress(fraction: number, next: string): void;
 }
 
-/** Runs something long: shows progress, and ends at Ctrl-C. `say` takes a line for the operator. */
+/** Runs a long task with progress, until done or Ctrl-C. `say` gets lines for the operator. */
 async function attended<T>(
   { trials, concurrency, duration, quiet }: BenchArgs,
   defaultTrials: number,
@@ -181,7 +181,7 @@ async function attended<T>(
   let progress: Progress | undefined;
   const said = new Set<string>();
   const say = (what: string) => {
-    // Each value of --vary would say much the same.
+    // Each value of --vary would repeat much of it.
     if (!quiet && !said.has(what)) writeErr(`bench: ${what}\n`);
     said.add(what);
   };

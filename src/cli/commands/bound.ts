@@ -15,7 +15,7 @@ export const builder = (yargs: Argv) =>
     .options({ ...overrideFlags, ...group('Output', { json }) })
     .example([['$0 bound experiments/schedule-ahead.yaml --set slo=25ms', '']]);
 
-/** `escapement bound FILE`: goodput that no scheduler can exceed, to compare any scheduler with. */
+/** `escapement bound FILE`: goodput that no scheduler can exceed, as a reference for any scheduler. */
 export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const { loadExperiment } = await import('../../config/load.js');
   const { boundOf } = await import('../../run/bound.js');

@@ -83,7 +83,7 @@ function mark(ok: boolean): string {
   return ok ? '✔' : '✘';
 }
 
-/** Whether times of a live run are at fault, and nothing else. */
+/** True if the only failed claims concern times of a live run. */
 function needsSlack({ kind, claims, rules }: Audit): boolean {
   const broken = rules.filter(({ violations }) => violations > 0);
   return (

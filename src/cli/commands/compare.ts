@@ -57,7 +57,7 @@ export const builder = (yargs: Argv) =>
 
 type Args = ArgsOf<typeof builder>;
 
-/** `escapement compare A B`: the results of runs side by side; `compare SWEEP`: the policies, or the fleets, that it varied. */
+/** `escapement compare A B`: results of runs side by side; `compare SWEEP`: the policies or fleets that it varied. */
 export async function handler({ results: folders, ...args }: Args): Promise<void> {
   const { loadResults } = await import('../../report/load.js');
   const named = runNames(folders);
@@ -93,7 +93,7 @@ async function compareSingleRuns(runs: readonly NamedRun[], args: Flags): Promis
   const checks = checkTolerances(tolerances, comparison);
   warn(comparison.warnings);
   if (args.html !== undefined) {
-    // Charts bring half a second of libraries with them.
+    // Chart libraries take half a second to load.
     const { writeComparison } = await import('../../report/pages/write-results.js');
     await writeComparison(runs, args.html);
   }
@@ -132,7 +132,7 @@ async function compareSweeps(
   } else writeOut(`${policiesText(comparison)}\nreport: ${file}\n`);
 }
 
-/** Of sweeps that vary scalers: what each fleet cost, and got. */
+/** Compares cost and results of the fleets in sweeps over scalers. */
 async function compareFleets(
   sweeps: readonly (NamedSweep & { readonly folder: string })[],
   fleets: readonly RankedFleet[],
@@ -150,7 +150,7 @@ async function compareFleets(
   else writeOut(`${fleetsText(fleets)}\nreport: ${file}\n`);
 }
 
-/** Names are of the values that a sweep varied; of several sweeps behind the name of each. */
+/** Fleets are named by the varied values, prefixed with the sweep's name if there are several. */
 function fleetsOfAll(sweeps: readonly NamedSweep[]): RankedFleet[] {
   return rankFleets(
     sweeps.flatMap(({ name, results }) =>

@@ -24,7 +24,7 @@ export const builder = (yargs: Argv) =>
         'has a value wins. Runtime settings and their environment variables: escapement keys runtime',
     );
 
-/** `escapement config`: the settings that a server would have here, and where each comes from. */
+/** `escapement config`: effective settings of a server here, and the source of each. */
 export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const { effectiveSettings, sourceText } = await import('../../config/effective-settings.js');
   const { readServerSettings } = await import('../../config/server-settings.js');

@@ -30,14 +30,14 @@ export const builder = (yargs: Argv) =>
 
 type Args = ArgsOf<typeof builder>;
 
-/** `escapement controller`: the scheduler and the frontends, for workers on other machines. */
+/** `escapement controller`: scheduler and frontends, for workers on other machines. */
 export async function handler(args: Args): Promise<void> {
   const { worker: addresses, listen, 'min-workers': least } = args;
   if (addresses.length === 0 && listen === undefined)
     throw usageError(
       '--worker HOST:PORT is required, at least once, or --listen PORT for workers that register',
     );
-  // What workers do with models is for their own flags to say.
+  // Settings of model execution belong to the workers' own flags.
   const foreign = args.set.find((override) => /^\s*runtime\.(?!recording)/.test(override));
   if (foreign !== undefined)
     throw usageError(`--set ${foreign}: a controller runs no models; pass it to the workers`);
@@ -65,7 +65,7 @@ export async function handler(args: Args): Promise<void> {
         renewAuthority('--worker-ca', args['worker-ca'], access.tls, log, certificates, (ca) => {
           clientCredentials({ ca });
           host.renew({ ca });
-          // Links that are made later trust what the file holds then.
+          // Later connections trust the current content of the file.
           access.tls = { ca };
         }),
       minWorkers: listen === undefined ? Math.min(least, addresses.length) : least,
@@ -76,7 +76,7 @@ export async function handler(args: Args): Promise<void> {
   });
 }
 
-/** What opens the workers. */
+/** Credentials for connections to workers. */
 interface WorkerAccess {
   readonly token?: string;
   tls?: { readonly ca: Buffer };

@@ -62,7 +62,7 @@ export async function handler(args: DoctorArgs): Promise<void> {
   throw new EscapementError('E_DOCTOR', `${plural(failed.length, 'required check')} failed: ${ids}`);
 }
 
-/** Bytes of the weights cache of a worker with the same flags. More than it may take is for a check to find. */
+/** Size in bytes of the weights cache of a worker with the same flags. Oversize is reported by a check. */
 async function cacheBytesOf(args: DoctorArgs): Promise<number> {
   const { runtimeOf } = await import('../live-settings.js');
   const runtime = await runtimeOf(args);

@@ -84,7 +84,7 @@ interface FailedList {
   readonly requests: readonly FailedRequest[];
 }
 
-/** Wanted requests that failed after the warm-up. */
+/** Selected requests that failed after the warm-up. */
 function failedList(logs: RunRows, names: RunNames, args: Args, warmupNs: number): FailedList {
   const failures = Object.fromEntries(CAUSES.map((cause) => [cause, 0])) as Record<Cause, number>;
   const requests: FailedRequest[] = [];

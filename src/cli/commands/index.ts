@@ -3,7 +3,7 @@ import type { Argv, CommandModule } from 'yargs';
 // biome-ignore lint/suspicious/noExplicitAny: each command has arguments of its own.
 export type Command = CommandModule<object, any>;
 
-/** Commands of two words, by the first. */
+/** Two-word commands, by first word. */
 export const FAMILIES: Readonly<Record<string, readonly Command[]>> = {
   trace: [
     command('info <path>', 'Describe a trace: rates, bursts, popularity', () => import('./trace-info.js')),
@@ -45,7 +45,7 @@ export const FAMILIES: Readonly<Record<string, readonly Command[]>> = {
   ],
 };
 
-/** Every command, in the order of the help: simulate, serve, measure, inspect, look up. */
+/** All commands, in the order of the help: simulate, serve, measure, inspect, look up. */
 export const COMMANDS: readonly Command[] = [
   command('simulate <file>', 'Simulate one experiment', () => import('./simulate.js')),
   command(
@@ -122,13 +122,13 @@ function family(name: string, describe: string): Command {
   };
 }
 
-/** What a file of a command exports. */
+/** Exports of a command's file. */
 interface CommandFile<Args> {
   builder(yargs: Argv): Argv<Args>;
   handler(args: Args): Promise<void> | void;
 }
 
-/** A command whose file is loaded when its help is asked for or it runs. */
+/** A command whose file is loaded only when it runs or shows its help. */
 function command<Args>(usage: string, describe: string, load: () => Promise<CommandFile<Args>>): Command {
   return {
     command: usage,

@@ -34,7 +34,7 @@ interface Block {
   readonly keys: readonly KeyDescription[];
 }
 
-/** `escapement keys [PREFIX]`: the keys of the experiment file, for --set and --vary, with their defaults. */
+/** `escapement keys [PREFIX]`: keys of the experiment file, for --set and --vary, with their defaults. */
 export async function handler({ prefix, json, plugin }: ArgsOf<typeof builder>): Promise<void> {
   const { ON_DISK } = await import('../../config/files-on-disk.js');
   const { loadPluginFiles } = await import('../../config/plugins.js');
@@ -92,7 +92,7 @@ function matching(all: readonly Block[], prefix: string): Block[] {
   throw usageError(`no key begins with ${prefix}; ${hint}`);
 }
 
-/** What every kind of a section has, then what each kind has on top. */
+/** Keys shared by every kind of a section, then the additional ones of each kind. */
 function kindBlocks(
   section: string,
   keys: readonly KeyDescription[],
@@ -120,7 +120,7 @@ function kindBlocks(
       const own = ofKind.filter((key) => !isCommon(key));
       const summary = summaries.find((policy) => policy.kind === kind)?.summary;
       const heading = `${section} of kind ${kind}:${summary === undefined ? '' : ` ${summary}`}`;
-      // One that has nothing of its own must still be found by its name.
+      // A kind without keys of its own must still be found by name.
       return { heading, keys: own.length > 0 ? own : ofKind };
     }),
   ];

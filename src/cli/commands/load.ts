@@ -95,7 +95,7 @@ export async function handler(args: Args): Promise<void> {
   refuseMissed(cases);
 }
 
-/** `--duration` for the one section that there is, or for each of several. */
+/** Applies `--duration` to a single section, or to each of several. */
 async function durationOverrides({ file, duration, concurrency }: Args): Promise<string[]> {
   if (duration === undefined) return [];
   const { readExperimentSource } = await import('../../config/load.js');

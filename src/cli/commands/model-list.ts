@@ -21,14 +21,14 @@ export const builder = (yargs: Argv) =>
     .example([['$0 model list models', '']])
     .epilogue('Exit code 41: something in the repository cannot be served; the rest is listed.');
 
-/** `escapement model list DIR`: what a repository serves, and what in it cannot be served. */
+/** `escapement model list DIR`: servable models of a repository, and what in it cannot be served. */
 export async function handler({
   repository,
   json,
   'cache-dir': cacheDir,
 }: ArgsOf<typeof builder>): Promise<void> {
   const { runtimeOf } = await import('../live-settings.js');
-  // Only who looks at models needs onnxruntime.
+  // Loads onnxruntime only if models are inspected.
   const { surveyRepository } = await import('../../live/models/repository.js');
   await runtimeOf({ experiment: undefined, set: [] });
   const { measuredChecks } = await import('../../serve/batching.js');
@@ -85,7 +85,7 @@ function listText(models: readonly ListedModel[], problems: readonly Problem[]):
   return `${rows}${space}${lines.join('')}`;
 }
 
-/** A model of a repository, with the measured checks of its batches. */
+/** A model of a repository, with the measured checks of its batching. */
 interface ListedModel extends RepositoryModel {
   readonly batching: readonly MeasuredCheck[];
 }

@@ -68,14 +68,14 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   );
 }
 
-/** The path; null: there is such a file, and what it says stays. */
+/** Returns the path; null if the file exists, which is kept. */
 function writeSettings(path: string, settings: string): string | null {
   if (existsSync(path)) return null;
   writeWhole(path, settings);
   return path;
 }
 
-/** A name that can be a folder and part of a URL. */
+/** A name usable as a folder and in a URL. */
 function modelName(name: string): string {
   if (/^[A-Za-z0-9][\w.-]*$/.test(name)) return name;
   throw usageError(`--name ${name}: must consist of letters, digits, ".", "_" and "-"`);

@@ -20,11 +20,11 @@ export const builder = (yargs: Argv) =>
     .example([['$0 model optimize models --device webgpu', '']])
     .epilogue('Files that are up to date are kept.');
 
-/** `escapement model optimize DIR`: makes the files that devices load, ahead of serving. */
+/** `escapement model optimize DIR`: prepares the files that devices load, ahead of serving. */
 export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const { runtimeOf } = await import('../live-settings.js');
   const { device: kind, precision } = args;
-  // Only who looks at models needs onnxruntime.
+  // Loads onnxruntime only if models are inspected.
   const { optimizeModel } = await import('../../live/models/optimize.js');
   const { readRepository } = await import('../../live/models/repository.js');
   await runtimeOf({ experiment: undefined, set: [] });

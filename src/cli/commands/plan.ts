@@ -63,12 +63,12 @@ export const builder = (yargs: Argv) =>
 
 type Args = ArgsOf<typeof builder>;
 
-/** Values that are run first, and neighbors of the answer. */
+/** Number of values run first, and of neighbours of the answer. */
 const VALUES_BESIDES = 13;
-/** Values of each round between them, which leaves a quarter. */
+/** Values per round in between, which narrows the range to a quarter. */
 const VALUES_PER_ROUND = 3;
 
-/** `escapement plan FILE`: the fewest GPUs, highest load, tightest SLO or cheapest fleet that meets a target. */
+/** `escapement plan FILE`: fewest GPUs, highest load, tightest SLO or cheapest fleet that meets a target. */
 export async function handler(args: Args): Promise<void> {
   const { out, html } = args;
   if (args.queue !== undefined && args.threads !== undefined)
@@ -93,17 +93,17 @@ export async function handler(args: Args): Promise<void> {
     ...(out === undefined ? [] : [join(out, 'plan.html')]),
     ...(html === undefined ? [] : [html]),
   ];
-  // Charts bring half a second of libraries with them.
+  // Chart libraries take half a second to load.
   const page = pages.length === 0 ? '' : await (await import('../../run/plan/page.js')).planPage(plan);
   for (const path of pages) writeWhole(path, page);
   writeOut(args.json ? `${JSON.stringify({ ...plan, ...casesJson(cases) })}\n` : planText(plan));
   if (out !== undefined && !args.json) writeOut(`report: ${join(out, 'plan.html')}\n`);
   if (plan.answer !== null) return;
-  // How close the best value came is on stdout already, except with --json.
+  // Without --json, stdout already says how close the best value came.
   throw new EscapementError('E_THRESHOLD', args.json ? answerLines(plan).join('; ') : plan.headline);
 }
 
-/** What both kinds of plans are asked. */
+/** Inputs common to both kinds of plans. */
 function questionOf(args: Args, runs: CellRuns) {
   const { file, over, seeds, fresh } = args;
   return {

@@ -31,7 +31,7 @@ export const builder = (yargs: Argv) =>
 
 type Args = ArgsOf<typeof builder>;
 
-/** `escapement play [FILE]`: the scheduler in a web page of this machine, or of a file. */
+/** `escapement play [FILE]`: the scheduler in a web page, served by this machine or written to a file. */
 export async function handler(args: Args): Promise<void> {
   const { html, json, port } = args;
   checkOutputFlags({ html }, args.file === undefined ? [] : [args.file]);
@@ -42,7 +42,7 @@ export async function handler(args: Args): Promise<void> {
     writeOut(json ? `${JSON.stringify({ html })}\n` : `page: ${html}\n`);
     return;
   }
-  // Before the address is printed: who reads it may stop the command at once.
+  // Must precede the address: a reader of it may stop the command at once.
   const stopped = untilStopped();
   const { url, close } = await servePage(page, port);
   writeOut(json ? `${JSON.stringify({ url })}\n` : `${url}\nCtrl-C ends it.\n`);
@@ -51,7 +51,7 @@ export async function handler(args: Args): Promise<void> {
   await close();
 }
 
-/** The experiment with all that it reads; null: the page shows its own. */
+/** The experiment with all files that it reads; null: the page uses its own. */
 async function setupOf({ file, ...args }: Args): Promise<Setup | null> {
   const overrides = overridesOf(args);
   if (file === undefined) {
@@ -62,7 +62,7 @@ async function setupOf({ file, ...args }: Args): Promise<Setup | null> {
   const { buildExperiment } = await import('../../config/build.js');
   const { readExperimentSource } = await import('../../config/load.js');
   const { setupWithFiles } = await import('../../tools/play/page.js');
-  // Relative, so that an absolute path of the file can be told apart from one that it names.
+  // Relative, so that an absolute path of the file differs from one that it names.
   const near = isAbsolute(file) && file !== STANDARD_INPUT ? relative('.', file) : file;
   const source = await readExperimentSource(near);
   const noted = new NotedFiles();

@@ -66,7 +66,7 @@ export const builder = (yargs: Argv) =>
 
 type ProfileMeasureArgs = ArgsOf<typeof builder>;
 
-/** `escapement profile measure PATH`: how long a model takes on a device of this machine, or with --url on a server. */
+/** `escapement profile measure PATH`: duration of a model on a device of this machine, or with --url on a server. */
 export async function handler(args: ProfileMeasureArgs): Promise<void> {
   const { path, url } = args;
   if ((url === undefined) === (path === undefined))
@@ -121,7 +121,7 @@ interface Failed {
   readonly error: EscapementError;
 }
 
-/** One that is alone says itself what is wrong. */
+/** The error of a single model is reported as it is. */
 function notMeasured(failed: readonly Failed[], count: number): EscapementError {
   if (count === 1) return failed[0].error;
   const reasons = failed.map(({ name, error }) => `${name}: ${error.message}`);
@@ -131,7 +131,7 @@ function notMeasured(failed: readonly Failed[], count: number): EscapementError 
   );
 }
 
-/** What of a repository cannot be read fails none of the others. */
+/** Models to measure; those of a repository that cannot be read are listed in `failed`. */
 async function chosenModels(
   path: string,
   names: readonly string[],

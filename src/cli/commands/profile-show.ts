@@ -11,7 +11,7 @@ export const builder = (yargs: Argv) =>
     .options(group('Options', { json }))
     .example([['$0 profile show experiments/profiles/resnet50_v2.v100.json', '']]);
 
-/** `escapement profile show FILE`: the latencies of a profile, and where they come from. */
+/** `escapement profile show FILE`: latencies of a profile, and their origin. */
 export async function handler({ path, json }: ArgsOf<typeof builder>): Promise<void> {
   const { describeProfile } = await import('../../config/profile.js');
   const { ON_DISK } = await import('../../config/files-on-disk.js');

@@ -61,9 +61,9 @@ export const builder = (yargs: Argv) =>
 
 type Args = ArgsOf<typeof builder>;
 
-/** Journals of the same name that are listed one by one. */
+/** Largest number of journals of the same name that are listed. */
 const MOST_NAMES = 6;
-/** From here on, the time until the scheduler had a request gets a column. */
+/** From this value on, the time until the scheduler received a request gets a column. */
 const WORTH_NS = NS_PER_MS;
 const DECODING_NOTE =
   'decoding: from the first byte of a request until its body was decoded and the scheduler had it; long for small bodies, too: the server lacks CPU time\n';
@@ -114,7 +114,7 @@ export async function handler(args: Args): Promise<void> {
   throw new EscapementError('E_REPLAY_DIFFERS', what, { file });
 }
 
-/** Requests that are to be explained. Throws `E_USAGE` if the journal has none of the trace. */
+/** Requests to explain. Throws `E_USAGE` if the journal has none of the trace. */
 async function requestsAsked(args: Args): Promise<readonly number[]> {
   const { file, request, trace, limit } = args;
   if (trace === undefined) return request === undefined ? [] : [request];
@@ -129,7 +129,7 @@ async function requestsAsked(args: Args): Promise<readonly number[]> {
   );
 }
 
-/** Throws `E_USAGE` for a class or a tenant that the run does not have. */
+/** Throws `E_USAGE` for a class or tenant that the run does not have. */
 function refuseUnknown({ classes = [], tenants = [] }: JournalHeader, args: Args): void {
   const names = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
   refuseUnknownSender('class', names(classes), args.class);
@@ -142,7 +142,7 @@ function storiesOf({ trace }: Args, flights: readonly Flight[]): object {
   return stories.length === 0 ? {} : { flight: stories[0] };
 }
 
-/** The policy that the journal names. Throws `E_PLUGIN` where it came from a plugin that was not given. */
+/** Policy named by the journal. Throws `E_PLUGIN` if it came from a plugin that was not given. */
 function recordedPolicy(
   { policy: { kind, options, plugin } }: JournalHeader,
   plugins: readonly Plugin[],
@@ -207,7 +207,7 @@ function listed(journals: readonly string[]): string {
   return `${names.length} journals, oldest first: ${few.join(', ')}`;
 }
 
-/** Where there is no such journal, the error names those that there are. */
+/** Adds the names of existing journals to the error for a missing one. */
 function orOthers<T>(work: Promise<T>, path: string, journals: readonly string[]): Promise<T> {
   return work.catch((error: unknown) => {
     const isMissing = error instanceof EscapementError && error.code === 'E_FILE_MISSING';

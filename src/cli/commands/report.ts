@@ -9,10 +9,10 @@ export const builder = (yargs: Argv) =>
     .options(group('Options', { json }))
     .example([['$0 report out/azure', '']]);
 
-/** `escapement report DIR`: draws the charts and the report of a results folder again. */
+/** `escapement report DIR`: redraws the charts and report of a results folder. */
 export async function handler({ dir, json }: ArgsOf<typeof builder>): Promise<void> {
   const { loadResults } = await import('../../report/load.js');
-  // Charts bring half a second of libraries with them: other commands do without.
+  // Chart libraries take half a second to load, which other commands avoid.
   const { writeRunReport, writeSweepReport } = await import('../../report/pages/write-results.js');
   const { summaryText } = await import('../../report/terminal/summary-text.js');
   const loaded = loadResults(dir);

@@ -34,7 +34,7 @@ export const builder = (yargs: Argv) =>
 
 type Args = ArgsOf<typeof builder>;
 
-/** `escapement run FILE --mode live`: one experiment, by either engine. */
+/** `escapement run FILE --mode live`: one experiment, on either engine. */
 export async function handler(args: Args): Promise<void> {
   const { loadExperiment } = await import('../../config/load.js');
   const { environmentOverrides } = await import('../../config/runtime-settings.js');
@@ -43,7 +43,7 @@ export async function handler(args: Args): Promise<void> {
   const isLive = args.mode === 'live';
   if (args.journal !== undefined && !isLive)
     throw usageError('--journal requires --mode live; a simulation can simply be run again');
-  // A simulation is the same wherever it runs.
+  // A simulation gives the same result everywhere.
   const environment = isLive ? environmentOverrides(process.env) : [];
   const experiment = retrying(await loadExperiment(args.file, overridesOf(args), [], environment));
   refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
@@ -68,8 +68,8 @@ async function warnOfLive({ file, set }: Args, experiment: Experiment): Promise<
 }
 
 /**
- * The experiment with what real time does about missed windows, so that the results of both engines can be compared. It
- * is an override, so that the command that a report gives repeats the run.
+ * Handles missed windows as in real time, so that the results of both engines can be compared. An override, so that the
+ * command in the report repeats the run.
  */
 function retrying(experiment: Experiment): Experiment {
   if (experiment.missedWindow !== null) return experiment;

@@ -35,10 +35,10 @@ export const builder = (yargs: Argv) =>
       ].join('\n\n'),
     );
 
-/** Progress is not shown more often than this. */
+/** Shortest interval between progress messages. */
 const SAID_MS = 30_000;
 
-/** `escapement sweep-worker`: runs cells of sweeps on other machines, until it is stopped. */
+/** `escapement sweep-worker`: runs cells of sweeps from other machines, until stopped. */
 export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const threads = args.threads ?? usableCores();
   const address = await addressOf(args);

@@ -56,7 +56,7 @@ export const builder = (yargs: Argv) =>
 
 type Args = ArgsOf<typeof builder>;
 
-/** `escapement sweep FILE`: many runs over a grid, and a report that compares them; or a part of them. */
+/** `escapement sweep FILE`: many runs over a grid, or a part of them, and a report that compares them. */
 export async function handler(args: Args): Promise<void> {
   const shard = args.shard === undefined ? null : readShard(args.shard, process.env);
   if (args.status) refuseFlags(args, '--status only reads', ['shard', 'fresh', 'junit', 'markdown']);
@@ -77,7 +77,7 @@ export async function handler(args: Args): Promise<void> {
   else await runWhole(sweep, checks, args);
 }
 
-/** Throws `E_USAGE` for the first of these flags that was given. */
+/** Throws `E_USAGE` for the first of these flags that is set. */
 function refuseFlags(
   args: Args,
   why: string,
@@ -116,7 +116,7 @@ async function runWhole(sweep: ShardedSweep, checks: Checks, args: Args): Promis
   );
   const cases = sweepCases(checks.thresholds, results);
   writeCiFiles(checks, 'sweep', results.name, cases);
-  // Charts bring half a second of libraries with them: the cells start without.
+  // Chart libraries take half a second to load, so the cells start without them.
   const { writeSweepReport } = await import('../../report/pages/write-results.js');
   const { summaryText } = await import('../../report/terminal/summary-text.js');
   const [report] = await writeSweepReport(results, sweep.outDir);

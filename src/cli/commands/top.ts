@@ -26,7 +26,7 @@ export const builder = (yargs: Argv) =>
       ['$0 top https://10.0.0.1:8002 --ca ca.pem --token-file token', ''],
     ]);
 
-/** `escapement top [URL]`: the live state of a running controller, on the whole terminal. */
+/** `escapement top [URL]`: live state of a running controller, full-screen in the terminal. */
 export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const url = urlOf(args.url);
   const intervalMs = args.interval / NS_PER_MS;
@@ -45,10 +45,10 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   await runTop({ url, ...access, intervalMs, input: stdin, output: stdout });
 }
 
-/** As `http://HOST:PORT`; `http://` may be left out. Throws `E_USAGE`. */
+/** Normalizes to `http://HOST:PORT`; `http://` is optional. Throws `E_USAGE`. */
 function urlOf(text: string): string {
   const whole = /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`;
-  // A port alone would be taken for an address.
+  // A bare port would parse as an address.
   const isNumber = /^\d+$/.test(text);
   if (!isNumber && URL.canParse(whole) && /^https?:/i.test(whole)) return new URL(whole).origin;
   throw usageError(`${text}: must be a URL such as ${DEFAULT_URL}`);

@@ -50,7 +50,7 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   );
 }
 
-/** An experiment that only plays a trace; its models do not matter. */
+/** An experiment that only plays a trace, with arbitrary models. */
 async function traceExperiment(
   path: string,
   copies: number | undefined,
@@ -67,7 +67,7 @@ async function traceExperiment(
     workload: { kind: layout.kind, path: resolve(path) },
   });
   const experiment = await parseExperiment(text, path, overrides);
-  // Models without lengths of their own would refuse this in the text.
+  // Models without lengths would reject them in the text.
   const workloads = experiment.workloads.map(
     (workload): WorkloadSpec =>
       workload.kind === 'azure-llm' && header.includes('ContextTokens')

@@ -14,7 +14,7 @@ export const builder = (yargs: Argv) =>
     .options(group('Options', { json }))
     .example([['$0 trace info trace.csv.gz', '']]);
 
-/** `escapement trace info PATH`: what is in a trace, in the figures that decide how hard it is to serve. */
+/** `escapement trace info PATH`: contents of a trace, in the figures that decide how hard it is to serve. */
 export async function handler({ path, json }: ArgsOf<typeof builder>): Promise<void> {
   const info = await traceInfo(path);
   writeOut(json ? `${JSON.stringify(info)}\n` : infoText(path, info));
@@ -43,7 +43,7 @@ function infoText(path: string, info: TraceInfo): string {
   ]);
 }
 
-/** A figure that the trace does not have. */
+/** Placeholder for a figure that the trace does not have. */
 const NONE = '–';
 
 function seconds(ns: number | null): string {

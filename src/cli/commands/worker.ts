@@ -45,7 +45,7 @@ type Args = ArgsOf<typeof builder>;
 /** `escapement worker`: the GPUs of one machine, for a controller elsewhere. */
 export async function handler(args: Args): Promise<void> {
   const { createLog } = await import('../../live/observe/telemetry/log.js');
-  // First of all: it also takes what Node warns of.
+  // Comes first: the log also takes Node's warnings.
   const log = createLog(args['log-level'], 'worker');
   const { runWorker } = await import('../../serve/worker.js');
   const { REAL_WORLD } = await import('../../live/world/real-world.js');
@@ -68,7 +68,7 @@ export async function handler(args: Args): Promise<void> {
     ...(tls === null ? {} : { tls }),
     ...(controllerTls === undefined ? {} : { controllerTls }),
   });
-  // Would end the process otherwise.
+  // Would otherwise end the process.
   if (process.platform !== 'win32')
     process.on('SIGUSR2', () => say('the controller records timelines; send the signal there'));
   const { certificates } = worker;
@@ -89,7 +89,7 @@ function kindOf({ kind }: Args): { readonly kind?: string } {
   throw usageError(`--kind ${kind}: write a name of letters, digits, _ and -, e.g. t4`);
 }
 
-/** Where it registers. Throws `E_USAGE`. */
+/** Address and credentials for registration. Throws `E_USAGE`. */
 function joiningOf({ controller, advertise, 'controller-ca': caFile }: Args) {
   const flag = advertise !== undefined ? '--advertise' : caFile !== undefined ? '--controller-ca' : '';
   if (controller.length === 0 && flag !== '')
