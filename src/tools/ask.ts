@@ -5,7 +5,7 @@ import { monotonicNs } from '../base/clock/clock.js';
 import { protocolHint } from '../base/protocol-hint.js';
 import { MIB } from '../base/units.js';
 
-/** The token that a process asks for (null: none), and what its certificate is checked against. */
+/** Token that a process requires (null: none), and trust in its certificate. */
 export interface Access {
   readonly token: string | null;
   readonly trust: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'>;
@@ -17,12 +17,12 @@ interface Answer {
   readonly status: number;
   readonly body: string;
   readonly sentNs: number;
-  /** When the head of the answer came. */
+  /** Arrival of the response head. */
   readonly receivedNs: number;
 }
 
 interface AskOptions {
-  /** Keeps the connection; default: a new one. */
+  /** Keeps the connection open; default: a new one. */
   readonly agent?: PlainAgent;
   /** Ends the wait early. */
   readonly signal?: AbortSignal;
@@ -31,7 +31,7 @@ interface AskOptions {
 const TIMEOUT_MS = 3000;
 const MOST_BYTES = 16 * MIB;
 
-/** The answer of a metrics port to GET. Rejects with the reason, and with `code` where the system has one. */
+/** Answer of a metrics port to GET. Rejects with the reason, and with the system's `code` if there is one. */
 export function ask(
   url: string,
   { token, trust }: Access,
@@ -66,7 +66,7 @@ export function ask(
   });
 }
 
-/** The value of a JSON text; null: it is none. */
+/** Value of a JSON text; null if it is malformed. */
 export function asJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -18,29 +18,29 @@ import { benchSloNs, chosenBatches, enoughClients, fixBatch, type Subject } from
 import { BATCH_SIZE, type Vary } from './vary.js';
 
 interface BenchOptions extends Omit<MeasureOptions, 'clients'> {
-  /** Processors of the machine. */
+  /** Number of processors of the machine. */
   readonly cores: number;
-  /** Null: as many as keep all batches full. */
+  /** Null: enough to keep all batches full. */
   readonly clients: number | null;
   readonly vary: Vary | null;
   readonly version: string;
   /** Opens the subject with overrides such as `runtime.intraOpThreads=2`. */
   open(overrides: readonly string[]): Promise<Subject>;
-  /** Called with the share of the work that is done, and what comes next. */
+  /** Called with the finished share of the work, and the next step. */
   onProgress(fraction: number, next: string): void;
 }
 
 /**
- * Measures the stages of a server by themselves and together, for each value of the key that is varied, there and back
- * (see `passesOf`). All subjects are opened first, so that a mistake in the last value does not waste the runs before.
- * Throws what opening throws, `E_SERVER` if a trial had no answer, and the coded errors of devices and models.
+ * Measures the stages of a server separately and together, for each value of the varied key, there and back (see
+ * `passesOf`). All subjects are opened first, so that a mistake in the last value does not waste the runs before.
+ * Throws errors of opening, `E_SERVER` if a trial had no answer, and the coded errors of devices and models.
  */
 export async function bench(options: BenchOptions): Promise<BenchResult> {
   const { vary, open, onProgress, version, cores, protocol, trials, seconds } = options;
   const values = vary?.values ?? [null];
   const subjects: Subject[] = [];
   for (const value of values) subjects.push(await openWith(open, vary, value));
-  // The same for all values: fewer clients mean fewer requests, whatever is varied.
+  // Equal for all values: fewer clients mean fewer requests, regardless of the varied key.
   const clients =
     options.clients ?? Math.max(...subjects.map((subject) => enoughClients(subject, chosenBatches(subject))));
   const passes = passesOf(subjects.length, trials);
@@ -71,7 +71,7 @@ export async function bench(options: BenchOptions): Promise<BenchResult> {
   };
 }
 
-/** What was measured with one value of the key that is varied. */
+/** Measurements with one value of the varied key. */
 function runOf(
   subject: Subject,
   value: string | null,
@@ -108,7 +108,7 @@ async function openWith(
   return open([`${vary.key}=${value}`]);
 }
 
-/** Outputs of each model that is asked for, if both precisions were measured. Throws `E_MODEL_FILE`. */
+/** Output differences of each model with requests, if both precisions were measured. Throws `E_MODEL_FILE`. */
 async function differences(
   vary: Vary | null,
   subjects: readonly Subject[],
@@ -118,7 +118,7 @@ async function differences(
   const found: PrecisionDifference[] = [];
   for (const [m, { spec, ortPath }] of full.models.entries()) {
     if (full.mix[m] === 0 || ortPath === null) continue;
-    // Optimised models are next to those that they were made from.
+    // Optimised models are next to their originals.
     const versionDir = dirname(ortPath);
     const pair = {
       fp32: await readModelFile(modelFile(versionDir, 'fp32')),
@@ -133,7 +133,7 @@ async function differences(
   return found;
 }
 
-/** One value of the key that is varied has its turn: so many trials of each stage. */
+/** A turn of one value of the varied key: a number of trials of each stage. */
 interface Pass {
   /** Index of the value. */
   readonly index: number;
@@ -141,8 +141,8 @@ interface Pass {
 }
 
 /**
- * Through the values and back, with half of the trials each way, so that a machine that becomes slower or faster
- * meanwhile favors none of them. Of an odd number, the way there has one more; with one trial there is no way back. A
+ * Order of trials: through the values and back, with half of the trials each way, so that a machine that becomes slower
+ * or faster favors none of them. Of an odd number, the way there has one more; with one trial there is no way back. A
  * single value has all its trials at once.
  */
 export function passesOf(values: number, trials: number): Pass[] {

@@ -1,14 +1,14 @@
 import { type Estimate, studentT95 } from '../../report/statistics.js';
 import { type BenchRun, type Bottleneck, type Service, stageOf } from './result.js';
 
-/** FULL may stay behind the slower part by this share before something between them is to blame. */
+/** FULL may fall behind the slower part by this share before something between them is to blame. */
 const TOLERATED_LOSS = 0.1;
-/** An event loop that is busy for this share of the time has no room left. */
+/** An event loop this busy is saturated. */
 const SATURATED = 0.9;
 
 /**
  * The part that limits a run, by the first rule that applies; differences within the noise are `unclear`:
- * 1. FULL is behind the slower of IO and SYNTHETIC by more than `TOLERATED_LOSS`: what lies between them, or the
+ * 1. FULL is behind the slower of IO and SYNTHETIC by more than `TOLERATED_LOSS`: the part between them, or the
  *    clients if they were saturated.
  * 2. The slower of both; for IO, the clients if they were saturated.
  */
@@ -24,7 +24,7 @@ export function bottleneckOf(run: Pick<BenchRun, 'stages'>): Bottleneck {
   return slower === io ? 'io' : 'device';
 }
 
-/** The process of the clients was at its end, and before the server was. */
+/** True if the clients' process was saturated, and more so than the server. */
 export function generatorLimits(service: Service | null): boolean {
   if (service === null) return false;
   const { generator, server } = service;
@@ -32,8 +32,8 @@ export function generatorLimits(service: Service | null): boolean {
 }
 
 /**
- * The mean of `a` is larger than that of `b` beyond the noise: the 95 % confidence interval of their difference (Welch,
- * degrees of freedom by Satterthwaite, rounded down) is above 0. One repetition says nothing about the spread.
+ * True if the mean of `a` exceeds that of `b` beyond the noise: the 95 % confidence interval of their difference
+ * (Welch, degrees of freedom by Satterthwaite, rounded down) is above 0. One repetition says nothing about the spread.
  */
 export function isAbove(a: Estimate, b: Estimate): boolean {
   if (a.n < 2 || b.n < 2) return false;
@@ -43,7 +43,7 @@ export function isAbove(a: Estimate, b: Estimate): boolean {
   return a.mean - b.mean > studentT95(Math.max(1, Math.floor(degrees))) * Math.sqrt(va + vb);
 }
 
-/** Index of the largest, if it is above every other beyond the noise of both; null: no value is surely the best. */
+/** Index of the largest, if it exceeds every other beyond the noise of both; null: no clear winner. */
 export function surelyBest(estimates: readonly Estimate[]): number | null {
   if (estimates.length < 2) return null;
   const best = estimates.reduce((top, { mean }, i) => (mean > estimates[top].mean ? i : top), 0);

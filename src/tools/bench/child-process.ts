@@ -8,7 +8,7 @@ import type { ModelSignature } from '../../live/model.js';
 import type { MachineOptions } from '../../live/worker/local-machine.js';
 import type { Usage } from './usage-meter.js';
 
-/** What a child process is: a server, or a device by itself. */
+/** Role of a child process: a server, or a bare device. */
 export type Role =
   | { readonly kind: 'server'; readonly gpu: MachineOptions; readonly settings: ServerSettings }
   | {
@@ -37,22 +37,22 @@ export interface DeviceTrial {
   readonly tookNs: number;
 }
 
-/** Orders to a child. It answers each with one message. */
+/** Orders to a child, which answers each with one message. */
 export type Order =
   | { readonly kind: 'start'; readonly role: Role }
   | { readonly kind: 'usage' }
   | { readonly kind: 'trial'; readonly seconds: number };
 export type Answer = { readonly value: unknown } | { readonly code: ErrorCode; readonly message: string };
 
-/** The last output of a process is part of the error when it dies. */
+/** Length of a process's last output that is quoted when it dies. */
 const MOST_SAID_CHARS = 2000;
 
 /**
  * A process that plays one role of a benchmark. It ends on request, and whenever this process ends. One question at a
- * time. Questions reject with the coded error that the child reports, and like `death` when it dies.
+ * time. Questions reject with the coded error that the child reports, or like `death` when it dies.
  */
 export class BenchChild {
-  /** Rejects when it has ended: `E_SERVER` where it was killed, otherwise with what it said last. */
+  /** Rejects when it has ended: `E_SERVER` if it was killed, otherwise with its last output. */
   readonly death: Promise<never>;
   ports: Ports = { http: 0, grpc: 0, metrics: 0 };
   private readonly child: ChildProcess;
@@ -75,7 +75,7 @@ export class BenchChild {
         reject(this.endOf(status, signal));
       });
     });
-    // While no question is open, its death is not an error.
+    // Without an open question, its death is not an error.
     this.death.catch(() => {});
   }
 
@@ -91,17 +91,17 @@ export class BenchChild {
     }
   }
 
-  /** What it used since it was asked last, or since its start. */
+  /** Usage since the last call, or since its start. */
   usage(): Promise<Usage> {
     return this.ask({ kind: 'usage' });
   }
 
-  /** Lets a device by itself run for so long. */
+  /** Runs the bare device for this long. */
   trial(seconds: number): Promise<DeviceTrial> {
     return this.ask({ kind: 'trial', seconds });
   }
 
-  /** Ends it at once: nothing that it does is needed any more. */
+  /** Kills it at once: nothing it does is needed any more. */
   async stop(): Promise<void> {
     this.child.kill('SIGKILL');
     await this.death.catch(() => {});
@@ -109,7 +109,7 @@ export class BenchChild {
 
   private async ask<T>(order: Order): Promise<T> {
     const answered = new Promise<Answer>((resolve) => this.child.once('message', resolve));
-    // If it is dead, the error comes when its end is known.
+    // If it is dead, its end reports the error.
     this.child.send(order, () => {});
     const answer = await Promise.race([answered, this.death]);
     if ('code' in answer) throw new EscapementError(answer.code, answer.message);

@@ -1,4 +1,4 @@
-// Entry of the child processes of a benchmark: a server, or a device by itself.
+// Entry of the child processes of a benchmark: a server, or a bare device.
 import { readFileSync } from 'node:fs';
 import { monotonicNs } from '../../base/clock/clock.js';
 import { EscapementError } from '../../base/errors.js';
@@ -66,7 +66,7 @@ async function openServer({ gpu, settings }: RoleOf<'server'>): Promise<Ports> {
 }
 
 /**
- * A device limited only by its own speed: INFERs of full batches back to back, with inputs in memory. Models take turns
+ * A device limited only by its own speed: INFERs of full batches back to back, with inputs in memory. Models alternate
  * according to their share of the requests, so that caches are as warm as in service. A trial blocks this thread.
  */
 async function openDevice({ device, models }: RoleOf<'device'>) {
@@ -91,7 +91,7 @@ async function openDevice({ device, models }: RoleOf<'device'>) {
   };
 }
 
-/** The tensors that clients send, as often as the batch has requests. */
+/** Tensors of clients, repeated once per request of the batch. */
 function inputsOf({ name, signature, batchSize }: DeviceModel): Uint8Array[] {
   const maker = new TensorMaker(stream(TENSOR_SEED, 'load-tensors'));
   return maker

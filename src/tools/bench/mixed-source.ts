@@ -10,13 +10,13 @@ interface MixedSourceOptions {
 }
 
 /**
- * Clients that send the next request as soon as the last one was answered. The model of a request follows from the mix
- * alone, so that a model that is served quickly does not get more requests.
+ * Clients that send the next request as soon as the last one was answered. The model of a request depends on the mix
+ * alone, so that a fast model does not get more requests.
  */
 export class MixedSource implements ArrivalSource {
   model: number;
   readonly sloNs: number;
-  /** Clients that may send, and from when on; in order of time. */
+  /** Clients that may send, with the earliest time; in order of time. */
   private readonly ready: { readonly user: number; readonly timeNs: number }[];
   private readonly turns: Turns;
   private endNs: number;
@@ -34,7 +34,7 @@ export class MixedSource implements ArrivalSource {
     return timeNs < this.endNs ? timeNs : Number.POSITIVE_INFINITY;
   }
 
-  /** Nothing arrives from now on. */
+  /** Stops arrivals. */
   end(): void {
     this.endNs = 0;
   }
@@ -54,14 +54,14 @@ export class MixedSource implements ArrivalSource {
 }
 
 /**
- * Deals turns in proportion to weights, spread as evenly as possible: after any number of turns, none is a whole turn
- * ahead of its share (smooth weighted round robin).
+ * Deals turns in proportion to weights, as evenly as possible: after any number of turns, none is a whole turn ahead of
+ * its share (smooth weighted round robin).
  */
 export class Turns {
   private readonly credit: Float64Array;
   private readonly total: number;
 
-  /** At least one weight is above 0; who has none gets no turn. */
+  /** At least one weight must be positive; zero weights get no turn. */
   constructor(private readonly weights: readonly number[]) {
     this.credit = new Float64Array(weights.length);
     this.total = weights.reduce((sum, weight) => sum + weight, 0);

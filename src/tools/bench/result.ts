@@ -3,17 +3,17 @@ import type { Usage } from './usage-meter.js';
 
 export type Protocol = 'http' | 'grpc';
 
-/** What is measured by itself, in the order of the pipeline, and how people read it. */
+/** Stages measured separately, in the order of the pipeline, with their names for people. */
 export const STAGES = { io: 'IO', synthetic: 'SYNTHETIC', full: 'FULL' } as const;
 export type StageName = keyof typeof STAGES;
 
-/** All that a benchmark found. `--json` prints it. */
+/** Complete result of a benchmark, as printed by `--json`. */
 export interface BenchResult {
   readonly version: string;
   readonly name: string;
   /** `text`: for people. */
   readonly device: { readonly text: string; readonly provider: string };
-  /** Processors of this machine. */
+  /** Number of processors of this machine. */
   readonly cores: number;
   readonly protocol: Protocol;
   readonly trials: number;
@@ -27,22 +27,22 @@ export interface BenchResult {
     readonly inputBytes: number;
     readonly outputBytes: number;
   }[];
-  /** Null: nothing was varied, and there is one run. */
+  /** Null if nothing was varied, and there is one run. */
   readonly vary: { readonly key: string; readonly values: readonly string[] } | null;
   readonly runs: readonly BenchRun[];
-  /** What FP16 changes in the outputs of each model; null unless both precisions were measured. */
+  /** Effect of FP16 on the outputs of each model; null unless both precisions were measured. */
   readonly precision: readonly PrecisionDifference[] | null;
 }
 
 /** All stages with one setting. */
 export interface BenchRun {
-  /** Value of the key that is varied. */
+  /** Value of the varied key. */
   readonly value: string | null;
   readonly clients: number;
   readonly sloMs: number;
   readonly intraOpThreads: number;
   readonly precision: string;
-  /** By model: batch size of the device by itself; null for a model without requests. */
+  /** By model: batch size of the bare device; null for a model without requests. */
   readonly batchSizes: readonly (number | null)[];
   readonly stages: readonly StageSummary[];
   readonly bottleneck: Bottleneck;
@@ -51,7 +51,7 @@ export interface BenchRun {
 /**
  * The part that limits the whole.
  * - `io`, `device`: the part with the lower throughput.
- * - `between`: together they do less than the slower of both.
+ * - `between`: together they achieve less than the slower of both.
  * - `generator`: the clients could not send more, so the server's limit is not known.
  * - `unclear`: the difference is within the noise.
  */
@@ -59,7 +59,7 @@ export type Bottleneck = 'io' | 'device' | 'between' | 'generator' | 'unclear';
 
 export interface StageSummary extends Omit<MeasuredStage, 'throughputRps' | 'p50Ms' | 'p99Ms'> {
   readonly throughputRps: Figure;
-  /** Null for a device by itself: no client waits for an answer. */
+  /** Null for a bare device: no client waits for an answer. */
   readonly p50Ms: Figure | null;
   readonly p99Ms: Figure | null;
 }
@@ -75,45 +75,45 @@ export function figure(trials: readonly number[]): Figure {
   return { ...estimate(trials), min: Math.min(...trials), max: Math.max(...trials), trials };
 }
 
-/** A stage as it was measured, in the trials of one pass or of several. */
+/** Measurements of a stage, in the trials of one pass or of several. */
 export interface MeasuredStage {
   readonly stage: StageName;
   readonly throughputRps: readonly number[];
-  /** Empty for a device by itself, as is `p99Ms`. */
+  /** Empty for a bare device, like `p99Ms`. */
   readonly p50Ms: readonly number[];
   readonly p99Ms: readonly number[];
   readonly service: Service | null;
-  /** Processors that were at work for others meanwhile: nothing else should run. */
+  /** Processors used by other programs meanwhile: nothing else should run. */
   readonly otherCores: number;
 }
 
-/** What clients, server and device were at during the trials. */
+/** Activity of clients, server and device during the trials. */
 export interface Service {
   readonly generator: Usage;
   readonly server: Usage;
-  /** Share of the requests that had no result: refused, given up, failed. */
+  /** Share of the requests without a result: refused, given up, failed. */
   readonly failedShare: number;
-  /** Requests of an INFER on average. */
+  /** Mean number of requests per INFER. */
   readonly meanBatch: number;
   /** Share of the time in which the EXEC lane was busy. */
   readonly deviceBusy: number;
 }
 
-/** How far the outputs of a model at FP16 are from those at FP32. */
+/** Deviation of a model's outputs at FP16 from those at FP32. */
 export interface PrecisionDifference {
   readonly model: string;
-  /** Random inputs that both were given. */
+  /** Number of random inputs given to both. */
   readonly requests: number;
   readonly maxAbsolute: number;
-  /** Share of the outputs that are finite at FP32 only: they overflowed, and count in no other figure. */
+  /** Share of the outputs that are finite only at FP32: they overflowed, and count in no other figure. */
   readonly overflowed: number;
   /** Relative to the largest output. */
   readonly maxRelative: number;
-  /** Share of requests whose largest output is the same: classifiers answer the same. */
+  /** Share of requests whose largest output is at the same index: classifiers give the same answer. */
   readonly sameLargest: number;
 }
 
-/** Every run has all stages. */
+/** Stage of a run by name; every run has all of them. */
 export function stageOf({ stages }: Pick<BenchRun, 'stages'>, name: StageName): StageSummary {
   return stages.find(({ stage }) => stage === name) as StageSummary;
 }

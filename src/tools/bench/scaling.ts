@@ -32,22 +32,22 @@ import { rateText, shareText } from './text.js';
 import { TrialWindows } from './trial-windows.js';
 import { UsageMeter } from './usage-meter.js';
 
-/** `strong`: the same models and clients for any number of GPUs; `weak`: as many for each GPU. */
+/** `strong`: models and clients do not depend on the number of GPUs; `weak`: they grow with it. */
 type ScalingMode = 'strong' | 'weak';
 
-/** All that a scaling benchmark found. `--json` prints it. */
+/** Complete result of a scaling benchmark, as printed by `--json`. */
 export interface ScalingResult {
-  /** Of escapement. */
+  /** Version of escapement. */
   readonly version: string;
   readonly name: string;
   /** `kind`: a provider of onnxruntime, or `simulated`: the GPUs are emulated. */
   readonly device: { readonly text: string; readonly kind: string };
-  /** Processors of this machine. */
+  /** Number of processors of this machine. */
   readonly cores: number;
   readonly trials: number;
-  /** Of a trial. */
+  /** Length of a trial. */
   readonly seconds: number;
-  /** Of a request, on average. */
+  /** Mean size of a request. */
   readonly inputBytes: number;
   readonly runs: readonly ScalingRun[];
 }
@@ -63,39 +63,41 @@ interface Measured {
   readonly models: number;
   readonly clients: number;
   readonly sloMs: number;
-  /** Of each trial. */
+  /** Throughput of each trial. */
   readonly trialsRps: readonly number[];
   readonly activity: Activity;
 }
 
 export interface ScalingPoint extends Measured {
   readonly throughputRps: number;
-  /** Requests per second and GPU compared with the base, with the standard deviation: about the product of the factors. */
+  /**
+   * Requests per second and GPU relative to the base, with the standard deviation: about the product of the factors.
+   */
   readonly efficiency: { readonly mean: number; readonly sd: number };
   /**
-   * Compared with the base: how busy the GPUs are, how little the batches that were used take for a request by the
-   * profile, and how fast INFERs are compared with the profile.
+   * Relative to the base: how busy the GPUs are, how little time a request takes in the batches used, by the profile,
+   * and how fast INFERs are compared with the profile.
    */
   readonly factors: { readonly busy: number; readonly batches: number; readonly device: number };
 }
 
-/** What went on, on average over the trials. */
+/** Mean activity over the trials. */
 interface Activity {
   /** Share of the time in which EXEC lanes were busy: of all GPUs, and of the least busy. */
   readonly execMean: number;
   readonly execMin: number;
-  /** Time that the INFERs of a GPU take by the models' profiles, as a share of the time. */
+  /** Duration of a GPU's INFERs by the models' profiles, as a share of the time. */
   readonly profileMean: number;
-  /** Requests of an INFER. */
+  /** Mean number of requests per INFER. */
   readonly meanBatch: number;
   readonly loads: number;
-  /** Share of the requests that had no result. */
+  /** Share of the requests without a result. */
   readonly failedShare: number;
-  /** Share of the time in which the event loop of the controller's thread was busy, with the clients in it. */
+  /** Share of the time in which the event loop of the controller's thread, shared with the clients, was busy. */
   readonly loopBusy: number;
-  /** Share of the time that the core's decisions took. */
+  /** Share of the time taken by the core's decisions. */
   readonly stepShare: number;
-  /** Processors that the process used. */
+  /** Number of processors that the process used. */
   readonly cores: number;
 }
 
@@ -105,11 +107,11 @@ interface ScalingOptions {
   readonly gpus: readonly number[];
   readonly trials: number;
   readonly seconds: number;
-  /** Requests at the same time: all of strong scaling, those of a GPU of weak scaling; null: as many as fill batches. */
+  /** Concurrent requests: all for strong scaling, per GPU for weak scaling; null: enough to fill batches. */
   readonly clients: number | null;
   readonly cores: number;
   readonly version: string;
-  /** Called with the share of the work that is done, and what comes next. */
+  /** Called with the finished share of the work, and the next step. */
   onProgress(fraction: number, next: string): void;
 }
 
@@ -157,7 +159,7 @@ interface Work {
   readonly sloNs: number;
 }
 
-/** Each model has a copy for each GPU, so that work can be spread evenly. */
+/** One copy of each model per GPU, so that work can be spread evenly. */
 function workOf(subject: ScalingSubject, mode: ScalingMode, gpus: number, options: ScalingOptions): Work {
   const batches = subject.models.map(({ spec }) => bestBatch(spec, subject.settings));
   const [fewest] = options.gpus;
@@ -226,7 +228,7 @@ async function measure(
   }
 }
 
-/** What controller and GPUs do from `begin` to `end`. */
+/** Measures controller and GPUs from `begin` to `end`. */
 class Meter implements RunObserver {
   private readonly usage = new UsageMeter();
   private readonly busyNs: Float64Array;
@@ -293,7 +295,7 @@ class Meter implements RunObserver {
 export function compare(point: Measured, base: Measured): ScalingPoint {
   const [here, there] = [estimate(point.trialsRps), estimate(base.trialsRps)];
   const efficiency = here.mean / there.mean / (point.gpus / base.gpus);
-  // The base has no error compared with itself.
+  // The base has no error relative to itself.
   const relative = point === base ? 0 : Math.hypot(here.sd / here.mean, there.sd / there.mean);
   const [a, b] = [point.activity, base.activity];
   return {
@@ -352,17 +354,17 @@ function row({ gpus, throughputRps, efficiency, factors, activity }: ScalingPoin
   ];
 }
 
-/** `97/95 %`. */
+/** Formats `97/95 %`. */
 function pair(one: number, other: number): string {
   return `${Math.round(100 * one)}/${Math.round(100 * other)} %`;
 }
 
-/** More of the requests than this is worth a word. */
+/** A larger share of the requests is worth a note. */
 const FEW = 0.001;
-/** A base whose GPUs are busy for less of the time loses something itself. */
+/** A base whose GPUs are less busy has losses of its own. */
 const BUSY = 0.9;
 
-/** What a reader must know to read the figures right. */
+/** Notes needed to interpret the figures. */
 function notes({ points }: ScalingRun, { device, cores }: ScalingResult): string[] {
   const base = points[0].activity.execMean;
   const most = Math.max(...points.map(({ activity }) => activity.failedShare));

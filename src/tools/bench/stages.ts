@@ -21,7 +21,7 @@ export interface MeasureOptions {
   readonly seconds: number;
 }
 
-/** All stages of a subject, one after the other, never two at a time. */
+/** Measures all stages of a subject, one after the other, never two at a time. */
 export async function measureStages(
   subject: Subject,
   options: MeasureOptions,
@@ -88,14 +88,14 @@ const LEAST_WARM_UP_S = 1;
 /** A new server gets faster for some 3 s, until its code is compiled: by half again for the smallest requests. */
 const MOST_WARM_UP_S = 4;
 
-/** How long the clients are at work before the first trial. */
+/** Time that clients run before the first trial. */
 export function warmUpSeconds(seconds: number): number {
   return Math.min(MOST_WARM_UP_S, Math.max(LEAST_WARM_UP_S, 2 * seconds));
 }
 
 /**
- * Sends a server all that it can answer: each client sends the next request when the last is answered. Throws `E_SERVER`
- * if a trial ends without an answer or the server is killed.
+ * Saturates a server: each client sends its next request when the last is answered. Throws `E_SERVER` if a trial ends
+ * without an answer or the server is killed.
  */
 export async function loadServer(
   stage: StageName,
@@ -133,9 +133,9 @@ export async function loadServer(
   }
 }
 
-/** What both sides, the device and the rest of the machine did during the trials. */
+/** Activity of both sides, the device and the rest of the machine during the trials. */
 async function measureService(child: BenchChild, fromNs: number, toNs: number) {
-  // Does not wait if the server has died meanwhile.
+  // Does not wait if the server has died.
   const pause = (ns: number) => sleep(ns / NS_PER_MS, undefined, { ref: false });
   await pause(fromNs);
   const before = await counters(child.ports.metrics);
@@ -168,7 +168,7 @@ async function counters(port: number) {
   };
 }
 
-/** Sum over all samples of a metric in Prometheus' text format that have these labels. */
+/** Sum over all samples of a metric in Prometheus' text format with these labels. */
 export function metricSum(text: string, metric: string, ...labels: readonly string[]): number {
   const samples = text.matchAll(new RegExp(`^${metric}(?:\\{(.*)\\})? (\\S+)`, 'gm'));
   return Array.from(samples)
@@ -176,7 +176,7 @@ export function metricSum(text: string, metric: string, ...labels: readonly stri
     .reduce((sum, [, , value]) => sum + Number(value), 0);
 }
 
-/** `answers`: what the server said, the most frequent first. */
+/** `answers`: the server's answers, most frequent first. */
 export function noAnswers(
   stage: string,
   outcomes: readonly number[],
@@ -195,7 +195,9 @@ export function noAnswers(
   );
 }
 
-/** Passes of the same subject as if their trials were of one: trials side by side, of all else the mean. At least one pass. */
+/**
+ * Merges passes of the same subject into one: trials are concatenated, everything else is averaged. At least one pass.
+ */
 export function joinPasses(passes: readonly (readonly MeasuredStage[])[]): MeasuredStage[] {
   return passes[0].map((first, i) => {
     const parts = passes.map((stages) => stages[i]);
@@ -219,7 +221,7 @@ export function joinPasses(passes: readonly (readonly MeasuredStage[])[]): Measu
   });
 }
 
-/** The mean of numbers, or number by number of records of the same form. */
+/** Mean of numbers, or of each number in records of the same form. */
 function weightedMean<T>(values: readonly T[], weights: readonly number[]): T {
   const [first] = values;
   if (typeof first === 'number') {

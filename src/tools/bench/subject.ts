@@ -10,7 +10,7 @@ import type { WorkerModel } from '../../live/model.js';
 import type { MachineOptions } from '../../live/worker/local-machine.js';
 import { BATCH_SIZE } from './vary.js';
 
-/** Models as a server would run them, and what of them is asked for. */
+/** Models as a server would run them, and the requests for them. */
 interface ServedModels {
   /** The repository, experiment or profile, for people. */
   readonly name: string;
@@ -19,39 +19,39 @@ interface ServedModels {
   readonly pages: number;
   readonly pageBytes: number;
   readonly settings: ServerSettings;
-  /** By model: its share of the requests. The shares add up to 1. */
+  /** By model: its share of the requests. The shares sum to 1. */
   readonly mix: readonly number[];
   /** SLO of the requests, ns; null: one with room for all that waits. */
   readonly sloNs: number | null;
 }
 
-/** What is measured part by part, on one GPU. */
+/** Subject of a stage-by-stage measurement, on one GPU. */
 export interface Subject extends ServedModels {
   readonly device: OrtDeviceSpec;
-  /** Batch size of the device by itself; null: the one with the most requests per second. */
+  /** Batch size of the bare device; null: the one with the most requests per second. */
   readonly batchSize: number | null;
 }
 
-/** What is spread over more and more GPUs. */
+/** Subject of a measurement over more and more GPUs. */
 export interface ScalingSubject extends ServedModels {
-  /** As many as are used at most. */
+  /** As many as the largest number used. */
   readonly devices: readonly DeviceSpec[];
 }
 
 /** All stages work on the same numbers. */
 export const TENSOR_SEED = 1;
 
-/** Clients below this leave the server idle between two requests of theirs. */
+/** With fewer clients the server idles between their requests. */
 const LEAST_CLIENTS = 16;
 const MOST_CLIENTS = 1000;
-/** One batch of each model runs or waits for the device, and another gathers meanwhile. */
+/** One batch of each model runs or waits for the device while another gathers. */
 const BATCHES_OF_CLIENTS = 2;
-/** So many times what the requests that wait take. */
+/** SLO as a multiple of the time of all waiting requests. */
 const ROOM = 4;
 const LEAST_SLO_NS = NS_PER_S;
 const SLO_STEP_NS = NS_PER_S / 10;
 
-/** The batch size with the most requests per second that the policy may use, by its index among those of the model. */
+/** Index of the batch size with the most requests per second that the policy may use. */
 export function bestBatch({ batchSizes, execNs }: ModelSpec, { policy }: ServerSettings): number {
   const maxBatch = numberOr(policy.options.maxBatch, Number.POSITIVE_INFINITY);
   const maxExecNs = numberOr(policy.options.maxExec, Number.POSITIVE_INFINITY);
@@ -63,14 +63,14 @@ export function bestBatch({ batchSizes, execNs }: ModelSpec, { policy }: ServerS
   return best;
 }
 
-/** By model: the index of the batch size of the device by itself. */
+/** By model: index of the batch size of the bare device. */
 export function chosenBatches({ models, settings, batchSize }: Subject): number[] {
   return models.map(({ spec }) =>
     batchSize === null ? bestBatch(spec, settings) : spec.batchSizes.indexOf(batchSize),
   );
 }
 
-/** Closed-loop clients that keep the batches of all models full, and no server idle. */
+/** Closed-loop clients that keep the batches of all models full, and the server busy. */
 export function enoughClients(subject: ServedModels, batches: readonly number[]): number {
   return Math.min(MOST_CLIENTS, Math.max(LEAST_CLIENTS, clientsOfBatches(subject, batches)));
 }
@@ -84,7 +84,7 @@ export function clientsOfBatches({ models, mix }: ServedModels, batches: readonl
   return BATCHES_OF_CLIENTS * inBatches;
 }
 
-/** EXEC time of a request in the batch of its model, on average over the mix. */
+/** EXEC time of a request in the batch of its model, averaged over the mix. */
 function requestNs({ models, mix }: ServedModels, batches: readonly number[]): number {
   return models.reduce((sum, { spec }, m) => {
     const at = batches[m];
@@ -92,21 +92,21 @@ function requestNs({ models, mix }: ServedModels, batches: readonly number[]): n
   }, 0);
 }
 
-/** The SLO of the requests: as given, or one that so many clients do not exceed by waiting for each other. */
+/** SLO of the requests: as given, or one that this many clients do not exceed by waiting for each other. */
 export function benchSloNs(subject: ServedModels, batches: readonly number[], clients: number): number {
   if (subject.sloNs !== null) return subject.sloNs;
   const waitNs = ROOM * clients * requestNs(subject, batches);
   return Math.max(LEAST_SLO_NS, SLO_STEP_NS * Math.ceil(waitNs / SLO_STEP_NS));
 }
 
-/** A machine of one GPU for the subject: as it is, or one whose device takes no time, with tensors of the same sizes. */
+/** One-GPU machine for the subject: real, or with a device that takes no time, with tensors of the same sizes. */
 export function machineOf(subject: Subject, instant: boolean): MachineOptions {
   const { device, models, pages, pageBytes } = subject;
   if (!instant) return { devices: [device], models, pages, pageBytes };
   return { devices: [{ kind: 'simulated', timeScale: 0 }], models: models.map(timeless), pages, pageBytes };
 }
 
-/** What the scheduler expects of an action that takes no time: what takes none is no demand. */
+/** Planned duration of an action that takes no time: 0 would mean no demand. */
 const SHORTEST_NS = 1000;
 
 function timeless(model: WorkerModel): WorkerModel {
@@ -119,7 +119,7 @@ function numberOr(value: unknown, otherwise: number): number {
   return typeof value === 'number' ? value : otherwise;
 }
 
-/** So many models of each, with the same weights, in the same shares; several are numbered. */
+/** The subject with this many copies of each model, with the same weights, in the same shares; copies are numbered. */
 export function withCopies(subject: ScalingSubject, copies: number): ScalingSubject {
   if (copies === 1) return subject;
   const each = Array.from({ length: copies }, (_, copy) => copy);
@@ -136,8 +136,8 @@ export function withCopies(subject: ScalingSubject, copies: number): ScalingSubj
 }
 
 /**
- * The subject with one batch size for the device by itself, which is also the largest that the server may use, whatever
- * its policy allows. Throws `E_CONFIG_VALUE` if a model has no profile for it.
+ * The subject with one batch size for the bare device, which is also the largest that the server may use, regardless of
+ * its policy. Throws `E_CONFIG_VALUE` if a model has no profile for it.
  */
 export function fixBatch(subject: Subject, batchSize: number): Subject {
   const models = subject.models.map((model, m) => {
@@ -173,12 +173,12 @@ function upTo(spec: ModelSpec, batchSize: number): ModelSpec {
   };
 }
 
-/** More requests do not change the shares by much. */
+/** Sample size: more requests do not change the shares by much. */
 const REQUESTS = 10_000;
 
 /**
- * Each model's share of the requests of an experiment's workload, from those that come first. Clients of a closed loop
- * are answered at once. Throws what opening the workload throws, and `E_CONFIG_VALUE` if nothing arrives.
+ * Each model's share of the requests of an experiment's workload, from a sample of the first ones. Closed-loop clients
+ * are answered at once. Throws errors of opening the workload, and `E_CONFIG_VALUE` if nothing arrives.
  */
 export async function workloadMix(experiment: Experiment): Promise<number[]> {
   const { source } = await openWorkloads(experiment);

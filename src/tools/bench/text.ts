@@ -33,10 +33,10 @@ const BOTTLENECKS: Readonly<Record<Bottleneck, string>> = {
   generator: 'the clients of the benchmark, not the server',
   unclear: 'not clear: the differences are within the noise of the trials',
 };
-/** Others may use this share of the machine before it is said. */
+/** Share of the machine that other programs may use without a warning. */
 const TOLERATED_OTHERS = 0.1;
 
-/** A benchmark for the terminal: texts in lines of at most `columns`. */
+/** A benchmark for the terminal, with texts in lines of at most `columns`. */
 export function benchText(result: BenchResult, columns: number): string {
   const { vary, runs } = result;
   const bottlenecks = runs.map(({ value, bottleneck }) => {
@@ -57,7 +57,7 @@ export function benchText(result: BenchResult, columns: number): string {
     .join('');
 }
 
-/** What was measured, and how. */
+/** Setup of the measurement. */
 function aboutLines({ models, runs, trials, seconds, protocol, device }: BenchResult): string[] {
   const asked = models.filter(({ share }) => share > 0);
   const names = asked.map(({ name, share, inputBytes, outputBytes }) => {
@@ -73,7 +73,7 @@ function aboutLines({ models, runs, trials, seconds, protocol, device }: BenchRe
   ];
 }
 
-/** The stages of one run. */
+/** Table of the stages of one run. */
 function stageTable(run: BenchRun): string[] {
   const rows = run.stages.map((stage) => [
     STAGES[stage.stage],
@@ -85,7 +85,7 @@ function stageTable(run: BenchRun): string[] {
   return alignColumns([['', 'requests/s', 'p50 ms', 'p99 ms', ''], ...rows], [0, -1]);
 }
 
-/** The values of the key one below the other, stage by stage. */
+/** Table of the varied values, stage by stage. */
 function sweepTable(runs: readonly BenchRun[]): string[] {
   const rows = (Object.keys(STAGES) as StageName[]).flatMap((name) => {
     const stages = runs.map((run) => stageOf(run, name));
@@ -106,7 +106,7 @@ function meanText(figure: StageSummary['p99Ms']): string {
   return figure === null ? '–' : rateText(figure.mean);
 }
 
-/** What clients, server and device were at. */
+/** Activity of clients, server and device. */
 function noteOf({ stage, service }: StageSummary, { batchSizes }: BenchRun): string {
   if (service === null) return `batch ${[...new Set(batchSizes.filter((size) => size !== null))].join(', ')}`;
   const { server, generator, meanBatch, deviceBusy, failedShare } = service;
@@ -118,7 +118,7 @@ function noteOf({ stage, service }: StageSummary, { batchSizes }: BenchRun): str
   return `${busy}${failed}`;
 }
 
-/** What makes figures less than they could be. */
+/** Circumstances that lower the figures. */
 function warnings({ runs, cores, vary }: BenchResult): string[] {
   const limited = runs.flatMap(({ value, stages }) =>
     stages
@@ -133,7 +133,7 @@ function warnings({ runs, cores, vary }: BenchResult): string[] {
   return [...limited, `other programs used up to ${others.toFixed(1)} of ${cores} cores meanwhile`];
 }
 
-/** What FP16 changes in the outputs, a line each model. */
+/** Effect of FP16 on the outputs, one line per model. */
 function differenceLines({ precision }: BenchResult): string[] {
   return (precision ?? []).map(({ model, requests, maxAbsolute, maxRelative, overflowed, sameLargest }) => {
     const most = `${maxAbsolute.toPrecision(2)}, ${significant(100 * maxRelative, 2)} % of the largest`;

@@ -17,15 +17,15 @@ interface Trials {
 }
 
 /**
- * Cuts a run into consecutive trials of equal length, so that none begins on an idle server. Answers come in batches, and
- * a trial may end in the middle of one: each is counted from the first answer after its start to the first after its
- * end, over the time between these two.
+ * Cuts a run into consecutive trials of equal length, so that none begins on an idle server. Answers come in batches,
+ * and a trial may end in the middle of one: each is counted from the first answer after its start to the first after
+ * its end, over the time between these two.
  */
 export class TrialWindows implements RunObserver {
   /** By outcome: answers within the trials. */
   readonly outcomes = new Array<number>(OUTCOME_NAMES.length).fill(0);
   private readonly latency: readonly Histogram[];
-  /** By begin of a trial, and the end of the last: the first answer from then on, and its number. */
+  /** By start of a trial, and the end of the last: the first answer from then on, and its number. */
   private readonly firstNs: Float64Array;
   private readonly firstNumber: Float64Array;
   private reached = 0;
@@ -59,14 +59,14 @@ export class TrialWindows implements RunObserver {
     // Clients see answers only.
   }
 
-  /** Share of the answers within the trials that are no result. 0 where nothing was answered. */
+  /** Share of the answers within the trials without a result; 0 if nothing was answered. */
   get failedShare(): number {
     const all = this.outcomes.reduce((sum, count) => sum + count, 0);
     const served = this.outcomes[OUTCOME_OK] + this.outcomes[OUTCOME_LATE];
     return all === 0 ? 0 : 1 - served / all;
   }
 
-  /** Null where a trial had no answer, so that its rate is not known. */
+  /** Null if a trial had no answer, so that its rate is not known. */
   results(): Trials | null {
     const results: Trials = { throughputRps: [], p50Ms: [], p99Ms: [] };
     for (let trial = 0; trial < this.trials; trial++) {

@@ -5,15 +5,15 @@ import { NS_PER_S } from '../../base/units.js';
 
 const US_PER_S = 1e6;
 
-/** What a process used since it was asked last. */
+/** Resource usage of a process since the last call. */
 export interface Usage {
   /** Share of the time in which its event loop was busy. */
   readonly busy: number;
-  /** Processors that all of its threads used on average. */
+  /** Mean number of processors used by all of its threads. */
   readonly cores: number;
 }
 
-/** Measures what this process uses, from one call to the next. */
+/** Measures the resource usage of this process between calls. */
 export class UsageMeter {
   private loop = performance.eventLoopUtilization();
   private cpu = process.cpuUsage();
@@ -34,7 +34,7 @@ export class UsageMeter {
   }
 }
 
-/** Measures how many cores of the machine are in use, by any program, from one call to the next. */
+/** Measures the cores of the machine used by any program between calls. */
 export class MachineMeter {
   private times = processorTimes();
 

@@ -2,19 +2,19 @@ import { EscapementError } from '../../base/errors.js';
 import { suggestion } from '../../base/nearest.js';
 import { describeKeys } from '../../config/keys.js';
 
-/** One key and the values that it takes, one after the other. */
+/** One key and its values, in order. */
 export interface Vary {
   readonly key: string;
   readonly values: readonly string[];
 }
 
-/** Not a setting of a server: it fixes the batch of the device by itself, and is the largest of the server. */
+/** Not a setting of a server: it fixes the batch of the bare device, and is the largest of the server. */
 export const BATCH_SIZE = 'batchSize';
 
 const SECTIONS = ['runtime.', 'policy.'];
 const PLAIN = ['slo', 'admission'];
 
-/** Reads `KEY=v1,v2,…`. Throws `E_USAGE` for anything else, and for keys that no stage depends on. */
+/** Parses `KEY=v1,v2,…`. Throws `E_USAGE` for anything else, and for keys that no stage depends on. */
 export function parseVary(text: string): Vary {
   const [, key = '', list = ''] = /^\s*([^=\s]+)\s*=(.*)$/s.exec(text) ?? [];
   if (key === '') throw problem(text, 'write KEY=v1,v2, e.g. --vary runtime.intraOpThreads=1,2');
@@ -29,7 +29,7 @@ export function parseVary(text: string): Vary {
   return { key, values };
 }
 
-/** Every key that may be varied. */
+/** All keys that may be varied. */
 export function variableKeys(): string[] {
   const keys = describeKeys().map(({ key }) => key);
   const used = keys.filter(

@@ -1,55 +1,52 @@
-/** What a machine is to be used for: it runs models, schedules them, or sends load. */
+/** Roles of a machine: running models, scheduling them, or sending load. */
 export const ROLES = ['worker', 'controller', 'client'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** One thing that a machine should be or have, and whether it is so. */
+/** One requirement or recommendation for a machine, and its verdict. */
 export interface Check {
   /** Stable, for scripts, e.g. `limits.open-files` or `gpu.0.persistence`. */
   readonly id: string;
   readonly title: string;
-  /** `skipped`: does not apply here, or cannot be found out; `found` says why. */
+  /** `skipped`: does not apply here, or cannot be determined; `found` says why. */
   readonly status: 'ok' | 'failed' | 'skipped';
-  /** For whom a failure means that latencies cannot be relied on; for all others it is advice. */
+  /** Roles for which a failure makes latencies unreliable; for all others it is advice. */
   readonly requiredFor: readonly Role[];
   readonly found: string;
   readonly wanted: string;
-  /** What goes wrong otherwise, in one sentence. */
+  /** Consequence of a failure, in one sentence. */
   readonly why: string;
-  /**
-   * How to fix it; for a check that passed, what has to be repeated after a reboot so that it passes again. Null: there is
-   * no fix, or none is needed.
-   */
+  /** Fix of a failure; if the check passed, the part to repeat after a reboot. Null: none exists, or none is needed. */
   readonly fix: Fix | null;
 }
 
 export interface Fix {
-  /** Shell commands, exactly as they are to be typed, which may be repeated; as root unless `asUser`. */
+  /** Shell commands, exactly as typed, safe to repeat; as root unless `asUser`. */
   readonly commands: readonly string[];
   readonly asUser: boolean;
-  /** Lost at the next start of the machine (or of the shell, for environment variables) unless repeated. */
+  /** Lost at the next boot (or new shell, for environment variables) unless repeated. */
   readonly lostAtReboot: boolean;
-  /** When it takes effect, or what to do where no command can. */
+  /** When it takes effect, or advice if no command helps. */
   readonly note?: string;
 }
 
-/** A row of the table of checks: the check without its verdict, and how that is read off `Subject`. */
+/** A row of the table of checks: the check without its verdict, and how to derive that from `Subject`. */
 export interface Row<Subject> extends Pick<Check, 'id' | 'title' | 'why'> {
   readonly requiredFor: readonly Role[] | ((subject: Subject) => readonly Role[]);
   readonly wanted: string | ((subject: Subject) => string);
   /** Default: always. */
   readonly applies?: (subject: Subject) => boolean;
-  /** What was found; a reason alone: does not apply, or cannot be found out. */
+  /** Finding; a bare reason: does not apply, or cannot be determined. */
   readonly read: (subject: Subject) => Finding | string;
 }
 
 interface Finding {
   readonly ok: boolean;
   readonly found: string;
-  /** Of a failure, or of a setting that a reboot undoes. */
+  /** Fix of a failure, or of a setting that a reboot undoes. */
   readonly fix?: Fix | null;
 }
 
-/** The verdicts of all rows that apply. */
+/** Verdicts of all rows that apply. */
 export function judge<Subject>(rows: readonly Row<Subject>[], subject: Subject): Check[] {
   return rows
     .filter(({ applies = () => true }) => applies(subject))
@@ -69,7 +66,7 @@ export function judge<Subject>(rows: readonly Row<Subject>[], subject: Subject):
     });
 }
 
-/** Variables of a shell are set with every shell anyway. */
+/** False for shell variables, which every shell sets anyway. */
 function isUndoneByReboot({ lostAtReboot, asUser }: Fix): boolean {
   return lostAtReboot && !asUser;
 }
@@ -86,23 +83,23 @@ export function inShell(command: string): Fix {
   return { commands: [command], asUser: true, lostAtReboot: true };
 }
 
-/** Nothing but words can help. */
+/** A fix that consists of words alone. */
 export function advise(note: string): Fix {
   return asRoot([], note);
 }
 
-/** What `escapement doctor --json` prints. Keys are added in later versions, and none goes or changes its meaning. */
+/** Output of `escapement doctor --json`. Later versions may add keys, but never remove or redefine one. */
 export interface DoctorReport {
   readonly role: Role;
   readonly device: string;
-  /** Bytes of the weights cache that must fit. */
+  /** Size in bytes of the weights cache that must fit. */
   readonly cacheBytes: number;
-  /** Commands for the kernel have to be given on the machine around the container. */
+  /** True if kernel commands must run on the machine around the container. */
   readonly container: boolean;
-  /** No required check failed; the exit status is 0. */
+  /** True if no required check failed; the exit status is then 0. */
   readonly ok: boolean;
   readonly totals: { readonly required: Totals; readonly advice: Totals };
-  /** Ids of the checks for settings that the next reboot undoes unless they are set at boot, failed or passed. */
+  /** Ids of the checks, passed or failed, whose settings the next reboot undoes unless they are set at boot. */
   readonly lostAtReboot: readonly string[];
   readonly checks: readonly ReportedCheck[];
 }
@@ -110,7 +107,7 @@ export interface DoctorReport {
 type Totals = Readonly<Record<Check['status'], number>>;
 
 export interface ReportedCheck extends Check {
-  /** For this role; otherwise it is advice. */
+  /** Required for this role; otherwise advice. */
   readonly required: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** What became of a program. */
+/** End of a program. */
 type Ended =
   | {
       readonly kind: 'ended';
@@ -11,7 +11,7 @@ type Ended =
     }
   /** There is no such program. */
   | { readonly kind: 'missing' }
-  /** It was killed after so long. */
+  /** It was killed after the time limit. */
   | { readonly kind: 'timed-out'; readonly limitMs: number }
   /** It could not be started, or printed without end. */
   | { readonly kind: 'unfit'; readonly message: string };
@@ -19,12 +19,12 @@ type Ended =
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /**
- * Runs a program that may hang or crash; never rejects. After `limitMs` it is killed with its children and not waited for: a
- * process that hangs in a driver survives even SIGKILL until the driver returns.
+ * Runs a program that may hang or crash; never rejects. After `limitMs` it is killed with its children and not waited
+ * for: a process that hangs in a driver survives even SIGKILL until the driver returns.
  */
 export function runChild(command: string, args: readonly string[], limitMs: number): Promise<Ended> {
   return new Promise((resolve) => {
-    // Its own process group, so that the kill reaches its children too.
+    // A separate process group, so that the kill reaches its children too.
     const child = spawn(command, args, {
       detached: true,
       windowsHide: true,
@@ -63,6 +63,6 @@ function killGroup(pid: number | undefined): void {
     // Windows has no process groups.
     process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
   } catch {
-    // Gone already.
+    // Already gone.
   }
 }

@@ -5,14 +5,14 @@ const CPUS = '/sys/devices/system/cpu';
 const GOVERNOR = 'cpufreq/scaling_governor';
 const SMT = `${CPUS}/smt/control`;
 const HUGE_PAGES = '/sys/kernel/mm/transparent_hugepage/enabled';
-/** Processors of all services of systemd, where that limits them. */
+/** Processors of all systemd services, if limited. */
 const SERVICES = '/sys/fs/cgroup/system.slice/cpuset.cpus';
-/** With fewer, setting some aside would leave too little to the rest of the machine. */
+/** With fewer, isolating some would leave too little for the rest of the machine. */
 const FEWEST_TO_ISOLATE = 4;
-/** Processors that keep doing everything else. */
+/** Number of processors left for everything else. */
 const SHARED = 2;
 
-/** Cores run at one speed and do nothing else. */
+/** Cores run at a constant speed and do nothing else. */
 export const CPU: readonly Row<Machine>[] = [
   {
     id: 'cpu.governor',
@@ -83,9 +83,9 @@ export const CPU: readonly Row<Machine>[] = [
   },
 ];
 
-/** Writes `value` to files of /sys, now and, where systemd does it, at every start of the machine. */
+/** Writes `value` to files of /sys, now and, if systemd is available, at every boot. */
 function sysfs(host: Host, name: string, path: string, value: string): Fix {
-  // Goes on if one file cannot be written, and fails at the end.
+  // Continues if one file cannot be written, and fails at the end.
   if (!hasSystemd(host)) return untilReboot(`echo ${value} | tee ${path} > /dev/null`);
   const file = `/etc/tmpfiles.d/escapement-${name}.conf`;
   return asRoot([`echo 'w ${path} - - - - ${value}' > ${file}`, `systemd-tmpfiles --create ${file}`]);
@@ -115,7 +115,7 @@ function cores(host: Host): string[] {
   return host.list(CPUS).filter((name) => /^cpu\d+$/.test(name));
 }
 
-/** Why a file of /sys is not there. */
+/** Explains why a file of /sys is missing. */
 function absent(host: Host, otherwise: string): string {
   if (host.platform !== 'linux') return `unknown on ${host.platform}`;
   const isHidden = isContainer(host) && host.list(CPUS).length === 0;

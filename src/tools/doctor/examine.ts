@@ -11,7 +11,7 @@ import { type Probe, probeProvider } from './runtime/probe.js';
 import { NODE, providerChecks, VULKAN_DRIVER } from './runtime/runtime-checks.js';
 import { measureTiming, TIMING, type Timing } from './timing.js';
 
-/** What is read of a machine, before and after its providers; the rest is tried. */
+/** Checks by reading, which come before the trials. */
 const FIRST = [...LIMITS, ...ENVIRONMENT, ...CPU, NODE];
 const LATER = [VULKAN_DRIVER, MEMORY];
 export const READ = [...FIRST, ...LATER];
@@ -19,15 +19,15 @@ export const READ = [...FIRST, ...LATER];
 export interface ExamineOptions extends Partial<Access> {
   readonly role: Role;
   readonly device: Provider;
-  /** Size of the weights cache that has to fit into the device's memory. */
+  /** Size of the weights cache that must fit into the device's memory. */
   readonly cacheBytes: number;
   /** `http://HOST:PORT` of other escapements' metrics ports. */
   readonly peers: readonly string[];
-  /** From 0 to 1, and what comes next. */
+  /** Finished share, from 0 to 1, and the next step. */
   readonly onProgress?: (share: number, next: string) => void;
 }
 
-/** What is tried rather than read; tests put recorded answers in its place. */
+/** Checks by trial; tests substitute recorded answers. */
 export interface Trials {
   readonly probe: (provider: Provider) => Promise<Probe>;
   readonly timing: () => Promise<Timing>;
@@ -40,7 +40,7 @@ const THIS_MACHINE: Trials = {
   gpus: (cacheBytes, cudaWanted) => gpuChecks({ run: nvidiaSmi(), cacheBytes, cudaWanted }),
 };
 
-/** Examines a machine. Only workers have devices: other roles are not asked about them. Takes seconds. */
+/** Examines a machine. Only workers have devices, so other roles skip those checks. Takes seconds. */
 export async function examine(
   host: Host,
   { role, device, cacheBytes, peers, onProgress = () => {}, ...access }: ExamineOptions,
@@ -49,9 +49,9 @@ export async function examine(
   const machine: Machine = { host, role, device, cacheBytes };
   const checks: Check[] = judge(FIRST, machine);
   if (role === 'worker') {
-    // Before the providers are tried: that raises the clocks that these checks read.
+    // Precedes the trials of the providers, which raise the clocks that these checks read.
     const gpus = await trials.gpus(device === 'cpu' ? null : cacheBytes, device === 'cuda');
-    // One after the other: they would take each other's memory and time.
+    // Sequential: they would take each other's memory and time.
     const probes: Probe[] = [];
     for (const [i, provider] of PROVIDERS.entries()) {
       onProgress((0.5 * i) / PROVIDERS.length, `provider ${provider}`);

@@ -2,29 +2,29 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Provider } from '../../live/device.js';
 import type { Role } from './check.js';
 
-/** What the checks read from the machine; tests replace it with recorded machines. */
+/** Machine facts read by the checks; tests substitute recorded machines. */
 export interface Host {
-  /** As Node names it: `linux`, `darwin`, … */
+  /** Node's name for it: `linux`, `darwin`, … */
   readonly platform: string;
   /** `20.19.0` */
   readonly nodeVersion: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The C library is glibc, whose allocator has settings. */
+  /** True if the C library is glibc, whose allocator has settings. */
   readonly isGlibc: boolean;
-  /** Memory that this process can still have, also by the limits of its container; null: the system does not tell. */
+  /** Memory still available to this process, within the limits of its container; null if not reported. */
   readonly availableBytes: number | null;
-  /** Text of a file; null: there is none, or it may not be read. */
+  /** Text of a file; null if missing or unreadable. */
   read(path: string): string | null;
-  /** Names in a folder, none if there is no such folder. */
+  /** Names in a folder; empty if it is missing. */
   list(path: string): readonly string[];
 }
 
-/** A machine, and what it is to be used for. */
+/** A machine, and its intended use. */
 export interface Machine {
   readonly host: Host;
   readonly role: Role;
   readonly device: Provider;
-  /** Size of the weights cache that has to fit into the device's memory. */
+  /** Size of the weights cache that must fit into the device's memory. */
   readonly cacheBytes: number;
 }
 
@@ -35,14 +35,14 @@ export function thisHost(): Host {
     nodeVersion: process.versions.node,
     env: process.env,
     isGlibc: isGlibc(),
-    // On macOS, free memory leaves out what can be reclaimed.
+    // On macOS, free memory excludes reclaimable memory.
     availableBytes: process.platform === 'darwin' ? null : process.availableMemory(),
     read: (path) => orElse(() => readFileSync(path, 'utf8'), null),
     list: (path) => orElse(() => readdirSync(path), []),
   };
 }
 
-/** Kernel and login settings of a container are those of the machine around it, and are made there. */
+/** Kernel and login settings of a container are those of the machine around it, and must be changed there. */
 export function isContainer(host: Host): boolean {
   return (
     host.read('/.dockerenv') !== null ||
@@ -54,14 +54,14 @@ export function isContainer(host: Host): boolean {
   );
 }
 
-/** systemd is what starts the machine, so that its folders of settings have an effect. */
+/** True if systemd boots the machine, so that its configuration folders have an effect. */
 export function hasSystemd(host: Host): boolean {
   return host.list('/run/systemd').includes('system');
 }
 
 function isGlibc(): boolean {
   if (process.platform !== 'linux') return false;
-  // Node has no other way to tell. Looking up names of network interfaces would take seconds.
+  // Node has no other way to find out. Looking up names of network interfaces would take seconds.
   const { report } = process as typeof process & { report: { excludeNetwork: boolean } };
   report.excludeNetwork = true;
   const { header } = report.getReport() as unknown as { header: { glibcVersionRuntime?: string } };

@@ -4,7 +4,7 @@ import { formatCount, significant } from '../../text/numbers.js';
 import { advise, asRoot, inShell, ROLES, type Row } from './check.js';
 import { type Host, isContainer, type Machine } from './host.js';
 
-/** What the kernel lets one process have: a limit that it inherits from its parent. */
+/** A check of a kernel limit that a process inherits from its parent. */
 function inherited(
   row: Pick<Row<Machine>, 'id' | 'title' | 'requiredFor' | 'wanted' | 'why'>,
   name: string,
@@ -13,7 +13,7 @@ function inherited(
 ): Row<Machine> {
   const value = atLeast === Number.POSITIVE_INFINITY ? 'unlimited' : String(atLeast);
   const inUnit = value === 'unlimited' ? 'infinity' : value;
-  // Logins read limits.conf and units of systemd do not; root is not among its `*`.
+  // Logins read limits.conf, systemd units do not; its `*` excludes root.
   const lines = `'* - ${item} ${value}' 'root - ${item} ${value}'`;
   const onMachine = asRoot(
     [`printf '%s\\n' ${lines} > /etc/security/limits.d/escapement-${item}.conf`],
@@ -39,7 +39,7 @@ const OPEN_FILES = 65_535;
 const MAP_COUNT = 10_000_000;
 const MAP_COUNT_FILE = '/proc/sys/vm/max_map_count';
 
-/** Limits of a process and of its control groups. */
+/** Limits of a process and its control groups. */
 export const LIMITS: readonly Row<Machine>[] = [
   inherited(
     {
@@ -153,7 +153,7 @@ export const MEMORY: Row<Machine> = {
   },
 };
 
-/** The largest block that glibc takes from a heap that it shares between threads; larger ones are mapped. */
+/** Largest block that glibc allocates from a heap shared between threads; larger ones are mapped. */
 const MMAP_THRESHOLD = 131_072;
 const NO_CUDA = 'no NVIDIA driver is loaded, and --device is not cuda';
 
@@ -209,7 +209,7 @@ export const ENVIRONMENT: readonly Row<Machine>[] = [
   },
 ];
 
-/** The weights cache is in the memory of the process. */
+/** True if the weights cache is in the memory of the process. */
 function holdsCache({ role, device }: Machine): boolean {
   return role === 'worker' && device === 'cpu';
 }
@@ -218,7 +218,7 @@ function isWorker({ role }: Machine): boolean {
   return role === 'worker';
 }
 
-/** CUDA is asked for, or its driver is loaded. */
+/** True if CUDA is requested, or its driver is loaded. */
 function hasCuda({ host, device }: Machine): boolean {
   return device === 'cuda' || host.read('/proc/driver/nvidia/version') !== null;
 }
@@ -227,7 +227,7 @@ function assignment(name: string, value: string | undefined): string {
   return value === undefined ? `${name} is not set` : `${name}=${value}`;
 }
 
-/** Processors that the kernel lets the process run on: "0-3,8". */
+/** Number of processors that the kernel allows the process, from "0-3,8". */
 function allowedCores(host: Host): number {
   const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(host.read('/proc/self/status') ?? '')?.[1] ?? '';
   return list.split(',').reduce((sum, range) => {

@@ -8,19 +8,19 @@ import { type Durations, summarize } from '../../live/models/measure/durations.j
 import { type Access, asJson, ask, OPEN } from '../ask.js';
 import { advise, asRoot, ROLES, type Row } from './check.js';
 
-/** How a wall clock elsewhere compares with ours. */
+/** A remote wall clock compared with ours. */
 export interface PeerClock {
-  /** Its wall clock minus ours. */
+  /** The peer's wall clock minus ours. */
   readonly offsetNs: number;
-  /** The offset is wrong by this much at most. */
+  /** Largest possible error of the offset. */
   readonly errorNs: number;
   readonly roundTrips: Durations;
 }
 
-/** Below this, lines of two machines' logs are in order but for what happened at almost the same time. */
+/** Below this, lines of two machines' logs are in order except for nearly simultaneous events. */
 const ACCEPTABLE_OFFSET_NS = NS_PER_MS;
 
-/** The process at `url`, as measured by `measurePeerClock`, or why nothing was. */
+/** Checks of the process at `url`, as measured by `measurePeerClock`, or the reason why that failed. */
 export function peerRows(url: string): Row<PeerClock | { readonly reason: string }>[] {
   const { host, port } = new URL(url);
   return [
@@ -64,15 +64,15 @@ function ms(ns: number): string {
   return (ns / NS_PER_MS).toFixed(3);
 }
 
-/** Round trips: those of a local network in a tenth of a second, far ones for as long as one waits gladly. */
+/** Minimum round trips, a tenth of a second on a local network; distant peers get as long as users will wait. */
 const FEWEST = 16;
 const MOST = 100;
 const LONGEST_NS = 2 * NS_PER_S;
 const ONE_CONNECTION = { keepAlive: true, maxSockets: 1 };
 
 /**
- * Asks `GET /clock` of a metrics port repeatedly over one connection, and estimates the offset as a controller does for
- * its workers. `url` is `http://HOST:PORT` or `https://…`. Rejects with the reason in words.
+ * Queries `GET /clock` of a metrics port repeatedly over one connection, and estimates the offset as a controller does
+ * for its workers. `url` is `http://HOST:PORT` or `https://…`. Rejects with the reason in words.
  */
 export async function measurePeerClock(url: string, access: Access = OPEN): Promise<PeerClock> {
   const isTls = url.startsWith('https:');

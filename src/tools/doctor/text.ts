@@ -5,12 +5,12 @@ import { wrap } from '../../text/wrap.js';
 import type { DoctorReport, ReportedCheck } from './check.js';
 
 interface TextOptions {
-  /** Width that sentences are broken to; commands stay on one line, to be copied. */
+  /** Width at which sentences wrap; commands stay on one line, to be copied. */
   readonly columns: number;
   readonly colour: boolean;
 }
 
-/** Headings in their order, by the first part of the ids of checks. */
+/** Headings in order, by the first part of the check ids. */
 const GROUPS: Readonly<Record<string, string>> = {
   limits: 'Limits',
   environment: 'Environment',
@@ -24,7 +24,7 @@ const GROUPS: Readonly<Record<string, string>> = {
 const INDENT = 4;
 const LABEL = 13;
 
-/** The report as text: one line for each check that passed, and for the others the cause and the fix. */
+/** The report as text: one line for each check that passed, and cause and fix for the others. */
 export function reportText(report: DoctorReport, options: TextOptions): string {
   const { columns } = options;
   const { required, advice } = report.totals;
@@ -101,7 +101,7 @@ if [ "$failures" -ne 0 ]; then
 fi
 echo "No command failed."`;
 
-/** A variable that is set in a script is gone with it. */
+/** A variable set in a script ends with it. */
 const PROFILE = `# Adds a line to the file that login shells read, unless it is there. systemd units do not read it.
 profile() {
   touch "$HOME/.profile" || return
@@ -110,7 +110,7 @@ profile() {
 `;
 
 /**
- * A POSIX shell script with the commands of all failed checks, to be read before it is run. It can be run again. The
+ * A POSIX shell script with the commands of all failed checks, to be read before running it; it is safe to repeat. The
  * first half needs root, the second is for the user who starts escapement; recommendations are applied only with
  * ADVICE=yes. If a command fails, the script reports it, runs the others, and exits with 1: one GPU may refuse what
  * another accepts. Findings of the machine appear only in comments.
@@ -149,7 +149,7 @@ export function fixScript(report: DoctorReport): string {
   ].join('\n');
 }
 
-/** What is done unless a condition holds. */
+/** Shell conditional: commands to run unless a condition holds. */
 function either(
   condition: string,
   otherwise: string,
@@ -160,7 +160,7 @@ function either(
   return ['', `if [ ${condition} ]; then`, `  ${otherwise}`, 'else', ...indented(lines), 'fi'];
 }
 
-/** What is required first, then what is advised. */
+/** Required checks first, then advice. */
 function section(checks: readonly ReportedCheck[] = []): string[] {
   const advice = checks.filter(({ required }) => !required).flatMap(step);
   return [
@@ -185,7 +185,7 @@ function isForShell({ fix }: ReportedCheck): boolean {
   return fix?.asUser === true && fix.lostAtReboot;
 }
 
-/** One line cannot leave the comment: no text of the machine reaches the shell. */
+/** Comment lines without line breaks inside: no text of the machine reaches the shell. */
 function comment(text: string): string[] {
   return wrap(text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' '), COLUMNS).map((line) => `# ${line}`);
 }
@@ -194,12 +194,12 @@ function indented(lines: readonly string[]): string[] {
   return lines.map((line) => (line === '' ? '' : `  ${line}`));
 }
 
-/** `worker on cuda` */
+/** Formats `worker on cuda`. */
 function subjectOf({ role, device }: DoctorReport): string {
   return role === 'worker' ? `${role} on ${device}` : role;
 }
 
-/** What a reboot undoes, in a sentence; null: nothing. */
+/** Settings that a reboot undoes, in a sentence; null if there are none. */
 function rebootText({ checks, lostAtReboot }: DoctorReport): string | null {
   const lost = joinGpus(
     checks.filter(({ id }) => lostAtReboot.includes(id)),
@@ -210,8 +210,8 @@ function rebootText({ checks, lostAtReboot }: DoctorReport): string | null {
 }
 
 /**
- * The same checks of several GPUs as one, titled `GPUs 0-7 persistence mode`, with the commands of all; `sameness`
- * says which belong together. What is asked of each GPU stays together, passed or failed.
+ * Merges the same check of several GPUs, titled `GPUs 0-7 persistence mode`, with the commands of all; `sameness` is
+ * equal for those that belong together. Checks of the same property stay adjacent, passed or failed.
  */
 function joinGpus(
   checks: readonly ReportedCheck[],

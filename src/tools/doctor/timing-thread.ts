@@ -8,7 +8,7 @@ import { type Gaps, measureGaps, nextWaitNs, type TimingSpec } from './timing.js
 const { task, durationNs } = workerData as TimingSpec;
 parentPort?.postMessage(task === 'wait' ? waitLateness() : gaps());
 
-/** Blocks again and again, as the threads that execute do: how late each wait ended, in ns. */
+/** Blocks repeatedly, as executing threads do: lateness of each wait, in ns. */
 function waitLateness(): number[] {
   const signal = new Signal();
   const latenessNs: number[] = [];
@@ -22,7 +22,7 @@ function waitLateness(): number[] {
   return latenessNs;
 }
 
-/** Not `monotonicNs`: reading it makes garbage, and collecting that would be measured. */
+/** Not `monotonicNs`: reading it creates garbage, whose collection would be measured. */
 function gaps(): Gaps {
   return measureGaps(durationNs, () => performance.now() * NS_PER_MS);
 }

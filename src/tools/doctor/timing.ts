@@ -7,33 +7,33 @@ import { type Durations, summarize } from '../../live/models/measure/durations.j
 import { formatPercent } from '../../text/numbers.js';
 import { advise, ROLES, type Row } from './check.js';
 
-/** How well this machine keeps time. Latenesses are of waits between 1 and 5 ms. */
+/** Timing precision of this machine. Latenesses are of waits between 1 and 5 ms. */
 export interface Timing {
-  /** A thread that blocks as those do that execute: how late it goes on. */
+  /** Lateness of a thread that blocks as executing threads do. */
   readonly thread: Durations;
-  /** The controller's timer: how late it calls back. */
+  /** Lateness of the controller's timer. */
   readonly timer: Durations;
   readonly gaps: Gaps;
 }
 
-/** Times in which a thread that never rests did not run. */
+/** Times in which a busy thread did not run. */
 export interface Gaps {
   readonly longestNs: number;
-  /** Gaps above 1 ms in a second. */
+  /** Number of gaps above 1 ms per second. */
   readonly longPerS: number;
-  /** Share of the time that gaps above 50 µs took: other programs or the hypervisor had this core. */
+  /** Share of the time lost in gaps above 50 µs: other programs or the hypervisor had this core. */
   readonly lostShare: number;
 }
 
-/** What the thread is asked to do, and for how long. */
+/** Task of the thread, with its duration. */
 export interface TimingSpec {
   readonly task: 'wait' | 'spin';
   readonly durationNs: number;
 }
 
-/** Of an SLO of tens of milliseconds, what a wait may take away unnoticed. */
+/** Part of an SLO of tens of milliseconds that a wait may take unnoticed. */
 const THREAD_P99_MS = 1;
-/** The controller's timer counts in whole milliseconds, so up to one is its own. */
+/** The controller's timer has millisecond resolution, so up to one is its own. */
 const TIMER_P99_MS = 2;
 /** Half of the 10 ms by which `clockwork` lets an action start later than planned. */
 const LONGEST_GAP_MS = 5;
@@ -82,12 +82,12 @@ function milliseconds(ms: number): string {
   return ms < 0.1 ? `${(ms * 1000).toFixed(1)} µs` : `${ms.toFixed(2)} ms`;
 }
 
-/** Long enough to meet what happens a few times a second. */
+/** Long enough to catch events that occur a few times a second. */
 const MEASURE_NS = 2 * NS_PER_S;
 
 /**
- * Measures for `durationNs` how late timers fire, then for as long again how often a busy thread is interrupted.
- * Nothing else should run in this process meanwhile.
+ * Measures for `durationNs` how late timers fire, then for equally long how often a busy thread is interrupted. Nothing
+ * else should run in this process meanwhile.
  */
 export async function measureTiming(durationNs = MEASURE_NS): Promise<Timing> {
   const [waitsNs, timerNs] = await Promise.all([
@@ -121,16 +121,16 @@ function inThread<Result>(spec: TimingSpec): Promise<Result> {
   });
 }
 
-/** Waits of 1 to 5 ms, none a whole number of milliseconds, so that ticks of the kernel favor none. */
+/** Waits of 1 to 5 ms, none a whole number of milliseconds, so that kernel ticks favor none. */
 export function nextWaitNs(wait: number): number {
   return Math.round((1 + ((wait * 0.37) % 4)) * NS_PER_MS);
 }
 
 const GAP_NS = 50_000;
-/** Compiled and warm by then. */
+/** By then the code is compiled and warm. */
 const WARM_UP_NS = 50 * NS_PER_MS;
 
-/** Reads the clock without rest for `durationNs`. `nowNs` may give fractions. */
+/** Reads the clock continuously for `durationNs`. `nowNs` may return fractions. */
 export function measureGaps(durationNs: number, nowNs: () => number): Gaps {
   spin(WARM_UP_NS, nowNs);
   return spin(durationNs, nowNs);

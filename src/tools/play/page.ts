@@ -11,20 +11,20 @@ import type { SourceDocument } from '../../config/document.js';
 import type { ReadFile } from '../../config/files-on-disk.js';
 import { MOST_SETUP_BYTES, type Setup, setupToJson } from '../../play/share/address.js';
 
-/** The element of the page that holds a setup. */
+/** Element of the page that contains a setup. */
 const ELEMENT = '<script type="application/json" id="setup">';
 
 /** The playground as one HTML document that opens with a setup; null: with its own. */
 export function playPage(setup: Setup | null): string {
   const page = readFileSync(compiledNextTo(import.meta.url, '../../play/page.html'), 'utf8');
-  // No text in the setup can end its element.
+  // No text in the setup can close its element.
   const json = setup === null ? '' : setupToJson(setup).replaceAll('<', '\\u003c');
   return page.replace(ELEMENT, () => ELEMENT + json);
 }
 
 /**
- * An experiment with the files that it reads, for a page, which cannot read them itself. Throws `E_PLUGIN` for modules, and
- * `E_USAGE` where they are more than a page can hold.
+ * An experiment with all files that it reads, for a page, which cannot read them itself. Throws `E_PLUGIN` for modules,
+ * and `E_USAGE` if they exceed the limit of a page.
  */
 export function setupWithFiles(
   { file, text }: Pick<SourceDocument, 'file' | 'text'>,
@@ -48,7 +48,7 @@ export function setupWithFiles(
   return { file: basename(file), text, overrides, lanes: [[]], files: Object.fromEntries(files) };
 }
 
-/** Text where it is text: it packs better. */
+/** Text stays text, which packs better. */
 function contentOf(bytes: Buffer): string | Uint8Array {
   const text = bytes.toString('utf8');
   return Buffer.from(text, 'utf8').equals(bytes) ? text : bytes;
@@ -102,7 +102,7 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
 };
 const ELSEWHERE = ['xdg-open'];
 
-/** Opens an address in the browser of the desktop, if there is one; nothing fails where there is none. */
+/** Opens an address in the desktop's browser, if there is one; never fails. */
 export function openBrowser(url: string): void {
   const { DISPLAY, WAYLAND_DISPLAY } = process.env;
   const [program, ...args] = OPENERS[process.platform] ?? ELSEWHERE;

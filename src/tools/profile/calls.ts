@@ -4,26 +4,27 @@ import { OUTCOME_OK, type Outcome } from '../../core/request.js';
 import type { Reply } from '../../load/reply.js';
 import type { Done, LoadTarget } from '../../load/target.js';
 
-/** For one answer: more than any batch that an SLO could be set for. */
+/** Timeout for one answer: longer than any SLO of a batch. */
 const PATIENCE_MS = 60_000;
-/** In place of an SLO, for servers that know what that is. */
+/** Longest SLO, for servers that know SLOs. */
 const SLO_NS = PATIENCE_MS * 1e6;
 
-/** An answer of a server, and how long it took to come. */
+/** An answer of a server, and its latency. */
 interface TimedAnswer {
   readonly ns: number;
   readonly outcome: Outcome;
   readonly reply: Reply;
 }
 
-/** How long a call without work takes: there, back, and what the server does for any call. Throws `E_SERVER`. */
+/** Latency of a call without work: network and server overhead. Throws `E_SERVER`. */
 export async function timePing(target: LoadTarget): Promise<number> {
   const { ns } = await call(target, 'whether it is alive', (done) => target.ping?.(done));
   return ns;
 }
 
 /**
- * Sends one request to a model of the target; `length`: of its inputs, 0 if all have the same. Throws `E_SERVER` where no answer comes; `what`: what was asked, for people.
+ * Sends one request to a model of the target; `length`: of its inputs, 0 if all have the same. Throws `E_SERVER`
+ * without an answer; `what`: the request, for people.
  */
 export function sendOne(
   target: LoadTarget,
@@ -34,7 +35,7 @@ export function sendOne(
   return call(target, what, (done) => target.send({ model, sloNs: SLO_NS, length }, done));
 }
 
-/** The same for an answer that must be a success. Throws `E_SERVER` where it is not. */
+/** Sends one request whose answer must be a success, or throws `E_SERVER`. */
 export async function timeOne(
   target: LoadTarget,
   model: number,
@@ -46,13 +47,13 @@ export async function timeOne(
   throw refused(target, what, reply);
 }
 
-/** The error for a server that answers, but with a failure. */
+/** Error for a server that answers with a failure. */
 export function refused({ name }: LoadTarget, what: string, { status, message }: Reply): EscapementError {
   const said = message === '' ? '' : ` (${message})`;
   return new EscapementError('E_SERVER', `${name} answers ${status}${said} to ${what}${hintOf(status)}`);
 }
 
-/** What to do about a failure; empty: what the server says has to be enough. */
+/** Advice on a failure; empty if the server's message has to suffice. */
 function hintOf(status: string): string {
   if (/429|RESOURCE_EXHAUSTED/.test(status))
     return ': it has too much to do, or limits its clients; measure when it has nothing else to do';

@@ -12,47 +12,47 @@ import { refused, sendOne, timeOne, timePing } from './calls.js';
 import { outputBytes, type ServedModel } from './served-model.js';
 
 interface ServedSpec {
-  /** As `openTarget` takes it. */
+  /** As for `openTarget`. */
   readonly url: string;
   readonly trust: Pick<TargetOptions, 'token' | 'ca' | 'insecure'>;
   /** One row of real inputs, which a batch repeats; absent: random ones. */
   readonly payloads?: Payloads;
   readonly model: ServedModel;
-  /** Ascending from 1; only 1 of a model without a batch. */
+  /** Ascending from 1; only 1 for a model without a batch. */
   readonly batchSizes: readonly number[];
-  /** Requests at each batch size; null: until their figures are stable or `budgetNs` is spent. */
+  /** Requests at each batch size; null: until figures are stable or `budgetNs` is spent. */
   readonly runs: number | null;
-  /** For the whole model. */
+  /** Limit for the whole model. */
   readonly budgetNs: number;
-  /** Gets the share that is done, from 0 to 1, and what comes next. */
+  /** Called with the finished share, from 0 to 1, and the next step. */
   onProgress?(share: number, next: string): void;
 }
 
 type ServedBatch = Durations & { readonly batch: number };
 
-/** What a client sees of a model. */
+/** A model as measured by a client. */
 export interface ServedMeasurement {
   /** Address of the server, for people. */
   readonly server: string;
-  /** Of calls without work. */
+  /** Latency of calls without work. */
   readonly roundTrip: Durations;
-  /** From the outside: with the round trip. Of inputs of the longest length. */
+  /** Seen from the outside, so including the round trip. For inputs of the longest length. */
   readonly batches: readonly ServedBatch[];
-  /** The same of shorter lengths, ascending; empty: inputs have one length. */
+  /** Batches of shorter lengths, ascending; empty if inputs have one length. */
   readonly shorter: readonly { readonly length: number; readonly batches: readonly ServedBatch[] }[];
-  /** Of one row, of the longest length. */
+  /** Size of one row of outputs, at the longest length. */
   readonly outputBytes: number;
-  /** The batch size that the server does not take, and what it says; null: it takes all. Larger ones were not tried. */
+  /** Batch size that the server rejects, and its answer; null: it takes all. Larger ones were not tried. */
   readonly refused: { readonly batch: number; readonly answer: string } | null;
 }
 
 /**
- * Measures a model of a running server as a client: one request at a time, each as large as a batch. Nothing else should use
- * the server meanwhile. Throws `E_SERVER` where the server fails, hangs, or answers something else, and as `openTarget`.
+ * Measures a model of a running server as a client: one request at a time, each as large as a batch. Nothing else
+ * should use the server. Throws `E_SERVER` if it fails, hangs, or answers something else, and as `openTarget`.
  */
 export async function measureServed(spec: ServedSpec): Promise<ServedMeasurement> {
   const { model, batchSizes } = spec;
-  // A model of the target for each batch size.
+  // One model of the target per batch size.
   const target = await openTarget(spec.url, {
     ...spec.trust,
     ...(spec.payloads === undefined ? {} : { payloads: spec.payloads }),
@@ -71,11 +71,11 @@ export async function measureServed(spec: ServedSpec): Promise<ServedMeasurement
 
 /** JSON takes several times the bytes of the outputs. */
 const MOST_ANSWER_BYTES = 256 * MIB;
-/** Servers close connections with hundreds of calls that bring no request. */
+/** Servers close connections after hundreds of calls without a request. */
 const MOST_PINGS = 100;
 const LEAST_PINGS = 5;
 const PING_BUDGET_NS = NS_PER_S / 2;
-/** The first after the one that is checked may still be slow. */
+/** The first one after the checked request may still be slow. */
 const LEAST_RUNS = 2;
 
 async function measure(target: LoadTarget, spec: ServedSpec): Promise<ServedMeasurement> {
@@ -84,7 +84,7 @@ async function measure(target: LoadTarget, spec: ServedSpec): Promise<ServedMeas
   const roundTrip = summarize(await timePings(target));
   const untilNs = monotonicNs() + spec.budgetNs;
   const [longest = 0, ...others] = model.lengths?.buckets.toReversed() ?? [];
-  // What is too large at the longest length is not measured at others: all have the same batch sizes.
+  // A batch too large at the longest length is not measured at others: all have the same batch sizes.
   const table = { length: longest, batchSizes: spec.batchSizes, tables: 1 + others.length };
   const { batches, outputBytes, refused } = await measureTable(target, spec, untilNs, table);
   const shorter: ServedMeasurement['shorter'][number][] = [];
@@ -100,12 +100,12 @@ async function measure(target: LoadTarget, spec: ServedSpec): Promise<ServedMeas
   return { server: target.name, roundTrip, batches, shorter, outputBytes, refused };
 }
 
-/** The batches of one length. */
+/** Batches of one length. */
 interface TableSpec {
-  /** 0: inputs have one length. */
+  /** 0 if inputs have one length. */
   readonly length: number;
   readonly batchSizes: readonly number[];
-  /** Lengths for which the time that is left has to do. */
+  /** Number of lengths that share the remaining time. */
   readonly tables: number;
 }
 
@@ -136,7 +136,7 @@ async function measureTable(
 }
 
 async function timePings(target: LoadTarget): Promise<number[]> {
-  // It opens the connection.
+  // Opens the connection.
   await timePing(target);
   const untilNs = monotonicNs() + PING_BUDGET_NS;
   const durationsNs: number[] = [];
@@ -157,16 +157,16 @@ async function timeRuns(
 }
 
 interface FirstRequest {
-  /** Of the batch size among those of the target. */
+  /** Index of the batch size among those of the target. */
   readonly index: number;
-  /** 0: inputs have one length. */
+  /** 0 if inputs have one length. */
   readonly length: number;
   readonly rows: number;
   readonly what: string;
   readonly model: ServedModel;
 }
 
-/** Sends the first request of a batch size. Gives the bytes of its outputs a row, or what the server says against the size. */
+/** Sends the first request of a batch size. Returns the output bytes per row, or the server's objection to the size. */
 async function checkedBytes(
   target: LoadTarget,
   { index, length, rows, what, model }: FirstRequest,
@@ -186,10 +186,10 @@ async function checkedBytes(
   }
 }
 
-/** How servers say that a request has more rows than a model takes. */
+/** Answers of servers to a request with more rows than a model takes. */
 const TOO_LARGE = /^(HTTP 400|HTTP 413|HTTP 422|gRPC INVALID_ARGUMENT|gRPC OUT_OF_RANGE)$/;
 
-/** A duration without the round trip. Not 0, which no profile may have. */
+/** A duration without the round trip. Positive, as profiles require. */
 export function withoutRoundTrip(durations: Durations, { medianMs }: Durations): Durations {
   const less = (ms: number) => Math.max(LEAST_MS, ms - medianMs);
   return {

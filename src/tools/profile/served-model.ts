@@ -7,25 +7,25 @@ import { plainLine } from '../../load/reply.js';
 import { undescribedInputs } from '../../load/requests.js';
 import type { TensorDescription } from '../../load/tensors.js';
 
-/** A model as its server describes it, as far as measuring it from outside depends on that. */
+/** A model as described by its server, as far as measuring it from outside depends on that. */
 export interface ServedModel {
   readonly name: string;
-  /** Its first dimension is open, so a request may have several rows. */
+  /** True if its first dimension is open, so that a request may have several rows. */
   readonly batched: boolean;
   /** Number format of its first input. */
   readonly precision: string;
-  /** Of one row, of the longest length. */
+  /** Size of one row of inputs, at the longest length. */
   readonly inputBytes: number;
-  /** Null: its inputs have one length. */
+  /** Null if its inputs have one length. */
   readonly lengths: LengthDescription | null;
 }
 
-/** A model of whose requests the inputs are known. */
+/** A model whose inputs are known. */
 type MeasurableModel = ModelDescription & { readonly inputs: readonly TensorDescription[] };
 
 /**
- * The same model with inputs as the file of a payload has them, in which at most the rows stay open. Throws `E_SERVER` and `E_USAGE`
- * where neither the server nor the file says what a request of one row has.
+ * The model with inputs as in a payload file, in which at most the rows stay open. Throws `E_SERVER` and `E_USAGE` if
+ * neither the server nor the file describes a request of one row.
  */
 export function measurableModel(
   server: string,
@@ -42,7 +42,7 @@ export function measurableModel(
   if (another !== undefined) throw wrong(`a model is measured with one file, and ${name} has several`);
   const tensors = payloadTensors(file, name, inputs);
   const { lengths: _, ...rest } = description;
-  // What is not described is taken for a batch if it has one row.
+  // An undescribed input with one row is assumed to be a batch.
   const batched =
     inputs === null ? tensors.every(({ shape }) => shape[0] === 1) : isBatched({ ...rest, inputs });
   const tall = tensors.find(({ shape }) => batched && shape[0] !== 1);
@@ -55,14 +55,14 @@ export function measurableModel(
   };
 }
 
-/** What a measurement assumes that the server does not say. */
+/** Assumptions of a measurement where the server says nothing. */
 export function batchAssumed(model: MeasurableModel): string[] {
   return isBatched(model) && model.maxBatch === undefined ? ['the first dimension for the batch'] : [];
 }
 
 /**
- * Throws `E_UNKNOWN_MODEL` where a dimension other than that of the batch is open and the server does not say its lengths:
- * requests of any size would differ.
+ * Throws `E_UNKNOWN_MODEL` if a dimension other than that of the batch is open and the server does not list its
+ * lengths: requests of any size would differ.
  */
 export function servedModel(name: string, model: MeasurableModel): ServedModel {
   const { inputs, lengths } = model;
@@ -85,15 +85,12 @@ export function servedModel(name: string, model: MeasurableModel): ServedModel {
   return { name, batched, precision, inputBytes: bytesOf(sized, batched), lengths: lengths ?? null };
 }
 
-/** The first dimension of all its tensors is open, and the server does not say that this is no batch. */
+/** True if the first dimension of all its tensors is open, and the server does not say that it is not a batch. */
 function isBatched({ inputs, outputs, maxBatch }: MeasurableModel): boolean {
   return inputs.length > 0 && maxBatch !== 0 && [...inputs, ...outputs].every(({ shape }) => shape[0] < 0);
 }
 
-/**
- * Bytes of the outputs of one row, of an answer to `rows` of them. Throws an `Error` that says what is wrong where the answer
- * does not have as many rows.
- */
+/** Bytes of the outputs of one row, from an answer to `rows` of them. Throws if the number of rows differs. */
 export function outputBytes(outputs: unknown, rows: number, { batched }: ServedModel): number {
   if (!isTensorList(outputs) || outputs.length === 0) throw new Error('it lists no outputs');
   for (const { name, shape } of outputs) {
@@ -105,7 +102,7 @@ export function outputBytes(outputs: unknown, rows: number, { batched }: ServedM
   throw new Error('its outputs have an impossible size');
 }
 
-/** Of one row. Texts have no fixed size and are not counted. */
+/** Size of one row. Texts have no fixed size and are not counted. */
 function bytesOf(tensors: readonly TensorDescription[], batched: boolean): number {
   return tensors.reduce((sum, { datatype, shape }) => {
     const elementBytes =

@@ -2,17 +2,17 @@ import type { Profile } from '../../config/profile.js';
 import { type ServedMeasurement, withoutRoundTrip } from './measure-served.js';
 import type { ServedModel } from './served-model.js';
 
-/** What a client cannot see; null: the model stays loaded, so neither matters. */
+/** Properties that a client cannot see; null: the model stays loaded, so neither matters. */
 interface Unseen {
   readonly weightsBytes: number | null;
   readonly loadMs: number | null;
 }
 
-/** The least that a profile may have: such a model fits anywhere and is there at once. */
+/** Smallest value allowed in a profile: such a model fits anywhere and loads instantly. */
 const RESIDENT_BYTES = 1;
 const RESIDENT_LOAD_MS = 0.001;
 
-/** The profile of a model that was measured from outside. `software`: name and version of its server. */
+/** Profile of a model measured from outside. `software`: name and version of its server. */
 export function servedProfile(
   { name, precision, inputBytes, lengths }: ServedModel,
   { server, roundTrip, batches, shorter, outputBytes }: ServedMeasurement,

@@ -8,10 +8,10 @@ import { asJson, ask, OPEN } from '../ask.js';
 
 const ADVICE = 'pass the metrics port of a controller (8002 unless --metrics-port changes it)';
 const LONGEST_QUOTE = 60;
-/** Codes of a certificate that is not believed, such as DEPTH_ZERO_SELF_SIGNED_CERT and CERT_HAS_EXPIRED. */
+/** Codes of untrusted certificates, such as DEPTH_ZERO_SELF_SIGNED_CERT and CERT_HAS_EXPIRED. */
 const CERTIFICATE = /CERT|ISSUER|SIGNATURE/;
 
-/** The state of a controller. Throws `E_SERVER` if there is none, or something else. */
+/** State of a controller. Throws `E_SERVER` if there is none, or something else. */
 export async function fetchStatus(url: string, access = OPEN, signal?: AbortSignal): Promise<ClusterStatus> {
   const fail = (what: string) => new EscapementError('E_SERVER', `${url} ${what}`);
   const { status, body } = await ask(new URL('/status', url).href, access, signal && { signal }).catch(

@@ -13,19 +13,19 @@ interface TopOptions extends Access {
   readonly output: WriteStream;
 }
 
-/** Private modes of xterm that every terminal in use knows: other screen, cursor, line wrap. */
+/** Private modes of xterm that all current terminals support: alternate screen, cursor, line wrap. */
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l';
 const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l';
 const HOME = '\u001b[H';
 const CLEAR_LINE = '\u001b[K';
-/** Size of a terminal that does not tell. */
+/** Size of a terminal that does not report it. */
 const USUAL = { columns: 80, rows: 24 };
 /** q, Ctrl-C and Ctrl-D. */
 const QUIT_KEYS = ['q', '\u0003', '\u0004'];
 
 /**
- * Shows a controller on the whole terminal until q or Ctrl-C. Throws `E_SERVER` if it cannot be reached at the start;
- * if it goes away later, the screen says so and asking goes on.
+ * Shows a controller full-screen in the terminal until q or Ctrl-C. Throws `E_SERVER` if it cannot be reached at the
+ * start; if it goes away later, the screen says so and polling continues.
  */
 export async function runTop({ url, token, trust, intervalMs, input, output }: TopOptions): Promise<void> {
   const access = { token, trust };
@@ -58,7 +58,7 @@ export async function runTop({ url, token, trust, intervalMs, input, output }: T
   }
 }
 
-/** The whole screen, until `close`; `quit` is aborted by a key, a signal, or when the terminal has gone. */
+/** Takes over the whole screen until `close`; `quit` is aborted by a key, a signal, or the loss of the terminal. */
 function takeTerminal(input: ReadStream, output: WriteStream, draw: () => void) {
   const quit = new AbortController();
   let hungUp = false;
@@ -78,7 +78,7 @@ function takeTerminal(input: ReadStream, output: WriteStream, draw: () => void) 
     input.setRawMode(false);
     if (output.writable) output.write(LEAVE);
   };
-  // SIGCONT: the shell has stopped us and brought us back.
+  // SIGCONT: the shell had stopped the process and resumed it.
   const signals = { SIGINT: stop, SIGTERM: stop, SIGHUP: hangUp, SIGCONT: enter, exit: leave };
   for (const [signal, react] of Object.entries(signals)) process.on(signal, react);
   input.on('data', pressed).on('end', hangUp).on('error', hangUp).resume();
@@ -89,7 +89,7 @@ function takeTerminal(input: ReadStream, output: WriteStream, draw: () => void) 
     input.off('data', pressed).off('end', hangUp).off('error', hangUp).pause();
     output.off('resize', draw);
     leave();
-    // Node's own end sets the terminal back once more, and dumps core if that has gone.
+    // Node restores the terminal again at its exit, and dumps core if that is gone.
     if (hungUp) process.kill(process.pid, 'SIGHUP');
   };
   return { quit: quit.signal, close };

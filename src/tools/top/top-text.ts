@@ -18,13 +18,13 @@ interface Feed {
 interface Section {
   readonly heading: string;
   readonly rows: readonly string[];
-  /** What its rows are. */
+  /** Noun for its rows. */
   readonly unit: string;
 }
 
 /**
- * The state of a cluster as lines: rates, GPUs, classes and tenants, models. In fewer lines than that takes, each table
- * gets its share and says how many rows it leaves out.
+ * State of a cluster as lines: rates, GPUs, classes and tenants, models. If they do not fit, each table gets its share
+ * and says how many rows it omits.
  */
 export function topLines({ url, status, problem }: Feed, rows = Number.POSITIVE_INFINITY): string[] {
   const { policy, host, upSeconds, ready } = status;
@@ -38,7 +38,7 @@ export function topLines({ url, status, problem }: Feed, rows = Number.POSITIVE_
   );
   let left = rows - head.length;
   const tables = sections.flatMap(({ heading, rows: all, unit }, i) => {
-    // What one does not need is left to the next.
+    // Unused room passes to the next.
     const room = Math.max(1, Math.floor(left / (sections.length - i)) - 2);
     const shown = all.length <= room ? all : all.slice(0, room - 1);
     const more = all.length - shown.length;
@@ -62,7 +62,7 @@ function requestLines({ requests, gpus: all }: ClusterStatus): string[] {
   ];
 }
 
-/** Cells of a row by the heading of their column. */
+/** Cells of a row by column heading. */
 type Columns<Row> = Readonly<Record<string, (row: Row) => string | number>>;
 
 /** `left`: columns of texts, see `alignColumns`. */
@@ -83,7 +83,7 @@ function gpus({ gpus: all }: ClusterStatus): Section {
     (gpu) => formatPercentCell(busy(gpu, i)),
   ]);
   const numbered = all.map((gpu, number) => ({ ...gpu, number }));
-  // Those that are gone come first: they must not be among those left out.
+  // GPUs that are down come first: they must not be omitted.
   const rows = numbered.sort((a, b) => Number(a.up) - Number(b.up));
   return section('GPUs', [1, -2, -1], rows, {
     GPU: ({ number }) => number,
@@ -147,7 +147,7 @@ function byRate(a: Rates, b: Rates): number {
   return b.offeredRps - a.offeredRps;
 }
 
-/** Answers in time among all answers; null: there were none. */
+/** Share of answers in time; null if there were no answers. */
 function attainment({ goodputRps, failedRps }: Rates): number | null {
   const all = goodputRps + failedRps;
   return all === 0 ? null : goodputRps / all;
@@ -169,7 +169,7 @@ function mean(of: readonly GpuStatus[], share: (gpu: GpuStatus) => number): numb
   return of.length === 0 ? null : of.reduce((sum, gpu) => sum + share(gpu), 0) / of.length;
 }
 
-/** `3:07`, `1:03:07`, `2 d 1:03:07`. */
+/** Formats `3:07`, `1:03:07`, `2 d 1:03:07`. */
 function upText(seconds: number): string {
   const whole = Math.floor(seconds);
   const two = (value: number) => String(value % 60).padStart(2, '0');

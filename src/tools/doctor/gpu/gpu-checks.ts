@@ -12,13 +12,13 @@ import {
 } from './nvidia-smi.js';
 
 interface Wishes {
-  /** Size of the weights cache that each GPU is to hold; null: none is configured. */
+  /** Size of the weights cache that each GPU must hold; null: none is configured. */
   readonly cacheBytes: number | null;
-  /** The GPUs are to run the models, so that a machine without a driver will not do. */
+  /** True if the GPUs must run the models, so that a missing driver is a failure. */
   readonly cudaWanted: boolean;
 }
 
-/** The NVIDIA driver, and each of its GPUs. */
+/** Checks the NVIDIA driver, and each of its GPUs. */
 export async function gpuChecks({ run, ...wishes }: Wishes & { readonly run: Run }): Promise<Check[]> {
   const answer = await queryGpus(run);
   const gpus = answer.kind === 'gpus' ? answer.gpus : [];
@@ -34,10 +34,10 @@ export async function gpuChecks({ run, ...wishes }: Wishes & { readonly run: Run
   return [...judge([DRIVER], { answer, cudaWanted: wishes.cudaWanted }), ...ofGpus];
 }
 
-/** Exit status of nvidia-smi when the driver is not loaded (its manual). */
+/** Exit status of nvidia-smi if the driver is not loaded (its manual). */
 const NOT_LOADED = 9;
 
-/** Without a driver that answers there is nothing else to check. */
+/** Without a working driver there is nothing else to check. */
 const DRIVER: Row<{ readonly answer: Answer; readonly cudaWanted: boolean }> = {
   id: 'gpu.driver',
   title: 'NVIDIA driver',
@@ -95,12 +95,12 @@ interface Gpu extends GpuFacts {
   readonly cacheBytes: number | null;
 }
 
-/** The first GPU generation whose clocks can be locked. */
+/** First GPU generation whose clocks can be locked. */
 const VOLTA = 7;
 /**
- * Idle GPUs drop to a fourth of their highest clock or less (V100: 135 of 1530 MHz, H200: 345 of 1980 MHz);
- * one whose clock stays above half of it with nothing running is locked there. The reading may be one step off the locked
- * clock, and that it is locked matters more than where.
+ * Idle GPUs drop to a fourth of their highest clock or less (V100: 135 of 1530 MHz, H200: 345 of 1980 MHz); one whose
+ * clock stays above half of it with nothing running is locked. The reading may be one step off the locked clock, and
+ * being locked matters more than the value.
  */
 const HELD_SHARE = 0.5;
 const MOST_LISTED = 4;
@@ -122,7 +122,7 @@ const GPU: readonly Row<Gpu>[] = [
   {
     id: 'compute-mode',
     title: 'compute mode',
-    // If it is prohibited, nothing can run on it.
+    // If prohibited, nothing can run on it.
     requiredFor: ({ row }) => (reported(row, 'computeMode') === 'Prohibited' ? ['worker'] : []),
     wanted: 'Exclusive_Process',
     why: 'A second process on the GPU takes turns with the first, and each INFER takes longer than its profile says.',
@@ -179,7 +179,7 @@ const GPU: readonly Row<Gpu>[] = [
   {
     id: 'clocks-locked',
     title: 'clocks locked',
-    // Application clocks fix the clock as well while a process holds the GPU.
+    // Application clocks also fix the clock while a process holds the GPU.
     requiredFor: ({ row }) => (reportedNumber(row, 'applicationsGraphicsMhz') === null ? ['worker'] : []),
     wanted: (gpu) =>
       `no drop while idle${highestMhz(gpu) === null ? '' : ` (highest: ${highestMhz(gpu)} MHz)`}`,
@@ -254,7 +254,7 @@ const GPU: readonly Row<Gpu>[] = [
   {
     id: 'processes',
     title: 'other processes',
-    // The process may be the worker that this machine is for.
+    // The process may be the worker for which the machine is examined.
     requiredFor: [],
     wanted: 'only the worker',
     why: 'Another process takes memory from the weights cache and time from every INFER.',
@@ -267,7 +267,7 @@ const GPU: readonly Row<Gpu>[] = [
   },
 ];
 
-/** `nvidia-smi` with such flags for that GPU. The driver forgets its settings when it is unloaded. */
+/** `nvidia-smi` with these flags for that GPU. The driver forgets its settings when it is unloaded. */
 function setting({ row }: GpuFacts, flags: string): Fix {
   return untilReboot(`nvidia-smi -i ${row.index} ${flags}`);
 }
@@ -292,12 +292,12 @@ const REASONS = [
   'hardware power brake',
   'display clock setting',
 ];
-/** Idle, and what was set on purpose. */
+/** Idle, and deliberate settings. */
 const HARMLESS = 0x3n;
 const POWER_CAP = 0x4n;
 const HEAT = 0x60n;
 
-/** The reasons in a mask such as `0x0000000000000005`, in words; bits without a name as a number. */
+/** Names of the bits in a mask such as `0x0000000000000005`; unnamed bits as a number. */
 export function throttleReasons(mask: bigint): string[] {
   const rest = mask & ~((1n << BigInt(REASONS.length)) - 1n);
   const named = REASONS.filter((_, bit) => (mask & (1n << BigInt(bit))) !== 0n);

@@ -1,19 +1,19 @@
 import { MIB } from '../../../base/units.js';
 import { runChild } from '../child.js';
 
-/** Runs nvidia-smi with such arguments; never rejects. */
+/** Runs nvidia-smi with these arguments; never rejects. */
 export type Run = (args: readonly string[]) => Promise<RunOutcome>;
 
 export type RunOutcome =
   | { readonly kind: 'ok'; readonly stdout: string }
   | { readonly kind: 'missing' }
   | { readonly kind: 'timed-out'; readonly limitMs: number }
-  /** `status` is null where a signal ended it or it could not be started; `message` is what it said first. */
+  /** `status` is null if a signal ended it or it could not be started; `message` is its first output. */
   | { readonly kind: 'failed'; readonly status: number | null; readonly message: string };
 
-/** A driver that answers needs milliseconds, or a second or two to wake a GPU without persistence mode. */
+/** A working driver needs milliseconds, or a second or two to wake a GPU without persistence mode. */
 const NVIDIA_SMI_LIMIT_MS = 5_000;
-/** Exit status of a query whose answer is complete while some board's infoROM is corrupt (manual of nvidia-smi). */
+/** Exit status of a query whose answer is complete although some board's infoROM is corrupt (manual of nvidia-smi). */
 const CORRUPT_INFOROM = 14;
 const LONGEST_LINE = 160;
 
@@ -30,14 +30,14 @@ export function nvidiaSmi({ command = 'nvidia-smi', limitMs = NVIDIA_SMI_LIMIT_M
   };
 }
 
-/** The first line that is not blank, fit to be shown: no control characters, not endless. */
+/** First non-blank line, made presentable: no control characters, limited length. */
 export function firstLine(text: string): string {
   const line = text.split(/[\r\n]+/).find((one) => one.trim() !== '') ?? '';
   const shown = line.replace(/\p{C}/gu, '?').trim();
   return shown.length > LONGEST_LINE ? `${shown.slice(0, LONGEST_LINE)}…` : shown;
 }
 
-/** What is asked of each GPU. Drivers know all of it from 535 on; CUDA 12 needs 525. */
+/** Fields queried for each GPU. Drivers from 535 on know all of them; CUDA 12 needs 525. */
 const FIELDS = {
   index: 'index',
   uuid: 'uuid',
@@ -65,13 +65,13 @@ const FIELDS = {
 } as const;
 
 type Field = keyof typeof FIELDS;
-/** What nvidia-smi printed for each field; one that was not asked is absent. */
+/** Output of nvidia-smi by field; absent if not queried. */
 type Row = Readonly<Partial<Record<Field, string>>>;
 
 /** [N/A], [Not Supported], [Unknown Error], [Insufficient Permissions], [Requested functionality …]. */
 const NO_VALUE = /^(\[.*\]|N\/A|)$/s;
 
-/** The value of a field; null where the GPU or driver has none. */
+/** Value of a field; null if the GPU or driver has none. */
 export function reported(row: Row, field: Field): string | null {
   const text = row[field];
   return text === undefined || NO_VALUE.test(text) ? null : text;
@@ -89,26 +89,27 @@ export function notReported(row: Row, field: Field): string {
 
 export interface GpuFacts {
   readonly row: Row;
-  /** The highest graphics clock at the highest memory clock; null where the driver lists no supported clocks. */
+  /** Highest graphics clock at the highest memory clock; null if the driver lists no supported clocks. */
   readonly highest: { readonly memoryMhz: number; readonly graphicsMhz: number } | null;
-  /** Compute processes on it, as `PID NAME`; null where the driver did not say. */
+  /** Its compute processes, as `PID NAME`; null if the driver did not report them. */
   readonly processes: readonly string[] | null;
 }
 
 export type Answer =
   | { readonly kind: 'gpus'; readonly gpus: readonly GpuFacts[] }
-  /** What came instead; empty if nothing came. */
+  /** Unexpected output; empty if there was none. */
   | { readonly kind: 'garbage'; readonly line: string }
   | Exclude<RunOutcome, { kind: 'ok' }>;
 
 const CSV = '--format=csv,noheader,nounits';
 
-/** All that nvidia-smi tells of the machine's GPUs. */
+/** Queries all facts about the machine's GPUs. */
 export async function queryGpus(run: Run): Promise<Answer> {
   const answer = await askRows(run, Object.keys(FIELDS) as Field[]);
   if (answer.kind !== 'rows') return answer;
   if (answer.rows.length === 0) return { kind: 'gpus', gpus: [] };
-  // A failure costs only the checks that need it. All at once: without persistence mode each call would wake the GPUs again.
+  // A failure costs only the checks that need it. Concurrent: without persistence mode each call would wake the GPUs
+  // again.
   const [clocks, apps] = await Promise.all(
     [
       ['--query-supported-clocks=gpu_uuid,memory,graphics', CSV],
@@ -135,8 +136,8 @@ interface GpuMemory {
 }
 
 /**
- * The memory of each GPU in nvidia-smi's order (that of the PCI bus); null where there is no nvidia-smi, it
- * does not answer, or a GPU has no memory of its own or is divided into MIG instances.
+ * Memory of each GPU in nvidia-smi's order (that of the PCI bus); null if nvidia-smi is missing or does not answer, or
+ * if a GPU has no memory of its own or is divided into MIG instances.
  */
 export async function gpuMemory(run: Run): Promise<readonly GpuMemory[] | null> {
   const answer = await askRows(run, ['index', 'mig', 'memoryTotalMib', 'memoryFreeMib']);
@@ -145,7 +146,7 @@ export async function gpuMemory(run: Run): Promise<readonly GpuMemory[] | null> 
   return all.every((memory) => memory !== null) ? all : null;
 }
 
-/** Null where the GPU has no memory of its own, or no process can have all of it. */
+/** Null if the GPU has no memory of its own, or no process can have all of it. */
 export function memoryOf(row: Row): GpuMemory | null {
   const totalMib = reportedNumber(row, 'memoryTotalMib');
   const freeMib = reportedNumber(row, 'memoryFreeMib');
@@ -160,7 +161,7 @@ async function askRows(run: Run, fields: readonly Field[]): Promise<Asked> {
   return outcome.kind === 'ok' ? rowsIn(outcome.stdout, fields) : outcome;
 }
 
-/** The answer to `--query-gpu` of these fields. */
+/** Answer to `--query-gpu` of these fields. */
 function rowsIn(stdout: string, fields: readonly Field[]): Asked {
   const lines = table(stdout);
   if (lines[0]?.[0]?.startsWith('No devices were found')) return { kind: 'rows', rows: [] };
@@ -173,7 +174,7 @@ function rowsIn(stdout: string, fields: readonly Field[]): Asked {
   };
 }
 
-/** The highest of the answer to `--query-supported-clocks=gpu_uuid,memory,graphics` for a GPU. */
+/** Highest clocks of a GPU in the answer to `--query-supported-clocks=gpu_uuid,memory,graphics`. */
 function highestIn(stdout: string, uuid: string): GpuFacts['highest'] {
   const pairs = table(stdout)
     .filter(
@@ -184,14 +185,14 @@ function highestIn(stdout: string, uuid: string): GpuFacts['highest'] {
   return pairs.sort((a, b) => b.memoryMhz - a.memoryMhz || b.graphicsMhz - a.graphicsMhz)[0] ?? null;
 }
 
-/** Those of the answer to `--query-compute-apps=gpu_uuid,pid,process_name` on a GPU. A name may contain commas. */
+/** Processes on a GPU in the answer to `--query-compute-apps=gpu_uuid,pid,process_name`. A name may contain commas. */
 function processesIn(stdout: string, uuid: string): string[] {
   return table(stdout)
     .filter(([gpu, pid = '']) => gpu === uuid && /^\d{1,10}$/.test(pid))
     .map(([, pid, ...name]) => `${pid} ${name.join(', ')}`);
 }
 
-/** Cells of a table; nvidia-smi quotes nothing, and may put warnings about a board before or behind it. */
+/** Cells of a table; nvidia-smi quotes nothing, and may print warnings about a board before or after it. */
 function table(stdout: string): string[][] {
   return stdout
     .split(/\r?\n/)

@@ -30,7 +30,7 @@ async function probe(): Promise<Probe> {
   }
 }
 
-/** What to do about a device that is not there is for the doctor to say. */
+/** Reason without advice: that is up to the doctor. */
 function reasonOf(error: unknown): string {
   const reason = onnxruntimeReason(error);
   return error instanceof EscapementError && error.code === 'E_DEVICE' ? reason.split(': ')[0] : reason;

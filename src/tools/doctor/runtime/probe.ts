@@ -3,7 +3,7 @@ import { compiledNextTo } from '../../../base/compiled.js';
 import type { Provider } from '../../../live/device.js';
 import { runChild } from '../child.js';
 
-/** What came of running a model of one operator on a provider. */
+/** Result of running a model of one operator on a provider. */
 export type Probe =
   | {
       readonly outcome: 'runs';
@@ -16,10 +16,10 @@ export type Probe =
 /** CUDA takes seconds for its libraries, software Vulkan for its compiler. */
 const LIMIT_MS = 60_000;
 const PROBE = compiledNextTo(import.meta.url, 'probe-process.js');
-/** The probing process says nothing else that begins so. Drivers may print as well. */
+/** Prefix of the answer; drivers may print other lines. */
 export const ANSWER = 'probe: ';
 
-/** In a process of its own, because a driver that fails may take the process with it, or never return. */
+/** Tries a provider in a separate process, because a failing driver may crash the process, or never return. */
 export async function probeProvider(provider: Provider, limitMs = LIMIT_MS): Promise<Probe> {
   const fails = (reason: string): Probe => ({ outcome: 'fails', provider, reason });
   const ended = await runChild(process.execPath, [fileURLToPath(PROBE), provider], limitMs);

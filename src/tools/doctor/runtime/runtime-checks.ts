@@ -12,7 +12,7 @@ const ONNXRUNTIME_NODE = 'onnxruntime-node';
 const MODULES = `${sep}node_modules${sep}`;
 const CHECKOUT = fileURLToPath(new URL('../../../..', import.meta.url)).replace(/[\\/]$/, '');
 
-/** Oldest release that escapement is tested on. */
+/** Oldest release on which escapement is tested. */
 const NODE_WANTED = [20, 19] as const;
 
 export const NODE: Row<Machine> = {
@@ -31,7 +31,7 @@ export const NODE: Row<Machine> = {
   },
 };
 
-/** onnxruntime and its providers as they were tried; `device` is the one that is needed. */
+/** Checks of onnxruntime and its providers from their trials; `device` is the required one. */
 export function providerChecks(probes: readonly Probe[], device: Provider): Check[] {
   return [
     ...judge([ONNXRUNTIME], probes),
@@ -95,8 +95,8 @@ function asUser(command: string, note?: string): Fix {
 }
 
 /**
- * The command that installs onnxruntime where escapement finds it, without its install script: that script only
- * downloads the CUDA libraries, and fails without a network. `modulePath` is a file of this package.
+ * Command that installs onnxruntime where escapement finds it, without its install script: that script only downloads
+ * the CUDA libraries, and fails without a network. `modulePath` is a file of this package.
  */
 export function installCommand(modulePath = fileURLToPath(import.meta.url)): string {
   const at = modulePath.indexOf(MODULES);
@@ -108,8 +108,8 @@ export function installCommand(modulePath = fileURLToPath(import.meta.url)): str
 }
 
 /**
- * The command that downloads the libraries of onnxruntime's CUDA provider: its install script. Not through npm, which
- * runs it only if the project allows that, and reports success if it does not.
+ * Command that downloads the libraries of onnxruntime's CUDA provider: its install script. Not through npm, which runs
+ * it only if the project allows that, and reports success if it does not.
  */
 function cudaCommand(): string {
   try {
@@ -120,7 +120,7 @@ function cudaCommand(): string {
   }
 }
 
-/** Loaded by webgpu by this name. */
+/** Name by which webgpu loads the Vulkan loader. */
 const LOADER = 'libvulkan.so.1';
 const LIBRARY_FOLDERS = [
   '/usr/lib/x86_64-linux-gnu',
@@ -134,7 +134,7 @@ const DRIVER_FOLDERS = ['/etc/vulkan/icd.d', '/usr/local/share/vulkan/icd.d', '/
 /** Drivers that compute on the CPU. */
 const SOFTWARE = /lvp|lavapipe|llvmpipe|swiftshader/i;
 
-/** What webgpu finds to run on: Linux only, elsewhere it does not go through Vulkan. */
+/** Devices for webgpu: Linux only, since it does not use Vulkan elsewhere. */
 export const VULKAN_DRIVER: Row<Machine> = {
   id: 'runtime.vulkan',
   title: 'Vulkan driver',
@@ -156,13 +156,13 @@ export const VULKAN_DRIVER: Row<Machine> = {
     ];
     const found = parts.join('; ');
     const noGpu = advise('use a machine with a GPU: the kernel shows none in /dev/dri');
-    // Of no importance to other devices.
+    // Irrelevant to other devices.
     if (!ok && device !== 'webgpu') return found;
     return { ok, found, fix: hasLoader && !hasGpu(host) ? noGpu : VULKAN };
   },
 };
 
-/** Libraries that the drivers' manifests name, without folder and ending. */
+/** Libraries named in the drivers' manifests, without folder and extension. */
 function driverNames({ env, list, read }: Host): string[] {
   const chosen = env.VK_DRIVER_FILES ?? env.VK_ICD_FILENAMES;
   const files =
@@ -174,7 +174,7 @@ function driverNames({ env, list, read }: Host): string[] {
     .map((library) => library.replace(/^.*\//, '').replace(/^lib|\.so.*$/g, ''));
 }
 
-/** The kernel offers some GPU. Mesa's drivers are installed together, wanted or not. */
+/** True if the kernel offers a GPU. Mesa's drivers are installed together, wanted or not. */
 function hasGpu({ list }: Host): boolean {
   return (
     list('/dev/dri').some((name) => name.startsWith('renderD')) ||
