@@ -14,13 +14,14 @@ import type { StreamedSource } from '../workload/source.js';
 const INITIAL_CAPACITY = 1 << 12;
 
 /**
- * Upper bounds on the goodput of any scheduler in an experiment, the counted requests of which it reads without
- * running them. Batches are limited by the policy's `maxBatch` where it has one. GPUs run at the fastest clock that
- * the experiment sets. Executions take what they do with `cluster.noise.profile`; where other noise shortens them, the
- * bounds hold on average only. Throws `E_CONFIG_VALUE` for closed-loop workloads, whose requests depend on the answers,
- * and coded errors for bad traces.
+ * Upper bounds on the goodput of any scheduler in an experiment, from its counted requests, without running them.
+ * Batches are limited by the policy's `maxBatch`, if any. GPUs run at the fastest clock that the experiment sets.
+ * Executions take the same times as with `cluster.noise.profile`; if other noise shortens them, the bounds hold only on
+ * average. Throws `E_CONFIG_VALUE` for closed-loop workloads, whose requests depend on the answers, and coded errors
+ * for bad traces.
  *
- * `fairness` (0 to 1): also the bound for schedulers under which no model's attainment is below that share of the overall one.
+ * `fairness` (0 to 1): also the bound for schedulers under which no model's attainment is below that share of the
+ * overall one.
  *
  * @example
  * const { bestRps } = await boundOf(await loadExperiment('experiments/schedule-ahead.yaml'));
@@ -53,7 +54,7 @@ export async function boundOf(experiment: Experiment, fairness?: number): Promis
   };
 }
 
-/** The most weight that can be served. */
+/** Largest weight that can be served. */
 function weightedBound(
   requests: RequestList,
   cluster: BoundedCluster,
@@ -74,7 +75,7 @@ function checkOpenLoop({ workloads, file }: Experiment): void {
   );
 }
 
-/** Reads a workload to its end and keeps what a summary counts: all that arrives after the warm-up. */
+/** Reads a workload to its end and keeps the requests that a summary counts: those after the warm-up. */
 async function readCounted(
   { source }: OpenedWorkloads,
   warmupNs: number,
@@ -126,7 +127,7 @@ function grown<T extends Int32Array | Float64Array | Uint8Array>(from: T, to: T)
   return to;
 }
 
-/** Profiles are measured at the nominal clock; one that a GPU may exceed would not be the least time. */
+/** Scales profiles, measured at the nominal clock, to the fastest one: otherwise they would not be minimum times. */
 function atFastestClock(
   models: readonly ModelSpec[],
   changes: readonly { readonly factor: number }[],

@@ -30,27 +30,27 @@ import type { Tuning } from '../record/tuned.js';
 import { seedChanges } from './random-streams.js';
 
 interface CollectorOptions {
-  /** False: only answers are seen, as by a client. */
+  /** False if only answers are seen, as by a client. */
   readonly seesScheduler?: boolean;
-  /** Percentiles of latency beyond those that every summary has, ascending. */
+  /** Further percentiles of latency, ascending. */
   readonly percentiles?: readonly number[];
-  /** Largest resident memory of the process so far; absent: not known. */
+  /** Largest resident memory of the process so far; absent if not known. */
   readonly peakRssBytes?: () => number;
 }
 
-/** Collects what a run is asked for while it goes on, on whichever clock, and makes its result of it. */
+/** Collects the requested data of a run on any clock, and builds its result. */
 export class Collector {
-  /** What must see the run, in this order. */
+  /** Observers of the run, in this order. */
   readonly observers: readonly RunObserver[];
   private readonly recorder: RunTally;
   private readonly timeline: Timeline | null;
-  /** Null: the GPUs are of one kind without a name. */
+  /** Null if the GPUs are of one unnamed kind. */
   private readonly kinds: KindTally | null;
-  /** Null: the experiment declares no classes. */
+  /** Null if the experiment declares no classes. */
   private readonly classes: ClassTally | null;
-  /** Which GPUs there are; null: all, all of the time. */
+  /** GPUs in service over time; null: always all of them. */
   readonly fleet: FleetTally | null;
-  /** Null: no tenants are told apart. */
+  /** Null if there are no tenants. */
   private readonly tenants: TenantTally | null;
   private began = performance.now();
 
@@ -87,27 +87,27 @@ export class Collector {
     );
   }
 
-  /** Why requests failed; null: it is not seen. */
+  /** Finds why requests failed; null if this cannot be seen. */
   get causes(): CauseFinder | null {
     return this.recorder.causes;
   }
 
-  /** Actions of the timeline's slice that found no room in it. */
+  /** Number of actions of the timeline's slice beyond its capacity. */
   get actionsLeftOut(): number {
     return this.timeline?.dropped ?? 0;
   }
 
-  /** All is set up: wall time counts from here rather than from the constructor. */
+  /** Starts wall time once everything is set up, rather than in the constructor. */
   begin(): void {
     this.began = performance.now();
   }
 
-  /** Follows what the controller's policy tunes by itself. Call it before the run begins. */
+  /** Follows the values that the controller's policy tunes. Call before the run begins. */
   watch(controller: Tuning): void {
     this.recorder.watch(controller);
   }
 
-  /** What was seen of a run and of its scheduler. `arrivals`: warm-up included. */
+  /** Result of a run whose scheduler was observed. `arrivals`: warm-up included. */
   finish(kind: 'simulated' | 'live', digest: string, arrivals: number): ScheduledRun {
     const { experiment, recorder, timeline, fleet } = this;
     const onNs = fleet?.paid().reduce((sum, kind) => sum + kind.onNs, 0) ?? null;
@@ -146,12 +146,12 @@ export class Collector {
     return { kinds, ...(note === null ? {} : { kindsNote: note }), ...(cost === null ? {} : { cost }) };
   }
 
-  /** The same where only the answers were seen. */
+  /** Result of a run of which only the answers were seen. */
   finishAsClient(kind: RunKind, arrivals: number): RunResult & { readonly setup: RunSetup } {
     const { experiment, recorder, workload } = this;
     const { percentiles = [], peakRssBytes } = this.options;
     const wall = { ...wallSince(this.began, arrivals), peakRssBytes: peakRssBytes?.() ?? null };
-    // Rows of a file may each bring their own: the requests tell.
+    // Rows of a file may each have their own SLO: the requests decide.
     const slosMs = workload.sectionSlosNs.map((sloNs, section) =>
       sloNs === null ? recorder.sloMsOf(section) : sloNs / NS_PER_MS,
     );
@@ -177,7 +177,7 @@ export class Collector {
   }
 }
 
-/** Who sends the requests of each section of the workload; the first class and tenant where it names none. */
+/** Sender of each workload section; the first class and tenant if it names none. */
 function sectionSenders({ workloads, classes, tenants }: Experiment) {
   return workloads.map((workload) => {
     const own = classes.find(({ name }) => name === workload.class) ?? classes[0];
@@ -186,13 +186,13 @@ function sectionSenders({ workloads, classes, tenants }: Experiment) {
   });
 }
 
-/** What the policy makes of several kinds of GPUs is said with their figures. */
+/** Notes on the policy, including its use of several kinds of GPUs, for the summary. */
 function notesOf(experiment: Experiment): Pick<ScheduledRun['summary'], 'policyNotes'> {
   const notes = experimentNotes(experiment).flatMap(({ about }) => (isListed(about) ? about : []));
   return notes.length === 0 ? {} : { policyNotes: notes };
 }
 
-/** Empty where the GPUs are of one kind without a name. */
+/** Empty if the GPUs are of one unnamed kind. */
 function namedKinds({ kinds }: ClusterConfig): (GpuKindConfig & { readonly name: string })[] {
   return kinds.flatMap(({ name, ...kind }) => (name === null ? [] : [{ ...kind, name }]));
 }
@@ -215,7 +215,7 @@ function setupOf(experiment: Experiment): ClusterSetup {
   };
 }
 
-/** Empty where no model has several lengths. */
+/** Empty if no model takes several lengths. */
 function lengthsOf({ models, padding }: Experiment): Pick<RunSetup, 'modelLengths' | 'padding'> {
   if (models.every(({ lengths }) => lengths === undefined)) return {};
   return { modelLengths: models.map(({ lengths = [] }) => [...lengths]), padding };
@@ -226,7 +226,7 @@ function wallSince(began: number, arrivals: number) {
   return { seconds, processedRps: arrivals / seconds };
 }
 
-/** Empty where no model takes several lengths. */
+/** Empty if no model takes several lengths. */
 function lengthFigures({ byLength }: RunTally): Pick<RunResult, 'lengths'> {
   return byLength === null ? {} : { lengths: byLength.figures() };
 }

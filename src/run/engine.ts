@@ -13,44 +13,44 @@ export interface Engine {
   drive(task: EngineTask): Promise<EngineReport>;
 }
 
-/** One run, as an engine gets it. */
+/** One run, as given to an engine. */
 export interface EngineTask {
   readonly experiment: Experiment;
   readonly source: ArrivalSource;
   /** Sees requests and actions end. */
   readonly observer: RunObserver;
-  /** What decides how many GPUs there are; null: that is given. */
+  /** Decides the number of GPUs; null: it is fixed. */
   readonly scaling: Scaling | null;
-  /** Folder, which exists, for what the engine itself records; absent: none. */
+  /** Existing folder for the engine's own records; absent: none. */
   readonly outDir: string | undefined;
-  /** To be called once, when all is set up: wall time counts from here. */
+  /** Call once, when everything is set up: wall time counts from here. */
   begin(): void;
-  /** To be called once, before the first event, with the controller that decides. */
+  /** Call once, before the first event, with the controller that decides. */
   watch(controller: Tuning): void;
-  /** To be called now and then with the time of the run, and waited for where that is possible. */
+  /** Call periodically with the time of the run, and await it where possible. */
   onProgress(nowNs: number): void | Promise<void>;
 }
 
 export interface EngineReport {
-  /** Of all decisions. */
+  /** Digest of all decisions. */
   readonly digest: string;
-  /** Requests, warm-up included. */
+  /** Number of requests, warm-up included. */
   readonly arrivals: number;
-  /** Null: simulated. */
+  /** Null if simulated. */
   readonly live: LiveReport | null;
 }
 
-/** What only a run in real time has. */
+/** Report on a run in real time. */
 export interface LiveReport {
   readonly generator: GeneratorFigures;
-  /** How the generator of the requests did. */
+  /** Report of the request generator. */
   readonly played: PlayReport;
-  /** What went wrong on the devices, each message once. */
+  /** Device errors, each message once. */
   readonly deviceErrors: readonly string[];
-  /** How late each of the controller's timers was, ns. */
+  /** Lateness of each of the controller's timers, ns. */
   readonly wakeLatenessNs: readonly number[];
-  /** The journal, if one was asked for. */
+  /** Path of the journal, if requested. */
   readonly journal: string | null;
-  /** What was recorded, if `runtime.recording` asks for it. */
+  /** Recording, if requested by `runtime.recording`. */
   readonly recording: WrittenRecording | null;
 }

@@ -18,16 +18,13 @@ import { RecordingObserver, recordingName } from '../serve/recording-observer.js
 import type { Engine, EngineReport, EngineTask } from './engine.js';
 
 interface LiveOptions {
-  /** File for all that enters the core; if it exists, its name gets a number. */
+  /** Journal of all input to the core; if the file exists, a number is added to its name. */
   readonly journal?: string;
 }
 
 const DRAIN_NS = 10 * NS_PER_S;
 
-/**
- * Real time: the workload comes from a generator in this process and runs on real models, or on GPUs that are
- * simulated in real time.
- */
+/** Real time: a generator in this process plays the workload on real models, or on GPUs simulated in real time. */
 export function live({ journal }: LiveOptions = {}): Engine {
   return { kind: 'live', drive: (task) => drive(task, journal) };
 }
@@ -90,7 +87,7 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
   }
 }
 
-/** Those that have started are closed again if another cannot. */
+/** Starts all machines; closes those already started if one fails. */
 async function startAll(options: readonly MachineOptions[]): Promise<Machine[]> {
   const started = await Promise.allSettled(options.map((each) => startMachine(each)));
   const machines = started.flatMap((start) => (start.status === 'fulfilled' ? start.value : []));

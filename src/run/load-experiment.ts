@@ -9,24 +9,24 @@ import { peakRssBytes } from './peak-memory.js';
 import { RunLogs } from './run-logs.js';
 
 interface LoadOptions {
-  /** Folder, which must exist, for the request log if the experiment asks for it. */
+  /** Existing folder for the request log, if the experiment requests one. */
   readonly outDir?: string;
-  /** Percentiles that the summary shall have beyond those that every summary has, ascending. */
+  /** Further percentiles for the summary, ascending. */
   readonly percentiles?: readonly number[];
-  /** Called a few times a second with the share of the workload's nominal duration that has passed. */
+  /** Called a few times a second with the elapsed share of the workload's nominal duration. */
   readonly onProgress?: (fraction: number, counts: PlayCounts, nowNs: number) => void;
 }
 
 export interface LoadResult {
   readonly result: RunResult;
-  /** What the load generator tells of itself. */
+  /** Report on the load generator itself. */
   readonly report: PlayReport;
 }
 
 /**
- * Plays an experiment's workload against a server in real time: the same requests, in the same order, that
- * `simulate` plays. The result is that of a client: outcomes and latencies by its own clock, and nothing of what the
- * scheduler alone can tell. Throws coded errors for bad input.
+ * Plays an experiment's workload against a server in real time: the same requests, in the same order, as `simulate`.
+ * The result is a client's: outcomes and latencies by its own clock, without figures that only the scheduler knows.
+ * Throws coded errors for bad input.
  */
 export async function playExperiment(
   experiment: Experiment,
@@ -59,7 +59,7 @@ export async function playExperiment(
   }
 }
 
-/** What a client can observe of the experiment. */
+/** The experiment as far as a client can observe it. */
 function asClient(experiment: Experiment): Experiment {
   const { requestLog } = experiment.output;
   return {

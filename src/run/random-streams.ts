@@ -3,8 +3,8 @@ import { selectModels } from '../workload/select-models.js';
 import type { LengthSpec, WorkloadSpec } from '../workload/spec.js';
 
 /**
- * When each random stream of a simulation is drawn from in a way that changes the run, by its name without that of the
- * workload's section. Nothing else in a run is random.
+ * Conditions under which each random stream of a simulation affects the run, by its name without that of the workload's
+ * section. Nothing else in a run is random.
  */
 export const STREAMS: Readonly<Record<string, (experiment: Experiment) => boolean>> = {
   'exec-noise': ({ cluster }) =>
@@ -45,7 +45,7 @@ export const STREAMS: Readonly<Record<string, (experiment: Experiment) => boolea
   lengths: ({ workloads }) => workloads.some(({ length }) => length !== undefined && isDrawn(length)),
 };
 
-/** Whether runs with other seeds differ; false: a run is one sample, like a replayed log without noise. */
+/** True if runs with other seeds differ; false: a run is one sample, like a replayed log without noise. */
 export function seedChanges(experiment: Experiment): boolean {
   return Object.values(STREAMS).some((draws) => draws(experiment));
 }

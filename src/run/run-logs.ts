@@ -8,17 +8,17 @@ import type { ScheduledRun } from '../record/results.js';
 import { writeTimeline } from '../record/write-timeline.js';
 import type { Collector } from './collector.js';
 
-/** Something that writes while the run goes on: kept if the run succeeds, removed if not. */
+/** A log written during the run: kept if the run succeeds, removed if not. */
 interface Log extends RunObserver {
   close(): void;
   discard(): void;
 }
 
-/** The logs and the timeline that an experiment asks for, in a folder that exists. */
+/** Logs and timeline requested by an experiment, in an existing folder. */
 export class RunLogs {
-  /** To see the run after the collector has. */
+  /** Must observe the run after the collector. */
   readonly observers: readonly Log[];
-  /** Sees GPUs come and go; null: none do, or no log of actions is wanted. */
+  /** Logs GPUs that come and go; null: none do, or there is no log of actions. */
   readonly fleet: FleetLog | null;
 
   constructor(
@@ -38,7 +38,7 @@ export class RunLogs {
       collector.fleet !== null && actionLog ? new FleetLog(join(outDir, 'gpus.tsv'), cluster) : null;
   }
 
-  /** The run is over: the logs get their names. Throws `E_FILE_WRITE`. */
+  /** Ends a successful run: gives the logs their names. Throws `E_FILE_WRITE`. */
   close(): void {
     for (const log of this.observers) log.close();
     this.fleet?.close();
@@ -52,7 +52,7 @@ export class RunLogs {
     writeTimeline(join(outDir, 'timeline.json'), timeline, facts);
   }
 
-  /** The run has failed: nothing is left of the logs. */
+  /** Ends a failed run: removes the logs. */
   discard(): void {
     for (const log of this.observers) log.discard();
     this.fleet?.discard();

@@ -10,24 +10,24 @@ import { RunLogs } from './run-logs.js';
 import { openScaling } from './scaling.js';
 
 export interface RunOptions {
-  /** Folder, which must exist, for the logs and the timeline that the experiment asks for. */
+  /** Existing folder for the logs and the timeline that the experiment requests. */
   readonly outDir?: string;
-  /** Percentiles for the summary in addition to those that every summary has, ascending. */
+  /** Further percentiles for the summary, ascending. */
   readonly percentiles?: readonly number[];
-  /** Called now and then with the share of the workload's nominal duration that has passed. A simulation waits for it. */
+  /** Called periodically with the elapsed share of the workload's nominal duration. A simulation waits for it. */
   readonly onProgress?: (fraction: number) => void | Promise<void>;
   /** Also sees requests and actions end. */
   readonly observer?: RunObserver;
 }
 
-/** One run of an experiment, by whichever engine. */
+/** One run of an experiment, on either engine. */
 export interface Run {
   readonly result: ScheduledRun;
-  /** How the run in real time went; null: it was simulated. */
+  /** Report on a run in real time; null: simulated. */
   readonly live: LiveReport | null;
 }
 
-/** Runs one experiment. Throws coded errors for bad input and for devices that are missing; then no log is left. */
+/** Runs one experiment. Throws coded errors for bad input and missing devices; then no log is left. */
 export async function run(experiment: Experiment, engine: Engine, options: RunOptions = {}): Promise<Run> {
   const { outDir, percentiles = [], onProgress, observer } = options;
   const workload = await openWorkloads(experiment);

@@ -10,12 +10,12 @@ import type { FleetOptions } from '../sim/fleet.js';
 
 /** A scaler at work in a simulation. */
 export interface Scaling {
-  /** Sees the run; to be shown the controller before it begins. */
+  /** Observes the run; must be given the controller before it begins. */
   readonly autoscaler: Autoscaler;
   readonly fleet: FleetOptions;
 }
 
-/** What scales the cluster of an experiment; null: nothing does. Throws coded errors for bad traces. */
+/** Scaler of an experiment's cluster; null if there is none. Throws coded errors for bad traces. */
 export async function openScaling(
   experiment: Experiment,
   durationNs: number,
@@ -44,7 +44,7 @@ export async function openScaling(
   };
 }
 
-/** Shows the scaler, if there is one, what its controller knows. */
+/** Gives the scaler, if there is one, access to its controller's state. */
 export function followController(scaling: Scaling | null, controller: Scheduled): void {
   scaling?.autoscaler.follow(controller);
 }
@@ -65,7 +65,7 @@ async function workAhead(experiment: Experiment, intervalNs: number): Promise<nu
     if (source.starved) await source.refill();
     if (source.timeNs === Number.POSITIVE_INFINITY) break;
     while (source.timeNs >= (work.length + 1) * intervalNs) close();
-    // What is beyond a tenant's rate is refused with any number of GPUs.
+    // Requests beyond a tenant's rate are refused with any number of GPUs.
     if (experiment.tenants.list.length === 0 || rates.take(source.tenant, source.timeNs)) {
       counts[source.model]++;
       sloNs[source.model] = source.sloNs;

@@ -19,8 +19,7 @@ export const SIMULATED: Engine = {
 
 /**
  * Runs one experiment against simulated GPUs in this thread. The same experiment always gives the same result, except
- * for `summary.wall`. Throws coded errors for bad input, also for what is noticed only while running, e.g. in a trace
- * that is streamed.
+ * for `summary.wall`. Throws coded errors for bad input, some only while running, e.g. for a streamed trace.
  */
 export async function simulate(experiment: Experiment, options: RunOptions = {}): Promise<ScheduledRun> {
   return (await run(experiment, SIMULATED, options)).result;

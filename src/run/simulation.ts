@@ -15,7 +15,7 @@ import { followController, openScaling, type Scaling } from './scaling.js';
 export interface SimulationOptions {
   /** Sees decisions, results and answers as they happen. */
   readonly observer?: RunObserver;
-  /** Percentiles for the summary in addition to those that every summary has, ascending. */
+  /** Further percentiles for the summary, ascending. */
   readonly percentiles?: readonly number[];
 }
 
@@ -29,7 +29,7 @@ export interface SimulationOptions {
  * console.log(simulation.result().summary);
  */
 export class Simulation {
-  /** Nominal length of the workload, ns. What arrives last is answered after it. */
+  /** Nominal length of the workload, ns. The last requests are answered after it. */
   readonly durationNs: number;
 
   private constructor(
@@ -41,7 +41,7 @@ export class Simulation {
     this.durationNs = durationNs;
   }
 
-  /** Nothing has happened yet. Throws coded errors for bad traces. */
+  /** Opens a run before its first event. Throws coded errors for bad traces. */
   static async open(experiment: Experiment, options: SimulationOptions = {}): Promise<Simulation> {
     const { observer, percentiles = [] } = options;
     const workload = await openWorkloads(experiment);
@@ -58,30 +58,29 @@ export class Simulation {
     return new Simulation(experiment, simulator, collector, workload.durationNs);
   }
 
-  /** Virtual time of what happened last, ns since the start of the run. */
+  /** Virtual time of the last event, ns since the start of the run. */
   get nowNs(): number {
     return this.simulator.nowNs;
   }
 
-  /** When something happens next; Infinity: the run is over. */
+  /** Time of the next event; Infinity: the run is over. */
   get nextNs(): number {
     return this.simulator.nextNs;
   }
 
-  /** What the scheduler knows and plans; to be read only. */
+  /** State and plans of the scheduler; read-only. */
   get controller(): Controller {
     return this.simulator.controller;
   }
 
-  /** What each GPU does; to be read only. */
+  /** State of each GPU; read-only. */
   get workers(): readonly Worker[] {
     return this.simulator.workers;
   }
 
   /**
-   * Runs all that happens up to and at `untilNs`: `nextNs` is one step, Infinity the rest of the run. Now and then it
-   * waits for what `onProgress` returns. Rejects with a RangeError for NaN, and with what is wrong with a trace that is
-   * read while it is played.
+   * Runs all events up to and at `untilNs`: `nextNs` is one step, Infinity the rest of the run. Periodically awaits the
+   * result of `onProgress`. Rejects with a RangeError for NaN, and with errors of a trace that is streamed.
    */
   async advance(untilNs: number, onProgress?: (nowNs: number) => void | Promise<void>): Promise<void> {
     if (Number.isNaN(untilNs)) throw new RangeError('a simulation cannot advance to NaN');
@@ -91,10 +90,7 @@ export class Simulation {
     }
   }
 
-  /**
-   * What `simulate` returns of the whole run. Of a run that is not over: what was answered so far, with rates over the
-   * nominal length of the whole.
-   */
+  /** Result of `simulate` for the whole run; before its end, the answers so far, with rates over the nominal length. */
   result(): ScheduledRun {
     return this.collector.finish('simulated', this.controller.digest, this.simulator.arrivals);
   }
@@ -130,7 +126,7 @@ export function simulatorOf(
   return simulator;
 }
 
-/** A policy of a plugin may keep requests for ever, though nothing happens any more. */
+/** A policy of a plugin may keep requests for ever, although no more events come. */
 export function refuseUnanswered({ policy: { kind, plugin } }: Experiment, requests: number): void {
   if (plugin === undefined || requests === 0) return;
   const what = `the policy ${kind} left ${requests} requests without an answer: it must send or refuse them, or admit must return a time at which they are given up`;

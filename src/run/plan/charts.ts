@@ -5,12 +5,12 @@ import { atLeast } from './judge.js';
 import { isFleetPlan, type KeyPlan, type Plan } from './plan-result.js';
 import { estimateText, intervalsOf, nameIn } from './words.js';
 
-/** Values on each side of the answer that the close-up shows. */
+/** Number of values on each side of the answer in the close-up. */
 const CLOSE = 3;
 
 /**
- * The charts of a plan: for each target all that was tried, and the neighbourhood of the answer where that is crowded;
- * of fleets by their price, with the best for each price as steps.
+ * Charts of a plan: for each target all tried values, and a close-up of the answer if its neighbourhood is crowded;
+ * fleets by price, with the best for each price as steps.
  */
 export function planCharts(plan: Plan): NamedChart[] {
   return plan.targets.flatMap((_, i) => {
@@ -25,7 +25,7 @@ export function planCharts(plan: Plan): NamedChart[] {
   });
 }
 
-/** Whether the answer cannot be distinguished from the value before it. */
+/** True if the answer cannot be distinguished from the value before it. */
 function crowded({ answer, before }: KeyPlan, { points }: PlanFigure): boolean {
   if (answer === null || before === null || points.length <= 2 * CLOSE + 1) return false;
   return touches(points, axisNumber(answer).value, axisNumber(before).value);
@@ -80,13 +80,13 @@ function axisOf(plan: Plan, metric: string): Pick<PlanFigure, 'title' | 'xTitle'
   return { title: `${metric} against ${label}`, xTitle: unit === '' ? label : `${label} (${unit})` };
 }
 
-/** Where on the axis each lies that was tried. */
+/** Position of each tried value on the axis. */
 function placesOf(plan: Plan): number[] {
   if (isFleetPlan(plan)) return plan.tried.map(({ costPerHour }) => costPerHour);
   return plan.tried.map(({ value }) => axisNumber(value).value);
 }
 
-/** The points that no cheaper one is as good as. */
+/** Points that no cheaper one matches or beats. */
 function frontierOf(points: readonly PlanPoint[], isMoreBetter: boolean): PlanPoint[] {
   const frontier: PlanPoint[] = [];
   for (const point of points) {
@@ -99,7 +99,7 @@ function frontierOf(points: readonly PlanPoint[], isMoreBetter: boolean): PlanPo
   return frontier;
 }
 
-/** A value as a number in the unit that axes use; of a unit that they do not know, as written. */
+/** A value as a number in the unit of the axis; as written if the unit is unknown. */
 function axisNumber(text: string): { value: number; unit: string } {
   return parseQuantity(text) ?? { value: Number.parseFloat(text), unit: text.replace(/^[\d.]+\s*/, '') };
 }

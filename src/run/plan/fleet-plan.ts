@@ -22,8 +22,8 @@ import {
 import { fleetHeadline } from './text.js';
 
 /**
- * Finds the cheapest fleet with which an experiment meets its targets. The result does not depend on the number of threads.
- * Throws what is wrong with the experiment or the flags.
+ * Finds the cheapest fleet with which an experiment meets its targets. The result does not depend on the number of
+ * threads. Throws errors of the experiment and the flags.
  */
 export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
   const { overrides, version } = request;
@@ -92,7 +92,7 @@ function factsOf({ cluster, file }: Experiment, planned: readonly string[]): Fle
   return { prices, fixed, leastGpus: Math.max(1, cluster.workers) };
 }
 
-/** Values are overrides for the loader; in messages they are what was planned. */
+/** Translates errors from overrides of the loader to the planned keys. */
 function namedAsOver(error: unknown, overs: readonly Over[], most: readonly string[]): unknown {
   if (!(error instanceof EscapementError)) return error;
   const at = most.findIndex((text) => error.place.flag === `--set ${text}`);
@@ -114,7 +114,7 @@ function triedFleet(one: Tried, space: FleetSpace, index: number): TriedFleet {
   };
 }
 
-/** Null where seeds do not tell how sure the answer is. */
+/** Null if seeds say nothing about the confidence of the answer. */
 function confidenceOf(
   targets: readonly Threshold[],
   tried: readonly TriedFleet[],
@@ -130,7 +130,7 @@ function confidenceOf(
   return { compared: at + 1, isSure: sure === answer, sure: sure?.value ?? null };
 }
 
-/** A cheaper fleet may do. */
+/** Warns that a cheaper fleet may suffice. */
 function unsureNotes(tried: readonly TriedFleet[], chosen: TriedFleet | undefined): string[] {
   const unsure = tried.find(
     ({ meets, costPerHour }) =>

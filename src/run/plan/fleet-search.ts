@@ -1,31 +1,31 @@
 import type { FleetSpace } from './fleet-space.js';
 import type { Verdict } from './judge.js';
 
-/** What a search for fleets asks of the outside. Asking again gives the same. */
+/** Environment of a fleet search; repeated calls return the same. */
 export interface FleetPort {
-  /** Whether no scheduler could meet every target with the fleet, nor with fewer GPUs; null: there are no bounds. */
+  /** True if no scheduler could meet every target with the fleet, nor with fewer GPUs; null: there are no bounds. */
   readonly ruledOut: ((index: number) => Promise<boolean>) | null;
-  /** Runs the fleet: whether it meets every target; `never`: no fleet can. */
+  /** Runs the fleet and returns whether it meets every target; `never`: no fleet can. */
   judge(index: number): Promise<Verdict | 'never'>;
 }
 
 interface FleetFound {
-  /** The cheapest fleet that meets every target; null: none does. */
+  /** The cheapest fleet that meets every target; null if none does. */
   readonly answer: number | null;
-  /** How many fleets upper bounds ruled out. */
+  /** Number of fleets ruled out by upper bounds. */
   readonly ruledOut: number;
 }
 
-/** Fleets that run at the same time. Not by the number of threads: the result must not depend on it. */
+/** Number of fleets run in parallel. Not the number of threads, on which the result must not depend. */
 const BATCH = 8;
-/** Fleets among which the next bound is chosen. */
+/** Number of fleets among which the next bound is chosen. */
 const MOST_COMPARED = 64;
 
 /**
- * Finds the cheapest fleet that meets its targets. Of equal cost the one with fewer GPUs counts as cheaper.
+ * Finds the cheapest fleet that meets its targets. At equal cost, the one with fewer GPUs counts as cheaper.
  *
- * Fleets run from the cheapest on until one meets. Many policies serve less with more GPUs if some are slow, so a fleet that
- * misses says nothing of smaller ones. Only what no scheduler could meet is left out.
+ * Fleets run from the cheapest on until one meets. Many policies serve less with more GPUs if some are slow, so a fleet
+ * that misses says nothing about smaller ones. Only fleets with which no scheduler could meet the targets are skipped.
  */
 export async function searchFleets(space: FleetSpace, port: FleetPort): Promise<FleetFound> {
   const order = [...space.fleets.keys()];
@@ -41,8 +41,8 @@ export async function searchFleets(space: FleetSpace, port: FleetPort): Promise<
 }
 
 /**
- * The fleets that bounds do not rule out. Those that are ruled out take all with no more GPUs of any kind with them. Of the
- * others, those with more GPUs are not asked for: a larger fleet is seldom ruled out where a smaller one is not.
+ * Fleets that bounds do not rule out. Ruling out a fleet rules out all with no more GPUs of any kind. If a bound does
+ * not rule out a fleet, larger ones are not bounded: they are seldom ruled out where a smaller one is not.
  */
 async function withinBounds(
   order: readonly number[],
@@ -62,7 +62,7 @@ async function withinBounds(
   return order.filter((index) => !out.has(index));
 }
 
-/** The fleet that settles most of those that are open, in the worse case of the two. */
+/** The fleet whose bound settles the most open fleets in the worse of its two cases. */
 function mostTelling(open: readonly number[], space: FleetSpace): number {
   const stride = Math.ceil(open.length / MOST_COMPARED);
   const settledBy = (index: number) => {

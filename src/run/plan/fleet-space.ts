@@ -1,19 +1,19 @@
 import { EscapementError } from '../../base/errors.js';
 import { type Candidates, latticeOf, type Over, written } from './over.js';
 
-/** Fleets beyond this are too many to search. */
+/** Limit on the number of fleets of a search. */
 const MOST_FLEETS = 10_000;
 const KEY = /^cluster\.gpus\.([A-Za-z][\w-]*)$/;
 
-/** One kind of GPUs of which a plan chooses how many there are. */
+/** One kind of GPUs whose number is planned. */
 interface PlannedKind {
   readonly name: string;
   readonly over: Over;
-  /** The numbers to choose from, ascending. */
+  /** Numbers to choose from, ascending. */
   readonly counts: readonly number[];
 }
 
-/** The numbers that a plan of fleets may choose of each kind of GPUs. Throws `E_USAGE` where a key is no kind. */
+/** Numbers of each kind of GPUs that a fleet plan may choose. Throws `E_USAGE` if a key is not a kind. */
 export function plannedKinds(overs: readonly Over[]): PlannedKind[] {
   const kinds = overs.map((over) => {
     const name = KEY.exec(over.key)?.[1];
@@ -41,29 +41,26 @@ interface FixedKind {
   readonly pricePerHour: number;
 }
 
-/** What the cluster has besides the kinds that are planned, and what each kind costs. */
+/** The cluster apart from the planned kinds, and the price of each kind. */
 export interface FleetFacts {
   /** By name: price of one GPU per hour. */
   readonly prices: ReadonlyMap<string, number>;
-  /** GPUs that every fleet has: their kind, how many, and the price of one per hour. */
+  /** GPUs of every fleet: their kind, number, and price of one per hour. */
   readonly fixed: readonly FixedKind[];
-  /** GPUs that a fleet must have. */
+  /** Minimum number of GPUs of a fleet. */
   readonly leastGpus: number;
 }
 
 /** One choice of the planned kinds. */
 interface Fleet {
-  /** GPUs of each planned kind. */
+  /** Number of GPUs of each planned kind. */
   readonly counts: readonly number[];
-  /** Those that every fleet has included. */
+  /** Total number, including those of every fleet. */
   readonly gpus: number;
   readonly costPerHour: number;
 }
 
-/**
- * All fleets of which a cluster can be made, from the cheapest to the dearest, by index; of equal cost, fewer GPUs come
- * first.
- */
+/** All possible fleets of a cluster by ascending cost, by index; at equal cost, fewer GPUs come first. */
 export class FleetSpace implements Candidates {
   readonly fleets: readonly Fleet[];
   readonly ends: readonly number[];
@@ -75,7 +72,7 @@ export class FleetSpace implements Candidates {
     const all = combinations(kinds.map(({ counts }) => counts)).map((counts) =>
       fleetOf(counts, kinds, facts),
     );
-    // Sums of prices that are equal may differ in the last digit.
+    // Sums of equal prices may differ in the last digit.
     const compared = (a: number, b: number) => (Math.abs(a - b) > 1e-9 * a ? a - b : 0);
     this.fleets = all
       .filter(({ gpus }) => gpus >= facts.leastGpus)
@@ -88,7 +85,7 @@ export class FleetSpace implements Candidates {
     return this.fleets.length;
   }
 
-  /** Kinds of which the fleet has as many as it may, next to others that more of them might replace. */
+  /** Kinds at their maximum in the fleet, next to others that more of them might replace. */
   atLimit(index: number): string[] {
     const { counts } = this.fleets[index]!;
     const isLeast = (kind: number) => counts[kind] === this.kinds[kind]!.counts[0];
@@ -98,13 +95,13 @@ export class FleetSpace implements Candidates {
     });
   }
 
-  /** Whether the fleet has no more of any kind than the other. */
+  /** True if the fleet has no more of any kind than the other. */
   isWithin(index: number, other: number): boolean {
     const most = this.fleets[other]!.counts;
     return this.fleets[index]!.counts.every((count, kind) => count <= most[kind]!);
   }
 
-  /** `2 × v100 + 5 × t4`, with the kinds that every fleet has. */
+  /** Formats `2 × v100 + 5 × t4`, including the kinds of every fleet. */
   text(index: number): string {
     const { counts } = this.fleets[index]!;
     const planned = this.kinds.map(({ name }, kind) => ({ name, gpus: counts[kind]! }));

@@ -14,25 +14,23 @@ import {
 /** A target's figure at one value of the planned key, over all seeds. */
 export interface TargetFigure {
   /**
-   * One of each seed, in the target's unit; null: there was nothing to measure; Infinity (null in JSON): a latency that
-   * falls on a request that was not answered in time.
+   * One per seed, in the target's unit; null: nothing to measure; Infinity (null in JSON): a latency that falls on a
+   * request that was not answered in time.
    */
   readonly values: readonly (number | null)[];
-  /** null where a seed has no such figure. */
+  /** null if a seed has no such figure. */
   readonly estimate: Estimate | null;
   /**
-   * `yes`: the whole 95 % confidence interval of the mean is within the limit. `unsure`: the mean is, its interval
-   * is not. Where nothing tells how precise the mean is, it decides alone.
+   * `yes`: the whole 95 % confidence interval of the mean is within the limit. `unsure`: the mean is, its interval is
+   * not. If the precision of the mean is not known, it decides alone.
    */
   readonly meets: Verdict;
   /**
-   * How far that end of the interval which decides is within the limit, in the target's unit; negative beyond it,
-   * null without an estimate.
+   * Distance of the interval's deciding end from the limit, in the target's unit; negative beyond it; null if unknown.
    */
   readonly margin: number | null;
   /**
-   * Without a figure, why a seed has none. Of a figure of models, how many of them were assessed, with the seed that tells
-   * least. Else null.
+   * Without a figure, the reason. For a figure of models, the number assessed, of the seed with the fewest. Else null.
    */
   readonly about: string | null;
 }
@@ -41,7 +39,7 @@ export type Verdict = 'yes' | 'unsure' | 'no';
 
 type JudgedRun = Pick<CellResult, 'summary' | 'slices'>;
 
-/** Reads a `--target`, which is a threshold on the mean over the seeds. Throws `E_USAGE`. */
+/** Parses a `--target`, which is a threshold on the mean over the seeds. Throws `E_USAGE`. */
 export function parseTarget(text: string): Threshold {
   try {
     return parseThreshold(text);
@@ -51,7 +49,7 @@ export function parseTarget(text: string): Threshold {
   }
 }
 
-/** Holds the repetitions of one value against a target. */
+/** Judges the repetitions of one value by a target. */
 export function judge(target: Threshold, results: readonly JudgedRun[]): TargetFigure {
   const found = results.map(({ summary }) => checkThreshold(target, summary));
   const values = found.map(({ actual }) => actual);
@@ -68,13 +66,13 @@ export function judge(target: Threshold, results: readonly JudgedRun[]): TargetF
   return { values, estimate: figure, meets, margin, about };
 }
 
-/** Of the seeds, the one with the smallest share of models assessed; null: the target is not of assessed models. */
+/** Coverage of the seed with the smallest share of models assessed; null if the target is not of assessed models. */
 function leastCoverage({ metric }: Threshold, results: readonly JudgedRun[]): string | null {
   const covered = results.flatMap(({ summary }) => coverageOf(metric, summary) ?? []);
   return covered.sort((a, b) => a.assessed - b.assessed)[0]?.text ?? null;
 }
 
-/** Whether more is better. */
+/** True if more is better. */
 export function atLeast({ operator }: Pick<Threshold, 'operator'>): boolean {
   return operator === '>' || operator === '>=';
 }
@@ -83,10 +81,10 @@ function decidingEnd(target: Threshold, { low, high }: Estimate): number {
   return atLeast(target) ? low : high;
 }
 
-/** Chance of an interval's deciding end to lie on the wrong side. */
+/** Probability that an interval's deciding end is on the wrong side. */
 const CHANCE = 0.025;
 
-/** Whether an interval that holds for `compared` figures at once (Bonferroni) is within the limit too; null: seeds do not tell. */
+/** True if an interval for `compared` figures at once (Bonferroni) is within the limit; null without intervals. */
 export function isSure(target: Threshold, { estimate }: TargetFigure, compared: number): boolean | null {
   if (estimate === null) return false;
   const { mean, sd, n, over } = estimate;

@@ -13,12 +13,12 @@ import { isLeast } from './preference.js';
 import type { SearchResult } from './search.js';
 import { namedValue } from './words.js';
 
-/** From such a share on, requests that were not answered in time are worth a note. */
+/** Share of requests not answered in time from which a note is due. */
 const MANY = 0.01;
-/** From this percentile on, a target says how many may fail. */
+/** From this percentile on, a target limits the number of failures. */
 const COUNTS_MOST = 90;
 
-/** What an operator should know before trusting the answer of a search over a key. */
+/** Caveats about the answer of a search over a key. */
 export function searchNotes(
   found: SearchResult,
   lattice: Lattice,
@@ -46,7 +46,9 @@ export function searchNotes(
   return notes;
 }
 
-/** The notes on a plan, with those of its search. `answer`: undefined where there is none; `ends`: at the ends of the range. */
+/**
+ * Notes on a plan and its search. `answer`: undefined if there is none; `ends`: experiments at the ends of the range.
+ */
 export function planNotes(
   { targets, tried, seeds }: Pick<Plan, 'targets' | 'tried' | 'seeds'>,
   answer: Tried | undefined,
@@ -68,27 +70,27 @@ function seedNotes(seeds: readonly number[], tried: Plan['tried']): string[] {
   return seeds.length === 1 ? ['one seed: nothing is known of the spread between seeds'] : [];
 }
 
-/** Of a value that may be the answer, or a better one than it. */
+/** Note on a value that may be the answer, or better than it. */
 export function unsureNote(name: string, tried: Plan['tried']): string {
   const advice = isOneSample(tried) ? '' : ': more seeds may settle it';
   return `the mean at ${name} meets, its interval does not${advice}`;
 }
 
-/** A target may be met because requests are dropped: it tells nothing of those. */
+/** Warns that a target may be met because requests are dropped, which it does not count. */
 function dropNotes({ attainment }: Tried, targets: Plan['targets']): string[] {
   if (attainment === null || 1 - attainment < MANY || targets.some(limitsFailures)) return [];
   const failed = `met, but ${significant(100 * (1 - attainment), 2)} % of the requests were not answered in time`;
   return [`${failed}; add a target on attainment or on a latency such as p99, which counts them`];
 }
 
-/** Whether a target cannot be met while many requests fail. */
+/** True if a target cannot be met while many requests fail. */
 function limitsFailures({ metric }: Plan['targets'][number]): boolean {
   if (['attainment', 'mean', 'max', 'p999', 'p9999'].includes(metric)) return true;
   const named = parsePercentile(metric);
   return named?.reading === 'offered' && named.percentile >= COUNTS_MOST;
 }
 
-/** What the policy does not do of what is asked, and what shares of tenants come to; what holds at one end alone is not of the plan. */
+/** Unsupported settings of the policy, and effective shares of tenants; leaves out notes that hold at one end alone. */
 export function setupNotes(ends: readonly Experiment[]): string[] {
   const [first = [], ...others] = ends.map((end) => {
     const shares = sharesLine(end.tenants.list);
@@ -97,7 +99,7 @@ export function setupNotes(ends: readonly Experiment[]): string[] {
   return first.filter((note) => others.every((notes) => notes.includes(note)));
 }
 
-/** A load is a share of capacity: where that depends on the planned key, so does the traffic. */
+/** A load is a share of capacity: if that depends on the planned key, so does the traffic. */
 export function trafficNotes({ key }: KeyPlan['over'], ends: readonly Experiment[]): string[] {
   const volumes = ends.map(({ workloads }) => JSON.stringify(workloads.map(volumeOf)));
   if (/^workload\..*(rate|load|scale)$/i.test(key) || new Set(volumes).size < 2) return [];

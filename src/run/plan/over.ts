@@ -2,7 +2,7 @@ import { EscapementError } from '../../base/errors.js';
 import { expandValues, formatDuration, parseDuration } from '../../config/units-text.js';
 import { significant } from '../../text/numbers.js';
 
-/** What `--over` says: the key to plan, and between which values. */
+/** Key of `--over`, and its range. */
 export interface Over {
   readonly key: string;
   /** As written. */
@@ -11,33 +11,33 @@ export interface Over {
   readonly step: string | null;
 }
 
-/** The values of a range in ascending order, each by its index; texts are written as in an experiment file. */
+/** Values of a range in ascending order, by index; texts are as in an experiment file. */
 export interface Lattice {
   readonly size: number;
   text(index: number): string;
-  /** How far neighbours are apart, for people. */
+  /** Distance of neighbours, for people. */
   readonly resolution: string;
 }
 
-/** What a plan chooses from: each candidate is a few keys of the experiment with a value for each. */
+/** Candidates of a plan: each is a few keys of the experiment with a value for each. */
 export interface Candidates {
   readonly size: number;
-  /** Names the candidate in results. */
+  /** Name of the candidate in results. */
   text(index: number): string;
-  /** What it changes in the experiment. */
+  /** Its changes to the experiment. */
   settings(index: number): readonly { readonly key: string; readonly value: string }[];
-  /** Those that say whether the experiment can run at all. */
+  /** Candidates that show whether the experiment can run at all. */
   readonly ends: readonly number[];
-  /** A key's range as it was given to `--over`. */
+  /** A key's range as given to `--over`. */
   written(key: string): string;
 }
 
-/** Neighbours are this far apart, as a share, where the key is no whole number and no step is given. */
+/** Relative distance of neighbours, if the key is not a whole number and no step is given. */
 const RELATIVE_STEP = 0.01;
-/** Digits of such a value. */
+/** Significant digits of such a value. */
 const DIGITS = 3;
 
-/** Reads `KEY=FROM:TO` or `KEY=FROM:TO:STEP`. Throws `E_USAGE`. */
+/** Parses `KEY=FROM:TO` or `KEY=FROM:TO:STEP`. Throws `E_USAGE`. */
 export function parseOver(text: string): Over {
   const match = /^\s*([^=\s]+)\s*=\s*([^:]+):([^:]+)(?::([^:]+))?$/.exec(text);
   if (match === null) {
@@ -49,8 +49,8 @@ export function parseOver(text: string): Over {
 }
 
 /**
- * The values to choose from: by the step if one is given, one by one where the key is a whole number (`integer`),
- * else in steps of about 1 %. Throws `E_USAGE` for what is no range.
+ * Candidate values: by the step if one is given, one by one if the key is a whole number (`integer`), else in steps of
+ * about 1 %. Throws `E_USAGE` for an invalid range.
  */
 export function latticeOf(over: Over, integer: boolean): Lattice {
   const { from, to, step } = over;
@@ -81,7 +81,7 @@ function splitNumber(over: Over, text: string): Quantity {
   return { value: Number(match[1]), unit: match[2]! };
 }
 
-/** The list behind an explicit step; its mistakes are those of `--vary`. */
+/** List for an explicit step; its mistakes are those of `--vary`. */
 function steps(over: Over, range: string): string[] {
   try {
     const texts = expandValues(range);
@@ -104,7 +104,7 @@ function relativeSteps(over: Over, low: Quantity, high: Quantity): string[] {
   return geometric(over, fromNs, toNs, (value) => formatDuration(Math.round(value)));
 }
 
-/** The ends as they are, and between them numbers of a few digits whose ratios are about equal. */
+/** The exact ends, and between them numbers of a few digits in about equal ratios. */
 function geometric(over: Over, low: number, high: number, textOf: (value: number) => string): string[] {
   checkOrder(over, low, high);
   const intervals = Math.max(1, Math.ceil(Math.log(high / low) / Math.log1p(RELATIVE_STEP)));
@@ -134,7 +134,7 @@ function listed(texts: readonly string[], resolution: string): Lattice {
   return { size: texts.length, text: (index) => texts[index]!, resolution };
 }
 
-/** A range as it is given to `--over`. */
+/** A range as given to `--over`. */
 export function written({ key, from, to, step }: Over): string {
   return `${key}=${from}:${to}${step === null ? '' : `:${step}`}`;
 }

@@ -12,7 +12,7 @@ import { isLeast } from './preference.js';
 import { answerLines, deployFlags, planColumns } from './text.js';
 import { intervalsOf } from './words.js';
 
-/** A plan as one HTML document: the answer first, then charts, all that was tried, and how to repeat it. */
+/** A plan as one HTML document: the answer first, then charts, all tried values, and the command to repeat it. */
 export async function planPage(plan: Plan): Promise<string> {
   const charts: PageChart[] = [];
   for (const { name, spec } of planCharts(plan)) charts.push({ name, spec, svg: await renderSvg(spec) });
@@ -62,7 +62,7 @@ function plannedFact({ over, outcome, answer, resolution }: Exclude<Plan, { mini
   };
 }
 
-/** What `meets` means, for people. */
+/** Meaning of `meets`, for people. */
 function ruleText(plan: Plan): string {
   const interval = intervalsOf(plan);
   const what = interval === null ? 'its figure' : `the whole ${interval}, where there is one,`;

@@ -21,30 +21,30 @@ import { Reach } from './reach.js';
 import { type SearchResult, search } from './search.js';
 import { headlineOf } from './text.js';
 
-/** What every kind of plan is asked with. */
+/** Inputs common to all plans. */
 export interface PlanRequest {
   readonly file: string;
   /** `--target` flags; all of them must hold. */
   readonly targets: readonly string[];
-  /** `--over`: the key and its range; for fleets a range for each kind of GPUs, with commas between them. */
+  /** `--over`: the key and its range; for fleets one range per kind of GPUs, separated by commas. */
   readonly over: string | undefined;
   /** `--seeds`. */
   readonly seeds: string;
   /** `--set` flags, for every run. */
   readonly overrides: readonly string[];
-  /** Where finished runs are kept, so that a plan that was stopped goes on; undefined: nowhere. */
+  /** Folder for finished runs, so that an interrupted plan can continue; undefined: not kept. */
   readonly outDir: string | undefined;
   readonly openRunner: OpenRunner;
-  /** Runs again what is kept there. */
+  /** Repeats the runs kept there. */
   readonly fresh: boolean;
   /** Version of the program: runs of another version are not reused. */
   readonly version: string;
-  /** Called once, when everything was checked and before the first run, with the number of candidates. */
+  /** Called once, after all checks and before the first run, with the number of candidates. */
   readonly onStart: (seeds: readonly number[], candidates: number) => void;
   readonly onRun: (reused: boolean) => void;
 }
 
-/** What a plan searches. */
+/** Search space of a plan, and its inputs. */
 interface PlanQuestion {
   readonly source: SourceDocument;
   readonly targets: readonly Threshold[];
@@ -52,7 +52,7 @@ interface PlanQuestion {
   readonly seeds: readonly number[];
 }
 
-/** Reads the flags and the file. Throws `E_USAGE` and what is wrong with the file. */
+/** Reads the flags and the file. Throws `E_USAGE` and errors of the file. */
 export async function readQuestion(
   { file, over, ...request }: PlanRequest,
   example: string,
@@ -65,7 +65,7 @@ export async function readQuestion(
   return { targets, overs, seeds, source: await readExperimentSource(file) };
 }
 
-/** Checks the ends of the range, and searches with what runs there is to run. */
+/** Checks the ends of the range, and searches with a prober of the candidates. */
 export async function probing<T>(
   request: PlanRequest,
   { source, targets, seeds }: PlanQuestion,
@@ -89,8 +89,8 @@ export async function probing<T>(
 
 /**
  * Finds the best value of one key at which an experiment meets its targets; `prefer` is for keys whose meaning does not
- * tell which value is better. The result does not depend on the number of threads. Throws what is wrong with the experiment
- * or the flags; `E_USAGE` also where the operator must say which of several values is better.
+ * tell which value is better. The result does not depend on the number of threads. Throws errors of the experiment and
+ * the flags; `E_USAGE` also if the operator must say which of several values is better.
  */
 export async function planKey(request: PlanRequest, prefer: string | undefined): Promise<KeyPlan> {
   const { overrides, version } = request;
@@ -134,7 +134,7 @@ function onlyOne([over, ...others]: readonly Over[]): Over {
   );
 }
 
-/** Throws `E_USAGE` where the key holds no number; of one that does not exist, the loader has more to say. */
+/** Throws `E_USAGE` if the key is not a number; for an unknown one, the loader's error is more helpful. */
 async function checkedLattice(
   over: Over,
   source: SourceDocument,

@@ -1,6 +1,6 @@
 import { EscapementError } from '../../base/errors.js';
 
-/** Which end of a range is the better one, where both meet the target. */
+/** The better end of a range, if both meet the target. */
 export type Preference = 'low' | 'high';
 
 /** Reads `--prefer`. Throws `E_USAGE`. */
@@ -10,18 +10,18 @@ export function parsePreference(text: string | undefined): Preference | null {
   throw new EscapementError('E_USAGE', `--prefer ${text}: write low or high`);
 }
 
-/** What an answer is called: `fewest GPUs`, `highest workload.rate`. */
+/** Superlative of an answer: `fewest GPUs`, `highest workload.rate`. */
 export interface Goal {
   readonly prefer: Preference;
   readonly superlative: string;
 }
 
-/** Whether a value is the lowest that a key can have: a range that ends there is no limit of the range. */
+/** True if a value is the lowest that a key can have: a range that ends there does not bind. */
 export function isLeast(key: string, value: string): boolean {
   return value === '1' && /^cluster\.(?:gpus|pages)$|\.(?:clients|concurrency)$/.test(key);
 }
 
-/** Keys whose meaning says what is cheaper or more demanding. */
+/** Keys whose meaning says which value is cheaper or more demanding. */
 const KNOWN: readonly (readonly [RegExp, Goal])[] = [
   [/^cluster\.(?:gpus|pages)$/, { prefer: 'low', superlative: 'fewest' }],
   [/^cluster\.memory$/, { prefer: 'low', superlative: 'least' }],
@@ -33,7 +33,7 @@ const KNOWN: readonly (readonly [RegExp, Goal])[] = [
   ],
 ];
 
-/** The goal for a key: what the operator prefers, else what the key means; null where neither says. */
+/** Goal for a key: the operator's preference, else the meaning of the key; null if neither decides. */
 export function goalOf(key: string, prefer: Preference | null): Goal | null {
   if (prefer !== null) return { prefer, superlative: prefer === 'low' ? 'lowest' : 'highest' };
   return KNOWN.find(([pattern]) => pattern.test(key))?.[1] ?? null;

@@ -29,30 +29,30 @@ interface TrialOptions {
   readonly targets: readonly Threshold[];
   /** Version of the program: results of another version are not reused. */
   readonly version: string;
-  /** Called for each run that has finished; `reused`: its result was there from an earlier plan. */
+  /** Called for each finished run; `reused`: its result came from an earlier plan. */
   readonly onRun: (reused: boolean) => void;
 }
 
 interface Means {
   readonly reach: Reach;
   readonly runner: CellRunner;
-  /** Where finished runs are kept; null: nowhere. */
+  /** Storage of finished runs; null: not kept. */
   readonly store: CellStore | null;
 }
 
 /** A candidate whose cluster cannot hold a model misses its target; any other failure ends the plan. */
 const REFUSED: ErrorCode = 'E_MODEL_TOO_LARGE';
 
-/** The runs that candidates take, checked before any of them runs. */
+/** Runs of the candidates, checked before any of them starts. */
 export class Trials {
   constructor(private readonly options: TrialOptions) {}
 
-  /** What runs them. */
+  /** Prober that runs them. */
   proberWith(means: Means): Prober {
     return new Prober(this, this.options, means);
   }
 
-  /** The experiment at those ends of the range that can hold the models, at least one. Throws what is wrong with it. */
+  /** Experiments at the ends of the range that can hold the models, at least one. Throws errors of the experiment. */
   async ends(): Promise<readonly Experiment[]> {
     const { candidates, seeds } = this.options;
     const ends: Experiment[] = [];
@@ -61,7 +61,7 @@ export class Trials {
         ends.push((await this.cellOf(index, seeds[0]!)).experiment);
       } catch (error) {
         const failed = failedOutcome(error);
-        // Where no end can hold the models, there is nothing to plan.
+        // If no end can hold the models, there is nothing to plan.
         const isLast = index === candidates.ends.at(-1);
         if (failed.code !== REFUSED || (isLast && ends.length === 0)) throw this.failure(failed, index);
       }
@@ -69,7 +69,7 @@ export class Trials {
     return ends;
   }
 
-  /** The runs of a candidate: one per seed, or only one if no seed changes it. */
+  /** Runs of a candidate: one per seed, or only one if no seed changes it. */
   async cellsOf(index: number): Promise<readonly CheckedCell[]> {
     const [first, ...others] = this.options.seeds as [number, ...number[]];
     const one = await this.cellOf(index, first);
@@ -81,18 +81,18 @@ export class Trials {
     const { source, candidates, overrides, version, targets } = this.options;
     const settings = candidates.settings(index).map(({ key, value }) => ({ key, values: [value] }));
     const [cell] = buildGrid(settings, [seed]);
-    // No timelines: nothing draws them.
+    // No timelines, since nothing draws them.
     const own = cellOverrides({ ...cell!, repeats: true }, { cases: [], overrides });
     return checkCell(source, own, { version, percentiles: percentilesFor(targets) });
   }
 
-  /** The error for a candidate that failed. Values are overrides for the loader; in messages they are what was planned. */
+  /** Error of a failed candidate. Values are overrides for the loader; messages name the planned keys. */
   failure({ code, message }: { code: string; message: string }, index: number): Error {
     const { candidates } = this.options;
     const settings = candidates.settings(index).map(({ key, value }) => ({ key, text: `${key}=${value}` }));
     if (code === BUG) return new Error(`${settings.map(({ text }) => text).join(' ')}: ${message}`);
     const named = settings.reduce((whole, { key, text }) => {
-      // Where the key is wrong, the value that was tried says nothing.
+      // If the key is wrong, the tried value is irrelevant.
       const flag = code === 'E_CONFIG_KEY' ? candidates.written(key) : text;
       return whole.replace(`--set ${text}`, () => `--over ${flag}`);
     }, message);
@@ -113,14 +113,14 @@ export class Prober {
     this.reach = means.reach;
   }
 
-  /** Runs and judges a candidate, once. Throws what is wrong with the experiment there. */
+  /** Runs and judges a candidate, once. Throws errors of the experiment. */
   judge(index: number): Promise<Tried> {
     const probe = this.probes.get(index) ?? this.assess(index);
     this.probes.set(index, probe);
     return probe;
   }
 
-  /** What no scheduler could exceed, for each seed; empty if that is not known for all of them. */
+  /** Upper bounds for any scheduler, one per seed; empty if not known for all of them. */
   async bounds(index: number): Promise<BoundFigures[]> {
     const { runner } = this.means;
     const outcomes = await this.trials
@@ -135,7 +135,7 @@ export class Prober {
     return bounds.length === outcomes.length ? bounds : [];
   }
 
-  /** The candidates that were asked for, ascending by their index. */
+  /** Candidates that were judged, in ascending order of index. */
   async tried(): Promise<(readonly [number, Tried])[]> {
     const asked = [...this.probes].sort(([left], [right]) => left - right);
     return Promise.all(asked.map(async ([index, probe]) => [index, await probe] as const));
@@ -176,12 +176,11 @@ export class Prober {
   }
 }
 
-/** What a plan writes into its folder besides the runs. */
+/** Files of a plan besides its runs. */
 const RESULTS = ['plan.json', 'plan.html'];
 
 /**
- * Where the runs of a plan are kept; null without a folder. Until the plan ends, the folder must not look as if it had.
- * Throws `E_FILE_WRITE`.
+ * Storage of a plan's runs; null without a folder, which must not look finished before the end. Throws `E_FILE_WRITE`.
  */
 export function openPlanStore(outDir: string | undefined, reuse: boolean): CellStore | null {
   if (outDir === undefined) return null;
@@ -194,7 +193,7 @@ export function openPlanStore(outDir: string | undefined, reuse: boolean): CellS
   return new CellStore(outDir, reuse);
 }
 
-/** Of clusters whose GPUs have prices. */
+/** Cost on clusters whose GPUs have prices. */
 function costOf(results: readonly CellResult[]): Pick<Tried, 'costPerMillion'> {
   const costs = results.flatMap(({ summary }) => summary.cost ?? []);
   if (costs.length < results.length) return {};

@@ -8,21 +8,21 @@ import { meanOf, meanOfKnown } from '../../report/statistics.js';
 import { formatPercent } from '../../text/numbers.js';
 import { atLeast } from './judge.js';
 
-/** What must be answered in time for a target to be met at all. */
+/** Requests that must be answered in time for a target to be met at all. */
 interface Need {
   readonly target: Threshold;
   /** The tenant whose requests count; null: all requests do. */
   readonly tenant: string | null;
-  /** Whether a share of these requests, and so many per second (null: there is no span), can be enough. */
+  /** True if this share of these requests, and this many per second (null: no span), can be enough. */
   isMet(share: number, rps: number | null): boolean;
 }
 
-/** Quotients of counts that are equal may differ in the last digit. */
+/** Quotients of equal counts may differ in the last digit. */
 const ROUNDING = 1 + 1e-9;
-/** Latencies of all requests that are infinite if more are not in time, but for percentiles. */
+/** Shares in time without which latencies over all requests are infinite, except percentiles. */
 const LEAST_IN_TIME: Readonly<Record<string, number>> = { mean: 1, max: 1, p999: 0.999, p9999: 0.9999 };
 
-/** Says without runs, or after a few, which targets cannot be met. */
+/** Determines without runs, or after a few, which targets cannot be met. */
 export class Reach {
   private readonly needs: readonly Need[];
 
@@ -30,12 +30,12 @@ export class Reach {
     targets: readonly Threshold[],
     private readonly experiment: Experiment,
   ) {
-    // Closed-loop clients send when they are answered: what they send says nothing of other clusters.
+    // Closed-loop clients send after answers, so their requests say nothing about other clusters.
     const isClosed = experiment.workloads.some(({ kind }) => kind === 'closed-loop');
     this.needs = isClosed ? [] : targets.flatMap((target) => needOf(target) ?? []);
   }
 
-  /** Whether upper bounds can prove that a fleet misses. They hold where nothing takes less time than its profile says. */
+  /** True if upper bounds can prove that a fleet misses. They hold if nothing takes less time than its profile says. */
   get isBounded(): boolean {
     const { noise, changes } = this.experiment.cluster;
     const isExact =
@@ -45,7 +45,7 @@ export class Reach {
     return isExact && this.needs.some(({ tenant }) => tenant === null);
   }
 
-  /** Whether no scheduler could meet all targets; `bounds`: one for each seed, or none if they are not known. */
+  /** True if no scheduler could meet all targets; `bounds`: one per seed, or none if they are not known. */
   isBeyond(bounds: readonly BoundFigures[]): boolean {
     const rps = meanOfKnown(bounds.map(({ bestRps }) => bestRps));
     if (rps === null) return false;
@@ -56,8 +56,8 @@ export class Reach {
   }
 
   /**
-   * Why no cluster could meet a target with these requests: rates of tenants let too few of them through. `results`: one for
-   * each seed. Null: nothing speaks against it.
+   * Why no cluster could meet a target with these requests: rates of tenants admit too few of them. `results`: one per
+   * seed. Null if nothing speaks against it.
    */
   beyondRates(results: readonly Pick<CellResult, 'summary'>[]): string | null {
     for (const { target, tenant, isMet } of this.needs) {
@@ -73,7 +73,7 @@ export class Reach {
   }
 }
 
-/** Null: the target may be met however many fail, or nothing bounds it. */
+/** Null if any number may fail, or nothing bounds it. */
 function needOf(target: Threshold): Need | null {
   const sender = senderOfFigure(target.metric);
   if (sender?.kind === 'class') return null;
@@ -90,7 +90,7 @@ function needOf(target: Threshold): Need | null {
   return least === undefined ? null : { target, tenant, isMet: (share) => share >= least };
 }
 
-/** What tenants' rates leave of the requests of one tenant, or of all: the same with any GPUs. */
+/** Requests of one tenant, or of all, that tenants' rates admit: independent of GPUs. */
 function letThrough({ tenants = [], requests, offeredRps }: CellResult['summary'], name: string | null) {
   const limited = tenants.filter((tenant) => name === null || tenant.name === name);
   const offered = name === null ? requests.offered : (limited[0]?.requests.offered ?? 0);

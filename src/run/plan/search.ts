@@ -1,8 +1,8 @@
 import type { Preference } from './preference.js';
 
-/** `contradictions`: verdicts that do not go with one boundary, ascending. */
+/** `contradictions`: verdicts that do not fit one boundary, ascending. */
 export type SearchResult =
-  /** The target holds from `answer` on, away from its neighbour `before`; `inside`: and at neither end. */
+  /** The target holds from `answer` on, away from its neighbour `before`; `inside`: it holds at neither end. */
   | {
       readonly kind: 'boundary';
       readonly answer: number;
@@ -11,22 +11,22 @@ export type SearchResult =
       readonly contradictions: readonly number[];
     }
   | { readonly kind: 'whole'; readonly answer: number; readonly contradictions: readonly number[] }
-  /** Some values meet the target, and what is better among them is for the operator to say. */
+  /** Some values meet the target, but the operator must say which are better. */
   | { readonly kind: 'undecided'; readonly example: number }
   | { readonly kind: 'none' };
 
-/** Values on each side of an answer that must agree with it. */
+/** Number of values on each side of an answer that must agree with it. */
 const NEIGHBOURS = 2;
-/** Values between both ends that are looked at first: more of a key can be worse. */
+/** Values between both ends that are tried first, since more can be worse. */
 const SCANNED = 7;
-/** Values that are looked at at the same time between one that misses and one that meets. */
+/** Values tried in parallel between one that misses and one that meets. */
 const NARROWED = 3;
 
 /**
- * Finds where among `size` values (at least 2) the target begins to hold. `meets` says whether it holds at a value, by its
- * index in ascending order; asking again gives the same. Values all over the range tell where to look: for the one that is
- * best, and for a boundary between it and those that are better still. Its neighbours must confirm it: where one misses on
- * the side that should meet, the answer moves beyond it.
+ * Finds where among `size` values (at least 2) the target begins to hold. `meets` returns whether it holds at a value,
+ * by its index in ascending order; repeated calls return the same. Values across the range show where to look: for the
+ * best one, and for a boundary between it and better ones. Its neighbours must confirm it: if one misses on the side
+ * that should meet, the answer moves beyond it.
  */
 export async function search(
   size: number,
@@ -54,7 +54,7 @@ class Search {
     if (meeting.length === 0) return { kind: 'none' };
     if (low === high && prefer === null) return { kind: 'undecided', example: meeting[0]! };
     if (low && high) return this.whole(prefer === 'low' ? 0 : last);
-    // If only one end meets, the boundary lies away from it, whichever end is the better one.
+    // If only one end meets, the boundary lies away from it, whichever end is better.
     const side: Preference = low === high ? prefer! : low ? 'high' : 'low';
     const meet = side === 'low' ? meeting[0]! : meeting.at(-1)!;
     const miss = points[points.indexOf(meet) + (side === 'low' ? -1 : 1)]!;
@@ -67,7 +67,7 @@ class Search {
     return { kind: 'whole', answer, contradictions: this.contradictions(() => true) };
   }
 
-  /** Between `miss` and `meet`. Beyond them the target is taken to miss as far as `from`, and to hold as far as `to`. */
+  /** Boundary between `miss` and `meet`; the target is assumed to miss as far as `from` and to hold as far as `to`. */
   private async boundary({ miss, meet, from, to, inside }: Section): Promise<SearchResult> {
     const step = Math.sign(meet - miss);
     let answer = await this.narrow(miss, meet);
@@ -85,7 +85,7 @@ class Search {
     return { kind: 'boundary', answer, before: answer - step, inside, contradictions };
   }
 
-  /** The value next to one that misses, between it and one that meets. */
+  /** The first value that meets, next to one that misses, by narrowing the interval. */
   private async narrow(miss: number, meet: number): Promise<number> {
     let points = [miss, meet];
     while (Math.abs(points[1]! - points[0]!) > 1) {
@@ -97,7 +97,7 @@ class Search {
     return points[1]!;
   }
 
-  /** From a value that misses in growing steps towards `meet`, until one meets; then back to the boundary. */
+  /** Moves from a value that misses in growing steps towards `meet`, until one meets; then back to the boundary. */
   private async gallop(miss: number, meet: number): Promise<number> {
     const step = Math.sign(meet - miss);
     let wrong = miss;
@@ -123,7 +123,7 @@ class Search {
 
   private async all(indices: readonly number[]): Promise<void> {
     const settled = await Promise.allSettled(indices.map((index) => this.meets(index)));
-    // Which failure it is must not depend on which ends first.
+    // The reported failure must not depend on which ends first.
     for (const one of settled) if (one.status === 'rejected') throw one.reason;
   }
 
@@ -142,7 +142,7 @@ interface Section {
   readonly inside: boolean;
 }
 
-/** At most so many values that divide those between two evenly, from the first to the second. */
+/** Up to `count` values that divide an interval evenly, from the first end to the second. */
 function between(from: number, to: number, count: number): number[] {
   const places = Array.from({ length: count }, (_, i) =>
     Math.round(from + ((i + 1) * (to - from)) / (count + 1)),

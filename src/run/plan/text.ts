@@ -17,7 +17,7 @@ import {
 import { isLeast } from './preference.js';
 import { estimateText, intervalsOf, marginText, namedValue, nameIn } from './words.js';
 
-/** A plan for the terminal: what was tried, the answer, how sure it is, and what to know about it. */
+/** A plan for the terminal: tried values, the answer, its confidence, and caveats. */
 export function planText(plan: Plan): string {
   const columns = planColumns(plan);
   const rows = [columns.map(({ title }) => title)];
@@ -38,13 +38,13 @@ export function planText(plan: Plan): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** The answer, its targets, how sure it is, and what was run for it; a line each. */
+/** The answer, its targets, its confidence, and the runs for it; a line each. */
 export function answerLines(plan: Plan): string[] {
   const lines = [plan.headline, ...thresholdLines(planCases(plan))];
   return isFleetPlan(plan) ? [...lines, ...confidenceLines(plan), effortText(plan)] : lines;
 }
 
-/** The flags that make the experiment one with the answer, where it is a fleet. */
+/** Flags that give the experiment the answer, if it is a fleet. */
 export function deployFlags(plan: Plan): string[] {
   if (!isFleetPlan(plan) || plan.answer === null) return [];
   return [
@@ -57,11 +57,11 @@ export function deployFlags(plan: Plan): string[] {
 interface PlanColumn {
   readonly title: string;
   readonly numeric: boolean;
-  /** One for each that was tried. */
+  /** One per tried value. */
   readonly cells: readonly CellText[];
 }
 
-/** What was tried as a table. */
+/** Columns of the table of tried values. */
 export function planColumns(plan: Plan): PlanColumn[] {
   const { targets, tried } = plan;
   const inTime = inTimeTexts(plan);
@@ -118,14 +118,14 @@ function fleetColumns({ tried, targets }: FleetPlan): PlanColumn[] {
   ];
 }
 
-/** Costs below one another, in one precision; `–` where there is none. */
+/** Costs as a column, in one precision; `–` if there is none. */
 export function costTexts(costs: readonly (number | null)[]): string[] {
   const texts = costs.flatMap((cost) => (cost === null ? [] : priceText(cost)));
   const decimals = Math.max(0, ...texts.map((text) => text.split('.')[1]?.length ?? 0));
   return costs.map((cost) => (cost === null ? '–' : cost.toFixed(decimals)));
 }
 
-/** `98.7 %` of the requests were answered in time: a column, in one precision; null: a target has these figures. */
+/** `98.7 %` of the requests were answered in time: a column, in one precision; null if a target has these figures. */
 export function inTimeTexts({ targets, tried }: Pick<Plan, 'targets' | 'tried'>): string[] | null {
   if (targets.some(({ metric }) => metric === 'attainment')) return null;
   const shares = tried.map(({ attainment }) => attainment);
@@ -137,10 +137,7 @@ export function inTimeTexts({ targets, tried }: Pick<Plan, 'targets' | 'tried'>)
   });
 }
 
-/**
- * The answer in words. An end of the range is no answer, and must not look like one. `tried`: how many values, if not all of
- * the range.
- */
+/** The answer in words, which must not mistake an end of the range for one. `tried`: number of values, if not all. */
 export function headlineOf(
   {
     over,
@@ -174,7 +171,7 @@ function pricedName({ value, costPerHour }: TriedFleet): string {
   return `${value}, ${priceText(costPerHour)} per hour`;
 }
 
-/** The targets held against the answer, or where there is none against what came closest. */
+/** Targets checked against the answer, or else against the closest miss. */
 export function planCases(plan: Plan): ThresholdCase[] {
   const shown = shownOf<Tried>(plan);
   return plan.targets.map((target, i) => {
@@ -200,7 +197,7 @@ export function planCases(plan: Plan): ThresholdCase[] {
   });
 }
 
-/** How sure the answer is, as each fleet that is judged is one more chance to meet a target by luck. */
+/** Confidence in the answer, since each judged fleet is one more chance to meet a target by luck. */
 function confidenceLines({ confidence, answer, tried, seeds }: FleetPlan): string[] {
   if (confidence === null) return [];
   const { compared, isSure, sure } = confidence;

@@ -6,9 +6,9 @@ import { significant } from '../../text/numbers.js';
 import { atLeast, type TargetFigure } from './judge.js';
 import { isFleetPlan, isOneSample, type Plan } from './plan-result.js';
 
-/** How people write values of the planned key and figures of its targets. */
+/** Texts of values of the planned key and figures of its targets, for people. */
 
-/** What was tried, by name: `62 GPUs`, `SLO 12.4 ms`, `2 × v100 + 5 × t4`. */
+/** Name of a tried value: `62 GPUs`, `SLO 12.4 ms`, `2 × v100 + 5 × t4`. */
 export function nameIn(plan: Plan, value: string): string {
   return isFleetPlan(plan) ? value : namedValue(plan.over.key, value);
 }
@@ -18,7 +18,7 @@ export function namedValue(key: string, value: string): string {
   return value === '1' ? '1 GPU' : `${value} GPUs`;
 }
 
-/** Where the intervals come from, `95 % interval over 3 seeds`; null: there are none. */
+/** Source of the intervals, `95 % interval over 3 seeds`; null if there are none. */
 export function intervalsOf({ seeds, tried }: Pick<Plan, 'seeds' | 'tried'>): string | null {
   if (tried.every(({ figures }) => figures.every(({ estimate }) => estimate?.over == null))) return null;
   if (isOneSample(tried)) return '95 % interval over the time slices of the run';
@@ -26,8 +26,8 @@ export function intervalsOf({ seeds, tried }: Pick<Plan, 'seeds' | 'tried'>): st
 }
 
 /**
- * `99.93 % ± 0.02`, or `98.61 % (93.22 to 100.00)` where the interval ends at what is possible; of a latency `never`, or
- * `never with 1 of 3 seeds`, where it falls on requests that were not answered in time; where there is no figure, why.
+ * `99.93 % ± 0.02`, or `98.61 % (93.22 to 100.00)` if the interval ends at a limit of the figure; for a latency
+ * `never`, or `never with 1 of 3 seeds`, if it falls on requests not answered in time; without a figure, the reason.
  */
 export function estimateText(target: Threshold, { estimate: figure, values, about }: TargetFigure): string {
   if (figure === null) {
@@ -44,7 +44,7 @@ export function figureText(target: Threshold, value: number): string {
   return scaled(target, value) + SUFFIX[target.unit];
 }
 
-/** `its 95 % interval ends 0.02 pp above 99.9 %`; `0.02 pp above 99.9 %` without one; empty where there is no figure. */
+/** `its 95 % interval ends 0.02 pp above 99.9 %`; `0.02 pp above 99.9 %` without one; empty without a figure. */
 export function marginText(target: Threshold, { margin, estimate }: TargetFigure): string {
   if (margin === null || estimate === null) return '';
   const limit = `${significant(target.limit * scaleOf(target.unit), 12)}${SUFFIX[target.unit]}`;

@@ -9,7 +9,7 @@ export type ServerOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /** A server that holds queues. */
 export interface QueueAddress {
-  /** How messages call it: without user and password. */
+  /** Its name in messages: without user and password. */
   readonly shown: string;
   readonly options: ServerOptions;
 }
@@ -23,7 +23,7 @@ interface Secrets {
 
 const DEFAULT_PORT = 6379;
 
-/** Reads `redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]`, or `rediss://` for TLS. Throws `E_USAGE`. */
+/** Parses `redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]`, or `rediss://` for TLS. Throws `E_USAGE`. */
 export function queueAddress(text: string, { passwordFile, ca }: Secrets): QueueAddress {
   const url = parsed(text);
   const { protocol, username, pathname } = url;
@@ -53,12 +53,12 @@ function parsed(text: string): URL {
     const url = new URL(text);
     if (['redis:', 'rediss:'].includes(url.protocol)) return url;
   } catch {
-    // Reported below, as another kind of address is.
+    // Reported below, like any other malformed address.
   }
   throw malformed();
 }
 
-/** Does not show the text: it may hold a password. */
+/** Does not show the text: it may contain a password. */
 function malformed(): EscapementError {
   const what =
     'write redis://HOST:PORT, or rediss://HOST:PORT for TLS, with USER:PASSWORD@ before the host and /DATABASE after the port if need be';

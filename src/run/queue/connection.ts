@@ -2,13 +2,13 @@ import { Redis } from 'ioredis';
 import { EscapementError } from '../../base/errors.js';
 import type { QueueAddress, ServerOptions } from './address.js';
 
-/** How long the first connection may take. */
+/** Timeout of the first connection. */
 const FIRST_MS = 5000;
 const MOST_WAIT_MS = 2000;
 
 /**
- * Connects to a server of queues. What is sent while it is away waits for it to come back, for ever; `say` hears once
- * that it has gone, and once that it is back. Throws `E_QUEUE` within seconds where the first connection fails.
+ * Connects to a server of queues. Commands sent while it is away wait for its return, without limit; `say` is called
+ * once when it goes, and once when it is back. Throws `E_QUEUE` within seconds if the first connection fails.
  */
 export async function connect(address: QueueAddress, say: (what: string) => void): Promise<Redis> {
   const { shown, options } = address;
@@ -49,7 +49,7 @@ export async function connect(address: QueueAddress, say: (what: string) => void
   return client;
 }
 
-/** Resolves or fails with `work`, and fails after `ms`. */
+/** Settles like `work`, but fails after `ms`. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -62,7 +62,7 @@ export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   }
 }
 
-/** What went wrong, in one line, with what to look at. */
+/** The failure in one line, with what to check. */
 function reasonOf({ message, code }: NodeJS.ErrnoException): string {
   const [line = ''] = message.split('\n');
   if (/WRONGPASS|NOAUTH|AUTH/.test(line)) return `it refuses the user or password (${line})`;

@@ -9,12 +9,12 @@ import { type Blob, PIECE_BYTES } from './messages.js';
 import { KEYS } from './names.js';
 import { indexes } from './published-files.js';
 
-/** Files that no running cell uses are removed beyond this. */
+/** Size beyond which files unused by running cells are removed. */
 const MOST_KEPT_BYTES = GIB;
-/** How long a piece may be missing: the sweep sends it again within seconds if it is still there. */
+/** Longest time that a piece may be missing: a sweep that is still there sends it again within seconds. */
 const PATIENCE_MS = 60_000;
 const POLL_MS = 500;
-/** How often content may be other than its digest says. */
+/** Number of times that content may differ from its digest. */
 const MOST_WRONG = 3;
 
 const NOTHING = Buffer.alloc(0);
@@ -25,7 +25,7 @@ interface Kept {
   users: number;
 }
 
-/** Files from the server in a folder of this process, each checked against its SHA-256 before anything uses it. */
+/** Files from the server in a folder of this process, each checked against its SHA-256 before use. */
 export class FetchedFiles {
   private readonly kept = new Map<string, Kept>();
 
@@ -39,7 +39,9 @@ export class FetchedFiles {
     return new FetchedFiles(client, await mkdtemp(join(tmpdir(), 'escapement-files-')), patienceMs);
   }
 
-  /** Calls `use` with the path of each file; until it ends they stay. Throws `E_QUEUE` where one cannot be had. */
+  /**
+   * Calls `use` with the path of each file, all of which stay until it ends. Throws `E_QUEUE` if one is unavailable.
+   */
   async with<T>(
     wanted: readonly { readonly blob: Blob; readonly suffix: string }[],
     use: (paths: readonly string[]) => Promise<T>,
@@ -62,7 +64,7 @@ export class FetchedFiles {
     const before = this.kept.get(name);
     const one = before ?? { bytes: blob.bytes, path: this.fetch(blob, join(this.dir, name)), users: 0 };
     one.users++;
-    // The last one used is the last one removed.
+    // Moves it to the end: the last one used is the last one removed.
     this.kept.delete(name);
     this.kept.set(name, one);
     if (before === undefined) one.path.catch(() => this.kept.delete(name));
@@ -82,7 +84,7 @@ export class FetchedFiles {
     throw lost(blob, 'comes with other content than it should have');
   }
 
-  /** Writes the file, and returns the digest of what came. */
+  /** Writes the file, and returns the digest of the received content. */
   private async download(blob: Blob, path: string): Promise<string> {
     const hash = createHash('sha256');
     const file = await open(path, 'w');
@@ -102,7 +104,7 @@ export class FetchedFiles {
     const key = KEYS.piece(blob.sha256, index);
     const lastMs = performance.now() + this.patienceMs;
     for (;;) {
-      // Whatever lies there, not more than a piece of it; and nothing where it is no text at all.
+      // Reads at most a piece of whatever is there; nothing if it is not a string.
       const piece = await this.client.getrangeBuffer(key, 0, PIECE_BYTES - 1).catch(() => NOTHING);
       if (piece.length > 0 || (blob.bytes === 0 && (await this.client.exists(key)) === 1)) return piece;
       if (performance.now() > lastMs) throw lost(blob, 'is not in the queue any more');

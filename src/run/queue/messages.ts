@@ -3,12 +3,12 @@ import * as z from 'zod';
 import { MIB } from '../../base/units.js';
 import { RESULT_SCHEMAS } from '../sweep/cell-store.js';
 
-/** Files are cut into pieces of this size. */
+/** Size of the pieces of a file. */
 export const PIECE_BYTES = 4 * MIB;
-/** What a server of queues is asked to hold of one file. */
+/** Limit for one file in the server. */
 export const MOST_FILE_BYTES = 256 * MIB;
 
-/** Everything that an order may make a worker fetch, together. */
+/** Limit for all files that an order makes a worker fetch, together. */
 const MOST_ORDER_BYTES = 1024 * MIB;
 /** All texts of an order together. */
 const MOST_ORDER_TEXT = 16 * MIB;
@@ -20,17 +20,17 @@ const blobSchema = z.strictObject({
   bytes: z.int().nonnegative().max(MOST_FILE_BYTES),
 });
 
-/** Characters of the message of a cell that failed. */
+/** Limit on the message of a failed cell, in characters. */
 export const LONGEST_MESSAGE = 100_000;
-/** Characters of the result of a cell. */
+/** Limit on the result of a cell, in characters. */
 export const LONGEST_RESULT = 16 * MIB;
 
-/** A file by its content. */
+/** A file identified by its content. */
 export type Blob = Readonly<z.output<typeof blobSchema>>;
 
 /**
- * A cell to run, as it lies in the queue: all that a job may contain. Paths are only names. Files are parsed, never
- * imported; a plugin is a digest, for which the worker looks among the files that it was started with.
+ * A cell to run, as stored in the queue: all that a job may contain. Paths are only names. Files are parsed, never
+ * imported; a plugin is a digest, which the worker looks up among the files that it was started with.
  */
 const orderFields = z.strictObject({
   sweep: z.uuid(),
@@ -45,7 +45,7 @@ const orderFields = z.strictObject({
     .array(
       z.strictObject({
         path: name,
-        /** What messages call it. */
+        /** Its name in messages. */
         shown: name,
         blob: blobSchema,
       }),
@@ -65,11 +65,11 @@ export const orderSchema = orderFields
   );
 export type Order = z.output<typeof orderSchema>;
 
-/** How people tell a process from others: plain text. */
+/** Name of a process for people: plain text. */
 const processName = z.string().regex(/^[\x20-\x7e]{1,200}$/);
 const threads = z.int().nonnegative().max(100_000);
 
-/** What a worker found. */
+/** Result of a worker. */
 const answerSchema = z.strictObject({
   worker: z.strictObject({ name: processName, threads }),
   ranMs: z.number().nonnegative(),
@@ -92,10 +92,10 @@ const cardSchema = z.strictObject({
   platform: z.string().regex(/^[\w. ]{1,100}$/),
   threads,
 });
-/** Who is there: a worker, or a sweep, which has no threads. */
+/** Card of a worker, or of a sweep, which has no threads. */
 export type Card = z.output<typeof cardSchema>;
 
-/** The cards among what is in the directory: anybody could have put something else there. */
+/** Valid cards in the directory, to which anybody could have written. */
 export function cardsOf(texts: readonly string[]): Card[] {
   return texts.flatMap((text) => {
     try {
@@ -106,7 +106,7 @@ export function cardsOf(texts: readonly string[]): Card[] {
   });
 }
 
-/** What came back for a job; null: it is no answer, or its result is none of this kind of job. */
+/** Answer for a job; null if it is malformed, or its result does not fit this kind of job. */
 export function answerOf(value: unknown, job: Order['job']): Answer | null {
   const { data: answer } = answerSchema.safeParse(value);
   if (answer === undefined) return null;
@@ -114,7 +114,7 @@ export function answerOf(value: unknown, job: Order['job']): Answer | null {
   return isGood ? answer : null;
 }
 
-/** Whether a text is a result and has nothing else in it: it is kept as it came. */
+/** True if a text is a result and contains nothing else: it is stored unchanged. */
 function isResult(text: string, job: Order['job']): boolean {
   try {
     const value = JSON.parse(text);

@@ -1,19 +1,19 @@
 import { platformText } from '../sweep/cell-key.js';
 
-/** Raised whenever sweeps and workers of the two sides no longer understand each other. */
+/** Raised whenever sweeps and workers of two versions are incompatible. */
 const PROTOCOL = 3;
 
-/** All keys in the server begin so: what a user of the server must be allowed to touch. */
+/** Prefix of all keys in the server: a user of the server needs access to these alone. */
 const PREFIX = 'escapement';
 
-/** Who may share a queue: results of others would differ, or could not be read. */
+/** Properties that must be equal to share a queue: otherwise results would differ, or be unreadable. */
 interface Kind {
   readonly version: string;
   readonly protocol: number;
   readonly platform: string;
 }
 
-/** What this process is. */
+/** Kind of this process. */
 export function ownKind(version: string): Kind {
   return { version, protocol: PROTOCOL, platform: platformText() };
 }
@@ -26,18 +26,18 @@ export function kindText({ version, protocol, platform }: Kind): string {
   return `escapement ${version} on ${platform}${protocol === PROTOCOL ? '' : ` (protocol ${protocol})`}`;
 }
 
-/** How BullMQ's classes use the server: keys and versions are ours to check. */
+/** BullMQ's options for the server: keys and versions are ours to check. */
 export const BULLMQ = { prefix: PREFIX, skipVersionCheck: true } as const;
 
-/** What is no longer renewed or fetched disappears from the server after this. */
+/** Lifetime in the server of anything no longer renewed or fetched. */
 export const KEPT_S = 3600;
 
 /** Keys outside the queue itself. */
 export const KEYS = {
-  /** The ids of the workers, and of the sweeps, that were there lately. */
+  /** Ids of the workers, and of the sweeps, that were there recently. */
   workers: `${PREFIX}:workers`,
   sweeps: `${PREFIX}:sweeps`,
-  /** The card of one of them, as long as it is there. */
+  /** Card of one of them, as long as it is there. */
   card: (directory: string, id: string) => `${directory}:${id}`,
   /** A piece of a file. */
   piece: (sha256: string, index: number) => `${PREFIX}:file:${sha256}:${index}`,

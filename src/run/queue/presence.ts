@@ -3,32 +3,32 @@ import { type Card, cardsOf } from './messages.js';
 import { KEPT_S, KEYS, kindText, queueName } from './names.js';
 
 const SILENT_MS = 10_000;
-/** A card counts for so long after it was last renewed; that happens much more often. */
+/** Lifetime of a card after its last renewal, which is much more frequent. */
 const CARD_MS = 20_000;
-/** Only so many of the other side are looked at. */
+/** Limit on the number of peers that are read. */
 const MOST_PEERS = 10_000;
 
 interface PresenceOptions {
   readonly client: Redis;
-  /** The directory of this side, and of the other. */
+  /** Directory of this side, and of the other. */
   readonly own: string;
   readonly other: string;
   readonly card: Card;
-  /** What the other side is called: `worker` or `sweep`. */
+  /** Noun for the other side: `worker` or `sweep`. */
   readonly noun: string;
   readonly say: (what: string) => void;
 }
 
-/** Shows this process to the other side, and knows who is there of it. */
+/** Announces this process to the other side, and keeps track of its peers there. */
 export class Presence {
-  /** Those of the other side that this process can work with. */
+  /** Peers that this process can work with. */
   peers: readonly Card[] = [];
   private readonly strangers = new Set<string>();
   private isSilent = false;
 
   constructor(private readonly options: PresenceOptions) {}
 
-  /** To be called again and again, much more often than cards expire. */
+  /** Call repeatedly, much more often than cards expire. */
   async renew(): Promise<void> {
     const timer = setTimeout(() => this.noteSilence(), SILENT_MS);
     try {
@@ -47,7 +47,7 @@ export class Presence {
     await Promise.all([client.del(KEYS.card(own, card.id)), client.srem(own, card.id)]);
   }
 
-  /** Renews the own card, and reads those of the other side. */
+  /** Renews its own card, and reads those of the other side. */
   private async exchange(): Promise<Card[]> {
     const { client, own, other, card } = this.options;
     const [ids] = await Promise.all([

@@ -7,12 +7,11 @@ import { MIB } from '../../base/units.js';
 import { type Blob, MOST_FILE_BYTES, PIECE_BYTES } from './messages.js';
 import { KEPT_S, KEYS } from './names.js';
 
-/** Where the content of a published file is. */
+/** Location of a published file's content. */
 type Content = { readonly path: string } | { readonly text: Buffer };
 
 /**
- * The files of a sweep in the server, by their SHA-256 and in pieces that disappear unless they are renewed. Throws
- * `E_QUEUE` for a file that cannot be shared like that.
+ * Files of a sweep in the server, by SHA-256, in pieces that expire unless renewed. Throws `E_QUEUE` if not shareable.
  */
 export class PublishedFiles {
   private readonly blobs = new Map<string, { readonly blob: Blob; readonly content: Content }>();
@@ -21,7 +20,7 @@ export class PublishedFiles {
 
   constructor(private readonly client: Redis) {}
 
-  /** Sees to it that a text can be fetched. */
+  /** Makes a text available. */
   async addText(text: string): Promise<Blob> {
     let blob = this.texts.get(text);
     if (blob === undefined) {
@@ -34,7 +33,7 @@ export class PublishedFiles {
     return blob;
   }
 
-  /** Sees to it that a file can be fetched. */
+  /** Makes a file available. */
   async addFile(path: string): Promise<Blob> {
     const blob = await blobOf(path);
     if (!this.blobs.has(blob.sha256)) this.blobs.set(blob.sha256, { blob, content: { path } });
@@ -42,7 +41,7 @@ export class PublishedFiles {
     return blob;
   }
 
-  /** Renews all pieces, and sends again what the server has lost. */
+  /** Renews all pieces, and sends again those that the server has lost. */
   async renew(): Promise<void> {
     for (const [sha256, { blob }] of this.blobs) {
       const pipeline = this.client.pipeline();
@@ -94,7 +93,7 @@ export class PublishedFiles {
   }
 }
 
-/** The numbers of a file's pieces; an empty file has one. */
+/** Indexes of a file's pieces; an empty file has one. */
 export function indexes({ bytes }: Blob): number[] {
   return Array.from({ length: Math.max(1, Math.ceil(bytes / PIECE_BYTES)) }, (_, index) => index);
 }
@@ -103,7 +102,7 @@ function pieceOf(bytes: Buffer, index: number): Buffer {
   return bytes.subarray(index * PIECE_BYTES, (index + 1) * PIECE_BYTES);
 }
 
-/** A file by its content. Throws `E_QUEUE` for what is too large or no file. */
+/** A file identified by its content. Throws `E_QUEUE` if it is too large or not a file. */
 export async function blobOf(path: string): Promise<Blob> {
   const { size: bytes } = await stat(path);
   if (bytes > MOST_FILE_BYTES) {

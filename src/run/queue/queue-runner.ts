@@ -16,44 +16,44 @@ import { blobOf, PublishedFiles } from './published-files.js';
 
 interface QueueOptions {
   readonly version: string;
-  /** Hears what people should know: the server is away, a worker of another version is there. */
+  /** Reports events for people: the server is away, a worker of another version is there. */
   readonly say: (what: string) => void;
 }
 
-/** What a worker did for a sweep. */
+/** Work of one worker for a sweep. */
 interface WorkerShare {
   readonly name: string;
   readonly threads: number;
-  /** Whether it is still there. */
+  /** True if it is still there. */
   readonly isHere: boolean;
   readonly cells: number;
-  /** Of all its threads together. */
+  /** Total over all its threads. */
   readonly ranMs: number;
 }
 
-/** A cell that somebody waits for. */
+/** A cell with a waiting caller. */
 interface OpenCell {
-  /** Of its job. */
+  /** Id of its job. */
   readonly id: string;
   readonly task: CellTask;
   readonly job: CellJob;
-  /** Whether its job is in the queue, unless the server has lost it. */
+  /** True if its job is in the queue, unless the server has lost it. */
   isSent: boolean;
-  /** How often something came back that is no result. */
+  /** Number of malformed answers. */
   wrong: number;
   settle(outcome: CellOutcome): void;
   fail(error: unknown): void;
 }
 
-/** A processor that throws is tried again so often; what a cell throws is an outcome. */
+/** Attempts after an exception of the processor; an exception of a cell is an outcome. */
 const ATTEMPTS = 3;
-/** Events are kept for those who read them at once; what is missed is asked for. */
+/** Number of events kept, for prompt readers; missed ones are polled for. */
 const MOST_EVENTS = 200;
 const CARE_MS = 2000;
 const CLOSE_MS = 3000;
 const MOST_WRONG = 3;
 
-/** Connects to a server of queues. Throws `E_QUEUE` within seconds where it is not there. */
+/** Connects to a server of queues. Throws `E_QUEUE` within seconds if it is not there. */
 export async function openQueueRunner(address: QueueAddress, options: QueueOptions): Promise<QueueRunner> {
   const client = await connect(address, options.say);
   const runner = new QueueRunner(client, options);
@@ -67,11 +67,11 @@ export async function openQueueRunner(address: QueueAddress, options: QueueOptio
 }
 
 /**
- * Lets workers on other machines run cells, each as a job. Events tell of results soon, and what they do not tell is
- * asked for, so each result arrives, and once, whatever happens to workers and to the server.
+ * Lets workers on other machines run cells, each as a job. Events report results promptly, and polling covers missed
+ * ones, so each result arrives exactly once, whatever happens to workers and to the server.
  */
 class QueueRunner implements CellRunner {
-  /** What is in the queue is memory of the server, and has to be taken out again after an interruption. */
+  /** Limit on queued cells, which take memory of the server and must be removed after an interruption. */
   readonly width = 2000;
   private readonly sweep = randomUUID();
   private readonly open = new Map<string, OpenCell>();
@@ -95,7 +95,7 @@ class QueueRunner implements CellRunner {
     this.queue = new Queue(name, { ...BULLMQ, connection: client, streams });
     this.events = new QueueEvents(name, { ...BULLMQ, connection: client, autorun: false });
     this.events.on('completed', ({ jobId, returnvalue }) => void this.take(jobId, returnvalue));
-    // Connections have their own listener, and what a call throws its caller hears.
+    // Connections have their own listener, and errors of a call reach its caller.
     this.queue.on('error', () => {});
     this.events.on('error', () => {});
     this.files = new PublishedFiles(client);
@@ -105,7 +105,7 @@ class QueueRunner implements CellRunner {
     });
   }
 
-  /** Throws what the server says if it refuses this user. */
+  /** Throws the server's error if it refuses this user. */
   async start(): Promise<void> {
     await this.presence.renew();
     this.timer = setTimeout(() => void this.care(), CARE_MS);
@@ -139,14 +139,14 @@ class QueueRunner implements CellRunner {
 
   private async end(): Promise<void> {
     clearTimeout(this.timer);
-    // A server that is away keeps what it has: workers throw it away, or it expires.
+    // If the server is away, workers discard what it still holds, or it expires.
     await within(CLOSE_MS, this.tidy()).catch(() => {});
     await this.events.close().catch(() => {});
     this.client.disconnect();
   }
 
   private async tidy(): Promise<void> {
-    // From now on, workers throw away what they have of this sweep.
+    // From now on, workers discard their jobs of this sweep.
     await this.presence.leave();
     await Promise.all([...this.open.keys()].map((id) => this.queue.remove(id)));
     await this.files.remove();
@@ -156,7 +156,7 @@ class QueueRunner implements CellRunner {
   private async send(one: OpenCell): Promise<void> {
     try {
       const order = await this.orderOf(one);
-      // Adding a job that is there changes nothing.
+      // Adding an existing job changes nothing.
       const kept = { removeOnComplete: { age: KEPT_S }, removeOnFail: { age: KEPT_S } };
       await this.queue.add('cell', order, { jobId: one.id, attempts: ATTEMPTS, ...kept });
     } catch (error) {
@@ -165,7 +165,7 @@ class QueueRunner implements CellRunner {
         one.fail(error);
       } else if (this.closing === undefined) this.sayOnce(`the queue refuses: ${(error as Error).message}`);
     }
-    // If the server did not take it, it is missing, and will be sent again.
+    // If the server did not accept it, it is missing, and will be sent again.
     one.isSent = true;
   }
 
@@ -191,7 +191,7 @@ class QueueRunner implements CellRunner {
     };
   }
 
-  /** Hears of results as they come. An entry that is no event ends the reading, which then starts over. */
+  /** Receives results as they come. A malformed event ends the reading, which then starts over. */
   private async listen(): Promise<void> {
     while (this.closing === undefined) {
       await this.events.run().catch(() => {});
@@ -199,7 +199,7 @@ class QueueRunner implements CellRunner {
     }
   }
 
-  /** Takes the result of a job, unless it is none, or there is one. */
+  /** Accepts the result of a job, unless it is malformed or a duplicate. */
   private take(id: string, value: unknown): boolean {
     const one = this.open.get(id);
     if (one === undefined) return true;
@@ -214,7 +214,7 @@ class QueueRunner implements CellRunner {
 
   private settle(one: OpenCell, outcome: CellOutcome): void {
     this.open.delete(one.id);
-    // A job that stays, as the server is away, goes with its age.
+    // A job that remains because the server is away expires.
     this.queue.remove(one.id).catch(() => {});
     one.settle(outcome);
   }
@@ -235,7 +235,7 @@ class QueueRunner implements CellRunner {
     if (this.closing === undefined) this.timer = setTimeout(() => void this.care(), CARE_MS);
   }
 
-  /** Does what became necessary since the job of a cell was sent. */
+  /** Takes any action that became necessary since the job of a cell was sent. */
   private async check(one: OpenCell): Promise<void> {
     if (!one.isSent) return;
     const state = await this.queue.getJobState(one.id);

@@ -20,31 +20,31 @@ import { blobOf } from './published-files.js';
 
 interface SweepWorkerOptions {
   readonly version: string;
-  /** Cells at the same time. */
+  /** Number of cells run in parallel. */
   readonly threads: number;
-  /** What runs them, in threads other than this one. */
+  /** Opens their runner, with threads other than this one. */
   readonly openRunner: (threads: number) => CellRunner;
   /** Modules with policies that cells may use: code never comes from the queue. */
   readonly plugins: readonly string[];
-  /** Hears what people should know. */
+  /** Reports events for people. */
   readonly say: (what: string) => void;
-  /** Called for each cell that ended. */
+  /** Called for each finished cell. */
   readonly onCell: (outcome: CellOutcome) => void;
 }
 
-/** Others take over the cells of a worker that has not been heard of for so long. */
+/** After this long without a sign of life, others take over a worker's cells. */
 const LOCK_MS = 10_000;
 const STALLED_CHECK_MS = 5000;
-/** A cell that was lost more often fails: it may be what ends the workers. */
+/** A cell that was lost more often fails: it may be what crashes the workers. */
 const MOST_STALLED = 2;
 const PRESENCE_MS = 2000;
 const RETRY_MS = 1000;
 const CLOSE_MS = 3000;
-/** Different reasons that are said, and characters of each. */
+/** Number of distinct reasons reported, and characters of each. */
 const MOST_REASONS = 20;
 const LONGEST_REASON = 200;
 
-/** Starts to run cells of a queue. Throws `E_QUEUE` within seconds where its server is not there. */
+/** Starts to run cells of a queue. Throws `E_QUEUE` within seconds if its server is not there. */
 export async function startSweepWorker(
   address: QueueAddress,
   options: SweepWorkerOptions,
@@ -61,7 +61,7 @@ export async function startSweepWorker(
   }
 }
 
-/** Runs cells for sweeps elsewhere. Trusts nothing that it finds in the queue. */
+/** Runs cells for sweeps elsewhere. Trusts nothing in the queue. */
 class SweepWorker {
   private readonly name = `${hostname()}:${process.pid}`;
   private readonly pool: CellRunner;
@@ -71,7 +71,7 @@ class SweepWorker {
   private timer: NodeJS.Timeout | undefined;
   /** Reasons why jobs were refused. */
   private readonly refused = new Set<string>();
-  /** Whether jobs of sweeps that have ended are gone. */
+  /** Settles when jobs of ended sweeps are gone. */
   private dropped: Promise<void> = Promise.resolve();
   private isStopped = false;
 
@@ -92,11 +92,11 @@ class SweepWorker {
     });
   }
 
-  /** Throws what the server says if it refuses this user. */
+  /** Throws the server's error if it refuses this user. */
   async start(): Promise<void> {
     await this.presence.renew();
     this.timer = setTimeout(() => void this.renew(), PRESENCE_MS);
-    // The thread of this process only waits for the pool: that is what keeps the locks.
+    // The thread of this process only waits for the pool, so that it can renew the locks.
     this.worker = new Worker(this.queue, (job: Job) => this.process(job), {
       ...{ ...BULLMQ, connection: this.client },
       ...{ concurrency: this.options.threads, lockDuration: LOCK_MS, stalledInterval: STALLED_CHECK_MS },
@@ -106,12 +106,12 @@ class SweepWorker {
     this.worker.on('completed', (job: Job) => {
       this.dropped = this.dropped.then(() => this.drop(job)).catch(() => {});
     });
-    // Jobs that are not ours, locks that were lost and a server that is away: the next job is tried all the same.
+    // Foreign jobs, lost locks and a server that is away: the next job is tried nevertheless.
     this.worker.on('error', () => {});
     await this.worker.waitUntilReady();
   }
 
-  /** Takes no more cells, and resolves when those that are running have ended. */
+  /** Takes no more cells, and resolves when the running ones have ended. */
   async stop(): Promise<void> {
     await this.worker?.close();
     this.isStopped = true;
@@ -123,12 +123,12 @@ class SweepWorker {
   }
 
   private async renew(): Promise<void> {
-    // What the server refuses now it may take the next time.
+    // The server may accept next time what it refuses now.
     await this.presence.renew().catch(() => {});
     if (!this.isStopped) this.timer = setTimeout(() => void this.renew(), PRESENCE_MS);
   }
 
-  /** Runs the cell of a job, and returns what its sweep takes; null: that sweep has ended. */
+  /** Runs the cell of a job, and returns an answer for its sweep; null if that sweep has ended. */
   private async process({ data }: Job): Promise<Answer | null> {
     const { data: order, error } = orderSchema.safeParse(data);
     if (order === undefined) throw this.refusal(error.issues[0]!);
@@ -140,12 +140,12 @@ class SweepWorker {
     return { worker: { name, threads: options.threads }, ranMs: performance.now() - beganMs, outcome };
   }
 
-  /** Whether a sweep has not ended. */
+  /** True if a sweep has not ended. */
   private async isThere(sweep: string): Promise<boolean> {
     return (await this.client.exists(KEYS.card(KEYS.sweeps, sweep))) === 1;
   }
 
-  /** Removes a job of a sweep that has ended without taking it out, and with it what was found. */
+  /** Removes a job, with its result, that its ended sweep left behind. */
   private async drop(job: Job): Promise<void> {
     if (!(await this.isThere(String(job.data?.sweep)))) await job.remove();
   }
@@ -154,7 +154,7 @@ class SweepWorker {
     const { name, file, overrides, percentiles, plugin, files, plugins } = order;
     const wanted = [
       { blob: order.text, suffix: '' },
-      // The name of a trace says whether it is packed, and nothing else.
+      // The name of a trace only says whether it is compressed.
       ...files.map(({ path, blob }) => ({ blob, suffix: path.endsWith('.gz') ? '.gz' : '' })),
     ];
     return this.files.with(wanted, async ([text, ...paths]) => {
@@ -166,7 +166,7 @@ class SweepWorker {
         {
           text: await readFile(text!, 'utf8'),
           ...{ name, file, overrides, percentiles, located },
-          // Nothing is stored here under a key, and files are only those that are located.
+          // Nothing is stored here under a key, and only located files are used.
           ...{ key: '', files: [] },
           ...(plugin === undefined ? {} : { plugin }),
         },
@@ -176,7 +176,7 @@ class SweepWorker {
     });
   }
 
-  /** Says why, once for each reason: what lies in the queue can be anything, and any number of it. */
+  /** Reports why, once per reason: the queue can contain anything, in any number. */
   private refusal({ path, message }: z.core.$ZodIssue): UnrecoverableError {
     const reason = [...path, message].map(String).join(': ').slice(0, LONGEST_REASON);
     if (!this.refused.has(reason) && this.refused.size < MOST_REASONS) {
@@ -194,7 +194,7 @@ class SweepWorker {
   }
 }
 
-/** The outcome in the words of the machine that sent the cell: with its paths. */
+/** The outcome with the paths of the machine that sent the cell. */
 function asSeenThere(
   outcome: CellOutcome,
   { files, plugins }: Order,
@@ -209,7 +209,7 @@ function asSeenThere(
     ...files.map(({ path, shown }) => [data.get(path)!, shown] as const),
     ...plugins.map(({ path, shown }) => [modules.get(path)!, shown] as const),
   ]);
-  // In one pass: what is shown is theirs to choose, and must not be looked at again.
+  // In one pass: the shown texts are untrusted, and must not be scanned again.
   const here = outcome.message.slice(0, LONGEST_MESSAGE);
   const paths = [...shownOf.keys()].filter((path) => here.includes(path));
   if (paths.length === 0) return { ...outcome, message: here };

@@ -1,2 +1,2 @@
-/** What a thread of a sweep's pool runs. */
+/** Functions that a thread of a sweep's pool runs. */
 export { boundCell, runCell } from './run-cell.js';

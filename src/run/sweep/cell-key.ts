@@ -5,12 +5,11 @@ import type { Experiment } from '../../config/experiment.js';
 
 /**
  * Names a cell's result by everything that decides it, so that it is the same on every machine: the checked experiment
- * after defaults and overrides (so with the figures of every model), the bytes of each trace, the version of the program,
- * and the further percentiles that it has. A result under this key can be used again; anything else cannot.
+ * after defaults and overrides (so with the figures of every model), the bytes of each trace, the version of the
+ * program, and its further percentiles. A result under this key can be reused; anything else cannot.
  */
 export function cellKey(experiment: Experiment, version: string, percentiles: readonly number[]): string {
-  // Neither where the experiment file lies, its comments, its name nor how it would run live matter, but what it says
-  // of the simulation.
+  // Leaves out the experiment file's path, comments, name and live settings, which do not affect the simulation.
   const {
     file: _,
     source: __,
@@ -22,12 +21,12 @@ export function cellKey(experiment: Experiment, version: string, percentiles: re
     ...said
   } = experiment;
   const { kind, options, plugin } = experiment.policy;
-  // What its file is called does not matter, but every change of it does.
+  // The name of a plugin's file does not matter, but every change of it does.
   const policy = { kind, options, ...(plugin === undefined ? {} : { plugin: plugin.digest }) };
   return keyOf({ ...said, policy, percentiles }, version);
 }
 
-/** Names what `boundOf` says of an experiment, by what that depends on: cells of several policies share it. */
+/** Names the result of `boundOf` by its inputs: cells of several policies share it. */
 export function boundKey(experiment: Experiment, version: string): string {
   const { seed, models, workloads, sloNs, warmupNs, cluster, policy } = experiment;
   const { gpus, gpuClock, noise } = cluster;
@@ -36,7 +35,7 @@ export function boundKey(experiment: Experiment, version: string): string {
   return keyOf(said, version);
 }
 
-/** What decides the last digits of a result besides its key: the processor's architecture and the engine. */
+/** Decides the last digits of a result besides its key: the processor's architecture and the engine. */
 export function platformText(): string {
   const [major, minor] = process.versions.v8.split('.');
   return `${process.arch} with V8 ${major}.${minor}`;
@@ -59,12 +58,12 @@ function keyOf(
   return hash.digest('hex').slice(0, 32);
 }
 
-/** What a trace brings. Its name only says whether it is packed. */
+/** Content of a trace. Its name only says whether it is compressed. */
 function traceContent(path: string): readonly unknown[] {
   return [digestOf(path) ?? stampOf(path), path.endsWith('.gz')];
 }
 
-/** Null where the content cannot be known before it is used: of a pipe, and of a file that may not be read. */
+/** Null if the content cannot be known before use: a pipe, or an unreadable file. */
 function digestOf(path: string): string | null {
   try {
     return fileDigest(path);

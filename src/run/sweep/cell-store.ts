@@ -10,26 +10,26 @@ import type { CellTask } from './run-cell.js';
 
 const FOLDERS = { runCell: 'cells', boundCell: 'bounds' } as const;
 
-/** What a job finds. */
+/** Result of each job. */
 interface ResultOf {
   readonly runCell: CellResult;
   readonly boundCell: BoundFigures;
 }
 
-/** The schema of what a job finds. */
+/** Schema of each job's result. */
 export const RESULT_SCHEMAS: Readonly<Record<CellJob, ZodType>> = {
   runCell: cellResultSchema,
   boundCell: boundFiguresSchema,
 };
 
 /**
- * The finished cells of a sweep, one file a cell under `DIR/cells`, named by the cell's key; bounds that cells share
- * are under `DIR/bounds`. A sweep that is started again finds them; files of other keys (an older experiment) are left
- * alone. Any number of processes, on several machines too, may use a folder at the same time: the same key holds the
- * same bytes, and a file gets its name when it is complete.
+ * Finished cells of a sweep, one file per cell under `DIR/cells`, named by the cell's key; bounds that cells share are
+ * under `DIR/bounds`. A restarted sweep finds them; files of other keys (an older experiment) are left alone. Any
+ * number of processes, even on several machines, may use a folder at the same time: the same key holds the same bytes,
+ * and a file gets its name when it is complete.
  */
 export class CellStore {
-  /** `reuse` false: what is stored is not read, only replaced. */
+  /** `reuse` false: stored results are not read, only replaced. */
   constructor(
     private readonly outDir: string,
     private readonly reuse: boolean,
@@ -45,12 +45,12 @@ export class CellStore {
       RESULT_SCHEMAS[job].parse(value);
       return job === 'runCell' ? relabeled(value, task) : value;
     } catch {
-      // Absent, or not a result because someone touched it: either way it is found out again.
+      // Absent, or damaged: computed again in either case.
       return null;
     }
   }
 
-  /** Keeps a result, given as JSON. Throws `E_FILE_WRITE`. */
+  /** Stores a result, given as JSON. Throws `E_FILE_WRITE`. */
   write(task: CellTask, json: string, job: CellJob = 'runCell'): void {
     writeShared(this.path(task, job), json);
   }
@@ -60,7 +60,7 @@ export class CellStore {
   }
 }
 
-/** A result of the same experiment under another name: the order of its fields stays as it was. */
+/** A result of the same experiment under another name, with its fields in the same order. */
 export function relabeled(result: CellResult, { name, plugin }: CellTask): CellResult {
   const { summary } = result;
   return {

@@ -8,7 +8,7 @@ export interface GridCell {
   readonly id: string;
   readonly values: Readonly<Record<string, string>>;
   readonly seed: number;
-  /** Whether the same combination runs with an earlier seed too. */
+  /** True if the same combination also runs with an earlier seed. */
   readonly repeats: boolean;
 }
 
@@ -23,18 +23,18 @@ export function buildGrid(vary: readonly VariedKey[], seeds: readonly number[]):
   );
 }
 
-/** What applies to every cell of a sweep, besides its own values. */
+/** Settings of every cell of a sweep, besides its own values. */
 export interface CellBase {
-  /** Axes of named cases: of these, a cell's value names the overrides. */
+  /** Axes of named cases: a cell's value names a set of overrides. */
   readonly cases: readonly CaseAxis[];
   /** `--set` overrides, which win over cases. */
   readonly overrides: readonly string[];
 }
 
 /**
- * Overrides, in the form of `--set`, that turn the experiment file into this cell. Kinds of policies and workloads
- * come after what else varies, so that they drop the keys that they do not have, varied ones too. One repetition is
- * enough to draw a timeline; those of all would be most of a sweep's results.
+ * Overrides, in the form of `--set`, that turn the experiment file into this cell. Kinds of policies and workloads come
+ * after the other keys, so that they drop keys that they do not have, varied ones too. One repetition is enough to draw
+ * a timeline; those of all would be most of a sweep's results.
  */
 export function cellOverrides(
   { values, seed, repeats }: GridCell,

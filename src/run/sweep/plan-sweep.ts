@@ -13,10 +13,10 @@ import { buildGrid, cellId } from './grid.js';
 import { type PlannedCell, planCells } from './plan.js';
 import { chooseAxes, parseSeeds } from './vary.js';
 
-/** What decides the cells of a sweep and their results. */
+/** Inputs that decide the cells of a sweep and their results. */
 export interface SweepQuestion {
   readonly file: string;
-  /** `--vary` flags, which choose among cases, and else replace what the file's sweep section varies. */
+  /** `--vary` flags, which choose among cases, or else replace the varied keys of the file's sweep section. */
   readonly vary: readonly string[];
   /** `--seeds`; undefined: the file's sweep section, else the experiment's seed. */
   readonly seeds: string | undefined;
@@ -24,23 +24,23 @@ export interface SweepQuestion {
   readonly overrides: readonly string[];
   /** Version of the program: results of another version are not reused. */
   readonly version: string;
-  /** Percentiles that every summary shall have beyond those that all have, ascending. */
+  /** Further percentiles for every summary, ascending. */
   readonly percentiles: readonly number[];
   /** Thresholds that a choice must meet to be recommended, as written. */
   readonly required: readonly string[];
 }
 
-/** What is swept, for the record in `results.json`. */
+/** Description of a sweep, for the record in `results.json`. */
 export type SweepHeader = Omit<SweepResults, 'version' | 'cells'>;
 
 interface PlannedSweep {
   readonly header: SweepHeader;
   readonly planned: readonly PlannedCell[];
-  /** Combinations that are left out, as they have no GPU at all. */
+  /** Number of combinations left out because they have no GPU. */
   readonly empty: number;
 }
 
-/** Reads a sweep and checks every cell. Throws what is wrong with the experiment or the flags. */
+/** Reads a sweep and checks every cell. Throws errors of the experiment and the flags. */
 export async function planSweep(question: SweepQuestion): Promise<PlannedSweep> {
   const { file, overrides, version, percentiles } = question;
   const source = await readExperimentSource(file);
@@ -102,9 +102,9 @@ function defaultsOf(
 }
 
 /**
- * Makes one cell of those that differ only in a key that changes nothing, such as an option that their policy does not
- * have: the same experiment with the same seed is the same run. The cell that remains does not have the key. A key whose
- * values change something for some of its values stays in all of them.
+ * Merges cells that differ only in a key without effect, such as an option that their policy does not have: the same
+ * experiment with the same seed is the same run. The merged cell does not have the key. A key with an effect for some
+ * of its values stays in all of them.
  */
 export function mergeCells(planned: readonly PlannedCell[], vary: readonly VariedKey[]): PlannedCell[] {
   return vary

@@ -19,16 +19,16 @@ export type PlannedCell =
   | {
       readonly cell: GridCell;
       readonly task: CellTask;
-      /** Its upper bound, if the sweep asks for it: the same task for all cells that share it. */
+      /** Its upper bound, if the sweep requests it: the same task for all cells that share it. */
       readonly bound?: CellTask;
-      /** What the policy does not do of what the experiment asks for. */
+      /** Requests of the experiment that the policy does not support. */
       readonly notes: readonly PolicyNote[];
     }
   | {
       readonly cell: GridCell;
       readonly task: null;
       readonly refused: FailedOutcome;
-      /** Whether it is a cluster without any GPU, as the corner of a grid is that varies several kinds from 0 on. */
+      /** True for a cluster without any GPU, such as the corner of a grid that varies several kinds from 0 on. */
       readonly isEmpty?: true;
     };
 
@@ -37,9 +37,9 @@ interface PlanOptions extends CellBase {
   readonly source: SourceDocument;
   readonly bound: boolean;
   readonly version: string;
-  /** Percentiles that results shall have beyond those that all have, ascending. */
+  /** Further percentiles for the results, ascending. */
   readonly percentiles: readonly number[];
-  /** What a choice must meet to be recommended. */
+  /** Thresholds that a choice must meet to be recommended. */
   readonly thresholds: readonly Threshold[];
 }
 
@@ -49,7 +49,7 @@ export interface CheckedCell {
   readonly task: CellTask;
 }
 
-/** Checks one run of an experiment. Throws what is wrong with it. */
+/** Checks one run of an experiment. Throws its errors. */
 export async function checkCell(
   source: SourceDocument,
   overrides: readonly string[],
@@ -64,9 +64,9 @@ export async function checkCell(
 }
 
 /**
- * Checks every cell before the first one runs. Throws where the experiment is wrong as a whole: no cell
- * can run, or a varied value or a case is refused in every cell that has it. A combination that cannot run (a
- * model larger than a small cache) fails alone. A combination that no seed changes is run with the first seed only.
+ * Checks every cell before the first one runs. Throws if the experiment is wrong as a whole: no cell can run, or a
+ * varied value or a case is refused in every cell that has it. A combination that cannot run (a model larger than a
+ * small cache) fails alone. A combination that no seed changes is run with the first seed only.
  */
 export async function planCells(grid: readonly GridCell[], options: PlanOptions): Promise<PlannedCell[]> {
   const { source, version, percentiles, thresholds } = options;
@@ -108,7 +108,7 @@ function throwIfHopeless(grid: readonly GridCell[], errors: ReadonlyMap<GridCell
   }
 }
 
-/** Values of cells are overrides for the loader; in messages they are what the user varied. */
+/** Translates errors from overrides of the loader to the varied keys. */
 function asVaried(error: EscapementError, { values }: GridCell): EscapementError {
   const { flag } = error.place;
   const varied = Object.keys(values).find((key) => flag?.startsWith(`--set ${key}=`));

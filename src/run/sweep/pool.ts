@@ -3,25 +3,25 @@ import { Piscina } from 'piscina';
 import { compiledNextTo } from '../../base/compiled.js';
 import { type CellOutcome, type CellTask, failedOutcome } from './run-cell.js';
 
-/** What to find out of a cell: the functions of run-cell.ts by name. */
+/** Job of a cell: the functions of run-cell.ts by name. */
 export type CellJob = 'runCell' | 'boundCell';
 
-/** Runs cells, several at once. */
+/** Runs cells in parallel. */
 export interface CellRunner {
-  /** How many are worth handing over at a time. */
+  /** Number of cells worth handing over at a time. */
   readonly width: number;
-  /** `job` is `runCell` when absent. */
+  /** Default `job`: `runCell`. */
   run(task: CellTask, job?: CellJob): Promise<CellOutcome>;
-  /** Ends the threads; cells that are running are lost. */
+  /** Ends the threads; running cells are lost. */
   close(): Promise<void>;
 }
 
-/** Opens what runs cells; `most`: not more of them will come. */
+/** Opens a runner of cells; `most`: upper bound on their number. */
 export type OpenRunner = (most?: number) => CellRunner;
 
 /**
- * V8 compiles for a thread in the background, and goes on for a moment after its last cell. Node 20 aborts the whole process if the
- * thread is ended meanwhile and the collector is due ("Assertion failed: (data.first) != nullptr").
+ * V8 compiles for a thread in the background, and continues for a moment after its last cell. Node 20 aborts the whole
+ * process if the thread is ended meanwhile and a collection is due ("Assertion failed: (data.first) != nullptr").
  */
 const COMPILE_MS = 100;
 
@@ -46,7 +46,7 @@ export function threadPool(threads: number): CellRunner {
     },
     close: async () => {
       if (running === 0) await setTimeout(COMPILE_MS);
-      // A result that arrives while its thread ends has no owner: piscina calls that an error.
+      // A result that arrives while its thread ends has no owner: piscina reports an error.
       pool.on('error', () => {});
       await pool.destroy();
     },

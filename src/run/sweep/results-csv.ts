@@ -3,7 +3,7 @@ import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type { CellResult, LatencyMs, SweepCell, SweepResults } from '../../record/results.js';
 import { csvText } from '../../text/csv.js';
 
-/** `results.csv`: a header and one row a cell: varied keys as written, seed, outcome, figures. */
+/** `results.csv`: a header and one row per cell: varied keys as written, seed, outcome, figures. */
 export function resultsCsv(results: SweepResults): string {
   const keys = results.vary.map(({ key }) => key);
   const figures = {
@@ -59,7 +59,7 @@ const FIGURES: Readonly<Record<string, Figure>> = {
   bound_rps: ({ bound }) => bound?.bestRps ?? null,
 };
 
-/** A column for each latency of a summary. */
+/** One column per latency of a summary. */
 function latencyFigures(
   reading: 'offered' | 'executed',
   read: (result: CellResult, name: keyof LatencyMs) => number | string | null,
@@ -70,13 +70,13 @@ function latencyFigures(
   );
 }
 
-/** Which runs no seed changes, where there are some. */
+/** Marks runs that no seed changes, if there are any. */
 function sampleFigure(cells: readonly SweepCell[]): Record<string, Figure> {
   const some = cells.some((cell) => cell.status === 'done' && cell.result.slices !== undefined);
   return some ? { one_sample: ({ slices }) => (slices === undefined ? 'no' : 'yes') } : {};
 }
 
-/** Of what GPUs cost, where it is known. */
+/** Costs of GPUs, if known. */
 function fleetFigures(cells: readonly SweepCell[]): Record<string, Figure> {
   const summaries = cells.flatMap((cell) => (cell.status === 'done' ? cell.result.summary : []));
   return {
@@ -92,7 +92,7 @@ function fleetFigures(cells: readonly SweepCell[]): Record<string, Figure> {
   };
 }
 
-/** Of classes, where cells have some. */
+/** Figures of classes, if cells have any. */
 function classFigures(cells: readonly SweepCell[]): Record<string, Figure> {
   const own = senderFigures('class', cells, ({ classes }) => classes, {
     goodput_rps: ({ goodputRps }) => goodputRps,
@@ -148,7 +148,7 @@ function row(
   return [...place, ...figures.map((figure) => figure(cell.result)), null, null];
 }
 
-/** Empty where it falls on a request that was not answered, as well as where nothing was offered. */
+/** Empty if it falls on a request that was not answered, or if nothing was offered. */
 function latencyCell(ms: number | null): number | null {
   return ms === Number.POSITIVE_INFINITY ? null : ms;
 }

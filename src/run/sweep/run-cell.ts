@@ -9,37 +9,37 @@ import { drawnPart } from '../../report/charts/gpu-timeline.js';
 import { boundOf } from '../bound.js';
 import { simulate } from '../simulated.js';
 
-/** What a thread needs to run one cell, or to find its bound. Plain data: it crosses into a worker thread. */
+/** Task of a thread: to run one cell, or to find its bound. Plain data: it crosses into a worker thread. */
 export interface CellTask {
-  /** Under which its result is kept. */
+  /** Key under which its result is stored. */
   readonly key: string;
   /** The experiment as it was when the sweep began, and its path. */
   readonly text: string;
   readonly file: string;
   readonly overrides: readonly string[];
-  /** Percentiles that the summary shall have beyond those that every summary has, ascending. */
+  /** Further percentiles for the summary, ascending. */
   readonly percentiles: readonly number[];
-  /** What results call the experiment and, if its policy comes from one, the plugin: no matter for the key. */
+  /** Names of the experiment and its policy's plugin, if any, in results; not part of the key. */
   readonly name: string;
   readonly plugin?: string;
-  /** The files that the experiment names. */
+  /** Files that the experiment names. */
   readonly files: readonly ReadFile[];
-  /** Where each of them is on this machine; no other file is opened. Absent: at its path. */
+  /** Location of each of them on this machine; no other file is opened. Absent: at its path. */
   readonly located?: LocatedPaths;
 }
 
-/** The names of a task, of its experiment. */
+/** Names of a task, from its experiment. */
 export function labelsOf({ name, policy: { plugin } }: Experiment): Pick<CellTask, 'name' | 'plugin'> {
   return { name, ...(plugin === undefined ? {} : { plugin: plugin.file }) };
 }
 
-/** Traces and profiles that cells of this thread have read, as most cells of a sweep have the same. */
+/** Caches traces and profiles in this thread, since most cells of a sweep share them. */
 const KEEPING: ExperimentHost = { ...ON_DISK, input: { ...ON_DISK.input, parsed: new ParsedFiles() } };
 
 /** Code of a failure that is not the operator's: a bug of escapement. */
 export const BUG = 'BUG';
 
-/** What comes back. The result is JSON so that a cell looks the same fresh and read from disk. */
+/** Outcome of a cell. The result is JSON so that a cell looks the same fresh and read from disk. */
 export type CellOutcome = { readonly status: 'done'; readonly json: string } | FailedOutcome;
 
 export interface FailedOutcome {
@@ -48,7 +48,7 @@ export interface FailedOutcome {
   readonly message: string;
 }
 
-/** Runs one cell in this thread. Failures come back as outcomes: errors lose their class between threads. */
+/** Runs one cell in this thread. Failures are returned as outcomes: errors lose their class between threads. */
 export function runCell(task: CellTask): Promise<CellOutcome> {
   return outcomeOf(task, async (experiment) =>
     asCell(await simulate(experiment, { percentiles: task.percentiles })),
@@ -73,16 +73,16 @@ async function outcomeOf(
   }
 }
 
-/** The outcome of a cell that threw `error`. */
+/** Outcome of a cell that threw `error`. */
 export function failedOutcome(error: unknown): FailedOutcome {
   if (error instanceof EscapementError) return { status: 'failed', code: error.code, message: error.message };
   return { status: 'failed', code: BUG, message: error instanceof Error ? error.message : String(error) };
 }
 
-/** Models that a cell keeps, the worst: results of thousands of models would be too large to open. */
+/** Number of models that a cell keeps, worst first: results with thousands would be too large to open. */
 const MOST_MODELS = 20;
 
-/** What a sweep keeps of a run; of its timeline as much as the chart shows. */
+/** Part of a run that a sweep keeps; of its timeline, as much as the chart shows. */
 function asCell({
   experiment: _,
   overrides: __,

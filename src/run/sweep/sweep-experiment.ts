@@ -19,20 +19,20 @@ interface RunRequest extends SweepQuestion {
 }
 
 interface SweepRequest extends RunRequest {
-  /** Called once, when every cell was checked and before the first one runs. */
+  /** Called once, after every cell was checked and before the first one runs. */
   readonly onPlan: (
     cells: number,
     seeds: readonly number[],
     notes: readonly PolicyNote[],
-    /** Combinations that are left out, as they have no GPU. */
+    /** Number of combinations left out because they have no GPU. */
     empty: number,
   ) => void;
 }
 
 /**
- * Runs a sweep and writes `results.json` and `results.csv`. Both are the same bytes whatever runs the cells and however
- * often the sweep was interrupted. Throws what is wrong with the experiment or the flags before any cell runs, and
- * `E_RESULTS` for a folder with shards of another sweep; cells that fail are in the results.
+ * Runs a sweep and writes `results.json` and `results.csv`. Both have the same bytes regardless of the runner and of
+ * interruptions. Throws errors of the experiment and the flags before any cell runs, and `E_RESULTS` for a folder with
+ * shards of another sweep; failed cells are in the results.
  */
 export async function sweepExperiment(request: SweepRequest): Promise<SweepResults> {
   const { outDir, fresh, version } = request;
@@ -57,13 +57,13 @@ export async function sweepExperiment(request: SweepRequest): Promise<SweepResul
 
 interface ShardRequest extends RunRequest {
   readonly shard: Shard;
-  /** Called once, when every cell was checked and before the first one runs, with the units of this shard. */
+  /** Called once, after every cell was checked and before the first one runs, with the units of this shard. */
   readonly onPlan: (units: readonly Unit[]) => void;
 }
 
 /**
- * Runs one part of a sweep into a folder that other processes, on other machines too, write to at the same time, and
- * leaves what the folder says of the whole sweep alone. Throws as `sweepExperiment`.
+ * Runs one part of a sweep into a folder that other processes, even on other machines, write to at the same time;
+ * leaves the folder's results of the whole sweep alone. Throws as `sweepExperiment`.
  */
 export async function sweepShard(request: ShardRequest): Promise<SweepStatus> {
   const { outDir, fresh, version, shard } = request;
@@ -83,7 +83,7 @@ export async function sweepShard(request: ShardRequest): Promise<SweepStatus> {
   return statusOf(all, outDir);
 }
 
-/** How much of a sweep a folder holds. */
+/** Progress of a sweep in a folder. */
 export interface SweepStatus {
   readonly cells: Count;
   readonly bounds: Count;
@@ -94,7 +94,7 @@ interface Count {
   readonly finished: number;
 }
 
-/** How far a sweep is, of which nothing runs here. Throws as `sweepExperiment`, and `E_RESULTS` where none has begun. */
+/** Progress of a sweep that runs elsewhere. Throws as `sweepExperiment`, and `E_RESULTS` if none has begun. */
 export async function sweepStatus(
   question: SweepQuestion & { readonly outDir: string },
 ): Promise<SweepStatus> {
@@ -115,7 +115,7 @@ function statusOf(units: readonly Unit[], outDir: string): SweepStatus {
   return { cells: count('runCell'), bounds: count('boundCell') };
 }
 
-/** Runs all of a sweep, and collects its cells in the order of the grid, whichever ended first and wherever it ran. */
+/** Runs all of a sweep, and collects its cells in the order of the grid, wherever and in whatever order they ran. */
 export async function runSweep(
   header: SweepHeader,
   planned: readonly PlannedCell[],
@@ -131,7 +131,7 @@ export async function runSweep(
   return { version: 3, ...header, cells: planned.map((plan) => cellOf(plan, found)) };
 }
 
-/** A cell whose bound failed fails as that did; its own result stays in the store. */
+/** A cell whose bound failed fails the same way; its own result stays in the store. */
 function cellOf(plan: PlannedCell, found: ReadonlyMap<string, Found>): SweepCell {
   const { id, values, seed } = plan.cell;
   if (plan.task === null) return { id, values, seed, ...plan.refused };

@@ -12,7 +12,7 @@ import { platformText } from './cell-key.js';
 import type { SweepHeader } from './plan-sweep.js';
 import type { Unit } from './units.js';
 
-/** Makes the folder for a whole sweep. Until it ends, the folder must not look as if it had. Throws `E_FILE_WRITE`. */
+/** Makes the folder for a whole sweep. Until it ends, the folder must not look finished. Throws `E_FILE_WRITE`. */
 export function beginWhole(outDir: string): void {
   writing(outDir, () => {
     makeFolder(outDir);
@@ -21,14 +21,14 @@ export function beginWhole(outDir: string): void {
   dropReport(outDir);
 }
 
-/** Says that all shards are collected. Throws `E_FILE_WRITE`. */
+/** Marks all shards as collected. Throws `E_FILE_WRITE`. */
 export function endWhole(outDir: string): void {
   writing(markFile(outDir), () => rmSync(markFile(outDir), { force: true }));
 }
 
 /**
- * Makes the folder for a shard and marks it, if no other shard has. Throws `E_RESULTS` where the folder has results of
- * another sweep, which would be mixed up, and as `checkMark`; with `replace` it takes the place of whatever is there.
+ * Makes the folder for a shard and marks it, if no other shard has. Throws `E_RESULTS` if the folder has results of
+ * another sweep, and as `checkMark`; with `replace` it replaces any content.
  */
 export function beginShard(outDir: string, header: SweepHeader, mark: ShardMark, replace: boolean): void {
   if (!replace) refuseOtherResults(outDir, header);
@@ -45,10 +45,10 @@ export function requireBegun(outDir: string, cells: number): void {
 
 const markSchema = z.object({ escapement: z.string(), platform: z.string(), sweep: z.string() });
 
-/** What all shards in a folder have in common, from the first of them until the sweep is collected. */
+/** Properties shared by all shards in a folder, from the first of them until the sweep is collected. */
 type ShardMark = z.output<typeof markSchema>;
 
-/** The mark of a sweep that this process takes part in. */
+/** Mark of a sweep in which this process takes part. */
 export function markOf(units: readonly Unit[], version: string): ShardMark {
   const hash = createHash('sha256');
   for (const { task } of units) hash.update(task.key);
@@ -56,8 +56,8 @@ export function markOf(units: readonly Unit[], version: string): ShardMark {
 }
 
 /**
- * Whether the folder has a mark. Throws `E_RESULTS` where it is another one, since such shards share no cell with this
- * sweep or might not give the same bytes, and where it cannot be read.
+ * True if the folder has a mark. Throws `E_RESULTS` if it is unreadable or a different one, since such shards share no
+ * cell with this sweep or might not give the same bytes.
  */
 export function checkMark(outDir: string, mark: ShardMark): boolean {
   const found = readMark(markFile(outDir));
@@ -95,7 +95,7 @@ function markFile(outDir: string): string {
   return join(outDir, 'shards.json');
 }
 
-/** What tells one sweep from another in its results. */
+/** Identity of a sweep in its results. */
 const askedSchema = z.object({
   experiment: z.string(),
   overrides: z.array(z.string()).default([]),
@@ -112,7 +112,7 @@ function refuseOtherResults(outDir: string, header: SweepHeader): void {
   throw new EscapementError('E_RESULTS', what, { file });
 }
 
-/** Null: there are no results, or none that can be read. */
+/** Null if there are no readable results. */
 function askedIn(file: string): z.output<typeof askedSchema> | null {
   try {
     return askedSchema.parse(JSON.parse(readFileSync(inputPath(file), 'utf8')));

@@ -4,20 +4,20 @@ import type { PlannedCell } from './plan.js';
 import type { CellJob, CellRunner } from './pool.js';
 import type { CellTask, FailedOutcome } from './run-cell.js';
 
-/** What can be run by itself and is kept under a key of its own: a cell, or a bound that cells share. */
+/** A unit of work stored under its own key: a cell, or a bound that cells share. */
 export interface Unit {
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly id: string;
   readonly task: CellTask;
   readonly job: CellJob;
 }
 
-/** What became of a unit; `reused`: its result was there. */
+/** Result of a unit; `reused`: it was stored already. */
 export type Found =
   | { readonly status: 'done'; readonly result: CellResult | BoundFigures; readonly reused: boolean }
   | FailedOutcome;
 
-/** Called for each unit as soon as it is known. */
+/** Called for each unit as soon as its result is known. */
 export type OnUnit = (unit: Unit, found: Found) => void;
 
 /** One of several processes that share a sweep. */
@@ -28,8 +28,8 @@ export interface Shard {
 }
 
 /**
- * All that a sweep has to run, each once, in an order that only depends on the keys: so it is the same on every
- * machine, and neighbors in the grid, whose lengths are alike, do not come one after the other.
+ * All units of a sweep, each once, in an order that only depends on the keys: it is the same on every machine, and
+ * neighbors in the grid, which take about equally long, are not adjacent.
  */
 export function unitsOf(planned: readonly PlannedCell[]): Unit[] {
   const units = new Map<string, Unit>();
@@ -43,12 +43,12 @@ export function unitsOf(planned: readonly PlannedCell[]): Unit[] {
   return [...units].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, unit]) => unit);
 }
 
-/** The part of a shard: every unit belongs to exactly one, and their numbers differ by at most one. */
+/** Units of a shard: every unit belongs to exactly one shard, and their numbers differ by at most one. */
 export function partOf(units: readonly Unit[], { index, count }: Shard): Unit[] {
   return units.filter((_, i) => i % count === index - 1);
 }
 
-/** Runs units that have no stored result, as many at a time as the runner takes, and stores each as it finishes. */
+/** Runs units without a stored result, as many at a time as the runner takes, and stores each as it finishes. */
 export async function runUnits(
   units: readonly Unit[],
   store: CellStore,
@@ -68,13 +68,13 @@ export async function runUnits(
   }
 }
 
-/** Runs a unit that has no stored result, and stores what it finds; without a store, just runs it. */
+/** Runs a unit without a stored result, and stores its result; without a store, just runs it. */
 export async function runUnit(
   { task, job }: Pick<Unit, 'task' | 'job'>,
   store: CellStore | null,
   runner: CellRunner,
 ): Promise<Found> {
-  // Looked for only now: another process may have finished it meanwhile.
+  // Read as late as possible: another process may have finished it meanwhile.
   const stored = store?.read(task, job) ?? null;
   if (stored !== null) return { status: 'done', result: stored, reused: true };
   const outcome = await runner.run(task, job);

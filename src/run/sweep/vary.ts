@@ -3,7 +3,7 @@ import type { Case, CaseAxis } from '../../config/sweep-section.js';
 import { expandValues } from '../../config/units-text.js';
 import type { VariedKey } from '../../record/results.js';
 
-/** Reads one `--vary key=values`, e.g. `slo=10ms,25ms` or `policy.scheduleAhead=1ms:20ms:1ms`. Throws `E_USAGE`. */
+/** Parses one `--vary key=values`, e.g. `slo=10ms,25ms` or `policy.scheduleAhead=1ms:20ms:1ms`. Throws `E_USAGE`. */
 export function parseVary(text: string): VariedKey {
   const split = text.indexOf('=');
   if (split <= 0 || split === text.length - 1) {
@@ -15,7 +15,7 @@ export function parseVary(text: string): VariedKey {
   return { key, values: listedValues(text.slice(split + 1), `--vary ${key}`) };
 }
 
-/** Reads all `--vary` flags. Throws `E_USAGE` where a key is given twice. */
+/** Parses all `--vary` flags. Throws `E_USAGE` if a key is given twice. */
 export function parseVaryFlags(texts: readonly string[]): VariedKey[] {
   const vary = texts.map(parseVary);
   const keys = vary.map(({ key }) => key);
@@ -26,15 +26,15 @@ export function parseVaryFlags(texts: readonly string[]): VariedKey[] {
   return vary;
 }
 
-/** What a sweep goes over. */
+/** Axes of a sweep. */
 interface SweepAxes {
   readonly cases: readonly CaseAxis[];
   readonly vary: readonly VariedKey[];
 }
 
 /**
- * The axes of a file's sweep section after `--vary`: a flag that names an axis of cases picks some of them, and other
- * flags replace all that the file varies. Throws `E_USAGE` for a case that does not exist.
+ * Axes of a file's sweep section after `--vary`: a flag that names an axis of cases picks some of them, and other flags
+ * replace all varied keys of the file. Throws `E_USAGE` for an unknown case.
  */
 export function chooseAxes(
   texts: readonly string[],
@@ -49,7 +49,7 @@ export function chooseAxes(
   };
 }
 
-/** Each list holds names with commas between them, which names may also contain. */
+/** Each list holds names separated by commas, which names may also contain. */
 function pickCases(axis: CaseAxis, lists: readonly string[]): CaseAxis {
   if (lists.length === 0) return axis;
   const picked = new Set<Case>();
@@ -74,7 +74,7 @@ function firstNamed({ key, cases }: CaseAxis, list: string): Case {
   throw new EscapementError('E_USAGE', `--vary ${key}: there is no case "${list}"; there are: ${known}`);
 }
 
-/** Reads `--seeds`: a list or range of whole numbers. Throws `E_USAGE`. */
+/** Parses `--seeds`: a list or range of whole numbers. Throws `E_USAGE`. */
 export function parseSeeds(text: string): number[] {
   const seeds = listedValues(text, '--seeds').map(Number);
   if (seeds.length === 0 || !seeds.every((seed) => Number.isSafeInteger(seed) && seed >= 0)) {
@@ -86,7 +86,7 @@ export function parseSeeds(text: string): number[] {
   return seeds;
 }
 
-/** Values of a list or range, each once. A mistake is one of usage, as it is on the command line. */
+/** Values of a list or range, without duplicates. Mistakes are usage errors, as on the command line. */
 function listedValues(text: string, flag: string): string[] {
   try {
     return [...new Set(expandValues(text))];
