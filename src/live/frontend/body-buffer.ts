@@ -1,4 +1,4 @@
-import { KIB } from '../../base/units.js';
+import { KIB, MIB } from '../../base/units.js';
 import { LEAST_CHUNK_BYTES, MOST_TINY_CHUNKS } from './limits.js';
 import { Refusal } from './refusal.js';
 
@@ -45,7 +45,8 @@ export class BodyBuffer {
   private grow(leastBytes: number): void {
     const most = this.announcedBytes < 0 ? this.limitBytes : this.announcedBytes;
     const next = Math.max(FIRST_BYTES, GROWTH * this.bytes);
-    const bytes = next > LAST_GROWTH_BYTES ? most : Math.min(most, next);
+    const isLast = next > LAST_GROWTH_BYTES || (this.announcedBytes >= 0 && most <= MIB);
+    const bytes = isLast ? most : Math.min(most, next);
     const grown = Buffer.allocUnsafeSlow(Math.max(leastBytes, bytes));
     this.whole.copy(grown, 0, 0, this.bytes);
     this.whole = grown;

@@ -69,9 +69,9 @@ export const MOST_HEADER_BYTES = 16 * KIB;
 /** Largest body of a request to the model repository: 413. */
 export const MOST_CONTROL_BYTES = 64 * KIB;
 /** Requests of one HTTP connection under way, which is closed when it sends more. */
-export const MOST_PIPELINED = 64;
+export const MOST_PIPELINED = 16;
 /** Chunks of a body: with more, they must have 32 bytes on average, or get 400. */
-export const MOST_TINY_CHUNKS = 4096;
+export const MOST_TINY_CHUNKS = 1024;
 export const LEAST_CHUNK_BYTES = 32;
 /** How long the rest of a body that is refused is read and dropped, so that its client sees the answer. */
 export const MOST_LINGER_MS = 5000;
