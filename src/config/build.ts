@@ -20,23 +20,25 @@ import { experimentSchemaWith } from './schema.js';
 import { classesOf, tenantsOf } from './schema-senders.js';
 import { validate } from './validate.js';
 
-/** A text as plain values with its lines, not validated yet; `file` is for messages. Throws `E_CONFIG_SYNTAX`. */
+/**
+ * Parses a text into plain values with line numbers, not validated; `file` is for messages. Throws `E_CONFIG_SYNTAX`.
+ */
 export function parseExperimentSource(text: string, file: string): SourceDocument {
   return readDocument(text, file, 'E_CONFIG_SYNTAX');
 }
 
 interface BuildOptions {
-  /** Values on top of those of the file, such as `policy.maxBatch=4`. */
+  /** Values that override those of the file, such as `policy.maxBatch=4`. */
   readonly overrides?: readonly string[];
-  /** What the environment says of `runtime`. */
+  /** Values of `runtime` from the environment. */
   readonly environment?: readonly EnvironmentOverride[];
   /** Policies in addition to the built-in ones and those of the file's plugins. */
   readonly policies?: readonly PolicyEntry[];
-  /** Where it is read. */
+  /** Host on which it is read. */
   readonly host: ExperimentHost;
 }
 
-/** The experiment of a file that was read before. Throws an EscapementError with the place of the first mistake. */
+/** Experiment of a file that was already read. Throws an EscapementError with the place of the first mistake. */
 export async function buildExperiment(
   source: SourceDocument,
   { overrides = [], environment = [], policies = [], host }: BuildOptions,
@@ -104,7 +106,7 @@ export async function buildExperiment(
   };
 }
 
-/** Throws `E_CONFIG_VALUE` where durations are to be drawn from profiles that hold none but medians. */
+/** Throws `E_CONFIG_VALUE` if durations are drawn from profiles that contain only medians. */
 function checkSpreads(spreads: Experiment['spreads'], place: ErrorPlace): void {
   if (!spreads.flat().every((spread) => spread === null)) return;
   const what =
@@ -112,7 +114,7 @@ function checkSpreads(spreads: Experiment['spreads'], place: ErrorPlace): void {
   throw new EscapementError('E_CONFIG_VALUE', what, place);
 }
 
-/** Throws `E_UNKNOWN_MODEL` and `E_CONFIG_VALUE` where a section names models, a class or a tenant that there are not. */
+/** Throws `E_UNKNOWN_MODEL` and `E_CONFIG_VALUE` if a section names unknown models, or an unknown class or tenant. */
 function checkSections(
   sections: readonly {
     readonly models?: readonly string[];
@@ -152,7 +154,7 @@ function checkDeclared(
   throw new EscapementError('E_CONFIG_VALUE', `unknown ${what} "${name}": ${hint}`, place);
 }
 
-/** Throws `E_UNKNOWN_MODEL` where a pattern matches no model, so that the file and line are named. */
+/** Throws `E_UNKNOWN_MODEL` if a pattern matches no model, with file and line. */
 function checkSelection(
   names: readonly string[],
   patterns: readonly string[] | undefined,

@@ -7,18 +7,20 @@ import { POLICIES } from '../policies/registry.js';
 import { reasonOf } from './experiment-host.js';
 import type { PolicyChoice } from './schema-policy.js';
 
-/** The entry of a policy that is built in or comes with its plugin; undefined: there is none of that kind. */
+/** Entry of a policy, built in or from its plugin; undefined if there is none of that kind. */
 export function entryOf({ kind, plugin }: PolicyChoice): PolicyEntry | undefined {
   return (plugin?.policies ?? POLICIES).find((entry) => entry.kind === kind);
 }
 
-/** What to know of a policy on GPUs of several kinds, for people; null: nothing, or there is one kind. */
+/** Note on a policy with GPUs of several kinds, for people; null if there is none, or only one kind. */
 export function noteOnKinds(choice: PolicyChoice, kinds: number): string | null {
   const { onKinds } = entryOf(choice) ?? {};
   return kinds < 2 || onKinds === undefined ? null : `${choice.kind} on several kinds of GPUs: ${onKinds}`;
 }
 
-/** Why requests within the shares of their tenants do not go first; null: they do, or there are no two tenants. */
+/**
+ * Why requests within the shares of their tenants do not go first; null if they do, or without at least two tenants.
+ */
 export function whySharesAreNotFirst(
   policy: PolicyChoice,
   tenants: number,
@@ -29,7 +31,7 @@ export function whySharesAreNotFirst(
   return padding === 'bucket' ? 'lengths' : null;
 }
 
-/** The policy that an experiment names, ready for a controller. Throws `E_CONFIG_VALUE` if there is none. */
+/** Factory of an experiment's policy, for a controller. Throws `E_CONFIG_VALUE` if there is no such policy. */
 export function createPolicyOf(choice: PolicyChoice): (context: PolicyContext) => Policy {
   const { kind, options, plugin } = choice;
   const entry = entryOf(choice);
@@ -51,9 +53,10 @@ interface Wanted {
 }
 
 /**
- * How inputs of different lengths share a batch. By default, batches are by length wherever the policy can do that. With several
- * tenants it then does not serve those within their shares first, which only pays if a model has lengths. Throws `E_CONFIG_VALUE` for `bucket` where the policy does not batch by length,
- * or requests have classes, which no policy batches by length.
+ * Padding of inputs of different lengths that share a batch. By default, batches are by length wherever the policy
+ * supports it. With several tenants it then does not serve those within their shares first, which only pays if a model
+ * has lengths. Throws `E_CONFIG_VALUE` for `bucket` if the policy does not batch by length, or if requests have
+ * classes, which no policy batches by length.
  */
 export function paddingOf(
   { policy, padding, classes = {}, tenants }: Wanted,
@@ -74,15 +77,15 @@ export function paddingOf(
   return padding ?? (byLength ? 'bucket' : 'batch');
 }
 
-/** Which policy of which plugin. */
+/** Name of a policy and its plugin. */
 interface PolicyName {
   readonly kind: string;
   readonly file: string;
 }
 
 /**
- * A policy of a plugin, whose failures end the run as `E_PLUGIN` with its name: what it throws, rules of the scheduler
- * that it breaks, and times with which a run would never end. Built-in policies run without this.
+ * A plugin's policy whose failures end the run as `E_PLUGIN` with its name: exceptions, violated rules of the
+ * scheduler, and times with which a run would never end. Built-in policies run without this.
  */
 export function guarded(create: () => Policy, name: PolicyName): Policy {
   let policy: Policy;
@@ -115,7 +118,7 @@ const OPTIONAL = ['offered', 'modelCame', 'modelRetires', 'modelGoes', 'queuedBe
 
 type Method = (typeof METHODS)[number] | (typeof OPTIONAL)[number];
 
-/** The method called as its policy's own; its last argument is the time, where it has two. */
+/** A guarded method, called with the policy's own `this`; its last argument is the time if it has two. */
 function guardedMethod(policy: Policy, method: Method, own: unknown, name: PolicyName) {
   const call = own as (this: Policy, ...given: unknown[]) => unknown;
   const wrong = RESULTS[method];
@@ -132,7 +135,7 @@ function guardedMethod(policy: Policy, method: Method, own: unknown, name: Polic
   };
 }
 
-/** What a method should have returned; null: it has. */
+/** Checks of results, which state what a method should have returned; null if valid. */
 const RESULTS: { readonly [M in Method]?: (result: number, nowNs: number) => string | null } = {
   admit: (dueNs) => (dueNs === REFUSE || dueNs >= 0 ? null : 'a time in ns or REFUSE'),
   nextWakeNs: (wakeNs, nowNs) => (wakeNs > nowNs ? null : `a time after now, ${nowNs} ns`),

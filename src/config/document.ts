@@ -14,11 +14,11 @@ export interface SourceDocument {
   readonly tree: Readonly<Record<string, unknown>>;
   /** 1-based line of the key or list item at `path`, or of the nearest section around it. */
   lineOf(path: Path): number | undefined;
-  /** The value at `path` as it is written, if it is a number, a boolean or null. */
+  /** Value at `path` as written, if it is a number, a boolean or null. */
   writtenAt(path: Path): string | undefined;
 }
 
-/** Parses `text`. Throws `syntaxCode` with the line of a syntax error, or where the root is not a section. */
+/** Parses `text`. Throws `syntaxCode` with the line of a syntax error, or if the root is not a section. */
 export function readDocument(text: string, file: string, syntaxCode: ErrorCode): SourceDocument {
   const fail = (what: string, line?: number) =>
     new EscapementError(syntaxCode, what, { file, ...(line === undefined ? {} : { line }) });
@@ -35,9 +35,7 @@ export function readDocument(text: string, file: string, syntaxCode: ErrorCode):
   };
 }
 
-/**
- * The path as people write it: where a single section is written for a list of one, index 0 is omitted.
- */
+/** The path as people write it: index 0 is omitted if a single section stands for a list of one. */
 export function shortPath(tree: unknown, path: Path): Path {
   const short: (string | number)[] = [];
   let node = tree;
@@ -49,7 +47,7 @@ export function shortPath(tree: unknown, path: Path): Path {
   return short;
 }
 
-/** The value at `path`, or undefined. */
+/** Value at `path`, or undefined. */
 export function valueAt(tree: unknown, path: Path): unknown {
   return shortPath(tree, path).reduce(childOf, tree);
 }
@@ -63,7 +61,7 @@ function childOf(node: unknown, part: string | number): unknown {
   return (node as Record<string | number, unknown>)[part];
 }
 
-/** A number, a boolean or null of a document as it is written; undefined: something else, or nothing, is there. */
+/** A number, boolean or null of a document as written; undefined if there is something else, or nothing. */
 export function writtenAt(document: Document, path: Path): string | undefined {
   const { node, rest } = nodeAt(document, path);
   return rest === 0 && isScalar(node) && typeof node.value !== 'string' && node.source !== ''
@@ -74,9 +72,9 @@ export function writtenAt(document: Document, path: Path): string | undefined {
 interface FoundNode {
   /** The node at the path, or the nearest around it. */
   readonly node: unknown;
-  /** Where its key or list item begins. */
+  /** Offset of its key or list item. */
   readonly offset: number | undefined;
-  /** How many parts of the path there are below it. */
+  /** Number of path segments below it. */
   readonly rest: number;
 }
 
@@ -104,7 +102,9 @@ function nodeAt(document: Document, path: Path): FoundNode {
   return { node: isAlias(node) ? node.resolve(document) : node, offset, rest: 0 };
 }
 
-/** `cluster.gpus.t4` is the number of GPUs of that kind, where they are a list: `cluster.gpus.1.count`; other paths as they are. */
+/**
+ * `cluster.gpus.t4` counts GPUs of that kind; in a list, it is e.g. `cluster.gpus.1.count`. Other paths are unchanged.
+ */
 export function gpuPath(tree: unknown, path: Path): Path {
   const named = kindIn(tree, path);
   if (named === null || named.index < 0) return path;
@@ -112,14 +112,14 @@ export function gpuPath(tree: unknown, path: Path): Path {
   return ['cluster', 'gpus', named.index, ...(rest.length === 0 ? ['count'] : rest)];
 }
 
-/** What is wrong with a path to GPUs of a kind that a list does not have; null: nothing. */
+/** Error text for a path to GPUs of a kind that the list does not have; null if valid. */
 export function unknownKind(tree: unknown, path: Path): string | null {
   const named = kindIn(tree, path);
   if (named === null || named.index >= 0) return null;
   return `no GPUs are of the kind "${named.name}": ${suggestion(named.name, named.kinds)}`;
 }
 
-/** The kind that a path names, and where in the list it is; null where it names none. */
+/** Kind named by a path, and its index in the list; null if the path names none. */
 function kindIn(
   tree: unknown,
   [section, key, name]: Path,

@@ -9,7 +9,7 @@ import type { OriginalSettings, ServerSettings } from './server-settings.js';
 import { sharePercents } from './tenant-shares.js';
 import { formatDuration } from './units-text.js';
 
-/** Who decided a value in the end. */
+/** Source of a value as it takes effect. */
 type Source =
   | Origin
   | { readonly kind: 'preset'; readonly preset: string }
@@ -20,14 +20,13 @@ type Source =
 interface EffectiveSetting {
   /** Dotted, e.g. `runtime.arena`. */
   readonly key: string;
-  /** As it is written in a file. */
+  /** The value as written in a file. */
   readonly value: string | number | boolean;
   readonly from: Source;
 }
 
 /**
- * Every setting of a server and where it comes from: `runtime` first, then `slo`, `admission` and the policy's, and last the classes
- * and tenants that it knows.
+ * Every setting of a server and its source: `runtime`, then `slo`, `admission` and the policy's, classes and tenants.
  */
 export function effectiveSettings({ settings, originOf }: OriginalSettings): EffectiveSetting[] {
   const { runtime, sloNs, admission } = settings;
@@ -45,7 +44,7 @@ export function effectiveSettings({ settings, originOf }: OriginalSettings): Eff
   ];
 }
 
-/** A row for each class and each tenant, as a file would list it; none where there are none. */
+/** One row per class and tenant, as a file would list it. */
 function senderValues({ classes, tenants }: ServerSettings): [string, string][] {
   const percents = tenants.list.length < 2 ? [] : sharePercents(tenants.list);
   return [
@@ -120,16 +119,16 @@ function policyValues({ policy }: ServerSettings): [string, EffectiveSetting['va
   ];
 }
 
-/** What settings are read on. */
+/** Machine for which settings are read. */
 interface SettingsPlace {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Threads that may run at the same time. */
+  /** Number of threads that can run in parallel. */
   readonly cores: number;
-  /** Processors of the machine, which are numbered from 1. */
+  /** Processors of the machine, numbered from 1. */
   readonly processors: number;
 }
 
-/** Settings that have no effect, or not the intended one: a line each; empty if all is well. */
+/** Settings without effect, or without the intended one: a line each; empty if all is well. */
 export function settingWarnings(loaded: OriginalSettings, place: SettingsPlace): string[] {
   const { policy, classes, tenants, padding } = loaded.settings;
   return [

@@ -12,9 +12,9 @@ import {
   show,
 } from './units-text.js';
 
-/** Building blocks of the schemas: each field reads the text of a quantity and says what it is for. */
+/** Building blocks of the schemas: each field reads the text of a quantity and has a description. */
 
-/** Marks a key that may be given instead of another one of its section, which then must not be there. */
+/** Marks a key that excludes another one of its section, in whose place it may be given. */
 export const INSTEAD_OF = 'x-instead-of';
 
 /** A section of known keys. */
@@ -29,7 +29,7 @@ export function section<Shape extends z.ZodRawShape>(shape: Shape) {
   });
 }
 
-/** The keys of a section that must not be there with `key`. */
+/** Keys of a section that exclude `key`. */
 export function rivalsOf(shape: z.ZodRawShape, key: string): string[] {
   return Object.keys(shape).filter(
     (other) => insteadOf(shape[key]) === other || insteadOf(shape[other]) === key,
@@ -46,12 +46,12 @@ export function whole(about: string, min: number, max?: number) {
   return (max === undefined ? least : least.max(max)).describe(about);
 }
 
-/** A text that is not empty. */
+/** A non-empty text. */
 export function text(about: string) {
   return z.string().min(1).describe(about);
 }
 
-/** One of some words. */
+/** One of a few words. */
 export function choice<const Words extends readonly string[]>(about: string, words: Words) {
   return z.enum(words).describe(about);
 }
@@ -65,7 +65,7 @@ export function duration(about: string, minNs = 0) {
   return textField(TEXT_OR_NUMBER, about, (value) => readDuration(value, minNs));
 }
 
-/** The same, or the word `auto`. */
+/** Integer ns from a text such as `10ms`, or the word `auto`. */
 export function durationOrAuto(about: string, minNs = 0) {
   return textField(TEXT_OR_NUMBER, about, (value) => (value === 'auto' ? value : readDuration(value, minNs)));
 }
@@ -80,7 +80,7 @@ function readDuration(value: unknown, minNs: number): number {
   );
 }
 
-/** Faster arrivals than this would outrun the clock, whose unit is the nanosecond, and any memory. */
+/** Faster arrivals would exceed the resolution of the clock, a nanosecond, and any memory. */
 const MAX_RPS = 1e7;
 
 /** Requests per second from a text such as `600/s`; 0 is refused unless `allowZero`. */
@@ -102,7 +102,7 @@ export function bandwidth(about: string) {
   return textField(TEXT_OR_NUMBER, about, positive(parseBandwidth));
 }
 
-/** What something costs per hour from a text such as `2.48/h`. */
+/** Price per hour from a text such as `2.48/h`. */
 export function price(about: string) {
   return textField(TEXT_OR_NUMBER, about, parsePrice);
 }
@@ -112,7 +112,7 @@ export function count(about: string, max = Number.MAX_SAFE_INTEGER) {
   return textField(TEXT_OR_NUMBER, about, atMost(max, String(max), positive(parseCount)));
 }
 
-/** A number such as 0.5 or 2 that only counts relative to those of others. */
+/** A number such as 0.5 or 2 that only counts relative to others. */
 export function relative(about: string, least: number, max: number) {
   return textField(
     TEXT_OR_NUMBER,
@@ -137,10 +137,10 @@ export function share(about: string, max = Number.POSITIVE_INFINITY) {
   });
 }
 
-/** A text or a list of them, at least one; numbers and the like are the text as which they are written. */
+/** A text or a non-empty list of texts; numbers and the like are taken as written. */
 export const textOrTexts = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 
-/** One section, or a list of them with at least one; `id` names the section in the JSON Schema. */
+/** One section, or a non-empty list of them; `id` names the section in the JSON Schema. */
 export function oneOrMany<T extends z.ZodType>(id: string, item: T, about: string) {
   const list = z.preprocess(
     (value) => (Array.isArray(value) || value === undefined ? value : [value]),
@@ -152,13 +152,13 @@ export function oneOrMany<T extends z.ZodType>(id: string, item: T, about: strin
 /** Marks `oneOrMany` for the JSON Schema, where a single section is allowed too. */
 export const ONE_OR_MANY = 'x-one-or-many';
 
-/** The default, for the JSON Schema, of a key whose absence the program must be able to see. */
+/** Default, for the JSON Schema, of a key whose absence the program must see. */
 export const DERIVED_DEFAULT = 'x-default';
 
 /** JSON Schema of a scalar that may be written with a unit. */
 export const TEXT_OR_NUMBER = { type: ['string', 'number'] };
 
-/** A value that `read` turns into what the program uses; it throws an EscapementError to refuse it. */
+/** A value that `read` converts for the program; it throws an EscapementError to reject it. */
 export function textField<T, V = unknown>(
   jsonSchema: Readonly<Record<string, unknown>>,
   about: string,

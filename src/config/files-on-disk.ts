@@ -9,7 +9,7 @@ import { usableCores } from '../base/limits/usable.js';
 import type { InputFiles } from '../base/world/input-files.js';
 import { type ExperimentHost, type LoadedModule, type ModuleFile, reasonOf } from './experiment-host.js';
 
-/** This machine: files are where the paths say. */
+/** This machine: files are at their paths. */
 export const ON_DISK: ExperimentHost = {
   input: DISK_FILES,
   locate: (path) => path,
@@ -24,7 +24,7 @@ export interface ReadFile {
   readonly kind: 'data' | 'module';
 }
 
-/** The same, noting each file once. */
+/** Files on disk, with each one noted once. */
 export class NotedFiles implements ExperimentHost {
   readonly input = ON_DISK.input;
   readonly cores = ON_DISK.cores;
@@ -49,15 +49,15 @@ export class NotedFiles implements ExperimentHost {
   }
 }
 
-/** The file on this machine for each path of an experiment that came from another one. */
+/** Local files for the paths of an experiment from another machine. */
 export interface LocatedPaths {
   /** Files that were sent: they are only ever parsed. */
   readonly data: ReadonlyMap<string, string>;
-  /** Modules that the operator of this machine chose: nothing else is imported. */
+  /** Modules chosen by the operator of this machine: nothing else is imported. */
   readonly modules: ReadonlyMap<string, string>;
 }
 
-/** Files of an experiment from another machine; nothing but the located ones can be opened or imported. */
+/** Files of an experiment from another machine; only the located ones can be opened or imported. */
 export class LocatedFiles implements ExperimentHost {
   readonly cores = ON_DISK.cores;
 
@@ -99,7 +99,7 @@ async function load(path: string): Promise<LoadedModule> {
     throw fileProblem(error, path);
   }
   const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
-  // With the digest in its address, a module that was edited is loaded again in a process that runs on.
+  // With the digest in its address, an edited module is loaded again in a running process.
   const address = `${pathToFileURL(path).href}?${digest}`;
   try {
     return { digest, exports: await import(address) };
@@ -110,5 +110,5 @@ async function load(path: string): Promise<LoadedModule> {
   }
 }
 
-/** The folder of this package. src/config and dist/config are equally deep. */
+/** Folder of this package. src/config and dist/config are equally deep. */
 const PACKAGE = fileURLToPath(new URL('../..', import.meta.url)).replace(/[\\/]$/, '');

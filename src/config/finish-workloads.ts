@@ -16,7 +16,7 @@ import { formatDuration } from './units-text.js';
 
 type Config = z.output<typeof experimentSchema>;
 
-/** What the sections need to know of the experiment around them. */
+/** Facts about the experiment needed by its sections. */
 interface WorkloadsContext {
   readonly config: Config;
   readonly models: readonly ModelSpec[];
@@ -27,9 +27,8 @@ interface WorkloadsContext {
 }
 
 /**
- * Adds to each section what it cannot know by itself: where its file is, whether its SLO is given, and the
- * rate or scale that its load comes to. Throws `E_FILE_MISSING`, `E_CONFIG_VALUE` for a load that no GPU can serve
- * any of, and the errors of reading traces.
+ * Completes each section: with the location of its file, whether its SLO is given, and the rate or scale for its load.
+ * Throws `E_FILE_MISSING`, `E_CONFIG_VALUE` for a load of which GPUs can serve nothing, and errors of traces.
  */
 export function finishWorkloads(context: WorkloadsContext): Promise<WorkloadSpec[]> {
   return Promise.all(
@@ -41,7 +40,7 @@ export function finishWorkloads(context: WorkloadsContext): Promise<WorkloadSpec
 
 type Section = Config['workload'][number];
 
-/** A section whose path, if it has one, is seen from where the program runs. */
+/** A section whose path, if any, is relative to the working directory. */
 type Placed = Exclude<Section, { kind: 'arrivals' }> | Extract<WorkloadSpec, { kind: 'arrivals' }>;
 
 async function withPath(section: Section, index: number, context: WorkloadsContext): Promise<Placed> {
@@ -56,14 +55,14 @@ async function withPath(section: Section, index: number, context: WorkloadsConte
   return { ...section, path, overrideSlo: tree.slo !== undefined || section.sloNs !== undefined };
 }
 
-/** The file to open. Throws `E_FILE_MISSING`. */
+/** File to open. Throws `E_FILE_MISSING`. */
 async function locate(path: string, host: ExperimentHost): Promise<string> {
   const located = host.locate(path);
   await host.input.stat(located);
   return located;
 }
 
-/** Replaces `load` by a rate or a scale; `capacityIn` returns how much of a unit workload makes a load of 1. */
+/** Replaces `load` by a rate or a scale; `capacityIn` returns the amount of a unit workload that makes a load of 1. */
 async function withVolume(
   section: Placed,
   capacityIn: (unit: SteadySpec) => Promise<number>,
@@ -73,7 +72,7 @@ async function withVolume(
     case 'fixed':
     case 'gamma': {
       const { load, rateRps, ...rest } = section;
-      // The schema sees to it that one of both is there.
+      // The schema ensures that one of them is present.
       if (load === undefined) return { ...rest, rateRps: rateRps as number };
       return { ...rest, rateRps: load * (await capacityIn({ ...rest, rateRps: 1 })) };
     }
@@ -127,7 +126,7 @@ async function capacityIn(
   );
 }
 
-/** Largest batch that counts where the policy names none: the default of the policies that batch. */
+/** Largest batch that counts if the policy names none: the default of the policies that batch. */
 const DEFAULT_MAX_BATCH = 8;
 
 interface CapacityQuestion {
@@ -135,19 +134,19 @@ interface CapacityQuestion {
   readonly kinds: readonly GpuKind[];
   readonly sloNs: number;
   readonly maxBatch: number;
-  /** What share of the requests each model gets; any unit, only proportions count. */
+  /** Share of the requests of each model, in any unit: only proportions count. */
   readonly mix: ArrayLike<number>;
 }
 
 /**
- * The capacity that `load` is a share of, requests per second: the rate at which requests in the given proportions
- * keep all GPUs busy if every batch is full and of its model's cheapest size, that is
+ * Capacity of which `load` is a share, requests per second: the rate at which requests in the given proportions keep
+ * all GPUs busy if every batch is full and of its model's cheapest size, that is
  *
  *   gpus / Σ share(m) · min e(m, b) / b   over batch sizes b ≤ maxBatch with e(m, b) ≤ SLO.
  *
- * Where GPUs are of several kinds each gets the models that it is comparatively best at (`kindPrices`), and none that do not fit into
- * its memory. Weights are taken to be where they are needed. Requests for a model that is slower than the SLO even alone
- * cost nothing, because none can be served. 0 where that goes for all models.
+ * With several kinds of GPUs, each kind gets the models at which it is comparatively best (`kindPrices`), and none that
+ * exceed its memory. Weights are assumed to be where they are needed. Requests for a model that is slower than the SLO
+ * even alone cost nothing, because none can be served. 0 if no model can be served.
  */
 export function fluidCapacityRps({ models, kinds, sloNs, maxBatch, mix }: CapacityQuestion): number {
   const question = {
@@ -169,8 +168,8 @@ interface LengthSection {
 }
 
 /**
- * Throws `E_CONFIG_VALUE` where a section of the workload says how long its inputs are, and no model of it takes several lengths, or
- * one ends before the longest.
+ * Throws `E_CONFIG_VALUE` if a section of the workload sets input lengths, and none of its models takes several
+ * lengths, or one ends before the longest.
  */
 export function checkLengths(
   { models: patterns, length }: LengthSection,

@@ -2,17 +2,17 @@ import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import type { ModelSpec } from '../core/model.js';
 
 /**
- * Latencies of a model of which no profile exists, as Clockwork's runtime on a V100 (TVM, FP32) would
- * show them: latency(b) ≈ α·b + β. The three models that Clockwork's authors measured give
+ * Estimates latencies of a model without a profile, as of Clockwork's runtime on a V100 (TVM, FP32):
+ * latency(b) ≈ α·b + β. The three models that Clockwork's authors measured give
  *
  *   model     parameters   α ms    β ms    ms an image on an RTX 3090 (timm, AMP, batch 1024)
  *   resnet18     11.69 M   0.680   1.034   0.1080
  *   resnet50     25.56 M   1.206   2.575   0.3107
  *   resnet152    60.19 M   3.408   7.454   0.7281
  *
- * (α and β: straight lines through their medians at batch 1 to 16.) Both α and β are proportional to the
- * model's size, in parameters or better in measured time; each constant below is the geometric mean of
- * the three ratios. α and β of the three come out within 20 % by parameters, within 30 % by time.
+ * (α and β: straight lines through their medians at batch 1 to 16.) Both α and β are proportional to the model's size,
+ * in parameters or better in measured time; each constant below is the geometric mean of the three ratios. The
+ * estimated α and β of the three are within 20 % by parameters, within 30 % by time.
  */
 const ALPHA_MS_PER_M_PARAMETERS = 0.0538;
 const BETA_MS_PER_M_PARAMETERS = 0.1033;
@@ -30,17 +30,17 @@ const DEFAULT_IMAGE_SIZE = 224;
 /** A square RGB image of the usual size, FP32. */
 export const IMAGE_BYTES = imageBytes(DEFAULT_IMAGE_SIZE);
 
-/** What is known of a model. */
+/** Known properties of a model. */
 interface FitInput {
   readonly name: string;
   readonly parameters: number;
   /** Measured images per second on an RTX 3090, if known: more accurate than the parameters. */
   readonly imagesPerS?: number;
-  /** Side of the square RGB input, pixels; 224 if unknown. */
+  /** Side of the square RGB input, pixels; default 224. */
   readonly imageSize?: number;
 }
 
-/** A model specification by the fit; pages of `pageBytes`. */
+/** Model specification by the fit, with pages of `pageBytes`. */
 export function fitModel(known: FitInput, pageBytes: number): ModelSpec {
   const weightsBytes = Math.round(known.parameters * BYTES_PER_PARAMETER);
   const { alphaMs, betaMs } = fitLatency(known);
@@ -66,12 +66,12 @@ export function fitLatency(known: FitInput): { readonly alphaMs: number; readonl
   return { alphaMs: ALPHA_PER_IMAGE_TIME * imageMs, betaMs: BETA_PER_IMAGE_TIME * imageMs };
 }
 
-/** Time of a LOAD of so many bytes. */
+/** Duration of a LOAD of this size. */
 export function loadNsOf(weightsBytes: number): number {
   return Math.max(1, Math.round((weightsBytes / LOAD_BYTES_PER_S) * NS_PER_S));
 }
 
-/** Weights of a model whose INFER of one request takes so long by the fit. */
+/** Weights of a model whose INFER of one request takes this long by the fit. */
 export function estimatedWeightsBytes(firstNs: number): number {
   const millions = firstNs / NS_PER_MS / (ALPHA_MS_PER_M_PARAMETERS + BETA_MS_PER_M_PARAMETERS);
   return Math.max(1, Math.round(millions * 1e6 * BYTES_PER_PARAMETER));

@@ -1,5 +1,5 @@
 /**
- * Environment variable with the address that servers listen on where no flag says it: images of containers set it. Apart from
- * the settings, so that help does not load their schemas.
+ * Environment variable with the default listen address of servers, set by container images. Apart from the settings, so
+ * that help does not load their schemas.
  */
 export const HOST_VARIABLE = 'ESCAPEMENT_HOST';

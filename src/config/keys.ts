@@ -6,7 +6,7 @@ import { profileSchema } from './profile.js';
 import { experimentSchemaWith } from './schema.js';
 import { spotAt } from './schema-walk.js';
 
-/** The part of JSON Schema that this module produces. */
+/** Subset of JSON Schema that this module produces. */
 export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly description?: string;
@@ -25,7 +25,7 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** JSON Schema of the experiment file, as a person writes it: for editors and for `--help`. */
+/** JSON Schema of the experiment file, as people write it: for editors and for `--help`. */
 export function experimentJsonSchema(plugins: readonly Plugin[] = []): JsonSchema {
   return published(experimentSchemaWith(plugins), 'escapement experiment');
 }
@@ -49,7 +49,7 @@ function published(schema: z.ZodType, title: string): JsonSchema {
 }
 
 function tidy(json: z.core.JSONSchema.BaseSchema): void {
-  // A field that says its types itself also takes numbers where its check wants their text.
+  // A field that states its types also takes numbers where its check requires their text.
   if (json.type !== undefined) delete json.anyOf;
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
   if (json[DERIVED_DEFAULT] !== undefined) {
@@ -69,36 +69,35 @@ function tidy(json: z.core.JSONSchema.BaseSchema): void {
 export interface KeyDescription {
   /** Dotted, e.g. `policy.scheduleAhead`. */
   readonly key: string;
-  /** The kind of section that has it, e.g. `clockwork`; absent where the section has no kinds. */
+  /** Kind of section that has it, e.g. `clockwork`; absent if the section has no kinds. */
   readonly kind?: string;
   readonly description: string;
-  /** As written in a file; absent where it must be given or is derived. */
+  /** As written in a file; absent if it is required or derived. */
   readonly default?: string;
   readonly required: boolean;
 }
 
-/** Every key that holds a value, in the order of the schema. */
+/** Every key with a value, in the order of the schema. */
 export function describeKeys(plugins: readonly Plugin[] = []): KeyDescription[] {
   const root = experimentJsonSchema(plugins);
   return describeSection(root, root, '', undefined);
 }
 
 /**
- * What a key has when nothing overrides it, as written in the file or else as the default of the schema:
- * `policy.scheduleAhead` is "10ms" even where the file says nothing. Undefined where a key has neither,
- * because its value is derived, and where it does not exist.
+ * Value of a key without overrides, as written in the file or else the default of the schema: `policy.scheduleAhead` is
+ * "10ms" even if the file does not set it. Undefined if it is derived, or if the key does not exist.
  */
 export function defaultText(tree: unknown, key: string, plugins: readonly Plugin[] = []): string | undefined {
   return textOf(lookUp(tree, key, plugins)?.value);
 }
 
-/** Whether the schema has such a key, given the kinds of sections that the file chose. */
+/** True if the schema has such a key, given the kinds of sections in the file. */
 export function keyExists(tree: unknown, key: string, plugins: readonly Plugin[] = []): boolean {
   const path = gpuPath(tree, shortPath(tree, key.split('.')));
   return spotAt(experimentSchemaWith(plugins), tree, path) !== undefined;
 }
 
-/** Whether a key holds a number, with or without a unit; undefined where the schema has no such key. */
+/** Type of number that a key holds, with or without a unit; undefined if the schema has no such key. */
 export function numberKind(
   tree: unknown,
   key: string,
@@ -111,7 +110,7 @@ export function numberKind(
   return types.includes('integer') ? 'integer' : 'none';
 }
 
-/** The schema of a key and its value, written or by default. */
+/** Schema of a key and its value, written or by default. */
 function lookUp(
   tree: unknown,
   key: string,
@@ -124,7 +123,7 @@ function lookUp(
   return { schema, value: spot.value ?? schema.default };
 }
 
-/** The definition that a reference names; other schemas are themselves. */
+/** Definition named by a reference; other schemas are returned unchanged. */
 function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
   return schema.$ref === undefined ? schema : root.$defs![schema.$ref.replace('#/$defs/', '')]!;
 }
@@ -155,7 +154,7 @@ function describeSection(
       const keys = section.oneOf.flatMap((branch) =>
         describeSection(branch, root, `${key}.`, kind ?? kindOf(branch)),
       );
-      // A kind within a kind: what several of its kinds have is described once.
+      // A kind within a kind: keys shared by several of its kinds are described once.
       return kind === undefined
         ? keys
         : keys.filter((one, i) => keys.findIndex((same) => same.key === one.key) === i);

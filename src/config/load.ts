@@ -10,11 +10,11 @@ import { ON_DISK } from './files-on-disk.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
 
 /**
- * Reads an experiment file, applies overrides such as `policy.maxBatch=4` or `workload.0.rate=600/s`, checks
- * it and reads the models that it names. Paths, also those of overrides, are relative to the file. What the environment
- * says of `runtime` comes between the two; only what runs live asks it, so that a simulation is the same anywhere.
- * `policies` can be named in addition to the built-in ones and those of the file's plugins.
- * Throws an EscapementError with file, line and key (or the override) of the first mistake.
+ * Reads an experiment file, applies overrides such as `policy.maxBatch=4` or `workload.0.rate=600/s`, checks it and
+ * reads the models that it names. Paths, including those of overrides, are relative to the file. The environment's
+ * values of `runtime` come between the two; only live runs use them, so that a simulation is the same anywhere.
+ * `policies` are added to the built-in ones and those of the file's plugins. Throws an EscapementError with file, line
+ * and key (or the override) of the first mistake.
  *
  *     const experiment = await loadExperiment('experiments/azure.yaml', ['slo=50ms']);
  */
@@ -32,7 +32,7 @@ export async function loadExperiment(
   });
 }
 
-/** The same from a text; `file` is for messages, paths and the default name, `host` where it is read. */
+/** Parses an experiment from a text; `file` is for messages, paths and the default name, `host` is where it is read. */
 export async function parseExperiment(
   text: string,
   file: string,
@@ -44,8 +44,8 @@ export async function parseExperiment(
 }
 
 /**
- * The file as plain values with its text and lines, not validated yet; of `STANDARD_INPUT` what is
- * piped in, with paths relative to the working directory. Throws `E_FILE_MISSING`, `E_CONFIG_SYNTAX`.
+ * The file as plain values with its text and lines, not validated yet; `STANDARD_INPUT` reads stdin, with paths
+ * relative to the working directory. Throws `E_FILE_MISSING`, `E_CONFIG_SYNTAX`.
  */
 export async function readExperimentSource(path: string): Promise<SourceDocument> {
   if (path === STANDARD_INPUT) {

@@ -9,18 +9,18 @@ import { formatDuration } from './units-text.js';
 
 /** A model of a file, as measured on the GPUs of a cluster. */
 export interface CsvModel {
-  /** On the first kind of the cluster, or on GPUs that the file does not name; null: the file has neither. */
+  /** On the first kind of the cluster, or on unnamed GPUs; null if the file has neither. */
   readonly base: ModelSpec | null;
-  /** By name of the kind, where the file names it. */
+  /** By name of the kind, if the file has it. */
   readonly onKind: ReadonlyMap<string, ModelSpec>;
 }
 
 interface CsvContext {
   readonly pageBytes: number;
-  /** Kinds of GPUs of the cluster; none: all are alike, and have no name. */
+  /** Kinds of GPUs of the cluster; empty: all are of one unnamed kind. */
   readonly kindNames: readonly string[];
   readonly host: ExperimentHost;
-  /** Takes what was estimated, and what looks wrong. */
+  /** Called with estimates and suspicious figures. */
   warn(text: string): void;
 }
 
@@ -29,8 +29,8 @@ export const CSV_COLUMNS =
   'model (or model_id); batch and latency_ns, a row for each batch size, or b1_ns, b2_ns …, a row for all; and, if known, gpu (kind of GPU), weights_bytes, weights_transfer_ns (LOAD), input_bytes, output_bytes, pages (of 16 MiB). Times also end in _us, _ms and _s, sizes in _kb, _mb, _gb, _kib, _mib and _gib';
 
 /**
- * Models of a CSV with a row for each model (and kind of GPU), or for each of its batch sizes. A model is named by the text of
- * its cell. Throws `E_FILE_MISSING`, and `E_PROFILE` with file, line and column.
+ * Models of a CSV with a row for each model (and kind of GPU), or for each of its batch sizes. A model is named by the
+ * text of its cell. Throws `E_FILE_MISSING`, and `E_PROFILE` with file, line and column.
  */
 export async function readModelsCsv(path: string, context: CsvContext): Promise<CsvModel[]> {
   const { host } = context;
@@ -64,7 +64,7 @@ export async function parseModelsCsv(
   return models;
 }
 
-/** Lines below the header that are not blank, by column. */
+/** A non-blank line below the header, by column. */
 interface Row {
   readonly line: number;
   readonly cells: readonly (readonly [column: Column, text: string])[];
@@ -84,9 +84,9 @@ async function rowsOf(text: string, file: string): Promise<Row[]> {
 }
 
 interface Column {
-  /** As in the header. */
+  /** Title in the header. */
   readonly title: string;
-  /** What it holds: the title without its unit. */
+  /** Content of the column: the title without its unit. */
   readonly holds: string;
   /** Factor to bytes or ns. */
   readonly factor: number;
@@ -95,7 +95,7 @@ interface Column {
 const SIZES = { bytes: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: KIB, mib: MIB, gib: GIB };
 const TIMES = { ns: 1, us: NS_PER_US, ms: NS_PER_MS, s: NS_PER_S };
 const BATCH = /^b([1-9]\d*)$/;
-/** Titles that a mistyped one is compared with. */
+/** Titles with which a mistyped one is compared. */
 const TITLES = [
   ...['model', 'model_id', 'gpu', 'batch', 'latency_ns', 'b1_ns', 'weights_bytes'],
   ...['weights_transfer_ns', 'input_bytes', 'output_bytes', 'pages'],
@@ -138,17 +138,17 @@ function columnOf(title: string): Column | null {
   return Object.hasOwn(units, unit) ? { title, holds, factor: units[unit]! } : null;
 }
 
-/** What was measured of a model on one kind of GPU. */
+/** Measurements of a model on one kind of GPU. */
 interface Measured {
-  /** For people: the model and the GPU. */
+  /** Model and GPU, for people. */
   readonly what: string;
-  /** Latencies by batch size, ns, and the lines that they are in. */
+  /** Latencies by batch size, ns, with their lines. */
   readonly batches: Map<number, { readonly ns: number; readonly line: number }>;
-  /** Sizes and times by column, and the lines that they are in. */
+  /** Sizes and times by column, with their lines. */
   readonly figures: Map<string, { readonly value: number; readonly line: number }>;
 }
 
-/** What is measured, by model and then by kind of GPU; `''`: the file does not say on which. */
+/** Measurements by model and then by kind of GPU; `''`: the file does not name the kind. */
 function measurements(rows: readonly Row[], file: string): Map<string, Map<string, Measured>> {
   const all = new Map<string, Map<string, Measured>>();
   for (const { line, cells } of rows) {
@@ -221,7 +221,7 @@ function numberIn(text: string, { title, holds, factor }: Column, fail: Fail): n
   throw fail(`must be a number ${least === 0 ? 'of at least' : 'above'} 0, found "${found}"`, title);
 }
 
-/** A model on one kind of GPU. What its rows there do not say is taken from its other rows, or estimated. */
+/** A model on one kind of GPU. Figures missing there are taken from its other rows, or estimated. */
 function specOf(
   name: string,
   { what, batches, figures }: Measured,
@@ -238,7 +238,7 @@ function specOf(
   };
   const [inputBytes, outputBytes] = [figure('input'), figure('output')];
   if (inputBytes === undefined || outputBytes === undefined) report.add('copies', what);
-  // Of the model and not of the GPU, so from the same rows on all.
+  // Independent of the GPU, so taken from the same rows on all.
   const weightsBytes =
     figure('weights') ?? estimated('weights', estimatedWeightsBytes(firstNs(sizesOf(ofModel[0]!.batches))));
   const loadNs = figures.get('weights_transfer')?.value ?? estimated('load', loadNsOf(weightsBytes));
@@ -249,7 +249,7 @@ function specOf(
     if (ns < longerNs)
       report.add('faster', what, `${textOf(ns)} at ${size}, ${textOf(longerNs)} at ${smaller}`);
   });
-  // The column counts pages of 16 MiB; other pages are a choice of the experiment.
+  // The column counts pages of 16 MiB; other page sizes are set by the experiment.
   const pages = pageBytes === DEFAULT_PAGE_BYTES ? figure('pages') : undefined;
   return {
     name,
@@ -270,8 +270,8 @@ function sizesOf(batches: Measured['batches']): Sizes {
 }
 
 /**
- * Latency at batch 1, measured or else on the straight line through the two smallest batches, but no less than a request's part
- * of the smallest batch, and no more than that batch takes. Of an only batch, on the line that `fit` takes.
+ * Latency at batch 1: measured, or on the straight line through the two smallest batches, but no less than a request's
+ * part of the smallest batch, and no more than that batch takes. With a single batch, on the line of `fit`.
  */
 function firstNs([smallest, second]: Sizes): number {
   const [batch, ns] = smallest!;
@@ -281,7 +281,7 @@ function firstNs([smallest, second]: Sizes): number {
   return Math.round(Math.min(ns, Math.max(ns / batch, ns - (batch - 1) * slopeNs)));
 }
 
-/** What to say of a file once, with the models that it is true of. */
+/** Warnings about a file, each given once, with the models that it applies to. */
 const WARNINGS = {
   first: 'batch 1 was not measured, and is extrapolated from the smallest batches that were',
   faster: 'a larger batch is faster than a smaller one, and used as it is',
@@ -291,7 +291,7 @@ const WARNINGS = {
   copies: `input or output bytes are not given, and taken to be ${IMAGE_BYTES} and ${OUTPUT_BYTES}: an image of 224 x 224 and 1,000 classes in FP32`,
 } as const;
 
-/** What was estimated or looks wrong, by warning. */
+/** Estimates and suspicious figures, by warning. */
 class Report {
   private readonly found = new Map<keyof typeof WARNINGS, string[]>();
 

@@ -23,25 +23,25 @@ import type { LiveDevice, RuntimeSettings } from './schema-runtime.js';
 import { formatBytes, formatCount } from './units-text.js';
 import { zooModels } from './zoo.js';
 
-/** What the sections need to know of the experiment around them. */
+/** Facts about the experiment needed by its sections. */
 interface ModelsContext {
   /** The experiment file: paths are relative to its folder. */
   readonly file: string;
   readonly host: ExperimentHost;
   readonly cluster: ClusterConfig;
-  /** What the profiles of ONNX models were measured on, where the sections do not name them. */
+  /** Default device for the profiles of ONNX models, if the sections name none. */
   readonly device: MeasuredDevice;
-  /** Which file of each ONNX model is meant. */
+  /** Selects the file of each ONNX model. */
   readonly precision: RuntimeSettings['precision'];
-  /** Where section `index`, or a key of it, is written. */
+  /** Place of section `index`, or of one of its keys. */
   placeOf(index: number, key?: string): ErrorPlace;
-  /** Takes what was estimated, and what looks wrong. */
+  /** Called with estimates and suspicious figures. */
   warn(text: string): void;
 }
 
 /**
- * All models of the run, section by section in order. Throws what reading their files throws,
- * `E_CONFIG_VALUE` where two have the same name and `E_MODEL_TOO_LARGE` where one exceeds the weights cache.
+ * All models of the run, section by section in order. Throws errors of reading their files, `E_CONFIG_VALUE` if two
+ * have the same name and `E_MODEL_TOO_LARGE` if one exceeds the weights cache.
  */
 export async function buildModels(
   sections: readonly ModelsSection[],
@@ -67,7 +67,7 @@ export async function buildModels(
   return models;
 }
 
-/** The models of a section, with what was measured on each kind of GPU. */
+/** Models of a section, with their measurements on each kind of GPU. */
 async function modelsOnKinds(
   section: ModelsSection,
   context: ModelsContext,
@@ -96,7 +96,7 @@ async function modelsOnKinds(
   return onKinds(models, { kinds, measured, place: context.placeOf(index), warn: context.warn });
 }
 
-/** Whether models of the section have profiles of their own on a device that other kinds do not have. */
+/** True if models of the section have separate profiles on a device that other kinds do not have. */
 function isMeasuredElsewhere(
   section: ModelsSection,
   device: LiveDevice,
@@ -110,7 +110,7 @@ function withFile(section: ModelsSection, path: string): ModelsSection {
   return section.kind === 'onnx' ? { ...section, profile: path } : ({ ...section, path } as ModelsSection);
 }
 
-/** A kind of GPU, and the key that names the file with what was measured on it. */
+/** A kind of GPU, and the key that names the file with its measurements. */
 interface FileOfKind {
   readonly kind: string;
   readonly key: string;
@@ -176,7 +176,7 @@ function measured(
   pageBytes: number,
 ): KindModel[] {
   const spread = profileSpread(profile);
-  // A folder may have been copied, with a profile that still has the name of the first.
+  // A copied folder may contain a profile with the name of the original.
   const own = file === null ? null : repositoryName(file);
   const specs = copiesOf(profileModel(profile, name ?? own ?? profile.name, pageBytes), copies);
   return specs.map((spec) => ({ spec, file, spread }));
@@ -227,21 +227,21 @@ function checkFits(model: ModelSpec, context: ModelsContext, index: number): voi
   );
 }
 
-/** Where the models of a section were measured. */
+/** Kinds of GPUs on which the models of a section were measured. */
 interface KindsOfSection {
   readonly kinds: readonly GpuKindConfig[];
-  /** By name of the kind: what was measured on it. */
+  /** Measurements by name of the kind. */
   readonly measured: ReadonlyMap<string, readonly KindModel[]>;
-  /** Of the section, and of its profiles. */
+  /** Place of the section, and of its profiles. */
   readonly place: ErrorPlace;
-  /** Takes what is left out. */
+  /** Called with omissions. */
   warn(text: string): void;
 }
 
 /**
- * The models of a section with their times on each kind of GPU: those that were measured there, or else those of the section
- * itself divided by the speed of the kind. Batch sizes are those that all kinds have. Throws `E_CONFIG_VALUE` for a kind
- * that has neither.
+ * Models of a section with their times on each kind of GPU: those measured there, or else those of the section itself
+ * divided by the speed of the kind. Batch sizes are those that all kinds have. Throws `E_CONFIG_VALUE` for a kind that
+ * has neither.
  */
 function onKinds(
   models: readonly KindModel[],
@@ -281,7 +281,7 @@ function checkKind(kind: string, kindNames: readonly string[], place: ErrorPlace
   throw new EscapementError('E_CONFIG_VALUE', `no GPUs are of the kind "${kind}": ${hint}`, place);
 }
 
-/** What was measured on a kind, of the model that is at `index` of its section: copies share a profile. */
+/** Measurement on a kind, for the model at `index` of its section: copies share a profile. */
 function counterpart(
   own: readonly KindModel[],
   { spec }: KindModel,
@@ -373,20 +373,20 @@ function spreadAt({ spec, spread }: KindModel, sizes: readonly number[]): ModelS
   };
 }
 
-/** A model as it was measured on one kind of GPU, with what its section knows beyond the figures of the scheduler. */
+/** A model as measured on one kind of GPU, with facts of its section beyond the figures of the scheduler. */
 interface KindModel {
   readonly spec: ModelSpec;
-  /** What its file says of named kinds; absent: it is about one. */
+  /** Figures of its file for named kinds; absent if the file is about one. */
   readonly onKind?: ReadonlyMap<string, ModelSpec>;
-  /** Whether times on other kinds cannot be derived from `spec`, which is not of the first kind. */
+  /** True if times on other kinds cannot be derived from `spec`, which is not of the first kind. */
   readonly ofOtherKind?: boolean;
-  /** Its ONNX file; null where there is none. */
+  /** Its ONNX file; null if there is none. */
   readonly file: string | null;
-  /** How its measured durations spread; null where that is not known. */
+  /** Spread of its measured durations; null if not known. */
   readonly spread: ModelSpread | null;
 }
 
-/** The same with its times on all kinds. */
+/** A model with its times on all kinds. */
 interface BuiltModel extends Pick<KindModel, 'spec' | 'file'> {
   /** By kind. */
   readonly spreads: readonly (ModelSpread | null)[];

@@ -6,13 +6,13 @@ import { readProfile } from './read-profile.js';
 import { RUNTIME_SETTINGS } from './runtime-settings.js';
 import type { RuntimeSettings } from './schema-runtime.js';
 
-/** Name of a model's file in its version's folder. */
+/** Name of a model's file in the folder of its version. */
 const MODEL_FILE = 'model.onnx';
 
 /**
- * The ONNX file that `path` means: itself, or for the folder of a model in a repository (`NAME/VERSION/model.onnx`)
- * that of its highest version, which may lie in a folder `model.onnx` with its weights. The FP16 model lies in a folder
- * `fp16` next to the FP32 one. Whether the file exists is not looked at: a simulation does without it.
+ * ONNX file denoted by `path`: itself, or for the folder of a model in a repository (`NAME/VERSION/model.onnx`) that of
+ * its highest version, which may be in a folder `model.onnx` with its weights. The FP16 model is in a folder `fp16`
+ * next to the FP32 one. The file need not exist: a simulation does without it.
  */
 export async function onnxFile(
   path: string,
@@ -29,7 +29,7 @@ export async function onnxFile(
   return (await host.entries(file)).includes(MODEL_FILE) ? join(file, MODEL_FILE) : file;
 }
 
-/** The name of a model that lies in a repository, as servers of it know it; null: the file lies elsewhere. */
+/** Name of a model in a repository, as its servers know it; null if the file is elsewhere. */
 export function repositoryName(file: string): string | null {
   const parts = resolve(file).split('/').slice(0, -1);
   if (parts.at(-1)?.endsWith('.onnx')) parts.pop();
@@ -55,7 +55,7 @@ export async function readMeasuredProfile(
   });
 }
 
-/** The profile with these batch sizes only. Throws `E_CONFIG_VALUE` at `place` for sizes that were not measured. */
+/** The profile restricted to these batch sizes. Throws `E_CONFIG_VALUE` at `place` for sizes that were not measured. */
 export function restrictBatches(profile: Profile, sizes: readonly number[], place: ErrorPlace): Profile {
   const known = profile.batches.map(({ batch }) => batch);
   const unknown = sizes.find((size) => !known.includes(size));
@@ -75,7 +75,7 @@ export function restrictBatches(profile: Profile, sizes: readonly number[], plac
   };
 }
 
-/** Settings that change how long an INFER takes. */
+/** Settings that affect the duration of an INFER. */
 const SETTINGS = [
   'intraOpThreads',
   'interOpThreads',
@@ -85,7 +85,7 @@ const SETTINGS = [
   'storageBufferCache',
 ] as const satisfies (keyof RuntimeSettings)[];
 
-/** What a model was measured on, as far as durations depend on it. */
+/** Device of a measurement, as far as durations depend on it. */
 export interface MeasuredDevice {
   /** A provider of onnxruntime. */
   readonly kind: string;
@@ -114,7 +114,7 @@ export function profileFileName({ kind, adapter, session }: MeasuredDevice): str
   return `profile.${words.filter((word) => word !== '').join('-')}.json`;
 }
 
-/** The flags of the command that measures with these settings, each with a space before it. */
+/** Flags of the command that measures with these settings, each preceded by a space. */
 export function settingFlags(session: MeasuredDevice['session']): string {
   return SETTINGS.map((key) => {
     const value = session[key] === null ? 'none' : String(session[key]);

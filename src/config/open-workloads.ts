@@ -9,12 +9,12 @@ import type { Experiment } from './experiment.js';
 /** All workload sections of a run as one stream. */
 export interface OpenedWorkloads {
   readonly source: StreamedSource;
-  /** Nominal end of the run: when the last section ends. */
+  /** Nominal end of the run: the end of the last section. */
   readonly durationNs: number;
   /** Names of the sections, and the first user id of each. */
   readonly sections: readonly string[];
   readonly sectionStarts: readonly number[];
-  /** SLO of each section's requests, ns; null where rows of a file carry their own. */
+  /** SLO of each section's requests, ns; null if rows of a file carry their own. */
   readonly sectionSlosNs: readonly (number | null)[];
 }
 
@@ -60,7 +60,7 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
   };
 }
 
-/** The first where a section names none. */
+/** Index of a name; the first if a section names none. */
 function indexOf(declared: readonly { readonly name: string }[], name: string | undefined): number {
   return Math.max(
     0,
@@ -73,7 +73,7 @@ export function streamsOf(section: number): string {
   return `workload-${section}`;
 }
 
-/** Sections go by their name, else by their kind, numbered where one occurs again. */
+/** Name of each section, else its kind, numbered if repeated. */
 function sectionNames({ workloads }: Experiment): string[] {
   const names = workloads.map(({ name, kind }) => name ?? kind);
   return names.map((name, i) => {

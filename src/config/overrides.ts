@@ -18,18 +18,18 @@ import type { EnvironmentOverride } from './runtime-settings.js';
 import { experimentSchemaWith } from './schema.js';
 import { kindsAt, spotAt } from './schema-walk.js';
 
-/** An experiment file with overrides applied to it, not validated yet. */
+/** An experiment file with its overrides applied, not validated yet. */
 export interface OverriddenTree {
   readonly tree: Readonly<Record<string, unknown>>;
-  /** Where a mistake at `path` comes from: the override that set it, or file, line and dotted key. */
+  /** Source of a mistake at `path`: the override that set it, or file, line and dotted key. */
   placeOf(path: Path): ErrorPlace;
-  /** Where the value at `path` comes from; null: it is a default. */
+  /** Source of the value at `path`; null: it is a default. */
   originOf(path: Path): Origin | null;
-  /** The value at `path` as it is written, if it is a number, a boolean or null. */
+  /** Value at `path` as written, if it is a number, a boolean or null. */
   writtenAt(path: Path): string | undefined;
 }
 
-/** Who set a key: a flag, an environment variable, or a line of the file. */
+/** Source of a key: a flag, an environment variable, or a line of the file. */
 export type Origin =
   | { readonly kind: 'flag'; readonly override: string }
   | { readonly kind: 'environment'; readonly variable: string }
@@ -37,17 +37,17 @@ export type Origin =
 
 const PLUGINS = 'plugins';
 
-/** Whether an override of this key chooses the kind of a section, and so which other keys are allowed. */
+/** True if an override of this key chooses the kind of a section, and so the other keys allowed. */
 export function isKindKey(key: string): boolean {
   return /\.kind$/.test(key);
 }
 
 /**
  * Applies overrides of the form `a.b=value`, in order, those of the environment before them; values are read as YAML.
- * Items of lists are named by index (`workload.0.rate=600/s`). One that chooses the kind of a section
- * drops the keys set so far that only other kinds have, so that kinds can be compared on one file. One that excludes
- * another key, as `load` does `rate`, takes the place of that key in the file. Throws `E_USAGE` for one without `=`,
- * `E_CONFIG_KEY` where the path leads through a plain value or past the end of a list.
+ * Items of lists are named by index (`workload.0.rate=600/s`). An override that chooses the kind of a section drops the
+ * keys set so far that only other kinds have, so that kinds can be compared on one file. One that excludes another key,
+ * as `load` does `rate`, replaces that key of the file. Throws `E_USAGE` for one without `=`, `E_CONFIG_KEY` if the
+ * path leads through a plain value or past the end of a list.
  */
 export function applyOverrides(
   source: SourceDocument,
@@ -62,13 +62,13 @@ export function applyOverrides(
     const { key } = override;
     const path = pathOf(tree, shortPath(tree, key.split('.')), override.flag);
     const { value: given, document } = yamlOf(override);
-    // Plugins come in addition to those of the file.
+    // Plugins are added to those of the file.
     const value = key === PLUGINS ? [tree.plugins ?? [], given].flat() : given;
     setAt(tree, path, value, override.flag);
     if (isKindKey(key)) dropForeign(schema, tree, path.slice(0, -1));
     applied.push({ ...override, path, document });
   }
-  // At the end: which keys exclude each other depends on the kind.
+  // Comes last: which keys exclude each other depends on the kind.
   for (const { path } of applied) dropRivals(schema, tree, path, applied);
   return {
     tree,
@@ -104,18 +104,18 @@ export function applyOverrides(
   };
 }
 
-/** The values that overrides give a key, in their order. Throws as `applyOverrides` does. */
+/** Values that overrides give a key, in order. Throws as `applyOverrides`. */
 export function overriddenValues(overrides: readonly string[], key: string): unknown[] {
   return overrides.map(ofFlag).flatMap((override) => (override.key === key ? [yamlOf(override).value] : []));
 }
 
-/** One override, from wherever it comes. */
+/** One override, from any source. */
 interface Override {
   readonly key: string;
   /** As written. */
   readonly text: string;
   readonly origin: Origin;
-  /** As messages name it. */
+  /** Its name in messages. */
   readonly flag: string;
 }
 
@@ -142,19 +142,19 @@ function yamlOf({ text, flag }: Override): { readonly value: unknown; readonly d
   return readYaml(text, fail);
 }
 
-/** The path of an override, `cluster.gpus.t4` included. */
+/** Path of an override, `cluster.gpus.t4` included. */
 function pathOf(tree: Record<string, unknown>, path: Path, flag: string): Path {
   const wrong = unknownKind(tree, path);
   if (wrong !== null) throw problem('E_CONFIG_KEY', flag, wrong);
   return gpuPath(tree, path);
 }
 
-// Nothing that an experiment names starts with an underscore, and `__proto__` must not pass.
+// No name in an experiment starts with an underscore, and `__proto__` must not pass.
 const KEY = '[A-Za-z0-9][\\w-]*(?:\\.[A-Za-z0-9][\\w-]*)*';
 const OVERRIDE = new RegExp(`^(${KEY})\\s*=(.*)$`, 's');
 const WHOLE_KEY = new RegExp(`^${KEY}$`);
 
-/** Whether the text could be the key of an override. */
+/** True if the text could be the key of an override. */
 export function isOverrideKey(text: string): boolean {
   return WHOLE_KEY.test(text);
 }
@@ -180,7 +180,10 @@ function setAt(tree: Record<string, unknown>, path: Path, value: unknown, flag: 
   });
 }
 
-/** Keys that no kind has stay, and are refused later; so does everything next to an unknown kind. */
+/**
+ * Drops keys that only other kinds have. Unknown keys stay, and are rejected later; so does all next to an unknown
+ * kind.
+ */
 function dropForeign(schema: z.ZodType, tree: unknown, path: Path): void {
   const section = valueAt(tree, path);
   const spot = spotAt(schema, tree, path);
@@ -191,7 +194,7 @@ function dropForeign(schema: z.ZodType, tree: unknown, path: Path): void {
   for (const key of foreign) if (!Object.hasOwn(own.shape, key)) delete section[key];
 }
 
-/** Those of the file: where overrides exclude each other, nothing says which of them is meant. */
+/** Drops excluded keys of the file. Overrides that exclude each other stay, since nothing decides between them. */
 function dropRivals(schema: z.ZodType, tree: unknown, path: Path, applied: readonly Applied[]): void {
   const within = path.slice(0, -1);
   const section = valueAt(tree, within);

@@ -41,9 +41,9 @@ const entrySchema = section({
 const entriesSchema = z.array(entrySchema).min(1, 'must export at least one policy');
 
 /**
- * Loads the modules that an experiment and its overrides name under `plugins`; their paths are relative to the
- * experiment file. Throws `E_FILE_MISSING`, and `E_PLUGIN` for a module that cannot be loaded, exports something
- * other than policies, or has one whose name is taken.
+ * Loads the modules named under `plugins` by an experiment and its overrides; their paths are relative to the
+ * experiment file. Throws `E_FILE_MISSING`, and `E_PLUGIN` for a module that cannot be loaded, exports something other
+ * than policies, or has one whose name is taken.
  */
 export async function loadPlugins(
   source: SourceDocument,
@@ -51,12 +51,12 @@ export async function loadPlugins(
   host: ExperimentHost,
 ): Promise<Plugin[]> {
   const named = [source.tree.plugins ?? [], ...overriddenValues(overrides, 'plugins')].flat();
-  // The schema says what is wrong with others.
+  // The schema reports the others.
   const modules = named.filter((file): file is string => typeof file === 'string' && file !== '');
   return loadModules(modules, (file) => host.module(relativeTo(source.file, file)));
 }
 
-/** Loads modules whose paths are relative to where the program runs. Throws as `loadPlugins` does. */
+/** Loads modules whose paths are relative to the working directory. Throws as `loadPlugins`. */
 export function loadPluginFiles(modules: readonly string[], host: ExperimentHost): Promise<Plugin[]> {
   return loadModules(modules, (file) => host.module(file));
 }
@@ -76,7 +76,7 @@ async function loadModules(
   return [...plugins.values()];
 }
 
-/** Policies that a program passes in. Throws `E_PLUGIN` as `loadPlugins` does. */
+/** Policies that a program passes in. Throws `E_PLUGIN` as `loadPlugins`. */
 export function libraryPlugin(policies: readonly PolicyEntry[], others: readonly Plugin[]): Plugin {
   const plugin = { file: 'library', digest: '', policies: checkedEntries(policies, 'library') };
   checkNames(plugin, others);
@@ -88,7 +88,7 @@ async function loadPlugin(file: string, module: ModuleFile): Promise<Plugin> {
   return { file, digest, policies: checkedEntries(exportsOf(exports), module.path) };
 }
 
-/** `export default` of one policy or a list, or `export const policies`; the same of a CommonJS module. */
+/** `export default` of one policy or a list, or `export const policies`; also from a CommonJS module. */
 function exportsOf(module: Readonly<Record<string, unknown>>): unknown {
   const { policies, default: standard } = module;
   const found = policies ?? (standard as { policies?: unknown } | null | undefined)?.policies ?? standard;

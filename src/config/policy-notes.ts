@@ -6,7 +6,7 @@ import type { Experiment } from './experiment.js';
 import type { PolicyChoice } from './schema-policy.js';
 import { formatDuration } from './units-text.js';
 
-/** What of an experiment a policy may not be able to treat as asked. */
+/** Requests of an experiment that a policy may not support. */
 interface Asked {
   readonly policy: PolicyChoice;
   /** Number of kinds of GPUs. */
@@ -18,7 +18,7 @@ interface Asked {
   readonly padding: Padding;
 }
 
-/** What a policy does not do of what an experiment asks for; empty: it does all. */
+/** Requests of an experiment that its policy does not support. */
 export function policyNotes(asked: Asked): PolicyNote[] {
   const { policy, kinds, hasClasses, hasLengths, tenants, padding } = asked;
   const { kind } = policy;
@@ -45,7 +45,7 @@ function onLengths(policy: string, batchesByLength: boolean, hasClasses: boolean
   return hasClasses ? [{ policy, about: 'lengthsWithClasses' }] : [];
 }
 
-/** The same of a whole experiment. */
+/** Notes on the policy of a whole experiment. */
 export function experimentNotes(experiment: Experiment): PolicyNote[] {
   const { policy, cluster, classes, models, tenants, padding, warnings } = experiment;
   const hasLengths = models.some(({ lengths }) => lengths !== undefined);
@@ -60,13 +60,13 @@ export function experimentNotes(experiment: Experiment): PolicyNote[] {
   ];
 }
 
-/** Of models that no request can be in time for: an INFER alone takes longer than the longest SLO. Null: there are none. */
+/** Warns about models with which no request can be in time, even alone, at the longest SLO. Null if there are none. */
 export function sloNote({
   models,
   workloads,
   sloNs,
 }: Pick<Experiment, 'models' | 'workloads' | 'sloNs'>): string | null {
-  // Rows may have an SLO each.
+  // Rows may each have their own SLO.
   if (workloads.some((spec) => spec.kind === 'arrivals' && !spec.overrideSlo)) return null;
   const longestNs = Math.max(...workloads.map((spec) => spec.sloNs ?? sloNs));
   const slow = models.filter((model) => shortestExecNs(model) > longestNs);

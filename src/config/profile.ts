@@ -44,7 +44,7 @@ const sources = section({
   batches: text('Where the latencies come from.'),
 });
 
-/** A profile file: what was measured of one model on one GPU, and where each figure comes from. */
+/** A profile file: measurements of one model on one GPU, with the source of each figure. */
 export const profileSchema = section({
   $schema: z.string().exactOptional().describe('For editors.'),
   name: text('Name of the model.'),
@@ -84,7 +84,7 @@ export const profileSchema = section({
 
 export type Profile = z.output<typeof profileSchema>;
 
-/** The profile as the scheduler and the simulator use it. */
+/** The profile in the form of scheduler and simulator. */
 export function profileModel(profile: Profile, name: string, pageBytes: number): ModelSpec {
   return {
     name,
@@ -117,12 +117,12 @@ function inferNs({ medianMs }: { readonly medianMs: number }): number {
   return Math.round(medianMs * NS_PER_MS);
 }
 
-/** The batches of a profile, length after length: those of the longest come last. */
+/** Batches of a profile, length by length: those of the longest come last. */
 export function allBatches({ shorter = [], batches }: Profile): Profile['batches'] {
   return [...shorter.flatMap((one) => one.batches), ...batches];
 }
 
-/** What a profile says, for people. */
+/** Summary of a profile, for people. */
 interface ProfileDescription {
   readonly rows: readonly {
     readonly batch: number;

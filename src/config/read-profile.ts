@@ -12,7 +12,7 @@ import { validate } from './validate.js';
 /** Reads a profile. Throws `E_FILE_MISSING`, and `E_PROFILE` with file, line and key of a mistake. */
 export async function readProfile(path: string, host: ExperimentHost): Promise<Profile> {
   const file = host.locate(path);
-  // Messages name the path, which is the file's own in all but what comes from another machine.
+  // Messages name the path, which only differs from the file's for experiments from another machine.
   if (file !== path) return parseProfile(await host.input.text(file), path);
   return parsed(host.input, file, readProfileFile);
 }
@@ -21,7 +21,7 @@ async function readProfileFile(files: InputFiles, file: string): Promise<Profile
   return parseProfile(await files.text(file), file);
 }
 
-/** Reads the text of a profile; `file` is for messages. Throws `E_PROFILE`. */
+/** Parses a profile; `file` is for messages. Throws `E_PROFILE`. */
 export function parseProfile(text: string, file: string): Profile {
   const document = readDocument(text, file, 'E_PROFILE');
   const placeOf = (path: readonly (string | number)[]) => {
@@ -35,7 +35,7 @@ export function parseProfile(text: string, file: string): Profile {
   return profile;
 }
 
-/** A mistake in a profile, and where it is. */
+/** A mistake in a profile, and its place. */
 interface Wrong {
   readonly what: string;
   readonly path: Path;
@@ -62,10 +62,7 @@ function wrongLengths({ length, shorter = [], batches }: Profile): Wrong | null 
   return null;
 }
 
-/**
- * How the measured durations of a profile spread, for simulations that draw them; null where it holds no more
- * than one figure of each.
- */
+/** Spread of a profile's measured durations, for simulations that draw them; null if it has but one figure of each. */
 export function profileSpread(profile: Profile): ModelSpread | null {
   const batches = allBatches(profile);
   const exec = batches.map((batch) => spreadOf(batchQuantiles(batch), batch.medianMs));
@@ -77,7 +74,7 @@ export function profileSpread(profile: Profile): ModelSpread | null {
   return isKnown ? { exec, load, switchNs } : null;
 }
 
-/** The first quantiles of a profile that do not ascend, and where they are; null where all do. */
+/** The first quantiles of a profile that do not ascend, and their place; null if all do. */
 function crossedQuantiles(profile: Profile): Wrong | null {
   if (!ascends(loadQuantiles(profile)))
     return { what: 'loadMs, loadP99Ms and loadMaxMs must ascend', path: ['loadMs'] };
@@ -87,7 +84,7 @@ function crossedQuantiles(profile: Profile): Wrong | null {
     : { what: 'minMs, medianMs, p90Ms, p99Ms and maxMs must ascend', path: ['batches', batch] };
 }
 
-/** A share of the runs and what they took at most; undefined: not measured. */
+/** A share of the runs and their largest duration; undefined: not measured. */
 type Quantile = readonly [share: number, ms: number | undefined];
 
 function batchQuantiles({ minMs, medianMs, p90Ms, p99Ms, maxMs }: Profile['batches'][number]): Quantile[] {
@@ -108,7 +105,7 @@ function loadQuantiles({ loadMs, loadP99Ms, loadMaxMs }: Profile): Quantile[] {
   ];
 }
 
-/** Where an end was not measured, the nearest measured quantile replaces it. */
+/** The nearest measured quantile replaces an end that was not measured. */
 function spreadOf(quantiles: readonly Quantile[], medianMs: number): DurationSpread | null {
   const known = measured(quantiles);
   if (known.length < 2) return null;

@@ -7,7 +7,7 @@ import { PRESETS, type RuntimeKey, type RuntimeSettings, runtimeKeys } from './s
 /** One key of `runtime` as people see it. */
 interface RuntimeSetting {
   readonly key: RuntimeKey;
-  /** Environment variable that sets it where models run. */
+  /** Environment variable that sets it in processes that run models. */
   readonly environment: string;
   /** As written in a file. */
   readonly default: string;
@@ -43,7 +43,7 @@ export interface EnvironmentOverride {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the environment says of `runtime`, in the order of the table. An empty variable says nothing. */
+/** Keys of `runtime` set by the environment, in the order of the table. An empty variable sets nothing. */
 export function environmentOverrides(environment: Environment): EnvironmentOverride[] {
   return RUNTIME_SETTINGS.flatMap(({ key, environment: variable }) => {
     const value = environment[variable]?.trim() ?? '';
@@ -51,7 +51,7 @@ export function environmentOverrides(environment: Environment): EnvironmentOverr
   });
 }
 
-/** Variables that look like ours and mean nothing, each with the one that was probably meant. */
+/** Unknown variables that look like ours, each with the one that was probably meant. */
 export function unknownVariables(
   environment: Environment,
 ): { readonly variable: string; readonly meant: string | undefined }[] {
@@ -70,7 +70,7 @@ const PREFIX = 'ESCAPEMENT_';
 
 type Tree = Readonly<Record<string, unknown>>;
 
-/** An experiment as written, in which the preset of `runtime` says what the section itself does not. */
+/** An experiment as written, with the values of the `runtime` preset for keys that the section does not set. */
 export function withPreset(tree: Tree, cores: () => number): Tree {
   const { runtime } = tree;
   if (!isSection(runtime)) return tree;
@@ -79,15 +79,15 @@ export function withPreset(tree: Tree, cores: () => number): Tree {
 }
 
 /**
- * The values that a preset sets in place of the defaults, as written in a file. `cores`: what a machine can run at once.
+ * Values of a preset that replace the defaults, as written in a file. `cores`: threads that can run in parallel.
  *
  * - min-memory, measured on Linux x64 with four ResNet-50 (98 MiB each), warm, after INFERs of one and of eight: one
- *   lane thread in place of four takes the process from 1.3 to 1.0 GiB at most, without arena to 0.85 GiB, as a warm
- *   model then keeps no tensors between INFERs; INFERs took up to 5 % longer. Without the memory pattern it was the
- *   same, so that stays.
- * - max-parallelism: one INFER at a time runs on a device, so it gets all cores; twice the lane threads halve how
- *   often a LOAD waits for an INFER in its own thread. interOpThreads stay 1: few models have branches, and
- *   onnxruntime plans no memory then.
+ *   lane thread instead of four reduces the peak from 1.3 to 1.0 GiB, without arena to 0.85 GiB, since a warm model
+ *   then keeps no tensors between INFERs; INFERs took up to 5 % longer. Disabling the memory pattern made no
+ *   difference, so it stays.
+ * - max-parallelism: one INFER at a time runs on a device, so it gets all cores; doubling the lane threads halves how
+ *   often a LOAD waits for an INFER in its own thread. interOpThreads stays 1: few models have branches, and
+ *   onnxruntime would plan no memory.
  */
 export function presetValues(
   preset: (typeof PRESETS)[number],

@@ -14,12 +14,12 @@ interface ScaledConfig {
   readonly workload: readonly { readonly kind: string }[];
 }
 
-/** For more there is no room on the largest cluster that is allowed. */
+/** Limit of the largest cluster that is allowed. */
 const MOST_GPUS = 10_000;
 
 /**
- * The cluster with a number for each GPU that its scaler may order; as it is where there is no scaler. Throws `E_CONFIG_VALUE`
- * for a scaler that could do nothing, or that would have to see what it can't.
+ * The cluster with an index for each GPU that its scaler may order; unchanged without a scaler. Throws `E_CONFIG_VALUE`
+ * for a scaler that could do nothing, or that needs information it does not have.
  */
 export function scaledCluster(
   { cluster, scaler, workload }: ScaledConfig,
@@ -50,7 +50,7 @@ export function scaledCluster(
   return { ...cluster, gpus, kinds, pages: kinds[0].pages };
 }
 
-/** What says how many GPUs a server needs. */
+/** Decides how many GPUs a server needs. */
 export interface ServerScaling {
   readonly intervalNs: number;
   readonly kinds: readonly KindFacts[];
@@ -62,12 +62,12 @@ interface GivenSettings {
   readonly scaler: ScalerChoice;
 }
 
-/** Whether a section names a scaler. */
+/** True if a section names a scaler. */
 export function scales(scaler: unknown): boolean {
   return isSection(scaler) && scaler.kind !== 'none';
 }
 
-/** Null: no scaler is wanted. Throws `E_CONFIG_VALUE` for one that a server can't have. */
+/** Null without a scaler. Throws `E_CONFIG_VALUE` for one that a server does not support. */
 export function serverScaling(
   { cluster, scaler }: GivenSettings,
   placeOf: (path: readonly string[]) => ErrorPlace,

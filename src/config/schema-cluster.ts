@@ -16,9 +16,7 @@ import {
 import { LIVE_DEVICES, type LiveDevice } from './schema-runtime.js';
 import { formatBytes, parseBytes } from './units-text.js';
 
-/**
- * What 32 GB of a V100 leave for weights in Clockwork's configuration: 1,376 pages of 16 MiB.
- */
+/** Space for weights on a 32 GB V100 in Clockwork's configuration: 1,376 pages of 16 MiB. */
 const DEFAULT_MEMORY = '21.5GiB';
 
 const MOST_GPUS = 10_000;
@@ -70,31 +68,31 @@ const gpusSchema = z
   .prefault(1)
   .describe('GPUs over all workers: how many, or a list of kinds, each with its number.');
 
-/** One kind of GPUs of a cluster that has some. */
+/** One kind of GPUs of a cluster. */
 export interface GpuKindConfig {
-  /** Null: the cluster has one kind, which has no name. */
+  /** Null: the cluster has one unnamed kind. */
   readonly name: string | null;
   readonly gpus: number;
-  /** Of these, how many are there at the start. All, unless a scaler decides; then `gpus` is the most that there may be. */
+  /** Number of GPUs on at the start. All, unless a scaler decides; then `gpus` is the maximum. */
   readonly on: number;
-  /** What a scaler may do: how many there are at least and at most, how long one takes to start, and how long it stays. */
+  /** Limits of a scaler: minimum and maximum number of GPUs, start time, and minimum lifetime. */
   readonly scaled: {
     readonly min: number;
     readonly max: number;
     readonly startNs: number;
-    /** For how long a GPU is kept at least, from its order on. */
+    /** Minimum lifetime of a GPU, from its order on. */
     readonly minLifetimeNs: number;
   };
-  /** Pages of each one's weights cache. */
+  /** Pages of each GPU's weights cache. */
   readonly pages: number;
   readonly pricePerHour: number | null;
   /** Relative to the models' own profiles, for models without one for this kind; null: they need one. */
   readonly speed: number | null;
-  /** In live mode; null: what `live.device` says. */
+  /** In live mode; null: as in `live.device`. */
   readonly device: LiveDevice | null;
 }
 
-/** The size of a weights cache, in one way or the other. */
+/** Size of a weights cache, in either unit. */
 interface CacheSize {
   readonly pages?: number;
   readonly memory?: number;
@@ -107,14 +105,14 @@ interface Gpus extends CacheSize {
 
 interface ReadKinds {
   readonly kinds: readonly GpuKindConfig[];
-  /** All that are listed, also those that have no GPU at the start. */
+  /** All that are listed, including those without a GPU at the start. */
   readonly listed: readonly GpuKindConfig[];
   readonly kindNames: readonly string[];
 }
 
 type Refuse = (path: readonly (string | number)[], message: string) => void;
 
-/** The kinds of GPUs that the section of a cluster describes; `refuse` notes a mistake at a path within it. */
+/** Kinds of GPUs that the section of a cluster describes; `refuse` notes a mistake at a path within it. */
 function readKinds({ gpus, pageSize, ...shared }: Gpus, refuse: Refuse): ReadKinds {
   const sharedPages = pagesOf(shared, pageSize) ?? pagesIn(parseBytes(DEFAULT_MEMORY), pageSize);
   if (typeof gpus === 'number') {
@@ -142,7 +140,7 @@ function readKinds({ gpus, pageSize, ...shared }: Gpus, refuse: Refuse): ReadKin
   };
 }
 
-/** What is wrong with a list of kinds none of which has a GPU. */
+/** Error text for a list of kinds none of which has a GPU. */
 export const NO_GPUS = 'needs at least one GPU: the count of every kind is 0';
 
 const TOO_LITTLE = 'must hold at least one page (pageSize)';
@@ -170,7 +168,7 @@ function checkList(list: readonly ListedKind[], refuse: Refuse): void {
   if (total > MOST_GPUS) refuse(['gpus'], `must be at most ${MOST_GPUS} GPUs, found ${total}`);
 }
 
-/** Undefined: the section does not say. */
+/** Undefined if the section does not set it. */
 function pagesOf({ pages, memory }: CacheSize, pageSize: number): number | undefined {
   return pages ?? (memory === undefined ? undefined : pagesIn(memory, pageSize));
 }
@@ -285,12 +283,12 @@ export const clusterSchema = clusterSection.transform((cluster, context) => {
   });
   return {
     gpus,
-    /** Those of which there are GPUs, in order of the GPUs' numbers; the names of all that are listed. */
+    /** Kinds with GPUs, in order of the GPUs' numbers; the names of all that are listed. */
     kinds,
     listed,
     kindNames,
     workers: cluster.workers,
-    /** Of each GPU of the first kind. */
+    /** For each GPU of the first kind. */
     pages: kinds[0]?.pages ?? 0,
     pageBytes: cluster.pageSize,
     /** Infinity: copies take no time. */
@@ -301,18 +299,18 @@ export const clusterSchema = clusterSection.transform((cluster, context) => {
     oneLane: cluster.lanes === 'one',
     overheadNs: cluster.overhead,
     abortNs: cluster.abort,
-    /** Sorted by time; gpu −1 is all. */
+    /** Sorted by time; gpu −1 means all. */
     gpuClock: cluster.gpuClock
       .map(({ at, gpu, factor }) => ({ atNs: at, gpu: gpu ?? -1, factor }))
       .sort((left, right) => left.atNs - right.atNs),
-    /** Sorted by time, each with everything that is in force from then on. */
+    /** Sorted by time, each with all conditions in force from then on. */
     changes: resolveChanges(cluster),
   };
 });
 
 type Cluster = z.output<typeof clusterSection>;
 
-/** Each change with everything that is in force from then on. */
+/** Each change with all conditions in force from then on. */
 function resolveChanges({ noise, network, changes }: Cluster): ConditionsChange[] {
   const { exec, load, stragglers, stragglerFactor } = noise;
   let now: Omit<ConditionsChange, 'atNs'> = {

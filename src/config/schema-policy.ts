@@ -17,7 +17,7 @@ import { formatDuration } from './units-text.js';
 export interface PolicyChoice {
   readonly kind: string;
   readonly options: PolicyOptions;
-  /** Where it comes from; absent: it is built in. */
+  /** Its plugin; absent if built in. */
   readonly plugin?: Plugin;
 }
 
@@ -25,7 +25,7 @@ type KindSchema = z.core.$ZodTypeDiscriminable & z.ZodType<PolicyChoice>;
 
 const DEFAULT_KIND = 'escapement';
 
-/** The section of the policy, which is built in or comes from a plugin. */
+/** Section of the policy, built in or from a plugin. */
 export function policySchemaWith(plugins: readonly Plugin[]) {
   const known = [
     ...POLICIES.map((entry) => ({ entry })),
@@ -64,7 +64,7 @@ function optionSection({ kind, summary, options }: Named, more: z.ZodRawShape = 
 
 type Named = Pick<PolicyEntry, 'kind' | 'summary' | 'options'>;
 
-/** The field of one option of a policy or scaler. */
+/** Field of one option of a policy or scaler. */
 function optionSchema(option: PolicyOption): z.ZodType {
   if (option.type === 'duration') return durationSchema(option);
   const least = (option.type === 'integer' ? z.int() : z.number()).min(option.min);
@@ -81,11 +81,11 @@ function durationSchema(option: PolicyOption): z.ZodType {
   return field.prefault(option.default === AUTO ? AUTO : formatDuration(option.default));
 }
 
-/** How the number of GPUs is decided: by which scaler, with the options of its entry. */
+/** A scaler by kind, with the options of its entry. */
 export interface ScalerChoice {
-  /** `none`: the number stays as it is. */
+  /** `none`: the number of GPUs is fixed. */
   readonly kind: string;
-  /** Between two decisions. */
+  /** Time between two decisions. */
   readonly intervalNs: number;
   readonly options: PolicyOptions;
 }
@@ -105,7 +105,7 @@ export const scalerSchema = z
   .prefault({ kind: NONE })
   .describe('What decides how many GPUs there are, between min and max of each kind in cluster.gpus.');
 
-/** The scaler of that kind; null: none is wanted. */
+/** Scaler of that kind; null for `none`. */
 export function scalerEntryOf({ kind }: ScalerChoice): ScalerEntry | null {
   return SCALERS.find((entry) => entry.kind === kind) ?? null;
 }

@@ -15,7 +15,7 @@ import {
 } from './fields.js';
 import { show } from './units-text.js';
 
-/** What can execute models in live mode: a provider of onnxruntime, or a simulation of a GPU in real time. */
+/** Devices of live mode: a provider of onnxruntime, or a simulation of a GPU in real time. */
 export const LIVE_DEVICES = ['cpu', 'webgpu', 'cuda', 'dml', 'coreml', 'simulated'] as const;
 
 export type LiveDevice = (typeof LIVE_DEVICES)[number];
@@ -37,10 +37,12 @@ export const STORAGE_BUFFER_CACHES = ['bucket', 'simple', 'lazyRelease', 'disabl
 export const RUNTIME_PRECISIONS = ['fp32', 'fp16'] as const;
 export const RECORDINGS = ['off', 'operators', 'all'] as const;
 
-/** A device with less left would have nothing for inputs, outputs and the tensors between them. */
+/** A device with less left would have no room for inputs, outputs and the tensors between them. */
 const MOST_RESERVE = 0.99;
 
-/** Every key of `runtime`, its default and what it is for: how models are executed live. Simulations ignore it. */
+/**
+ * Every key of `runtime`, with its default and purpose: the execution of models in live mode. Simulations ignore it.
+ */
 export const runtimeKeys = section({
   preset: choice('Other defaults: min-memory, max-parallelism or none.', PRESETS).default('none'),
   laneThreads: whole(
@@ -91,7 +93,9 @@ export const runtimeKeys = section({
 export interface RuntimeSettings extends Immutable<z.output<typeof runtimeKeys>> {}
 export type RuntimeKey = keyof RuntimeSettings;
 
-/** What `serial` decides by itself. Overriding beats refusing: someone who debugs changes one key, and back. */
+/**
+ * Keys that `serial` decides. It overrides them rather than rejecting them: one key is changed for debugging, and back.
+ */
 export const SERIAL_KEYS: readonly RuntimeKey[] = [
   'laneThreads',
   'intraOpThreads',
@@ -116,7 +120,7 @@ function readAffinity(value: unknown): string | null {
   );
 }
 
-/** onnxruntime does not move the thread that calls it, so that the first one has no entry. */
+/** onnxruntime does not move the calling thread, so the first one has no entry. */
 function checkAffinity(
   { affinity, intraOpThreads, serial }: RuntimeSettings,
   context: { addIssue(issue: { code: 'custom'; path: string[]; message: string }): void },

@@ -27,7 +27,7 @@ const classSection = section({
     ),
 }).meta({ id: 'class' });
 
-/** `classes`: who matters how much. The first is that of requests that name none. */
+/** `classes`: weights and shares of requests. The first is the default. */
 export const classesSchema = z
   .array(classSection)
   .min(1)
@@ -54,17 +54,17 @@ export const classesSchema = z
     'Classes of requests, by what they are worth. The first is that of requests that name none; without any, all requests weigh 1.',
   );
 
-/** One class of requests, as it is declared. */
+/** One class of requests, as declared. */
 export interface ClassConfig {
   readonly name: string;
   readonly weight: number;
   /** Guaranteed share of GPU time; 0: none. */
   readonly share: number;
-  /** Values of the protocol's `priority` that mean it. */
+  /** Values of the protocol's `priority` that select it. */
   readonly priorities: readonly number[];
 }
 
-/** Empty where the file declares none. */
+/** Empty if the file declares none. */
 export function classesOf(declared: z.output<typeof classesSchema> = []): readonly ClassConfig[] {
   return declared.map(({ name, weight, share, priority = [] }) => ({
     name,
@@ -74,7 +74,7 @@ export function classesOf(declared: z.output<typeof classesSchema> = []): readon
   }));
 }
 
-/** Smaller ones next to 1 would be nothing. */
+/** Smaller ones would vanish next to 1. */
 const LEAST_SHARE = 1e-6;
 
 const tenantSection = section({
@@ -97,7 +97,7 @@ const tenantSection = section({
   ).prefault(1),
 }).meta({ id: 'tenant' });
 
-/** `tenants`: on whose behalf requests are sent. The first is that of requests that name none, or none of these. */
+/** `tenants`: senders of requests. The first is the default, also for requests that name an unknown one. */
 export const tenantsSchema = section({
   header: z
     .string()
@@ -124,7 +124,7 @@ export const tenantsSchema = section({
   .exactOptional()
   .describe('Limits of the rate of each tenant, and fair shares under overload.');
 
-/** Tenants as they are declared; an empty list: none are told apart. */
+/** Tenants as declared; an empty list: there are none. */
 export interface TenantsConfig {
   readonly header: string;
   readonly list: readonly Tenant[];
@@ -145,10 +145,10 @@ export function tenantsOf(declared?: z.output<typeof tenantsSchema>): TenantsCon
   };
 }
 
-/** What stands in these must be in no log, metric or journal. */
+/** Headers whose content must not appear in any log, metric or journal. */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie']);
 
-/** These say how a message is to be read, by RFC 9110 and 9112 or the protocol's binary extension. */
+/** Headers that define how to read a message, by RFC 9110 and 9112 or the protocol's binary extension. */
 const OF_HTTP: ReadonlySet<string> = new Set([
   ...[
     'host',
@@ -164,7 +164,7 @@ const OF_HTTP: ReadonlySet<string> = new Set([
   'inference-header-content-length',
 ]);
 
-/** Why a header, which is also a key of gRPC metadata, cannot name tenants; null: it can. */
+/** Why a header, which is also a key of gRPC metadata, cannot name tenants; null if it can. */
 function headerProblem(name: string): string | null {
   const lower = name.toLowerCase();
   if (SECRET.has(lower)) return 'holds a secret, which must not name a tenant: choose another header';

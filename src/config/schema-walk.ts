@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import { isSection, type Path } from './document.js';
 
-/** A part of a schema, and the value that a tree has there; undefined: it says nothing, and there is no default. */
+/** A part of a schema, and the value of a tree there; undefined: not set, and no default. */
 interface Spot {
   readonly schema: z.ZodType;
   readonly value: unknown;
 }
 
-/** What a schema says of a path, given the kinds of sections that the tree chose; undefined: there is no such key. */
+/** Schema and value at a path, given the kinds of sections in the tree; undefined if there is no such key. */
 export function spotAt(schema: z.ZodType, tree: unknown, path: Path): Spot | undefined {
   let spot: Spot = { schema, value: tree };
   for (const part of path) {
@@ -31,10 +31,10 @@ export function spotAt(schema: z.ZodType, tree: unknown, path: Path): Spot | und
   return spot;
 }
 
-/** The kinds of sections that may be at a spot, and the one that is there. */
+/** Kinds of sections allowed at a spot, and the actual one. */
 export interface Kinds {
   readonly own: z.ZodObject | undefined;
-  /** By name; empty: sections there have no kinds. */
+  /** By name; empty if sections there have no kinds. */
   readonly all: ReadonlyMap<string, z.ZodObject>;
   readonly name: string | undefined;
 }
@@ -73,7 +73,7 @@ function unwrapped({ schema, value }: Spot): Spot {
   return unwrapped({ schema: out as z.ZodType, value: prepare(value) });
 }
 
-/** Of several types or kinds the one that the value has; a union, where it has none. */
+/** The alternative of a union that matches the value; the union itself without a value. */
 function chosen(spot: Spot): Spot {
   const { schema, value } = unwrapped(spot);
   if (schema instanceof z.ZodDiscriminatedUnion) {

@@ -19,7 +19,7 @@ import {
 } from './fields.js';
 import { show } from './units-text.js';
 
-/** As much as the request table holds. */
+/** Limit of the request table. */
 const MOST_LENGTH = 2 ** 31 - 1;
 
 const inputLength = (about: string) => z.int().min(1).max(MOST_LENGTH).describe(about);
@@ -28,7 +28,7 @@ const values = z
   .min(1)
   .max(100_000)
   .describe('Lengths, each as likely as any other; repeat one to make it likelier.');
-/** How long the inputs of a workload are. */
+/** Lengths of the inputs of a workload. */
 const lengths = z
   .discriminatedUnion('kind', [
     section({ kind: z.literal('constant'), value: inputLength('Length of every input.') }),
@@ -120,7 +120,7 @@ const load = (other: string) =>
   share(`Mean rate as a share of the capacity of the GPUs, e.g. 80%; instead of ${other}.`, 1000)
     .exactOptional()
     .meta({ [INSTEAD_OF]: other });
-/** How much arrives. */
+/** Keys for the volume of arrivals. */
 const meanRate = { rate: rate('Mean rate.').exactOptional(), load: load('rate') };
 const volume = { scale, load: load('scale') };
 const speed = count('Divides all times: 2 plays the trace twice as fast.', 1e6).prefault(1);
@@ -233,7 +233,7 @@ function kind<Kind extends string, Shape extends z.ZodRawShape>(name: Kind, abou
   });
 }
 
-/** What is wrong with how much arrives: not given, or zero. */
+/** Error for the volume of arrivals: missing, or zero. */
 function wrongVolume(value: object, shape: object): { path: string[]; message: string } | undefined {
   if (!('load' in shape)) return undefined;
   if ('load' in value) return value.load === 0 ? { path: ['load'], message: 'must be above 0' } : undefined;

@@ -58,7 +58,7 @@ function readSeeds(texts: string | readonly string[]): readonly number[] {
   return refuse(`must be whole numbers such as 1,2,3 or 1:5:1, found ${show(texts)}`);
 }
 
-/** What is written with --out. */
+/** Files written with --out. */
 export const outputSchema = section({
   requestLog: flag('Write requests.tsv with --out.').default(true),
   actionLog: flag('Write actions.tsv with --out.').default(true),
@@ -75,7 +75,7 @@ export const outputSchema = section({
   ).prefault('worst'),
 });
 
-/** The whole experiment file. Every key, its default and what it is for. */
+/** The whole experiment file: every key, with its default and purpose. */
 export const experimentSchema = section({
   name: text('Title of reports; default: the name of the file.').exactOptional(),
   seed: whole('Seed of every random draw.', 0).default(1),
@@ -114,7 +114,7 @@ export const experimentSchema = section({
   sweep: sweepSchema.exactOptional().describe('What `sweep` varies when no --vary is given.'),
 });
 
-/** The same where plugins add policies. */
+/** The schema with the policies of plugins. */
 export function experimentSchemaWith(plugins: readonly Plugin[]): typeof experimentSchema {
   return plugins.length === 0
     ? experimentSchema

@@ -18,33 +18,33 @@ import type { RuntimeSettings } from './schema-runtime.js';
 import { type ClassConfig, classesOf, type TenantsConfig, tenantsOf } from './schema-senders.js';
 import { validate } from './validate.js';
 
-/** What a server takes of the experiment that it was tuned with. */
+/** Settings of a server from the experiment that it was tuned with. */
 export interface ServerSettings {
   /** SLO of requests whose model has none of its own either, ns. */
   readonly sloNs: number;
   readonly policy: PolicyChoice;
   readonly admission: Admission;
-  /** How inputs of different lengths share a batch. */
+  /** Padding of inputs of different lengths that share a batch. */
   readonly padding: Padding;
   /** Classes of requests; empty: none, and all requests weigh 1. */
   readonly classes: readonly ClassConfig[];
-  /** On whose behalf requests are sent; an empty list: none are told apart. */
+  /** Tenants; an empty list: there are none. */
   readonly tenants: TenantsConfig;
   readonly runtime: RuntimeSettings;
-  /** What says how many GPUs are needed; null, absent: nothing does. */
+  /** Decides how many GPUs are needed; null, absent: not computed. */
   readonly scaling?: ServerScaling | null;
 }
 
 /** Settings with their origins. */
 export interface OriginalSettings {
   readonly settings: ServerSettings;
-  /** What set a dotted key such as `runtime.arena`; null: it is a default. */
+  /** Source of a dotted key such as `runtime.arena`; null: it is a default. */
   originOf(key: string): Origin | null;
 }
 
-/** Where settings come from, what comes later on top. */
+/** Sources of settings; later ones take precedence. */
 export interface SettingsSources {
-  /** Experiment file; null: there is none. */
+  /** Experiment file; null if there is none. */
   readonly file: string | null;
   readonly environment: readonly EnvironmentOverride[];
   /** Overrides by flag, such as `policy.scheduleAhead=5ms`. */
@@ -65,10 +65,10 @@ const TAKEN = {
 const SERVER_KEYS = Object.keys(TAKEN);
 
 /**
- * Reads `slo`, `policy`, `admission`, `padding`, `classes`, `tenants`, `scaler` with the kinds of GPUs that it scales, and `runtime`, and where
- * each comes from. A server refuses at once what it can't
- * serve in time unless configured otherwise. Other keys of the file are for simulations; `E_CONFIG_KEY` for other
- * overrides, `E_CONFIG_VALUE` for a policy that would serve nothing. Throws the coded errors of experiment files.
+ * Reads `slo`, `policy`, `admission`, `padding`, `classes`, `tenants`, `scaler` with the kinds of GPUs that it scales,
+ * and `runtime`, with the source of each. A server rejects requests that it can't serve in time at once unless
+ * configured otherwise. Other keys of the file are for simulations; `E_CONFIG_KEY` for other overrides,
+ * `E_CONFIG_VALUE` for a policy that would serve nothing. Throws the coded errors of experiment files.
  */
 export async function readServerSettings(sources: SettingsSources): Promise<OriginalSettings> {
   const place = `a server takes ${SERVER_KEYS.join(', ')}: the rest of an experiment is for simulations`;
@@ -79,7 +79,7 @@ export async function readServerSettings(sources: SettingsSources): Promise<Orig
   return loaded;
 }
 
-/** Reads `runtime` only, where models run and others schedule; `E_CONFIG_KEY` for other overrides. */
+/** Reads only `runtime`, for models scheduled elsewhere; `E_CONFIG_KEY` for other overrides. */
 export async function readRuntime(sources: SettingsSources): Promise<OriginalSettings> {
   return read(sources, ['runtime'], 'only runtime.… applies here: the controller decides the rest');
 }
@@ -100,9 +100,9 @@ async function read(
     file === null ? parseExperimentSource('{}', 'the command line') : await readExperimentSource(file);
   const plugins = keys.includes('plugins') ? await loadPlugins(source, overrides, ON_DISK) : [];
   const { tree, placeOf, originOf, writtenAt } = applyOverrides(source, overrides, environment, plugins);
-  // Only what a scaler may do is read of the cluster: GPUs are those of the workers.
+  // Of the cluster, only the limits of a scaler are read: GPUs are those of the workers.
   const taken = keys.includes('scaler') && scales(tree.scaler) ? [...keys, 'cluster'] : keys;
-  // Keys of simulations are left out, which are known; what no experiment has is refused with the rest.
+  // Leaves out the known keys of simulations; unknown keys are rejected with the rest.
   const known = Object.keys(experimentSchema.shape).filter((key) => !taken.includes(key));
   const own = Object.fromEntries(Object.entries(tree).filter(([key]) => !known.includes(key)));
   const schema = experimentSchemaWith(plugins).pick({ ...TAKEN, cluster: true });

@@ -10,7 +10,7 @@ import { withPreset } from './runtime-settings.js';
 import { experimentSchemaWith } from './schema.js';
 import { validate } from './validate.js';
 
-/** The sweep that a file asks for. */
+/** The sweep described by a file. */
 export interface SweepSection {
   /** Axes of named cases in the order of the file. */
   readonly cases: readonly CaseAxis[];
@@ -18,13 +18,13 @@ export interface SweepSection {
   readonly vary: readonly VariedKey[];
   /** Absent: the seed of the file. */
   readonly seeds?: readonly number[];
-  /** Whether each cell gets an upper bound on the goodput of any scheduler. */
+  /** True if each cell gets an upper bound on the goodput of any scheduler. */
   readonly bound: boolean;
 }
 
 /**
- * The `sweep:` section of an experiment file, or undefined if it has none. Throws what is wrong with the
- * file, and `E_CONFIG_KEY` for a varied key that does not exist. What cases set is checked with the cells.
+ * The `sweep:` section of an experiment file, or undefined if it has none. Throws errors of the file, and
+ * `E_CONFIG_KEY` for a varied key that does not exist. Keys set by cases are checked with the cells.
  */
 export function readSweepSection(
   source: SourceDocument,
@@ -63,7 +63,7 @@ interface Variants {
   readonly plugins: readonly Plugin[];
 }
 
-/** Whether any combination of cases and varied kinds has the key: an option of any policy compared exists. */
+/** True if any combination of cases and varied kinds has the key: one of the compared policies suffices. */
 function existsInVariant(key: string, { source, overrides, cases, vary, plugins }: Variants): boolean {
   const kinds = vary.filter((varied) => isKindKey(varied.key));
   const ofCases = cases.map((axis) => axis.cases.map((one) => one.overrides));
@@ -79,7 +79,7 @@ function existsInVariant(key: string, { source, overrides, cases, vary, plugins 
   return false;
 }
 
-/** One of each list, joined, in every way. */
+/** All combinations of one item from each list, joined. */
 function* combinations(lists: readonly (readonly (readonly string[])[])[]): Generator<readonly string[]> {
   const [first, ...rest] = lists;
   if (first === undefined) {
@@ -102,9 +102,9 @@ export interface Case {
 }
 
 /**
- * The axes of `sweep.cases` in the order of the file. Throws `E_CONFIG_VALUE` for one without cases, with a case
- * without a name, or named like a key, and `E_CONFIG_KEY` where a case sets what cannot be a key, or what belongs to
- * the sweep as a whole.
+ * Axes of `sweep.cases` in the order of the file. Throws `E_CONFIG_VALUE` for one without cases, with a case without a
+ * name, or named like a key, and `E_CONFIG_KEY` if a case sets an invalid key, or one that belongs to the sweep as a
+ * whole.
  */
 function readCases(
   section: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, unknown>>>>>>,
@@ -136,7 +136,7 @@ function readCases(
   });
 }
 
-/** What keeps a case from setting this key. */
+/** Reason why a case cannot set this key. */
 function problemOf(key: string): string | undefined {
   if (!isOverrideKey(key)) return `"${key}" is not a dotted key such as policy.maxBatch`;
   if (key === 'seed') return 'every case runs with the same seeds: give them in sweep.seeds';
@@ -150,7 +150,7 @@ export function caseKeys(axes: readonly CaseAxis[]): VariedKey[] {
   return axes.map(({ key, cases }) => ({ key, values: cases.map(({ name }) => name) }));
 }
 
-/** What the chosen case of each axis sets. */
+/** Overrides of the chosen case of each axis. */
 export function caseOverrides(
   axes: readonly CaseAxis[],
   chosen: Readonly<Record<string, string>>,
@@ -159,8 +159,7 @@ export function caseOverrides(
 }
 
 /**
- * Turns a mistake in an override of a case into one in the file. Undefined for other errors. `chosen` is the case of
- * each axis.
+ * Turns a mistake in an override of a case into one in the file; undefined for others. `chosen`: the case of each axis.
  */
 export function asMistakeInCase(
   error: EscapementError,
@@ -188,7 +187,7 @@ function caseNamed(cases: readonly Case[], name: string | undefined): Case | und
   return cases.find((one) => one.name === name);
 }
 
-/** A value as JSON, which is YAML, but with numbers, booleans and null as they are written. */
+/** A value as JSON, which is YAML, but with numbers, booleans and null as written. */
 function jsonOf(value: unknown, path: Path, writtenAt: OverriddenTree['writtenAt']): string {
   const inner = (part: string | number, child: unknown) => jsonOf(child, [...path, part], writtenAt);
   if (Array.isArray(value)) return `[${value.map((item, i) => inner(i, item)).join()}]`;

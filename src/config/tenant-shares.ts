@@ -6,7 +6,9 @@ type Shared = Pick<Tenant, 'name' | 'share'>;
 /** More would fill the terminal. */
 const MOST_NAMED = 12;
 
-/** `tenants: others 50 %, big 25 %, small 25 % of what GPUs can do under overload`; null: there are no two to share. */
+/**
+ * `tenants: others 50 %, big 25 %, small 25 % of what GPUs can do under overload`; null without at least two shares.
+ */
 export function sharesLine(tenants: readonly Shared[]): string | null {
   if (tenants.length < 2) return null;
   const percents = sharePercents(tenants);
@@ -16,7 +18,7 @@ export function sharesLine(tenants: readonly Shared[]): string | null {
   return `tenants: ${named.join(', ')}${more} of what GPUs can do under overload`;
 }
 
-/** What the shares come to while all tenants ask for more, e.g. `50 %`. */
+/** Effective shares while all tenants demand more, e.g. `50 %`. */
 export function sharePercents(tenants: readonly Shared[]): string[] {
   return partsOf(tenants).map(shareText);
 }

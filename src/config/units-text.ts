@@ -2,10 +2,9 @@ import { type ErrorCode, EscapementError } from '../base/errors.js';
 import { GIB, KIB, MIB, NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.js';
 
 /**
- * Quantities as people write them (`10ms`, `600/s`, `16MiB`) to canonical units and back. Every reader
- * takes the value of a YAML scalar or the text of a flag, and throws `E_CONFIG_UNIT` where the unit is
- * missing or unknown and `E_CONFIG_VALUE` where there is no number or a negative one; the caller adds
- * file, line and key.
+ * Converts quantities as people write them (`10ms`, `600/s`, `16MiB`) to canonical units and back. Every reader takes
+ * the value of a YAML scalar or the text of a flag, and throws `E_CONFIG_UNIT` for a missing or unknown unit and
+ * `E_CONFIG_VALUE` for a missing or negative number; the caller adds file, line and key.
  */
 
 /** `10ms`, `250us`, `1.5s`, `2m`, `1h`, `100ns` to integer ns. Only 0 may be bare. */
@@ -64,7 +63,7 @@ export function formatDuration(ns: number): string {
   );
 }
 
-/** Text of a size in binary units, exact where it is a whole number of them: `16MiB`, `97.43MiB`. */
+/** Text of a size in binary units, exact if it is a whole number of them: `16MiB`, `97.43MiB`. */
 export function formatBytes(bytes: number): string {
   return formatIn(
     [
@@ -93,9 +92,9 @@ export function formatCount(count: number): string {
 }
 
 /**
- * The values of a list or range, as texts: `10ms,25ms` gives both, `1ms:20ms:1ms` gives
- * 1ms, 2ms, … 20ms (start:end:step, end included, to twelve digits), `clockwork,fifo` both names.
- * Ranges may mix units of time; their values are then written in the finest.
+ * Values of a list or range, as texts: `10ms,25ms` gives both, `1ms:20ms:1ms` gives 1ms, 2ms, … 20ms (start:end:step,
+ * end included, to twelve digits), `clockwork,fifo` both names. Ranges may mix units of time; their values are then
+ * written in the finest.
  */
 export function expandValues(text: string): string[] {
   const values = text.split(',').flatMap((part) => expandPart(part.trim(), text));
@@ -107,7 +106,7 @@ export function expandValues(text: string): string[] {
 /** A value as it appears in messages. */
 export function show(value: unknown): string {
   if (value === undefined) return 'nothing';
-  // JSON has no words for some numbers.
+  // JSON cannot represent some numbers.
   return typeof value === 'string' || typeof value === 'number' ? String(value) : JSON.stringify(value);
 }
 
@@ -215,7 +214,7 @@ function expandPart(part: string, whole: string): string[] {
   const hasUnits = second !== undefined && (first?.unit || second?.unit);
   if (texts.length === 2 && first != null && (texts[1]!.trim() === '' || (second != null && hasUnits)))
     throw fail('has no step: write start:end:step, e.g. 10ms:50ms:10ms, or a list, e.g. 10ms,50ms');
-  // Minutes and names have no third part: they are taken as they are.
+  // Minutes and names have no third part: they are kept as they are.
   if (texts.length !== 3 || ends.every((end) => end === null)) return [part];
   const known = ends.filter((end) => end !== null);
   const units = [
@@ -235,7 +234,7 @@ function expandPart(part: string, whole: string): string[] {
   return Array.from({ length: count }, (_, i) => `${exact(start + i * step)}${unit}`);
 }
 
-/** Without the last digits, which only the binary form of decimals has. */
+/** Drops the last digits, which only come from the binary form of decimals. */
 function exact(value: number): number {
   return Number(value.toPrecision(12));
 }

@@ -7,17 +7,17 @@ import { EMPTY, MISSING } from './fields.js';
 import { type Kinds, kindsAt, spotAt } from './schema-walk.js';
 import { show } from './units-text.js';
 
-/** Where the parts of a tree are written, and how. */
+/** Places and original texts of the parts of a tree. */
 interface WrittenTree {
   placeOf(path: Path): ErrorPlace;
-  /** A number, a boolean or null as it is written. */
+  /** A number, a boolean or null as written. */
   writtenAt?(path: Path): string | undefined;
 }
 
 /**
- * Checks `tree` against `schema` and returns what the schema makes of it. Throws one EscapementError for
- * the first mistake, unknown keys first because they often explain the rest. `code` replaces the codes of configurations, for other kinds of files. What is a number, a boolean or null by its
- * looks, and must be text, is its text as written: a name such as 1.10.
+ * Checks `tree` against `schema` and returns the parsed result. Throws one EscapementError for the first mistake,
+ * unknown keys first because they often explain the rest. `code` replaces the codes of configurations, for other kinds
+ * of files. A number, boolean or null where text is required becomes its text as written: a name such as 1.10.
  */
 export function validate<T extends z.ZodType>(
   schema: T,
@@ -56,7 +56,7 @@ export function validate<T extends z.ZodType>(
   );
 }
 
-/** What to say of a key that a section does not have: the kinds of section that do, or the key that was probably meant. */
+/** Hint on a key that a section does not have: the kinds of section that do, or the key that was probably meant. */
 function unknownKey(schema: z.ZodType, tree: unknown, path: Path, key: string): string {
   const spot = spotAt(schema, tree, path);
   const { own, all, name } = spot === undefined ? NO_KINDS : kindsAt(spot);
@@ -72,7 +72,7 @@ function unknownKey(schema: z.ZodType, tree: unknown, path: Path, key: string): 
 
 const NO_KINDS: Kinds = { own: undefined, all: new Map(), name: undefined };
 
-/** Paths at which a text is expected and something else was found. */
+/** Paths where a text is expected and something else was found. */
 function wantsText(issue: z.core.$ZodIssue): Path[] {
   if (issue.code === 'invalid_type') return issue.expected === 'string' ? [issue.path as Path] : [];
   if (issue.code !== 'invalid_union') return [];
@@ -92,7 +92,7 @@ function withText(tree: unknown, [part, ...rest]: Path, text: string): unknown {
   return copy;
 }
 
-/** What to write in place of a plain value where a section of some kind belongs. */
+/** Replacement for a plain value where a section of some kind belongs. */
 function kindMeant(schema: z.ZodType, tree: unknown, { message }: z.core.$ZodIssue, path: Path): string {
   const spot = spotAt(schema, tree, path);
   if (spot === undefined || !message.startsWith('must be a section of keys, found')) return '';
@@ -103,7 +103,7 @@ function kindMeant(schema: z.ZodType, tree: unknown, { message }: z.core.$ZodIss
   return `: write a kind (${kinds.join(', ')}) and its keys, see escapement keys ${key}`;
 }
 
-/** Where a value may be of several types and fits none: what is wrong with it as the type that it looks like. */
+/** Issues of a value that fits none of several types: those of the type that it resembles. */
 function unfolded(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];
   const isLike = ([first]: readonly z.core.$ZodIssue[]) =>
@@ -114,7 +114,7 @@ function unfolded(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   return meant.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-/** `must be a whole number or a list, found "many"`, of what is wrong with a value as each of its types. */
+/** `must be a whole number or a list, found "many"`, from the issues with each of a value's types. */
 function anyOf(messages: readonly string[]): string {
   const [first] = messages as [string];
   const types = messages.map((message) => /^must be (.*?)(?=, found |$)/.exec(message)?.[1]);

@@ -2,9 +2,9 @@ import type { ModelSpec } from '../core/model.js';
 import { fitModel } from './fit.js';
 
 /**
- * The mixed zoo: many well-known vision models, each in many copies, as in Clockwork's evaluation
- * (61 varieties × 66 copies = 4,026 instances). Ordered copy 0 of every variety, then copy 1 of every
- * variety and so on, so that popular functions assigned in blocks drive different varieties.
+ * The mixed zoo: many well-known vision models, each in many copies, as in Clockwork's evaluation (61 varieties × 66
+ * copies = 4,026 instances). Ordered copy 0 of every variety, then copy 1 of every variety and so on, so that popular
+ * functions assigned in blocks drive different varieties.
  */
 export function zooModels(varieties: number, copies: number, pageBytes: number): ModelSpec[] {
   const chosen = ZOO_VARIETIES.slice(0, varieties).map(({ name, parametersM, imagesPerS, imageSize }) =>
