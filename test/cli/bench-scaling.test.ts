@@ -30,7 +30,7 @@ describe('bench --scaling', () => {
   it('measures fixed and growing work on emulated GPUs, and writes both', async () => {
     const dir = tempDir();
     const out = join(dir, 'out');
-    const flags = ['--scaling', 'both', '--gpus', '2,1', '--trials', '2', '--duration', '0.1s', ...PATIENT];
+    const flags = ['--scaling', 'both', '--gpus', '2,1', '--trials', '2', '--duration', '0.5s', ...PATIENT];
     const { status, stdout, stderr } = await runCli([
       ...['bench', ...flags, ...simulated(dir), '--json', '--quiet', '--out', out],
     ]);
@@ -41,7 +41,7 @@ describe('bench --scaling', () => {
       name: 'small',
       device: { kind: 'simulated' },
       trials: 2,
-      seconds: 0.1,
+      seconds: 0.5,
       inputBytes: 4096,
     });
     const [strong, weak] = result.runs;
@@ -69,12 +69,12 @@ describe('bench --scaling', () => {
   }, 60_000);
 
   it('prints a table in 80 columns; without tensors only the scheduler is left', async () => {
-    const flags = ['--scaling', 'weak', '--gpus', '1,2', '--trials', '1', '--duration', '0.1s', ...PATIENT];
+    const flags = ['--scaling', 'weak', '--gpus', '1,2', '--trials', '1', '--duration', '0.5s', ...PATIENT];
     const { status, stdout } = await runCli([
       ...['bench', ...flags, ...simulated(tempDir()), '--tensors', 'none'],
     ]);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^no tensors; warm-up, then 1 trial of 0.1 s$/m);
+    expect(stdout).toMatch(/^no tensors; warm-up, then 1 trial of 0.5 s$/m);
     expect(stdout).toMatch(/^GPUs +requests\/s +efficiency +busy +batches +device +EXEC +batch +thread$/m);
     expect(stdout).toMatch(
       /^ {3}2 +[\d,.]+ +\d+ % +[\d.]+× +[\d.]+× +[\d.]+× +\d+\/\d+ % +[\d.]+ +\d+\/\d+ %$/m,
