@@ -1,16 +1,16 @@
-/** What reports and pages are drawn in, `#rrggbb`. Text has a contrast of at least 4.5 to its ground (WCAG 2.2, 1.4.3). */
+/** Colours of reports and pages, `#rrggbb`. Text has a contrast of at least 4.5 to its ground (WCAG 2.2, 1.4.3). */
 export const LIGHT = {
   ink: '#1b2430',
   muted: '#5b6673',
   line: '#dde3ea',
   ground: '#f5f7fa',
   card: '#ffffff',
-  /** The value to look at, links and buttons. */
+  /** Highlighted values, links and buttons. */
   strong: '#0b4f9e',
   onStrong: '#ffffff',
   alert: '#8a1c16',
   alertGround: '#fdecea',
-  /** Two things side by side. */
+  /** Two series side by side. */
   laneA: '#0b4f9e',
   laneB: '#b4430c',
 } as const;
@@ -46,8 +46,7 @@ export const SERIES_COLORS: readonly string[] = [
 ];
 
 /**
- * Areas, one color per model, which color-blind readers can tell apart (Okabe and Ito, 2008, without black, which a dark ground
- * would swallow).
+ * Areas, one color per model, for any color vision (Okabe and Ito, 2008, without black, invisible on a dark ground).
  */
 export const MODEL_COLORS: readonly string[] = [
   '#56b4e9',
@@ -59,7 +58,7 @@ export const MODEL_COLORS: readonly string[] = [
   '#0072b2',
 ];
 
-/** A style sheet that makes them variables, such as `--alert-ground`, light or dark as the system asks. */
+/** A style sheet with the colours as variables, such as `--alert-ground`, light or dark as the system prefers. */
 export const COLOR_STYLE = `:root { color-scheme: light dark; ${variables(LIGHT)} }
 @media (prefers-color-scheme: dark) { :root { ${variables(DARK)} } }
 `;

@@ -1,7 +1,7 @@
 import type { CostFigures, ScalingFigures } from '../record/results.js';
 import { round3 } from '../text/numbers.js';
 
-/** `12.72 per hour, 3.10 per million requests in time`: the file says in which currency. */
+/** `12.72 per hour, 3.10 per million requests in time`, in the currency of the experiment. */
 export function costText({ perHour, perMillionInTime }: CostFigures): string {
   const perMillion = perMillionInTime === null ? '–' : priceText(perMillionInTime);
   return `${priceText(perHour)} per hour, ${perMillion} per million requests in time`;
@@ -29,7 +29,7 @@ export function fleetUse({ gpuHours, meanGpus }: Pick<ScalingFigures, 'gpuHours'
   return `${round3(gpuHours)} GPU-hours, ${meanGpus === null ? '–' : round3(meanGpus)} GPUs on average`;
 }
 
-/** What to know of a scaler that orders GPUs for a few minutes; null: it does not. */
+/** Warning about a scaler that orders GPUs for a few minutes; null if it does not. */
 export function flappingNote(scaling: ScalingFigures): string | null {
   const keptHours = keptHoursOf(scaling);
   if (keptHours === null || scaling.ordered < FEWEST_ORDERS || keptHours >= SHORT_HOURS) return null;
@@ -37,7 +37,7 @@ export function flappingNote(scaling: ScalingFigures): string | null {
   return `${scaling.scaler} starts each GPU ${starts} times per hour; clouds bill a least time: minLifetime in cluster.gpus sets one`;
 }
 
-/** As many are there on average as come per hour, times the hours that each is kept (Little's law); null: none came or went, or there was no time. */
+/** Mean lifetime, from the mean number of GPUs and their starts per hour (Little's law); null without either. */
 function keptHoursOf({
   gpuHours,
   ordered,
@@ -47,9 +47,9 @@ function keptHoursOf({
   return cameAndWent === 0 || gpuHours === 0 ? null : gpuHours / cameAndWent;
 }
 
-/** A GPU that is kept for less starts more than six times per hour. */
+/** A GPU with a shorter lifetime starts more than six times per hour. */
 const SHORT_HOURS = 1 / 6;
-/** Of fewer orders nothing can be said. */
+/** Fewer orders are not enough to judge. */
 const FEWEST_ORDERS = 5;
 
 function keptText(hours: number): string {
@@ -58,7 +58,7 @@ function keptText(hours: number): string {
   return minutes < 120 ? `${round3(minutes)} min` : `${round3(hours)} h`;
 }
 
-/** `12.70` and `3.10`, as columns have them; `–` where there is no such cost. */
+/** `12.70` and `3.10`, as in columns; `–` if there is no such cost. */
 export function costTexts(cost: CostFigures | null): [string, string] {
   if (cost === null) return ['–', '–'];
   return [priceText(cost.perHour), cost.perMillionInTime === null ? '–' : priceText(cost.perMillionInTime)];

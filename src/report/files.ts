@@ -2,19 +2,19 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { cannotWrite } from '../base/files/output-file.js';
 
-/** What a report consists of, within the folder of its results. */
+/** Files of a report, within the folder of its results. */
 export const REPORT = 'report.html';
 export const CHARTS = 'charts';
-/** Each chart's files are called by its name and these. */
+/** Each chart's files have its name and these endings. */
 export const CHART_ENDINGS = { svg: '.svg', png: '.png', spec: '.vl.json' } as const;
 
-/** Removes an earlier report of other results; a new one can be drawn of what is there. Throws `E_FILE_WRITE`. */
+/** Removes an earlier report of other results; a new one can be drawn from the folder. Throws `E_FILE_WRITE`. */
 export function dropReport(dir: string): void {
   dropCharts(dir, []);
   remove(dir, [REPORT]);
 }
 
-/** Removes all charts but those with these names. Files that are no charts stay. Throws `E_FILE_WRITE`. */
+/** Removes all charts except those with these names. Other files stay. Throws `E_FILE_WRITE`. */
 export function dropCharts(dir: string, keep: readonly string[]): void {
   const charts = join(dir, CHARTS);
   if (!statSync(charts, { throwIfNoEntry: false })?.isDirectory()) return;

@@ -1,7 +1,7 @@
-/** `cluster.gpus.t4`, `cluster.gpus.t4.count`: how many GPUs of a kind there are. */
+/** `cluster.gpus.t4`, `cluster.gpus.t4.count`: number of GPUs of a kind. */
 const KEY = /^cluster\.gpus\.([A-Za-z][\w-]*)(?:\.count)?$/;
 
-/** The kind of GPUs that a key counts; null where it counts none. */
+/** Kind of GPUs that a key counts; null if none. */
 export function kindOfGpus(key: string): string | null {
   return KEY.exec(key)?.[1] ?? null;
 }
@@ -12,7 +12,7 @@ function fleetLabel(counts: readonly (readonly [kind: string, count: string | nu
   return (some.length > 0 ? some : counts).map(([kind, count]) => `${count} × ${kind}`).join(' + ');
 }
 
-/** The fleet among some `key=value` pairs, null where no key counts GPUs of a kind, and the other pairs. */
+/** The fleet in some `key=value` pairs, null if no key counts GPUs of a kind, and the other pairs. */
 export function takeFleet(values: Readonly<Record<string, string>>): {
   readonly fleet: string | null;
   readonly others: Readonly<Record<string, string>>;

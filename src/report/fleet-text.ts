@@ -4,7 +4,7 @@ import { FLEET_TARGET, isClairvoyant, type RankedFleet } from './fleets.js';
 
 const TARGET = `${Math.round(FLEET_TARGET * 100)} %`;
 
-/** The ranking of fleets as rows of a table, its head first; empty where there are none. */
+/** The ranking of fleets as rows of a table, header first; empty if there are none. */
 export function fleetRows(fleets: readonly RankedFleet[]): string[][] {
   if (fleets.length === 0) return [];
   const priced = fleets.every(({ cost }) => cost !== null);
@@ -21,14 +21,14 @@ export function fleetRows(fleets: readonly RankedFleet[]): string[][] {
   ];
 }
 
-/** The answer in one sentence; empty where there are none. */
+/** The answer in one sentence; empty if there are none. */
 export function fleetVerdict(fleets: readonly RankedFleet[]): string {
   const answer = fleetAnswer(fleets);
   if (answer === null) return '';
   return `${answer.title}${answer.reason === '' ? '' : `: ${answer.reason}`}.`;
 }
 
-/** The same in two parts: which fleet costs the least, and how much less than others; null where there are none. */
+/** The answer in two parts: the cheapest fleet, and its savings over others; null if there are none. */
 export function fleetAnswer(
   fleets: readonly RankedFleet[],
 ): { readonly title: string; readonly reason: string } | null {

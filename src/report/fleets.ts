@@ -1,30 +1,30 @@
 import { gpuHoursOf, type MeasuredSummary } from '../record/figures.js';
 import { type Senders, sendersOf } from './senders.js';
 
-/** Share of the requests that a fleet must answer in time to be ranked by what it costs. */
+/** Share of the requests that a fleet must answer in time to be ranked by cost. */
 export const FLEET_TARGET = 0.99;
 
-/** What one fleet paid for, and got: of a run, or means over the repetitions of a sweep's choice. */
+/** Cost and results of one fleet: of a run, or means over the repetitions of a sweep's choice. */
 export interface Fleet extends Senders {
   readonly name: string;
-  /** What decided how many GPUs there were; null: nothing did. */
+  /** The scaler that decided the number of GPUs; null: it was fixed. */
   readonly scaler: string | null;
   readonly gpuHours: number;
-  /** Of the whole run; null where prices are not known. */
+  /** Cost of the whole run; null if prices are not known. */
   readonly cost: number | null;
   /** Null: nothing was offered. */
   readonly attainment: number | null;
-  /** Whether its GPUs are of several kinds. */
+  /** True if its GPUs are of several kinds. */
   readonly mixed: boolean;
 }
 
 export interface RankedFleet extends Fleet {
   readonly meets: boolean;
-  /** No other fleet that can be had pays for less and answers as many in time, or the reverse. False for one that knows the future. */
+  /** True if no realizable fleet costs less and answers as many in time, or the reverse. False for clairvoyant ones. */
   readonly onFrontier: boolean;
 }
 
-/** What a run says of its fleet; null where it does not say how many GPUs there were. */
+/** Fleet of a run; null if the run does not record the number of GPUs. */
 export function fleetOf(name: string, summary: MeasuredSummary): Fleet | null {
   const { scaling, cost, durationSeconds, attainment, kinds = [] } = summary;
   const gpuHours = gpuHoursOf(summary);
@@ -41,8 +41,8 @@ export function fleetOf(name: string, summary: MeasuredSummary): Fleet | null {
 }
 
 /**
- * Fleets that meet the target by GPU-hours, the fewest first, then the others by attainment. By cost where all fleets have a
- * price and some have GPUs of several kinds. Empty where no scaler was at work.
+ * Fleets that meet the target by GPU-hours, fewest first, then the others by attainment. By cost if all fleets have a
+ * price and some have GPUs of several kinds. Empty without a scaler.
  */
 export function rankFleets(fleets: readonly Fleet[]): RankedFleet[] {
   if (fleets.every(({ scaler }) => scaler === null)) return [];
@@ -72,7 +72,7 @@ function attained({ attainment }: Fleet): number {
   return attainment ?? -1;
 }
 
-/** Nothing real can know the future. */
+/** True for a scaler that knows the future, which no real one can. */
 export function isClairvoyant({ scaler }: Fleet): boolean {
   return scaler === 'clairvoyant';
 }

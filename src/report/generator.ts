@@ -1,12 +1,12 @@
 import type { GeneratorFigures, RunResult } from '../record/results.js';
 import { formatCount, formatPercent, significant } from '../text/numbers.js';
 
-/** Requests that are later than this share of the SLO, or of the executed median where SLOs differ. */
+/** Tolerated lateness of requests, as a share of the SLO, or of the executed median if SLOs differ. */
 const LATE_SHARE = 0.1;
-/** More requests than this share waited for a connection: latencies count that wait. */
+/** Tolerated share of requests that waited for a connection: latencies include that wait. */
 const WAITED_SHARE = 0.01;
 
-/** How well requests were sent and timers kept, a sentence each. */
+/** Quality of request sending and timers, a sentence each. */
 export function generatorLines({ summary: { kind, generator } }: Pick<RunResult, 'summary'>): string[] {
   if (generator === undefined) return [];
   const { sentLateMs, timersLateMs, retries, waitedForConnection, notSent } = generator;
@@ -33,7 +33,7 @@ export function generatorLines({ summary: { kind, generator } }: Pick<RunResult,
   ];
 }
 
-/** Why figures of a run tell of the machine that sent its requests rather than of what answered them; empty: trust them. */
+/** Why figures of a run describe the machine that sent its requests rather than the server; empty if reliable. */
 export function generatorWarnings({ summary, sloMs }: Pick<RunResult, 'summary' | 'sloMs'>): string[] {
   const { generator, requests, executedLatencyMs, kind } = summary;
   if (generator === undefined) return [];

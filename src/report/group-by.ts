@@ -1,4 +1,4 @@
-/** Items by what `keyOf` says of them; keys and items in order of appearance. */
+/** Groups items by `keyOf`; keys and items in order of appearance. */
 export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

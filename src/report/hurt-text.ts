@@ -4,18 +4,18 @@ import { FEWEST_REQUESTS } from '../record/model-figures.js';
 import type { ModelFairness, ModelFigures, TenantFigures } from '../record/results.js';
 import { formatCount, formatPercent } from '../text/numbers.js';
 
-/** Models that a table lists. */
+/** Largest number of models in a table. */
 const MOST_MODELS = 20;
 
-/** Models of which requests failed, the worst first, as many as a table or chart shows. */
+/** Models with failed requests, worst first, as many as a table or chart shows. */
 export function hurtModels(models: readonly ModelFigures[], most = MOST_MODELS): ModelFigures[] {
   return models.filter(({ ok, offered }) => ok < offered).slice(0, most);
 }
 
 /**
- * Who got little: `worst is resnet50 with 0 % of 35 in time; 30 of 305 models below 50 %, 41 below 90 %; 12 with fewer
- * than 20 requests: together 38.1 % in time`. Empty where nothing stands out: each model with enough requests got 90 % of
- * them in time, and so did the others together; and where there is only one model.
+ * Models that were served badly: `worst is resnet50 with 0 % of 35 in time; 30 of 305 models below 50 %, 41 below 90 %;
+ * 12 with fewer than 20 requests: together 38.1 % in time`. Empty if nothing stands out: each model with enough
+ * requests got 90 % of them in time, and so did the others together; also with only one model.
  */
 export function modelsText(fairness: ModelFairness): string {
   if (!standsOut(fairness)) return '';
@@ -23,7 +23,7 @@ export function modelsText(fairness: ModelFairness): string {
   return [...(worst === '' ? [] : [`worst is ${worst}`]), ...rareTexts(fairness)].join('; ');
 }
 
-/** The same as a sentence that names the models it is about; also empty if all is well. */
+/** Models that were served badly, as a sentence with their names; also empty if all is well. */
 export function modelsSentence(fairness: ModelFairness): string {
   if (!standsOut(fairness)) return '';
   const { modelsAssessed, rareModels } = fairness;
@@ -37,20 +37,20 @@ export function modelsSentence(fairness: ModelFairness): string {
   return `Of the ${formatCount(modelsAssessed)} models with ${least}, the worst is ${worst}; ${rare}.`;
 }
 
-/** What the limits of a tenant refused, a text each; empty: nothing, or a client measured, which cannot see it. */
+/** Requests refused by the limits of a tenant, a text each; empty if there are none, or in a client's run. */
 export function limitTexts({ overRate, overShare }: TenantFigures): string[] {
   const text = (count: number | null, limit: string) =>
     count === null || count === 0 ? [] : [`${formatCount(count)} beyond its ${limit}`];
   return [...text(overRate, 'rate'), ...text(overShare, 'share')];
 }
 
-/** Below such a share in time, a model got little. */
+/** Share in time below which a model is served badly. */
 const LITTLE = 0.9;
 
 function standsOut({ worstModel, modelsBelow90, modelsAssessed, rareModels }: ModelFairness): boolean {
   const { models, attainment } = rareModels;
   if (modelsAssessed + models < 2) return false;
-  // Of so few requests in all, each that failed is worth a word.
+  // With so few requests in all, each failure is worth mentioning.
   return modelsBelow90 > 0 || (attainment ?? 1) < (worstModel === null ? 1 : LITTLE);
 }
 
@@ -64,7 +64,7 @@ function worstText({ worstModel, modelsBelow50, modelsBelow90, modelsAssessed }:
   return `${name} with ${formatPercent(attainment)} of ${formatCount(offered)} in time${below}`;
 }
 
-/** The models that have too few requests to be assessed. */
+/** Models with too few requests to be assessed. */
 function rareTexts({ rareModels: { models, attainment } }: ModelFairness): string[] {
   if (attainment === null) return [];
   const together = models === 1 ? '' : 'together ';
@@ -73,14 +73,14 @@ function rareTexts({ rareModels: { models, attainment } }: ModelFairness): strin
   ];
 }
 
-/** Why requests failed: `1,235 (1.4 %): 1,090 timed out cold, 145 refused`. Empty where none failed or no cause is known. */
+/** Reasons for failures: `1,235 (1.4 %): 1,090 timed out cold, 145 refused`. Empty if none failed or none is known. */
 export function failuresText({ failures, requests }: MeasuredSummary): string {
   const failed = requests.offered - requests.ok;
   if (failures === undefined || failed === 0) return '';
   return `${formatCount(failed)} (${formatPercent(failed / requests.offered)}): ${causesText(failures)}`;
 }
 
-/** The causes that there were, the most frequent first: `1,090 timed out cold, 145 refused`. */
+/** Causes that occurred, most frequent first: `1,090 timed out cold, 145 refused`. */
 export function causesText(failures: FailureCounts): string {
   return CAUSES.filter((cause) => failures[cause] > 0)
     .sort((a, b) => failures[b] - failures[a])

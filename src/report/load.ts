@@ -11,8 +11,8 @@ export type LoadedResults =
   | { readonly kind: 'sweep'; readonly results: SweepResults };
 
 /**
- * Reads what `sweep --out DIR` or `simulate --out DIR` left: `results.json`, else `run.json`.
- * Throws `E_RESULTS` if there is neither, or if it is broken, incomplete or of another version.
+ * Reads the output of `sweep --out DIR` or `simulate --out DIR`: `results.json`, else `run.json`. Throws `E_RESULTS` if
+ * there is neither, or if it is broken, incomplete or of another version.
  */
 export function loadResults(dir: string): LoadedResults {
   const sweep = join(dir, 'results.json');

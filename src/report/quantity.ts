@@ -1,7 +1,7 @@
 import { significant } from '../text/numbers.js';
 import { kindOfGpus, takeFleet } from './fleet-label.js';
 
-/** A value of an experiment as a number in the unit that axes use. */
+/** A value of an experiment as a number in the unit of axes. */
 interface Quantity {
   readonly value: number;
   /** `ms`, `req/s`, `MiB`, `%`, or empty for a plain number. */
@@ -38,7 +38,7 @@ const KEY_LABELS: Readonly<Record<string, string>> = {
   'cluster.pages': 'cache pages',
 };
 
-/** Reads `2.5ms`, `600/s`, `16MiB` or `4`; null for anything that is not a quantity. */
+/** Parses `2.5ms`, `600/s`, `16MiB` or `4`; null for anything that is not a quantity. */
 export function parseQuantity(text: string): Quantity | null {
   const parts = /^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\s\d]*)\s*$/.exec(text);
   const scale = parts === null ? undefined : UNITS[parts[2] as string];
@@ -47,12 +47,12 @@ export function parseQuantity(text: string): Quantity | null {
   return { value: significant(Number(parts[1]) * scale.value, 12), unit: scale.unit };
 }
 
-/** A value as people write it: `10ms` as `10 ms`; anything that is not a quantity stays. */
+/** A value as people write it: `10ms` as `10 ms`; anything that is not a quantity is unchanged. */
 export function valueLabel(text: string): string {
   return parseQuantity(text) === null ? text : text.trim().replace(/(\d)\s*([a-zµA-Z]+|%)$/, '$1 $2');
 }
 
-/** Name of an experiment key in titles: the field's term where there is one, else the key. */
+/** Name of an experiment key in titles: the term of the literature if there is one, else the key. */
 export function keyLabel(key: string): string {
   const kind = kindOfGpus(key);
   return KEY_LABELS[key] ?? (kind === null ? key : `${kind} GPUs`);

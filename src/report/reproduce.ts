@@ -11,7 +11,7 @@ export function setFlags(overrides: readonly string[] = []): string[] {
   return overrides.map((override) => `--set ${quoted(override)}`);
 }
 
-/** Quotes for a shell where a word needs them. */
+/** Quotes a word for a shell if necessary. */
 export function quoted(word: string): string {
   return /^[\w.,:=/+%@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -3,7 +3,7 @@ import { commandLine, setFlags } from './reproduce.js';
 
 type KnownRun = Pick<DrawnRun, 'summary'> & { readonly origin?: RunOrigin };
 
-/** What a run was, in a few words: `simulated`, `live on 2 × cpu` or `load against http://127.0.0.1:8000`. */
+/** Kind of a run in a few words: `simulated`, `live on 2 × cpu` or `load against http://127.0.0.1:8000`. */
 export function kindText({ summary, origin }: KnownRun): string {
   switch (summary.kind) {
     case 'simulated':
@@ -15,12 +15,12 @@ export function kindText({ summary, origin }: KnownRun): string {
   }
 }
 
-/** The experiment's name, marked as such where it is also the word for the kind of run. */
+/** The experiment's name, marked as such if it is also the word for the kind of run. */
 export function runName({ name, kind }: Pick<KnownRun['summary'], 'name' | 'kind'>): string {
   return name === kind ? `experiment ${name}` : name;
 }
 
-/** The command that does it again, on `experiment.yaml`. */
+/** Command that repeats it, on `experiment.yaml`. */
 export function commandOf({ summary, origin, overrides }: RunResult): string {
   const flags = [...(origin?.flags ?? []), ...setFlags(overrides)];
   switch (summary.kind) {
@@ -33,7 +33,7 @@ export function commandOf({ summary, origin, overrides }: RunResult): string {
   }
 }
 
-/** What doing it again gives. */
+/** Expected result of repeating it. */
 export function whatRepeats({ summary }: KnownRun): string {
   switch (summary.kind) {
     case 'simulated':

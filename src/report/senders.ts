@@ -3,18 +3,18 @@ import { formatPercentCell, formatRate } from '../text/numbers.js';
 import { alignColumns } from '../text/table.js';
 import { meanOf, meanOfKnown } from './statistics.js';
 
-/** What one class or tenant got of one policy or fleet in one cell, mean over seeds. */
+/** Results of one class or tenant with one policy or fleet in one cell, mean over seeds. */
 interface SenderOutcome {
   readonly name: string;
-  /** What one of its requests is worth; absent: it is a tenant. */
+  /** Weight of a request; absent for a tenant. */
   readonly weight?: number;
-  /** Part of GPU time that it was promised: of a class always (0: none), of a tenant under overload; null: not known. */
+  /** Promised part of GPU time: of a class always (0: none), of a tenant under overload; null if not known. */
   readonly share: number | null;
   /** Null: the runs have no span. */
   readonly goodputRps: number | null;
-  /** Over the seeds with which it offered something; null: there are none. */
+  /** Over the seeds with which it offered requests; null if there are none. */
   readonly attainment: number | null;
-  /** Part of GPU time that it got; null: not known. */
+  /** Actual part of GPU time; null if not known. */
   readonly gpuShare: number | null;
 }
 
@@ -25,7 +25,7 @@ export interface SenderFigures {
   readonly kind: SenderKind;
   /** `class` or `tenant`. */
   readonly one: string;
-  /** With their weights, where they are the same in all cells. */
+  /** With their weights, if equal in all cells. */
   readonly names: readonly string[];
   readonly figures: readonly SenderFigure[];
 }
@@ -35,7 +35,7 @@ interface SenderFigure {
   readonly unit: 'percent' | 'requests/s';
   /** In the order of the policies or fleets; by class or tenant; null: it offered nothing, or there is no span. */
   readonly values: readonly (readonly (number | null)[])[];
-  /** What was promised, by class or tenant, and what that is called; null: nothing was, or not the same in all cells. */
+  /** Promised shares, by class or tenant, with their name; null if there are none, or if they vary between cells. */
   readonly promised: { readonly name: string; readonly values: readonly number[] } | null;
 }
 
@@ -54,7 +54,7 @@ export function senderText({ unit }: SenderFigure, value: number | null): string
 /** More would not fit next to each other on a terminal; pages have all. */
 const MOST_SENDERS = 8;
 
-/** Tables for the terminal, a line for each policy or fleet. `means`: what figures are means over, e.g. `cells`. */
+/** Tables for the terminal, one line per policy or fleet. `means`: population of the means, e.g. `cells`. */
 export function senderLines(
   all: readonly SenderFigures[],
   compared: 'policy' | 'fleet',
@@ -86,20 +86,20 @@ export function senderLines(
   );
 }
 
-/** What runs say of who sent requests. */
+/** Outcomes by class and by tenant. */
 export type Senders = Readonly<Record<SenderKind, readonly SenderOutcome[]>>;
 
-/** What policies, or fleets, did in the same conditions, in their order; null: it has no finished run. */
+/** Results of policies or fleets in the same conditions, in their order; null if one has no finished run. */
 interface ComparedCell {
   readonly results: readonly (Senders | null)[];
 }
 
-/** The repetitions of one run. */
+/** Means over the repetitions of one run. */
 export function sendersOf(summaries: readonly MeasuredSummary[]): Senders {
   return { classes: senderOutcomes(summaries, 'classes'), tenants: senderOutcomes(summaries, 'tenants') };
 }
 
-/** Of classes, then of tenants; each only where all runs have the same ones. */
+/** Figures of classes, then of tenants; each only if all runs have the same ones. */
 export function senderFigures(cells: readonly ComparedCell[]): SenderFigures[] {
   return (['classes', 'tenants'] as const).flatMap((kind) => figuresOf(cells, kind) ?? []);
 }
@@ -135,7 +135,7 @@ function figuresOf(cells: readonly ComparedCell[], kind: SenderKind): SenderFigu
   };
 }
 
-/** Empty: there are no classes, or no tenants. */
+/** Empty if there are no classes, or no tenants. */
 function senderOutcomes(summaries: readonly MeasuredSummary[], kind: SenderKind): SenderOutcome[] {
   const [first] = summaries;
   return (first?.[kind] ?? []).map((sender, i) => {

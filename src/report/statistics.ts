@@ -2,7 +2,7 @@ import { senderOfFigure } from '../record/figures.js';
 import type { CellResult, RunResult, RunSlices } from '../record/results.js';
 import { formatPercent, formatPercentCell, formatRate, round3, significant } from '../text/numbers.js';
 
-/** A figure with what is known of its precision. */
+/** A figure with its precision, if known. */
 export interface Estimate {
   /** Number of repetitions. */
   readonly n: number;
@@ -10,22 +10,22 @@ export interface Estimate {
   readonly mean: number;
   /** Sample standard deviation over them; 0 for one. */
   readonly sd: number;
-  /** Ends of its 95 % confidence interval; equal to the mean where nothing tells how precise it is. */
+  /** Ends of its 95 % confidence interval; equal to the mean if its precision is not known. */
   readonly low: number;
   readonly high: number;
   /**
-   * What the interval comes from: several seeds, or the time slices of the one run that no seed changes. Null: there is one
-   * run and its slices do not differ, or say nothing of the figure.
+   * Source of the interval: several seeds, or the time slices of the one run that no seed changes. Null: there is one
+   * run and its slices do not differ, or do not determine the figure.
    */
   readonly over: 'seeds' | 'slices' | null;
 }
 
-/** What a figure was under each seed, and in a run that no seed changes, how it came together over time. */
+/** Values of a figure by seed, and, in a run that no seed changes, its contributions over time. */
 export interface Sample {
   readonly bySeed: Readonly<Record<string, number>>;
   /**
-   * Influence of each time slice: the figure is its mean plus the mean of these, which is 0. Absent: a seed changes the run, or
-   * its slices say nothing of the figure.
+   * Influence of each time slice: the figure is its mean plus the mean of these, which is 0. Absent if a seed changes
+   * the run, or its slices do not determine the figure.
    */
   readonly influences?: readonly number[];
 }
@@ -36,7 +36,7 @@ const T_95 = [
   2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/** Chance of Student's t with a whole number of degrees of freedom to exceed `t` (Abramowitz and Stegun 26.7.3 and 26.7.4). */
+/** Probability that Student's t of integer degrees of freedom exceeds `t` (Abramowitz and Stegun 26.7.3 and 26.7.4). */
 export function studentTail(t: number, freedom: number): number {
   const angle = Math.atan(t / Math.sqrt(freedom));
   const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
@@ -56,7 +56,7 @@ export function estimate(values: readonly number[]): Estimate {
   return estimateOf({ bySeed: Object.fromEntries(values.entries()) });
 }
 
-/** Mean and confidence interval: over seeds by Student's t, of one run by its time slices. There must be a value. */
+/** Mean and confidence interval: over seeds by Student's t, of one run by its time slices. At least one value. */
 export function estimateOf({ bySeed, influences = [] }: Sample): Estimate {
   const values = Object.values(bySeed);
   const n = values.length;
@@ -71,8 +71,7 @@ export function estimateOf({ bySeed, influences = [] }: Sample): Estimate {
 }
 
 /**
- * How much higher a figure is in `a` than in `b`: seed by seed, or slice by slice where no seed changes either. Null: they
- * have nothing in common.
+ * Excess of `a` over `b`: seed by seed, or slice by slice if no seed changes either; null without anything in common.
  */
 export function differenceOf(a: Sample, b: Sample): Estimate | null {
   if ((a.influences === undefined) !== (b.influences === undefined)) return null;
@@ -85,7 +84,7 @@ export function differenceOf(a: Sample, b: Sample): Estimate | null {
   return estimateOf({ bySeed, influences: a.influences.map((value, i) => value - others[i]!) });
 }
 
-/** The sample of a figure that is `factor` times as large. */
+/** Sample of a figure multiplied by `factor`. */
 export function scaledSample({ bySeed, influences }: Sample, factor: number): Sample {
   return {
     bySeed: Object.fromEntries(Object.entries(bySeed).map(([seed, value]) => [seed, value * factor])),
@@ -93,18 +92,18 @@ export function scaledSample({ bySeed, influences }: Sample, factor: number): Sa
   };
 }
 
-/** A figure that is a sum over requests: how many, or which share of them, were answered in time. */
+/** A figure that is a sum over requests: the number, or share, of those answered in time. */
 export interface SlicedFigure {
   readonly of: 'attainment' | 'goodputRps';
-  /** Whose requests count; absent: all do. */
+  /** Selects the requests that count; absent: all do. */
   readonly isCounted?: (section: RunSlices['sections'][number], index: number) => boolean;
-  /** Whether each request counts as much as its class weighs. */
+  /** True if each request counts by the weight of its class. */
   readonly weighted?: boolean;
 }
 
 type SlicedRun = Pick<RunResult | CellResult, 'slices'>;
 
-/** The figure that thresholds call `metric`; null: slices say nothing of it. */
+/** Figure of the threshold metric `metric`; null if slices do not determine it. */
 export function slicedFigure(metric: string): SlicedFigure | null {
   const sender = senderOfFigure(metric);
   if (sender === null) return SLICED.get(metric) ?? null;
@@ -114,7 +113,7 @@ export function slicedFigure(metric: string): SlicedFigure | null {
     : { ...figure, isCounted: (section) => section[sender.kind] === sender.name };
 }
 
-/** The same of one section of the workload. */
+/** The figure restricted to one section of the workload. */
 export function ofSection(figure: SlicedFigure | null, section: number): SlicedFigure | null {
   return figure === null ? null : { ...figure, isCounted: (_, index) => index === section };
 }
@@ -126,7 +125,7 @@ const SLICED = new Map<string, SlicedFigure>([
   ['weightedGoodputRps', { of: 'goodputRps', weighted: true }],
 ]);
 
-/** How a figure came together over time; nothing where a seed changes the run, or where nothing was offered. */
+/** Contributions of time slices to a figure; empty if a seed changes the run, or if nothing was offered. */
 export function influencesOf(
   { slices }: SlicedRun,
   { of, isCounted = () => true, weighted = false }: SlicedFigure,
@@ -142,7 +141,7 @@ export function influencesOf(
   return { influences: ok.map((count, i) => ((count - quotient * base[i]!) * ok.length) / whole) };
 }
 
-/** A figure of one run, by the name that thresholds use; without an interval unless its slices give one. */
+/** A figure of one run, by the name that thresholds use; without an interval unless its slices provide one. */
 export function figureOfRun(run: SlicedRun, metric: string, value: number): Estimate {
   const figure = slicedFigure(metric);
   return estimateOf({ bySeed: { 1: value }, ...(figure === null ? {} : influencesOf(run, figure)) });
@@ -156,7 +155,7 @@ export function attainmentText(run: SlicedRun & Pick<RunResult | CellResult, 'su
   return figure.over === null ? formatPercent(attainment) : `${percentWithInterval(figure)} %`;
 }
 
-/** Half of the 95 % confidence interval of how much a figure of two runs differs; null: nothing is known of it. */
+/** Half of the 95 % confidence interval of the difference of a figure between two runs; null if not known. */
 export function marginBetween(a: SlicedRun, b: SlicedRun, figure: SlicedFigure): number | null {
   const sample = (run: SlicedRun) => ({ bySeed: { 1: 0 }, ...influencesOf(run, figure) });
   const difference = differenceOf(sample(a), sample(b));
@@ -171,18 +170,18 @@ export function goodputText(run: SlicedRun & Pick<RunResult | CellResult, 'summa
   return figure.over === null ? formatRate(figure.mean) : withInterval(figure);
 }
 
-/** What is said of such a run. */
+/** Note on a run that is one sample. */
 export const ONE_SAMPLE = 'one sample: no seed changes it';
 
-/** Whether this is one sample, as no seed changes the run. */
+/** True if this is one sample, since no seed changes the run. */
 export function isOneSample(runs: readonly Pick<SlicedRun, 'slices'>[]): boolean {
   return runs.length > 0 && runs.every(({ slices }) => slices !== undefined);
 }
 
 /**
- * Half of the 95 % confidence interval of a mean over time slices, by the circular block bootstrap: what blocks of successive
- * slices, drawn with replacement and joined to a run of the same length, would make of the mean. Its variance has a closed
- * form, so nothing is drawn. The factor is that of Student's t for as many values as there are blocks.
+ * Half of the 95 % confidence interval of a mean over time slices, by the circular block bootstrap: the spread of the
+ * mean over blocks of successive slices, drawn with replacement and joined to the length of the run. Its variance has a
+ * closed form, so nothing is drawn. The factor is Student's t for as many values as there are blocks.
  */
 export function blockBootstrapHalf(slices: readonly number[]): number {
   const n = slices.length;
@@ -201,9 +200,9 @@ export function blockBootstrapHalf(slices: readonly number[]): number {
 }
 
 /**
- * Slices to a block: long enough to hold what one slice says of the next. Twice the automatic choice of Politis and White (2004,
- * corrected 2009) for circular blocks, which goes by the autocorrelations up to where they fade: what is best for the variance
- * makes intervals a tenth too short.
+ * Slices per block: long enough to cover the dependence between slices. Twice the automatic choice of Politis and White
+ * (2004, corrected 2009) for circular blocks, which uses the autocorrelations up to where they fade: the optimum for
+ * the variance makes intervals a tenth too short.
  */
 export function blockLength(slices: readonly number[]): number {
   const n = slices.length;
@@ -234,7 +233,7 @@ export function blockLength(slices: readonly number[]): number {
   return Math.max(1, Math.min(Math.round(2 * optimal), Math.ceil(Math.min(3 * Math.sqrt(n), n / 3))));
 }
 
-/** An interval that goes no further than a figure can. */
+/** An interval clipped to the possible values of a figure. */
 export function clipped(figure: Estimate, most = Number.POSITIVE_INFINITY): Estimate {
   return {
     ...figure,
@@ -243,26 +242,26 @@ export function clipped(figure: Estimate, most = Number.POSITIVE_INFINITY): Esti
   };
 }
 
-/** How the parts of an interval are written. */
+/** Formats of the parts of an interval. */
 interface IntervalFormat {
   readonly mean: (value: number) => string;
   readonly half: (value: number) => string;
   readonly end: (value: number) => string;
 }
 
-/** `480 ± 2.1`, or `98.6 (93.2 to 100.0)` where the interval is cut at what is possible; without an interval the mean. */
+/** `480 ± 2.1`, or `98.6 (93.2 to 100.0)` if the interval is clipped; without an interval the mean. */
 export function intervalText({ mean, low, high, over }: Estimate, format: IntervalFormat): string {
   if (over === null) return format.mean(mean);
   const [above, below] = [high - mean, mean - low].map((half) => {
     const text = format.half(half);
-    // What rounds to 0 is not nothing.
+    // A value that rounds to 0 is not nothing.
     return half > 0 && Number(text) === 0 ? `<${text.replace(/0$/, '1')}` : text;
   });
   if (above === below) return `${format.mean(mean)} ± ${above}`;
   return `${format.mean(mean)} (${format.end(low)} to ${format.end(high)})`;
 }
 
-/** A rate with half of the width of its confidence interval: `480 ± 2.1`; `–` where there is nothing to measure. */
+/** A rate with half the width of its confidence interval: `480 ± 2.1`; `–` if there is nothing to measure. */
 export function withInterval(figure: Estimate | null): string {
   if (figure === null) return formatRate(figure);
   const mean = (value: number) => formatRate(round3(value));
@@ -280,13 +279,13 @@ export function meanOf(values: readonly number[]): number {
   return sum(values) / values.length;
 }
 
-/** Mean of the values that are known; null: none is. */
+/** Mean of the known values; null if there are none. */
 export function meanOfKnown(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
   return known.length === 0 ? null : meanOf(known);
 }
 
-/** Factor of the standard error in a 95 % confidence interval. Beyond the table: right to 0.1 %. */
+/** Factor of the standard error in a 95 % confidence interval. Beyond the table, accurate to 0.1 %. */
 export function studentT95(degreesOfFreedom: number): number {
   return T_95[degreesOfFreedom - 1] ?? 1.96 + 2.45 / degreesOfFreedom;
 }

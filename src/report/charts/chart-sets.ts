@@ -28,7 +28,7 @@ import { policySpread } from './policy-spread.js';
 import type { ChartSpec } from './theme.js';
 import { tunedOverTime } from './tuned-over-time.js';
 
-/** A chart with the name of its files. */
+/** A chart with the base name of its files. */
 export interface NamedChart {
   readonly name: string;
   readonly spec: ChartSpec;
@@ -36,21 +36,21 @@ export interface NamedChart {
 
 /** Charts repeat for each combination of further keys, up to this many; tables show all. */
 const MAX_SLICES = 6;
-/** Panels that are left out are named, up to this many. */
+/** Largest number of omitted panels that are named. */
 const MOST_NAMED = 6;
-/** Models that a chart of failures shows. */
+/** Largest number of models in a chart of failures. */
 const MAX_MODEL_BARS = 12;
-/** More lines of one run than this are a tangle. */
+/** More lines of one run would be a tangle. */
 const MAX_GROUP_LINES = 4;
 
-/** The charts of a sweep; those of one run show the recommendation that gains most, at its first seed. */
+/** Charts of a sweep; those of one run show the recommendation that gains most, at its first seed. */
 export function sweepCharts(results: SweepResults): NamedChart[] {
   const recommendations = recommend(results);
   const slices = drawnFirst(results, recommendations);
   const planes = slices
     .slice(0, MAX_SLICES)
     .flatMap((slice) => planeCharts(slice, recommendations, slices.length > 1));
-  // Groups are compared in a chart of their own: without a better choice this one would say nothing. Nor would it of prices.
+  // Groups have their own chart: without a better choice this one would say nothing. The same goes for prices.
   const compared = recommendations.some(
     ({ best, default: usual, ranking }) =>
       usual !== null && ranking === 'score' && (best.groups.length === 0 || best !== usual),
@@ -68,12 +68,12 @@ export function sweepCharts(results: SweepResults): NamedChart[] {
   ];
 }
 
-/** What fleets paid for and got; none where no scaler was at work. */
+/** Charts of cost and results by fleet; none without a scaler. */
 export function fleetCharts(fleets: readonly RankedFleet[]): NamedChart[] {
   return fleets.length === 0 ? [] : [{ name: 'gpu-hours', spec: gpuHoursChart(fleets) }];
 }
 
-/** Which panels a sweep has no charts for, in words; empty if all are drawn. */
+/** Panels of a sweep without charts, in words; empty if all are drawn. */
 export function chartsLeftOut(results: SweepResults): string {
   const slices = drawnFirst(results, recommend(results));
   const out = slices.slice(MAX_SLICES).map(({ fixed }) => valuesLabel(fixed));
@@ -83,7 +83,7 @@ export function chartsLeftOut(results: SweepResults): string {
   return `${MAX_SLICES} of ${slices.length} panels drawn; left out: ${names.join('; ')}. The table of all combinations has their figures.`;
 }
 
-/** Panels in which something is the best come before the others. */
+/** Sorts panels with a best choice before the others. */
 function drawnFirst(results: SweepResults, recommendations: readonly Recommendation[]): Slice[] {
   const bests = (slice: Slice) => {
     const points = allPoints(slice);
@@ -95,7 +95,7 @@ function drawnFirst(results: SweepResults, recommendations: readonly Recommendat
     .map(({ slice }) => slice);
 }
 
-/** The charts of one run. */
+/** Charts of one run. */
 export function runCharts(run: DrawnRun): NamedChart[] {
   const groups = run.groups.length === 0 ? [] : [{ name: 'groups', spec: groupBars(run.groups) }];
   const hurt = run.summary.failures === undefined ? [] : hurtModels(run.models, MAX_MODEL_BARS);
@@ -152,13 +152,13 @@ function exampleCharts(recommendations: readonly Recommendation[]): NamedChart[]
   ];
 }
 
-/** What the best is compared with: the default, or for groups the worst choice if the default is the best. */
+/** Reference for the best: the default, or for groups the worst choice if the default is the best. */
 function comparedWith({ best, default: usual, poorest }: Recommendation): Point[] {
   if (usual !== null && usual !== best) return [usual];
   return best.groups.length > 0 && poorest !== best ? [poorest] : [];
 }
 
-/** Which run a chart shows of several that it might. */
+/** Label of a run where a chart shows one of several. */
 function runLabel({ summary: { policy, seed } }: DrawnRun): string {
   return policy === undefined ? `seed ${seed}` : `policy ${policy}, seed ${seed}`;
 }
@@ -176,7 +176,7 @@ function joined(notes: readonly string[]): string {
   return notes.filter((text) => text !== '').join(' · ');
 }
 
-/** The charts that show several runs in one picture. */
+/** Charts that show several runs in one picture. */
 export function comparisonCharts(
   runs: readonly { readonly name: string; readonly run: DrawnRun }[],
 ): NamedChart[] {
@@ -192,7 +192,7 @@ export function comparisonCharts(
   ];
 }
 
-/** The charts of a comparison of policies. */
+/** Charts of a comparison of policies. */
 export function policyCharts(comparison: PolicyComparison): NamedChart[] {
   const certainty = certaintyOf(comparison);
   const stretched = 'the axis is stretched near 100';
@@ -225,18 +225,18 @@ function timeCharts(run: DrawnRun, notes: readonly string[]): NamedChart[] {
   ];
 }
 
-/** A value that stayed as it was is no chart. */
+/** True if a value changed, so that it is worth a chart. */
 function changes({ low, high }: TunedSeries): boolean {
   return Math.min(...low) < Math.max(...high);
 }
 
-/** Says that groups are not drawn; empty where all are. */
+/** Note that groups are not drawn; empty if all are. */
 function groupsLeftOut(runs: readonly DrawnRun[]): string {
   const most = Math.max(...runs.map(({ groups }) => groups.length));
   return most > MAX_GROUP_LINES ? `the worst ${MAX_GROUP_LINES} of ${most} groups` : '';
 }
 
-/** Names of the groups of which, in any of the runs, the smallest share was in time: as many as are drawn. */
+/** Groups with the smallest share in time in any of the runs, as many as are drawn. */
 function worstGroups(runs: readonly DrawnRun[]): ReadonlySet<string> {
   const least = new Map<string, number>();
   for (const { name, attainment } of runs.flatMap(({ groups }) => groups))
@@ -245,7 +245,7 @@ function worstGroups(runs: readonly DrawnRun[]): ReadonlySet<string> {
   return new Set(sorted.slice(0, MAX_GROUP_LINES));
 }
 
-/** A line for the run, or one for each group: mixed, their latencies tell of none. */
+/** One line for the run, or one per group: the mixed latency would describe none of them. */
 function linesOf(
   name: string,
   { latencyCdf: cdf, summary, groups }: DrawnRun,

@@ -1,6 +1,6 @@
 /**
- * Black or white, whichever stands out more from a ground given as `#rrggbb`. One of them always has a
- * contrast of at least 4.58, above the 4.5 that small text needs (WCAG 2.2, 1.4.3).
+ * Black or white, whichever has more contrast to a ground given as `#rrggbb`. One of them always has at least 4.58,
+ * above the 4.5 that small text needs (WCAG 2.2, 1.4.3).
  */
 export function readableOn(ground: string): '#000000' | '#ffffff' {
   return contrast(ground, '#ffffff') >= contrast(ground, '#000000') ? '#ffffff' : '#000000';
@@ -19,7 +19,7 @@ function luminance(color: string): number {
   return 0.2126 * (red as number) + 0.7152 * (green as number) + 0.0722 * (blue as number);
 }
 
-/** Light of one channel of sRGB. */
+/** Linear light of one sRGB channel. */
 function linear(value: number): number {
   return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
 }

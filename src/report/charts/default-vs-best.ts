@@ -7,13 +7,13 @@ import { measureOf, type Point, scoreName, scoreOf } from '../study/points.js';
 import { type ChartSpec, chart, INK, MUTED, niceTop, STRONG, WEAK } from './theme.js';
 
 const HEIGHT = 300;
-/** Least width of one group of two bars, px. */
+/** Minimum width of one group of two bars, px. */
 const GROUP = 92;
 
 /**
- * Goodput (where there are groups, attainment of the one that fares worst) at the default and at the best
- * choice, side by side for each condition (SLO), with the factor between them on top. Light bars are the default, dark ones the best: plain in black and white.
- * `common`: what all of the sweep has in common, in words; may be empty.
+ * Goodput (with groups, attainment of the worst-served one) of the default and of the best choice, side by side for
+ * each condition (SLO), with the factor between them on top. Light bars are the default, dark ones the best, which
+ * works in black and white. `common`: facts shared by the whole sweep, in words; may be empty.
  */
 export function defaultVsBest(recommendations: readonly Recommendation[], common: string): ChartSpec {
   const keys = Object.keys(recommendations[0]?.conditions ?? {});
@@ -122,14 +122,14 @@ function barsOf(recommendation: Recommendation) {
   return [...(usual === null ? [] : [bar('default', usual)]), bar('best', best)];
 }
 
-/** The condition, and under it the choice that is best there, a line for each key. */
+/** The condition, and under it the best choice there, one line per key. */
 function groupLabel({ conditions, choice }: Recommendation): string {
   const condition = Object.values(conditions).map(valueLabel).join(', ');
   const best = `best: ${choiceLabel(choice)}`.replaceAll(', ', ',\n');
   return condition === '' ? best : `${condition}\n${best}`;
 }
 
-/** Wide enough for the longest line of any label. */
+/** Width that fits the longest line of any label. */
 function groupWidth(labels: readonly string[]): number {
   const lines = labels.flatMap((label) => label.split('\n'));
   return Math.max(GROUP, ...lines.map((line) => Math.ceil(textWidth(line, 12) * 1.08) + 10));

@@ -1,17 +1,17 @@
 import { spread } from './spread.js';
 import { MUTED, seriesStyle } from './theme.js';
 
-/** Height that one label needs, px. */
+/** Height of one label, px. */
 const GAP = 18;
 
 interface EndLabels {
   /** Names of the series by rank. */
   readonly names: readonly string[];
-  /** Where each line ends, as a share of the height: 0 is the bottom. null: the series has no line. */
+  /** End of each line, as a share of the height: 0 is the bottom. null: the series has no line. */
   readonly ends: readonly (number | null)[];
-  /** What the series are, e.g. SLO; empty for none. */
+  /** Meaning of the series, e.g. SLO; may be empty. */
   readonly title: string;
-  /** Whether the lines have marks at their points; they do unless said otherwise. */
+  /** False if lines have no marks at their points. Default: true. */
   readonly marks?: boolean;
   /** Size of the plot, px. */
   readonly width: number;
@@ -19,8 +19,8 @@ interface EndLabels {
 }
 
 /**
- * The legend of a line chart, to the right of the plot: each series' name and sample next to the end of
- * its line, as near as the neighbours allow, so that readers need not match colours across the page.
+ * Legend of a line chart, to the right of the plot: each series' name and sample next to the end of its line, as near
+ * as the neighbours allow, so that readers need not match colours across the page.
  */
 export function endLabels({ names, ends, title, marks = true, width, height }: EndLabels): object[] {
   const present = names.map((_, rank) => rank).filter((rank) => ends[rank] !== null);
@@ -52,7 +52,7 @@ export function endLabels({ names, ends, title, marks = true, width, height }: E
   return [...samples, ...(title === '' ? [] : [head])].map((layer) => ({ data: { values: [{}] }, ...layer }));
 }
 
-/** Scales that give the series of a chart their styles by name. */
+/** Scales that map the series of a chart to their styles by name. */
 export function seriesScale(names: readonly string[], part: 'color' | 'dash' | 'shape') {
   return { domain: names, range: names.map((_, rank) => seriesStyle(rank)[part]) };
 }

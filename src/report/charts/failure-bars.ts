@@ -7,15 +7,15 @@ import { type ChartSpec, chart, INK, MUTED } from './theme.js';
 const WIDTH = 360;
 const ROW = 30;
 const BAR = 18;
-/** Shares of a bar narrower than this have no room for their letter. */
+/** Narrower shares of a bar have no room for their letter. */
 const ROOM = 0.06;
 const IN_TIME = 'in time';
-/** Numbers would look like counts. */
+/** Letters, since numbers would look like counts. */
 const LETTERS = CAUSES.map((_, i) => String.fromCharCode('A'.charCodeAt(0) + i));
 
 /**
- * What became of the requests of the models that fared worst: a bar each, from those in time to each cause of failure.
- * Causes differ in their order, in their shade and in the letter in the bar and in the legend.
+ * Outcomes of the requests of the worst-served models: one bar each, from those in time to each cause of failure.
+ * Causes differ in order, shade and letter, in the bar and in the legend.
  */
 export function failureBars(models: readonly ModelFigures[]): ChartSpec {
   const present = CAUSES.filter((cause) => models.some(({ failures }) => (failures?.[cause] ?? 0) > 0));

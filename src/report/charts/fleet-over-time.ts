@@ -6,10 +6,10 @@ import { binsPerPoint, endOf, formatSeconds, ratePoints, timeAxis, timeUnit } fr
 
 const WIDTH = 600;
 const HEIGHT = 260;
-/** More points than this are averaged: finer than a pixel shows nothing. */
+/** More points are averaged: steps below a pixel are invisible. */
 const MAX_POINTS = 300;
 
-/** GPUs that are on and those that are paid for, over time, with the requests that came. */
+/** Number of GPUs on, and paid for, over time, with the incoming requests. */
 export function fleetOverTime(
   fleet: FleetOverTime,
   { series, summary }: Pick<DrawnRun, 'series' | 'summary'>,

@@ -12,8 +12,8 @@ const HEIGHT = 300;
 const BAR_WIDTH = 46;
 
 /**
- * Goodput (by weight, where requests have classes) for each value of a key that is not a number (a policy, say), one bar a series, shaded from
- * light to dark in the order of the series, with 95 % confidence intervals where there are several seeds.
+ * Goodput (by weight, if requests have classes) for each value of a non-numeric key (e.g. a policy), one bar per
+ * series, shaded from light to dark, with 95 % confidence intervals if there are several seeds.
  */
 export function goodputBars(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
   const { x, series } = slice;
@@ -107,7 +107,7 @@ export function goodputBars(slice: Slice, recommendations: readonly Recommendati
   });
 }
 
-/** Shades from light to dark, which differ without colour. */
+/** Shades from light to dark, distinguishable without colour. */
 function shades(count: number): string[] {
   return Array.from({ length: count }, (_, rank) => {
     const depth = count === 1 ? 1 : rank / (count - 1);

@@ -14,9 +14,9 @@ const WIDTH = 560;
 const HEIGHT = 320;
 
 /**
- * Goodput (by weight, where requests have classes) against a numeric key, one line a series: mean over seeds, a band for its 95 % confidence
- * interval where there are several, a ring around the best of each condition, and the default as a rule. What has no
- * place on the axis is drawn to its right, as points.
+ * Goodput (by weight, if requests have classes) against a numeric key, one line per series: mean over seeds, a band for
+ * its 95 % confidence interval if there are several, a ring around the best of each condition, and the default as a
+ * rule. Values without a place on the axis are drawn to its right, as points.
  */
 export function goodputLines(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
   const { x, series } = slice;
@@ -138,7 +138,7 @@ function rowsOf(slice: Slice, { at }: AcrossNumbers, recommendations: readonly R
     x: at(point),
     goodput: point.weightedGoodputRps.mean,
     low: Math.max(0, point.weightedGoodputRps.low),
-    // Nothing beyond what was offered can be served, whatever a few seeds make of the interval.
+    // Goodput cannot exceed the offered load, even if the interval of a few seeds does.
     high: Math.min(
       point.weightedGoodputRps.high,
       Math.max(point.weightedGoodputRps.mean, point.weightedOfferedRps.mean),
@@ -169,7 +169,7 @@ function defaultRule(value: AxisValue, x: object) {
   ];
 }
 
-/** The mean offered load if all points were offered the same within 2 %, else null. */
+/** Mean offered load if equal at all points within 2 %, else null. */
 function offeredLoad(points: readonly RatedPoint[]): number | null {
   const loads = points.map((point) => point.weightedOfferedRps.mean);
   const mean = loads.reduce((sum, load) => sum + load, 0) / loads.length;

@@ -6,7 +6,7 @@ import { binsPerPoint, endOf, formatSeconds, ratePoints, timeAxis, timeUnit } fr
 
 const WIDTH = 540;
 const HEIGHT = 300;
-/** Lines that cross each other at every point cannot be distinguished. */
+/** Lines that cross at every point are indistinguishable. */
 const MAX_POINTS = 80;
 
 interface GoodputLine {
@@ -14,7 +14,7 @@ interface GoodputLine {
   readonly run: Pick<DrawnRun, 'series' | 'summary'>;
 }
 
-/** Goodput of several runs by time, one line each. */
+/** Goodput of several runs over time, one line each. */
 export function goodputOverTime(lines: readonly GoodputLine[]): ChartSpec {
   const names = lines.map(({ name }) => name);
   const series = lines.map(({ run }) => run.series);

@@ -1,6 +1,6 @@
 import type { Point } from '../study/points.js';
 
-/** How a chart of goodput calls it: of requests, or of their weight where they have classes. */
+/** Terms of a chart of goodput: of requests, or of their weight if they have classes. */
 interface GoodputWords {
   readonly title: string;
   readonly axis: string;

@@ -6,10 +6,10 @@ import { ALERT, type ChartSpec, chart, INK, STRONG } from './theme.js';
 
 const WIDTH = 560;
 const HEIGHT = 340;
-/** Air left and right of the outermost points, as a share of the width between them. */
+/** Margin left and right of the outermost points, as a share of the width between them. */
 const AIR = 0.08;
 
-/** Attainment by GPU-hours, a point for each fleet that was offered something. The axis of failures is logarithmic. */
+/** Attainment by GPU-hours, one point per fleet with offered requests. The axis of failures is logarithmic. */
 export function gpuHoursChart(fleets: readonly RankedFleet[]): ChartSpec {
   const rows = fleets.flatMap(({ attainment, ...fleet }) =>
     attainment === null

@@ -5,10 +5,10 @@ import { ALERT, type ChartSpec, chart, INK, STRONG, ZOOM_TIME } from './theme.js
 
 const WIDTH = 620;
 const LABEL_SIZE = 10;
-/** A lane shows at most this many actions, so that most bars have room for a label. */
+/** Limit on the actions of a lane, so that most bars have room for a label. */
 const MAX_ACTIONS = 16;
 const MAX_LANES = 12;
-/** Each lane: bars in the upper part, windows staggered under them; px. */
+/** Height of a lane, px: bars in the upper part, windows staggered under them. */
 const LANE = 62;
 const BAR = 24;
 const WINDOW_ROWS = 5;
@@ -16,14 +16,14 @@ const WINDOW_GAP = 5;
 const FILLS = { INFER: '#dbe8f7', LOAD: '#e3a552' } as const;
 
 interface TimelineView {
-  /** The chart begins at it; absent: at the first action. */
+  /** Start of the chart; absent: at the first action. */
   readonly worst?: WorstMoment | undefined;
   readonly note?: string;
 }
 
 /**
- * The first lanes from the worst moment on, or in the first part of a timeline slice: a bar for each action,
- * under it the window in which it was allowed to start. Actions that missed their window are crosses.
+ * The first lanes from the worst moment on, or in the first part of a timeline slice: a bar for each action, under it
+ * the window in which it was allowed to start. Actions that missed their window are crosses.
  */
 export function gpuTimeline(
   timeline: readonly TimelineEntry[],
@@ -166,7 +166,7 @@ function rowsOf(
   });
 }
 
-/** As much of model and batch as the bar has room for. A bare number tells instances of one stem apart only. */
+/** As much of model and batch as the bar has room for. A bare number only distinguishes instances of one stem. */
 function labelOf({ model, kind, batch }: TimelineEntry, widthPx: number, oneStem: boolean): string {
   const times = kind === 'INFER' ? `×${batch}` : '';
   const stem = stemOf(model);
@@ -176,7 +176,7 @@ function labelOf({ model, kind, batch }: TimelineEntry, widthPx: number, oneStem
   return tries.find((label) => textWidth(label, LABEL_SIZE) <= widthPx) ?? '';
 }
 
-/** Name of a model without the number of the instance: `resnet50` of `resnet50-12`. */
+/** Name of a model without the instance number: `resnet50` of `resnet50-12`. */
 function stemOf(model: string): string {
   return model.replace(/[-_#]\d+$/, '');
 }
@@ -190,7 +190,7 @@ function noteOf(entry: TimelineEntry): string {
   return `${what}: ${ran}; window ${entry.earliestMs.toFixed(3)}–${entry.latestMs.toFixed(3)} ms`;
 }
 
-/** The first lanes, from the worst moment or the first action until the busiest lane has had its share of actions. */
+/** The first lanes, from the worst moment or the first action until the busiest lane has its full number of actions. */
 function frameOf(timeline: readonly TimelineEntry[], worst?: WorstMoment) {
   const lanes = [...new Set([...timeline].sort(byLane).map(laneOf))].slice(0, MAX_LANES);
   const shown = timeline.filter((entry) => lanes.includes(laneOf(entry)));

@@ -10,12 +10,12 @@ import { acrossNumbers } from './x-axis.js';
 const WIDTH = 270;
 const HEIGHT = 210;
 const COLUMNS = 2;
-/** Where axes may begin: at the highest that is below all values. */
+/** Possible starts of an axis: the highest one below all values is used. */
 const FLOORS = [0.99, 0.98, 0.95, 0.9, 0.8, 0.5];
 
 /**
- * Share of each group's requests that were answered in time, against the varied key: a panel a group, a line
- * a series. Lines join numbers only; names are side by side. Whiskers: 95 % confidence.
+ * Share of each group's requests that were answered in time, against the varied key: one panel per group, one line per
+ * series. Lines join numbers only; names are side by side. Whiskers: 95 % confidence.
  */
 export function groupAttainment(slice: Slice, findingText: string): ChartSpec {
   const { x } = slice;
@@ -53,7 +53,7 @@ interface Row {
   readonly x: string | number;
   readonly offAxis: boolean;
   readonly series: string;
-  /** Answered in time; null, and without what follows: nothing was offered. */
+  /** Share answered in time; null, and without the following members: nothing was offered. */
   readonly share: number | null;
   readonly low?: number;
   readonly high?: number;

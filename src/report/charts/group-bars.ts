@@ -7,7 +7,7 @@ import { type ChartSpec, chart, INK, MUTED, STRONG } from './theme.js';
 const WIDTH = 330;
 const ROW = 46;
 
-/** Who was served in one run: the share of each group's requests that were answered in time. */
+/** Share of requests answered in time, by group of one run. */
 export function groupBars(groups: readonly GroupSummary[]): ChartSpec {
   return shareBars(
     'group',
@@ -15,7 +15,7 @@ export function groupBars(groups: readonly GroupSummary[]): ChartSpec {
   );
 }
 
-/** The same by class, with the part of the GPUs' time that each got. */
+/** Share of requests answered in time, by class, with the class's part of GPU time. */
 export function classBars(classes: readonly ClassFigures[]): ChartSpec {
   return shareBars(
     'class',
@@ -27,7 +27,7 @@ export function classBars(classes: readonly ClassFigures[]): ChartSpec {
   );
 }
 
-/** The same by tenant, with what was refused for its limits. */
+/** Share of requests answered in time, by tenant, with those refused for its limits. */
 export function tenantBars(tenants: readonly TenantFigures[]): ChartSpec {
   return shareBars(
     'tenant',
@@ -39,7 +39,7 @@ export function tenantBars(tenants: readonly TenantFigures[]): ChartSpec {
   );
 }
 
-/** The same by length of the input, shortest first. */
+/** Share of requests answered in time, by length of the input, shortest first. */
 export function lengthBars(lengths: readonly LengthFigures[]): ChartSpec {
   return shareBars(
     'length of input',
@@ -94,7 +94,7 @@ function shareBars(by: string, bars: readonly Bar[]): ChartSpec {
       height: { step: ROW },
       data: { values: rows },
       layer: [
-        // The whole of each group, so that what is missing shows.
+        // The whole of each group, so that the missing part shows.
         {
           ...offered,
           mark: { type: 'bar', height: 22, fill: '#ffffff', stroke: INK, strokeWidth: 1 },

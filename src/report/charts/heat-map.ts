@@ -9,7 +9,7 @@ import { readableOn } from './contrast.js';
 import { nameLabels } from './name-labels.js';
 import { type ChartSpec, chart, INK, MUTED } from './theme.js';
 
-/** Grounds of cells from nothing to all of the offered load; shares between them are mixed. */
+/** Cell colours from nothing to all of the offered load; shares in between are interpolated. */
 const GROUNDS = [
   [241, 245, 250],
   [163, 194, 227],
@@ -18,10 +18,9 @@ const GROUNDS = [
 const MAX_WIDTH = 680;
 
 /**
- * Goodput as a share of the offered load (where there are groups, that of the one that fares worst) for every
- * pair of values: one row a condition (SLO), one
- * column a choice (schedule_ahead). The figures are in the cells, so it reads without colour; the best
- * cell of each row has a chart, the default's column a mark.
+ * Goodput as a share of the offered load (with groups, that of the worst-served one) for every pair of values: one row
+ * per condition (SLO), one column per choice (schedule_ahead). The figures are in the cells, so it reads without
+ * colour; the best cell of each row has a frame, the default's column a mark.
  */
 export function heatMap(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
   const [columns, rows] = planeOf(slice);
@@ -134,7 +133,7 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
   );
 }
 
-/** Columns and rows: a choice goes along the columns, whichever way the slice lies. */
+/** Columns and rows: a choice goes along the columns, regardless of the slice's orientation. */
 function planeOf({ x, series }: Slice): [Axis, Axis | null] {
   return series?.isChoice && !x.isChoice ? [series, x] : [x, series];
 }
@@ -153,7 +152,7 @@ function groundOf(share: number): string {
   return `#${mixed.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** 0 is written only for none of it, and 100 only for all, however close a share comes. */
+/** 0 is written only for exactly none, and 100 only for all, however close a share is. */
 function percentText(share: number, digits: number): string {
   if (share === 1) return '100';
   const steps = 10 ** digits;
@@ -170,7 +169,7 @@ function labelOf(axis: Axis, point: Point): string {
   return axis.values.find(({ text }) => text === point.values[axis.key])?.label ?? '';
 }
 
-/** The unit is in the axis title where all numbers share one. */
+/** The unit is in the axis title if all numbers share it. */
 function bareLabel(axis: Axis): string {
   const numbers = axis.values.filter(({ isWord }) => !isWord);
   return axis.unit === 'ms' && numbers.every(({ label }) => label.endsWith(' ms'))

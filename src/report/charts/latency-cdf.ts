@@ -6,26 +6,26 @@ import { type ChartSpec, chart, MUTED, niceTop } from './theme.js';
 
 const WIDTH = 540;
 const HEIGHT = 320;
-/** Percentiles that get a tick, as 1 / (1 − p). */
+/** Percentiles with a tick, as 1 / (1 − p). */
 const TICKS = [1, 2, 10, 100, 1000, 10_000, 100_000];
 const LAST = 10_000;
 /** Ticks of a logarithmic axis: 0.1, 0.2, 0.5, 1 … 500,000 ms. */
 const ROUND_MS = [-1, 0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 
-/** The name of the only line of a run. */
+/** Name of the only line of a run. */
 export const THIS_RUN = 'this run';
 
 export interface LatencyLine {
   readonly name: string;
   readonly cdf: LatencyCdf;
-  /** Share of the offered requests that were answered in time: where the line ends; null: nothing was offered. */
+  /** Share of the offered requests that were answered in time: the end of the line; null: nothing was offered. */
   readonly inTime: number | null;
 }
 
 /**
- * Latency by percentile of all offered requests on an axis that gives each further nine the same room
- * (x = 1 / (1 − p), logarithmic), so that the tail is as wide as the rest. A line ends where requests were not answered
- * in time. Those without a point are in the subtitle alone: their users fared worst.
+ * Latency by percentile of all offered requests on an axis that gives each further nine the same room (x = 1 / (1 − p),
+ * logarithmic), so that the tail is as wide as the rest. A line ends where requests were not answered in time. Lines
+ * without a point, whose users fared worst, are only in the subtitle.
  */
 export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, note = ''): ChartSpec {
   const names = lines.map((line) => line.name);
@@ -105,14 +105,14 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
   });
 }
 
-/** The part of the curve that headline latencies tell. */
+/** Part of the curve given by headline latencies. */
 export function percentilesOf({ p50, p90, p95, p99, p999, p9999 }: LatencyMs): LatencyCdf {
   const all = [50, 90, 95, 99, 99.9, 99.99];
   const ms = [p50, p90, p95, p99, p999, p9999].filter((latency) => latency !== null);
   return { percentile: all.slice(0, ms.length), ms };
 }
 
-/** Share of the plot's height at which a latency lies. */
+/** Height of a latency as a share of the plot. */
 function heightOf(ms: number, [low = 0, high = 1]: readonly number[], logarithmic: boolean): number {
   return logarithmic ? Math.log(ms / low) / Math.log(high / low) : (ms - low) / (high - low);
 }

@@ -1,7 +1,7 @@
 /** Width of a character of a label, px. */
 const CHARACTER = 6.4;
 
-/** How the names along an axis are written: level where each fits into its place, else slanted. */
+/** Orientation of the names along an axis: level if each fits into its place, else slanted. */
 export function nameLabels(labels: readonly string[], width: number) {
   const longest = Math.max(0, ...labels.map((label) => label.length));
   return longest * CHARACTER <= width / Math.max(1, labels.length)

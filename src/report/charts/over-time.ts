@@ -5,7 +5,7 @@ import { binsPerPoint, endOf, formatSeconds, ratePoints, timeAxis, timeUnit } fr
 
 const WIDTH = 600;
 const HEIGHT = 300;
-/** More points than this are averaged: finer than a pixel shows nothing. */
+/** More points are averaged: steps below a pixel are invisible. */
 const MAX_POINTS = 600;
 
 const LINES = [
@@ -14,7 +14,7 @@ const LINES = [
   { field: 'failedRps', name: 'failed or late', color: ALERT, dash: [7, 3], width: 1.6 },
 ] as const;
 
-/** Offered load, goodput and failures by time, in requests per second. */
+/** Offered load, goodput and failures over time, in requests per second. */
 export function overTime({ series, summary }: Pick<DrawnRun, 'series' | 'summary'>, note = ''): ChartSpec {
   const bins = binsPerPoint(series, MAX_POINTS);
   const { beginSeconds } = series;

@@ -4,15 +4,15 @@ import { ALERT, type ChartSpec, chart, INK, STRONG, WEAK } from './theme.js';
 
 const WIDTH = 560;
 const HEIGHT = 300;
-/** Marks nearer to each other than this, px, hide one another. */
+/** Marks closer than this, px, hide one another. */
 const TOUCHING = 16;
 
-/** What was tried of one planned key, held against one target. */
+/** Values tried of one planned key, against one target. */
 export interface PlanFigure extends ScaledFigure {
   readonly title: string;
   /** The finding in words. */
   readonly subtitle: string;
-  /** Of the key, with its unit. */
+  /** Title of the key, with its unit. */
   readonly xTitle: string;
   readonly yTitle: string;
   /** `target: attainment>=0.999`. */
@@ -20,13 +20,13 @@ export interface PlanFigure extends ScaledFigure {
   /** By ascending x. */
   readonly points: readonly PlanPoint[];
   readonly answer: { readonly x: number; readonly label: string } | null;
-  /** Of the points, those that no point further left is as good as: drawn as steps. */
+  /** Points that no point further left equals or beats: drawn as steps. */
   readonly frontier?: readonly PlanPoint[];
 }
 
 export interface PlanPoint extends ScaledPoint {
   readonly meets: 'yes' | 'unsure' | 'no';
-  /** For people who point at it. */
+  /** Tooltip. */
   readonly note: string;
 }
 
@@ -37,10 +37,7 @@ const VERDICTS = {
   no: { name: 'misses', color: ALERT, shape: 'cross' },
 } as const;
 
-/**
- * A figure against the values that a plan tried: the target as a rule, a bar for the 95 % confidence interval of each
- * mean, the answer marked.
- */
+/** A figure by the values that a plan tried: the target as a rule, 95 % confidence bars, the answer marked. */
 export function planFigure(figure: PlanFigure): ChartSpec {
   const { points, answer, limit } = figure;
   const across = planScaleX(points);
@@ -50,7 +47,7 @@ export function planFigure(figure: PlanFigure): ChartSpec {
     type: 'quantitative',
     title: figure.xTitle,
     scale: across.scale,
-    // Prices are no round numbers.
+    // Prices are rarely round numbers.
     axis: figure.frontier === undefined ? across.axis : { grid: false, tickCount: 8 },
   };
   const y = { field: 'y', type: 'quantitative', title: figure.yTitle, scale, axis };
@@ -126,7 +123,7 @@ function frontierLine(steps: readonly object[], encoding: object) {
   return { data: { values: steps }, mark, encoding };
 }
 
-/** Whether two values of the key are so close that their marks touch. */
+/** True if two values of the key are so close that their marks touch. */
 export function touches(points: PlanFigure['points'], left: number, right: number): boolean {
   const { offset } = planScaleX(points);
   return Math.abs(offset(left) - offset(right)) * WIDTH < TOUCHING;

@@ -1,13 +1,13 @@
 import type { FigureUnit } from '../../record/figures.js';
 import { significant } from '../../text/numbers.js';
 
-/** From here on, shares are read by what is missing to all: 99 %, 99.9 %, 99.99 %. */
+/** From here on, shares are read by the missing part: 99 %, 99.9 %, 99.99 %. */
 const NINES_FROM = 0.9;
 /** Figures that span more than this factor read best on a logarithmic axis. */
 const LOG_FACTOR = 20;
-/** So do values of the key; their steps are often relative. */
+/** So do values of the key, whose steps are often relative. */
 const LOG_FACTOR_X = 10;
-/** Air around the outermost marks, as a share of the axis. */
+/** Margin around the outermost marks, as a share of the axis. */
 const AIR = 0.03;
 
 /** A mean at a value of the key. */
@@ -19,18 +19,18 @@ export interface ScaledPoint {
   readonly high: number;
 }
 
-/** What the scale of a figure depends on. */
+/** Inputs of a figure's scale. */
 export interface ScaledFigure {
   readonly unit: FigureUnit;
   readonly limit: number;
-  /** Whether more is better. */
+  /** True if more is better. */
   readonly atLeast: boolean;
   /** By ascending x. */
   readonly points: readonly ScaledPoint[];
 }
 
 interface PlanScale {
-  /** Where the scale has a figure, in the numbers of its domain. */
+  /** Position of a figure on the scale, in the numbers of its domain. */
   place(value: number): number;
   /** Vega-Lite's scale and axis for these numbers. */
   readonly scale: object;
@@ -39,7 +39,7 @@ interface PlanScale {
   offset(value: number): number;
 }
 
-/** The scale of the planned key. */
+/** Scale of the planned key. */
 export function planScaleX(points: readonly ScaledPoint[]): PlanScale {
   const values = points.map(({ x }) => x);
   const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -60,8 +60,8 @@ export function planScaleX(points: readonly ScaledPoint[]): PlanScale {
 }
 
 /**
- * The scale on which a target's figure is readable both near its limit and far from it: by the number of nines for
- * shares close to all, logarithmic where a figure that should be small spans much, else linear.
+ * A scale on which a target's figure is readable both near its limit and far from it: by the number of nines for shares
+ * close to all, logarithmic if a figure that should be small spans much, else linear.
  */
 export function planScaleY({ unit, atLeast, limit, points }: ScaledFigure): PlanScale {
   const values = [limit, ...points.flatMap(({ low, mean, high }) => [low, mean, high])];
@@ -71,7 +71,7 @@ export function planScaleY({ unit, atLeast, limit, points }: ScaledFigure): Plan
   if (atLeast || positive.length === 0 || most / least <= LOG_FACTOR) {
     return linearScale(unit, positive.length === 0 ? 1 : most);
   }
-  // Below a millionth of the largest, and at 0, all is one.
+  // Values below a millionth of the largest are merged with 0.
   const floor = Math.max(least, most / 1e6);
   return upwards(logScale([floor / 1.2, most * 1.2], { grid: true, tickCount: 6, ...labels(unit) }, floor));
 }
@@ -86,7 +86,7 @@ function linearScale(unit: FigureUnit, most: number): PlanScale {
   };
 }
 
-/** The share that is missing, on a reversed logarithmic axis, with none missing at the top. */
+/** The missing share, on a reversed logarithmic axis, with none missing at the top. */
 function ninesScale(values: readonly number[]): PlanScale {
   // Rounding leaves 1 - 0.99 a little above 0.01.
   const missing = values.map((value) => significant(1 - value, 12));

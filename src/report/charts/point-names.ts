@@ -2,7 +2,7 @@ import { textWidth } from '../../text/text-width.js';
 import { MUTED } from './theme.js';
 
 const FONT_SIZE = 11;
-/** Half the side of a point's mark, and between it and its name, px. */
+/** Half the side of a point's mark, and the gap between it and its name, px. */
 const MARK = 6;
 const GAP = 3;
 
@@ -17,7 +17,7 @@ interface NamedPoint {
 interface Plot {
   readonly width: number;
   readonly height: number;
-  /** Height of a horizontal rule that names keep clear of, px from the top. */
+  /** Height of a horizontal rule that names avoid, px from the top. */
   readonly ruleY: number;
 }
 
@@ -28,7 +28,7 @@ interface Box {
   readonly bottom: number;
 }
 
-/** Where a name stands next to its point, the best places first. */
+/** Places of a name next to its point, best first. */
 const PLACES = [
   { align: 'left', dx: MARK + GAP, dy: 0 },
   { align: 'left', dx: MARK + GAP, dy: -MARK - 2 },
@@ -41,8 +41,8 @@ const PLACES = [
 ] as const;
 
 /**
- * Layers with the names of points: each at the first place where it covers nothing and stays inside the plot. Where there is none, it
- * stands where it covers the fewest things.
+ * Layers with the names of points: each at the first place where it covers nothing and stays inside the plot; else
+ * where it covers the fewest items.
  */
 export function pointNames(points: readonly NamedPoint[], plot: Plot, position: object): object[] {
   const rule = { left: 0, right: plot.width, top: plot.ruleY - 1, bottom: plot.ruleY + 1 };

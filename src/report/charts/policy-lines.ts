@@ -17,13 +17,13 @@ import {
 import { type ChartSpec, chart, GRID } from './theme.js';
 
 const HEIGHT = 190;
-/** Policies differ near the top: there the axis is stretched, by this exponent. */
+/** Exponent that stretches the axis near the top, where policies differ. */
 const STRETCH = 3;
 const TICKS = [0, 50, 70, 80, 90, 95, 100];
-/** Lines are shifted by this much, in steps of x, so that whiskers do not hide one another. */
+/** Horizontal shift of lines, in steps of x, so that whiskers do not hide one another. */
 const DODGE = 0.035;
 
-/** Goodput as percent of the bound: small charts with one line a policy and whiskers for the 95 % interval. */
+/** Goodput as a percentage of the bound: small charts with one line per policy and whiskers for the 95 % interval. */
 export function policyLines(comparison: PolicyComparison, subtitle: string): ChartSpec {
   const { axes, bounded } = comparison;
   const { x } = layoutOf(axes);
@@ -53,7 +53,7 @@ export function policyLines(comparison: PolicyComparison, subtitle: string): Cha
   const color = asIs('color');
   const detail = { field: 'order', type: 'ordinal' };
   const ours = (yes: boolean) => [{ filter: yes ? 'datum.ours' : '!datum.ours' }];
-  // What comes last is drawn on top.
+  // Later layers are drawn on top.
   const layer = [false, true].flatMap((own) => [
     {
       transform: ours(own),

@@ -18,7 +18,7 @@ import {
 import { type ChartSpec, chart } from './theme.js';
 
 const HEIGHT = 17;
-/** Grounds by how far behind the best, in shares of the bound: each up to its limit. */
+/** Cell colours by distance from the best, in shares of the bound: each up to its limit. */
 const GROUNDS = [
   { limit: 0.001, color: '#0b3f80' },
   { limit: 0.01, color: '#3672b5' },
@@ -28,7 +28,7 @@ const GROUNDS = [
   { limit: Number.POSITIVE_INFINITY, color: '#f3f6fa' },
 ] as const;
 
-/** The rank of every policy in every cell, in the layout of the lines; the darker, the nearer to the best. */
+/** Rank of every policy in every cell, in the layout of the lines; darker means closer to the best. */
 export function policyRanks(comparison: PolicyComparison, subtitle: string): ChartSpec {
   const { axes, policies } = comparison;
   const names = policies.map(({ name }) => name);

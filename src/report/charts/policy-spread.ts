@@ -10,7 +10,7 @@ const WIDTH = ROW_WIDTH - 240;
 /** As in the charts over the conditions. */
 const STRETCH = 3;
 
-/** Every cell of every policy in one picture: a tick a cell, and the mean. */
+/** Every cell of every policy in one picture: one tick per cell, and the mean. */
 export function policySpread(comparison: PolicyComparison, subtitle: string): ChartSpec {
   const { policies, cells, ours, bounded } = comparison;
   const styles = policyStyles(policies, ours);

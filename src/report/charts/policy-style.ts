@@ -1,6 +1,6 @@
 import { INK, SERIES_SHAPES } from './theme.js';
 
-/** How a policy is drawn in every chart. */
+/** Style of a policy in every chart. */
 interface PolicyStyle {
   readonly color: string;
   readonly dash: readonly number[];
@@ -8,8 +8,8 @@ interface PolicyStyle {
 }
 
 /**
- * Paul Tol's "muted" qualitative scheme, distinct for any colour vision; its sand is darkened to be seen
- * on white, and grey added. Dash and shape repeat the distinction.
+ * Paul Tol's "muted" qualitative scheme, distinct for any colour vision; its sand is darkened to be visible on white,
+ * and grey added. Dash and shape repeat the distinction.
  */
 const COLORS = [
   '#CC6677',
@@ -30,7 +30,7 @@ const DASHES = [
   [7, 2, 1, 2],
 ];
 
-/** One style a series: kinds differ in colour and shape, the series of a kind in dash. Our kind is black. */
+/** One style per series: kinds differ in colour and shape, the series of a kind in dash. Our kind is black. */
 export function policyStyles(
   series: readonly { readonly kind: string }[],
   ours: number | null,

@@ -2,10 +2,10 @@ import { textWidth } from '../../text/text-width.js';
 import { MUTED } from './theme.js';
 
 const FONT_SIZE = 12;
-/** Between the label and the rule, and the end of the plot, px. */
+/** Gap between the label and the rule, and the end of the plot, px. */
 const GAP = 5;
 const LINE_HEIGHT = 15;
-/** A line is looked at in steps of at most this many px. */
+/** Lines are sampled in steps of at most this many px. */
 const STEP = 3;
 
 /** A point of the plot, px from its upper left corner. */
@@ -20,13 +20,13 @@ interface RuleLabel {
   readonly ruleY: number;
   /** Width of the plot, px. */
   readonly width: number;
-  /** What the label should keep clear of. */
+  /** Lines that the label should avoid. */
   readonly lines: readonly (readonly PlotPoint[])[];
 }
 
 /**
- * Layers for the label of a horizontal rule: at its right end and above it, if no line runs there; else at
- * the first other corner that is free. A white edge keeps it readable where none is.
+ * Layers for the label of a horizontal rule: at its right end and above it, if no line runs there; else at the first
+ * other free corner. A white edge keeps it readable if none is free.
  */
 export function ruleLabel({ text, ruleY, width, lines }: RuleLabel): object[] {
   const labelWidth = textWidth(text, FONT_SIZE);
@@ -59,7 +59,7 @@ export function ruleLabel({ text, ruleY, width, lines }: RuleLabel): object[] {
   ].map((styled) => ({ data: { values: [{}] }, mark: styled }));
 }
 
-/** The line with points between its own, so that nothing slips through a label. */
+/** The line with points added between its own, so that nothing slips through a label. */
 function dense(line: readonly PlotPoint[]): PlotPoint[] {
   return line.flatMap((from, i) => {
     const to = line[i + 1] ?? from;

@@ -6,18 +6,18 @@ import { INK, MUTED } from './theme.js';
 
 /** Width of all small charts of a row together, with their axis, px. */
 export const ROW_WIDTH = 940;
-/** Between two small charts, px. */
+/** Gap between two small charts, px. */
 export const GAP = 14;
-/** Of labels in and around small charts, px. */
+/** Font size of labels in and around small charts, px. */
 export const SMALL = 11.5;
 
-/** Where a mark belongs. */
+/** Place of a mark. */
 interface Place {
   readonly row: string;
   readonly column: string;
 }
 
-/** The chart that a cell lies in. */
+/** The chart that contains a cell. */
 export function placeOf(axes: readonly Axis[], { values }: Pick<MatrixCell, 'values'>): Place {
   const { columns, rows } = layoutOf(axes);
   return { row: placeLabel(values, rows), column: columns === null ? '' : placeLabel(values, [columns]) };
@@ -39,7 +39,7 @@ export function xLabels(axes: readonly Axis[]): { readonly labels: string[]; rea
   return { labels: labels.map((label) => label.slice(0, -ending.length)), title: x.title };
 }
 
-/** A legend, then a line of charts for each row that has marks: the same `spec` in each, with its own marks. */
+/** A legend, then a line of charts for each row with marks: the same `spec` in each, with its own marks. */
 export function smallMultiples<M extends Place>(
   axes: readonly Axis[],
   marks: readonly M[],

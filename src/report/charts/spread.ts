@@ -1,7 +1,6 @@
 /**
- * Positions for labels that belong at `wanted` and need `gap` between neighbours, within [low, high]:
- * each label moves as little as a single sweep allows, and the order of the labels is kept. Labels that
- * cannot all fit share the range evenly.
+ * Positions for labels that belong at `wanted` and need `gap` between neighbours, within [low, high]: each label moves
+ * as little as a single sweep allows, and their order is kept. Labels that cannot all fit share the range evenly.
  */
 export function spread(wanted: readonly number[], gap: number, low: number, high: number): number[] {
   const order = wanted

@@ -6,20 +6,17 @@ import { LIGHT, SERIES_COLORS } from '../colors.js';
 /** A finished Vega-Lite 6 specification with its data inside. */
 export type ChartSpec = TopLevelSpec;
 
-/** Inter travels with the package for PNGs; other viewers of an SVG may fall back to their own. */
+/** Inter is bundled with the package for PNGs; other viewers of an SVG may use their own font. */
 const FONT = 'Inter, system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif';
 export const INK = LIGHT.ink;
 export const MUTED = LIGHT.muted;
 export const GRID = '#e3e7ec';
-/** The value to look at, and what it is compared with. */
+/** Colours of the highlighted value, and of its reference. */
 export const STRONG = LIGHT.strong;
 export const WEAK = '#b9c4d0';
 export const ALERT = '#b3261e';
 
-/**
- * Series differ in colour, dash and point shape together, so that a chart survives a black and
- * white printer.
- */
+/** Series differ in colour, dash and point shape together, so that a chart survives a black-and-white printer. */
 const SERIES_DASHES = [
   [1, 0],
   [8, 3],
@@ -44,7 +41,7 @@ export const SERIES_SHAPES = [
 /** Style of the series with this rank. */
 export function seriesStyle(rank: number): { color: string; dash: number[]; shape: string } {
   const cycle = <T>(list: readonly T[]): T => list[rank % list.length] as T;
-  // One further in each round, so that the shape of an earlier series comes with another dash.
+  // One further in each round, so that the shape of an earlier series gets another dash.
   const round = Math.floor(rank / SERIES_SHAPES.length);
   const dash = SERIES_DASHES[(rank + round) % SERIES_DASHES.length] as number[];
   return { color: cycle(SERIES_COLORS), dash, shape: cycle(SERIES_SHAPES) };
@@ -56,19 +53,18 @@ interface Heading {
   readonly title: string;
   /** The finding in words. */
   readonly subtitle: string;
-  /** Width of the whole picture, px; the subtitle is wrapped to it. */
+  /** Width of the whole picture, px; the subtitle wraps to it. */
   readonly width: number;
 }
 
 /**
- * A whole chart: the parts that all share (schema, heading, white ground, quiet axes) and its own.
- * `body` is not typed as Vega-Lite's because that rejects readonly arrays; a test compiles every chart
- * and fails on the first warning.
+ * A whole chart: the shared parts (schema, heading, white ground, quiet axes) and its own. `body` is not typed as
+ * Vega-Lite's because that rejects readonly arrays; a test compiles every chart and fails on the first warning.
  */
 export function chart(heading: Heading, body: object): ChartSpec {
   return {
     $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
-    // What a screen reader says of the picture.
+    // Text for screen readers.
     description: `${heading.title}. ${heading.subtitle}`,
     background: '#ffffff',
     padding: 14,
@@ -112,7 +108,7 @@ const CONFIG = {
   text: { color: INK, fontSize: 12 },
 } as const;
 
-/** Upper end of an axis from 0: a round number that leaves some air above `max`. */
+/** Upper end of an axis from 0: a round number with some margin above `max`. */
 export function niceTop(max: number): number {
   if (!(max > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(max));
@@ -120,7 +116,7 @@ export function niceTop(max: number): number {
   return significant(Math.ceil((max * 1.02) / step) * step, 12);
 }
 
-/** In a browser: drag to move along time, Ctrl + wheel to zoom (a bare wheel scrolls the page), double click to go back. */
+/** In a browser: drag to pan in time, Ctrl + wheel to zoom (a bare wheel scrolls the page), double click to reset. */
 export const ZOOM_TIME = {
   name: 'zoom',
   select: { type: 'interval', encodings: ['x'], zoom: 'wheel![event.ctrlKey]' },

@@ -7,10 +7,10 @@ interface TimeUnit {
   readonly seconds: number;
 }
 
-/** Which rate of a run a line shows. */
+/** Rates of a run that a line can show. */
 type Rate = 'offeredRps' | 'goodputRps' | 'failedRps';
 
-/** The unit in which an axis up to `seconds` has short numbers. */
+/** Unit in which an axis up to `seconds` has short numbers. */
 export function timeUnit(seconds: number): TimeUnit {
   if (seconds > 3 * 3600) return { name: 'h', seconds: 3600 };
   return seconds > 10 * 60 ? { name: 'min', seconds: 60 } : { name: 's', seconds: 1 };
@@ -21,7 +21,7 @@ export function endOf({ beginSeconds, binSeconds, offeredRps }: TimeSeries): num
   return beginSeconds + offeredRps.length * binSeconds;
 }
 
-/** How many bins of a series make one point, so that there are at most `most`. */
+/** Number of bins of a series per point, so that there are at most `most` points. */
 export function binsPerPoint({ offeredRps }: TimeSeries, most: number): number {
   return Math.max(1, Math.ceil(offeredRps.length / most));
 }
@@ -40,7 +40,7 @@ export function ratePoints(
   }));
 }
 
-/** The x encoding of a chart over time. */
+/** X encoding of a chart over time. */
 export function timeAxis(unit: TimeUnit, beginSeconds: number, endSeconds: number) {
   return {
     field: 'at',

@@ -6,7 +6,7 @@ import { endOf, formatSeconds, timeAxis, timeUnit } from './time-bins.js';
 const WIDTH = 600;
 const HEIGHT = 240;
 
-/** What the policy made of one of its parameters by time: the last value of each bin over the range inside it. */
+/** A parameter tuned by the policy over time: the last value of each bin, and the range inside it. */
 export function tunedOverTime(tuned: TunedSeries, series: TimeSeries, note = ''): ChartSpec {
   const { beginSeconds, binSeconds } = series;
   const endSeconds = endOf(series);
@@ -53,7 +53,7 @@ export function tunedOverTime(tuned: TunedSeries, series: TimeSeries, note = '')
   );
 }
 
-/** As the field writes it: `scheduleAhead` is `schedule_ahead`. */
+/** Spelling of the literature: `scheduleAhead` is `schedule_ahead`. */
 function fieldName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -5,15 +5,15 @@ import type { Slice } from '../study/slices.js';
 import { MUTED } from './theme.js';
 
 const LABEL_SIZE = 12;
-/** Between the labels next to the axis, px. */
+/** Gap between the labels next to the axis, px. */
 const GAP = 18;
 
-/** A numeric axis x of a slice, and to the right of its numbers the points that have none. */
+/** A numeric axis x of a slice, and to the right of its numbers the points without one. */
 export interface AcrossNumbers {
-  /** Of the plot, px: the numbers take the width that was asked for, the points off the axis add their own. */
+  /** Width of the plot, px: the requested width for the numbers, plus the points off the axis. */
   readonly width: number;
   readonly encoding: object;
-  /** Where a point lies. */
+  /** Position of a point. */
   at(point: Point): number;
   /** Labels under the points off the axis, and a line between them and the numbers. */
   readonly marks: readonly object[];

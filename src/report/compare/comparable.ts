@@ -2,14 +2,14 @@ import { formatSlo } from '../../text/numbers.js';
 import type { NamedRun } from './named-run.js';
 
 /**
- * What makes each run answer another question than the first one does, a line each: another experiment, seed,
- * SLO or length. Other overrides are no such thing: what they change is usually the point.
+ * Differences that make a run answer another question than the first, a line each: another experiment, seed, SLO or
+ * length. Other overrides are not listed, since they are usually the point of the comparison.
  */
 export function differencesThatMatter([first, ...others]: readonly NamedRun[]): string[] {
   return first === undefined ? [] : others.flatMap((other) => differencesOf(first, other));
 }
 
-/** Settings closer than this share of the larger are the same: a run's length follows its last arrival, to the ms. */
+/** Settings closer than this share of the larger are equal: a run's length follows its last arrival, to the ms. */
 const NOISE = 0.001;
 
 function differencesOf(first: NamedRun, other: NamedRun): string[] {

@@ -7,19 +7,19 @@ import { differencesThatMatter } from './comparable.js';
 import { dropWarnings, type Headline, headlinesOf } from './headline.js';
 import type { NamedRun } from './named-run.js';
 
-/** Runs side by side. The first is what the others are held against. */
+/** Runs side by side. The first is the reference. */
 export interface Comparison {
   readonly runs: readonly ComparedRun[];
-  /** What each run but the first changed. */
+  /** Changes of each run but the first. */
   readonly headlines: readonly Headline[];
-  /** What makes the runs answer different questions, and figures that mislead; empty: none. One line each. */
+  /** Reasons why the runs answer different questions, and misleading figures; one line each, may be empty. */
   readonly warnings: readonly string[];
   readonly figures: readonly ComparedFigure[];
-  /** Their fleets by what they cost; empty where no scaler was at work. */
+  /** Their fleets by cost; empty without a scaler. */
   readonly fleets: readonly RankedFleet[];
 }
 
-/** What a run was. */
+/** Facts about a compared run. */
 export interface ComparedRun {
   readonly name: string;
   readonly experiment: string;
@@ -33,22 +33,22 @@ export interface ComparedRun {
 
 /** One figure of all runs; arrays in the order of the runs. */
 export interface ComparedFigure {
-  /** As tolerances name it where they know it; of a group of users behind the group's name and a dot. */
+  /** Name in tolerances, if they have one; for a group of users, after the group's name and a dot. */
   readonly name: string;
-  /** For people. */
+  /** Label for people. */
   readonly label: string;
   readonly unit: FigureUnit;
-  /** ms for latencies, a share of 1 for shares; null: there was nothing to measure; Infinity: `never`, see `Figure`. */
+  /** ms for latencies, a share of 1 for shares; null: nothing to measure; Infinity: `never`, see `Figure`. */
   readonly values: readonly (number | null)[];
-  /** Less the value of the first run; null where either is, or one of them is `never`. */
+  /** Value minus that of the first run; null if either is null, or one is `never`. */
   readonly differences: readonly (number | null)[];
-  /** Half of the 95 % confidence interval of the difference, between runs that are one sample each; null: not known. */
+  /** Half of the 95 % confidence interval of the difference, between runs of one sample each; null if not known. */
   readonly margins: readonly (number | null)[];
-  /** The difference as a share of the first run's value; null also where that is 0 and this one is not. */
+  /** The difference as a share of the first run's value; null also if that is 0 and this one is not. */
   readonly relative: readonly (number | null)[];
 }
 
-/** Holds runs against the first of them, figure by figure. Takes one run or more. */
+/** Compares runs with the first of them, figure by figure. Takes one run or more. */
 export function compareRuns(runs: readonly NamedRun[]): Comparison {
   const results = runs.map(({ run }) => run);
   return {
@@ -76,12 +76,12 @@ export function compareRuns(runs: readonly NamedRun[]): Comparison {
   };
 }
 
-/** A run whose requests were sent badly differs from others for that reason alone. */
+/** Warnings for runs whose requests were sent badly, which explains differences by itself. */
 function generatorProblems(runs: readonly NamedRun[]): string[] {
   return runs.flatMap(({ name, run }) => generatorWarnings(run).map((warning) => `${name}: ${warning}`));
 }
 
-/** Figures of the summary by the names that thresholds use, with what people call them. */
+/** Figures of the summary by the names that thresholds use, with their labels. */
 const HEADLINES: readonly (readonly [string, string])[] = [
   ['attainment', 'SLO attainment'],
   ['worstModelAttainment', 'worst model attainment'],
@@ -113,7 +113,7 @@ const UTILIZATIONS: readonly (readonly [string, string])[] = [
   ['weightsUtilization', 'WEIGHTS busy'],
 ];
 
-/** Of runs with classes. */
+/** Figures of runs with classes. */
 const WEIGHTED: readonly (readonly [string, string])[] = [
   ['weightedAttainment', 'attained by weight'],
   ['weightedGoodputRps', 'goodput by weight'],
@@ -125,14 +125,14 @@ const CLASS_FIGURES: readonly (readonly [string, string])[] = [
   ['p99', 'p99'],
 ];
 
-/** Of clusters whose GPUs have kinds, and of those with prices. */
+/** Figures of clusters whose GPUs have kinds, and of those with prices. */
 const COSTS: readonly (readonly [string, string])[] = [
   ['gpuHours', 'GPU-hours'],
   ['costPerHour', 'cost per hour'],
   ['costPerMillion', 'cost per million in time'],
 ];
 
-/** The figures of all runs that a tolerance can name, as far as any of them has it. */
+/** Figures that a tolerance can name, if any run has them. */
 export const COMPARED = [...HEADLINES, ...UTILIZATIONS, ...COSTS].map(([name]) => name);
 
 function isKnown({ values }: ComparedFigure): boolean {
@@ -163,7 +163,7 @@ function actionFigures(runs: readonly RunResult[]): ComparedFigure[] {
   ];
 }
 
-/** Who got what, where all runs have the same groups. */
+/** Figures of each group, if all runs have the same groups. */
 function groupFigures(runs: readonly RunResult[]): ComparedFigure[] {
   const names = runs.map(({ groups }) => groups.map(({ name }) => name));
   if (names.some((list) => list.join('\n') !== names[0]!.join('\n'))) return [];
@@ -191,7 +191,7 @@ function groupFigures(runs: readonly RunResult[]): ComparedFigure[] {
   });
 }
 
-/** What each class got, by the names of thresholds; of classes that any run has. */
+/** Figures of each class that any run has, by the names of thresholds. */
 function classFigures(runs: readonly RunResult[]): ComparedFigure[] {
   const names = [...new Set(runs.flatMap(({ summary }) => (summary.classes ?? []).map(({ name }) => name)))];
   if (names.length === 0) return [];

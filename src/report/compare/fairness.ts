@@ -3,22 +3,22 @@ import type { RunResult } from '../../record/results.js';
 import { formatPercent, formatRate } from '../../text/numbers.js';
 import type { NamedRun } from './named-run.js';
 
-/** What another fairness between models cost in goodput, and what the models got for it that fare worst. */
+/** Cost in goodput of a different fairness between models, and the gain of the worst-served models. */
 export interface FairnessCost {
   readonly from: number;
   readonly to: number;
-  /** Goodput of both, by weight where requests have classes; and the difference as a share of the first one, 0 if both are 0. */
+  /** Goodput of both, by weight if there are classes; and the difference as a share of the first, 0 if both are 0. */
   readonly goodputRps: readonly [number, number];
   readonly gained: number;
-  /** Mean attainment of the tenth of the models that fares worst in each run, of those with enough requests; null: none has. */
+  /** Mean attainment of the worst-served tenth of the models with enough requests, in each run; null if none has. */
   readonly worstTenth: readonly [number, number] | null;
-  /** The lowest attainment of such a model. */
+  /** Lowest attainment of such a model. */
   readonly worst: readonly [number, number] | null;
   /** All of it in one sentence. */
   readonly text: string;
 }
 
-/** Of two runs that differ in `policy.fairness` alone; null for others. */
+/** Cost between two runs that differ in `policy.fairness` alone; null for others. */
 export function fairnessCost(first: NamedRun, other: NamedRun): FairnessCost | null {
   const [a, b] = [first.run, other.run];
   const [from, to] = [fairnessOf(a), fairnessOf(b)];
@@ -73,7 +73,7 @@ function goodputOf({ summary }: RunResult): number | null {
   return summary.weightedGoodputRps ?? summary.goodputRps;
 }
 
-/** Of the models with enough requests, ascending. */
+/** Attainments of the models with enough requests, ascending. */
 function attainments({ models }: RunResult): number[] {
   return models
     .filter(({ offered }) => offered >= FEWEST_REQUESTS)

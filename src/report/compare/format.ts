@@ -3,16 +3,13 @@ import { formatCount, formatMs, formatPercent, formatRate, round3, significant }
 import { priceText } from '../cost-text.js';
 import type { ComparedFigure } from './compare.js';
 
-/** The value of run `i`: `480/s`, `98.2 %`, `12.4 ms`, `1,204`; `–` where there was nothing to measure. */
+/** Value of run `i`: `480/s`, `98.2 %`, `12.4 ms`, `1,204`; `–` if there was nothing to measure. */
 export function valueText({ unit, values }: ComparedFigure, i: number): string {
   const value = values[i] ?? null;
   return value === null ? '–' : formatValue(unit, value);
 }
 
-/**
- * What run `i` has more or less than the first: `+2.3 ms`, `-1.2 pp` of a share, `=` where they are equal; `-1.2 pp ± 0.3` where its
- * interval is known.
- */
+/** Difference of run `i` from the first: `+2.3 ms`, `-1.2 pp` for a share, `=`, or `-1.2 pp ± 0.3` with an interval. */
 export function differenceText({ unit, differences, margins }: ComparedFigure, i: number): string {
   const difference = differences[i] ?? null;
   if (difference === null) return '–';
@@ -24,7 +21,7 @@ export function differenceText({ unit, differences, margins }: ComparedFigure, i
   return `${text} ± ${unit === 'share' ? hundredths(margin) : formatRate(significant(margin, 2))}`;
 }
 
-/** The same relative to the first: `+7.1 %`; `from 0` where that says nothing. Nothing of a share: percent of percents mislead. */
+/** Relative difference from the first: `+7.1 %`; `from 0`. Empty for a share: percentages of percentages mislead. */
 export function relativeText({ unit, differences, relative }: ComparedFigure, i: number): string {
   const difference = differences[i] ?? null;
   const share = relative[i] ?? null;

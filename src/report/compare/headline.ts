@@ -7,20 +7,20 @@ import { marginBetween, slicedFigure } from '../statistics.js';
 import { type FairnessCost, fairnessCost } from './fairness.js';
 import type { NamedRun } from './named-run.js';
 
-/** What one run changed against the first, those who lost most before sums and percentiles. */
+/** Changes of one run against the first; the largest losses come before sums and percentiles. */
 export interface Headline {
   readonly run: string;
-  /** Share of the offered requests that were answered in time: of the first run, and of this one; null: nothing was offered. */
+  /** Share of the offered requests answered in time: of the first run, and of this one; null: nothing was offered. */
   readonly attainment: { readonly from: number | null; readonly to: number | null };
-  /** The group of users whose attainment fell most; null where none fell, or runs have other groups. */
+  /** The group of users whose attainment fell most; null if none fell, or the runs have different groups. */
   readonly groupHurtMost: NamedChange | null;
-  /** The same of models with enough requests in both runs. */
+  /** The model whose attainment fell most, of those with enough requests in both runs. */
   readonly modelHurtMost: NamedChange | null;
-  /** Models that lost 10 points or more. */
+  /** Number of models that lost 10 points or more. */
   readonly modelsHurt: number;
-  /** What fairness between models costs; null where the runs do not differ in it alone. */
+  /** Cost of fairness between models; null unless the runs differ in it alone. */
   readonly fairness: FairnessCost | null;
-  /** Attainment and who lost most, in one sentence. */
+  /** Attainment and the largest losses, in one sentence. */
   readonly text: string;
 }
 
@@ -33,7 +33,7 @@ const ATTAINMENT = slicedFigure('attainment')!;
 
 type NamedChange = Change & { readonly name: string };
 
-/** Smaller changes of an attainment are not worth a word: half of the last digit that is shown. */
+/** Smaller changes of an attainment are not mentioned: half of the last digit that is shown. */
 const LOSS = 0.0005;
 const MUCH = 0.1;
 
@@ -71,7 +71,7 @@ function headlineOf(first: NamedRun, other: NamedRun): Headline {
   };
 }
 
-/** Percentiles of executed requests that fell while more requests were dropped: slow requests are missing, not faster. */
+/** Warns of percentiles of executed requests that fell as more were dropped: slow ones are missing, not faster. */
 export function dropWarnings([first, ...others]: readonly NamedRun[]): string[] {
   return first === undefined
     ? []
@@ -120,7 +120,7 @@ function hurtMost(changes: readonly NamedChange[]): NamedChange | null {
   return lost.reduce((most, one) => (one.from - one.to > most.from - most.to ? one : most));
 }
 
-/** `84.1 → 72.6 % (-11.5 points)`; `(-11.5 ± 1.2 points)` where the margin is known. */
+/** `84.1 → 72.6 % (-11.5 points)`; `(-11.5 ± 1.2 points)` if the margin is known. */
 function shareChange({ from, to }: Headline['attainment'], margin: number | null = null): string {
   if (from === null || to === null) return `${formatPercent(from)} → ${formatPercent(to)}`;
   const points = (to - from) * 100;

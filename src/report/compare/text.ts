@@ -8,8 +8,8 @@ import type { ComparedFigure, Comparison } from './compare.js';
 import { differenceText, relativeText, valueText } from './format.js';
 
 /**
- * A comparison for the terminal: what each run changed, a line for what each run was, then a table with the value of
- * each run, and from the second on the difference to the first.
+ * A comparison for the terminal: changes of each run, a line on each run, then a table with the value of each run, and
+ * from the second on the difference from the first.
  */
 export function comparisonText({ runs, headlines, figures, fleets }: Comparison): string {
   const rows = [
@@ -30,14 +30,14 @@ export function comparisonText({ runs, headlines, figures, fleets }: Comparison)
   return `${[...changes, ...fleetLines(fleets), ...alignColumns(provenance), certaintyOf(figures), '', ...alignColumns(rows, [0])].join('\n')}\n`;
 }
 
-/** What is known of the spread of differences, for people. */
+/** Source of the margins of differences, for people. */
 export function certaintyOf(figures: readonly ComparedFigure[]): string {
   return figures.some(({ margins }) => margins.some((margin) => margin !== null))
     ? 'one run each; ±: 95 % interval over their time slices'
     : 'one run each: nothing is known of the spread between seeds';
 }
 
-/** Fleets for the terminal: their ranking, which costs the least, and by how much; what classes and tenants got of each. */
+/** Fleets for the terminal: their ranking, the cheapest and its advantage, and the results of classes and tenants. */
 export function fleetsText(fleets: readonly RankedFleet[]): string {
   const names = fleets.map(({ name }) => name);
   const senders = senderLines(senderFigures([{ results: fleets }]), 'fleet', names, 'seeds');
@@ -50,7 +50,7 @@ function fleetLines(fleets: readonly RankedFleet[]): string[] {
   return [...alignColumns(fleetRows(fleets), [0]), '', ...wrap(fleetVerdict(fleets), COLUMNS), ''];
 }
 
-/** A count that is 0 everywhere is noise, and so is what no run measured. */
+/** False for a count that is 0 everywhere, and for figures that no run measured. */
 export function saysSomething({ unit, values }: ComparedFigure): boolean {
   return values.some((value) => value !== null && (unit !== 'count' || value !== 0));
 }

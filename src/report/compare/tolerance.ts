@@ -3,9 +3,9 @@ import { type FigureUnit, figureOf, MS_PER_UNIT, renamedFigure } from '../../rec
 import { COMPARED, type ComparedFigure, type Comparison } from './compare.js';
 import { differenceText, relativeText, valueText } from './format.js';
 
-/** How far a figure may be from that of the first run, up or down. */
+/** Allowed difference of a figure from that of the first run, up or down. */
 export interface Tolerance {
-  /** As the user wrote it. */
+  /** The text as the user wrote it. */
   readonly text: string;
   /** One of `COMPARED`. */
   readonly figure: string;
@@ -14,7 +14,7 @@ export interface Tolerance {
   readonly relative: boolean;
 }
 
-/** The result of one tolerance for one run. */
+/** Result of one tolerance for one run. */
 export interface ToleranceResult {
   readonly tolerance: string;
   readonly run: string;
@@ -23,12 +23,12 @@ export interface ToleranceResult {
   readonly text: string;
 }
 
-/** figure, number, unit. */
+/** Groups: figure, number, unit. */
 const PATTERN = /^\s*([A-Za-z]\w*)\s*=\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([a-z%/]*)\s*$/;
 
 /**
- * Reads a tolerance: a figure that thresholds know, `=`, and how far it may be from the first run: a percentage of
- * that run's value (`p99=15%`) or a difference in the figure's own unit (`p99=2ms`, `goodputRps=5/s`, `timeout=10`,
+ * Parses a tolerance: a figure that thresholds know, `=`, and the allowed difference from the first run: a percentage
+ * of that run's value (`p99=15%`) or a difference in the figure's own unit (`p99=2ms`, `goodputRps=5/s`, `timeout=10`,
  * `attainment=0.001`). Throws `E_USAGE`.
  */
 export function parseTolerance(text: string): Tolerance {
@@ -48,7 +48,7 @@ export function parseTolerance(text: string): Tolerance {
   };
 }
 
-/** Holds every run but the first against each tolerance. */
+/** Checks every run but the first against each tolerance. */
 export function checkTolerances(tolerances: readonly Tolerance[], comparison: Comparison): ToleranceResult[] {
   return tolerances.flatMap((tolerance) => {
     const figure = comparison.figures.find(({ name }) => name === tolerance.figure);
@@ -63,7 +63,7 @@ export function checkTolerances(tolerances: readonly Tolerance[], comparison: Co
   });
 }
 
-/** Where nothing was measured in either run they agree; where in one only, they do not. */
+/** Runs agree if neither measured the figure, and differ if only one did. */
 function isWithin({ limit, relative }: Tolerance, figure: ComparedFigure, i: number): boolean {
   const difference = figure.differences[i] ?? null;
   if (difference === null) return figure.values[0] === figure.values[i];

@@ -1,6 +1,6 @@
 /**
- * What runs in the reader's browser once Vega is there: each chart's picture gives way to a live one with
- * tooltips, and tables sort. Without scripts the pictures stay.
+ * Script for the reader's browser, once Vega is loaded: each chart's picture is replaced by a live one with tooltips,
+ * and tables sort. Without scripts the pictures stay.
  */
 export const CLIENT = `
 document.documentElement.classList.add('scripted');

@@ -1,6 +1,6 @@
 import { printable } from '../../base/printable.js';
 
-/** Text that is HTML already. Everything else is escaped on its way into a page. */
+/** Text that is HTML already. All other text is escaped on its way into a page. */
 export class Markup {
   readonly text: string;
 
@@ -11,7 +11,7 @@ export class Markup {
 
 type Content = Markup | string | number | readonly Content[];
 
-/** Builds HTML from a template: what is filled in is escaped, unless it was built with `html` itself. */
+/** Builds HTML from a template: inserted values are escaped, unless built with `html` themselves. */
 export function html(parts: TemplateStringsArray, ...contents: readonly Content[]): Markup {
   return new Markup(parts.reduce((text, part, i) => text + render(contents[i - 1] as Content) + part));
 }
@@ -26,7 +26,7 @@ function escapeText(text: string): string {
   return printable(text, '\n\t').replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }
 
-/** A value as JSON for a script element: no text in it can end the element. */
+/** A value as JSON for a script element: no text in it can close the element. */
 export function scriptJson(value: unknown): Markup {
   return new Markup(JSON.stringify(value).replace(/</g, '\\u003c'));
 }

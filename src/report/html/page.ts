@@ -39,7 +39,7 @@ ${scripts}
 `.text;
 }
 
-/** The terms that the page uses, for readers who meet one for the first time. */
+/** Explanations of the terms that the page uses. */
 function glossary({ text }: Markup): Markup | string {
   const terms = termsIn(text.replace(/<script[\s\S]*?<\/script>|<[^>]+>/g, ' '));
   if (terms.length === 0) return '';
@@ -49,12 +49,12 @@ ${entries}</dl></details>
 `;
 }
 
-/** All charts of a page, with a word on what a reader can do with them. */
+/** All charts of a page, with a note on how to interact with them. */
 export function gallery(charts: readonly PageChart[]): Markup {
   return html`${charts.map(figure)}<p class="small hint">Hover over a mark for its figures. In charts over time: drag to pan, Ctrl + wheel to zoom, double-click to reset.</p>`;
 }
 
-/** A figure that is a picture at once and becomes live where scripts run. It scrolls where it would get unreadable. */
+/** A figure that starts as a picture and becomes live with scripts. It scrolls before it gets unreadable. */
 function figure({ name, spec, svg }: PageChart): Markup {
   const id = `chart-${name}`;
   const label = spec.description ?? name;
@@ -68,17 +68,17 @@ function figure({ name, spec, svg }: PageChart): Markup {
 `;
 }
 
-/** The page's ground shows through, so that dark pages have dark charts. */
+/** Lets the page's ground show through, so that dark pages have dark charts. */
 function transparent(svg: string): string {
   return svg.replace(/(<rect [^>]*)fill="#ffffff"/, '$1fill="none"');
 }
 
-/** Pictures in one document must not share the names of their clip paths. */
+/** Makes the names of clip paths unique among the pictures of a document. */
 function ownIds(svg: string, prefix: string): string {
   return svg.replace(/ id="/g, ` id="${prefix}-`).replace(/url\(#/g, `url(#${prefix}-`);
 }
 
-/** Vega for the browser, from the installed package; charts are compiled already, so Vega-Lite is not needed. */
+/** Vega for the browser, from the installed package; charts are already compiled, so Vega-Lite is not needed. */
 function vegaBundle(): string {
   const build = dirname(fileURLToPath(import.meta.resolve('vega')));
   return readFileSync(join(build, 'vega.min.js'), 'utf8')

@@ -3,7 +3,7 @@ import { html, type Markup } from './markup.js';
 
 export interface Column {
   readonly title: string;
-  /** Numbers are set to the right and sort by size. */
+  /** Numbers are right-aligned and sort by size. */
   readonly numeric?: boolean;
   /** Long texts, which may take several lines. */
   readonly wraps?: boolean;
@@ -11,14 +11,14 @@ export interface Column {
 
 export interface CellText {
   readonly text: string;
-  /** What a sort goes by, if not the text. */
+  /** Sort key, if not the text. */
   readonly sort?: number;
   readonly strong?: boolean;
-  /** As good as the strong one. */
+  /** Ties with the strong one. */
   readonly underlined?: boolean;
 }
 
-/** Cells of figures: `–` where there is nothing to measure, which sorts before all others. */
+/** Cells of figures: `–` if there is nothing to measure, which sorts before all others. */
 const figureCell = (format: (value: number | null) => string) => (value: number | null) => ({
   text: format(value),
   sort: value ?? -1,
@@ -27,7 +27,7 @@ export const shareCell = figureCell(formatPercent);
 export const rateCell = figureCell(formatRate);
 export const msCell = figureCell(formatMs);
 
-/** A table that scrolls in its own box; `sortable` lets a click on a heading sort it. */
+/** A table that scrolls in its own box; `sortable`: a click on a heading sorts it. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly CellText[])[],
@@ -65,12 +65,12 @@ export function section(title: string, body: Markup): Markup {
   return html`<section><h2>${title}</h2>\n${body}\n</section>\n`;
 }
 
-/** A block of text to copy, as written. */
+/** A verbatim block of text to copy. */
 export function code(text: string): Markup {
   return html`<pre tabindex="0" role="region" aria-label="Text to copy"><code>${text}</code></pre>`;
 }
 
-/** How to run it again: the command, and the experiment as written. */
+/** Instructions to repeat it: the command, and the experiment as written. */
 export function experimentToRun(experiment: string, command: string): Markup {
   return html`<p>Save the experiment below as <code>experiment.yaml</code> in a folder where its relative paths are valid, and run</p>
 ${code(command)}

@@ -7,7 +7,7 @@ import { textWidth } from '../../text/text-width.js';
 import type { ChartSpec } from '../charts/theme.js';
 import { html } from './markup.js';
 
-/** Machines may have no fonts at all, so the PNG's font travels with the package. */
+/** Machines may have no fonts at all, so the PNG's font is bundled with the package. */
 const FONT_FILES = ['400Regular/Inter_400Regular.ttf', '600SemiBold/Inter_600SemiBold.ttf'].map((file) =>
   fileURLToPath(import.meta.resolve(`@expo-google-fonts/inter/${file}`)),
 );
@@ -26,7 +26,7 @@ export async function renderSvg(spec: ChartSpec): Promise<string> {
   });
 }
 
-/** Gives a picture the name that screen readers say. */
+/** Gives a picture a name for screen readers. */
 function named(svg: string, description: string): string {
   const { text } = html`${description}`;
   return svg.replace('<svg ', () => `<svg role="img" aria-label="${text}" `);
@@ -40,7 +40,7 @@ export async function renderPng(
   return svgToPng(await renderSvg(spec), options);
 }
 
-/** The PNG of an SVG that `renderSvg` made. */
+/** PNG of an SVG from `renderSvg`. */
 export function svgToPng(svg: string, options: { readonly scale?: number } = {}): Uint8Array {
   const resvg = new Resvg(svg, {
     fitTo: { mode: 'zoom', value: options.scale ?? 2 },
@@ -54,12 +54,12 @@ export function svgToPng(svg: string, options: { readonly scale?: number } = {})
   return resvg.render().asPng();
 }
 
-/** The Vega specification that a browser can run with the Vega runtime alone. Its texts fit into SVG. */
+/** Vega specification that a browser can run with the Vega runtime alone, with texts that are valid in SVG. */
 export function toVega(spec: ChartSpec): vega.Spec {
   return compile(withPrintableTexts(spec) as ChartSpec, { logger: vega.logger(vega.Error) }).spec;
 }
 
-/** Names of others are in data, titles and expressions: all texts are cleaned alike, so that they still agree. */
+/** Cleans all texts alike, since user-defined names occur in data, titles and expressions, which must agree. */
 function withPrintableTexts(value: unknown): unknown {
   if (typeof value === 'string') return printable(value, '\n\t');
   if (Array.isArray(value)) return value.map(withPrintableTexts);
@@ -80,10 +80,7 @@ interface SceneGraph {
   resetSVGDefIds(): void;
 }
 
-/**
- * Vega numbers its clip paths and measures its text through globals: both are set for one drawing
- * after another, never two at a time.
- */
+/** Sets Vega's globals for clip path numbers and text metrics for one drawing at a time, never two. */
 async function withOurMetrics(draw: () => Promise<string>): Promise<string> {
   const turn = queue.then(async () => {
     const scene = vega as unknown as SceneGraph;

@@ -1,6 +1,6 @@
 import { COLOR_STYLE } from '../colors.js';
 
-/** The report's style sheet: one column, light or dark as the system asks, black on white in print. */
+/** The report's style sheet: one column, light or dark as the system prefers, black on white in print. */
 export const STYLE = `
 ${COLOR_STYLE}:root { --chart-filter: none; }
 @media (prefers-color-scheme: dark) { :root { --chart-filter: invert(1) hue-rotate(180deg); } }

@@ -2,11 +2,11 @@
 interface Term {
   readonly term: string;
   readonly meaning: string;
-  /** What says in a text that the word is used there; the term itself unless given. */
+  /** Pattern of uses of the word in a text; default: the term itself. */
   readonly pattern?: RegExp;
 }
 
-/** What reports and the README mean by their words. */
+/** Terms of reports and the README. */
 export const TERMS: readonly Term[] = [
   {
     term: 'SLO',
@@ -58,7 +58,7 @@ export const TERMS: readonly Term[] = [
   },
 ];
 
-/** The terms that a text uses. */
+/** Terms that a text uses. */
 export function termsIn(text: string): Term[] {
   return TERMS.filter(({ term, pattern }) => (pattern ?? new RegExp(term, 'i')).test(text));
 }

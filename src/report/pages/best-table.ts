@@ -9,8 +9,8 @@ import { choiceLabel, choicesLabel } from '../study/finding.js';
 import { type Point, scoreOf } from '../study/points.js';
 
 /**
- * Default and best choice for each combination of conditions, and the choice for all of them if there is one.
- * Where the workload has groups, who is served by each.
+ * Default and best choice for each combination of conditions, and the choice for all of them if there is one. If the
+ * workload has groups, the results of each.
  */
 export function bestTable(recommendations: readonly Recommendation[], common: CommonChoice | null): Markup {
   const groups = recommendations[0]?.best.groups.map(({ name }) => name) ?? [];
@@ -53,7 +53,7 @@ export function bestTable(recommendations: readonly Recommendation[], common: Co
   return html`${table(columns, rows)}${note(recommendations)}`;
 }
 
-/** Where fleets have prices: the one that costs the least under each condition. */
+/** The cheapest fleet under each condition, if fleets have prices. */
 function cheapestTable(recommendations: readonly Recommendation[]): Markup {
   const conditions = Object.keys(recommendations[0]?.conditions ?? {});
   const figures = ['Cost per hour', 'Per million in time', 'Goodput (req/s)', 'Attained', 'p99 latency'];

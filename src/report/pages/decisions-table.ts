@@ -6,7 +6,7 @@ import { table } from '../html/parts.js';
 /** More would make the page long. */
 const MOST_DECISIONS = 200;
 
-/** Each time that a scaler wanted another number of GPUs, and why. */
+/** Changes of a scaler's wanted number of GPUs, with reasons. */
 export function decisionsTable({ kinds, decisions }: Pick<FleetOverTime, 'kinds' | 'decisions'>): Markup {
   if (decisions.length === 0) return html``;
   const columns = [

@@ -3,7 +3,7 @@ import type { RankedFleet } from '../fleets.js';
 import { html, type Markup } from '../html/markup.js';
 import { section, table } from '../html/parts.js';
 
-/** Fleets by what they cost, where scalers were at work. */
+/** Fleets by cost, if scalers were at work. */
 export function fleetSection(fleets: readonly RankedFleet[]): Markup {
   const [head, ...rows] = fleetRows(fleets);
   if (head === undefined) return html``;

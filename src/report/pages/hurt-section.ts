@@ -7,7 +7,7 @@ import { code, section, table } from '../html/parts.js';
 import { causesText, hurtModels, modelsSentence } from '../hurt-text.js';
 import { quoted } from '../reproduce.js';
 
-/** Who failed and why: by cause, the models that fared worst, and how to look at single requests. Empty if none failed. */
+/** Failures: by cause, the worst-served models, and how to look at single requests. Empty if none failed. */
 export function hurtSection(run: RunResult): Markup {
   const { summary, models } = run;
   const hurt = hurtModels(models);
@@ -26,7 +26,7 @@ ${causes === undefined ? '' : explanation(hurt[0]!)}`,
   );
 }
 
-/** The model with most failed requests is seldom the one with the smallest share. */
+/** Note on the model with the most failed requests, which is seldom the one with the smallest share. */
 function mostFailures({ models, summary: { requests } }: RunResult): string {
   const failed = ({ offered, ok }: ModelFigures) => offered - ok;
   const most = models.reduce((a, b) => (failed(b) > failed(a) ? b : a));
@@ -68,7 +68,7 @@ function modelsTable(models: readonly ModelFigures[]): Markup {
   return table([{ title: 'Model' }, ...numbers.map((title) => ({ title, numeric: true }))], rows, true);
 }
 
-/** How to see one request after the other. */
+/** Command that explains requests one by one. */
 function explanation({ name }: ModelFigures): Markup {
   return html`<p>To explain the failures of one model from the logs in this folder, here the worst:</p>
 ${code(`escapement explain . --model ${quoted(name)}`)}`;

@@ -61,7 +61,7 @@ export function pointsTable(results: SweepResults): Markup {
   return table(columns, rows, true);
 }
 
-/** A column of attainment for each tenant that some run has, mean over the runs in which it offered something. */
+/** A column of attainment for each tenant of any run, mean over the runs in which it offered requests. */
 function tenantColumns(points: readonly Point[]) {
   const summaries = points.flatMap(({ cells }) => cells.map(({ result }) => result.summary));
   const names = [...new Set(summaries.flatMap(({ tenants = [] }) => tenants.map(({ name }) => name)))];
@@ -85,7 +85,7 @@ function costCells({ cost }: Point): CellText[] {
   ];
 }
 
-/** How models fared in the worst of the runs. */
+/** Fairness between models in the worst of the runs. */
 function fairnessCells({ cells }: Point): CellText[] {
   const summaries = cells.map(({ result }) => result.summary);
   const attained = summaries.flatMap(({ worstModel }) => worstModel?.attainment ?? []);

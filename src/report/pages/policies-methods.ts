@@ -8,7 +8,7 @@ import { keyLabel } from '../quantity.js';
 import { commandLine, quoted, setFlags } from '../reproduce.js';
 import { ONE_SAMPLE } from '../statistics.js';
 
-/** How the figures came about, and how to make them again. */
+/** Methods behind the figures, and commands to reproduce them. */
 export function methods(comparison: PolicyComparison, version: string): Markup {
   const { sweeps } = comparison;
   const experiments = [...new Set(sweeps.map(({ results }) => results.experiment))];

@@ -50,7 +50,7 @@ export function overviewTable({ policies, ours, completeCells, bounded }: Policy
   return dense(table(columns, rows, true));
 }
 
-/** Where another policy is better than ours. */
+/** Cells in which another policy is better than ours. */
 export function lossesTable(comparison: PolicyComparison): Markup {
   const columns = [
     { title: 'Cell' },
@@ -117,7 +117,7 @@ export function byRowTable(
   return dense(table([{ title: '' }, ...policies.map(({ name }) => ({ title: name, numeric: true }))], rows));
 }
 
-/** What scheduling cost on each benchmark case. */
+/** Cost of scheduling on each benchmark case. */
 export function costsTable({ costs }: PolicyComparison): Markup {
   const cases = [...new Set(costs.map((cost) => cost.case))];
   const names = [...new Set(costs.map(({ policy }) => policy))];

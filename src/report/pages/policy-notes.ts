@@ -3,7 +3,7 @@ import { notesOn } from '../../record/policy-notes.js';
 import { capital } from '../../text/words.js';
 import { html, type Markup } from '../html/markup.js';
 
-/** What the policies of these runs do not do of what was asked, a line each. */
+/** Requested settings that the policies of these runs do not support, a line each. */
 export function policyNotes(summaries: readonly MeasuredSummary[]): Markup {
   const notes = notesOn(summaries).map(({ kind, text }) => ({
     kind: kind === 'warning' ? 'alert' : 'small',

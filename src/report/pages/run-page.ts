@@ -68,7 +68,7 @@ ${section('Reproduce', reproduction(run))}`;
   return page(`${summary.name}: ${title}`, body, charts.length > 0);
 }
 
-/** Goodput; of groups who was served, because their sum hides it. */
+/** Goodput; with groups the results of each, because their sum hides them. */
 function titleOf({ summary, sloMs, groups }: RunResult): string {
   if (groups.length > 0) return servedGroups({ groups: groups.map((group) => groupPoint(group)) });
   const within = sloMs === null ? 'their SLO' : `their SLO of ${formatSlo(sloMs)}`;
@@ -203,7 +203,7 @@ function actionsTable(actions: ActionCounts): Markup {
   );
 }
 
-/** Who got what, by weight. */
+/** Results of each class, by weight. */
 function classesTable({
   classes = [],
   weightedGoodputRps = null,
@@ -241,7 +241,7 @@ function classesTable({
 <p class="small">${weighted}${time}</p>`;
 }
 
-/** Who was kept within what. */
+/** Results and limits of each tenant. */
 function tenantsTable(tenants: readonly TenantFigures[]): Markup {
   const columns = [
     { title: 'Tenant' },

@@ -2,18 +2,18 @@ import { html, type Markup } from '../html/markup.js';
 import { type CellText, section, table } from '../html/parts.js';
 import { type SenderFigures, senderText } from '../senders.js';
 
-/** What is compared, a line of each table. */
+/** Compared items, one per line of each table. */
 interface Compared {
   /** `Policy` or `Fleet`. */
   readonly title: string;
   readonly rows: readonly { readonly name: string; readonly strong: boolean }[];
-  /** What figures are means over, as a sentence. */
+  /** Sentence on the population of the means. */
   readonly means: string;
-  /** What there is to know of weights elsewhere on the page; empty: nothing. */
+  /** Note on weights elsewhere on the page; may be empty. */
   readonly weights: string;
 }
 
-/** What each class, then each tenant, got: a section for each, with a table for each figure. Nothing where there are none. */
+/** Results of each class, then of each tenant: a section for each, with one table per figure; may be empty. */
 export function senderSections(all: readonly SenderFigures[], compared: Compared): Markup {
   const { means, weights } = compared;
   const gpuTime = 'GPU time is that of INFERs, which the requests of a batch share evenly.';

@@ -22,7 +22,7 @@ import { fleetSection } from './fleet-section.js';
 import { pointsTable } from './points-table.js';
 import { policyNotes } from './policy-notes.js';
 
-/** The report of a sweep: what to deploy and why first, then charts, tables, failures and provenance. */
+/** The report of a sweep: the choice to deploy and its reasons first, then charts, tables, failures and provenance. */
 export function sweepPage(results: SweepResults, charts: readonly PageChart[]): string {
   const failed = failedCells(results);
   const { title, reason } = verdict(results);
@@ -86,7 +86,7 @@ function seedsFact({ seeds }: SweepResults, points: readonly Point[]) {
   };
 }
 
-/** Labels of keys of which there are several values; others stay as they are. */
+/** Labels of keys with several values; others are unchanged. */
 const PLURALS: Readonly<Record<string, string>> = {
   SLO: 'SLOs',
   policy: 'policies',
@@ -94,7 +94,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   fleet: 'fleets',
 };
 
-/** `4 SLOs × 7 schedule_ahead × 1 seed`, what has one value, and whether some of the combinations are the same run. */
+/** `4 SLOs × 7 schedule_ahead × 1 seed`, keys with a single value, and whether some combinations are the same run. */
 function runsNote(results: SweepResults): string {
   const axes = sweepAxes(results);
   const points = aggregate(results);
@@ -143,7 +143,7 @@ function deploySection(results: SweepResults): Markup {
   );
 }
 
-/** What tuning alone makes of the default, where more than that was tried. */
+/** Gain of the default by tuning alone, if more than that was tried. */
 function tunedSection(results: SweepResults): Markup {
   const tuned = tunedDefaults(results, recommend(results));
   const [first] = tuned;
@@ -206,7 +206,7 @@ function reproduction(results: SweepResults): Markup {
 ${table([{ title: 'Run' }, { title: 'Digest' }], digests)}</details>`;
 }
 
-/** The command line that makes these results from the experiment file. */
+/** Command line that makes these results from the experiment file. */
 function sweepCommand({ vary, seeds, overrides, required = [] }: SweepResults): string {
   const varied = vary.map(({ key, values }) => `--vary ${quoted(`${key}=${values.join(',')}`)}`);
   const thresholds = required.map((text) => `--threshold ${quoted(text)}`);

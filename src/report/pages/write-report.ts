@@ -6,8 +6,8 @@ import type { PageChart } from '../html/page.js';
 import { renderSvg, svgToPng } from '../html/render.js';
 
 /**
- * Writes `charts/NAME.{svg,png,vl.json}` into `dir`, and the page with them that is called `file`; returns the paths,
- * the page first. Throws `E_FILE_WRITE`.
+ * Writes `charts/NAME.{svg,png,vl.json}` and the page `file` into `dir`; returns the page, then the rest. Throws
+ * `E_FILE_WRITE`.
  */
 export async function writeReport(
   charts: readonly NamedChart[],
@@ -34,7 +34,7 @@ export async function writeReport(
     dir,
     charts.map(({ name }) => name),
   );
-  // The page comes last: once it is there, its charts are too.
+  // The page comes last: once it exists, its charts do too.
   const page = join(dir, file);
   writeWhole(page, pageOf(drawn));
   return [page, ...written];

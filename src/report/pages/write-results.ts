@@ -24,14 +24,14 @@ import { sweepPage } from './sweep-page.js';
 import { writeReport } from './write-report.js';
 
 /**
- * Writes `report.html` and `charts/NAME.{svg,png,vl.json}` of a sweep into `dir`; returns the paths, the
- * report first. The same results give the same bytes. Throws `E_FILE_WRITE`.
+ * Writes `report.html` and `charts/NAME.{svg,png,vl.json}` of a sweep into `dir`; returns the paths, the report first.
+ * Equal results give equal bytes. Throws `E_FILE_WRITE`.
  */
 export async function writeSweepReport(results: SweepResults, dir: string): Promise<string[]> {
   return writeReport(sweepCharts(results), dir, REPORT, (charts) => sweepPage(results, charts));
 }
 
-/** The same for one run. */
+/** Writes the report and charts of one run, like `writeSweepReport`. */
 export async function writeRunReport(run: RunResult, dir: string): Promise<string[]> {
   return writeReport(runCharts(run), dir, REPORT, (charts) => runPage(run, charts));
 }

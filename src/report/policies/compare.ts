@@ -16,16 +16,16 @@ import { type TuningGap, tuningGaps } from './tuning.js';
 /** Policies over a matrix of conditions. Series are named once, in `policies`; arrays elsewhere are in its order. */
 export interface PolicyComparison {
   readonly sweeps: readonly NamedSweep[];
-  /** Conditions of which more than one value was run, in the order of the layout: rows, columns, x. */
+  /** Conditions with more than one value, in the order of the layout: rows, columns, x. */
   readonly axes: readonly Axis[];
-  /** Whether shares are of a bound; false: no cell has one, and shares are of the offered load. */
+  /** True if shares are of a bound; false: no cell has one, and shares are of the offered load. */
   readonly bounded: boolean;
   readonly cells: readonly (MatrixCell & { readonly ranking: CellRanking })[];
-  /** What holds over all cells in which every policy has a result. */
+  /** Figures over all cells in which every policy has a result. */
   readonly policies: readonly PolicyOverview[];
   /** Number of those cells. */
   readonly completeCells: number;
-  /** Index of our own policy, as it would be deployed; null where it was not run. */
+  /** Index of our own policy, as it would be deployed; null if it was not run. */
   readonly ours: number | null;
   readonly conditions: readonly ConditionRanking[];
   readonly tuning: readonly TuningGap[];
@@ -35,8 +35,8 @@ export interface PolicyComparison {
 }
 
 /**
- * Compares the policies that one or more sweeps ran. Throws `E_RESULTS` if there are fewer than two, if the sweeps
- * vary different conditions, or if there is no cell that every policy has finished.
+ * Compares the policies in one or more sweeps. Throws `E_RESULTS` if there are fewer than two, if the sweeps vary
+ * different conditions, or if there is no cell that every policy has finished.
  */
 export function comparePolicies(
   sweeps: readonly NamedSweep[],
@@ -75,12 +75,12 @@ export function comparePolicies(
   };
 }
 
-/** Whether no seed changes any of its runs. */
+/** True if no seed changes any of its runs. */
 export function isOnce({ cells }: Pick<PolicyComparison, 'cells'>): boolean {
   return cells.every(({ results }) => results.every((result) => result?.isOneSample !== false));
 }
 
-/** What the intervals and ranks come from, for people. */
+/** Source of the intervals and ranks, for people. */
 export function certaintyOf({ cells }: Pick<PolicyComparison, 'cells'>): string {
   if (isOnce({ cells })) return `each ${ONE_SAMPLE}; 95 % intervals over its time slices`;
   const counts = new Set(cells.flatMap(({ results }) => results.flatMap((result) => result?.share.n ?? [])));
@@ -96,14 +96,14 @@ function axesOf({ conditions }: MergedSweeps): Axis[] {
   return [...rows, ...(columns === null ? [] : [columns]), ...(x === null ? [] : [x])];
 }
 
-/** Before a series that takes the best value of each cell comes one that somebody can deploy. */
+/** Prefers a deployable series over one that takes the best value of each cell. */
 function oursOf(series: readonly Series[]): number | null {
   const deployable = series.findIndex(({ kind, tuned }) => kind === OURS && tuned.length === 0);
   const any = deployable >= 0 ? deployable : series.findIndex(({ kind }) => kind === OURS);
   return any < 0 ? null : any;
 }
 
-/** More than rounding: nothing may pass a bound, unless executions happen to be shorter than their profile. */
+/** More than rounding: nothing may exceed a bound, unless executions happen to be shorter than their profile. */
 const ABOVE = 1.0005;
 
 function aboveBound(cells: readonly MatrixCell[], series: readonly Series[]): string[] {

@@ -3,13 +3,13 @@ import * as z from 'zod';
 import { EscapementError } from '../../base/errors.js';
 import { inputPath } from '../../base/files/input-path.js';
 
-/** What scheduling cost on a benchmark case. */
+/** Cost of scheduling on a benchmark case. */
 export interface PolicyCost {
   readonly case: string;
   readonly policy: string;
   /** Wall time of a whole run ÷ its requests. */
   readonly usPerRequest: number;
-  /** That of `clockwork` on the same case is 1. */
+  /** Relative to `clockwork` on the same case. */
   readonly ratio: number;
 }
 
@@ -20,7 +20,7 @@ const costSchema = z.object({
   ratio: z.number().nonnegative(),
 });
 
-/** Reads what `npm run bench -- --policies --out FILE` wrote, a JSON object a line. Throws `E_FILE_MISSING`, `E_RESULTS`. */
+/** Reads the output of `npm run bench -- --policies --out FILE`, JSON lines. Throws `E_FILE_MISSING`, `E_RESULTS`. */
 export function readCosts(file: string): PolicyCost[] {
   return textOf(file)
     .split('\n')

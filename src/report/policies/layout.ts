@@ -1,19 +1,19 @@
 import { keyLabel, valueLabel } from '../quantity.js';
 import type { Axis } from '../study/axes.js';
 
-/** How the conditions of a comparison lie on paper. */
+/** Arrangement of a comparison's conditions on paper. */
 interface Layout {
-  /** Along each small chart; null where nothing but policies was varied. */
+  /** Along each small chart; null if only policies were varied. */
   readonly x: Axis | null;
-  /** One chart a value, side by side. */
+  /** One chart per value, side by side. */
   readonly columns: Axis | null;
   /** Combinations of the other axes, one below the other. */
   readonly rows: readonly Axis[];
 }
 
 /**
- * The SLO goes along x, else the first number, else the first key; the load makes columns, else the next number;
- * every combination of what remains makes a row.
+ * The SLO goes along x, else the first number, else the first key; the load makes columns, else the next number; every
+ * combination of the remaining keys makes a row.
  */
 export function layoutOf(axes: readonly Axis[]): Layout {
   const numbers = axes.filter(({ kind }) => kind === 'number');

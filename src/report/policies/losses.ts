@@ -1,6 +1,6 @@
 import type { PolicyComparison } from './compare.js';
 
-/** One of the cells in which some policy is better than ours. */
+/** A cell in which some policy is better than ours. */
 interface Loss {
   readonly cell: string;
   /** Shares of the bound: of our policy, and of the one with the highest mean. */
@@ -11,7 +11,7 @@ interface Loss {
   readonly policy: string;
 }
 
-/** Where our policy is not the best, the largest gap first; empty where it was not run. */
+/** Cells in which our policy is not the best, largest gap first; empty if it was not run. */
 export function lossesOf({ cells, ours, policies }: PolicyComparison): Loss[] {
   if (ours === null) return [];
   return cells

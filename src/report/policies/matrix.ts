@@ -18,34 +18,37 @@ import { placeLabel } from './layout.js';
 import type { PolicyRun } from './merge.js';
 import type { Series } from './series.js';
 
-/** One combination of conditions, and how every policy fared in it. */
+/** One combination of conditions, with the results of every policy. */
 export interface MatrixCell {
   readonly values: Readonly<Record<string, string>>;
   /** `15 models 1 GPU · load 0.8 · SLO 10 ms`; never empty. */
   readonly label: string;
-  /** Highest goodput that any scheduler could have reached, requests/s, by weight where requests have weights; the offered load where no bound is known; null: the runs have no span. */
+  /**
+   * Highest goodput that any scheduler could have reached, requests/s, by weight if requests have weights; the offered
+   * load if no bound is known; null: the runs have no span.
+   */
   readonly boundRps: Estimate | null;
-  /** Whether a bound is known for every seed. */
+  /** True if a bound is known for every seed. */
   readonly bounded: boolean;
-  /** In the order of the series; null where it has no finished run. */
+  /** In the order of the series; null if it has no finished run. */
   readonly results: readonly (CellOutcome | null)[];
 }
 
-/** What one policy did in one cell, over seeds. */
+/** Results of one policy in one cell, over seeds. */
 export interface CellOutcome extends Senders {
   /** Null: the runs have no span. */
   readonly goodputRps: Estimate | null;
-  /** Goodput as a share of the bound, run by run; without a span what was answered in time of the offered. */
+  /** Goodput as a share of the bound, run by run; without a span, the share of offered requests answered in time. */
   readonly share: Estimate;
-  /** The same of each seed, or over the time of the run that no seed changes: seeds have the same arrivals under all policies. */
+  /** Shares by seed, or over the time of a run that no seed changes: all policies have the same arrivals for a seed. */
   readonly sample: Sample;
   readonly isOneSample: boolean;
   readonly loadsPerS: number | null;
-  /** Attainment of the model that fares worst ÷ attainment over all requests; null where that is not known. */
+  /** Attainment of the worst-served model ÷ attainment over all requests; null if not known. */
   readonly worstModel: number | null;
-  /** Whether that ratio is below half in some seed; null where it is not known. */
+  /** True if that ratio is below half in some seed; null if not known. */
   readonly belowHalf: boolean | null;
-  /** The value of each tuned option that was best here. */
+  /** Best value of each tuned option here. */
   readonly tuned: Readonly<Record<string, string>>;
 }
 
@@ -79,8 +82,8 @@ interface Bound {
 }
 
 /**
- * The bound of each seed. It depends on arrivals and GPUs but on no policy, so one run may lend it to another; where
- * options of policies have moved it, the largest holds for all.
+ * Bound of each seed. It depends on arrivals and GPUs but on no policy, so runs may share it; if options of policies
+ * have changed it, the largest holds for all.
  */
 function boundsOf(runs: readonly PolicyRun[]): Map<number, Bound> {
   return new Map(
@@ -135,7 +138,7 @@ function bySeed(runs: readonly PolicyRun[], values: readonly number[]): Record<s
   return Object.fromEntries(runs.map(({ seed }, i) => [seed, values[i]!]));
 }
 
-/** Where requests have weights they count by weight, as bounds do. */
+/** By weight if requests have weights, like bounds. */
 function goodputOf({ summary }: CellResult): number | null {
   return summary.weightedGoodputRps ?? summary.goodputRps;
 }
@@ -151,7 +154,7 @@ function attainedOf({ summary }: CellResult): number | null {
 /** Values within this share of the best are a tie, of which the first counts. */
 const TIE = 0.001;
 
-/** The runs with the values of tuned options that have the highest mean goodput. */
+/** Runs with the values of tuned options that have the highest mean goodput. */
 function bestSetting(runs: readonly PolicyRun[], { tuned }: Series): readonly PolicyRun[] {
   if (tuned.length === 0) return runs;
   const settings = [

@@ -2,7 +2,7 @@ import { EscapementError } from '../../base/errors.js';
 import type { CellResult, FailedCell, SweepResults, VariedKey } from '../../record/results.js';
 import { plural } from '../../text/words.js';
 
-/** A sweep under the name of its folder. */
+/** A sweep with the name of its folder. */
 export interface NamedSweep {
   readonly name: string;
   readonly results: SweepResults;
@@ -10,31 +10,31 @@ export interface NamedSweep {
 
 /** One finished run. */
 export interface PolicyRun {
-  /** Kind of the policy, as the run itself says. */
+  /** Kind of the policy, as recorded by the run. */
   readonly kind: string;
-  /** Values of the varied options of policies, by key (`policy.scheduleAhead`); none where its sweep varied none. */
+  /** Values of the varied options of policies, by key (`policy.scheduleAhead`); empty if its sweep varied none. */
   readonly options: Readonly<Record<string, string>>;
-  /** Values of the other varied keys: what was asked of every policy. */
+  /** Values of the other varied keys: the conditions of every policy. */
   readonly place: Readonly<Record<string, string>>;
   readonly seed: number;
   readonly result: CellResult;
 }
 
-/** The runs of all sweeps as if one had made them. */
+/** Runs of all sweeps, as if one sweep had made them. */
 export interface MergedSweeps {
-  /** Varied keys that are no option of a policy, with their values in order of appearance. */
+  /** Varied keys that are not options of a policy, with their values in order of appearance. */
   readonly conditions: readonly VariedKey[];
   readonly runs: readonly PolicyRun[];
   readonly failed: readonly FailedCell[];
-  /** What makes the sweeps answer different questions, a line each. */
+  /** Reasons why the sweeps answer different questions, a line each. */
   readonly warnings: readonly string[];
 }
 
 const POLICY = 'policy.';
 
 /**
- * Merges sweeps that vary the same conditions (keys outside of `policy`), e.g. ones of further policies. Where
- * several hold the same run the last one counts. Throws `E_RESULTS` if their conditions differ.
+ * Merges sweeps that vary the same conditions (keys outside of `policy`), e.g. with further policies. If several hold
+ * the same run, the last one counts. Throws `E_RESULTS` if their conditions differ.
  */
 export function mergeSweeps(sweeps: readonly NamedSweep[]): MergedSweeps {
   const [first, ...others] = sweeps;
@@ -107,7 +107,7 @@ function valuesOf(sweeps: readonly NamedSweep[], wanted: string): string[] {
 }
 
 function differences([first, ...others]: readonly NamedSweep[]): string[] {
-  // Options of policies are what the sweeps are compared for.
+  // Options of policies are the point of the comparison.
   const given = ({ results }: NamedSweep) =>
     (results.overrides ?? []).filter((override) => !override.startsWith('policy')).join(' ');
   return others.flatMap((other) => [

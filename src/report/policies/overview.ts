@@ -9,24 +9,24 @@ import type { Series } from './series.js';
 export interface PolicyOverview {
   readonly name: string;
   readonly kind: string;
-  /** Keys of options of which each cell took the best value. */
+  /** Keys of options for which each cell took the best value. */
   readonly tuned: readonly string[];
-  /** Mean share of the bound; the interval is over seeds or slices where all cells have the same ones. */
+  /** Mean share of the bound; the interval is over seeds or slices if all cells have the same ones. */
   readonly share: Estimate;
-  /** The same of each seed, under `all` where cells have different ones. */
+  /** Mean share by seed, under `all` if cells have different ones. */
   readonly sample: Sample;
   readonly worst: { readonly share: number; readonly cell: string };
   readonly meanRank: number;
-  /** Cells in which no other policy is better. */
+  /** Number of cells in which no other policy is better. */
   readonly bestIn: number;
   readonly loadsPerS: number | null;
-  /** LOADs ÷ those of the reference; null where there is none or it made none. */
+  /** LOADs ÷ those of the reference; null if there is none or it made none. */
   readonly loadsRatio: number | null;
-  /** Lowest attainment of a model ÷ overall attainment in any cell; null where that is not known. */
+  /** Lowest attainment of a model ÷ overall attainment in any cell; null if not known. */
   readonly worstModel: number | null;
-  /** Cells where some model is below half of the overall attainment in some seed; null where that is not known. */
+  /** Number of cells where some model is below half of the overall attainment in some seed; null if not known. */
   readonly cellsBelowHalf: number | null;
-  /** Mean over the benchmark cases; null where none was given. */
+  /** Mean over the benchmark cases; null if none were given. */
   readonly cost: {
     readonly usPerRequest: number;
     readonly ratio: number;
@@ -34,7 +34,7 @@ export interface PolicyOverview {
   } | null;
 }
 
-/** Whose LOADs are 1. */
+/** Policy whose LOADs count as 1. */
 export const REFERENCE = 'clockwork';
 
 type RankedCell = MatrixCell & { readonly ranking: CellRanking };
@@ -71,13 +71,13 @@ export function overviewOf(
   });
 }
 
-/** Index of the reference for LOADs: tuned before others; -1 where it was not run. */
+/** Index of the reference for LOADs: tuned before others; -1 if it was not run. */
 function referenceOf(series: readonly Pick<Series, 'kind' | 'tuned'>[]): number {
   const tuned = series.findIndex((one) => one.kind === REFERENCE && one.tuned.length > 0);
   return tuned >= 0 ? tuned : series.findIndex(({ kind }) => kind === REFERENCE);
 }
 
-/** The mean over cells of each seed and of each time slice; of cells alone where they have different ones. */
+/** Mean over cells for each seed and each time slice; of cells alone if they have different ones. */
 function overCells(cells: readonly MatrixCell[], i: number): Sample {
   const samples = cells.map(({ results }) => results[i]!.sample);
   const [{ bySeed, influences }] = samples as [Sample];
@@ -95,7 +95,7 @@ function overCells(cells: readonly MatrixCell[], i: number): Sample {
   };
 }
 
-/** Costs are measured by name of the series where somebody did, else by kind. */
+/** Costs by name of the series if measured, else by kind. */
 function costOf(costs: readonly PolicyCost[], name: string, kind: string): PolicyOverview['cost'] {
   const named = costs.filter(({ policy }) => policy === name);
   const own = named.length > 0 ? named : costs.filter(({ policy }) => policy === kind);

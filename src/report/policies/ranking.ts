@@ -3,11 +3,11 @@ import type { MatrixCell } from './matrix.js';
 
 /** Ranks of the policies in one cell; arrays in the order of the series. */
 export interface CellRanking {
-  /** 1 + number of policies that are better; null where a policy has no result. */
+  /** 1 + number of better policies; null if a policy has no result. */
   readonly ranks: readonly (number | null)[];
-  /** The series with the highest mean. */
+  /** Series with the highest mean. */
   readonly top: number;
-  /** How far each is behind the highest mean, in shares of the bound. */
+  /** Distance of each from the highest mean, in shares of the bound. */
   readonly behind: readonly (number | null)[];
 }
 

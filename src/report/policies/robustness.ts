@@ -5,19 +5,19 @@ import type { MatrixCell } from './matrix.js';
 /** Key of the axis whose values are conditions under which conclusions should hold: ideal, noise, … */
 const CONDITION = 'condition';
 
-/** The policies under one condition, held against the first condition. */
+/** The policies under one condition, compared with the first condition. */
 export interface ConditionRanking {
   readonly label: string;
   readonly cells: number;
-  /** Mean share of the bound by series; null where it has no result. */
+  /** Mean share of the bound by series; null if it has no result. */
   readonly means: readonly (number | null)[];
   /** Place of each series by mean, 1 is the highest. */
   readonly places: readonly (number | null)[];
-  /** Kendall's τ-b of the means against those under the first condition; null where one of them has no order. */
+  /** Kendall's τ-b of the means against those under the first condition; null if one of them has no order. */
   readonly tau: number | null;
 }
 
-/** One entry a condition; empty where conditions were not varied. `cells` have results of every series. */
+/** One entry per condition; empty if conditions were not varied. `cells` have results of every series. */
 export function rankConditions(axes: readonly Axis[], cells: readonly MatrixCell[]): ConditionRanking[] {
   const axis = axes.find(({ key }) => key === CONDITION);
   if (axis === undefined) return [];

@@ -1,12 +1,12 @@
 import { keyLabel, parseQuantity, valueLabel } from '../quantity.js';
 import type { PolicyRun } from './merge.js';
 
-/** What a comparison shows as one policy: a kind, or one of several ways to set its options. */
+/** One policy of a comparison: a kind, or one of several settings of its options. */
 export interface Series {
   /** `clockwork`, `clockwork (auto)`, `clockwork (best fixed)`. */
   readonly name: string;
   readonly kind: string;
-  /** Keys of options of which each cell takes the best value, with hindsight: not achievable in deployment. */
+  /** Keys of options for which each cell takes the best value, with hindsight: not achievable in deployment. */
   readonly tuned: readonly string[];
   readonly runs: readonly PolicyRun[];
 }
@@ -14,7 +14,7 @@ export interface Series {
 /** The policy of this project. */
 export const OURS = 'escapement';
 
-/** The text for an option that the sweep of a run did not vary. */
+/** Text for an option that the sweep of a run did not vary. */
 const AS_WRITTEN = 'as written';
 
 /**
@@ -74,7 +74,7 @@ function seriesOfKind(kind: string, all: readonly PolicyRun[]): Series[] {
   }));
 }
 
-/** Keys of options in which some of these runs differ and nothing else does, and which changed what they decided. */
+/** Keys of options that are the only difference between some of these runs, and changed their decisions. */
 function keysThatMatter(runs: readonly PolicyRun[]): string[] {
   const keys = [...new Set(runs.flatMap(({ options }) => Object.keys(options)))];
   return keys.filter((key) => {
@@ -89,7 +89,7 @@ function keysThatMatter(runs: readonly PolicyRun[]): string[] {
   });
 }
 
-/** Runs that differ only in options without effect are one run. */
+/** Merges runs that differ only in options without effect. */
 function onceEach(runs: readonly PolicyRun[], keys: readonly string[]): PolicyRun[] {
   const distinct = new Map<string, PolicyRun>();
   for (const run of runs) {

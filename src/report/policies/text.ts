@@ -8,7 +8,7 @@ import { lossesOf } from './losses.js';
 import type { PolicyOverview } from './overview.js';
 import { tuningText } from './tuning.js';
 
-/** A comparison of policies for the terminal: a line a policy, where ours is not the best, conditions, failures. */
+/** A comparison of policies for the terminal: a line per policy, losses of ours, conditions, failures. */
 export function policiesText(comparison: PolicyComparison): string {
   const { policies, bounded, completeCells, cells, conditions, tuning } = comparison;
   const of = bounded ? 'of the bound' : 'of the offered load';

@@ -2,21 +2,21 @@ import { formatPercentCell } from '../../text/numbers.js';
 import type { MatrixCell } from './matrix.js';
 import type { PolicyOverview } from './overview.js';
 
-/** How near a setting that somebody can deploy comes to the best fixed value of every cell. */
+/** Distance of a deployable setting from the best fixed value of every cell. */
 export interface TuningGap {
   readonly name: string;
-  /** The series of the same kind that takes the best value of each cell. */
+  /** Series of the same kind that takes the best value of each cell. */
   readonly tuned: string;
   readonly cells: number;
-  /** Cells in which its mean goodput is at least 98 % of that of the best value. */
+  /** Number of cells in which its mean goodput is at least 98 % of that of the best value. */
   readonly near: number;
-  /** Goodput ÷ that of the best value where that is smallest. */
+  /** Smallest ratio of its goodput to that of the best value. */
   readonly worst: { readonly ratio: number; readonly cell: string };
 }
 
 const NEAR = 0.98;
 
-/** One entry for each series that has a tuned one of its kind. */
+/** One entry per series that has a tuned one of its kind. */
 export function tuningGaps(policies: readonly PolicyOverview[], cells: readonly MatrixCell[]): TuningGap[] {
   return policies.flatMap(({ name, kind, tuned }, own) => {
     const best = policies.findIndex((other) => other.kind === kind && other.tuned.length > 0);

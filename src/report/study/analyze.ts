@@ -15,31 +15,31 @@ import { requirementOf } from './required.js';
 
 /** The value to choose under given conditions, e.g. the best schedule_ahead at one SLO. */
 export interface Recommendation {
-  /** Values of the keys that are given: SLO, workload. Empty when only choices were varied. */
+  /** Values of the given keys: SLO, workload. Empty if only choices were varied. */
   readonly conditions: Readonly<Record<string, string>>;
   /** Values of the keys that can be chosen. */
   readonly choice: Readonly<Record<string, string>>;
   readonly best: Point;
-  /** Other choices that are not told apart from it: see `standingOf`. */
+  /** Other choices indistinguishable from it: see `standingOf`. */
   readonly tied: readonly Point[];
-  /** The same conditions with every choice at its default; null if the sweep did not run that. */
+  /** Point at the same conditions with every choice at its default; null if the sweep did not run that. */
   readonly default: Point | null;
-  /** Score of the best ÷ that of the default; Infinity when the default's is 0; null without a default, and by price. */
+  /** Score of the best ÷ that of the default; Infinity if the default's is 0; null without a default, and by price. */
   readonly improvement: number | null;
-  /** What decided: the score, or where fleets with prices were varied, a price. */
+  /** Criterion of the decision: the score, or, if fleets with prices were varied, a price. */
   readonly ranking: 'score' | FleetRanking;
-  /** The choice with the lowest score. */
+  /** Choice with the lowest score. */
   readonly poorest: Point;
 }
 
 /** One choice for all conditions. */
 export interface CommonChoice {
   readonly choice: Readonly<Record<string, string>>;
-  /** Other choices that are not told apart from it, each where it does worst. */
+  /** Other choices indistinguishable from it, each where it does worst. */
   readonly tied: readonly Readonly<Record<string, string>>[];
-  /** Its score relative to the highest of each condition, at the condition where that is smallest. */
+  /** Smallest score over all conditions, relative to the highest of each. */
   readonly worstShare: number;
-  /** One entry a recommendation, in the same order; null where that cell failed. */
+  /** One entry per recommendation, in the same order; null if that cell failed. */
   readonly points: readonly (Point | null)[];
 }
 
@@ -47,7 +47,7 @@ export function failedCells(results: SweepResults): FailedCell[] {
   return results.cells.filter((cell) => cell.status === 'failed');
 }
 
-/** Why a sweep recommends nothing although there was something to choose; null: it does not. */
+/** Why a sweep recommends nothing although there were choices; null if it does. */
 export function nothingFrom(results: SweepResults): 'offered' | 'served' | null {
   const points = aggregate(results);
   if (points.length === 0 || points.some(({ attainment }) => (attainment?.mean ?? 0) > 0)) return null;
@@ -55,12 +55,12 @@ export function nothingFrom(results: SweepResults): 'offered' | 'served' | null 
 }
 
 /**
- * For each combination of conditions the choice with the highest score (see `scoreOf` and `standingOf`). Of equal scores,
- * the common choice is taken, because one setting is easier to deploy than several, else the default, because a change
- * needs a reason, else the smaller value, which holds work back least (the first varied key decides first; names rank in
- * the order of the sweep). Where some choices meet the sweep's thresholds, only those count. Where the choices are fleets
- * with prices, the cheapest that does what is required, see `standingByPrice`. Empty when the sweep varied nothing that can
- * be chosen.
+ * For each combination of conditions the choice with the highest score (see `scoreOf` and `standingOf`). Of equal
+ * scores, the common choice is taken, because one setting is easier to deploy than several, else the default, because a
+ * change needs a reason, else the smaller value, which holds work back least (the first varied key decides first; names
+ * rank in the order of the sweep). If some choices meet the sweep's thresholds, only those count. If the choices are
+ * fleets with prices, the cheapest that meets the requirements, see `standingByPrice`. Empty if the sweep varied
+ * nothing that can be chosen.
  */
 export function recommend(results: SweepResults): Recommendation[] {
   const { groups, common } = analyse(results);
@@ -86,9 +86,9 @@ export function recommend(results: SweepResults): Recommendation[] {
 }
 
 /**
- * The one choice that loses least against the best of each condition, at the condition where it loses most: what to
- * deploy when one setting must serve every SLO. Ties go by the same rule as those of a condition. `recommendations`
- * are those of `results`; null with fewer than two.
+ * The one choice that loses least against the best of each condition, at the condition where it loses most: the one to
+ * deploy if one setting must serve every SLO. Ties are broken as within a condition. `recommendations` are those of
+ * `results`; null with fewer than two.
  */
 export function commonChoice(
   results: SweepResults,
@@ -98,8 +98,8 @@ export function commonChoice(
 }
 
 /**
- * The recommendation with most at stake: that gains most over its default, or where groups are compared, that
- * has most to lose. The first one where no default was run.
+ * The recommendation with most at stake: the largest gain over its default, or, if groups are compared, the most to
+ * lose. The first one if no default was run.
  */
 export function headline(recommendations: readonly Recommendation[]): Recommendation | null {
   let found: Recommendation | null = recommendations[0] ?? null;
@@ -109,7 +109,7 @@ export function headline(recommendations: readonly Recommendation[]): Recommenda
   return found;
 }
 
-/** What tables compare the best with: the default, or the worst choice where the default always is the best. */
+/** Reference for the best in tables: the default, or the worst choice if the default is always the best. */
 export function counterpart(recommendations: readonly Recommendation[]): {
   readonly name: 'default' | 'poorest';
   readonly of: (recommendation: Recommendation) => Point | null;
@@ -120,7 +120,7 @@ export function counterpart(recommendations: readonly Recommendation[]): {
     : { name: 'default', of: ({ default: usual }) => usual };
 }
 
-/** The choices of one condition. */
+/** Choices of one condition. */
 interface Group {
   readonly points: readonly Point[];
   /** Those that meet the sweep's thresholds, or all if none does. */
@@ -134,7 +134,7 @@ interface Analysis {
   readonly common: CommonChoice | null;
 }
 
-/** Pages ask for the same sweep again and again. */
+/** Cache, since pages ask for the same sweep again and again. */
 const KNOWN = new WeakMap<SweepResults, Analysis>();
 
 function analyse(results: SweepResults): Analysis {
@@ -180,7 +180,7 @@ function commonOf(
       choice: members[0]!.choice,
       points,
       worstShare,
-      // Of choices that lose as little, the one that is as good as the best at more conditions.
+      // Of choices that lose as little, the one that ties with the best at more conditions.
       scores: [
         sharesOf(points, highest, shares.indexOf(worstShare)),
         { bySeed: { conditions: unbeaten.length } },
@@ -202,7 +202,7 @@ function commonOf(
   return { choice, points, worstShare, tied: others.map((row) => row.choice) };
 }
 
-/** The cheapest per hour of those that do what is required under every condition; null: none does. */
+/** The cheapest per hour of those that meet the requirements under every condition; null if none does. */
 function cheapestOf(
   rows: readonly Omit<CommonChoice, 'tied'>[],
   groups: readonly Group[],
@@ -219,7 +219,7 @@ function cheapestOf(
   return { choice, points, worstShare, tied: [] };
 }
 
-/** The shares of each seed at the condition where a choice does worst; 0 where it has no run there. */
+/** Shares of each seed at the condition where a choice does worst; 0 if it has no run there. */
 function sharesOf(points: readonly (Point | null)[], highest: readonly number[], worst: number): Sample {
   const point = points[worst];
   if (point == null) {
@@ -228,7 +228,7 @@ function sharesOf(points: readonly (Point | null)[], highest: readonly number[],
   }
   const [scores] = scoresOf(point);
   const most = highest[worst]!;
-  // Where the highest is 0, every share of it is 1.
+  // If the highest is 0, every share of it is 1.
   return most === 0
     ? { bySeed: Object.fromEntries(Object.keys(scores!.bySeed).map((seed) => [seed, 1])) }
     : scaledSample(scores!, 1 / most);

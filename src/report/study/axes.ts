@@ -9,13 +9,13 @@ export interface Axis {
   readonly title: string;
   /** Empty for plain numbers and for names. */
   readonly unit: string;
-  /** A number may have words among its values, such as `auto`. */
+  /** A numeric axis may have words among its values, such as `auto`. */
   readonly kind: 'number' | 'category';
-  /** Whether the operator chooses it (policy, cluster) or it is given (SLO, workload, models). */
+  /** True if the operator chooses it (policy, cluster), false if it is given (SLO, workload, models). */
   readonly isChoice: boolean;
   /** Numbers ascend, words after them; names are in the order of the sweep. */
   readonly values: readonly AxisValue[];
-  /** The value that applies when nothing overrides it, whether or not the sweep ran it. */
+  /** Value without overrides, even if the sweep did not run it. */
   readonly default: AxisValue | null;
 }
 
@@ -23,20 +23,20 @@ export interface AxisValue {
   /** As written. */
   readonly text: string;
   readonly label: string;
-  /** Position on a numeric axis, rank on one of names. Of a word on a numeric axis: a place after all numbers. */
+  /** Position on a numeric axis, rank on one of names. For a word on a numeric axis: a place after all numbers. */
   readonly at: number;
-  /** Whether it is a word on a numeric axis. */
+  /** True for a word on a numeric axis. */
   readonly isWord: boolean;
 }
 
-/** The keys of a sweep that have more than one value, in its order. A key with one says nothing in a table or a label. */
+/** Keys of a sweep with more than one value, in its order. A key with one is useless in a table or a label. */
 export function sweepAxes(results: Pick<SweepResults, 'vary' | 'defaults'>): Axis[] {
   return results.vary
     .filter(({ values }) => values.length > 1)
     .map(({ key, values }) => axis(key, values, results.defaults[key]));
 }
 
-/** The keys that have a single value, with it. */
+/** Keys with a single value, with that value. */
 export function fixedValues({ vary }: Pick<SweepResults, 'vary'>): Record<string, string> {
   return Object.fromEntries(
     vary.flatMap(({ key, values }) => (values.length === 1 ? [[key, values[0] as string]] : [])),
@@ -68,7 +68,7 @@ function axis(key: string, texts: readonly string[], defaultText: string | undef
   };
 }
 
-/** The default under the name that the sweep uses for it: `10ms` and `0.01s` are the same value. */
+/** The default by the name that the sweep uses for it: `10ms` and `0.01s` are the same value. */
 function findValue(values: readonly AxisValue[], wanted: AxisValue, numeric: boolean): AxisValue | null {
   const same = values.find(
     (value) => value.text === wanted.text || (numeric && !wanted.isWord && value.at === wanted.at),

@@ -5,7 +5,7 @@ import { sweepAxes } from './axes.js';
 import { aggregate, type Point, scoreOf } from './points.js';
 
 /**
- * Which of a sweep's cases serves the most under each condition: `batches of near lengths is best at all 4, 1.96 to 3.89 times the
+ * The best of a sweep's cases under each condition: `batches of near lengths is best at all 4, 1.96 to 3.89 times the
  * next`. Empty unless exactly one axis has cases.
  */
 export function bestCaseText(results: SweepResults): string {

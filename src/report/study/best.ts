@@ -1,13 +1,13 @@
 import { differenceOf, estimateOf, type Sample } from '../statistics.js';
 
-/** Differences smaller than this share of the whole are none. */
+/** Differences below this share of the whole count as none. */
 const TIE = 0.001;
 
 /**
- * Whether `a` scores better than `b`: by 0.1 % of `whole` or more on average, and the 95 % confidence interval of the
- * difference, taken seed by seed, leaves out 0. Seeds have the same arrivals, so scores of one seed can be compared; so can
- * the time slices of runs that no seed changes. Of a single common seed the difference alone decides; with nothing in
- * common, the intervals of the two must not overlap.
+ * True if `a` scores better than `b`: by 0.1 % of `whole` or more on average, and the 95 % confidence interval of the
+ * difference, taken seed by seed, excludes 0. Seeds have the same arrivals, so scores of one seed can be compared; so
+ * can the time slices of runs that no seed changes. With a single common seed the difference alone decides; with
+ * nothing in common, the intervals of the two must not overlap.
  */
 export function isBetter(a: Sample, b: Sample, whole: number): boolean {
   const difference = differenceOf(a, b);
@@ -15,20 +15,20 @@ export function isBetter(a: Sample, b: Sample, whole: number): boolean {
   return difference.mean >= TIE * whole && difference.low > 0;
 }
 
-/** How candidates compare with each other. */
+/** Ranking of candidates. */
 export interface Standing<T> {
   /** The one to choose: no other has a higher mean. */
   readonly best: T;
-  /** It and those with the same means. In the order given. */
+  /** It and those with equal means. In the given order. */
   readonly equal: readonly T[];
-  /** The others that are not told apart from it. In the order given. */
+  /** The others indistinguishable from it. In the given order. */
   readonly tied: readonly T[];
 }
 
 /**
- * The one rule for what is best, in tables, sentences, rings and recommendations: the highest mean, and everything that
- * it is not better than ties with it. Further measures, if `scoresOf` gives any, decide only between equal means.
- * `whole`: what 0.1 % is of; the highest mean if absent. `candidates` must not be empty.
+ * The one rule for the best, in tables, sentences, rings and recommendations: the highest mean, and every candidate
+ * that is not significantly worse ties with it. Further measures, if `scoresOf` returns any, decide only between equal
+ * means. `whole`: base of the 0.1 %; default: the highest mean. `candidates` must not be empty.
  */
 export function standingOf<T>(
   candidates: readonly T[],

@@ -6,17 +6,17 @@ import { fleetYaml } from './fleet-yaml.js';
 import { aggregate } from './points.js';
 import { requirementOf } from './required.js';
 
-/** What to paste to deploy a choice. */
+/** Texts to paste to deploy a choice. */
 interface Deployment {
   /** Flags for `simulate`, `run` and `serve`: `--set policy.kind=escapement --set policy.scheduleAhead=auto`. */
   readonly flags: string;
-  /** The same for an experiment file: `policy: { kind: escapement, scheduleAhead: auto }`. */
+  /** Lines for an experiment file: `policy: { kind: escapement, scheduleAhead: auto }`. */
   readonly yaml: string;
-  /** How to serve with it. */
+  /** Command that serves with it. */
   readonly serve: string;
 }
 
-/** The choice that the verdict of a sweep of `file` names, ready to paste; null where it names none. */
+/** The choice of the verdict of a sweep of `file`, ready to paste; null if there is none. */
 export function deploymentOf(results: SweepResults, file = 'experiment.yaml'): Deployment | null {
   const recommendations = recommend(results);
   const top = headline(recommendations);
@@ -42,12 +42,12 @@ export function deploymentOf(results: SweepResults, file = 'experiment.yaml'): D
   };
 }
 
-/** Overrides that name the module of the chosen policy; none where the experiment file does. */
+/** Overrides that name the module of the chosen policy; empty if the experiment file does. */
 function pluginsOf({ overrides = [] }: SweepResults): string[] {
   return overrides.filter((override) => /^\s*plugins\s*=/.test(override));
 }
 
-/** A server takes its policy from the experiment, and what it runs on from flags of its own. */
+/** A server takes its policy from the experiment, and its devices from its own flags. */
 function serveFlags(settings: Readonly<Record<string, string>>): string[] {
   const policy = Object.entries(settings).filter(([key]) => key.startsWith('policy.'));
   const { 'cluster.gpus': gpus, 'cluster.memory': memory } = settings;
@@ -62,7 +62,7 @@ function toOverrides(settings: Readonly<Record<string, string>>): string[] {
   return Object.entries(settings).map(([key, value]) => `${key}=${value}`);
 }
 
-/** Everything that was chosen for the cell: also what has one value in this sweep, what all cells share, and the policy. */
+/** Everything chosen for the cell: also keys with one value in this sweep, shared settings, and the policy. */
 function settingsOf(
   { overrides = [] }: SweepResults,
   { values, result }: FinishedCell,
@@ -78,7 +78,7 @@ function settingsOf(
   return { ...policy, ...Object.fromEntries(chosen) };
 }
 
-/** Settings as a file has them: kinds of GPUs in a list. */
+/** Settings in the form of a file: kinds of GPUs in a list. */
 function inFile(
   settings: Readonly<Record<string, string>>,
   results: SweepResults,
@@ -112,7 +112,7 @@ function setAt(section: Record<string, unknown>, path: readonly string[], value:
   setAt(inner, rest, value);
 }
 
-/** Values of flags are YAML already. */
+/** Values of flags are already YAML. */
 function flow(value: unknown): string {
   if (typeof value === 'string') return value;
   const entries = Object.entries(value as object).map(([key, inner]) => `${key}: ${flow(inner)}`);

@@ -8,8 +8,7 @@ import { hasOffered, type Point, scoreOf, worstGroup } from './points.js';
 const MOST_GROUPS = 3;
 
 /**
- * What a recommendation says in one line: `Best: 5 ms at SLO 10 ms (a tie with 4 ms), 7.0× the default (10 ms)`. Empty
- * for null.
+ * A recommendation in one line: `Best: 5 ms at SLO 10 ms (a tie with 4 ms), 7.0× the default (10 ms)`. Empty for null.
  */
 export function finding(recommendation: Recommendation | null): string {
   if (recommendation === null) return '';
@@ -26,7 +25,7 @@ export function finding(recommendation: Recommendation | null): string {
   return `Best: ${choiceLabel(best.choice)}${where}${tie}, ${what}`;
 }
 
-/** `fifo answers 29.1 % of interactive, 100 % of batch in time`: the best choice, and the poorest if another. */
+/** `fifo answers 29.1 % of interactive, 100 % of batch in time`: the best choice, and the poorest if different. */
 export function groupsAgainst(recommendation: Recommendation): string[] {
   const { best, poorest, tied } = recommendation;
   const points = best === poorest ? [best] : [best, poorest];
@@ -38,7 +37,7 @@ export function groupsAgainst(recommendation: Recommendation): string[] {
   );
 }
 
-/** Choices that tie, up to `most` of them, and how many more there are: `2 ms, 4 ms, 6 ms and 2 more`. */
+/** Choices that tie, up to `most` of them, and the number of further ones: `2 ms, 4 ms, 6 ms and 2 more`. */
 export function choicesLabel(tied: readonly Pick<Point, 'choice'>[], most = 3): string {
   const shown = tied.length <= most + 1 ? tied : tied.slice(0, most);
   const names = shown.map(({ choice }) => choiceLabel(choice));
@@ -47,7 +46,7 @@ export function choicesLabel(tied: readonly Pick<Point, 'choice'>[], most = 3): 
   return `${names.join(separator)}${more === 0 ? '' : ` and ${more} more`}`;
 }
 
-/** `29.1 % of interactive, 100 % of batch in time`; of many groups only the one that fares worst. */
+/** `29.1 % of interactive, 100 % of batch in time`; of many groups only the worst-served one. */
 export function servedGroups(point: Pick<Point, 'groups'>): string {
   const shown = point.groups.length <= MOST_GROUPS ? point.groups.filter(hasOffered) : [worstGroup(point)];
   const shares = shown.flatMap((group) =>
@@ -57,17 +56,17 @@ export function servedGroups(point: Pick<Point, 'groups'>): string {
   return `${shares.join(', ')}${point.groups.length <= MOST_GROUPS ? '' : ' (the worst group)'} in time`;
 }
 
-/** What a chart of goodput says. Of groups it says nothing: their sum hides who is served. */
+/** Finding of a chart of goodput. Empty for groups: their sum hides who is served. */
 export function goodputFinding(recommendation: Recommendation | null, points: readonly Point[]): string {
   if (points.some(({ weighted }) => weighted !== null))
     return 'Each request counts as much as its class weighs';
   if (points.some(({ groups }) => groups.length > 1)) return 'Sum of all groups, which hides who is served';
-  // Where something can be chosen, the best is in another panel.
+  // If something can be chosen, the best is in another panel.
   const chosen = points.some(({ choice }) => Object.keys(choice).length > 0);
   return finding(recommendation) || (chosen ? '' : highest(points));
 }
 
-/** What the points say where there is nothing to recommend: `Highest: 700 req/s at workload.rate 1000/s`. */
+/** Finding if there is nothing to recommend: `Highest: 700 req/s at workload.rate 1000/s`. */
 function highest(points: readonly Point[]): string {
   if (points.length === 0) return '';
   const best = points.reduce((most, point) => (scoreOf(point) > scoreOf(most) ? point : most));
@@ -75,8 +74,8 @@ function highest(points: readonly Point[]): string {
 }
 
 /**
- * Values of the chosen keys: `5 ms`, `escapement (auto)`, `fifo (GPUs 4)`. A key is named where its value does not tell:
- * plain numbers, and several values of one unit. Numbers of GPUs of kinds are a fleet: `1 × v100 + 11 × t4`.
+ * Values of the chosen keys: `5 ms`, `escapement (auto)`, `fifo (GPUs 4)`. A key is named if its value is not enough:
+ * for plain numbers, and several values of one unit. Numbers of GPUs of kinds are a fleet: `1 × v100 + 11 × t4`.
  */
 export function choiceLabel(choice: Readonly<Record<string, string>>): string {
   const { 'policy.kind': kind, ...settings } = choice;
@@ -92,7 +91,7 @@ export function choiceLabel(choice: Readonly<Record<string, string>>): string {
   return options === '' ? kind : `${kind} (${options})`;
 }
 
-/** How a choice compares with the default: `7.0× the default (10 ms)`; empty where no default was run. */
+/** Comparison with the default: `7.0× the default (10 ms)`; empty if no default was run. */
 export function comparison({ default: usual }: Recommendation, point: Point): string {
   if (usual === null) return '';
   const label = choiceLabel(usual.choice);

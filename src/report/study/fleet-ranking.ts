@@ -5,10 +5,10 @@ import type { Standing } from './best.js';
 import { aggregate, type Point, scoreOf } from './points.js';
 import { requiredText, requirementOf } from './required.js';
 
-/** Which price decides: per hour among fleets that do what is required, per request in time where none does. */
+/** The price that decides: per hour among fleets that meet the requirements, per request in time if none does. */
 export type FleetRanking = 'hour' | 'request';
 
-/** Keys of a sweep that change which GPUs there are, where all fleets have a price; else none. */
+/** Keys of a sweep that change the GPUs, if all fleets have a price; else none. */
 export function pricedFleetKeys(results: SweepResults): string[] {
   const points = aggregate(results);
   if (points.some(({ cost }) => cost === null)) return [];
@@ -24,7 +24,7 @@ export function pricedFleetKeys(results: SweepResults): string[] {
     });
 }
 
-/** Whether choices of a sweep are fleets with prices, of which no scaler was at work. */
+/** True if the choices of a sweep are fleets with prices and without a scaler. */
 export function isRankedByPrice(results: SweepResults): boolean {
   const keys = pricedFleetKeys(results);
   const isScaled = results.cells.some(
@@ -33,7 +33,7 @@ export function isRankedByPrice(results: SweepResults): boolean {
   return !isScaled && sweepAxes(results).some(({ key, isChoice }) => isChoice && keys.includes(key));
 }
 
-/** The fleets under one condition among which the price decides, and which price. */
+/** Fleets under one condition among which the price decides, and which price. */
 export function fleetRanking(
   points: readonly Point[],
   results: SweepResults,
@@ -49,7 +49,7 @@ export function fleetRanking(
     : { eligible: points, ranking: 'request' };
 }
 
-/** What a fleet has to do: `99 % in time`, or the thresholds of the sweep. */
+/** Requirement on a fleet: `99 % in time`, or the thresholds of the sweep. */
 export function fleetTarget(results: SweepResults): string {
   return requiredText(results) || `${Math.round(FLEET_TARGET * 100)} % in time`;
 }
@@ -62,7 +62,7 @@ export function standingByPrice(points: readonly Point[], ranking: FleetRanking)
   return { best, equal: [best], tied: cheapest.filter((point) => point !== best) };
 }
 
-/** Infinity where there is none: nothing was answered in time. */
+/** Infinity if there is none, because nothing was answered in time. */
 export function priceOf({ cost }: Point, ranking: FleetRanking): number {
   return (ranking === 'hour' ? cost?.perHour : cost?.perMillionInTime) ?? Number.POSITIVE_INFINITY;
 }

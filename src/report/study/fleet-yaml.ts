@@ -4,8 +4,8 @@ import type { SweepResults } from '../../record/results.js';
 import { kindOfGpus } from '../fleet-label.js';
 
 /**
- * The list of kinds of GPUs of a sweep's experiment, with the numbers that `settings` give some of them, as YAML on one line:
- * in a file only the whole list can be written. Null where settings give none, or the experiment has no list.
+ * The list of kinds of GPUs of a sweep's experiment, with the numbers that `settings` give some of them, as YAML on one
+ * line: a file can only contain the whole list. Null if settings give none, or the experiment has no list.
  */
 export function fleetYaml(
   { experiment, overrides = [] }: Pick<SweepResults, 'experiment' | 'overrides'>,
@@ -35,7 +35,7 @@ function flow(entry: Readonly<Record<string, unknown>>): string {
   return `{ ${pairs.join(', ')} }`;
 }
 
-/** Text without quotes where YAML needs none. */
+/** Text without quotes if YAML needs none. */
 function plain(value: unknown): string {
   if (typeof value === 'string' && /^[A-Za-z0-9][\w./-]*$/.test(value)) return value;
   return JSON.stringify(value);

@@ -5,12 +5,12 @@ import { sendersOf } from '../senders.js';
 import { meanOf } from '../statistics.js';
 import { aggregate, type Point } from './points.js';
 
-/** The fleets of a sweep, one for each choice; empty where no scaler was at work. */
+/** Fleets of a sweep, one per choice; empty without a scaler. */
 export function sweptFleets(results: SweepResults): RankedFleet[] {
   return rankFleets(fleetsOf(results));
 }
 
-/** The same without a rank, for the fleets of several sweeps. */
+/** Fleets without a rank, to merge those of several sweeps. */
 export function fleetsOf(results: SweepResults): Fleet[] {
   return aggregate(results).flatMap((point) => {
     const fleets = point.cells.flatMap(({ result }) => fleetOf(nameOf(point), result.summary) ?? []);

@@ -5,16 +5,16 @@ import { sweepAxes } from './axes.js';
 import { fleetRanking, isRankedByPrice, priceOf } from './fleet-ranking.js';
 import { aggregate, type Point, sortPoints } from './points.js';
 
-/** A column of a table that has a line for each point: the value of an axis, or of several that make a fleet. */
+/** A column of a table with a line for each point: the value of an axis, or of several that make a fleet. */
 interface PointColumn {
   readonly title: string;
   readonly isNumber: boolean;
   textOf(point: Point): string;
-  /** What to sort a column of numbers by. */
+  /** Sort key of a column of numbers. */
   sortOf(point: Point): number;
 }
 
-/** Columns that say what a point is; numbers of GPUs of several kinds are one column. */
+/** Columns that identify a point; numbers of GPUs of several kinds are one column. */
 export function pointColumns(results: Pick<SweepResults, 'vary' | 'defaults'>): PointColumn[] {
   const axes = sweepAxes(results);
   const counts = axes.filter(({ key }) => kindOfGpus(key) !== null);
@@ -39,8 +39,8 @@ export function pointColumns(results: Pick<SweepResults, 'vary' | 'defaults'>): 
 }
 
 /**
- * Points in the order of the grid; where the price decides, for each condition those that do what is required by price, the
- * cheapest first, then the others by attainment.
+ * Points in the order of the grid; if the price decides, for each condition those that meet the requirements by
+ * ascending price, then the others by attainment.
  */
 export function cheapestFirst(results: SweepResults): readonly Point[] {
   const points = aggregate(results);

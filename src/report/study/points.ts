@@ -21,56 +21,59 @@ import { type Axis, sweepAxes } from './axes.js';
 
 /** All finished repetitions of one combination of values. */
 export interface Point {
-  /** Of the keys that have several values in the sweep and that matter here. */
+  /** Values of the keys that have several values in the sweep and that matter here. */
   readonly values: Readonly<Record<string, string>>;
-  /** The part of them that is given: SLO, workload. */
+  /** The given part of them: SLO, workload. */
   readonly conditions: Readonly<Record<string, string>>;
   /** The part of them that can be chosen: policy, cluster. */
   readonly choice: Readonly<Record<string, string>>;
   /** Null, like the offered load: the runs have no span. */
   readonly goodputRps: Estimate | null;
   readonly offeredRps: Estimate | null;
-  /** Share of offered requests that were answered within their SLO, over the repetitions that offered any; null: none did. */
+  /** Share of offered requests answered within their SLO, over the repetitions that offered any; null: none did. */
   readonly attainment: Estimate | null;
   /**
-   * Mean latency over all offered requests; Infinity where it falls, in a repetition, on a request that was not
-   * answered in time, null where nothing was offered.
+   * Mean latency over all offered requests; Infinity if it falls, in a repetition, on a request that was not answered
+   * in time, null if nothing was offered.
    */
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
-  /** What the GPUs cost, and a million requests in time (null: there were none); null where they have no prices. */
+  /** Cost of the GPUs, and of a million requests in time (null: there were none); null if they have no prices. */
   readonly cost: CostFigures | null;
   /** Attainment by weight; null: there are no classes, or they offered nothing. */
   readonly weighted: Estimate | null;
   /** Goodput and offered load by weight; without classes those of requests. */
   readonly weightedGoodputRps: Estimate | null;
   readonly weightedOfferedRps: Estimate | null;
-  /** One for each class where there are some, or for each workload section where there are several, or for all requests where some run of the sweep has no goodput; else empty. */
+  /**
+   * One per class if there are any, or per workload section if there are several, or for all requests if some run of
+   * the sweep has no goodput; else empty.
+   */
   readonly groups: readonly GroupPoint[];
-  /** Whether no seed changes its run. */
+  /** True if no seed changes its run. */
   readonly isOneSample: boolean;
   /** In the order of the seeds. */
   readonly cells: readonly FinishedCell[];
 }
 
-/** One whose goodput is known. */
+/** A point whose goodput is known. */
 export type RatedPoint = Point & Readonly<Record<'weightedGoodputRps' | 'weightedOfferedRps', Estimate>>;
 
-/** The same of one group of users. */
+/** Results of one group of users. */
 export interface GroupPoint extends Pick<GroupSummary, 'name' | 'sloMs'>, Pick<Point, 'p99Ms'> {
-  /** Over the repetitions in which it offered something; null: there are none. */
+  /** Over the repetitions in which it offered requests; null if there are none. */
   readonly attainment: Estimate | null;
 }
 
-/** One that offered something. */
+/** A group that offered requests. */
 interface ServedGroup extends GroupPoint {
   readonly attainment: Estimate;
 }
 
-/** What is known of a group in one run. */
+/** Results of a group in one run. */
 type GroupLike = Pick<GroupSummary, 'name' | 'sloMs' | 'attainment' | 'offeredLatencyMs' | 'requests'>;
 
-/** Pages ask for the same sweep again and again, and tell points apart by identity. */
+/** Cache, since pages ask for the same sweep again and again, and compare points by identity. */
 const KNOWN = new WeakMap<SweepResults, readonly Point[]>();
 
 /** Mean over seeds for each combination of values, in the order of the grid. Failed cells are left out. */
@@ -88,7 +91,7 @@ function pointsOf(results: SweepResults): Point[] {
   return [...points.values()].map((cells) => pointOf(cells, axes, hasGoodput));
 }
 
-/** The group of which the smallest share was answered in time; null where no group offered anything. */
+/** The group with the smallest share in time; null if no group offered requests. */
 export function worstGroup({ groups }: Pick<Point, 'groups'>): ServedGroup | null {
   const [first, ...others] = groups.filter(hasOffered);
   return others.reduce<ServedGroup | null>(
@@ -97,36 +100,37 @@ export function worstGroup({ groups }: Pick<Point, 'groups'>): ServedGroup | nul
   );
 }
 
-/** Whether anything was offered that may have been answered in time. */
+/** True if the group offered requests. */
 export function hasOffered(group: GroupPoint): group is ServedGroup {
   return group.attainment !== null;
 }
 
-/** Those whose runs have a span. */
+/** Points whose runs have a span. */
 export function ratedPoints(points: readonly Point[]): RatedPoint[] {
   return points.filter((point): point is RatedPoint => point.weightedGoodputRps !== null);
 }
 
 /**
- * What a choice is ranked by: goodput; where requests have weights, the share of the weight that was served; where the workload has groups, the attainment of the worst-served one, because the goodput of one group does not make up for the missed SLOs of another.
+ * Score of a choice: goodput; if requests have weights, the share of the weight that was served; with groups, the
+ * attainment of the worst-served one: goodput of one group does not make up for missed SLOs of another.
  */
 export function scoreOf(point: Point): number {
   return point.weighted?.mean ?? worstGroup(point)?.attainment.mean ?? point.goodputRps?.mean ?? 0;
 }
 
-/** What that is in words, where it is no goodput. */
+/** The score in words, if it is not goodput. */
 export function measureOf({ weighted, groups }: Pick<Point, 'weighted' | 'groups'>): string {
   if (weighted !== null) return 'attainment by weight';
   return groups.length > 1 ? 'attainment of the worst group' : 'attainment';
 }
 
-/** The same as a title, goodput included. */
+/** Name of the score as a title, goodput included. */
 export function scoreName({ weighted, groups }: Pick<Point, 'weighted' | 'groups'>): string {
   if (weighted !== null) return 'In time by weight';
   return groups.length > 1 ? 'Worst group' : groups.length === 1 ? 'Attainment' : 'Goodput';
 }
 
-/** The same seed by seed or slice by slice, as `standingOf` takes it; of groups that tie, goodput decides. */
+/** Scores seed by seed or slice by slice, as for `standingOf`; of groups that tie, goodput decides. */
 export function scoresOf(point: Point): Sample[] {
   const scores = (figure: SlicedFigure, read: (result: CellResult) => number | null) =>
     sampleOf(point.cells, figure, (result) => read(result) ?? 0)!;
@@ -149,7 +153,7 @@ export function scoresOf(point: Point): Sample[] {
 
 const BY_WEIGHT: SlicedFigure = { of: 'attainment', weighted: true };
 
-/** A figure of the runs that have it; null: none has. */
+/** A figure of the runs that have it; null if none has. */
 function sampleOf(
   cells: readonly FinishedCell[],
   figure: SlicedFigure | null,
@@ -236,7 +240,7 @@ function groupsOf(cells: readonly FinishedCell[], hasGoodput: boolean): GroupPoi
   });
 }
 
-/** Who is told apart: classes before sections of the workload; all requests are one group where goodput cannot tell. */
+/** Groups of senders: classes before sections of the workload; all requests are one group if goodput is not known. */
 function sendersOf({ summary, groups, sloMs }: CellResult, hasGoodput: boolean): readonly GroupLike[] {
   if (summary.classes !== undefined) return summary.classes.map((each) => ({ ...each, sloMs: null }));
   return groups.length > 0 || hasGoodput ? groups : [{ ...summary, name: 'all requests', sloMs }];

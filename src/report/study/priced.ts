@@ -13,13 +13,13 @@ interface Cheapest {
   readonly fleet: string;
   readonly condition: string;
   readonly meets: boolean;
-  /** What counts: per hour if it meets the target, else per million requests in time. */
+  /** The price that counts: per hour if it meets the target, else per million requests in time. */
   readonly price: string;
 }
 
 /**
- * Which of the fleets of a sweep costs the least, in a title and a sentence: per hour among those that answer 99 % in time (or meet
- * the sweep's thresholds), else per million requests in time. Null where GPUs have no price, or only one fleet was run.
+ * The cheapest fleet of a sweep, in a title and a sentence: per hour among those that answer 99 % in time (or meet the
+ * sweep's thresholds), else per million requests in time. Null if GPUs have no price, or only one fleet was run.
  */
 export function cheapestFleet(
   results: SweepResults,

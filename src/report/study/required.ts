@@ -2,7 +2,7 @@ import type { SweepResults } from '../../record/results.js';
 import { checkThreshold, parseThreshold } from '../../record/threshold.js';
 import type { Point } from './points.js';
 
-/** Tells points of which every run meets the sweep's thresholds; without thresholds, all do. */
+/** Selects points of which every run meets the sweep's thresholds; without thresholds, all do. */
 export function requirementOf({ required = [] }: SweepResults): (point: Point) => boolean {
   const thresholds = required.map(parseThreshold);
   return ({ cells }) =>

@@ -5,20 +5,20 @@ import { type Axis, fixedValues, sweepAxes } from './axes.js';
 import { choiceLabel } from './finding.js';
 import { aggregate, type Point, sortPoints } from './points.js';
 
-/** A sweep seen as a plane: one key along x, at most one more as series, all others fixed. */
+/** A plane of a sweep: one key along x, at most one more as series, all others fixed. */
 export interface Slice {
   readonly x: Axis;
   readonly series: Axis | null;
   readonly fixed: Readonly<Record<string, string>>;
-  /** That, and the keys that have a single value in the whole sweep, in words: `policy edf, admission none`; may be empty. */
+  /** The fixed values, and keys with a single value in the whole sweep: `policy edf, admission none`; may be empty. */
   readonly common: string;
-  /** What lies along x, ascending by series, then by x. */
+  /** Points along x, ascending by series, then by x. */
   readonly points: readonly Point[];
-  /** What has no place along x, to be shown next to it. */
+  /** Points without a place along x, shown next to it. */
   readonly offAxis: readonly OffAxis[];
 }
 
-/** The value `auto` of a key along x that else has numbers, or another choice to which that key means nothing. */
+/** The value `auto` of an otherwise numeric key along x, or another choice for which that key is meaningless. */
 interface OffAxis {
   readonly label: string;
   /** Ascending by series. */
@@ -26,14 +26,14 @@ interface OffAxis {
 }
 
 /**
- * Cuts a sweep into planes for charts. Along x runs a number that can be chosen (schedule_ahead before
- * others), else any number, else the first key; the series is the SLO, else a given key, else the next;
- * every combination of the remaining keys makes a slice. Choices to which the key along x means nothing make no slice:
- * they are drawn next to the axis of the slices with the same conditions.
+ * Cuts a sweep into planes for charts. Along x runs a number that can be chosen (schedule_ahead before others), else
+ * any number, else the first key; the series is the SLO, else a given key, else the next; every combination of the
+ * remaining keys makes a slice. Choices for which the key along x is meaningless make no slice: they are drawn next to
+ * the axis of the slices with the same conditions.
  */
 export function sliceSweep(results: SweepResults): Slice[] {
   const all = aggregate(results);
-  // A key that matters nowhere has no place in any point.
+  // A key without effect anywhere has no place in any point.
   const axes = sweepAxes(results).filter(({ key }) => all.some(({ values }) => values[key] !== undefined));
   const x = first(axes, [isScheduleAhead, isNumericChoice, isNumber]);
   if (x === null) return [];
@@ -92,9 +92,9 @@ export function allPoints({ points, offAxis }: Slice): Point[] {
   return [...points, ...offAxis.flatMap((one) => one.points)];
 }
 
-/** What the points of a slice are called along x: their value there, or the label that they have next to the axis. */
+/** Names of a slice's points along x: their value there, or their label next to the axis. */
 interface NamesAlongX {
-  /** Of values along x, then of what is next to the axis. */
+  /** Labels of values along x, then of points next to the axis. */
   readonly labels: readonly string[];
   of(point: Point): string;
   isOffAxis(point: Point): boolean;
@@ -114,7 +114,7 @@ const isScheduleAhead = (axis: Axis): boolean => axis.key === 'policy.scheduleAh
 const isNumericChoice = (axis: Axis): boolean => axis.isChoice && isNumber(axis);
 const isNumber = (axis: Axis): boolean => axis.kind === 'number';
 
-/** The first axis that meets the earliest of the wishes that any meets; else the first. */
+/** First axis that meets the earliest wish met by any; else the first. */
 function first(axes: readonly Axis[], wishes: readonly ((axis: Axis) => boolean)[]): Axis | null {
   for (const wish of wishes) {
     const found = axes.find(wish);
@@ -136,7 +136,7 @@ function conditionsOf(point: Point, rest: readonly Axis[]): Record<string, strin
   );
 }
 
-/** Whether the given things of a slice, its policy aside, are those of the point. */
+/** True if the point has the given conditions of a slice, its policy aside. */
 function sharesConditions(
   point: Point,
   fixed: Readonly<Record<string, string>>,

@@ -5,15 +5,15 @@ import { valuesLabel } from '../quantity.js';
 import { fixedValues } from './axes.js';
 import type { Point } from './points.js';
 
-/** A model with less than this share of its requests in time is starved. */
+/** A model with a smaller share of its requests in time is starved. */
 const STARVED = 0.5;
 
-/** The models that get next to nothing in some runs of one choice. */
+/** Starved models in some runs of one choice. */
 interface Starvation {
-  /** The model that fares worst in any of the runs. */
+  /** The worst-served model in any of the runs. */
   readonly name: string;
   readonly attainment: number;
-  /** Most models below half in any of the runs, and models that were assessed there. */
+  /** Largest number of models below half in any of the runs, and of models assessed there. */
   readonly below50: number;
   readonly assessed: number;
 }
@@ -39,8 +39,8 @@ function starvationText({ name, attainment, below50, assessed }: Starvation): st
 }
 
 /**
- * The models that a choice starves, where it starves most: goodput may be high because the models that few people ask for get
- * nothing. Empty where it starves none. `chosen`: the choice under each condition.
+ * Models that a choice starves, where it starves most: goodput may be high because rarely requested models get nothing.
+ * Empty if it starves none. `chosen`: the choice under each condition.
  */
 export function starvedText(chosen: readonly (Point | null)[]): string {
   const found = chosen.flatMap((point) => {
@@ -53,8 +53,8 @@ export function starvedText(chosen: readonly (Point | null)[]): string {
 }
 
 /**
- * Where a sweep starves models: `In 12 of 28 runs some model gets less than half of its requests in time; the worst:
- * resnet50, 0 % of 35 at SLO 10 ms.` Empty where no run does.
+ * Starvation in a sweep: `In 12 of 28 runs some model gets less than half of its requests in time; the worst: resnet50,
+ * 0 % of 35 at SLO 10 ms.` Empty if no run starves a model.
  */
 export function starvedRunsText(results: SweepResults): string {
   const done = results.cells.filter((cell) => cell.status === 'done');

@@ -4,7 +4,7 @@ import { sweepAxes } from './axes.js';
 import { standingOf } from './best.js';
 import { aggregate, type Point, scoreOf, scoresOf, sortPoints } from './points.js';
 
-/** What setting numbers by hand makes of the default, other choices aside. */
+/** Gain of the default by tuning its numbers, other choices aside. */
 interface TunedDefault {
   readonly default: Point;
   /** The best of the points that differ from the default in numbers only. */
@@ -15,9 +15,9 @@ interface TunedDefault {
 }
 
 /**
- * For each recommendation, the best that the default reaches by tuning its numbers: for example, what the published
- * scheduler gains from another fixed schedule_ahead. Empty where nothing else was varied, because then it is what is recommended,
- * and where a default was not run.
+ * For each recommendation, the best that the default reaches by tuning its numbers: for example, the gain of the
+ * published scheduler from another fixed schedule_ahead. Empty if nothing else was varied, because then it is the
+ * recommendation, and if a default was not run.
  */
 export function tunedDefaults(
   results: SweepResults,

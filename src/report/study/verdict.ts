@@ -25,15 +25,15 @@ import { starvedText } from './starved.js';
 /** With fewer seeds, confidence intervals are wide. */
 const ENOUGH_SEEDS = 3;
 
-/** What to do, and why, in words computed from the data. */
+/** Advice and its reasons, in words computed from the data. */
 interface Verdict {
   readonly title: string;
   readonly reason: string;
 }
 
 /**
- * A sweep's conclusion: the value to deploy where something was to choose, else the range of goodput. All that it
- * says of a choice it takes from the recommendations, so that no sentence can name another one than the tables do.
+ * A sweep's conclusion: the value to deploy if there were choices, else the range of goodput. All statements about a
+ * choice come from the recommendations, so that sentences and tables cannot name different ones.
  */
 export function verdict(results: SweepResults): Verdict {
   const special = nothingWorks(results) ?? fleetsAnswer(results);
@@ -70,7 +70,7 @@ export function verdict(results: SweepResults): Verdict {
   return { title, reason: sentences.filter((sentence) => sentence !== '').join(' ') };
 }
 
-/** Of a sweep of fleets with prices, what costs the least. */
+/** The cheapest choice in a sweep of fleets with prices. */
 function cheapest(
   results: SweepResults,
   recommendations: readonly Recommendation[],
@@ -86,14 +86,14 @@ function commonPrice({ choice, points }: CommonChoice): string {
   return `One for all of them: ${choiceLabel(choice)}, ${costTexts(points[0]!.cost)[0]} per hour.`;
 }
 
-/** Of a sweep of scalers, the fleet that costs the least; null where none was at work. */
+/** The cheapest fleet in a sweep of scalers; null without a scaler. */
 function fleetsAnswer(results: SweepResults): Verdict | null {
   const answer = fleetAnswer(sweptFleets(results));
   if (answer === null) return null;
   return { title: answer.title, reason: answer.reason === '' ? '' : `${capital(answer.reason)}.` };
 }
 
-/** What a sweep shows in which no request was answered in time; null: some were. */
+/** Verdict on a sweep in which no request was answered in time; null if some were. */
 function nothingWorks(results: SweepResults): Verdict | null {
   const nothing = nothingFrom(results);
   if (nothing === null) return null;
@@ -110,7 +110,7 @@ function nothingWorks(results: SweepResults): Verdict | null {
       };
 }
 
-/** Where the choice misses the thresholds, and whether another choice meets them there. */
+/** Conditions where the choice misses the thresholds, and whether another choice meets them there. */
 function requirementText(
   results: SweepResults,
   chosen: readonly (Point | null)[],
@@ -129,7 +129,7 @@ function requirementText(
   return `It does not meet ${required} ${missed.join('; ')}.`;
 }
 
-/** How the common choice fares over all conditions. */
+/** Results of the common choice over all conditions. */
 function everywhere(common: CommonChoice, recommendations: readonly Recommendation[]): string {
   const name = conditionName(recommendations);
   const measure = isGrouped(recommendations) ? measureOf(recommendations[0]!.best) : 'goodput';
@@ -140,7 +140,7 @@ function everywhere(common: CommonChoice, recommendations: readonly Recommendati
   return `One choice for every tested ${name}: at most ${loss} below the highest ${measure} at any of them.`;
 }
 
-/** What the repetitions cannot tell. */
+/** Limits of the repetitions. */
 function sampleText(results: SweepResults): string {
   const { length } = results.seeds;
   if (aggregate(results).every((point) => point.isOneSample)) return `Each run is ${ONE_SAMPLE}.`;
@@ -153,7 +153,7 @@ function commonTie({ tied }: CommonChoice): string {
   return `Over all of them it ties with ${choicesLabel(tied.map((choice) => ({ choice })))}.`;
 }
 
-/** What the common choice does where most depends on it, and what would do better there. */
+/** Results of the common choice where most depends on it, and a better choice there. */
 function atStake(top: Recommendation, point: Point | null): string {
   const matters = top.best.groups.length > 0 || (top.improvement !== null && top.improvement >= 1.005);
   if (!matters || point === null) return '';
@@ -213,7 +213,7 @@ function withoutChoice(results: SweepResults): Verdict {
   };
 }
 
-/** `364 req/s at SLO 10 ms`; of groups the one that fares worst, `28 % of interactive in time at SLO 10 ms`. */
+/** `364 req/s at SLO 10 ms`; of groups the worst-served one, `28 % of interactive in time at SLO 10 ms`. */
 function scoreAt(point: Point): string {
   const worst = worstGroup(point);
   const { weighted } = point;

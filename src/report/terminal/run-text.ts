@@ -71,7 +71,7 @@ export function runText(run: RunResult | CellResult): string {
   return `${lines.map(([name, value]) => labelled(name, value)).join('\n')}\n`;
 }
 
-/** Who got what, by weight. */
+/** Results of each class, by weight. */
 function classLines(summary: MeasuredSummary) {
   const { classes = [], weightedGoodputRps = null, weightedAttainment = null } = summary;
   if (classes.length === 0) return [];
@@ -126,7 +126,7 @@ function memoryText(bytes: number | null): string {
   return bytes === null ? '' : `, ${formatCount(bytes / 2 ** 20)} MiB`;
 }
 
-/** How a server answered; an example of each failure. */
+/** A server's answers, with an example of each failure. */
 function answerLines({ answers = [] }: MeasuredSummary): [string, string][] {
   return answers.map(({ status, count, message }, i) => {
     const example = message === '' ? '' : `, e.g. "${message}"`;
@@ -139,7 +139,7 @@ function scalerLines(scaling: ScalingFigures): [string, string][] {
   return [['scaler', scalingText(scaling)], ...(note === null ? [] : [['note', note] as [string, string]])];
 }
 
-/** What a client does not see is left out. */
+/** Leaves out figures that a client does not see. */
 function schedulerLines(summary: MeasuredSummary): [string, string][] {
   const { actions, gpu, coldStarts, kinds = [], kindsNote, cost, scaling } = summary;
   if (actions === undefined || gpu === undefined || coldStarts === undefined) return [];
@@ -168,7 +168,7 @@ function kindLine({ kind, gpus, gpuHours, ok, execUtilization, weightsUtilizatio
   return `${gpuHours === undefined ? '' : `${round3(gpuHours)} GPU-hours, up to `}${gpus} × ${kind}: ${formatCount(ok)} ok, EXEC busy ${formatPercent(execUtilization)}, WEIGHTS ${formatPercent(weightsUtilization)}`;
 }
 
-/** Of all offered requests; the executed ones on a line of their own where the others change the figures. */
+/** Latency of all offered requests; the executed ones on their own line if the others change the figures. */
 function latencyLines(summary: MeasuredSummary): [string, string][] {
   const { requests, executedLatencyMs } = summary;
   const { mean: _, ...shown } = LATENCY_NAMES;

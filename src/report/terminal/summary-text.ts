@@ -2,10 +2,7 @@ import type { CellResult, RunResult, SweepResults } from '../../record/results.j
 import { runText } from './run-text.js';
 import { type SweepTextOptions, sweepText } from './sweep-text.js';
 
-/**
- * A result for the terminal: plain text, seed first and digest last. Sentences are wrapped at 80 columns; `options` say
- * where the tables of a sweep are shown.
- */
+/** A result for the terminal: plain text wrapped at 80 columns, seed first and digest last. `options`: for sweeps. */
 export function summaryText(
   result: RunResult | CellResult | SweepResults,
   options?: SweepTextOptions,

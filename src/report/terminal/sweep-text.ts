@@ -22,7 +22,7 @@ import { verdict } from '../study/verdict.js';
 /** Tables on screen stop here; the files have all. */
 const MAX_ROWS = 24;
 
-/** Where a sweep is shown. */
+/** Output options of a sweep. */
 export interface SweepTextOptions {
   /** Columns of the terminal: tables are cut there. Absent: they are not cut. */
   readonly columns?: number;
@@ -30,7 +30,7 @@ export interface SweepTextOptions {
   readonly file?: string;
 }
 
-/** A sweep for the terminal: what ran, the best of each condition, the verdict and how to deploy it. */
+/** A sweep for the terminal: its runs, the best of each condition, the verdict and how to deploy it. */
 export function sweepText(results: SweepResults, options: SweepTextOptions = {}): string {
   const { columns = Number.POSITIVE_INFINITY, file } = options;
   const failed = failedCells(results);
@@ -65,13 +65,13 @@ export function sweepText(results: SweepResults, options: SweepTextOptions = {})
   return `${lines.join('\n')}\n`;
 }
 
-/** Which fleet costs the least, where scalers were at work. */
+/** The cheapest fleet, if scalers were at work. */
 function fleetLines(results: SweepResults, columns: number): string[] {
   const rows = fleetRows(sweptFleets(results));
   return rows.length === 0 ? [] : [...tableLines(rows, columns), ''];
 }
 
-/** What to paste; not wrapped, so that it can be. */
+/** Lines to paste, and therefore not wrapped. */
 function deploymentLines(results: SweepResults, file: string | undefined): string[] {
   const deployment = deploymentOf(results, file);
   if (deployment === null) return [];
@@ -118,7 +118,7 @@ function goodputTable(recommendations: readonly Recommendation[], conditions: re
   ];
 }
 
-/** Who is served by the best choice and by another: each group where there is room, else the worst. */
+/** Groups served by the best choice and by another: each group if there is room, else the worst. */
 function groupTable(recommendations: readonly Recommendation[], conditions: readonly string[]): string[][] {
   const names = recommendations[0]?.best.groups.map(({ name }) => name) ?? [];
   const [first] = recommendations;
@@ -143,7 +143,7 @@ function groupTable(recommendations: readonly Recommendation[], conditions: read
   ];
 }
 
-/** What tuning alone makes of the default, where more than that was tried. */
+/** Gain of the default by tuning alone, if more than that was tried. */
 function tunedLines(
   results: SweepResults,
   recommendations: readonly Recommendation[],
@@ -168,7 +168,7 @@ function tunedLines(
   ];
 }
 
-/** The label of a key, or the end of one that has none of its own: `concurrency`. */
+/** Label of a key, or the end of one that has none of its own: `concurrency`. */
 function shortKey(key: string): string {
   const label = keyLabel(key);
   return label === key ? (key.split('.').at(-1) as string) : label;
@@ -194,7 +194,7 @@ function pointsTable(results: SweepResults): string[][] {
   ];
 }
 
-/** Columns to the right, two spaces apart. What does not fit, or is too much for a screen, is said to be left out. */
+/** Right-aligned columns, two spaces apart. Says which columns and rows do not fit and are left out. */
 function tableLines(rows: readonly (readonly string[])[], columns: number): string[] {
   const shown = rows.slice(0, 1 + MAX_ROWS);
   const lines = alignColumns(shown, []);

@@ -1,11 +1,11 @@
 import type { SweepResults } from '../../record/results.js';
 import { checkThreshold, type Threshold, type ThresholdResult } from '../../record/threshold.js';
 
-/** One threshold held against one run. */
+/** One threshold checked against one run. */
 export interface ThresholdCase extends ThresholdResult {
   /** The run among several, e.g. `slo=10ms seed=1`; empty for the only one. */
   readonly run: string;
-  /** Why the run has no figures; absent: it has. */
+  /** Why the run has no figures; absent if it has. */
   readonly error?: string;
 }
 

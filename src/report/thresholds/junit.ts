@@ -1,7 +1,7 @@
 import { xml } from '../../text/xml.js';
 import type { ThresholdCase } from './cases.js';
 
-/** What a file for CI is about. */
+/** Content of a file for CI. */
 export interface ThresholdReport {
   /** `simulate`, `sweep`. */
   readonly command: string;
@@ -10,7 +10,7 @@ export interface ThresholdReport {
   readonly cases: readonly ThresholdCase[];
 }
 
-/** JUnit XML: one test case a threshold and run. A missed threshold is a failure, a run without figures an error. */
+/** JUnit XML: one test case per threshold and run. A missed threshold is a failure, a run without figures an error. */
 export function junitXml({ command, name, cases }: ThresholdReport): string {
   const errors = cases.filter(({ error }) => error !== undefined).length;
   const failures = cases.filter(({ ok }) => !ok).length - errors;

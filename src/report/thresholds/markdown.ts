@@ -1,10 +1,10 @@
 import type { ThresholdCase } from './cases.js';
 import type { ThresholdReport } from './junit.js';
 
-/** A job summary shows no more than a megabyte: beyond so many rows, only those that were missed. */
+/** A job summary shows no more than a megabyte: beyond this many rows, only missed thresholds. */
 const MAX_ROWS = 500;
 
-/** A Markdown section: how many thresholds hold, and a table with a row for each threshold and run, missed ones first. */
+/** A Markdown section: number of thresholds that hold, and a table by threshold and run, missed ones first. */
 export function thresholdsMarkdown({ command, name, cases }: ThresholdReport): string {
   const missed = cases.filter(({ ok }) => !ok);
   const rows = [...missed, ...cases.filter(({ ok }) => ok)];
@@ -38,7 +38,7 @@ function line(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** Text as it is, on one line, in a table too. */
+/** Escapes a text to appear unchanged on one line, even in a table. */
 function markdown(text: string): string {
   return text.replace(/\s+/g, ' ').replace(/[\\`*_{}[\]<>|~#&]/g, (char) => `\\${char}`);
 }

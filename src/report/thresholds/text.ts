@@ -2,8 +2,8 @@ import { plural } from '../../text/words.js';
 import type { ThresholdCase } from './cases.js';
 
 /**
- * A line for each threshold: `✓ p99<100ms: 94 ms`. Of several runs how many meet it, and a line for each that does
- * not: `✗ p99<100ms: 102 ms with slo=100ms seed=1`.
+ * A line for each threshold: `✓ p99<100ms: 94 ms`. With several runs, the number that meet it, and a line for each that
+ * does not: `✗ p99<100ms: 102 ms with slo=100ms seed=1`.
  */
 export function thresholdLines(cases: readonly ThresholdCase[]): string[] {
   const thresholds = [...new Set(cases.map(({ threshold }) => threshold))];
