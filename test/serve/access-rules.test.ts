@@ -2,8 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import { loadSync, type MethodDefinition } from '@grpc/proto-loader';
+import { protoPath as HEALTH_FILE } from 'grpc-health-check';
 import ts from 'typescript';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { PROTOCOL_FILE } from '../../src/live/frontend/grpc-messages.js';
+import { ROUTES as HTTP_ROUTES } from '../../src/live/frontend/http-routes.js';
 import { ROOT, tempDir } from '../cli/run-cli.js';
 import { serve, simulated, smallModels } from './fixtures.js';
 
@@ -55,6 +58,7 @@ const PUBLIC_METHODS = [
   '/inference.GRPCInferenceService/ServerLive',
   '/inference.GRPCInferenceService/ServerReady',
   '/grpc.health.v1.Health/Check',
+  '/grpc.health.v1.Health/List',
   '/grpc.health.v1.Health/Watch',
 ];
 
@@ -115,12 +119,23 @@ describe.each(['http', 'metrics'] as const)('the %s port', (name) => {
   });
 });
 
-it('the metrics port has no route that is not listed here', async () => {
+it('the HTTP port has the routes that are listed here, under the same rules', () => {
+  const served = HTTP_ROUTES.map(({ path, method, isPublic }) => ({
+    path,
+    listed: [method, isPublic === true ? 'public' : 'token'],
+  }));
+  const ofPath = (path: string) => served.find((route) => route.path.test(path));
+  for (const [method, path, rule] of ROUTES.http) expect(ofPath(path)?.listed, path).toEqual([method, rule]);
+  const reached = new Set(ROUTES.http.map(([, path]) => ofPath(path)));
+  expect(served.filter((route) => !reached.has(route))).toEqual([]);
+});
+
+it('the metrics port has the routes that are listed here', async () => {
   const { metrics } = await started();
   const answer = await fetch(`http://127.0.0.1:${metrics}/nowhere`, { headers: RIGHT });
-  const listed = /^only (.*) are here/.exec(await answer.text())?.[1]?.split(', ') ?? [];
-  const known = ROUTES.metrics.map(([, path]) => path).filter((path) => !path.startsWith('/profile/'));
-  expect(listed.toSorted()).toEqual(known.toSorted());
+  const served = /serves only (.*?);/.exec(await answer.text())?.[1]?.split(', ') ?? [];
+  const listed = ROUTES.metrics.map(([, path]) => path).filter((path) => !path.startsWith('/profile/'));
+  expect(served.toSorted()).toEqual(listed.toSorted());
 });
 
 it('no path in the source of the servers is missing here', () => {
@@ -189,12 +204,11 @@ function codeOf(client: Client, path: string, headers: Readonly<Record<string, s
 
 /** Every method of the protocols that the servers speak. */
 function protocolMethods(): string[] {
-  const folder = join(ROOT, 'src/live/frontend');
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('.proto'),
+  const reflection = ['v1', 'v1alpha'].map((version) =>
+    join(ROOT, `node_modules/@grpc/reflection/build/proto/grpc/reflection/${version}/reflection.proto`),
   );
-  return files.flatMap((file) =>
-    Object.values(loadSync(join(folder, file))).flatMap((definition) =>
+  return [PROTOCOL_FILE, HEALTH_FILE, ...reflection].flatMap((file) =>
+    Object.values(loadSync(file)).flatMap((definition) =>
       Object.values(definition as Record<string, MethodDefinition<object, object>>).flatMap((method) =>
         typeof method?.path === 'string' && 'requestSerialize' in method ? method.path : [],
       ),

@@ -20,8 +20,8 @@ interface Route {
 const MODEL = '/v2/models/([^/]+)(?:/versions/([^/]+))?';
 const REPOSITORY_MODEL = '/v2/repository/models/([^/]+)';
 
-/** The first one that matches counts. */
-const ROUTES: readonly Route[] = [
+/** All that the HTTP port answers, with who may ask; the first that matches counts. */
+export const ROUTES: readonly Route[] = [
   { path: exactly(`${MODEL}/infer`), method: 'POST', answer: infer },
   { path: exactly('/v2/health/live'), method: 'GET', isPublic: true, answer: live },
   { path: exactly('/v2/health/ready'), method: 'GET', isPublic: true, answer: ready },
