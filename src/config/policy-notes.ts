@@ -6,7 +6,7 @@ import type { Experiment } from './experiment.js';
 import type { PolicyChoice } from './schema-policy.js';
 import { formatDuration } from './units-text.js';
 
-/** Requests of an experiment that a policy may not support. */
+/** Features of an experiment that a policy may not support. */
 interface Asked {
   readonly policy: PolicyChoice;
   /** Number of kinds of GPUs. */
@@ -18,7 +18,7 @@ interface Asked {
   readonly padding: Padding;
 }
 
-/** Requests of an experiment that its policy does not support. */
+/** Features of an experiment that its policy does not support. */
 export function policyNotes(asked: Asked): PolicyNote[] {
   const { policy, kinds, hasClasses, hasLengths, tenants, padding } = asked;
   const { kind } = policy;

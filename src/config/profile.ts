@@ -34,7 +34,7 @@ const batching = section({
     what: z.string().describe('The result of the comparison in words.'),
   })
     .exactOptional()
-    .describe('Whether padding changes outputs; absent: nothing is padded.'),
+    .describe('True if padding changes outputs; absent: nothing is padded.'),
 });
 
 const sources = section({
@@ -62,16 +62,16 @@ export const profileSchema = section({
     .regex(/^[0-9a-f]{64}$/)
     .exactOptional()
     .describe('SHA-256 of the model and its weights files, to which the profile belongs.'),
-  batching: batching.exactOptional().describe('Whether the first dimension of the model is a batch.'),
+  batching: batching.exactOptional().describe('True if the first dimension of the model is a batch.'),
   batches: z.array(batch).min(1).describe('Latency by batch size, ascending from 1.'),
   length: whole(
-    'Of a model that takes inputs of several lengths (tokens, pixels): the longest, to which `batches` belong.',
+    'For a model that takes inputs of several lengths (tokens, pixels): the longest, to which `batches` belong.',
     1,
   ).exactOptional(),
   shorter: z
     .array(shorter)
     .exactOptional()
-    .describe('The same for shorter lengths, ascending: what inputs may be padded to.'),
+    .describe('Latency by batch size for shorter lengths to which inputs may be padded, ascending.'),
   fill: z
     .record(z.string(), z.number())
     .exactOptional()

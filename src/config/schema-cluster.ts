@@ -43,16 +43,16 @@ const gpuKind = section({
   memory: bytes("Size of each one's weights cache; default: cluster.pages or cluster.memory.")
     .exactOptional()
     .meta({ [INSTEAD_OF]: 'pages' }),
-  price: price('What one costs, in any currency, e.g. 2.48/h.').exactOptional(),
+  price: price('Price of one GPU, in any currency, e.g. 2.48/h.').exactOptional(),
   speed: z
     .number()
     .positive()
     .exactOptional()
     .describe(
-      'How many times as fast as the first kind INFERs run on it, for models that were not measured on it; LOADs take as long as there.',
+      'Speed of INFERs relative to the first kind, for models that were not measured on it; LOADs take as long as there.',
     ),
   device: choice(
-    'What executes models on it in live mode; default: live.device.',
+    'Device that executes models on it in live mode; default: live.device.',
     LIVE_DEVICES,
   ).exactOptional(),
 });
@@ -184,7 +184,7 @@ const network = section({ delay: delay.prefault('0s'), jitter: jitter.prefault('
 const exec = share('Standard deviation of INFER durations relative to the profile, e.g. 1%.');
 const load = share('Standard deviation of LOAD durations relative to the profile.');
 const stragglers = share('Share of INFERs that take stragglerFactor times as long, e.g. 0.1%.', 1);
-const stragglerFactor = z.number().min(1).describe('How many times as long a straggler takes.');
+const stragglerFactor = z.number().min(1).describe('Factor by which a straggler takes longer.');
 
 const noise = section({
   distribution: choice(
@@ -194,7 +194,7 @@ const noise = section({
   exec: exec.prefault(0),
   load: load.prefault(0),
   stragglers: stragglers.prefault(0),
-  stragglerFactor: stragglerFactor.default(10).describe('How many times as long a straggler takes.'),
+  stragglerFactor: stragglerFactor.default(10).describe('Factor by which a straggler takes longer.'),
   profile: share(
     "Error of the profiles: each model's true durations are its profile's times a factor drawn from 1 ± this.",
     0.9,

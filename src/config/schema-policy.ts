@@ -103,7 +103,7 @@ export const scalerSchema = z
     ) as unknown as [ScalerSchema, ...ScalerSchema[]],
   )
   .prefault({ kind: NONE })
-  .describe('What decides how many GPUs there are, between min and max of each kind in cluster.gpus.');
+  .describe('Scaler that decides the number of GPUs, between min and max of each kind in cluster.gpus.');
 
 /** Scaler of that kind; null for `none`. */
 export function scalerEntryOf({ kind }: ScalerChoice): ScalerEntry | null {

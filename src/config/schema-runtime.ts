@@ -22,7 +22,7 @@ export type LiveDevice = (typeof LIVE_DEVICES)[number];
 
 export const liveSchema = section({
   device: choice(
-    `What executes the models: ${LIVE_DEVICES.join(', ')}. Default: cpu if any model is onnx, else simulated.`,
+    `Device that executes the models: ${LIVE_DEVICES.join(', ')}. Default: cpu if any model is onnx, else simulated.`,
     LIVE_DEVICES,
   ).exactOptional(),
   timeScale: z
@@ -68,7 +68,7 @@ export const runtimeKeys = section({
     'Give the tensors of an INFER one block of memory, planned from earlier INFERs.',
   ).default(true),
   storageBufferCache: choice(
-    'How webgpu keeps buffers for the next INFER: bucket, simple, lazyRelease, disabled.',
+    'Strategy of webgpu for reusing buffers: bucket, simple, lazyRelease, disabled.',
     STORAGE_BUFFER_CACHES,
   ).default('bucket'),
   serial: flag('For debugging: one lane and one thread for everything, whatever the other keys say.').default(

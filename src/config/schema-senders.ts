@@ -11,7 +11,7 @@ const classSection = section({
     .regex(/^[A-Za-z0-9][\w-]*$/, 'must be letters, digits, - and _')
     .describe('Name of the class, which workload sections and results use.'),
   weight: count(
-    'What a request of the class answered in time is worth, relative to those of other classes.',
+    'Weight of a request of the class answered in time, relative to other classes.',
     MOST_WEIGHT,
   ).prefault(1),
   share: share(

@@ -94,7 +94,7 @@ const common = {
   tenant: text('Tenant that sends them, one of `tenants`; default: the first.').exactOptional(),
   start: duration('When the workload starts, measured from the start of the run.').exactOptional(),
 };
-const length = duration('How long it lasts, e.g. 60s.', 1);
+const length = duration('Duration, e.g. 60s.', 1);
 const cut = { duration: duration('Ends the trace this long after its begin.', 1).exactOptional() };
 
 const popularity = z.discriminatedUnion('kind', [
@@ -110,7 +110,7 @@ const popularity = z.discriminatedUnion('kind', [
       ),
   }),
 ]);
-const spread = popularity.prefault({ kind: 'uniform' }).describe('How requests spread over the models.');
+const spread = popularity.prefault({ kind: 'uniform' }).describe('Distribution of requests over the models.');
 
 const path = text('Trace file (.csv or .csv.gz), relative to the experiment file.');
 const scale = count('Multiplies the number of requests.', 1e6)

@@ -24,7 +24,7 @@ const values = textField(
 
 const overrides = z
   .record(z.string(), z.unknown())
-  .describe('What this case sets: dotted keys, each with its value or a whole section.');
+  .describe('Settings of this case: dotted keys, each with its value or a whole section.');
 
 const sweepSchema = section({
   cases: z
@@ -108,7 +108,7 @@ export const experimentSchema = section({
   ).exactOptional(),
   warmup: duration('Requests that arrive before this are served but not counted.').prefault('0s'),
   checks: flag("Check the simulator's invariants after every instant: slow, for debugging.").default(false),
-  output: outputSchema.prefault({}).describe('What is written in addition to the summary.'),
+  output: outputSchema.prefault({}).describe('Files written in addition to the summary.'),
   live: liveSchema.prefault({}).describe('How the experiment runs live; simulations ignore it.'),
   runtime: runtimeSchema.describe('How models are executed live, see `escapement config`.'),
   sweep: sweepSchema.exactOptional().describe('What `sweep` varies when no --vary is given.'),

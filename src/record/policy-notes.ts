@@ -1,6 +1,6 @@
 import { listed } from '../text/words.js';
 
-/** Requests of an experiment that a policy may not support. A summary lists those of its own policy. */
+/** Features of an experiment that a policy may not support. A summary lists those of its own policy. */
 export const POLICY_NOTES = [
   'weights',
   'shares',

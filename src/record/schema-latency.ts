@@ -19,7 +19,7 @@ export const latencies = {
     'Time from arrival to answer of all offered requests, ms: what thresholds and targets mean by latency. A request that was not answered within its SLO (late, timeout, rejected, error) counts as infinitely late: a percentile that falls on one is null, and so are mean and max if there is one. All null if nothing was offered.',
   ),
   executedLatencyMs: latencyMsSchema.describe(
-    'The same of executed requests only (ok and late); null if there were none.',
+    'Latency of executed requests only (ok and late); null if there were none.',
   ),
 };
 
@@ -40,12 +40,12 @@ export const latencyCdfSchema = z.object({
 
 export const thresholdResultSchema = z.object({
   threshold: z.string().describe('As written.'),
-  ok: z.boolean().describe('Whether it is met.'),
+  ok: z.boolean().describe('True if it is met.'),
   actual: z
     .number()
     .nullable()
     .describe(
       "The measured value in the threshold's unit, ms for latencies; null if there was nothing to measure, which fails, or if a latency falls on a request that was not answered in time.",
     ),
-  measured: z.string().describe('The same as text, e.g. 94 ms.'),
+  measured: z.string().describe('Figure as text, e.g. 94 ms.'),
 });

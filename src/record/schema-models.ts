@@ -49,7 +49,7 @@ export const modelFiguresSchema = z.object({
   ok: count().describe('Of these, those answered within their SLO.'),
   coldStarts: count()
     .exactOptional()
-    .describe('Of these, those that arrived while no GPU held the model; absent where a client measured.'),
+    .describe('Requests that arrived while no GPU held the model; absent if a client measured.'),
   failures: failureCountsSchema
     .exactOptional()
     .describe('The others by cause; absent where a client measured.'),

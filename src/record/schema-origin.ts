@@ -16,9 +16,9 @@ export const originSchema = z
     environment: z
       .record(z.string(), z.string())
       .exactOptional()
-      .describe('What else its figures depend on, e.g. Node; absent for simulated runs.'),
+      .describe('Other facts that its figures depend on, e.g. Node; absent for simulated runs.'),
   })
-  .describe('What produced the run, in addition to the experiment; absent for runs made with the library.');
+  .describe('Origin of the run, in addition to the experiment; absent for runs made with the library.');
 
 /** Answers of a server with one status and reason, as counted by a client. */
 export const answerCountSchema = z.object({
@@ -52,25 +52,25 @@ export const unansweredSchema = z
 export const retryFiguresSchema = z
   .object({
     requests: count().describe('Requests that were sent more than once.'),
-    attempts: count().describe('How often requests were sent again.'),
+    attempts: count().describe('Number of retries.'),
   })
-  .describe('What load --retry has sent again; only with that flag.');
+  .describe('Retries of load --retry; only with that flag.');
 
 /** Quality of request sending: lateness here is not the fault of the server. */
 export const generatorSchema = z
   .object({
     sentLateMs: latenessMsSchema
       .exactOptional()
-      .describe('How much later than intended requests were sent, ms; absent: there were none.'),
+      .describe('Lateness of sending, ms; absent: there were no requests.'),
     timersLateMs: latenessMsSchema
       .exactOptional()
-      .describe("How late the scheduler's timers fired, ms; live runs only."),
+      .describe("Lateness of the scheduler's timers, ms; live runs only."),
     retries: retryFiguresSchema.exactOptional(),
     waitedForConnection: count().describe('Requests that waited for a free connection.'),
     notSent: count().describe('Requests that were not sent because too many were unanswered.'),
     unanswered: unansweredSchema.exactOptional(),
   })
-  .describe('How well requests were sent; absent for simulated runs.');
+  .describe('Quality of request sending; absent for simulated runs.');
 
 /** Cluster facts needed to check the logs; unknown to a client. */
 export const clusterSetupSchema = z.object({
@@ -97,7 +97,10 @@ export const clusterSetupSchema = z.object({
     .describe(
       'Lengths that inputs of each model may be padded to, ascending, empty where all have one; absent where no model has several.',
     ),
-  padding: z.enum(PADDINGS).exactOptional().describe('How inputs share a batch where models have lengths.'),
+  padding: z
+    .enum(PADDINGS)
+    .exactOptional()
+    .describe('Padding of inputs that share a batch, if models have lengths.'),
   oneLane: z.boolean().describe('LOADs and INFERs of a GPU share one lane.'),
   overheadMs: z
     .number()
@@ -114,7 +117,7 @@ export const setupSchema = z
     firstUsers: z.array(count()).describe('First user id of each workload section, ascending from 0.'),
     ...optional(clusterSetupSchema.shape),
   })
-  .describe('What check needs in addition to the logs.');
+  .describe('Facts that check needs in addition to the logs.');
 
 /** The given fields, each optional. */
 export function optional<Shape extends Readonly<Record<string, z.ZodType>>>(shape: Shape) {

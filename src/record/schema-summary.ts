@@ -32,9 +32,9 @@ export const requestCountsSchema = z.object({
 });
 
 export const actionCountsSchema = z.object({
-  load: count().describe('LOAD actions, whatever their result.'),
-  unload: count().describe('UNLOAD actions, whatever their result.'),
-  infer: count().describe('INFER actions, whatever their result.'),
+  load: count().describe('LOAD actions, regardless of their result.'),
+  unload: count().describe('UNLOAD actions, regardless of their result.'),
+  infer: count().describe('INFER actions, regardless of their result.'),
   tooLate: count().describe('Actions that missed their window (status 51 or 81).'),
   inferByBatch: z
     .record(z.string(), count())
@@ -54,9 +54,9 @@ export const kindFiguresSchema = z.object({
     .number()
     .nonnegative()
     .exactOptional()
-    .describe('What one of them costs; absent: not said.'),
+    .describe('Price of one GPU per hour; absent: not given.'),
   ok: count().describe('Requests that they answered within their SLO.'),
-  infer: count().describe('INFER actions that succeeded.'),
+  infer: count().describe('Successful INFER actions.'),
   execUtilization: utilization('EXEC'),
   weightsUtilization: utilization('WEIGHTS'),
 });
@@ -74,7 +74,7 @@ export const costFiguresSchema = z.object({
 
 /** Figures of a scaler, from the end of the warm-up to the nominal end. */
 export const scalingFiguresSchema = z.object({
-  scaler: z.string().describe('What decided how many GPUs there were.'),
+  scaler: z.string().describe('Scaler that decided the number of GPUs.'),
   gpuHours: z.number().nonnegative().describe('Hours that GPUs were paid for, from order to end.'),
   meanGpus: z
     .number()
@@ -89,7 +89,7 @@ export const scalingFiguresSchema = z.object({
 /** Weight and results of one class of requests. */
 export const classFiguresSchema = z.object({
   name: z.string().describe('Name of the class.'),
-  weight: z.number().positive().describe('What one of its requests answered in time is worth.'),
+  weight: z.number().positive().describe('Weight of one of its requests answered in time.'),
   share: share().describe('Share of GPU time that it is guaranteed while its requests wait; 0: none.'),
   requests: requestCountsSchema,
   offeredRps: perSecond('Its offered requests per second of nominal duration'),
@@ -109,20 +109,16 @@ export const tenantFiguresSchema = z.object({
   share: share()
     .nullable()
     .default(null)
-    .describe('What its share comes to under overload, of 1; null in results that do not say.'),
+    .describe('Its effective share under overload, of 1; null in results that do not record it.'),
   requests: requestCountsSchema,
   overRate: count()
     .nullable()
     .default(0)
-    .describe(
-      'Of the rejected ones, those beyond its rate; null where a client measured, which cannot see it.',
-    ),
+    .describe('Rejected requests beyond its rate; null if a client measured, which cannot see it.'),
   overShare: count()
     .nullable()
     .default(0)
-    .describe(
-      'Of the rejected ones, those beyond its fair share under overload; null where a client measured.',
-    ),
+    .describe('Rejected requests beyond its fair share under overload; null if a client measured.'),
   gpuShare: share()
     .nullable()
     .default(null)
@@ -170,21 +166,19 @@ export const schedulerFiguresSchema = z.object({
   kindsNote: z
     .string()
     .exactOptional()
-    .describe(
-      'What the policy does about several kinds of GPUs, where its rule as published does not speak of them.',
-    ),
+    .describe('Use of several kinds of GPUs by the policy, if its published rule does not cover them.'),
   policyNotes: z
     .array(z.enum(POLICY_NOTES))
     .exactOptional()
     .describe(
-      'What the policy does not do of what the experiment asks: to count weights, to serve requests within shares first (with padding: bucket no policy does), to batch by length (with classes no policy does). Absent: it does all.',
+      'Features of the experiment that the policy does not support: weights, serving requests within shares first (with padding: bucket no policy does), batching by length (with classes no policy does). Absent: it supports all.',
     ),
   cost: costFiguresSchema
     .exactOptional()
-    .describe('What the GPUs cost, by the prices of their kinds; absent unless all have one.'),
+    .describe('Cost of the GPUs, by the prices of their kinds; absent unless all have one.'),
   scaling: scalingFiguresSchema
     .exactOptional()
-    .describe('How many GPUs there were; absent unless a scaler decided that.'),
+    .describe('Number of GPUs over time; absent unless a scaler decided it.'),
 });
 const scheduler = optional(schedulerFiguresSchema.shape);
 
@@ -252,7 +246,9 @@ export const summarySchema = z
           .nullable()
           .describe('Largest resident memory of the process; null where it is not known, as in a browser.'),
       })
-      .describe('What the run cost on this machine; the only part that differs between equal runs.'),
+      .describe(
+        'Real time and memory of the run on this machine; the only part that differs between equal runs.',
+      ),
   })
   .describe('Headline figures of one escapement run.');
 
@@ -278,8 +274,6 @@ export function summaryJsonSchema(): Record<string, unknown> {
     .exactOptional()
     .describe('The given thresholds, in order; absent: none.');
   return z.toJSONSchema(
-    summarySchema
-      .extend({ thresholds })
-      .describe('What simulate --json prints: headline figures of one run.'),
+    summarySchema.extend({ thresholds }).describe('Output of simulate --json: headline figures of one run.'),
   ) as Record<string, unknown>;
 }

@@ -101,7 +101,7 @@ export const fleetSchema = z.object({
 
 /** Outcomes of the requests of one length. */
 export const lengthFiguresSchema = z.object({
-  length: z.int().positive().describe('What their inputs are padded to at least.'),
+  length: z.int().positive().describe('Smallest length that fits their inputs.'),
   offered: z.int().nonnegative().describe('Requests whose inputs are that long.'),
   ok: z.int().nonnegative().describe('Of these, those answered within their SLO.'),
   attainment: z.number().min(0).max(1).describe('Share of them.'),
@@ -117,7 +117,7 @@ export const runSlicesSchema = z.object({
       z.object({
         class: z.string().nullable().describe('Class of its requests; null: there are none.'),
         tenant: z.string().nullable().describe('Tenant that sends them; null: there are none.'),
-        weight: z.number().positive().describe('What one of its requests answered in time is worth.'),
+        weight: z.number().positive().describe('Weight of one of its requests answered in time.'),
         offered: z.array(count()).describe('Requests by time of arrival.'),
         ok: z.array(count()).describe('Of these, those answered within their SLO.'),
       }),
@@ -159,7 +159,7 @@ export const runResultSchema = z.object({
   tuned: z
     .array(tunedSeriesSchema)
     .exactOptional()
-    .describe('What the policy tuned by itself, in the bins of series; absent: nothing.'),
+    .describe('Values tuned by the policy, in the bins of series; absent: none.'),
   fleet: fleetSchema.exactOptional().describe('GPUs over time; absent unless a scaler decided how many.'),
   latencyCdf: latencyCdfSchema.describe(
     'Latency by percentile of all offered requests; empty if none was answered in time.',
@@ -172,7 +172,7 @@ export const runResultSchema = z.object({
   worst: worstMomentSchema
     .exactOptional()
     .describe(
-      'Of the second with the most misses the tenth with the most; absent if nothing was missed, or the timeline shows a given slice.',
+      'Tenth of a second with the most misses, in the second with the most; absent if nothing was missed, or the timeline shows a given slice.',
     ),
   setup: setupSchema.exactOptional(),
 });
@@ -182,10 +182,10 @@ export const boundFiguresSchema = z.object({
   offeredRps: perSecond('Offered requests per second of nominal duration'),
   fluidRps: perSecond('Upper bound on goodput if every batch is full'),
   windowLimitedRps: perSecond(
-    'The same if a batch only holds requests that can be in the system at the same time',
+    'Upper bound on goodput if a batch only holds requests that can be in the system at the same time',
   ),
-  pricedRps: perSecond('The same by a price on GPU time; null for several GPUs'),
-  timePricedRps: perSecond('The same by a price that changes over time; null for several GPUs'),
+  pricedRps: perSecond('Upper bound on goodput by a price on GPU time; null for several GPUs'),
+  timePricedRps: perSecond('Upper bound on goodput by a price that changes over time; null for several GPUs'),
   bestRps: perSecond('The smallest of the bounds: the one to compare with'),
   weightedRps: perSecond(
     'Upper bound on weightedGoodputRps; absent: the experiment declares no classes',

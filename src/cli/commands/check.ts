@@ -17,10 +17,7 @@ export const builder = (yargs: Argv) =>
     )
     .options(
       group('Options', {
-        slack: durationOr(
-          '0ms',
-          'How far action times may be off; for live runs, whose threads wake up late',
-        ),
+        slack: durationOr('0ms', 'Tolerance for action times; for live runs, whose threads wake up late'),
         json,
       }),
     )

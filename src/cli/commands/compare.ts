@@ -37,7 +37,7 @@ export const builder = (yargs: Argv) =>
         ),
       }),
       ...group('Sweeps', {
-        costs: text('What policies cost, as written by npm run bench -- --policies --out FILE'),
+        costs: text('Costs of policies, as written by npm run bench -- --policies --out FILE'),
       }),
       ...group('Output', {
         json,

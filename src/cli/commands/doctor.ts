@@ -11,7 +11,7 @@ export const builder = (yargs: Argv) =>
   yargs
     .options({
       ...group('Machine', {
-        role: choiceOr(ROLES, 'worker', 'What the machine is used for'),
+        role: choiceOr(ROLES, 'worker', 'Role of the machine'),
         device: deviceFlags.device,
         memory: machineFlags.memory,
         peer: list("Compare clocks with another escapement's metrics port, e.g. http://10.0.0.2:8002"),

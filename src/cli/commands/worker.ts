@@ -14,7 +14,7 @@ export const builder = (yargs: Argv) =>
       ...machineFlags,
       ...group('Models and GPUs', {
         kind: text(
-          'What GPUs like these are called, e.g. t4: each kind has times of its own',
+          'Kind of these GPUs, e.g. t4: times are kept by kind',
           'that of --device: cpu, cuda, … or simulated',
         ),
       }),

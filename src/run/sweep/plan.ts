@@ -21,7 +21,7 @@ export type PlannedCell =
       readonly task: CellTask;
       /** Its upper bound, if the sweep requests it: the same task for all cells that share it. */
       readonly bound?: CellTask;
-      /** Requests of the experiment that the policy does not support. */
+      /** Features of the experiment that the policy does not support. */
       readonly notes: readonly PolicyNote[];
     }
   | {
