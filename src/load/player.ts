@@ -52,7 +52,7 @@ export interface PlayCounts {
   readonly inFlight: number;
   readonly ok: number;
   readonly late: number;
-  /** Neither of the two. */
+  /** Neither in time nor late: refused, given up or failed. */
   readonly failed: number;
 }
 

@@ -64,7 +64,7 @@ function ms(ns: number): string {
   return (ns / NS_PER_MS).toFixed(3);
 }
 
-/** Minimum round trips, a tenth of a second on a local network; distant peers get as long as users will wait. */
+/** Round trips: a tenth of a second on a local network; distant peers are limited by the longest acceptable wait. */
 const FEWEST = 16;
 const MOST = 100;
 const LONGEST_NS = 2 * NS_PER_S;

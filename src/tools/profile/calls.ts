@@ -6,7 +6,7 @@ import type { Done, LoadTarget } from '../../load/target.js';
 
 /** Timeout for one answer: longer than any SLO of a batch. */
 const PATIENCE_MS = 60_000;
-/** Longest SLO, for servers that know SLOs. */
+/** SLO sent with requests, for servers that know SLOs: too long to matter. */
 const SLO_NS = PATIENCE_MS * 1e6;
 
 /** An answer of a server, and its latency. */
