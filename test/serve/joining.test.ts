@@ -4,9 +4,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { Clock } from '../../src/base/clock/clock.js';
 import { NS_PER_S } from '../../src/base/units.js';
 import type { Fleet } from '../../src/live/controller/fleet.js';
-import { Guest } from '../../src/live/controller/guest.js';
 import type { WorkerLink } from '../../src/live/controller/link/worker-link.js';
-import { type Member, newMember } from '../../src/live/controller/member.js';
+import { DynamicWorker, type Member, newMember } from '../../src/live/controller/member.js';
 import { Registrar } from '../../src/live/worker/endpoint/registrar.js';
 import { REAL_WORLD } from '../../src/live/world/real-world.js';
 import { Joining } from '../../src/serve/joining.js';
@@ -40,9 +39,9 @@ async function open() {
   const add = (link: WorkerLink) => {
     const member = newMember(link, true);
     members.push(Object.assign(member, { ...JOINED, description: description() }));
-    return new Guest(member, () => {});
+    return new DynamicWorker(member, () => {});
   };
-  joining.begin({ room: 1, founder: () => null, add } as unknown as Fleet);
+  joining.begin({ room: 1, staticWorker: () => null, add } as unknown as Fleet);
   const registry = new Registry();
   joining.register(registry);
   const register = (token: string, instance: string, address = 'gpu-7:9000') => {

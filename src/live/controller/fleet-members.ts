@@ -13,7 +13,7 @@ import { Until } from './until.js';
 
 /**
  * Workers of a fleet and their state: each is contacted, accepted if it fits the cluster, goes down, comes back. A
- * guest that is down for good makes room for others.
+ * dynamic worker that is down for good makes room for others.
  */
 export class FleetMembers {
   readonly list: Member[] = [];
@@ -30,11 +30,11 @@ export class FleetMembers {
   private takingOn: TakingOn | null = null;
   /** Clock of the controller; null before connecting. */
   private nowNs: (() => number) | null = null;
-  /** Links of departed guests, still closing. */
+  /** Links of departed dynamic workers, still closing. */
   private readonly closing = new Set<Promise<void>>();
 
   constructor(
-    /** Limit on GPUs with guests; null: no guests. */
+    /** Limit on GPUs with dynamic workers; null: there are none. */
     private readonly maxGpus: number | null,
     private readonly recording: FleetRecording,
     /** Called when a worker has come up. */
@@ -78,7 +78,7 @@ export class FleetMembers {
       if (member.state !== null) this.takingOn?.begin(member, member.state);
   }
 
-  /** Removes the guest for good: at once for this reason, or, with null, when it is down. */
+  /** Removes the dynamic worker for good: at once for this reason, or, with null, when it is down. */
   dismiss(member: Member, reason: string | null): void {
     member.isLeaving = true;
     if (!isConnected(member)) this.discard(member);
@@ -131,22 +131,22 @@ export class FleetMembers {
     this.changes.check();
   }
 
-  /** Names the member. Two links to one worker would compete for its seat: the one known from the start stays. */
+  /** Names the member. Two links to one worker would compete for its seat: the static one stays. */
   private name(member: Member, { instance = '' }: WorkerDescription): void {
     member.instance = instance;
-    if (member.isGuest || instance === '') return;
-    for (const guest of this.list.filter((each) => each.isGuest && each.instance === instance)) {
-      guest.problem = `it is worker ${member.link.name}, which is known from the start`;
-      this.dismiss(guest, guest.problem);
+    if (member.isDynamic || instance === '') return;
+    for (const twin of this.list.filter((each) => each.isDynamic && each.instance === instance)) {
+      twin.problem = `it is worker ${member.link.name}, which is known from the start`;
+      this.dismiss(twin, twin.problem);
     }
   }
 
-  /** True if the worker fits the cluster, and has its places. A guest that does not fit is dismissed. */
+  /** True if the worker fits the cluster, and has its places. A dynamic worker that does not fit is dismissed. */
   private admit(member: Member, description: WorkerDescription): boolean {
     const why = this.whyNot(member, description);
     if (why === '') return true;
     const accepted = member.description === null ? 'accepted' : 'readmitted';
-    if (!member.isGuest) this.complain(member, `is not ${accepted}: ${why}`, why);
+    if (!member.isDynamic) this.complain(member, `is not ${accepted}: ${why}`, why);
     else {
       // Logged by the code that let it come.
       member.problem = why;
@@ -162,7 +162,7 @@ export class FleetMembers {
     if (different !== '') return different;
     if (cluster !== null) member.kind = kindIn(cluster, description);
     if (member.places.length > 0) return '';
-    const hasRoom = cluster === null ? !member.isGuest || length <= room : places.take(member, length);
+    const hasRoom = cluster === null ? !member.isDynamic || length <= room : places.take(member, length);
     if (hasRoom) return '';
     member.gpusWithoutRoom = length;
     return noRoom(length, room);
@@ -173,7 +173,7 @@ export class FleetMembers {
     member.problem = problem;
   }
 
-  /** Removes a guest that is down. */
+  /** Removes a dynamic worker that is down. */
   private discard(member: Member): void {
     if (member.hasLeft) return;
     const { link } = member;

@@ -11,16 +11,15 @@ import type { FleetEvents } from './fleet-events.js';
 import { FleetMembers } from './fleet-members.js';
 import { FleetModels } from './fleet-models.js';
 import { FleetRecording } from './fleet-recording.js';
-import { Guest } from './guest.js';
 import type { WorkerLink } from './link/worker-link.js';
-import { isPresent, isUsed, type Member, newMember } from './member.js';
+import { DynamicWorker, isPresent, isUsed, type Member, newMember } from './member.js';
 import type { LinkOfKind } from './model-rollout.js';
 import type { Standing } from './standing.js';
 import type { Until } from './until.js';
 
 /**
- * All workers as one cluster: numbers their GPUs, passes actions on and reports which GPUs are in service. Workers
- * known from the start keep their numbers; guests come and go.
+ * All workers as one cluster: numbers their GPUs, passes actions on and reports which GPUs are in service. Static
+ * workers, known from the start, keep their numbers; dynamic ones register themselves, and come and go.
  */
 export class Fleet {
   private readonly members: FleetMembers;
@@ -30,7 +29,7 @@ export class Fleet {
   /** None until `assemble` has resolved. */
   models: FleetModels;
 
-  /** `maxGpus`: limit on the cluster's GPUs with guests; null: no guests. */
+  /** `maxGpus`: limit on the cluster's GPUs with dynamic workers; null: there are none. */
   constructor(
     links: readonly WorkerLink[],
     private readonly maxGpus: number | null = null,
@@ -50,10 +49,10 @@ export class Fleet {
     const { members, maxGpus, time } = this;
     members.start(nowNs);
     await enoughInTime(members.list, members.changes, patience, time);
-    const { present, guests } = founders(members.list, maxGpus);
+    const { present, dynamic } = initialMembers(members.list, maxGpus);
     const most = Math.max(...present.map(({ description }) => description.gpus.length));
     for (const member of members.list) {
-      if (member.isGuest && !guests.has(member)) continue;
+      if (member.isDynamic && !dynamic.has(member)) continue;
       member.known = member.description?.gpus.length ?? 0;
       const count = member.description?.gpus.length ?? most;
       members.places.grow(count);
@@ -73,10 +72,10 @@ export class Fleet {
   }
 
   /** Adds a worker that registered itself. */
-  add(link: WorkerLink): Guest {
+  add(link: WorkerLink): DynamicWorker {
     const member = newMember(link, true);
     this.members.add(member);
-    return new Guest(member, (guest, reason) => this.members.dismiss(guest, reason));
+    return new DynamicWorker(member, (worker, reason) => this.members.dismiss(worker, reason));
   }
 
   /** True if unknown workers may come. */
@@ -84,9 +83,12 @@ export class Fleet {
     return this.maxGpus !== null;
   }
 
-  /** State of a worker known from the start, by its address or its process; null: unknown. */
-  founder(name: string, instance: string): { readonly hasJoined: boolean; readonly problem: string } | null {
-    const known = this.members.list.filter(({ isGuest }) => !isGuest);
+  /** State of a static worker, by its address or its process; null: unknown. */
+  staticWorker(
+    name: string,
+    instance: string,
+  ): { readonly hasJoined: boolean; readonly problem: string } | null {
+    const known = this.members.list.filter(({ isDynamic }) => !isDynamic);
     const member = known.find((each) => each.link.name === name || each.instance === instance);
     return member === undefined ? null : { hasJoined: isUsed(member), problem: member.problem };
   }
@@ -199,32 +201,32 @@ export class Fleet {
   }
 }
 
-interface Founders {
+interface InitialMembers {
   /** Workers that make up the cluster. */
   readonly present: readonly { readonly name: string; readonly description: WorkerDescription }[];
-  /** Guests among them. */
-  readonly guests: ReadonlySet<Member>;
+  /** Dynamic workers among them. */
+  readonly dynamic: ReadonlySet<Member>;
 }
 
 /**
- * Workers that make up the cluster: all known from the start that have come, and the guests that fit, as far as there
- * is room. If none of the known ones has come, the first guest decides what the others must be.
+ * Workers that make up the cluster: all static ones that have come, and the dynamic ones that fit, as far as there is
+ * room. If no static one has come, the first dynamic one decides what the others must be.
  */
-function founders(members: readonly Member[], maxGpus: number | null): Founders {
+function initialMembers(members: readonly Member[], maxGpus: number | null): InitialMembers {
   const present: { readonly name: string; readonly description: WorkerDescription }[] = [];
-  const guests = new Set<Member>();
+  const dynamic = new Set<Member>();
   let gpus = 0;
-  for (const member of members.toSorted((a, b) => Number(a.isGuest) - Number(b.isGuest))) {
-    const { description, isGuest, link } = member;
+  for (const member of members.toSorted((a, b) => Number(a.isDynamic) - Number(b.isDynamic))) {
+    const { description, isDynamic, link } = member;
     if (description === null) continue;
     const wanted = gpus + description.gpus.length;
     const isFitting = present.length === 0 || whyNotTogether(present[0].description, description) === '';
-    if (isGuest && present.length > 0 && (!isFitting || wanted > (maxGpus ?? 0))) continue;
-    if (isGuest) guests.add(member);
+    if (isDynamic && present.length > 0 && (!isFitting || wanted > (maxGpus ?? 0))) continue;
+    if (isDynamic) dynamic.add(member);
     gpus = wanted;
     present.push({ name: link.name, description });
   }
-  return { present, guests };
+  return { present, dynamic };
 }
 
 /** Conditions for a fleet to form a cluster of the workers present. */

@@ -4,9 +4,9 @@ import type { Driving, WorkerLink } from './link/worker-link.js';
 /** A worker's place in the cluster. */
 export interface Member {
   readonly link: WorkerLink;
-  /** True if it registered itself, and may leave for good. */
-  readonly isGuest: boolean;
-  /** Numbers of its GPUs in the cluster, reserved while it is unknown. An unknown guest has none. */
+  /** True if it registered itself, and may leave for good. Static workers are known from the start. */
+  readonly isDynamic: boolean;
+  /** Numbers of its GPUs in the cluster, reserved while it is unknown. An unknown dynamic worker has none. */
   places: readonly number[];
   /** Number of these known to exist; 0: it has not been there yet. */
   known: number;
@@ -35,10 +35,10 @@ export interface Member {
   outbox: ActionMessage[];
 }
 
-export function newMember(link: WorkerLink, isGuest = false): Member {
+export function newMember(link: WorkerLink, isDynamic = false): Member {
   const unknown = { description: null, kind: 0, state: null, drivenBy: 'none', isAligning: false } as const;
   return {
-    ...{ link, isGuest, places: [], known: 0, instance: '', ...unknown },
+    ...{ link, isDynamic, places: [], known: 0, instance: '', ...unknown },
     ...{ isTakenOn: false, isLeaving: false, hasLeft: false },
     ...{ problem: '', gpusWithoutRoom: 0, life: 0, outbox: [] },
   };
@@ -57,4 +57,52 @@ export function isUsed({ places, isTakenOn, drivenBy }: Member): boolean {
 /** True if it is up, or about to be. */
 export function isConnected({ state, isAligning, drivenBy }: Member): boolean {
   return state !== null || isAligning || drivenBy !== 'none';
+}
+
+/** A dynamic worker, to the code that takes registrations. */
+export class DynamicWorker {
+  constructor(
+    private readonly member: Member,
+    private readonly dismiss: (member: Member, reason: string | null) => void,
+  ) {}
+
+  /** True if it has GPUs in the cluster, or will have them once there is one. */
+  get hasPlaces(): boolean {
+    return this.member.places.length > 0;
+  }
+
+  /** True if its GPUs are used, by this controller or another. */
+  get hasJoined(): boolean {
+    return isUsed(this.member);
+  }
+
+  /** True if a worker has answered at its address. */
+  get isMet(): boolean {
+    return this.member.description !== null || this.member.problem !== '';
+  }
+
+  /** True if it is up, or about to be, or driven by another controller. */
+  get isConnected(): boolean {
+    return isConnected(this.member);
+  }
+
+  /** Reason why it is not used, for people; empty: none known. */
+  get problem(): string {
+    return this.member.problem;
+  }
+
+  /** Number of GPUs for which there was no room, so that it had to leave; 0: it did not. */
+  get gpusWithoutRoom(): number {
+    return this.member.gpusWithoutRoom;
+  }
+
+  /** True once it is no longer a member. */
+  get hasLeft(): boolean {
+    return this.member.hasLeft;
+  }
+
+  /** Removes it for good: at once for this reason, or, with null, when it is down. */
+  leave(reason: string | null): void {
+    this.dismiss(this.member, reason);
+  }
 }

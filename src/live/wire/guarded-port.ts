@@ -5,7 +5,7 @@ import { clientOf, formatAddress } from './address.js';
 /** Time for a connection to authenticate. */
 const PROBATION_MS = 5000;
 
-interface Guest {
+interface Connection {
   readonly socket: Socket;
   /** Client of the connection. */
   readonly client: string;
@@ -18,7 +18,7 @@ interface Guest {
 export class GuardedPort {
   private readonly server: Server;
   /** By peer. */
-  private readonly guests = new Map<string, Guest>();
+  private readonly connections = new Map<string, Connection>();
   /** By client: unauthenticated connections, oldest first. */
   private readonly probation = new Map<string, Map<string, NodeJS.Timeout>>();
 
@@ -51,19 +51,19 @@ export class GuardedPort {
 
   /** Marks the connection from `peer` as authenticated. */
   prove(peer: string): void {
-    const guest = this.guests.get(peer);
-    if (guest === undefined) return;
-    const waiting = this.probation.get(guest.client);
+    const connection = this.connections.get(peer);
+    if (connection === undefined) return;
+    const waiting = this.probation.get(connection.client);
     clearTimeout(waiting?.get(peer));
     waiting?.delete(peer);
-    if (waiting?.size === 0) this.probation.delete(guest.client);
+    if (waiting?.size === 0) this.probation.delete(connection.client);
   }
 
   /** Makes it authenticate again. */
   doubt(peer: string): void {
-    const guest = this.guests.get(peer);
-    if (guest === undefined) return;
-    const { socket, client } = guest;
+    const connection = this.connections.get(peer);
+    if (connection === undefined) return;
+    const { socket, client } = connection;
     this.prove(peer);
     const waiting = this.probation.get(client) ?? new Map<string, NodeJS.Timeout>();
     this.probation.set(client, waiting);
@@ -75,7 +75,7 @@ export class GuardedPort {
 
   /** Bytes received on the connection from `peer`. */
   bytesFrom(peer: string): number {
-    return this.guests.get(peer)?.socket.bytesRead ?? 0;
+    return this.connections.get(peer)?.socket.bytesRead ?? 0;
   }
 
   /** Takes no more connections. */
@@ -85,18 +85,18 @@ export class GuardedPort {
 
   /** Cuts all connections, including that of a peer that neither reads nor hangs up. */
   cut(): void {
-    for (const { socket } of this.guests.values()) socket.destroy();
+    for (const { socket } of this.connections.values()) socket.destroy();
   }
 
   /** False if too many are authenticated. */
   private admit(socket: Socket): boolean {
     const client = clientOf(socket.remoteAddress);
-    if (this.guests.size >= this.mostConnections && !this.dropOldest()) {
+    if (this.connections.size >= this.mostConnections && !this.dropOldest()) {
       this.overfilled(client);
       return false;
     }
     const peer = peerOf(socket);
-    this.guests.set(peer, { socket, client });
+    this.connections.set(peer, { socket, client });
     this.doubt(peer);
     socket.on('error', () => {});
     socket.once('close', () => this.forget(peer));
@@ -108,17 +108,17 @@ export class GuardedPort {
     for (const waiting of this.probation.values())
       if (most === undefined || waiting.size > most.size) most = waiting;
     const [oldest] = most?.keys() ?? [];
-    const guest = this.guests.get(oldest);
-    if (guest === undefined) return false;
-    guest.socket.destroy();
+    const connection = this.connections.get(oldest);
+    if (connection === undefined) return false;
+    connection.socket.destroy();
     this.forget(oldest);
-    this.overfilled(guest.client);
+    this.overfilled(connection.client);
     return true;
   }
 
   private forget(peer: string): void {
     this.prove(peer);
-    this.guests.delete(peer);
+    this.connections.delete(peer);
   }
 }
 

@@ -35,7 +35,7 @@ export interface LiveOptions {
   /** Default: all. */
   readonly minWorkers?: number;
   /** Workers that may come by themselves; with `early` they do before there is a cluster. */
-  readonly guests?: readonly FakeWorker[];
+  readonly dynamic?: readonly FakeWorker[];
   readonly early?: boolean;
   readonly maxGpus?: number;
 }
@@ -108,7 +108,7 @@ export async function withController(
     admission = 'none',
     hangNs = 10 * NS_PER_S,
     minWorkers,
-    guests = [],
+    dynamic = [],
     early = false,
     maxGpus,
   }: LiveOptions,
@@ -118,7 +118,7 @@ export async function withController(
   const path = journalPath();
   const clock = new Clock();
   const fleet = new Fleet(workers, maxGpus ?? null);
-  if (early) for (const guest of guests) fleet.add(guest);
+  if (early) for (const worker of dynamic) fleet.add(worker);
   const said: string[] = [];
   const seen: string[] = [];
   let digest = '';

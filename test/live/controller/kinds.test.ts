@@ -34,14 +34,14 @@ describe('GPUs of several kinds', () => {
 
   it('come and go, each with the times of its kind, whatever had its number before', async () => {
     const [fast, other] = [new FakeWorker('fast'), new FakeWorker('slow', t4())];
-    const [guest, next] = [new FakeWorker('guest', t4()), new FakeWorker('next')];
+    const [dynamic, next] = [new FakeWorker('dynamic', t4()), new FakeWorker('next')];
     await withController({ workers: [fast, other], maxGpus: 3, sloMs: 30 }, async (run) => {
       const { core } = run.controller;
-      const a = run.fleet.add(guest);
+      const a = run.fleet.add(dynamic);
       await run.pass(5);
       expect([a.hasJoined, run.fleet.kindOf(2), core.cluster.execNs(2, 0, 0)]).toEqual([true, 't4', 40e6]);
       a.leave(null);
-      guest.down();
+      dynamic.down();
       await run.pass(5);
       const b = run.fleet.add(next);
       await run.pass(5);
@@ -62,9 +62,9 @@ describe('GPUs of several kinds', () => {
   it('must be of kinds that were there at the start', async () => {
     const stranger = new FakeWorker('stranger', description({ kind: 'h100' }));
     await withController({ workers: [new FakeWorker('fast')], maxGpus: 3 }, async (run) => {
-      const guest = run.fleet.add(stranger);
+      const added = run.fleet.add(stranger);
       await run.pass(1);
-      expect([guest.hasLeft, guest.problem]).toEqual([
+      expect([added.hasLeft, added.problem]).toEqual([
         true,
         'its GPUs are of kind h100, of which there were none at the start, only cpu: start the controller again when a worker of each kind is there (--min-workers)',
       ]);

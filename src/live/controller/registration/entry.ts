@@ -1,4 +1,4 @@
-import type { Guest } from '../guest.js';
+import type { DynamicWorker } from '../member.js';
 
 /** A worker's registration. */
 export interface Registration {
@@ -16,7 +16,7 @@ export class Entry implements Registration {
   readonly instance: string;
   readonly host: string;
   /** Null: not dialed. */
-  guest: Guest | null = null;
+  worker: DynamicWorker | null = null;
   /** True if it has had places in the cluster: a worker serves there. */
   hasBeenPlaced = false;
   hasJoined = false;

@@ -3,9 +3,9 @@ import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
 import type { Timer } from '../../../base/world/time.js';
 import { Repeats } from '../../repeats.js';
 import type { WireLease } from '../../wire/registration.js';
-import type { Guest } from '../guest.js';
 import { Backoff } from '../link/backoff.js';
 import type { WorkerLink } from '../link/worker-link.js';
+import type { DynamicWorker } from '../member.js';
 import { noRoom } from '../no-room.js';
 import { Entry, type Registration } from './entry.js';
 
@@ -32,9 +32,12 @@ const TICK_MS = 100;
 export interface Host {
   /** Number of GPUs that may still be added. */
   readonly room: number;
-  /** State of a worker known from the start, by its address or its process; null: unknown. */
-  founder(name: string, instance: string): { readonly hasJoined: boolean; readonly problem: string } | null;
-  add(link: WorkerLink): Guest;
+  /** State of a static worker, by its address or its process; null: unknown. */
+  staticWorker(
+    name: string,
+    instance: string,
+  ): { readonly hasJoined: boolean; readonly problem: string } | null;
+  add(link: WorkerLink): DynamicWorker;
 }
 
 interface RegistrationEvents {
@@ -87,16 +90,16 @@ export class Registrations {
     const { address, instance } = registration;
     const nowNs = this.options.clock.nowNs();
     const known = this.entries.get(address);
-    const founder = this.host?.founder(address, instance) ?? null;
-    if (founder !== null) {
+    const staticWorker = this.host?.staticWorker(address, instance) ?? null;
+    if (staticWorker !== null) {
       if (known !== undefined) this.end(known, 'it is known from the start');
-      return lease(founder.hasJoined, founder.problem);
+      return lease(staticWorker.hasJoined, staticWorker.problem);
     }
     if (known?.instance === instance) {
       known.renewedNs = nowNs;
       return lease(known.hasJoined, known.problem);
     }
-    if (known?.guest?.isConnected === true) {
+    if (known?.worker?.isConnected === true) {
       const what = `it claims to serve at ${address}, where another worker is connected`;
       this.turnAway('address', registration.host, `${what}: give each worker its own --advertise`);
       return lease(false, 'another worker is connected at this address');
@@ -121,7 +124,7 @@ export class Registrations {
     if (entry === undefined || entry.instance !== instance || entry.leaving !== '') return;
     entry.leaving = 'it shuts down';
     entry.leftNs = this.options.clock.nowNs();
-    entry.guest?.leave(null);
+    entry.worker?.leave(null);
     this.tick();
   }
 
@@ -139,9 +142,9 @@ export class Registrations {
     const nowNs = this.options.clock.nowNs();
     let dialed = 0;
     for (const entry of [...this.entries.values()]) {
-      if (entry.guest === null) this.consider(entry, nowNs, dialed);
-      else this.follow(entry, entry.guest, nowNs);
-      if (entry.guest !== null && !entry.guest.isMet) dialed++;
+      if (entry.worker === null) this.consider(entry, nowNs, dialed);
+      else this.follow(entry, entry.worker, nowNs);
+      if (entry.worker !== null && !entry.worker.isMet) dialed++;
     }
   }
 
@@ -157,7 +160,7 @@ export class Registrations {
     else if (dialed < MOST_DIALED) {
       entry.complaint = '';
       entry.dialedNs = nowNs;
-      entry.guest = host.add(this.options.newLink(entry, (what) => entry.complain(what)));
+      entry.worker = host.add(this.options.newLink(entry, (what) => entry.complain(what)));
     }
   }
 
@@ -169,45 +172,45 @@ export class Registrations {
     entry.problem = problem;
   }
 
-  private follow(entry: Entry, guest: Guest, nowNs: number): void {
+  private follow(entry: Entry, worker: DynamicWorker, nowNs: number): void {
     const { events } = this.options;
-    entry.hasBeenPlaced ||= guest.hasPlaces;
-    if (!entry.hasJoined && guest.hasJoined) {
+    entry.hasBeenPlaced ||= worker.hasPlaces;
+    if (!entry.hasJoined && worker.hasJoined) {
       entry.hasJoined = true;
       this.joined++;
       events.joined(entry.address);
     }
-    if (guest.isConnected) entry.complaint = '';
-    entry.problem = guest.problem || (entry.hasJoined ? entry.complaint : '');
-    if (guest.hasLeft) this.hasGone(entry, nowNs);
-    else if (entry.leaving !== '' && nowNs - entry.leftNs > DRAIN_NS) guest.leave(entry.leaving);
+    if (worker.isConnected) entry.complaint = '';
+    entry.problem = worker.problem || (entry.hasJoined ? entry.complaint : '');
+    if (worker.hasLeft) this.hasGone(entry, nowNs);
+    else if (entry.leaving !== '' && nowNs - entry.leftNs > DRAIN_NS) worker.leave(entry.leaving);
     // Without a complaint it has not been dialed yet: the thread of links may hang.
-    else if (!guest.isMet && entry.complaint !== '' && nowNs - entry.dialedNs > DIAL_NS) {
-      guest.leave('it does not answer');
-      entry.guest = null;
+    else if (!worker.isMet && entry.complaint !== '' && nowNs - entry.dialedNs > DIAL_NS) {
+      worker.leave('it does not answer');
+      entry.worker = null;
       this.refuse(entry, `no worker answers at ${entry.address}: ${entry.complaint}`);
       entry.notBeforeNs = nowNs + REDIAL_NS;
-    } else if (!guest.isConnected && nowNs - entry.renewedNs > LEASE_NS) this.lose(entry, LEASE_HAS_ENDED);
+    } else if (!worker.isConnected && nowNs - entry.renewedNs > LEASE_NS) this.lose(entry, LEASE_HAS_ENDED);
   }
 
-  /** Call when its guest has left: as intended, or because it does not fit the cluster. */
+  /** Call when its worker has left: as intended, or because it does not fit the cluster. */
   private hasGone(entry: Entry, nowNs: number): void {
-    const { guest } = entry;
+    const { worker } = entry;
     if (entry.leaving !== '') {
       this.end(entry, entry.leaving);
       return;
     }
     if (entry.hasBeenPlaced) this.rest(entry.address, nowNs);
-    entry.guest = null;
-    if (guest !== null && guest.gpusWithoutRoom > 0) {
+    entry.worker = null;
+    if (worker !== null && worker.gpusWithoutRoom > 0) {
       // It is dialed again when there is room. Learning its number of GPUs is worth a report.
-      if (entry.gpus !== guest.gpusWithoutRoom) entry.awaitsRoom = false;
-      entry.gpus = guest.gpusWithoutRoom;
+      if (entry.gpus !== worker.gpusWithoutRoom) entry.awaitsRoom = false;
+      entry.gpus = worker.gpusWithoutRoom;
       this.awaitRoom(entry, this.host?.room ?? 0);
       return;
     }
     entry.isRefused = true;
-    this.refuse(entry, guest?.problem ?? '');
+    this.refuse(entry, worker?.problem ?? '');
   }
 
   /** Removes the entry; not counted as a loss if it was announced. */
@@ -218,7 +221,7 @@ export class Registrations {
 
   private end(entry: Entry, why: string): void {
     this.entries.delete(entry.address);
-    entry.guest?.leave(why);
+    entry.worker?.leave(why);
     if (entry.hasBeenPlaced) this.rest(entry.address, this.options.clock.nowNs());
     if (!entry.hasJoined) return;
     this.left++;

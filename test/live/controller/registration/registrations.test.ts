@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { REAL_TIME } from '../../../../src/base/world/real-time.js';
-import { Guest } from '../../../../src/live/controller/guest.js';
 import type { WorkerLink } from '../../../../src/live/controller/link/worker-link.js';
-import { type Member, newMember } from '../../../../src/live/controller/member.js';
+import { DynamicWorker, type Member, newMember } from '../../../../src/live/controller/member.js';
 import type { Registration } from '../../../../src/live/controller/registration/entry.js';
 import { type Host, Registrations } from '../../../../src/live/controller/registration/registrations.js';
 import { description, FakeWorker } from '../fake-worker.js';
@@ -26,16 +25,16 @@ class FakeHost implements Host {
   /** How it stands with the worker that is known from the start. */
   listed = { hasJoined: false, problem: '' };
 
-  founder(name: string, instance: string) {
+  staticWorker(name: string, instance: string) {
     return name === 'listed:1' || instance === 'listed' ? this.listed : null;
   }
 
-  add(link: WorkerLink): Guest {
+  add(link: WorkerLink): DynamicWorker {
     const member = newMember(link, true);
     this.members.push(member);
-    return new Guest(member, (guest, reason) => {
-      this.dismissed.set(guest, reason);
-      if (reason !== null || guest.drivenBy === 'none') guest.hasLeft = true;
+    return new DynamicWorker(member, (worker, reason) => {
+      this.dismissed.set(worker, reason);
+      if (reason !== null || worker.drivenBy === 'none') worker.hasLeft = true;
     });
   }
 

@@ -36,7 +36,7 @@ export class Candidate {
     this.choose();
   }
 
-  /** Like `AgentCandidacy`. A registered worker yields to the same worker known from the start. */
+  /** Like `AgentCandidacy`. A dynamic worker yields to the same static worker. */
   otherAddress(link: number, instance: string): string | null {
     const { processes, addresses } = this;
     const holder = processes.get(instance) ?? link;

@@ -15,14 +15,14 @@ async function servesOn(worker: FakeWorker, run: LiveHarness): Promise<void> {
   expect(worker.kinds(INFER)).toHaveLength(before + 1);
 }
 
-describe('a guest', () => {
+describe('a dynamic worker', () => {
   it('joins a cluster that runs, serves, and makes room for another when it has left', async () => {
     const [known, first, second] = [
       new FakeWorker('known'),
       new FakeWorker('a', two()),
       new FakeWorker('b', two()),
     ];
-    await withController({ workers: [known], guests: [first, second], maxGpus: 3 }, async (run) => {
+    await withController({ workers: [known], dynamic: [first, second], maxGpus: 3 }, async (run) => {
       const a = run.fleet.add(first);
       await run.pass(1);
       expect([a.hasJoined, a.isConnected, run.fleet.room]).toEqual([true, true, 0]);
@@ -56,19 +56,19 @@ describe('a guest', () => {
   });
 
   it('that is to leave at once gives back what it has under way, which is served elsewhere', async () => {
-    const [known, guest] = [new FakeWorker('known'), new FakeWorker('guest')];
-    await withController({ workers: [known], guests: [guest], maxGpus: 2, sloMs: 500 }, async (run) => {
-      const joined = run.fleet.add(guest);
+    const [known, dynamic] = [new FakeWorker('known'), new FakeWorker('dynamic')];
+    await withController({ workers: [known], dynamic: [dynamic], maxGpus: 2, sloMs: 500 }, async (run) => {
+      const joined = run.fleet.add(dynamic);
       known.down();
-      guest.executing = false;
+      dynamic.executing = false;
       await run.pass(1);
       run.ask();
       await run.pass(20);
-      expect(guest.sent.length).toBeGreaterThan(0);
+      expect(dynamic.sent.length).toBeGreaterThan(0);
       known.up();
       joined.leave('it is overdue');
       await run.pass(1);
-      expect([guest.restarts, joined.hasLeft, run.fleet.room]).toEqual([['it is overdue'], true, 1]);
+      expect([dynamic.restarts, joined.hasLeft, run.fleet.room]).toEqual([['it is overdue'], true, 1]);
       await run.pass(60);
       expect(run.outcomes).toEqual(['ok']);
     });
@@ -76,44 +76,47 @@ describe('a guest', () => {
 
   it('has the models that came while it was not there before it is used', async () => {
     const offers = [served('new')];
-    const [known, guest] = [new FakeWorker('known'), new FakeWorker('guest')];
+    const [known, dynamic] = [new FakeWorker('known'), new FakeWorker('dynamic')];
     known.offers = offers;
-    await withController({ workers: [known], guests: [guest], maxGpus: 2 }, async (run) => {
+    await withController({ workers: [known], dynamic: [dynamic], maxGpus: 2 }, async (run) => {
       const index = await run.controller.addModel({ name: 'new', version: '1', digest: '' });
       let prepared: () => void = () => {};
-      guest.preparing = new Promise<void>((resolve) => {
+      dynamic.preparing = new Promise<void>((resolve) => {
         prepared = resolve;
       });
-      guest.offers = offers;
-      run.fleet.add(guest);
+      dynamic.offers = offers;
+      run.fleet.add(dynamic);
       await run.pass(50);
-      expect([guest.changes, run.fleet.gpusUp]).toEqual([[`add new 1 at ${index}`], 1]);
-      // It is retired meanwhile: the guest must not keep it.
+      expect([dynamic.changes, run.fleet.gpusUp]).toEqual([[`add new 1 at ${index}`], 1]);
+      // It is retired meanwhile: the worker must not keep it.
       const retired = run.controller.retireModel(index);
       await run.pass(50);
       await retired;
       prepared();
       await run.pass(1);
-      expect([guest.changes.at(-1), run.fleet.gpusUp]).toEqual([`drop ${index}`, 2]);
+      expect([dynamic.changes.at(-1), run.fleet.gpusUp]).toEqual([`drop ${index}`, 2]);
     });
   });
 
   it('that cannot have the models is not used, and says why, until it can', async () => {
-    const [known, guest] = [new FakeWorker('known'), new FakeWorker('guest', description({ models: [] }))];
-    await withController({ workers: [known], guests: [guest], maxGpus: 2 }, async (run) => {
-      const joined = run.fleet.add(guest);
+    const [known, dynamic] = [
+      new FakeWorker('known'),
+      new FakeWorker('dynamic', description({ models: [] })),
+    ];
+    await withController({ workers: [known], dynamic: [dynamic], maxGpus: 2 }, async (run) => {
+      const joined = run.fleet.add(dynamic);
       await run.pass(50);
       expect(joined.problem).toBe('model one, version 1: there is no model one');
       expect([joined.hasPlaces, joined.hasJoined]).toEqual([true, false]);
-      expect(run.said.filter((line) => line.startsWith('guest'))).toEqual([
-        'guest is not used: is not accepted: model one, version 1: there is no model one',
+      expect(run.said.filter((line) => line.startsWith('dynamic'))).toEqual([
+        'dynamic is not used: is not accepted: model one, version 1: there is no model one',
       ]);
-      guest.offers = [served('one'), served('two')];
-      guest.down();
-      guest.up();
+      dynamic.offers = [served('one'), served('two')];
+      dynamic.down();
+      dynamic.up();
       await run.pass(50);
       expect([joined.problem, joined.hasJoined, run.fleet.gpusUp]).toEqual(['', true, 2]);
-      guest.down();
+      dynamic.down();
       expect(joined.hasJoined).toBe(false);
     });
   });
@@ -123,52 +126,55 @@ describe('a guest', () => {
     ['other lanes', { gpus: [gpu({ oneLane: true })] }, 'GPU 0 has another kind of lanes'],
     ['other pages', { pageBytes: 1 }, 'its pages have 1 bytes'],
   ])('with %s has to go, and its room is free', async (_, over, why) => {
-    const [known, guest] = [new FakeWorker('known'), new FakeWorker('guest', description(over))];
-    await withController({ workers: [known], guests: [guest], maxGpus: 2 }, async (run) => {
-      const refused = run.fleet.add(guest);
+    const [known, dynamic] = [new FakeWorker('known'), new FakeWorker('dynamic', description(over))];
+    await withController({ workers: [known], dynamic: [dynamic], maxGpus: 2 }, async (run) => {
+      const refused = run.fleet.add(dynamic);
       await run.pass(1);
       expect(refused.problem).toContain(why);
-      expect([refused.hasLeft, guest.closed, run.fleet.room]).toEqual([true, true, 1]);
-      expect(run.said.filter((line) => line.startsWith('guest'))).toEqual([]);
+      expect([refused.hasLeft, dynamic.closed, run.fleet.room]).toEqual([true, true, 1]);
+      expect(run.said.filter((line) => line.startsWith('dynamic'))).toEqual([]);
     });
   });
 
   it('that is a known worker under another address has to go', async () => {
     const described = description({ instance: 'the same' });
-    const [known, guest] = [new FakeWorker('known', described, false), new FakeWorker('alias', described)];
+    const [known, dynamic] = [new FakeWorker('known', described, false), new FakeWorker('alias', described)];
     const other = new FakeWorker('other');
     await withController(
-      { workers: [other, known], guests: [guest], maxGpus: 3, minWorkers: 1 },
+      { workers: [other, known], dynamic: [dynamic], maxGpus: 3, minWorkers: 1 },
       async (run) => {
-        const joined = run.fleet.add(guest);
+        const joined = run.fleet.add(dynamic);
         await run.pass(1);
-        expect([joined.hasJoined, run.fleet.founder('alias', 'the same')]).toEqual([true, null]);
+        expect([joined.hasJoined, run.fleet.staticWorker('alias', 'the same')]).toEqual([true, null]);
         known.up();
         await run.pass(1);
-        expect([joined.hasLeft, guest.closed, run.fleet.gpusUp]).toEqual([true, true, 2]);
+        expect([joined.hasLeft, dynamic.closed, run.fleet.gpusUp]).toEqual([true, true, 2]);
         expect(joined.problem).toBe('it is worker known, which is known from the start');
         const there = { hasJoined: true, problem: '' };
-        expect(['known', 'alias'].map((name) => run.fleet.founder(name, 'the same'))).toEqual([there, there]);
+        expect(['known', 'alias'].map((name) => run.fleet.staticWorker(name, 'the same'))).toEqual([
+          there,
+          there,
+        ]);
       },
     );
   });
 
   it('that comes and goes leaves nothing behind', async () => {
     const known = new FakeWorker('known');
-    const guests = Array.from({ length: 50 }, () => new FakeWorker('guest', two()));
-    await withController({ workers: [known], guests, maxGpus: 3 }, async (run) => {
-      for (const guest of guests) {
-        const joined = run.fleet.add(guest);
+    const dynamic = Array.from({ length: 50 }, () => new FakeWorker('dynamic', two()));
+    await withController({ workers: [known], dynamic, maxGpus: 3 }, async (run) => {
+      for (const worker of dynamic) {
+        const joined = run.fleet.add(worker);
         await run.pass(1);
         expect([joined.hasJoined, run.fleet.nameOf(1), run.fleet.nameOf(2)]).toEqual([
           true,
-          'guest',
-          'guest',
+          'dynamic',
+          'dynamic',
         ]);
         run.ask();
         await run.pass(5);
         joined.leave(null);
-        guest.down();
+        worker.down();
       }
       await run.pass(60);
       expect([run.fleet.room, run.fleet.gpusUp, run.fleet.links.length]).toEqual([2, 1, 1]);
@@ -178,14 +184,14 @@ describe('a guest', () => {
 });
 
 describe('a cluster without known workers', () => {
-  it('is made of the guests that go together, and the others join when there is one', async () => {
+  it('is made of the dynamic workers that go together, and the others join when there is one', async () => {
     const [first, other, second] = [
       new FakeWorker('a', two()),
       new FakeWorker('b', description({ pageBytes: 1 })),
       new FakeWorker('c', description({ gpus: [gpu({ pages: 4 })] })),
     ];
     await withController(
-      { workers: [], guests: [first, other, second], early: true, maxGpus: 4, minWorkers: 3 },
+      { workers: [], dynamic: [first, other, second], early: true, maxGpus: 4, minWorkers: 3 },
       async (run) => {
         await run.pass(1);
         expect(run.controller.core.cluster.pages.map(({ capacity }) => capacity)).toEqual([4, 4, 4, 4]);
