@@ -1,14 +1,13 @@
 /// <reference types="node" preserve="true" />
 export { Clock, monotonicNs } from '../base/clock/clock.js';
 export type { WorkerCluster } from './controller/cluster-of-workers.js';
-export type { CoreInputs } from './controller/core-inputs.js';
 export { Fleet } from './controller/fleet.js';
-export type { FleetEvents } from './controller/fleet-events.js';
+export type { FleetEvents } from './controller/fleet-members.js';
 export { LocalLink } from './controller/link/local-link.js';
 export { RemoteLink } from './controller/link/remote-link.js';
 export type { WorkerEvents, WorkerLink } from './controller/link/worker-link.js';
 export { LiveController } from './controller/live-controller.js';
-export type { LiveControllerOptions } from './controller/live-controller-options.js';
+export type { CoreInputs, LiveControllerOptions } from './controller/live-controller-options.js';
 export { fanOutEvents, type LiveEvents } from './controller/live-events.js';
 export {
   DEFAULT_SESSION,

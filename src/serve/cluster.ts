@@ -9,10 +9,10 @@ import type { Padding } from '../core/lengths.js';
 import type { RunObserver } from '../core/observer.js';
 import { LIVE_MISSED_WINDOW, type MissedWindow } from '../core/retry.js';
 import type { WorkerCluster } from '../live/controller/cluster-of-workers.js';
-import type { CoreInputs } from '../live/controller/core-inputs.js';
 import { Fleet } from '../live/controller/fleet.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import { LiveController } from '../live/controller/live-controller.js';
+import type { CoreInputs } from '../live/controller/live-controller-options.js';
 import { fanOutEvents, type LiveEvents } from '../live/controller/live-events.js';
 import { fanOut } from '../record/fan-out.js';
 

@@ -41,7 +41,7 @@ export function serverModels(
   const read: StatisticsCollector['read'] = (entries) => statistics.read(entries);
   const service = new DeployedService(controller, host, options, log, read, labels, time);
   service.watch(() => statistics.listed(service.state.entries));
-  fleet.tookOn = () => service.workersCame();
+  fleet.workerCameUp = () => service.workersCame();
   return {
     service,
     start: async () => {

@@ -20,9 +20,9 @@ class MovedClock extends Clock {
   }
 }
 
-const JOINED = { places: [0], drivenBy: 'this', isTakenOn: true } as const;
+const JOINED = { gpuNumbers: [0], drivenBy: 'this', isInService: true } as const;
 
-/** A port for registrations, its log, and the workers that were taken on. */
+/** A port for registrations, its log, and the workers that were added. */
 async function open() {
   const clock = new MovedClock();
   const lines: { level: number; msg: string }[] = [];
@@ -80,7 +80,7 @@ it('warns of a worker that has died, not of one that has left', async () => {
   register('secret', 'two', 'gpu-2:9000');
   await until(() => said('has joined').length === 2);
   await leaving.leave();
-  for (const member of members) Object.assign(member, { drivenBy: 'none', isTakenOn: false });
+  for (const member of members) Object.assign(member, { drivenBy: 'none', isInService: false });
   members.find(({ link }) => link.name === 'gpu-1:9000')!.hasLeft = true;
   await until(() => said('has left').length === 1);
   expect(said('has left')).toMatchObject([{ level: 30, msg: 'worker gpu-1:9000 has left: it shuts down' }]);

@@ -17,7 +17,6 @@ import type { ActionMessage, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import { INPUTS_LOST, type InferenceAnswer, type InferenceRequest, STANDS_BY } from '../service.js';
 import { scatter } from './gather.js';
-import { isAway, takeBack } from './inputs-away.js';
 import { notExecuted, overLimit, tooLate, whyFailed } from './not-executed.js';
 import { NO_WORKER } from './served-state.js';
 import type { Waits } from './waits.js';
@@ -190,4 +189,24 @@ export class Answers {
       error: '',
     };
   }
+}
+
+/** Returns unused inputs of an INFER to its requests. */
+function takeBack(
+  { requests: slots, count }: Action,
+  inputs: ActionMessage['inputs'],
+  requests: readonly (InferenceRequest | null)[],
+): void {
+  const each = inputs.length / count;
+  for (let r = 0; r < count; r++) {
+    const request = requests[slots[r]];
+    if (request?.mayMove === true) request.inputs = inputs.slice(r * each, (r + 1) * each);
+  }
+}
+
+/** True if an input of the request was moved to another thread and has not come back. */
+function isAway({ mayMove, inputs }: InferenceRequest): boolean {
+  if (mayMove !== true) return false;
+  for (let i = 0; i < inputs.length; i++) if (inputs[i].buffer.byteLength === 0) return true;
+  return false;
 }

@@ -1,15 +1,27 @@
 import type { ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import type { ServedModel } from '../model.js';
 import { WORKER_SHUTS_DOWN } from '../wire/protocol.js';
 import { kindIn, pagesIn, type WorkerCluster, whyNotFitting } from './cluster-of-workers.js';
-import type { FleetEvents } from './fleet-events.js';
 import type { FleetModels } from './fleet-models.js';
 import type { FleetRecording } from './fleet-recording.js';
 import type { Driving, ReturnedInputs } from './link/worker-link.js';
 import { isConnected, type Member } from './member.js';
-import { noRoom } from './no-room.js';
-import { Standing } from './standing.js';
-import { TakingOn } from './taking-on.js';
-import { Until } from './until.js';
+
+/** Events of a fleet, in terms of GPUs of the whole cluster. */
+export interface FleetEvents {
+  gpuUp(gpu: number, present: readonly number[], kind: number): void;
+  /** `returned`: see `WorkerEvents`. */
+  gpuDown(gpu: number, reason: string, returned?: ReturnedInputs): void;
+  results(results: readonly ResultMessage[]): void;
+  /** True when another controller drives the workers; false when it no longer does. */
+  standsBy(isIt: boolean): void;
+  /** Reports a model that a worker has from an earlier controller. Returns true if it stays. */
+  modelFound(index: number, model: ServedModel): boolean;
+  /** Reports a worker that is up, refused or down; `asAsked`: it was asked to shut down. */
+  worker(name: string, up: boolean, what: string, asAsked?: boolean): void;
+  /** Reports that a worker that registered itself has left for good. */
+  workerLeft(name: string): void;
+}
 
 /**
  * Workers of a fleet and their state: each is contacted, accepted if it fits the cluster, goes down, comes back. A
@@ -17,17 +29,18 @@ import { Until } from './until.js';
  */
 export class FleetMembers {
   readonly list: Member[] = [];
-  readonly places = new Places();
+  readonly gpuNumbers = new GpuNumbers();
   /** GPUs in service. */
   readonly up = new Set<number>();
   /** Changes of members. */
-  readonly changes = new Until();
-  readonly standing = new Standing();
+  readonly changes = new Condition();
+  /** True if another controller drives the workers. */
+  isStandby = false;
   events: FleetEvents | null = null;
   /** True once a worker has been accepted. */
   hasDriven = false;
   private cluster: WorkerCluster | null = null;
-  private takingOn: TakingOn | null = null;
+  private models: FleetModels | null = null;
   /** Clock of the controller; null before connecting. */
   private nowNs: (() => number) | null = null;
   /** Links of departed dynamic workers, still closing. */
@@ -38,12 +51,12 @@ export class FleetMembers {
     private readonly maxGpus: number | null,
     private readonly recording: FleetRecording,
     /** Called when a worker has come up. */
-    private readonly tookOn: () => void,
+    private readonly workerCameUp: () => void,
   ) {}
 
   /** Number of GPUs for which there is room. */
   get room(): number {
-    return this.cluster === null ? (this.maxGpus ?? 0) : this.places.free;
+    return this.cluster === null ? (this.maxGpus ?? 0) : this.gpuNumbers.free;
   }
 
   add(member: Member): void {
@@ -57,25 +70,21 @@ export class FleetMembers {
     for (const member of this.list) this.connect(member, nowNs);
   }
 
-  /** Lets the cluster decide which workers are accepted. Those it was made of keep their places. */
+  /** Lets the cluster decide which workers are accepted. Those it was made of keep their GPU numbers. */
   found(cluster: WorkerCluster, models: FleetModels): void {
     this.cluster = cluster;
     for (const member of this.list)
       if (member.description !== null) member.kind = Math.max(0, kindIn(cluster, member.description));
-    this.takingOn = new TakingOn(models, {
-      ready: (member, state) => this.takeOn(member, state),
-      failed: (member, reason) => this.complain(member, `is not accepted: ${reason}`, reason),
-      modelFound: (index, model) => this.events?.modelFound(index, model) ?? false,
-    });
+    this.models = models;
     for (const member of [...this.list])
-      if (member.places.length === 0 && member.description !== null) this.admit(member, member.description);
+      if (member.gpuNumbers.length === 0 && member.description !== null)
+        this.admit(member, member.description);
   }
 
   /** Starts notifying `events`, first of the current state. */
   begin(events: FleetEvents): void {
     this.events = events;
-    for (const member of [...this.list])
-      if (member.state !== null) this.takingOn?.begin(member, member.state);
+    for (const member of [...this.list]) if (member.state !== null) this.adopt(member, member.state);
   }
 
   /** Removes the dynamic worker for good: at once for this reason, or, with null, when it is down. */
@@ -109,10 +118,10 @@ export class FleetMembers {
     );
   }
 
-  /** Handles the description of a member with a place, or of one that decides what others must be. */
+  /** Handles the description of a member with GPU numbers, or of one that decides what others must be. */
   private met(member: Member, description: WorkerDescription): void {
     this.name(member, description);
-    if (this.cluster !== null && member.places.length > 0) return;
+    if (this.cluster !== null && member.gpuNumbers.length > 0) return;
     if (this.admit(member, description)) member.description = description;
   }
 
@@ -127,7 +136,7 @@ export class FleetMembers {
     this.name(member, description);
     member.description = description;
     member.state = state;
-    if (this.events !== null) this.takingOn?.begin(member, state);
+    if (this.events !== null) this.adopt(member, state);
     this.changes.check();
   }
 
@@ -141,7 +150,7 @@ export class FleetMembers {
     }
   }
 
-  /** True if the worker fits the cluster, and has its places. A dynamic worker that does not fit is dismissed. */
+  /** True if the worker fits the cluster, and its GPUs have numbers. A dynamic worker that does not fit is dismissed. */
   private admit(member: Member, description: WorkerDescription): boolean {
     const why = this.whyNot(member, description);
     if (why === '') return true;
@@ -156,13 +165,13 @@ export class FleetMembers {
   }
 
   private whyNot(member: Member, description: WorkerDescription): string {
-    const { cluster, places, room } = this;
+    const { cluster, gpuNumbers, room } = this;
     const { length } = description.gpus;
     const different = cluster === null ? '' : whyNotFitting(cluster, description);
     if (different !== '') return different;
     if (cluster !== null) member.kind = kindIn(cluster, description);
-    if (member.places.length > 0) return '';
-    const hasRoom = cluster === null ? !member.isDynamic || length <= room : places.take(member, length);
+    if (member.gpuNumbers.length > 0) return '';
+    const hasRoom = cluster === null ? !member.isDynamic || length <= room : gpuNumbers.take(member, length);
     if (hasRoom) return '';
     member.gpusWithoutRoom = length;
     return noRoom(length, room);
@@ -182,12 +191,12 @@ export class FleetMembers {
       isLeaving: true,
       state: null,
       isAligning: false,
-      isTakenOn: false,
+      isInService: false,
     });
     member.life++;
     this.list.splice(this.list.indexOf(member), 1);
-    if (member.places.length > 0) this.events?.workerLeft(link.name);
-    this.places.giveBack(member);
+    if (member.gpuNumbers.length > 0) this.events?.workerLeft(link.name);
+    this.gpuNumbers.release(member);
     const closed = link.close().finally(() => this.closing.delete(closed));
     this.closing.add(closed);
     this.changed();
@@ -195,33 +204,84 @@ export class FleetMembers {
 
   private changed(): void {
     this.changes.check();
-    if (this.standing.follow(this.list)) this.events?.standsBy(this.standing.by);
+    const isOthers = this.list.some(({ drivenBy }) => drivenBy === 'another');
+    const isOurs = this.list.some(({ drivenBy }) => drivenBy === 'this');
+    // Between two drivers there may be none for a moment, which is not a change.
+    const isStandby = !isOurs && (isOthers || this.isStandby);
+    if (isStandby === this.isStandby) return;
+    this.isStandby = isStandby;
+    this.events?.standsBy(isStandby);
   }
 
-  private takeOn(member: Member, { present }: WorkerState): void {
-    const { places } = member;
+  /** Keeps models that a worker has from an earlier controller where there is room, then aligns it with the cluster. */
+  private adopt(member: Member, state: WorkerState): void {
+    const { models } = this;
+    if (models === null) return;
+    const life = ++member.life;
+    member.isAligning = false;
+    const { link, kind } = member;
+    const adopted = models.adopt(
+      { link, kind },
+      state.changes ?? [],
+      (index, model) => this.events?.modelFound(index, model) ?? false,
+    );
+    if (adopted === null) {
+      this.align(models, member, state, life);
+      return;
+    }
+    member.state = null;
+    member.isAligning = true;
+    void adopted.then(() => {
+      if (life === member.life) this.align(models, member, state, life);
+    });
+  }
+
+  private align(models: FleetModels, member: Member, state: WorkerState, life: number): void {
+    member.isAligning = false;
+    const aligned = models.align(member.link, member.description, state, {
+      isWanted: () => life === member.life,
+      failed: (reason) => this.complain(member, `is not accepted: ${reason}`, reason),
+    });
+    if (aligned === null) {
+      this.putInService(member, state);
+      return;
+    }
+    // Nothing is sent before.
+    member.state = null;
+    member.isAligning = true;
+    void aligned.then((now) => {
+      if (now === null) return;
+      member.isAligning = false;
+      this.putInService(member, now);
+    });
+  }
+
+  private putInService(member: Member, state: WorkerState): void {
+    const { gpuNumbers } = member;
+    const { present } = state;
+    member.state = state;
     member.problem = '';
-    member.isTakenOn = true;
+    member.isInService = true;
     const { cluster } = this;
     const counted = cluster === null ? Number.POSITIVE_INFINITY : pagesIn(cluster.spec, member.kind);
     const unused = pagesNotUsed(member, counted);
     this.events?.worker(member.link.name, true, `is up${changeOfGpus(member, present.length)}${unused}`);
-    member.known = Math.max(member.known, Math.min(present.length, places.length));
+    member.known = Math.max(member.known, Math.min(present.length, gpuNumbers.length));
     this.recording.cameUp(member.link);
-    present.slice(0, places.length).forEach((models, local) => {
-      this.up.add(places[local]);
-      this.events?.gpuUp(places[local], models, member.kind);
+    present.slice(0, gpuNumbers.length).forEach((models, local) => {
+      this.up.add(gpuNumbers[local]);
+      this.events?.gpuUp(gpuNumbers[local], models, member.kind);
     });
     this.hasDriven = true;
     this.changes.check();
-    this.tookOn();
+    this.workerCameUp();
   }
 
   private wentDown(member: Member, reason: string, local: number | null, returned?: ReturnedInputs): void {
-    if (local !== null && local >= member.places.length) return;
-    const gpus = local === null ? member.places : [member.places[local]];
+    if (local !== null && local >= member.gpuNumbers.length) return;
+    const gpus = local === null ? member.gpuNumbers : [member.gpuNumbers[local]];
     if (local === null) {
-      Object.assign(member, { state: null, isAligning: false, isTakenOn: false });
+      Object.assign(member, { state: null, isAligning: false, isInService: false });
       member.life++;
     }
     this.recording.wentDown(member.link, reason);
@@ -237,15 +297,15 @@ export class FleetMembers {
     if (local === null && member.isLeaving) this.discard(member);
   }
 
-  private passOn({ places }: Member, results: readonly ResultMessage[]): void {
+  private passOn({ gpuNumbers }: Member, results: readonly ResultMessage[]): void {
     // They ascend: nothing is to be renumbered where the last one has its own number.
-    const isSame = places.at(-1) === places.length - 1;
-    this.events?.results(isSame ? results : results.map((r) => ({ ...r, gpu: places[r.gpu] })));
+    const isSame = gpuNumbers.at(-1) === gpuNumbers.length - 1;
+    this.events?.results(isSame ? results : results.map((r) => ({ ...r, gpu: gpuNumbers[r.gpu] })));
   }
 }
 
-function changeOfGpus({ places, known }: Member, now: number): string {
-  const extra = now - places.length;
+function changeOfGpus({ gpuNumbers, known }: Member, now: number): string {
+  const extra = now - gpuNumbers.length;
   if (extra > 0) return `; ${extra} of its GPUs are used from the next start on`;
   return now < known
     ? `, with ${now} of ${known} GPUs; the others count as gone until it has them again`
@@ -259,8 +319,8 @@ function pagesNotUsed({ description }: Member, used: number): string {
     : `; of ${most} pages of its weights cache ${used} are used, as many as the smallest had at the start`;
 }
 
-/** Numbers of GPUs in the cluster and on workers. Those of a worker that left are free; the lowest goes first. */
-class Places {
+/** Numbers of the cluster's GPUs, and whose they are. Those of a worker that left are free; the lowest goes first. */
+class GpuNumbers {
   /** By GPU of the cluster; null: free. */
   private readonly held: ({ readonly member: Member; readonly local: number } | null)[] = [];
 
@@ -270,7 +330,7 @@ class Places {
   }
 
   get free(): number {
-    return this.held.reduce((count, place) => count + (place === null ? 1 : 0), 0);
+    return this.held.reduce((count, holder) => count + (holder === null ? 1 : 0), 0);
   }
 
   /** Adds free numbers. */
@@ -280,17 +340,17 @@ class Places {
 
   /** Assigns numbers to the member's GPUs. False if too few are free. */
   take(member: Member, count: number): boolean {
-    const places = this.held.flatMap((place, gpu) => (place === null ? gpu : [])).slice(0, count);
-    if (places.length < count) return false;
-    member.places = places;
-    for (const [local, gpu] of places.entries()) this.held[gpu] = { member, local };
+    const gpuNumbers = this.held.flatMap((holder, gpu) => (holder === null ? gpu : [])).slice(0, count);
+    if (gpuNumbers.length < count) return false;
+    member.gpuNumbers = gpuNumbers;
+    for (const [local, gpu] of gpuNumbers.entries()) this.held[gpu] = { member, local };
     return true;
   }
 
   /** Frees the member's numbers. */
-  giveBack(member: Member): void {
-    for (const gpu of member.places) this.held[gpu] = null;
-    member.places = [];
+  release(member: Member): void {
+    for (const gpu of member.gpuNumbers) this.held[gpu] = null;
+    member.gpuNumbers = [];
   }
 
   /** Null: no worker has that number. */
@@ -302,4 +362,40 @@ class Places {
   localOf(gpu: number): number {
     return this.held[gpu]?.local ?? 0;
   }
+}
+
+/** Waits for conditions, checked after each change. */
+export class Condition {
+  private readonly waiting = new Set<() => void>();
+
+  /** Resolves when the condition holds: now, or at a later `check`. */
+  holds(condition: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!condition()) return;
+        this.waiting.delete(look);
+        resolve();
+      };
+      this.waiting.add(look);
+      look();
+    });
+  }
+
+  /** Call after a change. */
+  check(): void {
+    for (const look of [...this.waiting]) look();
+  }
+}
+
+/** Reason why a worker with this many GPUs waits, for people; 0: number unknown. */
+export function noRoom(gpus: number, room: number): string {
+  const has = gpus === 0 ? '' : `it has ${inWords(gpus)}, and `;
+  const left = room === 0 ? 'no more GPUs' : `${inWords(room)} only`;
+  return `waits for room: ${has}--max-gpus leaves room for ${left}; ${WHAT_TO_DO}`;
+}
+
+const WHAT_TO_DO = 'stop another worker, or start the controller with a larger --max-gpus';
+
+function inWords(gpus: number): string {
+  return gpus === 1 ? '1 GPU' : `${gpus} GPUs`;
 }

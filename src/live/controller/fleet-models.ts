@@ -2,16 +2,14 @@ import type { Time } from '../../base/world/time.js';
 import type { ModelChange, ModelReference, WorkerDescription, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { WorkerModelList } from '../model-list.js';
-import { WorkerGone } from './link/worker-gone.js';
-import type { WorkerLink } from './link/worker-link.js';
-import { addEverywhere, type LinkOfKind } from './model-rollout.js';
+import { WorkerGone, type WorkerLink } from './link/worker-link.js';
+import { type AlignEvents, ModelIndexTable, referenceOf } from './model-index-table.js';
+import { addEverywhere, type LinkOfKind, NoWorker } from './model-rollout.js';
 import { onKinds } from './models-by-kind.js';
-import { NoWorker } from './no-worker.js';
-import { type AlignEvents, Roster, referenceOf } from './roster.js';
 
 /** Models of all workers of a fleet: each has the same ones at the same indices. */
 export class FleetModels {
-  private readonly roster: Roster;
+  private readonly table: ModelIndexTable;
   /** True until something was added: models that workers have from an earlier controller may stay. */
   private isNew = true;
   private adopting: Promise<void> | null = null;
@@ -25,7 +23,7 @@ export class FleetModels {
     private readonly kinds: number,
     time: Time,
   ) {
-    this.roster = new Roster(started, time);
+    this.table = new ModelIndexTable(started, time);
   }
 
   /** Models that each worker could have, or one of them. Rejects if none can answer, with `NoWorker` if none is up. */
@@ -47,10 +45,10 @@ export class FleetModels {
    */
   async add(index: number, reference: ModelReference): Promise<ServedModel> {
     this.isNew = false;
-    this.roster.set(index, reference);
+    this.table.set(index, reference);
     try {
       const model = await addEverywhere(this.links(), this.kinds, index, reference);
-      this.roster.set(index, referenceOf(model, reference), model);
+      this.table.set(index, referenceOf(model, reference), model);
       return model;
     } catch (error) {
       await this.drop(index);
@@ -60,7 +58,7 @@ export class FleetModels {
 
   /** Removes the model, which is not in use, from all workers. Never rejects: a worker that is down learns it later. */
   async drop(index: number): Promise<void> {
-    this.roster.delete(index);
+    this.table.delete(index);
     await Promise.allSettled(this.links().map(({ link }) => link.dropModel(index)));
   }
 
@@ -73,7 +71,7 @@ export class FleetModels {
     changes: readonly ModelChange[],
     found: (index: number, model: ServedModel) => boolean,
   ): Promise<void> | null {
-    const foreign = changes.filter(({ index }) => !this.roster.has(index));
+    const foreign = changes.filter(({ index }) => !this.table.has(index));
     if (!this.isNew || (foreign.length === 0 && this.adopting === null)) return null;
     const before = this.adopting ?? Promise.resolve();
     const adopting = before.then(async () => {
@@ -93,18 +91,18 @@ export class FleetModels {
     found: (index: number, model: ServedModel) => boolean,
   ): Promise<void> {
     // Without a digest it is not known which files it has.
-    if (reference.digest === '' || this.roster.has(index)) return;
+    if (reference.digest === '' || this.table.has(index)) return;
     const model = onKinds([{ kind, model: await link.addModel(index, reference) }], this.kinds);
-    if (found(index, model)) this.roster.set(index, referenceOf(model, reference), model);
+    if (found(index, model)) this.table.set(index, referenceOf(model, reference), model);
   }
 
-  /** Like `Roster`. */
+  /** Like `ModelIndexTable`. */
   align(
     link: WorkerLink,
     description: WorkerDescription | null,
     state: WorkerState,
     events: AlignEvents,
   ): Promise<WorkerState | null> | null {
-    return this.roster.align(link, description, state, events);
+    return this.table.align(link, description, state, events);
   }
 }

@@ -7,15 +7,12 @@ import type { ActionMessage, WorkerDescription } from '../messages.js';
 import type { FleetOperatorRuns } from '../operator-runs.js';
 import { within } from '../within.js';
 import { clusterOfWorkers, type WorkerCluster, whyNotTogether } from './cluster-of-workers.js';
-import type { FleetEvents } from './fleet-events.js';
-import { FleetMembers } from './fleet-members.js';
+import { type Condition, type FleetEvents, FleetMembers } from './fleet-members.js';
 import { FleetModels } from './fleet-models.js';
 import { FleetRecording } from './fleet-recording.js';
 import type { WorkerLink } from './link/worker-link.js';
 import { DynamicWorker, isPresent, isUsed, type Member, newMember } from './member.js';
 import type { LinkOfKind } from './model-rollout.js';
-import type { Standing } from './standing.js';
-import type { Until } from './until.js';
 
 /**
  * All workers as one cluster: numbers their GPUs, passes actions on and reports which GPUs are in service. Static
@@ -25,7 +22,7 @@ export class Fleet {
   private readonly members: FleetMembers;
   private readonly recording = new FleetRecording();
   /** Called when a worker has come up. Set by the owner of its models. */
-  tookOn: () => void = () => {};
+  workerCameUp: () => void = () => {};
   /** None until `assemble` has resolved. */
   models: FleetModels;
 
@@ -36,31 +33,31 @@ export class Fleet {
     private readonly time: Time = REAL_TIME,
   ) {
     this.models = new FleetModels([], () => [], 1, time);
-    this.members = new FleetMembers(maxGpus, this.recording, () => this.tookOn());
+    this.members = new FleetMembers(maxGpus, this.recording, () => this.workerCameUp());
     for (const link of links) this.members.add(newMember(link));
   }
 
   /**
-   * Connects to all workers. Resolves with the cluster of those that respond in time, with places for the others, which
+   * Connects to all workers. Resolves with the cluster of those that respond in time, with GPU numbers for the others, which
    * may come later; rejects with `E_WORKER` if there are too few, or if they don't match. Those driven by another
    * controller count, too.
    */
-  async assemble(nowNs: () => number, patience: Patience): Promise<WorkerCluster> {
+  async assemble(nowNs: () => number, timeout: StartupTimeout): Promise<WorkerCluster> {
     const { members, maxGpus, time } = this;
     members.start(nowNs);
-    await enoughInTime(members.list, members.changes, patience, time);
+    await enoughInTime(members.list, members.changes, timeout, time);
     const { present, dynamic } = initialMembers(members.list, maxGpus);
     const most = Math.max(...present.map(({ description }) => description.gpus.length));
     for (const member of members.list) {
       if (member.isDynamic && !dynamic.has(member)) continue;
       member.known = member.description?.gpus.length ?? 0;
       const count = member.description?.gpus.length ?? most;
-      members.places.grow(count);
-      members.places.take(member, count);
+      members.gpuNumbers.grow(count);
+      members.gpuNumbers.take(member, count);
     }
-    const used = members.places.size;
-    members.places.grow(Math.max(0, (maxGpus ?? 0) - used));
-    const cluster = clusterOfWorkers(present, used, members.places.size - used);
+    const used = members.gpuNumbers.size;
+    members.gpuNumbers.grow(Math.max(0, (maxGpus ?? 0) - used));
+    const cluster = clusterOfWorkers(present, used, members.gpuNumbers.size - used);
     this.models = new FleetModels(cluster.models, () => this.linksForModels(), cluster.kinds.length, time);
     members.found(cluster, this.models);
     return cluster;
@@ -98,8 +95,9 @@ export class Fleet {
     return this.members.room;
   }
 
-  get standing(): Standing {
-    return this.members.standing;
+  /** True if another controller drives the workers. */
+  get isStandby(): boolean {
+    return this.members.isStandby;
   }
 
   /** Resolves when this controller drives all present workers, or has driven one of them for `graceNs`. */
@@ -131,29 +129,29 @@ export class Fleet {
 
   /** Name of the GPU's worker; empty: no worker has that GPU. */
   nameOf(gpu: number): string {
-    return this.members.places.memberOf(gpu)?.link.name ?? '';
+    return this.members.gpuNumbers.memberOf(gpu)?.link.name ?? '';
   }
 
   /** Name of the GPU's kind; empty: no worker has that GPU. */
   kindOf(gpu: number): string {
-    const description = this.members.places.memberOf(gpu)?.description ?? null;
+    const description = this.members.gpuNumbers.memberOf(gpu)?.description ?? null;
     return description === null ? '' : kindOfWorker(description);
   }
 
   /** Name of the GPU's device, for people. */
   deviceOf(gpu: number): string {
-    const { places } = this.members;
-    return places.memberOf(gpu)?.description?.gpus[places.localOf(gpu)]?.name ?? '';
+    const { gpuNumbers } = this.members;
+    return gpuNumbers.memberOf(gpu)?.description?.gpus[gpuNumbers.localOf(gpu)]?.name ?? '';
   }
 
   /** Number of the GPU on its own worker. */
   localGpu(gpu: number): number {
-    return this.members.places.localOf(gpu);
+    return this.members.gpuNumbers.localOf(gpu);
   }
 
   /** Queues a message for the next `flush`. `message.gpu` is the number on the worker. */
   post(gpu: number, message: ActionMessage): void {
-    this.members.places.memberOf(gpu)?.outbox.push(message);
+    this.members.gpuNumbers.memberOf(gpu)?.outbox.push(message);
   }
 
   flush(): void {
@@ -167,13 +165,13 @@ export class Fleet {
 
   /** Restarts the worker of a GPU that does not answer. */
   restart(gpu: number, reason: string): void {
-    this.members.places.memberOf(gpu)?.link.restart(reason, null);
+    this.members.gpuNumbers.memberOf(gpu)?.link.restart(reason, null);
   }
 
   /** Gives up a GPU, but not others of its worker; it is retried later. */
   giveUp(gpu: number, reason: string): void {
-    const { places } = this.members;
-    places.memberOf(gpu)?.link.restart(reason, places.localOf(gpu));
+    const { gpuNumbers } = this.members;
+    gpuNumbers.memberOf(gpu)?.link.restart(reason, gpuNumbers.localOf(gpu));
   }
 
   /** Records the operators of INFERs from now on, also on workers that come up later. No effect while recording. */
@@ -229,8 +227,8 @@ function initialMembers(members: readonly Member[], maxGpus: number | null): Ini
   return { present, dynamic };
 }
 
-/** Conditions for a fleet to form a cluster of the workers present. */
-interface Patience {
+/** Time for workers to come, and how many of them must. */
+interface StartupTimeout {
   /** Rejects if fewer are present by then; null: waits indefinitely. */
   readonly timeoutNs: number | null;
   /** Minimum number of workers. Default: all. */
@@ -242,8 +240,8 @@ interface Patience {
 /** Resolves when enough of the members, whose number may grow, are present. Rejects with `E_WORKER`. */
 async function enoughInTime(
   members: readonly Member[],
-  changes: Until,
-  { timeoutNs, minWorkers = members.length, graceNs = 0 }: Patience,
+  changes: Condition,
+  { timeoutNs, minWorkers = members.length, graceNs = 0 }: StartupTimeout,
   time: Time,
 ): Promise<void> {
   const enough = changes.holds(() => members.filter(isPresent).length >= minWorkers);

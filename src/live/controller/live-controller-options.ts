@@ -1,12 +1,13 @@
 import type { Clock } from '../../base/clock/clock.js';
+import type { Action } from '../../core/action.js';
 import type { Admission } from '../../core/admission.js';
 import type { RequestClass } from '../../core/classes.js';
+import type { ModelSpec } from '../../core/model.js';
 import type { RunObserver } from '../../core/observer.js';
 import type { Policy, PolicyContext } from '../../core/policy.js';
 import type { MissedWindow } from '../../core/retry.js';
 import type { Tenant } from '../../core/tenants.js';
 import type { WorkerCluster } from './cluster-of-workers.js';
-import type { CoreInputs } from './core-inputs.js';
 import type { Fleet } from './fleet.js';
 import type { LiveEvents } from './live-events.js';
 
@@ -29,4 +30,26 @@ export interface LiveControllerOptions {
   readonly journal: CoreInputs | null;
   /** Time that a result may be overdue before its worker is given up. */
   readonly hangNs: number;
+}
+
+/** All inputs of the core, in order, as needed by a journal. */
+export interface CoreInputs {
+  offer(
+    model: number,
+    arrivalNs: number,
+    sloNs: number,
+    user: number,
+    trace?: string | null,
+    requestClass?: number,
+    tenant?: number,
+    length?: number,
+  ): void;
+  cancel(slot: number): void;
+  /** `status`, `beginNs`, `endNs` and `clock` are filled in. */
+  result(action: Action): void;
+  gpuDown(gpu: number): void;
+  gpuUp(gpu: number, present: readonly number[], kind: number): void;
+  putModel(model: number, spec: ModelSpec): void;
+  retireModel(model: number): void;
+  step(nowNs: number): void;
 }

@@ -109,7 +109,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
       worker: (name, up, what, asAsked) => options.events.worker(name, up, what, asAsked),
       workerLeft: (name) => options.events.workerLeft(name),
     });
-    if (fleet.standing.by) this.standBy(true);
+    if (fleet.isStandby) this.standBy(true);
     this.hangWatch = new HangWatch(this.outstanding, this.answers, this.core.requests, options);
     // The core learns in a step which GPUs are gone, and a standby has no other reason for one.
     this.stepSoon();

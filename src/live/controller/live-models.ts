@@ -4,8 +4,8 @@ import { type ModelSpec, NO_MODEL } from '../../core/model.js';
 import type { ModelReference } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import { ServiceError } from '../service.js';
-import type { CoreInputs } from './core-inputs.js';
 import type { Fleet } from './fleet.js';
+import type { CoreInputs } from './live-controller-options.js';
 import type { LiveEvents } from './live-events.js';
 import type { ServedState } from './served-state.js';
 

@@ -1,13 +1,13 @@
 import type { ActionMessage, WorkerDescription, WorkerState } from '../messages.js';
 import type { Driving, WorkerLink } from './link/worker-link.js';
 
-/** A worker's place in the cluster. */
+/** A worker in the cluster. */
 export interface Member {
   readonly link: WorkerLink;
   /** True if it registered itself, and may leave for good. Static workers are known from the start. */
   readonly isDynamic: boolean;
   /** Numbers of its GPUs in the cluster, reserved while it is unknown. An unknown dynamic worker has none. */
-  places: readonly number[];
+  gpuNumbers: readonly number[];
   /** Number of these known to exist; 0: it has not been there yet. */
   known: number;
   description: WorkerDescription | null;
@@ -17,7 +17,7 @@ export interface Member {
   instance: string;
   state: WorkerState | null;
   /** True if it is up and has the right models: its GPUs are used. */
-  isTakenOn: boolean;
+  isInService: boolean;
   /** Its driver; not reported by the local one. */
   drivenBy: Driving;
   /** True if it is connected, and used as soon as it has the right models. */
@@ -38,8 +38,8 @@ export interface Member {
 export function newMember(link: WorkerLink, isDynamic = false): Member {
   const unknown = { description: null, kind: 0, state: null, drivenBy: 'none', isAligning: false } as const;
   return {
-    ...{ link, isDynamic, places: [], known: 0, instance: '', ...unknown },
-    ...{ isTakenOn: false, isLeaving: false, hasLeft: false },
+    ...{ link, isDynamic, gpuNumbers: [], known: 0, instance: '', ...unknown },
+    ...{ isInService: false, isLeaving: false, hasLeft: false },
     ...{ problem: '', gpusWithoutRoom: 0, life: 0, outbox: [] },
   };
 }
@@ -50,8 +50,8 @@ export function isPresent({ state, description, drivenBy }: Member): boolean {
 }
 
 /** True if its GPUs are used, by this controller or another. */
-export function isUsed({ places, isTakenOn, drivenBy }: Member): boolean {
-  return places.length > 0 && (isTakenOn || drivenBy === 'another');
+export function isUsed({ gpuNumbers, isInService, drivenBy }: Member): boolean {
+  return gpuNumbers.length > 0 && (isInService || drivenBy === 'another');
 }
 
 /** True if it is up, or about to be. */
@@ -67,8 +67,8 @@ export class DynamicWorker {
   ) {}
 
   /** True if it has GPUs in the cluster, or will have them once there is one. */
-  get hasPlaces(): boolean {
-    return this.member.places.length > 0;
+  get hasGpuNumbers(): boolean {
+    return this.member.gpuNumbers.length > 0;
   }
 
   /** True if its GPUs are used, by this controller or another. */

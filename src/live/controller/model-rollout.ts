@@ -2,10 +2,8 @@ import { EscapementError } from '../../base/errors.js';
 import type { ModelReference } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import { differentModel } from './cluster-of-workers.js';
-import { WorkerGone } from './link/worker-gone.js';
-import { LOCAL, type WorkerLink } from './link/worker-link.js';
+import { LOCAL, WorkerGone, type WorkerLink } from './link/worker-link.js';
 import { onKinds } from './models-by-kind.js';
-import { NoWorker } from './no-worker.js';
 
 /** Link to a worker, and the kind of its GPUs by index. */
 export interface LinkOfKind {
@@ -53,4 +51,11 @@ export function problemAt(worker: string, error: unknown): EscapementError {
   return worker === LOCAL
     ? new EscapementError(code, what, place)
     : new EscapementError(code, `worker ${worker}: ${what}`, place);
+}
+
+/** Models are unknown and cannot be changed until a worker is up. */
+export class NoWorker extends EscapementError {
+  constructor() {
+    super('E_WORKER', 'no worker is up');
+  }
 }

@@ -19,8 +19,8 @@ export class ServedState {
     this.current = this.build();
   }
 
-  setWorkers({ gpusUp, standing }: Pick<Fleet, 'gpusUp' | 'standing'>): void {
-    this.setNotReady(gpusUp > 0 ? null : standing.by ? STANDS_BY : NO_WORKER);
+  setWorkers({ gpusUp, isStandby }: Pick<Fleet, 'gpusUp' | 'isStandby'>): void {
+    this.setNotReady(gpusUp > 0 ? null : isStandby ? STANDS_BY : NO_WORKER);
   }
 
   setNotReady(notReady: string | null): void {

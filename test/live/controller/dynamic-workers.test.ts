@@ -107,7 +107,7 @@ describe('a dynamic worker', () => {
       const joined = run.fleet.add(dynamic);
       await run.pass(50);
       expect(joined.problem).toBe('model one, version 1: there is no model one');
-      expect([joined.hasPlaces, joined.hasJoined]).toEqual([true, false]);
+      expect([joined.hasGpuNumbers, joined.hasJoined]).toEqual([true, false]);
       expect(run.said.filter((line) => line.startsWith('dynamic'))).toEqual([
         'dynamic is not used: is not accepted: model one, version 1: there is no model one',
       ]);

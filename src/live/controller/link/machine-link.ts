@@ -9,8 +9,7 @@ import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
 import { checkState } from './description-check.js';
 import { ResultCheck } from './result-check.js';
-import { WorkerGone } from './worker-gone.js';
-import type { WorkerEvents } from './worker-link.js';
+import { type WorkerEvents, WorkerGone } from './worker-link.js';
 
 /** A machine as driven by a controller: in this process, or at the other end of a stream. */
 export type DrivenMachine = Pick<

@@ -10,8 +10,7 @@ import { DEFAULT_MAX_MESSAGE_BYTES, type SeatState } from '../../wire/protocol.j
 import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
 import { type LinkWorld, StreamLink } from './stream-link.js';
-import { WorkerGone } from './worker-gone.js';
-import type { Driving, WorkerEvents, WorkerLink } from './worker-link.js';
+import { type Driving, type WorkerEvents, WorkerGone, type WorkerLink } from './worker-link.js';
 
 export interface ReconnectingLinkOptions {
   /** HOST:PORT. */

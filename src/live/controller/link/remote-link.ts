@@ -12,8 +12,7 @@ import { type ClockReading, clockErrorNs } from './clock-sync.js';
 import { type HostedLink, LinkHost } from './thread/link-host.js';
 import type { FromLinks, LinkAnswer, LinkCall, LinkSettings, ToLinks } from './thread/link-messages.js';
 import { unpackInputs } from './thread/link-pack.js';
-import { NOT_CONNECTED, WorkerGone } from './worker-gone.js';
-import type { WorkerEvents, WorkerLink } from './worker-link.js';
+import { NOT_CONNECTED, type WorkerEvents, WorkerGone, type WorkerLink } from './worker-link.js';
 
 export interface RemoteLinkOptions extends LinkSettings {
   /** Receives lines for the operator about why the worker cannot be reached. */

@@ -22,8 +22,7 @@ import { checkDescription } from './description-check.js';
 import { Heartbeat } from './heartbeat.js';
 import { MachineLink } from './machine-link.js';
 import { MachineStub } from './machine-stub.js';
-import { WorkerGone } from './worker-gone.js';
-import type { WorkerEvents } from './worker-link.js';
+import { type WorkerEvents, WorkerGone } from './worker-link.js';
 
 /** Parts of the world that links use. */
 export type LinkWorld = Pick<World, 'time' | 'network'>;

@@ -17,8 +17,8 @@ export class Entry implements Registration {
   readonly host: string;
   /** Null: not dialed. */
   worker: DynamicWorker | null = null;
-  /** True if it has had places in the cluster: a worker serves there. */
-  hasBeenPlaced = false;
+  /** True if its GPUs have had numbers in the cluster: a worker serves there. */
+  hadGpuNumbers = false;
   hasJoined = false;
   /** Number of its GPUs, if known: with less room it is not dialed. */
   gpus = 0;

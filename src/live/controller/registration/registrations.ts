@@ -3,10 +3,10 @@ import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
 import type { Timer } from '../../../base/world/time.js';
 import { Repeats } from '../../repeats.js';
 import type { WireLease } from '../../wire/registration.js';
+import { noRoom } from '../fleet-members.js';
 import { Backoff } from '../link/backoff.js';
 import type { WorkerLink } from '../link/worker-link.js';
 import type { DynamicWorker } from '../member.js';
-import { noRoom } from '../no-room.js';
 import { Entry, type Registration } from './entry.js';
 
 /** Lease: silence after which an unconnected worker is considered gone. */
@@ -174,7 +174,7 @@ export class Registrations {
 
   private follow(entry: Entry, worker: DynamicWorker, nowNs: number): void {
     const { events } = this.options;
-    entry.hasBeenPlaced ||= worker.hasPlaces;
+    entry.hadGpuNumbers ||= worker.hasGpuNumbers;
     if (!entry.hasJoined && worker.hasJoined) {
       entry.hasJoined = true;
       this.joined++;
@@ -200,7 +200,7 @@ export class Registrations {
       this.end(entry, entry.leaving);
       return;
     }
-    if (entry.hasBeenPlaced) this.rest(entry.address, nowNs);
+    if (entry.hadGpuNumbers) this.rest(entry.address, nowNs);
     entry.worker = null;
     if (worker !== null && worker.gpusWithoutRoom > 0) {
       // It is dialed again when there is room. Learning its number of GPUs is worth a report.
@@ -222,7 +222,7 @@ export class Registrations {
   private end(entry: Entry, why: string): void {
     this.entries.delete(entry.address);
     entry.worker?.leave(why);
-    if (entry.hasBeenPlaced) this.rest(entry.address, this.options.clock.nowNs());
+    if (entry.hadGpuNumbers) this.rest(entry.address, this.options.clock.nowNs());
     if (!entry.hasJoined) return;
     this.left++;
     this.options.events.left(entry.address, why);
@@ -249,7 +249,7 @@ export class Registrations {
 
   private whyFull({ host }: Registration): string {
     if (this.entries.size >= MOST_REGISTERED) return `${MOST_REGISTERED} workers are registered already`;
-    const others = [...this.entries.values()].filter((entry) => entry.host === host && !entry.hasBeenPlaced);
+    const others = [...this.entries.values()].filter((entry) => entry.host === host && !entry.hadGpuNumbers);
     if (others.length < MOST_OF_HOST) return '';
     return `${others.length} others have registered from ${host}, and none of them has joined`;
   }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { REAL_TIME } from '../../../../src/base/world/real-time.js';
 import { STATUS_INFER_TOO_LATE } from '../../../../src/core/action.js';
 import { RemoteLink } from '../../../../src/live/controller/link/remote-link.js';
+import { Outbox } from '../../../../src/live/controller/link/thread/link-agent.js';
 import { LinkHost } from '../../../../src/live/controller/link/thread/link-host.js';
 import {
   ActionPacker,
@@ -10,7 +11,6 @@ import {
   unpackActions,
   unpackResults,
 } from '../../../../src/live/controller/link/thread/link-pack.js';
-import { Outbox } from '../../../../src/live/controller/link/thread/outbox.js';
 import type { ActionMessage, ResultMessage } from '../../../../src/live/messages.js';
 import { resultOf } from './fake-machine.js';
 import { connectTo, infer, inferLarge, load, PATIENT, pause, serve, start, wireTo } from './fixtures.js';

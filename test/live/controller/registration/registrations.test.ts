@@ -39,7 +39,12 @@ class FakeHost implements Host {
   }
 
   join(member: Member): void {
-    Object.assign(member, { places: [0], description: description(), drivenBy: 'this', isTakenOn: true });
+    Object.assign(member, {
+      gpuNumbers: [0],
+      description: description(),
+      drivenBy: 'this',
+      isInService: true,
+    });
   }
 }
 
@@ -237,20 +242,20 @@ describe('a worker that registers', () => {
     const { host, said, registrations, live, pass } = start();
     registrations.renew(worker());
     host.join(host.members[0]);
-    Object.assign(host.members[0], { isTakenOn: false, problem: 'model one: there is none' });
+    Object.assign(host.members[0], { isInService: false, problem: 'model one: there is none' });
     expect(live(5000, worker())).toEqual({
       leaseMs: 5000,
       joined: false,
       problem: 'model one: there is none',
     });
     expect([said, registrations.joined]).toEqual([[], 0]);
-    Object.assign(host.members[0], { isTakenOn: true, problem: '' });
+    Object.assign(host.members[0], { isInService: true, problem: '' });
     expect(live(1000, worker()).joined).toBe(true);
     expect([said, registrations.joined]).toEqual([['a:1 joined'], 1]);
     // One that another controller drives has joined, too: it is not for a standby to use it.
     registrations.renew(worker('b:1', 'two'));
     host.join(host.members[1]);
-    Object.assign(host.members[1], { isTakenOn: false, drivenBy: 'another' });
+    Object.assign(host.members[1], { isInService: false, drivenBy: 'another' });
     pass(100);
     expect(said[1]).toBe('b:1 joined');
   });

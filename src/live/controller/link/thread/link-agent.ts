@@ -1,4 +1,5 @@
 import { Clock } from '../../../../base/clock/clock.js';
+import type { Time } from '../../../../base/world/time.js';
 import { STATUS_OK } from '../../../../core/action.js';
 import { freeLarge } from '../../../free-buffers.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../../../messages.js';
@@ -11,9 +12,8 @@ import type { ClockReading } from '../clock-sync.js';
 import { ReconnectingLink } from '../reconnecting-link.js';
 import type { LinkWorld } from '../stream-link.js';
 import type { Driving, ReturnedInputs, WorkerEvents } from '../worker-link.js';
-import type { LinkAnswer, LinkCall, LinkSettings } from './link-messages.js';
-import { packInputs } from './link-pack.js';
-import type { Outbox } from './outbox.js';
+import type { FromLinks, LinkAnswer, LinkCall, LinkSettings } from './link-messages.js';
+import { packInputs, ResultPacker } from './link-pack.js';
 
 /** Means for a link to ask for its worker's seat. */
 interface AgentCandidacy {
@@ -223,3 +223,40 @@ class KeptInputs {
 }
 
 const NONE: ActionMessage['inputs'] = [];
+
+type Send = (message: FromLinks, transfer: readonly ArrayBuffer[]) => void;
+
+/**
+ * Ordered reports of a thread's links. Results of one turn are one message; any other report first flushes them: a
+ * receiver that learns that a worker is down, or settled, already has all its results.
+ */
+export class Outbox {
+  private readonly results = new ResultPacker();
+  private isDue = false;
+  private readonly flush = () => this.sendResults();
+
+  constructor(
+    private readonly send: Send,
+    private readonly time: Time,
+  ) {}
+
+  post(message: Exclude<FromLinks, string>, transfer: readonly ArrayBuffer[] = []): void {
+    this.sendResults();
+    this.send(message, transfer);
+  }
+
+  /** Returns `inputs` with the result. */
+  result(link: number, result: ResultMessage, inputs: ActionMessage['inputs']): void {
+    this.results.add(link, result, inputs);
+    if (this.isDue) return;
+    this.isDue = true;
+    this.time.soon(this.flush);
+  }
+
+  private sendResults(): void {
+    if (!this.isDue) return;
+    this.isDue = false;
+    const { packed, transfer } = this.results.take();
+    this.send(typeof packed === 'string' ? packed : { kind: 'results', results: packed }, transfer);
+  }
+}

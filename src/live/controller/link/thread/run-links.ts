@@ -3,10 +3,9 @@ import { beat, PulseReader } from '../../../pulse.js';
 import type { ThreadPort } from '../../../world/threads.js';
 import type { LinkWorld } from '../stream-link.js';
 import { Candidate } from './candidate.js';
-import { LinkAgent } from './link-agent.js';
+import { LinkAgent, Outbox } from './link-agent.js';
 import type { LinkThreadData, PackedActions, ToLinks } from './link-messages.js';
 import { unpackActions } from './link-pack.js';
-import { Outbox } from './outbox.js';
 
 /**
  * Body of the thread of links: it has the links that the `LinkHost` at the other end of the port opens. While the

@@ -20,7 +20,7 @@ interface AlignStep {
 }
 
 /** Assignment of models to indices on every worker of a fleet. */
-export class Roster {
+export class ModelIndexTable {
   private readonly references = new Map<number, ModelReference>();
   /** By index, once known. */
   private readonly models = new Map<number, ServedModel>();
