@@ -45,7 +45,7 @@ it('a run without a span has no rates and no utilization, wherever it is shown',
 
   await runCli(['report', 'instant'], { cwd: dir });
   const page = readText('instant', 'report.html');
-  expect(page.match(/<h1>.*<\/h1>/)?.[0]).toBe('<h1>2 of 2 requests within their SLO</h1>');
+  expect(page.match(/<h1>.*<\/h1>/)?.[0]).toBe('<h1>2 of 2 requests within their SLO of 500 ms</h1>');
   expect(rateIn(page)).toBeUndefined();
 
   await run('simulate', 'x.yaml', '--set', 'workload.path=second.csv', '--out', 'second');

@@ -291,7 +291,7 @@ describe('where the file of a model is', () => {
       ['both', '9007199254740993'],
       ['only', '007'],
     ]);
-    expect(problems[0].error.message).toMatch(/both\/01: is no version: .*without leading zeros/);
+    expect(problems[0].error.message).toMatch(/both\/01: is not a version: .*without leading zeros/);
     expect(skipped).toEqual([]);
     expect(() => findVersion(dir, 'both', '01', 'fp32')).toThrow('there is no version "01"');
   });

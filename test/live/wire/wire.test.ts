@@ -105,7 +105,7 @@ describe('protocol', () => {
     expect([...operatorsToWire(9, [])]).toEqual([]);
     const [first] = messages;
     for (const wrong of [{ node: first.node.map(() => 7000) }, { action: [1] }, { endNs: [] }])
-      expect(() => operatorsFromWire({ ...first, ...wrong })).toThrow('contradicts itself');
+      expect(() => operatorsFromWire({ ...first, ...wrong })).toThrow('is inconsistent');
   });
 
   it('carries the small messages', () => {
