@@ -140,7 +140,7 @@ export class FleetMembers {
     this.changes.check();
   }
 
-  /** Names the member. Two links to one worker would compete for its seat: the static one stays. */
+  /** Names the member. Two links to one worker would compete for its leader lease: the static one stays. */
   private name(member: Member, { instance = '' }: WorkerDescription): void {
     member.instance = instance;
     if (member.isDynamic || instance === '') return;

@@ -35,10 +35,10 @@ export type WorkerMessage =
   | { readonly body: 'recordingEnd'; readonly recordingEnd: WireRecordingEnd }
   | { readonly body: 'modelList'; readonly modelList: WireModelList }
   | { readonly body: 'modelChanged'; readonly modelChanged: WireModelChanged }
-  | { readonly body: 'seat'; readonly seat: SeatState };
+  | { readonly body: 'lease'; readonly lease: LeaseState };
 
 /** Driver of a worker. */
-export interface SeatState {
+export interface LeaseState {
   /** Term of the driver, or of the last one while there is none. 0: there never was one. */
   readonly term: number;
   /** Empty: none. */

@@ -54,12 +54,12 @@ export class StreamCall<Sent, Received> {
     this.finish(reason);
   }
 
-  /** Sends a last message and waits, for at most `patienceMs`, until it was sent and the peer has hung up. */
-  async close(last: Sent, patienceMs: number): Promise<void> {
+  /** Sends a last message and waits, for at most `timeoutMs`, until it was sent and the peer has hung up. */
+  async close(last: Sent, timeoutMs: number): Promise<void> {
     if (this.over) return;
     this.over = true;
     this.dialed.stream.end(this.sent.number(last));
-    await within(this.time, this.gone, patienceMs * NS_PER_MS);
+    await within(this.time, this.gone, timeoutMs * NS_PER_MS);
     this.dialed.hangUp();
   }
 

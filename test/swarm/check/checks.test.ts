@@ -263,17 +263,17 @@ it('finds actions of a controller that is no longer the driver, and results for 
   expect(await titles(exampleHistory(again))).toEqual([
     'one driver: worker-0#1 sends controller-0#1 a result of action 2, which it did not order or has had already (at 0.016000 s)',
   ]);
-  const older = replace('seatSaid', (event) => [{ ...event, term: 2, driver: 'd' }, event]);
+  const older = replace('leaseSaid', (event) => [{ ...event, term: 2, driver: 'd' }, event]);
   expect(await titles(exampleHistory(older))).toEqual([
     'one driver: worker-0#1 is taken from d (term 2) by c (term 1) (at 0.003000 s)',
   ]);
-  const taker = replace('seatSaid', (event) => [event, { ...event, term: 2, driver: 'd' }]);
+  const taker = replace('leaseSaid', (event) => [event, { ...event, term: 2, driver: 'd' }]);
   expect(await titles(exampleHistory(taker))).toEqual([
     'one driver: worker-0#1 is taken from c (term 1) by d (term 2), without a reason for that (at 0.003000 s)',
   ]);
   const restarted = { atNs: NS_PER_MS, kind: 'crash', process: 'controller-0', forNs: 1 } as const;
   expect(await titles(exampleHistory(taker, { faults: [restarted] }))).toEqual([]);
-  const leaves = replace('seatSaid', (event) => [
+  const leaves = replace('leaseSaid', (event) => [
     ...[event, { ...event, driver: '' }, { ...event, term: 2, driver: 'd' }],
     ...[{ ...event, term: 2, driver: 'e' }],
   ]);

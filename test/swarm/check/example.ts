@@ -44,7 +44,7 @@ const EXAMPLE_EVENTS: readonly HistoryEvent[] = [
   at(0, { kind: 'executorStarted', process: WORKER, gpus: [0] }),
   at(1, { kind: 'started', process: CONTROLLER }),
   at(2, { kind: 'streamOpened', stream: 1, controller: CONTROLLER, worker: WORKER }),
-  at(3, { kind: 'seatSaid', stream: 1, term: 1, driver: 'c' }),
+  at(3, { kind: 'leaseSaid', stream: 1, term: 1, driver: 'c' }),
   at(4, { kind: 'stateSaid', stream: 1 }),
   at(10, { kind: 'asked', request: 1, client: 'a', process: CONTROLLER, model: 'm', sloNs: 50 * NS_PER_MS }),
   at(11, { kind: 'actionsArrived', stream: 1, actions: [1, 2] }),

@@ -15,7 +15,7 @@ interface Stream {
 /**
  * A worker has one driver at a time: what begins on its devices was ordered by the stream that became the driver last; no
  * action begins twice; results go only to the stream that ordered the action; a
- * seat that is taken goes to a higher term, or with equal terms to a later name, and only after something went wrong.
+ * lease that is taken goes to a higher term, or with equal terms to a later name, and only after something went wrong.
  */
 export const oneDriver: Check = {
   name: 'one driver',
@@ -24,16 +24,16 @@ export const oneDriver: Check = {
   },
 };
 
-type SeatSaid = Extract<HistoryEvent, { readonly kind: 'seatSaid' }>;
+type LeaseSaid = Extract<HistoryEvent, { readonly kind: 'leaseSaid' }>;
 
 class DriverCheck {
   private readonly findings = new Findings('one driver');
   private readonly streams = new Map<number, Stream>();
   /** By worker: the stream that it has declared itself idle for last. */
   private readonly drivers = new Map<ProcessLife, number>();
-  /** By worker: what it has said of its seat last. */
-  private readonly seats = new Map<ProcessLife, SeatSaid>();
-  /** By worker: when its seat was free last. */
+  /** By worker: what it has said of its lease last. */
+  private readonly leases = new Map<ProcessLife, LeaseSaid>();
+  /** By worker: when its lease was free last. */
   private readonly freeNs = new Map<ProcessLife, number>();
   /** Actions that began, by stream and action. */
   private readonly begun = new Set<string>();
@@ -46,7 +46,7 @@ class DriverCheck {
         const { controller, worker } = event;
         this.streams.set(event.stream, { controller, worker, arrived: new Set(), isOpen: true });
       } else if (event.kind === 'stateSaid') this.becameDriver(event.stream);
-      else if (event.kind === 'seatSaid') this.saidSeat(event);
+      else if (event.kind === 'leaseSaid') this.saidLease(event);
       else if (event.kind === 'actionsArrived') {
         for (const action of event.actions) this.streams.get(event.stream)?.arrived.add(action);
       } else if (event.kind === 'resultsSent') this.sentResults(event.stream, event.actions, event.atNs);
@@ -60,20 +60,20 @@ class DriverCheck {
     if (worker !== undefined) this.drivers.set(worker, stream);
   }
 
-  private saidSeat(seat: SeatSaid): void {
-    const worker = this.streams.get(seat.stream)?.worker;
+  private saidLease(lease: LeaseSaid): void {
+    const worker = this.streams.get(lease.stream)?.worker;
     if (worker === undefined) return;
-    const before = this.seats.get(worker);
-    this.seats.set(worker, seat);
-    if (seat.driver === '') this.freeNs.set(worker, seat.atNs);
-    if (before === undefined || before.driver === '' || seat.driver === '') return;
-    if (before.driver === seat.driver) return;
-    const isAllowed = outranks(seat, before);
+    const before = this.leases.get(worker);
+    this.leases.set(worker, lease);
+    if (lease.driver === '') this.freeNs.set(worker, lease.atNs);
+    if (before === undefined || before.driver === '' || lease.driver === '') return;
+    if (before.driver === lease.driver) return;
+    const isAllowed = outranks(lease, before);
     const wasFreeNs = this.freeNs.get(worker) ?? Number.NEGATIVE_INFINITY;
-    const isAgreedOn = seat.atNs >= wasFreeNs + AGREE_NS;
-    if (isAllowed && (!isAgreedOn || mayChangeDriver(this.scenario, seat.atNs))) return;
-    const what = `${worker} is taken from ${before.driver} (term ${before.term}) by ${seat.driver} (term ${seat.term})`;
-    this.findings.add(seat.atNs, isAllowed ? `${what}, without a reason for that` : what);
+    const isAgreedOn = lease.atNs >= wasFreeNs + AGREE_NS;
+    if (isAllowed && (!isAgreedOn || mayChangeDriver(this.scenario, lease.atNs))) return;
+    const what = `${worker} is taken from ${before.driver} (term ${before.term}) by ${lease.driver} (term ${lease.term})`;
+    this.findings.add(lease.atNs, isAllowed ? `${what}, without a reason for that` : what);
   }
 
   private began(worker: ProcessLife, action: number, what: string, atNs: number): void {
@@ -106,6 +106,6 @@ class DriverCheck {
   }
 }
 
-function outranks(one: SeatSaid, other: SeatSaid): boolean {
+function outranks(one: LeaseSaid, other: LeaseSaid): boolean {
   return one.term === other.term ? one.driver > other.driver : one.term > other.term;
 }

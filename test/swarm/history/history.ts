@@ -99,7 +99,7 @@ type NetworkEvent =
   | { readonly kind: 'damaged'; readonly stream: number }
   /** The worker has said who drives it. */
   | {
-      readonly kind: 'seatSaid';
+      readonly kind: 'leaseSaid';
       readonly stream: number;
       readonly term: number;
       readonly driver: string;

@@ -144,9 +144,9 @@ export class Recorder implements Tap {
   }
 
   private fromWorker(atNs: number, id: number, stream: Stream, message: WorkerMessage): void {
-    if (message.body === 'seat') {
-      const { term, controller: driver } = message.seat;
-      this.add({ atNs, kind: 'seatSaid', stream: id, term, driver });
+    if (message.body === 'lease') {
+      const { term, controller: driver } = message.lease;
+      this.add({ atNs, kind: 'leaseSaid', stream: id, term, driver });
     } else if (message.body === 'state') this.add({ atNs, kind: 'stateSaid', stream: id });
     else if (message.body === 'results') {
       const actions = message.results.results.filter(isNumbered).map((result) => result.id);

@@ -58,13 +58,13 @@ const ANSWERS: readonly SeededBug[] = [
   },
 ];
 
-const SEATS_AND_LINKS: readonly SeededBug[] = [
+const LEASES_AND_LINKS: readonly SeededBug[] = [
   {
-    name: 'a seat stays taken when its driver has gone',
+    name: 'a lease stays taken when its driver has gone',
     file: 'live/worker/endpoint/machine-endpoint.ts',
     find: 'this.driver = null;\n    this.announce();',
     replace: 'this.announce();',
-    plan: 'a-driver-that-has-gone-leaves-its-seat.json',
+    plan: 'a-driver-that-has-gone-leaves-its-lease.json',
   },
   {
     name: 'a driver that is deposed does not learn it',
@@ -75,7 +75,7 @@ const SEATS_AND_LINKS: readonly SeededBug[] = [
   {
     name: 'a standby takes over from a controller that is well',
     file: 'live/controller/link/election.ts',
-    find: "return seat.controller === '' || this.isOurs(seat);",
+    find: "return lease.controller === '' || this.isOurs(lease);",
     replace: 'return true;',
   },
   {
@@ -246,7 +246,7 @@ const RECORDS: readonly SeededBug[] = [
 
 export const BUGS: readonly SeededBug[] = [
   ...ANSWERS,
-  ...SEATS_AND_LINKS,
+  ...LEASES_AND_LINKS,
   ...WEIGHTS,
   ...STARTS_AND_ENDS,
   ...TIMES,

@@ -1,12 +1,12 @@
-import type { SeatState } from '../../wire/protocol.js';
+import type { LeaseState } from '../../wire/protocol.js';
 import { outranks } from '../../wire/rank.js';
 
 /** Time for which the known drivers must stay unchanged while some workers cannot be reached. */
 const SETTLE_MS = 300;
 /** Time for which a standby leaves workers without a driver to others. */
-const PATIENCE_MS = 3000;
+const STANDBY_DELAY_MS = 3000;
 
-/** Parameters of a controller's candidacy for the seats of workers. */
+/** Parameters of a controller's candidacy for the leader leases of workers. */
 export interface Candidacy {
   /** Name of the controller, the same for all of them. */
   readonly controller: string;
@@ -16,7 +16,7 @@ export interface Candidacy {
 
 /** Next steps. */
 interface Choice {
-  /** Links to ask for their seats. */
+  /** Links to ask for their leases. */
   readonly takes: readonly number[];
   readonly term: number;
   /** Delay until the next choice if nothing happens; null: none needed. */
@@ -24,16 +24,16 @@ interface Choice {
 }
 
 /**
- * Decides whose seats a controller asks for, so that one controller drives all workers (worker.proto). A controller
+ * Decides whose leader leases a controller asks for, so that one controller drives all workers (worker.proto). A controller
  * that drives none asks only if no worker within its reach is driven; one that drives some also asks for the others
  * where it may have them.
  */
 export class Election {
   /** By link: driver of its worker; null: unreachable. */
-  private readonly seats = new Map<number, SeatState | null>();
+  private readonly leases = new Map<number, LeaseState | null>();
   /** Links that were asked, without an answer yet. */
   private readonly asked = new Set<number>();
-  /** Links that have granted their seats. */
+  /** Links that have granted their leases. */
   private readonly granted = new Set<number>();
   private term = 0;
   private changedMs = 0;
@@ -43,32 +43,32 @@ export class Election {
   constructor(private readonly candidacy: Candidacy) {}
 
   opened(link: number, nowMs: number): void {
-    this.seats.set(link, null);
+    this.leases.set(link, null);
     this.changedMs = nowMs;
   }
 
   closed(link: number): void {
-    this.seats.delete(link);
+    this.leases.delete(link);
     this.asked.delete(link);
     this.granted.delete(link);
   }
 
-  /** `seat` null: the worker is no longer reachable. */
-  seatIs(link: number, seat: SeatState | null, nowMs: number): void {
-    if (!this.seats.has(link)) return;
-    const isOurs = this.isOurs(seat) && (this.asked.has(link) || this.granted.has(link));
-    if (!this.isOutdated(link, seat)) this.asked.delete(link);
+  /** `lease` null: the worker is no longer reachable. */
+  leaseIs(link: number, lease: LeaseState | null, nowMs: number): void {
+    if (!this.leases.has(link)) return;
+    const isOurs = this.isOurs(lease) && (this.asked.has(link) || this.granted.has(link));
+    if (!this.isOutdated(link, lease)) this.asked.delete(link);
     if (isOurs) this.granted.add(link);
     else this.granted.delete(link);
-    if (seat !== null) this.firstMs ??= nowMs;
-    if (seat !== null || this.seats.get(link) !== null) this.changedMs = nowMs;
-    this.seats.set(link, seat);
+    if (lease !== null) this.firstMs ??= nowMs;
+    if (lease !== null || this.leases.get(link) !== null) this.changedMs = nowMs;
+    this.leases.set(link, lease);
   }
 
   choose(nowMs: number): Choice {
-    const reached = [...this.seats.values()].filter((seat) => seat !== null);
+    const reached = [...this.leases.values()].filter((lease) => lease !== null);
     if (this.granted.size === 0 && this.asked.size === 0) {
-      if (reached.length === 0 || !reached.every((seat) => this.isFree(seat))) return this.wait(null);
+      if (reached.length === 0 || !reached.every((lease) => this.isFree(lease))) return this.wait(null);
       const waitMs = this.waitMs(nowMs, reached);
       if (waitMs > 0) return this.wait(waitMs);
       this.term = Math.max(...reached.map(({ term }) => term)) + 1;
@@ -76,45 +76,46 @@ export class Election {
     return this.take();
   }
 
-  /** True if sent before the worker was asked for its seat, which it will grant: later states are never outranked. */
-  private isOutdated(link: number, seat: SeatState | null): boolean {
-    if (seat === null || this.isOurs(seat) || !this.asked.has(link)) return false;
-    return seat.controller === '' || outranks(this.own(), seat);
+  /** True if sent before the worker was asked for its lease, which it will grant: later states are never outranked. */
+  private isOutdated(link: number, lease: LeaseState | null): boolean {
+    if (lease === null || this.isOurs(lease) || !this.asked.has(link)) return false;
+    return lease.controller === '' || outranks(this.own(), lease);
   }
 
-  private own(): SeatState {
+  private own(): LeaseState {
     return { term: this.term, controller: this.candidacy.controller };
   }
 
   private take(): Choice {
-    const { term, seats, asked, granted } = this;
+    const { term, leases, asked, granted } = this;
     const own = this.own();
-    const takes = [...seats].flatMap(([link, seat]) => {
-      if (seat === null || asked.has(link) || granted.has(link)) return [];
-      return this.isFree(seat) || (granted.size > 0 && outranks(own, seat)) ? link : [];
+    const takes = [...leases].flatMap(([link, lease]) => {
+      if (lease === null || asked.has(link) || granted.has(link)) return [];
+      return this.isFree(lease) || (granted.size > 0 && outranks(own, lease)) ? link : [];
     });
     for (const link of takes) asked.add(link);
     return { takes, term, againMs: null };
   }
 
-  /** A seat that a broken connection of our own still seems to hold is ours to take. */
-  private isFree(seat: SeatState): boolean {
-    return seat.controller === '' || this.isOurs(seat);
+  /** A lease that a broken connection of our own still seems to hold is ours to take. */
+  private isFree(lease: LeaseState): boolean {
+    return lease.controller === '' || this.isOurs(lease);
   }
 
-  private isOurs(seat: SeatState | null): boolean {
-    return seat?.controller === this.candidacy.controller;
+  private isOurs(lease: LeaseState | null): boolean {
+    return lease?.controller === this.candidacy.controller;
   }
 
   private wait(againMs: number | null): Choice {
     return { takes: [], term: this.term, againMs };
   }
 
-  private waitMs(nowMs: number, reached: readonly SeatState[]): number {
-    const isWhole = reached.length === this.seats.size;
+  private waitMs(nowMs: number, reached: readonly LeaseState[]): number {
+    const isWhole = reached.length === this.leases.size;
     const settleMs = isWhole ? 0 : this.changedMs + SETTLE_MS - nowMs;
     const isNew = reached.every(({ term }) => term === 0);
-    const patienceMs = this.candidacy.isStandby && isNew ? (this.firstMs ?? nowMs) + PATIENCE_MS - nowMs : 0;
-    return Math.max(0, settleMs, patienceMs);
+    const standbyDelayMs =
+      this.candidacy.isStandby && isNew ? (this.firstMs ?? nowMs) + STANDBY_DELAY_MS - nowMs : 0;
+    return Math.max(0, settleMs, standbyDelayMs);
   }
 }

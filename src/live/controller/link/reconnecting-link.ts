@@ -6,7 +6,7 @@ import type { ModelList } from '../../model-list.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
 import { Repeats } from '../../repeats.js';
 import type { ClientTls } from '../../wire/credentials.js';
-import { DEFAULT_MAX_MESSAGE_BYTES, type SeatState } from '../../wire/protocol.js';
+import { DEFAULT_MAX_MESSAGE_BYTES, type LeaseState } from '../../wire/protocol.js';
 import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
 import { type LinkWorld, StreamLink } from './stream-link.js';
@@ -36,8 +36,8 @@ export interface ReconnectingLinkOptions {
   readonly timed: (clock: ClockSync | null) => void;
   /** See `StreamLinkOptions`. */
   readonly otherAddress: (instance: string) => string | null;
-  /** Called when the worker's seat has changed; null: unreachable. */
-  readonly seat: (seat: SeatState | null) => void;
+  /** Called when the worker's lease has changed; null: unreachable. */
+  readonly lease: (lease: LeaseState | null) => void;
 }
 
 /**
@@ -72,7 +72,7 @@ export class ReconnectingLink implements WorkerLink {
     this.connect(events);
   }
 
-  /** Asks for the worker's seat. */
+  /** Asks for the worker's lease. */
   take(term: number): void {
     this.stream?.take(term);
   }
@@ -155,14 +155,14 @@ export class ReconnectingLink implements WorkerLink {
         isElsewhere = other !== null;
         return other;
       },
-      seat: (seat) => {
-        options.seat(seat);
-        events.driven(this.driving(seat));
+      lease: (lease) => {
+        options.lease(lease);
+        events.driven(this.driving(lease));
       },
       ended: (reason, wasUp) => {
         this.stream = null;
         options.timed(null);
-        options.seat(null);
+        options.lease(null);
         events.driven('none');
         if (this.isSuspended) return;
         if (!wasUp && !(isElsewhere && this.isElsewhere)) this.complain(reason);
@@ -173,7 +173,7 @@ export class ReconnectingLink implements WorkerLink {
     });
   }
 
-  private driving({ controller }: SeatState): Driving {
+  private driving({ controller }: LeaseState): Driving {
     if (controller === '') return 'none';
     return controller === this.options.controller ? 'this' : 'another';
   }

@@ -8,7 +8,7 @@ import { descriptionFromWire } from '../../wire/from-wire.js';
 import { helloToHeaders } from '../../wire/hello.js';
 import {
   type ControllerMessage,
-  type SeatState,
+  type LeaseState,
   type Welcome,
   type WireOperators,
   WORKER_MESSAGES,
@@ -45,8 +45,8 @@ interface StreamLinkOptions {
   readonly log: (line: string) => void;
   /** Returns the address at which this controller already has the process (empty: unnamed); null: none. */
   readonly otherAddress: (instance: string) => string | null;
-  /** Reports the worker's current seat. */
-  readonly seat: (seat: SeatState) => void;
+  /** Reports the worker's current lease. */
+  readonly lease: (lease: LeaseState) => void;
   /** Reports a round trip added to the estimate of the worker's clock. */
   readonly timed: (clock: ClockSync) => void;
   /** Reports the end; `events` was notified if the worker was up. Not called after `close`. */
@@ -63,7 +63,7 @@ export class StreamLink {
   private machine: MachineStub | null = null;
   private machineLink: MachineLink | null = null;
   private isSynchronised = false;
-  /** True if it was asked for the seat, and so may have granted it. */
+  /** True if it was asked for the lease, and so may have granted it. */
   private hasAsked = false;
   private drives = false;
 
@@ -87,7 +87,7 @@ export class StreamLink {
     );
   }
 
-  /** Asks for the worker's seat: it comes up once it is granted. */
+  /** Asks for the worker's lease: it comes up once it is granted. */
   take(term: number): void {
     this.hasAsked = true;
     this.call.write({ body: 'take', take: { term } });
@@ -140,8 +140,8 @@ export class StreamLink {
       case 'welcome':
         this.welcome(message.welcome);
         break;
-      case 'seat':
-        this.seat(message.seat);
+      case 'lease':
+        this.lease(message.lease);
         break;
       case 'state':
         this.machine?.receiveState(message.state);
@@ -182,7 +182,7 @@ export class StreamLink {
     }
     const other = this.options.otherAddress(welcome.instance);
     if (other !== null) {
-      // Two connections would compete for its seat.
+      // Two connections would compete for its lease.
       this.giveUp(`is the one at ${other}, and is used there`);
       return;
     }
@@ -214,14 +214,14 @@ export class StreamLink {
     });
   }
 
-  private seat(seat: SeatState): void {
+  private lease(lease: LeaseState): void {
     // It names the same controller as long as another stream of ours seems to exist.
-    this.drives = this.hasAsked && seat.controller === this.options.controller;
-    this.options.seat(seat);
+    this.drives = this.hasAsked && lease.controller === this.options.controller;
+    this.options.lease(lease);
     this.begin();
   }
 
-  /** Starts to send orders once it has the seat and knows the worker's clock. */
+  /** Starts to send orders once it has the lease and knows the worker's clock. */
   private begin(): void {
     const { machine, clock } = this;
     if (!this.drives || !this.isSynchronised || machine === null || this.machineLink !== null) return;

@@ -7,13 +7,13 @@ import { type Reply, text } from '../telemetry/route.js';
 const MOST_READERS = 4;
 /** Limits on a reader's backlog, above which it misses events, and on how long that may last. */
 const MOST_WAITING_BYTES = 4 * MIB;
-const PATIENCE_MS = 10_000;
+const STALL_TIMEOUT_MS = 10_000;
 const EVENT_STREAM = 'text/event-stream; charset=utf-8';
 
 interface Reader {
   readonly response: ServerResponse;
   /** Set while it reads too slowly: cuts it off. */
-  patience: Timer | null;
+  stallTimer: Timer | null;
 }
 
 /**
@@ -66,10 +66,10 @@ export class EventStreams {
   }
 
   private add(response: ServerResponse): void {
-    const reader: Reader = { response, patience: null };
+    const reader: Reader = { response, stallTimer: null };
     this.readers.add(reader);
     response.once('close', () => {
-      reader.patience?.cancel();
+      reader.stallTimer?.cancel();
       this.readers.delete(reader);
     });
     this.begin(reader);
@@ -81,12 +81,12 @@ export class EventStreams {
 
   private keepsUp(reader: Reader): boolean {
     const { response } = reader;
-    if (reader.patience === null) {
+    if (reader.stallTimer === null) {
       if (response.writableLength <= MOST_WAITING_BYTES) return true;
-      reader.patience = this.time.after(PATIENCE_MS, () => response.destroy());
+      reader.stallTimer = this.time.after(STALL_TIMEOUT_MS, () => response.destroy());
     } else if (response.writableLength === 0) {
-      reader.patience.cancel();
-      reader.patience = null;
+      reader.stallTimer.cancel();
+      reader.stallTimer = null;
       this.begin(reader);
       return true;
     }

@@ -1,22 +1,22 @@
 import type { WorkerState } from '../../messages.js';
-import type { SeatState } from '../../wire/protocol.js';
+import type { LeaseState } from '../../wire/protocol.js';
 import { outranks } from '../../wire/rank.js';
 import type { Machine, MachineEvents } from '../machine.js';
 
 /** A controller's stream, which may drive a machine. */
-export interface Driver extends MachineEvents, Candidate {}
+export interface Driver extends MachineEvents, LeaseCandidate {}
 
 /** A machine driven by one controller at a time: only the driver gets its events. */
 export class MachineEndpoint {
-  readonly seat = new Seat();
+  readonly lease = new LeaderLease();
   private quiescing: Promise<unknown> = Promise.resolve();
 
   constructor(readonly machine: Machine) {}
 
   /** True if `driver` drives the machine from now on. */
   take(driver: Driver, term: number): boolean {
-    const isNew = !this.seat.isDriver(driver);
-    if (!this.seat.take(driver, term)) return false;
+    const isNew = !this.lease.isDriver(driver);
+    if (!this.lease.take(driver, term)) return false;
     // Answers to calls of an earlier driver are not for this one.
     if (isNew) this.machine.attach(NO_DRIVER);
     return true;
@@ -26,7 +26,7 @@ export class MachineEndpoint {
   quiesce(driver: Driver): Promise<WorkerState> {
     const quiesced = this.quiescing.then(async () => {
       const state = await this.machine.quiesce();
-      if (this.seat.isDriver(driver)) this.machine.attach(driver);
+      if (this.lease.isDriver(driver)) this.machine.attach(driver);
       return state;
     });
     this.quiescing = quiesced.catch(() => {});
@@ -36,35 +36,35 @@ export class MachineEndpoint {
 
 const NO_DRIVER: MachineEvents = { results: () => {}, gpuDown: () => {} };
 
-/** A controller's stream, as known to the seat. */
-export interface Candidate {
+/** A controller's stream, which may have the lease. */
+export interface LeaseCandidate {
   readonly controller: string;
-  /** Another controller has the seat now. */
+  /** Another controller has the lease now. */
   deposed(): void;
-  /** The seat has changed hands. */
-  seatChanged(state: SeatState): void;
+  /** The lease has changed hands. */
+  leaseChanged(state: LeaseState): void;
 }
 
-/** Seat of a worker: determines which of the connected controllers drives it. */
-export class Seat {
-  private readonly candidates = new Set<Candidate>();
-  private driver: Candidate | null = null;
+/** Leader lease of a worker: determines which of the connected controllers drives it. */
+export class LeaderLease {
+  private readonly candidates = new Set<LeaseCandidate>();
+  private driver: LeaseCandidate | null = null;
   private term = 0;
 
-  get state(): SeatState {
+  get state(): LeaseState {
     return { term: this.term, controller: this.driver?.controller ?? '' };
   }
 
-  isDriver(candidate: Candidate): boolean {
+  isDriver(candidate: LeaseCandidate): boolean {
     return this.driver === candidate;
   }
 
-  enter(candidate: Candidate): void {
+  enter(candidate: LeaseCandidate): void {
     this.candidates.add(candidate);
   }
 
   /** True if it drives the worker from now on. */
-  take(candidate: Candidate, term: number): boolean {
+  take(candidate: LeaseCandidate, term: number): boolean {
     const { driver } = this;
     if (driver === candidate) return true;
     if (driver !== null && !mayReplace({ term, controller: candidate.controller }, this.state)) return false;
@@ -75,7 +75,7 @@ export class Seat {
     return true;
   }
 
-  leave(candidate: Candidate): void {
+  leave(candidate: LeaseCandidate): void {
     this.candidates.delete(candidate);
     if (this.driver !== candidate) return;
     this.driver = null;
@@ -84,11 +84,11 @@ export class Seat {
 
   private announce(): void {
     const { state } = this;
-    for (const candidate of [...this.candidates]) candidate.seatChanged(state);
+    for (const candidate of [...this.candidates]) candidate.leaseChanged(state);
   }
 }
 
 /** True if a controller replaces its own connection, which broke silently. */
-function mayReplace(one: SeatState, driver: SeatState): boolean {
+function mayReplace(one: LeaseState, driver: LeaseState): boolean {
   return one.controller === driver.controller || outranks(one, driver);
 }

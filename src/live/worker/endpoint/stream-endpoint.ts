@@ -9,7 +9,7 @@ import { operatorsToWire } from '../../wire/operator-chunks.js';
 import {
   CONTROLLER_MESSAGES,
   type ControllerMessage,
-  type SeatState,
+  type LeaseState,
   type WireAction,
   type WireListModels,
   type WireModelChange,
@@ -76,19 +76,19 @@ export class StreamEndpoint implements Driver {
     call.on('error', (error) => this.lost(error.message));
     call.on('cancelled', () => this.lost('has broken off'));
     call.on('end', () => this.hangUp());
-    const { machine, seat } = options.endpoint;
+    const { machine, lease } = options.endpoint;
     const welcome = descriptionToWire(machine.description, maxMessageBytes, instance);
     this.send({ body: 'welcome', welcome });
-    seat.enter(this);
-    this.seatChanged(seat.state);
+    lease.enter(this);
+    this.leaseChanged(lease.state);
   }
 
   get controller(): string {
     return this.options.controller;
   }
 
-  seatChanged(seat: SeatState): void {
-    this.send({ body: 'seat', seat });
+  leaseChanged(lease: LeaseState): void {
+    this.send({ body: 'lease', lease });
   }
 
   results(results: readonly ResultMessage[]): void {
@@ -157,7 +157,7 @@ export class StreamEndpoint implements Driver {
   private take(term: number): void {
     const { endpoint } = this.options;
     if (term < 1) this.end(status.INVALID_ARGUMENT, `invalid term ${term}`);
-    else if (this.drives || !endpoint.take(this, term)) this.seatChanged(endpoint.seat.state);
+    else if (this.drives || !endpoint.take(this, term)) this.leaseChanged(endpoint.lease.state);
     else {
       this.drives = true;
       this.log('drives this worker');
@@ -268,11 +268,11 @@ export class StreamEndpoint implements Driver {
   private finish(why: string): void {
     this.over = true;
     this.watch.cancel();
-    const { machine, seat } = this.options.endpoint;
+    const { machine, lease } = this.options.endpoint;
     if (this.drives) this.log(why);
     // No client will ask for it.
     if (this.recording) machine.stopRecording().catch(() => {});
-    seat.leave(this);
+    lease.leave(this);
     this.options.ended(this);
   }
 

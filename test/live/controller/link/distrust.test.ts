@@ -46,7 +46,7 @@ describe('a controller', () => {
     ],
     [
       'has said something that did not arrive',
-      { loses: ({ body }) => body === 'seat' },
+      { loses: ({ body }) => body === 'lease' },
       'a message of the worker has number 3 instead of 2: others were lost in transit',
     ],
     ['holds a model that is not there', state([[7], []]), 'there is no model 7'],

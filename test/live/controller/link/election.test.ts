@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { Election } from '../../../../src/live/controller/link/election.js';
-import type { SeatState } from '../../../../src/live/wire/protocol.js';
-import { type Candidate, Seat } from '../../../../src/live/worker/endpoint/machine-endpoint.js';
+import type { LeaseState } from '../../../../src/live/wire/protocol.js';
+import { LeaderLease, type LeaseCandidate } from '../../../../src/live/worker/endpoint/machine-endpoint.js';
 
 const FREE = { term: 0, controller: '' };
-const seatOf = (controller: string, term: number): SeatState => ({ controller, term });
+const leaseOf = (controller: string, term: number): LeaseState => ({ controller, term });
 
 function electionOf(links: number, isStandby = false): Election {
   const election = new Election({ controller: 'me', isStandby });
@@ -13,84 +13,84 @@ function electionOf(links: number, isStandby = false): Election {
 }
 
 describe('a controller that drives nothing', () => {
-  it('asks for all seats at once when all workers are there and free', () => {
+  it('asks for all leases at once when all workers are there and free', () => {
     const election = electionOf(2);
-    election.seatIs(0, FREE, 5);
+    election.leaseIs(0, FREE, 5);
     expect(election.choose(5)).toEqual({ takes: [], term: 0, againMs: 300 });
-    election.seatIs(1, seatOf('', 4), 6);
+    election.leaseIs(1, leaseOf('', 4), 6);
     expect(election.choose(6)).toEqual({ takes: [0, 1], term: 5, againMs: null });
     expect(election.choose(6).takes).toEqual([]);
   });
 
   it('does without a worker that it does not reach, once nothing else changes', () => {
     const election = electionOf(3);
-    election.seatIs(0, FREE, 0);
-    election.seatIs(1, FREE, 200);
+    election.leaseIs(0, FREE, 0);
+    election.leaseIs(1, FREE, 200);
     expect(election.choose(499).takes).toEqual([]);
     // Tries in vain are no news.
-    election.seatIs(2, null, 450);
+    election.leaseIs(2, null, 450);
     expect(election.choose(500).takes).toEqual([0, 1]);
   });
 
-  it('asks for no seat while another drives one of the workers', () => {
+  it('asks for no lease while another drives one of the workers', () => {
     const election = electionOf(2);
-    election.seatIs(0, FREE, 0);
-    election.seatIs(1, seatOf('other', 1), 0);
+    election.leaseIs(0, FREE, 0);
+    election.leaseIs(1, leaseOf('other', 1), 0);
     expect(election.choose(10_000)).toEqual({ takes: [], term: 0, againMs: null });
-    election.seatIs(1, seatOf('', 1), 10_000);
+    election.leaseIs(1, leaseOf('', 1), 10_000);
     expect(election.choose(10_000)).toEqual({ takes: [0, 1], term: 2, againMs: null });
   });
 
   it('leaves workers that have had no driver yet to others if it is a standby', () => {
     const election = electionOf(1, true);
-    election.seatIs(0, FREE, 100);
+    election.leaseIs(0, FREE, 100);
     expect(election.choose(100)).toEqual({ takes: [], term: 0, againMs: 3000 });
     expect(election.choose(3100).takes).toEqual([0]);
   });
 
   it('takes workers that have lost their driver at once, also if it is a standby', () => {
     const election = electionOf(1, true);
-    election.seatIs(0, seatOf('other', 1), 0);
-    election.seatIs(0, seatOf('', 1), 1);
+    election.leaseIs(0, leaseOf('other', 1), 0);
+    election.leaseIs(0, leaseOf('', 1), 1);
     expect(election.choose(1).takes).toEqual([0]);
   });
 
   it('takes back what a broken connection of its own still has', () => {
     const election = electionOf(1);
-    election.seatIs(0, seatOf('me', 3), 0);
+    election.leaseIs(0, leaseOf('me', 3), 0);
     expect(election.choose(0)).toEqual({ takes: [0], term: 4, againMs: null });
   });
 
-  it('counts a seat that it gets after news from before it had asked', () => {
+  it('counts a lease that it gets after news from before it had asked', () => {
     const election = electionOf(2);
-    election.seatIs(0, seatOf('', 1), 0);
-    election.seatIs(1, seatOf('', 1), 0);
+    election.leaseIs(0, leaseOf('', 1), 0);
+    election.leaseIs(1, leaseOf('', 1), 0);
     expect(election.choose(0)).toEqual({ takes: [0, 1], term: 2, againMs: null });
     // Another was quicker, in the same term, and has to give way: `me` comes after `he`.
-    election.seatIs(0, seatOf('he', 2), 1);
-    election.seatIs(1, seatOf('he', 2), 1);
+    election.leaseIs(0, leaseOf('he', 2), 1);
+    election.leaseIs(1, leaseOf('he', 2), 1);
     expect(election.choose(1).takes).toEqual([]);
-    election.seatIs(0, seatOf('me', 2), 2);
-    election.seatIs(1, null, 2);
-    election.seatIs(1, seatOf('he', 2), 3);
+    election.leaseIs(0, leaseOf('me', 2), 2);
+    election.leaseIs(1, null, 2);
+    election.leaseIs(1, leaseOf('he', 2), 3);
     expect(election.choose(3)).toEqual({ takes: [1], term: 2, againMs: null });
   });
 
-  it('leaves a seat to who was quicker and comes later by name', () => {
+  it('leaves a lease to who was quicker and comes later by name', () => {
     const election = electionOf(2);
-    election.seatIs(0, seatOf('', 1), 0);
-    election.seatIs(1, seatOf('', 1), 0);
+    election.leaseIs(0, leaseOf('', 1), 0);
+    election.leaseIs(1, leaseOf('', 1), 0);
     election.choose(0);
-    election.seatIs(0, seatOf('you', 2), 1);
-    election.seatIs(1, seatOf('you', 2), 1);
+    election.leaseIs(0, leaseOf('you', 2), 1);
+    election.leaseIs(1, leaseOf('you', 2), 1);
     expect(election.choose(10_000)).toEqual({ takes: [], term: 2, againMs: null });
   });
 
   it('does not hear of links that are closed', () => {
     const election = electionOf(2);
-    election.seatIs(0, FREE, 0);
+    election.leaseIs(0, FREE, 0);
     election.closed(1);
-    election.seatIs(1, seatOf('other', 1), 0);
+    election.leaseIs(1, leaseOf('other', 1), 0);
     expect(election.choose(0).takes).toEqual([0]);
   });
 });
@@ -98,32 +98,32 @@ describe('a controller that drives nothing', () => {
 describe('a controller that drives a worker', () => {
   const driving = () => {
     const election = electionOf(3);
-    election.seatIs(0, seatOf('', 1), 0);
+    election.leaseIs(0, leaseOf('', 1), 0);
     election.choose(300);
-    election.seatIs(0, seatOf('me', 2), 300);
+    election.leaseIs(0, leaseOf('me', 2), 300);
     return election;
   };
 
   it('takes others in the same term as they come', () => {
     const election = driving();
-    election.seatIs(1, seatOf('', 9), 400);
+    election.leaseIs(1, leaseOf('', 9), 400);
     expect(election.choose(400)).toEqual({ takes: [1], term: 2, againMs: null });
   });
 
   it('takes them from who has a lower term, and from no other', () => {
     const election = driving();
-    election.seatIs(1, seatOf('other', 1), 400);
-    election.seatIs(2, seatOf('other', 3), 400);
+    election.leaseIs(1, leaseOf('other', 1), 400);
+    election.leaseIs(2, leaseOf('other', 3), 400);
     expect(election.choose(400)).toEqual({ takes: [1], term: 2, againMs: null });
   });
 
   it('asks once, and again when it has lost the worker', () => {
     const election = driving();
-    election.seatIs(1, FREE, 400);
+    election.leaseIs(1, FREE, 400);
     expect(election.choose(400).takes).toEqual([1]);
     expect(election.choose(500).takes).toEqual([]);
-    election.seatIs(1, null, 600);
-    election.seatIs(1, FREE, 700);
+    election.leaseIs(1, null, 600);
+    election.leaseIs(1, FREE, 700);
     expect(election.choose(700).takes).toEqual([1]);
   });
 });
@@ -131,7 +131,7 @@ describe('a controller that drives a worker', () => {
 describe('several controllers', () => {
   /** Messages arrive one by one in an order that the numbers choose, each link keeping its own. */
   const settle = (controllers: number, workers: number, random: () => number) => {
-    const seats = Array.from({ length: workers }, () => new Seat());
+    const leases = Array.from({ length: workers }, () => new LeaderLease());
     const pending: (() => void)[][] = [];
     const elections = Array.from({ length: controllers }, (_, c) => {
       const election = new Election({ controller: `c${c}`, isStandby: false });
@@ -139,7 +139,7 @@ describe('several controllers', () => {
       return election;
     });
     let nowMs = 0;
-    const streams: Candidate[][] = elections.map(() => []);
+    const streams: LeaseCandidate[][] = elections.map(() => []);
     const connect = (c: number, w: number) => {
       const queue: (() => void)[] = [];
       pending.push(queue);
@@ -148,33 +148,33 @@ describe('several controllers', () => {
         for (const link of takes) {
           const stream = streams[c][link];
           queue.push(() => {
-            const had = seats[link].isDriver(stream);
-            if (had || !seats[link].take(stream, term)) stream.seatChanged(seats[link].state);
+            const had = leases[link].isDriver(stream);
+            if (had || !leases[link].take(stream, term)) stream.leaseChanged(leases[link].state);
           });
         }
       };
-      const hear = (seat: SeatState | null) =>
+      const hear = (lease: LeaseState | null) =>
         queue.push(() => {
-          elections[c].seatIs(w, seat, nowMs);
+          elections[c].leaseIs(w, lease, nowMs);
           choose();
         });
-      const stream: Candidate = {
+      const stream: LeaseCandidate = {
         controller: `c${c}`,
-        seatChanged: hear,
+        leaseChanged: hear,
         deposed: () => {
-          seats[w].leave(stream);
+          leases[w].leave(stream);
           hear(null);
           queue.push(() => connect(c, w));
         },
       };
       streams[c][w] = stream;
-      seats[w].enter(stream);
-      hear(seats[w].state);
+      leases[w].enter(stream);
+      hear(leases[w].state);
     };
     for (let c = 0; c < controllers; c++) for (let w = 0; w < workers; w++) connect(c, w);
     for (let steps = 0; steps < 10_000; steps++) {
       const busy = pending.filter((queue) => queue.length > 0);
-      if (busy.length === 0) return seats.map(({ state }) => state.controller);
+      if (busy.length === 0) return leases.map(({ state }) => state.controller);
       nowMs += 1;
       busy[Math.floor(random() * busy.length)].shift()?.();
     }

@@ -38,7 +38,7 @@ export async function fakeRemote({
         if (!loses(message)) call.write(numbered);
       };
       say({ body: 'welcome', welcome: { ...descriptionToWire(DESCRIPTION, 1e6), ...welcome } });
-      say({ body: 'seat', seat: { term: 0, controller: '' } });
+      say({ body: 'lease', lease: { term: 0, controller: '' } });
       const controller = String(call.metadata.get('escapement-controller')[0]);
       call.on('data', (bytes: Buffer) => {
         const heard = CONTROLLER_MESSAGES.decode(bytes);
@@ -57,7 +57,7 @@ export async function fakeRemote({
 }
 
 function proper(heard: ControllerMessage, controller: string): WorkerMessage | null {
-  if (heard.body === 'take') return { body: 'seat', seat: { term: heard.take.term, controller } };
+  if (heard.body === 'take') return { body: 'lease', lease: { term: heard.take.term, controller } };
   if (heard.body === 'ping')
     return { body: 'pong', pong: { sentNs: heard.ping.sentNs, workerNs: monotonicNs() } };
   if (heard.body === 'quiesce') return { body: 'state', state: stateToWire(heard.quiesce.number, STATE) };

@@ -7,7 +7,7 @@ it('a link to a worker that has registered reaches that process, and no other at
     connectTo(server.port, { instance: 'another', log }),
   );
   expect(complaint).toBe('the worker is not the one that registered this address');
-  // Before it had the seat.
+  // Before it had the lease.
   expect(machine.quiesces).toBe(0);
   await connectTo(server.port, { instance: 'one' }).events.next('up');
 });

@@ -104,8 +104,8 @@ describe('remote worker', () => {
         timed: () => {},
       },
       world: REAL_WORLD,
-      seat: (seat) => {
-        if (seat?.controller === '') link.take(1);
+      lease: (lease) => {
+        if (lease?.controller === '') link.take(1);
       },
     });
     const { events } = start(link);

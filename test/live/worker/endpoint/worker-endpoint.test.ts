@@ -92,7 +92,7 @@ describe('worker server', () => {
     expect((await driver.events.next('result')).result.id).toBe(2);
   });
 
-  it('frees the seat of a driver that says nothing, and does not hear it any more', async () => {
+  it('frees the lease of a driver that says nothing, and does not hear it any more', async () => {
     const lines: string[] = [];
     const { machine, server } = await serve({ silenceMs: 200, log: (line) => lines.push(line) });
     const ended = endOf(server.port, [TAKE, { body: 'quiesce', quiesce: { number: 1 } }]);
@@ -127,7 +127,7 @@ describe('worker server', () => {
     machine.report([resultOf(infer(1))]);
     idle(null);
     await ended;
-    expect(heard).toEqual(['welcome', 'seat', 'seat', 'state']);
+    expect(heard).toEqual(['welcome', 'lease', 'lease', 'state']);
   });
 
   it.each([

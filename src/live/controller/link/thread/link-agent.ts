@@ -6,7 +6,7 @@ import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } fro
 import { tableOf } from '../../../operator-table.js';
 import { LARGE_BYTES } from '../../../parcel.js';
 import type { ClientTls } from '../../../wire/credentials.js';
-import type { SeatState } from '../../../wire/protocol.js';
+import type { LeaseState } from '../../../wire/protocol.js';
 import { modelListToWire } from '../../../wire/to-wire.js';
 import type { ClockReading } from '../clock-sync.js';
 import { ReconnectingLink } from '../reconnecting-link.js';
@@ -15,14 +15,14 @@ import type { Driving, ReturnedInputs, WorkerEvents } from '../worker-link.js';
 import type { FromLinks, LinkAnswer, LinkCall, LinkSettings } from './link-messages.js';
 import { packInputs, ResultPacker } from './link-pack.js';
 
-/** Means for a link to ask for its worker's seat. */
+/** Means for a link to ask for its worker's lease. */
 interface AgentCandidacy {
   /** Name of the controller. */
   readonly controller: string;
-  /** Returns the address of another link to the process; null: this one has it from now on, until its seat is null. */
+  /** Returns the address of another link to the process; null: this one has it from now on, until its lease is null. */
   otherAddress(link: number, instance: string): string | null;
   /** See `ReconnectingLinkOptions`. */
-  seatIs(link: number, seat: SeatState | null): void;
+  leaseIs(link: number, lease: LeaseState | null): void;
 }
 
 /**
@@ -49,7 +49,7 @@ export class LinkAgent implements WorkerEvents {
     settings: LinkSettings,
     originNs: number,
     private readonly port: Outbox,
-    candidate: AgentCandidacy,
+    elector: AgentCandidacy,
     world: LinkWorld,
   ) {
     const own = settings.tls === undefined ? {} : { tls: inBuffers(settings.tls) };
@@ -59,15 +59,15 @@ export class LinkAgent implements WorkerEvents {
       world,
       log: (line) => port.post({ kind: 'log', link: number, line }),
       timed: (clock) => this.timed(clock),
-      controller: candidate.controller,
-      otherAddress: (instance) => candidate.otherAddress(number, instance),
-      seat: (seat) => candidate.seatIs(number, seat),
+      controller: elector.controller,
+      otherAddress: (instance) => elector.otherAddress(number, instance),
+      lease: (lease) => elector.leaseIs(number, lease),
     });
     const clock = new Clock(world.time, originNs);
     this.link.start(this, () => clock.nowNs());
   }
 
-  /** Asks for the worker's seat. */
+  /** Asks for the worker's lease. */
   take(term: number): void {
     this.link.take(term);
   }
@@ -88,7 +88,7 @@ export class LinkAgent implements WorkerEvents {
     if (this.isUp) this.link.restart(reason, gpu);
   }
 
-  /** Gives up the worker's seat, and does not ask again before `resume`. */
+  /** Gives up the worker's lease, and does not ask again before `resume`. */
   suspend(reason: string): void {
     this.link.suspend(reason);
   }

@@ -42,7 +42,7 @@ const LONGEST_PAUSE_MS = 5_000;
  * Host of the thread with the connections to workers: it encodes and decodes, encrypts and checks, so that the
  * scheduling thread touches no tensor. It starts with the first link and ends with the last. If it dies, its links are
  * lost and recreated in another; the process continues. If it hangs, it is left alone: Node may abort the process if a
- * thread is ended while HTTP/2 has work for it. All links of a controller share one, which asks for the workers' seats.
+ * thread is ended while HTTP/2 has work for it. All links of a controller share one, which asks for the workers' leases.
  */
 export class LinkHost {
   /** Null: none at present. */

@@ -22,7 +22,7 @@ export interface LinkThreadData {
 /** Plain data. */
 export type LinkSettings = Omit<
   ReconnectingLinkOptions,
-  'world' | 'log' | 'timed' | 'otherAddress' | 'seat' | 'controller'
+  'world' | 'log' | 'timed' | 'otherAddress' | 'lease' | 'controller'
 >;
 
 interface RareOfAction {

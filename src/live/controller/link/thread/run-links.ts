@@ -2,7 +2,7 @@ import type { ActionMessage } from '../../../messages.js';
 import { beat, PulseReader } from '../../../pulse.js';
 import type { ThreadPort } from '../../../world/threads.js';
 import type { LinkWorld } from '../stream-link.js';
-import { Candidate } from './candidate.js';
+import { LeaderElector } from './leader-elector.js';
 import { LinkAgent, Outbox } from './link-agent.js';
 import type { LinkThreadData, PackedActions, ToLinks } from './link-messages.js';
 import { unpackActions } from './link-pack.js';
@@ -19,7 +19,7 @@ export function runLinks(
   const { time } = world;
   const agents = new Map<number, LinkAgent>();
   const outbox = new Outbox((message, transfer) => port.postMessage(message, transfer), time);
-  const candidate = new Candidate(candidacy, (link, term) => agents.get(link)?.take(term), time);
+  const elector = new LeaderElector(candidacy, (link, term) => agents.get(link)?.take(term), time);
 
   new PulseReader(schedulerPulse, time, (reason) => {
     for (const agent of agents.values()) {
@@ -35,8 +35,8 @@ export function runLinks(
     }
     const { link } = message;
     if (message.kind === 'open') {
-      candidate.opened(link, message.settings.address, message.settings.instance !== undefined);
-      agents.set(link, new LinkAgent(link, message.settings, message.originNs, outbox, candidate, world));
+      elector.opened(link, message.settings.address, message.settings.instance !== undefined);
+      agents.set(link, new LinkAgent(link, message.settings, message.originNs, outbox, elector, world));
     }
     const agent = agents.get(link);
     if (message.kind === 'settle') agent?.settle(message.gpu, message.reason);
@@ -46,7 +46,7 @@ export function runLinks(
     else if (message.kind === 'renew') agent?.renew(message.tls);
     else if (message.kind === 'close') {
       agents.delete(link);
-      candidate.closed(link);
+      elector.closed(link);
       void agent?.close();
     }
   };

@@ -1,10 +1,10 @@
 import { NS_PER_MS } from '../../../../base/units.js';
 import type { Time, Timer } from '../../../../base/world/time.js';
-import type { SeatState } from '../../../wire/protocol.js';
+import type { LeaseState } from '../../../wire/protocol.js';
 import { type Candidacy, Election } from '../election.js';
 
-/** A controller's candidacy for the seats of its workers: carries out the choices of its election. */
-export class Candidate {
+/** A controller's candidacy for the leader leases of its workers: carries out the choices of its election. */
+export class LeaderElector {
   private readonly election: Election;
   private again: Timer | null = null;
   /** By process of a worker: link that has it. */
@@ -47,9 +47,9 @@ export class Candidate {
     return null;
   }
 
-  seatIs(link: number, seat: SeatState | null): void {
-    if (seat === null) this.release(link);
-    this.election.seatIs(link, seat, this.nowMs());
+  leaseIs(link: number, lease: LeaseState | null): void {
+    if (lease === null) this.release(link);
+    this.election.leaseIs(link, lease, this.nowMs());
     this.choose();
   }
 
