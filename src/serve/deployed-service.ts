@@ -24,9 +24,9 @@ import {
   startNeeds,
 } from './deployment-options.js';
 import { noSuchModel } from './model-errors.js';
+import { ModelHandles } from './model-handles.js';
 import type { ModelTable } from './model-table.js';
 import { Said } from './said.js';
-import { Tickets } from './tickets.js';
 import { isUnloaded, MEASURING } from './unserved.js';
 
 /** Time that a request for the index waits for a look at the disk, which profiling of a model may delay. */
@@ -35,7 +35,7 @@ const LOOK_NS = NS_PER_S;
 /** A service whose models are those of its workers' repositories, and change while it runs. */
 export class DeployedService implements WatchedService {
   state: ServiceState;
-  private readonly tickets: Tickets;
+  private readonly handles: ModelHandles;
   private readonly deployment: Deployment;
   private readonly watchers = new Set<() => void>();
   private readonly timers: Timer[] = [];
@@ -57,9 +57,9 @@ export class DeployedService implements WatchedService {
     private readonly labels: NameLabels,
     private readonly time: Time = REAL_TIME,
   ) {
-    this.tickets = new Tickets(service, (ticket) => this.deployment.wake(ticket), time);
+    this.handles = new ModelHandles(service, (handle) => this.deployment.wake(handle), time);
     const changed = () => this.replace();
-    this.deployment = new Deployment(host, this.tickets, options, events, changed, time);
+    this.deployment = new Deployment(host, this.handles, options, events, changed, time);
     this.deployment.adopt(service.state.entries);
     this.state = this.build();
     service.watch(changed);
@@ -83,7 +83,7 @@ export class DeployedService implements WatchedService {
     }
     // Models loaded by clients through an earlier controller may be unloaded by clients, too.
     if (control === 'explicit') for (const name of kept) wanted.add(name);
-    const running = this.deployment.table.all().filter(({ ticket }) => ticket >= 0);
+    const running = this.deployment.table.all().filter(({ handle }) => handle >= 0);
     for (const name of new Set(running.map((row) => row.name)))
       if (!wanted.has(name)) await this.deployment.forget(name, '--load-model does not name it');
     if (wanted.size === 0) this.events.info({}, NONE_YET[control]);
@@ -96,7 +96,7 @@ export class DeployedService implements WatchedService {
     this.replace();
     if (control === 'poll') this.every(this.options.pollNs, () => this.poll());
     const { idleNs } = this.options;
-    if (idleNs !== null) this.every(idleNs / IDLE_LOOKS, idleLook(this.deployment, this.tickets));
+    if (idleNs !== null) this.every(idleNs / IDLE_LOOKS, idleLook(this.deployment, this.handles));
   }
 
   /** Call when a worker has come up: retries what could not be served, unless a worker needed for it is absent. */
@@ -115,7 +115,7 @@ export class DeployedService implements WatchedService {
   }
 
   infer(request: InferenceRequest): void {
-    this.tickets.infer(request);
+    this.handles.infer(request);
   }
 
   async load(name: string): Promise<void> {
@@ -334,23 +334,23 @@ const IDLE_LOOKS = 4;
  * Returns a look at all models, which puts idle ones to sleep: those without a new request in `IDLE_LOOKS` looks in a
  * row.
  */
-function idleLook(deployment: Deployment, tickets: Tickets): () => Promise<void> {
+function idleLook(deployment: Deployment, handles: ModelHandles): () => Promise<void> {
   let before = new Map<number, Seen>();
   return async () => {
     const seen = new Map<number, Seen>();
     for (const row of deployment.table.all()) {
-      if (row.state !== 'ready' || tickets.indexOf(row.ticket) < 0) continue;
-      const uses = tickets.usesOf(row.ticket);
-      const last = before.get(row.ticket);
+      if (row.state !== 'ready' || handles.indexOf(row.handle) < 0) continue;
+      const uses = handles.usesOf(row.handle);
+      const last = before.get(row.handle);
       const looks = last?.uses === uses ? last.looks + 1 : 0;
-      seen.set(row.ticket, { uses, looks });
+      seen.set(row.handle, { uses, looks });
       if (looks >= IDLE_LOOKS) await deployment.sleep(row);
     }
     before = seen;
   };
 }
 
-/** Number of requests of a ticket, and number of looks without more. */
+/** Number of requests of a handle, and number of looks without more. */
 interface Seen {
   readonly uses: number;
   readonly looks: number;

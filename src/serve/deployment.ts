@@ -9,9 +9,9 @@ import { clientReason } from './client-reason.js';
 import type { DeploymentEvents, DeploymentOptions, ModelHost } from './deployment-options.js';
 import { IdleModels } from './idle-models.js';
 import { coded, gone, noneServed, unknown, whatIsServed } from './model-errors.js';
+import type { ModelHandles } from './model-handles.js';
 import { type Deployed, ModelTable } from './model-table.js';
 import { Said } from './said.js';
-import type { Tickets } from './tickets.js';
 import { isUnloaded, listUnserved, MEASURING, NOT_SERVED, versionsOf, whyUnloaded } from './unserved.js';
 
 /** Deploys models to the workers and removes them: decides which model runs in which version. */
@@ -27,7 +27,7 @@ export class Deployment {
 
   constructor(
     private readonly host: ModelHost,
-    private readonly tickets: Tickets,
+    private readonly handles: ModelHandles,
     private readonly options: Pick<DeploymentOptions, 'isStrict' | 'dir'>,
     private readonly events: DeploymentEvents,
     /** Called after changes of the table. */
@@ -36,9 +36,9 @@ export class Deployment {
   ) {
     const table = new ModelTable(changed);
     this.table = table;
-    this.retirements = new Retirements(host, tickets, events, time);
+    this.retirements = new Retirements(host, handles, events, time);
     const reasonOf = (error: Error) => this.reasonOf(error);
-    this.idle = new IdleModels({ table, tickets, host, events, time, reasonOf });
+    this.idle = new IdleModels({ table, handles, host, events, time, reasonOf });
   }
 
   /**
@@ -67,20 +67,20 @@ export class Deployment {
       const why = `model ${JSON.stringify(name)} is unloaded`;
       await Promise.all(
         rows.map(async (row) => {
-          const { ticket } = row;
-          if (ticket >= 0) {
+          const { handle } = row;
+          if (handle >= 0) {
             this.table.put({
               ...row,
               state: 'unloading',
               reason: 'being unloaded',
-              ticket: -1,
+              handle: -1,
               digest: null,
             });
-            const leave = () => this.tickets.drop(ticket, why);
+            const leave = () => this.handles.drop(handle, why);
             await this.retirements.retire(row, 'a client has unloaded it', leave);
           }
           const reason = whyUnloaded(row);
-          this.table.put({ ...row, state: 'unavailable', reason, ticket: -1, digest: null });
+          this.table.put({ ...row, state: 'unavailable', reason, handle: -1, digest: null });
         }),
       );
     });
@@ -117,9 +117,9 @@ export class Deployment {
     this.table.batch(() => {
       for (const { name, version, index, model } of entries) {
         if (model === null) continue;
-        const ticket = this.tickets.issue(model, index);
+        const handle = this.handles.issue(model, index);
         const digest = model.digest ?? '';
-        this.table.put({ name, version, state: 'ready', reason: '', ticket, model, digest });
+        this.table.put({ name, version, state: 'ready', reason: '', handle, model, digest });
       }
     });
   }
@@ -154,18 +154,18 @@ export class Deployment {
   /** Frees the memory of a model until it is requested again. */
   sleep(row: Deployed): Promise<void> {
     return this.turns.take(row.name, async () => {
-      const { ticket, name, version } = row;
-      if (this.tickets.indexOf(ticket) < 0 || this.table.get(name, version)?.ticket !== ticket) return;
+      const { handle, name, version } = row;
+      if (this.handles.indexOf(handle) < 0 || this.table.get(name, version)?.handle !== handle) return;
       const why = 'it had no requests; the next one loads it';
-      await this.retirements.retire(row, why, () => this.tickets.sleep(ticket), 0);
+      await this.retirements.retire(row, why, () => this.handles.sleep(handle), 0);
     });
   }
 
   /** Loads a sleeping model that was requested. */
-  wake(ticket: number): void {
-    const row = this.table.all().find((each) => each.ticket === ticket);
+  wake(handle: number): void {
+    const row = this.table.all().find((each) => each.handle === handle);
     if (row === undefined) {
-      this.tickets.drop(ticket, 'the model is gone');
+      this.handles.drop(handle, 'the model is gone');
       return;
     }
     void this.turns.take(row.name, () => this.idle.wake(row));
@@ -221,7 +221,7 @@ export class Deployment {
   /** Error that no worker has the model. */
   private nothing(name: string): ServiceError {
     const rows = this.table.versions(name);
-    if (rows.some(({ ticket }) => ticket >= 0)) return gone(name);
+    if (rows.some(({ handle }) => handle >= 0)) return gone(name);
     for (const { version } of rows) this.table.remove(name, version);
     return unknown(name, this.host.away);
   }
@@ -244,12 +244,12 @@ export class Deployment {
     }
     if (isLater) return;
     const { index, model } = await this.host.addModel({ name, version, digest });
-    const ticket = this.tickets.issue(model, index);
-    this.table.put({ name, version, state: 'ready', reason: '', ticket, model, digest: model.digest ?? '' });
+    const handle = this.handles.issue(model, index);
+    this.table.put({ name, version, state: 'ready', reason: '', handle, model, digest: model.digest ?? '' });
     this.said.forget(name, version);
     this.events.info({ model: name, version }, 'model is ready');
-    if (before !== null && before.ticket >= 0) {
-      const leave = () => this.tickets.replace(before.ticket, ticket);
+    if (before !== null && before.handle >= 0) {
+      const leave = () => this.handles.replace(before.handle, handle);
       this.retirements.retireLater(before, 'newer files of it are served instead', leave);
     }
   }
@@ -257,12 +257,12 @@ export class Deployment {
   /** Stops serving versions that are no longer wanted. */
   private dropOthers(name: string, present: ReadonlySet<string>, why: string): void {
     for (const row of this.table.versions(name)) {
-      const { version, ticket } = row;
+      const { version, handle } = row;
       if (present.has(version)) continue;
       this.table.remove(name, version);
-      if (ticket < 0) continue;
+      if (handle < 0) continue;
       const what = `version ${version} of model ${JSON.stringify(name)} is not served any more`;
-      this.retirements.retireLater(row, why, () => this.tickets.drop(ticket, what));
+      this.retirements.retireLater(row, why, () => this.handles.drop(handle, what));
     }
   }
 
@@ -300,29 +300,29 @@ export class Deployment {
 const LINGER_MS = 250;
 
 /** The parts of a version that retiring needs. */
-type Leaving = Pick<Deployed, 'name' | 'version' | 'ticket'>;
+type Leaving = Pick<Deployed, 'name' | 'version' | 'handle'>;
 
 /** Removes versions from the workers, and logs the reason. */
 class Retirements {
   constructor(
     private readonly host: ModelHost,
-    private readonly tickets: Tickets,
+    private readonly handles: ModelHandles,
     private readonly events: DeploymentEvents,
     private readonly time: Time,
   ) {}
 
   /**
-   * `leave` redirects requests of the ticket, called after frontends have had time to learn of it. Resolves when the
+   * `leave` redirects requests of the handle, called after frontends have had time to learn of it. Resolves when the
    * memory is free.
    */
   async retire(
-    { name, version, ticket }: Leaving,
+    { name, version, handle }: Leaving,
     why: string,
     leave: () => void,
     lingerMs = LINGER_MS,
   ): Promise<void> {
     await pause(this.time, lingerMs);
-    const index = this.tickets.indexOf(ticket);
+    const index = this.handles.indexOf(handle);
     leave();
     if (index >= 0) await this.host.retireModel(index);
     this.events.info({ model: name, version, why }, 'unloaded');

@@ -43,10 +43,10 @@ export function gone(name: string): ServiceError {
 /** Text, to follow the reason of a failed load, about what is still served of the model; '' if nothing is. */
 export function whatIsServed(before: readonly Deployed[], after: readonly Deployed[]): string {
   const ready = after.filter(({ state }) => state === 'ready');
-  const had = new Set(before.filter(({ state }) => state === 'ready').map(({ ticket }) => ticket));
-  const kept = ready.some(({ ticket }) => had.has(ticket));
+  const had = new Set(before.filter(({ state }) => state === 'ready').map(({ handle }) => handle));
+  const kept = ready.some(({ handle }) => had.has(handle));
   const came = ready
-    .filter(({ ticket }) => !had.has(ticket))
+    .filter(({ handle }) => !had.has(handle))
     .map(({ version }) => `version ${version} is served`);
   return [...(kept ? ['the model loaded before stays in service'] : []), ...came]
     .map((part) => `; ${part}`)

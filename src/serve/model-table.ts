@@ -9,8 +9,8 @@ export interface Deployed {
   readonly state: ModelEntry['state'];
   /** As in `ModelEntry`. */
   readonly reason: string;
-  /** Ticket under which it is served; −1: none. */
-  readonly ticket: number;
+  /** ModelHandle under which it is served; −1: none. */
+  readonly handle: number;
   readonly model: ServedModel | null;
   /** Digest of its files; null unless it is served. */
   readonly digest: string | null;
@@ -75,7 +75,7 @@ export class ModelTable {
         isDefault: row === chosen,
         state: row.state,
         reason: row.reason,
-        index: row.state === 'ready' ? row.ticket : -1,
+        index: row.state === 'ready' ? row.handle : -1,
         model: row.model,
       }));
     });
@@ -91,7 +91,7 @@ function isSame(a: Deployed, b: Deployed): boolean {
   return (
     a.state === b.state &&
     a.reason === b.reason &&
-    a.ticket === b.ticket &&
+    a.handle === b.handle &&
     a.model === b.model &&
     a.digest === b.digest
   );

@@ -2,7 +2,7 @@ import type { ModelList } from '../live/model-list.js';
 import type { Deployed, ModelTable } from './model-table.js';
 
 /** Fields of a version that is not served. */
-export const NOT_SERVED = { ticket: -1, model: null, digest: null } as const;
+export const NOT_SERVED = { handle: -1, model: null, digest: null } as const;
 /** Reason why a model without a profile is not ready yet. */
 export const MEASURING = 'being measured';
 /** Reason of a version that was never loaded, or that a client unloaded; more may follow. */
@@ -16,8 +16,8 @@ export function isUnloaded({ state, reason }: Pick<Deployed, 'state' | 'reason'>
 
 /** Reason for a version that a client unloads: an earlier failure stays known. */
 export function whyUnloaded(row: Deployed): string {
-  const { state, ticket, reason } = row;
-  if (state !== 'unavailable' || ticket >= 0) return UNLOADED;
+  const { state, handle, reason } = row;
+  if (state !== 'unavailable' || handle >= 0) return UNLOADED;
   return isUnloaded(row) ? reason : `${UNLOADED}; it was ${reason}`;
 }
 
@@ -61,6 +61,6 @@ export function versionsOf(table: ModelTable, name: string): readonly string[] {
 const NO_VERSION = '1';
 
 /** True if it is not served, and will not be by itself. */
-function isAway({ state, ticket }: Deployed): boolean {
-  return state === 'unavailable' && ticket < 0;
+function isAway({ state, handle }: Deployed): boolean {
+  return state === 'unavailable' && handle < 0;
 }

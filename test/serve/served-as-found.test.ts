@@ -6,13 +6,13 @@ import type { SchedulingService } from '../../src/live/service.js';
 import { DeployedService, servedAsFound } from '../../src/serve/deployed-service.js';
 import { Deployment } from '../../src/serve/deployment.js';
 import { ALL_MODELS, type ModelHost } from '../../src/serve/deployment-options.js';
+import { ModelHandles } from '../../src/serve/model-handles.js';
 import { type Deployed, ModelTable } from '../../src/serve/model-table.js';
-import { Tickets } from '../../src/serve/tickets.js';
 import { smallModels } from './fixtures.js';
 
 function table(...rows: readonly Partial<Deployed>[]): ModelTable {
   const made = new ModelTable(() => {});
-  const served = { version: '1', state: 'ready', reason: '', ticket: 0, model: null, digest: 'd' } as const;
+  const served = { version: '1', state: 'ready', reason: '', handle: 0, model: null, digest: 'd' } as const;
   for (const row of rows) made.put({ ...served, name: 'm', ...row });
   return made;
 }
@@ -79,12 +79,12 @@ const EVENTS = { info: () => {}, warn: () => {} };
 
 it('models that are adopted together are one change', () => {
   const host = new Started(smallModels(3, 1));
-  const tickets = new Tickets(host, () => {});
+  const handles = new ModelHandles(host, () => {});
   let changes = 0;
-  const deployment = new Deployment(host, tickets, ALL_MODELS, EVENTS, () => changes++);
+  const deployment = new Deployment(host, handles, ALL_MODELS, EVENTS, () => changes++);
   deployment.adopt(host.state.entries);
   expect(changes).toBe(1);
-  expect(deployment.table.all().map(({ ticket }) => ticket)).toEqual([0, 1, 2]);
+  expect(deployment.table.all().map(({ handle }) => handle)).toEqual([0, 1, 2]);
 });
 
 it('a start with many models that are served already asks for them once, and tells of them once', async () => {

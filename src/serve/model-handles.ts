@@ -5,10 +5,10 @@ import { OUTCOME_CANCELLED, OUTCOME_REJECTED, type Outcome } from '../core/reque
 import type { ServedModel, TensorSignature } from '../live/model.js';
 import type { InferenceRequest, SchedulingService } from '../live/service.js';
 
-/** Destination of a ticket's requests. */
+/** Destination of a handle's requests. */
 type Destination =
   | { readonly kind: 'served'; readonly index: number }
-  /** Replaced by this ticket's model. */
+  /** Replaced by this handle's model. */
   | { readonly kind: 'replaced'; readonly by: number }
   /** Its memory was freed. The next request wakes it, and waits here meanwhile. */
   | { readonly kind: 'asleep'; readonly waiting: Waiting[] }
@@ -23,10 +23,10 @@ interface Waiting {
 /** Requests beyond this are rejected. */
 const MOST_WAITING = 1000;
 
-/** Time for which a ticket without a model is kept: a large request may take minutes to arrive. */
+/** Time for which a handle without a model is kept: a large request may take minutes to arrive. */
 const KNOWN_NS = 900 * NS_PER_S;
 
-interface Ticket {
+interface ModelHandle {
   readonly model: ServedModel;
   /** Index of the scheduler, or −1 if `to` applies; read for each request. */
   index: number;
@@ -36,53 +36,53 @@ interface Ticket {
 }
 
 /**
- * Numbers under which frontends send requests. A ticket is used once, while the scheduler's indices are reused: a
+ * Numbers under which frontends send requests. A handle is used once, while the scheduler's indices are reused: a
  * frontend may have read a request's model long before the rest of the request arrives.
  */
-export class Tickets {
-  private readonly tickets = new Map<number, Ticket>();
+export class ModelHandles {
+  private readonly handles = new Map<number, ModelHandle>();
   private issued = 0;
   /** Replaced or retired ones, oldest first. */
-  private readonly left: { readonly ticket: number; readonly to: Destination; readonly atNs: number }[] = [];
+  private readonly left: { readonly handle: number; readonly to: Destination; readonly atNs: number }[] = [];
 
   constructor(
     private readonly service: Pick<SchedulingService, 'infer' | 'nowNs'>,
-    /** Called once when a sleeping ticket is requested. */
-    private readonly wake: (ticket: number) => void,
+    /** Called once when a sleeping handle is requested. */
+    private readonly wake: (handle: number) => void,
     private readonly time: Time = REAL_TIME,
   ) {}
 
   issue(model: ServedModel, index: number): number {
     this.forgetOld();
-    const ticket = this.issued++;
-    this.tickets.set(ticket, { model, index, to: { kind: 'served', index }, uses: 0 });
-    return ticket;
+    const handle = this.issued++;
+    this.handles.set(handle, { model, index, to: { kind: 'served', index }, uses: 0 });
+    return handle;
   }
 
-  usesOf(ticket: number): number {
-    return this.tickets.get(ticket)?.uses ?? 0;
+  usesOf(handle: number): number {
+    return this.handles.get(handle)?.uses ?? 0;
   }
 
-  /** Index of the scheduler; −1: it does not have the ticket's model now. */
-  indexOf(ticket: number): number {
-    return this.tickets.get(ticket)?.index ?? -1;
+  /** Index of the scheduler; −1: it does not have the handle's model now. */
+  indexOf(handle: number): number {
+    return this.handles.get(handle)?.index ?? -1;
   }
 
-  replace(ticket: number, by: number): void {
-    this.leaveForGood(ticket, { kind: 'replaced', by });
+  replace(handle: number, by: number): void {
+    this.leaveForGood(handle, { kind: 'replaced', by });
   }
 
-  drop(ticket: number, why: string): void {
-    this.leaveForGood(ticket, { kind: 'gone', why });
+  drop(handle: number, why: string): void {
+    this.leaveForGood(handle, { kind: 'gone', why });
   }
 
-  sleep(ticket: number): void {
-    this.leave(ticket, { kind: 'asleep', waiting: [] });
+  sleep(handle: number): void {
+    this.leave(handle, { kind: 'asleep', waiting: [] });
   }
 
-  /** Resumes serving the ticket's model. */
-  awake(ticket: number, index: number): void {
-    const known = this.tickets.get(ticket);
+  /** Resumes serving the handle's model. */
+  awake(handle: number, index: number): void {
+    const known = this.handles.get(handle);
     if (known === undefined) return;
     const before = known.to;
     known.to = { kind: 'served', index };
@@ -96,42 +96,42 @@ export class Tickets {
   }
 
   infer(request: InferenceRequest): void {
-    const ticket = this.tickets.get(request.model);
-    if (ticket === undefined) {
+    const handle = this.handles.get(request.model);
+    if (handle === undefined) {
       this.refuse(request, 'there is no such model');
       return;
     }
-    ticket.uses++;
-    if (ticket.index >= 0) this.forward(request, ticket.index);
-    else this.inferElsewhere(request, request.model, ticket);
+    handle.uses++;
+    if (handle.index >= 0) this.forward(request, handle.index);
+    else this.inferElsewhere(request, request.model, handle);
   }
 
-  private inferElsewhere(request: InferenceRequest, number: number, asked: Ticket): void {
+  private inferElsewhere(request: InferenceRequest, number: number, asked: ModelHandle): void {
     let at = number;
-    let ticket: Ticket | undefined = asked;
-    while (ticket?.to.kind === 'replaced') {
-      at = ticket.to.by;
-      ticket = this.tickets.get(at);
+    let handle: ModelHandle | undefined = asked;
+    while (handle?.to.kind === 'replaced') {
+      at = handle.to.by;
+      handle = this.handles.get(at);
     }
-    if (ticket === undefined) this.refuse(request, 'there is no such model');
-    else if (ticket.to.kind === 'gone') this.refuse(request, ticket.to.why);
-    else if (ticket !== asked && !takesTheSame(asked.model, ticket.model)) {
+    if (handle === undefined) this.refuse(request, 'there is no such model');
+    else if (handle.to.kind === 'gone') this.refuse(request, handle.to.why);
+    else if (handle !== asked && !takesTheSame(asked.model, handle.model)) {
       this.refuse(
         request,
         'the model was replaced while the request arrived, and takes different inputs now',
       );
-    } else if (ticket.to.kind === 'served') this.forward(request, ticket.to.index);
-    else if (ticket.to.kind === 'asleep') this.waitFor(request, at, ticket.to.waiting);
+    } else if (handle.to.kind === 'served') this.forward(request, handle.to.index);
+    else if (handle.to.kind === 'asleep') this.waitFor(request, at, handle.to.waiting);
   }
 
-  private waitFor(request: InferenceRequest, ticket: number, waiting: Waiting[]): void {
+  private waitFor(request: InferenceRequest, handle: number, waiting: Waiting[]): void {
     if (waiting.length >= MOST_WAITING) {
       this.refuse(request, 'too many requests wait for the model to be loaded');
       return;
     }
     waiting.push({ request, sinceNs: this.service.nowNs() });
     request.keeper = { cancel: () => this.withdraw(request, waiting) };
-    if (waiting.length === 1) this.wake(ticket);
+    if (waiting.length === 1) this.wake(handle);
   }
 
   private withdraw(request: InferenceRequest, waiting: Waiting[]): void {
@@ -155,28 +155,28 @@ export class Tickets {
     this.time.soon(() => request.done({ outcome, outputs: [], predictedNs: 0, batchSize: 0, error }));
   }
 
-  private leaveForGood(ticket: number, to: Destination): void {
-    this.leave(ticket, to);
-    this.left.push({ ticket, to, atNs: this.service.nowNs() });
+  private leaveForGood(handle: number, to: Destination): void {
+    this.leave(handle, to);
+    this.left.push({ handle, to, atNs: this.service.nowNs() });
   }
 
-  private leave(ticket: number, to: Destination): void {
-    const known = this.tickets.get(ticket);
+  private leave(handle: number, to: Destination): void {
+    const known = this.handles.get(handle);
     if (known === undefined) return;
     const before = known.to;
     known.to = to;
     known.index = -1;
     if (before.kind === 'asleep')
-      for (const { request } of before.waiting) this.inferElsewhere(request, ticket, known);
+      for (const { request } of before.waiting) this.inferElsewhere(request, handle, known);
   }
 
   /** One that failed to load again may sleep by now, and is kept. */
   private forgetOld(): void {
-    const { left, tickets } = this;
+    const { left, handles } = this;
     const beforeNs = this.service.nowNs() - KNOWN_NS;
     while (left.length > 0 && left[0].atNs < beforeNs) {
-      const { ticket, to } = left.shift() as (typeof left)[number];
-      if (tickets.get(ticket)?.to === to) tickets.delete(ticket);
+      const { handle, to } = left.shift() as (typeof left)[number];
+      if (handles.get(handle)?.to === to) handles.delete(handle);
     }
   }
 }
