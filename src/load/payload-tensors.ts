@@ -1,8 +1,8 @@
 import { extname } from 'node:path';
 import { EscapementError } from '../base/errors.js';
+import { ApiError } from '../live/frontend/api-error.js';
 import { parseJson } from '../live/frontend/json.js';
 import { bytesOfJson } from '../live/frontend/json-tensors.js';
-import { Refusal } from '../live/frontend/refusal.js';
 import { DATATYPES, fitsShape } from '../live/model.js';
 import { parseNpy } from './npy.js';
 import type { PayloadFile } from './payloads.js';
@@ -70,7 +70,7 @@ function jsonParts(text: string): InputTensor[] {
       const bytes = bytesOfJson(name, datatype, shape, data);
       return { name, datatype, shape, data: Buffer.from(bytes), ...parametersIn(parameters) };
     } catch (error) {
-      throw error instanceof Refusal ? new Error(error.message) : error;
+      throw error instanceof ApiError ? new Error(error.message) : error;
     }
   });
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Time } from '../base/world/time.js';
 import { formatDuration } from '../config/units-text.js';
 import { Bursts } from '../live/bursts.js';
-import { serverNotReady } from '../live/frontend/refusal.js';
+import { serverNotReady } from '../live/frontend/api-error.js';
 import type { KeeperEvents } from '../live/journal/journal-keeper.js';
 import { LONGEST_S, type RecordingEvents } from '../live/recording/server-recorder.js';
 import { Repeats } from '../live/repeats.js';

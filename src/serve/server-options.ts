@@ -35,7 +35,7 @@ export interface ServerOptions {
     | 'tenants'
     | 'serverVersion'
     | 'budget'
-    | 'refusals'
+    | 'apiErrors'
     | 'sharesPort'
   >;
   /** Models to run. Default: all. */

@@ -8,7 +8,7 @@ import { formatDuration } from '../config/units-text.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend } from '../live/frontend/frontend.js';
 import { describeCluster } from '../live/observe/status/describe-cluster.js';
-import { registerRefusals } from '../live/observe/telemetry/counters.js';
+import { registerApiErrors } from '../live/observe/telemetry/counters.js';
 import {
   CertificateGauges,
   registerClusterGauges,
@@ -164,11 +164,11 @@ export class Server {
   private async listen(service: WatchedService): Promise<void> {
     const { options, registry } = this;
     const { host, serverVersion, metricsPort, settings, log } = options;
-    const refusals = registerRefusals(registry, this.labels);
+    const apiErrors = registerApiErrors(registry, this.labels);
     if (metricsPort !== null) this.metrics = await this.serveMetrics(metricsPort);
     const { classes, tenants } = settings;
     const facts = { host, serverVersion, defaultSloNs: settings.sloNs, classes, tenants };
-    const frontend = { ...options.frontend, ...facts, refusals };
+    const frontend = { ...options.frontend, ...facts, apiErrors };
     const turnedAway: RefusalLog['add'] = (counts) => this.turnedAway.add(counts);
     await openFrontends(service, { ...options, frontend, turnedAway }, this);
     log.info({ address: host, ...this.ports }, 'listening');

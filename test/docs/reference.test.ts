@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { experimentJsonSchema } from '../../src/config/keys.js';
-import { newRefusalCounters, readRefusals } from '../../src/live/frontend/refusal-counts.js';
+import { newApiErrorCounters, readApiErrors } from '../../src/live/frontend/api-error-counts.js';
 import { parseThreshold } from '../../src/record/threshold.js';
 import { CASES } from '../conform/examine.js';
 import { ROOT } from '../snippets.js';
@@ -66,7 +66,7 @@ it('the table of reasons to refuse a request has every one, and no other', () =>
   const reasons = [...text.matchAll(/^ {2}\| ((?:`\w+`(?:, )?)+) \|/gm)].flatMap(([, names]) =>
     names.split(', '),
   );
-  const counted = readRefusals(newRefusalCounters()).map(({ reason }) => `\`${reason}\``);
+  const counted = readApiErrors(newApiErrorCounters()).map(({ reason }) => `\`${reason}\``);
   expect(reasons.sort()).toEqual([...new Set(counted)].sort());
 });
 

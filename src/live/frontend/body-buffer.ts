@@ -1,6 +1,6 @@
 import { KIB, MIB } from '../../base/units.js';
+import { ApiError } from './api-error.js';
 import { LEAST_CHUNK_BYTES, MOST_TINY_CHUNKS } from './limits.js';
-import { Refusal } from './refusal.js';
 
 const FIRST_BYTES = 16 * KIB;
 const GROWTH = 4;
@@ -20,12 +20,12 @@ export class BodyBuffer {
     private readonly announcedBytes: number,
   ) {}
 
-  /** Takes the next piece. Throws a refusal. */
+  /** Takes the next piece. Throws an `ApiError`. */
   add(piece: Buffer): void {
     const bytes = this.bytes + piece.length;
     if (bytes > this.limitBytes) throw tooLarge(this.limitBytes);
     if (++this.pieces > MOST_TINY_CHUNKS && bytes < this.pieces * LEAST_CHUNK_BYTES)
-      throw new Refusal(
+      throw new ApiError(
         'invalid',
         `the body comes in chunks of less than ${LEAST_CHUNK_BYTES} bytes: send larger chunks`,
       );
@@ -53,6 +53,6 @@ export class BodyBuffer {
   }
 }
 
-export function tooLarge(limitBytes: number): Refusal {
-  return new Refusal('tooLarge', `the body is larger than ${limitBytes} bytes`);
+export function tooLarge(limitBytes: number): ApiError {
+  return new ApiError('tooLarge', `the body is larger than ${limitBytes} bytes`);
 }

@@ -1,8 +1,8 @@
 import { KIB } from '../../base/units.js';
 import { clientOf } from '../wire/address.js';
+import { ApiError, cancelled } from './api-error.js';
 import type { Call } from './call.js';
 import type { Limits } from './limits.js';
-import { cancelled, Refusal } from './refusal.js';
 import {
   type BudgetSlot,
   CONNECTIONS,
@@ -87,7 +87,7 @@ export class Account {
   /**
    * Takes `bytes` before they are allocated; null, or why not. On success `giveBack` the same number later.
    */
-  take(bytes: number): Refusal | null {
+  take(bytes: number): ApiError | null {
     const { bucket } = this;
     const { counts, limits } = this.budget;
     const taken = inKib(bytes);
@@ -107,7 +107,7 @@ export class Account {
   }
 
   /** Takes `toBytes` instead of `fromBytes`, in whole KiB each; null, or why not. */
-  change(fromBytes: number, toBytes: number): Refusal | null {
+  change(fromBytes: number, toBytes: number): ApiError | null {
     const more = inKib(toBytes) - inKib(fromBytes);
     if (more > 0) return this.take(more);
     if (more < 0) this.giveBack(-more);
@@ -121,7 +121,7 @@ export class Account {
   }
 
   /** A call goes to the service; null, or why it may not. On success `answered` later. */
-  ask(call: Call): Refusal | null {
+  ask(call: Call): ApiError | null {
     if (this.isGone) return cancelled();
     const { bucket } = this;
     const { count: requests } = call;
@@ -133,7 +133,7 @@ export class Account {
     }
     counts.add(REQUESTS, bucket, -requests);
     const most = `requests from this address under way are at most ${limits.clientRequests}`;
-    return new Refusal('overBudget', `${most}: wait for answers, or try again later`);
+    return new ApiError('overBudget', `${most}: wait for answers, or try again later`);
   }
 
   /** The service has answered, whether or not the client is still there. */
@@ -149,7 +149,7 @@ export class Account {
   }
 
   /** The connection comes in; null, or why it may not. On success `leave` later. */
-  enter(): Refusal | null {
+  enter(): ApiError | null {
     const { bucket } = this;
     const { counts, limits } = this.budget;
     const { connections, clientConnections } = limits;
@@ -160,7 +160,7 @@ export class Account {
     const most = isTooMany
       ? `${clientConnections} connections from one address`
       : `${connections} connections`;
-    return new Refusal('tooManyConnections', `this server takes at most ${most}: try again later`);
+    return new ApiError('tooManyConnections', `this server takes at most ${most}: try again later`);
   }
 
   leave(): void {
@@ -168,8 +168,8 @@ export class Account {
   }
 }
 
-function overBudget(holds: string): Refusal {
-  return new Refusal('overBudget', `${holds} as much memory as is allowed: try again later`);
+function overBudget(holds: string): ApiError {
+  return new ApiError('overBudget', `${holds} as much memory as is allowed: try again later`);
 }
 
 /** Budgets count whole KiB. */

@@ -17,7 +17,7 @@ import {
   STANDS_BY,
   WORKER_LOST,
 } from '../service.js';
-import { cancelled, Refusal, serverNotReady } from './refusal.js';
+import { ApiError, cancelled, serverNotReady } from './api-error.js';
 
 /** What is shorter is not worth a word. */
 const TINY_NS = NS_PER_MS / 10;
@@ -28,7 +28,7 @@ const SEND_AGAIN: ReadonlySet<string> = new Set([SHUTTING_DOWN, WORKER_LOST, INP
 /** Counts the requests of a client that the service has, and cancels them when it goes. */
 export interface RequestQuota {
   /** They go to the service; null, or why they may not. */
-  ask(call: Call): Refusal | null;
+  ask(call: Call): ApiError | null;
   answered(call: Call): void;
 }
 
@@ -78,13 +78,13 @@ export class Call {
     this.open = count;
   }
 
-  /** Throws a refusal if its client has too many requests under way. */
+  /** Throws an `ApiError` if its client has too many requests under way. */
   submit(service: InferenceService, submission: Submission): void {
     const { model, arrivalNs, sloNs, requestClass, tenant, inputs, shapes, length } = submission;
     const { trace = null } = submission;
     const { count } = this;
-    const refusal = this.quota.ask(this);
-    if (refusal !== null) throw refusal;
+    const apiError = this.quota.ask(this);
+    if (apiError !== null) throw apiError;
     this.sloNs = sloNs;
     this.length = length;
     for (let i = 0; i < count; i++) {
@@ -131,16 +131,16 @@ export class Call {
   }
 
   /** The worst that happened to one of the requests; null: all were executed. */
-  refusal(): Refusal | null {
+  apiError(): ApiError | null {
     let worst = this.answers[0];
     // The numbers of the outcomes ascend by gravity: a failure must not be mistaken for load.
     for (const answer of this.answers) if (answer.outcome > worst.outcome) worst = answer;
     switch (worst.outcome) {
       case OUTCOME_REJECTED: {
-        if (worst.error === STANDS_BY) return new Refusal('standby', serverNotReady(STANDS_BY));
+        if (worst.error === STANDS_BY) return new ApiError('standby', serverNotReady(STANDS_BY));
         if (worst.isOverLimit === true)
-          return new Refusal('overLimit', worst.error, worst.predictedNs / NS_PER_MS);
-        if (worst.error !== '') return new Refusal('notReady', worst.error);
+          return new ApiError('overLimit', worst.error, worst.predictedNs / NS_PER_MS);
+        if (worst.error !== '') return new ApiError('notReady', worst.error);
         let longest = worst;
         for (const answer of this.answers) if (answer.predictedNs > longest.predictedNs) longest = answer;
         return rejected(this.sloNs, longest);
@@ -148,9 +148,9 @@ export class Call {
       case OUTCOME_TIMEOUT:
         return givenUp(this.sloNs, worst);
       case OUTCOME_ERROR:
-        if (SEND_AGAIN.has(worst.error)) return new Refusal('notReady', worst.error);
-        if (worst.isOfInputs === true) return new Refusal('invalid', worst.error);
-        return new Refusal('failed', worst.error === '' ? 'the inference failed' : worst.error);
+        if (SEND_AGAIN.has(worst.error)) return new ApiError('notReady', worst.error);
+        if (worst.isOfInputs === true) return new ApiError('invalid', worst.error);
+        return new ApiError('failed', worst.error === '' ? 'the inference failed' : worst.error);
       case OUTCOME_CANCELLED:
         return cancelled();
       default:
@@ -173,26 +173,26 @@ export class Call {
 }
 
 /** Refused on arrival, or when it was queued again. */
-function rejected(sloNs: number, { predictedNs, passedNs = 0, waitedFor = '' }: InferenceAnswer): Refusal {
+function rejected(sloNs: number, { predictedNs, passedNs = 0, waitedFor = '' }: InferenceAnswer): ApiError {
   const what = `the SLO of ${sloNs / NS_PER_MS} ms cannot be met`;
   const waited = waitedFor === '' ? '' : `; it waited ${waitedFor}`;
   // Policies also refuse without a prediction or later than it, and no GPU may be there to predict for.
   if (predictedNs <= sloNs || predictedNs === Number.POSITIVE_INFINITY)
-    return new Refusal('rejected', what + waited);
+    return new ApiError('rejected', what + waited);
   const passed = passedNs < TINY_NS ? '' : `, of which ${ms(passedNs)} had passed`;
   const why = `it would take ${ms(predictedNs)}${passed}${waited}`;
-  return new Refusal('rejected', `${what}: ${why}`, predictedNs / NS_PER_MS);
+  return new ApiError('rejected', `${what}: ${why}`, predictedNs / NS_PER_MS);
 }
 
 /** Not executed while there was time. */
-function givenUp(sloNs: number, answer: InferenceAnswer): Refusal {
+function givenUp(sloNs: number, answer: InferenceAnswer): ApiError {
   const { error, predictedNs, passedNs = 0, waitedFor = '' } = answer;
   const what = waitedFor === '' ? 'in the queue' : `in all, ${waitedFor}`;
   const waited = `it waited ${ms(passedNs)} ${what}`;
   const why = error === '' ? waited : error;
   const hasPrediction = predictedNs > 0 && predictedNs < Number.POSITIVE_INFINITY;
   const predictedMs = hasPrediction ? predictedNs / NS_PER_MS : null;
-  return new Refusal('timeout', `the SLO of ${sloNs / NS_PER_MS} ms could not be met: ${why}`, predictedMs);
+  return new ApiError('timeout', `the SLO of ${sloNs / NS_PER_MS} ms could not be met: ${why}`, predictedMs);
 }
 
 class Part implements InferenceRequest {

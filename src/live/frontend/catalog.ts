@@ -1,8 +1,8 @@
 import type { ServedModel, TensorSignature } from '../model.js';
 import { type InferenceService, type ModelEntry, type ServiceState, STANDS_BY } from '../service.js';
+import { ApiError, serverNotReady, shown } from './api-error.js';
 import type { FrontendSettings } from './frontend.js';
 import { modelConfig } from './model-config.js';
-import { Refusal, serverNotReady, shown } from './refusal.js';
 import { jsonOfStatistics } from './statistics-json.js';
 
 /** What a frontend tells of the server and its models, in the protocol's own words; the same on either transport. */
@@ -30,7 +30,7 @@ export class Catalog {
     };
   }
 
-  /** The entry of a model; `version` empty: the one that is served by default. Throws a refusal. */
+  /** The entry of a model; `version` empty: the one that is served by default. Throws an `ApiError`. */
   find(name: string, version: string): ModelEntry {
     // What this one does not know, the other controller may have.
     if (this.service.state.notReady === STANDS_BY) this.checkServerReady();
@@ -44,16 +44,16 @@ export class Catalog {
       if (version === '' ? entry.isDefault : entry.version === version) return entry;
     const served = versions.filter((entry) => this.isReady(entry)).map((entry) => shown(entry.version));
     const others = served.length === 0 ? '' : `, but version ${served.join(', ')} is`;
-    throw new Refusal('unknown', `version ${shown(version)} of model ${shown(name)} is not served${others}`);
+    throw new ApiError('unknown', `version ${shown(version)} of model ${shown(name)} is not served${others}`);
   }
 
-  /** The model of an entry that takes requests now, otherwise throws a refusal. */
+  /** The model of an entry that takes requests now, otherwise throws an `ApiError`. */
   ready({ name, state, reason, model }: ModelEntry): ServedModel {
     const { notReady, takesRequests = false } = this.service.state;
     if (state === 'unavailable' || state === 'unloading') throw this.notLoaded(name, reason);
     if (notReady !== null && !takesRequests) this.checkServerReady();
     if (state === 'loading' || model === null)
-      throw new Refusal('notReady', `model ${shown(name)} is not ready yet: ${reason}`);
+      throw new ApiError('notReady', `model ${shown(name)} is not ready yet: ${reason}`);
     return model;
   }
 
@@ -70,11 +70,11 @@ export class Catalog {
     return versions.some((entry) => asked(entry) && this.isReady(entry));
   }
 
-  /** Throws a refusal while the server as a whole takes no requests. */
+  /** Throws an `ApiError` while the server as a whole takes no requests. */
   checkServerReady(): void {
     const { notReady } = this.service.state;
     if (notReady !== null)
-      throw new Refusal(notReady === STANDS_BY ? 'standby' : 'notReady', serverNotReady(notReady));
+      throw new ApiError(notReady === STANDS_BY ? 'standby' : 'notReady', serverNotReady(notReady));
   }
 
   modelMetadata(entry: ModelEntry) {
@@ -113,7 +113,7 @@ export class Catalog {
     return { model_stats: wanted.map(jsonOfStatistics) };
   }
 
-  /** The model configuration extension of the protocol. Throws a refusal for a model that is not known yet. */
+  /** The model configuration extension of the protocol. Throws an `ApiError` for a model that is not known yet. */
   modelConfig(entry: ModelEntry): object {
     return modelConfig(this.known(entry), this.settings);
   }
@@ -135,13 +135,13 @@ export class Catalog {
       .filter(({ state }) => !onlyReady || state === 'READY');
   }
 
-  /** Puts a model into service. `parameters`: names that the client gave. Rejects with a refusal. */
+  /** Puts a model into service. `parameters`: names that the client gave. Rejects with an `ApiError`. */
   async load(name: string, parameters: readonly string[]): Promise<void> {
     refuseParameters(parameters);
     await this.service.load(name);
   }
 
-  /** Takes a model out of service. `parameters`: names that the client gave. Rejects with a refusal. */
+  /** Takes a model out of service. `parameters`: names that the client gave. Rejects with an `ApiError`. */
   async unload(name: string, parameters: readonly string[]): Promise<void> {
     this.find(name, '');
     refuseParameters(parameters.filter((parameter) => parameter !== 'unload_dependents'));
@@ -151,13 +151,13 @@ export class Catalog {
   private known({ name, state, reason, model }: ModelEntry): ServedModel {
     if (model !== null) return model;
     if (state === 'loading')
-      throw new Refusal('notReady', `model ${shown(name)} is not known yet: ${reason}`);
+      throw new ApiError('notReady', `model ${shown(name)} is not known yet: ${reason}`);
     throw this.notLoaded(name, reason);
   }
 
-  private notLoaded(name: string, reason: string): Refusal {
+  private notLoaded(name: string, reason: string): ApiError {
     const { howLoaded = CLIENTS_LOAD } = this.service.state;
-    return new Refusal('notReady', `model ${shown(name)} is ${reason}; ${howLoaded}`);
+    return new ApiError('notReady', `model ${shown(name)} is ${reason}; ${howLoaded}`);
   }
 
   /** Built again whenever the service's state is another. */
@@ -178,14 +178,14 @@ export class Catalog {
 
 const CLIENTS_LOAD = 'load it through the model repository';
 
-function unknown(name: string): Refusal {
-  return new Refusal('unknown', `unknown model ${shown(name)}`);
+function unknown(name: string): ApiError {
+  return new ApiError('unknown', `unknown model ${shown(name)}`);
 }
 
 /** Models cannot be configured through the protocol; to leave that out silently would be a lie. */
 function refuseParameters([foreign]: readonly string[]): void {
   if (foreign === undefined) return;
-  throw new Refusal(
+  throw new ApiError(
     'invalid',
     `parameter ${shown(foreign)} is not supported; change the model's settings on disk`,
   );

@@ -1,7 +1,7 @@
 import { fromHalf } from '../half.js';
 import type { Datatype } from '../model.js';
+import { ApiError, shown } from './api-error.js';
 import { MOST_CLASSIFIED } from './limits.js';
-import { Refusal, shown } from './refusal.js';
 import { viewOf } from './views.js';
 
 /** Up to so many are picked in one pass; sorting is faster for more. */
@@ -17,21 +17,21 @@ interface ClassifiedOutput {
 
 /**
  * The `count` largest elements of each row of an output as "value:index" or "value:index:label", the largest first
- * (classification extension). Throws a refusal for an output without numbers, or with too many.
+ * (classification extension). Throws an `ApiError` for an output without numbers, or with too many.
  */
 export function classesOf(
   { name, datatype, labels }: ClassifiedOutput,
   rows: readonly Uint8Array[],
   count: number,
 ): string[] {
-  if (datatype === 'BYTES') throw new Refusal('invalid', `output ${shown(name)}: texts have no classes`);
+  if (datatype === 'BYTES') throw new ApiError('invalid', `output ${shown(name)}: texts have no classes`);
   const texts: string[] = [];
   let elements = 0;
   for (const row of rows) {
     const values = numbersOf(datatype, row);
     elements += values.length;
     if (elements > MOST_CLASSIFIED)
-      throw new Refusal(
+      throw new ApiError(
         'tooLarge',
         `output ${shown(name)}: more than ${MOST_CLASSIFIED} elements to classify`,
       );

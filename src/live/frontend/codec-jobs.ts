@@ -1,14 +1,14 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { passOnWarnings } from '../warnings.js';
+import { type ApiErrorKind, asApiError } from './api-error.js';
 import { encodeAnswer } from './http-answer.js';
 import { decodeBody } from './http-body.js';
-import { asRefusal, type RefusalKind } from './refusal.js';
 import { ownBuffers } from './views.js';
 
 /** Errors lose their class on the way between threads. */
 export type CodecResult<T> =
   | { readonly value: T }
-  | { readonly refusal: { readonly kind: RefusalKind; readonly message: string } };
+  | { readonly apiError: { readonly kind: ApiErrorKind; readonly message: string } };
 
 /** What the jobs take and make. */
 export interface CodecJobs {
@@ -28,8 +28,8 @@ function job<Task, T>(act: (task: Task) => T, tensorsOf: (value: T) => readonly 
       const value = act(task);
       return move({ [transferableSymbol]: ownBuffers(tensorsOf(value)), [valueSymbol]: { value } });
     } catch (error) {
-      const { kind, message } = asRefusal(error);
-      return { refusal: { kind, message } } satisfies CodecResult<T>;
+      const { kind, message } = asApiError(error);
+      return { apiError: { kind, message } } satisfies CodecResult<T>;
     }
   };
 }

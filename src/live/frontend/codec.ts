@@ -2,9 +2,9 @@ import { Piscina } from 'piscina';
 import { compiledNextTo } from '../../base/compiled.js';
 import { usableCores } from '../../base/limits/usable.js';
 import { MIB } from '../../base/units.js';
+import { ApiError } from './api-error.js';
 import type { CodecJobs, CodecResult } from './codec-jobs.js';
 import { CODEC_TIMEOUT_MS, MOST_CODEC_QUEUE } from './limits.js';
-import { Refusal } from './refusal.js';
 import { ownBuffers } from './views.js';
 
 const MOST_THREADS = 4;
@@ -18,7 +18,7 @@ export class Codec {
 
   constructor(private readonly maxJsonBytes: number) {}
 
-  /** Runs a job; its tensors move to the other thread. Rejects with a refusal. */
+  /** Runs a job; its tensors move to the other thread. Rejects with an `ApiError`. */
   async run<Name extends keyof CodecJobs>(
     name: Name,
     task: Parameters<CodecJobs[Name]>[0],
@@ -35,7 +35,7 @@ export class Codec {
       },
     });
     if (this.pool.queueSize >= MOST_CODEC_QUEUE)
-      throw new Refusal('tooBusy', 'too many large bodies wait to be decoded: try again later');
+      throw new ApiError('tooBusy', 'too many large bodies wait to be decoded: try again later');
     const signal = AbortSignal.timeout(CODEC_TIMEOUT_MS);
     let result: CodecResult<ReturnType<CodecJobs[Name]>>;
     try {
@@ -43,9 +43,9 @@ export class Codec {
     } catch (error) {
       // Its thread has ended: for want of time or of memory.
       const why = signal.aborted ? `takes more than ${CODEC_TIMEOUT_MS / 1000} s` : (error as Error).message;
-      throw new Refusal('tooLarge', `decoding or encoding this is given up: ${why}`);
+      throw new ApiError('tooLarge', `decoding or encoding this is given up: ${why}`);
     }
-    if ('refusal' in result) throw new Refusal(result.refusal.kind, result.refusal.message);
+    if ('apiError' in result) throw new ApiError(result.apiError.kind, result.apiError.message);
     return result.value;
   }
 

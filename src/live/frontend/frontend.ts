@@ -41,8 +41,8 @@ export interface FrontendOptions extends Partial<Limits> {
   readonly cors?: string | null;
   /** Where this frontend counts what it holds; null: it is the only one of its process. */
   readonly budget?: BudgetSlot | null;
-  /** Where it counts what it refuses; see `newRefusalCounters`. Null: no metrics show it. */
-  readonly refusals?: SharedArrayBuffer | null;
+  /** Where it counts what it refuses; see `newApiErrorCounters`. Null: no metrics show it. */
+  readonly apiErrors?: SharedArrayBuffer | null;
   /** Other threads listen on the same port. */
   readonly sharesPort?: boolean;
 }
@@ -64,7 +64,7 @@ export function settle(options: FrontendOptions): FrontendSettings {
     token: null,
     cors: null,
     budget: null,
-    refusals: null,
+    apiErrors: null,
     sharesPort: false,
   };
   return { ...defaults, ...options, tls };

@@ -18,6 +18,8 @@ import {
 import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation } from 'grpc-health-check';
 import type { InferenceService } from '../service.js';
+import { ApiError, asApiError } from './api-error.js';
+import { ApiErrorCounts } from './api-error-counts.js';
 import { Budget, budgetLimits } from './budget.js';
 import { Catalog } from './catalog.js';
 import {
@@ -35,8 +37,6 @@ import { GrpcInfer } from './grpc/infer.js';
 import { catalogMethods, inferenceService, small } from './grpc/methods.js';
 import { Rpc, statusOf } from './grpc/rpc.js';
 import { describedProtocols, INFERENCE_SERVICE } from './grpc-messages.js';
-import { asRefusal, Refusal } from './refusal.js';
-import { RefusalCounts } from './refusal-counts.js';
 import { TokenCheck } from './token.js';
 import { TurnedAway } from './turned-away.js';
 
@@ -85,7 +85,7 @@ class GrpcFrontend {
   private readonly injector: ConnectionInjector;
   private readonly health = new HealthImplementation();
   private shownHealth = '';
-  private readonly refusals: RefusalCounts;
+  private readonly apiErrors: ApiErrorCounts;
   private readonly token: TokenCheck;
   private readonly open = new Set<Rpc>();
   private readonly timer: NodeJS.Timeout;
@@ -97,7 +97,7 @@ class GrpcFrontend {
     private readonly cutOff: CutOff,
     turnedAway: TurnedAway,
   ) {
-    this.refusals = new RefusalCounts(settings.refusals, 'grpc');
+    this.apiErrors = new ApiErrorCounts(settings.apiErrors, 'grpc');
     this.token = new TokenCheck(settings.token);
     this.server = new Server({
       interceptors: [(method, call) => this.intercept(method, call)],
@@ -116,7 +116,7 @@ class GrpcFrontend {
       handshakeTimeoutMs: settings.handshakeTimeoutMs,
       accepted: (socket) => this.injector.injectConnection(socket),
       refused: ({ kind }, client) => {
-        this.refusals.add(kind);
+        this.apiErrors.add(kind);
         if (kind === 'tooManyConnections') turnedAway.add(kind, client);
       },
     });
@@ -153,7 +153,7 @@ class GrpcFrontend {
   private addServices(settings: FrontendSettings): void {
     const { server, service } = this;
     const catalog = new Catalog(service, settings);
-    const infer = new GrpcInfer(service, catalog, settings, this.refusals);
+    const infer = new GrpcInfer(service, catalog, settings, this.apiErrors);
     server.addService(inferenceService(INFERENCE_SERVICE), {
       ...catalogMethods(service, catalog),
       ModelInfer: ({ metadata, request }: ServerUnaryCall<Buffer, object>, done: sendUnaryData<object>) => {
@@ -178,9 +178,9 @@ class GrpcFrontend {
       try {
         act();
       } catch (error) {
-        const refusal = asRefusal(error);
-        if (INFER_METHODS.test(method.path)) this.refusals.add(refusal.kind);
-        call.sendStatus(statusOf(refusal));
+        const apiError = asApiError(error);
+        if (INFER_METHODS.test(method.path)) this.apiErrors.add(apiError.kind);
+        call.sendStatus(statusOf(apiError));
       }
     };
     const listener: ServerListener = {
@@ -208,12 +208,12 @@ class GrpcFrontend {
     return new ServerInterceptingCall(call, { start: (next) => next(listener) });
   }
 
-  /** Lets a call in by its headers, before any of its message is read. Throws a refusal. */
+  /** Lets a call in by its headers, before any of its message is read. Throws an `ApiError`. */
   private admit(method: Method, call: ServerInterceptingCallInterface, metadata: Metadata): Rpc {
     if (!OPEN_METHODS.test(method.path)) this.token.admit(metadata.get('authorization')[0]?.toString());
     const { remoteAddress, remotePort } = call.getConnectionInfo();
     const connection = this.connections.at(remoteAddress, remotePort);
-    if (connection === undefined) throw new Refusal('cancelled', 'the client has gone');
+    if (connection === undefined) throw new ApiError('cancelled', 'the client has gone');
     const isStream = method.requestStream || method.responseStream;
     const rpc = new Rpc(call, connection, metadata, this.service.nowNs(), isStream);
     this.open.add(rpc);

@@ -1,12 +1,12 @@
 import { bytesAtLength } from '../lengths.js';
 import { DATATYPES, type Datatype, type ModelSignature, type ServedModel, type Shape } from '../model.js';
 import { bytesOfTexts } from '../texts.js';
+import { ApiError } from './api-error.js';
 import type { Call } from './call.js';
 import { classesOf } from './classification.js';
 import { type Compression, deflate } from './http-body.js';
 import type { Inference, WantedOutput } from './inference.js';
 import { jsonOfBytes } from './json-tensors.js';
-import { Refusal } from './refusal.js';
 
 /** One output of an answer. */
 interface AnswerOutput {
@@ -29,7 +29,7 @@ export interface Answer {
   readonly tensors: readonly Uint8Array[];
 }
 
-/** Builds the answer to a call that was executed. Throws a refusal. */
+/** Builds the answer to a call that was executed. Throws an `ApiError`. */
 export function answerOf(
   call: Call,
   { spec, version, signature, labels }: ServedModel,
@@ -86,7 +86,7 @@ export function encodeAnswer({ answer, compression }: EncodeTask): Uint8Array<Ar
 }
 
 /**
- * Most bytes that an answer can take; free sizes count as 1, as they are not known yet. Throws a refusal if that is more
+ * Most bytes that an answer can take; free sizes count as 1, as they are not known yet. Throws an `ApiError` if that is more
  * than `limitBytes`.
  */
 export function expectedBytes(signature: ModelSignature, asked: Inference, limitBytes: number): number {
@@ -100,7 +100,7 @@ export function expectedBytes(signature: ModelSignature, asked: Inference, limit
   );
 }
 
-/** The same, once its sizes are known. Throws a refusal. */
+/** The same, once its sizes are known. Throws an `ApiError`. */
 export function boundOf({ outputs }: Answer, limitBytes: number): number {
   return checkedBound(
     outputs.map(({ datatype, data, bytes }) => outputBound({ binary: data === null }, datatype, bytes)),
@@ -111,7 +111,7 @@ export function boundOf({ outputs }: Answer, limitBytes: number): number {
 function checkedBound(bounds: readonly number[], limitBytes: number): number {
   const bound = bounds.reduce((sum, one) => sum + one, 0);
   if (bound <= limitBytes) return bound;
-  throw new Refusal(
+  throw new ApiError(
     'tooLarge',
     `the answer could have ${bound} bytes, of at most ${limitBytes}: ask for fewer outputs or a smaller batch, or for binary data`,
   );

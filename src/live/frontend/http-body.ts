@@ -1,11 +1,11 @@
 import { deflateSync, gunzipSync, gzipSync, type InputType, inflateSync, type ZlibOptions } from 'node:zlib';
 import type { ServedModel } from '../model.js';
+import { ApiError, shown } from './api-error.js';
 import { type Inference, type InferenceLimits, readInference, wholeBody } from './inference.js';
 import { parseObject } from './json.js';
 import { bytesOfJson } from './json-tensors.js';
 import type { Limits } from './limits.js';
 import { binarySize } from './parameters.js';
-import { Refusal, shown } from './refusal.js';
 
 /** A content coding that is supported. `deflate` is the zlib format. */
 export type Compression = 'gzip' | 'deflate';
@@ -20,12 +20,12 @@ export interface DecodeTask {
   readonly limits: InferenceLimits & Pick<Limits, 'maxJsonBytes'>;
 }
 
-/** Reads JSON, and the binary tensors behind it (binary tensor data extension). Throws a refusal. */
+/** Reads JSON, and the binary tensors behind it (binary tensor data extension). Throws an `ApiError`. */
 export function decodeBody({ body: sent, compression, jsonHeader, model, limits }: DecodeTask): Inference {
   const body = compression === null ? sent : inflate(compression, sent, limits.maxBodyBytes);
   const jsonBytes = jsonLength(jsonHeader, body.length);
   if (jsonBytes > limits.maxJsonBytes)
-    throw new Refusal(
+    throw new ApiError(
       'tooLarge',
       `the JSON has ${jsonBytes} bytes, of at most ${limits.maxJsonBytes}: send large tensors as binary data`,
     );
@@ -33,7 +33,7 @@ export function decodeBody({ body: sent, compression, jsonHeader, model, limits 
   const isExact = model.signature.inputs.some(({ datatype }) => datatype.endsWith('INT64'));
   const { id = null, parameters, inputs, outputs } = parseObject(body, jsonBytes, isExact);
   if (id !== null && typeof id !== 'string')
-    throw new Refusal('invalid', `id: expected a string, got ${shown(id)}`);
+    throw new ApiError('invalid', `id: expected a string, got ${shown(id)}`);
   let at = jsonBytes;
   const inference = readInference(
     { id, parameters, inputs, outputs },
@@ -44,10 +44,10 @@ export function decodeBody({ body: sent, compression, jsonHeader, model, limits 
       const bytes = binarySize(input.parameters, name);
       if (bytes < 0) return bytesOfJson(name, datatype, input.shape as number[], data);
       if (data !== null)
-        throw new Refusal('invalid', `input ${shown(name)}: has both data and binary_data_size`);
+        throw new ApiError('invalid', `input ${shown(name)}: has both data and binary_data_size`);
       const left = body.length - at;
       if (bytes > left)
-        throw new Refusal(
+        throw new ApiError(
           'invalid',
           `input ${shown(name)}: binary_data_size is ${bytes}, but ${left} bytes are left`,
         );
@@ -57,25 +57,25 @@ export function decodeBody({ body: sent, compression, jsonHeader, model, limits 
   );
   if (at === body.length) return inference;
   const stray = body.length - at;
-  throw new Refusal('invalid', `the body has ${stray} bytes of binary data that belong to no input`);
+  throw new ApiError('invalid', `the body has ${stray} bytes of binary data that belong to no input`);
 }
 
-/** Bytes of JSON at the beginning of a body; 0: the body is one input, without any. Throws a refusal. */
+/** Bytes of JSON at the beginning of a body; 0: the body is one input, without any. Throws an `ApiError`. */
 function jsonLength(header: string | undefined, bodyBytes: number): number {
   if (header === undefined) {
     if (bodyBytes > 0) return bodyBytes;
-    throw new Refusal('invalid', 'the body is not JSON: it is empty');
+    throw new ApiError('invalid', 'the body is not JSON: it is empty');
   }
   const length = /^\d{1,15}$/.test(header) ? Number(header) : Number.POSITIVE_INFINITY;
   if (length <= bodyBytes) return length;
-  throw new Refusal(
+  throw new ApiError(
     'invalid',
     `header Inference-Header-Content-Length: expected at most the body's ${bodyBytes} bytes, got ${shown(header)}`,
   );
 }
 
 /**
- * Decompresses all of a body, with each member of gzip. Throws a refusal for more than `limitBytes`, and for what follows its
+ * Decompresses all of a body, with each member of gzip. Throws an `ApiError` for more than `limitBytes`, and for what follows its
  * end: Node passes over that.
  */
 export function inflate(
@@ -94,8 +94,8 @@ export function inflate(
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ERR_BUFFER_TOO_LARGE')
-      throw new Refusal('tooLarge', `the body is larger than ${limitBytes} bytes when decompressed`);
-    throw new Refusal('invalid', `the body is not valid ${compression}: ${message}`);
+      throw new ApiError('tooLarge', `the body is larger than ${limitBytes} bytes when decompressed`);
+    throw new ApiError('invalid', `the body is not valid ${compression}: ${message}`);
   }
 }
 

@@ -1,8 +1,8 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { API_ERRORS, ApiError } from './api-error.js';
 import type { Account } from './budget.js';
 import { MOST_HEADER_BYTES, MOST_PIPELINED } from './limits.js';
-import { REFUSALS, Refusal } from './refusal.js';
 
 /** How long a client that has sent something wrong is still listened to, so that it sees the answer. */
 const LINGER_MS = 1000;
@@ -13,7 +13,7 @@ interface Exchange {
   readonly response: ServerResponse;
   /** Nothing may follow on its connection. */
   isLast: boolean;
-  refuse(refusal: Refusal, mayLinger: boolean): void;
+  refuse(apiError: ApiError, mayLinger: boolean): void;
   /** Gives all memory back. */
   release(): void;
 }
@@ -22,7 +22,7 @@ interface Exchange {
 export class HttpConnection {
   private readonly exchanges = new Set<Exchange>();
   /** Bytes that are no request came: said when all before was answered. */
-  private problem: Refusal | null = null;
+  private problem: ApiError | null = null;
 
   constructor(
     private readonly socket: Socket,
@@ -61,7 +61,7 @@ export class HttpConnection {
   }
 
   /** What comes now cannot be answered as a request: says why, after the answers to those before, and hangs up. */
-  end(problem: Refusal): void {
+  end(problem: ApiError): void {
     if (this.problem !== null) return;
     // It may be the body of the last request, which is answered in its place.
     const last = [...this.exchanges].find(({ request }) => !request.complete);
@@ -76,7 +76,7 @@ export class HttpConnection {
 }
 
 /** Says why a connection ends, as the answer to whatever came, and ends it. */
-export function hangUp(socket: Socket, problem: Refusal): void {
+export function hangUp(socket: Socket, problem: ApiError): void {
   if (socket.writable) socket.end(lastAnswer(problem));
   // A connection that is closed with bytes unread is reset, and its client may not see what was written.
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
@@ -84,9 +84,9 @@ export function hangUp(socket: Socket, problem: Refusal): void {
 }
 
 /** An answer as it goes over the wire, after which the connection ends. */
-function lastAnswer({ kind, message }: Refusal): string {
+function lastAnswer({ kind, message }: ApiError): string {
   const text = JSON.stringify({ error: message });
-  const status = REFUSALS[kind].http;
+  const status = API_ERRORS[kind].http;
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'connection: close',
@@ -105,21 +105,21 @@ export interface ParserError extends Error {
 }
 
 /** What is wrong with bytes that are no request; null: the connection itself has failed. */
-export function parserProblem({ code = '', reason }: ParserError): Refusal | null {
+export function parserProblem({ code = '', reason }: ParserError): ApiError | null {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new Refusal('headersTooLarge', `the headers have more than ${MOST_HEADER_BYTES} bytes`);
+      return new ApiError('headersTooLarge', `the headers have more than ${MOST_HEADER_BYTES} bytes`);
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new Refusal('tooLarge', 'the extensions of a chunk have more than 16384 bytes');
+      return new ApiError('tooLarge', 'the extensions of a chunk have more than 16384 bytes');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Refusal('tooSlow', 'the request comes too slowly');
+      return new ApiError('tooSlow', 'the request comes too slowly');
     case 'HPE_PAUSED_H2_UPGRADE':
-      return new Refusal('invalid', 'this port speaks HTTP/1.1: gRPC has a port of its own');
+      return new ApiError('invalid', 'this port speaks HTTP/1.1: gRPC has a port of its own');
     default:
       if (!code.startsWith('HPE_')) return null;
-      return new Refusal('invalid', `this is not HTTP/1.1: ${reason ?? code}`);
+      return new ApiError('invalid', `this is not HTTP/1.1: ${reason ?? code}`);
   }
 }
 
 /** To CONNECT, behind which no more HTTP may come. */
-export const NO_PROXY = new Refusal('unimplemented', 'CONNECT is not supported: this server is no proxy');
+export const NO_PROXY = new ApiError('unimplemented', 'CONNECT is not supported: this server is no proxy');

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { API_ERRORS, type ApiError, type ApiErrorKind } from './api-error.js';
 import { BodyBuffer, tooLarge } from './body-buffer.js';
 import type { HttpConnection } from './http-connection.js';
 import type { HttpSite } from './http-site.js';
 import { MOST_LINGER_MS } from './limits.js';
-import { REFUSALS, type Refusal, type RefusalKind } from './refusal.js';
 import { traceOf } from './traceparent.js';
 
 const JSON_TYPE = 'application/json';
@@ -13,10 +13,10 @@ export const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' } as con
 const SMALL_REST_BYTES = 64 * 1024;
 const ONE_PIECE_BYTES = 4 * 1024;
 /** What may well go better a second later. */
-const SOON_OVER: ReadonlySet<RefusalKind> = new Set(['overBudget', 'tooBusy', 'standby'] as const);
+const SOON_OVER: ReadonlySet<ApiErrorKind> = new Set(['overBudget', 'tooBusy', 'standby'] as const);
 
 /** After these the rest of a body is not read as one. */
-const LAST: ReadonlySet<RefusalKind> = new Set(['unauthenticated', 'tooLarge', 'tooSlow'] as const);
+const LAST: ReadonlySet<ApiErrorKind> = new Set(['unauthenticated', 'tooLarge', 'tooSlow'] as const);
 
 /** One request and its answer. */
 export class HttpExchange {
@@ -61,10 +61,10 @@ export class HttpExchange {
     return this.response.destroyed || this.request.socket.destroyed;
   }
 
-  /** Makes what it holds of the memory budget `bytes`, until it is answered. Throws a refusal. */
+  /** Makes what it holds of the memory budget `bytes`, until it is answered. Throws an `ApiError`. */
   hold(bytes: number): void {
-    const refusal = this.connection.account.change(this.heldBytes, bytes);
-    if (refusal !== null) throw refusal;
+    const apiError = this.connection.account.change(this.heldBytes, bytes);
+    if (apiError !== null) throw apiError;
     this.heldBytes = bytes;
   }
 
@@ -74,7 +74,7 @@ export class HttpExchange {
     this.heldBytes = 0;
   }
 
-  /** The whole body. Rejects with a refusal; stays pending where the client goes. */
+  /** The whole body. Rejects with an `ApiError`; stays pending where the client goes. */
   async body(limitBytes: number): Promise<Buffer> {
     const { request, announcedBytes } = this;
     // What is announced as too large is turned away before any of it was read.
@@ -86,9 +86,9 @@ export class HttpExchange {
         try {
           this.hold(body.bytes + chunk.length);
           body.add(chunk);
-        } catch (refusal) {
+        } catch (apiError) {
           request.off('data', receive).pause();
-          reject(refusal);
+          reject(apiError);
         }
       };
       request.on('data', receive).on('end', () => resolve(body.finish()));
@@ -127,8 +127,8 @@ export class HttpExchange {
   }
 
   /** `mayLinger`: the rest of its body can be read. */
-  refuse(refusal: Refusal, mayLinger = true): void {
-    const { kind, message, predictedMs } = refusal;
+  refuse(apiError: ApiError, mayLinger = true): void {
+    const { kind, message, predictedMs } = apiError;
     const isPredicted = kind === 'rejected' || (predictedMs !== null && kind !== 'overLimit');
     const predicted = isPredicted ? `,"predicted_ms":${predictedMs}` : '';
     const text = `{"error":${JSON.stringify(message)}${predicted}}`;
@@ -144,9 +144,9 @@ export class HttpExchange {
     const isLeft = !request.complete && (announcedBytes < 0 || announcedBytes > SMALL_REST_BYTES);
     const isLast = this.isLast || isLeft || LAST.has(kind);
     if (isLast) headers.push('connection', 'close');
-    const response = this.sendHead(REFUSALS[kind].http, headers, Buffer.byteLength(text));
+    const response = this.sendHead(API_ERRORS[kind].http, headers, Buffer.byteLength(text));
     if (response === null) return;
-    if (this.isInfer && !this.isAsked) site.refusals.add(kind, this.label);
+    if (this.isInfer && !this.isAsked) site.apiErrors.add(kind, this.label);
     if (!isLast || request.complete || announcedBytes < 0 || !mayLinger) response.end(text);
     else this.linger(text);
   }

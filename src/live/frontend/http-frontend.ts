@@ -109,12 +109,12 @@ function limitConnections(server: Server, site: HttpSite, turnedAway: TurnedAway
   let leaving = 0;
   server.on('connection', (socket: Socket) => {
     const account = site.budget.open(socket.remoteAddress);
-    const refusal = account.enter();
-    if (refusal === null) {
+    const apiError = account.enter();
+    if (apiError === null) {
       socket.once('close', () => account.leave());
       return;
     }
-    site.refusals.add(refusal.kind);
+    site.apiErrors.add(apiError.kind);
     turnedAway.add('tooManyConnections', account.clientKey);
     socket.on('error', () => {});
     if (site.settings.tls !== null || leaving >= MOST_TURNED_AWAY) {
@@ -123,6 +123,6 @@ function limitConnections(server: Server, site: HttpSite, turnedAway: TurnedAway
     }
     leaving++;
     socket.once('close', () => leaving--);
-    hangUp(socket, refusal);
+    hangUp(socket, apiError);
   });
 }

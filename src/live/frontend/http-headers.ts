@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { ApiError, shown } from './api-error.js';
 import type { Compression } from './http-body.js';
-import { Refusal, shown } from './refusal.js';
 
-/** How the body is compressed; null: it is not. Throws a refusal. */
+/** How the body is compressed; null: it is not. Throws an `ApiError`. */
 export function contentEncoding(headers: IncomingHttpHeaders): Compression | null {
   const encoding = headers['content-encoding'];
   if (encoding === undefined) return null;
@@ -16,7 +16,7 @@ export function contentEncoding(headers: IncomingHttpHeaders): Compression | nul
     case 'deflate':
       return 'deflate';
     default:
-      throw new Refusal(
+      throw new ApiError(
         'encoding',
         `content-encoding ${shown(encoding)} is not supported: send gzip, deflate or the body as it is`,
       );
@@ -55,19 +55,19 @@ function weightsOf(accepted: string): Map<string, number> {
 const CODING = /^[ \t]*([^\s;]+)[ \t]*(?:;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*)?$/;
 
 /**
- * Throws a refusal for a request that Node takes although others could read its length or its addressee otherwise
+ * Throws an `ApiError` for a request that Node takes although others could read its length or its addressee otherwise
  * (RFC 9112).
  */
 export function checkFraming({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): void {
   const { host, 'transfer-encoding': coding } = headers;
   if (coding !== undefined && httpVersionMinor === 0)
-    throw new Refusal('invalid', 'transfer-encoding is not part of HTTP/1.0');
+    throw new ApiError('invalid', 'transfer-encoding is not part of HTTP/1.0');
   if (coding !== undefined && coding.toLowerCase() !== 'chunked')
-    throw new Refusal(
+    throw new ApiError(
       'unimplemented',
       `transfer-encoding ${shown(coding)} is not supported: send chunked, and name compression in content-encoding`,
     );
   const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
   if (hosts > 1 || (host === undefined && httpVersionMinor > 0))
-    throw new Refusal('invalid', `header Host: expected one, got ${hosts}`);
+    throw new ApiError('invalid', `header Host: expected one, got ${hosts}`);
 }

@@ -1,5 +1,6 @@
 import { KIB } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
+import { asApiError } from './api-error.js';
 import { Call } from './call.js';
 import { type Answer, answerJson, answerOf, boundOf, expectedBytes, jsonTensorBytes } from './http-answer.js';
 import { type DecodeTask, decodeBody } from './http-body.js';
@@ -7,14 +8,13 @@ import type { HttpExchange } from './http-exchange.js';
 import { acceptedEncoding, contentEncoding } from './http-headers.js';
 import type { Inference } from './inference.js';
 import { mostAnswerBytes } from './limits.js';
-import { asRefusal } from './refusal.js';
 
 /** Larger JSON is parsed or written in a codec thread, and so is all that is compressed. */
 const INLINE_BYTES = 64 * KIB;
 /** Outputs of more than this are compressed as JSON, where the client accepts that. */
 const COMPRESSED_BYTES = 4 * KIB;
 
-/** POST …/infer: from the body to the service. Rejects with a refusal. */
+/** POST …/infer: from the body to the service. Rejects with an `ApiError`. */
 export async function infer(exchange: HttpExchange, name: string, version: string): Promise<void> {
   const { site, header } = exchange;
   const { catalog, settings, service } = site;
@@ -69,9 +69,9 @@ function answered(
   answerBytes: number,
 ): void {
   if (exchange.isGone) return;
-  const refusal = call.refusal();
-  if (refusal !== null) exchange.refuse(refusal);
-  else send(exchange, call, model, asked, answerBytes).catch((error) => exchange.refuse(asRefusal(error)));
+  const apiError = call.apiError();
+  if (apiError !== null) exchange.refuse(apiError);
+  else send(exchange, call, model, asked, answerBytes).catch((error) => exchange.refuse(asApiError(error)));
 }
 
 async function send(

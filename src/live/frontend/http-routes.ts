@@ -1,3 +1,4 @@
+import { ApiError, asApiError, serverNotReady, shown } from './api-error.js';
 import { type Compression, inflate } from './http-body.js';
 import { ALLOW, type HttpExchange } from './http-exchange.js';
 import { checkFraming, contentEncoding } from './http-headers.js';
@@ -6,14 +7,13 @@ import { optionalObject, parseObject } from './json.js';
 import { whyLeftOut } from './left-out.js';
 import { MOST_CONTROL_BYTES } from './limits.js';
 import { booleanParameter } from './parameters.js';
-import { asRefusal, Refusal, serverNotReady, shown } from './refusal.js';
 
 interface Route {
   readonly path: RegExp;
   readonly method: 'GET' | 'POST';
   /** Needs no token. */
   readonly isPublic?: boolean;
-  /** Gets the parts of the path; what it returns is the answer as JSON. Throws a refusal. */
+  /** Gets the parts of the path; what it returns is the answer as JSON. Throws an `ApiError`. */
   readonly answer: (exchange: HttpExchange, name: string, version: string) => unknown;
 }
 
@@ -79,7 +79,7 @@ export async function answer(exchange: HttpExchange): Promise<void> {
     const value = await dispatch(exchange);
     if (value !== undefined) exchange.sendJson(200, JSON.stringify(value));
   } catch (error) {
-    exchange.refuse(asRefusal(error));
+    exchange.refuse(asApiError(error));
   }
 }
 
@@ -100,7 +100,7 @@ function dispatch(exchange: HttpExchange): unknown {
   if (method === 'POST') site.origins.admit(header.origin);
   if (route === undefined) throw noSuchPath(path);
   if (method !== route.method && !(method === 'HEAD' && route.method === 'GET'))
-    throw new Refusal(
+    throw new ApiError(
       route.method === 'GET' ? 'needsGet' : 'needsPost',
       `expected ${route.method}, got ${method}`,
     );
@@ -138,7 +138,7 @@ function ready(exchange: HttpExchange): object | undefined {
 async function repositoryIndex(exchange: HttpExchange): Promise<object> {
   const onlyReady = (await member(exchange, 'ready', '{"ready":true}')) ?? false;
   if (typeof onlyReady === 'boolean') return exchange.site.catalog.index(onlyReady);
-  throw new Refusal('invalid', `ready: expected true or false, got ${shown(onlyReady)}`);
+  throw new ApiError('invalid', `ready: expected true or false, got ${shown(onlyReady)}`);
 }
 
 async function load(exchange: HttpExchange, name: string): Promise<void> {
@@ -164,18 +164,18 @@ async function member(exchange: HttpExchange, name: string, example: string): Pr
   try {
     const json = parseObject(body, body.length);
     const other = Object.keys(json).find((key) => key !== name);
-    if (other !== undefined) throw new Refusal('invalid', `the body has the member ${shown(other)}`);
+    if (other !== undefined) throw new ApiError('invalid', `the body has the member ${shown(other)}`);
     return json[name];
   } catch (error) {
-    const { kind, message } = asRefusal(error);
-    throw new Refusal(kind, `${message}; send nothing or ${example}`);
+    const { kind, message } = asApiError(error);
+    throw new ApiError(kind, `${message}; send nothing or ${example}`);
   }
 }
 
-function noSuchPath(path: string): Refusal {
+function noSuchPath(path: string): ApiError {
   const reason = whyLeftOut(path);
-  if (reason !== null) return new Refusal('unimplemented', reason);
-  return new Refusal('unknown', `no such path: ${shown(path)}`);
+  if (reason !== null) return new ApiError('unimplemented', reason);
+  return new ApiError('unknown', `no such path: ${shown(path)}`);
 }
 
 function decoded(part: string): string {
@@ -183,6 +183,6 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new Refusal('invalid', `malformed percent-encoding: ${shown(part)}`);
+    throw new ApiError('invalid', `malformed percent-encoding: ${shown(part)}`);
   }
 }

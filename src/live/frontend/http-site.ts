@@ -1,10 +1,10 @@
 import { DRAINING, type InferenceService } from '../service.js';
+import { ApiErrorCounts } from './api-error-counts.js';
 import { Budget, budgetLimits } from './budget.js';
 import { Catalog } from './catalog.js';
 import { Codec } from './codec.js';
 import type { CutOff, FrontendSettings } from './frontend.js';
 import { Origins } from './origins.js';
-import { RefusalCounts } from './refusal-counts.js';
 import { TenantNames } from './tenant-names.js';
 import { TokenCheck } from './token.js';
 
@@ -13,7 +13,7 @@ export class HttpSite {
   readonly catalog: Catalog;
   readonly codec: Codec;
   readonly budget: Budget;
-  readonly refusals: RefusalCounts;
+  readonly apiErrors: ApiErrorCounts;
   readonly tenants: TenantNames;
   readonly origins: Origins;
   readonly token: TokenCheck;
@@ -28,7 +28,7 @@ export class HttpSite {
     this.catalog = new Catalog(service, settings);
     this.codec = new Codec(settings.maxJsonBytes);
     this.budget = new Budget(budgetLimits(settings), settings.budget ?? undefined);
-    this.refusals = new RefusalCounts(settings.refusals, 'http');
+    this.apiErrors = new ApiErrorCounts(settings.apiErrors, 'http');
     this.tenants = new TenantNames(settings.tenants);
     this.origins = new Origins(settings.cors, settings.token !== null);
     this.token = new TokenCheck(settings.token);

@@ -1,11 +1,11 @@
 import type { Datatype, ModelSignature, ServedModel, Shape } from '../model.js';
+import { ApiError, shown } from './api-error.js';
 import { InputSet } from './inputs.js';
 import { type Json, objectOf } from './json.js';
 import type { Limits } from './limits.js';
 import { outputIndex } from './outputs.js';
 import { booleanParameter, outputParameters, requestParameters } from './parameters.js';
 import { classOfPriority, type PriorityClass } from './priority.js';
-import { Refusal, shown } from './refusal.js';
 import { requestSloNs } from './slo.js';
 
 /** What requests are checked against. Plain data. */
@@ -49,10 +49,10 @@ export interface Inference {
   readonly outputs: readonly WantedOutput[];
 }
 
-/** Finds the bytes of an input. Throws a refusal. */
+/** Finds the bytes of an input. Throws an `ApiError`. */
 type TensorReader = (input: Json, name: string, datatype: Datatype, bytes: number) => Uint8Array;
 
-/** Checks a request against its model. Throws a refusal. */
+/** Checks a request against its model. Throws an `ApiError`. */
 export function readInference(
   message: InferenceMessage,
   model: ServedModel,
@@ -62,8 +62,9 @@ export function readInference(
   const parameters = requestParameters(message.parameters, limits.classes);
   const set = new InputSet(model, limits);
   const { inputs } = message;
-  if (inputs === undefined) throw new Refusal('invalid', 'inputs is missing: expected an array of tensors');
-  if (!Array.isArray(inputs)) throw new Refusal('invalid', `inputs: expected an array, got ${shown(inputs)}`);
+  if (inputs === undefined) throw new ApiError('invalid', 'inputs is missing: expected an array of tensors');
+  if (!Array.isArray(inputs))
+    throw new ApiError('invalid', `inputs: expected an array, got ${shown(inputs)}`);
   for (const item of inputs) {
     const input = objectOf(item, 'inputs');
     const index = set.claim(input.name, input.datatype, input.shape);
@@ -109,12 +110,12 @@ function allOutputs({ outputs }: ModelSignature, binary: boolean): readonly Want
 function wantedOutputs(wanted: unknown, signature: ModelSignature, binary: boolean): readonly WantedOutput[] {
   if (wanted === undefined || wanted === null) return allOutputs(signature, binary);
   if (!Array.isArray(wanted))
-    throw new Refusal('invalid', `outputs: expected an array, got ${shown(wanted)}`);
+    throw new ApiError('invalid', `outputs: expected an array, got ${shown(wanted)}`);
   const seen = new Set<number>();
   return wanted.map((item) => {
     const { name, parameters = null } = objectOf(item, 'outputs');
     const index = outputIndex(signature, name);
-    if (seen.has(index)) throw new Refusal('invalid', `output ${shown(name)}: asked for twice`);
+    if (seen.has(index)) throw new ApiError('invalid', `output ${shown(name)}: asked for twice`);
     seen.add(index);
     if (parameters === null) return { index, binary, classes: 0 };
     return { index, ...outputParameters(parameters, name as string, binary) };

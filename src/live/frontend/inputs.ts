@@ -12,8 +12,8 @@ import {
   type TensorSignature,
 } from '../model.js';
 import { countTexts, textsProblem } from '../texts.js';
+import { ApiError, shown } from './api-error.js';
 import type { FrontendSettings } from './frontend.js';
-import { Refusal, shown } from './refusal.js';
 
 /** Collects the inputs of one call in the order of the model's signature, each checked against it. */
 export class InputSet {
@@ -41,19 +41,19 @@ export class InputSet {
     return this.isFree ? this.claimed : undefined;
   }
 
-  /** Finds the input that a tensor is for. Its datatype and shape must be the model's; throws a refusal. */
+  /** Finds the input that a tensor is for. Its datatype and shape must be the model's; throws an `ApiError`. */
   claim(name: unknown, datatype: unknown, shape: unknown): number {
     const index = this.indexOf(name);
     const signature = this.signatures[index];
-    if (this.bytes[index] !== undefined) throw new Refusal('invalid', `input ${shown(name)}: given twice`);
+    if (this.bytes[index] !== undefined) throw new ApiError('invalid', `input ${shown(name)}: given twice`);
     const count = this.countOf(signature, shape);
     if (datatype !== signature.datatype || count === 0)
-      throw new Refusal(
+      throw new ApiError(
         'invalid',
         `input ${shown(name)}: expected ${this.expected(signature)}, got ${shownType(datatype)} ${shown(shape)}`,
       );
     if (this.count !== 0 && count !== this.count)
-      throw new Refusal(
+      throw new ApiError(
         'invalid',
         `input ${shown(name)}: expected a batch of ${this.count} like the inputs before it, got ${count}`,
       );
@@ -63,12 +63,15 @@ export class InputSet {
     return index;
   }
 
-  /** Takes a whole body as the only input, of one request. Throws a refusal unless it fits. */
+  /** Takes a whole body as the only input, of one request. Throws an `ApiError` unless it fits. */
   claimWhole(body: Uint8Array): void {
     const { signatures } = this;
     if (signatures.length !== 1) {
       const names = signatures.map(({ name }) => shown(name)).join(', ');
-      throw new Refusal('invalid', `a body without JSON needs a model with one input, this one has ${names}`);
+      throw new ApiError(
+        'invalid',
+        `a body without JSON needs a model with one input, this one has ${names}`,
+      );
     }
     const index = this.claim(signatures[0].name, signatures[0].datatype, this.wholeShape(body));
     this.put(index, body);
@@ -81,7 +84,7 @@ export class InputSet {
     if (!this.isFree && lengths === undefined) return batched ? [1, ...shape] : shape;
     const free = shape.indexOf(FREE);
     if (free !== shape.lastIndexOf(FREE))
-      throw new Refusal(
+      throw new ApiError(
         'invalid',
         `input ${shown(name)}: needs JSON that says its shape, as several sizes of [${shape.join(',')}] are free`,
       );
@@ -103,7 +106,7 @@ export class InputSet {
   private checkSize(name: unknown, bytes: number): void {
     const { maxBodyBytes } = this.limits;
     if (!this.isFree || bytes <= maxBodyBytes) return;
-    throw new Refusal(
+    throw new ApiError(
       'tooLarge',
       `input ${shown(name)}: ${bytes} bytes are more than the largest body, ${maxBodyBytes} bytes`,
     );
@@ -113,7 +116,7 @@ export class InputSet {
     return this.signatures[index];
   }
 
-  /** Takes a claimed input's data: requests one after the other. Throws a refusal unless the size is right. */
+  /** Takes a claimed input's data: requests one after the other. Throws an `ApiError` unless the size is right. */
   put(index: number, bytes: Uint8Array): void {
     if (this.signatures[index].datatype === 'BYTES') {
       this.putTexts(index, bytes);
@@ -121,7 +124,7 @@ export class InputSet {
     }
     const expectedBytes = this.bytesOf(index);
     if (bytes.length !== expectedBytes)
-      throw new Refusal(
+      throw new ApiError(
         'invalid',
         `input ${shown(this.signatures[index].name)}: expected ${expectedBytes} bytes, got ${bytes.length}`,
       );
@@ -131,16 +134,16 @@ export class InputSet {
   private putTexts(index: number, bytes: Uint8Array): void {
     const problem = textsProblem(bytes, this.bytesOf(index) / DATATYPES.BYTES.bytes);
     if (problem !== '')
-      throw new Refusal('invalid', `input ${shown(this.signatures[index].name)}: ${problem}`);
+      throw new ApiError('invalid', `input ${shown(this.signatures[index].name)}: ${problem}`);
     this.bytes[index] = bytes;
   }
 
-  /** All inputs; throws a refusal if one is missing. */
+  /** All inputs; throws an `ApiError` if one is missing. */
   complete(): readonly Uint8Array[] {
     for (let i = 0; i < this.bytes.length; i++) {
       if (this.bytes[i] !== undefined) continue;
       const signature = this.signatures[i];
-      throw new Refusal(
+      throw new ApiError(
         'invalid',
         `input ${shown(signature.name)}: missing, expected ${this.expected(signature)}`,
       );
@@ -151,7 +154,7 @@ export class InputSet {
   private indexOf(name: unknown): number {
     for (let i = 0; i < this.signatures.length; i++) if (this.signatures[i].name === name) return i;
     const known = this.signatures.map((signature) => shown(signature.name)).join(', ');
-    throw new Refusal(
+    throw new ApiError(
       'invalid',
       `input ${shown(name)}: not an input of model ${this.model.spec.name} (${known})`,
     );
@@ -173,18 +176,18 @@ export class InputSet {
       : 0;
   }
 
-  /** Whether a size of an input is the length that requests choose. Throws a refusal for one that the model does not take. */
+  /** Whether a size of an input is the length that requests choose. Throws an `ApiError` for one that the model does not take. */
   private isLength({ name, shape }: TensorSignature, dimension: number, size: unknown): boolean {
     const { lengths } = this.model.signature;
     if (lengths === undefined || shape[dimension] !== FREE || !Number.isSafeInteger(size)) return false;
     const length = size as number;
     if (this.length !== 0 && length !== this.length)
-      throw new Refusal(
+      throw new ApiError(
         'invalid',
         `input ${shown(name)}: expected a length of ${this.length} like the inputs before it, got ${length}`,
       );
     if (bucketAt(lengths, length) < 0)
-      throw new Refusal('invalid', `input ${shown(name)}: expected ${lengthsText(lengths)}, got ${length}`);
+      throw new ApiError('invalid', `input ${shown(name)}: expected ${lengthsText(lengths)}, got ${length}`);
     this.length = length;
     return true;
   }

@@ -1,12 +1,12 @@
 import { fromHalf, toHalf } from '../half.js';
 import type { Datatype } from '../model.js';
 import { bytesOfTexts, textsOf } from '../texts.js';
+import { ApiError, shown } from './api-error.js';
 import { specialNumber } from './json.js';
-import { Refusal, shown } from './refusal.js';
 import { newView, type Views, viewOf } from './views.js';
 
 /**
- * The `data` of a JSON tensor as bytes: flat, or nested as `shape` says, in row-major order. Throws a refusal that names the
+ * The `data` of a JSON tensor as bytes: flat, or nested as `shape` says, in row-major order. Throws an `ApiError` that names the
  * element that `datatype` cannot hold.
  */
 export function bytesOfJson(
@@ -16,8 +16,8 @@ export function bytesOfJson(
   data: unknown,
 ): Uint8Array<ArrayBuffer> {
   if (data === undefined || data === null)
-    throw new Refusal('invalid', `input ${shown(name)}: data is missing`);
-  if (!Array.isArray(data)) throw new Refusal('invalid', `input ${shown(name)}: data is not an array`);
+    throw new ApiError('invalid', `input ${shown(name)}: data is missing`);
+  if (!Array.isArray(data)) throw new ApiError('invalid', `input ${shown(name)}: data is not an array`);
   // All lengths first: a shape alone gets no memory.
   const isNested = Array.isArray(data[0]) && shape.length > 0;
   const count = shape.reduce((product, size) => product * size, 1);
@@ -72,7 +72,7 @@ function isWhole(number: number | bigint): boolean {
 }
 
 function refuseData(name: string, what: string): never {
-  throw new Refusal('invalid', `input ${shown(name)}: ${what}`);
+  throw new ApiError('invalid', `input ${shown(name)}: ${what}`);
 }
 
 function elements(count: number): string {

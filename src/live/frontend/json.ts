@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { Refusal, shown } from './refusal.js';
+import { ApiError, shown } from './api-error.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -57,17 +57,17 @@ function endOfString(text: string, open: number): number {
   return -1;
 }
 
-/** The JSON object in the first `bytes` bytes of a body. Throws a refusal. */
+/** The JSON object in the first `bytes` bytes of a body. Throws an `ApiError`. */
 export function parseObject(body: Uint8Array, bytes: number, isExact = false): Json {
   const json = Buffer.from(body.buffer, body.byteOffset, bytes);
-  if (!isUtf8(json)) throw new Refusal('invalid', 'the body is not UTF-8');
+  if (!isUtf8(json)) throw new ApiError('invalid', 'the body is not UTF-8');
   let value: unknown;
   try {
     value = parseJson(json.toString('utf8'), isExact);
   } catch (error) {
-    throw new Refusal('invalid', `the body is not JSON: ${(error as Error).message}`);
+    throw new ApiError('invalid', `the body is not JSON: ${(error as Error).message}`);
   }
-  if (!isObject(value)) throw new Refusal('invalid', `the body is not a JSON object: ${shown(value)}`);
+  if (!isObject(value)) throw new ApiError('invalid', `the body is not a JSON object: ${shown(value)}`);
   return value;
 }
 
@@ -75,13 +75,13 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A value that must be an object. Throws a refusal. */
+/** A value that must be an object. Throws an `ApiError`. */
 export function objectOf(value: unknown, where: string): Json {
   if (isObject(value)) return value;
-  throw new Refusal('invalid', `${where}: expected an object, got ${shown(value)}`);
+  throw new ApiError('invalid', `${where}: expected an object, got ${shown(value)}`);
 }
 
-/** A member that is an object where it is given at all. Throws a refusal. */
+/** A member that is an object where it is given at all. Throws an `ApiError`. */
 export function optionalObject(value: unknown, where: string): Json {
   return value === undefined || value === null ? {} : objectOf(value, where);
 }

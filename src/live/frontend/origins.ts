@@ -1,4 +1,4 @@
-import { Refusal, shown } from './refusal.js';
+import { ApiError, shown } from './api-error.js';
 
 /** Which web pages may use the API from a browser (the Fetch standard's CORS). */
 export class Origins {
@@ -35,13 +35,13 @@ export class Origins {
   }
 
   /**
-   * Throws a refusal for a request that a page makes a browser send. Browsers let any page send plain POSTs; what is
+   * Throws an `ApiError` for a request that a page makes a browser send. Browsers let any page send plain POSTs; what is
    * answered it cannot read, but the request would have been done. No page is served here, so one that says it comes
    * from here has made its own name point to this address.
    */
   admit(origin: string | undefined): void {
     if (origin === undefined || this.hasToken || this.allows(origin)) return;
-    throw new Refusal(
+    throw new ApiError(
       'foreignOrigin',
       `web pages of ${shown(origin)} may not use this server: --cors allows origins`,
     );

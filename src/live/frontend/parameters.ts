@@ -1,8 +1,8 @@
+import { ApiError, shown } from './api-error.js';
 import { isObject, type Json, objectOf, optionalObject } from './json.js';
 import { hasPriorities, isNothing, type PriorityClass } from './priority.js';
-import { Refusal, shown } from './refusal.js';
 
-/** The parameters of a whole request. Throws a refusal for those that would have an effect that there is not. */
+/** The parameters of a whole request. Throws an `ApiError` for those that would have an effect that there is not. */
 export function requestParameters(given: unknown, classes: readonly PriorityClass[]): Json {
   const parameters = optionalObject(given, 'parameters');
   for (const name in parameters) checkRequestParameter(name, parameters[name], classes);
@@ -10,7 +10,7 @@ export function requestParameters(given: unknown, classes: readonly PriorityClas
 }
 
 /**
- * Throws a refusal for a parameter that this server does not know, or that asks for what it cannot do: to ignore it in
+ * Throws an `ApiError` for a parameter that this server does not know, or that asks for what it cannot do: to ignore it in
  * silence would be a lie. The same for both transports.
  */
 export function checkRequestParameter(name: string, value: unknown, classes: readonly PriorityClass[]): void {
@@ -28,7 +28,7 @@ export function checkRequestParameter(name: string, value: unknown, classes: rea
     case 'sequence_start':
     case 'sequence_end':
       if (!isNothing(value))
-        throw new Refusal(
+        throw new ApiError(
           'invalid',
           `parameter ${name}: models with state between requests are not supported`,
         );
@@ -36,7 +36,7 @@ export function checkRequestParameter(name: string, value: unknown, classes: rea
     default: {
       const known = hasPriorities(classes) ? 'slo_ms, timeout and priority' : 'slo_ms and timeout';
       const hint = MEANS_SLO.test(name) ? 'did you mean slo_ms?' : `a request may have ${known}`;
-      throw new Refusal('invalid', `parameter ${shown(name)} is not supported; ${hint}`);
+      throw new ApiError('invalid', `parameter ${shown(name)} is not supported; ${hint}`);
     }
   }
 }
@@ -44,18 +44,18 @@ export function checkRequestParameter(name: string, value: unknown, classes: rea
 /** Names under which clients try to send an SLO. */
 const MEANS_SLO = /^(slo|deadline|latency)/i;
 
-/** A parameter that is true or false; absent: false. Throws a refusal. */
+/** A parameter that is true or false; absent: false. Throws an `ApiError`. */
 export function booleanParameter(parameters: Json, name: string): boolean {
   const value = parameters[name];
   if (value === undefined || value === null) return false;
   if (typeof value === 'boolean') return value;
-  throw new Refusal('invalid', `parameter ${name}: expected true or false, got ${shown(value)}`);
+  throw new ApiError('invalid', `parameter ${name}: expected true or false, got ${shown(value)}`);
 }
 
 /** What a tensor of a request is to the model. */
 export type TensorSide = 'input' | 'output';
 
-/** Bytes of an input that follows as binary data; −1: it does not. Throws a refusal. */
+/** Bytes of an input that follows as binary data; −1: it does not. Throws an `ApiError`. */
 export function binarySize(given: unknown, input: string): number {
   if (given === undefined || given === null) return -1;
   const parameters = parametersOf(given, 'input', input);
@@ -66,13 +66,13 @@ export function binarySize(given: unknown, input: string): number {
   const { binary_data_size: size } = parameters;
   if (size === undefined || size === null) return -1;
   if (Number.isSafeInteger(size) && (size as number) >= 0) return size as number;
-  throw new Refusal(
+  throw new ApiError(
     'invalid',
     `input ${shown(input)}: binary_data_size: expected a number of bytes, got ${shown(size)}`,
   );
 }
 
-/** How an output is wanted. Throws a refusal. */
+/** How an output is wanted. Throws an `ApiError`. */
 export function outputParameters(
   given: unknown,
   output: string,
@@ -85,7 +85,7 @@ export function outputParameters(
   }
   const { binary_data: binary, classification: classes } = parameters;
   if (binary !== undefined && binary !== null && typeof binary !== 'boolean')
-    throw new Refusal(
+    throw new ApiError(
       'invalid',
       `output ${shown(output)}: binary_data: expected true or false, got ${shown(binary)}`,
     );
@@ -95,7 +95,7 @@ export function outputParameters(
 export function classCount(classes: unknown, output: string): number {
   if (classes === undefined || classes === null) return 0;
   if (Number.isSafeInteger(classes) && (classes as number) >= 0) return classes as number;
-  throw new Refusal(
+  throw new ApiError(
     'invalid',
     `output ${shown(output)}: classification: expected a number of classes, got ${shown(classes)}`,
   );
@@ -112,9 +112,9 @@ export function unsupportedParameter(
   tensor: string,
   name: string,
   supported: string,
-): Refusal {
+): ApiError {
   const where = `${side} ${shown(tensor)}`;
-  return new Refusal('invalid', `${where}: parameter ${shown(name)} is not supported, only ${supported}`);
+  return new ApiError('invalid', `${where}: parameter ${shown(name)} is not supported, only ${supported}`);
 }
 
 /** The name is only written where it is needed: that costs more than all the rest here. */

@@ -1,4 +1,4 @@
-import { Refusal, shown } from './refusal.js';
+import { ApiError, shown } from './api-error.js';
 
 /** A class of requests as frontends know it. Plain data. */
 export interface PriorityClass {
@@ -9,7 +9,7 @@ export interface PriorityClass {
 
 /**
  * Index of the class that the protocol's parameter `priority` means; without one, and for 0, which clients send by
- * default, it is the first. Throws a refusal for a value that means no class of this server.
+ * default, it is the first. Throws an `ApiError` for a value that means no class of this server.
  */
 export function classOfPriority(priority: unknown, classes: readonly PriorityClass[]): number {
   if (priority === undefined || isNothing(priority)) return 0;
@@ -20,7 +20,7 @@ export function classOfPriority(priority: unknown, classes: readonly PriorityCla
   const expected = hasPriorities(classes)
     ? `expected one of ${prioritiesOf(classes)}, got ${shown(priority)}`
     : 'only 0 is supported; slo_ms says how urgent a request is';
-  throw new Refusal('invalid', `parameter priority: ${expected}`);
+  throw new ApiError('invalid', `parameter priority: ${expected}`);
 }
 
 /** Whether clients can ask for a class. */

@@ -1,13 +1,13 @@
 import { NS_PER_HOUR, NS_PER_MS, NS_PER_US } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
-import { Refusal, shown } from './refusal.js';
+import { ApiError, shown } from './api-error.js';
 
 /** A day: more than any client waits, and far from where times stop being exact. */
 const MOST_NS = 24 * NS_PER_HOUR;
 
 /**
  * SLO of one call, ns: its parameter `slo_ms`, or `timeout` in µs, or the model's, or the server's. Null is as if
- * absent, and so is a `timeout` of 0, which clients send by default. Throws a refusal where a parameter is no such time.
+ * absent, and so is a `timeout` of 0, which clients send by default. Throws an `ApiError` where a parameter is no such time.
  */
 export function requestSloNs(
   sloMs: unknown,
@@ -24,7 +24,7 @@ export function requestSloNs(
 function checked(parameter: string, value: unknown, unitNs: number): number {
   const ns = typeof value === 'number' ? Math.round(value * unitNs) : 0;
   if (ns >= 1 && ns <= MOST_NS) return ns;
-  throw new Refusal(
+  throw new ApiError(
     'invalid',
     `parameter ${parameter}: expected a number above 0 and up to ${MOST_NS / unitNs}, got ${shown(value)}`,
   );

@@ -1,5 +1,5 @@
 import { tokensMatch } from '../wire/credentials.js';
-import { Refusal } from './refusal.js';
+import { ApiError } from './api-error.js';
 
 /** Lets in who shows the bearer token (RFC 6750). Without a token everybody may enter. */
 export class TokenCheck {
@@ -9,11 +9,14 @@ export class TokenCheck {
     this.expected = token;
   }
 
-  /** `authorization`: what the client sent under that name. Throws a refusal. */
+  /** `authorization`: what the client sent under that name. Throws an `ApiError`. */
   admit(authorization: string | undefined): void {
     const { expected } = this;
     if (expected === null || (authorization !== undefined && isToken(authorization, expected))) return;
-    throw new Refusal('unauthenticated', 'needs "authorization: Bearer TOKEN" with the token of this server');
+    throw new ApiError(
+      'unauthenticated',
+      'needs "authorization: Bearer TOKEN" with the token of this server',
+    );
   }
 }
 

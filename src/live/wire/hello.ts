@@ -49,18 +49,18 @@ export function helloFromHeaders(headers: Metadata): Hello | null {
 }
 
 /** Status and reason of a refused call. */
-export interface CallRefusal {
+export interface CallError {
   readonly code: status;
   readonly details: string;
 }
 
 /** Null: accepted. `peer` and `self`: names of the two sides. */
-export function refusalOf(
+export function callErrorOf(
   access: Access | null,
   token: string,
   peer: 'controller' | 'worker',
   self: 'controller' | 'worker',
-): CallRefusal | null {
+): CallError | null {
   const code = status.FAILED_PRECONDITION;
   if (access === null) return { code, details: `its headers are not those of a ${peer}` };
   const { version } = access;

@@ -3,7 +3,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { newRefusalCounters, readRefusals } from '../../../src/live/frontend/refusal-counts.js';
+import { newApiErrorCounters, readApiErrors } from '../../../src/live/frontend/api-error-counts.js';
 import { newBudgetCounters } from '../../../src/live/frontend/shared-counts.js';
 import { noOpenssl, selfSigned } from '../../self-signed.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
@@ -24,7 +24,7 @@ function message(count: number) {
 }
 
 function counted(counters: SharedArrayBuffer): Record<string, number> {
-  const rises = readRefusals(counters).filter(({ count }) => count > 0);
+  const rises = readApiErrors(counters).filter(({ count }) => count > 0);
   return Object.fromEntries(rises.map(({ transport, reason, count }) => [`${transport} ${reason}`, count]));
 }
 
@@ -42,9 +42,9 @@ function answerAll(service: FakeService): void {
 describe('requests of one address under way', () => {
   it('are limited over HTTP and gRPC together, a batch as so many', async () => {
     const service = silentService();
-    const refusals = newRefusalCounters();
+    const apiErrors = newApiErrorCounters();
     const counters = newBudgetCounters(2);
-    const common = { refusals, maxClientRequests: 10 };
+    const common = { apiErrors, maxClientRequests: 10 };
     const { http } = await openHttp(service, { ...common, budget: { counters, slot: 0 } });
     const { port } = await openGrpc(service, { ...common, budget: { counters, slot: 1 } });
     const grpc = new GrpcClient(port);
@@ -69,7 +69,7 @@ describe('requests of one address under way', () => {
     await expect.poll(() => service.requests.length).toBe(10);
     answerAll(service);
     expect((await third).status).toBe(200);
-    expect(counted(refusals)).toEqual({ 'http over_budget': 1, 'grpc over_budget': 1 });
+    expect(counted(apiErrors)).toEqual({ 'http over_budget': 1, 'grpc over_budget': 1 });
   });
 
   it('count until the service answers, although their clients have gone', async () => {
@@ -137,9 +137,9 @@ describe('connections', () => {
 
   it('beyond the limit learn why over HTTP, are closed over gRPC, and are counted', async () => {
     const service = new FakeService([MODEL]);
-    const refusals = newRefusalCounters();
+    const apiErrors = newApiErrorCounters();
     const counters = newBudgetCounters(2);
-    const common = { refusals, maxConnections: 4 };
+    const common = { apiErrors, maxConnections: 4 };
     const { port } = await openHttp(service, { ...common, budget: { counters, slot: 0 } });
     const { port: grpcPort } = await openGrpc(service, { ...common, budget: { counters, slot: 1 } });
     const [first] = await hold(port, 2, '127.0.0.1');
@@ -149,7 +149,7 @@ describe('connections', () => {
     const session = connectHttp2(`http://127.0.0.1:${grpcPort}`);
     session.on('error', () => {});
     await once(session, 'close');
-    expect(counted(refusals)).toEqual({ 'http too_many_connections': 1, 'grpc too_many_connections': 1 });
+    expect(counted(apiErrors)).toEqual({ 'http too_many_connections': 1, 'grpc too_many_connections': 1 });
 
     first.destroy();
     await expect

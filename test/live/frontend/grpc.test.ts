@@ -207,7 +207,7 @@ describe('ModelInfer', () => {
   });
 });
 
-describe('refusals', () => {
+describe('API errors', () => {
   it.each([
     ['an unknown model', { model_name: 'other' }, status.NOT_FOUND, 'unknown model "other"'],
     [

@@ -4,7 +4,7 @@ import { REAL_TIME } from '../../../base/world/real-time.js';
 import type { Time, Timer } from '../../../base/world/time.js';
 import { checkAddress, formatAddress } from '../../wire/address.js';
 import type { ServerTls } from '../../wire/credentials.js';
-import { accessFromHeaders, type CallRefusal, refusalOf } from '../../wire/hello.js';
+import { accessFromHeaders, type CallError, callErrorOf } from '../../wire/hello.js';
 import type { AcceptedStream, Network } from '../../wire/network.js';
 import { type Numbered, Numbering } from '../../wire/numbering.js';
 import { REAL_NETWORK } from '../../wire/real-network.js';
@@ -60,12 +60,12 @@ export async function openRegistration(
   const streams = new Set<RegistrationStream>();
   // Decided by the headers: the body of a refused call is not read, decompressed or decoded.
   const register = (call: WorkerCall) => {
-    const refusal = refusalOf(accessFromHeaders(call.metadata), token, 'worker', 'controller');
+    const error = callErrorOf(accessFromHeaders(call.metadata), token, 'worker', 'controller');
     const peer = call.getPeer();
-    if (refusal !== null) {
-      const why = refusal.code === status.UNAUTHENTICATED ? 'token' : 'protocol';
-      registrations.turnAway(why, hostOf(peer), refusal.details);
-      call.emit('error', refusal);
+    if (error !== null) {
+      const why = error.code === status.UNAUTHENTICATED ? 'token' : 'protocol';
+      registrations.turnAway(why, hostOf(peer), error.details);
+      call.emit('error', error);
       return;
     }
     server.prove(peer);
@@ -93,7 +93,7 @@ export async function openRegistration(
   };
 }
 
-const GOING: CallRefusal = { code: status.UNAVAILABLE, details: 'the controller shuts down' };
+const GOING: CallError = { code: status.UNAVAILABLE, details: 'the controller shuts down' };
 
 /** The controller's end of a worker's registration. */
 class RegistrationStream {
@@ -124,10 +124,10 @@ class RegistrationStream {
     });
   }
 
-  end(refusal: CallRefusal): void {
+  end(error: CallError): void {
     if (this.isOver) return;
     this.finish();
-    this.call.emit('error', refusal);
+    this.call.emit('error', error);
   }
 
   private read(bytes: Buffer): void {

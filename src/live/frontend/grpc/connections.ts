@@ -2,8 +2,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { KIB } from '../../../base/units.js';
 import type { ServerTls } from '../../wire/credentials.js';
+import type { ApiError } from '../api-error.js';
 import type { Account, Budget } from '../budget.js';
-import type { Refusal } from '../refusal.js';
 
 /** How often memory for messages that are still coming is counted. */
 const LOOK_MS = 100;
@@ -50,11 +50,11 @@ export class Connection {
   }
 
   /** Takes memory for what has come of incomplete messages, at most all that was sent since they began. */
-  hold(): Refusal | null {
+  hold(): ApiError | null {
     const bytes = this.isReceiving ? this.socket.bytesRead - this.settledBytes : 0;
-    const refusal = this.account.change(this.heldBytes, bytes);
-    if (refusal === null) this.heldBytes = bytes;
-    return refusal;
+    const apiError = this.account.change(this.heldBytes, bytes);
+    if (apiError === null) this.heldBytes = bytes;
+    return apiError;
   }
 
   close(): void {
@@ -72,7 +72,7 @@ interface ConnectionsOptions {
   /** Takes a connection that may come in. */
   readonly accepted: (socket: Socket) => void;
   /** A connection was refused, or closed because what it sends takes too much memory. */
-  readonly refused: (refusal: Refusal, client: string) => void;
+  readonly refused: (apiError: ApiError, client: string) => void;
 }
 
 /** The connections of a gRPC port, within the limits of their number and memory. */
@@ -122,9 +122,9 @@ export class Connections {
     const { remoteAddress, remotePort } = socket;
     const account = budget.open(remoteAddress);
     socket.on('error', () => {});
-    const refusal = account.enter();
-    if (refusal !== null) {
-      refused(refusal, account.clientKey);
+    const apiError = account.enter();
+    if (apiError !== null) {
+      refused(apiError, account.clientKey);
       socket.destroy();
       return false;
     }
@@ -142,9 +142,9 @@ export class Connections {
   private look(): void {
     for (const connection of this.open.values()) {
       if (!connection.isReceiving) continue;
-      const refusal = connection.hold();
-      if (refusal === null) continue;
-      this.options.refused(refusal, connection.account.clientKey);
+      const apiError = connection.hold();
+      if (apiError === null) continue;
+      this.options.refused(apiError, connection.account.clientKey);
       connection.close();
     }
   }

@@ -1,7 +1,7 @@
 import protobuf from 'protobufjs';
 import type { Datatype } from '../../model.js';
+import { ApiError, shown } from '../api-error.js';
 import { decodeContents } from '../grpc-messages.js';
-import { Refusal, shown } from '../refusal.js';
 import { newView } from '../views.js';
 
 /** A tensor whose elements lie in the typed lists of a message. */
@@ -17,20 +17,20 @@ interface TypedTensor {
 type Element = number | boolean | { readonly low: number; readonly high: number };
 
 /**
- * Reads typed contents into the bytes of a tensor. Throws a refusal unless there are exactly as many elements as its
+ * Reads typed contents into the bytes of a tensor. Throws an `ApiError` unless there are exactly as many elements as its
  * shape has, in the list that its datatype goes into, and in at most `mostBytes`.
  */
 export function bytesOfContents(
   { name, datatype, count, parts }: TypedTensor,
   mostBytes: number,
 ): Uint8Array {
-  const refuse = (why: string) => new Refusal('invalid', `input ${shown(name)}: ${why}`);
+  const refuse = (why: string) => new ApiError('invalid', `input ${shown(name)}: ${why}`);
   const list = LISTS[datatype];
   if (list === undefined) throw refuse(`${datatype} must come in raw_input_contents`);
   const bytes = Buffer.concat(parts);
   if (bytes.length > mostBytes) {
     const limit = `typed contents may take ${mostBytes} bytes`;
-    throw new Refusal('tooLarge', `input ${shown(name)}: ${limit}; send raw_input_contents instead`);
+    throw new ApiError('tooLarge', `input ${shown(name)}: ${limit}; send raw_input_contents instead`);
   }
   try {
     if (datatype === 'BYTES') return textsOf(bytes, count);

@@ -1,5 +1,5 @@
 import protobuf, { type Reader } from 'protobufjs';
-import { Refusal } from '../refusal.js';
+import { ApiError } from '../api-error.js';
 
 /** Value of a parameter; null: the client sent none. */
 type ParameterValue = string | number | boolean | null;
@@ -34,13 +34,13 @@ export interface InferMessage {
 const MOST_FIELDS = 4096;
 const LENGTH_DELIMITED = 2;
 
-/** Decodes a ModelInferRequest without the elements of its tensors. Throws a refusal. */
+/** Decodes a ModelInferRequest without the elements of its tensors. Throws an `ApiError`. */
 export function readInferMessage(bytes: Uint8Array): InferMessage {
   try {
     return new MessageReader(bytes).read();
   } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal('invalid', `the message is malformed: ${(error as Error).message}`);
+    if (error instanceof ApiError) throw error;
+    throw new ApiError('invalid', `the message is malformed: ${(error as Error).message}`);
   }
 }
 
@@ -156,7 +156,7 @@ class MessageReader {
     this.fields++;
     if (this.fields <= MOST_FIELDS) return;
     const hint = 'send tensors raw, or in packed lists';
-    throw new Refusal('invalid', `the message has more than ${MOST_FIELDS} fields: ${hint}`);
+    throw new ApiError('invalid', `the message has more than ${MOST_FIELDS} fields: ${hint}`);
   }
 }
 

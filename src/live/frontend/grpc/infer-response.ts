@@ -14,7 +14,7 @@ export interface InferResponse {
   readonly raw_output_contents: readonly Uint8Array[];
 }
 
-/** The response to a call that was answered. Throws a refusal for an output that has no classes. */
+/** The response to a call that was answered. Throws an `ApiError` for an output that has no classes. */
 export function inferResponse(
   call: Call,
   model: ServedModel,

@@ -1,8 +1,8 @@
 import { DATATYPES, type Datatype, type ModelSignature } from '../../model.js';
+import { ApiError, shown } from '../api-error.js';
 import type { InputSet } from '../inputs.js';
 import { outputIndex } from '../outputs.js';
 import { classCount, isHarmlessParameter, type TensorSide, unsupportedParameter } from '../parameters.js';
-import { Refusal, shown } from '../refusal.js';
 import { bytesOfContents } from './contents.js';
 import type { InferMessage } from './infer-message.js';
 
@@ -13,10 +13,10 @@ export interface WantedOutput {
   readonly classes: number;
 }
 
-/** Puts the tensors of a message into `set`. Throws a refusal. */
+/** Puts the tensors of a message into `set`. Throws an `ApiError`. */
 export function readInputs({ inputs, raw }: InferMessage, set: InputSet, mostTypedBytes: number): void {
   if (raw.length > 0 && raw.length !== inputs.length)
-    throw new Refusal(
+    throw new ApiError(
       'invalid',
       `raw_input_contents: expected ${inputs.length}, one for each input, got ${raw.length}`,
     );
@@ -30,19 +30,19 @@ export function readInputs({ inputs, raw }: InferMessage, set: InputSet, mostTyp
       set.put(index, bytesOfContents(tensor, mostTypedBytes));
     } else if (contents.some(({ length }) => length > 0)) {
       // MLServer's client sends an empty message next to raw contents.
-      throw new Refusal('invalid', `input ${shown(name)}: has both contents and raw_input_contents`);
+      throw new ApiError('invalid', `input ${shown(name)}: has both contents and raw_input_contents`);
     } else set.put(index, raw[i]);
   }
 }
 
-/** What the client wants of the model's outputs. Throws a refusal. */
+/** What the client wants of the model's outputs. Throws an `ApiError`. */
 export function wantedOutputs(
   { outputs: wanted }: InferMessage,
   signature: ModelSignature,
 ): readonly WantedOutput[] {
   if (wanted.length === 0) return signature.outputs.map((_, index) => ({ index, classes: 0 }));
   if (wanted.length > signature.outputs.length)
-    throw new Refusal(
+    throw new ApiError(
       'invalid',
       `outputs: the model has ${signature.outputs.length}, the request names ${wanted.length}`,
     );
@@ -50,14 +50,14 @@ export function wantedOutputs(
   for (const { name, parameters } of wanted) {
     const index = outputIndex(signature, name);
     if (outputs.some((output) => output.index === index))
-      throw new Refusal('invalid', `output ${shown(name)}: named twice`);
+      throw new ApiError('invalid', `output ${shown(name)}: named twice`);
     checkTensorParameters(parameters, 'output', name, 'classification');
     outputs.push({ index, classes: classCount(parameters.get('classification'), name) });
   }
   return outputs;
 }
 
-/** Throws a refusal for a parameter other than `known` that would change what a tensor means. */
+/** Throws an `ApiError` for a parameter other than `known` that would change what a tensor means. */
 function checkTensorParameters(
   parameters: ReadonlyMap<string, unknown>,
   side: TensorSide,

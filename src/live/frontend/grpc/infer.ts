@@ -1,14 +1,14 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { ServedModel } from '../../model.js';
 import type { InferenceService } from '../../service.js';
+import { ApiError, asApiError } from '../api-error.js';
+import type { ApiErrorCounts } from '../api-error-counts.js';
 import { Call } from '../call.js';
 import type { Catalog } from '../catalog.js';
 import type { FrontendSettings } from '../frontend.js';
 import { InputSet } from '../inputs.js';
 import { checkRequestParameter } from '../parameters.js';
 import { classOfPriority } from '../priority.js';
-import { asRefusal, Refusal } from '../refusal.js';
-import type { RefusalCounts } from '../refusal-counts.js';
 import { requestSloNs } from '../slo.js';
 import { TenantNames } from '../tenant-names.js';
 import { readInferMessage } from './infer-message.js';
@@ -17,7 +17,7 @@ import { readInputs, type WantedOutput, wantedOutputs } from './infer-tensors.js
 import { type Rpc, shuttingDown, statusOf } from './rpc.js';
 
 /** Takes the response to the request of that id, or why there is none. */
-type Respond = (id: string, response: InferResponse | Refusal) => void;
+type Respond = (id: string, response: InferResponse | ApiError) => void;
 
 /** Requests of one stream that are under way at a time; the client's next ones wait. */
 const MOST_UNDER_WAY = 16;
@@ -30,7 +30,7 @@ export class GrpcInfer {
     private readonly service: InferenceService,
     private readonly catalog: Catalog,
     private readonly settings: FrontendSettings,
-    private readonly refusals: RefusalCounts,
+    private readonly apiErrors: ApiErrorCounts,
   ) {
     this.tenants = new TenantNames(settings.tenants);
   }
@@ -38,7 +38,7 @@ export class GrpcInfer {
   unary(bytes: Uint8Array, rpc: Rpc, respond: (response: InferResponse) => void): void {
     this.ask(bytes, rpc, rpc.arrivalNs, (_, response) => {
       if (rpc.isOver) return;
-      if (response instanceof Refusal) {
+      if (response instanceof ApiError) {
         rpc.refuse(response);
         return;
       }
@@ -46,14 +46,14 @@ export class GrpcInfer {
         rpc.responds(tensorBytes(response));
         respond(response);
       } catch (error) {
-        rpc.refuse(asRefusal(error));
+        rpc.refuse(asApiError(error));
       }
     });
   }
 
   /** One response for each request, in their order. A request that fails is answered too, and the stream goes on. */
   stream(call: ServerDuplexStream<Uint8Array, object>, rpc: Rpc): void {
-    const waiting: { requestBytes: number; id: string; response: InferResponse | Refusal | null }[] = [];
+    const waiting: { requestBytes: number; id: string; response: InferResponse | ApiError | null }[] = [];
     let hasEnded = false;
     let isUnread = false;
     const flow = () => {
@@ -79,7 +79,7 @@ export class GrpcInfer {
       const request = {
         requestBytes: bytes.length,
         id: '',
-        response: null as InferResponse | Refusal | null,
+        response: null as InferResponse | ApiError | null,
       };
       waiting.push(request);
       flow();
@@ -126,9 +126,9 @@ export class GrpcInfer {
         trace: rpc.trace,
       });
     } catch (error) {
-      const refusal = asRefusal(error);
-      if (!rpc.isOver) this.refusals.add(refusal.kind, label);
-      respond(id, refusal);
+      const apiError = asApiError(error);
+      if (!rpc.isOver) this.apiErrors.add(apiError.kind, label);
+      respond(id, apiError);
     }
   }
 
@@ -143,11 +143,11 @@ function responseOf(
   model: ServedModel,
   id: string,
   outputs: readonly WantedOutput[],
-): InferResponse | Refusal {
+): InferResponse | ApiError {
   try {
-    return call.refusal() ?? inferResponse(call, model, id, outputs);
+    return call.apiError() ?? inferResponse(call, model, id, outputs);
   } catch (error) {
-    return asRefusal(error);
+    return asApiError(error);
   }
 }
 
@@ -156,15 +156,15 @@ function send(
   call: ServerDuplexStream<Uint8Array, object>,
   rpc: Rpc,
   id: string,
-  response: InferResponse | Refusal | null,
+  response: InferResponse | ApiError | null,
 ): boolean {
-  if (response === null || response instanceof Refusal)
+  if (response === null || response instanceof ApiError)
     return call.write({ error_message: response?.message, infer_response: { id } });
   const bytes = tensorBytes(response);
   try {
     rpc.responds(bytes);
   } catch (error) {
-    return call.write({ error_message: asRefusal(error).message, infer_response: { id } });
+    return call.write({ error_message: asApiError(error).message, infer_response: { id } });
   }
   return call.write({ infer_response: response }, () => rpc.sent(bytes));
 }

@@ -1,9 +1,9 @@
 import type { handleUnaryCall, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { KIB } from '../../../base/units.js';
 import type { InferenceService } from '../../service.js';
+import { ApiError, asApiError } from '../api-error.js';
 import type { Catalog } from '../catalog.js';
 import { NO_SETTINGS, NO_SHARED_MEMORY } from '../left-out.js';
-import { asRefusal, Refusal } from '../refusal.js';
 import { statusOf } from './rpc.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: messages of every shape, decoded
@@ -65,7 +65,7 @@ export function catalogMethods(service: InferenceService, catalog: Catalog): Unt
   };
   for (const [name, reason] of Object.entries(LEFT_OUT))
     methods[name] = () => {
-      throw new Refusal('unimplemented', reason);
+      throw new ApiError('unimplemented', reason);
     };
   return Object.fromEntries(Object.entries(methods).map(([name, respond]) => [name, unary(respond)]));
 }
@@ -87,7 +87,7 @@ function unary(respond: Respond): handleUnaryCall<Message, object> {
     try {
       done(null, await respond(request));
     } catch (error) {
-      done(statusOf(asRefusal(error)));
+      done(statusOf(asApiError(error)));
     }
   };
 }

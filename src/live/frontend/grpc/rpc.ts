@@ -2,9 +2,9 @@ import { Metadata, type ServerInterceptingCallInterface, type StatusObject } fro
 import { msUntil } from '../../../base/clock/wall-clock.js';
 import { KIB, NS_PER_MS } from '../../../base/units.js';
 import { SHUTTING_DOWN } from '../../service.js';
+import { API_ERRORS, ApiError } from '../api-error.js';
 import { inKib } from '../budget.js';
 import type { Call, RequestQuota } from '../call.js';
-import { REFUSALS, Refusal } from '../refusal.js';
 import { traceOf } from '../traceparent.js';
 import type { Connection } from './connections.js';
 
@@ -54,7 +54,7 @@ export class Rpc implements RequestQuota {
     return this.metadata.get(name)[0]?.toString();
   }
 
-  /** A message of so many bytes is complete. Throws a refusal if there is no memory for it. */
+  /** A message of so many bytes is complete. Throws an `ApiError` if there is no memory for it. */
   received(bytes: number): void {
     this.connection.settle(bytes);
     if (!this.isStream) this.dueMs = Number.POSITIVE_INFINITY;
@@ -68,7 +68,7 @@ export class Rpc implements RequestQuota {
     this.connection.end();
   }
 
-  /** A response of so many bytes goes out. Throws a refusal if there is no memory for it. */
+  /** A response of so many bytes goes out. Throws an `ApiError` if there is no memory for it. */
   responds(bytes: number): void {
     this.hold(bytes);
     this.unread++;
@@ -88,8 +88,8 @@ export class Rpc implements RequestQuota {
     this.connection.account.giveBack(given);
   }
 
-  refuse(refusal: Refusal): void {
-    if (!this.isOver) this.call.sendStatus(statusOf(refusal));
+  refuse(apiError: ApiError): void {
+    if (!this.isOver) this.call.sendStatus(statusOf(apiError));
   }
 
   /** Ends a stream that has nothing under way, so that the server can close. */
@@ -98,10 +98,10 @@ export class Rpc implements RequestQuota {
     if (this.isStream && this.calls.length === 0 && this.unread === 0) this.refuse(shuttingDown());
   }
 
-  ask(call: Call): Refusal | null {
-    const refusal = this.connection.account.ask(call);
-    if (refusal === null) this.calls.push(call);
-    return refusal;
+  ask(call: Call): ApiError | null {
+    const apiError = this.connection.account.ask(call);
+    if (apiError === null) this.calls.push(call);
+    return apiError;
   }
 
   answered(call: Call): void {
@@ -126,23 +126,23 @@ export class Rpc implements RequestQuota {
       return 'its response is read too slowly';
     }
     const why = `the message has not come within ${PATIENCE_MS / 1000} s`;
-    this.refuse(new Refusal('tooSlow', why));
+    this.refuse(new ApiError('tooSlow', why));
     return why;
   }
 
   private hold(bytes: number): void {
-    const refusal = this.connection.account.take(bytes);
-    if (refusal !== null) throw refusal;
+    const apiError = this.connection.account.take(bytes);
+    if (apiError !== null) throw apiError;
     this.heldBytes += inKib(bytes);
   }
 }
 
-export function shuttingDown(): Refusal {
-  return new Refusal('notReady', SHUTTING_DOWN);
+export function shuttingDown(): ApiError {
+  return new ApiError('notReady', SHUTTING_DOWN);
 }
 
 /** How gRPC says why a call failed. */
-export function statusOf({ kind, message, predictedMs }: Refusal): StatusObject {
+export function statusOf({ kind, message, predictedMs }: ApiError): StatusObject {
   const metadata = new Metadata();
   if (kind === 'overLimit') {
     // Clients with a retry policy wait as long.
@@ -150,5 +150,5 @@ export function statusOf({ kind, message, predictedMs }: Refusal): StatusObject 
   } else if (predictedMs !== null) metadata.set('predicted-ms', String(predictedMs));
   // Half of a surrogate pair cannot be encoded.
   const details = Buffer.from(message.slice(0, LONGEST_MESSAGE)).toString();
-  return { code: REFUSALS[kind].grpc, details, metadata };
+  return { code: API_ERRORS[kind].grpc, details, metadata };
 }

@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { NS_PER_S } from '../../../base/units.js';
-import { newRefusalCounters, readRefusals } from '../../frontend/refusal-counts.js';
+import { newApiErrorCounters, readApiErrors } from '../../frontend/api-error-counts.js';
 import { BATCH_BUCKETS } from './buckets.js';
 import { Children, type ModelLabels, type NameLabels } from './labels.js';
 import { STAGE_COPY_IN, STAGE_COPY_OUT, STAGE_EXEC, STAGE_NAMES, STAGE_QUEUE } from './stage-averages.js';
@@ -96,8 +96,8 @@ export function registerJoining(
  * Counts requests refused by the frontends; computed on scrape. Each series without a model exists from the start, so
  * that its first rise shows. Returns the counters for the frontends.
  */
-export function registerRefusals(registry: Registry, labels: NameLabels): SharedArrayBuffer {
-  const counters = newRefusalCounters();
+export function registerApiErrors(registry: Registry, labels: NameLabels): SharedArrayBuffer {
+  const counters = newApiErrorCounters();
   new Counter({
     name: 'escapement_refused_total',
     help: 'Inference requests that a frontend refused before the scheduler saw them',
@@ -105,7 +105,7 @@ export function registerRefusals(registry: Registry, labels: NameLabels): Shared
     registers: [registry],
     collect() {
       this.reset();
-      for (const { transport, reason, label, count } of readRefusals(counters)) {
+      for (const { transport, reason, label, count } of readApiErrors(counters)) {
         const model = label === 0 ? {} : { model: labels.valueOf(label) };
         this.inc({ transport, reason, ...model }, count);
       }

@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { unixMs } from '../../../base/clock/wall-clock.js';
 import { EscapementError } from '../../../base/errors.js';
+import { API_ERRORS, ApiError } from '../../frontend/api-error.js';
 import { checkTls, renewTls } from '../../frontend/frontend.js';
 import { hangUp, NO_PROXY, parserProblem } from '../../frontend/http-connection.js';
-import { REFUSALS, Refusal } from '../../frontend/refusal.js';
 import { TokenCheck } from '../../frontend/token.js';
 import { GuardedPort, peerOf } from '../../wire/guarded-port.js';
 import { json, type Reply, type Route, text } from './route.js';
@@ -75,7 +75,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const server = tls === null ? createServer(respond) : createTlsServer(tls, respond);
   // No request needs a body: a client that asks before sending one gets the answer at once.
   server.on('checkContinue', respond);
-  const refuse = (socket: Socket, problem: Refusal | null) => {
+  const refuse = (socket: Socket, problem: ApiError | null) => {
     if (problem === null || answering.has(socket)) socket.destroy();
     else hangUp(socket, problem);
   };
@@ -146,10 +146,10 @@ async function answer(
 ): Promise<void> {
   const [path, query] = url.split('?');
   const route = routes.find((each) => each.path === path);
-  const refusal = route?.isPublic === true ? null : refusalOf(check, headers.authorization);
-  if (refusal !== null) {
+  const denied = route?.isPublic === true ? null : denialOf(check, headers.authorization);
+  if (denied !== null) {
     response.setHeader('www-authenticate', 'Bearer');
-    send(response, refusal);
+    send(response, denied);
     return;
   }
   // Public content does not protect a connection from eviction: a stranger may ask for it and not read the answer.
@@ -177,13 +177,13 @@ async function answer(
   }
 }
 
-function refusalOf(check: TokenCheck, authorization: string | undefined): Reply | null {
+function denialOf(check: TokenCheck, authorization: string | undefined): Reply | null {
   try {
     check.admit(authorization);
     return null;
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return json(REFUSALS[error.kind].http, { error: error.message });
+    if (!(error instanceof ApiError)) throw error;
+    return json(API_ERRORS[error.kind].http, { error: error.message });
   }
 }
 

@@ -3,7 +3,7 @@ import { invariant } from '../../../base/invariant.js';
 import { REAL_TIME } from '../../../base/world/real-time.js';
 import type { Time } from '../../../base/world/time.js';
 import type { ServerTls } from '../../wire/credentials.js';
-import { type CallRefusal, helloFromHeaders, refusalOf } from '../../wire/hello.js';
+import { type CallError, callErrorOf, helloFromHeaders } from '../../wire/hello.js';
 import type { Network } from '../../wire/network.js';
 import { DEFAULT_MAX_MESSAGE_BYTES, WORKER_SERVICE, WORKER_SHUTS_DOWN } from '../../wire/protocol.js';
 import { REAL_NETWORK } from '../../wire/real-network.js';
@@ -75,9 +75,9 @@ export async function serveMachine(
   // Decided by the headers: the body of a refused call is not read, decompressed or decoded.
   const drive = (call: ControllerCall) => {
     const hello = helloFromHeaders(call.metadata);
-    const refusal = closing ? GOING : refusalOf(hello, token, 'controller', 'worker');
-    if (refusal !== null) {
-      call.emit('error', refusal);
+    const error = closing ? GOING : callErrorOf(hello, token, 'controller', 'worker');
+    if (error !== null) {
+      call.emit('error', error);
       return;
     }
     invariant(hello !== null, 'without the headers of a controller it is refused');
@@ -119,4 +119,4 @@ const DEFAULT_SILENCE_MS = 1000;
 /** Concurrent connections: each controller needs one, and for a moment two. */
 const MOST_CONNECTIONS = 64;
 
-const GOING: CallRefusal = { code: status.UNAVAILABLE, details: WORKER_SHUTS_DOWN };
+const GOING: CallError = { code: status.UNAVAILABLE, details: WORKER_SHUTS_DOWN };

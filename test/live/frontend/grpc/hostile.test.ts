@@ -3,7 +3,7 @@ import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node
 import { connect as connectSocket } from 'node:net';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import { newRefusalCounters, readRefusals } from '../../../../src/live/frontend/refusal-counts.js';
+import { newApiErrorCounters, readApiErrors } from '../../../../src/live/frontend/api-error-counts.js';
 import {
   CONTINUATION,
   callHeaders,
@@ -186,12 +186,12 @@ describe('a token', () => {
 
 describe('memory', () => {
   it('of messages that do not end is limited: the connection is closed, and no other', async () => {
-    const counters = newRefusalCounters();
-    const { port, session } = await serve({ maxInflightBytes: 8 * MIB, refusals: counters });
+    const counters = newApiErrorCounters();
+    const { port, session } = await serve({ maxInflightBytes: 8 * MIB, apiErrors: counters });
     const greedy = open(port);
     void call(greedy, 'ModelInfer', [frame(Buffer.alloc(16 * MIB), 0, 32 * MIB)], {}, false);
     await once(greedy, 'close');
-    const closed = readRefusals(counters).filter(
+    const closed = readApiErrors(counters).filter(
       ({ reason, count }) => reason === 'over_budget' && count > 0,
     );
     expect(closed).toMatchObject([{ transport: 'grpc', count: 1 }]);

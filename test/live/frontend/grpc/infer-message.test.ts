@@ -1,10 +1,10 @@
 import { loadSync } from '@grpc/proto-loader';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../../src/live/frontend/api-error.js';
 import { bytesOfContents } from '../../../../src/live/frontend/grpc/contents.js';
 import { readInferMessage } from '../../../../src/live/frontend/grpc/infer-message.js';
 import { PROTOCOL_FILE } from '../../../../src/live/frontend/grpc-messages.js';
-import { Refusal } from '../../../../src/live/frontend/refusal.js';
 import type { Datatype } from '../../../../src/live/model.js';
 
 // The reference is protobufjs.
@@ -93,7 +93,7 @@ describe('a ModelInferRequest', () => {
         try {
           expect(readInferMessage(bytes).inputs).toEqual([]);
         } catch (error) {
-          expect(error).toBeInstanceOf(Refusal);
+          expect(error).toBeInstanceOf(ApiError);
         }
       }),
       { numRuns: 500 },
@@ -122,7 +122,7 @@ describe('a ModelInferRequest', () => {
     ['a varint that does not end', () => new Uint8Array([0x08, ...new Array(20).fill(0xff)])],
   ])('with %s is refused', (_, make) => {
     const bytes = make();
-    expect(() => readInferMessage(bytes)).toThrow(Refusal);
+    expect(() => readInferMessage(bytes)).toThrow(ApiError);
   });
 });
 
@@ -174,7 +174,7 @@ describe('typed contents', () => {
         );
         const read = decoded('BYTES', drawn.length, { bytes_contents: drawn });
         expect(Buffer.compare(read, expectedBytes)).toBe(0);
-        expect(() => decoded('BYTES', drawn.length + 1, { bytes_contents: drawn })).toThrow(Refusal);
+        expect(() => decoded('BYTES', drawn.length + 1, { bytes_contents: drawn })).toThrow(ApiError);
       }),
     );
   });

@@ -78,7 +78,7 @@ class RawClient {
       return isClosed || own.some(({ type, flags }) => type === RST_STREAM || (flags & END_STREAM) !== 0);
     };
     await expect.poll(isOver).toBe(true);
-    // An answer is headers, a message and trailers; a refusal is trailers alone.
+    // An answer is headers, a message and trailers; an `ApiError` is trailers alone.
     if (types.includes(DATA)) return 'answered';
     if (types.includes(RST_STREAM)) return 'reset';
     return types.includes(HEADERS) ? 'refused' : 'closed';

@@ -4,7 +4,7 @@ import { ServiceError } from '../service.js';
  * Why a frontend turns a client away, with the status of either transport. HTTP: RFC 9110 and 6585; gRPC: the
  * codes of its status.proto.
  */
-export const REFUSALS = {
+export const API_ERRORS = {
   /** The request itself is wrong. */
   invalid: { http: 400, grpc: 3 },
   unauthenticated: { http: 401, grpc: 16 },
@@ -44,35 +44,35 @@ export const REFUSALS = {
   /** Starting, draining, or without that model at present. */
   notReady: { http: 503, grpc: 14 },
 } as const;
-export type RefusalKind = keyof typeof REFUSALS;
+export type ApiErrorKind = keyof typeof API_ERRORS;
 
 /** A request that is answered with an error. The message is for the client, one line and complete. */
-export class Refusal extends Error {
-  readonly kind: RefusalKind;
+export class ApiError extends Error {
+  readonly kind: ApiErrorKind;
   /**
    * Latency that was to be expected of a request that was rejected or given up, ms; of one over its tenant's limit, the time until
    * another may come, 0 if that is not known; null: there is no prediction.
    */
   readonly predictedMs: number | null;
 
-  constructor(kind: RefusalKind, message: string, predictedMs: number | null = null) {
+  constructor(kind: ApiErrorKind, message: string, predictedMs: number | null = null) {
     super(message);
-    this.name = 'Refusal';
+    this.name = 'ApiError';
     this.kind = kind;
     this.predictedMs = predictedMs;
   }
 }
 
-/** Whatever a handler threw, as the client sees it. What is no `Refusal` is a fault of ours, never a crash. */
-export function asRefusal(thrown: unknown): Refusal {
-  if (thrown instanceof Refusal) return thrown;
-  if (thrown instanceof ServiceError) return new Refusal(thrown.kind, thrown.message);
+/** Whatever a handler threw, as the client sees it. What is no `ApiError` is a fault of ours, never a crash. */
+export function asApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof ServiceError) return new ApiError(thrown.kind, thrown.message);
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  return new Refusal('failed', `internal error: ${reason}`);
+  return new ApiError('failed', `internal error: ${reason}`);
 }
 
-export function cancelled(): Refusal {
-  return new Refusal(
+export function cancelled(): ApiError {
+  return new ApiError(
     'cancelled',
     'the client ended its side of the connection before the answer; keep it open until then',
   );

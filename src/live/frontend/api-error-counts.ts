@@ -1,35 +1,35 @@
-import { REFUSALS, type RefusalKind } from './refusal.js';
+import { API_ERRORS, type ApiErrorKind } from './api-error.js';
 
 const TRANSPORTS = ['http', 'grpc'] as const;
-const KINDS = Object.keys(REFUSALS) as RefusalKind[];
+const KINDS = Object.keys(API_ERRORS) as ApiErrorKind[];
 /** Labels of models, from 1 on; what is of no known model is counted at 0. */
 const LABELS = 64;
 
 /** Counters for all threads of a process together: they outlive a thread that is replaced. */
-export function newRefusalCounters(): SharedArrayBuffer {
+export function newApiErrorCounters(): SharedArrayBuffer {
   const count = TRANSPORTS.length * KINDS.length * LABELS;
   return new SharedArrayBuffer(count * BigUint64Array.BYTES_PER_ELEMENT);
 }
 
 /** Inference requests of one transport that were refused before the service was asked. */
-export class RefusalCounts {
+export class ApiErrorCounts {
   private readonly counts: BigUint64Array;
   private readonly first: number;
 
   constructor(counters: SharedArrayBuffer | null, transport: (typeof TRANSPORTS)[number]) {
-    this.counts = new BigUint64Array(counters ?? newRefusalCounters());
+    this.counts = new BigUint64Array(counters ?? newApiErrorCounters());
     this.first = TRANSPORTS.indexOf(transport) * KINDS.length;
   }
 
   /** `label`: of the model that is asked for, if it is known to the service. */
-  add(kind: RefusalKind, label = 0): void {
+  add(kind: ApiErrorKind, label = 0): void {
     const known = label < LABELS ? label : 0;
     Atomics.add(this.counts, (this.first + KINDS.indexOf(kind)) * LABELS + known, 1n);
   }
 }
 
 /** All counts at present; `reason` is the kind as metrics spell it: `not_ready`. Of models only those above 0. */
-export function readRefusals(counters: SharedArrayBuffer) {
+export function readApiErrors(counters: SharedArrayBuffer) {
   const counts = new BigUint64Array(counters);
   return TRANSPORTS.flatMap((transport, t) =>
     KINDS.flatMap((kind, k) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OUTCOME_REJECTED } from '../../../src/core/request.js';
-import { newRefusalCounters, readRefusals } from '../../../src/live/frontend/refusal-counts.js';
+import { newApiErrorCounters, readApiErrors } from '../../../src/live/frontend/api-error-counts.js';
 import { echoModel, FakeService, failure } from './fake-service.js';
 import { openGrpc, openHttp, tensor } from './fixtures.js';
 import { GrpcClient } from './grpc-client.js';
@@ -15,15 +15,15 @@ const MESSAGE = {
 const TOKEN = { authorization: 'Bearer secret' };
 
 function counted(counters: SharedArrayBuffer): Record<string, number> {
-  const rises = readRefusals(counters).filter(({ count }) => count > 0);
+  const rises = readApiErrors(counters).filter(({ count }) => count > 0);
   return Object.fromEntries(rises.map(({ transport, reason, count }) => [`${transport} ${reason}`, count]));
 }
 
-describe('refusals are counted', () => {
+describe('API errors are counted', () => {
   it('of HTTP, once each, and only where an inference was asked for', async () => {
-    const refusals = newRefusalCounters();
+    const apiErrors = newApiErrorCounters();
     const service = new FakeService([MODEL]);
-    const { http } = await openHttp(service, { refusals, token: 'secret', maxBodyBytes: 1000 });
+    const { http } = await openHttp(service, { apiErrors, token: 'secret', maxBodyBytes: 1000 });
     const post = async (path: string, body: unknown, headers: Record<string, string> = TOKEN) =>
       (await http.post(path, body, headers)).status;
 
@@ -31,7 +31,7 @@ describe('refusals are counted', () => {
     service.answer = () => failure(OUTCOME_REJECTED);
     expect(await post(INFER, GOOD)).toBe(429);
     expect((await http.get('/v2/models/n', TOKEN)).status).toBe(404);
-    expect(counted(refusals)).toEqual({});
+    expect(counted(apiErrors)).toEqual({});
 
     expect(await post('/v2/models/n/infer', GOOD)).toBe(404);
     expect(await post(`${INFER}?x=1`, GOOD, {})).toBe(401);
@@ -42,13 +42,13 @@ describe('refusals are counted', () => {
     expect((await http.get('/v2/health/ready')).status).toBe(503);
     const expected = { unknown: 1, unauthenticated: 1, invalid: 1, too_large: 1, not_ready: 3 };
     const named = Object.entries(expected).map(([reason, count]) => [`http ${reason}`, count]);
-    expect(counted(refusals)).toEqual(Object.fromEntries(named));
+    expect(counted(apiErrors)).toEqual(Object.fromEntries(named));
   });
 
   it('of gRPC, once each, and only where an inference was asked for', async () => {
-    const refusals = newRefusalCounters();
+    const apiErrors = newApiErrorCounters();
     const service = new FakeService([MODEL]);
-    const { port } = await openGrpc(service, { refusals, token: 'secret', maxBodyBytes: 1000 });
+    const { port } = await openGrpc(service, { apiErrors, token: 'secret', maxBodyBytes: 1000 });
     const grpc = new GrpcClient(port);
     onTestFinished(() => grpc.close());
     const codeOf = (message: object, headers: Record<string, string> = TOKEN, method = 'ModelInfer') =>
@@ -61,7 +61,7 @@ describe('refusals are counted', () => {
     service.answer = () => failure(OUTCOME_REJECTED);
     expect(await codeOf(MESSAGE)).toBe(8);
     expect(await codeOf({ name: 'n' }, TOKEN, 'ModelMetadata')).toBe(5);
-    expect(counted(refusals)).toEqual({});
+    expect(counted(apiErrors)).toEqual({});
 
     expect(await codeOf({ ...MESSAGE, model_name: 'n' })).toBe(5);
     expect(await codeOf(MESSAGE, {})).toBe(16);
@@ -72,6 +72,6 @@ describe('refusals are counted', () => {
     expect(await codeOf(MESSAGE, TOKEN, 'ModelStreamInfer')).toBe(0);
     const expected = { unknown: 1, unauthenticated: 1, invalid: 1, not_ready: 2 };
     const named = Object.entries(expected).map(([reason, count]) => [`grpc ${reason}`, count]);
-    expect(counted(refusals)).toEqual(Object.fromEntries(named));
+    expect(counted(apiErrors)).toEqual(Object.fromEntries(named));
   });
 });
