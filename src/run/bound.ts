@@ -42,15 +42,18 @@ export async function boundOf(experiment: Experiment, fairness?: number): Promis
   const seconds = spanSeconds({ warmupNs, durationNs: workload.durationNs });
   const perSecond = (requests: number) => ratioOf(requests, seconds);
   const { fluid, windowLimited, priced, timePriced } = bounds;
+  const best = Math.min(windowLimited, timePriced ?? windowLimited);
   return {
     offeredRps: perSecond(requests.count),
     fluidRps: perSecond(fluid),
     windowLimitedRps: perSecond(windowLimited),
     pricedRps: priced === null ? null : perSecond(priced),
     timePricedRps: timePriced === null ? null : perSecond(timePriced),
-    bestRps: perSecond(Math.min(windowLimited, timePriced ?? windowLimited)),
+    bestRps: perSecond(best),
     ...(classes.length === 0 ? {} : { weightedRps: perSecond(weightedBound(requests, bounded, classes)) }),
-    ...(fairness === undefined ? {} : { fairRps: perSecond(fairBound(requests, bounded, fairness)) }),
+    ...(fairness === undefined
+      ? {}
+      : { fairRps: perSecond(Math.min(best, fairBound(requests, bounded, fairness))) }),
   };
 }
 
