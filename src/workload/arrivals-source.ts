@@ -156,7 +156,7 @@ const UTF8 = new TextDecoder();
 
 /**
  * Time of the last row of a sorted arrivals file, ns, or 0 if it has none: the length of a workload without a duration.
- * Of an uncompressed file only the end is read.
+ * Reads only the end of an uncompressed file.
  */
 export async function lastArrivalNs(files: InputFiles, path: string): Promise<number> {
   const start = path.endsWith('.gz') ? 0 : Math.max(0, (await files.stat(path)).bytes - TAIL_BYTES);

@@ -5,7 +5,7 @@ import { LEAST_CHUNK_BYTES, MOST_TINY_CHUNKS } from './limits.js';
 const FIRST_BYTES = 16 * KIB;
 const GROWTH = 4;
 const EMPTY = Buffer.alloc(0);
-/** What is larger gets its last buffer at once: pages that nothing is written to take no memory. */
+/** Size up to which the buffer grows with what arrives. The next one is for the whole body: untouched pages are free. */
 const LAST_GROWTH_BYTES = 256 * KIB;
 
 /** Where a body becomes one buffer while it arrives: it takes memory for what has come, not for what was announced. */
@@ -16,7 +16,7 @@ export class BodyBuffer {
 
   constructor(
     private readonly limitBytes: number,
-    /** What the client has announced; −1: nothing. */
+    /** Announced length, bytes; −1: none. */
     private readonly announcedBytes: number,
   ) {}
 

@@ -12,15 +12,15 @@ import {
   SharedCounts,
 } from './shared-counts.js';
 
-/** What clients may hold and have under way at once, of all frontends of the process together. */
+/** Limits on what clients hold and have under way, over all frontends of the process. */
 interface BudgetLimits {
   /** Bodies and answers in memory. */
   readonly totalBytes: number;
-  /** Of them, those of one address. */
+  /** Part of them for one address. */
   readonly clientBytes: number;
   readonly connectionBytes: number;
   readonly connections: number;
-  /** Of them, those from one address. */
+  /** Part of them from one address. */
   readonly clientConnections: number;
   /** Requests of one address that the service has not answered. */
   readonly clientRequests: number;
@@ -40,7 +40,7 @@ export function budgetLimits(
   };
 }
 
-/** What a connection may hold in all and still draw on the part that is kept free for small requests. */
+/** Memory up to which a connection may draw on the part that is kept free for small requests. */
 const SMALL_BYTES = 64 * KIB;
 /** That part: one of so many. Large bodies fill the rest at most, so small requests get through. */
 const RESERVED_SHARE = 8;
@@ -67,12 +67,12 @@ export class Budget {
   }
 }
 
-/** What one connection holds and has under way. */
+/** Account of one connection: memory it holds and requests it has under way. */
 export class Account {
   /** Bytes, in whole KiB. */
   private heldBytes = 0;
   private readonly bucket: number;
-  /** What the service has. */
+  /** Calls that the service has not answered. */
   private readonly calls = new Set<Call>();
   private isGone = false;
 

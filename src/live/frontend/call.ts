@@ -19,7 +19,7 @@ import {
 } from '../service.js';
 import { ApiError, cancelled, serverNotReady } from './api-error.js';
 
-/** What is shorter is not worth a word. */
+/** Shorter times are not mentioned. */
 const TINY_NS = NS_PER_MS / 10;
 
 /** Errors of requests that can be sent again, here or elsewhere. */
@@ -38,7 +38,7 @@ interface CallSink {
   answered(call: Call): void;
 }
 
-/** What goes to the service. */
+/** Requests of one call, as submitted to the service. */
 interface Submission {
   readonly model: number;
   /** On the service's clock. */
@@ -52,19 +52,19 @@ interface Submission {
   readonly inputs: readonly Uint8Array[];
   /** Their whole shapes; only for a model with free sizes, which takes one request. */
   readonly shapes: readonly Shape[] | undefined;
-  /** Of its inputs, for a model that takes several lengths; 0 for others. */
+  /** Length of its inputs, for a model that takes several; 0 for others. */
   readonly length: number;
   /** The client's `traceparent`. */
   readonly trace?: string | null;
 }
 
-/** What one client asked for at once: a batch, split into requests of the service that are answered together. */
+/** One inference call of a client: a batch, split into requests of the service that are answered together. */
 export class Call {
   /** In the order of the batch. */
   readonly answers: InferenceAnswer[];
   private open: number;
   private readonly parts: Part[] = [];
-  /** Of each of its requests. */
+  /** SLO of each of its requests. */
   private sloNs = 0;
   private length = 0;
 

@@ -5,7 +5,7 @@ import type { FrontendSettings } from './frontend.js';
 import { modelConfig } from './model-config.js';
 import { jsonOfStatistics } from './statistics-json.js';
 
-/** What a frontend tells of the server and its models, in the protocol's own words; the same on either transport. */
+/** Metadata of the server and its models in the protocol's terms, for either transport. */
 export class Catalog {
   private indexed: ServiceState | null = null;
   private entries: ReadonlyMap<string, readonly ModelEntry[]> = new Map();
@@ -57,13 +57,13 @@ export class Catalog {
     return model;
   }
 
-  /** Whether an entry takes requests now. */
+  /** True if an entry takes requests now. */
   isReady({ state }: ModelEntry): boolean {
     const { notReady, takesRequests = false } = this.service.state;
     return state === 'ready' && (notReady === null || takesRequests);
   }
 
-  /** The same for a model that may not exist. */
+  /** True if the model exists and takes requests now. */
   isReadyNamed(name: string, version: string): boolean {
     const versions = this.byName().get(name) ?? [];
     const asked = (entry: ModelEntry) => (version === '' ? entry.isDefault : entry.version === version);
@@ -102,7 +102,7 @@ export class Catalog {
   }
 
   /**
-   * What has happened to a model, or to all where `name` is empty, as the statistics extension of the protocol has it in
+   * Statistics of a model, or of all if `name` is empty, as the statistics extension of the protocol has it in
    * JSON. `version` empty: all versions.
    */
   async statistics(name: string, version: string): Promise<{ model_stats: object[] }> {

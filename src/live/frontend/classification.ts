@@ -11,7 +11,7 @@ const FEW_CLASSES = 32;
 interface ClassifiedOutput {
   readonly name: string;
   readonly datatype: Datatype;
-  /** What its elements are called; null: they have no names. */
+  /** Names of its elements; null: they have none. */
   readonly labels: readonly string[] | null;
 }
 

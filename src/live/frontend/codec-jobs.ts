@@ -10,7 +10,7 @@ export type CodecResult<T> =
   | { readonly value: T }
   | { readonly apiError: { readonly kind: ApiErrorKind; readonly message: string } };
 
-/** What the jobs take and make. */
+/** Inputs and results of the jobs. */
 export interface CodecJobs {
   readonly decode: typeof decodeBody;
   readonly encode: typeof encodeAnswer;

@@ -9,7 +9,7 @@ import { ownBuffers } from './views.js';
 
 const MOST_THREADS = 4;
 const LEAST_HEAP_MIB = 128;
-/** What parsing the costliest JSON takes for each of its bytes: "[]," makes a list of every third. */
+/** Memory for parsing the costliest JSON, bytes per byte: "[]," makes a list of every third. */
 const HEAP_PER_BYTE = 48;
 
 /** Threads of low priority for bodies and answers that would hold up others. They start with the first one. */

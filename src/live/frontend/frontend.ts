@@ -26,11 +26,11 @@ export interface FrontendOptions extends Partial<Limits> {
   readonly port: number;
   /** SLO of requests that carry none, for models that have none, ns. */
   readonly defaultSloNs: number;
-  /** What the protocol's `priority` may mean. Default: nothing. */
+  /** Classes that the protocol's `priority` may select. Default: none. */
   readonly classes?: readonly PriorityClass[];
-  /** How clients name their tenant. Default: they don't. */
+  /** Header by which clients name their tenant. Default: none. */
   readonly tenants?: TenantHeader;
-  /** What the server says of itself. */
+  /** Version in the server's metadata. */
   readonly serverVersion: string;
   /** Address to bind. */
   readonly host?: string;

@@ -49,7 +49,7 @@ const INFER_METHODS = /\/Model(?:Stream)?Infer$/;
 const RPC = 'rpc';
 /** Calls of one connection at a time. */
 const MOST_STREAMS = 128;
-/** How often slow clients and the server's health are looked at. */
+/** Interval at which slow clients and the server's health are checked. */
 const LOOK_MS = 250;
 
 // The library writes to stderr what it also returns.

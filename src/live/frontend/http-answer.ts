@@ -18,7 +18,7 @@ interface AnswerOutput {
   readonly bytes: number;
 }
 
-/** What an answer says, and the binary tensors behind its JSON. Plain data. */
+/** Content of an answer: its JSON and the binary tensors after it. Plain data. */
 export interface Answer {
   readonly id: string | null;
   readonly name: string;
@@ -100,7 +100,7 @@ export function expectedBytes(signature: ModelSignature, asked: Inference, limit
   );
 }
 
-/** The same, once its sizes are known. Throws an `ApiError`. */
+/** Upper bound on an answer's length, bytes, from its actual sizes. Throws an `ApiError`. */
 export function boundOf({ outputs }: Answer, limitBytes: number): number {
   return checkedBound(
     outputs.map(({ datatype, data, bytes }) => outputBound({ binary: data === null }, datatype, bytes)),

@@ -4,7 +4,7 @@ import { API_ERRORS, ApiError } from './api-error.js';
 import type { Account } from './budget.js';
 import { MOST_HEADER_BYTES, MOST_PIPELINED } from './limits.js';
 
-/** How long a client that has sent something wrong is still listened to, so that it sees the answer. */
+/** Time for which input is still read after an error, so that the client sees the answer. */
 const LINGER_MS = 1000;
 
 /** A request with its answer, as its connection sees it. */
@@ -60,7 +60,7 @@ export class HttpConnection {
     return true;
   }
 
-  /** What comes now cannot be answered as a request: says why, after the answers to those before, and hangs up. */
+  /** Sends an error after the answers that are due, and hangs up: further input is no request. */
   end(problem: ApiError): void {
     if (this.problem !== null) return;
     // It may be the body of the last request, which is answered in its place.
@@ -97,14 +97,14 @@ function lastAnswer({ kind, message }: ApiError): string {
   ].join('\r\n');
 }
 
-/** What Node's parser reports. */
+/** Error of Node's HTTP parser. */
 export interface ParserError extends Error {
   readonly code?: string;
   /** In llhttp's words. */
   readonly reason?: string;
 }
 
-/** What is wrong with bytes that are no request; null: the connection itself has failed. */
+/** API error for a parser error; null: the connection itself has failed. */
 export function parserProblem({ code = '', reason }: ParserError): ApiError | null {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':

@@ -7,12 +7,12 @@ import { MOST_LINGER_MS } from './limits.js';
 import { traceOf } from './traceparent.js';
 
 const JSON_TYPE = 'application/json';
-/** What paths allow that take the method. */
+/** Methods that a path accepts, by the method it was declared with. */
 export const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' } as const;
 /** A rest of a body that is read and dropped, so that the connection can go on. */
 const SMALL_REST_BYTES = 64 * 1024;
 const ONE_PIECE_BYTES = 4 * 1024;
-/** What may well go better a second later. */
+/** Errors that are likely to be gone a second later. */
 const SOON_OVER: ReadonlySet<ApiErrorKind> = new Set(['overBudget', 'tooBusy', 'standby'] as const);
 
 /** After these the rest of a body is not read as one. */
@@ -31,7 +31,7 @@ export class HttpExchange {
   isLast = false;
   /** The `label` of the model that it names, once that is known. */
   label: number | undefined;
-  /** Of its connection's account. */
+  /** Bytes taken from the account of its connection. */
   private heldBytes = 0;
 
   constructor(

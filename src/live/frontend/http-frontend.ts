@@ -18,7 +18,7 @@ import { HttpSite } from './http-site.js';
 import { GRACE_MS, MOST_HEADER_BYTES, MOST_TURNED_AWAY } from './limits.js';
 import { TurnedAway } from './turned-away.js';
 
-/** How long a server that closes goes on listening: a request that is on its way is answered, not reset. */
+/** Time for which a closing server goes on listening: a request that is on its way is answered, not reset. */
 const LAST_CALL_MS = 250;
 
 /**

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ApiError, shown } from './api-error.js';
 import type { Compression } from './http-body.js';
 
-/** How the body is compressed; null: it is not. Throws an `ApiError`. */
+/** Coding of the body; null: it is not compressed. Throws an `ApiError`. */
 export function contentEncoding(headers: IncomingHttpHeaders): Compression | null {
   const encoding = headers['content-encoding'];
   if (encoding === undefined) return null;
@@ -24,7 +24,7 @@ export function contentEncoding(headers: IncomingHttpHeaders): Compression | nul
 }
 
 /**
- * How the client would like a large answer to be compressed (RFC 9110, 12.5.3); null: not. Of codings that it likes
+ * Coding that the client prefers for a large answer (RFC 9110, 12.5.3); null: none. Of codings that it likes
  * equally well, gzip comes first, and the answer as it is last unless the client names it.
  */
 export function acceptedEncoding(headers: IncomingHttpHeaders): Compression | null {
@@ -39,7 +39,7 @@ export function acceptedEncoding(headers: IncomingHttpHeaders): Compression | nu
   return gzip === most ? 'gzip' : 'deflate';
 }
 
-/** How much a client wants each coding that it names, from 0 for never to 1. */
+/** Weights of the codings that a client names, from 0 for never to 1. */
 function weightsOf(accepted: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const member of accepted.toLowerCase().split(',')) {

@@ -46,7 +46,7 @@ export async function infer(exchange: HttpExchange, name: string, version: strin
   exchange.isAsked = true;
 }
 
-/** Whether it holds up no others; JSON that is too large is not parsed. */
+/** True if decoding holds up no other requests; JSON that is too large is not parsed. */
 function isSmall({ body, compression, jsonHeader, limits }: DecodeTask): boolean {
   const jsonBytes = jsonHeader === undefined ? body.length : Number(jsonHeader);
   return compression === null && (jsonBytes <= INLINE_BYTES || jsonBytes > limits.maxJsonBytes);
@@ -103,7 +103,7 @@ async function send(
   else exchange.sendJson(200, json, ['content-encoding', compression, 'vary', 'accept-encoding']);
 }
 
-/** The same for another thread: tensors that are part of a larger buffer are copied, as others may be in it. */
+/** Copies tensors that are part of a larger buffer, for another thread: others may be in it. */
 function withOwnData({ outputs, ...answer }: Answer): Answer {
   const own = (tensor: Uint8Array) =>
     tensor.length === tensor.buffer.byteLength ? tensor : new Uint8Array(tensor);

@@ -69,7 +69,7 @@ function exactly(path: string): RegExp {
   return new RegExp(`^${path}$`);
 }
 
-/** What browsers may send in requests of other origins. */
+/** Headers that browsers may send from pages of other origins. */
 const CORS_HEADERS =
   'authorization, content-type, content-encoding, inference-header-content-length, traceparent';
 

@@ -8,7 +8,7 @@ import { Origins } from './origins.js';
 import { TenantNames } from './tenant-names.js';
 import { TokenCheck } from './token.js';
 
-/** What all requests of one HTTP frontend share. */
+/** State shared by all requests of one HTTP frontend. */
 export class HttpSite {
   readonly catalog: Catalog;
   readonly codec: Codec;

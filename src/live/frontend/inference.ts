@@ -8,7 +8,7 @@ import { booleanParameter, outputParameters, requestParameters } from './paramet
 import { classOfPriority, type PriorityClass } from './priority.js';
 import { requestSloNs } from './slo.js';
 
-/** What requests are checked against. Plain data. */
+/** Limits and settings that requests are checked against. Plain data. */
 export interface InferenceLimits extends Pick<Limits, 'maxBatch' | 'maxBodyBytes'> {
   readonly defaultSloNs: number;
   readonly classes: readonly PriorityClass[];
@@ -32,7 +32,7 @@ export interface WantedOutput {
   readonly classes: number;
 }
 
-/** What a request asks of a model, checked against it. Plain data. */
+/** Request to a model, checked against it. Plain data. */
 export interface Inference {
   readonly id: string | null;
   /** Requests in the batch. */
@@ -44,7 +44,7 @@ export interface Inference {
   readonly inputs: readonly Uint8Array[];
   /** Their whole shapes; only for a model with free sizes. */
   readonly shapes: readonly Shape[] | undefined;
-  /** Of its inputs, for a model that takes several lengths; 0 for others. */
+  /** Length of its inputs, for a model that takes several; 0 for others. */
   readonly length: number;
   readonly outputs: readonly WantedOutput[];
 }

@@ -21,10 +21,10 @@ export class InputSet {
   count = 0;
   private readonly signatures: readonly TensorSignature[];
   private readonly bytes: (Uint8Array | undefined)[];
-  /** What each input was claimed with. */
+  /** Shape that each input was claimed with. */
   private readonly claimed: Shape[] = [];
   private readonly isFree: boolean;
-  /** Of its inputs, where the model takes several lengths and one was claimed; 0 otherwise. */
+  /** Length of its inputs, if the model takes several and one was claimed; 0 otherwise. */
   length = 0;
 
   constructor(
@@ -176,7 +176,7 @@ export class InputSet {
       : 0;
   }
 
-  /** Whether a size of an input is the length that requests choose. Throws an `ApiError` for one that the model does not take. */
+  /** True if a size of an input is the length that requests choose. Throws an `ApiError` for one that the model does not take. */
   private isLength({ name, shape }: TensorSignature, dimension: number, size: unknown): boolean {
     const { lengths } = this.model.signature;
     if (lengths === undefined || shape[dimension] !== FREE || !Number.isSafeInteger(size)) return false;

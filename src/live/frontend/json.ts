@@ -23,7 +23,7 @@ export function parseJson(text: string, isExact = false): unknown {
   }
 }
 
-/** What `parseJson` gives for a number that is none for `JSON.parse`; null: the value is something else. */
+/** Number that `parseJson` marked because `JSON.parse` cannot read it; null: the value is something else. */
 export function specialNumber(value: unknown): number | bigint | null {
   if (typeof value !== 'string' || !value.startsWith(MARK)) return null;
   const word = value.slice(MARK.length);

@@ -73,7 +73,7 @@ export const MOST_PIPELINED = 16;
 /** Chunks of a body: with more, they must have 32 bytes on average, or get 400. */
 export const MOST_TINY_CHUNKS = 1024;
 export const LEAST_CHUNK_BYTES = 32;
-/** How long the rest of a body that is refused is read and dropped, so that its client sees the answer. */
+/** Time for which the rest of a refused body is read and dropped, so that its client sees the answer. */
 export const MOST_LINGER_MS = 5000;
 /** Time for decoding or encoding one body: 413. */
 export const CODEC_TIMEOUT_MS = 15_000;
@@ -83,5 +83,5 @@ export const MOST_CODEC_QUEUE = 256;
 export const MOST_CLASSIFIED = 2 ** 18;
 /** Connections beyond the limit that hear why at a time; further ones are closed without a word. */
 export const MOST_TURNED_AWAY = 100;
-/** How long a graceful close waits for requests under way. */
+/** Time that a graceful close waits for requests under way. */
 export const GRACE_MS = 10_000;

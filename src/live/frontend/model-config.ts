@@ -5,7 +5,7 @@ import { type FrontendSettings, mostAnswerBytes } from './frontend.js';
 
 type Limits = Pick<FrontendSettings, 'maxBatch' | 'maxBodyBytes'>;
 
-/** Of a request or answer, what is not the data of tensors. */
+/** Bytes of a request or answer that are not the data of tensors. */
 const HEADER_BYTES = 4 * KIB;
 
 /**
@@ -33,7 +33,7 @@ function lengthParameters(signature: ModelSignature) {
   return { buckets: text(buckets), ...(fill === null ? {} : { fill: text(fillByInput(signature)) }) };
 }
 
-/** Of one call: what `--max-batch` allows, as far as its tensors fit into the largest body and answer. */
+/** Largest batch of one call: `--max-batch`, as far as its tensors fit into the largest body and answer. */
 function largestBatch({ inputs, outputs }: ModelSignature, { maxBatch, maxBodyBytes }: Limits): number {
   const rowsIn = (limitBytes: number, tensors: readonly TensorSignature[]) =>
     Math.floor((limitBytes - HEADER_BYTES) / tensors.reduce((sum, { bytes }) => sum + bytes, 0));

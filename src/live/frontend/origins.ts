@@ -15,7 +15,7 @@ export class Origins {
     this.allowed = new Set((cors ?? '').split(',').map((origin) => origin.trim()));
   }
 
-  /** Whether answers must say for whom they are. */
+  /** True if some other origins are allowed: answers then depend on the origin and say so (`Vary`). */
   get isOn(): boolean {
     return this.cors !== null;
   }
@@ -24,7 +24,7 @@ export class Origins {
     return this.isOn && (this.allowed.has('*') || this.allowed.has(origin));
   }
 
-  /** What an answer says to a page of that origin. */
+  /** CORS headers of an answer to a page of that origin. */
   headersFor(origin: string | undefined): readonly string[] {
     if (origin === undefined || !this.allows(origin)) return ['vary', 'origin'];
     const exposed = 'inference-header-content-length, retry-after, traceparent';

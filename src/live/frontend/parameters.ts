@@ -52,7 +52,7 @@ export function booleanParameter(parameters: Json, name: string): boolean {
   throw new ApiError('invalid', `parameter ${name}: expected true or false, got ${shown(value)}`);
 }
 
-/** What a tensor of a request is to the model. */
+/** Role of a tensor of a request. */
 export type TensorSide = 'input' | 'output';
 
 /** Bytes of an input that follows as binary data; −1: it does not. Throws an `ApiError`. */
@@ -72,7 +72,7 @@ export function binarySize(given: unknown, input: string): number {
   );
 }
 
-/** How an output is wanted. Throws an `ApiError`. */
+/** Form in which an output is wanted. Throws an `ApiError`. */
 export function outputParameters(
   given: unknown,
   output: string,
@@ -101,7 +101,7 @@ export function classCount(classes: unknown, output: string): number {
   );
 }
 
-/** What describes a tensor's contents and changes nothing. */
+/** Parameters that describe a tensor's contents and change nothing. */
 export function isHarmlessParameter(name: string): boolean {
   return name === 'content_type' || name === 'binary_data';
 }

@@ -23,7 +23,7 @@ export function classOfPriority(priority: unknown, classes: readonly PriorityCla
   throw new ApiError('invalid', `parameter priority: ${expected}`);
 }
 
-/** Whether clients can ask for a class. */
+/** True if clients can ask for a class. */
 export function hasPriorities(classes: readonly PriorityClass[]): boolean {
   return classes.some(({ priorities }) => priorities.length > 0);
 }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/** What frontends count, of all clients together and of each. */
+/** Counters that frontends share, for all clients together and for each. */
 export const KIB_HELD = 0;
 export const CONNECTIONS = 1;
 export const REQUESTS = 2;

@@ -14,7 +14,7 @@ export class Slots<T extends object> {
     return slot;
   }
 
-  /** What is in the slot, which is free from now on; null: nothing is. */
+  /** Empties a slot and returns what was in it; null: nothing. */
   take(slot: number): T | null {
     const item = this.items[slot] ?? null;
     if (item === null) return null;

@@ -1,7 +1,7 @@
 /** Why a frontend turned someone away: there are as many connections as there may be. */
 export type TurnedAwayFor = 'tooManyConnections';
 
-/** How often. Plain data: it crosses threads. */
+/** Number of clients turned away for one reason. Plain data: it crosses threads. */
 export interface TurnedAwayCount {
   readonly why: TurnedAwayFor;
   /** The address of a client, as quotas tell them apart. */
@@ -31,7 +31,7 @@ export class TurnedAway {
     this.came();
   }
 
-  /** What was counted since it was last called. */
+  /** Returns the counts since the last call. */
   take(): TurnedAwayCount[] {
     const all = [...this.counts].flatMap(([why, counts]) =>
       [...counts].map(([who, count]) => ({ why, who, count })),

@@ -5,10 +5,10 @@ import type { ServerTls } from '../../wire/credentials.js';
 import type { ApiError } from '../api-error.js';
 import type { Account, Budget } from '../budget.js';
 
-/** How often memory for messages that are still coming is counted. */
+/** Interval at which the memory of incomplete messages is counted. */
 const LOOK_MS = 100;
 
-/** What HTTP/2 may add to a message of so many bytes: frames, headers and window updates. */
+/** Upper bound on what HTTP/2 adds to a message: frames, headers and window updates, in bytes. */
 function overheadOf(bytes: number): number {
   return KIB + bytes / 128;
 }

@@ -85,7 +85,7 @@ function wrongCount(count: number, list: string, got: number): Error {
   return new Error(`expected ${count} elements in ${list}, got ${got > count ? 'more' : got}`);
 }
 
-/** Of a BYTES element in a tensor. */
+/** Bytes of the length before each BYTES element of a tensor. */
 const LENGTH_BYTES = 4;
 /** Tag of an element of bytes_contents: field 8, with a length. */
 const BYTES_ELEMENT = 0x42;

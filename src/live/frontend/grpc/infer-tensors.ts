@@ -35,7 +35,7 @@ export function readInputs({ inputs, raw }: InferMessage, set: InputSet, mostTyp
   }
 }
 
-/** What the client wants of the model's outputs. Throws an `ApiError`. */
+/** Outputs that the client asks for. Throws an `ApiError`. */
 export function wantedOutputs(
   { outputs: wanted }: InferMessage,
   signature: ModelSignature,

@@ -40,7 +40,7 @@ export function inferenceService(service: ServiceDefinition): ServiceDefinition 
   };
 }
 
-/** What answers the methods of the Open Inference Protocol that take no tensors. */
+/** Handlers of the protocol's methods that take no tensors. */
 export function catalogMethods(service: InferenceService, catalog: Catalog): UntypedServiceImplementation {
   const methods: Record<string, Respond> = {
     ServerLive: () => ({ live: service.state.hangs !== true }),

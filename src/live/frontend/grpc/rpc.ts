@@ -20,7 +20,7 @@ export class Rpc implements RequestQuota {
   isDraining = false;
   /** When its client gives up, on the service's clock. */
   readonly untilNs: number;
-  /** What the service has of it. */
+  /** Calls that the service has not answered. */
   private readonly calls: Call[] = [];
   private heldBytes = 0;
   private isReceiving = true;
@@ -141,7 +141,7 @@ export function shuttingDown(): ApiError {
   return new ApiError('notReady', SHUTTING_DOWN);
 }
 
-/** How gRPC says why a call failed. */
+/** gRPC status for a failed call. */
 export function statusOf({ kind, message, predictedMs }: ApiError): StatusObject {
   const metadata = new Metadata();
   if (kind === 'overLimit') {

@@ -17,7 +17,7 @@ export interface FrontendHostOptions {
   /** Default: the real one. */
   readonly world?: Pick<World, 'time' | 'threads'>;
   readonly transport: Transport;
-  /** Of the thread's frontend: plain data. */
+  /** Options of the thread's frontend: plain data. */
   readonly frontend: FrontendOptions & { readonly budget: BudgetSlot };
   /** The thread ended by itself, with all requests of its clients; another takes its place. */
   readonly died: (reason: string) => void;
@@ -39,7 +39,7 @@ const HEAP_MB = 512;
  * what V8 fills at a time; it keeps two thirds once there was much to do. Twice as much saved no CPU time at full load.
  */
 const YOUNG_HEAP_MB = 48;
-/** How long a thread has to close its frontend, which gives up on its clients before. */
+/** Time for a thread to close its frontend, which gives up on its clients earlier. */
 const CLOSE_MS = 15_000;
 
 /**
@@ -184,7 +184,7 @@ export class FrontendHost {
   }
 }
 
-/** What cannot be sent must not end the process: the thread is given up instead. */
+/** Posts a message. One that cannot be sent ends the thread, not the process. */
 function send(thread: ThreadHandle, message: ToFrontend, transfer: readonly ArrayBuffer[]): void {
   try {
     thread.postMessage(message, transfer);

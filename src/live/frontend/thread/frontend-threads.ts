@@ -5,7 +5,7 @@ import type { Frontend, FrontendOptions } from '../frontend.js';
 import { FrontendHost, type FrontendHostOptions } from './frontend-host.js';
 
 interface FrontendThreadsOptions extends Omit<FrontendHostOptions, 'frontend'> {
-  /** Of each thread's frontend: plain data. */
+  /** Options of each thread's frontend: plain data. */
   readonly frontend: FrontendOptions;
   /** Above 1 they share the port. */
   readonly threads: number;

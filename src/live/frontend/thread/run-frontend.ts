@@ -20,7 +20,7 @@ export type OpenTransport = (
   turnedAway: TurnedAway,
 ) => Promise<Frontend>;
 
-/** What a frontend thread does: its transport asks the service of the `FrontendHost` at the other end of the port. */
+/** Runs a frontend thread: its transport asks the service of the `FrontendHost` at the other end of the port. */
 export async function runFrontend(
   time: Time,
   port: ThreadPort,

@@ -9,16 +9,16 @@ import type { TurnedAwayCount } from '../turned-away.js';
 
 export type Transport = 'http' | 'grpc';
 
-/** What a frontend thread is started with. */
+/** Start data of a frontend thread. */
 export interface FrontendThreadData {
   readonly transport: Transport;
   readonly options: FrontendOptions;
   /** `monotonicNs` of the instant that is 0 on the service's clock. */
   readonly originNs: number;
   readonly state: ServiceState;
-  /** What the thread shows. */
+  /** Pulse of this thread. */
   readonly pulse: PulseBuffer;
-  /** What the service's thread shows. */
+  /** Pulse of the service's thread. */
   readonly servicePulse: PulseBuffer;
   /** It says which clients it cuts off. */
   readonly namesClients: boolean;
@@ -26,7 +26,7 @@ export interface FrontendThreadData {
 
 /** Requests of one turn of a thread's event loop; see `RequestPacker`. */
 export type PackedRequests = Packed<{
-  /** Of the request among those of the message. */
+  /** Position of the request in the message. */
   readonly nth: number;
   readonly shapes: readonly Shape[] | undefined;
   readonly trace: string | null;
@@ -34,7 +34,7 @@ export type PackedRequests = Packed<{
 
 /** Answers that the service gave in one turn; see `AnswerPacker`. */
 export type PackedAnswers = Packed<{
-  /** Of the answer among those of the message. */
+  /** Position of the answer in the message. */
   readonly nth: number;
   readonly shapes: readonly Shape[] | undefined;
   readonly error: string;
@@ -43,7 +43,7 @@ export type PackedAnswers = Packed<{
   readonly waitedFor: string;
 }>;
 
-/** What a frontend asks of the service besides inference. */
+/** Calls of a frontend to the service other than inference. */
 export type ServiceCall =
   | { readonly method: 'load' | 'unload'; readonly name: string }
   | { readonly method: 'look' | 'statistics' };
