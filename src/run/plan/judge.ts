@@ -84,12 +84,14 @@ function decidingEnd(target: Threshold, { low, high }: Estimate): number {
 /** Probability that an interval's deciding end is on the wrong side. */
 const CHANCE = 0.025;
 
-/** True if an interval for `compared` figures at once (Bonferroni) is within the limit; null without intervals. */
+/** True if an interval for `compared` figures at once (Bonferroni) is within the limit; null without a spread. */
 export function isSure(target: Threshold, { estimate }: TargetFigure, compared: number): boolean | null {
   if (estimate === null) return false;
   const { mean, sd, n, over } = estimate;
   if (over !== 'seeds') return null;
   const distance = atLeast(target) ? mean - target.limit : target.limit - mean;
-  if (distance <= 0 || sd === 0) return holds(target, mean);
+  if (distance < 0) return false;
+  // Seeds that all give the same value show no spread to be sure by.
+  if (sd === 0) return null;
   return compared * studentTail((distance * Math.sqrt(n)) / sd, n - 1) <= CHANCE;
 }

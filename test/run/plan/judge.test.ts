@@ -56,6 +56,11 @@ describe('a target', () => {
     expect(figure.meets).toBe('yes');
     expect([1, 18, 19].map((compared) => isSure(target, figure, compared))).toEqual([true, true, false]);
     expect(isSure(target, judge(target, [cellResult(93)]), 1)).toBeNull();
+    // Equal values have no spread, and a mean on the limit is as likely beyond it.
+    const same = [93, 93, 93].map((goodput) => cellResult(goodput));
+    expect(isSure(target, judge(target, same), 1)).toBeNull();
+    const around = [89, 90, 91].map((goodput) => cellResult(goodput));
+    expect(isSure(target, judge(target, around), 1)).toBe(false);
     expect(isSure(parseTarget('p9999<1s'), judge(parseTarget('p9999<1s'), results), 1)).toBe(false);
   });
 
