@@ -265,7 +265,11 @@ export function intervalText({ mean, low, high, over }: Estimate, format: Interv
 export function withInterval(figure: Estimate | null): string {
   if (figure === null) return formatRate(figure);
   const mean = (value: number) => formatRate(round3(value));
-  return intervalText(clipped(figure), { mean, end: mean, half: (value) => formatRate(significant(value, 2)) });
+  return intervalText(clipped(figure), {
+    mean,
+    end: mean,
+    half: (value) => formatRate(significant(value, 2)),
+  });
 }
 
 /** A share as a percentage without the sign: `94.2 ± 0.3`. */
