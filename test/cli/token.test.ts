@@ -55,7 +55,6 @@ const COMMANDS: readonly [string, () => readonly string[]][] = [
   ['load over gRPC', () => ['load', experiment(), '--url', `grpc://${CLOSED}`]],
   ['profile measure', () => ['profile', 'measure', '--url', `http://${CLOSED}`]],
   ['top', () => ['top', `http://${CLOSED}`]],
-  ['doctor', () => ['doctor', '--peer', `http://${CLOSED}`]],
   ['serve', () => ['serve', '--device', `simulated:${tinyProfile()}`, ...PORTS]],
   ['controller', () => ['controller', '--worker', CLOSED, ...PORTS]],
   ['worker', () => ['worker', '--device', `simulated:${tinyProfile()}`, '--port', '0']],

@@ -3,8 +3,8 @@ import { EscapementError } from '../../base/errors.js';
 import { terminalWidth, writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { ROLES } from '../../tools/doctor/check.js';
-import { json, trustFlags } from '../common-options.js';
-import { type ArgsOf, choiceOr, group, list, text, toggle, usageError } from '../options.js';
+import { json } from '../common-options.js';
+import { type ArgsOf, choiceOr, group } from '../options.js';
 import { deviceFlags, machineFlags, runtimeFlags } from '../server-options.js';
 
 export const builder = (yargs: Argv) =>
@@ -14,21 +14,14 @@ export const builder = (yargs: Argv) =>
         role: choiceOr(ROLES, 'worker', 'Role of the machine'),
         device: deviceFlags.device,
         memory: machineFlags.memory,
-        peer: list("Compare clocks with another escapement's metrics port, e.g. http://10.0.0.2:8002"),
-        'token-file': text('File with the token that those processes ask for'),
-        ...trustFlags,
       }),
       ...runtimeFlags,
-      ...group('Output', {
-        json,
-        'fix-script': toggle('Print a shell script that fixes what failed, for review'),
-      }),
+      ...group('Output', { json }),
     })
     .example([
       ['$0 doctor', ''],
       ['$0 doctor --device cuda --memory 20GiB', ''],
-      ['$0 doctor --role controller --peer http://10.0.0.2:8002', ''],
-      ['$0 doctor --fix-script > fix.sh', ''],
+      ['$0 doctor --role controller', ''],
     ])
     .epilogue('Each problem is listed with its cause and a fix. Exit code 6: a required check failed.');
 
@@ -36,21 +29,15 @@ type DoctorArgs = ArgsOf<typeof builder>;
 
 export async function handler(args: DoctorArgs): Promise<void> {
   const { role, device } = args;
-  const isScript = args['fix-script'];
-  if (args.json && isScript) throw usageError('--json and --fix-script cannot be combined');
-  const peers = args.peer.map(peerUrl);
-  const { tokenOf, trustOf } = await import('../token.js');
-  const access = { token: await tokenOf(args), trust: await trustOf(args) };
   const cacheBytes = await cacheBytesOf(args);
   const { thisHost } = await import('../../tools/doctor/host.js');
   const { examine } = await import('../../tools/doctor/examine.js');
-  const { fixScript, reportText } = await import('../../tools/doctor/text.js');
+  const { reportText } = await import('../../tools/doctor/text.js');
   const { openProgress } = await import('../progress.js');
   const progress = openProgress('examining', !process.stderr.isTTY);
-  const options = { role, device, cacheBytes, peers, ...access, onProgress: progress.update };
+  const options = { role, device, cacheBytes, onProgress: progress.update };
   const report = await examine(thisHost(), options).finally(progress.stop);
   if (args.json) writeOut(`${JSON.stringify(report)}\n`);
-  else if (isScript) writeOut(fixScript(report));
   else {
     // https://no-color.org: present and not empty.
     const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;
@@ -71,10 +58,4 @@ async function cacheBytesOf(args: DoctorArgs): Promise<number> {
   const { weightsCacheBytes } = await import('../weights-cache.js');
   const device = { kind: args.device, adapter: 0, session: sessionSettings(runtime) };
   return weightsCacheBytes([device], null, runtime.memoryReserve);
-}
-
-function peerUrl(given: string): string {
-  const url = URL.canParse(given) ? new URL(given) : null;
-  if (url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
-  throw usageError(`--peer ${given}: must be http://HOST:PORT or https://HOST:PORT`);
 }

@@ -1,18 +1,12 @@
-import { advise, asRoot, type Fix, type Row, untilReboot } from './check.js';
+import { asRoot, type Fix, type Row, untilReboot } from './check.js';
 import { type Host, hasSystemd, isContainer, type Machine } from './host.js';
 
 const CPUS = '/sys/devices/system/cpu';
 const GOVERNOR = 'cpufreq/scaling_governor';
 const SMT = `${CPUS}/smt/control`;
 const HUGE_PAGES = '/sys/kernel/mm/transparent_hugepage/enabled';
-/** Processors of all systemd services, if limited. */
-const SERVICES = '/sys/fs/cgroup/system.slice/cpuset.cpus';
-/** With fewer, isolating some would leave too little for the rest of the machine. */
-const FEWEST_TO_ISOLATE = 4;
-/** Number of processors left for everything else. */
-const SHARED = 2;
 
-/** Cores run at a constant speed and do nothing else. */
+/** Cores run at a constant speed. */
 export const CPU: readonly Row<Machine>[] = [
   {
     id: 'cpu.governor',
@@ -64,23 +58,6 @@ export const CPU: readonly Row<Machine>[] = [
       return { ok: control !== 'on', found: control, fix: sysfs(host, 'smt', SMT, 'off') };
     },
   },
-  {
-    id: 'cpu.isolated',
-    title: 'Isolated cores',
-    requiredFor: [],
-    wanted: 'some reserved for a worker',
-    why: 'On other cores any process or interrupt may run in the middle of an INFER.',
-    read: ({ host }) => {
-      const isolated = host.read(`${CPUS}/isolated`)?.trim();
-      if (isolated === undefined) return absent(host, 'the kernel does not report it');
-      const count = cores(host).length;
-      const services = host.read(SERVICES)?.trim() ?? '';
-      const kept = services === '' || services === `0-${count - 1}` ? '' : `services keep to ${services}`;
-      const found = [isolated, kept].filter((part) => part !== '').join('; ');
-      if (found === '' && count < FEWEST_TO_ISOLATE) return `${count} cores are too few to isolate some`;
-      return { ok: found !== '', found: found || 'none', fix: isolation(host, count) };
-    },
-  },
 ];
 
 /** Writes `value` to files of /sys, now and, if systemd is available, at every boot. */
@@ -89,26 +66,6 @@ function sysfs(host: Host, name: string, path: string, value: string): Fix {
   if (!hasSystemd(host)) return untilReboot(`echo ${value} | tee ${path} > /dev/null`);
   const file = `/etc/tmpfiles.d/escapement-${name}.conf`;
   return asRoot([`echo 'w ${path} - - - - ${value}' > ${file}`, `systemd-tmpfiles --create ${file}`]);
-}
-
-/**
- * Not isolcpus: the kernel never moves a thread between cores isolated that way, so that all threads of a worker would
- * share the first of them (https://docs.kernel.org/admin-guide/kernel-parameters.html).
- */
-function isolation(host: Host, count: number): Fix {
-  const shared = `0-${SHARED - 1}`;
-  const own = `${SHARED}-${count - 1}`;
-  if (!hasSystemd(host)) {
-    return advise(
-      `keep everything else on cores ${shared} with a cpuset, and start with: taskset -c ${own} escapement worker …`,
-    );
-  }
-  return asRoot(
-    ['init.scope', 'system.slice', 'user.slice'].map(
-      (unit) => `systemctl set-property ${unit} AllowedCPUs=${shared}`,
-    ),
-    `cores ${own} are then free for: sudo systemd-run --pty --same-dir --uid=$USER --slice=escapement escapement worker …`,
-  );
 }
 
 function cores(host: Host): string[] {

@@ -1,28 +1,23 @@
 import { PROVIDERS, type Provider } from '../../live/device.js';
-import { type Access, OPEN } from '../ask.js';
 import { type Check, type DoctorReport, judge, makeReport, type Role } from './check.js';
 import { CPU } from './cpu.js';
 import { gpuChecks } from './gpu/gpu-checks.js';
 import { nvidiaSmi } from './gpu/nvidia-smi.js';
 import { type Host, isContainer, type Machine } from './host.js';
 import { ENVIRONMENT, LIMITS, MEMORY } from './limits.js';
-import { measurePeerClock, peerRows } from './peer-clock.js';
 import { type Probe, probeProvider } from './runtime/probe.js';
-import { NODE, providerChecks, VULKAN_DRIVER } from './runtime/runtime-checks.js';
+import { NODE, providerChecks } from './runtime/runtime-checks.js';
 import { measureTiming, TIMING, type Timing } from './timing.js';
 
 /** Checks by reading, which come before the trials. */
 const FIRST = [...LIMITS, ...ENVIRONMENT, ...CPU, NODE];
-const LATER = [VULKAN_DRIVER, MEMORY];
-export const READ = [...FIRST, ...LATER];
+export const READ = [...FIRST, MEMORY];
 
-export interface ExamineOptions extends Partial<Access> {
+export interface ExamineOptions {
   readonly role: Role;
   readonly device: Provider;
   /** Size of the weights cache that must fit into the device's memory. */
   readonly cacheBytes: number;
-  /** `http://HOST:PORT` of other escapements' metrics ports. */
-  readonly peers: readonly string[];
   /** Finished share, from 0 to 1, and the next step. */
   readonly onProgress?: (share: number, next: string) => void;
 }
@@ -43,7 +38,7 @@ const THIS_MACHINE: Trials = {
 /** Examines a machine. Only workers have devices, so other roles skip those checks. Takes seconds. */
 export async function examine(
   host: Host,
-  { role, device, cacheBytes, peers, onProgress = () => {}, ...access }: ExamineOptions,
+  { role, device, cacheBytes, onProgress = () => {} }: ExamineOptions,
   trials: Trials = THIS_MACHINE,
 ): Promise<DoctorReport> {
   const machine: Machine = { host, role, device, cacheBytes };
@@ -57,18 +52,11 @@ export async function examine(
       onProgress((0.5 * i) / PROVIDERS.length, `provider ${provider}`);
       probes.push(await trials.probe(provider));
     }
-    checks.push(...providerChecks(probes, device), ...judge(LATER, machine));
+    checks.push(...providerChecks(probes, device), ...judge([MEMORY], machine));
     // A worker on the CPU does not use GPUs, so their checks do not fail it.
     checks.push(...(device === 'cpu' ? gpus.map((check) => ({ ...check, requiredFor: [] })) : gpus));
   }
   onProgress(0.5, 'timing');
   checks.push(...judge(TIMING, await trials.timing()));
-  for (const [i, peer] of peers.entries()) {
-    onProgress(0.9 + (0.1 * i) / peers.length, peer);
-    const answer = await measurePeerClock(peer, { ...OPEN, ...access }).catch((error: Error) => ({
-      reason: error.message,
-    }));
-    checks.push(...judge(peerRows(peer), answer));
-  }
   return makeReport({ role, device, cacheBytes, container: isContainer(host) }, checks);
 }

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import type { DoctorReport } from '../../../src/tools/doctor/check.js';
 import { type CliRun, runCli } from '../run-cli.js';
@@ -7,10 +6,6 @@ test.each([
   [['--role', 'cook'], /--role "cook": must be one of "worker", "controller", "client"/],
   [['--device', 'abacus'], /--device "abacus": must be one of "cpu",/],
   [['--memory', 'much'], /--memory much: must be a size/],
-  [['--peer', 'nonsense'], /--peer nonsense: must be http:\/\/HOST:PORT/],
-  [['--peer', 'http://10.0.0.2:8002/metrics'], /must be http:\/\/HOST:PORT/],
-  [['--peer', 'ftp://10.0.0.2:8002'], /must be http:\/\/HOST:PORT/],
-  [['--json', '--fix-script'], /--json and --fix-script/],
 ])('doctor %j is a usage error', async (args, message) => {
   const { status, stdout, stderr } = await runCli(['doctor', ...args]);
   expect(stderr).toMatch(/^escapement: E_USAGE: [^\n]+\n$/);
@@ -67,27 +62,9 @@ describe('a worker on the CPU', () => {
   });
 });
 
-test('a peer that cannot be reached fails', async () => {
-  const { status, stdout, stderr } = await runCli([
-    'doctor',
-    '--role',
-    'client',
-    '--peer',
-    'http://127.0.0.1:1',
-  ]);
-  expect(status).toBe(6);
-  expect(stderr).toContain('clock.127.0.0.1:1.reached');
+test('a client needs less, and no GPUs', async () => {
+  const { stdout } = await runCli(['doctor', '--role', 'client']);
   expect(stdout).toMatch(/^client\b/);
-  expect(stdout).toContain('✘ Reaches 127.0.0.1:1: connect ECONNREFUSED');
   expect(stdout).toMatch(/\n\d+ of \d+ required checks failed; /);
   expect(stdout).not.toContain('\nGPUs\n');
-});
-
-test('--fix-script prints a script that the shell understands', async () => {
-  const { stdout } = await runCli(['doctor', '--role', 'controller', '--fix-script']);
-  expect(stdout).toMatch(/^#!\/bin\/sh\n/);
-  expect(spawnSync('bash', ['-n'], { input: stdout, encoding: 'utf8' })).toMatchObject({
-    status: 0,
-    stderr: '',
-  });
 });

@@ -13,7 +13,6 @@ it.each([
     'cpu.governor': status,
     'cpu.huge-pages': status,
     'cpu.smt': status,
-    'cpu.isolated': status,
   });
 });
 
@@ -61,8 +60,8 @@ it('keeps of a setting that is well what a reboot undoes, and only that', () => 
     read(host)
       .filter(({ id }) => id.startsWith('cpu.'))
       .map(({ fix }) => fix?.lostAtReboot);
-  expect(fixes(SERVER)).toEqual([undefined, undefined, undefined, undefined]);
-  expect(fixes({ files })).toEqual([true, true, true, undefined]);
+  expect(fixes(SERVER)).toEqual([undefined, undefined, undefined]);
+  expect(fixes({ files })).toEqual([true, true, true]);
 });
 
 it.each([
@@ -72,28 +71,4 @@ it.each([
 ])('takes SMT %s as %s', (control, status, found) => {
   const files = { [`${CPU}/smt/control`]: `${control}\n` };
   expect(find(read({ files }), 'cpu.smt')).toMatchObject({ status, found });
-});
-
-it('sets aside all processors but two, by systemd where that runs the machine', () => {
-  const isolated = (host: object) => find(read(host), 'cpu.isolated');
-  expect(isolated(LAPTOP).fix?.commands).toEqual([
-    'systemctl set-property init.scope AllowedCPUs=0-1',
-    'systemctl set-property system.slice AllowedCPUs=0-1',
-    'systemctl set-property user.slice AllowedCPUs=0-1',
-  ]);
-  const { '/run/systemd/system/x': _, ...files } = LAPTOP.files;
-  expect(isolated({ files }).fix).toMatchObject({
-    commands: [],
-    note: expect.stringContaining('taskset -c 2-7'),
-  });
-  const two = { [`${CPU}/cpu0/online`]: '1', [`${CPU}/cpu1/online`]: '1', [`${CPU}/isolated`]: '\n' };
-  expect(isolated({ files: two })).toMatchObject({
-    status: 'skipped',
-    found: '2 cores are too few to isolate some',
-  });
-  const slice = (cpus: string) => ({
-    files: { ...LAPTOP.files, '/sys/fs/cgroup/system.slice/cpuset.cpus': `${cpus}\n` },
-  });
-  expect(isolated(slice('0-1'))).toMatchObject({ status: 'ok', found: 'services keep to 0-1' });
-  expect(isolated(slice('0-7')).status).toBe('failed');
 });

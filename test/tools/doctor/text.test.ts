@@ -25,9 +25,8 @@ CPU
   ✔ Frequency governor: performance ×16
   ✔ Transparent huge pages: madvise
   ✔ Simultaneous multithreading (SMT): off
-  ✔ Isolated cores: 2-15
 
-0 of 6 required checks failed; 0 of 5 recommendations not followed; 0 skipped.
+0 of 6 required checks failed; 0 of 4 recommendations not followed; 0 skipped.
 `);
 });
 
@@ -53,7 +52,7 @@ GPUs
     as root      nvidia-smi -i 0 -pm 1
     note         lost at the next reboot
 `);
-  expect(text).toMatch(/\n6 of 6 required checks failed; 4 of 4 recommendations not followed; /);
+  expect(text).toMatch(/\n6 of 6 required checks failed; 3 of 3 recommendations not followed; /);
   expect(text).toContain('\nLost at every reboot unless set at boot: GPU 0: persistence mode.\n');
 });
 

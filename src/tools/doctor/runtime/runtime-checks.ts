@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Provider } from '../../../live/device.js';
 import { quoted } from '../../../report/reproduce.js';
 import { advise, asRoot, type Check, type Fix, judge, ROLES, type Row } from '../check.js';
-import type { Host, Machine } from '../host.js';
+import type { Machine } from '../host.js';
 import type { Probe } from './probe.js';
 
 const ONNXRUNTIME_NODE = 'onnxruntime-node';
@@ -118,66 +118,4 @@ function cudaCommand(): string {
   } catch {
     return installCommand();
   }
-}
-
-/** Name by which webgpu loads the Vulkan loader. */
-const LOADER = 'libvulkan.so.1';
-const LIBRARY_FOLDERS = [
-  '/usr/lib/x86_64-linux-gnu',
-  '/usr/lib/aarch64-linux-gnu',
-  '/usr/lib64',
-  '/usr/lib',
-  '/usr/local/lib',
-];
-/** Where the loader looks for drivers (https://github.com/KhronosGroup/Vulkan-Loader, LoaderDriverInterface.md). */
-const DRIVER_FOLDERS = ['/etc/vulkan/icd.d', '/usr/local/share/vulkan/icd.d', '/usr/share/vulkan/icd.d'];
-/** Drivers that compute on the CPU. */
-const SOFTWARE = /lvp|lavapipe|llvmpipe|swiftshader/i;
-
-/** Devices for webgpu: Linux only, since it does not use Vulkan elsewhere. */
-export const VULKAN_DRIVER: Row<Machine> = {
-  id: 'runtime.vulkan',
-  title: 'Vulkan driver',
-  requiredFor: [],
-  wanted: 'a GPU driver',
-  why: 'webgpu runs models through it. A software driver computes on the CPU, more slowly than the cpu provider.',
-  applies: ({ role }) => role === 'worker',
-  read: ({ host, device }) => {
-    if (host.platform !== 'linux') return `webgpu does not use Vulkan on ${host.platform}`;
-    const own = (host.env.LD_LIBRARY_PATH ?? '').split(':').filter((folder) => folder !== '');
-    const hasLoader = [...own, ...LIBRARY_FOLDERS].some((folder) => host.list(folder).includes(LOADER));
-    const drivers = driverNames(host);
-    const hardware = drivers.filter((name) => !SOFTWARE.test(name));
-    const names = drivers.map((name) => (SOFTWARE.test(name) ? `${name} (software)` : name)).join(', ');
-    const ok = hasLoader && hardware.length > 0 && hasGpu(host);
-    const parts = [
-      ...(hasLoader ? [] : [`no ${LOADER}`]),
-      `${names || 'no driver'}${hardware.length > 0 && !hasGpu(host) ? ', but no GPU' : ''}`,
-    ];
-    const found = parts.join('; ');
-    const noGpu = advise('use a machine with a GPU: the kernel shows none in /dev/dri');
-    // Irrelevant to other devices.
-    if (!ok && device !== 'webgpu') return found;
-    return { ok, found, fix: hasLoader && !hasGpu(host) ? noGpu : VULKAN };
-  },
-};
-
-/** Libraries named in the drivers' manifests, without folder and extension. */
-function driverNames({ env, list, read }: Host): string[] {
-  const chosen = env.VK_DRIVER_FILES ?? env.VK_ICD_FILENAMES;
-  const files =
-    chosen?.split(':') ?? DRIVER_FOLDERS.flatMap((folder) => list(folder).map((name) => `${folder}/${name}`));
-  return files
-    .filter((file) => file.endsWith('.json'))
-    .map((file) => /"library_path"\s*:\s*"([^"]+)"/.exec(read(file) ?? '')?.[1])
-    .filter((library) => library !== undefined)
-    .map((library) => library.replace(/^.*\//, '').replace(/^lib|\.so.*$/g, ''));
-}
-
-/** True if the kernel offers a GPU. Mesa's drivers are installed together, wanted or not. */
-function hasGpu({ list }: Host): boolean {
-  return (
-    list('/dev/dri').some((name) => name.startsWith('renderD')) ||
-    list('/dev').some((name) => name === 'nvidia0' || name === 'dxg')
-  );
 }
