@@ -1,8 +1,7 @@
 import { MIB } from '../base/units.js';
 import { loadExperiment } from '../config/load.js';
 import { readServerSettings } from '../config/server-settings.js';
-import { PROVIDERS } from '../live/device.js';
-import type { ScalingSubject, Subject } from '../tools/bench/subject.js';
+import type { Subject } from '../tools/bench/subject.js';
 import { experimentWarnings, type SettingsArgs, settingsSources, warningsOf } from './live-settings.js';
 import { completeMachine } from './machine.js';
 import { usageError } from './options.js';
@@ -17,68 +16,29 @@ interface SubjectArgs extends SettingsArgs {
   readonly adapter: number;
 }
 
-interface ScalingSubjectArgs extends SubjectArgs {
-  /** Replaces the device with GPUs that take the time of the models' profiles. */
-  readonly emulate: boolean;
-  /** `none`: requests and answers carry no tensors; only with emulated GPUs. */
-  readonly tensors: 'real' | 'none';
-}
-
 /**
- * Models that `serve` would run with these flags, on one GPU: those of a repository in equal shares, or those of an
- * experiment in the shares of its workload. `say` gets lines for the operator. Throws coded errors.
+ * Models that `serve` would run with these flags, on this many GPUs: those of a repository in equal shares, or those of
+ * an experiment in the shares of its workload. `say` gets lines for the operator. Throws coded errors.
  */
-export async function openSubject(args: SubjectArgs, say: (what: string) => void): Promise<Subject> {
-  const { device } = args;
-  if (device !== undefined && !PROVIDERS.some((name) => name === device))
-    throw usageError(`--device ${device}: must be one of ${PROVIDERS.join(', ')}`);
-  const { devices, ...served } = await openServed(args, 1, say);
-  const [first] = devices;
-  if (first.kind !== 'simulated') return { ...served, device: first, batchSize: null };
-  throw usageError(
-    'the experiment uses a simulated device, whose speed cannot be measured: give --device, e.g. --device cpu',
-  );
-}
-
-/**
- * Models to spread over at most `gpus` GPUs: profiles on emulated ones, the models of a repository, or those of an
- * experiment. `say` gets lines for the operator. Throws coded errors.
- */
-export async function openScalingSubject(
-  args: ScalingSubjectArgs,
-  gpus: number,
-  say: (what: string) => void,
-): Promise<ScalingSubject> {
-  const { simulatedModel } = await import('../serve/simulated-models.js');
-  let subject = await openServed(args, gpus, say);
-  if (args.emulate)
-    subject = {
-      ...subject,
-      devices: subject.devices.map(() => ({ kind: 'simulated', timeScale: 1 })),
-      models: subject.models.map(({ spec }) => simulatedModel(spec, 1)),
-    };
-  if (args.tensors === 'real') return subject;
-  if (subject.devices[0].kind !== 'simulated')
-    throw usageError('--tensors none: real models need tensors; add --emulate');
-  const models = subject.models.map((model) => ({
-    ...model,
-    spec: { ...model.spec, inputBytes: 0, outputBytes: 0 },
-    signature: { ...model.signature, inputs: [], outputs: [] },
-  }));
-  return { ...subject, models };
-}
-
-async function openServed(
+export async function openSubject(
   args: SubjectArgs,
   gpus: number,
   say: (what: string) => void,
-): Promise<ScalingSubject> {
+): Promise<Subject> {
   const { repository, experiment, device } = args;
   if (repository !== undefined || device?.startsWith('simulated:')) return machineSubject(args, gpus, say);
   if (experiment !== undefined) return experimentSubject(args, experiment, gpus, say);
   throw usageError(
-    'nothing to measure: give --repository FOLDER, --experiment FILE with models of kind onnx, or for --scaling --device simulated:PROFILE',
+    'nothing to measure: give --repository FOLDER, --experiment FILE with models of kind onnx, or with --vary gpus=1,2 --device simulated:PROFILE',
   );
+}
+
+/** Throws `E_USAGE` for a simulated device if stages are to be measured, one of which is the bare device. */
+export function checkDevice({ devices: [device] }: Subject): void {
+  if (device.kind === 'simulated')
+    throw usageError(
+      'the speed of a simulated device cannot be measured: give --device, e.g. --device cpu, or --vary gpus=1,2',
+    );
 }
 
 /** Models of a repository, or profiles of simulated devices, on this many GPUs. Throws coded errors. */
@@ -86,7 +46,7 @@ async function machineSubject(
   args: SubjectArgs,
   gpus: number,
   say: (what: string) => void,
-): Promise<ScalingSubject> {
+): Promise<Subject> {
   const { repository, device = 'cpu', adapter } = args;
   const loaded = await readServerSettings(settingsSources(args));
   for (const warning of warningsOf(loaded)) say(`warning: ${warning}`);
@@ -113,6 +73,7 @@ async function machineSubject(
     settings,
     mix: models.map(() => 1 / models.length),
     sloNs: originOf('slo') === null ? null : settings.sloNs,
+    batchSize: null,
   };
 }
 
@@ -122,7 +83,7 @@ async function experimentSubject(
   file: string,
   gpus: number,
   say: (what: string) => void,
-): Promise<ScalingSubject> {
+): Promise<Subject> {
   const { workloadMix } = await import('../tools/bench/subject.js');
   const { experimentMachines } = await import('../serve/experiment-models.js');
   const { overrides, environment } = settingsSources(args);
@@ -139,5 +100,6 @@ async function experimentSubject(
     settings: { sloNs, policy, admission, padding, classes, tenants, runtime },
     mix: await workloadMix(experiment),
     sloNs,
+    batchSize: null,
   };
 }

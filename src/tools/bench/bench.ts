@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { NS_PER_MS } from '../../base/units.js';
+import type { OrtDeviceSpec } from '../../live/device.js';
 import { comparePrecision } from '../../live/models/measure/compare-precision.js';
 import { modelFile } from '../../live/models/precision.js';
 import { readModelFile } from '../../live/models/repository.js';
@@ -12,10 +13,13 @@ import {
   type MeasuredStage,
   type PrecisionDifference,
   STAGES,
+  type StageName,
 } from './result.js';
 import { joinPasses, type MeasureOptions, measureStages } from './stages.js';
-import { benchSloNs, chosenBatches, enoughClients, fixBatch, type Subject } from './subject.js';
-import { BATCH_SIZE, type Vary } from './vary.js';
+import { benchSloNs, chosenBatches, enoughClients, fixBatch, type Subject, withCopies } from './subject.js';
+import { BATCH_SIZE, GPUS, type Vary } from './vary.js';
+
+const ALL_STAGES = Object.keys(STAGES) as StageName[];
 
 interface BenchOptions extends Omit<MeasureOptions, 'clients'> {
   /** Number of processors of the machine. */
@@ -24,8 +28,8 @@ interface BenchOptions extends Omit<MeasureOptions, 'clients'> {
   readonly clients: number | null;
   readonly vary: Vary | null;
   readonly version: string;
-  /** Opens the subject with overrides such as `runtime.intraOpThreads=2`. */
-  open(overrides: readonly string[]): Promise<Subject>;
+  /** Opens the subject with overrides such as `runtime.intraOpThreads=2`, on this many GPUs. */
+  open(overrides: readonly string[], gpus: number): Promise<Subject>;
   /** Called with the finished share of the work, and the next step. */
   onProgress(fraction: number, next: string): void;
 }
@@ -40,27 +44,33 @@ export async function bench(options: BenchOptions): Promise<BenchResult> {
   const values = vary?.values ?? [null];
   const subjects: Subject[] = [];
   for (const value of values) subjects.push(await openWith(open, vary, value));
+  // One device has no stages to tell apart on more and more GPUs: the whole server shows what they bring.
+  const names: readonly StageName[] = vary?.key === GPUS ? ['full'] : ALL_STAGES;
   // Equal for all values: fewer clients mean fewer requests, regardless of the varied key.
   const clients =
     options.clients ?? Math.max(...subjects.map((subject) => enoughClients(subject, chosenBatches(subject))));
   const passes = passesOf(subjects.length, trials);
-  const stages = Object.keys(STAGES).length * passes.length;
+  const stages = names.length * passes.length;
   const measured = subjects.map((): MeasuredStage[][] => []);
   let done = 0;
   for (const pass of passes) {
     const at = vary === null ? '' : `, ${vary.key} ${values[pass.index]}`;
     const how = { protocol, seconds, trials: pass.trials, clients };
     measured[pass.index].push(
-      await measureStages(subjects[pass.index], how, (stage) =>
+      await measureStages(subjects[pass.index], names, how, (stage) =>
         onProgress(done++ / stages, `${STAGES[stage]}${at}`),
       ),
     );
   }
-  const [{ name, device, models, mix }] = subjects;
+  const [{ name, devices, models, mix }] = subjects;
+  const [device] = devices;
   return {
     version,
     name,
-    device: { text: deviceText(device), provider: device.kind },
+    device: {
+      text: device.kind === 'simulated' ? 'emulated GPUs, by profile' : deviceText(device),
+      provider: device.kind,
+    },
     ...{ cores, protocol, trials, seconds },
     models: models.map(({ spec: { name, inputBytes, outputBytes } }, m) => ({
       ...{ name, share: mix[m], inputBytes, outputBytes },
@@ -78,7 +88,7 @@ function runOf(
   measured: readonly MeasuredStage[],
   clients: number,
 ): BenchRun {
-  const { models, mix, device, settings } = subject;
+  const { models, mix, settings } = subject;
   const batches = chosenBatches(subject);
   const stages = measured.map(({ p50Ms, p99Ms, throughputRps, ...rest }) => ({
     ...rest,
@@ -90,11 +100,11 @@ function runOf(
     value,
     clients,
     sloMs: benchSloNs(subject, batches, clients) / NS_PER_MS,
-    intraOpThreads: device.session.intraOpThreads,
+    intraOpThreads: settings.runtime.intraOpThreads,
     precision: settings.runtime.precision,
     batchSizes: models.map(({ spec }, m) => (mix[m] > 0 ? spec.batchSizes[batches[m]] : null)),
     stages,
-    bottleneck: bottleneckOf({ stages }),
+    bottleneck: stages.length < ALL_STAGES.length ? null : bottleneckOf({ stages }),
   };
 }
 
@@ -103,9 +113,10 @@ async function openWith(
   vary: Vary | null,
   value: string | null,
 ): Promise<Subject> {
-  if (vary === null || value === null) return open([]);
-  if (vary.key === BATCH_SIZE) return fixBatch(await open([]), Number(value));
-  return open([`${vary.key}=${value}`]);
+  if (vary === null || value === null) return open([], 1);
+  if (vary.key === BATCH_SIZE) return fixBatch(await open([], 1), Number(value));
+  if (vary.key !== GPUS) return open([`${vary.key}=${value}`], 1);
+  return withCopies(await open([], Number(value)), Math.max(...vary.values.map(Number)));
 }
 
 /** Output differences of each model with requests, if both precisions were measured. Throws `E_MODEL_FILE`. */
@@ -124,7 +135,10 @@ async function differences(
       fp32: await readModelFile(modelFile(versionDir, 'fp32')),
       fp16: await readModelFile(modelFile(versionDir, 'fp16')),
     };
-    const { difference } = await comparePrecision(pair, full.device, { batchSizes: [1], runs: 1 });
+    const { difference } = await comparePrecision(pair, full.devices[0] as OrtDeviceSpec, {
+      batchSizes: [1],
+      runs: 1,
+    });
     const { requests, values, maxAbsolute, largestOutput, sameLargest } = difference;
     const maxRelative = largestOutput === 0 ? 0 : maxAbsolute / largestOutput;
     const overflowed = difference.overflowed / values;

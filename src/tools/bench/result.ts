@@ -11,7 +11,7 @@ export type StageName = keyof typeof STAGES;
 export interface BenchResult {
   readonly version: string;
   readonly name: string;
-  /** `text`: for people. */
+  /** `text`: for people; `provider`: of onnxruntime, or `simulated`. */
   readonly device: { readonly text: string; readonly provider: string };
   /** Number of processors of this machine. */
   readonly cores: number;
@@ -34,7 +34,7 @@ export interface BenchResult {
   readonly precision: readonly PrecisionDifference[] | null;
 }
 
-/** All stages with one setting. */
+/** Measured stages with one setting: all, or only the whole server if the number of GPUs is varied. */
 export interface BenchRun {
   /** Value of the varied key. */
   readonly value: string | null;
@@ -45,7 +45,8 @@ export interface BenchRun {
   /** By model: batch size of the bare device; null for a model without requests. */
   readonly batchSizes: readonly (number | null)[];
   readonly stages: readonly StageSummary[];
-  readonly bottleneck: Bottleneck;
+  /** Null unless all stages were measured. */
+  readonly bottleneck: Bottleneck | null;
 }
 
 /**
@@ -113,7 +114,7 @@ export interface PrecisionDifference {
   readonly sameLargest: number;
 }
 
-/** Stage of a run by name; every run has all of them. */
+/** Stage of a run by name, which must have been measured. */
 export function stageOf({ stages }: Pick<BenchRun, 'stages'>, name: StageName): StageSummary {
   return stages.find(({ stage }) => stage === name) as StageSummary;
 }

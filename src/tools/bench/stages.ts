@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EscapementError } from '../../base/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
 import { OUTCOME_NAMES } from '../../core/request.js';
+import type { OrtDeviceSpec } from '../../live/device.js';
 import { atLongest } from '../../live/lengths.js';
 import { openTarget } from '../../load/open-target.js';
 import { play } from '../../load/player.js';
@@ -21,16 +22,17 @@ export interface MeasureOptions {
   readonly seconds: number;
 }
 
-/** Measures all stages of a subject, one after the other, never two at a time. */
+/** Measures stages of a subject, one after the other, never two at a time. */
 export async function measureStages(
   subject: Subject,
+  stages: readonly StageName[],
   options: MeasureOptions,
   onStage: (stage: StageName) => void,
 ): Promise<MeasuredStage[]> {
   const server = (instant: boolean) =>
     ({ kind: 'server', gpu: machineOf(subject, instant), settings: subject.settings }) as const;
   const measured: MeasuredStage[] = [];
-  for (const stage of Object.keys(STAGES) as StageName[]) {
+  for (const stage of stages) {
     onStage(stage);
     measured.push(
       await (stage === 'synthetic'
@@ -51,8 +53,9 @@ async function withChild<T>(role: Role, work: (child: BenchChild) => Promise<T>)
   }
 }
 
+/** A bare device: the first one, of onnxruntime. */
 function deviceRole(subject: Subject): Role {
-  const { device, models, mix } = subject;
+  const { devices, models, mix } = subject;
   const batches = chosenBatches(subject);
   const used = models.flatMap(({ spec: { name, batchSizes }, signature, ortPath }, m) =>
     mix[m] === 0 || ortPath === null
@@ -67,7 +70,7 @@ function deviceRole(subject: Subject): Role {
           },
         ],
   );
-  return { kind: 'device', device, models: used };
+  return { kind: 'device', device: devices[0] as OrtDeviceSpec, models: used };
 }
 
 async function measureDevice(child: BenchChild, { trials, seconds }: MeasureOptions): Promise<MeasuredStage> {
@@ -89,7 +92,7 @@ const LEAST_WARM_UP_S = 1;
 const MOST_WARM_UP_S = 4;
 
 /** Time that clients run before the first trial. */
-export function warmUpSeconds(seconds: number): number {
+function warmUpSeconds(seconds: number): number {
   return Math.min(MOST_WARM_UP_S, Math.max(LEAST_WARM_UP_S, 2 * seconds));
 }
 
@@ -116,7 +119,7 @@ export async function loadServer(
   const source = new MixedSource({ clients, mix, sloNs, endNs });
   const playing = play({ source, target, observer: windows });
   try {
-    const measuring = measureService(child, warmUpNs, endNs);
+    const measuring = measureService(child, subject.devices.length, warmUpNs, endNs);
     const [{ service, otherCores }, { answers }] = await Promise.race([
       Promise.all([measuring, playing]),
       child.death,
@@ -134,7 +137,7 @@ export async function loadServer(
 }
 
 /** Activity of both sides, the device and the rest of the machine during the trials. */
-async function measureService(child: BenchChild, fromNs: number, toNs: number) {
+async function measureService(child: BenchChild, gpus: number, fromNs: number, toNs: number) {
   // Does not wait if the server has died.
   const pause = (ns: number) => sleep(ns / NS_PER_MS, undefined, { ref: false });
   await pause(fromNs);
@@ -152,7 +155,7 @@ async function measureService(child: BenchChild, fromNs: number, toNs: number) {
     generator,
     server,
     meanBatch: infers === 0 ? 0 : (after.requests - before.requests) / infers,
-    deviceBusy: Math.min(1, (after.busyS - before.busyS) / ((toNs - fromNs) / NS_PER_S)),
+    deviceBusy: Math.min(1, (after.busyS - before.busyS) / (gpus * ((toNs - fromNs) / NS_PER_S))),
   };
   return { service, otherCores: Math.max(0, busyCores - generator.cores - server.cores) };
 }

@@ -5,15 +5,17 @@ import { openWorkloads } from '../../config/open-workloads.js';
 import type { ServerSettings } from '../../config/server-settings.js';
 import { mapExecNs } from '../../core/lengths.js';
 import type { ModelSpec } from '../../core/model.js';
-import type { DeviceSpec, OrtDeviceSpec } from '../../live/device.js';
+import type { DeviceSpec } from '../../live/device.js';
 import type { WorkerModel } from '../../live/model.js';
 import type { MachineOptions } from '../../live/worker/local-machine.js';
 import { BATCH_SIZE } from './vary.js';
 
 /** Models as a server would run them, and the requests for them. */
-interface ServedModels {
+export interface Subject {
   /** The repository, experiment or profile, for people. */
   readonly name: string;
+  /** GPUs of the server. */
+  readonly devices: readonly DeviceSpec[];
   readonly models: readonly WorkerModel[];
   /** Pages of the weights cache of each GPU. */
   readonly pages: number;
@@ -23,19 +25,8 @@ interface ServedModels {
   readonly mix: readonly number[];
   /** SLO of the requests, ns; null: one with room for all that waits. */
   readonly sloNs: number | null;
-}
-
-/** Subject of a stage-by-stage measurement, on one GPU. */
-export interface Subject extends ServedModels {
-  readonly device: OrtDeviceSpec;
   /** Batch size of the bare device; null: the one with the most requests per second. */
   readonly batchSize: number | null;
-}
-
-/** Subject of a measurement over more and more GPUs. */
-export interface ScalingSubject extends ServedModels {
-  /** As many as the largest number used. */
-  readonly devices: readonly DeviceSpec[];
 }
 
 /** All stages work on the same numbers. */
@@ -52,7 +43,7 @@ const LEAST_SLO_NS = NS_PER_S;
 const SLO_STEP_NS = NS_PER_S / 10;
 
 /** Index of the batch size with the most requests per second that the policy may use. */
-export function bestBatch({ batchSizes, execNs }: ModelSpec, { policy }: ServerSettings): number {
+function bestBatch({ batchSizes, execNs }: ModelSpec, { policy }: ServerSettings): number {
   const maxBatch = numberOr(policy.options.maxBatch, Number.POSITIVE_INFINITY);
   const maxExecNs = numberOr(policy.options.maxExec, Number.POSITIVE_INFINITY);
   let best = 0;
@@ -71,21 +62,16 @@ export function chosenBatches({ models, settings, batchSize }: Subject): number[
 }
 
 /** Closed-loop clients that keep the batches of all models full, and the server busy. */
-export function enoughClients(subject: ServedModels, batches: readonly number[]): number {
-  return Math.min(MOST_CLIENTS, Math.max(LEAST_CLIENTS, clientsOfBatches(subject, batches)));
-}
-
-/** Closed-loop clients that keep the batches of all models full. */
-export function clientsOfBatches({ models, mix }: ServedModels, batches: readonly number[]): number {
+export function enoughClients({ models, mix }: Subject, batches: readonly number[]): number {
   const inBatches = models.reduce(
     (sum, { spec }, m) => sum + (mix[m] > 0 ? spec.batchSizes[batches[m]] : 0),
     0,
   );
-  return BATCHES_OF_CLIENTS * inBatches;
+  return Math.min(MOST_CLIENTS, Math.max(LEAST_CLIENTS, BATCHES_OF_CLIENTS * inBatches));
 }
 
 /** EXEC time of a request in the batch of its model, averaged over the mix. */
-function requestNs({ models, mix }: ServedModels, batches: readonly number[]): number {
+function requestNs({ models, mix }: Subject, batches: readonly number[]): number {
   return models.reduce((sum, { spec }, m) => {
     const at = batches[m];
     return sum + (mix[m] * spec.execNs[at]) / spec.batchSizes[at];
@@ -93,16 +79,16 @@ function requestNs({ models, mix }: ServedModels, batches: readonly number[]): n
 }
 
 /** SLO of the requests: as given, or one that this many clients do not exceed by waiting for each other. */
-export function benchSloNs(subject: ServedModels, batches: readonly number[], clients: number): number {
+export function benchSloNs(subject: Subject, batches: readonly number[], clients: number): number {
   if (subject.sloNs !== null) return subject.sloNs;
   const waitNs = ROOM * clients * requestNs(subject, batches);
   return Math.max(LEAST_SLO_NS, SLO_STEP_NS * Math.ceil(waitNs / SLO_STEP_NS));
 }
 
-/** One-GPU machine for the subject: real, or with a device that takes no time, with tensors of the same sizes. */
+/** Machine for the subject: real, or with a device that takes no time, with tensors of the same sizes. */
 export function machineOf(subject: Subject, instant: boolean): MachineOptions {
-  const { device, models, pages, pageBytes } = subject;
-  if (!instant) return { devices: [device], models, pages, pageBytes };
+  const { devices, models, pages, pageBytes } = subject;
+  if (!instant) return { devices, models, pages, pageBytes };
   return { devices: [{ kind: 'simulated', timeScale: 0 }], models: models.map(timeless), pages, pageBytes };
 }
 
@@ -119,8 +105,11 @@ function numberOr(value: unknown, otherwise: number): number {
   return typeof value === 'number' ? value : otherwise;
 }
 
-/** The subject with this many copies of each model, with the same weights, in the same shares; copies are numbered. */
-export function withCopies(subject: ScalingSubject, copies: number): ScalingSubject {
+/**
+ * The subject with this many copies of each model, in the same shares, so that work can be spread evenly over as many
+ * GPUs; copies are numbered.
+ */
+export function withCopies(subject: Subject, copies: number): Subject {
   if (copies === 1) return subject;
   const each = Array.from({ length: copies }, (_, copy) => copy);
   return {

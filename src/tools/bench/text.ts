@@ -19,7 +19,6 @@ import {
   type BenchRun,
   type Bottleneck,
   STAGES,
-  type StageName,
   type StageSummary,
   stageOf,
 } from './result.js';
@@ -39,9 +38,10 @@ const TOLERATED_OTHERS = 0.1;
 /** A benchmark for the terminal, with texts in lines of at most `columns`. */
 export function benchText(result: BenchResult, columns: number): string {
   const { vary, runs } = result;
-  const bottlenecks = runs.map(({ value, bottleneck }) => {
+  const bottlenecks = runs.flatMap(({ value, bottleneck }) => {
+    if (bottleneck === null) return [];
     const at = vary === null ? '' : ` at ${keyLabel(vary.key)} ${value}`;
-    return `bottleneck${at}: ${BOTTLENECKS[bottleneck]}`;
+    return [`bottleneck${at}: ${BOTTLENECKS[bottleneck]}`];
   });
   const notes = [...differenceLines(result), ...warnings(result).map((text) => `note: ${text}`)];
   return [
@@ -87,7 +87,7 @@ function stageTable(run: BenchRun): string[] {
 
 /** Table of the varied values, stage by stage. */
 function sweepTable(runs: readonly BenchRun[]): string[] {
-  const rows = (Object.keys(STAGES) as StageName[]).flatMap((name) => {
+  const rows = runs[0].stages.flatMap(({ stage: name }) => {
     const stages = runs.map((run) => stageOf(run, name));
     const best = surelyBest(stages.map(({ throughputRps }) => throughputRps));
     return stages.map((stage, i) => [
@@ -110,12 +110,12 @@ function meanText(figure: StageSummary['p99Ms']): string {
 function noteOf({ stage, service }: StageSummary, { batchSizes }: BenchRun): string {
   if (service === null) return `batch ${[...new Set(batchSizes.filter((size) => size !== null))].join(', ')}`;
   const { server, generator, meanBatch, deviceBusy, failedShare } = service;
-  const failed = failedShare < 0.0005 ? '' : `, ${formatPercent(failedShare)} failed`;
-  const busy =
-    stage === 'full'
-      ? `batch ${meanBatch.toFixed(1)}, busy ${shareText(deviceBusy)}`
-      : `server ${shareText(server.busy)}, clients ${shareText(generator.busy)}`;
-  return `${busy}${failed}`;
+  return [
+    ...(stage === 'full' ? [`batch ${meanBatch.toFixed(1)}`, `device ${shareText(deviceBusy)}`] : []),
+    `server ${shareText(server.busy)}`,
+    ...(stage === 'full' ? [] : [`clients ${shareText(generator.busy)}`]),
+    ...(failedShare < 0.0005 ? [] : [`${formatPercent(failedShare)} failed`]),
+  ].join(', ');
 }
 
 /** Circumstances that lower the figures. */
@@ -150,11 +150,11 @@ function spreadText({ mean, sd, n }: Estimate): string {
 }
 
 /** Three digits, and whole numbers from 1,000 on. */
-export function rateText(value: number): string {
+function rateText(value: number): string {
   return value >= 1000 ? formatCount(value) : formatRate(round3(value));
 }
 
 /** `93 %`. */
-export function shareText(share: number): string {
+function shareText(share: number): string {
   return share > 0 && share < 0.005 ? '<1 %' : `${Math.round(100 * share)} %`;
 }

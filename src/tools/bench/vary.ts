@@ -10,6 +10,10 @@ export interface Vary {
 
 /** Not a setting of a server: it fixes the batch of the bare device, and is the largest of the server. */
 export const BATCH_SIZE = 'batchSize';
+/** Not a setting of a server: the number of its GPUs. */
+export const GPUS = 'gpus';
+/** A typing error would otherwise keep the machine busy for hours. */
+const MOST_GPUS = 1024;
 
 const SECTIONS = ['runtime.', 'policy.'];
 const PLAIN = ['slo', 'admission'];
@@ -23,9 +27,10 @@ export function parseVary(text: string): Vary {
   const values = list.split(',').map((value) => value.trim());
   if (values.includes('')) throw problem(text, 'a value is empty');
   if (new Set(values).size < values.length) throw problem(text, 'duplicate value');
-  if (key === BATCH_SIZE && values.some((value) => !/^[1-9]\d*$/.test(value))) {
-    throw problem(text, 'batch sizes are whole numbers, at least 1');
-  }
+  if ((key === BATCH_SIZE || key === GPUS) && values.some((value) => !/^[1-9]\d*$/.test(value)))
+    throw problem(text, `${key} is a whole number, at least 1`);
+  if (key === GPUS && values.some((value) => Number(value) > MOST_GPUS))
+    throw problem(text, `at most ${MOST_GPUS} GPUs`);
   return { key, values };
 }
 
@@ -35,7 +40,7 @@ export function variableKeys(): string[] {
   const used = keys.filter(
     (key) => PLAIN.includes(key) || SECTIONS.some((section) => key.startsWith(section)),
   );
-  return [BATCH_SIZE, 'policy.kind', ...new Set(used)];
+  return [BATCH_SIZE, GPUS, 'policy.kind', ...new Set(used)];
 }
 
 function problem(text: string, what: string): EscapementError {

@@ -6,7 +6,16 @@ import type { BenchResult } from '../../../src/tools/bench/result.js';
 import { writeIn } from '../../live/models/fixtures.js';
 import { runCli, tempDir } from '../run-cli.js';
 
-const QUICK = ['--trials', '2', '--duration', '300ms', '--concurrency', '8'];
+const QUICK = ['--trials', '2', '--duration', '1s', '--concurrency', '8'];
+const PROFILE = {
+  ...{ name: 'small', gpu: 'none', runtime: 'none', precision: 'FP32' },
+  ...{ weightsBytes: 4_000_000, loadMs: 1, inputBytes: 64, outputBytes: 40 },
+  batches: [
+    { batch: 1, medianMs: 4 },
+    { batch: 4, medianMs: 6 },
+  ],
+  source: { weights: 'made up', load: 'made up', copies: 'made up', batches: 'made up' },
+};
 let repository: string;
 
 beforeAll(() => {
@@ -30,7 +39,7 @@ describe('escapement bench', () => {
       device: { provider: 'cpu' },
       protocol: 'http',
       trials: 2,
-      seconds: 0.3,
+      seconds: 1,
       models: [{ name: 'small', share: 1, inputBytes: 64, outputBytes: 16 }],
       vary: null,
       precision: null,
@@ -67,7 +76,6 @@ describe('escapement bench', () => {
       '--set runtime.arena=perhaps',
     ],
     [['--repository', 'REPO', '--vary', 'batchSize=2,3'], 'E_CONFIG_VALUE', 'model small has 1, 2, not 3'],
-    [['--repository', 'REPO', '--device', 'simulated:x.json'], 'E_USAGE', 'must be one of cpu, webgpu'],
     [
       ['--repository', 'REPO', '--out', '/dev/null/x'],
       'E_FILE_WRITE',
@@ -82,6 +90,30 @@ describe('escapement bench', () => {
     expect(stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
     expect(stdout).toBe('');
     expect(status).toBeGreaterThan(1);
+  });
+
+  it('measures a server on more and more GPUs, emulated by a profile', async () => {
+    const device = `simulated:${writeIn(tempDir(), 'small.json', JSON.stringify(PROFILE))}`;
+    const flags = ['--vary', 'gpus=1,2', '--trials', '1', '--duration', '1s', '--set', 'slo=20s'];
+    const { status, stdout, stderr } = await runCli([
+      ...['bench', '--device', device, '--json', '--quiet'],
+      ...flags,
+    ]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const { device: made, models, runs } = JSON.parse(stdout) as BenchResult;
+    expect(made.provider).toBe('simulated');
+    expect(models).toHaveLength(2);
+    expect(runs.map(({ value, bottleneck }) => [value, bottleneck])).toEqual([
+      ['1', null],
+      ['2', null],
+    ]);
+    for (const { stages } of runs) {
+      expect(stages.map(({ stage }) => stage)).toEqual(['full']);
+      expect(stages[0].throughputRps.mean).toBeGreaterThan(0);
+      expect(stages[0].service?.failedShare).toBe(0);
+    }
+    const alone = await runCli(['bench', '--device', device, '--quiet']);
+    expect(alone.stderr).toContain('the speed of a simulated device cannot be measured: give --device');
   });
 
   it('says why a model cannot run', async () => {

@@ -47,7 +47,7 @@ export async function subjectOf(
 ): Promise<Subject> {
   return {
     name: 'models',
-    device: { kind: 'cpu', adapter: 0, session: DEFAULT_SESSION },
+    devices: [{ kind: 'cpu', adapter: 0, session: DEFAULT_SESSION }],
     models,
     pages: 100,
     pageBytes: 1000,

@@ -11,7 +11,7 @@ Some CPU, 1 thread
            requests/s  p50 ms  p99 ms
 IO         5,210 ± 37      12      34  server 50 %, clients 30 %
 SYNTHETIC   312 ± 2.2       –       –  batch 8
-FULL        300 ± 2.1      12      34  batch 8.0, busy 95 %
+FULL        300 ± 2.1      12      34  batch 8.0, device 95 %, server 50 %
 
 bottleneck: the device
 `);
@@ -27,8 +27,8 @@ IO         1  5,210 ± 37  1.00×       34  server 50 %, clients 30 %
            2  5,190 ± 37  1.00×       34  server 50 %, clients 30 %
 SYNTHETIC  1   312 ± 2.2  1.00×        –  batch 8
            2     560 ± 4  1.79×*       –  batch 8
-FULL       1   300 ± 2.1  1.00×       34  batch 8.0, busy 95 %
-           2   520 ± 3.7  1.73×*      34  batch 8.0, busy 95 %
+FULL       1   300 ± 2.1  1.00×       34  batch 8.0, device 95 %, server 50 %
+           2   520 ± 3.7  1.73×*      34  batch 8.0, device 95 %, server 50 %
 `);
   expect(text).toContain('bottleneck at runtime.intraOpThreads 2: the device');
   expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);

@@ -30,8 +30,10 @@ describe('--vary', () => {
     ['=1', 'write KEY=v1,v2'],
     ['runtime.arena=true,', 'a value is empty'],
     ['runtime.arena=true,true', 'duplicate value'],
-    ['batchSize=0,2', 'batch sizes are whole numbers'],
-    ['batchSize=two', 'batch sizes are whole numbers'],
+    ['batchSize=0,2', 'batchSize is a whole number, at least 1'],
+    ['batchSize=two', 'batchSize is a whole number, at least 1'],
+    ['gpus=1,x', 'gpus is a whole number, at least 1'],
+    ['gpus=1,2000', 'at most 1024 GPUs'],
   ])('refuses %s', (text, message) => {
     expect(() => parseVary(text)).toThrow(`--vary ${text}: ${message}`);
   });
