@@ -18,6 +18,7 @@ import {
   WORKER_LOST,
 } from '../service.js';
 import { ApiError, cancelled, serverNotReady } from './api-error.js';
+import type { Inference } from './inference.js';
 
 /** Shorter times are not mentioned. */
 const TINY_NS = NS_PER_MS / 10;
@@ -38,24 +39,18 @@ interface CallSink {
   answered(call: Call): void;
 }
 
-/** Requests of one call, as submitted to the service. */
+/** Where a call goes, and from whom. */
 interface Submission {
+  /** Index of the model. */
   readonly model: number;
   /** On the service's clock. */
   readonly arrivalNs: number;
-  readonly sloNs: number;
-  /** Index of the class of its requests. */
-  readonly requestClass: number;
-  /** Index of the tenant that sends them. */
+  /** When its client gives up, on that clock. Absent: not before the answer. */
+  readonly untilNs?: number;
+  /** Index of the tenant that sends it. */
   readonly tenant: number;
-  /** One entry for each input of the model, all requests of the call one after the other. */
-  readonly inputs: readonly Uint8Array[];
-  /** Their whole shapes; only for a model with free sizes, which takes one request. */
-  readonly shapes: readonly Shape[] | undefined;
-  /** Length of its inputs, for a model that takes several; 0 for others. */
-  readonly length: number;
   /** The client's `traceparent`. */
-  readonly trace?: string | null;
+  readonly trace: string | null;
 }
 
 /** One inference call of a client: a batch, split into requests of the service that are answered together. */
@@ -66,45 +61,32 @@ export class Call {
   private readonly parts: Part[] = [];
   /** SLO of each of its requests. */
   private sloNs = 0;
-  private length = 0;
 
   constructor(
-    /** Requests in the batch. */
-    readonly count: number,
+    readonly inference: Inference,
     private readonly sink: CallSink,
     private readonly quota: RequestQuota,
   ) {
-    this.answers = new Array(count);
-    this.open = count;
+    this.answers = new Array(inference.count);
+    this.open = inference.count;
+  }
+
+  /** Requests in the batch. */
+  get count(): number {
+    return this.answers.length;
   }
 
   /** Throws an `ApiError` if its client has too many requests under way. */
   submit(service: InferenceService, submission: Submission): void {
-    const { model, arrivalNs, sloNs, requestClass, tenant, inputs, shapes, length } = submission;
-    const { trace = null } = submission;
+    const { arrivalNs, untilNs = Number.POSITIVE_INFINITY } = submission;
+    const { inputs, sloNs } = this.inference;
     const { count } = this;
     const apiError = this.quota.ask(this);
     if (apiError !== null) throw apiError;
-    this.sloNs = sloNs;
-    this.length = length;
+    this.sloNs = Math.max(1, Math.min(sloNs, untilNs - arrivalNs));
     for (let i = 0; i < count; i++) {
       const own = count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count));
-      // The requests of a batch share the buffer of its body, unless they were cut apart.
-      const mayMove = count === 1;
-      const part = new Part(
-        this,
-        i,
-        model,
-        arrivalNs,
-        sloNs,
-        requestClass,
-        tenant,
-        own,
-        mayMove,
-        shapes,
-        length,
-        trace,
-      );
+      const part = new Part(this, i, submission, own, this.sloNs);
       this.parts.push(part);
       service.infer(part);
     }
@@ -118,7 +100,8 @@ export class Call {
   /** The whole shape of output number `index`. */
   shapeOf(index: number, { batched, outputs }: ModelSignature): Shape {
     const { shape } = outputs[index];
-    if (this.length > 0) return [this.count, ...shape.map((size) => (size === FREE ? this.length : size))];
+    const { length } = this.inference;
+    if (length > 0) return [this.count, ...shape.map((size) => (size === FREE ? length : size))];
     return batched ? [this.count, ...shape] : (this.answers[0].shapes?.[index] ?? shape);
   }
 
@@ -197,23 +180,35 @@ function givenUp(sloNs: number, answer: InferenceAnswer): ApiError {
 
 class Part implements InferenceRequest {
   readonly user = 0;
+  model: number;
+  readonly arrivalNs: number;
+  readonly requestClass: number;
+  readonly tenant: number;
+  /** The requests of a batch share the buffer of its body, unless they were cut apart. */
+  readonly mayMove: boolean;
+  readonly shapes: readonly Shape[] | undefined;
+  readonly length: number;
+  readonly trace: string | null;
   keeper?: RequestKeeper;
   slot?: number;
 
   constructor(
     private readonly call: Call,
     readonly index: number,
-    readonly model: number,
-    readonly arrivalNs: number,
-    readonly sloNs: number,
-    readonly requestClass: number,
-    readonly tenant: number,
+    { model, arrivalNs, tenant, trace }: Submission,
     public inputs: readonly Uint8Array[],
-    readonly mayMove: boolean,
-    readonly shapes: readonly Shape[] | undefined,
-    readonly length: number,
-    readonly trace: string | null,
-  ) {}
+    readonly sloNs: number,
+  ) {
+    const { count, requestClass, shapes, length } = call.inference;
+    this.model = model;
+    this.arrivalNs = arrivalNs;
+    this.requestClass = requestClass;
+    this.tenant = tenant;
+    this.mayMove = count === 1;
+    this.shapes = shapes;
+    this.length = length;
+    this.trace = trace;
+  }
 
   done(answer: InferenceAnswer): void {
     this.call.finish(this.index, answer);

@@ -1,8 +1,7 @@
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { passOnWarnings } from '../warnings.js';
 import { type ApiErrorKind, asApiError } from './api-error.js';
-import { encodeAnswer } from './http-answer.js';
-import { decodeBody } from './http-body.js';
+import { decodeBody, encodeAnswer } from './infer-body.js';
 import { ownBuffers } from './views.js';
 
 /** Errors lose their class on the way between threads. */

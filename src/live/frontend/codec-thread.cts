@@ -1,7 +1,6 @@
 // Entry of the threads of `Codec`: piscina calls the member of the given name once a job. Of CommonJS because piscina
 // tries require() first, and Node 20 aborts the whole process when a thread is ended while it requires an ES module.
-import type { EncodeTask } from './http-answer.js' with { 'resolution-mode': 'import' };
-import type { DecodeTask } from './http-body.js' with { 'resolution-mode': 'import' };
+import type { DecodeTask, EncodeTask } from './infer-body.js' with { 'resolution-mode': 'import' };
 
 export = {
   decode: async (task: DecodeTask): Promise<unknown> => (await import('./codec-jobs.js')).decode(task),

@@ -4,7 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import { formatAddress } from '../wire/address.js';
 import type { ServerTls } from '../wire/credentials.js';
 import { defaultLimits, type Limits } from './limits.js';
-import type { PriorityClass } from './priority.js';
+import type { PriorityClass } from './parameters.js';
 import type { BudgetSlot } from './shared-counts.js';
 import type { TenantHeader } from './tenant-names.js';
 

@@ -1,78 +1,65 @@
 import { deflateSync, gunzipSync, gzipSync, type InputType, inflateSync, type ZlibOptions } from 'node:zlib';
-import type { ServedModel } from '../model.js';
-import { ApiError, shown } from './api-error.js';
-import { type Inference, type InferenceLimits, readInference, wholeBody } from './inference.js';
-import { parseObject } from './json.js';
-import { bytesOfJson } from './json-tensors.js';
-import type { Limits } from './limits.js';
-import { binarySize } from './parameters.js';
+import { KIB, MIB } from '../../base/units.js';
+import { ApiError } from './api-error.js';
+import { LEAST_CHUNK_BYTES, MOST_TINY_CHUNKS } from './limits.js';
+
+const FIRST_BYTES = 16 * KIB;
+const GROWTH = 4;
+const EMPTY = Buffer.alloc(0);
+/** Size up to which the buffer grows with what arrives. The next one is for the whole body: untouched pages are free. */
+const LAST_GROWTH_BYTES = 256 * KIB;
+
+/** Where a body becomes one buffer while it arrives: it takes memory for what has come, not for what was announced. */
+export class BodyBuffer {
+  bytes = 0;
+  private pieces = 0;
+  private whole: Buffer = EMPTY;
+
+  constructor(
+    private readonly limitBytes: number,
+    /** Announced length, bytes; −1: none. */
+    private readonly announcedBytes: number,
+  ) {}
+
+  /** Takes the next piece. Throws an `ApiError`. */
+  add(piece: Buffer): void {
+    const bytes = this.bytes + piece.length;
+    if (bytes > this.limitBytes) throw tooLarge(this.limitBytes);
+    if (++this.pieces > MOST_TINY_CHUNKS && bytes < this.pieces * LEAST_CHUNK_BYTES)
+      throw new ApiError(
+        'invalid',
+        `the body comes in chunks of less than ${LEAST_CHUNK_BYTES} bytes: send larger chunks`,
+      );
+    if (this.pieces === 1 && bytes < FIRST_BYTES) this.whole = piece;
+    else {
+      if (bytes > this.whole.length) this.grow(bytes);
+      piece.copy(this.whole, this.bytes);
+    }
+    this.bytes = bytes;
+  }
+
+  /** The body, in a buffer of its own if it is large, so that it can move between threads. */
+  finish(): Buffer {
+    return this.whole.subarray(0, this.bytes);
+  }
+
+  private grow(leastBytes: number): void {
+    const most = this.announcedBytes < 0 ? this.limitBytes : this.announcedBytes;
+    const next = Math.max(FIRST_BYTES, GROWTH * this.bytes);
+    const isLast = next > LAST_GROWTH_BYTES || (this.announcedBytes >= 0 && most <= MIB);
+    const bytes = isLast ? most : Math.min(most, next);
+    const grown = Buffer.allocUnsafeSlow(Math.max(leastBytes, bytes));
+    this.whole.copy(grown, 0, 0, this.bytes);
+    this.whole = grown;
+  }
+}
+
+export function tooLarge(limitBytes: number): ApiError {
+  return new ApiError('tooLarge', `the body is larger than ${limitBytes} bytes`);
+}
 
 /** A content coding that is supported. `deflate` is the zlib format. */
 export type Compression = 'gzip' | 'deflate';
-
-/** The body of an infer request, and what it must fit. Plain data. */
-export interface DecodeTask {
-  readonly body: Uint8Array;
-  readonly compression: Compression | null;
-  /** `inference-header-content-length`: the bytes of JSON at its beginning. Absent: all of it. */
-  readonly jsonHeader: string | undefined;
-  readonly model: ServedModel;
-  readonly limits: InferenceLimits & Pick<Limits, 'maxJsonBytes'>;
-}
-
-/** Reads JSON, and the binary tensors behind it (binary tensor data extension). Throws an `ApiError`. */
-export function decodeBody({ body: sent, compression, jsonHeader, model, limits }: DecodeTask): Inference {
-  const body = compression === null ? sent : inflate(compression, sent, limits.maxBodyBytes);
-  const jsonBytes = jsonLength(jsonHeader, body.length);
-  if (jsonBytes > limits.maxJsonBytes)
-    throw new ApiError(
-      'tooLarge',
-      `the JSON has ${jsonBytes} bytes, of at most ${limits.maxJsonBytes}: send large tensors as binary data`,
-    );
-  if (jsonBytes === 0) return wholeBody(body, model, limits);
-  const isExact = model.signature.inputs.some(({ datatype }) => datatype.endsWith('INT64'));
-  const { id = null, parameters, inputs, outputs } = parseObject(body, jsonBytes, isExact);
-  if (id !== null && typeof id !== 'string')
-    throw new ApiError('invalid', `id: expected a string, got ${shown(id)}`);
-  let at = jsonBytes;
-  const inference = readInference(
-    { id, parameters, inputs, outputs },
-    model,
-    limits,
-    (input, name, datatype) => {
-      const { data = null } = input;
-      const bytes = binarySize(input.parameters, name);
-      if (bytes < 0) return bytesOfJson(name, datatype, input.shape as number[], data);
-      if (data !== null)
-        throw new ApiError('invalid', `input ${shown(name)}: has both data and binary_data_size`);
-      const left = body.length - at;
-      if (bytes > left)
-        throw new ApiError(
-          'invalid',
-          `input ${shown(name)}: binary_data_size is ${bytes}, but ${left} bytes are left`,
-        );
-      at += bytes;
-      return body.subarray(at - bytes, at);
-    },
-  );
-  if (at === body.length) return inference;
-  const stray = body.length - at;
-  throw new ApiError('invalid', `the body has ${stray} bytes of binary data that belong to no input`);
-}
-
-/** Bytes of JSON at the beginning of a body; 0: the body is one input, without any. Throws an `ApiError`. */
-function jsonLength(header: string | undefined, bodyBytes: number): number {
-  if (header === undefined) {
-    if (bodyBytes > 0) return bodyBytes;
-    throw new ApiError('invalid', 'the body is not JSON: it is empty');
-  }
-  const length = /^\d{1,15}$/.test(header) ? Number(header) : Number.POSITIVE_INFINITY;
-  if (length <= bodyBytes) return length;
-  throw new ApiError(
-    'invalid',
-    `header Inference-Header-Content-Length: expected at most the body's ${bodyBytes} bytes, got ${shown(header)}`,
-  );
-}
 
 /**
  * Decompresses all of a body, with each member of gzip. Throws an `ApiError` for more than `limitBytes`, and for what follows its

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { API_ERRORS, type ApiError, type ApiErrorKind } from './api-error.js';
-import { BodyBuffer, tooLarge } from './body-buffer.js';
+import { BodyBuffer, tooLarge } from './http-body.js';
 import type { HttpConnection } from './http-connection.js';
 import type { HttpSite } from './http-site.js';
 import { MOST_LINGER_MS } from './limits.js';

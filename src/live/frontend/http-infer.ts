@@ -1,11 +1,12 @@
 import { KIB } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
+import { type Answer, answerOf, boundOf, expectedBytes } from './answer.js';
 import { asApiError } from './api-error.js';
 import { Call } from './call.js';
-import { type Answer, answerJson, answerOf, boundOf, expectedBytes, jsonTensorBytes } from './http-answer.js';
-import { type DecodeTask, decodeBody } from './http-body.js';
+import type { Compression } from './http-body.js';
 import type { HttpExchange } from './http-exchange.js';
 import { acceptedEncoding, contentEncoding } from './http-headers.js';
+import { answerJson, type DecodeTask, decodeBody } from './infer-body.js';
 import type { Inference } from './inference.js';
 import { mostAnswerBytes } from './limits.js';
 
@@ -30,15 +31,12 @@ export async function infer(exchange: HttpExchange, name: string, version: strin
   const now = catalog.ready(entry);
   const answerBytes = expectedBytes(now.signature, asked, mostAnswerBytes(settings));
   exchange.hold(asked.inputs.reduce((sum, { length }) => sum + length, answerBytes));
-  const sink = { answered: (call: Call) => answered(exchange, call, now, asked, answerBytes) };
-  const { count, sloNs, requestClass, inputs, shapes, length } = asked;
-  new Call(count, sink, exchange.connection.account).submit(service, {
+  const answered = (call: Call) => {
+    if (!exchange.isGone)
+      send(exchange, call, now, answerBytes).catch((error) => exchange.refuse(asApiError(error)));
+  };
+  new Call(asked, { answered }, exchange.connection.account).submit(service, {
     model: entry.index,
-    sloNs,
-    requestClass,
-    inputs,
-    shapes,
-    length,
     arrivalNs: exchange.arrivalNs,
     tenant: site.tenants.of(header),
     trace: exchange.trace,
@@ -61,33 +59,20 @@ function decodeApart({ site }: HttpExchange, task: DecodeTask): Promise<Inferenc
   return site.codec.run('decode', { ...task, model, limits }, [task.body]);
 }
 
-function answered(
-  exchange: HttpExchange,
-  call: Call,
-  model: ServedModel,
-  asked: Inference,
-  answerBytes: number,
-): void {
-  if (exchange.isGone) return;
-  const apiError = call.apiError();
-  if (apiError !== null) exchange.refuse(apiError);
-  else send(exchange, call, model, asked, answerBytes).catch((error) => exchange.refuse(asApiError(error)));
-}
-
 async function send(
   exchange: HttpExchange,
   call: Call,
   model: ServedModel,
-  asked: Inference,
-  answerBytes: number,
+  heldBytes: number,
 ): Promise<void> {
   const { site, header } = exchange;
-  const answer = answerOf(call, model, asked);
-  const { tensors } = answer;
+  const answer = answerOf(call, model);
   // Sizes that the model chose.
   const bound = boundOf(answer, mostAnswerBytes(site.settings));
-  if (bound > answerBytes) exchange.hold(bound);
-  const jsonBytes = jsonTensorBytes(answer);
+  if (bound > heldBytes) exchange.hold(bound);
+  const [binary, inJson] = [true, false].map((is) => answer.outputs.filter((output) => output.binary === is));
+  const tensors = binary.flatMap(({ parts }) => parts);
+  const jsonBytes = inJson.reduce((sum, { bytes }) => sum + bytes, 0);
   const compression = jsonBytes > COMPRESSED_BYTES && tensors.length === 0 ? acceptedEncoding(header) : null;
   if (jsonBytes <= INLINE_BYTES && compression === null) {
     const json = answerJson(answer);
@@ -95,21 +80,20 @@ async function send(
     else exchange.sendBinary(Buffer.from(json), tensors);
     return;
   }
-  const own = withOwnData(answer);
-  const moved = own.outputs.flatMap(({ data }) => data ?? []);
-  const json = await site.codec.run('encode', { answer: own, compression }, moved);
+  const json = await encodeApart(exchange, answer, compression);
   if (tensors.length > 0) exchange.sendBinary(json, tensors);
   else if (compression === null) exchange.sendJson(200, json);
   else exchange.sendJson(200, json, ['content-encoding', compression, 'vary', 'accept-encoding']);
 }
 
-/** Copies tensors that are part of a larger buffer, for another thread: others may be in it. */
-function withOwnData({ outputs, ...answer }: Answer): Answer {
+/** Encodes in a codec thread. Tensors that are part of a larger buffer are copied: others may be in it. */
+function encodeApart({ site }: HttpExchange, answer: Answer, compression: Compression | null) {
   const own = (tensor: Uint8Array) =>
     tensor.length === tensor.buffer.byteLength ? tensor : new Uint8Array(tensor);
-  return {
-    ...answer,
-    tensors: [],
-    outputs: outputs.map((output) => ({ ...output, data: output.data?.map(own) ?? null })),
-  };
+  const outputs = answer.outputs.map((output) => ({
+    ...output,
+    parts: output.binary ? [] : output.parts.map(own),
+  }));
+  const moved = outputs.flatMap(({ parts }) => parts);
+  return site.codec.run('encode', { answer: { ...answer, outputs }, compression }, moved);
 }

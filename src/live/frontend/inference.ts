@@ -1,12 +1,29 @@
-import type { Datatype, ModelSignature, ServedModel, Shape } from '../model.js';
+import { bucketAt, bytesAtLength } from '../lengths.js';
+import {
+  bytesOfShape,
+  DATATYPES,
+  type Datatype,
+  FREE,
+  fitsShape,
+  hasFreeSizes,
+  type InputLengths,
+  type ServedModel,
+  type Shape,
+  type TensorSignature,
+} from '../model.js';
+import { countTexts, textsProblem } from '../texts.js';
 import { ApiError, shown } from './api-error.js';
-import { InputSet } from './inputs.js';
 import { type Json, objectOf } from './json.js';
 import type { Limits } from './limits.js';
-import { outputIndex } from './outputs.js';
-import { booleanParameter, outputParameters, requestParameters } from './parameters.js';
-import { classOfPriority, type PriorityClass } from './priority.js';
-import { requestSloNs } from './slo.js';
+import {
+  binarySize,
+  booleanParameter,
+  classOfPriority,
+  outputParameters,
+  type PriorityClass,
+  requestParameters,
+  requestSloNs,
+} from './parameters.js';
 
 /** Limits and settings that requests are checked against. Plain data. */
 export interface InferenceLimits extends Pick<Limits, 'maxBatch' | 'maxBodyBytes'> {
@@ -27,6 +44,7 @@ interface InferenceMessage {
 export interface WantedOutput {
   /** Index into the outputs of the model. */
   readonly index: number;
+  /** Over HTTP: as binary data, not JSON. */
   readonly binary: boolean;
   /** So many of its largest elements, by name; 0: the output itself. */
   readonly classes: number;
@@ -49,10 +67,21 @@ export interface Inference {
   readonly outputs: readonly WantedOutput[];
 }
 
-/** Finds the bytes of an input. Throws an `ApiError`. */
-type TensorReader = (input: Json, name: string, datatype: Datatype, bytes: number) => Uint8Array;
+/** An input whose name, datatype and shape were checked. */
+interface InputTensor {
+  readonly name: string;
+  readonly datatype: Datatype;
+  readonly shape: Shape;
+  /** That it must have; for texts, the least. */
+  readonly bytes: number;
+  /** Its `binary_data_size`; −1: none. */
+  readonly binaryBytes: number;
+}
 
-/** Checks a request against its model. Throws an `ApiError`. */
+/** Finds the bytes of an input. Throws an `ApiError`. */
+export type TensorReader = (input: Json, tensor: InputTensor) => Uint8Array;
+
+/** Checks a request of either protocol against its model. Throws an `ApiError`. */
 export function readInference(
   message: InferenceMessage,
   model: ServedModel,
@@ -60,64 +89,215 @@ export function readInference(
   read: TensorReader,
 ): Inference {
   const parameters = requestParameters(message.parameters, limits.classes);
-  const set = new InputSet(model, limits);
   const { inputs } = message;
   if (inputs === undefined) throw new ApiError('invalid', 'inputs is missing: expected an array of tensors');
   if (!Array.isArray(inputs))
     throw new ApiError('invalid', `inputs: expected an array, got ${shown(inputs)}`);
-  for (const item of inputs) {
-    const input = objectOf(item, 'inputs');
-    const index = set.claim(input.name, input.datatype, input.shape);
-    const { name, datatype } = set.signatureOf(index);
-    set.put(index, read(input, name, datatype, set.bytesOf(index)));
-  }
+  const set = new InputSet(model, limits);
+  for (const input of inputs) set.add(objectOf(input, 'inputs'), read);
   return {
     id: message.id,
-    sloNs: requestSloNs(parameters.slo_ms, parameters.timeout, model, limits.defaultSloNs),
+    sloNs: requestSloNs(parameters, model, limits.defaultSloNs),
     requestClass: classOfPriority(parameters.priority, limits.classes),
     inputs: set.complete(),
     shapes: set.shapes,
     length: set.length,
     count: set.count,
-    outputs: wantedOutputs(
-      message.outputs,
-      model.signature,
-      booleanParameter(parameters, 'binary_data_output'),
-    ),
+    outputs: wantedOutputs(message.outputs, model, booleanParameter(parameters, 'binary_data_output')),
   };
 }
 
 /** A body that is the only input of a model, and nothing else: for one request, which wants all outputs as binary data. */
 export function wholeBody(body: Uint8Array, model: ServedModel, limits: InferenceLimits): Inference {
-  const set = new InputSet(model, limits);
-  set.claimWhole(body);
-  return {
-    id: null,
-    sloNs: requestSloNs(undefined, undefined, model, limits.defaultSloNs),
-    requestClass: 0,
-    inputs: set.complete(),
-    shapes: set.shapes,
-    length: set.length,
-    count: set.count,
-    outputs: allOutputs(model.signature, true),
-  };
+  const { inputs, outputs } = model.signature;
+  if (inputs.length !== 1) {
+    const names = inputs.map(({ name }) => shown(name)).join(', ');
+    throw new ApiError('invalid', `a body without JSON needs a model with one input, this one has ${names}`);
+  }
+  const [{ name, datatype }] = inputs;
+  const input = { name, datatype, shape: wholeShape(body, model) };
+  const message = { id: null, parameters: undefined, inputs: [input] };
+  const inference = readInference(message, model, limits, () => body);
+  return { ...inference, outputs: outputs.map((_, index) => ({ index, binary: true, classes: 0 })) };
 }
 
-function allOutputs({ outputs }: ModelSignature, binary: boolean): readonly WantedOutput[] {
-  return outputs.map((_, index) => ({ index, binary, classes: 0 }));
+/** The shape of a whole body, where no more than one size is free. */
+function wholeShape(body: Uint8Array, { signature: { inputs, batched } }: ServedModel): Shape {
+  const [{ name, datatype, shape }] = inputs;
+  const free = shape.indexOf(FREE);
+  if (free !== shape.lastIndexOf(FREE))
+    throw wrongInput(
+      name,
+      `needs JSON that says its shape, as several sizes of [${shape.join(',')}] are free`,
+    );
+  const sizes = shape.map((size) => (size === FREE ? 1 : size));
+  // What a text takes is known only from its length.
+  const bytes = datatype === 'BYTES' ? countTexts(body) * DATATYPES.BYTES.bytes : body.length;
+  if (free >= 0) sizes[free] = Math.floor(bytes / Math.max(1, bytesOfShape(datatype, sizes)));
+  return batched ? [1, ...sizes] : sizes;
 }
 
-function wantedOutputs(wanted: unknown, signature: ModelSignature, binary: boolean): readonly WantedOutput[] {
-  if (wanted === undefined || wanted === null) return allOutputs(signature, binary);
+function wantedOutputs(wanted: unknown, model: ServedModel, binary: boolean): readonly WantedOutput[] {
+  const { outputs } = model.signature;
+  if (wanted === undefined || wanted === null)
+    return outputs.map((_, index) => ({ index, binary, classes: 0 }));
   if (!Array.isArray(wanted))
     throw new ApiError('invalid', `outputs: expected an array, got ${shown(wanted)}`);
   const seen = new Set<number>();
   return wanted.map((item) => {
     const { name, parameters = null } = objectOf(item, 'outputs');
-    const index = outputIndex(signature, name);
-    if (seen.has(index)) throw new ApiError('invalid', `output ${shown(name)}: asked for twice`);
+    const index = indexOf('output', model, name);
+    if (seen.has(index)) throw new ApiError('invalid', `output ${shown(name)}: named twice`);
     seen.add(index);
     if (parameters === null) return { index, binary, classes: 0 };
     return { index, ...outputParameters(parameters, name as string, binary) };
   });
+}
+
+/** Collects the inputs of one request in the order of the model's signature, each checked against it. */
+class InputSet {
+  /** Requests in the batch; 0 until the first input was checked. */
+  count = 0;
+  /** Length of its inputs, if the model takes several and one was checked; 0 otherwise. */
+  length = 0;
+  private readonly signatures: readonly TensorSignature[];
+  private readonly bytes: (Uint8Array | undefined)[];
+  private readonly given: Shape[] = [];
+  private readonly isFree: boolean;
+
+  constructor(
+    private readonly model: ServedModel,
+    private readonly limits: Pick<Limits, 'maxBatch' | 'maxBodyBytes'>,
+  ) {
+    this.signatures = model.signature.inputs;
+    this.bytes = new Array(this.signatures.length);
+    this.isFree = hasFreeSizes(model.signature);
+  }
+
+  /** The whole shapes of the inputs, where requests choose sizes. */
+  get shapes(): readonly Shape[] | undefined {
+    return this.isFree ? this.given : undefined;
+  }
+
+  /** Takes an input: requests one after the other. Throws an `ApiError`. */
+  add(input: Json, read: TensorReader): void {
+    const index = indexOf('input', this.model, input.name);
+    const signature = this.signatures[index];
+    const { name } = signature;
+    if (this.bytes[index] !== undefined) throw wrongInput(name, 'given twice');
+    const count = this.countOf(signature, input.shape);
+    if (input.datatype !== signature.datatype || count === 0)
+      throw wrongInput(name, `expected ${this.expected(signature)}, got ${got(input)}`);
+    if (this.count !== 0 && count !== this.count)
+      throw wrongInput(name, `expected a batch of ${this.count} like the inputs before it, got ${count}`);
+    this.count = count;
+    const shape = input.shape as Shape;
+    this.given[index] = shape;
+    const { datatype } = signature;
+    const bytes = this.bytesOf(signature, shape);
+    const binaryBytes = binarySize(input.parameters, name);
+    const data = read(input, { name, datatype, shape, bytes, binaryBytes });
+    if (datatype === 'BYTES') {
+      const problem = textsProblem(data, bytes / DATATYPES.BYTES.bytes);
+      if (problem !== '') throw wrongInput(name, problem);
+    } else if (data.length !== bytes) throw wrongInput(name, `expected ${bytes} bytes, got ${data.length}`);
+    this.bytes[index] = data;
+  }
+
+  /** All inputs. Throws an `ApiError` if one is missing. */
+  complete(): readonly Uint8Array[] {
+    for (let i = 0; i < this.bytes.length; i++) {
+      const { name } = this.signatures[i];
+      if (this.bytes[i] === undefined)
+        throw wrongInput(name, `missing, expected ${this.expected(this.signatures[i])}`);
+    }
+    return this.bytes as Uint8Array[];
+  }
+
+  /** Where clients choose sizes they could ask for any amount of memory: throws an `ApiError`. */
+  private bytesOf(signature: TensorSignature, shape: Shape): number {
+    const { name, datatype, bytes } = signature;
+    if (!this.isFree) return this.count * (this.length > 0 ? bytesAtLength(signature, this.length) : bytes);
+    const { maxBodyBytes } = this.limits;
+    const chosen = bytesOfShape(datatype, shape);
+    if (chosen <= maxBodyBytes) return chosen;
+    throw new ApiError(
+      'tooLarge',
+      `input ${shown(name)}: ${chosen} bytes are more than the largest body, ${maxBodyBytes} bytes`,
+    );
+  }
+
+  /** Requests that a tensor of that shape holds; 0: it does not fit. */
+  private countOf(signature: TensorSignature, shape: unknown): number {
+    const expected = signature.shape;
+    const batchDims = this.model.signature.batched ? 1 : 0;
+    if (this.isFree) return Array.isArray(shape) && isShape(shape) && fitsShape(shape, expected) ? 1 : 0;
+    if (!Array.isArray(shape) || shape.length !== expected.length + batchDims) return 0;
+    for (let i = 0; i < expected.length; i++)
+      if (shape[i + batchDims] !== expected[i] && !this.isLength(signature, i, shape[i + batchDims]))
+        return 0;
+    if (batchDims === 0) return 1;
+    const count: unknown = shape[0];
+    return Number.isInteger(count) && (count as number) >= 1 && (count as number) <= this.limits.maxBatch
+      ? (count as number)
+      : 0;
+  }
+
+  /** True if a size of an input is the length that requests choose. Throws an `ApiError` for one that the model does not take. */
+  private isLength({ name, shape }: TensorSignature, dimension: number, size: unknown): boolean {
+    const { lengths } = this.model.signature;
+    if (lengths === undefined || shape[dimension] !== FREE || !Number.isSafeInteger(size)) return false;
+    const length = size as number;
+    if (this.length !== 0 && length !== this.length)
+      throw wrongInput(name, `expected a length of ${this.length} like the inputs before it, got ${length}`);
+    if (bucketAt(lengths, length) < 0)
+      throw wrongInput(name, `expected ${lengthsText(lengths)}, got ${length}`);
+    this.length = length;
+    return true;
+  }
+
+  private expected({ datatype, shape }: TensorSignature): string {
+    const { batched, lengths } = this.model.signature;
+    const sizes = batched && !this.isFree ? ['n', ...shape] : shape;
+    const free = lengths === undefined ? 'any size' : lengthsText(lengths);
+    const meanings = [
+      ...(sizes[0] === 'n' ? [`n from 1 to ${this.limits.maxBatch}`] : []),
+      ...(shape.includes(FREE) ? [`${free} for -1`] : []),
+    ];
+    return [`${datatype} [${sizes.join(',')}]`, meanings.join(' and ')].filter(Boolean).join(' with ');
+  }
+}
+
+/** Index of the tensor that a client names. Throws an `ApiError` if the model has none of that name. */
+function indexOf(side: 'input' | 'output', { spec, signature }: ServedModel, name: unknown): number {
+  const tensors = side === 'input' ? signature.inputs : signature.outputs;
+  for (let i = 0; i < tensors.length; i++) if (tensors[i].name === name) return i;
+  const known = `model ${spec.name} (${tensors.map((tensor) => shown(tensor.name)).join(', ')})`;
+  const isNamed = name !== undefined && name !== null;
+  throw new ApiError(
+    'invalid',
+    isNamed
+      ? `${side} ${shown(name)}: not an ${side} of ${known}`
+      : `an ${side} has no name: expected one of ${known}`,
+  );
+}
+
+function wrongInput(name: string, what: string): ApiError {
+  return new ApiError('invalid', `input ${shown(name)}: ${what}`);
+}
+
+function lengthsText({ buckets, fill }: InputLengths): string {
+  if (fill === null) return `a length of ${buckets.join(', ')}`;
+  return `a length from 1 to ${buckets[buckets.length - 1]}`;
+}
+
+function isShape(values: readonly unknown[]): values is Shape {
+  return values.every((value) => Number.isSafeInteger(value));
+}
+
+/** Datatype, without quotes where it is one, and shape that a client sent. */
+function got({ datatype = null, shape = null }: Json): string {
+  const isType = typeof datatype === 'string' && DATATYPES[datatype as Datatype] !== undefined;
+  const type = datatype === null ? 'no datatype' : isType ? datatype : shown(datatype);
+  return shape === null ? `${type} and no shape` : `${type} ${shown(shape)}`;
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { KIB, MIB } from '../../../src/base/units.js';
 import { Budget, budgetLimits } from '../../../src/live/frontend/budget.js';
 import { Call } from '../../../src/live/frontend/call.js';
+import type { Inference } from '../../../src/live/frontend/inference.js';
 import { clearBudgetSlot, newBudgetCounters } from '../../../src/live/frontend/shared-counts.js';
 
 const LIMITS = {
@@ -11,7 +12,7 @@ const LIMITS = {
 
 /** A call of so many requests. */
 const callOf = (count: number) =>
-  new Call(count, { answered: () => {} }, { ask: () => null, answered: () => {} });
+  new Call({ count } as Inference, { answered: () => {} }, { ask: () => null, answered: () => {} });
 
 describe('a budget', () => {
   it('is limited per connection, per address and in all', () => {

@@ -1,19 +1,15 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { ServedModel } from '../../model.js';
 import type { InferenceService } from '../../service.js';
+import { answerOf } from '../answer.js';
 import { ApiError, asApiError } from '../api-error.js';
 import type { ApiErrorCounts } from '../api-error-counts.js';
 import { Call } from '../call.js';
 import type { Catalog } from '../catalog.js';
 import type { FrontendSettings } from '../frontend.js';
-import { InputSet } from '../inputs.js';
-import { checkRequestParameter } from '../parameters.js';
-import { classOfPriority } from '../priority.js';
-import { requestSloNs } from '../slo.js';
+import { readInference } from '../inference.js';
 import { TenantNames } from '../tenant-names.js';
-import { readInferMessage } from './infer-message.js';
-import { type InferResponse, inferResponse, tensorBytes } from './infer-response.js';
-import { readInputs, type WantedOutput, wantedOutputs } from './infer-tensors.js';
+import { contentsReader, readInferMessage } from './infer-message.js';
 import { type Rpc, shuttingDown, statusOf } from './rpc.js';
 
 /** Takes the response to the request of that id, or why there is none. */
@@ -104,25 +100,19 @@ export class GrpcInfer {
       const entry = catalog.find(message.modelName, message.modelVersion);
       label = entry.label ?? 0;
       const model = catalog.ready(entry);
-      const { parameters } = message;
-      for (const [name, value] of parameters) checkRequestParameter(name, value, settings.classes);
-      const [sloMs, timeoutUs] = [parameters.get('slo_ms'), parameters.get('timeout')];
-      const sloNs = requestSloNs(sloMs, timeoutUs, model, settings.defaultSloNs);
-      const requestClass = classOfPriority(parameters.get('priority'), settings.classes);
-      const set = new InputSet(model, settings);
-      readInputs(message, set, settings.maxJsonBytes);
-      const outputs = wantedOutputs(message, model.signature);
-      const inputs = set.complete();
-      const answered = (call: Call) => respond(id, responseOf(call, model, id, outputs));
-      new Call(set.count, { answered }, rpc).submit(service, {
+      const { parameters, inputs, outputs } = message;
+      const asked = readInference(
+        { id, parameters, inputs, outputs: outputs.length === 0 ? null : outputs },
+        model,
+        settings,
+        contentsReader(message, settings.maxJsonBytes),
+      );
+      const answered = (call: Call) => respond(id, responseTo(call, model));
+      new Call(asked, { answered }, rpc).submit(service, {
         model: entry.index,
         arrivalNs,
-        sloNs: Math.max(1, Math.min(sloNs, rpc.untilNs - arrivalNs)),
-        requestClass,
+        untilNs: rpc.untilNs,
         tenant: this.tenantOf(rpc),
-        inputs,
-        shapes: set.shapes,
-        length: set.length,
         trace: rpc.trace,
       });
     } catch (error) {
@@ -138,17 +128,39 @@ export class GrpcInfer {
   }
 }
 
-function responseOf(
-  call: Call,
-  model: ServedModel,
-  id: string,
-  outputs: readonly WantedOutput[],
-): InferResponse | ApiError {
+/** A ModelInferResponse, in the names of the protocol. */
+interface InferResponse {
+  readonly model_name: string;
+  readonly model_version: string;
+  readonly id: string | null;
+  readonly parameters: object;
+  readonly outputs: readonly object[];
+  readonly raw_output_contents: readonly Uint8Array[];
+}
+
+function responseTo(call: Call, model: ServedModel): InferResponse | ApiError {
   try {
-    return call.apiError() ?? inferResponse(call, model, id, outputs);
+    const { id, name, version, batchSize, sloMet, outputs } = answerOf(call, model);
+    return {
+      model_name: name,
+      model_version: version,
+      id,
+      parameters: { batch_size: { int64_param: batchSize }, slo_met: { bool_param: sloMet } },
+      outputs: outputs.map((output) => ({
+        name: output.name,
+        datatype: output.datatype,
+        shape: output.shape,
+      })),
+      raw_output_contents: outputs.map(({ parts }) => (parts.length === 1 ? parts[0] : Buffer.concat(parts))),
+    };
   } catch (error) {
     return asApiError(error);
   }
+}
+
+/** Bytes of its tensors. */
+function tensorBytes({ raw_output_contents: contents }: InferResponse): number {
+  return contents.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** Returns false if the client has not read what came before. */

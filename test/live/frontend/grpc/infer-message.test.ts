@@ -2,8 +2,7 @@ import { loadSync } from '@grpc/proto-loader';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/live/frontend/api-error.js';
-import { bytesOfContents } from '../../../../src/live/frontend/grpc/contents.js';
-import { readInferMessage } from '../../../../src/live/frontend/grpc/infer-message.js';
+import { bytesOfContents, readInferMessage } from '../../../../src/live/frontend/grpc/infer-message.js';
 import { PROTOCOL_FILE } from '../../../../src/live/frontend/grpc-messages.js';
 import type { Datatype } from '../../../../src/live/model.js';
 
@@ -27,7 +26,8 @@ const parameters = fc.dictionary(
 );
 type Drawn = Record<string, readonly [unknown, object]>;
 const sent = (drawn: Drawn) => Object.fromEntries(Object.entries(drawn).map(([name, [, it]]) => [name, it]));
-const expected = (drawn: Drawn) => new Map(Object.entries(drawn).map(([name, [value]]) => [name, value]));
+const expected = (drawn: Drawn) =>
+  Object.fromEntries(Object.entries(drawn).map(([name, [value]]) => [name, value]));
 
 const request = fc.record({
   model_name: text,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestParameters } from '../../../src/live/frontend/parameters.js';
-import { classOfPriority } from '../../../src/live/frontend/priority.js';
+import { classOfPriority, requestParameters } from '../../../src/live/frontend/parameters.js';
 
 const CLASSES = [
   { name: 'standard', priorities: [] },
@@ -33,7 +32,8 @@ describe('the parameter priority', () => {
   });
 
   it('is refused by a server that has no priorities', () => {
-    const message = 'parameter priority: only 0 is supported; slo_ms says how urgent a request is';
+    const message =
+      'parameter priority: this server has no classes: send 0 or none, and slo_ms to say how urgent a request is, got 1';
     for (const classes of [[], [{ name: 'gold', priorities: [] }]])
       expect(() => classOfPriority(1, classes)).toThrow(
         expect.objectContaining({ kind: 'invalid', message }),
