@@ -141,14 +141,19 @@ interface ProfileDescription {
 export function describeProfile(profile: Profile): ProfileDescription {
   const rows = profile.batches.map(({ batch, medianMs }) => ({
     batch,
-    ms: medianMs,
+    ms: cleanMs(medianMs),
     throughputRps: (batch * NS_PER_S) / (medianMs * NS_PER_MS),
   }));
   return {
     rows,
     weightsBytes: profile.weightsBytes,
-    loadMs: profile.loadMs,
+    loadMs: cleanMs(profile.loadMs),
     loadBytesPerS: (profile.weightsBytes * NS_PER_S) / (profile.loadMs * NS_PER_MS),
     peakRps: Math.max(...rows.map((row) => row.throughputRps)),
   };
+}
+
+/** Whole ns as ms, without the noise of measured quotients: 1.4, not 1.4000000000000001. */
+function cleanMs(ms: number): number {
+  return Math.round(ms * NS_PER_MS) / NS_PER_MS;
 }

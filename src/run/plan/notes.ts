@@ -1,6 +1,7 @@
 import type { Experiment } from '../../config/experiment.js';
 import { experimentNotes } from '../../config/policy-notes.js';
 import { sharesLine } from '../../config/tenant-shares.js';
+import { formatDuration } from '../../config/units-text.js';
 import { parsePercentile } from '../../record/percentiles.js';
 import { noteTexts } from '../../record/policy-notes.js';
 import { keyLabel } from '../../report/quantity.js';
@@ -61,7 +62,30 @@ export function planNotes(
     ...(answer === undefined ? [] : dropNotes(answer, targets)),
     ...ofSearch,
     ...seedNotes(seeds, tried),
+    ...horizonNotes(ends),
     ...setupNotes(ends),
+  ];
+}
+
+/** Share by which a growing queue may flatter a rate from which a note is due. */
+const FLATTERED = 0.01;
+
+/** A queue can grow for as long as an SLO before requests miss it, so a short run meets targets that a long one would not. */
+function horizonNotes(ends: readonly Experiment[]): string[] {
+  const [worst] = ends
+    .flatMap(({ workloads, sloNs }) =>
+      workloads.map((spec) => {
+        const open = spec.kind !== 'closed-loop' && 'durationNs' in spec ? spec.durationNs : undefined;
+        return { sloNs: spec.sloNs ?? sloNs, durationNs: open ?? Number.POSITIVE_INFINITY };
+      }),
+    )
+    .sort((a, b) => b.sloNs / b.durationNs - a.sloNs / a.durationNs);
+  if (worst === undefined || worst.sloNs / worst.durationNs <= FLATTERED) return [];
+  const { sloNs, durationNs } = worst;
+  const [slo, duration, longer] = [sloNs, durationNs, sloNs / FLATTERED].map(formatDuration);
+  const percent = significant((100 * sloNs) / durationNs, 2);
+  return [
+    `${duration} of traffic with an SLO of ${slo}: a growing queue may go unnoticed, which allows up to ${percent} % too much traffic; a duration of ${longer} keeps this below 1 %`,
   ];
 }
 

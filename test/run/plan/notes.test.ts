@@ -86,3 +86,18 @@ policy: { kind: ${policy} }
   expect(setupNotes([await end(1, 'escapement'), await end(1, 'edf')])).toEqual([shares]);
   expect(setupNotes([await end(1, 'escapement'), await end(3, 'escapement')])).toEqual([]);
 });
+
+test.each([
+  ['kind: poisson, rate: 1/s, duration: 5s', '250ms', /^5s of traffic .* 250ms: .* up to 5 % .* 25s keeps /],
+  ['kind: poisson, rate: 1/s, duration: 1m, slo: 1200ms', '10ms', /^1m of traffic .* 1.2s: .* 2 % .* 2m /],
+  ['kind: poisson, rate: 1/s, duration: 25s', '250ms', null],
+  // Its clients wait for answers, so no queue grows.
+  ['kind: closed-loop, clients: 1, duration: 1s', '250ms', null],
+])('a growing queue can go unnoticed in a short run: %s', async (workload, slo, note) => {
+  const text = `models: { kind: zoo, varieties: 1 }\nworkload: { ${workload} }\nslo: ${slo}\n`;
+  const end = await parseExperiment(text, 'short.yaml', []);
+  const notes = planNotes({ targets: [], tried: [], seeds: [1, 2] }, undefined, [], [end]);
+  expect(notes.filter((one) => one.includes('a growing queue'))).toEqual(
+    note === null ? [] : [expect.stringMatching(note)],
+  );
+});
