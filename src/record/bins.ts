@@ -18,43 +18,50 @@ export function binWidthNs(spanNs: number): number {
   return ROUND_WIDTHS_NS.find((widthNs) => widthNs * MAX_BINS >= spanNs) ?? NS_PER_DAY;
 }
 
+/** Bins after the nominal end: the last takes all that comes later. */
+const TAIL_BINS = MAX_BINS;
+
 /**
- * Equal bins of virtual time over [fromNs, toNs), at most 240 for any length. Counters have one more element than there
- * are bins: the last takes everything at `toNs` or later, such as the ns by which a trace outlasts its last arrival.
+ * Equal bins of virtual time, at most 240 over [fromNs, toNs) for any length, and further ones of the same width for
+ * answers after the nominal end. Widths are round where they divide the span.
  */
 export class TimeBins {
   readonly widthNs: number;
+  /** Bins up to the nominal end. */
   readonly count: number;
 
   constructor(
     readonly fromNs: number,
     readonly toNs: number,
   ) {
-    this.widthNs = binWidthNs(toNs - fromNs - 1);
-    this.count = Math.ceil((toNs - fromNs - 1) / this.widthNs);
+    // A trace ends 1 ns after its last arrival.
+    const spanNs = toNs - fromNs - 1;
+    const roundNs = binWidthNs(spanNs);
+    this.count = spanNs === 0 ? 0 : Math.max(1, Math.round(spanNs / roundNs));
+    this.widthNs = Math.abs(this.count * roundNs - spanNs) <= 1 ? roundNs : spanNs / this.count;
   }
 
+  /** One element per bin, those after the nominal end included. */
   counter(): Float64Array {
-    return new Float64Array(this.count + 1);
+    return new Float64Array(this.count + TAIL_BINS);
   }
 
   /** Bin of an instant, which must not be before `fromNs`. */
   indexOf(nowNs: number): number {
-    if (nowNs >= this.toNs) return this.count;
+    if (nowNs >= this.toNs)
+      return this.count + Math.min(TAIL_BINS - 1, Math.floor((nowNs - this.toNs) / this.widthNs));
     const bin = ((nowNs - this.fromNs) / this.widthNs) | 0;
     return bin < this.count ? bin : Math.max(0, this.count - 1);
   }
 
-  /** Length of each bin; the last may be narrower than the others. */
-  get seconds(): number[] {
-    return Array.from({ length: this.count }, (_, i) => {
-      const beginNs = this.fromNs + i * this.widthNs;
-      return (Math.min(beginNs + this.widthNs, this.toNs) - beginNs) / NS_PER_S;
-    });
+  get seconds(): number {
+    return this.widthNs / NS_PER_S;
   }
 
-  /** Counts per second, one element per bin. */
-  perSecond(counter: Float64Array): number[] {
-    return this.seconds.map((seconds, i) => counter[i] / seconds);
+  /** Counts per second of each counter, up to the last bin in which one of them has any, at least to the nominal end. */
+  perSecond(...counters: readonly Float64Array[]): number[][] {
+    const ends = counters.map((counter) => counter.findLastIndex((count) => count > 0) + 1);
+    const end = this.count === 0 ? 0 : Math.max(this.count, ...ends);
+    return counters.map((counter) => Array.from(counter.subarray(0, end), (count) => count / this.seconds));
   }
 }

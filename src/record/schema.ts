@@ -47,7 +47,9 @@ export const timeSeriesSchema = z.object({
   binSeconds: z
     .number()
     .positive()
-    .describe('Width of a bin, seconds of virtual time; the last may be narrower.'),
+    .describe(
+      'Width of a bin, seconds of virtual time. Bins go on after the nominal end as long as requests are answered, at most 240; the last of those has all later answers.',
+    ),
   offeredRps: z.array(rps()).describe('Requests by time of arrival, per second.'),
   goodputRps: z.array(rps()).describe('Answers within the SLO by time of answer, per second.'),
   failedRps: z
@@ -111,7 +113,9 @@ export const lengthFiguresSchema = z.object({
 
 /** Slices for confidence intervals of a run that no seed changes, such as a replayed log without noise. */
 export const runSlicesSchema = z.object({
-  seconds: z.array(z.number().positive()).describe('Length of each slice: the bins of series.'),
+  seconds: z
+    .array(z.number().positive())
+    .describe('Length of each slice: the bins of series up to the nominal end.'),
   sections: z
     .array(
       z.object({

@@ -95,19 +95,21 @@ export function buildGroups(recorder: RunTally, slosMs: readonly (number | null)
   });
 }
 
-/** Rates from the end of the warm-up to the nominal end of the workload, without cold starts. */
+/** Rates from the end of the warm-up to the last answer; cold starts only if the scheduler was seen. */
 export function buildTimeSeries(recorder: RunTally): TimeSeries {
-  const { bins } = recorder;
+  const { bins, causes, coldByBin } = recorder;
+  const [offeredRps, goodputRps, failedRps, coldStartRps] = bins.perSecond(
+    ...[recorder.offeredByBin.reduce(added), recorder.okByBin, recorder.failedByBin, coldByBin],
+  ) as [number[], number[], number[], number[]];
   return {
     beginSeconds: bins.fromNs / NS_PER_S,
-    binSeconds: bins.widthNs / NS_PER_S,
-    offeredRps: bins.perSecond(recorder.offeredByBin.reduce(added)),
-    goodputRps: bins.perSecond(recorder.okByBin),
-    failedRps: bins.perSecond(recorder.failedByBin),
+    binSeconds: bins.seconds,
+    ...{ offeredRps, goodputRps, failedRps },
+    ...(causes === null ? {} : { coldStartRps }),
   };
 }
 
-/** Counts per bin of the time series, by section; requests after the nominal end count in the last bin. */
+/** Counts per bin of the time series up to the nominal end, by section; later requests count in the last of these. */
 export function buildSlices(
   { bins, offeredByBin, okByArrival }: RunTally,
   senders: readonly Pick<RunSlices['sections'][number], 'class' | 'tenant' | 'weight'>[],
@@ -118,21 +120,13 @@ export function buildSlices(
     return slices;
   };
   return {
-    seconds: bins.seconds,
+    seconds: new Array<number>(bins.count).fill(bins.seconds),
     sections: senders.map((sender, i) => ({
       ...sender,
       offered: counts(offeredByBin[i]!),
       ok: counts(okByArrival[i]!),
     })),
   };
-}
-
-/** Cold starts per second, in the bins of the time series. */
-export function buildColdStartSeries({
-  bins,
-  coldByBin,
-}: RunTally): Required<Pick<TimeSeries, 'coldStartRps'>> {
-  return { coldStartRps: bins.perSecond(coldByBin) };
 }
 
 /** Latency by percentile over all offered requests. */

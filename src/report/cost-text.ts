@@ -25,7 +25,7 @@ export function scalingText({
 }
 
 /** `12.5 GPU-hours, 3.1 GPUs on average`. */
-export function fleetUse({ gpuHours, meanGpus }: Pick<ScalingFigures, 'gpuHours' | 'meanGpus'>): string {
+function fleetUse({ gpuHours, meanGpus }: Pick<ScalingFigures, 'gpuHours' | 'meanGpus'>): string {
   return `${round3(gpuHours)} GPU-hours, ${meanGpus === null ? '–' : round3(meanGpus)} GPUs on average`;
 }
 

@@ -16,7 +16,6 @@ import { isListed } from '../record/policy-notes.js';
 import type { ClusterSetup, RunKind, RunResult, RunSetup, ScheduledRun } from '../record/results.js';
 import { RunTally } from '../record/run-tally.js';
 import {
-  buildColdStartSeries,
   buildGroups,
   buildLatencyCdf,
   buildSchedulerFigures,
@@ -111,7 +110,7 @@ export class Collector {
   finish(kind: 'simulated' | 'live', digest: string, arrivals: number): ScheduledRun {
     const { experiment, recorder, timeline, fleet } = this;
     const onNs = fleet?.paid().reduce((sum, kind) => sum + kind.onNs, 0) ?? null;
-    const { summary, series, setup, ...seen } = this.finishAsClient(kind, arrivals);
+    const { summary, setup, ...seen } = this.finishAsClient(kind, arrivals);
     const tuned = recorder.tunedSeries;
     const worst = timeline?.moment() ?? null;
     const { kind: policy, plugin } = experiment.policy;
@@ -124,7 +123,6 @@ export class Collector {
         ...notesOf(experiment),
         ...(fleet === null ? {} : { scaling: fleet.figures(experiment.scaler.kind) }),
       },
-      series: { ...series, ...buildColdStartSeries(recorder) },
       ...(kind === 'simulated' && !seedChanges(experiment)
         ? { slices: buildSlices(recorder, sectionSenders(experiment)) }
         : {}),

@@ -25,33 +25,33 @@ describe('TimeBins', () => {
           expect(bins.indexOf(from)).toBe(0);
           expect(bins.indexOf(from + span - 1)).toBe(bins.count - 1);
           expect(bins.indexOf(from + span)).toBe(bins.count);
+          expect(bins.indexOf(Number.MAX_SAFE_INTEGER)).toBeLessThan(bins.counter().length);
         },
       ),
     );
   });
 
-  it('keeps what lies beyond the end out of the rates', () => {
+  it('goes on after the end up to the last of any counter', () => {
     const bins = new TimeBins(10 * S, 30 * S);
-    const counter = bins.counter();
-    counter[bins.indexOf(10 * S)] += 3;
-    counter[bins.indexOf(500 * S)] += 7;
-    const rates = bins.perSecond(counter);
-    expect(rates).toHaveLength(200);
-    expect(rates[0]).toBe(30);
-    expect(rates.reduce((sum, rate) => sum + rate)).toBe(30);
+    const [early, late] = [bins.counter(), bins.counter()];
+    early[bins.indexOf(10 * S)] += 3;
+    expect(bins.perSecond(early)[0]).toHaveLength(200);
+    late[bins.indexOf(30 * S + 250 * MS)] += 7;
+    const [first, second] = bins.perSecond(early, late);
+    expect([first.length, first[0], second.length, second.at(-1)]).toEqual([203, 30, 203, 70]);
   });
 
-  it('divides the last bin by its own width', () => {
-    const bins = new TimeBins(0, 20 * S + 50 * MS);
-    const counter = bins.counter().fill(1);
-    expect(bins.perSecond(counter).slice(-2)).toEqual([10, 20]);
+  it('has no short last bin, whose rate would be a peak or a gap by chance', () => {
+    const bins = new TimeBins(0, 20 * S + 50 * MS + 1);
+    const [rates] = bins.perSecond(bins.counter().fill(1, 0, bins.count));
+    expect([rates.length, new Set(rates).size, bins.widthNs * bins.count]).toEqual([201, 1, 20.05 * S]);
   });
 
   it('makes no bin of the nanosecond by which a trace outlasts its last arrival', () => {
     const bins = new TimeBins(0, S + 1);
     const counter = bins.counter();
     counter[bins.indexOf(S)] += 1;
-    expect(bins.perSecond(counter)).toEqual([...new Array(199).fill(0), 200]);
+    expect(bins.perSecond(counter)[0]).toEqual([...new Array(199).fill(0), 200]);
     expect([new TimeBins(S, S + 1).count, new TimeBins(S, S + 1).indexOf(S)]).toEqual([0, 0]);
   });
 });

@@ -71,7 +71,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   play: 4_250,
   policies: 7_500,
   record: 4_870,
-  report: 10_690,
+  report: 10_120,
   run: 5_546,
   scalers: 900,
   serve: 4_400,

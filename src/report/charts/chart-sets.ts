@@ -1,32 +1,24 @@
-import type { DrawnRun, LatencyCdf, SweepResults, TunedSeries } from '../../record/results.js';
+import type { DrawnRun, LatencyCdf, SweepResults } from '../../record/results.js';
 import type { RankedFleet } from '../fleets.js';
 import { hurtModels } from '../hurt-text.js';
 import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
 import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation, recommend } from '../study/analyze.js';
-import { fixedValues } from '../study/axes.js';
 import { choiceLabel, finding } from '../study/finding.js';
 import { sweptFleets } from '../study/fleets.js';
 import { type Point, ratedPoints } from '../study/points.js';
 import { allPoints, type Slice, sliceSweep } from '../study/slices.js';
-import { defaultVsBest } from './default-vs-best.js';
 import { failureBars } from './failure-bars.js';
-import { fleetOverTime } from './fleet-over-time.js';
-import { goodputBars } from './goodput-bars.js';
-import { goodputLines } from './goodput-lines.js';
-import { goodputOverTime } from './goodput-over-time.js';
 import { gpuHoursChart } from './gpu-hours.js';
 import { gpuTimeline } from './gpu-timeline.js';
-import { groupAttainment } from './group-attainment.js';
 import { classBars, groupBars, lengthBars, tenantBars } from './group-bars.js';
 import { heatMap } from './heat-map.js';
 import { type LatencyLine, latencyCdf, percentilesOf, THIS_RUN } from './latency-cdf.js';
-import { overTime } from './over-time.js';
+import { overTime, runsOverTime } from './over-time.js';
 import { policyLines } from './policy-lines.js';
-import { policyRanks } from './policy-ranks.js';
 import { policySpread } from './policy-spread.js';
+import { goodputLines, groupLines } from './sweep-lines.js';
 import type { ChartSpec } from './theme.js';
-import { tunedOverTime } from './tuned-over-time.js';
 
 /** A chart with the base name of its files. */
 export interface NamedChart {
@@ -50,22 +42,7 @@ export function sweepCharts(results: SweepResults): NamedChart[] {
   const planes = slices
     .slice(0, MAX_SLICES)
     .flatMap((slice) => planeCharts(slice, recommendations, slices.length > 1));
-  // Groups have their own chart: without a better choice this one would say nothing. The same goes for prices.
-  const compared = recommendations.some(
-    ({ best, default: usual, ranking }) =>
-      usual !== null && ranking === 'score' && (best.groups.length === 0 || best !== usual),
-  );
-  const common = valuesLabel(fixedValues(results));
-  const comparison = compared
-    ? [{ name: 'default-vs-best', spec: defaultVsBest(recommendations, common) }]
-    : [];
-  return [
-    ...fleetCharts(sweptFleets(results)),
-    ...planes.slice(0, 1),
-    ...comparison,
-    ...planes.slice(1),
-    ...exampleCharts(recommendations),
-  ];
+  return [...fleetCharts(sweptFleets(results)), ...planes, ...exampleCharts(recommendations)];
 }
 
 /** Charts of cost and results by fleet; none without a scaler. */
@@ -121,11 +98,12 @@ function planeCharts(
   const points = allPoints(slice);
   const here = recommendations.filter(({ best }) => points.includes(best));
   const suffix = several ? `-${fileName(Object.values(slice.fixed).join('-'))}` : '';
-  const draw = slice.x.kind === 'number' ? goodputLines : goodputBars;
   const grouped = points.some(({ groups }) => groups.length > 0);
   return [
-    ...(grouped ? [{ name: `groups${suffix}`, spec: groupAttainment(slice, finding(headline(here))) }] : []),
-    ...(ratedPoints(points).length === 0 ? [] : [{ name: `goodput${suffix}`, spec: draw(slice, here) }]),
+    ...(grouped ? [{ name: `groups${suffix}`, spec: groupLines(slice, finding(headline(here))) }] : []),
+    ...(ratedPoints(points).length === 0
+      ? []
+      : [{ name: `goodput${suffix}`, spec: goodputLines(slice, here) }]),
     ...(slice.series === null ? [] : [{ name: `heat-map${suffix}`, spec: heatMap(slice, here) }]),
   ];
 }
@@ -183,12 +161,12 @@ export function comparisonCharts(
   const slos = new Set(runs.map(({ run }) => run.sloMs));
   const drawn = worstGroups(runs.map(({ run }) => run));
   const lines = runs.flatMap(({ name, run }) => linesOf(name, run, drawn));
-  const overTime = runs.filter(({ run }) => run.series.offeredRps.length > 0);
+  const spanned = runs.filter(({ run }) => run.series.offeredRps.length > 0);
   return [
     ...latencyChart(lines, slos.size === 1 ? runs[0]!.run.sloMs : null, [
       groupsLeftOut(runs.map(({ run }) => run)),
     ]),
-    ...(overTime.length === 0 ? [] : [{ name: 'goodput-over-time', spec: goodputOverTime(overTime) }]),
+    ...(spanned.length === 0 ? [] : [{ name: 'goodput-over-time', spec: runsOverTime(spanned) }]),
   ];
 }
 
@@ -196,38 +174,23 @@ export function comparisonCharts(
 export function policyCharts(comparison: PolicyComparison): NamedChart[] {
   const certainty = certaintyOf(comparison);
   const stretched = 'the axis is stretched near 100';
-  const ranks = `rank 1: unbeaten · several may share a rank · ${certainty}`;
   return [
     {
       name: 'policies-spread',
       spec: policySpread(comparison, `a tick for each cell, diamond and figure: mean · ${stretched}`),
     },
     { name: 'policies-goodput', spec: policyLines(comparison, `${certainty} · ${stretched}`) },
-    { name: 'policies-rank', spec: policyRanks(comparison, ranks) },
   ];
 }
 
 function timeCharts(run: DrawnRun, notes: readonly string[]): NamedChart[] {
   const note = joined(notes);
-  const hasSpan = run.series.offeredRps.length > 0;
   return [
-    ...(hasSpan ? [{ name: 'over-time', spec: overTime(run, note) }] : []),
-    ...(run.fleet === undefined || !hasSpan
-      ? []
-      : [{ name: 'gpus-over-time', spec: fleetOverTime(run.fleet, run, note) }]),
-    ...(run.tuned ?? []).filter(changes).map((tuned) => ({
-      name: `tuned-${fileName(tuned.name)}`,
-      spec: tunedOverTime(tuned, run.series, note),
-    })),
+    ...(run.series.offeredRps.length > 0 ? [{ name: 'over-time', spec: overTime(run, note) }] : []),
     ...(run.timeline.length === 0
       ? []
       : [{ name: 'gpu-timeline', spec: gpuTimeline(run.timeline, { worst: run.worst, note }) }]),
   ];
-}
-
-/** True if a value changed, so that it is worth a chart. */
-function changes({ low, high }: TunedSeries): boolean {
-  return Math.min(...low) < Math.max(...high);
 }
 
 /** Note that groups are not drawn; empty if all are. */

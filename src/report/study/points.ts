@@ -57,7 +57,7 @@ export interface Point {
 }
 
 /** A point whose goodput is known. */
-export type RatedPoint = Point & Readonly<Record<'weightedGoodputRps' | 'weightedOfferedRps', Estimate>>;
+type RatedPoint = Point & Readonly<Record<'weightedGoodputRps' | 'weightedOfferedRps', Estimate>>;
 
 /** Results of one group of users. */
 export interface GroupPoint extends Pick<GroupSummary, 'name' | 'sloMs'>, Pick<Point, 'p99Ms'> {

@@ -92,10 +92,9 @@ describe.each(Object.entries(SETS))('charts of %s', (_, charts) => {
 });
 
 describe('chart sets', () => {
-  it('hold the six charts of a tuning sweep', () => {
+  it('hold the five charts of a tuning sweep', () => {
     expect(SETS['schedule_ahead × SLO'].map(({ name }) => name)).toEqual([
       'goodput',
-      'default-vs-best',
       'heat-map',
       'latency-cdf',
       'over-time',
@@ -116,7 +115,7 @@ describe('chart sets', () => {
     expect(runCharts(bare).map(({ name }) => name)).toEqual(['over-time']);
   });
 
-  it('show each group next to the sum, and no default against best that are the same', () => {
+  it('show each group next to the sum', () => {
     expect(SETS.groups.map(({ name }) => name)).toEqual([
       'groups',
       'goodput',
@@ -129,27 +128,31 @@ describe('chart sets', () => {
     expect(SETS['one run of groups'][0]?.name).toBe('groups');
   });
 
-  it('show what a policy tuned by itself, one chart for each value', () => {
+  it('show what a policy tuned by itself below its requests', () => {
     expect(SETS['one run that tunes itself'].map(({ name }) => name)).toEqual([
       'failures',
       'latency-cdf',
       'over-time',
-      'tuned-scheduleAhead',
-      'tuned-weight',
       'gpu-timeline',
     ]);
-    expect(subtitle('one run that tunes itself', 'tuned-scheduleAhead')).toBe(
-      'from 10.0 ms to 2.27 ms, between 1.77 ms and 10.5 ms line: at the end of each 100 ms; band: lowest to highest inside it · policy clockwork, seed 1',
+    expect(subtitle('one run that tunes itself', 'over-time')).toMatch(
+      /bins of 100 ms · bands: lowest to highest value in a bin policy clockwork, seed 1$/,
     );
   });
 
-  it('have no chart of a tuned value that stayed as it was', () => {
+  it('have a panel for a tuned value that changed, and a rule at the end if answers come later', () => {
     const run = runFixture({ sloMs: 50, goodputRps: 480 });
     const flat = { name: 'scheduleAhead', unit: 'ms' as const, values: [0, 0], low: [0, 0], high: [0, 0] };
-    const namesOf = (high: number[]) =>
-      runCharts({ ...run, tuned: [{ ...flat, high }] }).map(({ name }) => name);
-    expect(namesOf([0, 0])).not.toContain('tuned-scheduleAhead');
-    expect(namesOf([0, 1])).toContain('tuned-scheduleAhead');
+    const chartOf = (more: Partial<typeof run>) =>
+      JSON.stringify(runCharts({ ...run, ...more }).find(({ name }) => name === 'over-time')?.spec);
+    expect(chartOf({ tuned: [{ ...flat, high: [0, 0] }] })).not.toContain('schedule_ahead (ms)');
+    expect(chartOf({ tuned: [{ ...flat, high: [0, 1] }] })).toContain('schedule_ahead (ms)');
+    const { series } = run;
+    const failedRps = [...series.failedRps, 900];
+    expect(chartOf({})).not.toContain('end of the workload');
+    expect(chartOf({ series: { ...series, failedRps, offeredRps: [...series.offeredRps, 0] } })).toMatch(
+      /end of the workload.*"at":20\.05,"rps":900/,
+    );
   });
 
   it('name groups that have no latency to draw, and how many groups are not drawn', () => {
@@ -234,13 +237,11 @@ describe('chart sets', () => {
   });
 
   it('say the finding in the subtitle', () => {
-    expect(subtitle('one seed', 'default-vs-best')).toMatch(
-      /^Best: 5 ms at SLO 10 ms, 6\.9× the default \(10 ms\)$/,
-    );
+    expect(subtitle('one seed', 'goodput')).toMatch(/^Best: 5 ms at SLO 10 ms, 6\.9× the default \(10 ms\)/);
     expect(subtitle('one run', 'latency-cdf')).toMatch(
       /^p99 never, 79\.\d % in time · policy clockwork, seed 1$/,
     );
-    expect(subtitle('names only', 'goodput')).toContain('whiskers: 95 % confidence');
+    expect(subtitle('names only', 'goodput')).toContain('bars: 95 % confidence');
     expect(subtitle('groups', 'groups')).toBe(
       'Best at workload.1.concurrency 16: clockwork answers 99.8 % of interactive, 100 % of batch in time fifo answers 29.0 % of interactive, 100 % of batch in time',
     );

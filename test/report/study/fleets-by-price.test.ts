@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { CellResult, KindFigures } from '../../../src/record/results.js';
-import { sweepCharts } from '../../../src/report/charts/chart-sets.js';
 import { sweepPage } from '../../../src/report/pages/sweep-page.js';
 import { deploymentOf } from '../../../src/report/study/deploy.js';
 import { verdict } from '../../../src/report/study/verdict.js';
@@ -80,7 +79,6 @@ describe('a sweep over the GPUs of kinds that have prices', () => {
     const page = sweepPage(fleets(), []);
     expect(page).toContain('<h1>Cheapest with 99 % in time: 11 × t4 (3.85 per hour)</h1>');
     expect(page).toContain('Cheapest fleet');
-    expect(sweepCharts(fleets()).map(({ name }) => name)).not.toContain('default-vs-best');
   });
 
   it('takes thresholds instead of 99 % where there are some', () => {
@@ -128,6 +126,5 @@ describe('a sweep without a run of the default', () => {
     expect(text).not.toContain('default');
     expect(text).not.toContain('not run');
     expect(sweepPage(unpriced(), [])).not.toContain('not run');
-    expect(sweepCharts(unpriced()).map(({ name }) => name)).not.toContain('default-vs-best');
   });
 });

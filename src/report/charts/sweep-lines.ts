@@ -1,0 +1,235 @@
+import { formatMs, formatPercent, formatRate, formatSlo } from '../../text/numbers.js';
+import { valueLabel, valuesLabel } from '../quantity.js';
+import { clipped, type Estimate } from '../statistics.js';
+import { headline, type Recommendation } from '../study/analyze.js';
+import type { AxisValue } from '../study/axes.js';
+import { goodputFinding } from '../study/finding.js';
+import { type GroupPoint, type Point, ratedPoints } from '../study/points.js';
+import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
+import { endLabels, seriesScale } from './end-labels.js';
+import { nameLabels } from './name-labels.js';
+import { type ChartSpec, chart, INK, MUTED, niceTop } from './theme.js';
+import { type AcrossNumbers, acrossNumbers, rangeOf } from './x-axis.js';
+
+/** Size of the one panel of goodput, and of those of groups, px. */
+const LARGE = { width: 560, height: 320 };
+const SMALL = { width: 270, height: 210 };
+const COLUMNS = 2;
+/** Possible starts of an axis of shares: the highest one below all values is used. */
+const FLOORS = [0.99, 0.98, 0.95, 0.9, 0.8, 0.5];
+
+/**
+ * Goodput (by weight, if requests have classes) against a key, one line per series: means with their 95 % confidence
+ * intervals, a ring around the best of each condition, and the default as a rule.
+ */
+export function goodputLines(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
+  const points = ratedPoints(allPoints(slice));
+  const isWeighted = points.some(({ weighted }) => weighted !== null);
+  const unit = isWeighted ? 'weight/s' : 'req/s';
+  const loads = points.map(({ weightedOfferedRps }) => weightedOfferedRps.mean);
+  const load = loads.reduce((sum, one) => sum + one, 0) / loads.length;
+  // A rule for one load would mislead where it is varied.
+  const offered = loads.every((one) => Math.abs(one - load) <= 0.02 * load) ? load : null;
+  const most = Math.max(...points.map(({ weightedGoodputRps }) => weightedGoodputRps.mean));
+  const top = niceTop(Math.max(offered ?? 0, most));
+  // Groups are not ranked by goodput, but classes are by their weight.
+  const ranked = recommendations.filter(({ best }) => best.groups.length === 0 || best.weighted !== null);
+  const bests = new Set(ranked.map(({ best }) => best));
+  const { spec, width, hasIntervals } = panel(slice, LARGE, {
+    name: 'goodput',
+    // Goodput cannot exceed the offered load, even if the interval of a few seeds does.
+    of: ({ weightedGoodputRps, weightedOfferedRps }) =>
+      weightedGoodputRps && clipped(weightedGoodputRps, weightedOfferedRps?.mean),
+    note: ({ weightedGoodputRps }) => `${formatRate(weightedGoodputRps?.mean ?? null)} ${unit}`,
+    y: {
+      title: `goodput (${isWeighted ? 'weight/s' : 'requests/s'})`,
+      scale: { domain: [0, top], nice: false },
+    },
+    height: (value) => value / top,
+    bests,
+    rule: offered === null ? null : { at: offered, text: `offered: ${formatRate(offered)} ${unit}` },
+  });
+  const heading = {
+    title: `${isWeighted ? 'Goodput by weight' : 'Goodput'} against ${slice.x.label}${slice.series === null ? '' : `, by ${slice.series.label}`}`,
+    subtitle: joined(
+      goodputFinding(headline(recommendations), points),
+      slice.common,
+      hasIntervals ? 'bars: 95 % confidence' : '',
+      points.some((point) => bests.has(point)) ? 'rings: best' : '',
+    ),
+    width: width + 150,
+  };
+  return chart(heading, spec);
+}
+
+/** Share of each group's requests that were answered in time, against a key: one panel per group. */
+export function groupLines(slice: Slice, findingText: string): ChartSpec {
+  const points = allPoints(slice);
+  const groups = points[0]?.groups ?? [];
+  const attained = points.flatMap((point) => point.groups.flatMap(({ attainment }) => attainment ?? []));
+  const lowest = Math.min(...attained.map(({ low }) => low));
+  const floor = FLOORS.find((share) => share <= lowest) ?? 0;
+  const panels = groups.map((group, i) =>
+    panel(slice, SMALL, {
+      name: group.name,
+      of: ({ groups: own }) => own[i]?.attainment && clipped(own[i].attainment, 1),
+      note: ({ groups: own }) =>
+        `${formatPercent(own[i]?.attainment?.mean ?? null)}, p99 ${formatMs(own[i]?.p99Ms ?? null)}`,
+      y: {
+        title: i % COLUMNS === 0 ? 'answered in time' : null,
+        scale: { domain: [floor, 1 + 0.02 * (1 - floor)], nice: false },
+        axis: { format: '~%', values: [0, 1, 2, 3, 4, 5].map((step) => floor + (step * (1 - floor)) / 5) },
+      },
+      height: (value) => (value - floor) / (1 - floor),
+      bests: new Set(),
+      rule: null,
+    }),
+  );
+  const heading = {
+    title: `Share answered in time, by ${points.some(({ weighted }) => weighted !== null) ? 'class' : 'group'}, against ${slice.x.label}`,
+    subtitle: joined(
+      findingText,
+      slice.common,
+      panels.some(({ hasIntervals }) => hasIntervals) ? 'bars: 95 % confidence' : '',
+      floor === 0 ? '' : `axes begin at ${Math.round(100 * floor)} %`,
+    ),
+    width: Math.min(COLUMNS, groups.length) * (SMALL.width + 150),
+  };
+  const concat = panels.map(({ spec, isEmpty }, i) => ({
+    title: { text: titleOf(groups[i]!, isEmpty), anchor: 'start', fontSize: 13, offset: 8 },
+    ...spec,
+  }));
+  return chart(heading, { columns: COLUMNS, spacing: 34, concat });
+}
+
+function titleOf({ name, sloMs }: GroupPoint, isEmpty: boolean): string {
+  const title = sloMs === null ? name : `${name}, SLO ${formatSlo(sloMs)}`;
+  return isEmpty ? `${title}: none offered` : title;
+}
+
+function joined(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join(' · ');
+}
+
+/** Figure of each point that a panel shows. */
+interface Measure {
+  /** Name of the only line if there is no series. */
+  readonly name: string;
+  /** Null: there is nothing to show, a gap. */
+  of(point: Point): Estimate | null | undefined;
+  /** Tooltip. */
+  note(point: Point): string;
+  readonly y: object;
+  /** Height of a value as a share of the panel. */
+  height(value: number): number;
+  readonly bests: ReadonlySet<Point>;
+  /** A horizontal rule with its label. */
+  readonly rule: { readonly at: number; readonly text: string } | null;
+}
+
+/** Lines join numbers only; names, and values without a place on an axis of numbers, are side by side. */
+function panel(slice: Slice, size: { readonly width: number; readonly height: number }, measure: Measure) {
+  const { x, series } = slice;
+  const numbers = x.kind === 'number' ? acrossNumbers(slice, size.width, size.height) : null;
+  const along = namesAlongX(slice);
+  const names = series?.values.map(({ label }) => label) ?? [measure.name];
+  const rows = rowsOf(slice, measure, numbers);
+  const known = rows.filter(({ value }) => value !== null);
+  const hasIntervals = known.some(({ low, high }) => low !== high);
+  const width = numbers?.width ?? Math.max(size.width, 2 * 24 * along.labels.length);
+  const across = numbers?.encoding ?? {
+    ...{ field: 'x', type: 'nominal', title: x.title, sort: along.labels },
+    axis: nameLabels(along.labels, width),
+  };
+  // Of names, the values of several series are next to each other.
+  const xOffset = { field: 'series', type: 'nominal', sort: names, scale: { paddingOuter: 1 } };
+  const place = { x: across, ...(numbers === null && series !== null ? { xOffset } : {}) };
+  const y = { field: 'value', type: 'quantitative', ...measure.y };
+  const style = (part: 'color' | 'dash' | 'shape') => {
+    return { field: 'series', type: 'nominal', sort: null, legend: null, scale: seriesScale(names, part) };
+  };
+  const ends = names.map((name) => {
+    const last = known.findLast((row) => row.series === name);
+    return last === undefined ? null : measure.height(last.value as number);
+  });
+  const ring = { type: 'point', filled: false, shape: 'circle', size: 230, strokeWidth: 1.6, color: INK };
+  const layer = [
+    ...(numbers?.marks ?? []),
+    ...(measure.rule === null ? [] : ruleLayers(measure.rule, y)),
+    ...(numbers !== null && x.isChoice && x.default !== null && withinRange(x.default, x.values)
+      ? defaultRule(x.default, across)
+      : []),
+    ...(hasIntervals
+      ? [
+          {
+            data: { values: known },
+            mark: { type: 'rule', strokeWidth: 1.4 },
+            encoding: { ...place, y: { ...y, field: 'low' }, y2: { field: 'high' }, color: style('color') },
+          },
+        ]
+      : []),
+    ...(numbers === null
+      ? []
+      : [
+          {
+            data: { values: rows.filter((row) => !row.offAxis) },
+            mark: { type: 'line', strokeWidth: 2.2 },
+            encoding: { x: across, y, color: style('color'), strokeDash: style('dash') },
+          },
+        ]),
+    {
+      data: { values: known },
+      mark: { type: 'point', filled: true, size: 62, opacity: 1 },
+      encoding: { ...place, y, color: style('color'), shape: style('shape'), tooltip: { field: 'note' } },
+    },
+    {
+      data: { values: known.filter(({ best }) => best) },
+      mark: { ...ring, opacity: 1 },
+      encoding: { ...place, y },
+    },
+    ...(series === null ? [] : endLabels({ names, ends, title: series.label, width, height: size.height })),
+  ];
+  return { spec: { width, height: size.height, layer }, width, hasIntervals, isEmpty: known.length === 0 };
+}
+
+function rowsOf(slice: Slice, measure: Measure, numbers: AcrossNumbers | null) {
+  const { series } = slice;
+  const along = namesAlongX(slice);
+  return allPoints(slice).map((point) => {
+    const estimate = measure.of(point) ?? null;
+    return {
+      x: numbers?.at(point) ?? along.of(point),
+      value: estimate?.mean ?? null,
+      low: estimate?.low ?? null,
+      high: estimate?.high ?? null,
+      series: series === null ? measure.name : valueLabel(point.values[series.key] ?? ''),
+      offAxis: along.isOffAxis(point),
+      best: measure.bests.has(point),
+      note: `${valuesLabel(point.values)}: ${measure.note(point)}`,
+    };
+  });
+}
+
+function ruleLayers({ at, text }: { at: number; text: string }, y: object) {
+  const data = { values: [{ value: at }] };
+  const label = { type: 'text', align: 'left', baseline: 'bottom', x: 4, dy: -11, color: MUTED, text };
+  return [
+    { data, mark: { type: 'rule', strokeDash: [1, 3], color: MUTED, strokeWidth: 1.4 }, encoding: { y } },
+    { data, mark: label, encoding: { y } },
+  ];
+}
+
+function defaultRule(value: AxisValue, x: object) {
+  const data = { values: [{ x: value.at }] };
+  // Above the plot, where no line can cross it.
+  const label = { type: 'text', baseline: 'bottom', y: -4, color: MUTED, text: `default: ${value.label}` };
+  return [
+    { data, mark: { type: 'rule', strokeDash: [4, 3], color: MUTED }, encoding: { x } },
+    { data, mark: label, encoding: { x } },
+  ];
+}
+
+function withinRange(value: AxisValue, values: readonly AxisValue[]): boolean {
+  const [low, high] = rangeOf(values.filter(({ isWord }) => !isWord));
+  return !value.isWord && value.at >= low && value.at <= high;
+}
