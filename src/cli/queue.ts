@@ -17,7 +17,7 @@ interface OpenedQueue {
   readonly runner: CellRunner;
   /** Where the cells run. */
   readonly place: string;
-  /** Connected workers, for a progress line. */
+  /** Workers that finished cells, for a progress line. */
   note(): string;
   /** Work done by each worker, as lines for the end. */
   report(): string;
@@ -38,13 +38,12 @@ export async function openQueue(args: QueueArgs): Promise<OpenedQueue | null> {
   return {
     ...{ runner, place: address.shown, close: () => runner.close() },
     note() {
-      const here = runner.workers.filter(({ isHere }) => isHere);
-      if (here.length === 0 || here.length > MOST_NAMED) return `, ${plural(here.length, 'worker')}`;
-      return `, ${here.map(({ name, cells }) => `${name} ${cells}`).join(', ')}`;
+      const { workers } = runner;
+      if (workers.length > MOST_NAMED) return `, ${plural(workers.length, 'worker')}`;
+      return workers.map(({ name, cells }) => `, ${name} ${cells}`).join('');
     },
     report: () =>
       runner.workers
-        .filter(({ cells }) => cells > 0)
         .map(({ name, threads, cells, ranMs }) => {
           const took = `${(ranMs / 1000).toFixed(1)} s of work`;
           return `${name} finished ${plural(cells, 'run')} on ${plural(threads, 'thread')}: ${took}\n`;

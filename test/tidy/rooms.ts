@@ -72,7 +72,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   policies: 7_500,
   record: 4_870,
   report: 10_120,
-  run: 5_546,
+  run: 5_380,
   scalers: 900,
   serve: 4_400,
   sim: 1_050,

@@ -3,8 +3,6 @@ import * as z from 'zod';
 import { MIB } from '../../base/units.js';
 import { RESULT_SCHEMAS } from '../sweep/cell-store.js';
 
-/** Size of the pieces of a file. */
-export const PIECE_BYTES = 4 * MIB;
 /** Limit for one file in the server. */
 export const MOST_FILE_BYTES = 256 * MIB;
 
@@ -83,28 +81,6 @@ const answerSchema = z.strictObject({
   ]),
 });
 export type Answer = z.output<typeof answerSchema>;
-
-const cardSchema = z.strictObject({
-  id: z.uuid(),
-  name: processName,
-  version: z.string().regex(/^[\w.+-]{1,50}$/),
-  protocol: z.int().nonnegative(),
-  platform: z.string().regex(/^[\w. ]{1,100}$/),
-  threads,
-});
-/** Card of a worker, or of a sweep, which has no threads. */
-export type Card = z.output<typeof cardSchema>;
-
-/** Valid cards in the directory, to which anybody could have written. */
-export function cardsOf(texts: readonly string[]): Card[] {
-  return texts.flatMap((text) => {
-    try {
-      return [cardSchema.parse(JSON.parse(text))];
-    } catch {
-      return [];
-    }
-  });
-}
 
 /** Answer for a job; null if it is malformed, or its result does not fit this kind of job. */
 export function answerOf(value: unknown, job: Order['job']): Answer | null {

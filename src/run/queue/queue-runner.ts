@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
@@ -9,14 +8,13 @@ import type { CellJob, CellRunner } from '../sweep/pool.js';
 import type { CellOutcome, CellTask } from '../sweep/run-cell.js';
 import type { QueueAddress } from './address.js';
 import { connect, within } from './connection.js';
+import { blobOf, PublishedFiles } from './files.js';
 import { answerOf, LONGEST_MESSAGE, type Order } from './messages.js';
-import { BULLMQ, KEPT_S, KEYS, ownKind, queueName } from './names.js';
-import { Presence } from './presence.js';
-import { blobOf, PublishedFiles } from './published-files.js';
+import { BULLMQ, KEPT_S, KEYS, kindText, MARK_MS, queueName } from './names.js';
 
 interface QueueOptions {
   readonly version: string;
-  /** Reports events for people: the server is away, a worker of another version is there. */
+  /** Reports events for people: the server is away, no worker takes the cells. */
   readonly say: (what: string) => void;
 }
 
@@ -24,8 +22,6 @@ interface QueueOptions {
 interface WorkerShare {
   readonly name: string;
   readonly threads: number;
-  /** True if it is still there. */
-  readonly isHere: boolean;
   readonly cells: number;
   /** Total over all its threads. */
   readonly ranMs: number;
@@ -50,6 +46,9 @@ const ATTEMPTS = 3;
 /** Number of events kept, for prompt readers; missed ones are polled for. */
 const MOST_EVENTS = 200;
 const CARE_MS = 2000;
+/** Waiting cells that no worker takes for this long are worth a message. */
+const IDLE_MS = 5000;
+const SILENT_MS = 10_000;
 const CLOSE_MS = 3000;
 const MOST_WRONG = 3;
 
@@ -75,22 +74,22 @@ class QueueRunner implements CellRunner {
   readonly width = 2000;
   private readonly sweep = randomUUID();
   private readonly open = new Map<string, OpenCell>();
-  private readonly shares = new Map<string, { threads: number; cells: number; ranMs: number }>();
+  private readonly shares = new Map<string, WorkerShare>();
   private readonly queue: Queue<Order>;
   private readonly events: QueueEvents;
   private readonly files: PublishedFiles;
-  private readonly presence: Presence;
   private readonly said = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
   private closing: Promise<void> | undefined;
   private cells = 0;
+  /** Last time at which a worker had cells, by `performance.now`. */
+  private busyMs = performance.now();
 
   constructor(
     private readonly client: Redis,
     private readonly options: QueueOptions,
   ) {
-    const kind = ownKind(options.version);
-    const name = queueName(kind);
+    const name = queueName(options.version);
     const streams = { events: { maxLen: MOST_EVENTS } };
     this.queue = new Queue(name, { ...BULLMQ, connection: client, streams });
     this.events = new QueueEvents(name, { ...BULLMQ, connection: client, autorun: false });
@@ -99,27 +98,17 @@ class QueueRunner implements CellRunner {
     this.queue.on('error', () => {});
     this.events.on('error', () => {});
     this.files = new PublishedFiles(client);
-    this.presence = new Presence({
-      ...{ client, own: KEYS.sweeps, other: KEYS.workers, noun: 'worker', say: options.say },
-      card: { ...kind, id: this.sweep, name: `${hostname()}:${process.pid}`, threads: 0 },
-    });
   }
 
   /** Throws the server's error if it refuses this user. */
   async start(): Promise<void> {
-    await this.presence.renew();
+    await this.mark();
     this.timer = setTimeout(() => void this.care(), CARE_MS);
     void this.listen();
   }
 
   get workers(): readonly WorkerShare[] {
-    const here = this.presence.peers;
-    const none = { cells: 0, ranMs: 0 };
-    const all = new Map(here.map(({ name, threads }) => [name, { threads, ...none }] as const));
-    for (const [name, share] of this.shares) all.set(name, share);
-    return [...all]
-      .map(([name, share]) => ({ name, isHere: here.some((one) => one.name === name), ...share }))
-      .sort((a, b) => (a.name < b.name ? -1 : 1));
+    return [...this.shares.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** Rejects with `E_QUEUE` for a file that cannot be sent. */
@@ -147,7 +136,7 @@ class QueueRunner implements CellRunner {
 
   private async tidy(): Promise<void> {
     // From now on, workers discard their jobs of this sweep.
-    await this.presence.leave();
+    await this.client.del(KEYS.sweep(this.sweep));
     await Promise.all([...this.open.keys()].map((id) => this.queue.remove(id)));
     await this.files.remove();
     await this.queue.close();
@@ -206,8 +195,8 @@ class QueueRunner implements CellRunner {
     const answer = answerOf(value, one.job);
     if (answer === null) return false;
     const { name, threads } = answer.worker;
-    const share = this.shares.get(name) ?? { threads, cells: 0, ranMs: 0 };
-    this.shares.set(name, { threads, cells: share.cells + 1, ranMs: share.ranMs + answer.ranMs });
+    const { cells, ranMs } = this.shares.get(name) ?? { cells: 0, ranMs: 0 };
+    this.shares.set(name, { name, threads, cells: cells + 1, ranMs: ranMs + answer.ranMs });
     this.settle(one, answer.outcome);
     return true;
   }
@@ -220,19 +209,33 @@ class QueueRunner implements CellRunner {
   }
 
   private async care(): Promise<void> {
+    const silent = `the queue has not answered for ${SILENT_MS / 1000} s; waiting for it`;
+    const timer = setTimeout(() => this.sayOnce(silent), SILENT_MS);
     try {
-      await this.presence.renew();
-      if (this.presence.peers.length === 0 && this.open.size > 0)
-        this.sayOnce(
-          'no worker is there: start escapement sweep-worker with the same --queue, on any machine',
-        );
+      await this.mark();
+      await this.watch();
       await this.files.renew();
       await Promise.all([...this.open.values()].map((one) => this.check(one)));
     } catch (error) {
       if (error instanceof EscapementError) for (const one of this.open.values()) one.fail(error);
       // Otherwise the server refuses for now, for example because it is still loading.
+    } finally {
+      clearTimeout(timer);
     }
     if (this.closing === undefined) this.timer = setTimeout(() => void this.care(), CARE_MS);
+  }
+
+  /** Tells workers that this sweep is there. */
+  private async mark(): Promise<void> {
+    await this.client.set(KEYS.sweep(this.sweep), '', 'PX', MARK_MS);
+  }
+
+  private async watch(): Promise<void> {
+    if (this.open.size === 0 || (await this.queue.getActiveCount()) > 0) this.busyMs = performance.now();
+    if (performance.now() - this.busyMs > IDLE_MS)
+      this.sayOnce(
+        `no worker takes the cells: start escapement sweep-worker with the same --queue, on any machine with ${kindText(this.options.version)}`,
+      );
   }
 
   /** Takes any action that became necessary since the job of a cell was sent. */

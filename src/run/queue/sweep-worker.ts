@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
@@ -12,11 +11,9 @@ import type { CellRunner } from '../sweep/pool.js';
 import { type CellOutcome, failedOutcome } from '../sweep/run-cell.js';
 import type { QueueAddress } from './address.js';
 import { connect, within } from './connection.js';
-import { FetchedFiles } from './fetched-files.js';
+import { blobOf, FetchedFiles } from './files.js';
 import { type Answer, LONGEST_MESSAGE, LONGEST_RESULT, type Order, orderSchema } from './messages.js';
-import { BULLMQ, KEPT_S, KEYS, ownKind, queueName } from './names.js';
-import { Presence } from './presence.js';
-import { blobOf } from './published-files.js';
+import { BULLMQ, KEPT_S, KEYS, queueName } from './names.js';
 
 interface SweepWorkerOptions {
   readonly version: string;
@@ -37,7 +34,6 @@ const LOCK_MS = 10_000;
 const STALLED_CHECK_MS = 5000;
 /** A cell that was lost more often fails: it may be what crashes the workers. */
 const MOST_STALLED = 2;
-const PRESENCE_MS = 2000;
 const RETRY_MS = 1000;
 const CLOSE_MS = 3000;
 /** Number of distinct reasons reported, and characters of each. */
@@ -65,15 +61,11 @@ export async function startSweepWorker(
 class SweepWorker {
   private readonly name = `${hostname()}:${process.pid}`;
   private readonly pool: CellRunner;
-  private readonly presence: Presence;
-  private readonly queue: string;
   private worker: Worker | undefined;
-  private timer: NodeJS.Timeout | undefined;
   /** Reasons why jobs were refused. */
   private readonly refused = new Set<string>();
   /** Settles when jobs of ended sweeps are gone. */
   private dropped: Promise<void> = Promise.resolve();
-  private isStopped = false;
 
   constructor(
     private readonly client: Redis,
@@ -82,22 +74,14 @@ class SweepWorker {
     private readonly modules: ReadonlyMap<string, string>,
     private readonly files: FetchedFiles,
   ) {
-    const { version, threads, say } = options;
-    const kind = ownKind(version);
-    this.queue = queueName(kind);
-    this.pool = options.openRunner(threads);
-    this.presence = new Presence({
-      ...{ client, own: KEYS.workers, other: KEYS.sweeps, noun: 'sweep', say },
-      card: { ...kind, id: randomUUID(), name: this.name, threads },
-    });
+    this.pool = options.openRunner(options.threads);
   }
 
   /** Throws the server's error if it refuses this user. */
   async start(): Promise<void> {
-    await this.presence.renew();
-    this.timer = setTimeout(() => void this.renew(), PRESENCE_MS);
+    await this.client.exists(KEYS.sweep(''));
     // The thread of this process only waits for the pool, so that it can renew the locks.
-    this.worker = new Worker(this.queue, (job: Job) => this.process(job), {
+    this.worker = new Worker(queueName(this.options.version), (job: Job) => this.process(job), {
       ...{ ...BULLMQ, connection: this.client },
       ...{ concurrency: this.options.threads, lockDuration: LOCK_MS, stalledInterval: STALLED_CHECK_MS },
       ...{ maxStalledCount: MOST_STALLED, runRetryDelay: RETRY_MS },
@@ -114,18 +98,10 @@ class SweepWorker {
   /** Takes no more cells, and resolves when the running ones have ended. */
   async stop(): Promise<void> {
     await this.worker?.close();
-    this.isStopped = true;
-    clearTimeout(this.timer);
-    await within(CLOSE_MS, Promise.all([this.dropped, this.presence.leave()])).catch(() => {});
+    await within(CLOSE_MS, this.dropped).catch(() => {});
     this.client.disconnect();
     await this.pool.close();
     await this.files.close();
-  }
-
-  private async renew(): Promise<void> {
-    // The server may accept next time what it refuses now.
-    await this.presence.renew().catch(() => {});
-    if (!this.isStopped) this.timer = setTimeout(() => void this.renew(), PRESENCE_MS);
   }
 
   /** Runs the cell of a job, and returns an answer for its sweep; null if that sweep has ended. */
@@ -142,7 +118,7 @@ class SweepWorker {
 
   /** True if a sweep has not ended. */
   private async isThere(sweep: string): Promise<boolean> {
-    return (await this.client.exists(KEYS.card(KEYS.sweeps, sweep))) === 1;
+    return (await this.client.exists(KEYS.sweep(sweep))) === 1;
   }
 
   /** Removes a job, with its result, that its ended sweep left behind. */

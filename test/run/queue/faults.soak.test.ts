@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { KEYS } from '../../../src/run/queue/names.js';
 import { runOk, SMALL_EXPERIMENT, tempDir, writeIn } from '../../cli/run-cli.js';
 import { ServerProcess, until } from '../../cli/server-process.js';
 import { noRedis, RedisServer } from './redis-server.js';
@@ -97,9 +96,9 @@ describe.skipIf(noRedis !== '')(`a sweep of 24 cells${noRedis === '' ? '' : ` ($
       expect(sweep.stderr.split(said).length, said).toBeLessThanOrEqual(2);
     for (const worker of workers) if (!worker.hasEnded) expect(await worker.kill('SIGINT')).toBe(0);
     const statuses = await Promise.all(workers.map((worker) => worker.kill('SIGINT')));
-    // The cell and the card of a worker that was killed stay until another one looks after them.
+    // The cell of a worker that was killed stays until another one looks after it.
     if (statuses.includes(null)) await readyWorker(server);
-    await until(async () => (await server.left()).every((key) => key.startsWith(KEYS.workers)));
+    await until(async () => (await server.left()).length === 0);
   });
 
   it('fails a cell that ends every worker, and finishes the others', async () => {

@@ -5,15 +5,15 @@ import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { packageVersion } from '../../../src/cli/version.js';
-import { BULLMQ, KEYS, ownKind, queueName } from '../../../src/run/queue/names.js';
-import { PublishedFiles } from '../../../src/run/queue/published-files.js';
+import { PublishedFiles } from '../../../src/run/queue/files.js';
+import { BULLMQ, KEYS, queueName } from '../../../src/run/queue/names.js';
 import { runCli, runOk, SMALL_EXPERIMENT, tempDir, writeIn } from '../../cli/run-cli.js';
 import { until } from '../../cli/server-process.js';
 import { HARMLESS, NAME } from '../../hostile-name.js';
 import { noRedis, RedisServer } from './redis-server.js';
 import { readyWorker } from './worker.js';
 
-const QUEUE = queueName(ownKind(packageVersion()));
+const QUEUE = queueName(packageVersion());
 const SWEEP = '00000000-0000-4000-8000-000000000000';
 const BLOB = { sha256: 'a'.repeat(64), bytes: 1 };
 const TRACE = 'arrival_ns,model_id,slo_ns\n';
@@ -181,7 +181,7 @@ describe.skipIf(noRedis !== '')(`a worker${noRedis === '' ? '' : ` (${noRedis})`
     const published = new PublishedFiles(client);
     const jobs = new Queue(QUEUE, { ...BULLMQ, connection: client });
     onTestFinished(() => jobs.close());
-    await client.set(KEYS.card(KEYS.sweeps, SWEEP), '{}');
+    await client.set(KEYS.sweep(SWEEP), '');
 
     const send = async (jobId: string, { text = SMALL_EXPERIMENT, files = {}, fields }: Sent) => {
       const sent = Object.entries(files).map(async ([path, content]) => ({
