@@ -27,8 +27,6 @@ export interface JoiningOptions {
   readonly maxGpus: number;
   /** Connects to a registered worker; `complain` receives the reasons for failures. */
   readonly newLink: (registration: Registration, complain: (what: string) => void) => WorkerLink;
-  /** Called when all links are closed. */
-  readonly ended?: () => Promise<void>;
 }
 
 /** Registration of workers at a server: its port, log and metrics. */
@@ -36,7 +34,7 @@ export class Joining {
   readonly maxGpus: number;
 
   private constructor(
-    private readonly options: JoiningOptions,
+    options: JoiningOptions,
     private readonly registrations: Registrations,
     private readonly endpoint: RegistrationEndpoint,
   ) {
@@ -99,10 +97,5 @@ export class Joining {
   async close(): Promise<void> {
     this.registrations.close();
     await this.endpoint.close();
-  }
-
-  /** Call when all links are closed. */
-  async ended(): Promise<void> {
-    await this.options.ended?.();
   }
 }

@@ -262,7 +262,6 @@ export class Server {
     running?.models.close();
     // Clients are refused from now on, however long closing the workers' port takes.
     await Promise.all([joining?.close(), running?.cluster.close(drainNs, noticeNs)]);
-    await joining?.ended();
     this.turnedAway.close();
     await Promise.all([http?.close(drainNs > 0), grpc?.close(drainNs > 0), metrics?.close()]);
     if (running !== null) log.info({ digest: running.cluster.controller.core.digest }, 'closed');

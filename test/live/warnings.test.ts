@@ -29,7 +29,7 @@ const FRONTENDS = ['main', 'frontend-http', 'frontend-grpc'];
 
 it.each([
   ['a server', FRONTENDS],
-  ['a controller', [...FRONTENDS, 'links']],
+  ['a controller', FRONTENDS],
   ['a worker', ['main']],
 ])('what Node warns of in any thread of %s is a line of its log, once', async (what, threads) => {
   const device = ['--device', `simulated:${tinyProfile()}`];

@@ -3,7 +3,6 @@ import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { INFER, LOAD, STATUS_INVALID_INPUT, STATUS_OK } from '../../src/core/action.js';
 import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
-import { LinkHost } from '../../src/live/controller/link/thread/link-host.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
 import { ModelHost } from '../../src/live/worker/executor/model-host.js';
@@ -50,7 +49,7 @@ async function remote(): Promise<Running> {
   onTestFinished(() => machine.close());
   const endpoint = await serveMachine(machine, { port: 0 });
   onTestFinished(() => endpoint.close());
-  const link = new RemoteLink({ address: `localhost:${endpoint.port}`, ...PATIENT }, new LinkHost());
+  const link = new RemoteLink({ address: `localhost:${endpoint.port}`, ...PATIENT });
   return serve({ devices: [], models: [] }, [], { links: [link] });
 }
 

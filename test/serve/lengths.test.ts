@@ -8,7 +8,6 @@ import { profileFileName } from '../../src/config/onnx-model.js';
 import { parseProfile } from '../../src/config/read-profile.js';
 import { OUTCOME_OK } from '../../src/core/request.js';
 import { RemoteLink } from '../../src/live/controller/link/remote-link.js';
-import { LinkHost } from '../../src/live/controller/link/thread/link-host.js';
 import type { InputLengths } from '../../src/live/model.js';
 import { makeModel } from '../../src/live/models/make/make-model.js';
 import { readModelFile } from '../../src/live/models/repository.js';
@@ -204,7 +203,7 @@ it.each([
   onTestFinished(() => machine.close());
   const endpoint = await serveMachine(machine, { port: 0 });
   onTestFinished(() => endpoint.close());
-  const link = new RemoteLink({ address: `localhost:${endpoint.port}`, ...PATIENT }, new LinkHost());
+  const link = new RemoteLink({ address: `localhost:${endpoint.port}`, ...PATIENT });
   const running = await serve({ devices: [], models: [] }, ['slo=20s', ...overrides], { links: [link] });
   const any = await askAtRandom(running, 'padded', (draw) => 1 + Math.floor(draw * 32));
   const some = await askAtRandom(running, 'unpadded', (draw) => BUCKETS[Math.floor(draw * BUCKETS.length)]);

@@ -43,15 +43,17 @@ export async function handler(args: Args): Promise<void> {
     throw usageError(`--set ${foreign}: a controller runs no models; pass it to the workers`);
   const { RemoteLink } = await import('../../live/controller/link/remote-link.js');
   const { Bursts } = await import('../../live/bursts.js');
-  const { LinkHost } = await import('../../live/controller/link/thread/link-host.js');
+  const { CallThread } = await import('../../live/controller/link/call-thread.js');
+  const { RemoteLinks } = await import('../../live/controller/link/remote-links.js');
   const { clientCredentials } = await import('../../live/wire/credentials.js');
   const { deploymentOptions } = await import('../machine.js');
   const { runServer } = await import('../run-server.js');
   const access = await workerAccess(args);
   await runServer('controller', args, async (_settings, { log, world, hung }) => {
-    const host = new LinkHost({ world, hung, isStandby: args.standby, stays: listen !== undefined });
+    const { call } = new CallThread(world, hung);
+    const remote = new RemoteLinks({ world, call, isStandby: args.standby });
     const connect: Connect = (address, extra, complain) =>
-      new RemoteLink({ address, ...access, ...extra, log: complain }, host);
+      new RemoteLink({ address, ...access, ...extra, log: complain }, remote);
     const bursts = new Bursts(world.time);
     const links = addresses.map((address) =>
       connect(address, {}, (what) =>
@@ -64,14 +66,12 @@ export async function handler(args: Args): Promise<void> {
       listening: (certificates) =>
         renewAuthority('--worker-ca', args['worker-ca'], access.tls, log, certificates, (ca) => {
           clientCredentials({ ca });
-          host.renew({ ca });
+          remote.renew({ ca });
           // Later connections trust the current content of the file.
           access.tls = { ca };
         }),
       minWorkers: listen === undefined ? Math.min(least, addresses.length) : least,
-      ...(listen === undefined
-        ? {}
-        : { joining: await joiningOf(args, listen, access.token, connect, () => host.close()) }),
+      ...(listen === undefined ? {} : { joining: await joiningOf(args, listen, access.token, connect) }),
     };
   });
 }
@@ -101,13 +101,12 @@ async function joiningOf(
   listen: string,
   token: string | undefined,
   connect: Connect,
-  ended: () => Promise<void>,
 ): Promise<JoiningOptions> {
   const { host, port } = listenAddress(listen, args.host);
   await checkPorts(host, { listen: port });
   const tls = await tlsOf(args);
   return {
-    ...{ host, port, token, maxGpus: args['max-gpus'], ended },
+    ...{ host, port, token, maxGpus: args['max-gpus'] },
     ...(tls === null ? {} : { tls }),
     newLink: ({ address, instance }, complain) => connect(address, { instance }, complain),
   };

@@ -4,14 +4,13 @@ import { WORKER_SHUTS_DOWN } from '../wire/protocol.js';
 import { kindIn, pagesIn, type WorkerCluster, whyNotFitting } from './cluster-of-workers.js';
 import type { FleetModels } from './fleet-models.js';
 import type { FleetRecording } from './fleet-recording.js';
-import type { Driving, ReturnedInputs } from './link/worker-link.js';
+import type { Driving } from './link/worker-link.js';
 import { isConnected, type Member } from './member.js';
 
 /** Events of a fleet, in terms of GPUs of the whole cluster. */
 export interface FleetEvents {
   gpuUp(gpu: number, present: readonly number[], kind: number): void;
-  /** `returned`: see `WorkerEvents`. */
-  gpuDown(gpu: number, reason: string, returned?: ReturnedInputs): void;
+  gpuDown(gpu: number, reason: string): void;
   results(results: readonly ResultMessage[]): void;
   /** True when another controller drives the workers; false when it no longer does. */
   standsBy(isIt: boolean): void;
@@ -112,7 +111,7 @@ export class FleetMembers {
         driven: (by) => this.driven(member, by),
         up: (description, state) => this.cameUp(member, description, state),
         results: (results) => this.passOn(member, results),
-        down: (reason, gpu, returned) => this.wentDown(member, reason, gpu, returned),
+        down: (reason, gpu) => this.wentDown(member, reason, gpu),
       },
       nowNs,
     );
@@ -277,7 +276,7 @@ export class FleetMembers {
     this.workerCameUp();
   }
 
-  private wentDown(member: Member, reason: string, local: number | null, returned?: ReturnedInputs): void {
+  private wentDown(member: Member, reason: string, local: number | null): void {
     if (local !== null && local >= member.gpuNumbers.length) return;
     const gpus = local === null ? member.gpuNumbers : [member.gpuNumbers[local]];
     if (local === null) {
@@ -292,7 +291,7 @@ export class FleetMembers {
     this.events?.worker(member.link.name, false, `${what}${follows}: ${reason}`, asAsked);
     for (const gpu of lost) {
       this.up.delete(gpu);
-      this.events?.gpuDown(gpu, reason, returned);
+      this.events?.gpuDown(gpu, reason);
     }
     if (local === null && member.isLeaving) this.discard(member);
   }

@@ -13,7 +13,6 @@ import { Departures } from './departures.js';
 import { measuredBeginNs, unloadMessage, unsentResult } from './gather.js';
 import { GpuFailures } from './gpu-failures.js';
 import { HangWatch } from './hang-watch.js';
-import type { ReturnedInputs } from './link/worker-link.js';
 import type { LiveControllerOptions } from './live-controller-options.js';
 import { LiveModels } from './live-models.js';
 import { notExecuted, tooLate } from './not-executed.js';
@@ -102,7 +101,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     for (let gpu = 0; gpu < cluster.spec.gpus; gpu++) this.tellDown(gpu);
     fleet.begin({
       gpuUp: (gpu, present, kind) => this.gpuUp(gpu, present, kind),
-      gpuDown: (gpu, reason, returned) => this.gpuDown(gpu, reason, returned),
+      gpuDown: (gpu, reason) => this.gpuDown(gpu, reason),
       results: (results) => this.takeIn(results),
       standsBy: (isIt) => this.standBy(isIt),
       modelFound: (index, model) => this.models.adopt(index, model),
@@ -271,10 +270,10 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.stepSoon();
   }
 
-  private gpuDown(gpu: number, reason: string, returned?: ReturnedInputs): void {
+  private gpuDown(gpu: number, reason: string): void {
     const nowNs = this.options.clock.nowNs();
     for (const action of this.outstanding.takeAll(gpu)) {
-      this.answers.inputsBack(action, STATUS_WORKER_LOST, returned?.get(action.id));
+      this.answers.inputsBack(action, STATUS_WORKER_LOST);
       this.finish(action, STATUS_WORKER_LOST, nowNs, nowNs);
     }
     this.tellDown(gpu);

@@ -50,7 +50,7 @@ export function resultFromWire(result: WireResult): ResultMessage {
     endNs: result.endNs,
     copyInNs: result.copyInNs,
     copyOutNs: result.copyOutNs,
-    outputs: result.outputs.map(owned),
+    outputs: result.outputs as ResultMessage['outputs'],
     shapes: shapesFromWire(result.shapes),
     error: result.error,
     inputErrors:

@@ -37,7 +37,7 @@ const STARTING =
   /no worker is up|the server is not ready: starting|is not ready yet: (?:waiting to be|being) (?:prepared|measured)/;
 
 const WORKER_KINDS = ['is killed', 'is asked to end', 'is frozen', 'loses the thread of its GPU'];
-const CONTROLLER_KINDS = ['is killed', 'is frozen', 'loses its frontend thread', 'loses its thread of links'];
+const CONTROLLER_KINDS = ['is killed', 'is frozen', 'loses its frontend thread'];
 const LINK_KINDS: Readonly<Record<string, Partial<FaultProxy['weather']>>> = {
   'is late': { delayMs: 200 },
   'is late, each time by another time': { jitterMs: 300 },
@@ -157,8 +157,8 @@ async function strikeController({ kind, forMs }: Fault, rig: Rig): Promise<void>
     await rig.startController();
   } else {
     const from = controller.stderr.length;
-    controller.send({ crash: kind.includes('frontend') ? 'frontend' : 'links' });
-    await rig.says(/the frontend thread fails|the thread of links has ended/, from);
+    controller.send({ crash: 'frontend' });
+    await rig.says(/the frontend thread fails/, from);
   }
 }
 

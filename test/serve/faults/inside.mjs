@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { getEnvironmentData, isMainThread, setEnvironmentData, workerData } from 'node:worker_threads';
 
 const KEY = 'faults';
-const ROLES = ['frontend', 'executor', 'links'];
+const ROLES = ['frontend', 'executor'];
 const LOOK_MS = 20;
 const IDLE = new Int32Array(new SharedArrayBuffer(4));
 
@@ -31,12 +31,11 @@ process.hrtime.bigint = () => {
   return real() + Atomics.load(numbers, 0);
 };
 // A thread that waits for events reads no clock.
-if (role === 'frontend' || role === 'links') setInterval(crashIfAsked, LOOK_MS).unref();
+if (role === 'frontend') setInterval(crashIfAsked, LOOK_MS).unref();
 
 function roleOf(data) {
   if (data === null || data === undefined) return '';
   if ('transport' in data) return 'frontend';
-  if ('pulse' in data) return 'links';
   return 'signal' in data && 'gpus' in data ? 'executor' : '';
 }
 

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { ServerSettings } from '../../../src/config/server-settings.js';
 import { RemoteLink } from '../../../src/live/controller/link/remote-link.js';
-import { LinkHost } from '../../../src/live/controller/link/thread/link-host.js';
+import { RemoteLinks } from '../../../src/live/controller/link/remote-links.js';
 import { ALL_MODELS } from '../../../src/serve/deployment-options.js';
 import { type Server, startServer } from '../../../src/serve/server.js';
 import type { ServerOptions } from '../../../src/serve/server-options.js';
@@ -31,15 +31,14 @@ export async function startController(options: ControllerOptions): Promise<Serve
     log.fatal(`${what}; the server ends, to be started again`);
     process.exit(E_HUNG_STATUS);
   };
-  const host = new LinkHost({ world, hung, isStandby: controller.isStandby, stays: registers });
+  const remote = new RemoteLinks({ world, isStandby: controller.isStandby });
   const connect = (address: string, instance: string, complain: (line: string) => void) =>
-    new RemoteLink({ address, ...(instance === '' ? {} : { instance }), log: complain }, host);
+    new RemoteLink({ address, ...(instance === '' ? {} : { instance }), log: complain }, remote);
   const joining: ServerOptions['joining'] = {
     host: '0.0.0.0',
     port: REGISTRATION_PORT,
     maxGpus: MOST_GPUS,
     newLink: ({ address, instance }, complain) => connect(address, instance, complain),
-    ended: () => host.close(),
   };
   return startServer({
     world,

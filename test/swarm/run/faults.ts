@@ -29,8 +29,7 @@ export function healAll(stage: Stage): void {
     }
   for (const { process, machine } of roles) {
     process.thaw();
-    for (const kind of ['link', 'executor', 'frontend'])
-      for (const thread of process.threadsOf(kind)) thread.goOn();
+    for (const kind of ['executor', 'frontend']) for (const thread of process.threadsOf(kind)) thread.goOn();
     Object.assign(machine.disk.faults, { isFull: false, fails: false, slowByNs: 0 });
   }
   for (const { name: process, gpus } of stage.scenario.cluster.machines)

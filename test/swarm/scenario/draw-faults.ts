@@ -61,7 +61,7 @@ class FaultDraw {
 
   get thread(): { readonly process: string; readonly thread: ThreadName } {
     const process = this.process;
-    const thread = process.startsWith('worker') ? 'executor' : this.draw.pick(['link', 'frontend'] as const);
+    const thread = process.startsWith('worker') ? 'executor' : 'frontend';
     return { process, thread };
   }
 

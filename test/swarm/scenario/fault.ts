@@ -80,7 +80,7 @@ export type FaultKind =
 export const THREAD_FAULT = 'a fault of the plan';
 
 /** Threads of a process that may die or hang. */
-export type ThreadName = 'link' | 'executor' | 'frontend';
+export type ThreadName = 'executor' | 'frontend';
 
 /** Until when a fault does harm by itself. */
 export function endNsOf(fault: Fault): number {

@@ -98,7 +98,7 @@ const LEASES_AND_LINKS: readonly SeededBug[] = [
   },
   {
     name: 'a lost connection is not made again after the third time',
-    file: 'live/controller/link/reconnecting-link.ts',
+    file: 'live/controller/link/remote-link.ts',
     find: 'const delayMs = this.backoff.delayMs(nowNs());',
     replace: `const delayMs = this.backoff.delayMs(nowNs());
         this.ends = (this.ends ?? 0) + 1;
@@ -106,7 +106,7 @@ const LEASES_AND_LINKS: readonly SeededBug[] = [
   },
   {
     name: 'a link that is closed connects again',
-    file: 'live/controller/link/reconnecting-link.ts',
+    file: 'live/controller/link/remote-link.ts',
     find: 'this.reconnect?.cancel();\n    const { stream } = this;',
     replace: 'const { stream } = this;',
   },

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { readServerSettings } from '../../../src/config/server-settings.js';
 import { OUTCOME_NAMES, OUTCOME_OK } from '../../../src/core/request.js';
 import { RemoteLink } from '../../../src/live/controller/link/remote-link.js';
-import { LinkHost } from '../../../src/live/controller/link/thread/link-host.js';
+import { RemoteLinks } from '../../../src/live/controller/link/remote-links.js';
 import type { InferenceAnswer } from '../../../src/live/service.js';
 import { startServer } from '../../../src/serve/server.js';
 import { runWorker } from '../../../src/serve/worker.js';
@@ -69,9 +69,9 @@ async function work({ world, log }: SimProcess): Promise<void> {
 }
 
 async function serve({ world, log }: SimProcess, hosts: readonly string[], said: string[]): Promise<void> {
-  const host = new LinkHost({ world });
+  const remote = new RemoteLinks({ world });
   const links = hosts.map(
-    (name) => new RemoteLink({ address: `${name}:7100`, log: (line) => said.push(line) }, host),
+    (name) => new RemoteLink({ address: `${name}:7100`, log: (line) => said.push(line) }, remote),
   );
   await startServer({
     ...{ world, log, links, settings, host: '0.0.0.0', httpPort: 80, grpcPort: null, metricsPort: null },
@@ -102,7 +102,7 @@ it('does the same for the same seed, whatever goes wrong', async () => {
     simulation.at(3 * S, () => workers[0].start());
     simulation.at(4 * S, () => simulation.network.path(one, three).cut());
     simulation.at(6 * S, () => simulation.network.path(one, three).heal());
-    simulation.at(7 * S, () => controller.threadsOf('link')[0].die(new Error('a fault of the test')));
+    simulation.at(7 * S, () => controller.threadsOf('frontend')[0].die(new Error('a fault of the test')));
     simulation.at(8 * S, () => workers[1].freeze());
     simulation.at(9.5 * S, () => workers[1].thaw());
     simulation.at(11 * S, () => simulation.network.reset(one, two));

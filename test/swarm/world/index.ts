@@ -16,7 +16,7 @@
  * Faults end by the opposite call:
  *
  * - process: `crash()`, `exit(status)`, `start()` again (another incarnation), `freeze()`/`thaw()`
- * - thread: `process.threadsOf('link')[0].die(error)`, `.hang()`/`.goOn()`; kinds are `link`, `executor`, `frontend`
+ * - thread: `process.threadsOf('executor')[0].die(error)`, `.hang()`/`.goOn()`; kinds are `executor`, `frontend`
  * - machine: `losePower()` (no word to anybody, the disk loses what it had not kept), `jumpClock(ns)`, `driftClock(ppm)`
  * - GPU: `process.device(gpu)`: `.slowness = 3`, `.hangs = true`, `.failNext = 2`, `.isOutOfMemory`, `.lateByNs`; stays over restarts
  * - disk: `machine.disk.faults.isFull`, `.fails`, `.slowByNs`; `machine.disk.list`, `.read(path)`

@@ -1,12 +1,6 @@
 /** Maximum relative drift of two clocks: PHI of RFC 5905, the frequency tolerance of NTP. */
 export const MAX_DRIFT = 15e-6;
 
-/** Round trip on which an estimate is based. */
-export interface ClockReading {
-  readonly sentNs: number;
-  readonly roundTripNs: number;
-}
-
 /**
  * Estimates how far a worker's clock is ahead of the controller's, from round trips: the worker read its clock at some
  * instant between sending and receiving, so the midpoint is off by at most half of the round trip. As a round trip
@@ -14,7 +8,7 @@ export interface ClockReading {
  * error, so only the best has to be kept, and it is replaced as soon as a newer one is better (the clock filter of NTP,
  * RFC 5905, section 10). Reads no clock. All times are integers in ns.
  */
-export class ClockSync implements ClockReading {
+export class ClockSync {
   /** Number of round trips. */
   samples = 0;
   /** Worker's clock minus controller's. */
@@ -42,13 +36,8 @@ export class ClockSync implements ClockReading {
 
   /** Maximum error of the offset at `nowNs` of the controller's clock. Infinity: no round trip yet. */
   errorNs(nowNs: number): number {
-    return clockErrorNs(this, nowNs);
+    return errorOf(this.roundTripNs, nowNs - this.sentNs);
   }
-}
-
-/** Like `ClockSync.errorNs`, for a reading from another thread. */
-export function clockErrorNs({ roundTripNs, sentNs }: ClockReading, nowNs: number): number {
-  return errorOf(roundTripNs, nowNs - sentNs);
 }
 
 /** Half of the round trip, plus the drift since it began; rounded up, plus one for the rounding of the midpoint. */

@@ -15,9 +15,9 @@ export interface Candidacy {
 }
 
 /** Next steps. */
-interface Choice {
+interface Choice<Link> {
   /** Links to ask for their leases. */
-  readonly takes: readonly number[];
+  readonly takes: readonly Link[];
   readonly term: number;
   /** Delay until the next choice if nothing happens; null: none needed. */
   readonly againMs: number | null;
@@ -28,13 +28,13 @@ interface Choice {
  * that drives none asks only if no worker within its reach is driven; one that drives some also asks for the others
  * where it may have them.
  */
-export class Election {
+export class Election<Link> {
   /** By link: driver of its worker; null: unreachable. */
-  private readonly leases = new Map<number, LeaseState | null>();
+  private readonly leases = new Map<Link, LeaseState | null>();
   /** Links that were asked, without an answer yet. */
-  private readonly asked = new Set<number>();
+  private readonly asked = new Set<Link>();
   /** Links that have granted their leases. */
-  private readonly granted = new Set<number>();
+  private readonly granted = new Set<Link>();
   private term = 0;
   private changedMs = 0;
   /** Time at which the first worker was reached. */
@@ -42,19 +42,19 @@ export class Election {
 
   constructor(private readonly candidacy: Candidacy) {}
 
-  opened(link: number, nowMs: number): void {
+  opened(link: Link, nowMs: number): void {
     this.leases.set(link, null);
     this.changedMs = nowMs;
   }
 
-  closed(link: number): void {
+  closed(link: Link): void {
     this.leases.delete(link);
     this.asked.delete(link);
     this.granted.delete(link);
   }
 
   /** `lease` null: the worker is no longer reachable. */
-  leaseIs(link: number, lease: LeaseState | null, nowMs: number): void {
+  leaseIs(link: Link, lease: LeaseState | null, nowMs: number): void {
     if (!this.leases.has(link)) return;
     const isOurs = this.isOurs(lease) && (this.asked.has(link) || this.granted.has(link));
     if (!this.isOutdated(link, lease)) this.asked.delete(link);
@@ -65,7 +65,7 @@ export class Election {
     this.leases.set(link, lease);
   }
 
-  choose(nowMs: number): Choice {
+  choose(nowMs: number): Choice<Link> {
     const reached = [...this.leases.values()].filter((lease) => lease !== null);
     if (this.granted.size === 0 && this.asked.size === 0) {
       if (reached.length === 0 || !reached.every((lease) => this.isFree(lease))) return this.wait(null);
@@ -77,7 +77,7 @@ export class Election {
   }
 
   /** True if sent before the worker was asked for its lease, which it will grant: later states are never outranked. */
-  private isOutdated(link: number, lease: LeaseState | null): boolean {
+  private isOutdated(link: Link, lease: LeaseState | null): boolean {
     if (lease === null || this.isOurs(lease) || !this.asked.has(link)) return false;
     return lease.controller === '' || outranks(this.own(), lease);
   }
@@ -86,7 +86,7 @@ export class Election {
     return { term: this.term, controller: this.candidacy.controller };
   }
 
-  private take(): Choice {
+  private take(): Choice<Link> {
     const { term, leases, asked, granted } = this;
     const own = this.own();
     const takes = [...leases].flatMap(([link, lease]) => {
@@ -106,7 +106,7 @@ export class Election {
     return lease?.controller === this.candidacy.controller;
   }
 
-  private wait(againMs: number | null): Choice {
+  private wait(againMs: number | null): Choice<Link> {
     return { takes: [], term: this.term, againMs };
   }
 

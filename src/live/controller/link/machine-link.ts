@@ -7,9 +7,7 @@ import { NO_OPERATORS, type OperatorRun, type OperatorRuns } from '../../operato
 import type { Machine, MachineEvents } from '../../worker/machine.js';
 import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
-import { checkState } from './description-check.js';
-import { ResultCheck } from './result-check.js';
-import { type WorkerEvents, WorkerGone } from './worker-link.js';
+import { type WorkerEvents, WorkerGone, type WorkerLink } from './worker-link.js';
 
 /** A machine as driven by a controller: in this process, or at the other end of a stream. */
 export type DrivenMachine = Pick<
@@ -34,8 +32,6 @@ interface MachineLinkOptions {
   readonly nowNs: () => number;
   readonly time: Time;
   readonly log: (line: string) => void;
-  /** Called when the machine contradicts itself, with words that follow "the worker". Absent: it is restarted. */
-  readonly distrust?: (complaint: string) => void;
 }
 
 /**
@@ -51,28 +47,21 @@ export class MachineLink {
   private readonly nowNs: () => number;
   private readonly time: Time;
   private readonly log: (line: string) => void;
-  private readonly distrust: (complaint: string) => void;
-  private readonly check: ResultCheck;
   private readonly backoff = new Backoff(FIRST_REVIVAL_MS, LONGEST_REVIVAL_MS);
   private revival: Timer | null = null;
   private up = false;
   private ended = false;
   private giveUpRecording: (reason: Error) => void = () => {};
-  /** By index: models of the machine, as far as this controller asked for them. */
-  private readonly models: (ServedModel | null)[];
   /** Rejects pending requests about the machine's models. */
   private readonly asked = new Set<(reason: Error) => void>();
 
-  constructor({ machine, clock, events, nowNs, time, log, distrust }: MachineLinkOptions) {
+  constructor({ machine, clock, events, nowNs, time, log }: MachineLinkOptions) {
     this.machine = machine;
     this.clock = clock;
     this.events = events;
     this.nowNs = nowNs;
     this.time = time;
     this.log = log;
-    this.distrust = distrust ?? ((complaint) => this.restart(`the worker ${complaint}`));
-    this.models = [...machine.description.models];
-    this.check = new ResultCheck(this.models);
   }
 
   start(): void {
@@ -87,8 +76,6 @@ export class MachineLink {
   send(actions: readonly ActionMessage[]): void {
     invariant(this.up, 'actions go to a worker that is up');
     const { offsetNs } = this.clock;
-    const nowNs = this.nowNs();
-    for (const action of actions) this.check.add(action, nowNs);
     this.machine.submit(actions.map((action) => toMachineTime(action, offsetNs)));
   }
 
@@ -97,12 +84,7 @@ export class MachineLink {
   }
 
   addModel(index: number, reference: ModelReference): Promise<ServedModel> {
-    return this.ask(async () => {
-      const model = await this.machine.addModel(index, reference);
-      while (this.models.length < index) this.models.push(null);
-      this.models[index] = model;
-      return model;
-    });
+    return this.ask(() => this.machine.addModel(index, reference));
   }
 
   dropModel(index: number): Promise<void> {
@@ -191,13 +173,6 @@ export class MachineLink {
 
   private comeUp(state: WorkerState): void {
     if (this.ended) return;
-    try {
-      checkState(state, this.machine.description);
-    } catch (error) {
-      this.distrust(`reports an impossible state: ${(error as Error).message}`);
-      return;
-    }
-    this.check.forget();
     this.up = true;
     this.events.up(this.machine.description, state);
   }
@@ -212,35 +187,14 @@ export class MachineLink {
   private pass(results: readonly ResultMessage[]): void {
     queueMicrotask(() => {
       if (!this.up) return;
-      const possible = this.checked(results);
-      if (possible.length > 0) this.events.results(possible);
+      const { offsetNs } = this.clock;
+      this.events.results(results.map((result) => toControllerTime(result, offsetNs)));
     });
-  }
-
-  private checked(results: readonly ResultMessage[]): ResultMessage[] {
-    const nowNs = this.nowNs();
-    const { offsetNs } = this.clock;
-    const errorNs = this.clock.errorNs(nowNs);
-    const possible: ResultMessage[] = [];
-    try {
-      for (const result of results) {
-        const checked = this.check.take(toControllerTime(result, offsetNs), nowNs, errorNs);
-        if (checked !== null) possible.push(checked);
-      }
-    } catch (error) {
-      this.distrust((error as Error).message);
-    }
-    return possible;
   }
 
   private gpuDown(gpu: number, reason: string): void {
     queueMicrotask(() => {
       if (!this.up) return;
-      const { gpus } = this.machine.description;
-      if (gpus[gpu] === undefined) {
-        this.distrust(`has lost GPU ${gpu}, of ${gpus.length}`);
-        return;
-      }
       this.events.down(reason, gpu);
       // GPUs that share a thread die and come back together.
       if (this.revival === null) this.later(() => this.restart(`GPU ${gpu} is started again`));
@@ -257,6 +211,48 @@ export class MachineLink {
   private forgetRevival(): void {
     this.revival?.cancel();
     this.revival = null;
+  }
+}
+
+/** Link whose orders and questions go to a machine, once that is driven. */
+export abstract class DrivingLink implements WorkerLink {
+  abstract readonly name: string;
+  /** Null: no machine is driven at present. */
+  protected abstract readonly machine: MachineLink | null;
+
+  abstract start(events: WorkerEvents, nowNs: () => number): void;
+
+  abstract close(): Promise<void>;
+
+  send(actions: readonly ActionMessage[]): void {
+    invariant(this.machine !== null, 'actions go to a worker that is up');
+    this.machine.send(actions);
+  }
+
+  async listModels(name: string | null): Promise<ModelList> {
+    if (this.machine === null) throw new WorkerGone();
+    return this.machine.listModels(name);
+  }
+
+  async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
+    if (this.machine === null) throw new WorkerGone();
+    return this.machine.addModel(index, reference);
+  }
+
+  async dropModel(index: number): Promise<void> {
+    await this.machine?.dropModel(index);
+  }
+
+  restart(reason: string, gpu: number | null): void {
+    this.machine?.restart(reason, gpu);
+  }
+
+  startRecording(): void {
+    this.machine?.startRecording();
+  }
+
+  async stopRecording(): Promise<OperatorRuns> {
+    return this.machine?.stopRecording() ?? NO_OPERATORS;
   }
 }
 

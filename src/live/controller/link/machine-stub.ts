@@ -10,23 +10,45 @@ import type { ServedModel } from '../../model.js';
 import type { ModelList } from '../../model-list.js';
 import type { OperatorRun, OperatorRuns } from '../../operator-runs.js';
 import { chunk, ENVELOPE_BYTES, tensorBytes } from '../../wire/chunks.js';
-import { modelFromWire, modelListFromWire, resultFromWire, stateFromWire } from '../../wire/from-wire.js';
+import {
+  descriptionFromWire,
+  modelFromWire,
+  modelListFromWire,
+  resultFromWire,
+  stateFromWire,
+} from '../../wire/from-wire.js';
 import { operatorsFromWire } from '../../wire/operator-chunks.js';
 import type {
   ControllerMessage,
+  Welcome,
   WireModelChanged,
   WireModelList,
   WireOperators,
   WireRecordingEnd,
   WireResult,
   WireState,
+  WorkerMessage,
 } from '../../wire/protocol.js';
 import { actionToWire, modelChangeToWire } from '../../wire/to-wire.js';
 import type { MachineEvents } from '../../worker/machine.js';
-import { checkServed } from './description-check.js';
+import type { ClockSync } from './clock-sync.js';
+import { checkDescription, checkServed, checkState } from './description-check.js';
 import type { DrivenMachine } from './machine-link.js';
+import { ResultCheck } from './result-check.js';
 
-/** A remote machine at the other end of a stream. Calls made after the stream has ended are never answered. */
+interface MachineStubOptions {
+  /** Estimate of the machine's clock. */
+  readonly clock: ClockSync;
+  /** Clock of the controller. */
+  readonly nowNs: () => number;
+  readonly write: (message: ControllerMessage) => void;
+}
+
+/**
+ * A remote machine at the other end of a stream, and the border at which its messages are checked: the constructor and
+ * `receive` throw `Error` with words that follow "the worker" if it is not to be trusted. Calls made after the stream
+ * has ended are never answered.
+ */
 export class MachineStub implements DrivenMachine {
   private events: MachineEvents | null = null;
   private quiesces = 0;
@@ -41,12 +63,28 @@ export class MachineStub implements DrivenMachine {
   private operatorCount = 0;
   private recorded: (end: WireRecordingEnd) => void = () => {};
 
+  readonly description: WorkerDescription;
+  /** Largest message that the worker accepts. */
+  private readonly maxMessageBytes: number;
+  private readonly write: (message: ControllerMessage) => void;
+  /** Models by index, as far as this controller asked for them. */
+  private readonly models: (ServedModel | null)[];
+  private readonly check: ResultCheck;
+
   constructor(
-    readonly description: WorkerDescription,
-    /** Largest message that the worker accepts. */
-    private readonly maxMessageBytes: number,
-    private readonly write: (message: ControllerMessage) => void,
-  ) {}
+    welcome: Welcome,
+    private readonly options: MachineStubOptions,
+  ) {
+    this.write = options.write;
+    this.maxMessageBytes = welcome.maxMessageBytes;
+    this.description = trusted('describes itself in a way that is not understood', () => {
+      const description = descriptionFromWire(welcome);
+      checkDescription(description);
+      return description;
+    });
+    this.models = [...this.description.models];
+    this.check = new ResultCheck(this.models);
+  }
 
   attach(events: MachineEvents): void {
     this.events = events;
@@ -56,6 +94,8 @@ export class MachineStub implements DrivenMachine {
     const mostBytes = this.maxMessageBytes - ENVELOPE_BYTES;
     const fits = (action: ActionMessage) => tensorBytes(action.inputs) <= mostBytes;
     const fitting = actions.every(fits) ? actions : actions.filter(fits);
+    const sentNs = this.machineNs();
+    for (const action of fitting) this.check.add(action, sentNs);
     for (const part of chunk(fitting, ({ inputs }) => tensorBytes(inputs)))
       this.write({ body: 'actions', actions: { actions: part.map(actionToWire) } });
     if (fitting.length < actions.length)
@@ -83,6 +123,8 @@ export class MachineStub implements DrivenMachine {
     if (model === undefined || model === null) throw new Error('it does not say what the model is');
     const served = modelFromWire(model);
     checkServed(served);
+    while (this.models.length < index) this.models.push(null);
+    this.models[index] = served;
     return served;
   }
 
@@ -106,40 +148,50 @@ export class MachineStub implements DrivenMachine {
     });
   }
 
-  receiveModelList(list: WireModelList): void {
-    const answered = this.listed.get(list.number);
-    this.listed.delete(list.number);
-    answered?.(list);
+  receive(message: WorkerMessage): void {
+    if (message.body === 'results') this.results(message.results.results);
+    else if (message.body === 'state') this.state(message.state);
+    else if (message.body === 'gpuDown') this.gpuDown(message.gpuDown.gpu, message.gpuDown.reason);
+    else if (message.body === 'operators')
+      trusted('is not understood', () => this.addOperators(message.operators));
+    else if (message.body === 'recordingEnd') {
+      if (message.recordingEnd.number === this.recordings) this.recorded(message.recordingEnd);
+    } else if (message.body === 'modelList') answer(this.listed, message.modelList);
+    else if (message.body === 'modelChanged') answer(this.changed, message.modelChanged);
   }
 
-  receiveModelChanged(answer: WireModelChanged): void {
-    const answered = this.changed.get(answer.number);
-    this.changed.delete(answer.number);
-    answered?.(answer);
+  private results(results: readonly WireResult[]): void {
+    const nowNs = this.machineNs();
+    const errorNs = this.options.clock.errorNs(this.options.nowNs());
+    const possible = results.flatMap(
+      (result) => this.check.take(resultFromWire(result), nowNs, errorNs) ?? [],
+    );
+    if (possible.length > 0) this.events?.results(possible);
   }
 
-  receiveOperators(operators: WireOperators): void {
+  private state(wire: WireState): void {
+    if (wire.number !== this.quiesces) return;
+    const state = stateFromWire(wire);
+    trusted('reports an impossible state', () => checkState(state, this.description));
+    this.check.forget();
+    this.quiesced?.(state);
+  }
+
+  private gpuDown(gpu: number, reason: string): void {
+    const { gpus } = this.description;
+    if (gpus[gpu] === undefined) throw new Error(`has lost GPU ${gpu}, of ${gpus.length}`);
+    this.events?.gpuDown(gpu, reason);
+  }
+
+  private addOperators(operators: WireOperators): void {
     if (operators.number !== this.recordings) return;
     this.operatorCount += operators.node.length;
     if (this.operatorCount > MOST_OPERATORS) throw new Error(`more than ${MOST_OPERATORS} operators`);
     this.operators.push(operatorsFromWire(operators));
   }
 
-  receiveRecordingEnd(end: WireRecordingEnd): void {
-    if (end.number === this.recordings) this.recorded(end);
-  }
-
-  receiveState(state: WireState): void {
-    if (state.number !== this.quiesces) return;
-    this.quiesced?.(stateFromWire(state));
-  }
-
-  receiveResults(results: readonly WireResult[]): void {
-    this.events?.results(results.map(resultFromWire));
-  }
-
-  receiveGpuDown(gpu: number, reason: string): void {
-    this.events?.gpuDown(gpu, reason);
+  private machineNs(): number {
+    return this.options.nowNs() + this.options.clock.offsetNs;
   }
 
   private change(index: number, reference: ModelReference | null): Promise<WireModelChanged> {
@@ -147,6 +199,24 @@ export class MachineStub implements DrivenMachine {
     this.write({ body: 'modelChange', modelChange: modelChangeToWire(number, index, reference) });
     return new Promise((resolve) => this.changed.set(number, resolve));
   }
+}
+
+/** Puts `what` before the message of an error that `read` throws. */
+function trusted<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new Error(`${what}: ${(error as Error).message}`);
+  }
+}
+
+function answer<T extends { readonly number: number }>(
+  asked: Map<number, (answer: T) => void>,
+  given: T,
+): void {
+  const answered = asked.get(given.number);
+  asked.delete(given.number);
+  answered?.(given);
 }
 
 /** Limit per recording, far above what a machine can keep. */

@@ -1,203 +1,157 @@
 import { invariant } from '../../../base/invariant.js';
-import type { ActionMessage, ModelReference, ResultMessage } from '../../messages.js';
-import type { ServedModel } from '../../model.js';
-import type { ModelList } from '../../model-list.js';
-import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
-import { type ReadOperators, runsOf } from '../../operator-table.js';
+import type { Timer } from '../../../base/world/time.js';
+import { Repeats } from '../../repeats.js';
 import { checkAddress } from '../../wire/address.js';
 import { type ClientTls, clientCredentials } from '../../wire/credentials.js';
-import { modelListFromWire } from '../../wire/from-wire.js';
-import type { WireModelList } from '../../wire/protocol.js';
-import { type ClockReading, clockErrorNs } from './clock-sync.js';
-import { type HostedLink, LinkHost } from './thread/link-host.js';
-import type { FromLinks, LinkAnswer, LinkCall, LinkSettings, ToLinks } from './thread/link-messages.js';
-import { unpackInputs } from './thread/link-pack.js';
-import { NOT_CONNECTED, type WorkerEvents, WorkerGone, type WorkerLink } from './worker-link.js';
+import { DEFAULT_MAX_MESSAGE_BYTES, type LeaseState } from '../../wire/protocol.js';
+import { Backoff } from './backoff.js';
+import { DrivingLink, type MachineLink } from './machine-link.js';
+import { RemoteLinks } from './remote-links.js';
+import { StreamLink } from './stream-link.js';
+import type { Driving, WorkerEvents } from './worker-link.js';
 
-export interface RemoteLinkOptions extends LinkSettings {
+export interface RemoteLinkOptions {
+  /** HOST:PORT. */
+  readonly address: string;
+  /** Token required by the worker; absent: none. */
+  readonly token?: string;
+  /** Registered process of the worker; absent: any process. */
+  readonly instance?: string;
+  /** Absent: no encryption. */
+  readonly tls?: ClientTls;
+  /** Largest message accepted from the worker. */
+  readonly maxMessageBytes?: number;
+  /** Ping interval. */
+  readonly heartbeatMs?: number;
+  /** Silence after which a worker is considered down. */
+  readonly silenceMs?: number;
   /** Receives lines for the operator about why the worker cannot be reached. */
   readonly log?: (line: string) => void;
 }
 
 /**
- * A remote worker, whose connection is in the thread of links; see `LinkAgent`. The constructor throws `E_USAGE` for an
- * invalid address and `E_TLS` for an unusable certificate; later problems are reported, never thrown.
+ * The controller's end of a connection to a remote worker (worker.proto). Connects, and reconnects whenever the stream has
+ * ended: 0.1 s after the first failure, up to every 2 s. The constructor throws `E_USAGE` for an invalid address and
+ * `E_TLS` for an unusable certificate; later problems are reported, never thrown.
  */
-export class RemoteLink implements WorkerLink, HostedLink {
+export class RemoteLink extends DrivingLink {
   readonly name: string;
-  private settings: LinkSettings;
-  private readonly log: (line: string) => void;
+  readonly isNamed: boolean;
+  private readonly backoff = new Backoff(FIRST_RECONNECT_MS, LONGEST_RECONNECT_MS);
   /** Null: not started, or closed. */
   private events: WorkerEvents | null = null;
-  private originNs = 0;
-  private number = 0;
-  private isUp = false;
-  /** True if the worker is known to be down, which is yet to be reported. */
-  private isSettling = false;
-  /** GPUs known to be down. */
-  private readonly gpusDown = new Set<number>();
-  private clock: ClockReading | null = null;
-  private lastCall = 0;
-  private readonly calls = new Map<number, Waiting>();
-  private closed: () => void = () => {};
+  private nowNs: () => number = () => 0;
+  private stream: StreamLink | null = null;
+  private reconnect: Timer | null = null;
+  private readonly repeats = new Repeats();
+  private tls: ClientTls | undefined;
+  /** True if the worker was found at another address, which was logged. */
+  private isElsewhere = false;
 
-  /** `host`: several links may share a thread. */
+  /** `links`: those of one controller share one. */
   constructor(
-    { log = () => {}, ...settings }: RemoteLinkOptions,
-    private readonly host = new LinkHost(),
+    private readonly options: RemoteLinkOptions,
+    private readonly links = new RemoteLinks(),
   ) {
-    this.name = checkAddress(settings.address);
-    this.settings = settings;
-    this.log = log;
-    clientCredentials(settings.tls);
+    super();
+    this.name = checkAddress(options.address);
+    this.isNamed = options.instance !== undefined;
+    this.tls = options.tls;
+    clientCredentials(options.tls);
   }
 
   /** Maximum error of the worker's clock; null: no connection. */
   clockErrorNs(nowNs: number): number | null {
-    return this.clock === null ? null : clockErrorNs(this.clock, nowNs);
+    const errorNs = this.stream?.clock.errorNs(nowNs) ?? Number.POSITIVE_INFINITY;
+    return Number.isFinite(errorNs) ? errorNs : null;
   }
 
   start(events: WorkerEvents, nowNs: () => number): void {
-    invariant(this.number === 0, 'a worker is started once');
+    invariant(this.events === null, 'a worker is started once');
+    this.nowNs = nowNs;
     this.events = events;
-    // Capped at now: no result comes from the future.
-    const controllerNs = nowNs();
-    this.originNs = this.host.time.monotonicNs() - controllerNs;
-    this.number = this.host.add(this);
-    this.host.open(this.number);
+    this.links.opened(this);
+    this.connect(events);
   }
 
-  send(actions: readonly ActionMessage[]): void {
-    // Messages sent while it is down are never answered, and keep their inputs.
-    if (!this.isUp) return;
-    const { gpusDown } = this;
-    const going = gpusDown.size === 0 ? actions : actions.filter(({ gpu }) => !gpusDown.has(gpu));
-    if (going.length > 0) this.host.send(this.number, going);
-  }
-
-  async listModels(name: string | null): Promise<ModelList> {
-    return modelListFromWire((await this.call({ method: 'listModels', name })) as WireModelList);
-  }
-
-  async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
-    const model = await this.call({ method: 'addModel', index, reference });
-    return model as ServedModel;
-  }
-
-  async dropModel(index: number): Promise<void> {
-    await this.call({ method: 'dropModel', index });
+  /** Asks for the worker's lease. */
+  take(term: number): void {
+    this.stream?.take(term);
   }
 
   /** Sets the trusted authority for later connections. Throws `E_TLS` for an unusable one. */
   renew(tls: ClientTls): void {
     clientCredentials(tls);
-    this.settings = { ...this.settings, tls };
-    if (this.events !== null) this.host.post({ kind: 'renew', link: this.number, tls });
-  }
-
-  restart(reason: string, gpu: number | null): void {
-    this.host.post({ kind: 'restart', link: this.number, reason, gpu });
-  }
-
-  startRecording(): void {
-    this.host.post({ kind: 'startRecording', link: this.number });
-  }
-
-  async stopRecording(): Promise<OperatorRuns> {
-    if (this.events === null) return NO_OPERATORS;
-    const { table, dropped } = (await this.call({ method: 'stopRecording' })) as ReadOperators;
-    return { operators: runsOf(table), dropped };
+    this.tls = tls;
   }
 
   async close(): Promise<void> {
     if (this.events === null) return;
     this.events = null;
-    this.isUp = false;
-    const end = new Promise<void>((resolve) => {
-      this.closed = resolve;
-    });
-    const giveUp = this.host.time.after(CLOSE_MS, () => this.closed());
-    if (this.host.post({ kind: 'close', link: this.number })) await end;
-    giveUp.cancel();
-    this.giveUpCalls();
-    await this.host.remove(this.number);
+    this.reconnect?.cancel();
+    const { stream } = this;
+    this.stream = null;
+    this.links.closed(this);
+    await stream?.close();
   }
 
-  opening(): Extract<ToLinks, { readonly kind: 'open' }> {
-    return { kind: 'open', link: this.number, settings: this.settings, originNs: this.originNs };
+  protected get machine(): MachineLink | null {
+    return this.stream?.machineLink ?? null;
   }
 
-  receive(message: Parameters<HostedLink['receive']>[0]): void {
-    if (message.kind === 'up') {
-      this.isUp = true;
-      this.gpusDown.clear();
-      this.events?.up(message.description, message.state);
-    } else if (message.kind === 'met') this.events?.met(message.description);
-    else if (message.kind === 'driven') this.events?.driven(message.by);
-    else if (message.kind === 'down') this.goDown(message.gpu, message.reason);
-    else if (message.kind === 'settled') this.settled(message);
-    else if (message.kind === 'called') this.called(message);
-    else if (message.kind === 'timed') this.clock = message.clock;
-    else if (message.kind === 'log') this.log(message.line);
-    else this.closed();
-  }
-
-  results(results: readonly ResultMessage[]): void {
-    this.events?.results(results);
-  }
-
-  lost(reason: string): void {
-    const wasUp = this.isUp || this.isSettling;
-    this.isUp = false;
-    this.isSettling = false;
-    this.clock = null;
-    this.giveUpCalls();
-    this.closed();
-    this.events?.driven('none');
-    if (wasUp) this.events?.down(reason, null);
-    else this.log(reason);
-  }
-
-  /** Reported once the thread has returned the inputs of everything it was sent. */
-  private goDown(gpu: number | null, reason: string): void {
-    if (gpu === null) {
-      this.isUp = false;
-      this.isSettling = true;
-    } else this.gpusDown.add(gpu);
-    this.host.post({ kind: 'settle', link: this.number, gpu, reason });
-  }
-
-  private settled({ gpu, reason, inputs }: Extract<FromLinks, { readonly kind: 'settled' }>): void {
-    if (gpu === null) this.isSettling = false;
-    this.events?.down(reason, gpu, unpackInputs(inputs));
-  }
-
-  private call(call: LinkCall): Promise<LinkAnswer> {
-    const id = ++this.lastCall;
-    return new Promise((resolve, reject) => {
-      this.calls.set(id, { resolve, reject });
-      if (this.events === null || !this.host.post({ kind: 'call', link: this.number, id, call }))
-        this.giveUpCalls();
+  private connect(events: WorkerEvents): void {
+    const { options, links, nowNs } = this;
+    let isElsewhere = false;
+    this.stream = new StreamLink({
+      address: this.name,
+      token: options.token ?? '',
+      instance: options.instance ?? '',
+      tls: this.tls,
+      maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
+      heartbeatMs: options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS,
+      silenceMs: options.silenceMs ?? DEFAULT_SILENCE_MS,
+      controller: links.controller,
+      events,
+      nowNs,
+      time: links.time,
+      call: links.call,
+      log: (line) => this.complain(line),
+      otherAddress: (instance) => {
+        const other = links.otherAddress(this, instance);
+        isElsewhere = other !== null;
+        return other;
+      },
+      lease: (lease) => {
+        links.leaseIs(this, lease);
+        events.driven(this.driving(lease));
+      },
+      ended: (reason, wasUp) => {
+        this.stream = null;
+        links.leaseIs(this, null);
+        events.driven('none');
+        if (this.events === null) return;
+        if (!wasUp && !(isElsewhere && this.isElsewhere)) this.complain(reason);
+        this.isElsewhere = isElsewhere;
+        const delayMs = this.backoff.delayMs(nowNs());
+        this.reconnect = links.time.after(delayMs, () => this.connect(events));
+      },
     });
   }
 
-  private called({ id, answer, error }: Extract<FromLinks, { readonly kind: 'called' }>): void {
-    const waiting = this.calls.get(id);
-    this.calls.delete(id);
-    if (error === null) waiting?.resolve(answer);
-    else waiting?.reject(error === NOT_CONNECTED ? new WorkerGone() : new Error(error));
+  private driving({ controller }: LeaseState): Driving {
+    if (controller === '') return 'none';
+    return controller === this.links.controller ? 'this' : 'another';
   }
 
-  private giveUpCalls(): void {
-    for (const { reject } of this.calls.values()) reject(new WorkerGone());
-    this.calls.clear();
+  /** Logs the same problem at most once a minute, with its count, however often attempts fail. */
+  private complain(reason: string): void {
+    const { log = () => {} } = this.options;
+    const times = this.repeats.toSay(reason, this.nowNs());
+    if (times > 0) log(times > 1 ? `${reason} (${times} times)` : reason);
   }
 }
 
-interface Waiting {
-  resolve(answer: LinkAnswer): void;
-  reject(error: Error): void;
-}
-
-/** A responsive thread notifies the worker well before. */
-const CLOSE_MS = 5_000;
+const DEFAULT_HEARTBEAT_MS = 200;
+const DEFAULT_SILENCE_MS = 1000;
+const FIRST_RECONNECT_MS = 100;
+const LONGEST_RECONNECT_MS = 2000;

@@ -11,7 +11,6 @@ interface Sent {
   readonly action: Pick<ActionMessage, 'gpu' | 'kind' | 'model' | 'count'>;
   /** Lengths of its requests, if the model takes several; empty otherwise. */
   readonly lengths: readonly number[];
-  /** By the controller's clock. */
   readonly sentNs: number;
 }
 
@@ -39,8 +38,7 @@ export class ResultCheck {
   }
 
   /**
-   * Returns the result with its times (by the controller's clock, off by at most `errorNs`) limited to what is
-   * possible; null if it belongs to no action. Throws `Error` with words that follow "the worker" if the worker is not
+   * Returns the result with its times limited to what is possible, if the worker's clock is off by at most `errorNs`; null if it belongs to no action. Throws `Error` with words that follow "the worker" if the worker is not
    * to be trusted.
    */
   take(result: ResultMessage, nowNs: number, errorNs: number): ResultMessage | null {

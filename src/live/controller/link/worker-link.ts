@@ -9,9 +9,6 @@ import type { ServedModel } from '../../model.js';
 import type { ModelList } from '../../model-list.js';
 import type { OperatorRuns } from '../../operator-runs.js';
 
-/** By action. */
-export type ReturnedInputs = ReadonlyMap<number, ActionMessage['inputs']>;
-
 /** Driver of a worker, as one controller sees it. */
 export type Driving = 'none' | 'this' | 'another';
 
@@ -27,9 +24,8 @@ export interface WorkerEvents {
   results(results: readonly ResultMessage[]): void;
   /**
    * Nothing sent will be answered any more, until the next `up`. `gpu`: only for that one; null: the whole worker.
-   * `returned`: inputs, if moved, of what was sent and will not be answered.
    */
-  down(reason: string, gpu: number | null, returned?: ReturnedInputs): void;
+  down(reason: string, gpu: number | null): void;
 }
 
 /** Name of the worker in the controller's own process. */
@@ -60,12 +56,9 @@ export interface WorkerLink {
   close(): Promise<void>;
 }
 
-/** Reason why a question to a worker that went down has no answer. */
-export const NOT_CONNECTED = 'the worker is not connected any more';
-
 /** A worker went down before it could answer: it is asked again when it is back, or left alone. */
 export class WorkerGone extends Error {
   constructor() {
-    super(NOT_CONNECTED);
+    super('the worker is not connected any more');
   }
 }

@@ -6,8 +6,8 @@ import { LeaderLease, type LeaseCandidate } from '../../../../src/live/worker/en
 const FREE = { term: 0, controller: '' };
 const leaseOf = (controller: string, term: number): LeaseState => ({ controller, term });
 
-function electionOf(links: number, isStandby = false): Election {
-  const election = new Election({ controller: 'me', isStandby });
+function electionOf(links: number, isStandby = false): Election<number> {
+  const election = new Election<number>({ controller: 'me', isStandby });
   for (let link = 0; link < links; link++) election.opened(link, 0);
   return election;
 }
@@ -134,7 +134,7 @@ describe('several controllers', () => {
     const leases = Array.from({ length: workers }, () => new LeaderLease());
     const pending: (() => void)[][] = [];
     const elections = Array.from({ length: controllers }, (_, c) => {
-      const election = new Election({ controller: `c${c}`, isStandby: false });
+      const election = new Election<number>({ controller: `c${c}`, isStandby: false });
       for (let w = 0; w < workers; w++) election.opened(w, 0);
       return election;
     });

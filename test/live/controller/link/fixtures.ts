@@ -2,7 +2,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import { INFER, LOAD } from '../../../../src/core/action.js';
+import type { CallThread } from '../../../../src/live/controller/link/call-thread.js';
 import { RemoteLink, type RemoteLinkOptions } from '../../../../src/live/controller/link/remote-link.js';
+import { RemoteLinks } from '../../../../src/live/controller/link/remote-links.js';
 import type { WorkerLink } from '../../../../src/live/controller/link/worker-link.js';
 import type { ActionMessage } from '../../../../src/live/messages.js';
 import type { OperatorRun } from '../../../../src/live/operator-runs.js';
@@ -30,9 +32,14 @@ export const PATIENT = { silenceMs: 30_000 };
 /** A started link to a port on loopback, of a controller whose clock is `aheadNs` ahead. It ends with the test. */
 export function connectTo(
   port: number,
-  { aheadNs = 0, ...options }: Partial<RemoteLinkOptions> & { aheadNs?: number } = {},
+  {
+    aheadNs = 0,
+    thread,
+    ...options
+  }: Partial<RemoteLinkOptions> & { aheadNs?: number; thread?: CallThread } = {},
 ): { link: RemoteLink; events: Recorder; nowNs: () => number } {
-  const link = new RemoteLink({ address: `localhost:${port}`, ...PATIENT, ...options });
+  const links = new RemoteLinks(thread === undefined ? {} : { call: thread.call });
+  const link = new RemoteLink({ address: `localhost:${port}`, ...PATIENT, ...options }, links);
   return { link, ...start(link, aheadNs) };
 }
 

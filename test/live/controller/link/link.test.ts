@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import { NS_PER_HOUR, NS_PER_S } from '../../../../src/base/units.js';
+import { CallThread } from '../../../../src/live/controller/link/call-thread.js';
 import { LocalLink } from '../../../../src/live/controller/link/local-link.js';
 import type { WorkerLink } from '../../../../src/live/controller/link/worker-link.js';
 import { NO_OPERATORS } from '../../../../src/live/operator-runs.js';
+import { REAL_WORLD } from '../../../../src/live/world/real-world.js';
 import { DESCRIPTION, FakeMachine, resultOf, STATE } from './fake-machine.js';
 import { connectTo, infer, inferLarge, load, operator, pause, serve, start } from './fixtures.js';
 import type { Recorder } from './recorder.js';
@@ -25,6 +27,10 @@ const LINKS: Readonly<Record<string, (aheadNs?: number) => Promise<Linked>>> = {
   'remote worker': async (aheadNs = 0) => {
     const { machine, server } = await serve();
     return { machine, ...connectTo(server.port, { aheadNs }) };
+  },
+  'remote worker, called from a thread': async (aheadNs = 0) => {
+    const { machine, server } = await serve();
+    return { machine, ...connectTo(server.port, { aheadNs, thread: new CallThread(REAL_WORLD, () => {}) }) };
   },
 };
 
@@ -128,19 +134,6 @@ describe.each(Object.entries(LINKS))('%s', (_name, open) => {
       expect(result.endNs - result.beginNs).toBe(1000);
     },
   );
-
-  it('never reports an end that lies in the future', async () => {
-    const { machine, link, events, nowNs } = await open();
-    await events.next('up');
-    machine.answering = false;
-    link.send([infer(1)]);
-    while (machine.submitted.length === 0) await pause();
-    const endNs = monotonicNs() + NS_PER_HOUR;
-    machine.report([{ ...resultOf(load(1)), beginNs: endNs - 5, endNs }]);
-    const { result } = await events.next('result');
-    expect(result.endNs).toBeLessThanOrEqual(nowNs());
-    expect(result.endNs - result.beginNs).toBe(5);
-  });
 
   it('goes down and comes up when it is restarted, and forgets what was sent before', async () => {
     const { machine, link, events } = await open();

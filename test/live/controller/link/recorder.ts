@@ -1,14 +1,5 @@
-import type {
-  Driving,
-  ReturnedInputs,
-  WorkerEvents,
-} from '../../../../src/live/controller/link/worker-link.js';
-import type {
-  ActionMessage,
-  ResultMessage,
-  WorkerDescription,
-  WorkerState,
-} from '../../../../src/live/messages.js';
+import type { Driving, WorkerEvents } from '../../../../src/live/controller/link/worker-link.js';
+import type { ResultMessage, WorkerDescription, WorkerState } from '../../../../src/live/messages.js';
 
 export type Heard =
   | { readonly kind: 'up'; readonly description: WorkerDescription; readonly state: WorkerState }
@@ -17,10 +8,6 @@ export type Heard =
 
 /** Keeps what a link reports; `next` takes it out, one after the other, and waits for what has not come yet. */
 export class Recorder implements WorkerEvents {
-  /** Ids of the actions whose inputs came back, by report that something is down. */
-  readonly returned: number[][] = [];
-  /** Inputs that came back, by action. */
-  readonly inputs = new Map<number, ActionMessage['inputs']>();
   /** What it has said that it is; who has driven it. */
   readonly descriptions: WorkerDescription[] = [];
   readonly drivers: Driving[] = [];
@@ -43,9 +30,7 @@ export class Recorder implements WorkerEvents {
     for (const result of results) this.add({ kind: 'result', result });
   }
 
-  down(reason: string, gpu: number | null, returned: ReturnedInputs = new Map()): void {
-    this.returned.push([...returned.keys()]);
-    for (const [id, inputs] of returned) this.inputs.set(id, inputs);
+  down(reason: string, gpu: number | null): void {
     this.add({ kind: 'down', reason, gpu });
   }
 

@@ -1,11 +1,15 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ReconnectingLink } from '../../../../src/live/controller/link/reconnecting-link.js';
+import { monotonicNs } from '../../../../src/base/clock/clock.js';
+import { NS_PER_HOUR } from '../../../../src/base/units.js';
+import { CallThread } from '../../../../src/live/controller/link/call-thread.js';
 import { RemoteLink } from '../../../../src/live/controller/link/remote-link.js';
 import { REAL_WORLD } from '../../../../src/live/world/real-world.js';
+import type { ThreadHandle, Threads } from '../../../../src/live/world/threads.js';
+import { resultOf } from './fake-machine.js';
 import { fakeRemote } from './fake-remote.js';
-import { connectTo, infer, inferLarge, load, pause, serve, start, wireTo } from './fixtures.js';
+import { connectTo, infer, inferLarge, load, pause, serve, wireTo } from './fixtures.js';
 
 const IMPATIENT = { heartbeatMs: 20, silenceMs: 300 };
 
@@ -93,22 +97,7 @@ describe('remote worker', () => {
 
   it('does not take a worker for dead because its own thread was busy', async () => {
     const { server } = await serve();
-    const address = `localhost:${server.port}`;
-    const link = new ReconnectingLink({
-      ...{
-        address,
-        ...IMPATIENT,
-        controller: 'test',
-        log: () => {},
-        otherAddress: () => null,
-        timed: () => {},
-      },
-      world: REAL_WORLD,
-      lease: (lease) => {
-        if (lease?.controller === '') link.take(1);
-      },
-    });
-    const { events } = start(link);
+    const { link, events } = connectTo(server.port, IMPATIENT);
     await events.next('up');
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * IMPATIENT.silenceMs);
     link.send([infer(1)]);
@@ -126,6 +115,68 @@ describe('remote worker', () => {
     const { events } = connectTo((other.address() as AddressInfo).port, { log: (line) => lines.push(line) });
     while (lines.length === 0) await pause();
     expect(events.pending).toEqual([]);
+  });
+
+  it('leaves large inputs to the requests, which may need them again', async () => {
+    const { machine, server } = await serve();
+    const { link, events } = connectTo(server.port);
+    await events.next('up');
+    const action = inferLarge(1, 1);
+    link.send([action]);
+    await events.next('result');
+    expect(Buffer.compare(action.inputs[0], machine.submitted[0].inputs[0])).toBe(0);
+  });
+
+  it('passes the results that came right before a GPU went down', async () => {
+    const { machine, server } = await serve();
+    const { link, events } = connectTo(server.port);
+    await events.next('up');
+    machine.answering = false;
+    link.send([infer(1), { ...infer(2), gpu: 1 }]);
+    while (machine.submitted.length < 2) await pause();
+    machine.report(machine.submitted.map(resultOf));
+    machine.killGpu(1, 'it died');
+    for (const id of [1, 2]) expect((await events.next('result')).result.id).toBe(id);
+    expect((await events.next('down')).gpu).toBe(1);
+  });
+
+  it('never reports an end that lies in the future', async () => {
+    const { machine, server } = await serve();
+    const { link, events, nowNs } = connectTo(server.port);
+    await events.next('up');
+    machine.answering = false;
+    link.send([infer(1)]);
+    while (machine.submitted.length === 0) await pause();
+    const endNs = monotonicNs() + NS_PER_HOUR;
+    machine.report([{ ...resultOf(load(1)), beginNs: endNs - 5, endNs }]);
+    const { result } = await events.next('result');
+    expect(result.endNs).toBeLessThanOrEqual(nowNs());
+    expect(result.endNs - result.beginNs).toBe(5);
+  });
+
+  it('loses its connection with the thread that has it, and makes another in a new one', async () => {
+    const { server } = await serve();
+    const started: ThreadHandle[] = [];
+    const threads: Threads = {
+      ...REAL_WORLD.threads,
+      start: (entry, options) => {
+        started.push(REAL_WORLD.threads.start(entry, options));
+        return started[started.length - 1];
+      },
+    };
+    const thread = new CallThread({ ...REAL_WORLD, threads }, () => {});
+    const { link, events } = connectTo(server.port, { thread });
+    await events.next('up');
+    const action = inferLarge(1, 1);
+    link.send([action]);
+    await started[0].terminate();
+    expect(action.inputs[0].length).toBeGreaterThan(0);
+    while (events.pending[0]?.kind === 'result') await events.next('result');
+    expect((await events.next('down')).reason).toContain('the thread of links has ended');
+    await events.next('up');
+    link.send([infer(2)]);
+    expect((await events.next('result')).result.id).toBe(2);
+    expect(started.length).toBe(2);
   });
 
   it('answers itself what is too large for the worker, and goes on', async () => {

@@ -125,33 +125,19 @@ export const CONTROLLER_FAULTS: readonly Scenario[] = [
     },
   },
   {
-    name: 'the thread of the links fails from inside, again and again',
-    excuse: NO_WORKER,
-    inject: async (rig, clients) => {
-      for (let i = 0; i < 3; i++) {
-        const from = rig.controller?.stderr.length;
-        rig.controller?.send({ crash: 'links' });
-        await rig.says(/the thread of links has ended/, from);
-        await clients.someMore(30);
-      }
+    name: 'a thread of the controller hangs: frontend',
+    breaks: STARTS_AGAIN,
+    excuse: ENDING,
+    inject: async (rig) => {
+      const hung = rig.controller;
+      hung?.send({ hang: 'frontend' });
+      await until(() => hung?.hasEnded === true);
+      expect(hung?.stderr).toMatch(/"code":"E_HUNG"/);
+      // Node aborts where it cannot end the thread.
+      expect([50, null]).toContain(await hung?.kill('SIGKILL'));
+      await rig.startController();
     },
   },
-  ...(['frontend', 'links'] as const).map(
-    (role): Scenario => ({
-      name: `a thread of the controller hangs: ${role}`,
-      breaks: STARTS_AGAIN,
-      excuse: ENDING,
-      inject: async (rig) => {
-        const hung = rig.controller;
-        hung?.send({ hang: role });
-        await until(() => hung?.hasEnded === true);
-        expect(hung?.stderr).toMatch(/"code":"E_HUNG"/);
-        // Node aborts where it cannot end the thread.
-        expect([50, null]).toContain(await hung?.kill('SIGKILL'));
-        await rig.startController();
-      },
-    }),
-  ),
   {
     name: 'the clock of the controller jumps ahead by a second',
     inject: async (rig, clients) => {

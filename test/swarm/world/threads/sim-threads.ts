@@ -26,7 +26,7 @@ export interface ThreadScope {
   exit(status: number): void;
 }
 
-/** What threads run, by the name of their entry's file: `link-thread.js`. */
+/** What threads run, by the name of their entry's file: `frontend-thread.js`. */
 export type ThreadBodies = Readonly<Record<string, (scope: ThreadScope) => void | Promise<void>>>;
 
 /** The threads of one run of a process. */

@@ -1,5 +1,3 @@
-import type { LinkThreadData } from '../../../../src/live/controller/link/thread/link-messages.js';
-import { runLinks } from '../../../../src/live/controller/link/thread/run-links.js';
 import type { RemoteService } from '../../../../src/live/frontend/thread/remote-service.js';
 import { runFrontend } from '../../../../src/live/frontend/thread/run-frontend.js';
 import type { FrontendThreadData } from '../../../../src/live/frontend/thread/thread-messages.js';
@@ -23,7 +21,6 @@ interface ThreadBodiesOptions {
 export function threadBodies({ frontend = () => {} }: ThreadBodiesOptions = {}): ThreadBodies {
   return {
     executor: executorBody,
-    link: ({ world, port, data }) => runLinks(world, port, data as LinkThreadData),
     frontend: ({ process, world, port, data, loop }) =>
       runFrontend(world.time, port, data as FrontendThreadData, async (service, options) => {
         frontend(process, { service, loop });

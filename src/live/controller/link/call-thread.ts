@@ -1,0 +1,213 @@
+import { compiledNextTo } from '../../../base/compiled.js';
+import { LARGE_BYTES } from '../../parcel.js';
+import { beat, type PulseBuffer, PulseWatch } from '../../pulse.js';
+import type { ControllerMessage, WorkerMessage } from '../../wire/protocol.js';
+import {
+  type CallWorker,
+  callsFrom,
+  type WorkerCall,
+  type WorkerCallSettings,
+} from '../../wire/worker-call.js';
+import type { ThreadHandle, ThreadPort } from '../../world/threads.js';
+import type { World } from '../../world/world.js';
+
+/** Messages to the thread. `call`: number of the stream. */
+type ToThread =
+  | { readonly kind: 'open'; readonly call: number; readonly settings: WorkerCallSettings }
+  | { readonly kind: 'write'; readonly call: number; readonly message: ControllerMessage }
+  | { readonly kind: 'cancel' | 'close'; readonly call: number };
+
+type FromThread =
+  /** Buffers of inputs that have been encoded. */
+  | { readonly kind: 'spare'; readonly buffers: readonly ArrayBuffer[] }
+  | { readonly kind: 'received'; readonly call: number; readonly message: WorkerMessage }
+  | { readonly kind: 'ended'; readonly call: number; readonly reason: string }
+  | { readonly kind: 'closed'; readonly call: number };
+
+interface Open {
+  receive(message: WorkerMessage): void;
+  ended(reason: string): void;
+  closed(): void;
+}
+
+/**
+ * Calls workers from a thread of its own: what their messages cost (encoding, checksums, encryption, sockets) does not
+ * delay the thread that schedules, which only copies the inputs. It starts with the first call. If it dies, its streams
+ * have ended, and the next call starts another. If it hangs, `hung` is called: Node may abort the process if a thread is
+ * ended while HTTP/2 has work for it.
+ */
+export class CallThread {
+  private thread: ThreadHandle | null = null;
+  private last = 0;
+  private readonly open = new Map<number, Open>();
+  private readonly spare = new SpareBuffers();
+
+  constructor(
+    private readonly world: Pick<World, 'time' | 'threads'>,
+    private readonly hung: (what: string) => void,
+  ) {}
+
+  readonly call: CallWorker = (settings, { receive, ended }): WorkerCall => {
+    const call = ++this.last;
+    const thread = this.thread ?? this.launch();
+    let closed = () => {};
+    const gone = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    this.open.set(call, { receive, ended, closed });
+    const post = (message: ToThread, transfer: ArrayBuffer[] = []) => {
+      if (this.open.has(call)) thread.postMessage(message, transfer);
+    };
+    post({ kind: 'open', call, settings });
+    return {
+      write: (message) => {
+        const { copy, buffers } = this.withCopiedInputs(message);
+        post({ kind: 'write', call, message: copy }, buffers);
+      },
+      cancel: (reason) => {
+        if (!this.open.has(call)) return;
+        post({ kind: 'cancel', call });
+        this.open.delete(call);
+        ended(reason);
+      },
+      close: async () => {
+        if (!this.open.has(call)) return;
+        post({ kind: 'close', call });
+        this.open.set(call, { receive: () => {}, ended: closed, closed });
+        await gone;
+        this.open.delete(call);
+      },
+    };
+  };
+
+  /** The requests keep the originals, which they need again if the worker does not run them. */
+  private withCopiedInputs(message: ControllerMessage): {
+    readonly copy: ControllerMessage;
+    readonly buffers: ArrayBuffer[];
+  } {
+    if (message.body !== 'actions') return { copy: message, buffers: [] };
+    const actions = message.actions.actions.map((action) => ({
+      ...action,
+      inputs: action.inputs.map((input) =>
+        input.length > LARGE_BYTES ? this.spare.copy(input) : new Uint8Array(input),
+      ),
+    }));
+    const copy: ControllerMessage = { ...message, actions: { actions } };
+    return { copy, buffers: buffersOf(copy) };
+  }
+
+  private launch(): ThreadHandle {
+    const { time, threads } = this.world;
+    const pulse = new PulseWatch(time, (reason) => this.hung(`the thread of links ${reason}`));
+    const thread = threads.start(compiledNextTo(import.meta.url, 'link-thread.js'), {
+      name: 'links',
+      workerData: pulse.buffer,
+    });
+    thread.unref();
+    let reason = '';
+    thread.on('message', (message: FromThread) => this.receive(message));
+    thread.on('error', (error) => {
+      reason = error.message;
+    });
+    thread.on('exit', (status) => {
+      pulse.stop();
+      this.thread = null;
+      const open = [...this.open.values()];
+      this.open.clear();
+      const why = `the thread of links has ended: ${reason || `it ended with status ${status}`}`;
+      for (const { ended } of open) ended(why);
+    });
+    this.thread = thread;
+    return thread;
+  }
+
+  private receive(message: FromThread): void {
+    if (message.kind === 'spare') {
+      this.spare.add(message.buffers);
+      return;
+    }
+    const open = this.open.get(message.call);
+    if (message.kind === 'received') open?.receive(message.message);
+    else if (message.kind === 'closed') open?.closed();
+    else {
+      this.open.delete(message.call);
+      open?.ended(message.reason);
+    }
+  }
+}
+
+/** Buffers that are used again: to write to new memory takes many times as long as the copy. */
+class SpareBuffers {
+  /** By size, a power of two. */
+  private readonly bySize = new Map<number, ArrayBuffer[]>();
+  private bytes = 0;
+
+  /** Returns a copy, at the start of a buffer. */
+  copy(tensor: Uint8Array): Uint8Array<ArrayBuffer> {
+    const size = 2 ** Math.ceil(Math.log2(tensor.length));
+    const spare = this.bySize.get(size)?.pop();
+    if (spare !== undefined) this.bytes -= size;
+    const copy = new Uint8Array(spare ?? new ArrayBuffer(size), 0, tensor.length);
+    copy.set(tensor);
+    return copy;
+  }
+
+  add(buffers: readonly ArrayBuffer[]): void {
+    for (const buffer of buffers) {
+      const { byteLength: size } = buffer;
+      if (this.bytes + size > MOST_SPARE_BYTES) continue;
+      this.bytes += size;
+      const others = this.bySize.get(size);
+      if (others === undefined) this.bySize.set(size, [buffer]);
+      else others.push(buffer);
+    }
+  }
+}
+
+const MOST_SPARE_BYTES = 64 * 1024 * 1024;
+
+/** Body of the thread. */
+export function runCalls(world: Pick<World, 'time' | 'network'>, port: ThreadPort, pulse: PulseBuffer): void {
+  const callWorker = callsFrom(world, (message) => {
+    const buffers = buffersOf(message);
+    if (buffers.length > 0) post({ kind: 'spare', buffers }, buffers);
+  });
+  const calls = new Map<number, WorkerCall>();
+  const post = (message: FromThread, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
+  const open = (call: number, settings: WorkerCallSettings) =>
+    callWorker(inBuffers(settings), {
+      receive: (message) => post({ kind: 'received', call, message }, buffersOf(message)),
+      ended: (reason) => {
+        calls.delete(call);
+        post({ kind: 'ended', call, reason });
+      },
+    });
+  beat(pulse, world.time);
+  port.on('message', (message: ToThread) => {
+    const { call } = message;
+    if (message.kind === 'open') calls.set(call, open(call, message.settings));
+    else if (message.kind === 'write') calls.get(call)?.write(message.message);
+    else if (message.kind === 'cancel') calls.get(call)?.cancel('');
+    else {
+      const closing = calls.get(call)?.close() ?? Promise.resolve();
+      calls.delete(call);
+      void closing.then(() => post({ kind: 'closed', call }));
+    }
+  });
+}
+
+/** Buffers of the large tensors in a message. */
+function buffersOf(message: ControllerMessage | WorkerMessage): ArrayBuffer[] {
+  const tensors =
+    message.body === 'actions'
+      ? message.actions.actions.flatMap(({ inputs }) => inputs)
+      : message.body === 'results'
+        ? message.results.results.flatMap(({ outputs }) => outputs)
+        : [];
+  return tensors.flatMap(({ length, buffer }) => (length > LARGE_BYTES ? (buffer as ArrayBuffer) : []));
+}
+
+/** Buffers cross into another thread as plain byte arrays. */
+function inBuffers({ tls, ...settings }: WorkerCallSettings): WorkerCallSettings {
+  return { ...settings, tls: tls?.ca === undefined ? tls : { ca: Buffer.from(tls.ca) } };
+}

@@ -1,0 +1,85 @@
+import type { Time } from '../../base/world/time.js';
+import type { ClientTls } from './credentials.js';
+import { helloToHeaders } from './hello.js';
+import type { Network } from './network.js';
+import type { Numbered } from './numbering.js';
+import {
+  CONTROLLER_MESSAGES,
+  type ControllerMessage,
+  WORKER_MESSAGES,
+  WORKER_SERVICE,
+  type WorkerMessage,
+} from './protocol.js';
+import { StreamCall } from './stream-call.js';
+
+/** Plain data. */
+export interface WorkerCallSettings {
+  /** HOST:PORT. */
+  readonly address: string;
+  /** Empty: none. */
+  readonly token: string;
+  /** Absent: no encryption. */
+  readonly tls: ClientTls | undefined;
+  /** Name of the controller. */
+  readonly controller: string;
+  /** Largest message accepted from the worker. */
+  readonly maxMessageBytes: number;
+}
+
+interface WorkerCallEvents {
+  /** Outputs of results own their memory. */
+  receive(message: WorkerMessage): void;
+  /** The stream has ended, with a reason for people. Called once, last; not after `close`. */
+  ended(reason: string): void;
+}
+
+/** A stream of a controller with a worker. */
+export interface WorkerCall {
+  write(message: ControllerMessage): void;
+  /** Breaks off without notifying the worker. */
+  cancel(reason: string): void;
+  /** Takes leave of the worker, and waits briefly until it has hung up. */
+  close(): Promise<void>;
+}
+
+export type CallWorker = (settings: WorkerCallSettings, events: WorkerCallEvents) => WorkerCall;
+
+const BYE_TIMEOUT_MS = 1000;
+
+/** Calls workers from this thread. `encoded`: called with each message that was sent, whose inputs are needed no more. */
+export function callsFrom(
+  { time, network }: { readonly time: Time; readonly network: Network },
+  encoded: (message: ControllerMessage) => void = () => {},
+): CallWorker {
+  const { path } = WORKER_SERVICE.Drive;
+  const requestSerialize = (message: Numbered<ControllerMessage>) => {
+    const bytes = CONTROLLER_MESSAGES.encode(message);
+    encoded(message);
+    return bytes;
+  };
+  return ({ address, token, tls, controller, maxMessageBytes }, events) => {
+    const call = new StreamCall<ControllerMessage, WorkerMessage>({
+      ...{ time, network, address, tls, maxMessageBytes, peer: 'worker' },
+      method: { path, requestSerialize },
+      headers: helloToHeaders({ token, controller, maxMessageBytes }),
+      decode: (bytes) => WORKER_MESSAGES.decode(bytes),
+      receive: (message) => events.receive(withOwnOutputs(message)),
+      ended: (reason) => events.ended(reason),
+    });
+    return {
+      write: (message) => call.write(message),
+      cancel: (reason) => call.cancel(reason),
+      close: () => call.close({ body: 'bye', bye: {} }, BYE_TIMEOUT_MS),
+    };
+  };
+}
+
+/** Decoded tensors are parts of their message, and would keep all of it. */
+function withOwnOutputs(message: WorkerMessage): WorkerMessage {
+  if (message.body !== 'results') return message;
+  const results = message.results.results.map((result) => ({
+    ...result,
+    outputs: result.outputs.map((output) => new Uint8Array(output)),
+  }));
+  return { ...message, results: { results } };
+}
