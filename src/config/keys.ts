@@ -84,11 +84,16 @@ export function describeKeys(plugins: readonly Plugin[] = []): KeyDescription[] 
 }
 
 /**
- * Value of a key without overrides, as written in the file or else the default of the schema: `policy.scheduleAhead` is
- * "10ms" even if the file does not set it. Undefined if it is derived, or if the key does not exist.
+ * Value of a key as written in a tree or else the default of the schema: `policy.scheduleAhead` is `10ms` even if the
+ * file does not set it. Undefined if it is derived, or if the key does not exist.
  */
+export function keyValue(tree: unknown, key: string, plugins: readonly Plugin[] = []): unknown {
+  return lookUp(tree, key, plugins)?.value;
+}
+
+/** That value as text. */
 export function defaultText(tree: unknown, key: string, plugins: readonly Plugin[] = []): string | undefined {
-  return textOf(lookUp(tree, key, plugins)?.value);
+  return textOf(keyValue(tree, key, plugins));
 }
 
 /** True if the schema has such a key, given the kinds of sections in the file. */

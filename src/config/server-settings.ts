@@ -6,6 +6,7 @@ import type { Padding } from '../core/lengths.js';
 import { parseExperimentSource } from './build.js';
 import { entryOf, paddingOf } from './create-policy.js';
 import { ON_DISK } from './files-on-disk.js';
+import { keyValue } from './keys.js';
 import { readExperimentSource } from './load.js';
 import { applyOverrides, type Origin } from './overrides.js';
 import { loadPlugins } from './plugins.js';
@@ -40,6 +41,8 @@ export interface OriginalSettings {
   readonly settings: ServerSettings;
   /** Source of a dotted key such as `runtime.arena`; null: it is a default. */
   originOf(key: string): Origin | null;
+  /** Value of such a key as written, by the preset, or by default; undefined: there is none. */
+  writtenValue(key: string): unknown;
 }
 
 /** Sources of settings; later ones take precedence. */
@@ -106,7 +109,8 @@ async function read(
   const known = Object.keys(experimentSchema.shape).filter((key) => !taken.includes(key));
   const own = Object.fromEntries(Object.entries(tree).filter(([key]) => !known.includes(key)));
   const schema = experimentSchemaWith(plugins).pick({ ...TAKEN, cluster: true });
-  const given = validate(schema, withPreset(own, usableCores), { placeOf, writtenAt });
+  const inEffect = withPreset(own, usableCores);
+  const given = validate(schema, inEffect, { placeOf, writtenAt });
   const { slo: sloNs, policy, admission, runtime } = given;
   const classes = classesOf(given.classes);
   const tenants = tenantsOf(given.tenants);
@@ -118,5 +122,6 @@ async function read(
       scaling: serverScaling(given, placeOf),
     },
     originOf: (key) => originOf(key.split('.')),
+    writtenValue: (key) => keyValue(inEffect, key, plugins),
   };
 }

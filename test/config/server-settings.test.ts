@@ -142,7 +142,7 @@ describe('every setting', () => {
       'runtime.laneThreads': [3, 'ESCAPEMENT_LANE_THREADS'],
       'runtime.intraOpThreads': [2, 'tuned.yaml:5'],
       'runtime.interOpThreads': [1, 'default'],
-      'runtime.affinity': ['2', 'ESCAPEMENT_AFFINITY'],
+      'runtime.affinity': [2, 'ESCAPEMENT_AFFINITY'],
       'runtime.memoryReserve': ['75%', 'preset min-memory'],
       'runtime.arena': [false, 'preset min-memory'],
       'runtime.recording': ['all', '--set runtime.recording=all'],

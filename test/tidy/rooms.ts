@@ -63,7 +63,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   bounds: 1_150,
   browser: 130,
   cli: 5_820,
-  config: 5_660,
+  config: 5_640,
   core: 4_500,
   index: 30,
   live: 26_650,

@@ -33,7 +33,11 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const settings = effectiveSettings(loaded);
   const warnings = warningsOf(loaded);
   if (!args.json) warn(warnings);
-  const rows = settings.map(({ key, value, from }) => [key, String(value), sourceText(from)]);
+  const rows = settings.map(({ key, value, from }) => [
+    key,
+    typeof value === 'object' ? JSON.stringify(value) : String(value),
+    sourceText(from),
+  ]);
   const text = () => table([['setting', 'value', 'from'], ...rows]);
   writeOut(args.json ? `${JSON.stringify({ settings, warnings })}\n` : text());
 }

@@ -64,11 +64,11 @@ describe('escapement config', () => {
       .split('\n')
       .map((line) => line.split(/ {2,}/));
     expect(rows.slice(-5)).toEqual([
-      ['classes.0', '{ name: visitor, weight: 1 }', `${file}:1`],
-      ['classes.1', '{ name: customer, weight: 5, share: 20%, priority: [1, 8] }', `${file}:1`],
+      ['classes.0', '{"name":"visitor"}', `${file}:1`],
+      ['classes.1', '{"name":"customer","weight":5,"share":"20%","priority":[1,8]}', `${file}:1`],
       ['tenants.header', 'x-who', '--set tenants.header=x-who'],
-      ['tenants.list.0', '{ name: acme, rate: 10/s, burst: 10, share: 1 } # 66.7 %', `${file}:2`],
-      ['tenants.list.1', '{ name: rest, share: 0.5 } # 33.3 %', `${file}:2`],
+      ['tenants.list.0', '{"name":"acme","rate":"10/s"}', `${file}:2`],
+      ['tenants.list.1', '{"name":"rest","share":0.5}', `${file}:2`],
     ]);
   });
 
