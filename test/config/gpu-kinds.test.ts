@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Experiment } from '../../src/config/experiment.js';
+import { expected, rowsOf } from '../rows.js';
 import { BASE, load } from './experiment-files.js';
 import { rejection } from './failure.js';
 
@@ -148,84 +149,30 @@ describe('models on several kinds', () => {
   });
 });
 
+/** The list of GPUs and the profiles of the models, where they are other than usual; code and message. */
+const MISTAKES = String.raw`
+[{ kind: v100 }, { kind: t4 }] |  | E_CONFIG_VALUE | /exp\.yaml:4: models: 0 was not measured on t4: give profiles\.t4, or t4 a speed relative to the first kind$/
+ | { t44: slow.csv } | E_CONFIG_VALUE | /exp\.yaml:6: models\.profiles\.t44: no GPUs are of the kind "t44": did you mean "t4"\?$/
+2 | { t4: slow.csv } | E_CONFIG_VALUE | /exp\.yaml:4: models\.profiles\.t4: no GPUs are of the kind "t4": cluster\.gpus lists no kinds$/
+[{ kind: v100, price: 2.48 }] |  | E_CONFIG_UNIT | /exp\.yaml:3: cluster\.gpus\.0\.price: 2\.48 has no unit: write a price such as 2\.48\/h \(units: \/s, \/m, \/h, \/d\)$/
+[{ kind: a, pages: 2 }, { kind: b, pages: 6, speed: 1 }] |  | E_MODEL_TOO_LARGE | /models: model 0 needs 7 pages of 16MiB and the weights cache of the largest GPU, b, has 6: give a kind more memory$/
+[{ kind: a }, { kind: a }] |  | E_CONFIG_VALUE | /cluster\.gpus\.1\.kind: a is listed twice: give one entry all of them$/
+[{ kind: a, cout: 3 }] |  | E_CONFIG_KEY | /cluster\.gpus\.0\.cout: unknown key "cout": did you mean "count"\?$/
+[{ count: 3 }] |  | E_CONFIG_VALUE | /cluster\.gpus\.0\.kind: is missing, and has no default$/
+[{ kind: a, count: 0 }] |  | E_CONFIG_VALUE | /cluster\.gpus: needs at least one GPU: the count of every kind is 0$/
+[] |  | E_CONFIG_VALUE | /cluster\.gpus: is an empty list: write at least one item$/
+[{ kind: a, pages: 3, memory: 1GiB }] |  | E_CONFIG_VALUE | /cluster\.gpus\.0\.memory: give pages or memory, not both$/
+ | { t4: gone.csv } | E_FILE_MISSING | /exp\.yaml:6: models\.profiles\.t4: .*gone\.csv: no such file/
+`;
+
 describe('a mistake in kinds of GPUs', () => {
-  const models = (profiles: string) => `{ kind: csv, path: models.csv, profiles: ${profiles} }`;
-  it.each([
-    [
-      'a kind that was not measured',
-      { gpus: '\n  gpus: [{ kind: v100 }, { kind: t4 }]' },
-      'E_CONFIG_VALUE',
-      /exp\.yaml:4: models: 0 was not measured on t4: give profiles\.t4, or t4 a speed relative to the first kind$/,
-    ],
-    [
-      'a profile of an unknown kind',
-      { models: models('{ t44: slow.csv }') },
-      'E_CONFIG_VALUE',
-      /exp\.yaml:6: models\.profiles\.t44: no GPUs are of the kind "t44": did you mean "t4"\?$/,
-    ],
-    [
-      'a profile of a kind where there are none',
-      { gpus: '\n  gpus: 2', models: models('{ t4: slow.csv }') },
-      'E_CONFIG_VALUE',
-      /exp\.yaml:4: models\.profiles\.t4: no GPUs are of the kind "t4": cluster\.gpus lists no kinds$/,
-    ],
-    [
-      'a price without unit',
-      { gpus: '\n  gpus: [{ kind: v100, price: 2.48 }]' },
-      'E_CONFIG_UNIT',
-      /exp\.yaml:3: cluster\.gpus\.0\.price: 2\.48 has no unit: write a price such as 2\.48\/h \(units: \/s, \/m, \/h, \/d\)$/,
-    ],
-    [
-      'a model that fits nowhere',
-      { gpus: '\n  gpus: [{ kind: a, pages: 2 }, { kind: b, pages: 6, speed: 1 }]' },
-      'E_MODEL_TOO_LARGE',
-      /models: model 0 needs 7 pages of 16MiB and the weights cache of the largest GPU, b, has 6: give a kind more memory$/,
-    ],
-    [
-      'a kind that is listed twice',
-      { gpus: '\n  gpus: [{ kind: a }, { kind: a }]' },
-      'E_CONFIG_VALUE',
-      /cluster\.gpus\.1\.kind: a is listed twice: give one entry all of them$/,
-    ],
-    [
-      'an unknown key',
-      { gpus: '\n  gpus: [{ kind: a, cout: 3 }]' },
-      'E_CONFIG_KEY',
-      /cluster\.gpus\.0\.cout: unknown key "cout": did you mean "count"\?$/,
-    ],
-    [
-      'no name',
-      { gpus: '\n  gpus: [{ count: 3 }]' },
-      'E_CONFIG_VALUE',
-      /cluster\.gpus\.0\.kind: is missing, and has no default$/,
-    ],
-    [
-      'no GPU at all',
-      { gpus: '\n  gpus: [{ kind: a, count: 0 }]' },
-      'E_CONFIG_VALUE',
-      /cluster\.gpus: needs at least one GPU: the count of every kind is 0$/,
-    ],
-    [
-      'an empty list',
-      { gpus: '\n  gpus: []' },
-      'E_CONFIG_VALUE',
-      /cluster\.gpus: is an empty list: write at least one item$/,
-    ],
-    [
-      'pages and memory',
-      { gpus: '\n  gpus: [{ kind: a, pages: 3, memory: 1GiB }]' },
-      'E_CONFIG_VALUE',
-      /cluster\.gpus\.0\.memory: give pages or memory, not both$/,
-    ],
-    [
-      'a file that is missing',
-      { models: models('{ t4: gone.csv }') },
-      'E_FILE_MISSING',
-      /exp\.yaml:6: models\.profiles\.t4: .*gone\.csv: no such file/,
-    ],
-  ])('is one line: %s', async (_, parts, code, message) => {
+  it.each(rowsOf(MISTAKES))('is one line: %s %s', async (gpus, profiles, code, message) => {
+    const parts = {
+      ...(gpus === '' ? {} : { gpus: `\n  gpus: ${gpus}` }),
+      ...(profiles === '' ? {} : { models: `{ kind: csv, path: models.csv, profiles: ${profiles} }` }),
+    };
     const error = await rejection(loadMixed(parts));
-    expect([error.code, error.message]).toEqual([code, expect.stringMatching(message)]);
+    expect([error.code, error.message]).toEqual([code, expected(message)]);
     expect(error.message).not.toContain('\n');
   });
 });

@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadExperiment, parseExperiment } from '../../src/config/load.js';
+import { rowsOf } from '../rows.js';
 import { BASE, folder, load } from './experiment-files.js';
 
 const ORACLE = resolve(import.meta.dirname, '../../../shared/oracle/workloads');
@@ -190,99 +191,31 @@ it('refuses a change of conditions that changes nothing', async () => {
   });
 });
 
+/** A section as written, and in canonical names and units. */
+const SECTIONS = `
+{ kind: poisson, rate: 1000/s, duration: 60s, popularity: { kind: zipf, s: 0.9 } } | {"kind":"poisson","rateRps":1000,"durationNs":60000000000,"popularity":{"kind":"zipf","s":0.9}}
+{ kind: fixed, rate: 6k/m, duration: 1m, start: 5s, slo: 20ms, models: "*" } | {"kind":"fixed","rateRps":100,"durationNs":60000000000,"popularity":{"kind":"uniform"},"startNs":5000000000,"sloNs":20000000,"models":["*"]}
+{ kind: gamma, rate: 10/s, cv: 4, duration: 1s, models: [0, 1] } | {"kind":"gamma","rateRps":10,"cv":4,"durationNs":1000000000,"popularity":{"kind":"uniform"},"models":["0","1"]}
+{ kind: on-off, onRate: 100/s, on: 1s, off: 2s, duration: 1m } | {"kind":"on-off","onRateRps":100,"offRateRps":0,"onNs":1000000000,"offNs":2000000000,"durationNs":60000000000,"popularity":{"kind":"uniform"}}
+{ kind: ramp, from: 0/s, to: 500/s, duration: 1m } | {"kind":"ramp","fromRateRps":0,"toRateRps":500,"durationNs":60000000000,"popularity":{"kind":"uniform"}}
+{ kind: closed-loop, clients: 4, think: 10ms, duration: 1m } | {"kind":"closed-loop","clients":4,"concurrency":1,"thinkNs":10000000,"durationNs":60000000000}
+{ kind: azure-2019, path: trace.csv, scale: 10 } | {"kind":"azure-2019","path":"trace.csv","scale":10,"assign":"blocks","intervalNs":60000000000}
+{ kind: azure-2019, path: trace.csv, minutes: 600:660, interval: 1s, assign: stripe, duration: 30s } | {"kind":"azure-2019","path":"trace.csv","scale":1,"assign":"stripe","minutes":[600,660],"intervalNs":1000000000,"durationNs":30000000000}
+{ kind: azure-2021, path: trace.csv, speed: 2 } | {"kind":"azure-2021","path":"trace.csv","scale":1,"assign":"blocks","speed":2}
+{ kind: azure-llm, path: trace.csv } | {"kind":"azure-llm","path":"trace.csv","scale":1,"speed":1,"popularity":{"kind":"uniform"}}
+{ kind: azure-like, functions: 100, minutes: 10, rate: 50/s } | {"kind":"azure-like","functions":100,"minutes":10,"rateRps":50,"scale":1,"assign":"blocks","intervalNs":60000000000}
+`;
+
 describe('workload sections', () => {
   const FILES = { 'trace.csv': 'x\n' };
-  it.each([
-    [
-      '{ kind: poisson, rate: 1000/s, duration: 60s, popularity: { kind: zipf, s: 0.9 } }',
-      { kind: 'poisson', rateRps: 1000, durationNs: 60e9, popularity: { kind: 'zipf', s: 0.9 } },
-    ],
-    [
-      '{ kind: fixed, rate: 6k/m, duration: 1m, start: 5s, slo: 20ms, models: "*" }',
-      {
-        kind: 'fixed',
-        rateRps: 100,
-        durationNs: 60e9,
-        popularity: { kind: 'uniform' },
-        startNs: 5e9,
-        sloNs: 20e6,
-        models: ['*'],
-      },
-    ],
-    [
-      '{ kind: gamma, rate: 10/s, cv: 4, duration: 1s, models: [0, 1] }',
-      {
-        kind: 'gamma',
-        rateRps: 10,
-        cv: 4,
-        durationNs: 1e9,
-        popularity: { kind: 'uniform' },
-        models: ['0', '1'],
-      },
-    ],
-    [
-      '{ kind: on-off, onRate: 100/s, on: 1s, off: 2s, duration: 1m }',
-      {
-        kind: 'on-off',
-        onRateRps: 100,
-        offRateRps: 0,
-        onNs: 1e9,
-        offNs: 2e9,
-        durationNs: 60e9,
-        popularity: { kind: 'uniform' },
-      },
-    ],
-    [
-      '{ kind: ramp, from: 0/s, to: 500/s, duration: 1m }',
-      { kind: 'ramp', fromRateRps: 0, toRateRps: 500, durationNs: 60e9, popularity: { kind: 'uniform' } },
-    ],
-    [
-      '{ kind: closed-loop, clients: 4, think: 10ms, duration: 1m }',
-      { kind: 'closed-loop', clients: 4, concurrency: 1, thinkNs: 10e6, durationNs: 60e9 },
-    ],
-    [
-      '{ kind: azure-2019, path: trace.csv, scale: 10 }',
-      { kind: 'azure-2019', path: 'trace.csv', scale: 10, assign: 'blocks', intervalNs: 60e9 },
-    ],
-    [
-      '{ kind: azure-2019, path: trace.csv, minutes: 600:660, interval: 1s, assign: stripe, duration: 30s }',
-      {
-        kind: 'azure-2019',
-        path: 'trace.csv',
-        scale: 1,
-        assign: 'stripe',
-        minutes: [600, 660],
-        intervalNs: 1e9,
-        durationNs: 30e9,
-      },
-    ],
-    [
-      '{ kind: azure-2021, path: trace.csv, speed: 2 }',
-      { kind: 'azure-2021', path: 'trace.csv', scale: 1, assign: 'blocks', speed: 2 },
-    ],
-    [
-      '{ kind: azure-llm, path: trace.csv }',
-      { kind: 'azure-llm', path: 'trace.csv', scale: 1, speed: 1, popularity: { kind: 'uniform' } },
-    ],
-    [
-      '{ kind: azure-like, functions: 100, minutes: 10, rate: 50/s }',
-      {
-        kind: 'azure-like',
-        functions: 100,
-        minutes: 10,
-        rateRps: 50,
-        scale: 1,
-        assign: 'blocks',
-        intervalNs: 60e9,
-      },
-    ],
-  ])('%s', async (text, spec) => {
+  it.each(rowsOf(SECTIONS))('%s', async (text = '', json = '') => {
+    const spec = JSON.parse(json);
     const path = folder({
       'exp.yaml': BASE.replace('{ kind: poisson, rate: 600/s, duration: 20s }', text),
       ...FILES,
     });
     const { workloads } = await loadExperiment(join(path, 'exp.yaml'));
-    expect(workloads).toEqual(['path' in spec ? [{ ...spec, path: join(path, 'trace.csv') }][0] : spec]);
+    expect(workloads).toEqual(['path' in spec ? { ...spec, path: join(path, 'trace.csv') } : spec]);
   });
 
   it('may be a list', async () => {

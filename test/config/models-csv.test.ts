@@ -3,6 +3,7 @@ import { CSV_COLUMNS, parseModelsCsv } from '../../src/config/models-csv.js';
 import { experimentNotes } from '../../src/config/policy-notes.js';
 import type { ModelSpec } from '../../src/core/model.js';
 import { noteTexts } from '../../src/record/policy-notes.js';
+import { rowsOf } from '../rows.js';
 import { BASE, load, MODELS_CSV } from './experiment-files.js';
 import { rejection } from './failure.js';
 
@@ -192,76 +193,47 @@ describe('an experiment with a models file', () => {
   });
 });
 
+/** What is replaced in the usual file, and by what (the whole file, if nothing is named); line, column and message. */
+const MISTAKES = String.raw`
+| batch,latency_ms\n1,2 | 1: model: the column is missing
+| model,batch\nx,1 | 1: latency: the column is missing: write batch and latency_ns, or b1_ns, b2_ns …
+pages | pagez | 1: pagez: unknown column: did you mean "pages"?
+b2_ns | b2_min | 1: b2_min: unknown column: known: model, model_id, gpu, batch, latency_ns, b1_ns, weights_bytes, weights_transfer_ns, input_bytes, output_bytes, pages
+b2_ns | b1_ms | 1: b1_ms: says the same as column b1_ns
+| model,batch,latency_ms,b1_ns\nx,1,2,3 | 1: b1_ns: write either this column or batch and latency
+| model;batch;latency_ms\nx;1;2 | 1: write commas between the fields, and points in numbers
+1,102160300 | 1,many | 3: weights_bytes: must be a whole number of at least 1, found "many"
+8310000 | -8310000 | 2: weights_transfer_ns: must be a whole number of at least 1, found "-8310000"
+2730000 | 0 | 2: b1_ns: must be a whole number of at least 1, found "0"
+| model,batch,latency_ms\nx,1,1e-7 | 2: latency_ms: must be a number above 0, found "1e-7"
+| model,batch,latency_ms\nx,1,=1+1 | 2: latency_ms: must be a number above 0, found "=1+1"
+| model,batch,latency_ms\nx,1,"4,2" | 2: latency_ms: must be a number above 0, found "4,2"
+| model,batch,latency_ms\nx,1,1e300 | 2: latency_ms: is too large: 1e300
+| model,batch,latency_ms\nx,0x1,2 | 2: batch: must be a whole number of at least 1, found "0x1"
+\n1, | \n, | 3: model_id: is empty
+| model,batch,latency_ms\nx,,2 | 2: batch: is empty
+| model,batch,latency_ms\nx,1, | 2: has no latency
+| model,batch,latency_ms\nx,1,2\nx,4,3\nx,1,2 | 4: latency_ms: x has a latency at batch 1 already, in line 2
+\n1, | \n0, | 3: b1_ns: 0 has a latency at batch 1 already, in line 2
+| model,batch,latency_ms,weights_mb\nx,1,2,98\nx,2,3,99 | 3: weights_mb: x has another value in line 2
+,602112,4000\n1 | \n1 | 2: has 7 fields, and the header names 9
+| model,batch,latency_ms\n"x,1,2 | 2: a quote is not closed in its line, or text follows it
+`;
+
 describe('a mistake in a models file is reported with its line and column', () => {
-  const edit = (from: string, to: string) => MODELS_CSV.replace(from, to);
-  const long = (rows: string, header = 'model,batch,latency_ms') => `${header}\n${rows}\n`;
+  const long = (cell: string) => `model,batch,latency_ms\n${cell}\n`;
   it.each([
-    ['no model', long('1,2', 'batch,latency_ms'), '1: model: the column is missing'],
-    [
-      'no latency column',
-      long('x,1', 'model,batch'),
-      '1: latency: the column is missing: write batch and latency_ns, or b1_ns, b2_ns …',
-    ],
-    ['an unknown column', edit('pages', 'pagez'), '1: pagez: unknown column: did you mean "pages"?'],
-    [
-      'an unknown unit',
-      edit('b2_ns', 'b2_min'),
-      '1: b2_min: unknown column: known: model, model_id, gpu, batch, latency_ns, b1_ns, weights_bytes, weights_transfer_ns, input_bytes, output_bytes, pages',
-    ],
-    ['a column twice', edit('b2_ns', 'b1_ms'), '1: b1_ms: says the same as column b1_ns'],
-    [
-      'both forms',
-      long('x,1,2,3', 'model,batch,latency_ms,b1_ns'),
-      '1: b1_ns: write either this column or batch and latency',
-    ],
-    [
-      'semicolons',
-      long('x;1;2', 'model;batch;latency_ms'),
-      '1: write commas between the fields, and points in numbers',
-    ],
-    ['tabs', long('x\t1', 'model\tb1_ns'), '1: write commas between the fields, and points in numbers'],
-    [
-      'text',
-      edit('1,102160300', '1,many'),
-      '3: weights_bytes: must be a whole number of at least 1, found "many"',
-    ],
-    [
-      'a negative time',
-      edit('8310000', '-8310000'),
-      '2: weights_transfer_ns: must be a whole number of at least 1, found "-8310000"',
-    ],
-    [
-      'a latency of nothing',
-      edit('2730000', '0'),
-      '2: b1_ns: must be a whole number of at least 1, found "0"',
-    ],
-    ['a latency below 1 ns', long('x,1,1e-7'), '2: latency_ms: must be a number above 0, found "1e-7"'],
-    ['a formula', long('x,1,=1+1'), '2: latency_ms: must be a number above 0, found "=1+1"'],
-    ['a comma for a point', long('x,1,"4,2"'), '2: latency_ms: must be a number above 0, found "4,2"'],
-    ['a huge number', long('x,1,1e300'), '2: latency_ms: is too large: 1e300'],
-    ['a long number', long(`x,1,${'9'.repeat(5000)}`), `2: latency_ms: is too large: ${'9'.repeat(40)}…`],
-    ['a hexadecimal number', long('x,0x1,2'), '2: batch: must be a whole number of at least 1, found "0x1"'],
-    ['no name', edit('\n1,', '\n,'), '3: model_id: is empty'],
-    ['a control character', long('x\u001b[31m,1,2'), '2: model: has a control character'],
-    ['a long name', long(`${'x'.repeat(201)},1,2`), '2: model: must have at most 200 characters, found 201'],
-    ['no batch size', long('x,,2'), '2: batch: is empty'],
-    ['no latency', long('x,1,'), '2: has no latency'],
-    [
-      'a batch size twice',
-      long('x,1,2\nx,4,3\nx,1,2'),
-      '4: latency_ms: x has a latency at batch 1 already, in line 2',
-    ],
-    ['a model twice', edit('\n1,', '\n0,'), '3: b1_ns: 0 has a latency at batch 1 already, in line 2'],
-    [
-      'two weights of a model',
-      long('x,1,2,98\nx,2,3,99', 'model,batch,latency_ms,weights_mb'),
-      '3: weights_mb: x has another value in line 2',
-    ],
-    ['a short row', edit(',602112,4000\n1', '\n1'), '2: has 7 fields, and the header names 9'],
-    ['an open quote', long('"x,1,2'), '2: a quote is not closed in its line, or text follows it'],
-    ['no rows', MODELS_CSV.split('\n')[0]!, ' has a header and no models'],
-    ['nothing', '', '1: model: the column is missing'],
-  ])('%s', async (_, csv, message) => {
+    ...rowsOf(MISTAKES).map(([from = '', to = '', message = '']) => [
+      from === '' ? `${to}\n` : MODELS_CSV.replace(from, to),
+      message,
+    ]),
+    [long(`x,1,${'9'.repeat(5000)}`), `2: latency_ms: is too large: ${'9'.repeat(40)}…`],
+    [long(`${'x'.repeat(201)},1,2`), '2: model: must have at most 200 characters, found 201'],
+    [long('x\u001b[31m,1,2'), '2: model: has a control character'],
+    ['model\tb1_ns\nx\t1\n', '1: write commas between the fields, and points in numbers'],
+    [MODELS_CSV.split('\n')[0]!, ' has a header and no models'],
+    ['', '1: model: the column is missing'],
+  ])('%#', async (csv, message) => {
     const error = await rejection(load(BASE, [], { 'models.csv': csv }));
     expect(error.code).toBe('E_PROFILE');
     expect(error.message.replace(/^\S*models\.csv:/, '')).toBe(message);

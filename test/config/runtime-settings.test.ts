@@ -20,6 +20,7 @@ import { formatDuration } from '../../src/config/units-text.js';
 import { BUFFER_CACHES, PROVIDERS } from '../../src/live/device.js';
 import { PRECISIONS } from '../../src/live/models/precision.js';
 import { RECORDING_MODES } from '../../src/live/recording/recording-control.js';
+import { rowsOf } from '../rows.js';
 import { rejection } from './failure.js';
 
 const REST = 'models: { kind: fit, parameters: 1M }\nworkload: { kind: poisson, rate: 1/s, duration: 1s }\n';
@@ -111,50 +112,34 @@ describe('environment', () => {
   });
 });
 
+/** The section, a variable, an override, and a pattern of the message. */
+const MISTAKES = String.raw`
+{ intraOpThreads: 0 } |  |  | ^exp\.yaml:3: runtime\.intraOpThreads: must be at least 1, found 0$
+{} | ESCAPEMENT_INTRA_OP_THREADS=two |  | ^ESCAPEMENT_INTRA_OP_THREADS: must be a number, found two$
+{} | ESCAPEMENT_SERIAL=1 |  | ^ESCAPEMENT_SERIAL: must be true or false, found 1$
+{} | ESCAPEMENT_RECORDING_DIR=[a |  | ^ESCAPEMENT_RECORDING_DIR: the value is not valid YAML: Flow sequence must end with a \]$
+{} |  | runtime.preset=small | ^--set runtime\.preset=small: must be one of none, min-memory
+{} |  | runtime.memoryReserve=100% | ^--set .*: must be at most 99%, found 100%$
+{ storagebufferCache: simple } |  |  | unknown key "storagebufferCache": did you mean "storageBufferCache"
+{ affinity: "2;x" } |  |  | ^exp\.yaml:3: runtime\.affinity: must list the cores, .*found 2;x$
+{ affinity: 0 } |  |  | must list the cores, counted from 1
+{ intraOpThreads: 2 } | ESCAPEMENT_AFFINITY=1;2 |  | ^ESCAPEMENT_AFFINITY: is for 2 further threads, and intraOpThreads 2 has 1: 
+{} |  | runtime.affinity=3 | ^--set runtime\.affinity=3: is for 1 further thread, and intraOpThreads 1 has 0: 
+12 | ESCAPEMENT_ARENA=false |  | ^ESCAPEMENT_ARENA: runtime is a plain value and has no keys$
+`;
+
 describe('mistakes', () => {
-  it.each([
-    ['{ intraOpThreads: 0 }', {}, [], /^exp\.yaml:3: runtime\.intraOpThreads: must be at least 1, found 0$/],
-    [
-      '{}',
-      { ESCAPEMENT_INTRA_OP_THREADS: 'two' },
-      [],
-      /^ESCAPEMENT_INTRA_OP_THREADS: must be a number, found two$/,
-    ],
-    ['{}', { ESCAPEMENT_SERIAL: '1' }, [], /^ESCAPEMENT_SERIAL: must be true or false, found 1$/],
-    [
-      '{}',
-      { ESCAPEMENT_RECORDING_DIR: '[a' },
-      [],
-      /^ESCAPEMENT_RECORDING_DIR: the value is not valid YAML: Flow sequence must end with a \]$/,
-    ],
-    ['{}', {}, ['runtime.preset=small'], /^--set runtime\.preset=small: must be one of none, min-memory/],
-    ['{}', {}, ['runtime.memoryReserve=100%'], /^--set .*: must be at most 99%, found 100%$/],
-    [
-      '{ storagebufferCache: simple }',
-      {},
-      [],
-      /unknown key "storagebufferCache": did you mean "storageBufferCache"/,
-    ],
-    ['{ affinity: "2;x" }', {}, [], /^exp\.yaml:3: runtime\.affinity: must list the cores, .*found 2;x$/],
-    ['{ affinity: 0 }', {}, [], /must list the cores, counted from 1/],
-    [
-      '{ intraOpThreads: 2 }',
-      { ESCAPEMENT_AFFINITY: '1;2' },
-      [],
-      /^ESCAPEMENT_AFFINITY: is for 2 further threads, and intraOpThreads 2 has 1: /,
-    ],
-    [
-      '{}',
-      {},
-      ['runtime.affinity=3'],
-      /^--set runtime\.affinity=3: is for 1 further thread, and intraOpThreads 1 has 0: /,
-    ],
-    ['12', { ESCAPEMENT_ARENA: 'false' }, [], /^ESCAPEMENT_ARENA: runtime is a plain value and has no keys$/],
-  ])('in %s with %j and %j are named where they are', async (section, variables, overrides, message) => {
-    const error = await rejection(load(section, variables, overrides));
-    expect(error.message).toMatch(message);
-    expect(error.code).toMatch(/^E_CONFIG_/);
-  });
+  it.each(rowsOf(MISTAKES))(
+    'in %s with %s and %s are named',
+    async (section = '', variable = '', override, message = '') => {
+      const [name = '', value = ''] = variable.split(/=(.*)/);
+      const variables = name === '' ? {} : { [name]: value };
+      const overrides = override === '' ? [] : [override as string];
+      const error = await rejection(load(section, variables, overrides));
+      expect(error.message).toMatch(new RegExp(message));
+      expect(error.code).toMatch(/^E_CONFIG_/);
+    },
+  );
 });
 
 describe('values', () => {

@@ -1,11 +1,32 @@
 import { describe, expect, it } from 'vitest';
 import { parseExperimentSource } from '../../src/config/build.js';
 import { readSweepSection } from '../../src/config/sweep-section.js';
+import { expected, rowsOf } from '../rows.js';
 import { BASE } from './experiment-files.js';
 import { failure } from './failure.js';
 
 const read = (sweep: string, overrides: readonly string[] = []) =>
   readSweepSection(parseExperimentSource(`${BASE}sweep:\n${sweep}`, 'exp.yaml'), overrides);
+
+/** A sweep section, the code and the message. */
+const MISTAKES = String.raw`
+vary: { polcy.maxBatch: 1 } | E_CONFIG_KEY | exp.yaml:8: sweep.vary.polcy.maxBatch: unknown key "polcy.maxBatch": did you mean "policy.maxBatch"?
+vary:\n    slo: 10ms\n    slo.x: 1 | E_CONFIG_KEY | /^exp\.yaml:10: sweep\.vary\.slo\.x: unknown key/
+vary: { slo: "5ms:1ms:1ms" } | E_CONFIG_VALUE | /^exp\.yaml:8: sweep\.vary\.slo: 5ms:1ms:1ms is not a range/
+vary: { slo: { a: 1 } } | E_CONFIG_VALUE | /^exp\.yaml:8: sweep\.vary\.slo: must be a string or a list, found/
+vary: { slo: [] } | E_CONFIG_VALUE | /^exp\.yaml:8: sweep\.vary\.slo: is an empty list: write at least one item/
+bound: maybe | E_CONFIG_VALUE | /^exp\.yaml:8: sweep\.bound: must be true or false/
+cases:\n    slo: { short: { slo: 1ms } } | E_CONFIG_VALUE | exp.yaml:9: sweep.cases.slo: slo is a key of the experiment: give the axis another name
+cases:\n    setting: {} | E_CONFIG_VALUE | exp.yaml:9: sweep.cases.setting: needs at least one case
+cases:\n    setting:\n      small: 1 | E_CONFIG_VALUE | exp.yaml:10: sweep.cases.setting.small: must be a section of keys, found 1
+cases:\n    setting:\n      small: { "a b": 1 } | E_CONFIG_KEY | /^exp\.yaml:10: sweep\.cases\.setting\.small\.a b: "a b" is not a dotted key/
+cases:\n    setting: { "": {} } | E_CONFIG_VALUE | exp.yaml:9: sweep.cases.setting: a case needs a name
+cases:\n    setting: { one: { seed: 2 } } | E_CONFIG_KEY | exp.yaml:9: sweep.cases.setting.one.seed: every case runs with the same seeds: give them in sweep.seeds
+cases:\n    setting: { one: { sweep.bound: true } } | E_CONFIG_KEY | /^exp\.yaml:9: sweep\.cases\.setting\.one\.sweep\.bound: is for all cases/
+cases: { setting: { one: {} } }\n  vary: { setting: one } | E_CONFIG_KEY | /^exp\.yaml:9: sweep\.vary\.setting: is an axis of cases, all of which run/
+vary: { slo: 1ms }\n  seeds: one | E_CONFIG_VALUE | /^exp\.yaml:9: sweep\.seeds: must be whole numbers/
+varry: { slo: 1ms } | E_CONFIG_KEY | /^exp\.yaml:8: sweep\.varry: unknown key "varry": did you mean "vary"\?/
+`;
 
 describe('sweep section', () => {
   it('names keys and values in the order of the file', () => {
@@ -72,87 +93,8 @@ describe('sweep section', () => {
     expect(readSweepSection(parseExperimentSource(BASE, 'exp.yaml'))).toBeUndefined();
   });
 
-  it.each([
-    [
-      '  vary: { polcy.maxBatch: 1 }',
-      'E_CONFIG_KEY',
-      'exp.yaml:8: sweep.vary.polcy.maxBatch: unknown key "polcy.maxBatch": did you mean "policy.maxBatch"?',
-    ],
-    [
-      '  vary:\n    slo: 10ms\n    slo.x: 1',
-      'E_CONFIG_KEY',
-      /^exp\.yaml:10: sweep\.vary\.slo\.x: unknown key/,
-    ],
-    [
-      '  vary: { slo: "5ms:1ms:1ms" }',
-      'E_CONFIG_VALUE',
-      /^exp\.yaml:8: sweep\.vary\.slo: 5ms:1ms:1ms is not a range/,
-    ],
-    [
-      '  vary: { slo: { a: 1 } }',
-      'E_CONFIG_VALUE',
-      /^exp\.yaml:8: sweep\.vary\.slo: must be a string or a list, found/,
-    ],
-    [
-      '  vary: { slo: [] }',
-      'E_CONFIG_VALUE',
-      /^exp\.yaml:8: sweep\.vary\.slo: is an empty list: write at least one item/,
-    ],
-    ['  bound: maybe', 'E_CONFIG_VALUE', /^exp\.yaml:8: sweep\.bound: must be true or false/],
-    [
-      '  cases:\n    slo: { short: { slo: 1ms } }',
-      'E_CONFIG_VALUE',
-      'exp.yaml:9: sweep.cases.slo: slo is a key of the experiment: give the axis another name',
-    ],
-    [
-      '  cases:\n    setting: {}',
-      'E_CONFIG_VALUE',
-      'exp.yaml:9: sweep.cases.setting: needs at least one case',
-    ],
-    [
-      '  cases:\n    setting:\n      small: 1',
-      'E_CONFIG_VALUE',
-      'exp.yaml:10: sweep.cases.setting.small: must be a section of keys, found 1',
-    ],
-    [
-      '  cases:\n    setting:\n      small: { "a b": 1 }',
-      'E_CONFIG_KEY',
-      /^exp\.yaml:10: sweep\.cases\.setting\.small\.a b: "a b" is not a dotted key/,
-    ],
-    [
-      '  cases:\n    setting: { "": {} }',
-      'E_CONFIG_VALUE',
-      'exp.yaml:9: sweep.cases.setting: a case needs a name',
-    ],
-    [
-      '  cases:\n    setting: { one: { seed: 2 } }',
-      'E_CONFIG_KEY',
-      'exp.yaml:9: sweep.cases.setting.one.seed: every case runs with the same seeds: give them in sweep.seeds',
-    ],
-    [
-      '  cases:\n    setting: { one: { sweep.bound: true } }',
-      'E_CONFIG_KEY',
-      /^exp\.yaml:9: sweep\.cases\.setting\.one\.sweep\.bound: is for all cases/,
-    ],
-    [
-      '  cases: { setting: { one: {} } }\n  vary: { setting: one }',
-      'E_CONFIG_KEY',
-      /^exp\.yaml:9: sweep\.vary\.setting: is an axis of cases, all of which run/,
-    ],
-    [
-      '  vary: { slo: 1ms }\n  seeds: one',
-      'E_CONFIG_VALUE',
-      /^exp\.yaml:9: sweep\.seeds: must be whole numbers/,
-    ],
-    [
-      '  varry: { slo: 1ms }',
-      'E_CONFIG_KEY',
-      /^exp\.yaml:8: sweep\.varry: unknown key "varry": did you mean "vary"\?/,
-    ],
-  ])('refuses %s', (sweep, code, message) => {
-    const error = failure(() => read(`${sweep}\n`));
-    expect(error.code).toBe(code);
-    if (typeof message === 'string') expect(error.message).toBe(message);
-    else expect(error.message).toMatch(message);
+  it.each(rowsOf(MISTAKES))('refuses %s', (sweep, code, message) => {
+    const error = failure(() => read(`  ${sweep}\n`));
+    expect([error.code, error.message]).toEqual([code, expected(message)]);
   });
 });
