@@ -11,7 +11,7 @@ import { loadSync } from '@grpc/proto-loader';
 import { unixMs } from '../base/clock/wall-clock.js';
 import { EscapementError } from '../base/errors.js';
 import { protocolHint } from '../base/protocol-hint.js';
-import { PROTOCOL_FILE } from '../live/frontend/grpc-messages.js';
+import { PROTOCOL_FILE } from '../live/frontend/grpc/protocol.js';
 import {
   describeModel,
   type IndexEntry,

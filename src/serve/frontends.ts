@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import { Bursts } from '../live/bursts.js';
+import { newBudgetCounters } from '../live/frontend/budget.js';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
-import { newBudgetCounters } from '../live/frontend/shared-counts.js';
 import { checkThreads, openFrontendThreads } from '../live/frontend/thread/frontend-threads.js';
-import type { TurnedAwayCount } from '../live/frontend/turned-away.js';
+import type { TurnedAway } from '../live/frontend/thread/messages.js';
 import type { WatchedService } from '../live/service.js';
 import type { World } from '../live/world/world.js';
 
@@ -16,8 +16,8 @@ interface FrontendsOptions {
   readonly frontend: Omit<FrontendOptions, 'port'>;
   readonly log: Logger;
   readonly world: Pick<World, 'time' | 'threads'>;
-  /** Receives recent counts of rejected clients. */
-  readonly turnedAway: (counts: readonly TurnedAwayCount[]) => void;
+  /** Receives recent counts of connections turned away. */
+  readonly turnedAway: (counts: TurnedAway) => void;
   /** Called when a thread hangs. */
   readonly hung?: (what: string) => void;
 }

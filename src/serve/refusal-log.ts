@@ -4,7 +4,6 @@ import { sharePercents } from '../config/tenant-shares.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Outcome, RequestTable } from '../core/request.js';
 import { LIMIT_NONE, LIMIT_RATE, type Tenant } from '../core/tenants.js';
-import type { TurnedAwayCount, TurnedAwayFor } from '../live/frontend/turned-away.js';
 
 /** Time for which counts are gathered before the first line. */
 const FIRST_MS = 1000;
@@ -13,7 +12,7 @@ const PAUSE_MS = 60_000;
 /** Maximum number of clients or tenants named in a line. */
 const MOST_NAMED = 5;
 
-type Kind = TurnedAwayFor | 'rate' | 'share' | 'metricsPort';
+type Kind = 'tooManyConnections' | 'rate' | 'share' | 'metricsPort';
 /** Text and advice of each kind. */
 const LINES: Readonly<Record<Kind, { readonly what: string; readonly advice: string }>> = {
   tooManyConnections: {
@@ -60,7 +59,7 @@ export class RefusalLog implements RunObserver {
       this.limits.set(name, { rate: `rate ${rateRps}/s, burst ${burst}`, share: `share ${percents[i]}` });
   }
 
-  add(counts: readonly (Omit<TurnedAwayCount, 'why'> & { readonly why: Kind })[]): void {
+  add(counts: readonly { readonly why: Kind; readonly who: string; readonly count: number }[]): void {
     for (const { why, who, count } of counts) {
       const known = this.pending.get(why) ?? new Map<string, number>();
       this.pending.set(why, known);

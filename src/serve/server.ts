@@ -7,6 +7,7 @@ import { noteOnKinds } from '../config/create-policy.js';
 import { formatDuration } from '../config/units-text.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend } from '../live/frontend/frontend.js';
+import type { TurnedAway } from '../live/frontend/thread/messages.js';
 import { describeCluster } from '../live/observe/status/describe-cluster.js';
 import { registerApiErrors } from '../live/observe/telemetry/counters.js';
 import {
@@ -169,7 +170,8 @@ export class Server {
     const { classes, tenants } = settings;
     const facts = { host, serverVersion, defaultSloNs: settings.sloNs, classes, tenants };
     const frontend = { ...options.frontend, ...facts, apiErrors };
-    const turnedAway: RefusalLog['add'] = (counts) => this.turnedAway.add(counts);
+    const turnedAway = (counts: TurnedAway) =>
+      this.turnedAway.add(counts.map(([who, count]) => ({ why: 'tooManyConnections', who, count })));
     await openFrontends(service, { ...options, frontend, turnedAway }, this);
     log.info({ address: host, ...this.ports }, 'listening');
     options.listening?.(this);

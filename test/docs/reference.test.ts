@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { experimentJsonSchema } from '../../src/config/keys.js';
-import { newApiErrorCounters, readApiErrors } from '../../src/live/frontend/api-error-counts.js';
+import { newApiErrorCounters, readApiErrors } from '../../src/live/frontend/api-error.js';
 import { parseThreshold } from '../../src/record/threshold.js';
 import { CASES } from '../conform/examine.js';
 import { ROOT } from '../snippets.js';

@@ -7,7 +7,7 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { onTestFinished } from 'vitest';
-import { PROTOCOL_FILE } from '../../src/live/frontend/grpc-messages.js';
+import { PROTOCOL_FILE } from '../../src/live/frontend/grpc/protocol.js';
 
 export interface GrpcInference {
   readonly model_name: string;

@@ -12,7 +12,7 @@ import { loadSync } from '@grpc/proto-loader';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NS_PER_S } from '../../src/base/units.js';
 import { OUTCOME_OK, type Outcome } from '../../src/core/request.js';
-import { PROTOCOL_FILE } from '../../src/live/frontend/grpc-messages.js';
+import { PROTOCOL_FILE } from '../../src/live/frontend/grpc/protocol.js';
 import { textsOf } from '../../src/live/texts.js';
 import { describeServer, listModels, openTarget } from '../../src/load/open-target.js';
 import { readPayloads } from '../../src/load/payloads.js';

@@ -66,7 +66,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   config: 5_640,
   core: 4_500,
   index: 30,
-  live: 26_650,
+  live: 26_500,
   load: 2_310,
   play: 4_250,
   policies: 7_500,
@@ -81,7 +81,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   workload: 3_150,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */
-export const MOST_FILES = 988;
+export const MOST_FILES = 960;
 
 /**
  * Walls inside rooms: what each folder of a room may import of the same room. `own` is the files that lie in the room

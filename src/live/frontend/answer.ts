@@ -5,8 +5,8 @@ import { bytesOfTexts } from '../texts.js';
 import { ApiError, shown } from './api-error.js';
 import type { Call } from './call.js';
 import type { Inference, WantedOutput } from './inference.js';
+import { viewOf } from './json-tensors.js';
 import { MOST_CLASSIFIED } from './limits.js';
-import { viewOf } from './views.js';
 
 /** One output of an answer. */
 export interface AnswerOutput {

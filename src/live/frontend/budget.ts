@@ -1,16 +1,8 @@
+import { randomInt } from 'node:crypto';
 import { KIB } from '../../base/units.js';
 import { clientOf } from '../wire/address.js';
-import { ApiError, cancelled } from './api-error.js';
-import type { Call } from './call.js';
+import { ApiError } from './api-error.js';
 import type { Limits } from './limits.js';
-import {
-  type BudgetSlot,
-  CONNECTIONS,
-  KIB_HELD,
-  newBudgetCounters,
-  REQUESTS,
-  SharedCounts,
-} from './shared-counts.js';
 
 /** Limits on what clients hold and have under way, over all frontends of the process. */
 interface BudgetLimits {
@@ -67,104 +59,82 @@ export class Budget {
   }
 }
 
-/** Account of one connection: memory it holds and requests it has under way. */
+/** Account of one connection. What it takes beyond a limit throws an `ApiError`, and is not taken. */
 export class Account {
-  /** Bytes, in whole KiB. */
-  private heldBytes = 0;
+  /** KiB. */
+  private held = 0;
   private readonly bucket: number;
-  /** Calls that the service has not answered. */
-  private readonly calls = new Set<Call>();
-  private isGone = false;
 
   constructor(
     private readonly budget: Budget,
-    /** Who it belongs to, for queues that are fair between clients. */
-    readonly clientKey: string,
+    /** The address that it belongs to, as quotas tell them apart. */
+    readonly client: string,
   ) {
-    this.bucket = budget.counts.bucketOf(clientKey);
+    this.bucket = budget.counts.bucketOf(client);
   }
 
-  /**
-   * Takes `bytes` before they are allocated; null, or why not. On success `giveBack` the same number later.
-   */
-  take(bytes: number): ApiError | null {
-    const { bucket } = this;
-    const { counts, limits } = this.budget;
-    const taken = inKib(bytes);
-    const heldBytes = this.heldBytes + taken;
-    const { totalBytes, clientBytes, connectionBytes } = limits;
-    const share = heldBytes <= SMALL_BYTES ? 1 : 1 - 1 / RESERVED_SHARE;
-    if (heldBytes > connectionBytes) return overBudget('this connection holds');
-    const kib = taken / KIB;
-    counts.add(KIB_HELD, bucket, kib);
-    const isTooMuch = counts.ofClient(KIB_HELD, bucket) * KIB > clientBytes * share;
-    if (isTooMuch || counts.ofAll(KIB_HELD) * KIB > totalBytes * share) {
-      counts.add(KIB_HELD, bucket, -kib);
-      return overBudget(isTooMuch ? 'requests from this address hold' : 'requests under way hold');
-    }
-    this.heldBytes = heldBytes;
-    return null;
-  }
-
-  /** Takes `toBytes` instead of `fromBytes`, in whole KiB each; null, or why not. */
-  change(fromBytes: number, toBytes: number): ApiError | null {
-    const more = inKib(toBytes) - inKib(fromBytes);
-    if (more > 0) return this.take(more);
-    if (more < 0) this.giveBack(-more);
-    return null;
-  }
-
-  giveBack(bytes: number): void {
-    const given = inKib(bytes);
-    this.heldBytes -= given;
-    this.budget.counts.add(KIB_HELD, this.bucket, -given / KIB);
-  }
-
-  /** A call goes to the service; null, or why it may not. On success `answered` later. */
-  ask(call: Call): ApiError | null {
-    if (this.isGone) return cancelled();
-    const { bucket } = this;
-    const { count: requests } = call;
-    const { counts, limits } = this.budget;
-    counts.add(REQUESTS, bucket, requests);
-    if (counts.ofClient(REQUESTS, bucket) <= limits.clientRequests) {
-      this.calls.add(call);
-      return null;
-    }
-    counts.add(REQUESTS, bucket, -requests);
-    const most = `requests from this address under way are at most ${limits.clientRequests}`;
-    return new ApiError('overBudget', `${most}: wait for answers, or try again later`);
-  }
-
-  /** The service has answered, whether or not the client is still there. */
-  answered(call: Call): void {
-    this.calls.delete(call);
-    this.budget.counts.add(REQUESTS, this.bucket, -call.count);
-  }
-
-  /** The client has gone, and waits for nothing any more. */
-  cancel(): void {
-    this.isGone = true;
-    for (const call of this.calls) call.cancel();
-  }
-
-  /** The connection comes in; null, or why it may not. On success `leave` later. */
-  enter(): ApiError | null {
-    const { bucket } = this;
-    const { counts, limits } = this.budget;
-    const { connections, clientConnections } = limits;
-    counts.add(CONNECTIONS, bucket, 1);
-    const isTooMany = counts.ofClient(CONNECTIONS, bucket) > clientConnections;
-    if (!isTooMany && counts.ofAll(CONNECTIONS) <= connections) return null;
-    counts.add(CONNECTIONS, bucket, -1);
-    const most = isTooMany
-      ? `${clientConnections} connections from one address`
-      : `${connections} connections`;
-    return new ApiError('tooManyConnections', `this server takes at most ${most}: try again later`);
+  /** A connection comes in; `leave` later. */
+  enter(): void {
+    const { connections, clientConnections } = this.budget.limits;
+    this.count(CONNECTIONS, 1, clientConnections, connections, (ofClient) => {
+      const most = ofClient
+        ? `${clientConnections} connections from one address`
+        : `${connections} connections`;
+      return new ApiError('tooManyConnections', `this server takes at most ${most}: try again later`);
+    });
   }
 
   leave(): void {
     this.budget.counts.add(CONNECTIONS, this.bucket, -1);
+  }
+
+  /** So many requests go to the service; `answered` later, also for a client that has gone. */
+  ask(requests: number): void {
+    const { clientRequests } = this.budget.limits;
+    this.count(REQUESTS, requests, clientRequests, Number.POSITIVE_INFINITY, () => {
+      const most = `requests from this address under way are at most ${clientRequests}`;
+      return new ApiError('overBudget', `${most}: wait for answers, or try again later`);
+    });
+  }
+
+  answered(requests: number): void {
+    this.budget.counts.add(REQUESTS, this.bucket, -requests);
+  }
+
+  /** Memory for one request or message; nothing yet. */
+  hold(): Held {
+    return new Held(this);
+  }
+
+  /** Takes so many KiB, or gives them back. */
+  take(kib: number): void {
+    const { limits, counts } = this.budget;
+    const held = this.held + kib;
+    if (kib < 0) counts.add(KIB_HELD, this.bucket, kib);
+    else {
+      if (held * KIB > limits.connectionBytes) throw overBudget('this connection holds');
+      const share = (held * KIB <= SMALL_BYTES ? 1 : 1 - 1 / RESERVED_SHARE) / KIB;
+      this.count(KIB_HELD, kib, limits.clientBytes * share, limits.totalBytes * share, (ofClient) =>
+        overBudget(ofClient ? 'requests from this address hold' : 'requests under way hold'),
+      );
+    }
+    this.held = held;
+  }
+
+  private count(
+    what: Counted,
+    count: number,
+    clientLimit: number,
+    limit: number,
+    refusal: (ofClient: boolean) => ApiError,
+  ): void {
+    const { bucket } = this;
+    const { counts } = this.budget;
+    counts.add(what, bucket, count);
+    const isTooMuch = counts.ofClient(what, bucket) > clientLimit;
+    if (!isTooMuch && counts.ofAll(what) <= limit) return;
+    counts.add(what, bucket, -count);
+    throw refusal(isTooMuch);
   }
 }
 
@@ -172,7 +142,95 @@ function overBudget(holds: string): ApiError {
   return new ApiError('overBudget', `${holds} as much memory as is allowed: try again later`);
 }
 
-/** Budgets count whole KiB. */
-export function inKib(bytes: number): number {
-  return Math.ceil(bytes / KIB) * KIB;
+/** Memory that is held for one thing, taken from the account of its connection. */
+export class Held {
+  private kib = 0;
+
+  constructor(private readonly account: Account) {}
+
+  /** Holds so many bytes, in whole KiB, instead of what it held. Throws an `ApiError`, and changes nothing then. */
+  set(bytes: number): void {
+    const kib = Math.ceil(bytes / KIB);
+    if (kib !== this.kib) this.account.take(kib - this.kib);
+    this.kib = kib;
+  }
+}
+
+/** Counters that frontends share, for all clients together and for each. */
+const KIB_HELD = 0;
+const CONNECTIONS = 1;
+const REQUESTS = 2;
+type Counted = typeof KIB_HELD | typeof CONNECTIONS | typeof REQUESTS;
+
+/** Where one thread counts what it holds, so that all threads share one total. Plain data: it crosses threads. */
+export interface BudgetSlot {
+  readonly counters: SharedArrayBuffer;
+  readonly slot: number;
+}
+
+const KINDS = 3;
+/**
+ * Clients are told apart by so many hashes of their addresses. Two with the same one share their quotas; which these are
+ * is different in each process.
+ */
+const BUCKETS = 4096;
+/** Counters of one thread: the totals, then those of clients. */
+const ROW = KINDS * (1 + BUCKETS);
+
+/** Counters for `threads` threads. */
+export function newBudgetCounters(threads: number): SharedArrayBuffer {
+  const buffer = new SharedArrayBuffer((threads * ROW + 1) * Int32Array.BYTES_PER_ELEMENT);
+  new Int32Array(buffer)[threads * ROW] = randomInt(2 ** 31);
+  return buffer;
+}
+
+/** Forgets what a thread held. Only once the thread is gone. */
+export function clearBudgetSlot({ counters, slot }: BudgetSlot): void {
+  new Int32Array(counters).fill(0, slot * ROW, (slot + 1) * ROW);
+}
+
+/** Counts of one thread, which sees those of all. */
+class SharedCounts {
+  private readonly counters: Int32Array;
+  private readonly own: number;
+  private readonly seed: number;
+  private readonly end: number;
+
+  constructor({ counters, slot }: BudgetSlot) {
+    this.counters = new Int32Array(counters);
+    this.own = slot * ROW;
+    this.end = this.counters.length - 1;
+    this.seed = this.counters[this.end];
+  }
+
+  /** Where a client is counted. */
+  bucketOf(client: string): number {
+    let hash = this.seed;
+    for (let i = 0; i < client.length; i++) hash = Math.imul(hash ^ client.charCodeAt(i), 0x01000193);
+    hash ^= hash >>> 15;
+    return (Math.imul(hash, 0x2c1b3c6d) >>> 16) % BUCKETS;
+  }
+
+  add(what: Counted, bucket: number, count: number): void {
+    Atomics.add(this.counters, this.own + what, count);
+    Atomics.add(this.counters, this.own + placeOf(what, bucket), count);
+  }
+
+  ofAll(what: Counted): number {
+    return this.sum(what);
+  }
+
+  ofClient(what: Counted, bucket: number): number {
+    return this.sum(placeOf(what, bucket));
+  }
+
+  private sum(place: number): number {
+    let sum = 0;
+    for (let i = place; i < this.end; i += ROW) sum += Atomics.load(this.counters, i);
+    return sum;
+  }
+}
+
+function placeOf(what: Counted, bucket: number): number {
+  return KINDS + what * BUCKETS + bucket;
 }

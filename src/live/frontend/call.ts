@@ -26,17 +26,11 @@ const TINY_NS = NS_PER_MS / 10;
 /** Errors of requests that can be sent again, here or elsewhere. */
 const SEND_AGAIN: ReadonlySet<string> = new Set([SHUTTING_DOWN, WORKER_LOST, INPUTS_LOST]);
 
-/** Counts the requests of a client that the service has, and cancels them when it goes. */
-export interface RequestQuota {
-  /** They go to the service; null, or why they may not. */
-  ask(call: Call): ApiError | null;
-  answered(call: Call): void;
-}
-
-/** Who waits for a call. */
-interface CallSink {
-  /** Once, when every request of the call was answered. */
-  answered(call: Call): void;
+/** Counts the requests of a client that the service has. */
+interface RequestQuota {
+  /** So many go to the service. Throws an `ApiError` if they are too many. */
+  ask(requests: number): void;
+  answered(requests: number): void;
 }
 
 /** Where a call goes, and from whom. */
@@ -64,8 +58,9 @@ export class Call {
 
   constructor(
     readonly inference: Inference,
-    private readonly sink: CallSink,
     private readonly quota: RequestQuota,
+    /** Called once, when every request of the call was answered. */
+    private readonly answered: (call: Call) => void,
   ) {
     this.answers = new Array(inference.count);
     this.open = inference.count;
@@ -81,8 +76,7 @@ export class Call {
     const { arrivalNs, untilNs = Number.POSITIVE_INFINITY } = submission;
     const { inputs, sloNs } = this.inference;
     const { count } = this;
-    const apiError = this.quota.ask(this);
-    if (apiError !== null) throw apiError;
+    this.quota.ask(count);
     this.sloNs = Math.max(1, Math.min(sloNs, untilNs - arrivalNs));
     for (let i = 0; i < count; i++) {
       const own = count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count));
@@ -109,8 +103,8 @@ export class Call {
     this.answers[index] = answer;
     this.open--;
     if (this.open > 0) return;
-    this.quota.answered(this);
-    this.sink.answered(this);
+    this.quota.answered(this.count);
+    this.answered(this);
   }
 
   /** The worst that happened to one of the requests; null: all were executed. */

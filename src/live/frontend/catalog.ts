@@ -1,9 +1,19 @@
-import type { ServedModel, TensorSignature } from '../model.js';
-import { type InferenceService, type ModelEntry, type ServiceState, STANDS_BY } from '../service.js';
+import { KIB } from '../../base/units.js';
+import { atLongest, fillByInput } from '../lengths.js';
+import { FREE, type ModelSignature, type ServedModel, type TensorSignature } from '../model.js';
+import {
+  type InferenceService,
+  type ModelEntry,
+  type ModelStatistics,
+  type ServiceState,
+  STANDS_BY,
+} from '../service.js';
 import { ApiError, serverNotReady, shown } from './api-error.js';
-import type { FrontendSettings } from './frontend.js';
-import { modelConfig } from './model-config.js';
-import { jsonOfStatistics } from './statistics-json.js';
+import { type Limits, mostAnswerBytes } from './limits.js';
+
+interface CatalogSettings extends Pick<Limits, 'maxBatch' | 'maxBodyBytes'> {
+  readonly serverVersion: string;
+}
 
 /** Metadata of the server and its models in the protocol's terms, for either transport. */
 export class Catalog {
@@ -12,7 +22,7 @@ export class Catalog {
 
   constructor(
     private readonly service: InferenceService,
-    private readonly settings: Pick<FrontendSettings, 'serverVersion' | 'maxBatch' | 'maxBodyBytes'>,
+    private readonly settings: CatalogSettings,
   ) {}
 
   serverMetadata(): { name: string; version: string; extensions: string[] } {
@@ -189,4 +199,87 @@ function refuseParameters([foreign]: readonly string[]): void {
     'invalid',
     `parameter ${shown(foreign)} is not supported; change the model's settings on disk`,
   );
+}
+
+/** Bytes of a request or answer that are not the data of tensors. */
+const HEADER_BYTES = 4 * KIB;
+
+/**
+ * A model's configuration as clients of other servers read it (model configuration extension): names, types and sizes of
+ * its tensors, whether it takes batches, and, in their `parameters`, the lengths of its inputs as its config.yaml says them.
+ */
+function modelConfig({ spec, signature }: ServedModel, limits: CatalogSettings) {
+  const { inputs, outputs, batched } = signature;
+  return {
+    name: spec.name,
+    platform: 'onnxruntime_onnx',
+    backend: 'onnxruntime',
+    max_batch_size: batched ? largestBatch(atLongest(signature), limits) : 0,
+    input: inputs.map((input) => ({ ...describe(input), format: 'FORMAT_NONE' })),
+    output: outputs.map(describe),
+    ...(batched ? { dynamic_batching: { preferred_batch_size: [...spec.batchSizes] } } : {}),
+    ...(signature.lengths === undefined ? {} : { parameters: lengthParameters(signature) }),
+  };
+}
+
+/** The values are JSON, since parameters are texts. */
+function lengthParameters(signature: ModelSignature) {
+  const { buckets = [], fill = null } = signature.lengths ?? {};
+  const text = (value: unknown) => ({ string_value: JSON.stringify(value) });
+  return { buckets: text(buckets), ...(fill === null ? {} : { fill: text(fillByInput(signature)) }) };
+}
+
+/** Largest batch of one call: `--max-batch`, as far as its tensors fit into the largest body and answer. */
+function largestBatch(
+  { inputs, outputs }: ModelSignature,
+  { maxBatch, maxBodyBytes }: CatalogSettings,
+): number {
+  const rowsIn = (limitBytes: number, tensors: readonly TensorSignature[]) =>
+    Math.floor((limitBytes - HEADER_BYTES) / tensors.reduce((sum, { bytes }) => sum + bytes, 0));
+  const fitting = Math.min(rowsIn(maxBodyBytes, inputs), rowsIn(mostAnswerBytes({ maxBodyBytes }), outputs));
+  return Math.max(1, Math.min(maxBatch, fitting));
+}
+
+function describe({ name, datatype, shape }: TensorSignature) {
+  const type = datatype === 'BYTES' ? 'STRING' : datatype;
+  return { name, data_type: `TYPE_${type}`, dims: shape.map((size) => (size === FREE ? -1 : size)) };
+}
+
+/** The statistics of one version of a model, as the statistics extension of the protocol has them in JSON. */
+function jsonOfStatistics(one: ModelStatistics): object {
+  const { success, fail, queue, computeInput, computeInfer, computeOutput } = one;
+  return {
+    name: one.name,
+    version: one.version,
+    last_inference: one.lastInferenceMs,
+    inference_count: one.inferenceCount,
+    execution_count: one.executionCount,
+    inference_stats: {
+      success,
+      fail,
+      queue,
+      compute_input: computeInput,
+      compute_infer: computeInfer,
+      compute_output: computeOutput,
+    },
+    batch_stats: one.batches.map((batch) => ({
+      batch_size: batch.batchSize,
+      compute_input: batch.computeInput,
+      compute_infer: batch.computeInfer,
+      compute_output: batch.computeOutput,
+    })),
+  };
+}
+
+/** Why there is no shared memory. */
+export const NO_SHARED_MEMORY =
+  'shared memory is left out, as it trusts clients with memory of the server: send tensors raw';
+
+/** Why clients change neither logs nor traces. */
+export const NO_SETTINGS = 'logs and recordings are set up on the command line and through the metrics port';
+
+/** Why a path of other servers of the protocol is left out here; null: it is none of those. */
+export function whyLeftOut(path: string): string | null {
+  if (/^\/v2\/(?:system|cuda)sharedmemory\//.test(path)) return NO_SHARED_MEMORY;
+  return /^\/v2\/(?:logging|(?:models\/[^/]+\/)?trace\/setting)$/.test(path) ? NO_SETTINGS : null;
 }

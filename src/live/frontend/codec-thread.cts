@@ -3,6 +3,6 @@
 import type { DecodeTask, EncodeTask } from './infer-body.js' with { 'resolution-mode': 'import' };
 
 export = {
-  decode: async (task: DecodeTask): Promise<unknown> => (await import('./codec-jobs.js')).decode(task),
-  encode: async (task: EncodeTask): Promise<unknown> => (await import('./codec-jobs.js')).encode(task),
+  decode: async (task: DecodeTask): Promise<unknown> => (await import('./codec.js')).decode(task),
+  encode: async (task: EncodeTask): Promise<unknown> => (await import('./codec.js')).encode(task),
 };

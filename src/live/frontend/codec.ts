@@ -1,11 +1,12 @@
-import { Piscina } from 'piscina';
+import { move, Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import { compiledNextTo } from '../../base/compiled.js';
 import { usableCores } from '../../base/limits/usable.js';
 import { MIB } from '../../base/units.js';
-import { ApiError } from './api-error.js';
-import type { CodecJobs, CodecResult } from './codec-jobs.js';
+import { passOnWarnings } from '../warnings.js';
+import { ApiError, type ApiErrorKind, asApiError } from './api-error.js';
+import { decodeBody, encodeAnswer } from './infer-body.js';
+import { ownBuffers } from './json-tensors.js';
 import { CODEC_TIMEOUT_MS, MOST_CODEC_QUEUE } from './limits.js';
-import { ownBuffers } from './views.js';
 
 const MOST_THREADS = 4;
 const LEAST_HEAP_MIB = 128;
@@ -52,4 +53,33 @@ export class Codec {
   async close(): Promise<void> {
     await this.pool?.destroy();
   }
+}
+
+/** Errors lose their class on the way between threads. */
+type CodecResult<T> =
+  | { readonly value: T }
+  | { readonly apiError: { readonly kind: ApiErrorKind; readonly message: string } };
+
+/** Inputs and results of the jobs. */
+interface CodecJobs {
+  readonly decode: typeof decodeBody;
+  readonly encode: typeof encodeAnswer;
+}
+
+if (Piscina.isWorkerThread) passOnWarnings('codec');
+
+export const decode = job(decodeBody, ({ inputs }) => inputs);
+export const encode = job(encodeAnswer, (text) => [text]);
+
+/** Makes a job that hands its tensors over. */
+function job<Task, T>(act: (task: Task) => T, tensorsOf: (value: T) => readonly Uint8Array[]) {
+  return (task: Task): unknown => {
+    try {
+      const value = act(task);
+      return move({ [transferableSymbol]: ownBuffers(tensorsOf(value)), [valueSymbol]: { value } });
+    } catch (error) {
+      const { kind, message } = asApiError(error);
+      return { apiError: { kind, message } } satisfies CodecResult<T>;
+    }
+  };
 }

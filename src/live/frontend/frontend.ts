@@ -3,10 +3,10 @@ import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { EscapementError } from '../../base/errors.js';
 import { formatAddress } from '../wire/address.js';
 import type { ServerTls } from '../wire/credentials.js';
+import type { BudgetSlot } from './budget.js';
+import type { TenantHeader } from './headers.js';
 import { defaultLimits, type Limits } from './limits.js';
 import type { PriorityClass } from './parameters.js';
-import type { BudgetSlot } from './shared-counts.js';
-import type { TenantHeader } from './tenant-names.js';
 
 /** One transport of the Open Inference Protocol, listening. */
 export interface Frontend {
@@ -49,8 +49,15 @@ export interface FrontendOptions extends Partial<Limits> {
 
 export interface FrontendSettings extends Required<FrontendOptions> {}
 
-/** Hears of a client, by its address, that is too slow. */
-export type CutOff = (client: string, why: string) => void;
+/** Hears of clients, by their addresses. */
+export interface FrontendEvents {
+  /** A client was too slow. */
+  cutOff(client: string, why: string): void;
+  /** A connection was turned away, as there are too many. */
+  turnedAway(client: string): void;
+}
+
+export const UNHEARD: FrontendEvents = { cutOff: () => {}, turnedAway: () => {} };
 
 /** Options with the defaults filled in. Throws `E_TLS` if certificate and key cannot be used. */
 export function settle(options: FrontendOptions): FrontendSettings {
@@ -87,8 +94,6 @@ export function checkTls(tls: FrontendSettings['tls']): void {
     );
   }
 }
-
-export { GRACE_MS, mostAnswerBytes } from './limits.js';
 
 /** Begins to listen; resolves to the port. Throws `E_LISTEN`. */
 export function listen(

@@ -19,26 +19,13 @@ import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation } from 'grpc-health-check';
 import type { InferenceService } from '../service.js';
 import { ApiError, asApiError } from './api-error.js';
-import { ApiErrorCounts } from './api-error-counts.js';
-import { Budget, budgetLimits } from './budget.js';
-import { Catalog } from './catalog.js';
-import {
-  type CutOff,
-  type Frontend,
-  type FrontendOptions,
-  type FrontendSettings,
-  GRACE_MS,
-  listen,
-  mostAnswerBytes,
-  settle,
-} from './frontend.js';
+import { type Frontend, type FrontendOptions, listen, settle, UNHEARD } from './frontend.js';
 import { Connections } from './grpc/connections.js';
 import { GrpcInfer } from './grpc/infer.js';
-import { catalogMethods, inferenceService, small } from './grpc/methods.js';
+import { catalogMethods, describedProtocols, inferenceService, small } from './grpc/protocol.js';
 import { Rpc, statusOf } from './grpc/rpc.js';
-import { describedProtocols, INFERENCE_SERVICE } from './grpc-messages.js';
-import { TokenCheck } from './token.js';
-import { TurnedAway } from './turned-away.js';
+import { GRACE_MS, mostAnswerBytes } from './limits.js';
+import { Site } from './site.js';
 
 const SERVICE = 'inference.GRPCInferenceService';
 /** Methods that need no token. */
@@ -66,11 +53,10 @@ setLogVerbosity(logVerbosity.NONE);
 export async function openGrpcFrontend(
   service: InferenceService,
   options: FrontendOptions,
-  cutOff: CutOff = () => {},
-  turnedAway = new TurnedAway(),
+  events = UNHEARD,
 ): Promise<Frontend> {
   const settings = settle(options);
-  const frontend = new GrpcFrontend(service, settings, cutOff, turnedAway);
+  const frontend = new GrpcFrontend(new Site('grpc', service, settings, events));
   const port = await listen(frontend.connections.listener, 'gRPC', settings);
   return {
     port,
@@ -85,20 +71,11 @@ class GrpcFrontend {
   private readonly injector: ConnectionInjector;
   private readonly health = new HealthImplementation();
   private shownHealth = '';
-  private readonly apiErrors: ApiErrorCounts;
-  private readonly token: TokenCheck;
   private readonly open = new Set<Rpc>();
   private readonly timer: NodeJS.Timeout;
-  private isClosing = false;
 
-  constructor(
-    private readonly service: InferenceService,
-    settings: FrontendSettings,
-    private readonly cutOff: CutOff,
-    turnedAway: TurnedAway,
-  ) {
-    this.apiErrors = new ApiErrorCounts(settings.apiErrors, 'grpc');
-    this.token = new TokenCheck(settings.token);
+  constructor(private readonly site: Site) {
+    const { settings } = site;
     this.server = new Server({
       interceptors: [(method, call) => this.intercept(method, call)],
       'grpc.enable_channelz': 0,
@@ -108,18 +85,9 @@ class GrpcFrontend {
       'grpc.keepalive_time_ms': 60_000,
       'grpc.keepalive_timeout_ms': 20_000,
     });
-    this.addServices(settings);
+    this.addServices();
     this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
-    this.connections = new Connections({
-      budget: new Budget(budgetLimits(settings), settings.budget ?? undefined),
-      tls: settings.tls,
-      handshakeTimeoutMs: settings.handshakeTimeoutMs,
-      accepted: (socket) => this.injector.injectConnection(socket),
-      refused: ({ kind }, client) => {
-        this.apiErrors.add(kind);
-        if (kind === 'tooManyConnections') turnedAway.add(kind, client);
-      },
-    });
+    this.connections = new Connections(site, (socket) => this.injector.injectConnection(socket));
     this.timer = setInterval(() => this.look(), LOOK_MS);
     this.timer.unref();
     this.showHealth();
@@ -127,7 +95,7 @@ class GrpcFrontend {
 
   /** As a frontend's. */
   close(graceful: boolean): Promise<void> {
-    this.isClosing = true;
+    this.site.isClosing = true;
     const { server, connections } = this;
     const cut = () => {
       server.forceShutdown();
@@ -150,12 +118,11 @@ class GrpcFrontend {
     });
   }
 
-  private addServices(settings: FrontendSettings): void {
-    const { server, service } = this;
-    const catalog = new Catalog(service, settings);
-    const infer = new GrpcInfer(service, catalog, settings, this.apiErrors);
-    server.addService(inferenceService(INFERENCE_SERVICE), {
-      ...catalogMethods(service, catalog),
+  private addServices(): void {
+    const { server, site } = this;
+    const infer = new GrpcInfer(site);
+    server.addService(inferenceService(), {
+      ...catalogMethods(site.service, site.catalog),
       ModelInfer: ({ metadata, request }: ServerUnaryCall<Buffer, object>, done: sendUnaryData<object>) => {
         infer.unary(request, metadata.getOpaque(RPC) as Rpc, (response) => done(null, response));
       },
@@ -179,7 +146,7 @@ class GrpcFrontend {
         act();
       } catch (error) {
         const apiError = asApiError(error);
-        if (INFER_METHODS.test(method.path)) this.apiErrors.add(apiError.kind);
+        if (INFER_METHODS.test(method.path)) this.site.apiErrors.add(apiError.kind);
         call.sendStatus(statusOf(apiError));
       }
     };
@@ -188,7 +155,7 @@ class GrpcFrontend {
         attempt(() => {
           rpc = this.admit(method, call, metadata);
           pass(metadata);
-          if (this.isClosing) rpc.drain();
+          if (this.site.isClosing) rpc.drain();
         }),
       onReceiveMessage: (message, pass) =>
         attempt(() => {
@@ -210,12 +177,12 @@ class GrpcFrontend {
 
   /** Lets a call in by its headers, before any of its message is read. Throws an `ApiError`. */
   private admit(method: Method, call: ServerInterceptingCallInterface, metadata: Metadata): Rpc {
-    if (!OPEN_METHODS.test(method.path)) this.token.admit(metadata.get('authorization')[0]?.toString());
+    if (!OPEN_METHODS.test(method.path)) this.site.token.admit(metadata.get('authorization')[0]?.toString());
     const { remoteAddress, remotePort } = call.getConnectionInfo();
     const connection = this.connections.at(remoteAddress, remotePort);
     if (connection === undefined) throw new ApiError('cancelled', 'the client has gone');
     const isStream = method.requestStream || method.responseStream;
-    const rpc = new Rpc(call, connection, metadata, this.service.nowNs(), isStream);
+    const rpc = new Rpc(call, connection, metadata, this.site.service.nowNs(), isStream);
     this.open.add(rpc);
     metadata.setOpaque(RPC, rpc);
     this.showHealth();
@@ -223,7 +190,7 @@ class GrpcFrontend {
   }
 
   private showHealth(): void {
-    const status = this.service.state.notReady === null ? 'SERVING' : 'NOT_SERVING';
+    const status = this.site.service.state.notReady === null ? 'SERVING' : 'NOT_SERVING';
     if (status === this.shownHealth) return;
     this.shownHealth = status;
     for (const name of ['', SERVICE]) this.health.setStatus(name, status);
@@ -234,7 +201,7 @@ class GrpcFrontend {
     const nowMs = performance.now();
     for (const rpc of this.open) {
       const why = rpc.cutOff(nowMs);
-      if (why !== null) this.cutOff(rpc.client, why);
+      if (why !== null) this.site.events.cutOff(rpc.client, why);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { deflateSync, gunzipSync, gzipSync, type InputType, inflateSync, type ZlibOptions } from 'node:zlib';
 import { KIB, MIB } from '../../base/units.js';
 import { ApiError } from './api-error.js';
+import type { Compression } from './headers.js';
 import { LEAST_CHUNK_BYTES, MOST_TINY_CHUNKS } from './limits.js';
 
 const FIRST_BYTES = 16 * KIB;
@@ -57,9 +58,6 @@ export class BodyBuffer {
 export function tooLarge(limitBytes: number): ApiError {
   return new ApiError('tooLarge', `the body is larger than ${limitBytes} bytes`);
 }
-
-/** A content coding that is supported. `deflate` is the zlib format. */
-export type Compression = 'gzip' | 'deflate';
 
 /**
  * Decompresses all of a body, with each member of gzip. Throws an `ApiError` for more than `limitBytes`, and for what follows its

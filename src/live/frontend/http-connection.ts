@@ -14,8 +14,8 @@ interface Exchange {
   /** Nothing may follow on its connection. */
   isLast: boolean;
   refuse(apiError: ApiError, mayLinger: boolean): void;
-  /** Gives all memory back. */
-  release(): void;
+  /** It was answered, or its client has gone. */
+  end(): void;
 }
 
 /** A connection, with what is under way on it. */
@@ -31,8 +31,7 @@ export class HttpConnection {
     // After CONNECT, Node's listener is gone.
     socket.on('error', () => {});
     socket.once('close', () => {
-      account.cancel();
-      for (const exchange of this.exchanges) exchange.release();
+      for (const exchange of this.exchanges) exchange.end();
     });
   }
 
@@ -53,7 +52,7 @@ export class HttpConnection {
     }
     this.exchanges.add(exchange);
     exchange.response.once('close', () => {
-      exchange.release();
+      exchange.end();
       this.exchanges.delete(exchange);
       if (this.problem !== null && this.exchanges.size === 0) hangUp(this.socket, this.problem);
     });

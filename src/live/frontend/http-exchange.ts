@@ -1,10 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { DRAINING, type InferenceService } from '../service.js';
 import { API_ERRORS, type ApiError, type ApiErrorKind } from './api-error.js';
+import type { Held } from './budget.js';
+import type { Call } from './call.js';
+import { Codec } from './codec.js';
+import type { FrontendEvents, FrontendSettings } from './frontend.js';
+import { Origins, traceOf } from './headers.js';
 import { BodyBuffer, tooLarge } from './http-body.js';
 import type { HttpConnection } from './http-connection.js';
-import type { HttpSite } from './http-site.js';
 import { MOST_LINGER_MS } from './limits.js';
-import { traceOf } from './traceparent.js';
+import { Site } from './site.js';
 
 const JSON_TYPE = 'application/json';
 /** Methods that a path accepts, by the method it was declared with. */
@@ -18,6 +23,23 @@ const SOON_OVER: ReadonlySet<ApiErrorKind> = new Set(['overBudget', 'tooBusy', '
 /** After these the rest of a body is not read as one. */
 const LAST: ReadonlySet<ApiErrorKind> = new Set(['unauthenticated', 'tooLarge', 'tooSlow'] as const);
 
+/** State shared by all requests of one HTTP frontend. */
+export class HttpSite extends Site {
+  readonly codec: Codec;
+  readonly origins: Origins;
+
+  constructor(...[service, settings, events]: [InferenceService, FrontendSettings, FrontendEvents]) {
+    super('http', service, settings, events);
+    this.codec = new Codec(settings.maxJsonBytes);
+    this.origins = new Origins(settings.cors, settings.token !== null);
+  }
+
+  /** Answers say that the connection ends with them. */
+  get endsConnections(): boolean {
+    return this.isClosing || this.service.state.notReady === DRAINING;
+  }
+}
+
 /** One request and its answer. */
 export class HttpExchange {
   /** When its headers were complete, on the service's clock. */
@@ -25,14 +47,14 @@ export class HttpExchange {
   readonly trace: string | null;
   /** It asks for an inference: what is refused of it is counted. */
   isInfer = false;
-  /** The service has it, and counts what becomes of it. */
-  isAsked = false;
+  /** Null: the service does not have it. Otherwise that counts what becomes of it. */
+  call: Call | null = null;
   /** Nothing may follow on its connection. */
   isLast = false;
   /** The `label` of the model that it names, once that is known. */
   label: number | undefined;
-  /** Bytes taken from the account of its connection. */
-  private heldBytes = 0;
+  private readonly held: Held;
+  private isOver = false;
 
   constructor(
     readonly site: HttpSite,
@@ -43,7 +65,8 @@ export class HttpExchange {
     private readonly asksFirst: boolean,
   ) {
     this.arrivalNs = site.service.nowNs();
-    this.trace = traceOf(request.headers);
+    this.trace = traceOf(request.headers.traceparent);
+    this.held = connection.account.hold();
   }
 
   /** Without what follows `?`; also of an absolute address, which clients send to what they take for a proxy. */
@@ -58,20 +81,20 @@ export class HttpExchange {
 
   /** Its client has gone: nothing can be answered any more. */
   get isGone(): boolean {
-    return this.response.destroyed || this.request.socket.destroyed;
+    return this.isOver || this.response.destroyed || this.request.socket.destroyed;
   }
 
-  /** Makes what it holds of the memory budget `bytes`, until it is answered. Throws an `ApiError`. */
+  /** Makes what it holds of the memory budget `bytes`, until it is over. Throws an `ApiError`. */
   hold(bytes: number): void {
-    const apiError = this.connection.account.change(this.heldBytes, bytes);
-    if (apiError !== null) throw apiError;
-    this.heldBytes = bytes;
+    if (!this.isOver) this.held.set(bytes);
   }
 
-  /** Gives all memory back. */
-  release(): void {
-    this.connection.account.change(this.heldBytes, 0);
-    this.heldBytes = 0;
+  /** It was answered, or its client has gone: gives all memory back, and takes it out of the queue. */
+  end(): void {
+    if (this.isOver) return;
+    this.hold(0);
+    this.isOver = true;
+    this.call?.cancel();
   }
 
   /** The whole body. Rejects with an `ApiError`; stays pending where the client goes. */
@@ -146,7 +169,7 @@ export class HttpExchange {
     if (isLast) headers.push('connection', 'close');
     const response = this.sendHead(API_ERRORS[kind].http, headers, Buffer.byteLength(text));
     if (response === null) return;
-    if (this.isInfer && !this.isAsked) site.apiErrors.add(kind, this.label);
+    if (this.isInfer && this.call === null) site.apiErrors.add(kind, this.label);
     if (!isLast || request.complete || announcedBytes < 0 || !mayLinger) response.end(text);
     else this.linger(text);
   }
@@ -175,7 +198,10 @@ export class HttpExchange {
     if (response.writableLength === 0) return;
     const { sendTimeoutMs } = site.settings;
     response.setTimeout(sendTimeoutMs, () => {
-      site.cutOff(this.connection.address, `it read nothing of its answer for ${sendTimeoutMs / 1000} s`);
+      site.events.cutOff(
+        this.connection.address,
+        `it read nothing of its answer for ${sendTimeoutMs / 1000} s`,
+      );
       this.request.socket.destroy();
     });
   }
@@ -183,7 +209,7 @@ export class HttpExchange {
   /** Drops the rest of the body for a while: a connection that is closed before that is reset, and its client sees no answer. */
   private linger(text: string): void {
     const { request, response } = this;
-    this.release();
+    this.hold(0);
     response.write(text);
     const end = () => response.end();
     const timer = setTimeout(end, MOST_LINGER_MS);

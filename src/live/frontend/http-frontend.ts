@@ -2,21 +2,20 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { InferenceService } from '../service.js';
+import { asApiError } from './api-error.js';
 import {
-  type CutOff,
   type Frontend,
   type FrontendOptions,
   type FrontendSettings,
   listen,
   renewTls,
   settle,
+  UNHEARD,
 } from './frontend.js';
 import { HttpConnection, hangUp, NO_PROXY, type ParserError, parserProblem } from './http-connection.js';
-import { HttpExchange } from './http-exchange.js';
+import { HttpExchange, HttpSite } from './http-exchange.js';
 import { answer } from './http-routes.js';
-import { HttpSite } from './http-site.js';
 import { GRACE_MS, MOST_HEADER_BYTES, MOST_TURNED_AWAY } from './limits.js';
-import { TurnedAway } from './turned-away.js';
 
 /** Time for which a closing server goes on listening: a request that is on its way is answered, not reset. */
 const LAST_CALL_MS = 250;
@@ -33,18 +32,17 @@ const LAST_CALL_MS = 250;
 export async function openHttpFrontend(
   service: InferenceService,
   options: FrontendOptions,
-  cutOff: CutOff = () => {},
-  turnedAway = new TurnedAway(),
+  events = UNHEARD,
 ): Promise<Frontend> {
   const settings = settle(options);
-  const site = new HttpSite(service, settings, cutOff);
+  const site = new HttpSite(service, settings, events);
   const server = newServer(settings);
   const connections = new Map<Socket, HttpConnection>();
-  limitConnections(server, site, turnedAway);
+  limitConnections(server, site);
   server.on(settings.tls === null ? 'connection' : 'secureConnection', (socket: Socket) => {
     // It may have been turned away.
     if (!socket.writable) return;
-    connections.set(socket, new HttpConnection(socket, site.budget.open(socket.remoteAddress)));
+    connections.set(socket, new HttpConnection(socket, site.accountOf(socket)));
     socket.once('close', () => connections.delete(socket));
   });
   const take = (asksFirst: boolean) => (request: IncomingMessage, response: ServerResponse) => {
@@ -65,7 +63,7 @@ export async function openHttpFrontend(
       socket.destroy();
       return;
     }
-    if (problem.kind === 'tooSlow') cutOff(connection.address, problem.message);
+    if (problem.kind === 'tooSlow') events.cutOff(connection.address, problem.message);
     connection.end(problem);
   });
   const port = await listen(server, 'HTTP', settings);
@@ -105,24 +103,20 @@ function newServer({ tls, ...settings }: FrontendSettings): Server {
 }
 
 /** Lets in as many connections as there may be; the next ones hear why, unless they expect TLS. */
-function limitConnections(server: Server, site: HttpSite, turnedAway: TurnedAway): void {
+function limitConnections(server: Server, site: HttpSite): void {
   let leaving = 0;
   server.on('connection', (socket: Socket) => {
-    const account = site.budget.open(socket.remoteAddress);
-    const apiError = account.enter();
-    if (apiError === null) {
-      socket.once('close', () => account.leave());
-      return;
+    try {
+      site.admit(socket);
+    } catch (error) {
+      socket.on('error', () => {});
+      if (site.settings.tls !== null || leaving >= MOST_TURNED_AWAY) {
+        socket.destroy();
+        return;
+      }
+      leaving++;
+      socket.once('close', () => leaving--);
+      hangUp(socket, asApiError(error));
     }
-    site.apiErrors.add(apiError.kind);
-    turnedAway.add('tooManyConnections', account.clientKey);
-    socket.on('error', () => {});
-    if (site.settings.tls !== null || leaving >= MOST_TURNED_AWAY) {
-      socket.destroy();
-      return;
-    }
-    leaving++;
-    socket.once('close', () => leaving--);
-    hangUp(socket, apiError);
   });
 }

@@ -3,9 +3,8 @@ import type { ServedModel } from '../model.js';
 import { type Answer, answerOf, boundOf, expectedBytes } from './answer.js';
 import { asApiError } from './api-error.js';
 import { Call } from './call.js';
-import type { Compression } from './http-body.js';
+import { acceptedEncoding, type Compression, contentEncoding } from './headers.js';
 import type { HttpExchange } from './http-exchange.js';
-import { acceptedEncoding, contentEncoding } from './http-headers.js';
 import { answerJson, type DecodeTask, decodeBody } from './infer-body.js';
 import type { Inference } from './inference.js';
 import { mostAnswerBytes } from './limits.js';
@@ -35,13 +34,15 @@ export async function infer(exchange: HttpExchange, name: string, version: strin
     if (!exchange.isGone)
       send(exchange, call, now, answerBytes).catch((error) => exchange.refuse(asApiError(error)));
   };
-  new Call(asked, { answered }, exchange.connection.account).submit(service, {
+  if (exchange.isGone) return;
+  const call = new Call(asked, exchange.connection.account, answered);
+  call.submit(service, {
     model: entry.index,
     arrivalNs: exchange.arrivalNs,
-    tenant: site.tenants.of(header),
+    tenant: site.tenants.of((name) => header[name]),
     trace: exchange.trace,
   });
-  exchange.isAsked = true;
+  exchange.call = call;
 }
 
 /** True if decoding holds up no other requests; JSON that is too large is not parsed. */

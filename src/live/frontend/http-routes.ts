@@ -1,10 +1,10 @@
 import { ApiError, asApiError, serverNotReady, shown } from './api-error.js';
-import { type Compression, inflate } from './http-body.js';
+import { whyLeftOut } from './catalog.js';
+import { checkFraming, contentEncoding } from './headers.js';
+import { inflate } from './http-body.js';
 import { ALLOW, type HttpExchange } from './http-exchange.js';
-import { checkFraming, contentEncoding } from './http-headers.js';
 import { infer } from './http-infer.js';
 import { optionalObject, parseObject } from './json.js';
-import { whyLeftOut } from './left-out.js';
 import { MOST_CONTROL_BYTES } from './limits.js';
 import { booleanParameter } from './parameters.js';
 
@@ -157,7 +157,7 @@ async function unload(exchange: HttpExchange, name: string): Promise<void> {
 
 /** The one member that a small body may have. `example`: the largest body that means something, for clients that send another. */
 async function member(exchange: HttpExchange, name: string, example: string): Promise<unknown> {
-  const compression: Compression | null = contentEncoding(exchange.header);
+  const compression = contentEncoding(exchange.header);
   const sent = await exchange.body(MOST_CONTROL_BYTES);
   const body = compression === null ? sent : inflate(compression, sent, MOST_CONTROL_BYTES);
   if (body.length === 0) return undefined;

@@ -1,7 +1,8 @@
 import type { ServedModel } from '../model.js';
 import type { Answer, AnswerOutput } from './answer.js';
 import { ApiError, shown } from './api-error.js';
-import { type Compression, deflate, inflate } from './http-body.js';
+import type { Compression } from './headers.js';
+import { deflate, inflate } from './http-body.js';
 import { type Inference, type InferenceLimits, readInference, wholeBody } from './inference.js';
 import { parseObject } from './json.js';
 import { bytesOfJson, jsonOfBytes } from './json-tensors.js';

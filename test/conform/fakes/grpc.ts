@@ -1,7 +1,7 @@
 import { Server, ServerCredentials, type ServiceDefinition, status } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { onTestFinished } from 'vitest';
-import { PROTOCOL_FILE } from '../../../src/live/frontend/grpc-messages.js';
+import { PROTOCOL_FILE } from '../../../src/live/frontend/grpc/protocol.js';
 import { type Defect, INPUTS, Mistake, NAME, OUTPUTS, twice } from './model.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever clients send

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Clock } from '../../../src/base/clock/clock.js';
 import { REAL_TIME } from '../../../src/base/world/real-time.js';
 import { STATUS_DEVICE_ERROR, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
-import { unpackAnswers } from '../../../src/live/frontend/thread/pack.js';
+import { unpackAnswers } from '../../../src/live/frontend/thread/messages.js';
 import { RemoteService } from '../../../src/live/frontend/thread/remote-service.js';
 import { ThreadRequests } from '../../../src/live/frontend/thread/thread-requests.js';
 import type { WatchedService } from '../../../src/live/service.js';

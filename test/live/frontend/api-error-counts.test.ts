@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OUTCOME_REJECTED } from '../../../src/core/request.js';
-import { newApiErrorCounters, readApiErrors } from '../../../src/live/frontend/api-error-counts.js';
+import { newApiErrorCounters, readApiErrors } from '../../../src/live/frontend/api-error.js';
 import { echoModel, FakeService, failure } from './fake-service.js';
 import { openGrpc, openHttp, tensor } from './fixtures.js';
 import { GrpcClient } from './grpc-client.js';

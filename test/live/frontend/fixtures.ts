@@ -1,9 +1,8 @@
 import { connect } from 'node:net';
 import { afterEach } from 'vitest';
-import type { Frontend, FrontendOptions } from '../../../src/live/frontend/frontend.js';
+import type { Frontend, FrontendEvents, FrontendOptions } from '../../../src/live/frontend/frontend.js';
 import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
 import { openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
-import type { TurnedAway } from '../../../src/live/frontend/turned-away.js';
 import type { InferenceService } from '../../../src/live/service.js';
 
 const opened: Frontend[] = [];
@@ -18,9 +17,9 @@ const DEFAULTS = { port: 0, defaultSloNs: 60e9, serverVersion: '1.2.3' };
 export async function openHttp(
   service: InferenceService,
   options: Partial<FrontendOptions> = {},
-  turnedAway?: TurnedAway,
+  events?: FrontendEvents,
 ) {
-  const frontend = await openHttpFrontend(service, { ...DEFAULTS, ...options }, undefined, turnedAway);
+  const frontend = await openHttpFrontend(service, { ...DEFAULTS, ...options }, events);
   opened.push(frontend);
   return { frontend, port: frontend.port, http: new HttpClient(frontend.port) };
 }
@@ -28,9 +27,9 @@ export async function openHttp(
 export async function openGrpc(
   service: InferenceService,
   options: Partial<FrontendOptions> = {},
-  turnedAway?: TurnedAway,
+  events?: FrontendEvents,
 ) {
-  const frontend = await openGrpcFrontend(service, { ...DEFAULTS, ...options }, undefined, turnedAway);
+  const frontend = await openGrpcFrontend(service, { ...DEFAULTS, ...options }, events);
   opened.push(frontend);
   return frontend;
 }

@@ -8,7 +8,7 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import { PROTOCOL_FILE } from '../../../src/live/frontend/grpc-messages.js';
+import { PROTOCOL_FILE } from '../../../src/live/frontend/grpc/protocol.js';
 
 const SERVICE = loadSync(PROTOCOL_FILE, { keepCase: true, longs: String, defaults: true, oneofs: true })[
   'inference.GRPCInferenceService'

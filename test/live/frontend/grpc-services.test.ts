@@ -4,7 +4,7 @@ import { loadFileDescriptorSetFromBuffer, loadSync } from '@grpc/proto-loader';
 import { protoPath as HEALTH_FILE } from 'grpc-health-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { OUTCOME_REJECTED } from '../../../src/core/request.js';
-import { PROTOCOL_FILE } from '../../../src/live/frontend/grpc-messages.js';
+import { PROTOCOL_FILE } from '../../../src/live/frontend/grpc/protocol.js';
 import { echo, echoModel, FakeService, failure } from './fake-service.js';
 import { openGrpc } from './fixtures.js';
 

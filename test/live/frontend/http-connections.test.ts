@@ -104,29 +104,14 @@ describe('a server that closes', () => {
 });
 
 describe('clients that misbehave', () => {
-  it.each([
-    ['text', 'what is this?\r\n\r\n'],
-    ['bytes', Uint8Array.from({ length: 4096 }, (_, i) => (i * 7919) % 256)],
-    ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-    ['headers without end', `GET /v2 HTTP/1.1\r\n${'x: y\r\n'.repeat(20_000)}`],
-  ])('are refused: %s', async (_, bytes) => {
-    const { port, http } = await openHttp(new FakeService([MLP]));
-    expect(await exchangeRaw(port, bytes)).toMatch(/^HTTP\/1\.1 4\d\d /);
-    expect((await http.get('/v2/health/live')).status).toBe(200);
-  });
-
   it('are cut off when they never finish their request', async () => {
-    const { port, http } = await openHttp(new FakeService([MLP]), {
-      headersTimeoutMs: 50,
-      requestTimeoutMs: 50,
-    });
+    const { port } = await openHttp(new FakeService([MLP]), { headersTimeoutMs: 50, requestTimeoutMs: 50 });
     const slow = [
       exchangeRaw(port, 'POST /v2/models/mlp/in'),
       exchangeRaw(port, `${head('content-length: 50')}{`),
       exchangeRaw(port, ''),
     ];
     for (const answer of await Promise.all(slow)) expect(answer).toMatch(/^HTTP\/1\.1 408 /);
-    expect((await http.get('/v2/health/live')).status).toBe(200);
   });
 
   it('may leave in the middle of a body', async () => {

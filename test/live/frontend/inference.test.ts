@@ -10,6 +10,10 @@ const MODELS = [
     ['a', 'INT8', [2]],
     ['b', 'BOOL', [2]],
   ]),
+  echoModel('pair', true, [
+    ['a', 'INT8', [1]],
+    ['b', 'INT8', [1]],
+  ]),
   echoModel('free', false, [
     ['f', 'FP32', [-1, 2]],
     ['t', 'BYTES', [1]],
@@ -220,15 +224,51 @@ it.each([
     'input "f": 8000000 bytes are more than the largest body, 1000000 bytes',
   ],
   [
+    'inputs of different batches',
+    'pair',
+    { inputs: [tensor('a', 'INT8', [2, 1], [1, 2]), tensor('b', 'INT8', [1, 1], [1])] },
+    'input "b": expected a batch of 2 like the inputs before it, got 1',
+  ],
+  [
     'an output without a name',
     'mlp',
     { inputs: [X], outputs: [{}] },
     'an output has no name: expected one of model mlp ("out-x")',
   ],
 ])('a request with %s is refused with what was expected and what came', (_, name, json, message) => {
-  const model = MODELS.find(({ spec }) => spec.name === name) as (typeof MODELS)[0];
-  const body = Buffer.from(typeof json === 'string' ? json : JSON.stringify(json));
-  const decode = () => decodeBody({ body, compression: null, jsonHeader: undefined, model, limits: LIMITS });
+  const body = typeof json === 'string' ? json : JSON.stringify(json);
   const text = typeof message === 'string' ? message : expect.stringMatching(message);
-  expect(decode).toThrow(expect.objectContaining({ name: 'ApiError', message: text }));
+  expect(() => decode(body, name)).toThrow(expect.objectContaining({ name: 'ApiError', message: text }));
 });
+
+const binary = (bytes: number) =>
+  JSON.stringify({ inputs: [{ ...X, data: undefined, parameters: { binary_data_size: bytes } }] });
+
+it.each([
+  ['more than the body', '{}', '999', /expected at most the body's 2 bytes, got "999"$/],
+  ['no number', '{}', '-1', /got "-1"$/],
+  ['less than the JSON', JSON.stringify({ inputs: [X] }), '5', /^the body is not JSON/],
+  // Also where the rest would fit.
+  [
+    'that of JSON before too few bytes',
+    `${binary(2 ** 32 + 4)}${'\0'.repeat(16)}`,
+    String(binary(2 ** 32 + 4).length),
+    /^input "x": binary_data_size is 4294967300, but 16 bytes are left$/,
+  ],
+  [
+    'that of JSON before bytes that belong to no input',
+    `${binary(16)}${'\0'.repeat(20)}`,
+    String(binary(16).length),
+    /^the body has 4 bytes of binary data that belong to no input$/,
+  ],
+  ['of no UTF-8', Buffer.from([0x22, 0xff, 0xc0, 0x22]), '4', /^the body is not UTF-8$/],
+])('a length of the JSON that is %s is refused', (_, body, length, message) => {
+  expect(() => decode(body, 'mlp', length)).toThrow(
+    expect.objectContaining({ name: 'ApiError', message: expect.stringMatching(message) }),
+  );
+});
+
+function decode(sent: string | Buffer, name: string, jsonHeader?: string) {
+  const model = MODELS.find(({ spec }) => spec.name === name) as (typeof MODELS)[0];
+  return decodeBody({ body: Buffer.from(sent), compression: null, jsonHeader, model, limits: LIMITS });
+}

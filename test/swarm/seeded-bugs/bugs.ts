@@ -14,10 +14,9 @@ const ANSWERS: readonly SeededBug[] = [
   {
     name: 'an answer is given twice',
     file: 'live/frontend/thread/remote-service.ts',
-    find: 'this.requests.take(id)?.done(answer);',
-    replace: `const request = this.requests.take(id);
-      request?.done(answer);
-      if (answer.batchSize > 3) request?.done(answer);`,
+    find: 'request.done(answer);',
+    replace: `request.done(answer);
+      if (answer.batchSize > 3) request.done(answer);`,
   },
   {
     name: 'the last answers of a step are lost if there are many',

@@ -2,8 +2,9 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { KIB } from '../../../base/units.js';
 import type { ServerTls } from '../../wire/credentials.js';
-import type { ApiError } from '../api-error.js';
-import type { Account, Budget } from '../budget.js';
+import { asApiError } from '../api-error.js';
+import type { Account, Held } from '../budget.js';
+import type { Site } from '../site.js';
 
 /** Interval at which the memory of incomplete messages is counted. */
 const LOOK_MS = 100;
@@ -19,15 +20,13 @@ export class Connection {
   private receiving = 0;
   /** Bytes of the socket that belong to complete messages. */
   private settledBytes = 0;
-  private heldBytes = 0;
+  private readonly held: Held;
 
   constructor(
     private readonly socket: Socket,
     readonly account: Account,
-  ) {}
-
-  get isReceiving(): boolean {
-    return this.receiving > 0;
+  ) {
+    this.held = account.hold();
   }
 
   /** A call begins to send. */
@@ -39,40 +38,25 @@ export class Connection {
   /** A call has sent all. */
   end(): void {
     this.receiving--;
-    if (this.heldBytes > 0) this.hold();
+    if (this.receiving === 0) this.held.set(0);
   }
 
   /** A message of so many bytes is complete. */
   settle(bytes: number): void {
     const settled = this.settledBytes + bytes + overheadOf(bytes);
     this.settledBytes = Math.min(settled, this.socket.bytesRead);
-    if (this.heldBytes > 0) this.hold();
   }
 
-  /** Takes memory for what has come of incomplete messages, at most all that was sent since they began. */
-  hold(): ApiError | null {
-    const bytes = this.isReceiving ? this.socket.bytesRead - this.settledBytes : 0;
-    const apiError = this.account.change(this.heldBytes, bytes);
-    if (apiError === null) this.heldBytes = bytes;
-    return apiError;
+  /** Takes memory for what has come of incomplete messages, at most all that was sent since they began. Throws an `ApiError`. */
+  hold(): void {
+    if (this.receiving > 0) this.held.set(this.socket.bytesRead - this.settledBytes);
   }
 
   close(): void {
-    this.account.cancel();
-    this.account.giveBack(this.heldBytes);
-    this.heldBytes = 0;
+    this.receiving = 0;
+    this.held.set(0);
     this.socket.destroy();
   }
-}
-
-interface ConnectionsOptions {
-  readonly budget: Budget;
-  readonly tls: ServerTls | null;
-  readonly handshakeTimeoutMs: number;
-  /** Takes a connection that may come in. */
-  readonly accepted: (socket: Socket) => void;
-  /** A connection was refused, or closed because what it sends takes too much memory. */
-  readonly refused: (apiError: ApiError, client: string) => void;
 }
 
 /** The connections of a gRPC port, within the limits of their number and memory. */
@@ -80,12 +64,15 @@ export class Connections {
   readonly listener: Server;
   /** By address and port of the client. */
   private readonly open = new Map<string, Connection>();
-  private readonly renewTls: (tls: ServerTls) => void;
+  private readonly encrypting: ReturnType<typeof createTlsServer> | null = null;
 
-  constructor(private readonly options: ConnectionsOptions) {
-    const { tls, handshakeTimeoutMs: handshakeTimeout, accepted } = options;
+  /** `accepted`: takes a connection that may come in. */
+  constructor(
+    private readonly site: Site,
+    accepted: (socket: Socket) => void,
+  ) {
+    const { tls, handshakeTimeoutMs: handshakeTimeout } = site.settings;
     let welcome = accepted;
-    this.renewTls = () => {};
     if (tls !== null) {
       const encrypting = createTlsServer({ ...tls, handshakeTimeout, ALPNProtocols: ['h2'] });
       encrypting.on('secureConnection', (socket) => {
@@ -93,14 +80,13 @@ export class Connections {
         accepted(socket);
       });
       encrypting.on('tlsClientError', (_, socket) => socket.destroy());
-      this.renewTls = (renewed) => encrypting.setSecureContext(renewed);
       welcome = (socket) => encrypting.emit('connection', socket);
+      this.encrypting = encrypting;
     }
     this.listener = createServer({ noDelay: true }, (socket) => {
       if (this.admit(socket)) welcome(socket);
     });
-    const timer = setInterval(() => this.look(), LOOK_MS);
-    timer.unref();
+    const timer = setInterval(() => this.look(), LOOK_MS).unref();
     this.listener.on('close', () => clearInterval(timer));
   }
 
@@ -110,7 +96,7 @@ export class Connections {
   }
 
   renew(tls: ServerTls): void {
-    this.renewTls(tls);
+    this.encrypting?.setSecureContext(tls);
   }
 
   closeAll(): void {
@@ -118,34 +104,31 @@ export class Connections {
   }
 
   private admit(socket: Socket): boolean {
-    const { budget, refused } = this.options;
-    const { remoteAddress, remotePort } = socket;
-    const account = budget.open(remoteAddress);
     socket.on('error', () => {});
-    const apiError = account.enter();
-    if (apiError !== null) {
-      refused(apiError, account.clientKey);
+    const key = `${socket.remoteAddress}:${socket.remotePort}`;
+    try {
+      const connection = new Connection(socket, this.site.admit(socket));
+      this.open.set(key, connection);
+      socket.once('close', () => {
+        this.open.delete(key);
+        connection.close();
+      });
+      return true;
+    } catch {
       socket.destroy();
       return false;
     }
-    const connection = new Connection(socket, account);
-    const key = `${remoteAddress}:${remotePort}`;
-    this.open.set(key, connection);
-    socket.once('close', () => {
-      this.open.delete(key);
-      connection.close();
-      account.leave();
-    });
-    return true;
   }
 
+  /** Closes connections whose incomplete messages take too much memory. */
   private look(): void {
     for (const connection of this.open.values()) {
-      if (!connection.isReceiving) continue;
-      const apiError = connection.hold();
-      if (apiError === null) continue;
-      this.options.refused(apiError, connection.account.clientKey);
-      connection.close();
+      try {
+        connection.hold();
+      } catch (error) {
+        this.site.apiErrors.add(asApiError(error).kind);
+        connection.close();
+      }
     }
   }
 }

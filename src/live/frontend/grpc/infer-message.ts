@@ -1,10 +1,10 @@
 import protobuf, { type Reader } from 'protobufjs';
 import { DATATYPES, type Datatype } from '../../model.js';
 import { ApiError, shown } from '../api-error.js';
-import { decodeContents } from '../grpc-messages.js';
 import type { TensorReader } from '../inference.js';
 import type { Json } from '../json.js';
-import { newView } from '../views.js';
+import { newView } from '../json-tensors.js';
+import { decodeContents } from './protocol.js';
 
 /** Value of a parameter; null: the client sent none. */
 type ParameterValue = string | number | boolean | null;

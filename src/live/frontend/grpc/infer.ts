@@ -1,14 +1,10 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { ServedModel } from '../../model.js';
-import type { InferenceService } from '../../service.js';
 import { answerOf } from '../answer.js';
-import { ApiError, asApiError } from '../api-error.js';
-import type { ApiErrorCounts } from '../api-error-counts.js';
+import { ApiError, asApiError, cancelled } from '../api-error.js';
 import { Call } from '../call.js';
-import type { Catalog } from '../catalog.js';
-import type { FrontendSettings } from '../frontend.js';
 import { readInference } from '../inference.js';
-import { TenantNames } from '../tenant-names.js';
+import type { Site } from '../site.js';
 import { contentsReader, readInferMessage } from './infer-message.js';
 import { type Rpc, shuttingDown, statusOf } from './rpc.js';
 
@@ -20,16 +16,7 @@ const MOST_UNDER_WAY = 16;
 
 /** ModelInfer and ModelStreamInfer: from their messages to the service and back. */
 export class GrpcInfer {
-  private readonly tenants: TenantNames;
-
-  constructor(
-    private readonly service: InferenceService,
-    private readonly catalog: Catalog,
-    private readonly settings: FrontendSettings,
-    private readonly apiErrors: ApiErrorCounts,
-  ) {
-    this.tenants = new TenantNames(settings.tenants);
-  }
+  constructor(private readonly site: Site) {}
 
   unary(bytes: Uint8Array, rpc: Rpc, respond: (response: InferResponse) => void): void {
     this.ask(bytes, rpc, rpc.arrivalNs, (_, response) => {
@@ -79,7 +66,7 @@ export class GrpcInfer {
       };
       waiting.push(request);
       flow();
-      this.ask(bytes, rpc, this.service.nowNs(), (id, response) => {
+      this.ask(bytes, rpc, this.site.service.nowNs(), (id, response) => {
         Object.assign(request, { id, response });
         if (!rpc.isOver) flush();
       });
@@ -92,7 +79,7 @@ export class GrpcInfer {
 
   /** Calls `respond` once. */
   private ask(bytes: Uint8Array, rpc: Rpc, arrivalNs: number, respond: Respond): void {
-    const { service, settings, catalog } = this;
+    const { service, settings, catalog, tenants, apiErrors } = this.site;
     let [id, label] = ['', 0];
     try {
       const message = readInferMessage(bytes);
@@ -107,24 +94,24 @@ export class GrpcInfer {
         settings,
         contentsReader(message, settings.maxJsonBytes),
       );
-      const answered = (call: Call) => respond(id, responseTo(call, model));
-      new Call(asked, { answered }, rpc).submit(service, {
+      if (rpc.isOver) throw cancelled();
+      const call = new Call(asked, rpc.connection.account, () => {
+        rpc.calls.delete(call);
+        respond(id, responseTo(call, model));
+      });
+      call.submit(service, {
         model: entry.index,
         arrivalNs,
         untilNs: rpc.untilNs,
-        tenant: this.tenantOf(rpc),
+        tenant: tenants.of((header) => rpc.header(header)),
         trace: rpc.trace,
       });
+      rpc.calls.add(call);
     } catch (error) {
       const apiError = asApiError(error);
-      if (!rpc.isOver) this.apiErrors.add(apiError.kind, label);
+      if (!rpc.isOver) apiErrors.add(apiError.kind, label);
       respond(id, apiError);
     }
-  }
-
-  private tenantOf(rpc: Rpc): number {
-    const { header } = this.settings.tenants;
-    return header === '' ? 0 : this.tenants.of({ [header]: rpc.header(header) });
   }
 }
 

@@ -3,9 +3,9 @@ import { msUntil } from '../../../base/clock/wall-clock.js';
 import { KIB, NS_PER_MS } from '../../../base/units.js';
 import { SHUTTING_DOWN } from '../../service.js';
 import { API_ERRORS, ApiError } from '../api-error.js';
-import { inKib } from '../budget.js';
-import type { Call, RequestQuota } from '../call.js';
-import { traceOf } from '../traceparent.js';
+import type { Held } from '../budget.js';
+import type { Call } from '../call.js';
+import { traceOf } from '../headers.js';
 import type { Connection } from './connections.js';
 
 /** Time to send a message, and to read a response. */
@@ -15,13 +15,14 @@ const LEAST_BYTES_PER_MS = (256 * KIB) / 1000;
 const LONGEST_MESSAGE = 4096;
 
 /** One gRPC call. */
-export class Rpc implements RequestQuota {
+export class Rpc {
   isOver = false;
   isDraining = false;
   /** When its client gives up, on the service's clock. */
   readonly untilNs: number;
-  /** Calls that the service has not answered. */
-  private readonly calls: Call[] = [];
+  /** Those that the service has not answered. */
+  readonly calls = new Set<Call>();
+  private readonly held: Held;
   private heldBytes = 0;
   private isReceiving = true;
   /** Responses that the client has not read. */
@@ -31,7 +32,7 @@ export class Rpc implements RequestQuota {
 
   constructor(
     private readonly call: ServerInterceptingCallInterface,
-    private readonly connection: Connection,
+    readonly connection: Connection,
     private readonly metadata: Metadata,
     /** When its headers came, on the service's clock. */
     readonly arrivalNs: number,
@@ -39,15 +40,16 @@ export class Rpc implements RequestQuota {
   ) {
     this.untilNs = arrivalNs + msUntil(Number(call.getDeadline())) * NS_PER_MS;
     if (!isStream) this.dueMs = performance.now() + PATIENCE_MS;
+    this.held = connection.account.hold();
     connection.begin();
   }
 
   get client(): string {
-    return this.connection.account.clientKey;
+    return this.connection.account.client;
   }
 
   get trace(): string | null {
-    return traceOf({ traceparent: this.header('traceparent') });
+    return traceOf(this.header('traceparent'));
   }
 
   header(name: string): string | undefined {
@@ -83,9 +85,7 @@ export class Rpc implements RequestQuota {
   }
 
   release(bytes: number): void {
-    const given = Math.min(inKib(bytes), this.heldBytes);
-    this.heldBytes -= given;
-    this.connection.account.giveBack(given);
+    this.hold(-bytes);
   }
 
   refuse(apiError: ApiError): void {
@@ -95,18 +95,7 @@ export class Rpc implements RequestQuota {
   /** Ends a stream that has nothing under way, so that the server can close. */
   drain(): void {
     this.isDraining = true;
-    if (this.isStream && this.calls.length === 0 && this.unread === 0) this.refuse(shuttingDown());
-  }
-
-  ask(call: Call): ApiError | null {
-    const apiError = this.connection.account.ask(call);
-    if (apiError === null) this.calls.push(call);
-    return apiError;
-  }
-
-  answered(call: Call): void {
-    this.calls.splice(this.calls.indexOf(call), 1);
-    this.connection.account.answered(call);
+    if (this.isStream && this.calls.size === 0 && this.unread === 0) this.refuse(shuttingDown());
   }
 
   /** The response was sent, or the client has gone. */
@@ -114,8 +103,8 @@ export class Rpc implements RequestQuota {
     if (this.isOver) return;
     this.isOver = true;
     this.halfClosed();
-    for (const call of [...this.calls]) call.cancel();
-    this.release(this.heldBytes);
+    for (const call of this.calls) call.cancel();
+    this.held.set(0);
   }
 
   /** Ends the call if its client is too slow, and says why; null: it is not. */
@@ -130,10 +119,11 @@ export class Rpc implements RequestQuota {
     return why;
   }
 
+  /** Holds so many bytes more. Throws an `ApiError`. */
   private hold(bytes: number): void {
-    const apiError = this.connection.account.take(bytes);
-    if (apiError !== null) throw apiError;
-    this.heldBytes += inKib(bytes);
+    if (this.isOver) return;
+    this.held.set(this.heldBytes + bytes);
+    this.heldBytes += bytes;
   }
 }
 

@@ -4,23 +4,21 @@ import { invariant } from '../../../base/invariant.js';
 import { REAL_TIME } from '../../../base/world/real-time.js';
 import { passOnWarnings } from '../../warnings.js';
 import type { Frontend } from '../frontend.js';
+import type { FrontendThreadData } from './messages.js';
 import { type OpenTransport, runFrontend } from './run-frontend.js';
-import type { FrontendThreadData } from './thread-messages.js';
 
 invariant(parentPort !== null, 'this file is the entry of a thread');
 const data = workerData as FrontendThreadData;
 const { transport } = data;
 passOnWarnings(`frontend-${transport}`);
 
-const open: OpenTransport = async (service, options, cutOff, turnedAway) => {
+const open: OpenTransport = async (service, options, events) => {
   // Each thread loads only what it needs.
-  if (transport === 'http') {
-    const { openHttpFrontend } = await import('../http-frontend.js');
-    frontend = await openHttpFrontend(service, options, cutOff, turnedAway);
-  } else {
-    const { openGrpcFrontend } = await import('../grpc-frontend.js');
-    frontend = await openGrpcFrontend(service, options, cutOff, turnedAway);
-  }
+  const openFrontend =
+    transport === 'http'
+      ? (await import('../http-frontend.js')).openHttpFrontend
+      : (await import('../grpc-frontend.js')).openGrpcFrontend;
+  frontend = await openFrontend(service, options, events);
   return frontend;
 };
 

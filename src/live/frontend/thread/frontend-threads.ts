@@ -1,8 +1,32 @@
+import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';
+import type { Time, Timer } from '../../../base/world/time.js';
+import { beat, newPulse, PulseWatch } from '../../pulse.js';
 import type { WatchedService } from '../../service.js';
 import type { ServerTls } from '../../wire/credentials.js';
-import type { Frontend, FrontendOptions } from '../frontend.js';
-import { FrontendHost, type FrontendHostOptions } from './frontend-host.js';
+import { REAL_WORLD } from '../../world/real-world.js';
+import type { ThreadHandle } from '../../world/threads.js';
+import type { World } from '../../world/world.js';
+import { type BudgetSlot, clearBudgetSlot } from '../budget.js';
+import type { Frontend, FrontendEvents, FrontendOptions } from '../frontend.js';
+import type { FromFrontend, FrontendThreadData, ToFrontend, Transport, TurnedAway } from './messages.js';
+import { ThreadRequests } from './thread-requests.js';
+
+interface FrontendHostOptions {
+  /** Default: the real one. */
+  readonly world?: Pick<World, 'time' | 'threads'>;
+  readonly transport: Transport;
+  /** Options of the thread's frontend: plain data. */
+  readonly frontend: FrontendOptions & { readonly budget: BudgetSlot };
+  /** The thread ended by itself, with all requests of its clients; another takes its place. */
+  readonly died: (reason: string) => void;
+  /** A client was cut off because it is too slow. Absent: it is not said. */
+  readonly cutOff?: FrontendEvents['cutOff'];
+  /** Connections were turned away. Absent: it is not said. */
+  readonly turnedAway?: (counts: TurnedAway) => void;
+  /** The thread hangs, with its port and all requests of its clients; no other takes its place. */
+  readonly hung?: (what: string) => void;
+}
 
 interface FrontendThreadsOptions extends Omit<FrontendHostOptions, 'frontend'> {
   /** Options of each thread's frontend: plain data. */
@@ -18,6 +42,19 @@ interface FrontendThreadsOptions extends Omit<FrontendHostOptions, 'frontend'> {
 interface FrontendThreads extends Frontend {
   readonly hosts: readonly FrontendHost[];
 }
+
+/** A thread that ended by itself is replaced after this, then after twice as long, up to the longest. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 5_000;
+/** Heap of a frontend thread; bodies and answers lie outside it. */
+const HEAP_MB = 512;
+/**
+ * Room for new objects: large enough that most requests are gone before it is full, and need not be copied. A third of it is
+ * what V8 fills at a time; it keeps two thirds once there was much to do. Twice as much saved no CPU time at full load.
+ */
+const YOUNG_HEAP_MB = 48;
+/** Time for a thread to close its frontend, which gives up on its clients earlier. */
+const CLOSE_MS = 15_000;
 
 /**
  * Opens a transport in threads of its own, next to that of the service. Throws what the frontend throws, and `E_USAGE`
@@ -63,4 +100,165 @@ export function checkThreads(threads: number): void {
 function canSharePorts(version: string): boolean {
   const [major, minor] = version.split('.').map(Number);
   return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);
+}
+
+/**
+ * One frontend in a thread of its own. If the thread ends, another takes its port; the process goes on. If it hangs, it is
+ * left alone: Node may abort the process if a thread is ended while HTTP/2 has something for it.
+ */
+class FrontendHost {
+  port = 0;
+  /** Null: none at present. */
+  thread: ThreadHandle | null = null;
+  private pauseMs = FIRST_PAUSE_MS;
+  private pause: Timer | null = null;
+  private isClosing = false;
+  /** The certificate of now, if it is not the first one. */
+  private renewed: ServerTls | null = null;
+  private closed: () => void = () => {};
+  private readonly unwatch: () => void;
+  /** By which the thread sees that this one does not hang. */
+  private readonly pulse = newPulse();
+  private readonly endPulse: () => void;
+  private readonly world: Pick<World, 'time' | 'threads'>;
+
+  constructor(
+    private readonly service: WatchedService,
+    private readonly options: FrontendHostOptions,
+  ) {
+    this.world = options.world ?? REAL_WORLD;
+    this.endPulse = beat(this.pulse, this.world.time);
+    this.unwatch = service.watch(() => this.post({ kind: 'state', state: service.state }));
+  }
+
+  /** Resolves when it listens. Rejects as the frontend does. */
+  start(port: number): Promise<void> {
+    this.port = port;
+    return new Promise((resolve, reject) => this.launch(resolve, reject));
+  }
+
+  /** As a frontend's. */
+  async close(graceful: boolean): Promise<void> {
+    this.isClosing = true;
+    this.pause?.cancel();
+    const { thread } = this;
+    if (thread !== null) {
+      const end = new Promise<void>((resolve) => {
+        this.closed = resolve;
+      });
+      const giveUp = this.world.time.after(CLOSE_MS, () => this.closed());
+      this.post({ kind: 'close', graceful });
+      await end;
+      giveUp.cancel();
+      await thread.terminate();
+    }
+    this.unwatch();
+    this.endPulse();
+  }
+
+  /** As a frontend's. */
+  renew(tls: ServerTls): void {
+    this.renewed = tls;
+    this.post({ kind: 'renew', tls });
+  }
+
+  private launch(listening: () => void, failed: (error: Error) => void): void {
+    const { service, options } = this;
+    const { time, threads } = this.world;
+    const pulse = new PulseWatch(time, (hung) => {
+      this.thread = null;
+      options.hung?.(`the thread of the ${options.transport} frontend ${hung}`);
+    });
+    const workerData: FrontendThreadData = {
+      transport: options.transport,
+      options: {
+        ...options.frontend,
+        port: this.port,
+        ...(this.renewed === null ? {} : { tls: this.renewed }),
+      },
+      originNs: originOf(service, time),
+      state: service.state,
+      pulse: pulse.buffer,
+      servicePulse: this.pulse,
+      namesClients: options.cutOff !== undefined,
+    };
+    const thread = threads.start(compiledNextTo(import.meta.url, 'frontend-thread.js'), {
+      workerData,
+      name: `frontend-${options.transport}`,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: YOUNG_HEAP_MB },
+    });
+    const requests = new ThreadRequests(service, (message, transfer) => {
+      if (this.thread === thread) send(thread, message, transfer);
+    });
+    this.thread = thread;
+    let isListening = false;
+    let reason = '';
+    thread.on('message', (message: FromFrontend) => {
+      if (typeof message === 'string') requests.submit(message);
+      else if (message.kind === 'requests') requests.submit(message.requests);
+      else if (message.kind === 'cancel') requests.cancel(message.id);
+      else if (message.kind === 'call') void requests.call(message.id, message.method, message.name);
+      else if (message.kind === 'closed') this.closed();
+      else if (message.kind === 'cutOff') options.cutOff?.(message.client, message.why);
+      else if (message.kind === 'turnedAway') options.turnedAway?.(message.counts);
+      else if (message.kind === 'listening') {
+        isListening = true;
+        this.port = message.port;
+        this.pauseMs = FIRST_PAUSE_MS;
+        listening();
+      } else {
+        this.thread = null;
+        void thread.terminate();
+        failed(failureOf(message));
+      }
+    });
+    thread.on('error', (error) => {
+      reason = error.message;
+    });
+    thread.on('exit', (status) => {
+      pulse.stop();
+      if (this.thread !== thread) return;
+      this.thread = null;
+      clearBudgetSlot(options.frontend.budget);
+      const why = reason || `it ended with status ${status}`;
+      if (this.isClosing) this.closed();
+      else if (isListening) this.replace(why);
+      else failed(new Error(why));
+    });
+  }
+
+  private replace(reason: string): void {
+    this.options.died(reason);
+    this.pause = this.world.time.after(this.pauseMs, () => {
+      this.pause = null;
+      this.launch(
+        () => {},
+        ({ message }) => this.replace(message),
+      );
+    });
+    this.pauseMs = Math.min(2 * this.pauseMs, LONGEST_PAUSE_MS);
+  }
+
+  private post(message: ToFrontend): void {
+    if (this.thread !== null) send(this.thread, message, []);
+  }
+}
+
+/** Posts a message. One that cannot be sent ends the thread, not the process. */
+function send(thread: ThreadHandle, message: ToFrontend, transfer: readonly ArrayBuffer[]): void {
+  try {
+    thread.postMessage(message, transfer);
+  } catch {
+    void thread.terminate();
+  }
+}
+
+/** Not later than it is: what the thread stamps is never in the future. */
+function originOf(service: WatchedService, time: Time): number {
+  const nowNs = service.nowNs();
+  return time.monotonicNs() - nowNs;
+}
+
+function failureOf({ code, message }: Extract<FromFrontend, { readonly kind: 'failed' }>): Error {
+  return code === null ? new Error(message) : new EscapementError(code, message);
 }

@@ -7,22 +7,35 @@ import {
   ServiceError,
   type ServiceState,
 } from '../../service.js';
-import { Slots } from '../slots.js';
-import { RequestPacker, unpackAnswers } from './pack.js';
-import type { FromFrontend, ServiceCall, ToFrontend } from './thread-messages.js';
+import {
+  type FromFrontend,
+  RequestPacker,
+  type ServiceMethod,
+  type ToFrontend,
+  unpackAnswers,
+} from './messages.js';
 
 type Post = (message: FromFrontend, transfer: readonly ArrayBuffer[]) => void;
 
 /** The service as frontends in another thread see it. What they ask in one turn of the event loop is one message. */
 export class RemoteService implements InferenceService, RequestKeeper {
-  private readonly requests = new Slots<InferenceRequest>();
+  /**
+   * By slot; null: it has its answer, and the slot is used again. A `Map` would leave its old tables behind, each of which
+   * refers to the next one: once one of them is old, the collector takes all that come after it for alive.
+   */
+  private readonly requests: (InferenceRequest | null)[] = [];
+  private readonly freeSlots: number[] = [];
   private readonly calls = new Map<number, Waiting>();
   private readonly packer = new RequestPacker();
   private lastCall = 0;
   private isDue = false;
   private readonly flush = () => this.send();
   private readonly answer = (id: number, answer: Parameters<InferenceRequest['done']>[0]) => {
-    this.requests.take(id)?.done(answer);
+    const request = this.requests[id] ?? null;
+    if (request === null) return;
+    this.requests[id] = null;
+    this.freeSlots.push(id);
+    request.done(answer);
   };
 
   /** While the service's thread hangs: its last state, which says so. */
@@ -57,7 +70,8 @@ export class RemoteService implements InferenceService, RequestKeeper {
   }
 
   infer(request: InferenceRequest): void {
-    const slot = this.requests.add(request);
+    const slot = this.freeSlots.pop() ?? this.requests.length;
+    this.requests[slot] = request;
     this.packer.add(slot, request, request.arrivalNs ?? this.nowNs());
     request.keeper = this;
     request.slot = slot;
@@ -73,19 +87,19 @@ export class RemoteService implements InferenceService, RequestKeeper {
   }
 
   async load(name: string): Promise<void> {
-    await this.call({ method: 'load', name });
+    await this.call('load', name);
   }
 
   async unload(name: string): Promise<void> {
-    await this.call({ method: 'unload', name });
+    await this.call('unload', name);
   }
 
   async look(): Promise<void> {
-    await this.call({ method: 'look' });
+    await this.call('look');
   }
 
   statistics(): Promise<readonly ModelStatistics[]> {
-    return this.call({ method: 'statistics' });
+    return this.call('statistics');
   }
 
   /** Takes a message of the host; those about the frontend itself are not for it. */
@@ -103,9 +117,9 @@ export class RemoteService implements InferenceService, RequestKeeper {
     this.post(typeof packed === 'string' ? packed : { kind: 'requests', requests: packed }, transfer);
   }
 
-  private call(call: ServiceCall): Promise<readonly ModelStatistics[]> {
+  private call(method: ServiceMethod, name = ''): Promise<readonly ModelStatistics[]> {
     const id = ++this.lastCall;
-    this.post({ kind: 'call', id, call }, []);
+    this.post({ kind: 'call', id, method, name }, []);
     return new Promise((resolve, reject) => this.calls.set(id, { resolve, reject }));
   }
 

@@ -4,20 +4,21 @@ import type { Time } from '../../../base/world/time.js';
 import { beat, PulseReader } from '../../pulse.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { ThreadPort } from '../../world/threads.js';
-import type { CutOff, Frontend, FrontendOptions } from '../frontend.js';
-import { TurnedAway } from '../turned-away.js';
+import type { Frontend, FrontendEvents, FrontendOptions } from '../frontend.js';
+import type { FromFrontend, FrontendThreadData, ToFrontend } from './messages.js';
 import { RemoteService } from './remote-service.js';
-import type { FromFrontend, FrontendThreadData, ToFrontend } from './thread-messages.js';
 
-/** Whom a frontend turns away is posted so long after the first of them. */
+/** Connections that were turned away are posted so long after the first of them. */
 const GATHER_MS = 1000;
+/** Clients that are named then. More are counted together. */
+const MOST_NAMED = 100;
+const OTHERS = 'others';
 
-/** Opens a thread's transport. `cutOff` is called for each client that is cut off. */
+/** Opens a thread's transport. */
 export type OpenTransport = (
   service: RemoteService,
   options: FrontendOptions,
-  cutOff: CutOff | undefined,
-  turnedAway: TurnedAway,
+  events: FrontendEvents,
 ) => Promise<Frontend>;
 
 /** Runs a frontend thread: its transport asks the service of the `FrontendHost` at the other end of the port. */
@@ -33,10 +34,21 @@ export async function runFrontend(
   let renewed: ServerTls | null = null;
   const post = (message: FromFrontend, transfer: readonly ArrayBuffer[] = []) =>
     port.postMessage(message, transfer);
-  const cutOff: CutOff = (client, why) => post({ kind: 'cutOff', client, why });
-  const turnedAway = new TurnedAway(() => {
-    time.after(GATHER_MS, () => post({ kind: 'turnedAway', counts: turnedAway.take() })).unref();
-  });
+  const turnedAway = new Map<string, number>();
+  const events: FrontendEvents = {
+    cutOff: (client, why) => {
+      if (namesClients) post({ kind: 'cutOff', client, why });
+    },
+    turnedAway: (client) => {
+      if (turnedAway.size === 0) time.after(GATHER_MS, postTurnedAway).unref();
+      const name = turnedAway.has(client) || turnedAway.size < MOST_NAMED ? client : OTHERS;
+      turnedAway.set(name, (turnedAway.get(name) ?? 0) + 1);
+    },
+  };
+  const postTurnedAway = () => {
+    post({ kind: 'turnedAway', counts: [...turnedAway] });
+    turnedAway.clear();
+  };
   const close = async (graceful: boolean) => {
     await frontend?.close(graceful);
     post({ kind: 'closed' });
@@ -53,7 +65,7 @@ export async function runFrontend(
   });
   try {
     const own = { ...options, tls: tls === null ? null : inBuffers(tls) };
-    frontend = await open(service, own, namesClients ? cutOff : undefined, turnedAway);
+    frontend = await open(service, own, events);
     if (renewed !== null) frontend.renew(renewed);
     post({ kind: 'listening', port: frontend.port });
   } catch (error) {

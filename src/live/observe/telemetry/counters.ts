@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { NS_PER_S } from '../../../base/units.js';
-import { newApiErrorCounters, readApiErrors } from '../../frontend/api-error-counts.js';
+import { newApiErrorCounters, readApiErrors } from '../../frontend/api-error.js';
 import { BATCH_BUCKETS } from './buckets.js';
 import { Children, type ModelLabels, type NameLabels } from './labels.js';
 import { STAGE_COPY_IN, STAGE_COPY_OUT, STAGE_EXEC, STAGE_NAMES, STAGE_QUEUE } from './stage-averages.js';

@@ -6,8 +6,8 @@ import { unixMs } from '../../../base/clock/wall-clock.js';
 import { EscapementError } from '../../../base/errors.js';
 import { API_ERRORS, ApiError } from '../../frontend/api-error.js';
 import { checkTls, renewTls } from '../../frontend/frontend.js';
+import { TokenCheck } from '../../frontend/headers.js';
 import { hangUp, NO_PROXY, parserProblem } from '../../frontend/http-connection.js';
-import { TokenCheck } from '../../frontend/token.js';
 import { GuardedPort, peerOf } from '../../wire/guarded-port.js';
 import { json, type Reply, type Route, text } from './route.js';
 

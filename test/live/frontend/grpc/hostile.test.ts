@@ -3,7 +3,7 @@ import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node
 import { connect as connectSocket } from 'node:net';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import { newApiErrorCounters, readApiErrors } from '../../../../src/live/frontend/api-error-counts.js';
+import { newApiErrorCounters, readApiErrors } from '../../../../src/live/frontend/api-error.js';
 import {
   CONTINUATION,
   callHeaders,

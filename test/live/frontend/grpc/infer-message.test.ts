@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/live/frontend/api-error.js';
 import { bytesOfContents, readInferMessage } from '../../../../src/live/frontend/grpc/infer-message.js';
-import { PROTOCOL_FILE } from '../../../../src/live/frontend/grpc-messages.js';
+import { PROTOCOL_FILE } from '../../../../src/live/frontend/grpc/protocol.js';
 import type { Datatype } from '../../../../src/live/model.js';
 
 // The reference is protobufjs.

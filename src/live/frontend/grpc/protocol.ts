@@ -1,10 +1,65 @@
+import { fileURLToPath } from 'node:url';
 import type { handleUnaryCall, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
+import { loadSync, type MessageTypeDefinition, type PackageDefinition } from '@grpc/proto-loader';
+import { protoPath as HEALTH_FILE } from 'grpc-health-check';
+import descriptor, { type IDescriptorProto } from 'protobufjs/ext/descriptor/index.js';
 import { KIB } from '../../../base/units.js';
 import type { InferenceService } from '../../service.js';
 import { ApiError, asApiError } from '../api-error.js';
-import type { Catalog } from '../catalog.js';
-import { NO_SETTINGS, NO_SHARED_MEMORY } from '../left-out.js';
+import { type Catalog, NO_SETTINGS, NO_SHARED_MEMORY } from '../catalog.js';
 import { statusOf } from './rpc.js';
+
+/** The Open Inference Protocol: where its file lies, the same path from here in src and, compiled, in dist. */
+export const PROTOCOL_FILE = fileURLToPath(
+  new URL('../../../../src/live/frontend/open-inference.proto', import.meta.url),
+);
+
+const protocol = loadSync(PROTOCOL_FILE, { keepCase: true, defaults: true });
+
+const METHODS = protocol['inference.GRPCInferenceService'] as ServiceDefinition;
+
+/** Decodes an InferTensorContents. */
+export function decodeContents(bytes: Buffer): object {
+  return (protocol['inference.InferTensorContents'] as MessageTypeDefinition<object, object>).deserialize(
+    bytes,
+  );
+}
+
+/** The protocols of this server as reflection describes them. */
+export function describedProtocols(): PackageDefinition {
+  const files = [PROTOCOL_FILE, HEALTH_FILE].map((file) => {
+    // Each message comes with the descriptors of its whole file.
+    const [message] = Object.values(loadSync(file, { keepCase: true })).filter(isMessage);
+    return { ...message, fileDescriptorProtos: message.fileDescriptorProtos.map(withEntryNames) };
+  });
+  return Object.fromEntries(files.entries());
+}
+
+function isMessage(definition: object): definition is MessageTypeDefinition<object, object> {
+  return 'fileDescriptorProtos' in definition;
+}
+
+/**
+ * A FileDescriptorProto with the names that protobuf prescribes for the entries of maps: `ParametersEntry`, where
+ * protobufjs writes `Parameters`. Other libraries refuse the file otherwise.
+ */
+function withEntryNames(bytes: Uint8Array): Buffer {
+  const file = descriptor.FileDescriptorProto.decode(bytes);
+  nameEntries((file as unknown as { messageType: IDescriptorProto[] }).messageType);
+  return Buffer.from(descriptor.FileDescriptorProto.encode(file).finish());
+}
+
+function nameEntries(messages: readonly IDescriptorProto[]): void {
+  for (const { nestedType = [], field: fields = [] } of messages) {
+    for (const entry of nestedType) {
+      if (entry.options?.mapEntry !== true) continue;
+      const name = `${entry.name}Entry`;
+      for (const field of fields) if (field.typeName === entry.name) field.typeName = name;
+      entry.name = name;
+    }
+    nameEntries(nestedType);
+  }
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: messages of every shape, decoded
 type Message = any;
@@ -25,10 +80,10 @@ export function small(service: ServiceDefinition): ServiceDefinition {
   return Object.fromEntries(limited);
 }
 
-/** The service of inference. What takes tensors decodes its messages itself. */
-export function inferenceService(service: ServiceDefinition): ServiceDefinition {
+/** The methods of the Open Inference Protocol. Those with tensors decode their messages themselves. */
+export function inferenceService(): ServiceDefinition {
   const asBytes = { requestDeserialize: (bytes: Buffer) => bytes };
-  const { ModelInfer, ModelStreamInfer, ServerLive, ...others } = service;
+  const { ModelInfer, ModelStreamInfer, ServerLive, ...others } = METHODS;
   const leftOut = Object.keys(LEFT_OUT).map((name) => {
     const path = ServerLive.path.replace('ServerLive', name);
     return [name, { ...ServerLive, path }] as const;
