@@ -28,63 +28,22 @@ export interface LiveEvents {
   ran(action: Action, result: ResultMessage): void;
 }
 
+/** All of them; the compiler asks for those that are missing. */
+const EVENTS = Object.keys({
+  ...{ wokeLate: 0, gpuDown: 0, gpuUp: 0, worker: 0, workerLeft: 0, standsBy: 0, deviceError: 0 },
+  ...{ modelCame: 0, modelGone: 0, traced: 0, stepped: 0, sent: 0, ran: 0 },
+} satisfies Record<keyof LiveEvents, 0>) as (keyof LiveEvents)[];
+
 /** Notifies each of `parts` of the events it has a method for, in the order given. */
 export function fanOutEvents(parts: readonly Partial<LiveEvents>[]): LiveEvents {
-  return new EventFan(parts);
+  const methods = EVENTS.map((event) => {
+    const hearing = parts.filter((part) => part[event] !== undefined) as Heard[];
+    const fan = (...all: unknown[]) => {
+      for (const part of hearing) part[event](...all);
+    };
+    return [event, fan];
+  });
+  return Object.fromEntries(methods);
 }
 
-class EventFan implements LiveEvents {
-  constructor(private readonly parts: readonly Partial<LiveEvents>[]) {}
-
-  wokeLate(lateNs: number): void {
-    for (const part of this.parts) part.wokeLate?.(lateNs);
-  }
-
-  gpuDown(gpu: number, reason: string): void {
-    for (const part of this.parts) part.gpuDown?.(gpu, reason);
-  }
-
-  gpuUp(gpu: number): void {
-    for (const part of this.parts) part.gpuUp?.(gpu);
-  }
-
-  worker(name: string, up: boolean, what: string, asAsked?: boolean): void {
-    for (const part of this.parts) part.worker?.(name, up, what, asAsked);
-  }
-
-  workerLeft(name: string): void {
-    for (const part of this.parts) part.workerLeft?.(name);
-  }
-
-  standsBy(isIt: boolean): void {
-    for (const part of this.parts) part.standsBy?.(isIt);
-  }
-
-  deviceError(gpu: number, model: string, error: string): void {
-    for (const part of this.parts) part.deviceError?.(gpu, model, error);
-  }
-
-  modelCame(index: number, model: ServedModel): void {
-    for (const part of this.parts) part.modelCame?.(index, model);
-  }
-
-  modelGone(index: number): void {
-    for (const part of this.parts) part.modelGone?.(index);
-  }
-
-  traced(id: number, traceparent: string): void {
-    for (const part of this.parts) part.traced?.(id, traceparent);
-  }
-
-  stepped(nowNs: number, tookNs: number): void {
-    for (const part of this.parts) part.stepped?.(nowNs, tookNs);
-  }
-
-  sent(action: Action): void {
-    for (const part of this.parts) part.sent?.(action);
-  }
-
-  ran(action: Action, result: ResultMessage): void {
-    for (const part of this.parts) part.ran?.(action, result);
-  }
-}
+type Heard = Readonly<Record<string, (...all: unknown[]) => void>>;
