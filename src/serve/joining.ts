@@ -4,11 +4,11 @@ import type { Clock } from '../base/clock/clock.js';
 import { Bursts } from '../live/bursts.js';
 import type { Fleet } from '../live/controller/fleet.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
-import type { Registration } from '../live/controller/registration/entry.js';
 import {
   openRegistration,
   type RegistrationEndpoint,
 } from '../live/controller/registration/registration-endpoint.js';
+import type { Registration } from '../live/controller/registration/registrations.js';
 import { LEASE_HAS_ENDED, Registrations } from '../live/controller/registration/registrations.js';
 import { registerJoining, registerTurnedAway } from '../live/observe/telemetry/counters.js';
 import type { ServerTls } from '../live/wire/credentials.js';

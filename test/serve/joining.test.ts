@@ -4,8 +4,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { Clock } from '../../src/base/clock/clock.js';
 import { NS_PER_S } from '../../src/base/units.js';
 import type { Fleet } from '../../src/live/controller/fleet.js';
+import { FleetWorker } from '../../src/live/controller/fleet-worker.js';
 import type { WorkerLink } from '../../src/live/controller/link/worker-link.js';
-import { DynamicWorker, type Member, newMember } from '../../src/live/controller/member.js';
 import { Registrar } from '../../src/live/worker/endpoint/registrar.js';
 import { REAL_WORLD } from '../../src/live/world/real-world.js';
 import { Joining } from '../../src/serve/joining.js';
@@ -20,7 +20,7 @@ class MovedClock extends Clock {
   }
 }
 
-const JOINED = { gpuNumbers: [0], drivenBy: 'this', isInService: true } as const;
+const JOINED = { gpuNumbers: [0], drivenBy: 'this', phase: 'serving' } as const;
 
 /** A port for registrations, its log, and the workers that were added. */
 async function open() {
@@ -35,11 +35,11 @@ async function open() {
     log,
   );
   onTestFinished(() => joining.close());
-  const members: Member[] = [];
+  const members: FleetWorker[] = [];
   const add = (link: WorkerLink) => {
-    const member = newMember(link, true);
+    const member = new FleetWorker(link, () => {});
     members.push(Object.assign(member, { ...JOINED, description: description() }));
-    return new DynamicWorker(member, () => {});
+    return member;
   };
   joining.begin({ room: 1, staticWorker: () => null, add } as unknown as Fleet);
   const registry = new Registry();
@@ -80,8 +80,8 @@ it('warns of a worker that has died, not of one that has left', async () => {
   register('secret', 'two', 'gpu-2:9000');
   await until(() => said('has joined').length === 2);
   await leaving.leave();
-  for (const member of members) Object.assign(member, { drivenBy: 'none', isInService: false });
-  members.find(({ link }) => link.name === 'gpu-1:9000')!.hasLeft = true;
+  for (const member of members) Object.assign(member, { drivenBy: 'none', phase: 'connecting' });
+  members.find(({ link }) => link.name === 'gpu-1:9000')!.phase = 'gone';
   await until(() => said('has left').length === 1);
   expect(said('has left')).toMatchObject([{ level: 30, msg: 'worker gpu-1:9000 has left: it shuts down' }]);
   // It does not renew its lease so soon.

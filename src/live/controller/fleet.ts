@@ -1,30 +1,66 @@
-import { EscapementError } from '../../base/errors.js';
-import { NS_PER_MS } from '../../base/units.js';
 import { REAL_TIME } from '../../base/world/real-time.js';
 import type { Time } from '../../base/world/time.js';
 import { kindOfWorker } from '../gpu-kind.js';
-import type { ActionMessage, WorkerDescription } from '../messages.js';
+import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
+import type { ServedModel } from '../model.js';
 import type { FleetOperatorRuns } from '../operator-runs.js';
+import { WORKER_SHUTS_DOWN } from '../wire/protocol.js';
 import { within } from '../within.js';
-import { clusterOfWorkers, type WorkerCluster, whyNotTogether } from './cluster-of-workers.js';
-import { type Condition, type FleetEvents, FleetMembers } from './fleet-members.js';
+import {
+  clusterOfWorkers,
+  kindIn,
+  pagesIn,
+  type WorkerCluster,
+  whyNotFitting,
+} from './cluster-of-workers.js';
 import { FleetModels } from './fleet-models.js';
 import { FleetRecording } from './fleet-recording.js';
-import type { WorkerLink } from './link/worker-link.js';
-import { DynamicWorker, isPresent, isUsed, type Member, newMember } from './member.js';
+import { Condition, enoughInTime, initialWorkers, type StartupTimeout } from './fleet-start.js';
+import { FleetWorker, GpuNumbers } from './fleet-worker.js';
+import type { Driving, WorkerLink } from './link/worker-link.js';
 import type { LinkOfKind } from './model-rollout.js';
 
+/** Events of a fleet, in terms of GPUs of the whole cluster. */
+export interface FleetEvents {
+  gpuUp(gpu: number, present: readonly number[], kind: number): void;
+  gpuDown(gpu: number, reason: string): void;
+  results(results: readonly ResultMessage[]): void;
+  /** True when another controller drives the workers; false when it no longer does. */
+  standsBy(isIt: boolean): void;
+  /** Reports a model that a worker has from an earlier controller. Returns true if it stays. */
+  modelFound(index: number, model: ServedModel): boolean;
+  /** Reports a worker that is up, refused or down; `asAsked`: it was asked to shut down. */
+  worker(name: string, up: boolean, what: string, asAsked?: boolean): void;
+  /** Reports that a worker that registered itself has left for good. */
+  workerLeft(name: string): void;
+}
+
 /**
- * All workers as one cluster: numbers their GPUs, passes actions on and reports which GPUs are in service. Static
- * workers, known from the start, keep their numbers; dynamic ones register themselves, and come and go.
+ * All workers as one cluster: contacts them, accepts those that fit, numbers their GPUs, passes actions on and reports
+ * which GPUs are in service. Static workers, known from the start, keep their numbers; dynamic ones register themselves,
+ * and make room for others when they leave.
  */
 export class Fleet {
-  private readonly members: FleetMembers;
+  private readonly workers: FleetWorker[] = [];
+  private readonly numbers = new GpuNumbers();
   private readonly recording = new FleetRecording();
+  /** GPUs in service. */
+  private readonly up = new Set<number>();
+  private readonly changes = new Condition();
   /** Called when a worker has come up. Set by the owner of its models. */
   workerCameUp: () => void = () => {};
   /** None until `assemble` has resolved. */
   models: FleetModels;
+  /** True if another controller drives the workers. */
+  isStandby = false;
+  /** True once a worker has been accepted. */
+  private hasDriven = false;
+  private events: FleetEvents | null = null;
+  private cluster: WorkerCluster | null = null;
+  /** Clock of the controller; null before connecting. */
+  private nowNs: (() => number) | null = null;
+  /** Links of departed dynamic workers, still closing. */
+  private readonly closing = new Set<Promise<void>>();
 
   /** `maxGpus`: limit on the cluster's GPUs with dynamic workers; null: there are none. */
   constructor(
@@ -33,8 +69,7 @@ export class Fleet {
     private readonly time: Time = REAL_TIME,
   ) {
     this.models = new FleetModels([], () => [], 1, time);
-    this.members = new FleetMembers(maxGpus, this.recording, () => this.workerCameUp());
-    for (const link of links) this.members.add(newMember(link));
+    for (const link of links) this.workers.push(new FleetWorker(link));
   }
 
   /**
@@ -43,36 +78,43 @@ export class Fleet {
    * controller count, too.
    */
   async assemble(nowNs: () => number, timeout: StartupTimeout): Promise<WorkerCluster> {
-    const { members, maxGpus, time } = this;
-    members.start(nowNs);
-    await enoughInTime(members.list, members.changes, timeout, time);
-    const { present, dynamic } = initialMembers(members.list, maxGpus);
+    const { workers, numbers, maxGpus, time } = this;
+    this.nowNs = nowNs;
+    for (const worker of workers) this.connect(worker, nowNs);
+    await enoughInTime(workers, this.changes, timeout, time);
+    const { present, dynamic } = initialWorkers(workers, maxGpus);
     const most = Math.max(...present.map(({ description }) => description.gpus.length));
-    for (const member of members.list) {
-      if (member.isDynamic && !dynamic.has(member)) continue;
-      member.known = member.description?.gpus.length ?? 0;
-      const count = member.description?.gpus.length ?? most;
-      members.gpuNumbers.grow(count);
-      members.gpuNumbers.take(member, count);
+    for (const worker of workers) {
+      if (worker.isDynamic && !dynamic.has(worker)) continue;
+      worker.known = worker.description?.gpus.length ?? 0;
+      const count = worker.description?.gpus.length ?? most;
+      numbers.grow(count);
+      numbers.take(worker, count);
     }
-    const used = members.gpuNumbers.size;
-    members.gpuNumbers.grow(Math.max(0, (maxGpus ?? 0) - used));
-    const cluster = clusterOfWorkers(present, used, members.gpuNumbers.size - used);
+    const used = numbers.size;
+    numbers.grow(Math.max(0, (maxGpus ?? 0) - used));
+    const cluster = clusterOfWorkers(present, used, numbers.size - used);
     this.models = new FleetModels(cluster.models, () => this.linksForModels(), cluster.kinds.length, time);
-    members.found(cluster, this.models);
+    this.cluster = cluster;
+    for (const worker of workers)
+      if (worker.description !== null) worker.kind = Math.max(0, kindIn(cluster, worker.description));
+    for (const worker of [...workers])
+      if (!worker.hasGpuNumbers && worker.description !== null) this.admit(worker, worker.description);
     return cluster;
   }
 
   /** Starts notifying `events`, first of the current state. */
   begin(events: FleetEvents): void {
-    this.members.begin(events);
+    this.events = events;
+    for (const worker of [...this.workers]) if (worker.isUp) this.adopt(worker);
   }
 
   /** Adds a worker that registered itself. */
-  add(link: WorkerLink): DynamicWorker {
-    const member = newMember(link, true);
-    this.members.add(member);
-    return new DynamicWorker(member, (worker, reason) => this.members.dismiss(worker, reason));
+  add(link: WorkerLink): FleetWorker {
+    const worker = new FleetWorker(link, (dismissed, reason) => this.dismiss(dismissed, reason));
+    this.workers.push(worker);
+    if (this.nowNs !== null) this.connect(worker, this.nowNs);
+    return worker;
   }
 
   /** True if unknown workers may come. */
@@ -80,98 +122,89 @@ export class Fleet {
     return this.maxGpus !== null;
   }
 
-  /** State of a static worker, by its address or its process; null: unknown. */
-  staticWorker(
-    name: string,
-    instance: string,
-  ): { readonly hasJoined: boolean; readonly problem: string } | null {
-    const known = this.members.list.filter(({ isDynamic }) => !isDynamic);
-    const member = known.find((each) => each.link.name === name || each.instance === instance);
-    return member === undefined ? null : { hasJoined: isUsed(member), problem: member.problem };
+  /** Static worker with that address or process; null: unknown. */
+  staticWorker(name: string, instance: string): Pick<FleetWorker, 'hasJoined' | 'problem'> | null {
+    const known = this.workers.filter(({ isDynamic }) => !isDynamic);
+    const worker = known.find((each) => each.link.name === name || each.instance === instance);
+    return worker === undefined ? null : { hasJoined: worker.hasJoined, problem: worker.problem };
   }
 
   /** Number of GPUs that may still be added. */
   get room(): number {
-    return this.members.room;
-  }
-
-  /** True if another controller drives the workers. */
-  get isStandby(): boolean {
-    return this.members.isStandby;
+    return this.cluster === null ? (this.maxGpus ?? 0) : this.numbers.free;
   }
 
   /** Resolves when this controller drives all present workers, or has driven one of them for `graceNs`. */
   async untilDriving(graceNs: number): Promise<void> {
-    const { members } = this;
-    await members.changes.holds(() => members.hasDriven);
-    const there = members.list.filter(({ drivenBy, state }) => state !== null || drivenBy !== 'none');
-    const all = members.changes.holds(() => there.every(({ state, hasLeft }) => state !== null || hasLeft));
+    const { changes, workers } = this;
+    await changes.holds(() => this.hasDriven);
+    const there = workers.filter(({ isServing, drivenBy }) => isServing || drivenBy !== 'none');
+    const all = changes.holds(() => there.every(({ isServing, hasLeft }) => isServing || hasLeft));
     await within(this.time, all, graceNs);
   }
 
   /** Resolves when a worker is up that can be asked for models. */
   untilUp(): Promise<void> {
-    return this.members.changes.holds(() => this.linksForModels().length > 0);
+    return this.changes.holds(() => this.linksForModels().length > 0);
   }
 
   get gpusUp(): number {
-    return this.members.up.size;
+    return this.up.size;
   }
 
   /** Names of the workers that are not up. */
   get away(): readonly string[] {
-    return this.members.list.flatMap(({ link, state }) => (state === null ? link.name : []));
+    return this.workers.flatMap(({ link, isServing }) => (isServing ? [] : link.name));
   }
 
   get links(): readonly WorkerLink[] {
-    return this.members.list.map(({ link }) => link);
+    return this.workers.map(({ link }) => link);
   }
 
   /** Name of the GPU's worker; empty: no worker has that GPU. */
   nameOf(gpu: number): string {
-    return this.members.gpuNumbers.memberOf(gpu)?.link.name ?? '';
+    return this.numbers.workerOf(gpu)?.link.name ?? '';
   }
 
   /** Name of the GPU's kind; empty: no worker has that GPU. */
   kindOf(gpu: number): string {
-    const description = this.members.gpuNumbers.memberOf(gpu)?.description ?? null;
+    const description = this.numbers.workerOf(gpu)?.description ?? null;
     return description === null ? '' : kindOfWorker(description);
   }
 
   /** Name of the GPU's device, for people. */
   deviceOf(gpu: number): string {
-    const { gpuNumbers } = this.members;
-    return gpuNumbers.memberOf(gpu)?.description?.gpus[gpuNumbers.localOf(gpu)]?.name ?? '';
+    return this.numbers.workerOf(gpu)?.description?.gpus[this.localGpu(gpu)]?.name ?? '';
   }
 
   /** Number of the GPU on its own worker. */
   localGpu(gpu: number): number {
-    return this.members.gpuNumbers.localOf(gpu);
+    return this.numbers.localOf(gpu);
   }
 
   /** Queues a message for the next `flush`. `message.gpu` is the number on the worker. */
   post(gpu: number, message: ActionMessage): void {
-    this.members.gpuNumbers.memberOf(gpu)?.outbox.push(message);
+    this.numbers.workerOf(gpu)?.outbox.push(message);
   }
 
   flush(): void {
-    for (const member of this.members.list) {
-      if (member.outbox.length === 0) continue;
-      const actions = member.outbox;
-      member.outbox = [];
-      if (member.state !== null) member.link.send(actions);
+    if (this.events === null) return;
+    for (const worker of this.workers) {
+      if (worker.outbox.length === 0) continue;
+      const actions = worker.outbox;
+      worker.outbox = [];
+      if (worker.isServing) worker.link.send(actions);
     }
   }
 
   /** Restarts the worker of a GPU that does not answer. */
   restart(gpu: number, reason: string): void {
-    this.members.gpuNumbers.memberOf(gpu)?.link.restart(reason, null);
+    this.numbers.workerOf(gpu)?.link.restart(reason, null);
   }
 
   /** Gives up a GPU, but not others of its worker; it is retried later. */
   giveUp(gpu: number, reason: string): void {
-    const { gpuNumbers } = this.members;
-    gpuNumbers.memberOf(gpu)?.link.restart(reason, gpuNumbers.localOf(gpu));
+    this.numbers.workerOf(gpu)?.link.restart(reason, this.localGpu(gpu));
   }
 
   /** Records the operators of INFERs from now on, also on workers that come up later. No effect while recording. */
@@ -184,83 +217,231 @@ export class Fleet {
     return this.recording.stop(this.links);
   }
 
-  close(): Promise<void> {
-    return this.members.close();
+  async close(): Promise<void> {
+    this.events = null;
+    for (const worker of this.workers) worker.life++;
+    await Promise.all([...this.links.map((link) => link.close()), ...this.closing]);
   }
 
   /** Workers that are up. If none is, those waiting because their files are newer than the cluster's. */
   private linksForModels(): LinkOfKind[] {
-    const { list } = this.members;
-    const up = list.filter(({ state }) => state !== null);
-    return (up.length > 0 ? up : list.filter(({ isAligning }) => isAligning)).map(({ link, kind }) => ({
+    const up = this.workers.filter(({ isServing }) => isServing);
+    return (up.length > 0 ? up : this.workers.filter(({ isUp }) => isUp)).map(({ link, kind }) => ({
       link,
       kind,
     }));
   }
-}
 
-interface InitialMembers {
-  /** Workers that make up the cluster. */
-  readonly present: readonly { readonly name: string; readonly description: WorkerDescription }[];
-  /** Dynamic workers among them. */
-  readonly dynamic: ReadonlySet<Member>;
-}
-
-/**
- * Workers that make up the cluster: all static ones that have come, and the dynamic ones that fit, as far as there is
- * room. If no static one has come, the first dynamic one decides what the others must be.
- */
-function initialMembers(members: readonly Member[], maxGpus: number | null): InitialMembers {
-  const present: { readonly name: string; readonly description: WorkerDescription }[] = [];
-  const dynamic = new Set<Member>();
-  let gpus = 0;
-  for (const member of members.toSorted((a, b) => Number(a.isDynamic) - Number(b.isDynamic))) {
-    const { description, isDynamic, link } = member;
-    if (description === null) continue;
-    const wanted = gpus + description.gpus.length;
-    const isFitting = present.length === 0 || whyNotTogether(present[0].description, description) === '';
-    if (isDynamic && present.length > 0 && (!isFitting || wanted > (maxGpus ?? 0))) continue;
-    if (isDynamic) dynamic.add(member);
-    gpus = wanted;
-    present.push({ name: link.name, description });
-  }
-  return { present, dynamic };
-}
-
-/** Time for workers to come, and how many of them must. */
-interface StartupTimeout {
-  /** Rejects if fewer are present by then; null: waits indefinitely. */
-  readonly timeoutNs: number | null;
-  /** Minimum number of workers. Default: all. */
-  readonly minWorkers?: number;
-  /** Further time for the others once these are present. */
-  readonly graceNs?: number;
-}
-
-/** Resolves when enough of the members, whose number may grow, are present. Rejects with `E_WORKER`. */
-async function enoughInTime(
-  members: readonly Member[],
-  changes: Condition,
-  { timeoutNs, minWorkers = members.length, graceNs = 0 }: StartupTimeout,
-  time: Time,
-): Promise<void> {
-  const enough = changes.holds(() => members.filter(isPresent).length >= minWorkers);
-  if (timeoutNs === null) await enough;
-  else if (!(await within(time, enough, timeoutNs))) {
-    const missing = members.filter((each) => !isPresent(each)).map(({ link }) => link.name);
-    throw notAllThere(missing, timeoutNs);
-  }
-  if (graceNs > 0)
-    await within(
-      time,
-      changes.holds(() => members.every(isPresent)),
-      graceNs,
+  private connect(worker: FleetWorker, nowNs: () => number): void {
+    worker.link.start(
+      {
+        met: (description) => this.met(worker, description),
+        driven: (by) => this.driven(worker, by),
+        up: (description, state) => this.cameUp(worker, description, state),
+        results: (results) => this.passOn(worker, results),
+        down: (reason, gpu) => this.wentDown(worker, reason, gpu),
+      },
+      nowNs,
     );
+  }
+
+  /** Handles the description of a worker with GPU numbers, or of one that decides what others must be. */
+  private met(worker: FleetWorker, description: WorkerDescription): void {
+    this.name(worker, description);
+    if (this.cluster !== null && worker.hasGpuNumbers) return;
+    if (this.admit(worker, description)) worker.description = description;
+  }
+
+  private driven(worker: FleetWorker, by: Driving): void {
+    worker.drivenBy = by;
+    this.changed();
+  }
+
+  private cameUp(worker: FleetWorker, description: WorkerDescription, state: WorkerState): void {
+    if (worker.phase === 'draining' || worker.hasLeft || !this.admit(worker, description)) return;
+    this.name(worker, description);
+    worker.description = description;
+    worker.reported = state;
+    worker.become('joining');
+    if (this.events !== null) this.adopt(worker);
+    this.changes.check();
+  }
+
+  /** Names the worker. Two links to one worker would compete for its leader lease: the static one stays. */
+  private name(worker: FleetWorker, { instance = '' }: WorkerDescription): void {
+    worker.instance = instance;
+    if (worker.isDynamic || instance === '') return;
+    for (const twin of this.workers.filter((each) => each.isDynamic && each.instance === instance)) {
+      twin.problem = `it is worker ${worker.link.name}, which is known from the start`;
+      twin.leave(twin.problem);
+    }
+  }
+
+  /** True if the worker fits the cluster, and its GPUs have numbers. A dynamic worker that does not fit is removed. */
+  private admit(worker: FleetWorker, description: WorkerDescription): boolean {
+    const why = this.whyNot(worker, description);
+    if (why === '') return true;
+    const accepted = worker.description === null ? 'accepted' : 'readmitted';
+    if (!worker.isDynamic) this.complain(worker, `is not ${accepted}: ${why}`, why);
+    else {
+      // Logged by the code that let it come.
+      worker.problem = why;
+      this.remove(worker);
+    }
+    return false;
+  }
+
+  private whyNot(worker: FleetWorker, description: WorkerDescription): string {
+    const { cluster, numbers, room } = this;
+    const { length } = description.gpus;
+    const different = cluster === null ? '' : whyNotFitting(cluster, description);
+    if (different !== '') return different;
+    if (cluster !== null) worker.kind = kindIn(cluster, description);
+    if (worker.hasGpuNumbers) return '';
+    const hasRoom = cluster === null ? !worker.isDynamic || length <= room : numbers.take(worker, length);
+    if (hasRoom) return '';
+    worker.gpusWithoutRoom = length;
+    return noRoom(length, room);
+  }
+
+  private complain(worker: FleetWorker, what: string, problem: string): void {
+    if (worker.problem !== problem) this.events?.worker(worker.link.name, false, what);
+    worker.problem = problem;
+  }
+
+  /** Removes a dynamic worker: without a reason once what it runs is finished, with one at once. */
+  private dismiss(worker: FleetWorker, reason: string | null): void {
+    if (!worker.isServing) this.remove(worker);
+    else if (worker.phase === 'serving') worker.become('draining');
+    if (reason !== null && !worker.hasLeft) worker.link.restart(reason, null);
+  }
+
+  /** Removes a dynamic worker of which nothing is used. */
+  private remove(worker: FleetWorker): void {
+    if (worker.hasLeft) return;
+    worker.become('gone');
+    this.release(worker);
+  }
+
+  private release(worker: FleetWorker): void {
+    const { link } = worker;
+    this.workers.splice(this.workers.indexOf(worker), 1);
+    if (worker.hasGpuNumbers) this.events?.workerLeft(link.name);
+    this.numbers.release(worker);
+    const closed = link.close().finally(() => this.closing.delete(closed));
+    this.closing.add(closed);
+    this.changed();
+  }
+
+  private changed(): void {
+    this.changes.check();
+    const isOthers = this.workers.some(({ drivenBy }) => drivenBy === 'another');
+    const isOurs = this.workers.some(({ drivenBy }) => drivenBy === 'this');
+    // Between two drivers there may be none for a moment, which is not a change.
+    const isStandby = !isOurs && (isOthers || this.isStandby);
+    if (isStandby === this.isStandby) return;
+    this.isStandby = isStandby;
+    this.events?.standsBy(isStandby);
+  }
+
+  /** Keeps models that a worker has from an earlier controller where there is room, then aligns it with the cluster. */
+  private adopt(worker: FleetWorker): void {
+    const { models } = this;
+    const { link, kind, life, reported } = worker;
+    if (reported === null) return;
+    const adopted = models.adopt(
+      { link, kind },
+      reported.changes ?? [],
+      (index, model) => this.events?.modelFound(index, model) ?? false,
+    );
+    if (adopted === null) this.align(worker, reported, life);
+    else
+      void adopted.then(() => {
+        if (life === worker.life) this.align(worker, reported, life);
+      });
+  }
+
+  private align(worker: FleetWorker, reported: WorkerState, life: number): void {
+    const aligned = this.models.align(worker.link, worker.description, reported, {
+      isWanted: () => life === worker.life,
+      failed: (reason) => this.complain(worker, `is not accepted: ${reason}`, reason),
+    });
+    if (aligned === null) this.putInService(worker, reported);
+    else
+      void aligned.then((state) => {
+        if (state !== null && life === worker.life) this.putInService(worker, state);
+      });
+  }
+
+  private putInService(worker: FleetWorker, { present }: WorkerState): void {
+    const { cluster, events } = this;
+    const { gpuNumbers, link } = worker;
+    worker.become('serving');
+    worker.problem = '';
+    const counted = cluster === null ? Number.POSITIVE_INFINITY : pagesIn(cluster.spec, worker.kind);
+    const unused = pagesNotUsed(worker, counted);
+    events?.worker(link.name, true, `is up${changeOfGpus(worker, present.length)}${unused}`);
+    worker.known = Math.max(worker.known, Math.min(present.length, gpuNumbers.length));
+    this.recording.cameUp(link);
+    present.slice(0, gpuNumbers.length).forEach((models, local) => {
+      this.up.add(gpuNumbers[local]);
+      events?.gpuUp(gpuNumbers[local], models, worker.kind);
+    });
+    this.hasDriven = true;
+    this.changes.check();
+    this.workerCameUp();
+  }
+
+  private wentDown(worker: FleetWorker, reason: string, local: number | null): void {
+    const { gpuNumbers, link, phase } = worker;
+    if (worker.hasLeft || (local !== null && local >= gpuNumbers.length)) return;
+    const gpus = local === null ? gpuNumbers : [gpuNumbers[local]];
+    // Nothing is sent to it any more.
+    if (local === null && phase !== 'connecting') worker.become(phase === 'draining' ? 'gone' : 'connecting');
+    this.recording.wentDown(link, reason);
+    const lost = gpus.filter((gpu) => this.up.has(gpu));
+    const what = local === null ? 'is down' : `has lost its GPU ${local}`;
+    const follows = lost.length === 0 ? '' : `, so these GPUs are gone: ${lost.join(', ')}`;
+    const asAsked = reason === WORKER_SHUTS_DOWN;
+    this.events?.worker(link.name, false, `${what}${follows}: ${reason}`, asAsked);
+    for (const gpu of lost) {
+      this.up.delete(gpu);
+      this.events?.gpuDown(gpu, reason);
+    }
+    if (local === null && phase === 'draining') this.release(worker);
+  }
+
+  private passOn({ gpuNumbers }: FleetWorker, results: readonly ResultMessage[]): void {
+    // They ascend: nothing is to be renumbered where the last one has its own number.
+    const isSame = gpuNumbers.at(-1) === gpuNumbers.length - 1;
+    this.events?.results(isSame ? results : results.map((r) => ({ ...r, gpu: gpuNumbers[r.gpu] })));
+  }
 }
 
-function notAllThere(missing: readonly string[], timeoutNs: number): EscapementError {
-  return new EscapementError(
-    'E_WORKER',
-    `no answer from ${missing.join(', ')} within ${timeoutNs / NS_PER_MS} ms: is \`escapement worker\` running there?`,
-  );
+function changeOfGpus({ gpuNumbers, known }: FleetWorker, now: number): string {
+  const extra = now - gpuNumbers.length;
+  if (extra > 0) return `; ${extra} of its GPUs are used from the next start on`;
+  return now < known
+    ? `, with ${now} of ${known} GPUs; the others count as gone until it has them again`
+    : '';
+}
+
+function pagesNotUsed({ description }: FleetWorker, used: number): string {
+  const most = Math.max(0, ...(description?.gpus.map(({ pages }) => pages) ?? []));
+  return most <= used
+    ? ''
+    : `; of ${most} pages of its weights cache ${used} are used, as many as the smallest had at the start`;
+}
+
+/** Reason why a worker with this many GPUs waits, for people; 0: number unknown. */
+export function noRoom(gpus: number, room: number): string {
+  const has = gpus === 0 ? '' : `it has ${inWords(gpus)}, and `;
+  const left = room === 0 ? 'no more GPUs' : `${inWords(room)} only`;
+  return `waits for room: ${has}--max-gpus leaves room for ${left}; ${WHAT_TO_DO}`;
+}
+
+const WHAT_TO_DO = 'stop another worker, or start the controller with a larger --max-gpus';
+
+function inWords(gpus: number): string {
+  return gpus === 1 ? '1 GPU' : `${gpus} GPUs`;
 }

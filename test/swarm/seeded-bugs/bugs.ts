@@ -237,7 +237,7 @@ const RECORDS: readonly SeededBug[] = [
   },
   {
     name: 'the log does not say that a worker is lost',
-    file: 'live/controller/fleet-members.ts',
+    file: 'live/controller/fleet.ts',
     find: 'const asAsked = reason === WORKER_SHUTS_DOWN;\n    this.events?',
     replace: 'const asAsked = reason === WORKER_SHUTS_DOWN;\n    if (asAsked) this.events?',
   },

@@ -7,7 +7,7 @@ const SETTLE_MS = 300;
 const STANDBY_DELAY_MS = 3000;
 
 /** Parameters of a controller's candidacy for the leader leases of workers. */
-export interface Candidacy {
+interface Candidacy {
   /** Name of the controller, the same for all of them. */
   readonly controller: string;
   /** True if it prefers that another drives. */

@@ -16,7 +16,7 @@ import {
   type RegistrationMessage,
   type WireRegistration,
 } from '../../wire/registration.js';
-import type { Registration } from './entry.js';
+import type { Registration } from './registrations.js';
 import { LEASE_NS, type Registrations } from './registrations.js';
 
 interface RegistrationEndpointOptions {

@@ -3,11 +3,10 @@ import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
 import type { Timer } from '../../../base/world/time.js';
 import { Repeats } from '../../repeats.js';
 import type { WireLease } from '../../wire/registration.js';
-import { noRoom } from '../fleet-members.js';
+import { noRoom } from '../fleet.js';
+import type { FleetWorker } from '../fleet-worker.js';
 import { Backoff } from '../link/backoff.js';
 import type { WorkerLink } from '../link/worker-link.js';
-import type { DynamicWorker } from '../member.js';
-import { Entry, type Registration } from './entry.js';
 
 /** Lease: silence after which an unconnected worker is considered gone. */
 export const LEASE_NS = 5 * NS_PER_S;
@@ -28,16 +27,36 @@ const FIRST_REST_MS = 100;
 const LONGEST_REST_MS = 10_000;
 const TICK_MS = 100;
 
+/** A worker's registration. */
+export interface Registration {
+  /** HOST:PORT at which it serves. */
+  readonly address: string;
+  /** Name of its process. */
+  readonly instance: string;
+  /** Source host of the registration. */
+  readonly host: string;
+}
+
+/** A registered worker, as far as its registration depends on it. */
+type RegisteredWorker = Pick<
+  FleetWorker,
+  | 'hasGpuNumbers'
+  | 'hasJoined'
+  | 'isMet'
+  | 'isConnected'
+  | 'problem'
+  | 'gpusWithoutRoom'
+  | 'hasLeft'
+  | 'leave'
+>;
+
 /** Host of registered workers: the fleet. */
 export interface Host {
   /** Number of GPUs that may still be added. */
   readonly room: number;
   /** State of a static worker, by its address or its process; null: unknown. */
-  staticWorker(
-    name: string,
-    instance: string,
-  ): { readonly hasJoined: boolean; readonly problem: string } | null;
-  add(link: WorkerLink): DynamicWorker;
+  staticWorker(name: string, instance: string): Pick<FleetWorker, 'hasJoined' | 'problem'> | null;
+  add(link: WorkerLink): RegisteredWorker;
 }
 
 interface RegistrationEvents {
@@ -160,7 +179,10 @@ export class Registrations {
     else if (dialed < MOST_DIALED) {
       entry.complaint = '';
       entry.dialedNs = nowNs;
-      entry.worker = host.add(this.options.newLink(entry, (what) => entry.complain(what)));
+      const complain = (what: string) => {
+        entry.complaint = what;
+      };
+      entry.worker = host.add(this.options.newLink(entry, complain));
     }
   }
 
@@ -172,7 +194,7 @@ export class Registrations {
     entry.problem = problem;
   }
 
-  private follow(entry: Entry, worker: DynamicWorker, nowNs: number): void {
+  private follow(entry: Entry, worker: RegisteredWorker, nowNs: number): void {
     const { events } = this.options;
     entry.hadGpuNumbers ||= worker.hasGpuNumbers;
     if (!entry.hasJoined && worker.hasJoined) {
@@ -184,7 +206,6 @@ export class Registrations {
     entry.problem = worker.problem || (entry.hasJoined ? entry.complaint : '');
     if (worker.hasLeft) this.hasGone(entry, nowNs);
     else if (entry.leaving !== '' && nowNs - entry.leftNs > DRAIN_NS) worker.leave(entry.leaving);
-    // Without a complaint it has not been dialed yet: the thread of links may hang.
     else if (!worker.isMet && entry.complaint !== '' && nowNs - entry.dialedNs > DIAL_NS) {
       worker.leave('it does not answer');
       entry.worker = null;
@@ -257,4 +278,41 @@ export class Registrations {
 
 function lease(joined: boolean, problem: string): WireLease {
   return { leaseMs: LEASE_NS / NS_PER_MS, joined, problem };
+}
+
+/** A registration and its state. */
+class Entry implements Registration {
+  readonly address: string;
+  readonly instance: string;
+  readonly host: string;
+  /** Null: not dialed. */
+  worker: RegisteredWorker | null = null;
+  /** True if its GPUs have had numbers in the cluster: a worker serves there. */
+  hadGpuNumbers = false;
+  hasJoined = false;
+  /** Number of its GPUs, if known: with less room it is not dialed. */
+  gpus = 0;
+  /** True if it was refused for lack of room, which was logged. */
+  awaitsRoom = false;
+  /** True if it does not fit the cluster, and never will. */
+  isRefused = false;
+  /** Reason why it is not used, for people; empty: none known. */
+  problem = '';
+  /** Complaint of its link about the address. */
+  complaint = '';
+  /** Reason why it leaves; empty: it stays. */
+  leaving = '';
+  leftNs = 0;
+  dialedNs = 0;
+
+  constructor(
+    { address, instance, host }: Registration,
+    public renewedNs: number,
+    /** Earliest time to dial it. */
+    public notBeforeNs: number,
+  ) {
+    this.address = address;
+    this.instance = instance;
+    this.host = host;
+  }
 }

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { REAL_TIME } from '../../../../src/base/world/real-time.js';
+import { FleetWorker } from '../../../../src/live/controller/fleet-worker.js';
 import type { WorkerLink } from '../../../../src/live/controller/link/worker-link.js';
-import { DynamicWorker, type Member, newMember } from '../../../../src/live/controller/member.js';
-import type { Registration } from '../../../../src/live/controller/registration/entry.js';
+import type { Registration } from '../../../../src/live/controller/registration/registrations.js';
 import { type Host, Registrations } from '../../../../src/live/controller/registration/registrations.js';
 import { description, FakeWorker } from '../fake-worker.js';
 
@@ -18,9 +18,9 @@ afterEach(() => {
 /** A fleet that takes on whom the test lets join. */
 class FakeHost implements Host {
   room = 1_000_000;
-  readonly members: Member[] = [];
+  readonly members: FleetWorker[] = [];
   /** By member: why it was asked to leave. */
-  readonly dismissed = new Map<Member, string | null>();
+  readonly dismissed = new Map<FleetWorker, string | null>();
 
   /** How it stands with the worker that is known from the start. */
   listed = { hasJoined: false, problem: '' };
@@ -29,21 +29,21 @@ class FakeHost implements Host {
     return name === 'listed:1' || instance === 'listed' ? this.listed : null;
   }
 
-  add(link: WorkerLink): DynamicWorker {
-    const member = newMember(link, true);
-    this.members.push(member);
-    return new DynamicWorker(member, (worker, reason) => {
+  add(link: WorkerLink): FleetWorker {
+    const member = new FleetWorker(link, (worker, reason) => {
       this.dismissed.set(worker, reason);
-      if (reason !== null || worker.drivenBy === 'none') worker.hasLeft = true;
+      if (reason !== null || worker.drivenBy === 'none') worker.phase = 'gone';
     });
+    this.members.push(member);
+    return member;
   }
 
-  join(member: Member): void {
+  join(member: FleetWorker): void {
     Object.assign(member, {
       gpuNumbers: [0],
       description: description(),
       drivenBy: 'this',
-      isInService: true,
+      phase: 'serving',
     });
   }
 }
@@ -97,7 +97,7 @@ describe('a worker that registers', () => {
     host.join(host.members[0]);
     expect(live(20_000, worker())).toEqual({ leaseMs: 5000, joined: true, problem: '' });
     // Its link is lost, and the lease goes on.
-    host.members[0].drivenBy = 'none';
+    Object.assign(host.members[0], { drivenBy: 'none', phase: 'connecting' });
     live(20_000, worker());
     expect([host.members.length, host.dismissed.size, said]).toEqual([1, 0, ['a:1 joined']]);
     pass(5100);
@@ -122,7 +122,7 @@ describe('a worker that registers', () => {
     for (const each of [worker('a:1', 'another'), worker('a:1'), worker('b:1', 'two')])
       registrations.leave(each);
     expect([...host.dismissed.values()]).toEqual([null, null]);
-    host.members[0].hasLeft = true;
+    host.members[0].phase = 'gone';
     pass(100);
     expect(said.slice(2)).toEqual(['a:1 left: it shuts down']);
     pass(29_000);
@@ -158,7 +158,7 @@ describe('a worker that registers', () => {
   it('that does not go with the cluster is not dialed again, but another process there is', () => {
     const { host, said, registrations, live, pass } = start();
     registrations.renew(worker());
-    Object.assign(host.members[0], { problem: 'it has other pages', hasLeft: true });
+    Object.assign(host.members[0], { problem: 'it has other pages', phase: 'gone' });
     expect(live(60_000, worker()).problem).toBe('it has other pages');
     expect([host.members.length, said]).toEqual([1, ['a:1 refused: it has other pages']]);
     registrations.renew(worker('a:1', 'two'));
@@ -177,7 +177,7 @@ describe('a worker that registers', () => {
     const what =
       'it claims to serve at a:1, where another worker is connected: give each worker its own --advertise';
     expect([said, registrations.turnedAway.address]).toEqual([['a:1 joined', `a turned away: ${what}`], 1]);
-    host.members[0].drivenBy = 'none';
+    Object.assign(host.members[0], { drivenBy: 'none', phase: 'connecting' });
     registrations.renew(worker('a:1', 'two'));
     expect(said[2]).toBe('a:1 left: another process has its address');
     expect(registrations.lost).toBe(1);
@@ -191,7 +191,7 @@ describe('a worker that registers', () => {
     host.join(host.members[0]);
     pass(100);
     registrations.leave(worker());
-    host.members[0].drivenBy = 'none';
+    Object.assign(host.members[0], { drivenBy: 'none', phase: 'connecting' });
     registrations.renew(worker('a:1', 'two'));
     expect(said).toEqual(['a:1 joined', 'a:1 left: another process has its address']);
     expect([registrations.left, registrations.lost]).toEqual([1, 0]);
@@ -226,7 +226,7 @@ describe('a worker that registers', () => {
     const { host, said, registrations, live } = start();
     host.room = 2;
     registrations.renew(worker());
-    Object.assign(host.members[0], { problem: 'no room', gpusWithoutRoom: 3, hasLeft: true });
+    Object.assign(host.members[0], { problem: 'no room', gpusWithoutRoom: 3, phase: 'gone' });
     const { problem } = live(200_000, worker());
     expect(problem).toMatch(
       /^waits for room: it has 3 GPUs, and --max-gpus leaves room for 2 GPUs only; stop/,
@@ -242,20 +242,20 @@ describe('a worker that registers', () => {
     const { host, said, registrations, live, pass } = start();
     registrations.renew(worker());
     host.join(host.members[0]);
-    Object.assign(host.members[0], { isInService: false, problem: 'model one: there is none' });
+    Object.assign(host.members[0], { phase: 'joining', problem: 'model one: there is none' });
     expect(live(5000, worker())).toEqual({
       leaseMs: 5000,
       joined: false,
       problem: 'model one: there is none',
     });
     expect([said, registrations.joined]).toEqual([[], 0]);
-    Object.assign(host.members[0], { isInService: true, problem: '' });
+    Object.assign(host.members[0], { phase: 'serving', problem: '' });
     expect(live(1000, worker()).joined).toBe(true);
     expect([said, registrations.joined]).toEqual([['a:1 joined'], 1]);
     // One that another controller drives has joined, too: it is not for a standby to use it.
     registrations.renew(worker('b:1', 'two'));
     host.join(host.members[1]);
-    Object.assign(host.members[1], { isInService: false, drivenBy: 'another' });
+    Object.assign(host.members[1], { phase: 'joining', drivenBy: 'another' });
     pass(100);
     expect(said[1]).toBe('b:1 joined');
   });
@@ -267,11 +267,11 @@ describe('workers that register', () => {
     for (let i = 0; i < 50; i++) {
       registrations.renew(worker('a:1', `i${i}`));
       pass(200);
-      const member = host.members.at(-1) as Member;
+      const member = host.members.at(-1) as FleetWorker;
       if (!member.hasLeft) host.join(member);
       pass(100);
       registrations.leave(worker('a:1', `i${i}`));
-      member.hasLeft = true;
+      member.phase = 'gone';
       pass(100);
     }
     // 20 seconds have passed.

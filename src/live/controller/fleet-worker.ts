@@ -1,0 +1,151 @@
+import { invariant } from '../../base/invariant.js';
+import type { ActionMessage, WorkerDescription, WorkerState } from '../messages.js';
+import type { Driving, WorkerLink } from './link/worker-link.js';
+
+/**
+ * Phase of a worker in a cluster: it cannot be reached, or another controller drives it; it is up, and gets the right
+ * models; its GPUs are used; they are, until it is down for good; it is no longer part of the cluster.
+ */
+type Phase = 'connecting' | 'joining' | 'serving' | 'draining' | 'gone';
+
+/** A link may report a worker up again without a word that it was down. */
+const TRANSITIONS: Readonly<Record<Phase, readonly Phase[]>> = {
+  connecting: ['joining', 'gone'],
+  joining: ['joining', 'serving', 'connecting', 'gone'],
+  serving: ['joining', 'connecting', 'draining'],
+  draining: ['gone'],
+  gone: [],
+};
+
+/** A worker of a fleet. Static ones are known from the start; dynamic ones register, and may leave for good. */
+export class FleetWorker {
+  phase: Phase = 'connecting';
+  /** Number of transitions: what was begun in an earlier phase is void. */
+  life = 0;
+  /** Numbers of its GPUs in the cluster, reserved while it is unknown. An unknown dynamic worker has none. */
+  gpuNumbers: readonly number[] = [];
+  /** Number of these known to exist; 0: it has not been there yet. */
+  known = 0;
+  description: WorkerDescription | null = null;
+  /** Index of its GPUs' kind in the cluster; 0 until there is one. */
+  kind = 0;
+  /** Name of its process; empty: unknown. */
+  instance = '';
+  /** State that it reported when it came up. */
+  reported: WorkerState | null = null;
+  /** Its driver; not reported by the local one. */
+  drivenBy: Driving = 'none';
+  /** Reason why it is not used although it could be reached, for people; empty: none known. */
+  problem = '';
+  /** Number of its GPUs, if there was no room for them, so that it had to leave; 0: there was, or unknown. */
+  gpusWithoutRoom = 0;
+  /** Messages to send at the end of the step. */
+  outbox: ActionMessage[] = [];
+
+  /** `dismiss`: removes a dynamic worker; null: it is static. */
+  constructor(
+    readonly link: WorkerLink,
+    private readonly dismiss: ((worker: FleetWorker, reason: string | null) => void) | null = null,
+  ) {}
+
+  get isDynamic(): boolean {
+    return this.dismiss !== null;
+  }
+
+  /** True if it can be driven, or another controller drives it. */
+  get isPresent(): boolean {
+    return this.isUp || (this.description !== null && this.drivenBy === 'another');
+  }
+
+  /** True if this controller drives it. */
+  get isUp(): boolean {
+    return this.phase === 'joining' || this.isServing;
+  }
+
+  get isServing(): boolean {
+    return this.phase === 'serving' || this.phase === 'draining';
+  }
+
+  /** True if it is up, or about to be, or driven by another controller. */
+  get isConnected(): boolean {
+    return this.isUp || this.drivenBy !== 'none';
+  }
+
+  /** True if a worker has answered at its address. */
+  get isMet(): boolean {
+    return this.description !== null || this.problem !== '';
+  }
+
+  /** True if it has GPUs in the cluster, or will have them once there is one. */
+  get hasGpuNumbers(): boolean {
+    return this.gpuNumbers.length > 0;
+  }
+
+  /** True if its GPUs are used, by this controller or another. */
+  get hasJoined(): boolean {
+    return this.hasGpuNumbers && (this.isServing || this.drivenBy === 'another');
+  }
+
+  get hasLeft(): boolean {
+    return this.phase === 'gone';
+  }
+
+  /** Removes it for good: at once for this reason, or, with null, when it is down. */
+  leave(reason: string | null): void {
+    this.dismiss?.(this, reason);
+  }
+
+  become(phase: Phase): void {
+    invariant(
+      TRANSITIONS[this.phase].includes(phase),
+      `a worker that is ${this.phase} does not become ${phase}`,
+    );
+    this.phase = phase;
+    this.life++;
+  }
+}
+
+/** Numbers of the cluster's GPUs, and whose they are. Those of a worker that left are free; the lowest goes first. */
+export class GpuNumbers {
+  /** By GPU of the cluster; null: free. */
+  private readonly held: ({ readonly worker: FleetWorker; readonly local: number } | null)[] = [];
+
+  /** Number of GPUs that the cluster has numbers for. */
+  get size(): number {
+    return this.held.length;
+  }
+
+  get free(): number {
+    return this.held.filter((holder) => holder === null).length;
+  }
+
+  /** Adds free numbers. */
+  grow(count: number): void {
+    for (let i = 0; i < count; i++) this.held.push(null);
+  }
+
+  /** Assigns numbers to the worker's GPUs. False if too few are free. */
+  take(worker: FleetWorker, count: number): boolean {
+    const gpuNumbers = this.held.flatMap((holder, gpu) => (holder === null ? gpu : [])).slice(0, count);
+    if (gpuNumbers.length < count) return false;
+    worker.gpuNumbers = gpuNumbers;
+    for (const [local, gpu] of gpuNumbers.entries()) this.held[gpu] = { worker, local };
+    return true;
+  }
+
+  /** Frees the worker's numbers. */
+  release(worker: FleetWorker): void {
+    for (const gpu of worker.gpuNumbers) this.held[gpu] = null;
+    worker.gpuNumbers = [];
+  }
+
+  /** Null: no worker has that number. */
+  workerOf(gpu: number): FleetWorker | null {
+    return this.held[gpu]?.worker ?? null;
+  }
+
+  /** Number of the GPU on its own worker. */
+  localOf(gpu: number): number {
+    return this.held[gpu]?.local ?? 0;
+  }
+}
