@@ -8,7 +8,6 @@ import type { Target } from './target.js';
 
 export const DATA = 0;
 export const HEADERS = 1;
-export const PRIORITY = 2;
 export const RST_STREAM = 3;
 export const SETTINGS = 4;
 export const PING = 6;

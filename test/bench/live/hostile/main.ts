@@ -17,6 +17,8 @@ export interface HostileFlags {
   /** Priorities. Below 0 they need rights, without which `nice` leaves 0. */
   readonly nice: number;
   readonly serverNice: number;
+  /** HAProxy stands in front of the server. */
+  readonly proxy: boolean;
   /** How long memory may take to come back. */
   readonly settleSeconds: number;
 }
@@ -37,7 +39,11 @@ const HEADER = ['attack', 'server', 'quiet p99', 'p99', 'failures', 'memory befo
  * 20 ms, memory back within 20 % or 40 MB, every process alive.
  */
 export async function runHostile(flags: HostileFlags): Promise<boolean> {
-  const chosen = ATTACKS.filter(({ name, setting }) => new RegExp(flags.only).test(`${name} (${setting})`));
+  const chosen = ATTACKS.filter(
+    // The proxy takes neither TLS here nor clients of workers.
+    ({ name, setting }) =>
+      new RegExp(flags.only).test(`${name} (${setting})`) && !(flags.proxy && setting !== 'plain'),
+  );
   const rows: (readonly string[])[] = [];
   for (const attack of chosen) {
     rows.push(await runTrial(attack, flags).catch((error) => [attack.name, '', '', '', '', '', `${error}`]));
@@ -49,8 +55,8 @@ export async function runHostile(flags: HostileFlags): Promise<boolean> {
 
 /** A fresh server, a victim, and one attack. */
 async function runTrial(attack: Attack, flags: HostileFlags): Promise<string[]> {
-  const { main = MAIN, nice, serverNice, seconds, settleSeconds } = flags;
-  const server = await AttackedServer.start(main, attack.setting, serverNice);
+  const { main = MAIN, nice, serverNice, seconds, settleSeconds, proxy } = flags;
+  const server = await AttackedServer.start(main, attack.setting, serverNice, proxy);
   // The victim's own process must get its turn.
   const victim = new VictimProcess(CHILD, server.target, { ...VICTIM, nice: serverNice - 5 });
   try {

