@@ -62,7 +62,7 @@ export function planNotes(
     ...(answer === undefined ? [] : dropNotes(answer, targets)),
     ...ofSearch,
     ...seedNotes(seeds, tried),
-    ...horizonNotes(ends),
+    ...(answer === undefined ? [] : horizonNotes(ends)),
     ...setupNotes(ends),
   ];
 }

@@ -96,7 +96,8 @@ test.each([
 ])('a growing queue can go unnoticed in a short run: %s', async (workload, slo, note) => {
   const text = `models: { kind: zoo, varieties: 1 }\nworkload: { ${workload} }\nslo: ${slo}\n`;
   const end = await parseExperiment(text, 'short.yaml', []);
-  const notes = planNotes({ targets: [], tried: [], seeds: [1, 2] }, undefined, [], [end]);
+  const answer = { value: '1', meets: 'yes', figures: [], attainment: null } as const;
+  const notes = planNotes({ targets: [], tried: [], seeds: [1, 2] }, answer, [], [end]);
   expect(notes.filter((one) => one.includes('a growing queue'))).toEqual(
     note === null ? [] : [expect.stringMatching(note)],
   );
