@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { runCli, tempDir, writeIn } from './run-cli.js';
+import { runCli, tempDir, words, writeIn } from './run-cli.js';
 
 /** Two requests at one instant: there is no time to divide by. */
 const INSTANT = 'arrival_ns,model_id,slo_ns\n0,0,500000000\n0,0,500000000\n';
@@ -10,10 +10,7 @@ const EXPERIMENT = `models: { kind: fit, name: m, parameters: 1M }
 cluster: { gpus: [{ kind: v100, count: 1, price: 2.5/h }] }
 workload: { kind: arrivals, path: instant.csv }
 `;
-const SENDERS = [
-  ...['--set', 'classes=[{ name: gold, weight: 3 }, { name: bulk }]'],
-  ...['--set', 'tenants.list=[{ name: a }, { name: b }]'],
-];
+const SENDERS = words`--set ${'classes=[{ name: gold, weight: 3 }, { name: bulk }]'} --set ${'tenants.list=[{ name: a }, { name: b }]'}`;
 const dir = tempDir();
 const run = (...args: string[]) => runCli([...args, '--quiet'], { cwd: dir });
 const readText = (...names: string[]) => readFileSync(join(dir, ...names), 'utf8');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { runCli, tempDir, writeIn } from './run-cli.js';
+import { runCli, tempDir, words, writeIn } from './run-cli.js';
 
 const TENANTS = `models: { kind: zoo, varieties: 2 }
 tenants: { list: [{ name: others }, { name: big, share: 0.5 }, { name: small, share: 0.5 }] }
@@ -54,10 +54,9 @@ test('reports of runs, comparisons and sweeps say it too, and so do plans, with 
   ])
     expect(readFileSync(page, 'utf8')).toContain(saying);
   expect(readFileSync(join(own, 'report.html'), 'utf8')).not.toContain(saying);
-  const planned = await runCli([
-    ...['plan', file, '--target', 'attainment>=50%', '--over', 'cluster.gpus=1:2', '--seeds', '1'],
-    ...['--set', 'policy.kind=edf'],
-  ]);
+  const planned = await runCli(
+    words`plan ${file} --target attainment>=50% --over cluster.gpus=1:2 --seeds 1 --set policy.kind=edf`,
+  );
   expect(planned.stdout).toContain(`note: shares: ${notFirst('the policy edf')}\n`);
   expect(planned.stdout).toContain('note: tenants: others 50 %, big 25 %, small 25 % of what GPUs can do');
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { expect, it } from 'vitest';
 import { type Identity, newIdentity, noOpenssl } from '../serve/faults/identities.js';
-import { tempDir } from './run-cli.js';
+import { tempDir, words } from './run-cli.js';
 import { ServerProcess, tinyProfile, until } from './server-process.js';
 
 it('certificates and authorities are replaced when their files change', async ({ skip }) => {
@@ -21,15 +21,7 @@ it('certificates and authorities are replaced when their files change', async ({
   const identity = ['--tls-cert', cert, '--tls-key', key];
   const startWorker = (port: number) => {
     const device = ['--device', `simulated:${tinyProfile()}`];
-    return new ServerProcess([
-      'worker',
-      ...device,
-      '--port',
-      String(port),
-      '--metrics-port',
-      '0',
-      ...identity,
-    ]);
+    return new ServerProcess(words`worker ${device} --port ${String(port)} --metrics-port 0 ${identity}`);
   };
   let worker = startWorker(0);
   const { port: workerPort = 0, metrics: workerMetrics = 0 } = await worker.ready();

@@ -150,3 +150,30 @@ workload: { kind: poisson, rate: 400/s, duration: 2s }
 slo: 25ms
 policy: { kind: clockwork, scheduleAhead: 5ms }
 `;
+
+/** Arguments of a command line as it is typed. A value is one argument or part of one, a list several. */
+export function words(
+  texts: TemplateStringsArray,
+  ...values: readonly (string | number | undefined | readonly string[])[]
+): string[] {
+  const all: string[] = [];
+  let word = '';
+  const end = () => {
+    if (word !== '') all.push(word);
+    word = '';
+  };
+  texts.forEach((text, i) => {
+    for (const part of text.split(/(\s+)/)) {
+      if (/^\s+$/.test(part)) end();
+      else word += part;
+    }
+    const value = values[i] ?? '';
+    if (typeof value !== 'object') word += value;
+    else {
+      end();
+      all.push(...value);
+    }
+  });
+  end();
+  return all;
+}

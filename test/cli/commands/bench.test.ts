@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { makeModel } from '../../../src/live/models/make/make-model.js';
 import type { BenchResult } from '../../../src/tools/bench/result.js';
 import { writeIn } from '../../live/models/fixtures.js';
-import { runCli, tempDir } from '../run-cli.js';
+import { runCli, tempDir, words } from '../run-cli.js';
 
 const QUICK = ['--trials', '2', '--duration', '1s', '--concurrency', '8'];
 const PROFILE = {
@@ -27,10 +27,7 @@ beforeAll(() => {
 
 describe('escapement bench', () => {
   it('measures the stages of a repository and says which is the bottleneck', async () => {
-    const { status, stdout, stderr } = await runCli([
-      ...['bench', '--repository', repository, '--json'],
-      ...QUICK,
-    ]);
+    const { status, stdout, stderr } = await runCli(words`bench --repository ${repository} --json ${QUICK}`);
     expect(stderr).toContain('measuring small on cpu');
     expect(status).toBe(0);
     const result = JSON.parse(stdout) as BenchResult;
@@ -95,10 +92,7 @@ describe('escapement bench', () => {
   it('measures a server on more and more GPUs, emulated by a profile', async () => {
     const device = `simulated:${writeIn(tempDir(), 'small.json', JSON.stringify(PROFILE))}`;
     const flags = ['--vary', 'gpus=1,2', '--trials', '1', '--duration', '1s', '--set', 'slo=20s'];
-    const { status, stdout, stderr } = await runCli([
-      ...['bench', '--device', device, '--json', '--quiet'],
-      ...flags,
-    ]);
+    const { status, stdout, stderr } = await runCli(words`bench --device ${device} --json --quiet ${flags}`);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     const { device: made, models, runs } = JSON.parse(stdout) as BenchResult;
     expect(made.provider).toBe('simulated');

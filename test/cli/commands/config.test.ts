@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { RUNTIME_SETTINGS } from '../../../src/config/runtime-settings.js';
-import { runCli, spawnCli, tempDir, writeIn } from '../run-cli.js';
+import { runCli, spawnCli, tempDir, words, writeIn } from '../run-cli.js';
 import { ServerProcess, tinyProfile } from '../server-process.js';
 
 const FILE = 'slo: 50ms\nruntime:\n  intraOpThreads: 1\n  arena: false\n';
@@ -51,13 +51,7 @@ describe('escapement config', () => {
       'classes: [{ name: visitor }, { name: customer, weight: 5, share: 20%, priority: [1, 8] }]\n';
     const tenants = 'tenants: { list: [{ name: acme, rate: 10/s }, { name: rest, share: 0.5 }] }\n';
     const file = writeIn(tempDir(), 'senders.yaml', senders + tenants);
-    const { status, stdout } = await runCli([
-      'config',
-      '--experiment',
-      file,
-      '--set',
-      'tenants.header=x-who',
-    ]);
+    const { status, stdout } = await runCli(words`config --experiment ${file} --set tenants.header=x-who`);
     expect(status).toBe(0);
     const rows = stdout
       .trim()
@@ -163,10 +157,9 @@ describe('settings of a live command', () => {
 
   it('are taken by a worker from its flags', async () => {
     const file = writeIn(tempDir(), 'tuned.yaml', `${FILE}policy: { kind: unheard }\n`);
-    const worker = new ServerProcess([
-      ...['worker', ...simulated, '--port', '0', '--metrics-port', 'off'],
-      ...['--experiment', file, '--set', 'runtime.serial=true'],
-    ]);
+    const worker = new ServerProcess(
+      words`worker ${simulated} --port 0 --metrics-port off --experiment ${file} --set runtime.serial=true`,
+    );
     expect((await worker.ready()).port).toBeGreaterThan(0);
   });
 });

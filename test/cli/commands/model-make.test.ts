@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { parseProfile } from '../../../src/config/read-profile.js';
-import { runCli, tempDir, writeIn } from '../run-cli.js';
+import { runCli, tempDir, words, writeIn } from '../run-cli.js';
 
 const models = tempDir();
 const make = (name: string, ...flags: string[]) =>
@@ -25,18 +25,7 @@ test('make replaces a model only with --force', async () => {
 test('make writes an FP16 model next to the FP32 one, which list shows', async () => {
   const dir = tempDir();
   const makeAt = (precision: string, ...flags: string[]) =>
-    runCli([
-      'model',
-      'make',
-      'mlp',
-      '--repository',
-      dir,
-      '--input',
-      '16',
-      '--precision',
-      precision,
-      ...flags,
-    ]);
+    runCli(words`model make mlp --repository ${dir} --input 16 --precision ${precision} ${flags}`);
   expect((await makeAt('fp16')).stdout).toMatch(/ written to .*mlp\/1\/fp16\/model\.onnx\n$/);
   const missing = await runCli(['model', 'list', dir]);
   expect(missing.stdout).toMatch(
@@ -183,17 +172,7 @@ test('make writes how the lengths of an encoder are padded, unless its config.ya
 
 test('profile measure measures each length that config.yaml lists', async () => {
   const dir = tempDir();
-  const made = await runCli([
-    'model',
-    'make',
-    'encoder',
-    '--repository',
-    dir,
-    '--input',
-    '16',
-    '--classes',
-    '2',
-  ]);
+  const made = await runCli(words`model make encoder --repository ${dir} --input 16 --classes 2`);
   expect(made.status).toBe(0);
   const settings = (buckets: string) =>
     writeIn(
@@ -263,17 +242,7 @@ test('profile measure takes one file, other batch sizes and another place for th
   const dir = tempDir();
   const onnx = writeIn(dir, 'alone.onnx', readFileSync(join(models, 'small', '1', 'model.onnx')));
   const out = join(dir, 'out', 'p.json');
-  const flags = [
-    '--batch-sizes',
-    '1,3',
-    '--runs',
-    '2',
-    '--out',
-    out,
-    '--quiet',
-    '--set',
-    'runtime.arena=false',
-  ];
+  const flags = words`--batch-sizes 1,3 --runs 2 --out ${out} --quiet --set runtime.arena=false`;
   const { status, stderr } = await runCli(['profile', 'measure', onnx, ...flags]);
   expect([status, stderr]).toEqual([0, '']);
   const profile = parseProfile(readFileSync(out, 'utf8'), out);

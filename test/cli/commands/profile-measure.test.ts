@@ -8,7 +8,7 @@ import { type Profile, profileSchema } from '../../../src/config/profile.js';
 import { echoModel, FakeService } from '../../live/frontend/fake-service.js';
 import { openGrpc, openHttp } from '../../live/frontend/fixtures.js';
 import { HttpServer } from '../../load/http-server.js';
-import { runCli, tempDir, writeIn } from '../run-cli.js';
+import { runCli, tempDir, words, writeIn } from '../run-cli.js';
 
 const noPython = spawnSync('python3', ['--version']).error !== undefined;
 const SLEEPER = fileURLToPath(new URL('../../tools/profile/sleeping_server.py', import.meta.url));
@@ -44,19 +44,7 @@ describe('a server in Python that sleeps for a known time', () => {
     const sizes = ['--batch-sizes', '1,2,8,16'];
     const { status, stdout, stderr } = await measure(
       dir,
-      ...[
-        '--url',
-        url,
-        '--model',
-        'rows',
-        '--runs',
-        '5',
-        '--weights',
-        '2MiB',
-        '--load-time',
-        '3ms',
-        ...sizes,
-      ],
+      ...words`--url ${url} --model rows --runs 5 --weights 2MiB --load-time 3ms ${sizes}`,
     );
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toContain(`rows on the server at ${url} (sleeper 1)\n`);

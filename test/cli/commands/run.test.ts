@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { summarySchema } from '../../../src/record/schema-summary.js';
-import { runCli, runOk, tempDir, writeIn } from '../run-cli.js';
+import { runCli, runOk, tempDir, words, writeIn } from '../run-cli.js';
 
 const EXPERIMENT = `name: twice
 cluster: { gpus: 1, pages: 100 }
@@ -27,16 +27,7 @@ it('runs one experiment on both clocks, for compare and replay', async () => {
   expect(readdirSync(live)).toEqual(expect.arrayContaining(['run.json', 'summary.json']));
   expect(JSON.parse(readFileSync(join(live, 'summary.json'), 'utf8')).digest).toBe(summary.digest);
 
-  const onVirtual = await runCli([
-    'run',
-    file,
-    '--mode',
-    'simulate',
-    '--out',
-    simulated,
-    '--json',
-    '--quiet',
-  ]);
+  const onVirtual = await runCli(words`run ${file} --mode simulate --out ${simulated} --json --quiet`);
   expect([onVirtual.status, onVirtual.stderr]).toEqual([0, '']);
   expect(JSON.parse(onVirtual.stdout).requests.offered).toBe(summary.requests.offered);
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { makeModel } from '../../../src/live/models/make/make-model.js';
 import { HttpClient } from '../../live/frontend/fixtures.js';
 import { writeIn as writeFile } from '../../live/models/fixtures.js';
-import { runCli, spawnCli, tempDir, writeIn } from '../run-cli.js';
+import { runCli, spawnCli, tempDir, words, writeIn } from '../run-cli.js';
 import { get, infer, ServerProcess, tinyProfile, until } from '../server-process.js';
 
 const ANY_PORTS = ['--http-port', '0', '--grpc-port', '0', '--metrics-port', '0'];
@@ -41,13 +41,9 @@ describe('escapement serve', () => {
 
   it('is understood by curl', async ({ skip }) => {
     skip(spawnSync('curl', ['--version']).status !== 0, 'curl is not installed');
-    const server = new ServerProcess([
-      'serve',
-      '--device',
-      `simulated:${tinyProfile()}`,
-      ...ANY_PORTS,
-      ...PATIENT,
-    ]);
+    const server = new ServerProcess(
+      words`serve --device simulated:${tinyProfile()} ${ANY_PORTS} ${PATIENT}`,
+    );
     const { http } = await server.ready();
     const body = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data":[1,2]}]}';
     const url = `http://127.0.0.1:${http}/v2/models/tiny/infer`;
@@ -134,14 +130,9 @@ describe('escapement serve', () => {
   it('serves an experiment’s policy, and one model each of several profiles', async () => {
     const file = writeIn(tempDir(), 'tuned.yaml', 'slo: 3s\npolicy: { kind: fifo, maxDelay: 1ms }\n');
     const profiles = [tinyProfile(), 'experiments/profiles/resnet18_v2.v100.json'].join();
-    const server = new ServerProcess([
-      'serve',
-      '--device',
-      `simulated:${profiles}`,
-      '--experiment',
-      file,
-      ...ANY_PORTS,
-    ]);
+    const server = new ServerProcess(
+      words`serve --device simulated:${profiles} --experiment ${file} ${ANY_PORTS}`,
+    );
     const { http } = await server.ready();
     expect(server.log.find(({ msg }) => msg === 'ready')).toMatchObject({
       kinds: { simulated: 1 },
@@ -253,14 +244,9 @@ describe('a server that is to end', () => {
     const { onnx } = makeModel('mlp', { input: 2, seed: 1, classes: 2 });
     writeFile(repository, 'ranker/1/model.onnx', onnx);
     const notice = ['--drain-notice', '5s'];
-    const server = new ServerProcess([
-      'serve',
-      '--repository',
-      repository,
-      ...ANY_PORTS,
-      ...PATIENT,
-      ...notice,
-    ]);
+    const server = new ServerProcess(
+      words`serve --repository ${repository} ${ANY_PORTS} ${PATIENT} ${notice}`,
+    );
     const { http, metrics } = await server.ready();
     expect((await get(http, '/v2/health/ready')).status).toBe(200);
     const ended = server.kill('SIGTERM');

@@ -11,6 +11,7 @@ import {
   SMALL_EXPERIMENT,
   spawnCli,
   tempDir,
+  words,
   writeIn,
 } from '../run-cli.js';
 
@@ -61,28 +62,18 @@ test('the same seed gives the same digest, another seed another one', async () =
 
 test('--set overrides keys of the file', async () => {
   const file = writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
-  const { stdout } = await runCli([
-    'simulate',
-    file,
-    '--json',
-    '--set',
-    'policy={kind: fifo}',
-    '--set',
-    'workload.duration=1s',
-  ]);
+  const { stdout } = await runCli(
+    words`simulate ${file} --json --set ${'policy={kind: fifo}'} --set workload.duration=1s`,
+  );
   expect(JSON.parse(stdout)).toMatchObject({ policy: 'fifo', durationSeconds: 1 });
 });
 
 test('--out writes summary, logs and timeline, all whole', async () => {
   const dir = tempDir();
   const out = join(dir, 'out');
-  const { status, stdout } = await runCli([
-    'simulate',
-    writeIn(dir, 'small.yaml', SMALL_EXPERIMENT),
-    '--json',
-    '--out',
-    out,
-  ]);
+  const { status, stdout } = await runCli(
+    words`simulate ${writeIn(dir, 'small.yaml', SMALL_EXPERIMENT)} --json --out ${out}`,
+  );
   expect(status).toBe(0);
   expect(readdirSync(out).sort()).toEqual([
     'actions.tsv',
@@ -159,13 +150,7 @@ test('thresholds go to files for CI: JUnit XML, and the end of a Markdown file',
   );
   const nothing = await runCli(run);
   expect(nothing.stderr).toBe('escapement: E_USAGE: --junit requires --threshold\n');
-  const nowhere = await runCli([
-    ...run.slice(0, 3),
-    '--threshold',
-    'ok>0',
-    '--markdown',
-    '/dev/null/summary.md',
-  ]);
+  const nowhere = await runCli(words`${run.slice(0, 3)} --threshold ok>0 --markdown /dev/null/summary.md`);
   expect(nowhere).toMatchObject({ status: 22, stdout: '' });
 });
 

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import Papa from 'papaparse';
 import { expect, test } from 'vitest';
 import { sweepResultsSchema } from '../../../src/record/schema.js';
-import { runCli, runOk, SMALL_EXPERIMENT, spawnCli, tempDir, writeIn } from '../run-cli.js';
+import { runCli, runOk, SMALL_EXPERIMENT, spawnCli, tempDir, words, writeIn } from '../run-cli.js';
 
 /** A thread takes longer to start than these simulations to run. */
 const ONE_THREAD = ['--threads', '1'];
@@ -22,14 +22,9 @@ const VARY = ['--vary', 'slo=10ms,25ms', '--vary', 'policy.scheduleAhead=2ms:10m
 test('writes results, charts and a report, and ends with a summary and the path', async () => {
   const dir = tempDir();
   const out = join(dir, 'out');
-  const { status, stdout, stderr } = await runCli([
-    'sweep',
-    small(dir),
-    ...ONE_THREAD,
-    ...VARY,
-    '--out',
-    out,
-  ]);
+  const { status, stdout, stderr } = await runCli(
+    words`sweep ${small(dir)} ${ONE_THREAD} ${VARY} --out ${out}`,
+  );
   expect(status).toBe(0);
   const results = sweepResultsSchema.parse(JSON.parse(readFileSync(join(out, 'results.json'), 'utf8')));
   expect(results.cells).toHaveLength(12);
@@ -81,14 +76,8 @@ test('a replayed log runs once, is called one sample, and gets no advice on seed
 
 test('results are the same bytes with one thread, with two, and after an interruption', async () => {
   const dir = tempDir();
-  const sweep = (out: string, ...flags: string[]) => [
-    'sweep',
-    small(dir),
-    ...VARY,
-    '--out',
-    join(dir, out),
-    ...flags,
-  ];
+  const sweep = (out: string, ...flags: string[]) =>
+    words`sweep ${small(dir)} ${VARY} --out ${join(dir, out)} ${flags}`;
   await runOk(sweep('one', '--threads', '1'));
   await runOk(sweep('two', '--threads', '2'));
   const stopped = await spawnCli(sweep('stopped', '--threads', '1'), {
@@ -170,15 +159,9 @@ test('named cases are an axis like others, and bounds are the same bytes whateve
 test('a cell that cannot run is reported, and loses no other', async () => {
   const dir = tempDir();
   const out = join(dir, 'out');
-  const { status, stdout, stderr } = await runCli([
-    'sweep',
-    small(dir),
-    ...ONE_THREAD,
-    '--vary',
-    'cluster.pages=2,200',
-    '--out',
-    out,
-  ]);
+  const { status, stdout, stderr } = await runCli(
+    words`sweep ${small(dir)} ${ONE_THREAD} --vary cluster.pages=2,200 --out ${out}`,
+  );
   expect(status).toBe(4);
   expect(stdout).toMatch(/failed: cluster\.pages=2 seed=1: E_MODEL_TOO_LARGE/);
   expect(stderr).toMatch(/E_CELLS_FAILED: 1 of 2 cells failed/);
@@ -229,18 +212,7 @@ test('thresholds are checked for every cell, of any percentile, and cells that w
   const dir = tempDir();
   const junit = join(dir, 'junit.xml');
   const sweep = (...thresholds: string[]) => [
-    ...[
-      'sweep',
-      small(dir),
-      ...ONE_THREAD,
-      '--vary',
-      'workload.rate=100/s,3000/s',
-      '--seeds',
-      '1,2',
-      '--quiet',
-      '--junit',
-      junit,
-    ],
+    ...words`sweep ${small(dir)} ${ONE_THREAD} --vary workload.rate=100/s,3000/s --seeds 1,2 --quiet --junit ${junit}`,
     ...['--out', join(dir, 'out'), ...thresholds.flatMap((threshold) => ['--threshold', threshold])],
   ];
   const missed = await runCli(sweep('p92.5<1h', 'executedP92.5<1h'));
@@ -277,14 +249,7 @@ test('finished cells are used again wherever the experiment lies and whenever it
   writeIn(here, 'run.yaml', experiment.replace('name: small\n', ''));
   const sweep = async (folder: string, file = 'run.yaml') => {
     const out = join(folder, 'out');
-    const vary = [
-      '--vary',
-      'workload.path=a.csv,b.csv',
-      '--vary',
-      'slo=10ms,25ms',
-      '--set',
-      'sweep.bound=true',
-    ];
+    const vary = words`--vary workload.path=a.csv,b.csv --vary slo=10ms,25ms --set sweep.bound=true`;
     const args = ['sweep', join(folder, file), ...ONE_THREAD, ...vary, '--out', out];
     const { stderr } = await runOk(args);
     const results = readFileSync(join(out, 'results.json'), 'utf8');

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCli, tempDir } from '../run-cli.js';
+import { runCli, tempDir, words } from '../run-cli.js';
 import { get, infer, ServerProcess, tinyProfile, until } from '../server-process.js';
 
 const ANY_PORTS = ['--http-port', '0', '--grpc-port', '0', '--metrics-port', '0'];
@@ -87,16 +87,11 @@ describe('escapement controller', () => {
   it('names flags that cannot be combined', async () => {
     const profile = tinyProfile();
     const worker = startWorker(profile);
-    const other = new ServerProcess([
-      'worker',
-      ...['--device', `simulated:${profile}`, '--port', '0', '--metrics-port', 'off'],
-    ]);
+    const other = new ServerProcess(words`worker --device simulated:${profile} --port 0 --metrics-port off`);
     const [a, b] = [(await worker.ready()).port, (await other.ready()).port];
-    const run = await runCli([
-      'controller',
-      ...['--worker', `127.0.0.1:${a}`, '--worker', `127.0.0.1:${b}`, '--log-level', 'error'],
-      ...ANY_PORTS,
-    ]);
+    const run = await runCli(
+      words`controller --worker 127.0.0.1:${a} --worker 127.0.0.1:${b} --log-level error ${ANY_PORTS}`,
+    );
     expect(run.stderr).toMatch(
       /^escapement: E_WORKER: workers 127\.0\.0\.1:\d+ and 127\.0\.0\.1:\d+ don't match: model tiny-0 is on one of them only$/m,
     );

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runOk, SMALL_EXPERIMENT, tempDir, writeIn } from '../../cli/run-cli.js';
+import { runOk, SMALL_EXPERIMENT, tempDir, words, writeIn } from '../../cli/run-cli.js';
 import { ServerProcess, until } from '../../cli/server-process.js';
 import { noRedis, RedisServer } from './redis-server.js';
 import { readyWorker } from './worker.js';
@@ -78,15 +78,9 @@ describe.skipIf(noRedis !== '')(`a sweep of 24 cells${noRedis === '' ? '' : ` ($
     const server = await RedisServer.start();
     const workers = [await readyWorker(server), await readyWorker(server)];
     const out = name.replaceAll(' ', '-');
-    const sweep = new ServerProcess([
-      'sweep',
-      file,
-      ...SEEDS,
-      '--out',
-      join(dir, out),
-      '--queue',
-      server.url,
-    ]);
+    const sweep = new ServerProcess(
+      words`sweep ${file} ${SEEDS} --out ${join(dir, out)} --queue ${server.url}`,
+    );
     await until(() => /\d+% /.test(sweep.stderr) || sweep.hasEnded);
     await fault({ server, workers, sweep });
     await until(() => sweep.hasEnded);
@@ -104,18 +98,9 @@ describe.skipIf(noRedis !== '')(`a sweep of 24 cells${noRedis === '' ? '' : ` ($
   it('fails a cell that ends every worker, and finishes the others', async () => {
     const server = await RedisServer.start();
     const out = join(dir, 'poison');
-    const sweep = new ServerProcess([
-      'sweep',
-      file,
-      '--seeds',
-      '1',
-      '--vary',
-      'slo=25ms,26ms',
-      '--out',
-      out,
-      '--queue',
-      server.url,
-    ]);
+    const sweep = new ServerProcess(
+      words`sweep ${file} --seeds 1 --vary slo=25ms,26ms --out ${out} --queue ${server.url}`,
+    );
     // Each worker freezes for good with the one cell that it has; the last one runs the other.
     const client = server.connect();
     await until(

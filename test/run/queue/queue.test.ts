@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { queueAddress } from '../../../src/run/queue/address.js';
 import { startSweepWorker } from '../../../src/run/queue/sweep-worker.js';
 import { threadPool } from '../../../src/run/sweep/pool.js';
-import { runCli, runOk, SMALL_EXPERIMENT, spawnCli, tempDir, writeIn } from '../../cli/run-cli.js';
+import { runCli, runOk, SMALL_EXPERIMENT, spawnCli, tempDir, words, writeIn } from '../../cli/run-cli.js';
 import { ServerProcess, until } from '../../cli/server-process.js';
 import { noOpenssl, selfSigned } from '../../self-signed.js';
 import { freePort, noRedis, RedisServer } from './redis-server.js';
@@ -57,17 +57,7 @@ describe.skipIf(noRedis !== '')(`a queue${noRedis === '' ? '' : ` (${noRedis})`}
     const { server, file, sweep, results } = await folder(fleet);
     await Promise.all([readyWorker(server), readyWorker(server)]);
     const over = 'cluster.gpus.fast=0:2,cluster.gpus.slow=0:3';
-    const plan = [
-      'plan',
-      file,
-      '--minimize',
-      'cost',
-      '--over',
-      over,
-      '--target',
-      'attainment>=0.7',
-      '--json',
-    ];
+    const plan = words`plan ${file} --minimize cost --over ${over} --target attainment>=0.7 --json`;
     const alone = await runOk([...plan, '--threads', '2']);
     expect(JSON.parse(alone.stdout)).toMatchObject({ outcome: 'found', effort: { fleets: 11 } });
     expect((await runOk([...plan, '--queue', server.url])).stdout).toBe(alone.stdout);
@@ -219,12 +209,9 @@ describe('a server that is not there', () => {
       plan: [file, '--over', 'slo=5ms:50ms:5ms', '--target', 'attainment>=0.9'],
       'sweep-worker': [],
     }[command]!;
-    const { status, stderr } = await runCli([
-      command,
-      ...flags,
-      '--queue',
-      `redis://me:hidden@127.0.0.1:${await freePort()}`,
-    ]);
+    const { status, stderr } = await runCli(
+      words`${command} ${flags} --queue redis://me:hidden@127.0.0.1:${await freePort()}`,
+    );
     expect([status, stderr]).toEqual([38, expect.stringContaining('nothing listens there')]);
     expect(stderr).not.toContain('hidden');
     expect(existsSync(join(dir, 'out'))).toBe(false);
