@@ -1,24 +1,28 @@
 import { formatPercent, round3 } from '../text/numbers.js';
 import { priceText } from './cost-text.js';
+import type { Table } from './document.js';
 import { FLEET_TARGET, isClairvoyant, type RankedFleet } from './fleets.js';
 
 const TARGET = `${Math.round(FLEET_TARGET * 100)} %`;
 
-/** The ranking of fleets as rows of a table, header first; empty if there are none. */
-export function fleetRows(fleets: readonly RankedFleet[]): string[][] {
-  if (fleets.length === 0) return [];
+/** The ranking of fleets; null if there are none. */
+export function fleetTable(fleets: readonly RankedFleet[]): Table | null {
+  if (fleets.length === 0) return null;
   const priced = fleets.every(({ cost }) => cost !== null);
-  return [
-    ['fleet', 'GPU-hours', ...(priced ? ['cost'] : []), 'attained', `${TARGET} in time`, 'frontier'],
-    ...fleets.map((fleet) => [
-      fleet.name,
-      String(round3(fleet.gpuHours)),
-      ...(priced ? [priceText(fleet.cost as number)] : []),
-      formatPercent(fleet.attainment),
-      fleet.meets ? 'yes' : 'no',
-      isClairvoyant(fleet) ? 'hindsight' : fleet.onFrontier ? 'yes' : 'no',
-    ]),
-  ];
+  const titles = ['GPU-hours', ...(priced ? ['cost'] : []), 'attained', `${TARGET} in time`, 'frontier'];
+  return {
+    columns: [{ title: 'fleet' }, ...titles.map((title) => ({ title, numeric: true }))],
+    rows: fleets.map((fleet) =>
+      [
+        fleet.name,
+        String(round3(fleet.gpuHours)),
+        ...(priced ? [priceText(fleet.cost as number)] : []),
+        formatPercent(fleet.attainment),
+        fleet.meets ? 'yes' : 'no',
+        isClairvoyant(fleet) ? 'hindsight' : fleet.onFrontier ? 'yes' : 'no',
+      ].map((text) => ({ text })),
+    ),
+  };
 }
 
 /** The answer in one sentence; empty if there are none. */

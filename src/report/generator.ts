@@ -1,4 +1,4 @@
-import type { GeneratorFigures, RunResult } from '../record/results.js';
+import type { DrawnRun, GeneratorFigures } from '../record/results.js';
 import { formatCount, formatPercent, significant } from '../text/numbers.js';
 
 /** Tolerated lateness of requests, as a share of the SLO, or of the executed median if SLOs differ. */
@@ -7,7 +7,7 @@ const LATE_SHARE = 0.1;
 const WAITED_SHARE = 0.01;
 
 /** Quality of request sending and timers, a sentence each. */
-export function generatorLines({ summary: { kind, generator } }: Pick<RunResult, 'summary'>): string[] {
+export function generatorLines({ summary: { kind, generator } }: Pick<DrawnRun, 'summary'>): string[] {
   if (generator === undefined) return [];
   const { sentLateMs, timersLateMs, retries, waitedForConnection, notSent } = generator;
   return [
@@ -34,7 +34,7 @@ export function generatorLines({ summary: { kind, generator } }: Pick<RunResult,
 }
 
 /** Why figures of a run describe the machine that sent its requests rather than the server; empty if reliable. */
-export function generatorWarnings({ summary, sloMs }: Pick<RunResult, 'summary' | 'sloMs'>): string[] {
+export function generatorWarnings({ summary, sloMs }: Pick<DrawnRun, 'summary' | 'sloMs'>): string[] {
   const { generator, requests, executedLatencyMs, kind } = summary;
   if (generator === undefined) return [];
   const { sentLateMs, timersLateMs, waitedForConnection, notSent } = generator;

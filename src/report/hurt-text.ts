@@ -1,7 +1,7 @@
 import { CAUSE_LABELS, CAUSES, type FailureCounts } from '../record/causes.js';
 import type { MeasuredSummary } from '../record/figures.js';
 import { FEWEST_REQUESTS } from '../record/model-figures.js';
-import type { ModelFairness, ModelFigures, TenantFigures } from '../record/results.js';
+import type { ModelFairness, ModelFigures } from '../record/results.js';
 import { formatCount, formatPercent } from '../text/numbers.js';
 
 /** Largest number of models in a table. */
@@ -21,27 +21,6 @@ export function modelsText(fairness: ModelFairness): string {
   if (!standsOut(fairness)) return '';
   const worst = worstText(fairness);
   return [...(worst === '' ? [] : [`worst is ${worst}`]), ...rareTexts(fairness)].join('; ');
-}
-
-/** Models that were served badly, as a sentence with their names; also empty if all is well. */
-export function modelsSentence(fairness: ModelFairness): string {
-  if (!standsOut(fairness)) return '';
-  const { modelsAssessed, rareModels } = fairness;
-  const worst = worstText(fairness);
-  const rare = rareTexts(fairness).join('');
-  if (worst === '')
-    return `No model had ${FEWEST_REQUESTS} requests, which is too few to assess models one by one: ${rare}.`;
-  if (rareModels.models === 0) return `Of all models, the worst is ${worst}.`;
-  const least = `at least ${FEWEST_REQUESTS} requests`;
-  if (modelsAssessed === 1) return `The only model with ${least} is ${worst}; ${rare}.`;
-  return `Of the ${formatCount(modelsAssessed)} models with ${least}, the worst is ${worst}; ${rare}.`;
-}
-
-/** Requests refused by the limits of a tenant, a text each; empty if there are none, or in a client's run. */
-export function limitTexts({ overRate, overShare }: TenantFigures): string[] {
-  const text = (count: number | null, limit: string) =>
-    count === null || count === 0 ? [] : [`${formatCount(count)} beyond its ${limit}`];
-  return [...text(overRate, 'rate'), ...text(overShare, 'share')];
 }
 
 /** Share in time below which a model is served badly. */

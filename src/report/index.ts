@@ -13,7 +13,6 @@ export {
   compareRuns,
 } from './compare/compare.js';
 export type { NamedRun } from './compare/named-run.js';
-export { comparisonText } from './compare/text.js';
 export {
   checkTolerances,
   parseTolerance,
@@ -29,9 +28,7 @@ export {
   writeSweepReport,
 } from './pages/write-results.js';
 export { comparePolicies, type PolicyComparison } from './policies/compare.js';
-export { type PolicyCost, readCosts } from './policies/costs.js';
 export type { NamedSweep } from './policies/merge.js';
-export { policiesText } from './policies/text.js';
 export { type CommonChoice, commonChoice, type Recommendation, recommend } from './study/analyze.js';
 export type { GroupPoint, Point } from './study/points.js';
-export { summaryText } from './terminal/summary-text.js';
+export { comparisonText, policiesText, summaryText } from './terminal/summary-text.js';

@@ -1,6 +1,6 @@
 import type { MeasuredSummary } from '../record/figures.js';
 import { formatPercentCell, formatRate } from '../text/numbers.js';
-import { alignColumns } from '../text/table.js';
+import type { Section } from './document.js';
 import { meanOf, meanOfKnown } from './statistics.js';
 
 /** Results of one class or tenant with one policy or fleet in one cell, mean over seeds. */
@@ -21,7 +21,7 @@ interface SenderOutcome {
 type SenderKind = 'classes' | 'tenants';
 
 /** Figures of each class, or of each tenant, by policy or fleet: means over the cells that all of them finished. */
-export interface SenderFigures {
+interface SenderFigures {
   readonly kind: SenderKind;
   /** `class` or `tenant`. */
   readonly one: string;
@@ -45,43 +45,36 @@ const FIGURES = {
   gpuShare: { title: 'GPU time', unit: 'percent' },
 } as const;
 
-/** A value of a figure for people. */
-export function senderText({ unit }: SenderFigure, value: number | null): string {
-  if (value === null) return '–';
-  return unit === 'percent' ? formatPercentCell(value) : formatRate(value);
-}
-
-/** More would not fit next to each other on a terminal; pages have all. */
+/** More would not fit next to each other on a terminal. */
 const MOST_SENDERS = 8;
 
-/** Tables for the terminal, one line per policy or fleet. `means`: population of the means, e.g. `cells`. */
-export function senderLines(
+/** Results of each class, then of each tenant: a table per figure with a row per policy or fleet. */
+export function senderSections(
   all: readonly SenderFigures[],
   compared: 'policy' | 'fleet',
   rows: readonly string[],
-  means: string,
-): string[] {
+): Section[] {
   return all.flatMap(({ one, names, figures }) =>
-    figures.flatMap((figure) => {
-      const { title, unit, values, promised } = figure;
+    figures.map(({ title, unit, values, promised }) => {
       const line = (name: string, of: readonly (number | null)[]) => [
-        name,
-        ...of.slice(0, MOST_SENDERS).map((value) => senderText(figure, value)),
+        { text: name },
+        ...of.map((value) => ({
+          text: unit === 'percent' ? formatPercentCell(value) : formatRate(value),
+          sort: value ?? -1,
+        })),
       ];
-      const left = names.length - MOST_SENDERS;
-      return [
-        '',
-        `${title} by ${one}, mean over ${means} in ${unit}:`,
-        ...alignColumns(
-          [
-            [compared, ...names.slice(0, MOST_SENDERS)],
-            ...rows.map((name, i) => line(name, values[i]!)),
-            ...(promised === null ? [] : [line(`(${promised.name})`, promised.values)]),
-          ],
-          [0],
-        ),
-        ...(left > 0 ? [`… and ${left} more in the report`] : []),
-      ];
+      const table = {
+        columns: [
+          { title: compared },
+          ...names.map((name, i) => ({ title: name, numeric: true, pageOnly: i >= MOST_SENDERS })),
+        ],
+        rows: [
+          ...rows.map((name, i) => line(name, values[i]!)),
+          ...(promised === null ? [] : [line(`(${promised.name})`, promised.values)]),
+        ],
+      };
+      const heading = `${title} by ${one}, means in ${unit}`;
+      return { title: heading, blocks: [{ text: heading, only: 'terminal' as const }, { table }] };
     }),
   );
 }

@@ -61,11 +61,6 @@ export function formatPercentCell(share: number | null): string {
   return (percent < 100 && percent >= 99.95 ? 99.9 : percent).toFixed(1);
 }
 
-/** A difference of two shares in percentage points, without the sign: `1.2`. */
-export function formatPoints(share: number): string {
-  return (share * 100).toFixed(share < 0.001 ? 2 : 1);
-}
-
 /** A factor: `7.0×`; `–` if unknown. */
 export function formatFactor(factor: number | null): string {
   if (factor === null) return '–';

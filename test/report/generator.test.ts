@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import type { GeneratorFigures, RunResult } from '../../src/record/results.js';
 import { compareRuns } from '../../src/report/compare/compare.js';
 import { generatorLines, generatorWarnings } from '../../src/report/generator.js';
-import { runPage } from '../../src/report/pages/run-page.js';
+import { documentPage } from '../../src/report/html/document-page.js';
+import { runDocument } from '../../src/report/pages/run-document.js';
 import { runFixture } from './fixtures.js';
 
 const WELL: GeneratorFigures = {
@@ -21,7 +22,7 @@ it('is a fact of the report, and no warning while requests are sent in time', ()
   const line = 'equests were sent p50 0.174 ms, p99 0.9 ms, max 2 ms later than intended';
   expect(generatorLines(run)).toEqual([`r${line}`]);
   expect(generatorWarnings(run)).toEqual([]);
-  expect(runPage(run, [])).toContain(`<li>R${line}.</li>`);
+  expect(documentPage(runDocument(run), [])).toContain(`R${line}.</p>`);
 });
 
 it('says what was sent again', () => {
@@ -40,7 +41,7 @@ it.each([
   const [text, ...more] = generatorWarnings(run);
   expect(text).toMatch(warning);
   expect(more).toEqual([]);
-  expect(runPage(run, [])).toContain(`<li>Warning: ${text}.</li>`);
+  expect(documentPage(runDocument(run), [])).toContain(`Warning: ${text}.</p>`);
   const simulated = runFixture({ sloMs: 10, goodputRps: 100, seed: 1 });
   const { warnings } = compareRuns([
     { name: 'simulated', run: simulated },
@@ -52,5 +53,5 @@ it.each([
 it('says nothing of a simulated run', () => {
   const run = runFixture({ sloMs: 10, goodputRps: 100, seed: 1 });
   expect([generatorLines(run), generatorWarnings(run)]).toEqual([[], []]);
-  expect(runPage(run, [])).not.toContain('Sending of requests');
+  expect(documentPage(runDocument(run), [])).not.toMatch(/Warning|timers/);
 });

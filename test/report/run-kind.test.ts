@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { RunOrigin, RunResult } from '../../src/record/results.js';
 import { compareRuns } from '../../src/report/compare/compare.js';
-import { comparisonText } from '../../src/report/compare/text.js';
-import { runPage } from '../../src/report/pages/run-page.js';
-import { summaryText } from '../../src/report/terminal/summary-text.js';
+import { documentPage } from '../../src/report/html/document-page.js';
+import { runDocument } from '../../src/report/pages/run-document.js';
+import { comparisonText, summaryText } from '../../src/report/terminal/summary-text.js';
 import { runFixture } from './fixtures.js';
 
 const SIMULATED: RunResult = {
@@ -35,7 +35,7 @@ const load = run('load', {
 
 describe('the report of a run', () => {
   it('that was simulated gives the command, and digests that are equal anywhere', () => {
-    const page = runPage(SIMULATED, []);
+    const page = documentPage(runDocument(SIMULATED), []);
     expect(page).toContain('<p class="kind">simulated · schedule-ahead · clockwork</p>');
     expect(page).toContain(
       'escapement simulate experiment.yaml \\\n  --set slo=50ms \\\n  --set seed=7 \\\n  --out',
@@ -46,31 +46,29 @@ describe('the report of a run', () => {
   });
 
   it('that was live says on what, with which versions, and claims no equal digests', () => {
-    const page = runPage(live, []);
+    const page = documentPage(runDocument(live), []);
     expect(page).toContain('<p class="kind">live on 2 × cpu · schedule-ahead · clockwork</p>');
     expect(page).toContain(
       'escapement run experiment.yaml \\\n  --mode live \\\n  --set slo=50ms \\\n  --set seed=7 \\\n  --out',
     );
     for (const fact of ['4.5.6', '20.1.2', '2 × CPU', '1.30.0', live.summary.digest!])
       expect(page).toContain(fact);
-    expect(page).toContain('GPU busy');
+    expect(page).toContain('EXEC busy');
     expect(page).not.toMatch(/escapement simulate|equal digests/);
   });
 
   it('of a client says against what, and has no figure that a client cannot measure', () => {
-    const page = runPage(load, []);
+    const page = documentPage(runDocument(load), []);
     expect(page).toContain('<p class="kind">load against http://10.0.0.1:8000 · schedule-ahead</p>');
     expect(page).toContain(
       'escapement load experiment.yaml \\\n  --url http://10.0.0.1:8000 \\\n  --connections 8 \\\n  --set slo=50ms \\\n',
     );
-    expect(page).not.toMatch(
-      /escapement simulate|equal digests|GPU busy|>INFER<|>LOAD<|Decision digest|undefined/,
-    );
+    expect(page).not.toMatch(/escapement simulate|equal digests|EXEC busy|INFER,|Decision digest|undefined/);
   });
 
   it('of which no command tells is still no simulation', () => {
     const { origin: _, ...bare } = load;
-    expect(runPage(bare, [])).toContain('<p class="kind">load against a server · ');
+    expect(documentPage(runDocument(bare), [])).toContain('<p class="kind">load against a server · ');
   });
 });
 
@@ -87,7 +85,7 @@ describe('the summary of a run', () => {
     const called = { ...live, summary: { ...live.summary, name: 'live' } };
     expect(summaryText(called)).toContain('run       experiment live, live on 2 × cpu, policy');
     expect(comparisonText(compareRuns([{ name: 'a', run: called }]))).toContain(
-      'a  experiment live, live, p',
+      'a    experiment live  live  clockwork',
     );
   });
 

@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { MeasuredSummary } from '../../src/record/figures.js';
 import type { ClassFigures, TenantFigures } from '../../src/record/results.js';
-import { fleetsText } from '../../src/report/compare/text.js';
 import { fleetOf, rankFleets } from '../../src/report/fleets.js';
-import { fleetsPage } from '../../src/report/pages/fleets-page.js';
-import { policiesPage } from '../../src/report/pages/policies-page.js';
 import { comparePolicies } from '../../src/report/policies/compare.js';
-import { policiesText } from '../../src/report/policies/text.js';
 import { senderFigures } from '../../src/report/senders.js';
+import { fleetsText, policiesText } from '../../src/report/terminal/summary-text.js';
 import { cellFixture, runFixture } from './fixtures.js';
 import { policySweep, type RunFigures } from './policies/fixtures.js';
 
@@ -57,33 +54,26 @@ describe('what tenants got of each policy', () => {
   it('is in the text: in time, requests/s, and GPU time next to their shares', () => {
     const text = policiesText(withTenants('flood'));
     expect(text).toContain(`
-Attainment by tenant, mean over cells in percent:
+Attainment by tenant, means in percent
+
 policy      small  flood
 escapement   99.0   50.0
 edf          40.0   50.0
 
-Goodput by tenant, mean over cells in requests/s:
+Goodput by tenant, means in requests/s
+
 policy      small  flood
 escapement    198    600
 edf           198    600
 
-GPU time by tenant, mean over cells in percent:
+GPU time by tenant, means in percent
+
 policy                  small  flood
 escapement               60.0   40.0
 edf                      50.0   50.0
 (share under overload)   25.0   75.0
 `);
-    expect(text).toMatch(/cells, goodput in percent/);
-  });
-
-  it('is on the page', () => {
-    const page = policiesPage(withTenants('flood'), [], '1.2.3');
-    expect(page).toContain('<h2>Tenants</h2>');
-    expect(page).not.toContain('<h2>Classes</h2>');
-    const [, gpuTime] = page.split('<h3>GPU time, percent</h3>');
-    expect(gpuTime!.slice(0, gpuTime!.indexOf('</table>')).replaceAll(/<[^>]*>|\n/g, ' ')).toMatch(
-      /small +flood .*escapement +60\.0 +40\.0 .*\(share under overload\) +25\.0 +75\.0/,
-    );
+    expect(text).toMatch(/^Goodput in percent/m);
   });
 
   it('has no share in time of a tenant that offered nothing, and means over the cells in which it offered some', () => {
@@ -95,21 +85,14 @@ edf                      50.0   50.0
       ],
     }));
     const text = policiesText(rested);
-    expect(text).toMatch(/percent:\npolicy +small +idle\nescapement +75\.0 +–\nedf +75\.0 +–\n/);
-    expect(text).toMatch(/requests\/s:\npolicy +small +idle\nescapement +100 +0\nedf +100 +0\n/);
+    expect(text).toMatch(/percent\n\npolicy +small +idle\nescapement +75\.0 +–\nedf +75\.0 +–\n/);
+    expect(text).toMatch(/requests\/s\n\npolicy +small +idle\nescapement +100 +0\nedf +100 +0\n/);
   });
 
   it('is left out where cells have other tenants, or none', () => {
     expect(senderFigures(withTenants('storm').cells)).toEqual([]);
     const text = policiesText(compared(() => ({})));
     expect(text).not.toContain('by tenant');
-    expect(
-      policiesPage(
-        compared(() => ({})),
-        [],
-        '1.2.3',
-      ),
-    ).not.toContain('<h2>Tenants</h2>');
   });
 
   it('has no GPU time where results do not say it, nor shares that differ from cell to cell', () => {
@@ -126,13 +109,11 @@ edf                      50.0   50.0
     expect(senderFigures(varied.cells)[0]!.figures[2]!.promised).toBeNull();
   });
 
-  it('is on a terminal of the first eight, with the rest on the page', () => {
+  it('is on a terminal of the first eight', () => {
     const many = compared(() => ({ tenants: Array.from({ length: 11 }, (_, i) => tenant(`t${i}`, {})) }));
     const text = policiesText(many);
     expect(text).toContain('t7');
     expect(text).not.toContain('t8');
-    expect(text).toContain('… and 3 more in the report');
-    expect(policiesPage(many, [], '1.2.3')).toContain('>t10<');
   });
 });
 
@@ -146,7 +127,7 @@ describe('what classes got of each policy', () => {
         ],
       })),
     );
-    expect(text).toMatch(/cells, weighted goodput in percent/);
+    expect(text).toMatch(/^Weighted goodput in percent/m);
     expect(text).toMatch(/^policy +gold × 10 +jobs × 0\.1\nescapement +90\.0 +30\.0$/m);
     expect(text).toMatch(/^escapement +80\.0 +20\.0\nedf +80\.0 +20\.0\n\(guaranteed\) +0\.0 +10\.0$/m);
   });
@@ -182,26 +163,30 @@ describe('what classes and tenants got of each fleet', () => {
     }),
   ]);
 
-  it('is below their ranking on a terminal, in its order', () => {
-    const text = fleetsText(fleets);
+  it('is below their ranking, in its order', () => {
+    const text = fleetsText('autoscale', fleets);
     expect(text).toContain(`
-Attainment by class, mean over seeds in percent:
+Attainment by class, means in percent
+
 fleet  gold × 10
 cheap       80.0
 dear        50.0
 `);
     expect(text).toContain(`
-Attainment by tenant, mean over seeds in percent:
+Attainment by tenant, means in percent
+
 fleet  small   big
 cheap   85.0  50.0
 dear    99.9  50.0
 
-Goodput by tenant, mean over seeds in requests/s:
+Goodput by tenant, means in requests/s
+
 fleet  small  big
 cheap    170  100
 dear   199.8  100
 
-GPU time by tenant, mean over seeds in percent:
+GPU time by tenant, means in percent
+
 fleet                   small   big
 cheap                    30.0  70.0
 dear                     20.0  80.0
@@ -210,19 +195,8 @@ dear                     20.0  80.0
     expect(text).not.toMatch(/\n\n\n/);
   });
 
-  it('is on their page, a section for classes and one for tenants', () => {
-    const page = fleetsPage('autoscale', fleets, []);
-    const textOf = (from: string, to: string) =>
-      page.slice(page.indexOf(from), page.indexOf(to, page.indexOf(from))).replaceAll(/<[^>]*>|\n/g, ' ');
-    expect(textOf('<h2>Classes</h2>', '</section>')).toMatch(/Fleet +gold × 10 +cheap +80\.0 +dear +50\.0/);
-    expect(textOf('<h2>Tenants</h2>', '</section>')).toMatch(/cheap +85\.0 +50\.0 +dear +99\.9 +50\.0/);
-    expect(page).toContain('The ranking of fleets counts every request alike.');
-    expect(page).not.toContain('weight of its class');
-  });
-
   it('is nowhere if there are none', () => {
     const bare = rankFleets([fleet('dear', 9, {}), fleet('cheap', 5, {})]);
-    expect(fleetsText(bare)).not.toMatch(/class|tenant/);
-    expect(fleetsPage('autoscale', bare, [])).not.toMatch(/<h2>(Classes|Tenants)/);
+    expect(fleetsText('autoscale', bare)).not.toMatch(/class|tenant/);
   });
 });

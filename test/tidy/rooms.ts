@@ -71,7 +71,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   play: 4_250,
   policies: 7_500,
   record: 4_870,
-  report: 10_120,
+  report: 8_320,
   run: 5_380,
   scalers: 900,
   serve: 4_390,
@@ -148,7 +148,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     // How it is shown.
     charts: ['own', 'study', 'policies'],
     html: ['own', 'charts'],
-    terminal: ['own', 'study', 'charts'],
+    terminal: ['own', 'policies', 'compare', 'pages'],
     pages: ['own', 'study', 'policies', 'compare', 'charts', 'html'],
   },
   run: { own: [], sweep: ['own'], plan: ['own', 'sweep'], queue: ['sweep'] },

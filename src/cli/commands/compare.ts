@@ -6,18 +6,16 @@ import { noteLines, notesOn } from '../../record/policy-notes.js';
 import type { CellResult, RunResult, SweepResults } from '../../record/results.js';
 import { compareRuns } from '../../report/compare/compare.js';
 import { type NamedRun, runNames } from '../../report/compare/named-run.js';
-import { comparisonText, fleetsText } from '../../report/compare/text.js';
 import { checkTolerances, parseTolerance } from '../../report/compare/tolerance.js';
 import { type RankedFleet, rankFleets } from '../../report/fleets.js';
 import type { LoadedResults } from '../../report/load.js';
 import { comparePolicies } from '../../report/policies/compare.js';
 import type { NamedSweep } from '../../report/policies/merge.js';
-import { policiesText } from '../../report/policies/text.js';
 import { fleetsOf } from '../../report/study/fleets.js';
+import { comparisonText, fleetsText, policiesText } from '../../report/terminal/summary-text.js';
 import { writeErr, writeOut } from '../../text/terminal.js';
 import { json } from '../common-options.js';
 import { type ArgsOf, group, list, required, text, usageError } from '../options.js';
-import { packageVersion } from '../version.js';
 
 export const builder = (yargs: Argv) =>
   yargs
@@ -36,9 +34,6 @@ export const builder = (yargs: Argv) =>
             'for --threshold',
         ),
       }),
-      ...group('Sweeps', {
-        costs: text('Costs of policies, as written by npm run bench -- --policies --out FILE'),
-      }),
       ...group('Output', {
         json,
         html: text(
@@ -51,7 +46,7 @@ export const builder = (yargs: Argv) =>
       ['$0 compare out/simulated out/live', ''],
       ["$0 compare out/simulated out/live --tolerance 'goodputRps=3%' --tolerance 'p99=15%'", ''],
       ['$0 compare out/clockwork out/fifo --html out/compared.html', ''],
-      ['$0 compare out/policies --costs costs.jsonl', ''],
+      ['$0 compare out/policies', ''],
       ['$0 compare out/autoscale', ''],
     ]);
 
@@ -84,7 +79,6 @@ const finishedOf = ({ cells }: SweepResults) =>
 const isRun = (loaded: Loaded) => loaded.kind === 'run';
 
 async function compareSingleRuns(runs: readonly NamedRun[], args: Flags): Promise<void> {
-  if (args.costs !== undefined) throw usageError('--costs applies to sweeps, and these are single runs');
   if (runs.length < 2)
     throw usageError(`compare ${runs[0]!.name}: another run to compare it with is missing`);
   if (args.html !== undefined) checkWritable(args.html);
@@ -118,13 +112,11 @@ async function compareSweeps(
   }
   const file = args.html ?? (args.json ? undefined : join(sweeps[0]!.folder, 'policies.html'));
   if (file !== undefined) checkWritable(file);
-  const costs =
-    args.costs === undefined ? [] : (await import('../../report/policies/costs.js')).readCosts(args.costs);
-  const comparison = comparePolicies(sweeps, costs);
+  const comparison = comparePolicies(sweeps);
   warn(comparison.warnings);
   if (file !== undefined) {
     const { writePolicyComparison } = await import('../../report/pages/write-results.js');
-    await writePolicyComparison(comparison, file, packageVersion());
+    await writePolicyComparison(comparison, file);
   }
   if (args.json) {
     const { sweeps: _, ...figures } = comparison;
@@ -138,7 +130,6 @@ async function compareFleets(
   fleets: readonly RankedFleet[],
   args: Flags,
 ): Promise<void> {
-  if (args.costs !== undefined) throw usageError('--costs applies to sweeps over policy.kind');
   const file = args.html ?? (args.json ? undefined : join(sweeps[0]!.folder, 'fleets.html'));
   const name = sweeps.map(({ results }) => results.name).join(' · ');
   if (file !== undefined) {
@@ -147,7 +138,7 @@ async function compareFleets(
     await writeFleetComparison(name, fleets, file);
   }
   if (args.json) writeOut(`${JSON.stringify({ sweeps: sweeps.map((one) => one.name), fleets })}\n`);
-  else writeOut(`${fleetsText(fleets)}\nreport: ${file}\n`);
+  else writeOut(`${fleetsText(name, fleets)}\nreport: ${file}\n`);
 }
 
 /** Fleets are named by the varied values, prefixed with the sweep's name if there are several. */

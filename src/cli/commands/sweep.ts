@@ -120,12 +120,10 @@ async function runWhole(sweep: ShardedSweep, checks: Checks, args: Args): Promis
   const { writeSweepReport } = await import('../../report/pages/write-results.js');
   const { summaryText } = await import('../../report/terminal/summary-text.js');
   const [report] = await writeSweepReport(results, sweep.outDir);
-  const columns = tableWidth();
-  const shown = { file: args.file, ...(columns === undefined ? {} : { columns }) };
   writeOut(
     args.json
       ? `${JSON.stringify({ ...results, ...casesJson(cases) })}\n`
-      : `${summaryText(results, shown)}\n${casesText(cases)}report: ${report}\n`,
+      : `${summaryText(results, tableWidth())}\n${casesText(cases)}report: ${report}\n`,
   );
   const failed = results.cells.filter(({ status }) => status === 'failed').length;
   if (failed > 0) {

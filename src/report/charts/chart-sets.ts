@@ -1,4 +1,5 @@
 import type { DrawnRun, LatencyCdf, SweepResults } from '../../record/results.js';
+import { breakdownsOf } from '../breakdown.js';
 import type { RankedFleet } from '../fleets.js';
 import { hurtModels } from '../hurt-text.js';
 import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
@@ -8,10 +9,10 @@ import { choiceLabel, finding } from '../study/finding.js';
 import { sweptFleets } from '../study/fleets.js';
 import { type Point, ratedPoints } from '../study/points.js';
 import { allPoints, type Slice, sliceSweep } from '../study/slices.js';
+import { breakdownBars } from './breakdown-bars.js';
 import { failureBars } from './failure-bars.js';
 import { gpuHoursChart } from './gpu-hours.js';
 import { gpuTimeline } from './gpu-timeline.js';
-import { classBars, groupBars, lengthBars, tenantBars } from './group-bars.js';
 import { heatMap } from './heat-map.js';
 import { type LatencyLine, latencyCdf, percentilesOf, THIS_RUN } from './latency-cdf.js';
 import { overTime, runsOverTime } from './over-time.js';
@@ -74,16 +75,13 @@ function drawnFirst(results: SweepResults, recommendations: readonly Recommendat
 
 /** Charts of one run. */
 export function runCharts(run: DrawnRun): NamedChart[] {
-  const groups = run.groups.length === 0 ? [] : [{ name: 'groups', spec: groupBars(run.groups) }];
   const hurt = run.summary.failures === undefined ? [] : hurtModels(run.models, MAX_MODEL_BARS);
   const failures = hurt.length === 0 ? [] : [{ name: 'failures', spec: failureBars(hurt) }];
-  const { classes = [], tenants = [] } = run.summary;
-  const lengths = run.lengths ?? [];
   return [
-    ...groups,
-    ...(classes.length === 0 ? [] : [{ name: 'classes', spec: classBars(classes) }]),
-    ...(tenants.length === 0 ? [] : [{ name: 'tenants', spec: tenantBars(tenants) }]),
-    ...(lengths.some(({ offered }) => offered > 0) ? [{ name: 'lengths', spec: lengthBars(lengths) }] : []),
+    ...breakdownsOf(run).flatMap((breakdown) => {
+      const spec = breakdownBars(breakdown);
+      return spec === null ? [] : [{ name: breakdown.name, spec }];
+    }),
     ...failures,
     ...latencyChart(linesOf('', run, worstGroups([run])), run.sloMs, [runLabel(run), groupsLeftOut([run])]),
     ...timeCharts(run, [runLabel(run)]),

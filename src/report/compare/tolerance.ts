@@ -48,25 +48,41 @@ export function parseTolerance(text: string): Tolerance {
   };
 }
 
-/** Checks every run but the first against each tolerance. */
+/** Checks every run but the first against each tolerance. A figure that either run did not measure meets none. */
 export function checkTolerances(tolerances: readonly Tolerance[], comparison: Comparison): ToleranceResult[] {
   return tolerances.flatMap((tolerance) => {
-    const figure = comparison.figures.find(({ name }) => name === tolerance.figure);
-    // No run has a price.
-    if (figure === undefined) return [];
-    return comparison.runs.slice(1).map(({ name }, i) => {
+    const { text, figure: name } = tolerance;
+    const figure = comparison.figures.find((one) => one.name === name);
+    const [first, ...others] = comparison.runs;
+    return others.map((run, i) => {
+      const missing = [first!, run].filter(
+        (_, at) => (figure?.values[at === 0 ? 0 : i + 1] ?? null) === null,
+      );
+      const result = { tolerance: text, run: run.name };
+      if (figure === undefined || missing.length > 0) {
+        const where = missing.map((one) => one.name).join(' and ');
+        return {
+          ...result,
+          ok: false,
+          text: `${text}: not measured, ${where} ${missing.length > 1 ? 'have' : 'has'} no ${name}`,
+        };
+      }
       const ok = isWithin(tolerance, figure, i + 1);
-      const values = `${valueText(figure, i + 1)} against ${valueText(figure, 0)} (${relativeText(figure, i + 1) || differenceText(figure, i + 1)})`;
-      const text = `${tolerance.text}: ${ok ? 'met' : 'not met'}, ${tolerance.figure} of ${name} is ${values}`;
-      return { tolerance: tolerance.text, run: name, ok, text };
+      const change = relativeText(figure, i + 1) || differenceText(figure, i + 1);
+      const values = `${valueText(figure, i + 1)} against ${valueText(figure, 0)} (${change})`;
+      return {
+        ...result,
+        ok,
+        text: `${text}: ${ok ? 'met' : 'not met'}, ${name} of ${run.name} is ${values}`,
+      };
     });
   });
 }
 
-/** Runs agree if neither measured the figure, and differ if only one did. */
+/** A latency that is never reached agrees with another one only. */
 function isWithin({ limit, relative }: Tolerance, figure: ComparedFigure, i: number): boolean {
   const difference = figure.differences[i] ?? null;
-  if (difference === null) return figure.values[0] === figure.values[i];
+  if (difference === null) return false;
   const first = figure.values[0] as number;
   return Math.abs(difference) <= (relative ? limit * Math.abs(first) : limit);
 }

@@ -1,31 +1,5 @@
-import { formatMs, formatPercent, formatRate } from '../../text/numbers.js';
+import type { CellText, Column } from '../document.js';
 import { html, type Markup } from './markup.js';
-
-export interface Column {
-  readonly title: string;
-  /** Numbers are right-aligned and sort by size. */
-  readonly numeric?: boolean;
-  /** Long texts, which may take several lines. */
-  readonly wraps?: boolean;
-}
-
-export interface CellText {
-  readonly text: string;
-  /** Sort key, if not the text. */
-  readonly sort?: number;
-  readonly strong?: boolean;
-  /** Ties with the strong one. */
-  readonly underlined?: boolean;
-}
-
-/** Cells of figures: `–` if there is nothing to measure, which sorts before all others. */
-const figureCell = (format: (value: number | null) => string) => (value: number | null) => ({
-  text: format(value),
-  sort: value ?? -1,
-});
-export const shareCell = figureCell(formatPercent);
-export const rateCell = figureCell(formatRate);
-export const msCell = figureCell(formatMs);
 
 /** A table that scrolls in its own box; `sortable`: a click on a heading sorts it. */
 export function table(

@@ -12,7 +12,6 @@ header .kind { margin: 0; color: var(--muted); font-size: 14px; }
 h1, h1 + p, p, dd, li { overflow-wrap: anywhere; }
 h1 { margin: 4px 0 10px; font-size: 34px; line-height: 1.2; letter-spacing: -0.015em; }
 h1 + p { margin: 0 0 24px; font-size: 18px; max-width: 46em; }
-p.finding { max-width: 56em; font-size: 17px; }
 h2 { margin: 44px 0 14px; font-size: 21px; letter-spacing: -0.01em; }
 p { max-width: 46em; }
 h3 { margin: 24px 0 10px; font-size: 16px; }
@@ -31,13 +30,10 @@ a { color: var(--strong); }
 .scroll, figure .scroller { overflow-x: auto;
   background: linear-gradient(to left, var(--card) 50%, transparent) right / 40px 100% no-repeat local,
   linear-gradient(to left, var(--line), transparent) right / 20px 100% no-repeat scroll, var(--card); }
+section > .scroll + .scroll, section > .scroll ~ pre { margin-top: 14px; }
 .scroll { border: 1px solid var(--line); border-radius: 10px; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
 th, td { padding: 8px 12px; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line); }
-.dense table { font-size: 12.5px; }
-.dense th, .dense td { padding: 3px 7px; }
-.dense th { font-size: 12px; white-space: normal; vertical-align: bottom; }
-.wide { width: fit-content; min-width: 100%; max-width: min(1500px, 100vw - 40px); margin-left: 50%; transform: translateX(-50%); }
 td u { text-underline-offset: 3px; text-decoration-color: var(--strong); }
 td.wrap { white-space: normal; min-width: 9em; }
 tbody tr:last-child td { border-bottom: 0; }
@@ -64,7 +60,6 @@ details summary { cursor: pointer; color: var(--strong); margin: 14px 0; }
 @media print { :root { --ink: #000; --muted: #444; --line: #bbb; --ground: #fff; --card: #fff; --strong: #000;
   --alert: #000; --alert-ground: #fff; --chart-filter: none; } body { font-size: 11pt; } main { max-width: none; padding: 0; }
   figure, tr, .facts { break-inside: avoid; } figure svg { min-width: 0; } figure, .scroll, pre { border-color: #ccc; }
-  .wide { max-width: none; margin: 0; transform: none; }
   .scroll { overflow: visible; } table { font-size: 8.5pt; } th, td { padding: 3px 5px; white-space: normal; } pre { white-space: pre-wrap; }
   .scripted .hint { display: none; } h2, h3 { break-after: avoid; } }
 `;

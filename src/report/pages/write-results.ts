@@ -12,15 +12,14 @@ import { compareRuns } from '../compare/compare.js';
 import type { NamedRun } from '../compare/named-run.js';
 import { REPORT } from '../files.js';
 import type { RankedFleet } from '../fleets.js';
+import { documentPage } from '../html/document-page.js';
 import type { PageChart } from '../html/page.js';
 import { renderSvg } from '../html/render.js';
 import type { PolicyComparison } from '../policies/compare.js';
-import { comparisonPage } from './compare-page.js';
-import { fleetsPage } from './fleets-page.js';
-import { policiesPage } from './policies-page.js';
-import { policyNotes } from './policy-notes.js';
-import { runPage } from './run-page.js';
-import { sweepPage } from './sweep-page.js';
+import { compareDocument, fleetsDocument } from './compare-document.js';
+import { policiesDocument } from './policies-document.js';
+import { runDocument } from './run-document.js';
+import { sweepDocument } from './sweep-document.js';
 import { writeReport } from './write-report.js';
 
 /**
@@ -28,27 +27,26 @@ import { writeReport } from './write-report.js';
  * Equal results give equal bytes. Throws `E_FILE_WRITE`.
  */
 export async function writeSweepReport(results: SweepResults, dir: string): Promise<string[]> {
-  return writeReport(sweepCharts(results), dir, REPORT, (charts) => sweepPage(results, charts));
+  return writeReport(sweepCharts(results), dir, REPORT, (charts) =>
+    documentPage(sweepDocument(results), charts),
+  );
 }
 
 /** Writes the report and charts of one run, like `writeSweepReport`. */
 export async function writeRunReport(run: RunResult, dir: string): Promise<string[]> {
-  return writeReport(runCharts(run), dir, REPORT, (charts) => runPage(run, charts));
+  return writeReport(runCharts(run), dir, REPORT, (charts) => documentPage(runDocument(run), charts));
 }
 
 /** Writes a comparison of runs, with its charts inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */
 export async function writeComparison(runs: readonly NamedRun[], file: string): Promise<void> {
-  const notes = policyNotes(runs.map(({ run }) => run.summary));
-  writeWhole(file, comparisonPage(compareRuns(runs), await draw(comparisonCharts(runs)), notes));
+  const summaries = runs.map(({ run }) => run.summary);
+  const document = compareDocument(compareRuns(runs), summaries);
+  writeWhole(file, documentPage(document, await draw(comparisonCharts(runs))));
 }
 
 /** Writes a comparison of policies, with its charts inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */
-export async function writePolicyComparison(
-  comparison: PolicyComparison,
-  file: string,
-  version: string,
-): Promise<void> {
-  writeWhole(file, policiesPage(comparison, await draw(policyCharts(comparison)), version));
+export async function writePolicyComparison(comparison: PolicyComparison, file: string): Promise<void> {
+  writeWhole(file, documentPage(policiesDocument(comparison), await draw(policyCharts(comparison))));
 }
 
 /** Writes a comparison of fleets, with its chart inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */
@@ -57,7 +55,7 @@ export async function writeFleetComparison(
   fleets: readonly RankedFleet[],
   file: string,
 ): Promise<void> {
-  writeWhole(file, fleetsPage(name, fleets, await draw(fleetCharts(fleets))));
+  writeWhole(file, documentPage(fleetsDocument(name, fleets), await draw(fleetCharts(fleets))));
 }
 
 async function draw(charts: readonly NamedChart[]): Promise<PageChart[]> {

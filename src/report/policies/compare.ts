@@ -3,15 +3,12 @@ import type { FailedCell } from '../../record/results.js';
 import { plural } from '../../text/words.js';
 import { ONE_SAMPLE } from '../statistics.js';
 import { type Axis, sweepAxes } from '../study/axes.js';
-import type { PolicyCost } from './costs.js';
 import { layoutOf } from './layout.js';
 import { type MatrixCell, matrixOf } from './matrix.js';
 import { type MergedSweeps, mergeSweeps, type NamedSweep } from './merge.js';
 import { overviewOf, type PolicyOverview } from './overview.js';
 import { type CellRanking, rankCell } from './ranking.js';
-import { type ConditionRanking, rankConditions } from './robustness.js';
 import { OURS, type Series, seriesOf } from './series.js';
-import { type TuningGap, tuningGaps } from './tuning.js';
 
 /** Policies over a matrix of conditions. Series are named once, in `policies`; arrays elsewhere are in its order. */
 export interface PolicyComparison {
@@ -27,9 +24,6 @@ export interface PolicyComparison {
   readonly completeCells: number;
   /** Index of our own policy, as it would be deployed; null if it was not run. */
   readonly ours: number | null;
-  readonly conditions: readonly ConditionRanking[];
-  readonly tuning: readonly TuningGap[];
-  readonly costs: readonly PolicyCost[];
   readonly failed: readonly FailedCell[];
   readonly warnings: readonly string[];
 }
@@ -38,10 +32,7 @@ export interface PolicyComparison {
  * Compares the policies in one or more sweeps. Throws `E_RESULTS` if there are fewer than two, if the sweeps vary
  * different conditions, or if there is no cell that every policy has finished.
  */
-export function comparePolicies(
-  sweeps: readonly NamedSweep[],
-  costs: readonly PolicyCost[] = [],
-): PolicyComparison {
+export function comparePolicies(sweeps: readonly NamedSweep[]): PolicyComparison {
   const merged = mergeSweeps(sweeps);
   const series = seriesOf(merged.runs);
   const axes = axesOf(merged);
@@ -58,7 +49,7 @@ export function comparePolicies(
     const what = `have no cell that every policy (${names}) has finished; run the missing ones`;
     throw new EscapementError('E_RESULTS', what, { file });
   }
-  const policies = overviewOf(series, complete, costs);
+  const policies = overviewOf(series, complete);
   return {
     sweeps,
     axes,
@@ -67,16 +58,13 @@ export function comparePolicies(
     policies,
     completeCells: complete.length,
     ours: oursOf(series),
-    conditions: rankConditions(axes, complete),
-    tuning: tuningGaps(policies, cells),
-    costs,
     failed: merged.failed,
     warnings: [...merged.warnings, ...aboveBound(cells, series)],
   };
 }
 
 /** True if no seed changes any of its runs. */
-export function isOnce({ cells }: Pick<PolicyComparison, 'cells'>): boolean {
+function isOnce({ cells }: Pick<PolicyComparison, 'cells'>): boolean {
   return cells.every(({ results }) => results.every((result) => result?.isOneSample !== false));
 }
 

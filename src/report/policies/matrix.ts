@@ -35,7 +35,7 @@ export interface MatrixCell {
 }
 
 /** Results of one policy in one cell, over seeds. */
-export interface CellOutcome extends Senders {
+interface CellOutcome extends Senders {
   /** Null: the runs have no span. */
   readonly goodputRps: Estimate | null;
   /** Goodput as a share of the bound, run by run; without a span, the share of offered requests answered in time. */

@@ -1,6 +1,5 @@
 import { ratioOf } from '../../record/counted.js';
 import { type Estimate, estimateOf, meanOf, meanOfKnown, type Sample } from '../statistics.js';
-import type { PolicyCost } from './costs.js';
 import type { MatrixCell } from './matrix.js';
 import type { CellRanking } from './ranking.js';
 import type { Series } from './series.js';
@@ -26,12 +25,6 @@ export interface PolicyOverview {
   readonly worstModel: number | null;
   /** Number of cells where some model is below half of the overall attainment in some seed; null if not known. */
   readonly cellsBelowHalf: number | null;
-  /** Mean over the benchmark cases; null if none were given. */
-  readonly cost: {
-    readonly usPerRequest: number;
-    readonly ratio: number;
-    readonly worstRatio: number;
-  } | null;
 }
 
 /** Policy whose LOADs count as 1. */
@@ -40,11 +33,7 @@ export const REFERENCE = 'clockwork';
 type RankedCell = MatrixCell & { readonly ranking: CellRanking };
 
 /** Figures of each series over `cells`, which have results of all. */
-export function overviewOf(
-  series: readonly Series[],
-  cells: readonly RankedCell[],
-  costs: readonly PolicyCost[],
-): PolicyOverview[] {
+export function overviewOf(series: readonly Series[], cells: readonly RankedCell[]): PolicyOverview[] {
   const loads = series.map((_, i) => meanOfKnown(cells.map(({ results }) => results[i]!.loadsPerS)));
   const reference = loads[referenceOf(series)] ?? 0;
   return series.map(({ name, kind, tuned }, i) => {
@@ -66,7 +55,6 @@ export function overviewOf(
       loadsRatio: loads[i] == null ? null : ratioOf(loads[i], reference),
       worstModel: worstModels.length === 0 ? null : Math.min(...worstModels),
       cellsBelowHalf: belowHalf.length === 0 ? null : belowHalf.filter((some) => some).length,
-      cost: costOf(costs, name, kind),
     };
   });
 }
@@ -92,17 +80,5 @@ function overCells(cells: readonly MatrixCell[], i: number): Sample {
     ...(influences === undefined
       ? {}
       : { influences: influences.map((_, at) => meanOf(samples.map((own) => own.influences![at]!))) }),
-  };
-}
-
-/** Costs by name of the series if measured, else by kind. */
-function costOf(costs: readonly PolicyCost[], name: string, kind: string): PolicyOverview['cost'] {
-  const named = costs.filter(({ policy }) => policy === name);
-  const own = named.length > 0 ? named : costs.filter(({ policy }) => policy === kind);
-  if (own.length === 0) return null;
-  return {
-    usPerRequest: meanOf(own.map(({ usPerRequest }) => usPerRequest)),
-    ratio: Math.exp(meanOf(own.map(({ ratio }) => Math.log(ratio)))),
-    worstRatio: Math.max(...own.map(({ ratio }) => ratio)),
   };
 }

@@ -1,17 +1,11 @@
 import type { FailedCell, SweepResults } from '../../record/results.js';
+import { checkThreshold, parseThreshold } from '../../record/threshold.js';
+import { FLEET_TARGET } from '../fleets.js';
 import { groupBy } from '../group-by.js';
 import { type Sample, scaledSample } from '../statistics.js';
 import { type Axis, sweepAxes } from './axes.js';
 import { type Standing, standingOf } from './best.js';
-import {
-  type FleetRanking,
-  fleetRanking,
-  isRankedByPrice,
-  priceOf,
-  standingByPrice,
-} from './fleet-ranking.js';
 import { aggregate, type Point, scoreOf, scoresOf, sortPoints } from './points.js';
-import { requirementOf } from './required.js';
 
 /** The value to choose under given conditions, e.g. the best schedule_ahead at one SLO. */
 export interface Recommendation {
@@ -19,6 +13,8 @@ export interface Recommendation {
   readonly conditions: Readonly<Record<string, string>>;
   /** Values of the keys that can be chosen. */
   readonly choice: Readonly<Record<string, string>>;
+  /** All choices under these conditions, the default and the best included. */
+  readonly points: readonly Point[];
   readonly best: Point;
   /** Other choices indistinguishable from it: see `standingOf`. */
   readonly tied: readonly Point[];
@@ -26,11 +22,16 @@ export interface Recommendation {
   readonly default: Point | null;
   /** Score of the best ÷ that of the default; Infinity if the default's is 0; null without a default, and by price. */
   readonly improvement: number | null;
-  /** Criterion of the decision: the score, or, if fleets with prices were varied, a price. */
-  readonly ranking: 'score' | FleetRanking;
+  readonly ranking: Ranking;
   /** Choice with the lowest score. */
   readonly poorest: Point;
 }
+
+/**
+ * Criterion of a decision: the score; or, if fleets with prices were varied, the price per hour among those that meet the
+ * requirements, and the price of a million requests in time if none does.
+ */
+type Ranking = 'score' | 'hour' | 'million';
 
 /** One choice for all conditions. */
 export interface CommonChoice {
@@ -47,11 +48,13 @@ export function failedCells(results: SweepResults): FailedCell[] {
   return results.cells.filter((cell) => cell.status === 'failed');
 }
 
-/** Why a sweep recommends nothing although there were choices; null if it does. */
-export function nothingFrom(results: SweepResults): 'offered' | 'served' | null {
-  const points = aggregate(results);
-  if (points.length === 0 || points.some(({ attainment }) => (attainment?.mean ?? 0) > 0)) return null;
-  return points.some(({ attainment }) => attainment !== null) ? 'served' : 'offered';
+/** Selects points of which every run meets the sweep's thresholds; without thresholds, all do. */
+export function requirementOf({ required = [] }: SweepResults): (point: Point) => boolean {
+  const thresholds = required.map(parseThreshold);
+  return ({ cells }) =>
+    thresholds.every((threshold) =>
+      cells.every(({ result }) => checkThreshold(threshold, result.summary).ok),
+    );
 }
 
 /**
@@ -59,22 +62,24 @@ export function nothingFrom(results: SweepResults): 'offered' | 'served' | null 
  * scores, the common choice is taken, because one setting is easier to deploy than several, else the default, because a
  * change needs a reason, else the smaller value, which holds work back least (the first varied key decides first; names
  * rank in the order of the sweep). If some choices meet the sweep's thresholds, only those count. If the choices are
- * fleets with prices, the cheapest that meets the requirements, see `standingByPrice`. Empty if the sweep varied
+ * fleets with prices, the cheapest that meets them, or answers 99 % in time without any. Empty if the sweep varied
  * nothing that can be chosen.
  */
 export function recommend(results: SweepResults): Recommendation[] {
-  const { groups, common } = analyse(results);
+  const { groups, common, choices } = analyse(results);
+  const keys = choices.map(({ key }) => key);
   return groups.map(({ points, standing, ranking }, i) => {
     const all = [standing.best, ...standing.tied];
-    const usual = points.find((point) => isDefault(point, results)) ?? null;
+    const usual = points.find((point) => isDefault(point, choices)) ?? null;
     const { equal } = standing;
     const best =
       equal.find((point) => point === common?.points[i]) ??
       equal.find((point) => point === usual) ??
       standing.best;
     return {
-      conditions: best.conditions,
-      choice: best.choice,
+      conditions: pick(best, (key) => !keys.includes(key)),
+      choice: pick(best, (key) => keys.includes(key)),
+      points,
       best,
       tied: all.filter((point) => point !== best),
       default: usual,
@@ -109,17 +114,6 @@ export function headline(recommendations: readonly Recommendation[]): Recommenda
   return found;
 }
 
-/** Reference for the best in tables: the default, or the worst choice if the default is always the best. */
-export function counterpart(recommendations: readonly Recommendation[]): {
-  readonly name: 'default' | 'poorest';
-  readonly of: (recommendation: Recommendation) => Point | null;
-} {
-  const settled = recommendations.every(({ best, default: usual }) => best === usual);
-  return settled
-    ? { name: 'poorest', of: ({ poorest }) => poorest }
-    : { name: 'default', of: ({ default: usual }) => usual };
-}
-
 /** Choices of one condition. */
 interface Group {
   readonly points: readonly Point[];
@@ -131,6 +125,8 @@ interface Group {
 
 interface Analysis {
   readonly groups: readonly Group[];
+  /** Keys that can be chosen. */
+  readonly choices: readonly Axis[];
   readonly common: CommonChoice | null;
 }
 
@@ -140,44 +136,82 @@ const KNOWN = new WeakMap<SweepResults, Analysis>();
 function analyse(results: SweepResults): Analysis {
   const known = KNOWN.get(results);
   if (known !== undefined) return known;
+  const priced = pricedFleetKeys(results);
   const axes = sweepAxes(results);
-  const choices = axes.filter((axis) => axis.isChoice);
-  const ascending = sortPoints(aggregate(results), [...axes.filter((axis) => !axis.isChoice), ...choices]);
-  const byPrice = isRankedByPrice(results);
-  const groups: Group[] =
-    choices.length === 0
-      ? []
-      : [...groupBy(ascending, ({ conditions }) => JSON.stringify(conditions)).values()].map((points) => {
-          if (byPrice) {
-            const { eligible, ranking } = fleetRanking(points, results);
-            return { points, eligible, ranking, standing: standingByPrice(eligible, ranking) };
-          }
-          const meeting = points.filter(requirementOf(results));
-          const eligible = meeting.length > 0 ? meeting : points;
-          return { points, eligible, ranking: 'score', standing: standingOf(eligible, scoresOf) };
-        });
-  const analysis = { groups, common: groups.length < 2 ? null : commonOf(groups, choices, results) };
+  const choices = axes.filter(({ key, isChoice }) => isChoice || priced.includes(key));
+  const givens = axes.filter((axis) => !choices.includes(axis));
+  const ascending = sortPoints(aggregate(results), [...givens, ...choices]);
+  const conditionsOf = ({ values }: Point) => JSON.stringify(givens.map(({ key }) => values[key]));
+  const required = requirementOf(results);
+  const isServed = ({ attainment }: Point) => (attainment?.mean ?? -1) >= FLEET_TARGET;
+  const meets = priced.length > 0 && results.required === undefined ? isServed : required;
+  const groupOf = (points: readonly Point[]): Group => {
+    const meeting = points.filter(meets);
+    const eligible = meeting.length > 0 ? meeting : points;
+    if (priced.length === 0) {
+      return { points, eligible, ranking: 'score', standing: standingOf(eligible, scoresOf) };
+    }
+    const ranking = meeting.length > 0 ? 'hour' : 'million';
+    return { points, eligible, ranking, standing: standingByPrice(eligible, ranking) };
+  };
+  const groups = choices.length === 0 ? [] : [...groupBy(ascending, conditionsOf).values()].map(groupOf);
+  const common = groups.length < 2 ? null : commonOf(groups, choices);
+  const analysis = { groups, choices, common };
   KNOWN.set(results, analysis);
   return analysis;
 }
 
-function commonOf(
-  groups: readonly Group[],
-  choices: readonly Axis[],
-  results: SweepResults,
-): CommonChoice | null {
+/** Keys of a sweep that change the GPUs, if all fleets have a price and no scaler; else none. */
+function pricedFleetKeys(results: SweepResults): string[] {
+  const points = aggregate(results);
+  const hasPrice = ({ cost, cells }: Point) =>
+    cost !== null && cells.every(({ result }) => result.summary.scaling === undefined);
+  if (!points.every(hasPrice)) return [];
+  return sweepAxes(results)
+    .map(({ key }) => key)
+    .filter((key) => {
+      const same = groupBy(points, (point) => JSON.stringify(pick(point, (other) => other !== key)));
+      return [...same.values()].some((members) => new Set(members.map(fleetOf)).size > 1);
+    });
+}
+
+function fleetOf({ cells }: Point): string {
+  const kinds = cells[0]?.result.summary.kinds ?? [];
+  return JSON.stringify(kinds.filter(({ gpus }) => gpus > 0).map(({ kind, gpus }) => [kind, gpus]));
+}
+
+/** The cheapest, of equal prices the one with the highest score; others with its price tie with it. */
+function standingByPrice(points: readonly Point[], ranking: Ranking): Standing<Point> {
+  const lowest = Math.min(...points.map((point) => priceOf(point, ranking)));
+  const cheapest = points.filter((point) => priceOf(point, ranking) <= lowest);
+  const best = cheapest.reduce((a, b) => (scoreOf(b) > scoreOf(a) ? b : a));
+  return { best, equal: [best], tied: cheapest.filter((point) => point !== best) };
+}
+
+/** Infinity if there is none, because nothing was answered in time. */
+function priceOf({ cost }: Point, ranking: Ranking): number {
+  return (ranking === 'hour' ? cost?.perHour : cost?.perMillionInTime) ?? Number.POSITIVE_INFINITY;
+}
+
+function pick({ values }: Pick<Point, 'values'>, wanted: (key: string) => boolean): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).filter(([key]) => wanted(key)));
+}
+
+function commonOf(groups: readonly Group[], choices: readonly Axis[]): CommonChoice | null {
+  const keys = choices.map(({ key }) => key);
+  const choiceOf = (point: Point) => pick(point, (key) => keys.includes(key));
   const highest = groups.map(({ eligible }) => Math.max(...eligible.map(scoreOf)));
   const sorted = sortPoints(
     groups.flatMap(({ points }) => points),
     choices,
   );
-  const all = [...groupBy(sorted, ({ choice }) => JSON.stringify(choice)).values()].map((members) => {
+  const all = [...groupBy(sorted, (point) => JSON.stringify(choiceOf(point))).values()].map((members) => {
     const points = groups.map(({ points: here }) => here.find((point) => members.includes(point)) ?? null);
     const shares = points.map((point, i) => (point === null ? 0 : ratio(scoreOf(point), highest[i]!)));
     const worstShare = Math.min(...shares);
     const unbeaten = groups.filter(({ standing: { best, tied } }, i) => [best, ...tied].includes(points[i]!));
     return {
-      choice: members[0]!.choice,
+      choice: choiceOf(members[0]!),
       points,
       worstShare,
       // Of choices that lose as little, the one that ties with the best at more conditions.
@@ -194,7 +228,7 @@ function commonOf(
   if (groups.some(({ ranking }) => ranking !== 'score')) return cheapestOf(rows, groups);
   const { best, equal, tied } = standingOf(rows, ({ scores }) => scores);
   const usual = equal.find(({ points }) =>
-    points.some((point) => point !== null && isDefault(point, results)),
+    points.some((point) => point !== null && isDefault(point, choices)),
   );
   const chosen = usual ?? best;
   const { choice, points, worstShare } = chosen;
@@ -234,10 +268,8 @@ function sharesOf(points: readonly (Point | null)[], highest: readonly number[],
     : scaledSample(scores!, 1 / most);
 }
 
-function isDefault({ choice }: Point, results: SweepResults): boolean {
-  return sweepAxes(results)
-    .filter(({ isChoice }) => isChoice)
-    .every(({ key, default: usual }) => choice[key] === undefined || choice[key] === usual?.text);
+function isDefault({ values }: Point, choices: readonly Axis[]): boolean {
+  return choices.every(({ key, default: usual }) => values[key] === undefined || values[key] === usual?.text);
 }
 
 function stake({ best, poorest, improvement }: Recommendation): number {

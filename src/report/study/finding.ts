@@ -7,43 +7,26 @@ import { hasOffered, type Point, scoreOf, worstGroup } from './points.js';
 
 const MOST_GROUPS = 3;
 
-/**
- * A recommendation in one line: `Best: 5 ms at SLO 10 ms (a tie with 4 ms), 7.0× the default (10 ms)`. Empty for null.
- */
+/** A recommendation in one line: `Best at SLO 10 ms: 5 ms, 363.8 req/s, 7.0× the default (10 ms)`. Empty for null. */
 export function finding(recommendation: Recommendation | null): string {
   if (recommendation === null) return '';
-  const { best, conditions, tied, ranking } = recommendation;
+  const { best, choice, conditions, tied, ranking, improvement, default: usual } = recommendation;
   const where = Object.keys(conditions).length === 0 ? '' : ` at ${valuesLabel(conditions)}`;
-  if (ranking !== 'score') {
-    const [perHour, perMillion] = costTexts(best.cost);
-    const price = ranking === 'hour' ? `${perHour} per hour` : `${perMillion} per million requests in time`;
-    return `Cheapest${where}: ${choiceLabel(best.choice)}, ${price}`;
-  }
-  if (best.groups.length > 0) return `Best${where}: ${groupsAgainst(recommendation).join(' · ')}`;
-  const what = comparison(recommendation, best) || goodputOf(best);
-  const tie = tied.length === 0 ? '' : ` (a tie with ${choicesLabel(tied)})`;
-  return `Best: ${choiceLabel(best.choice)}${where}${tie}, ${what}`;
+  if (ranking !== 'score') return `Cheapest${where}: ${choiceLabel(choice)}, ${priceOf(recommendation)}`;
+  return [
+    `Best${where}: ${choiceLabel(choice)}`,
+    best.groups.length > 0 ? servedGroups(best) : `${formatRate(best.goodputRps?.mean ?? null)} req/s`,
+    ...(usual === null || usual === best || improvement === null
+      ? []
+      : [`${formatFactor(improvement)} the default (${choiceLabel(usual.choice)})`]),
+    ...(tied.length === 0 ? [] : [`ties with ${tied.length} more`]),
+  ].join(', ');
 }
 
-/** `fifo answers 29.1 % of interactive, 100 % of batch in time`: the best choice, and the poorest if different. */
-export function groupsAgainst(recommendation: Recommendation): string[] {
-  const { best, poorest, tied } = recommendation;
-  const points = best === poorest ? [best] : [best, poorest];
-  const tie = tied.length === 0 ? '' : `, a tie with ${choicesLabel(tied)}`;
-  return points.map((point, i) =>
-    i === 0
-      ? `${choiceLabel(point.choice)} answers ${servedGroups(point)}${tie}`
-      : `${tie === '' ? '' : 'the poorest, '}${choiceLabel(point.choice)}${tie === '' ? '' : ','} answers ${servedGroups(point)}`,
-  );
-}
-
-/** Choices that tie, up to `most` of them, and the number of further ones: `2 ms, 4 ms, 6 ms and 2 more`. */
-export function choicesLabel(tied: readonly Pick<Point, 'choice'>[], most = 3): string {
-  const shown = tied.length <= most + 1 ? tied : tied.slice(0, most);
-  const names = shown.map(({ choice }) => choiceLabel(choice));
-  const separator = names.some((name) => name.includes(',')) ? '; ' : ', ';
-  const more = tied.length - shown.length;
-  return `${names.join(separator)}${more === 0 ? '' : ` and ${more} more`}`;
+/** `3.85 per hour`, or the price that decides where no fleet does what is required. */
+export function priceOf({ best, ranking }: Pick<Recommendation, 'best' | 'ranking'>): string {
+  const [perHour, perMillion] = costTexts(best.cost);
+  return ranking === 'hour' ? `${perHour} per hour` : `${perMillion} per million in time`;
 }
 
 /** `29.1 % of interactive, 100 % of batch in time`; of many groups only the worst-served one. */
@@ -56,21 +39,16 @@ export function servedGroups(point: Pick<Point, 'groups'>): string {
   return `${shares.join(', ')}${point.groups.length <= MOST_GROUPS ? '' : ' (the worst group)'} in time`;
 }
 
-/** Finding of a chart of goodput. Empty for groups: their sum hides who is served. */
+/** Finding of a chart of goodput. For groups a warning: their sum hides who is served. */
 export function goodputFinding(recommendation: Recommendation | null, points: readonly Point[]): string {
   if (points.some(({ weighted }) => weighted !== null))
     return 'Each request counts as much as its class weighs';
   if (points.some(({ groups }) => groups.length > 1)) return 'Sum of all groups, which hides who is served';
-  // If something can be chosen, the best is in another panel.
-  const chosen = points.some(({ choice }) => Object.keys(choice).length > 0);
-  return finding(recommendation) || (chosen ? '' : highest(points));
-}
-
-/** Finding if there is nothing to recommend: `Highest: 700 req/s at workload.rate 1000/s`. */
-function highest(points: readonly Point[]): string {
-  if (points.length === 0) return '';
-  const best = points.reduce((most, point) => (scoreOf(point) > scoreOf(most) ? point : most));
-  return `Highest: ${goodputOf(best)}, at ${valuesLabel(best.values)}`;
+  const highest = points.reduce<Point | null>((most, point) => {
+    return most === null || scoreOf(point) > scoreOf(most) ? point : most;
+  }, null);
+  if (recommendation !== null || highest === null) return finding(recommendation);
+  return `Highest: ${formatRate(scoreOf(highest))} req/s at ${valuesLabel(highest.values)}`;
 }
 
 /**
@@ -89,20 +67,4 @@ export function choiceLabel(choice: Readonly<Record<string, string>>): string {
   const options = [...(fleet === null ? [] : [fleet]), ...named].join(', ');
   if (kind === undefined) return options;
   return options === '' ? kind : `${kind} (${options})`;
-}
-
-/** Comparison with the default: `7.0× the default (10 ms)`; empty if no default was run. */
-export function comparison({ default: usual }: Recommendation, point: Point): string {
-  if (usual === null) return '';
-  const label = choiceLabel(usual.choice);
-  const name = label.includes('(') ? `the default, ${label}` : `the default (${label})`;
-  if (point === usual) return 'which is the default';
-  const [score, base] = [scoreOf(point), scoreOf(usual)];
-  if (base === 0)
-    return score === 0 ? `nothing in time, like ${name}` : `where ${name} serves nothing in time`;
-  return `${formatFactor(score / base)} ${name}`;
-}
-
-function goodputOf(point: Point): string {
-  return `${formatRate(point.goodputRps!.mean)} req/s, ${formatPercent(point.attainment?.mean ?? null)} of the offered`;
 }

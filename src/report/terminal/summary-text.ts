@@ -1,11 +1,31 @@
 import type { CellResult, RunResult, SweepResults } from '../../record/results.js';
+import type { Comparison } from '../compare/compare.js';
+import type { RankedFleet } from '../fleets.js';
+import { compareDocument, fleetsDocument } from '../pages/compare-document.js';
+import { policiesDocument } from '../pages/policies-document.js';
+import { sweepDocument } from '../pages/sweep-document.js';
+import type { PolicyComparison } from '../policies/compare.js';
+import { documentText } from './document-text.js';
 import { runText } from './run-text.js';
-import { type SweepTextOptions, sweepText } from './sweep-text.js';
 
-/** A result for the terminal: plain text wrapped at 80 columns, seed first and digest last. `options`: for sweeps. */
-export function summaryText(
-  result: RunResult | CellResult | SweepResults,
-  options?: SweepTextOptions,
-): string {
-  return 'cells' in result ? sweepText(result, options) : runText(result);
+/** A result for the terminal as plain text, wrapped at 80 columns; tables of sweeps are cut at `columns`. */
+export function summaryText(result: RunResult | CellResult | SweepResults, columns?: number): string {
+  return 'cells' in result ? documentText(sweepDocument(result), columns) : runText(result);
+}
+
+/** Runs side by side for the terminal: figures, then the changes of each run. */
+export function comparisonText(comparison: Comparison): string {
+  const document = compareDocument(comparison, []);
+  const [first = '', ...lead] = document.lead;
+  return documentText({ ...document, title: first, lead });
+}
+
+/** Policies over a matrix of conditions for the terminal. */
+export function policiesText(comparison: PolicyComparison): string {
+  return documentText(policiesDocument(comparison));
+}
+
+/** Fleets of sweeps over scalers for the terminal. */
+export function fleetsText(name: string, fleets: readonly RankedFleet[]): string {
+  return documentText(fleetsDocument(name, fleets));
 }

@@ -1,5 +1,5 @@
 import { priceText } from '../../report/cost-text.js';
-import type { CellText } from '../../report/html/parts.js';
+import type { CellText } from '../../report/document.js';
 import { keyLabel, valueLabel } from '../../report/quantity.js';
 import type { ThresholdCase } from '../../report/thresholds/cases.js';
 import { thresholdLines } from '../../report/thresholds/text.js';

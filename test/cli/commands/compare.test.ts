@@ -20,7 +20,6 @@ beforeAll(() => {
   mkdirSync(join(dir, 'swept'));
   mkdirSync(join(dir, 'matrix'));
   writeIn(join(dir, 'matrix'), 'results.json', JSON.stringify(matrixFixture()));
-  writeIn(dir, 'costs.jsonl', '{"case":"small","policy":"clockwork","usPerRequest":0.8,"ratio":1}\n');
   mkdirSync(join(dir, 'fleets'));
   writeIn(join(dir, 'fleets'), 'results.json', JSON.stringify(fleetsFixture(FLEETS)));
   const [reactive, fixed] = fleetsFixture(FLEETS).cells;
@@ -47,7 +46,7 @@ test('shows two runs side by side', async () => {
   const { status, stdout, stderr } = await compare('simulated', 'live');
   expect([status, stderr]).toEqual([0, '']);
   expect(stdout).toMatch(
-    /^live against simulated: SLO attainment 79\.\d → 6\d\.\d % \(-1\d\.\d points\)\.\n/,
+    /^live against simulated: SLO attainment 79\.\d → 6\d\.\d % \(-1\d\.\d points\)\.$/m,
   );
   expect(stdout).toMatch(/^ +simulated +live +difference +%$/m);
   expect(stdout).toMatch(/^goodput +47\d[.\d]*\/s +39\d[.\d]*\/s +-\d+\.\d\/s +-1\d\.\d %$/m);
@@ -88,14 +87,12 @@ test('--html writes one file with charts of all runs', async () => {
 });
 
 test('compares the policies of a sweep, and writes the page into its folder', async () => {
-  const { status, stdout, stderr } = await compare('matrix', '--costs', 'costs.jsonl');
+  const { status, stdout, stderr } = await compare('matrix');
   expect([status, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/^3 policies in 8 of 8 cells, goodput in percent of the bound$/m);
-  expect(stdout).toMatch(/^escapement is beaten in 1 of 8 cells:$/m);
+  expect(stdout).toMatch(/^3 policies in 8 of 8 cells\nGoodput in percent of the bound$/m);
   expect(stdout).toMatch(/^report: matrix\/policies.html$/m);
   const page = readFileSync(join(dir, 'matrix', 'policies.html'), 'utf8');
   expect(page).toContain('chart-policies-goodput');
-  expect(page).toContain('0.80 µs');
   expect(page).not.toMatch(/<(script|img|link|iframe)[^>]+(src|href)=/);
 });
 
@@ -116,8 +113,9 @@ reactive             5  1.25    99.2 %           yes        yes
 8 GPUs               8  2.00    99.5 %           yes        yes
 9 GPUs               9  2.25    99.4 %           yes         no
 
-Fewest GPU-hours at 99 % in time: reactive, 5: 37.5 % fewer than the best fixed
-fleet, 8 GPUs, and 1.25 times those of the plan that knows all arrivals.
+Fewest GPU-hours at 99 % in time: reactive, 5
+37.5 % fewer than the best fixed fleet, 8 GPUs, and 1.25 times those of the plan
+that knows all arrivals
 
 report: fleets/fleets.html
 `);
@@ -133,9 +131,6 @@ report: fleets/fleets.html
 test('ranks the fleets of single runs where a scaler was at work', async () => {
   const { stdout } = await compare('reactive', 'fixed');
   expect(stdout).toMatch(/^reactive +5 +1.25 +99.2 % +yes +yes$/m);
-  expect(stdout).toMatch(
-    /^Fewest GPU-hours at 99 % in time: reactive, 5: 37.5 % fewer than the best fixed$/m,
-  );
   expect(JSON.parse((await compare('reactive', 'fixed', '--json')).stdout).fleets).toHaveLength(2);
   expect((await compare('simulated', 'live')).stdout).not.toContain('frontier');
 });
@@ -150,9 +145,6 @@ test.each([
     /^escapement: E_RESULTS: swept: ran clockwork only; compare needs sweeps that vary policy.kind/,
   ],
   [['matrix', '--tolerance', 'p99=1%'], 2, /^escapement: E_USAGE: --tolerance applies to single runs/],
-  [['fleets', '--costs', 'costs.jsonl'], 2, /^escapement: E_USAGE: --costs applies to sweeps over policy/],
-  [['matrix', '--costs', 'nowhere'], 20, /^escapement: E_FILE_MISSING: nowhere: /],
-  [['simulated', 'live', '--costs', 'costs.jsonl'], 2, /^escapement: E_USAGE: --costs applies to sweeps/],
   [['simulated', 'live', '--tolerance', 'p99'], 2, /^escapement: E_USAGE: --tolerance 'p99'/],
   [['simulated', 'live', '--html', 'simulated/run.json/x.html'], 22, /^escapement: E_FILE_WRITE: /],
 ])('%j is refused', async (args, code, message) => {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ClassFigures, TenantFigures } from '../../../src/record/results.js';
 import { runCharts, sweepCharts } from '../../../src/report/charts/chart-sets.js';
+import { documentPage } from '../../../src/report/html/document-page.js';
 import { renderSvg } from '../../../src/report/html/render.js';
 import { summaryText } from '../../../src/report/index.js';
-import { runPage } from '../../../src/report/pages/run-page.js';
-import { sweepPage } from '../../../src/report/pages/sweep-page.js';
+import { runDocument } from '../../../src/report/pages/run-document.js';
+import { sweepDocument } from '../../../src/report/pages/sweep-document.js';
 import { cellFixture, gridFixture, groupFixture, runFixture } from '../fixtures.js';
 
 const run = runFixture({ sloMs: 50, goodputRps: 480 });
@@ -48,10 +49,10 @@ describe('a group that offered nothing', () => {
 
   it('has no share in tables of its run', () => {
     const tenants = [tenant('busy', 100), tenant('idle', 0)];
-    const page = runPage({ ...run, summary: { ...run.summary, tenants } }, []);
-    const rows = page.slice(page.indexOf('<h2>Tenants</h2>')).split('<tr>');
+    const page = documentPage(runDocument({ ...run, summary: { ...run.summary, tenants } }), []);
+    const rows = page.slice(page.indexOf('<h2>By tenant</h2>')).split('<tr>');
     const idle = rows.find((row) => row.includes('>idle<'))!.replaceAll(/<[^>]*>/g, ' ');
-    expect(idle).toMatch(/^\s*idle\s+0\s+0\s+–\s+0 %\s+50\.0 %/);
+    expect(idle).toMatch(/^\s*idle\s+0 %\s+50\.0 %\s+0\s+0\s+0\s+0\s+–/);
   });
 });
 
@@ -91,6 +92,6 @@ describe('a group that offered nothing at some values of a sweep', () => {
     const text = summaryText(results);
     expect(text).toContain('70.0 %');
     expect(text).not.toMatch(/(^|\s)0 %/);
-    expect(sweepPage(results, [])).not.toMatch(/>0 %</);
+    expect(documentPage(sweepDocument(results), [])).not.toMatch(/>0 %</);
   });
 });

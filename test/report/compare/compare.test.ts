@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../../../src/record/results.js';
 import { compareRuns } from '../../../src/report/compare/compare.js';
 import { runNames } from '../../../src/report/compare/named-run.js';
-import { comparisonText } from '../../../src/report/compare/text.js';
+import { comparisonText } from '../../../src/report/terminal/summary-text.js';
 import { groupFixture, runFixture } from '../fixtures.js';
 
 const BASE = runFixture({ sloMs: 50, goodputRps: 480 });
@@ -119,8 +119,9 @@ describe('comparisonText', () => {
     );
     const text = comparisonText(compare(BASE, other));
     expect(text).toMatch(
-      /^B against A: SLO attainment [\s\S]*\n\nA {2}schedule-ahead, simulated, policy clockwork, seed 1, digest [0-9a-f]{16}\nB {2}.* --set slo=50ms\none run each: nothing is known of the spread between seeds\n\n/,
+      /^A +schedule-ahead +simulated +clockwork +1 +[0-9a-f]{16} +–\nB .* slo=50ms\n\nOne run each: nothing is known of the spread between seeds\n\n/m,
     );
+    expect(text).toMatch(/\n\nB against A: SLO attainment .*\n$/);
     expect(text).toMatch(/^goodput +[\d.]+\/s +[\d.]+\/s +\+[\d.]+\/s +\+10\.0 %$/m);
     expect(text).toMatch(/^SLO attainment .* -0\.02 pp$/m);
     expect(text).toMatch(/^p50 latency +12\.1 ms +12\.1 ms += {2,}=$/m);

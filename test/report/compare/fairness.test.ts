@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ModelFigures, RunResult } from '../../../src/record/results.js';
 import { compareRuns } from '../../../src/report/compare/compare.js';
 import { fairnessCost } from '../../../src/report/compare/fairness.js';
-import { comparisonText } from '../../../src/report/compare/text.js';
+import { comparisonText } from '../../../src/report/terminal/summary-text.js';
 import { runFixture } from '../fixtures.js';
 
 const BASE = runFixture({ sloMs: 50, goodputRps: 480 });
@@ -77,7 +77,7 @@ describe('what fairness costs', () => {
     expect(cost(GREEDY, other)).toBeNull();
   });
 
-  it('has a paragraph of its own on the terminal, whatever the override that set it', () => {
+  it('is a line of its own on the terminal, whatever the override that set it', () => {
     const fair = { ...FAIR, overrides: ['policy.fairness=0.55'] };
     const text = comparisonText(
       compareRuns([
@@ -85,6 +85,6 @@ describe('what fairness costs', () => {
         { name: 'B', run: fair },
       ]),
     );
-    expect(text).toMatch(/\n\nFairness 0.55 instead of 0 costs 12.0 %/);
+    expect(text).toMatch(/\nFairness 0.55 instead of 0 costs 12.0 %/);
   });
 });

@@ -50,6 +50,18 @@ describe('tolerances', () => {
     expect(check(text, first, other)?.ok).toBe(ok);
   });
 
+  it('are not met by what was not measured, in one run or in both', () => {
+    const { coldStarts: _, ...client } = RUN.summary;
+    const compare = (...summaries: readonly (typeof client)[]) =>
+      checkTolerances(
+        [parseTolerance('coldStarts=10')],
+        compareRuns(summaries.map((summary, i) => ({ name: 'AB'[i] as string, run: { ...RUN, summary } }))),
+      )[0];
+    const text = (who: string) => `coldStarts=10: not measured, ${who} no coldStarts`;
+    expect(compare(client, client)).toMatchObject({ ok: false, text: text('A and B have') });
+    expect(compare(RUN.summary, client)).toMatchObject({ ok: false, text: text('B has') });
+  });
+
   it('say what was found', () => {
     expect(check('p99=15%', p99(40), p99(50))).toEqual({
       tolerance: 'p99=15%',

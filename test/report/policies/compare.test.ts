@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { policyCharts } from '../../../src/report/charts/chart-sets.js';
+import { renderSvg } from '../../../src/report/html/render.js';
+import { policiesText } from '../../../src/report/index.js';
 import { comparePolicies } from '../../../src/report/policies/compare.js';
-import { lossesOf } from '../../../src/report/policies/losses.js';
-import { policiesText } from '../../../src/report/policies/text.js';
 import { matrixFixture, policySweep, type RunFigures } from './fixtures.js';
 
 const SLO = { key: 'slo', values: ['25ms', '100ms'] };
@@ -45,14 +46,19 @@ describe('a comparison of policies', () => {
     expect(fifo!.worstModel).toBeCloseTo((0.1 / (0.8 * 0.51) + 0.1 / (0.8 * 0.52) + 0.1 / (0.8 * 0.53)) / 3);
   });
 
-  it('lists the cells in which ours is not the best', () => {
-    expect(lossesOf(comparison)).toEqual([
-      expect.objectContaining({ cell: 'one GPU · load 1.5 · SLO 25 ms', policy: 'clockwork' }),
-    ]);
+  it('has a row per policy and one per cell', () => {
     const text = policiesText(comparison);
     expect(text).toMatch(/^escapement +95\.7 ± \d\.\d +87\.0 +1\.13 +7 +0\.1 +0\.10× /m);
-    expect(text).toMatch(/^escapement is beaten in 1 of 8 cells:$/m);
-    expect(text).toMatch(/^ +5\.0 +87\.0 +92\.0 +clockwork +one GPU · load 1\.5 · SLO 25 ms$/m);
+    expect(text).toMatch(/^one GPU +1\.5 +25 ms +[\d,.]+ +87\.0 ± \d\.\d +92\.0 ± \d\.\d /m);
+  });
+
+  it('draws every policy in every cell', async () => {
+    const charts = policyCharts(comparison);
+    expect(charts.map(({ name }) => name)).toEqual(['policies-spread', 'policies-goodput']);
+    for (const { spec } of charts) {
+      const svg = await renderSvg(spec);
+      for (const text of ['escapement', 'clockwork', 'fifo']) expect(svg).toContain(`>${text}<`);
+    }
   });
 });
 
@@ -63,9 +69,9 @@ describe('what ranks rest on', () => {
   it('is said, and nothing of a tie that the table does not', () => {
     expect(lines([1, 2, 3])).toContain('\n95 % intervals over 3 seeds\n');
     expect(lines([1])).toContain(
-      '2 policies in 2 of 2 cells, goodput in percent of the offered load\none seed: ranks go by single runs, and nothing is known of the spread between seeds\n',
+      '2 policies in 2 of 2 cells\nGoodput in percent of the offered load\nOne seed: ranks go by single runs, and nothing is known of the spread between\nseeds\n',
     );
-    expect(lines([1])).toMatch(/unbeaten in .*\nescapement .* 2 .*\nfifo .* 2 .*\n$/);
+    expect(lines([1])).toMatch(/unbeaten, of 2 .*\nescapement .* 2 .*\nfifo .* 2 .*\n/);
   });
 });
 
@@ -146,7 +152,7 @@ describe('what cannot be compared', () => {
     expect([comparison.cells.length, comparison.completeCells, comparison.failed.length]).toEqual([2, 1, 2]);
     expect(comparison.policies[0]!.share.mean).toBe(0.5);
     expect(comparison.cells[0]!.results[1]).toBeNull();
-    expect(policiesText(comparison)).toMatch(/^left out: 2 runs that failed, the first with E_\w+: /m);
+    expect(policiesText(comparison)).toMatch(/^Left out: 2 runs that failed, the first with E_\w+: /m);
   });
 
   it('is a set of sweeps with no cell in common', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { comparePolicies } from '../../../src/report/policies/compare.js';
 import { mergeSweeps } from '../../../src/report/policies/merge.js';
 import { seriesOf } from '../../../src/report/policies/series.js';
@@ -94,17 +94,4 @@ describe('merged sweeps', () => {
       'b: varies workload.rate in addition to the policy, a varies slo; compare sweeps that vary the same keys',
     );
   });
-});
-
-test('a setting is held against the best fixed value of every cell', () => {
-  const { tuning } = comparePolicies([{ name: 'sweep', results: aheadSweep(['2ms', '5ms', 'auto']) }]);
-  expect(tuning).toEqual([
-    {
-      name: 'clockwork (auto)',
-      tuned: 'clockwork (best fixed)',
-      cells: 2,
-      near: 2,
-      worst: { ratio: 690 / 700, cell: 'SLO 10 ms' },
-    },
-  ]);
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { sweepCharts } from '../../../src/report/charts/chart-sets.js';
-import { fleetRows, fleetVerdict } from '../../../src/report/fleet-text.js';
+import { fleetAnswer, fleetTable } from '../../../src/report/fleet-text.js';
+import { summaryText } from '../../../src/report/index.js';
 import { sweptFleets } from '../../../src/report/study/fleets.js';
-import { sweepText } from '../../../src/report/terminal/sweep-text.js';
 import { fleetsFixture, sweepFixture } from '../fixtures.js';
 
 const FLEETS = {
@@ -30,24 +30,26 @@ describe('a sweep over fleets', () => {
   });
 
   it('says which real fleet needs the fewest, against the best fixed one and against hindsight', () => {
-    expect(fleetVerdict(sweptFleets(fleetsFixture(FLEETS)))).toBe(
-      'Fewest GPU-hours at 99 % in time: predictive, 6: 25.0 % fewer than the best fixed fleet, 8 GPUs, and 1.5 times those of the plan that knows all arrivals.',
-    );
+    expect(fleetAnswer(sweptFleets(fleetsFixture(FLEETS)))).toEqual({
+      title: 'Fewest GPU-hours at 99 % in time: predictive, 6',
+      reason:
+        '25.0 % fewer than the best fixed fleet, 8 GPUs, and 1.5 times those of the plan that knows all arrivals',
+    });
   });
 
   it('says so if none reaches the target', () => {
     const { reactive, clairvoyant } = FLEETS;
-    expect(fleetVerdict(sweptFleets(fleetsFixture({ reactive, clairvoyant })))).toBe(
-      'No fleet answers 99 % of the requests in time.',
+    expect(fleetAnswer(sweptFleets(fleetsFixture({ reactive, clairvoyant })))?.title).toBe(
+      'No fleet answers 99 % of the requests in time',
     );
   });
 
   it('has a table with the cost of the run on the terminal, and a chart', () => {
     const results = fleetsFixture(FLEETS);
-    const rows = fleetRows(sweptFleets(results));
-    expect(rows[1]).toEqual(['clairvoyant', '4', '1.00', '99.9 %', 'yes', 'hindsight']);
-    expect(rows[2]).toEqual(['predictive', '6', '1.50', '99.2 %', 'yes', 'yes']);
-    expect(sweepText(results)).toContain('Fewest GPU-hours');
+    const rows = fleetTable(sweptFleets(results))!.rows.map((row) => row.map(({ text }) => text));
+    expect(rows[0]).toEqual(['clairvoyant', '4', '1.00', '99.9 %', 'yes', 'hindsight']);
+    expect(rows[1]).toEqual(['predictive', '6', '1.50', '99.2 %', 'yes', 'yes']);
+    expect(summaryText(results)).toContain('Fewest GPU-hours');
     expect(sweepCharts(results)[0]?.name).toBe('gpu-hours');
     expect(sweepCharts(results).map(({ name }) => name)).toContain('gpu-hours');
   });
@@ -56,7 +58,7 @@ describe('a sweep over fleets', () => {
     const { '8 GPUs': fixed } = FLEETS;
     for (const results of [fleetsFixture({ fixed }), sweepFixture()]) {
       const fleets = sweptFleets(results);
-      expect([fleets, fleetRows(fleets), fleetVerdict(fleets)]).toEqual([[], [], '']);
+      expect([fleets, fleetTable(fleets), fleetAnswer(fleets)]).toEqual([[], null, null]);
       expect(sweepCharts(results).map(({ name }) => name)).not.toContain('gpu-hours');
     }
   });

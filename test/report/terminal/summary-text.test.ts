@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ClassFigures, TenantFigures } from '../../../src/record/results.js';
 import { summaryText } from '../../../src/report/index.js';
 import {
   cellFixture,
@@ -10,124 +11,133 @@ import {
 } from '../fixtures.js';
 
 const run = runFixture({ sloMs: 10, goodputRps: 362.4, seed: 7 });
-const grouped = {
-  ...run,
-  groups: [groupFixture('interactive', 50, 198.5, 0.291), groupFixture('batch', null, 1028, 1)],
-};
+const groups = [groupFixture('interactive', 50, 198.5, 0.291), groupFixture('batch', null, 1028, 1)];
 
-describe('summaryText', () => {
-  it('puts the seed of a run first and its digest last', () => {
-    const lines = summaryText(run).trimEnd().split('\n');
-    expect(lines[0]).toBe('seed      7');
-    expect(lines.at(-1)).toBe(`digest    ${run.summary.digest}`);
+/** A table of the text whose first heading is `head`: its rows by their first cell, as texts by heading. */
+function tableIn(text: string, head: string): Record<string, Record<string, string>> {
+  const lines = text.slice(text.search(new RegExp(`^ *${head} `, 'm'))).split('\n');
+  const cells = (line: string) => line.trim().split(/ {2,}/);
+  const titles = cells(lines[0]!);
+  const end = lines.indexOf('');
+  return Object.fromEntries(
+    lines.slice(1, end).map((line) => {
+      const row = cells(line);
+      return [row[0], Object.fromEntries(titles.map((title, i) => [title, row[i]]))];
+    }),
+  );
+}
+
+describe('the text of a run', () => {
+  it('has the seed first, the digest last, and then its requests by each dimension', () => {
+    const text = summaryText({ ...run, groups });
+    const [figures = '', table = ''] = text.split('\n\n');
+    expect(figures.split('\n')[0]).toBe('seed      7');
+    expect(figures.split('\n').at(-1)).toBe(`digest    ${run.summary.digest}`);
+    expect(tableIn(table, 'group')).toEqual({
+      interactive: {
+        ...{ group: 'interactive', SLO: '50 ms', 'offered/s': '198.5', 'in time/s': '57.8' },
+        ...{ attained: '29.1 %', p50: 'never', p95: 'never', p99: 'never' },
+      },
+      batch: {
+        ...{ group: 'batch', SLO: 'own', 'offered/s': '1,028', 'in time/s': '1,028' },
+        ...{ attained: '100 %', p50: '50.0 ms', p95: '95.0 ms', p99: '99.0 ms' },
+      },
+    });
+    expect(summaryText(run)).toBe(`${figures.split('\n\n')[0]}\n`);
   });
 
-  it('shows the GPU time of classes only to those who see GPUs', () => {
-    const { requests, offeredLatencyMs, executedLatencyMs } = run.summary;
-    const figures = { requests, offeredLatencyMs, executedLatencyMs, offeredRps: 50, goodputRps: 50 };
-    const gold = { name: 'gold', weight: 10, share: 0.2, attainment: 1, gpuShare: 0.3, ...figures };
-    const summary = { ...run.summary, classes: [gold] };
-    expect(summaryText({ ...run, summary })).toMatch(/30\.0 % of GPU time \(20\.0 %\s+guaranteed\)/);
-    const ofClient = { ...run.summary, classes: [{ ...gold, gpuShare: null }] };
-    const text = summaryText({ ...run, summary: ofClient });
-    expect(text).toMatch(/gold × 10: 50\/s \(100 %\) in time, p99/);
-    expect(text).not.toContain('GPU time');
+  const { requests, offeredLatencyMs, executedLatencyMs } = run.summary;
+  const figures = { requests, offeredLatencyMs, executedLatencyMs, offeredRps: 60, goodputRps: 50 };
+  const gold: ClassFigures = {
+    name: 'gold',
+    weight: 10,
+    share: 0.2,
+    attainment: 1,
+    gpuShare: 0.3,
+    ...figures,
+  };
+  const shop: TenantFigures = {
+    ...{ name: 'shop', share: 0.75, attainment: 0.8, gpuShare: 0.6, overRate: 0, overShare: 7, ...figures },
+  };
+  const kind = { kind: 't4', gpus: 3, ok: 1200, infer: 500, execUtilization: 0.5, weightsUtilization: 0 };
+  const length = {
+    length: 64,
+    offered: 100,
+    ok: 99,
+    attainment: 0.99,
+    executedP50Ms: 8.1,
+    executedP99Ms: 24,
+  };
+  it.each([
+    [{ classes: [gold] }, 'class', 'gold × 10', { 'GPU time': '30.0 %', share: '20.0 %', 'in time/s': '50' }],
+    [{ tenants: [shop] }, 'tenant', 'shop', { 'GPU time': '60.0 %', share: '75.0 %', 'beyond share': '7' }],
+    [{ kinds: [kind] }, 'kind of GPU', 't4', { GPUs: '3', 'in time': '1,200', 'EXEC busy': '50.0 %' }],
+  ])('has a row for each part: %j', (more, head, name, row) => {
+    const text = summaryText({ ...run, summary: { ...run.summary, ...more } });
+    expect(tableIn(text, head)[name]).toMatchObject(row);
   });
 
-  it('shows GPU time of tenants next to their shares, and says who sent nothing', () => {
-    const { requests, offeredLatencyMs, executedLatencyMs } = run.summary;
-    const figures = {
-      offeredLatencyMs,
-      executedLatencyMs,
-      offeredRps: 50,
-      goodputRps: 50,
-      overRate: 0,
-      overShare: 7,
-    };
-    const shop = { name: 'shop', share: 0.75, attainment: 0.8, gpuShare: 0.6, requests, ...figures };
-    const idle = { ...shop, name: 'idle', share: 0.25, requests: { ...requests, offered: 0 } };
-    const textOf = (tenants: readonly (typeof shop)[]) =>
-      summaryText({ ...run, summary: { ...run.summary, tenants: [...tenants] } }).replaceAll(/\s+/g, ' ');
-    expect(textOf([shop, idle])).toContain(
-      'shop: 50/s (80.0 %) in time, 60.0 % of GPU time (share 75.0 %), 7 beyond its share',
-    );
-    expect(textOf([shop, idle])).toContain('idle: nothing offered');
-    // There is none to share with.
-    expect(textOf([shop])).not.toContain('(share');
+  it('has lengths of inputs, and no GPU time where a client measured', () => {
+    const text = summaryText({ ...run, lengths: [length] });
+    expect(tableIn(text, 'length of input')['up to 64']).toMatchObject({ 'executed p99': '24.0 ms' });
+    const summary = { ...run.summary, classes: [{ ...gold, gpuShare: null }] };
+    expect(summaryText({ ...run, summary })).not.toMatch(/GPU time|share/);
   });
 
-  it('shows default, best and gain of each SLO, and what to deploy', () => {
-    const text = summaryText(sweepFixture({ seeds: [1] }));
-    expect(text).toMatch(/^ 10 ms +10 ms +52\.\d +5 ms +36\d\.?\d* +60\.\d % +6\.9× +–$/m);
-    expect(text).toContain('Deploy schedule_ahead = ');
-  });
-
-  it('shows who was served in a run', () => {
-    expect(summaryText(grouped)).toMatch(
-      /^groups +interactive: 57\.8\/s \(29\.1 %\) in 50 ms, p50 never, p99 never\n {10}batch: 1,028\/s \(100 %\) in time/m,
-    );
-  });
-
-  it('shows latency over all offered requests, and where that differs over the executed ones', () => {
-    const { requests } = run.summary;
+  it('has latency over all offered requests, and where that differs over the executed ones', () => {
     expect(summaryText(run)).toMatch(
       /^latency +p50 5\.06 ms, p90 and above never, of all offered requests\nexecuted +p50 5\.06 ms, p90 .*\n +p99.99 .* max \d/m,
     );
-    const executedLatencyMs = { ...run.summary.executedLatencyMs, mean: 6 };
     const inTime = { ...requests, ok: requests.offered, late: 0, timeout: 0 };
     const all = { ...run.summary, requests: inTime, offeredLatencyMs: executedLatencyMs, executedLatencyMs };
-    const text = summaryText({ ...run, summary: all });
-    expect(text).toMatch(/^latency +p50 [\d.]+ ms, p90 /m);
-    expect(text).not.toMatch(/never|executed/);
+    expect(summaryText({ ...run, summary: all })).not.toMatch(/never|executed/);
+  });
+});
+
+describe('the text of a sweep', () => {
+  it('has a row for every combination, with its standing and figures', () => {
+    const text = summaryText(sweepFixture({ slosMs: [10, 25], aheadMs: [2, 5, 10] }));
+    expect(text).toMatch(/^ +SLO +schedule_ahead +req\/s +× default +attained +worst model +p99$/m);
+    expect(text).toMatch(/^10 ms +5 ms +best +364 ± 7\.2 +7\.0× +60\.4 ± 1\.6 % .* never$/m);
+    expect(text).toMatch(/^10 ms +10 ms +default +51\.8 ± 1\.5 +1\.00× /m);
+    expect(text).toMatch(/^25 ms +5 ms +411 ± /m);
+    expect(text).toMatch(
+      /\n\nDeploy schedule_ahead = 5 ms\n.*\n±: 95 % confidence over 3 seeds\n\n--set .*\n$/,
+    );
   });
 
-  it('shows who is served under the best choice and under the poorest where the default is best', () => {
+  it('has the best and the default of each condition if there are too many rows', () => {
+    const text = summaryText(sweepFixture({ seeds: [1] }));
+    expect(text.match(/ best /g)).toHaveLength(6);
+    expect(text).toMatch(/^… 2\d more rows in the report$/m);
+  });
+
+  it('has the share of each group, by which choices are ranked', () => {
     const text = summaryText(groupedFixture());
-    expect(text).toMatch(/^concurrency +poorest +interactive +batch +best +interactive +batch$/m);
-    expect(text).toMatch(/^ +16 +fifo +29\.0 % +100 % +clockwork +99\.8 % +100 %$/m);
-    expect(text).toContain('Keep policy = clockwork');
-    expect(text.replaceAll('\n', ' ')).toContain(
-      'fifo answers 29.0 % of interactive, 100 % of batch in time.',
-    );
+    expect(text).toMatch(/ interactive +batch /);
+    expect(text).toMatch(/^ +16 +fifo +.* 29\.0 % +100 % /m);
+    expect(text).toContain('Keep policy = clockwork\nThe highest attainment of the worst group at every');
   });
 
-  it('names failed cells with their reason', () => {
-    const text = summaryText(
-      sweepFixture({ seeds: [1], failed: ['policy.scheduleAhead=5ms slo=10ms seed=1'] }),
-    );
-    expect(text.replaceAll('\n', ' ')).toContain(
-      'slo=10ms seed=1: E_MODEL_TOO_LARGE model bert needs 90 pages',
-    );
-  });
-
-  it('ends with the lines to paste', () => {
-    const text = summaryText(sweepFixture({ seeds: [1] }), { file: 'runs/a b.yaml' });
-    expect(text).toContain('--set policy.kind=clockwork --set policy.scheduleAhead=5ms\n');
-    expect(text).toContain('policy: { kind: clockwork, scheduleAhead: 5ms }\n');
-    expect(text).toContain(
-      "--experiment 'runs/a b.yaml' --set policy.kind=clockwork --set policy.scheduleAhead=5ms\n",
-    );
-  });
-
-  it('says what has one value once, not in every row', () => {
-    const text = summaryText(sweepFixture({ slosMs: [10], seeds: [1] }));
-    expect(text).toContain('runs finished, SLO 10 ms');
+  it('has failed runs with their reason, and what has one value once', () => {
+    const failed = ['policy.scheduleAhead=5ms slo=10ms seed=1'];
+    const text = summaryText(sweepFixture({ slosMs: [10], seeds: [1], failed }));
+    expect(text).toContain('E_MODEL_TOO_LARGE  model bert needs 90 pages, the cache has 80');
+    expect(text).toContain('1 of 6 runs failed and is left out');
+    expect(text).toContain('seed 1; SLO 10 ms');
     expect(text).not.toMatch(/^ *SLO /m);
   });
 
-  it('says how wide a table would be wherever it cuts it', () => {
+  it('says where it cuts a table', () => {
     const grid = sweepFixture({ seeds: [1], policies: ['clockwork', 'fifo'] });
-    const cut = summaryText(grid, { columns: 60 });
-    expect(cut).toContain('wider than this terminal');
-    expect(summaryText(grid, { columns: 200 })).not.toContain('wider than');
-    expect(summaryText(grid)).not.toContain('…');
+    expect(summaryText(grid, 60)).toContain('wider than this terminal');
+    expect(summaryText(grid, 200)).not.toContain('wider than');
   });
 
   it.each([
     ['a run', run],
-    ['a run with groups', grouped],
+    ['a run with groups', { ...run, groups }],
     ['a sweep', sweepFixture()],
-    ['a sweep with groups', groupedFixture()],
     ['three keys', sweepFixture({ seeds: [1], policies: ['clockwork', 'fifo'] })],
     [
       'long names',
@@ -136,10 +146,10 @@ describe('summaryText', () => {
         run: () => cellFixture({ sloMs: 10, goodputRps: 10 }),
       }),
     ],
-  ])('is plain text of at most 80 columns for %s, but for lines to paste', (_, result) => {
-    const text = summaryText(result, { columns: 80 });
+  ])('is plain text of at most 80 columns for %s, but for flags', (_, result) => {
+    const text = summaryText(result, 80);
     expect(text).not.toContain('\u001b');
-    const lines = text.split('\n').filter((line) => !/^(simulate|experiment|serve).*:/.test(line));
-    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+    for (const line of text.split('\n').filter((each) => !each.startsWith('--set')))
+      expect(line.length).toBeLessThanOrEqual(80);
   });
 });

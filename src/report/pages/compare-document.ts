@@ -1,0 +1,122 @@
+import type { MeasuredSummary } from '../../record/figures.js';
+import { capital } from '../../text/words.js';
+import type { ComparedFigure, Comparison } from '../compare/compare.js';
+import { differenceText, relativeText, valueText } from '../compare/format.js';
+import type { Document, Section } from '../document.js';
+import { fleetAnswer, fleetTable, fleetVerdict } from '../fleet-text.js';
+import type { RankedFleet } from '../fleets.js';
+import { runName } from '../run-kind.js';
+import { senderFigures, senderSections } from '../senders.js';
+import { policyNotes } from './blocks.js';
+
+const FRONTIER =
+  'On the frontier: no other fleet costs less and answers as many in time, or answers more and costs as little.';
+
+/** Runs side by side. `summaries`: of the runs. */
+export function compareDocument(comparison: Comparison, summaries: readonly MeasuredSummary[]): Document {
+  const { runs, headlines, warnings, figures, fleets } = comparison;
+  const shown = figures.filter(saysSomething);
+  const columns = runs.flatMap(({ name }, i) => (i === 0 ? [name] : [name, 'difference', '%']));
+  const facts = runs.map(({ name, kind, experiment, policy, seed, digest, overrides }) => [
+    ...[
+      name,
+      runName({ name: experiment, kind }),
+      kind,
+      policy ?? '–',
+      String(seed),
+      digest ?? '–',
+      overrides.join(', ') || '–',
+    ],
+  ]);
+  return {
+    kind: 'escapement comparison',
+    title: runs.map(({ name }) => name).join(' · '),
+    lead: [
+      fleetVerdict(fleets),
+      ...headlines.flatMap(({ text, fairness }) => [text, ...(fairness === null ? [] : [fairness.text])]),
+    ].filter((line) => line !== ''),
+    sections: [
+      {
+        title: '',
+        only: 'page',
+        blocks: [...warnings.map((text) => ({ text, tone: 'alert' as const })), ...policyNotes(summaries)],
+      },
+      ...fleetSections(fleets),
+      { title: 'Charts', blocks: [{ charts: true }] },
+      {
+        title: 'Runs',
+        blocks: [
+          {
+            table: {
+              columns: ['run', 'experiment', 'kind', 'policy', 'seed', 'digest', 'overrides'].map(
+                (title) => ({
+                  title,
+                }),
+              ),
+              rows: facts.map((row) => row.map((text) => ({ text }))),
+            },
+          },
+        ],
+      },
+      {
+        title: 'Figures',
+        blocks: [
+          { text: capital(certaintyOf(figures)) },
+          {
+            table: {
+              columns: [{ title: '' }, ...columns.map((title) => ({ title, numeric: true }))],
+              rows: shown.map((figure) => [{ text: figure.label }, ...cellsOf(figure)]),
+              unlimited: true,
+            },
+          },
+        ],
+      },
+    ],
+  };
+}
+
+/** Fleets of sweeps over scalers. */
+export function fleetsDocument(name: string, fleets: readonly RankedFleet[]): Document {
+  const answer = fleetAnswer(fleets);
+  return {
+    kind: `escapement fleet comparison · ${name}`,
+    title: answer?.title ?? '',
+    lead: answer === null || answer.reason === '' ? [] : [capital(answer.reason)],
+    sections: [
+      ...fleetSections(fleets),
+      { title: '', only: 'page', blocks: [{ text: FRONTIER, tone: 'small' }] },
+      { title: 'Charts', blocks: [{ charts: true }] },
+      ...senderSections(
+        senderFigures([{ results: fleets }]),
+        'fleet',
+        fleets.map((fleet) => fleet.name),
+      ),
+    ],
+  };
+}
+
+function fleetSections(fleets: readonly RankedFleet[]): Section[] {
+  const table = fleetTable(fleets);
+  return table === null ? [] : [{ title: 'Fleets by cost', blocks: [{ table }] }];
+}
+
+/** Source of the margins of differences, for people. */
+function certaintyOf(figures: readonly ComparedFigure[]): string {
+  return figures.some(({ margins }) => margins.some((margin) => margin !== null))
+    ? 'one run each; ±: 95 % confidence over their time slices'
+    : 'one run each: nothing is known of the spread between seeds';
+}
+
+/** False for a count that is 0 everywhere, and for figures that no run measured. */
+function saysSomething({ unit, values }: ComparedFigure): boolean {
+  return values.some((value) => value !== null && (unit !== 'count' || value !== 0));
+}
+
+function cellsOf(figure: ComparedFigure) {
+  return figure.values.flatMap((_, i) => {
+    const value = { text: valueText(figure, i) };
+    return i === 0
+      ? [value]
+      : [value, { text: differenceText(figure, i) }, { text: relativeText(figure, i) }];
+  });
+}

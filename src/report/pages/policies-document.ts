@@ -1,0 +1,135 @@
+import { formatFactor, formatPercentCell, formatRate } from '../../text/numbers.js';
+import { capital, plural } from '../../text/words.js';
+import type { Block, CellText, Column, Document, Section, Table } from '../document.js';
+import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
+import { REFERENCE } from '../policies/overview.js';
+import { valueLabel } from '../quantity.js';
+import { commandLine, quoted, setFlags } from '../reproduce.js';
+import { senderFigures, senderSections } from '../senders.js';
+import { percentWithInterval } from '../statistics.js';
+import { policyNotes } from './blocks.js';
+
+/** Policies over a matrix of conditions: a row per policy, one per cell, and the commands that repeat it. */
+export function policiesDocument(comparison: PolicyComparison): Document {
+  const { policies, cells, bounded, completeCells, warnings, failed, sweeps } = comparison;
+  const senders = senderFigures(cells);
+  const isWeighted = senders.some(({ kind }) => kind === 'classes');
+  const summaries = sweeps.flatMap(({ results }) =>
+    results.cells.flatMap((cell) => (cell.status === 'done' ? cell.result.summary : [])),
+  );
+  return {
+    kind: `escapement policy comparison · ${sweeps[0]!.results.name}`,
+    title: `${policies.length} policies in ${completeCells} of ${plural(cells.length, 'cell')}`,
+    lead: [
+      `${isWeighted ? 'Weighted goodput' : 'Goodput'} in percent of the ${bounded ? 'bound' : 'offered load'}`,
+      capital(certaintyOf(comparison)),
+    ],
+    sections: [
+      {
+        title: '',
+        only: 'page',
+        blocks: [...warnings.map((text) => ({ text, tone: 'alert' as const })), ...policyNotes(summaries)],
+      },
+      { title: 'Every cell', blocks: [{ table: cellsTable(comparison) }] },
+      { title: 'All cells', blocks: [{ table: overviewTable(comparison) }] },
+      ...senderSections(
+        senders,
+        'policy',
+        policies.map(({ name }) => name),
+      ),
+      { title: 'Charts', blocks: [{ charts: true }] },
+      ...failedSection(failed),
+      { title: 'Methods', blocks: methods(comparison), only: 'page' },
+    ],
+  };
+}
+
+function overviewTable({ policies, ours, completeCells }: PolicyComparison): Table {
+  const hasModels = policies.some(({ worstModel }) => worstModel !== null);
+  const titles = ['mean', 'worst', 'mean rank', `unbeaten, of ${completeCells}`, 'loads/s', `× ${REFERENCE}`];
+  return {
+    columns: [
+      { title: 'policy' },
+      ...[...titles, ...(hasModels ? ['worst model'] : [])].map((title) => ({ title, numeric: true })),
+      { title: 'worst cell' },
+    ],
+    rows: policies.map((policy, i) => [
+      { text: policy.name, strong: i === ours },
+      { text: percentWithInterval(policy.share), sort: policy.share.mean, strong: i === ours },
+      { text: formatPercentCell(policy.worst.share), sort: policy.worst.share },
+      { text: policy.meanRank.toFixed(2) },
+      { text: String(policy.bestIn) },
+      { text: formatRate(policy.loadsPerS), sort: policy.loadsPerS ?? -1 },
+      { text: formatFactor(policy.loadsRatio), sort: policy.loadsRatio ?? -1 },
+      ...(hasModels ? [{ text: policy.worstModel?.toFixed(2) ?? '–' }] : []),
+      { text: policy.worst.cell },
+    ]),
+    sortable: true,
+  };
+}
+
+/** Share of the bound of every policy in every cell. */
+function cellsTable({ axes, cells, policies, bounded }: PolicyComparison): Table {
+  const columns: Column[] = [
+    ...axes.map(({ label, kind }) => ({ title: label, numeric: kind === 'number' })),
+    { title: bounded ? 'bound/s' : 'offered/s', numeric: true },
+    ...policies.map(({ name }) => ({ title: name, numeric: true })),
+  ];
+  const rows = cells.map(({ values, boundRps, bounded: known, results, ranking }): CellText[] => [
+    ...axes.map(({ key, kind, values: all }) => ({
+      text: valueLabel(values[key]!),
+      ...(kind === 'number' ? { sort: all.find(({ text }) => text === values[key])!.at } : {}),
+    })),
+    {
+      text: `${bounded && !known ? '≤ ' : ''}${formatRate(boundRps?.mean ?? null)}`,
+      sort: boundRps?.mean ?? -1,
+    },
+    ...results.map((result, i) =>
+      result === null
+        ? { text: '–', sort: -1 }
+        : {
+            text: percentWithInterval(result.share),
+            sort: result.share.mean,
+            strong: i === ranking.top,
+            underlined: i !== ranking.top && ranking.ranks[i] === 1,
+          },
+    ),
+  ]);
+  return { columns, rows, sortable: true };
+}
+
+function failedSection([first, ...others]: PolicyComparison['failed']): Section[] {
+  if (first === undefined) return [];
+  const text = `Left out: ${plural(1 + others.length, 'run')} that failed, the first with ${first.code}: ${first.message}`;
+  return [{ title: 'Failed runs', blocks: [{ text }] }];
+}
+
+function methods({ sweeps, bounded }: PolicyComparison): Block[] {
+  const commands = sweeps.map(({ name, results: { vary, seeds, overrides } }) =>
+    commandLine('sweep', [
+      ...vary.map(({ key, values }) => `--vary ${quoted(`${key}=${values.join(',')}`)}`),
+      ...setFlags(overrides),
+      `--seeds ${seeds.join(',')}`,
+    ]).replace(/results$/, quoted(name)),
+  );
+  const experiments = [...new Set(sweeps.map(({ results }) => results.experiment))];
+  return [
+    {
+      text: bounded
+        ? 'The bound is clairvoyant: it knows every arrival, has the weights of every model on every GPU, and has no delay or noise, so 100 % may be out of reach. ≤: no bound is known, the offered load takes its place.'
+        : 'No run has a bound: goodput is given as percent of the offered load, which may be out of reach.',
+    },
+    {
+      text: 'A policy is better than another if the mean of their differences, on the same arrivals, is at least 0.1 % of the bound and its 95 % confidence interval excludes 0. A rank is 1 + the number of better policies; bold: the highest mean, underlined: unbeaten. Ranks are not corrected for multiple comparisons. “Best fixed” takes the best value of each cell with hindsight. Worst model: the lowest share in time of a model, relative to that of all requests.',
+    },
+    {
+      code: [...commands, `escapement compare ${sweeps.map(({ name }) => quoted(name)).join(' ')}`].join(
+        '\n',
+      ),
+    },
+    ...experiments.map((experiment) => ({
+      details: 'The experiment as written',
+      blocks: [{ code: experiment }],
+    })),
+  ];
+}

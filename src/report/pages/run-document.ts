@@ -1,0 +1,262 @@
+import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES } from '../../record/causes.js';
+import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
+import { FEWEST_REQUESTS } from '../../record/model-figures.js';
+import { LATENCY_NAMES } from '../../record/percentiles.js';
+import type { CellResult, LatencyMs, RunResult } from '../../record/results.js';
+import {
+  formatCount,
+  formatMs,
+  formatPercent,
+  formatPerSecond,
+  formatRate,
+  formatSlo,
+} from '../../text/numbers.js';
+import { capital } from '../../text/words.js';
+import { breakdownsOf, breakdownTable } from '../breakdown.js';
+import { costText, flappingNote, scalingText } from '../cost-text.js';
+import type { Block, Document, Section } from '../document.js';
+import { generatorLines, generatorWarnings } from '../generator.js';
+import { failuresText, hurtModels, modelsText } from '../hurt-text.js';
+import { quoted } from '../reproduce.js';
+import { commandOf, kindText, runName, whatRepeats } from '../run-kind.js';
+import { attainmentText, goodputText, ONE_SAMPLE } from '../statistics.js';
+import { servedGroups } from '../study/finding.js';
+import { groupPoint } from '../study/points.js';
+import { experimentToRun, policyNotes } from './blocks.js';
+
+/** More decisions of a scaler would make a page long. */
+const MOST_DECISIONS = 200;
+
+const READINGS =
+  'Latency is over all offered requests: one that was not answered in time counts as infinitely late, so a percentile that falls on one reads “never”. Executed: only those that ran.';
+
+/** Report of one run: its figures, a table per dimension of its requests, failures, charts and provenance. */
+export function runDocument(run: RunResult | CellResult): Document {
+  const { summary, sloMs, groups } = run;
+  const within = sloMs === null ? 'their SLO' : `their SLO of ${formatSlo(sloMs)}`;
+  const { requests, goodputRps, attainment } = summary;
+  const rate =
+    goodputRps === null
+      ? `${formatCount(requests.ok)} of ${formatCount(requests.offered)} requests`
+      : `${formatRate(goodputRps)} requests/s`;
+  return {
+    kind: [kindText(run), summary.name, summary.policy ?? []].flat().join(' · '),
+    title:
+      attainment === null
+        ? 'No request was offered'
+        : groups.length > 0
+          ? servedGroups({ groups: groups.map((group) => groupPoint(group)) })
+          : `${rate} within ${within}`,
+    lead: [],
+    sections: [
+      { title: '', blocks: [...warnings(run), ...policyNotes([summary])], only: 'page' },
+      { title: 'Figures', blocks: [{ list: figureList(run) }] },
+      { title: '', blocks: [{ text: READINGS, tone: 'small' }], only: 'page' },
+      ...breakdownsOf(run).map((breakdown) => ({
+        title: `By ${breakdown.dimension}`,
+        blocks: [{ table: breakdownTable(breakdown) }],
+      })),
+      ...failureSection(run),
+      { title: 'Charts', blocks: [{ charts: true }] },
+      ...decisionsSection(run),
+      ...('experiment' in run
+        ? [{ title: 'Reproduce', blocks: reproduction(run), only: 'page' as const }]
+        : []),
+    ],
+  };
+}
+
+/** Figures of a run by name: seed first, digest last. */
+function figureList(run: RunResult | CellResult): [string, string][] {
+  const { summary } = run;
+  const { requests, policy, digest, cancelled, answers = [] } = summary;
+  const wall = 'wall' in summary ? summary.wall : undefined;
+  const parts = [runName(summary), kindText(run), ...(policy === undefined ? [] : [`policy ${policy}`])];
+  const outcomes = (['ok', 'late', 'timeout', 'rejected', 'error'] as const).map(
+    (name) => `${formatCount(requests[name])} ${name}`,
+  );
+  const lines: [string, string | null][] = [
+    ['seed', String(summary.seed)],
+    ['run', `${parts.join(', ')}, ${formatRate(summary.durationSeconds)} s`],
+    [
+      'goodput',
+      `${goodputText(run)} of ${formatRate(summary.offeredRps)} requests/s offered (${attainmentText(run)})`,
+    ],
+    ['weighted', weightedText(summary)],
+    ['sample', run.slices === undefined ? null : ONE_SAMPLE],
+    ['requests', `${formatCount(requests.offered)}: ${outcomes.join(', ')}`],
+    ['cancelled', cancelled === undefined ? null : `${formatCount(cancelled)}, not offered`],
+    ['failed', failuresText(summary) || null],
+    ['models', modelsText(summary) || null],
+    ...latencyLines(summary),
+    ...schedulerLines(summary),
+    ...answers.map(({ status, count, message }, i): [string, string] => [
+      i === 0 ? 'answers' : '',
+      `${status}: ${formatCount(count)}${message === '' ? '' : `, e.g. "${message}"`}`,
+    ]),
+    [
+      'speed',
+      wall === undefined
+        ? null
+        : `${wall.seconds.toFixed(2)} s, ${formatCount(wall.processedRps)} requests/s${wall.peakRssBytes === null ? '' : `, ${formatCount(wall.peakRssBytes / 2 ** 20)} MiB`}`,
+    ],
+    ['digest', digest ?? null],
+  ];
+  return lines.flatMap(([name, value]) => (value === null ? [] : [[name, value]]));
+}
+
+function weightedText({ classes, weightedGoodputRps = null, weightedAttainment = null }: MeasuredSummary) {
+  if (classes === undefined) return null;
+  return `${formatPerSecond(weightedGoodputRps)} (${formatPercent(weightedAttainment)} of what was offered)`;
+}
+
+/** Leaves out figures that a client does not see. */
+function schedulerLines(summary: MeasuredSummary): [string, string | null][] {
+  const { actions, gpu, coldStarts, kindsNote, cost, scaling } = summary;
+  if (actions === undefined || gpu === undefined || coldStarts === undefined) return [];
+  const batches = Object.entries(actions.inferByBatch).map(
+    ([size, count]) => `${size}: ${formatCount(count)}`,
+  );
+  return [
+    ['batches', batches.join(', ') || '–'],
+    [
+      'actions',
+      `${formatCount(actions.infer)} INFER, ${formatCount(actions.load)} LOAD, ${formatCount(actions.unload)} UNLOAD, ${formatCount(actions.tooLate)} too late`,
+    ],
+    [
+      'GPU',
+      `EXEC busy ${formatPercent(gpu.execUtilization)}, WEIGHTS ${formatPercent(gpu.weightsUtilization)}; ${formatCount(coldStarts)} cold starts`,
+    ],
+    ['note', kindsNote ?? null],
+    ['scaler', scaling === undefined ? null : scalingText(scaling)],
+    ['note', scaling === undefined ? null : flappingNote(scaling)],
+    ['cost', cost === undefined ? null : costText(cost)],
+  ];
+}
+
+/** Latency of all offered requests; the executed ones on their own line if the others change the figures. */
+function latencyLines(summary: MeasuredSummary): [string, string][] {
+  const { requests, executedLatencyMs } = summary;
+  const { mean: _, ...shown } = LATENCY_NAMES;
+  const names = Object.entries(shown) as [keyof LatencyMs, string][];
+  const text = (read: (name: keyof LatencyMs) => number | null) => {
+    const never = names.findIndex(([name]) => read(name) === Number.POSITIVE_INFINITY);
+    const reached = (never < 0 ? names : names.slice(0, never)).map(
+      ([name, label]) => `${label} ${formatMs(read(name))}`,
+    );
+    return [...reached, ...(never < 0 ? [] : [`${names[never]![1]} and above never`])].join(', ');
+  };
+  const offered = text((name) => offeredMs(summary, name));
+  if (requests.ok === requests.offered) return [['latency', offered]];
+  return [
+    ['latency', `${offered}, of all offered requests`],
+    ['executed', text((name) => executedLatencyMs[name])],
+  ];
+}
+
+/** Quality of request sending; what spoils figures is a warning. */
+function warnings(run: RunResult | CellResult): Block[] {
+  return [
+    ...generatorWarnings(run).map((text) => ({ text: `Warning: ${text}.`, tone: 'alert' as const })),
+    ...generatorLines(run).map((line) => ({ text: `${capital(line)}.`, tone: 'small' as const })),
+  ];
+}
+
+/** Failures by cause and by model, the worst-served first, and how to look at single requests. */
+function failureSection({ summary, models }: RunResult | CellResult): Section[] {
+  const { failures, requests } = summary;
+  const hurt = hurtModels(models);
+  if (hurt.length === 0) return [];
+  const present = CAUSES.filter((cause) => hurt.some((model) => (model.failures?.[cause] ?? 0) > 0));
+  const number = (value: number | undefined) => ({ text: formatCount(value ?? 0), sort: value ?? 0 });
+  const seesCold = hurt.some(({ coldStarts }) => coldStarts !== undefined);
+  const titles = ['requests', 'in time', ...(seesCold ? ['cold starts'] : [])];
+  const byModel = {
+    columns: [
+      { title: 'model' },
+      ...[...titles, ...present.map((cause) => CAUSE_LABELS[cause])].map((title) => ({
+        title,
+        numeric: true,
+      })),
+    ],
+    rows: hurt.map((model) => [
+      { text: model.name },
+      number(model.offered),
+      { text: formatPercent(model.ok / model.offered), sort: model.ok / model.offered },
+      ...(seesCold ? [number(model.coldStarts)] : []),
+      ...present.map((cause) => number(model.failures?.[cause])),
+    ]),
+    sortable: true,
+  };
+  const byCause = {
+    columns: [
+      { title: 'cause' },
+      { title: 'requests', numeric: true },
+      { title: 'share', numeric: true },
+      { title: 'meaning', wraps: true },
+    ],
+    rows: CAUSES.filter((cause) => (failures?.[cause] ?? 0) > 0).map((cause) => [
+      { text: CAUSE_LABELS[cause] },
+      number(failures?.[cause]),
+      { text: formatPercent((failures?.[cause] ?? 0) / requests.offered) },
+      { text: CAUSE_MEANINGS[cause] },
+    ]),
+  };
+  const more = models.filter(({ ok, offered }) => ok < offered).length - hurt.length;
+  return [
+    {
+      title: 'Failures',
+      only: 'page',
+      blocks: [
+        ...(failures === undefined ? [] : [{ table: byCause }]),
+        { table: byModel },
+        {
+          text: `Models with fewer than ${FEWEST_REQUESTS} requests come last.${more > 0 ? ` ${formatCount(more)} more models had failed requests: run.json lists all.` : ''}`,
+          tone: 'small',
+        },
+        ...(failures === undefined
+          ? []
+          : [{ code: `escapement explain . --model ${quoted(hurt[0]!.name)}` }]),
+      ],
+    },
+  ];
+}
+
+/** Changes of a scaler's wanted number of GPUs, with reasons. */
+function decisionsSection({ fleet }: RunResult | CellResult): Section[] {
+  if (fleet === undefined || fleet.decisions.length === 0) return [];
+  const { kinds, decisions } = fleet;
+  const table = {
+    columns: [
+      { title: 'At, s', numeric: true },
+      ...kinds.map((title) => ({ title, numeric: true })),
+      { title: 'Why so many GPUs', wraps: true },
+    ],
+    rows: decisions
+      .slice(0, MOST_DECISIONS)
+      .map(({ atSeconds, gpus, reason }) => [
+        { text: formatCount(atSeconds), sort: atSeconds },
+        ...gpus.map((count) => ({ text: String(count) })),
+        { text: reason },
+      ]),
+  };
+  const shown = Math.min(decisions.length, MOST_DECISIONS);
+  const details = `Decisions of the scaler: ${formatCount(shown)} of ${formatCount(decisions.length)}`;
+  return [{ title: '', only: 'page', blocks: [{ details, blocks: [{ table }] }] }];
+}
+
+function reproduction(run: RunResult): Block[] {
+  const { summary, experiment, origin } = run;
+  return [
+    ...experimentToRun(experiment, commandOf(run)),
+    {
+      list: [
+        ['Seed', String(summary.seed)],
+        ...(summary.digest === undefined ? [] : [['Decision digest', summary.digest] as const]),
+        ...(origin === undefined ? [] : [['escapement', origin.escapement] as const]),
+        ...Object.entries(origin?.environment ?? {}),
+      ],
+    },
+    { text: whatRepeats(run), tone: 'small' },
+  ];
+}

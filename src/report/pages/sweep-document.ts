@@ -1,0 +1,281 @@
+import { FEWEST_REQUESTS } from '../../record/model-figures.js';
+import type { SweepResults } from '../../record/results.js';
+import { formatCount, formatFactor, formatMs, formatPercent, formatRate } from '../../text/numbers.js';
+import { plural } from '../../text/words.js';
+import { chartsLeftOut } from '../charts/chart-sets.js';
+import { costTexts } from '../cost-text.js';
+import type { Block, CellText, Column, Document, Section, Table } from '../document.js';
+import { kindOfGpus, takeFleet } from '../fleet-label.js';
+import { fleetTable } from '../fleet-text.js';
+import { valueLabel, valuesLabel } from '../quantity.js';
+import { commandLine, quoted, setFlags } from '../reproduce.js';
+import { type Estimate, meanOfKnown, percentWithInterval, withInterval } from '../statistics.js';
+import { failedCells, type Recommendation, recommend, requirementOf } from '../study/analyze.js';
+import { fixedValues, sweepAxes } from '../study/axes.js';
+import { sweptFleets } from '../study/fleets.js';
+import { aggregate, measureOf, type Point, scoreOf, sortPoints } from '../study/points.js';
+import { verdict } from '../study/verdict.js';
+import { experimentToRun, policyNotes } from './blocks.js';
+
+/** Report of a sweep: the choice, every combination with its figures, charts, failures and provenance. */
+export function sweepDocument(results: SweepResults): Document {
+  const { title, lines, flags } = verdict(results);
+  const fleets = fleetTable(sweptFleets(results));
+  const leftOut = chartsLeftOut(results);
+  const summaries = aggregate(results).flatMap(({ cells }) => cells.map(({ result }) => result.summary));
+  return {
+    kind: `escapement sweep · ${results.name}`,
+    title,
+    lead: lines,
+    sections: [
+      { title: '', blocks: policyNotes(summaries), only: 'page' },
+      { title: '', blocks: [{ text: provenance(results) }] },
+      { title: 'Results', blocks: [{ table: pointsTable(results) }] },
+      { title: '', blocks: [{ text: readings(results), tone: 'small' }], only: 'page' },
+      ...(fleets === null ? [] : [{ title: 'Fleets by cost', blocks: [{ table: fleets }] }]),
+      {
+        title: 'Charts',
+        blocks: [...(leftOut === '' ? [] : [{ text: leftOut }]), { charts: true as const }],
+      },
+      ...(flags === null ? [] : [{ title: 'Flags', blocks: [{ code: flags }] }]),
+      ...failedSection(results),
+      { title: 'Reproduce', blocks: reproduction(results), only: 'page' },
+    ],
+  };
+}
+
+/** `schedule-ahead: 378 runs of 126 combinations, seeds 1, 2, 3; admission none`. */
+function provenance(results: SweepResults): string {
+  const { name, cells, seeds } = results;
+  const combinations = new Set(cells.map(({ values }) => JSON.stringify(values))).size;
+  const seeded = aggregate(results).some(({ isOneSample }) => !isOneSample);
+  return [
+    `${name}: ${plural(cells.length, 'run')} of ${plural(combinations, 'combination')}`,
+    ...(seeded ? [`, seed${seeds.length === 1 ? '' : 's'} ${seeds.join(', ')}`] : []),
+    ...Object.entries(fixedValues(results)).map(([key, value]) => `; ${valuesLabel({ [key]: value })}`),
+  ].join('');
+}
+
+function readings(results: SweepResults): string {
+  const points = aggregate(results);
+  const grouped = points.find(({ groups }) => groups.length > 0);
+  const ranking = recommend(results)[0]?.ranking ?? 'score';
+  const best =
+    ranking === 'score'
+      ? `Best: the highest ${grouped === undefined ? 'mean goodput' : measureOf(grouped)}; a tie differs by less than 0.1 %, or its difference from the best has 0 in its 95 % confidence interval.`
+      : 'Cheapest: the lowest price per hour of those that do what is required; if none does, the lowest price per million in time.';
+  return `${best} Attained: share of the offered requests in time. Worst model: the lowest share of any model with at least ${FEWEST_REQUESTS} requests, in the worst run.`;
+}
+
+/** A column of a table with a row per point. */
+interface PointColumn extends Column {
+  cell(point: Point): CellText;
+}
+
+/** Every combination, a row each: its values, its standing and its figures. */
+function pointsTable(results: SweepResults): Table {
+  const axes = sweepAxes(results);
+  const recommendations = recommend(results);
+  const points = sortPoints(aggregate(results), [
+    ...axes.filter(({ isChoice }) => !isChoice),
+    ...axes.filter(({ isChoice }) => isChoice),
+  ]);
+  const marks = marksOf(recommendations);
+  const columns = [
+    ...placeColumns(results),
+    ...(recommendations.length === 0
+      ? []
+      : [
+          { title: '', cell: (point: Point) => ({ text: marks.get(point)?.join(', ') ?? '', strong: true }) },
+        ]),
+    ...figureColumns(results, points, recommendations),
+  ];
+  return {
+    columns,
+    rows: points.map((point) => columns.map(({ cell }) => cell(point))),
+    sortable: true,
+    ...(marks.size === 0
+      ? {}
+      : { marked: points.map((point) => marks.get(point)?.some((mark) => mark !== 'tie') ?? false) }),
+  };
+}
+
+/** Standing of points: the best of each condition, its ties, and the default. */
+function marksOf(recommendations: readonly Recommendation[]): Map<Point, string[]> {
+  const marks = new Map<Point, string[]>();
+  const mark = (point: Point, text: string) => marks.set(point, [...(marks.get(point) ?? []), text]);
+  for (const { best, tied, default: usual, ranking } of recommendations) {
+    mark(best, { score: 'best', hour: 'cheapest', million: 'cheapest per million' }[ranking]);
+    for (const point of tied) mark(point, 'tie');
+    if (usual !== null) mark(usual, 'default');
+  }
+  return marks;
+}
+
+/** Columns that identify a point; numbers of GPUs of several kinds are one column. */
+function placeColumns(results: SweepResults): PointColumn[] {
+  const all = sweepAxes(results);
+  const axes = [...all.filter(({ isChoice }) => !isChoice), ...all.filter(({ isChoice }) => isChoice)];
+  const counts = axes.filter(({ key }) => kindOfGpus(key) !== null);
+  return axes.flatMap((axis): PointColumn[] => {
+    const { key, label, kind, values } = axis;
+    if (counts.length > 1 && counts.includes(axis)) {
+      const cell = (point: Point) => ({ text: takeFleet(point.values).fleet ?? '–' });
+      return axis === counts[0] ? [{ title: 'fleet', cell }] : [];
+    }
+    const at = (point: Point) => values.find(({ text }) => text === point.values[key])?.at ?? 0;
+    const cell = (point: Point) => ({
+      text: valueLabel(point.values[key] ?? '–'),
+      ...(kind === 'number' ? { sort: at(point) } : {}),
+    });
+    return [{ title: label, numeric: kind === 'number', cell }];
+  });
+}
+
+function figureColumns(
+  results: SweepResults,
+  points: readonly Point[],
+  recommendations: readonly Recommendation[],
+): PointColumn[] {
+  const figure = (title: string, cell: PointColumn['cell'], pageOnly = false): PointColumn => {
+    return { title, numeric: true, cell, pageOnly };
+  };
+  const some = (has: (point: Point) => boolean) => points.some(has);
+  const share = (mean: number | null) => ({ text: formatPercent(mean), sort: mean ?? -1 });
+  const groups = points[0]?.groups ?? [];
+  const gains = gainsOf(recommendations);
+  const meets = requirementOf(results);
+  return [
+    figure('req/s', ({ goodputRps }) => rateCell(goodputRps)),
+    ...(gains.size === 0
+      ? []
+      : [
+          figure('× default', (point) => ({
+            text: formatFactor(gains.get(point) ?? null),
+            sort: gains.get(point) ?? -1,
+          })),
+        ]),
+    figure('offered', ({ offeredRps }) => rateCell(offeredRps), true),
+    figure('attained', ({ attainment }) => ({
+      text:
+        attainment?.over == null
+          ? formatPercent(attainment?.mean ?? null)
+          : `${percentWithInterval(attainment)} %`,
+      sort: attainment?.mean ?? -1,
+    })),
+    ...(some(({ weighted }) => weighted !== null)
+      ? [figure('by weight', (point) => share(scoreOf(point)))]
+      : []),
+    ...(groups.length > 1
+      ? groups.flatMap(({ name }, i) => [
+          figure(name, (point) => share(point.groups[i]?.attainment?.mean ?? null)),
+          figure(`${name} p99`, (point) => msCell(point.groups[i]?.p99Ms ?? null), true),
+        ])
+      : []),
+    ...tenantColumns(points).map(({ title, of }) => figure(title, (point) => share(of(point)), true)),
+    figure('worst model', (point) => share(worstModel(point))),
+    figure('p50', ({ p50Ms }) => msCell(p50Ms), true),
+    figure('p99', ({ p99Ms }) => msCell(p99Ms)),
+    ...(some(({ cost }) => cost !== null)
+      ? [
+          figure('per hour', ({ cost }) => ({ text: costTexts(cost)[0], sort: cost?.perHour ?? -1 })),
+          figure('per million in time', ({ cost }) => ({
+            text: costTexts(cost)[1],
+            sort: cost?.perMillionInTime ?? Number.POSITIVE_INFINITY,
+          })),
+        ]
+      : []),
+    ...(results.required === undefined
+      ? []
+      : [
+          {
+            title: results.required.join(' and '),
+            cell: (point: Point) => ({ text: meets(point) ? 'met' : 'missed' }),
+          },
+        ]),
+    figure('runs', ({ cells }) => ({ text: String(cells.length), sort: cells.length }), true),
+  ];
+}
+
+/** Rounded to three digits only where the interval says so little. */
+function rateCell(rate: Estimate | null): CellText {
+  const text = rate?.over == null ? formatRate(rate?.mean ?? null) : withInterval(rate);
+  return { text, sort: rate?.mean ?? -1 };
+}
+
+function msCell(ms: number | null): CellText {
+  return { text: formatMs(ms), sort: ms ?? -1 };
+}
+
+/** Score of each point relative to the default under the same conditions. */
+function gainsOf(recommendations: readonly Recommendation[]): Map<Point, number> {
+  return new Map(
+    recommendations.flatMap(({ points, default: usual, ranking }) => {
+      if (usual === null || ranking !== 'score') return [];
+      const base = scoreOf(usual);
+      const gain = (score: number) => (base === 0 && score === 0 ? 1 : score / base);
+      return points.map((point) => [point, gain(scoreOf(point))] as const);
+    }),
+  );
+}
+
+/** Lowest share in time of an assessed model in any of the runs. */
+function worstModel({ cells }: Point): number | null {
+  const shares = cells.flatMap(({ result }) => result.summary.worstModel?.attainment ?? []);
+  return shares.length === 0 ? null : Math.min(...shares);
+}
+
+/** A column of attainment for each tenant of any run, mean over the runs in which it offered requests. */
+function tenantColumns(points: readonly Point[]) {
+  const summaries = points.flatMap(({ cells }) => cells.map(({ result }) => result.summary));
+  const names = [...new Set(summaries.flatMap(({ tenants = [] }) => tenants.map(({ name }) => name)))];
+  return names.map((name) => ({
+    title: `tenant ${name}`,
+    of: ({ cells }: Point) =>
+      meanOfKnown(
+        cells.map(
+          ({ result: { summary } }) =>
+            summary.tenants?.find((each) => each.name === name)?.attainment ?? null,
+        ),
+      ),
+  }));
+}
+
+function failedSection(results: SweepResults): Section[] {
+  const failed = failedCells(results);
+  if (failed.length === 0) return [];
+  const table = {
+    columns: ['combination', 'seed', 'code', 'message'].map((title) => ({
+      title,
+      wraps: title === 'message',
+    })),
+    rows: failed.map(({ values, seed, code, message }) =>
+      [valuesLabel(values) || '–', String(seed), code, message].map((text) => ({ text })),
+    ),
+  };
+  return [{ title: 'Failed runs', blocks: [{ table }] }];
+}
+
+function reproduction(results: SweepResults): Block[] {
+  const { vary, seeds, overrides, required = [], escapement, experiment, cells } = results;
+  const command = commandLine('sweep', [
+    ...vary.map(({ key, values }) => `--vary ${quoted(`${key}=${values.join(',')}`)}`),
+    ...setFlags(overrides),
+    `--seeds ${seeds.join(',')}`,
+    ...required.map((text) => `--threshold ${quoted(text)}`),
+  ]);
+  const digests = cells.flatMap((cell) =>
+    cell.status === 'done' ? [[{ text: cell.id }, { text: cell.result.summary.digest }]] : [],
+  );
+  const version = escapement === undefined ? '' : `It ran with escapement ${escapement}. `;
+  return [
+    ...experimentToRun(experiment, command),
+    {
+      text: `${version}The same seeds, configuration, profiles and version give the same results on any machine, with any number of threads.`,
+    },
+    {
+      details: `Decision digests of all ${formatCount(digests.length)} finished runs`,
+      blocks: [{ table: { columns: [{ title: 'Run' }, { title: 'Digest' }], rows: digests } }],
+    },
+  ];
+}
