@@ -103,9 +103,10 @@ export class CallThread {
       name: 'links',
       workerData: pulse.buffer,
     });
-    thread.unref();
     let reason = '';
     thread.on('message', (message: FromThread) => this.receive(message));
+    // After listening, which would keep the process alive.
+    thread.unref();
     thread.on('error', (error) => {
       reason = error.message;
     });
