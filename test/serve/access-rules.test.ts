@@ -42,13 +42,11 @@ const ROUTES: Readonly<Record<'http' | 'metrics', readonly (readonly [string, st
     ['GET', '/ui/page.js', 'public'],
     ['GET', '/ui/page.css', 'public'],
     ['GET', '/metrics', 'token'],
-    ['GET', '/clock', 'token'],
     ['GET', '/status', 'token'],
     ['GET', '/ui/events', 'token'],
     ['POST', '/recording/start', 'token'],
     ['POST', '/recording/stop', 'token'],
     // Their old names answer with the new ones.
-    ['POST', '/profile/start', 'token'],
     ['POST', '/profile/stop', 'token'],
   ],
 };

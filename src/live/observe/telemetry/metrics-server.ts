@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Registry } from 'prom-client';
-import { unixMs } from '../../../base/clock/wall-clock.js';
 import { EscapementError } from '../../../base/errors.js';
 import { API_ERRORS, ApiError } from '../../frontend/api-error.js';
 import { checkTls, renewTls } from '../../frontend/frontend.js';
@@ -122,15 +121,8 @@ function ownRoutes({ registry, healthy }: MetricsServerOptions): Route[] {
       isPublic: true,
       answer: () => (healthy() ? text(200, 'ok') : text(503, 'not ready')),
     },
-    { path: '/clock', method: 'GET', answer: () => json(200, { unixUs: unixMs() * 1000 }) },
   ];
 }
-
-/** Current paths by those of earlier versions. */
-const RENAMED_PATHS: Readonly<Record<string, string | undefined>> = {
-  '/profile/start': '/recording/start',
-  '/profile/stop': '/recording/stop',
-};
 
 interface Answering {
   readonly routes: readonly Route[];
@@ -156,15 +148,9 @@ async function answer(
   if (route?.isPublic !== true) admitted();
   if (route === undefined) {
     const paths = routes.map((each) => each.path).join(', ');
-    const renamed = RENAMED_PATHS[path as string];
     send(
       response,
-      text(
-        404,
-        renamed === undefined
-          ? `this port serves only ${paths}; for /status and /recording ask the controller`
-          : `${path} was renamed to ${renamed}`,
-      ),
+      text(404, `this port serves only ${paths}; for /status and /recording ask the controller`),
     );
   } else if (method !== route.method && !(method === 'HEAD' && route.method === 'GET')) {
     response.setHeader('allow', route.method === 'GET' ? 'GET, HEAD' : route.method);

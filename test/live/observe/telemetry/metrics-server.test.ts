@@ -59,7 +59,7 @@ describe('the metrics server', () => {
     const missing = await fetch(`${base}/status`);
     expect([missing.status, await missing.text()]).toEqual([
       404,
-      'this port serves only /metrics, /healthz, /clock; for /status and /recording ask the controller\n',
+      'this port serves only /metrics, /healthz; for /status and /recording ask the controller\n',
     ]);
     expect((await fetch(`${base}/metrics`, { method: 'POST', body: 'x' })).status).toBe(405);
   });
@@ -175,11 +175,6 @@ describe('further routes', () => {
     const wrong = await fetch(`${base}/status`, { method: 'POST' });
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
-
-  it('say what time it is', async () => {
-    const { unixUs } = (await (await fetch(`${await start()}/clock`)).json()) as { unixUs: number };
-    expect(Math.abs(unixUs / 1000 - Date.now())).toBeLessThan(60_000);
-  });
 });
 
 /** A recording that is on or off, and the modes it was given. */
@@ -199,15 +194,6 @@ class FakeRecording implements RecordingControl {
 }
 
 describe('recording over HTTP', () => {
-  it('says what the routes of earlier versions are called now', async () => {
-    const base = await start(undefined, 0, recordingRoutes(new FakeRecording()));
-    const answer = await fetch(`${base}/profile/start?mode=all`, { method: 'POST' });
-    expect([answer.status, await answer.text()]).toEqual([
-      404,
-      '/profile/start was renamed to /recording/start\n',
-    ]);
-  });
-
   const ask = async (url: string, init: RequestInit = { method: 'POST' }) => {
     const answer = await fetch(url, init);
     const text = await answer.text();
@@ -248,7 +234,6 @@ describe('recording over HTTP', () => {
     for (const [path, method] of [
       ['/recording/start', 'POST'],
       ['/metrics', 'GET'],
-      ['/clock', 'GET'],
       ['/nowhere', 'GET'],
     ]) {
       const refused = await fetch(base + path, { method });
