@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { MIB } from '../../../src/base/units.js';
 import { OUTCOME_OK } from '../../../src/core/request.js';
+import { Budget, budgetLimits, newBudgetCounters } from '../../../src/live/frontend/budget.js';
 import { openGrpcFrontend } from '../../../src/live/frontend/grpc-frontend.js';
 import { openHttpFrontend } from '../../../src/live/frontend/http-frontend.js';
 import type { InferenceRequest } from '../../../src/live/service.js';
@@ -142,7 +143,9 @@ describe('clients that misbehave', () => {
 
   it('may leave before their bodies are decoded, which then are not', async () => {
     const service = new FakeService([MLP]);
-    const { port, http } = await openHttp(service, { maxBodyBytes: 64 * MIB, maxJsonBytes: 64 * MIB });
+    const budget = { counters: newBudgetCounters(1), slot: 0 };
+    const limits = { maxBodyBytes: 64 * MIB, maxJsonBytes: 64 * MIB };
+    const { port, http } = await openHttp(service, { ...limits, budget });
     // Little to send, and long to decode.
     const bodies = gzipSync(BODY + ' '.repeat(4 * MIB));
     const gone = await Promise.all(Array.from({ length: 8 }, () => connected(port)));
@@ -156,6 +159,11 @@ describe('clients that misbehave', () => {
     const again = () => http.post('/v2/models/mlp/infer', bodies, { 'content-encoding': 'gzip' });
     while ((await again()).status !== 200);
     expect(service.requests.length).toBeLessThanOrEqual(3);
+    const unlimited = budgetLimits({
+      ...limits,
+      ...{ maxInflightBytes: 1, maxConnections: 1, maxClientRequests: 1 },
+    });
+    await expect.poll(() => new Budget(unlimited, budget).usedKib()).toBe(0);
   });
 
   it('do not disturb the others when a thousand of them sit idle', async () => {
