@@ -22,7 +22,7 @@ it('a run that offered nothing has no attainment, wherever it is shown', async (
   expect(await run('check', 'none')).toMatchObject({ status: 0 });
 
   await run('report', 'none');
-  expect(readText('none', 'report.html')).toContain('<p>No request arrived in the measured time.</p>');
+  expect(readText('none', 'report.html')).toContain('<h1>No request was offered</h1>');
 
   await run('simulate', 'x.yaml', '--quiet', '--out', 'some');
   const compared = await run('compare', 'none', 'some');
@@ -55,5 +55,5 @@ it('a sweep leaves its cells out of means and its columns empty', async () => {
   const [head, ...rows] = readText('swept', 'results.csv').trim().split('\n');
   const column = head!.split(',').indexOf('attainment');
   expect(rows.map((row) => row.split(',')[column] === '')).toEqual([true, true, false, false]);
-  expect(stdout).toMatch(/^ +1\/h +0 +– +–$/m);
+  expect(stdout).toMatch(/^ +1\/h +0 ± 0 +– +– +–$/m);
 });
