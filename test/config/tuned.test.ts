@@ -29,7 +29,9 @@ it('shows over time what the policy of a run tunes by itself', async () => {
   expect(runResultSchema.parse(JSON.parse(JSON.stringify(result))).tuned).toEqual(result.tuned);
   const [{ name, unit, values, low, high }] = result.tuned!;
   expect([name, unit]).toEqual(['scheduleAhead', 'ms']);
-  expect(values).toHaveLength(result.series.offeredRps.length);
+  // Up to the end of the workload, while answers may come later.
+  expect(values).toHaveLength(200);
+  expect(result.series.offeredRps.length).toBeGreaterThanOrEqual(200);
   // It starts at 5 ms, and changes before the first result and at one second.
   expect([values[0], values[50], values.at(-1)]).toEqual([5, 2, 3]);
   const swings = values.flatMap((_, bin) => (low[bin] === high[bin] ? [] : [[low[bin], high[bin]]]));
