@@ -10,6 +10,13 @@ const PATH = `/v2/models/${SMALL.name}/infer`;
 const MEGA = 1_000_000;
 
 export const HTTP_ATTACKS: readonly Attack[] = [
+  attack('json 3 million keys', (...to) => {
+    const keys = Array.from({ length: 3 * MEGA }, (_, i) => `"${i}":0`);
+    return postAgain(...to, 2, Buffer.from(`{${keys.join(',')}}`));
+  }),
+  attack('json 100,000 levels in id', (...to) =>
+    postAgain(...to, 4, Buffer.from(`{"inputs":[],"id":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)),
+  ),
   // Below any limit that honest clients need.
   attack('json 3.9 MB of small objects', (...to) =>
     postAgain(...to, 10, Buffer.from(`{"a":[${'{},'.repeat(1.29 * MEGA)}{}]}`)),
