@@ -20,15 +20,14 @@ const MOCKING = readdirSync('test', { recursive: true, encoding: 'utf8' })
 export default defineConfig({
   test: {
     globalSetup: ['test/global-setup.ts'],
-    maxWorkers: availableParallelism(),
+    // Many files wait for servers, and all for whatever else keeps the processors busy.
+    maxWorkers: 2 * availableParallelism(),
     projects: [
       // Files that a process runs one after the other share its modules, which saves loading them 200 times.
       project('shared', {
         include: [ALL],
         exclude: [LIVE, SERVE, LONG, SOAK, ...MOCKING],
         isolate: false,
-        // One more than can run: pages of the documentation wait for the ports of each other.
-        maxWorkers: availableParallelism() + 1,
       }),
       project('live', {
         include: [LIVE],
