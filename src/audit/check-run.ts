@@ -4,15 +4,7 @@ import { EscapementError } from '../base/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { ActionAudit, type ActionAuditOptions } from './action-audit.js';
 import { CauseTally } from './causes.js';
-import {
-  actionClaims,
-  type Claim,
-  countedNs,
-  exact,
-  fleetClaims,
-  requestClaims,
-  shareClaims,
-} from './claims.js';
+import { actionClaims, type Claim, countedNs, fleetClaims, requestClaims, shareClaims } from './claims.js';
 import { FleetAudit } from './fleet.js';
 import { Lengths } from './lengths.js';
 import { modelClaims } from './model-claims.js';
@@ -72,7 +64,7 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
   const counted = countedNs(run.series.beginSeconds, run.summary.durationSeconds);
   const sharesOf = (senders: readonly object[] | undefined) =>
     senders === undefined ? null : new SenderShares(...counted);
-  const shares = { classes: sharesOf(run.summary.classes), tenants: sharesOf(run.summary.tenants) };
+  const shares = { class: sharesOf(run.summary.by.class), tenant: sharesOf(run.summary.by.tenant) };
   const served = requests.namesActions ? new Served(findings, paths, clockSlackNs, lengths, shares) : null;
   const hasActions = existsSync(paths.actions);
   const causes =
@@ -104,7 +96,6 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
   const claims = [
     ...requestClaims(run, requests),
     ...modelClaims(run, requests, causes),
-    ...lengthClaims(run, requests),
     ...(served === null || !hasActions ? [] : shareClaims(run, shares)),
     ...(fleet === null ? [] : fleetClaims(run, fleet)),
     ...(actions === null ? [] : actionClaims(run, actions, fleet)),
@@ -134,13 +125,6 @@ function lengthsOf({ setup }: RunFacts): Lengths | null {
 /** Applicable rules: those about lengths only for runs with lengths. */
 function rulesFor(lengths: Lengths | null): Rule[] {
   return (Object.keys(RULES) as Rule[]).filter((rule) => rule !== 'length' || lengths !== null);
-}
-
-function lengthClaims({ lengths = [] }: RunFacts, { offeredByLength, okByLength }: RequestAudit): Claim[] {
-  return lengths.flatMap(({ length, offered, ok }) => [
-    exact(`length ${length} offered`, offered, offeredByLength.get(length) ?? 0),
-    exact(`length ${length} ok`, ok, okByLength.get(length) ?? 0),
-  ]);
 }
 
 type Known = Pick<
@@ -188,7 +172,7 @@ function cachePagesOf(setup: RunFacts['setup'], worker: number, gpu: number): nu
 }
 
 function unchecked(
-  { setup, groups, summary }: RunFacts,
+  { setup, summary }: RunFacts,
   requests: RequestAudit,
   actions: ActionAudit | null,
 ): string[] {
@@ -199,7 +183,7 @@ function unchecked(
       ? ['why requests failed: this needs both logs and the setup']
       : []),
     ...(setup === undefined ? ['pages, and the overlap of LOADs with INFERs: run.json has no setup'] : []),
-    ...(setup === undefined && groups.length > 0 ? ['groups: run.json has no setup'] : []),
+    ...(setup === undefined && summary.by.group !== undefined ? ['groups: run.json has no setup'] : []),
     NOT_IN_LOGS,
   ];
 }

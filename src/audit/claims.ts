@@ -30,56 +30,63 @@ const PERCENTILES = [
   ['p9999', 0.9999],
 ] as const;
 
-/** Compares the figures that run.json claims of requests with the tallies of its groups. */
-export function requestClaims({ summary, groups }: RunFacts, requests: RequestAudit): Claim[] {
-  const { tallies } = requests;
-  const all = sum(tallies);
+/** Tolerance for percentiles of a model: those of a summary are off by up to 0.8 %. */
+const MODEL_PERCENTILE = 8e-3;
+
+/** Compares the figures that run.json claims of requests with tallies of the log. */
+export function requestClaims({ summary }: RunFacts, requests: RequestAudit): Claim[] {
+  const all = sum([...requests.by.group.values()]);
   return [
     ...figures('', summary, all, summary.durationSeconds),
     ...(summary.cancelled === undefined && requests.cancelled === 0
       ? []
       : [exact('cancelled', summary.cancelled ?? 0, requests.cancelled)]),
-    ...(summary.coldStarts === undefined ? [] : [exact('coldStarts', summary.coldStarts, all.coldStarts)]),
-    ...classClaims(summary, requests),
-    ...tenantClaims(summary, requests),
+    ...weightedClaims(summary, requests),
     ...percentileClaims(summary, all),
-    ...(groups.length === tallies.length
-      ? groups.flatMap((group, i) => figures(`${group.name}: `, group, tallies[i], summary.durationSeconds))
-      : []),
+    ...partClaims(summary, requests),
   ];
 }
 
-/** Claims about tenants, and about requests refused by their limits. */
-function tenantClaims(summary: RunFacts['summary'], { tenants, namesLimits }: RequestAudit): Claim[] {
-  return (summary.tenants ?? []).flatMap((each, i) => {
-    const tally = tenants[i] ?? new Tally();
-    const of = `tenant ${each.name}: `;
-    return [
-      ...figures(of, each, tally, summary.durationSeconds),
-      ...(namesLimits && typeof each.overRate === 'number'
-        ? [exact(`${of}overRate`, each.overRate, tally.overRate)]
-        : []),
-      ...(namesLimits && typeof each.overShare === 'number'
-        ? [exact(`${of}overShare`, each.overShare, tally.overShare)]
-        : []),
-    ];
-  });
+/** Claims about the parts of a run; of models only wrong ones, as there may be thousands. */
+function partClaims({ by, durationSeconds }: RunFacts['summary'], requests: RequestAudit): Claim[] {
+  const { group = [], class: classes = [], tenant = [], length = [], model } = by;
+  const claims = (
+    dimension: keyof RequestAudit['by'],
+    parts: readonly (Figures & { readonly key: string })[],
+    numberOf: (part: number) => number = (part) => part,
+  ) =>
+    parts.flatMap((each, i) => {
+      const tally = requests.by[dimension].get(numberOf(i)) ?? new Tally();
+      const prefix = `${dimension} ${each.key}: `;
+      const tolerance = dimension === 'model' ? MODEL_PERCENTILE : PERCENTILE;
+      return [
+        ...figures(prefix, each, tally, durationSeconds, tolerance),
+        ...(requests.namesLimits && each.failures !== undefined
+          ? [
+              exact(`${prefix}overRate`, each.failures.overRate, tally.overRate),
+              exact(`${prefix}overShare`, each.failures.overShare, tally.overShare),
+            ]
+          : []),
+      ];
+    });
+  return [
+    ...(group.length === requests.by.group.size ? claims('group', group) : []),
+    ...claims('class', classes),
+    ...claims('tenant', tenant),
+    ...claims('length', length, (i) => Number(length[i].key)),
+    ...claims('model', model, (i) => model[i].id).filter(({ ok }) => !ok),
+  ];
 }
 
-/** Claims about classes, and about all requests by weight. */
-function classClaims(summary: RunFacts['summary'], { classes: tallies }: RequestAudit): Claim[] {
-  const { classes = [], durationSeconds: seconds } = summary;
+/** Claims about all requests by the weights of their classes. */
+function weightedClaims(summary: RunFacts['summary'], { by }: RequestAudit): Claim[] {
+  const { durationSeconds: seconds } = summary;
+  const { class: classes = [] } = summary.by;
   if (classes.length === 0) return [];
-  const weigh = (read: (tally: Tally) => number) =>
-    classes.reduce(
-      (total, { weight }, i) => total + weight * (tallies[i] === undefined ? 0 : read(tallies[i])),
-      0,
-    );
-  const [offered, ok] = [weigh((tally) => tally.offered), weigh((tally) => tally.ok)];
+  const weigh = (of: 'offered' | 'ok') =>
+    classes.reduce((total, { weight }, i) => total + weight * (by.class.get(i)?.[of] ?? 0), 0);
+  const [offered, ok] = [weigh('offered'), weigh('ok')];
   return [
-    ...classes.flatMap((each, i) =>
-      figures(`class ${each.name}: `, each, tallies[i] ?? new Tally(), seconds),
-    ),
     ratio('weightedOfferedRps', summary.weightedOfferedRps ?? null, per(offered, seconds)),
     ratio('weightedGoodputRps', summary.weightedGoodputRps ?? null, per(ok, seconds)),
     ratio('weightedAttainment', summary.weightedAttainment ?? null, per(ok, offered)),
@@ -88,17 +95,9 @@ function classClaims(summary: RunFacts['summary'], { classes: tallies }: Request
 
 /** Claims about the share of GPU time of each class and each tenant. */
 export function shareClaims({ summary }: RunFacts, shares: SharesOf): Claim[] {
-  return (['classes', 'tenants'] as const).flatMap((kind) =>
-    (summary[kind] ?? []).flatMap(({ name, gpuShare }, i) =>
-      gpuShare == null
-        ? []
-        : [
-            ratio(
-              `${kind === 'classes' ? 'class' : 'tenant'} ${name}: gpuShare`,
-              gpuShare,
-              shares[kind]!.of(i),
-            ),
-          ],
+  return (['class', 'tenant'] as const).flatMap((kind) =>
+    (summary.by[kind] ?? []).flatMap(({ key, gpuShare }, i) =>
+      gpuShare == null ? [] : [ratio(`${kind} ${key}: gpuShare`, gpuShare, shares[kind]!.of(i))],
     ),
   );
 }
@@ -159,8 +158,14 @@ export function actionClaims(
   ];
 }
 
-function figures(prefix: string, claimed: Figures, tally: Tally, seconds: number): Claim[] {
-  const { requests } = claimed;
+function figures(
+  prefix: string,
+  claimed: Figures,
+  tally: Tally,
+  seconds: number,
+  tolerance = PERCENTILE,
+): Claim[] {
+  const { requests, coldStarts } = claimed;
   const executed = executedOf(tally);
   return [
     ...(['offered', 'ok', 'late', 'timeout', 'rejected', 'error'] as const).map((name) =>
@@ -169,8 +174,9 @@ function figures(prefix: string, claimed: Figures, tally: Tally, seconds: number
     ratio(`${prefix}offeredRps`, claimed.offeredRps, per(tally.offered, seconds)),
     ratio(`${prefix}goodputRps`, claimed.goodputRps, per(tally.ok, seconds)),
     ratio(`${prefix}attainment`, claimed.attainment, per(tally.ok, tally.offered)),
-    ...latencyClaims(`${prefix}offered `, claimed.offeredLatencyMs, tally.inTime, tally.offered),
-    ...latencyClaims(`${prefix}executed `, claimed.executedLatencyMs, executed, executed.count),
+    ...(coldStarts === undefined ? [] : [exact(`${prefix}coldStarts`, coldStarts, tally.coldStarts)]),
+    ...latencyClaims(`${prefix}offered `, claimed.offeredLatencyMs, tally.inTime, tally.offered, tolerance),
+    ...latencyClaims(`${prefix}executed `, claimed.executedLatencyMs, executed, executed.count, tolerance),
   ];
 }
 
@@ -180,12 +186,13 @@ function latencyClaims(
   claimed: Figures['offeredLatencyMs'],
   latencies: Latencies,
   all: number,
+  tolerance: number,
 ): Claim[] {
   const complete = latencies.count === all;
   return [
     duration(`${prefix}mean ms`, claimed.mean, complete ? latencies.meanNs : null, SAME),
     ...PERCENTILES.map(([name, share]) =>
-      duration(`${prefix}${name} ms`, claimed[name], latencies.quantileNs(share, all), PERCENTILE),
+      duration(`${prefix}${name} ms`, claimed[name], latencies.quantileNs(share, all), tolerance),
     ),
     duration(`${prefix}max ms`, claimed.max, complete ? latencies.largestNs : null, SAME),
   ];

@@ -101,28 +101,26 @@ export interface Answer {
   readonly line: number;
 }
 
-/** Checks each request, and recomputes the claims of a summary: a tally for each group. */
+/** Tallies of counted requests by the number of their group, class, tenant or model, or by minimum padded length. */
+type Tallies = Readonly<Record<'group' | 'class' | 'tenant' | 'model' | 'length', Map<number, Tally>>>;
+
+/** Checks each request, and recomputes the claims of a summary: a tally for each part by each dimension. */
 export class RequestAudit {
-  readonly tallies: readonly Tally[];
-  /** By class, if in the log. */
-  readonly classes: Tally[] = [];
-  /** By tenant, if in the log. */
-  readonly tenants: Tally[] = [];
-  /** By model: counted requests, and those answered in time. */
-  readonly offeredByModel: number[] = [];
-  readonly okByModel: number[] = [];
-  readonly coldByModel: number[] = [];
+  readonly by: Tallies = {
+    group: new Map(),
+    class: new Map(),
+    tenant: new Map(),
+    model: new Map(),
+    length: new Map(),
+  };
   /** Requests that clients withdrew; all other figures exclude them. */
   cancelled = 0;
-  /** Requests by minimum padded length. */
-  readonly offeredByLength = new Map<number, number>();
-  readonly okByLength = new Map<number, number>();
   private readonly log: LogReader;
   private readonly ids = new IdSet();
   private lastNs = 0;
 
   constructor(private readonly options: RequestAuditOptions) {
-    this.tallies = options.firstUsers.map(() => new Tally());
+    for (const group of options.firstUsers.keys()) this.by.group.set(group, new Tally());
     this.log = new LogReader(options.path, COLUMNS, OPTIONAL);
   }
 
@@ -179,25 +177,17 @@ export class RequestAudit {
     const counted = nowNs - latencyNs >= warmupNs;
     if (counted && result === CANCELLED) this.cancelled++;
     else if (counted) {
-      const cold = arrivalCopies === 0;
-      count(this.tallies[this.groupOf(user)], result, met, latencyNs, cold);
-      if (log.has('class_id')) {
-        this.classes[classId] ??= new Tally();
-        count(this.classes[classId], result, met, latencyNs, cold);
-      }
-      if (log.has('tenant_id')) {
-        this.tenants[tenantId] ??= new Tally();
-        count(this.tenants[tenantId], result, met, latencyNs, cold);
-        if (cause === OVER_RATE) this.tenants[tenantId].overRate++;
-        else if (cause === OVER_SHARE) this.tenants[tenantId].overShare++;
-      }
-      this.offeredByModel[model] = (this.offeredByModel[model] ?? 0) + 1;
-      this.coldByModel[model] = (this.coldByModel[model] ?? 0) + (arrivalCopies === 0 ? 1 : 0);
-      this.okByModel[model] = (this.okByModel[model] ?? 0) + (met === 1 ? 1 : 0);
+      const parts = { group: this.groupOf(user), class: classId, tenant: tenantId, model };
       const padded = this.options.lengths?.leastFor(model, length) ?? 0;
-      if (padded > 0) {
-        this.offeredByLength.set(padded, (this.offeredByLength.get(padded) ?? 0) + 1);
-        this.okByLength.set(padded, (this.okByLength.get(padded) ?? 0) + (met === 1 ? 1 : 0));
+      for (const [dimension, part] of Object.entries({ ...parts, length: padded || Number.NaN })) {
+        // Classes, tenants and lengths that the log does not name are NaN.
+        if (Number.isNaN(part)) continue;
+        const tallies = this.by[dimension as keyof Tallies];
+        const tally = tallies.get(part) ?? new Tally();
+        tallies.set(part, tally);
+        count(tally, result, met, latencyNs, arrivalCopies === 0);
+        if (cause === OVER_RATE) tally.overRate++;
+        else if (cause === OVER_SHARE) tally.overShare++;
       }
     }
     onAnswer({

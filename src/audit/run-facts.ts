@@ -4,7 +4,7 @@ import { EscapementError } from '../base/errors.js';
 import { inputPath } from '../base/files/input-path.js';
 
 /** Version of run.json. */
-const VERSION = 3;
+const VERSION = 4;
 
 const count = z.number();
 const requests = z.object({
@@ -17,7 +17,7 @@ const requests = z.object({
 });
 const ms = z.number().nullable();
 const latencyMs = z.object({ mean: ms, p50: ms, p90: ms, p95: ms, p99: ms, p999: ms, p9999: ms, max: ms });
-const failures = z.record(z.string(), count);
+const failures = z.record(z.string(), count).optional();
 const figures = {
   requests,
   offeredRps: count.nullable(),
@@ -25,7 +25,11 @@ const figures = {
   attainment: count.nullable(),
   offeredLatencyMs: latencyMs,
   executedLatencyMs: latencyMs,
+  // Missing where a client measured.
+  coldStarts: count.optional(),
+  failures,
 };
+const part = z.object({ key: z.string(), gpuShare: count.nullish(), ...figures });
 
 /** Parts of run.json that are checked, or needed for a check. */
 const runFacts = z.object({
@@ -47,42 +51,24 @@ const runFacts = z.object({
         inferByBatch: z.record(z.string(), count),
       })
       .optional(),
-    coldStarts: count.optional(),
     worstModel: z.object({ name: z.string(), attainment: count, offered: count }).nullable(),
     modelsBelow50: count,
     modelsBelow90: count,
     modelsAssessed: count,
     rareModels: z.object({ models: count, offered: count, attainment: count.nullable() }),
-    failures: failures.optional(),
     gpu: z.object({ execUtilization: count.nullable(), weightsUtilization: count.nullable() }).optional(),
     scaling: z.object({ gpuHours: count, meanGpus: count.nullable() }).optional(),
-    classes: z
-      .array(z.object({ name: z.string(), weight: count, gpuShare: count.nullable(), ...figures }))
-      .optional(),
-    tenants: z
-      .array(
-        z.object({
-          ...{ name: z.string(), gpuShare: count.nullish(), overRate: count.nullish() },
-          ...{ overShare: count.nullish(), ...figures },
-        }),
-      )
-      .optional(),
+    by: z.object({
+      group: z.array(part).optional(),
+      class: z.array(part.extend({ weight: count })).optional(),
+      tenant: z.array(part).optional(),
+      length: z.array(part).optional(),
+      model: z.array(part.extend({ id: count })),
+    }),
     weightedOfferedRps: count.nullish(),
     weightedGoodputRps: count.nullish(),
     weightedAttainment: count.nullish(),
   }),
-  groups: z.array(z.object({ name: z.string(), ...figures })),
-  models: z.array(
-    z.object({
-      id: count,
-      name: z.string(),
-      offered: count,
-      ok: count,
-      coldStarts: count.optional(),
-      failures: failures.optional(),
-    }),
-  ),
-  lengths: z.array(z.object({ length: count, offered: count, ok: count })).optional(),
   series: z.object({ beginSeconds: count }),
   setup: z
     .object({

@@ -27,8 +27,8 @@ type Known = Pick<Infer, 'model' | 'succeeded'>;
 
 /** GPU time by sender; null: no classes, or no tenants. */
 export interface SharesOf {
-  readonly classes: SenderShares | null;
-  readonly tenants: SenderShares | null;
+  readonly class: SenderShares | null;
+  readonly tenant: SenderShares | null;
 }
 
 /** Matches requests with the INFERs that served them. Both must come in order of time. */
@@ -60,7 +60,7 @@ export class Served {
       line: row.line,
       padded: row.paddedLength,
       requests: 0,
-      countedNs: (this.shares.classes ?? this.shares.tenants)?.countedNs(row) ?? 0,
+      countedNs: (this.shares.class ?? this.shares.tenant)?.countedNs(row) ?? 0,
       classes: [],
       tenants: [],
       needed: 0,
@@ -82,8 +82,8 @@ export class Served {
     if (wrong !== '') findings.violated('served', files.requests, answer.line, wrong);
     if (infer === undefined) return;
     infer.requests++;
-    if (this.shares.classes !== null) infer.classes.push(answer.classId);
-    if (this.shares.tenants !== null) infer.tenants.push(answer.tenantId);
+    if (this.shares.class !== null) infer.classes.push(answer.classId);
+    if (this.shares.tenant !== null) infer.tenants.push(answer.tenantId);
     if (this.lengths !== null)
       infer.needed = Math.max(infer.needed, this.lengths.paddedFor(answer.model, answer.length));
     if (!answer.executed) return;
@@ -113,8 +113,8 @@ export class Served {
       if (!infer.succeeded) continue;
       const { findings, files } = this;
       const { requests, batchSize, line } = infer;
-      this.shares.classes?.add(infer.countedNs, infer.classes);
-      this.shares.tenants?.add(infer.countedNs, infer.tenants);
+      this.shares.class?.add(infer.countedNs, infer.classes);
+      this.shares.tenant?.add(infer.countedNs, infer.tenants);
       this.checkLength(id, infer);
       findings.check('batch');
       if (requests > 0 && requests <= batchSize) continue;

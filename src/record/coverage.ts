@@ -1,5 +1,5 @@
 import { figureOf, type MeasuredSummary } from './figures.js';
-import { FEWEST_REQUESTS } from './model-figures.js';
+import { FEWEST_REQUESTS } from './model-fairness.js';
 
 /** Part of a run that a figure of its models covers. */
 interface Coverage {

@@ -1,15 +1,8 @@
 import { invariant } from '../base/invariant.js';
 import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.js';
-import { CAUSES, type Cause } from './causes.js';
-import { headlineOf, type NamedPercentile, parsePercentile } from './percentiles.js';
-import type {
-  ClassFigures,
-  GroupSummary,
-  LatencyMs,
-  RequestCounts,
-  Summary,
-  TenantFigures,
-} from './results.js';
+import { CAUSE_LABELS, CAUSES } from './causes.js';
+import { headlineOf, LATENCY_NAMES, type NamedPercentile, parsePercentile } from './percentiles.js';
+import type { LatencyMs, RequestCounts, RequestFigures, RunParts, Summary } from './results.js';
 
 /** ms for latencies, a share of 1, a count, per second, hours, or an amount in the currency of the experiment. */
 export type FigureUnit = 'ms' | 'share' | 'count' | 'perSecond' | 'hours' | 'price';
@@ -17,24 +10,35 @@ export type FigureUnit = 'ms' | 'share' | 'count' | 'perSecond' | 'hours' | 'pri
 /** A summary with or without its `wall` figures, which are not figures of the run. */
 export type MeasuredSummary = Omit<Summary, 'wall'>;
 
-/** One headline figure of a summary. */
-interface Figure {
+/** A headline figure of a summary `T`, or of a part of one. */
+interface Figure<T = MeasuredSummary> {
   readonly unit: FigureUnit;
+  /** Name for people. */
+  readonly label: string;
+  /** Column of `results.csv`; absent: it is not there. */
+  readonly column?: string;
   /** null: nothing to measure; Infinity, for a latency: it falls on a request that was not answered in time. */
-  read(summary: MeasuredSummary): number | null;
+  read(of: T): number | null;
   /** Total that a count is a share of; absent if it is not a share. */
-  outOf?(summary: MeasuredSummary): number;
+  outOf?(of: T): number;
   /** True if it covers only models with enough requests to be assessed. */
   readonly ofAssessedModels?: true;
   /** True if only the scheduler knows it: a client of a server has nothing to measure. */
   readonly ofScheduler?: true;
 }
 
-/** Figure of a summary by name, percentiles included; null if there is none. */
+/** Dimensions by which requests are counted. */
+export type Dimension = keyof RunParts;
+
+/** Part of a run by some dimension; those of GPUs only for kinds. */
+type Part = NonNullable<RunParts[Dimension]>[number] &
+  Partial<Pick<NonNullable<RunParts['kind']>[number], 'execUtilization' | 'weightsUtilization'>>;
+
+/** Figure of a summary by name, those of its parts and percentiles included; null if there is none. */
 export function figureOf(name: string): Figure | null {
   if (Object.hasOwn(FIGURES, name)) return FIGURES[name]!;
-  const sender = SENDER_FIGURE.exec(name);
-  if (sender !== null) return senderFigure(sender[1] as SenderKind, sender[2]!, sender[3]!);
+  const part = partOfFigure(name);
+  if (part !== null) return figureOfPart(part);
   const named = parsePercentile(name);
   if (named === null) return null;
   const headline = headlineOf(named.percentile);
@@ -44,148 +48,178 @@ export function figureOf(name: string): Figure | null {
 /** Percentiles to request from a run so that figures of these names can be read, ascending. */
 export function percentilesOf(names: readonly string[]): number[] {
   const asked = names.flatMap((name) => {
-    const isNamed = Object.hasOwn(FIGURES, name) || SENDER_FIGURE.test(name);
+    const isNamed = Object.hasOwn(FIGURES, name) || PART_FIGURE.test(name);
     const percentile = isNamed ? undefined : parsePercentile(name)?.percentile;
     return percentile === undefined || headlineOf(percentile) !== null ? [] : [percentile];
   });
   return [...new Set(asked)].sort((a, b) => a - b);
 }
 
-/** Current name of a renamed figure; undefined if no figure had that name. */
-export function renamedFigure(name: string): string | undefined {
-  return name === 'sloAttainment' ? 'attainment' : undefined;
-}
-
-/** Names of figures other than percentiles and those of one class or tenant. */
+/** Names of figures other than percentiles and those of parts. */
 export function figureNames(): string[] {
   return Object.keys(FIGURES);
 }
 
-/** Sender that a figure is about; null: all requests. */
-export function senderOfFigure(name: string): { readonly kind: SenderKind; readonly name: string } | null {
-  const parts = SENDER_FIGURE.exec(name);
-  return parts === null ? null : { kind: parts[1] as SenderKind, name: parts[2]! };
+/** Names of the figures of a part, except percentiles. */
+export function partFigureNames(): string[] {
+  return Object.keys(OF_PART);
 }
 
-/** Names of the figures of one class or tenant, except percentiles. */
-export function senderFigureNames(kind: SenderKind): string[] {
-  return Object.keys(SENDER_FIGURES[kind]);
+/** Part of a run that a figure is about, and the name of the figure there. */
+export interface PartFigure {
+  readonly dimension: Dimension;
+  readonly key: string;
+  readonly figure: string;
 }
 
-/** Figures by the names that thresholds use, except percentiles: see `figureOf`. */
-const FIGURES: Readonly<Record<string, Figure>> = {
+/** Name of a figure of a part, e.g. `class.gold.attainment` or `tenant.acme.p99.9`. */
+const PART_FIGURE = /^(group|class|tenant|model|length|kind)\.([\w.-]+)\.([A-Za-z]\w*(?:\.\d+)?)$/;
+
+/** Null: the figure is of the whole run. */
+export function partOfFigure(name: string): PartFigure | null {
+  const [, dimension, key, figure] = PART_FIGURE.exec(name) ?? [];
+  return dimension === undefined ? null : { dimension: dimension as Dimension, key: key!, figure: figure! };
+}
+
+/** Figures of the requests of a run or of a part of it, by the names that thresholds use; percentiles: see `figureOf`. */
+const OF_REQUESTS: Readonly<Record<string, Figure<RequestFigures>>> = {
+  attainment: {
+    ...{ unit: 'share', label: 'SLO attainment', column: 'attainment' },
+    read: ({ attainment }) => attainment,
+  },
+  goodputRps: {
+    ...{ unit: 'perSecond', label: 'goodput', column: 'goodput_rps' },
+    read: ({ goodputRps }) => goodputRps,
+  },
+  offeredRps: {
+    ...{ unit: 'perSecond', label: 'offered', column: 'offered_rps' },
+    read: ({ offeredRps }) => offeredRps,
+  },
   mean: latency('offered', 'mean'),
   max: latency('offered', 'max'),
-  executedMean: latency('executed', 'mean'),
-  executedMax: latency('executed', 'max'),
   p999: latency('offered', 'p999'),
   p9999: latency('offered', 'p9999'),
-  attainment: { unit: 'share', read: (summary) => summary.attainment },
-  goodputRps: { unit: 'perSecond', read: (summary) => summary.goodputRps },
-  offeredRps: { unit: 'perSecond', read: (summary) => summary.offeredRps },
-  weightedAttainment: { unit: 'share', read: (summary) => summary.weightedAttainment ?? null },
-  weightedGoodputRps: { unit: 'perSecond', read: (summary) => summary.weightedGoodputRps ?? null },
-  offered: requestCount('offered'),
-  ok: requestCount('ok'),
-  late: requestCount('late'),
-  timeout: requestCount('timeout'),
-  rejected: requestCount('rejected'),
-  error: requestCount('error'),
+  executedMean: latency('executed', 'mean'),
+  executedMax: latency('executed', 'max'),
+  ...Object.fromEntries(
+    (['offered', 'ok', 'late', 'timeout', 'rejected', 'error'] as const).map((outcome) => {
+      const label = outcome === 'offered' ? 'requests' : outcome;
+      return [outcome, count(label, outcome, ({ requests }) => requests[outcome])];
+    }),
+  ),
   // `late` is the outcome of that name.
   ...Object.fromEntries(
-    CAUSES.filter((cause) => cause !== 'late').map((cause) => [cause, failureCount(cause)]),
-  ),
-  worstModelAttainment: {
-    unit: 'share',
-    read: (summary) => summary.worstModel?.attainment ?? null,
-    ofAssessedModels: true,
-  },
-  modelsBelow50: assessedCount((summary) => summary.modelsBelow50),
-  modelsBelow90: assessedCount((summary) => summary.modelsBelow90),
-  rareModelsAttainment: { unit: 'share', read: ({ rareModels }) => rareModels.attainment },
-  coldStarts: {
-    unit: 'count',
-    read: (summary) => summary.coldStarts ?? null,
-    outOf: offered,
-    ofScheduler: true,
-  },
-  costPerHour: { unit: 'price', read: ({ cost }) => cost?.perHour ?? null, ofScheduler: true },
-  costPerMillion: { unit: 'price', read: ({ cost }) => cost?.perMillionInTime ?? null, ofScheduler: true },
-  gpuHours: { unit: 'hours', read: gpuHoursOf, ofScheduler: true },
-  execUtilization: { unit: 'share', read: ({ gpu }) => gpu?.execUtilization ?? null, ofScheduler: true },
-  weightsUtilization: {
-    unit: 'share',
-    read: ({ gpu }) => gpu?.weightsUtilization ?? null,
-    ofScheduler: true,
-  },
-};
-
-type SenderKind = 'class' | 'tenant';
-type SenderSummary = ClassFigures | TenantFigures;
-
-/** Name of a figure of one class or tenant, e.g. `class.gold.attainment` or `tenant.acme.p99.9`. */
-const SENDER_FIGURE = /^(class|tenant)\.([\w.-]+)\.([A-Za-z]\w*(?:\.\d+)?)$/;
-
-interface SenderFigure<T extends SenderSummary> {
-  readonly unit: FigureUnit;
-  readonly ofScheduler?: true;
-  read(figures: T): number | null;
-}
-
-const OF_EACH_SENDER: Readonly<Record<string, SenderFigure<SenderSummary>>> = {
-  attainment: { unit: 'share', read: ({ attainment }) => attainment },
-  goodputRps: { unit: 'perSecond', read: (figures) => figures.goodputRps },
-  offeredRps: { unit: 'perSecond', read: (figures) => figures.offeredRps },
-  ...Object.fromEntries(
-    (['offered', 'ok', 'late', 'timeout', 'rejected', 'error'] as const).map((outcome) => [
-      outcome,
-      { unit: 'count', read: ({ requests }: SenderSummary) => requests[outcome] } as const,
+    CAUSES.filter((cause) => cause !== 'late').map((cause) => [
+      cause,
+      { ...count(CAUSE_LABELS[cause], snake(cause), ({ failures }) => failures?.[cause]), ofScheduler: true },
     ]),
   ),
-  gpuShare: { unit: 'share', ofScheduler: true, read: ({ gpuShare }) => gpuShare },
+  coldStarts: {
+    ...count('cold starts', 'cold_starts', ({ coldStarts }) => coldStarts),
+    ofScheduler: true,
+  },
 };
 
-/** Figures of a class or a tenant by name, except percentiles. */
-const SENDER_FIGURES = {
-  class: OF_EACH_SENDER as Readonly<Record<string, SenderFigure<ClassFigures>>>,
-  tenant: {
-    ...OF_EACH_SENDER,
-    overRate: { unit: 'count', ofScheduler: true, read: ({ overRate }) => overRate },
-    overShare: { unit: 'count', ofScheduler: true, read: ({ overShare }) => overShare },
-  } as Readonly<Record<string, SenderFigure<TenantFigures>>>,
+/** Figures of a part, by name. */
+const OF_PART: Readonly<Record<string, Figure<Part>>> = {
+  ...OF_REQUESTS,
+  gpuShare: {
+    ...{ unit: 'share', label: 'GPU time', column: 'gpu_share', ofScheduler: true },
+    read: ({ gpuShare }) => gpuShare ?? null,
+  },
+  execUtilization: {
+    ...{ unit: 'share', label: 'EXEC busy', column: 'exec_utilization', ofScheduler: true },
+    read: ({ execUtilization }) => execUtilization ?? null,
+  },
+  weightsUtilization: {
+    ...{ unit: 'share', label: 'WEIGHTS busy', column: 'weights_utilization', ofScheduler: true },
+    read: ({ weightsUtilization }) => weightsUtilization ?? null,
+  },
 };
 
-/** Null if there is no such figure of a class or a tenant. */
-function senderFigure(kind: SenderKind, name: string, metric: string): Figure | null {
-  return kind === 'class'
-    ? figureIn(SENDER_FIGURES.class, metric, ({ classes = [] }) => classes.find((one) => one.name === name))
-    : figureIn(SENDER_FIGURES.tenant, metric, ({ tenants = [] }) => tenants.find((one) => one.name === name));
+/** Figures of a summary, by name. */
+const FIGURES: Readonly<Record<string, Figure>> = {
+  ...OF_REQUESTS,
+  weightedAttainment: {
+    ...{ unit: 'share', label: 'attained by weight' },
+    read: ({ weightedAttainment }) => weightedAttainment ?? null,
+  },
+  weightedGoodputRps: {
+    ...{ unit: 'perSecond', label: 'goodput by weight', column: 'weighted_goodput_rps' },
+    read: ({ weightedGoodputRps }) => weightedGoodputRps ?? null,
+  },
+  worstModelAttainment: {
+    ...{ unit: 'share', label: 'worst model attainment', column: 'worst_model_attainment' },
+    read: ({ worstModel }) => worstModel?.attainment ?? null,
+    ofAssessedModels: true,
+  },
+  modelsBelow50: assessed('models below half', 'models_below_50', ({ modelsBelow50 }) => modelsBelow50),
+  modelsBelow90: assessed('models below 90 %', 'models_below_90', ({ modelsBelow90 }) => modelsBelow90),
+  rareModelsAttainment: {
+    ...{ unit: 'share', label: 'rare models attainment', column: 'rare_models_attainment' },
+    read: ({ rareModels }) => rareModels.attainment,
+  },
+  costPerHour: {
+    ...{ unit: 'price', label: 'cost per hour', column: 'cost_per_hour', ofScheduler: true },
+    read: ({ cost }) => cost?.perHour ?? null,
+  },
+  costPerMillion: {
+    ...{ unit: 'price', label: 'cost per million in time', column: 'cost_per_million', ofScheduler: true },
+    read: ({ cost }) => cost?.perMillionInTime ?? null,
+  },
+  gpuHours: { unit: 'hours', label: 'GPU-hours', column: 'gpu_hours', ofScheduler: true, read: gpuHoursOf },
+  execUtilization: {
+    ...{ unit: 'share', label: 'EXEC busy', column: 'exec_utilization', ofScheduler: true },
+    read: ({ gpu }) => gpu?.execUtilization ?? null,
+  },
+  weightsUtilization: {
+    ...{ unit: 'share', label: 'WEIGHTS busy', column: 'weights_utilization', ofScheduler: true },
+    read: ({ gpu }) => gpu?.weightsUtilization ?? null,
+  },
+};
+
+/** Figure of a part; null if parts have no such figure. */
+export function figureOfPart({ dimension, key, figure: name }: PartFigure): Figure | null {
+  const named = parsePercentile(name);
+  const headline = named === null ? null : headlineOf(named.percentile);
+  const figure = Object.hasOwn(OF_PART, name)
+    ? OF_PART[name]!
+    : headline === null
+      ? null
+      : latency(named!.reading, headline);
+  if (figure === null) return null;
+  const { read, outOf, ...known } = figure;
+  const part = (summary: MeasuredSummary) => partOf(summary, dimension, key);
+  return {
+    ...known,
+    label: `${dimension} ${key}: ${known.label}`,
+    read: (summary) => {
+      const found = part(summary);
+      return found === null ? null : read(found);
+    },
+    ...(outOf === undefined
+      ? {}
+      : {
+          outOf: (summary) => {
+            const found = part(summary);
+            return found === null ? 0 : outOf(found);
+          },
+        }),
+  };
 }
 
-function figureIn<T extends SenderSummary>(
-  figures: Readonly<Record<string, SenderFigure<T>>>,
-  metric: string,
-  find: (summary: MeasuredSummary) => T | undefined,
-): Figure | null {
-  const readBy = (read: (found: T) => number | null) => (summary: MeasuredSummary) => {
-    const found = find(summary);
-    return found === undefined ? null : read(found);
-  };
-  if (Object.hasOwn(figures, metric)) {
-    const { read, ...known } = figures[metric]!;
-    const outOf = (summary: MeasuredSummary) => find(summary)?.requests.offered ?? 0;
-    return { ...known, read: readBy(read), ...(known.unit === 'count' ? { outOf } : {}) };
-  }
-  const named = parsePercentile(metric);
-  const headline = named === null ? null : headlineOf(named.percentile);
-  if (named === null || headline === null) return null;
-  const read = (found: T) =>
-    named.reading === 'offered' ? offeredMs(found, headline) : found.executedLatencyMs[headline];
-  return { unit: 'ms', read: readBy(read) };
+/** Null if the run has no such part. */
+export function partOf({ by }: MeasuredSummary, dimension: Dimension, key: string): Part | null {
+  const parts: readonly Part[] = by[dimension] ?? [];
+  return parts.find((each) => each.key === key) ?? null;
 }
 
 /** Hours for which GPUs were paid; null if their number is not known. */
-export function gpuHoursOf({ scaling, kinds, durationSeconds }: MeasuredSummary): number | null {
+export function gpuHoursOf({
+  scaling,
+  by: { kind: kinds },
+  durationSeconds,
+}: MeasuredSummary): number | null {
   if (scaling !== undefined) return scaling.gpuHours;
   if (kinds === undefined) return null;
   return (kinds.reduce((sum, { gpus }) => sum + gpus, 0) * durationSeconds) / 3600;
@@ -193,7 +227,7 @@ export function gpuHoursOf({ scaling, kinds, durationSeconds }: MeasuredSummary)
 
 /** Latency over all offered requests in ms: Infinity where it falls on one that was not answered in time. */
 export function offeredMs(
-  { offeredLatencyMs, requests }: Pick<GroupSummary, 'offeredLatencyMs' | 'requests'>,
+  { offeredLatencyMs, requests }: Pick<RequestFigures, 'offeredLatencyMs' | 'requests'>,
   name: keyof LatencyMs,
 ): number | null {
   return neverIfNull(offeredLatencyMs[name], requests);
@@ -209,41 +243,37 @@ export const MS_PER_UNIT: Readonly<Record<string, number>> = {
   h: NS_PER_HOUR / NS_PER_MS,
 };
 
-function offered({ requests }: MeasuredSummary): number {
-  return requests.offered;
-}
-
-function assessedCount(read: Figure['read']): Figure {
-  return { unit: 'count', read, outOf: ({ modelsAssessed }) => modelsAssessed, ofAssessedModels: true };
-}
-
-function failureCount(cause: Cause) {
+function count(
+  label: string,
+  column: string,
+  read: (figures: RequestFigures) => number | undefined,
+): Figure<RequestFigures> {
   return {
-    unit: 'count',
-    read: (summary: MeasuredSummary) => summary.failures?.[cause] ?? null,
-    outOf: offered,
-    ofScheduler: true,
-  } as const;
+    ...{ unit: 'count', label, column },
+    read: (figures) => read(figures) ?? null,
+    outOf: ({ requests }) => requests.offered,
+  };
 }
 
-function requestCount(outcome: keyof RequestCounts) {
+function assessed(label: string, column: string, read: Figure['read']): Figure {
+  const outOf = ({ modelsAssessed }: MeasuredSummary) => modelsAssessed;
+  return { unit: 'count', label, column, read, outOf, ofAssessedModels: true };
+}
+
+function latency(reading: NamedPercentile['reading'], name: keyof LatencyMs): Figure<RequestFigures> {
+  const label = LATENCY_NAMES[name];
   return {
-    unit: 'count',
-    read: (summary: MeasuredSummary) => summary.requests[outcome],
-    outOf: offered,
-  } as const;
-}
-
-function latency(reading: NamedPercentile['reading'], name: keyof LatencyMs): Figure {
-  const read = (summary: MeasuredSummary) =>
-    reading === 'offered' ? offeredMs(summary, name) : summary.executedLatencyMs[name];
-  return { unit: 'ms', read };
+    unit: 'ms',
+    label: reading === 'offered' ? `${label} latency` : `${label} of executed`,
+    column: `${reading}_latency_${name}_ms`,
+    read: (figures) => (reading === 'offered' ? offeredMs(figures, name) : figures.executedLatencyMs[name]),
+  };
 }
 
 /** A percentile that summaries contain only on request. */
 function askedFor({ reading, percentile }: NamedPercentile): Figure {
   return {
-    unit: 'ms',
+    ...{ unit: 'ms', label: `p${percentile} ${reading === 'offered' ? 'latency' : 'of executed'}` },
     read: ({ percentiles, requests }) => {
       const found = percentiles?.find((one) => one.percentile === percentile);
       invariant(found !== undefined, `the run was asked for its percentile ${percentile}`);
@@ -254,4 +284,9 @@ function askedFor({ reading, percentile }: NamedPercentile): Figure {
 
 function neverIfNull(ms: number | null, { offered }: RequestCounts): number | null {
   return ms ?? (offered === 0 ? null : Number.POSITIVE_INFINITY);
+}
+
+/** `timed_out_cold` for `timedOutCold`. */
+function snake(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -9,7 +9,7 @@ import {
 } from '../core/fleet-observer.js';
 import type { GpuCount, ScalingDecision } from '../core/scaler.js';
 import { type Counted, countedNs, ratioOf, spanNs } from './counted.js';
-import type { PaidKind } from './kind-tally.js';
+import type { PaidKind } from './parts.js';
 import type { FleetOverTime, ScalingFigures } from './results.js';
 
 interface FleetTallyOptions extends Counted {

@@ -1,15 +1,13 @@
 import { invariant } from '../base/invariant.js';
 
-/** Buckets per power of two. */
-const SUB_BUCKETS = 1024;
-const SUB_BUCKET_BITS = 10;
 /** Values up to 2^53 ns, the limit of exact integers. */
 const OCTAVES = 54;
-/** Exponent field of the double 1.0, shifted above the sub-bucket bits. */
-const INDEX_OF_ONE = 1023 * SUB_BUCKETS;
+/** Exponent field of the double 1.0, and bits of the fraction next to it in the upper half of a double. */
+const EXPONENT_OF_ONE = 1023;
+const UPPER_BITS = 20;
 
 /**
- * A value's bucket is its exponent and the first ten bits of its fraction, adjacent in the upper half of a double: one
+ * A value's bucket is its exponent and the first bits of its fraction, adjacent in the upper half of a double: one
  * store and one load, no logarithm, no branch.
  */
 const double = new Float64Array(1);
@@ -17,10 +15,11 @@ const words = new Uint32Array(double.buffer);
 const UPPER = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 1 : 0;
 
 /**
- * Counts durations (integer ns, 0 to 2^53) in log-linear buckets, so that memory is fixed (216 KiB) and recording costs
- * a few ns regardless of the number of values. Count, minimum and maximum are exact; the mean is exact as long as the
- * sum stays below 2^53 ns. Percentiles are off by at most 0.05 % of the value; from 1 to 2047 ns they are exact. A
- * bucket counts up to 2^32 − 1 values.
+ * Counts durations (integer ns, 0 to 2^53) in log-linear buckets, 2^`bits` per power of two, so that memory is fixed and
+ * recording costs a few ns regardless of the number of values. Count, minimum and maximum are exact; the mean is exact
+ * as long as the sum stays below 2^53 ns. With 10 bits it takes 216 KiB, and percentiles are off by at most 0.05 % of
+ * the value and exact from 1 to 2047 ns; each bit less halves the memory and doubles the error. A bucket counts up to
+ * 2^32 − 1 values.
  *
  * @example
  * const latency = new Histogram();
@@ -32,19 +31,30 @@ export class Histogram {
   sum = 0;
   min = Number.POSITIVE_INFINITY;
   max = 0;
-  private readonly buckets = new Uint32Array(OCTAVES * SUB_BUCKETS);
+  private readonly buckets: Uint32Array;
+  private readonly shift: number;
+  private readonly indexOfOne: number;
+
+  constructor(private readonly bits = 10) {
+    this.buckets = new Uint32Array(OCTAVES << bits);
+    this.shift = UPPER_BITS - bits;
+    this.indexOfOne = EXPONENT_OF_ONE << bits;
+  }
 
   record(value: number): void {
     invariant(value >= 0, 'a duration is not negative');
-    this.buckets[bucketOf(value)]++;
+    double[0] = value;
+    // Zero has no exponent; it shares the first bucket with 1.
+    this.buckets[Math.max(0, (words[UPPER] >>> this.shift) - this.indexOfOne)]++;
     this.count++;
     this.sum += value;
     if (value < this.min) this.min = value;
     if (value > this.max) this.max = value;
   }
 
-  /** Adds all counts of `other`. */
+  /** Adds all counts of `other`, which has as many bits. */
   add(other: Histogram): void {
+    invariant(other.bits === this.bits, 'histograms that are added have the same buckets');
     for (let i = 0; i < this.buckets.length; i++) this.buckets[i] += other.buckets[i];
     this.count += other.count;
     this.sum += other.sum;
@@ -90,25 +100,20 @@ export class Histogram {
     if (this.count === 0) return Number.NaN;
     if (rank === 1) return this.min;
     if (rank === this.count) return this.max;
-    return Math.min(Math.max(middleOf(bucket), this.min), this.max);
+    return Math.min(Math.max(this.middleOf(bucket), this.min), this.max);
   }
-}
 
-function bucketOf(value: number): number {
-  double[0] = value;
-  // Zero has no exponent; it shares the first bucket with 1.
-  return Math.max(0, (words[UPPER] >>> SUB_BUCKET_BITS) - INDEX_OF_ONE);
-}
+  /** Middle of the integers in a bucket. */
+  private middleOf(bucket: number): number {
+    return Math.round((this.lowestOf(bucket) + this.lowestOf(bucket + 1) - 1) / 2);
+  }
 
-/** Middle of the integers in a bucket. */
-function middleOf(bucket: number): number {
-  return Math.round((lowestOf(bucket) + lowestOf(bucket + 1) - 1) / 2);
-}
-
-/** Smallest integer of a bucket. */
-function lowestOf(bucket: number): number {
-  const octave = 2 ** Math.floor(bucket / SUB_BUCKETS);
-  return Math.ceil(octave * (1 + (bucket % SUB_BUCKETS) / SUB_BUCKETS));
+  /** Smallest integer of a bucket. */
+  private lowestOf(bucket: number): number {
+    const perOctave = 2 ** this.bits;
+    const octave = 2 ** Math.floor(bucket / perOctave);
+    return Math.ceil(octave * (1 + (bucket % perOctave) / perOctave));
+  }
 }
 
 /** Rank of a percentile among `count` values, from 1. The slack undoes rounding such as 0.999 × 1000 > 999. */

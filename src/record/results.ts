@@ -19,22 +19,18 @@ export type ScheduledSummary = Summary & SchedulerFigures;
 export type RunKind = Summary['kind'];
 
 export interface RequestCounts extends Of<typeof summary.requestCountsSchema> {}
-export interface KindFigures extends Of<typeof summary.kindFiguresSchema> {}
 export interface CostFigures extends Of<typeof summary.costFiguresSchema> {}
 export interface ScalingFigures extends Of<typeof summary.scalingFiguresSchema> {}
-export interface ClassFigures extends Of<typeof summary.classFiguresSchema> {}
-export interface TenantFigures extends Of<typeof summary.tenantFiguresSchema> {}
 export interface WeightedFigures extends Of<z.ZodObject<typeof summary.weightedShape>> {}
 export interface ActionCounts extends Of<typeof summary.actionCountsSchema> {}
-export interface GroupSummary extends Of<typeof summary.groupSummarySchema> {}
+export interface RequestFigures extends Of<typeof summary.requestFiguresSchema> {}
+export interface RunParts extends Of<typeof summary.runPartsSchema> {}
+export interface ModelFigures extends Of<typeof summary.modelFiguresSchema> {}
 export interface LatencyMs extends Of<typeof latency.latencyMsSchema> {}
 export interface PercentileMs extends Of<typeof latency.percentileMsSchema> {}
 export interface LatencyCdf extends Of<typeof latency.latencyCdfSchema> {}
 
 export interface ModelFairness extends Of<z.ZodObject<typeof models.modelFairnessShape>> {}
-export interface ModelFigures extends Of<typeof models.modelFiguresSchema> {}
-
-export interface LengthFigures extends Of<typeof run.lengthFiguresSchema> {}
 
 export interface RunOrigin extends Of<typeof origin.originSchema> {}
 export interface AnswerCount extends Of<typeof origin.answerCountSchema> {}

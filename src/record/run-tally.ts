@@ -11,16 +11,18 @@ import {
   STATUS_LOAD_TOO_LATE,
   STATUS_OK,
 } from '../core/action.js';
+import type { RequestClass } from '../core/classes.js';
+import { bucketOf } from '../core/lengths.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import type { Outcome, RequestTable } from '../core/request.js';
-import { OUTCOME_LATE, OUTCOME_NAMES, OUTCOME_OK } from '../core/request.js';
+import { OUTCOME_OK } from '../core/request.js';
+import type { Tenant } from '../core/tenants.js';
 import { TimeBins } from './bins.js';
 import { CauseFinder } from './cause-finder.js';
-import { CAUSES } from './causes.js';
 import { countedNs } from './counted.js';
-import { Histogram } from './histogram.js';
-import { LengthTally } from './length-tally.js';
+import type { Dimension } from './figures.js';
+import { PartTally } from './part-tally.js';
 import type { TunedSeries } from './results.js';
 import { TunedTally, type Tuning } from './tuned.js';
 
@@ -35,11 +37,31 @@ export interface RunTallyOptions {
   readonly sections: readonly string[];
   /** First user id of each section, ascending from 0: section i has users [starts[i], starts[i + 1]). */
   readonly sectionStarts: readonly number[];
-  /** False if the observer, e.g. a client, cannot see why requests failed. Default: true. */
-  readonly seesCauses?: boolean;
+  readonly classes?: readonly RequestClass[];
+  readonly tenants?: readonly Tenant[];
+  /** Named kinds of GPUs, which are numbered consecutively kind by kind. */
+  readonly kinds?: readonly TalliedKind[];
+  /** False if the observer, e.g. a client, sees only answers. Default: true. */
+  readonly seesScheduler?: boolean;
 }
 
-const OUTCOMES = OUTCOME_NAMES.length;
+/** One kind of GPUs. */
+interface TalliedKind {
+  readonly name: string;
+  readonly gpus: number;
+  readonly pricePerHour: number | null;
+}
+
+/** Latencies of a model are within 0.8 %, so that thousands of models take little memory. */
+const MODEL_BITS = 6;
+
+/** Requests of a run by one dimension. */
+interface Breakdown {
+  readonly dimension: Dimension;
+  readonly tally: PartTally;
+  /** Part to which a request belongs; −1: none. */
+  partOf(requests: RequestTable, slot: number, action: Action | null): number;
+}
 
 /**
  * Counts everything for the summary, time series and groups of a run, in memory that depends neither on the length of
@@ -54,28 +76,22 @@ export class RunTally implements RunObserver {
   readonly durationNs: number;
   readonly sections: readonly string[];
   readonly models: readonly ModelSpec[];
+  readonly classes: readonly RequestClass[];
+  readonly tenants: readonly Tenant[];
+  readonly kinds: readonly TalliedKind[];
+  /** Lengths that any model is padded to, ascending. */
+  readonly lengths: readonly number[];
   /** Null if the observer cannot see why requests failed. */
   readonly causes: CauseFinder | null;
-  /** Answers by section and outcome: element `section * 5 + outcome`. */
-  readonly outcomes: Float64Array;
-  /** Requests by model: all, and those answered within their SLO. */
-  readonly offeredByModel: Float64Array;
-  readonly okByModel: Float64Array;
-  /** Requests by model that arrived while no GPU held it. */
-  readonly coldByModel: Float64Array;
-  /** Failed requests by model and cause: element `model * CAUSES.length + cause`. */
-  readonly failuresByModel: Float64Array;
-  /** Time from arrival to answer, one histogram per section: of requests answered in time, and of late ones. */
-  readonly okLatency: readonly Histogram[];
-  readonly lateLatency: readonly Histogram[];
+  /** Requests by section and by model. */
+  readonly groups: PartTally;
+  private readonly byModel: PartTally;
+  /** By what else the requests and GPUs of the run have. */
+  private readonly others: readonly Breakdown[];
   /** SLO of each section's requests, ns; 0: none came, NaN: they differ. */
   private readonly slosNs: Float64Array;
-  coldStarts = 0;
   /** Requests withdrawn by their clients; these are not offered. */
   cancels = 0;
-
-  /** By the smallest length that fits the input; null if no model takes several lengths. */
-  readonly byLength: LengthTally | null;
 
   readonly bins: TimeBins;
   /** By section and time of arrival: requests, and those answered within their SLO. */
@@ -93,8 +109,12 @@ export class RunTally implements RunObserver {
   tooLate = 0;
   /** Successful INFERs by batch size. */
   readonly inferByBatch: Float64Array;
-  /** Busy time of each lane between warm-up and nominal end, summed over GPUs. */
-  readonly busyNs = new Float64Array(2);
+  /** Busy time between warm-up and nominal end, summed over the GPUs of a kind: element `kind * 2 + lane`. */
+  readonly busyNs: Float64Array;
+  /** Successful INFERs by kind of GPU. */
+  readonly infersByKind: Float64Array;
+  /** Kind of each GPU; 0 for all where kinds have no names. */
+  private readonly kindOf: Uint8Array;
 
   /** Values that the policy tunes. */
   private tuned: TunedTally | null = null;
@@ -102,6 +122,7 @@ export class RunTally implements RunObserver {
 
   constructor(options: RunTallyOptions) {
     const { gpus, durationNs, warmupNs, models, sections, sectionStarts } = options;
+    const { classes = [], tenants = [], kinds = [] } = options;
     invariant(durationNs > warmupNs, 'a run ends after its warm-up');
     invariant(
       sections.length > 0 && sections.length === sectionStarts.length,
@@ -112,17 +133,17 @@ export class RunTally implements RunObserver {
     this.durationNs = durationNs;
     this.sections = sections;
     this.models = models;
-    this.causes = options.seesCauses === false ? null : new CauseFinder(models);
+    this.classes = classes;
+    this.tenants = tenants;
+    this.kinds = kinds;
+    this.lengths = [...new Set(models.flatMap(({ lengths = [] }) => lengths))].sort((a, b) => a - b);
+    this.causes = options.seesScheduler === false ? null : new CauseFinder(models);
     this.sectionStarts = Float64Array.from(sectionStarts);
-    this.outcomes = new Float64Array(sections.length * OUTCOMES);
-    this.offeredByModel = new Float64Array(models.length);
-    this.okByModel = new Float64Array(models.length);
-    this.coldByModel = new Float64Array(models.length);
-    this.failuresByModel = new Float64Array(models.length * CAUSES.length);
     this.slosNs = new Float64Array(sections.length);
-    this.okLatency = sections.map(() => new Histogram());
-    this.lateLatency = sections.map(() => new Histogram());
-    this.byLength = LengthTally.of(models);
+    this.kindOf = new Uint8Array(gpus);
+    this.kindOf.set(kinds.flatMap(({ gpus: ofKind }, kind) => new Array<number>(ofKind).fill(kind)));
+    this.busyNs = new Float64Array(2 * Math.max(1, kinds.length));
+    this.infersByKind = new Float64Array(Math.max(1, kinds.length));
     this.bins = new TimeBins(warmupNs, durationNs);
     this.offeredByBin = sections.map(() => this.bins.counter());
     this.okByArrival = sections.map(() => this.bins.counter());
@@ -130,6 +151,29 @@ export class RunTally implements RunObserver {
     this.okByBin = this.bins.counter();
     this.failedByBin = this.bins.counter();
     this.inferByBatch = new Float64Array(1 + largestBatch(models));
+    this.groups = new PartTally(sections.length);
+    this.byModel = new PartTally(models.length, MODEL_BITS);
+    this.others = this.breakDown();
+  }
+
+  /** Counts of the parts of a dimension; null if the run does not have it. */
+  by(dimension: Dimension): PartTally | null {
+    if (dimension === 'group') return this.groups;
+    if (dimension === 'model') return this.byModel;
+    return this.others.find((each) => each.dimension === dimension)?.tally ?? null;
+  }
+
+  private breakDown(): Breakdown[] {
+    const { models, lengths, kindOf } = this;
+    const parts: [Dimension, number, Breakdown['partOf']][] = [
+      ['class', this.classes.length, ({ requestClass }, slot) => requestClass[slot]],
+      ['tenant', this.tenants.length, ({ tenant }, slot) => tenant[slot]],
+      ['length', lengths.length, lengthPart(models, lengths)],
+      ['kind', this.kinds.length, (_, __, action) => (action === null ? -1 : kindOf[action.gpu])],
+    ];
+    return parts
+      .filter(([, count]) => count > 0)
+      .map(([dimension, count, partOf]) => ({ dimension, tally: new PartTally(count), partOf }));
   }
 
   /** Starts following the tuned values, sampling at every result. */
@@ -149,40 +193,55 @@ export class RunTally implements RunObserver {
     return sloNs > 0 ? sloNs / NS_PER_MS : null;
   }
 
-  answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number, copies: number): void {
+  answered(
+    requests: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    copies: number,
+    action: Action | null,
+  ): void {
     if (nowNs >= this.warmupNs) {
       // Includes requests of the warm-up: rates over time would otherwise start with a gap.
       const answers = outcome === OUTCOME_OK ? this.okByBin : this.failedByBin;
       answers[this.bins.indexOf(nowNs)]++;
     }
     const arrivalNs = requests.arrivalNs[slot];
-    if (arrivalNs < this.warmupNs) return;
+    const gpuNs = this.gpuNsOf(action);
     const section = this.sectionOf(requests.user[slot]);
-    this.outcomes[section * OUTCOMES + outcome]++;
-    const sloNs = requests.sloNs[slot];
-    if (sloNs !== this.slosNs[section])
-      this.slosNs[section] = this.slosNs[section] === 0 ? sloNs : Number.NaN;
     const model = requests.model[slot];
-    const arrivalBin = this.bins.indexOf(arrivalNs);
-    this.offeredByModel[model]++;
-    this.offeredByBin[section][arrivalBin]++;
-    this.byLength?.answered(requests, slot, outcome, nowNs);
-    if (outcome === OUTCOME_OK) {
-      this.okByModel[model]++;
-      this.okByArrival[section][arrivalBin]++;
-      this.okLatency[section].record(nowNs - arrivalNs);
-    } else {
-      if (this.causes !== null) {
-        const cause = this.causes.indexOf(requests, slot, outcome, nowNs, copies);
-        this.failuresByModel[model * CAUSES.length + cause]++;
-      }
-      if (outcome === OUTCOME_LATE) this.lateLatency[section].record(nowNs - arrivalNs);
+    this.groups.gpuNs[section] += gpuNs;
+    this.byModel.gpuNs[model] += gpuNs;
+    const isCounted = arrivalNs >= this.warmupNs;
+    const latencyNs = nowNs - arrivalNs;
+    const isCold = requests.arrivalCopies[slot] === 0;
+    let cause = -1;
+    if (isCounted) {
+      if (this.causes !== null && outcome !== OUTCOME_OK)
+        cause = this.causes.indexOf(requests, slot, outcome, nowNs, copies);
+      this.groups.add(section, outcome, latencyNs, cause, isCold);
+      this.byModel.add(model, outcome, latencyNs, cause, isCold);
+      const bin = this.bins.indexOf(arrivalNs);
+      this.offeredByBin[section][bin]++;
+      if (outcome === OUTCOME_OK) this.okByArrival[section][bin]++;
+      if (isCold) this.coldByBin[bin]++;
+      const sloNs = requests.sloNs[slot];
+      if (sloNs !== this.slosNs[section])
+        this.slosNs[section] = this.slosNs[section] === 0 ? sloNs : Number.NaN;
     }
-    if (requests.arrivalCopies[slot] === 0) {
-      this.coldStarts++;
-      this.coldByModel[model]++;
-      this.coldByBin[arrivalBin]++;
+    for (let i = 0; i < this.others.length; i++) {
+      const { tally, partOf } = this.others[i];
+      const part = partOf(requests, slot, action);
+      if (part < 0) continue;
+      tally.gpuNs[part] += gpuNs;
+      if (isCounted) tally.add(part, outcome, latencyNs, cause, isCold);
     }
+  }
+
+  /** A request's even share of the counted time of its batch, ns; 0 if no INFER executed it. */
+  private gpuNsOf(action: Action | null): number {
+    if (action === null || action.kind !== INFER || action.status !== STATUS_OK) return 0;
+    return countedNs(this, action) / action.count;
   }
 
   cancelled({ arrivalNs }: RequestTable, slot: number): void {
@@ -199,7 +258,10 @@ export class RunTally implements RunObserver {
     const status = action.status;
     this.actions[kind]++;
     if (status === STATUS_OK) {
-      if (kind === INFER) this.inferByBatch[action.batchSize]++;
+      if (kind === INFER) {
+        this.inferByBatch[action.batchSize]++;
+        this.infersByKind[this.kindOf[action.gpu]]++;
+      }
     } else if (status === STATUS_INFER_TOO_LATE || status === STATUS_LOAD_TOO_LATE) {
       this.tooLate++;
     }
@@ -207,7 +269,7 @@ export class RunTally implements RunObserver {
 
   /** Adds the time of an action to its lane, even if the result is an error; one that never started has length 0. */
   private addBusy(lane: number, action: Action): void {
-    this.busyNs[lane] += countedNs(this, action);
+    this.busyNs[this.kindOf[action.gpu] * 2 + lane] += countedNs(this, action);
   }
 
   /** Sections are few: scanning from the last is as fast as a search. */
@@ -216,6 +278,15 @@ export class RunTally implements RunObserver {
     while (section > 0 && user < this.sectionStarts[section]) section--;
     return section;
   }
+}
+
+/** Part of a request by the smallest length that fits its input, whatever the policy knows of it. */
+function lengthPart(models: readonly ModelSpec[], lengths: readonly number[]): Breakdown['partOf'] {
+  const rows = models.map((model) => (model.lengths ?? []).map((length) => lengths.indexOf(length)));
+  return ({ model, length }, slot) => {
+    const row = rows[model[slot]];
+    return row.length === 0 ? -1 : row[bucketOf(models[model[slot]], length[slot])];
+  };
 }
 
 function largestBatch(models: readonly ModelSpec[]): number {

@@ -40,17 +40,3 @@ export const modelFairnessShape = {
     })
     .describe('Models with too few requests to be assessed one by one, taken together.'),
 };
-
-/** Outcomes of the requests of one model. */
-export const modelFiguresSchema = z.object({
-  id: count().describe('Its index among the models of the run, as in the logs.'),
-  name: z.string().describe('Name of the model.'),
-  offered: count().describe('Its requests.'),
-  ok: count().describe('Of these, those answered within their SLO.'),
-  coldStarts: count()
-    .exactOptional()
-    .describe('Requests that arrived while no GPU held the model; absent if a client measured.'),
-  failures: failureCountsSchema
-    .exactOptional()
-    .describe('The others by cause; absent where a client measured.'),
-});

@@ -15,12 +15,6 @@ const utilization = (lanes: string) =>
 export const perSecond = (what: string) =>
   z.number().nonnegative().nullable().describe(`${what}; null: the run has no span.`);
 const share = () => z.number().min(0).max(1);
-const attainmentOf = (whose: 'its' | 'the') =>
-  share()
-    .nullable()
-    .describe(
-      `Share of ${whose} offered requests that were answered within their SLO; null: nothing was offered.`,
-    );
 
 export const requestCountsSchema = z.object({
   offered: count().describe('Requests that arrived after the warm-up; the sum of the other five.'),
@@ -31,6 +25,94 @@ export const requestCountsSchema = z.object({
   error: count().describe('Part of an action that failed.'),
 });
 
+/** Counts, rates and latencies of all requests of a run, or of a part of them. */
+const requestFigures = {
+  requests: requestCountsSchema.describe('Requests by outcome.'),
+  offeredRps: perSecond('Offered requests per second of nominal duration'),
+  goodputRps: perSecond('Requests answered within their SLO per second of nominal duration'),
+  attainment: share()
+    .nullable()
+    .describe('Share of offered requests that were answered within their SLO; null: nothing was offered.'),
+  ...latencies,
+  coldStarts: count()
+    .exactOptional()
+    .describe('Requests that arrived while no GPU held their model; absent where a client measured.'),
+  failures: failureCountsSchema
+    .exactOptional()
+    .describe('Failed requests by cause; absent where a client measured, which cannot see causes.'),
+};
+export const requestFiguresSchema = z.object(requestFigures);
+
+const part = z.object({
+  key: z.string().describe('Name of the part.'),
+  ...requestFigures,
+  gpuShare: share()
+    .nullable()
+    .exactOptional()
+    .describe(
+      'Its part of the time of INFERs, which the requests of a batch share evenly; null where no INFER ran, absent where a client measured.',
+    ),
+});
+
+export const modelFiguresSchema = part.extend({
+  id: count().describe('Its index among the models of the run, as in the logs.'),
+});
+
+/** Requests of a run by each dimension that it has. */
+export const runPartsSchema = z.object({
+  group: z
+    .array(part.extend({ sloMs: sloMs('its requests') }))
+    .exactOptional()
+    .describe('By group of users: the sections of the workload; absent if there is one.'),
+  class: z
+    .array(
+      part.extend({
+        weight: z.number().positive().describe('Weight of one of its requests answered in time.'),
+        share: share().describe('Share of GPU time that it is guaranteed while its requests wait; 0: none.'),
+      }),
+    )
+    .exactOptional()
+    .describe('By class, in the order of their declaration; absent: there are none.'),
+  tenant: z
+    .array(part.extend({ share: share().describe('Its effective share under overload, of 1.') }))
+    .exactOptional()
+    .describe('By tenant, in the order of their declaration; absent: there are none.'),
+  length: z
+    .array(part)
+    .exactOptional()
+    .describe(
+      'By the smallest length that fits their inputs, shortest first; absent where no model takes several lengths.',
+    ),
+  kind: z
+    .array(
+      part.extend({
+        gpus: count().describe('GPUs of the kind; with a scaler the most that were paid for at a time.'),
+        gpuHours: z
+          .number()
+          .nonnegative()
+          .exactOptional()
+          .describe('Hours that GPUs of the kind were paid for; absent without a scaler.'),
+        pricePerHour: z
+          .number()
+          .nonnegative()
+          .exactOptional()
+          .describe('Price of one GPU per hour; absent: not given.'),
+        infer: count().describe('Successful INFER actions.'),
+        execUtilization: utilization('EXEC'),
+        weightsUtilization: utilization('WEIGHTS'),
+      }),
+    )
+    .exactOptional()
+    .describe(
+      'By kind of the GPU that executed them, so without those that no GPU executed; absent unless cluster.gpus lists kinds.',
+    ),
+  model: z
+    .array(modelFiguresSchema)
+    .describe(
+      'Every model that had requests, the worst first, with latencies within 0.8 %; in the cells of a sweep the first 20.',
+    ),
+});
+
 export const actionCountsSchema = z.object({
   load: count().describe('LOAD actions, regardless of their result.'),
   unload: count().describe('UNLOAD actions, regardless of their result.'),
@@ -39,26 +121,6 @@ export const actionCountsSchema = z.object({
   inferByBatch: z
     .record(z.string(), count())
     .describe('INFER actions that succeeded, by batch size, e.g. {"1": 527, "2": 2058}.'),
-});
-
-/** Figures of the GPUs of one kind, from the end of the warm-up to the nominal end. */
-export const kindFiguresSchema = z.object({
-  kind: z.string().describe('Name of the kind in cluster.gpus.'),
-  gpus: count().describe('GPUs of the kind; with a scaler the most that were paid for at a time.'),
-  gpuHours: z
-    .number()
-    .nonnegative()
-    .exactOptional()
-    .describe('Hours that GPUs of the kind were paid for; absent without a scaler.'),
-  pricePerHour: z
-    .number()
-    .nonnegative()
-    .exactOptional()
-    .describe('Price of one GPU per hour; absent: not given.'),
-  ok: count().describe('Requests that they answered within their SLO.'),
-  infer: count().describe('Successful INFER actions.'),
-  execUtilization: utilization('EXEC'),
-  weightsUtilization: utilization('WEIGHTS'),
 });
 
 export const costFiguresSchema = z.object({
@@ -86,51 +148,6 @@ export const scalingFiguresSchema = z.object({
   stopped: count().describe('GPUs that were stopped, orders that were called off included.'),
 });
 
-/** Weight and results of one class of requests. */
-export const classFiguresSchema = z.object({
-  name: z.string().describe('Name of the class.'),
-  weight: z.number().positive().describe('Weight of one of its requests answered in time.'),
-  share: share().describe('Share of GPU time that it is guaranteed while its requests wait; 0: none.'),
-  requests: requestCountsSchema,
-  offeredRps: perSecond('Its offered requests per second of nominal duration'),
-  goodputRps: perSecond('Its requests answered within their SLO per second of nominal duration'),
-  attainment: attainmentOf('its'),
-  gpuShare: share()
-    .nullable()
-    .describe(
-      'Its part of the time of INFERs, which the requests of a batch share evenly; null where a client measured, which cannot see it, and where no INFER ran.',
-    ),
-  ...latencies,
-});
-
-/** Requests and results of one tenant. */
-export const tenantFiguresSchema = z.object({
-  name: z.string().describe('Name of the tenant.'),
-  share: share()
-    .nullable()
-    .default(null)
-    .describe('Its effective share under overload, of 1; null in results that do not record it.'),
-  requests: requestCountsSchema,
-  overRate: count()
-    .nullable()
-    .default(0)
-    .describe('Rejected requests beyond its rate; null if a client measured, which cannot see it.'),
-  overShare: count()
-    .nullable()
-    .default(0)
-    .describe('Rejected requests beyond its fair share under overload; null if a client measured.'),
-  gpuShare: share()
-    .nullable()
-    .default(null)
-    .describe(
-      'Its part of the time of INFERs, which the requests of a batch share evenly; null where a client measured, where no INFER ran, and in results that do not say.',
-    ),
-  offeredRps: perSecond('Its offered requests per second of nominal duration'),
-  goodputRps: perSecond('Its requests answered within their SLO per second of nominal duration'),
-  attainment: attainmentOf('its'),
-  ...latencies,
-});
-
 /** Present if the experiment declares classes. */
 export const weightedShape = {
   weightedOfferedRps: perSecond('Offered requests per second, each counted by the weight of its class'),
@@ -152,17 +169,13 @@ export const schedulerFiguresSchema = z.object({
     ),
   policy: z.string().describe('Scheduling policy; absent for a load.'),
   actions: actionCountsSchema.describe('Actions that were sent after the warm-up; absent for a load.'),
-  coldStarts: count().describe('Requests that arrived while no GPU held their model; absent for a load.'),
+  coldStarts: count().describe('Requests that arrived while no GPU held their model.'),
   gpu: z
     .object({
       execUtilization: utilization('EXEC'),
       weightsUtilization: utilization('WEIGHTS'),
     })
     .describe('Mean over GPUs, from the end of the warm-up to the nominal end; absent for a load.'),
-  kinds: z
-    .array(kindFiguresSchema)
-    .exactOptional()
-    .describe('Figures by kind of GPU; absent unless cluster.gpus lists kinds.'),
   kindsNote: z
     .string()
     .exactOptional()
@@ -200,35 +213,21 @@ export const summarySchema = z
       .describe(
         'Nominal duration of the workload without the warm-up, seconds; 0: the run has no span, as all that is counted arrives at one instant.',
       ),
-    requests: requestCountsSchema.describe('Requests by outcome.'),
+    ...requestFigures,
     cancelled: count()
       .exactOptional()
       .describe('Requests that clients withdrew before execution, which count as not offered; absent: none.'),
-    offeredRps: perSecond('Offered requests per second of nominal duration'),
-    goodputRps: perSecond('Requests answered within their SLO per second of nominal duration'),
-    attainment: attainmentOf('the'),
     ...modelFairnessShape,
-    failures: failureCountsSchema
-      .exactOptional()
-      .describe('Failed requests by cause; absent where a client measured, which cannot see causes.'),
-    classes: z
-      .array(classFiguresSchema)
-      .exactOptional()
-      .describe('Figures by class, in the order of their declaration; absent: there are none.'),
     ...optional(weightedShape),
-    tenants: z
-      .array(tenantFiguresSchema)
-      .exactOptional()
-      .describe('Figures by tenant, in the order of their declaration; absent: there are none.'),
-    ...latencies,
+    by: runPartsSchema.describe(
+      'Parts of the run by dimension, each with these same counts, rates and latencies.',
+    ),
     percentiles: z
       .array(percentileMsSchema)
       .exactOptional()
       .describe('Further percentiles that a threshold or target asked for, ascending; absent: none.'),
     actions: scheduler.actions,
-    coldStarts: scheduler.coldStarts,
     gpu: scheduler.gpu,
-    kinds: scheduler.kinds,
     kindsNote: scheduler.kindsNote,
     policyNotes: scheduler.policyNotes,
     cost: scheduler.cost,
@@ -251,17 +250,6 @@ export const summarySchema = z
       ),
   })
   .describe('Headline figures of one escapement run.');
-
-/** Results of one section of the workload. */
-export const groupSummarySchema = z.object({
-  name: z.string().describe('Name of the workload section, or its kind if it has none.'),
-  sloMs: sloMs('its requests'),
-  requests: requestCountsSchema,
-  offeredRps: perSecond('Its offered requests per second of nominal duration'),
-  goodputRps: perSecond('Its requests answered within their SLO per second of nominal duration'),
-  attainment: attainmentOf('its'),
-  ...latencies,
-});
 
 export function sloMs(whose: string) {
   return z.number().positive().nullable().describe(`SLO of ${whose}, ms; null where requests differ.`);

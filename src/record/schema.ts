@@ -1,17 +1,10 @@
 import * as z from 'zod';
 import { latencyCdfSchema } from './schema-latency.js';
-import { modelFiguresSchema } from './schema-models.js';
 import { originSchema, setupSchema } from './schema-origin.js';
-import {
-  groupSummarySchema,
-  perSecond,
-  schedulerFiguresSchema,
-  sloMs,
-  summarySchema,
-} from './schema-summary.js';
+import { perSecond, schedulerFiguresSchema, sloMs, summarySchema } from './schema-summary.js';
 
 /** Version of `run.json` and `results.json`. */
-export const RESULTS_VERSION = 3;
+export const RESULTS_VERSION = 4;
 
 const count = () => z.int().nonnegative();
 const rps = () => z.number().nonnegative();
@@ -101,16 +94,6 @@ export const fleetSchema = z.object({
     .describe('Decisions that wanted something else than the one before.'),
 });
 
-/** Outcomes of the requests of one length. */
-export const lengthFiguresSchema = z.object({
-  length: z.int().positive().describe('Smallest length that fits their inputs.'),
-  offered: z.int().nonnegative().describe('Requests whose inputs are that long.'),
-  ok: z.int().nonnegative().describe('Of these, those answered within their SLO.'),
-  attainment: z.number().min(0).max(1).describe('Share of them.'),
-  executedP50Ms: z.number().nullable().describe('Median latency of those that were executed, ms.'),
-  executedP99Ms: z.number().nullable().describe('99th percentile of it, ms.'),
-});
-
 /** Slices for confidence intervals of a run that no seed changes, such as a replayed log without noise. */
 export const runSlicesSchema = z.object({
   seconds: z
@@ -119,6 +102,7 @@ export const runSlicesSchema = z.object({
   sections: z
     .array(
       z.object({
+        group: z.string().describe('Name of the section.'),
         class: z.string().nullable().describe('Class of its requests; null: there are none.'),
         tenant: z.string().nullable().describe('Tenant that sends them; null: there are none.'),
         weight: z.number().positive().describe('Weight of one of its requests answered in time.'),
@@ -137,16 +121,6 @@ export const runResultSchema = z.object({
   origin: originSchema.exactOptional(),
   summary: summarySchema,
   sloMs: sloMs('all requests'),
-  groups: z
-    .array(groupSummarySchema)
-    .describe('One group for each workload section if there are several, else empty.'),
-  models: z
-    .array(modelFiguresSchema)
-    .describe('Every model that had requests, the worst first; in the cells of a sweep the first 20.'),
-  lengths: z
-    .array(lengthFiguresSchema)
-    .exactOptional()
-    .describe('By length of the input, shortest first; absent where no model takes several lengths.'),
   series: timeSeriesSchema.describe('Rates over virtual time; arrays of equal length.'),
   slices: runSlicesSchema
     .exactOptional()

@@ -1,59 +1,65 @@
 import { NS_PER_S } from '../base/units.js';
 import { INFER, LANE_EXEC, LANE_WEIGHTS, LOAD, UNLOAD } from '../core/action.js';
-import {
-  OUTCOME_ERROR,
-  OUTCOME_LATE,
-  OUTCOME_NAMES,
-  OUTCOME_OK,
-  OUTCOME_REJECTED,
-  OUTCOME_TIMEOUT,
-} from '../core/request.js';
 import { ratioOf, spanNs, spanSeconds } from './counted.js';
-import { Histogram } from './histogram.js';
-import { latencyCdf, latencyMs, percentilesMs } from './latency.js';
-import { failureCounts, modelFairness, modelFigures } from './model-figures.js';
+import { latencyCdf, percentilesMs } from './latency.js';
+import { modelFairness } from './model-fairness.js';
+import { buildParts, type PaidKind, requestFigures } from './parts.js';
 import type {
   ActionCounts,
-  GroupSummary,
   LatencyCdf,
-  RequestCounts,
+  RunParts,
   RunSlices,
   SchedulerFigures,
   Summary,
   TimeSeries,
+  WeightedFigures,
 } from './results.js';
 import type { RunTally } from './run-tally.js';
 
 /** Parts of a summary that were not recorded. */
 type RunIdentity = Pick<Summary, 'name' | 'kind' | 'seed' | 'wall'>;
 
-/** Headline figures of a finished run that clients see, too. `percentiles`: beyond those of every run, ascending. */
+interface SummaryOptions {
+  /** SLO of each section, null where it varies; default: as its requests had it. */
+  readonly slosMs?: readonly (number | null)[];
+  /** Time in service by kind of GPU; null, the default: the whole run. */
+  readonly paid?: readonly PaidKind[] | null;
+  /** Percentiles beyond those of every run, ascending. */
+  readonly percentiles?: readonly number[];
+}
+
+/** Headline figures of a finished run that clients see, too. */
 export function buildSummary(
   recorder: RunTally,
   { name, kind, seed, wall }: RunIdentity,
-  percentiles: readonly number[] = [],
+  { slosMs, paid = null, percentiles = [] }: SummaryOptions = {},
 ): Summary {
-  const [ok, all] = [merged(recorder.okLatency), executed(recorder)];
-  const durationSeconds = spanSeconds(recorder);
-  const requests = sumCounts(recorder.sections.map((_, section) => countsOf(recorder, section)));
+  const by = buildParts(recorder, slosMs ?? recorder.sections.map((_, i) => recorder.sloMsOf(i)), paid);
+  const all = recorder.groups.total();
+  const { requests, coldStarts: _, ...figures } = requestFigures(recorder, all, 0);
+  const distributions = { ok: all.inTime[0], offered: requests.offered, executed: all.executed(0) };
   return {
-    name,
-    kind,
-    seed,
-    durationSeconds,
-    requests,
+    ...{ name, kind, seed, durationSeconds: spanSeconds(recorder), requests },
     ...(recorder.cancels === 0 ? {} : { cancelled: recorder.cancels }),
-    offeredRps: ratioOf(requests.offered, durationSeconds),
-    goodputRps: ratioOf(requests.ok, durationSeconds),
-    attainment: ratioOf(requests.ok, requests.offered),
-    ...modelFairness(modelFigures(recorder)),
-    ...(recorder.causes !== null ? { failures: failureCounts(recorder) } : {}),
-    offeredLatencyMs: latencyMs(ok, requests.offered),
-    executedLatencyMs: latencyMs(all, all.count),
-    ...(percentiles.length === 0
-      ? {}
-      : { percentiles: percentilesMs(percentiles, { ok, offered: requests.offered, executed: all }) }),
+    ...figures,
+    ...modelFairness(by.model),
+    ...weightedFigures(recorder, by),
+    ...(percentiles.length === 0 ? {} : { percentiles: percentilesMs(percentiles, distributions) }),
+    by,
     wall,
+  };
+}
+
+/** Totals by weight; empty if there are no classes. */
+function weightedFigures(recorder: RunTally, { class: classes }: RunParts): Partial<WeightedFigures> {
+  if (classes === undefined) return {};
+  const seconds = spanSeconds(recorder);
+  const offered = classes.reduce((sum, { weight, requests }) => sum + weight * requests.offered, 0);
+  const ok = classes.reduce((sum, { weight, requests }) => sum + weight * requests.ok, 0);
+  return {
+    weightedOfferedRps: ratioOf(offered, seconds),
+    weightedGoodputRps: ratioOf(ok, seconds),
+    weightedAttainment: ratioOf(ok, offered),
   };
 }
 
@@ -67,32 +73,13 @@ export function buildSchedulerFigures(
   return {
     policy,
     actions: actionCounts(recorder),
-    coldStarts: recorder.coldStarts,
+    coldStarts: recorder.groups.cold.reduce((sum, count) => sum + count, 0),
     gpu: {
-      execUtilization: ratioOf(recorder.busyNs[LANE_EXEC], laneNs),
-      weightsUtilization: ratioOf(recorder.busyNs[LANE_WEIGHTS], laneNs),
+      execUtilization: ratioOf(busyNs(recorder, LANE_EXEC), laneNs),
+      weightsUtilization: ratioOf(busyNs(recorder, LANE_WEIGHTS), laneNs),
     },
     digest,
   };
-}
-
-/** One group per workload section, none if there is only one. `slosMs`: SLO of each section, null where it varies. */
-export function buildGroups(recorder: RunTally, slosMs: readonly (number | null)[]): GroupSummary[] {
-  if (recorder.sections.length < 2) return [];
-  const durationSeconds = spanSeconds(recorder);
-  return recorder.sections.map((name, section) => {
-    const requests = countsOf(recorder, section);
-    return {
-      name,
-      sloMs: slosMs[section],
-      requests,
-      offeredRps: ratioOf(requests.offered, durationSeconds),
-      goodputRps: ratioOf(requests.ok, durationSeconds),
-      attainment: ratioOf(requests.ok, requests.offered),
-      offeredLatencyMs: latencyMs(recorder.okLatency[section], requests.offered),
-      executedLatencyMs: latencyMs(executedOf(recorder, section), requests.ok + requests.late),
-    };
-  });
 }
 
 /** Rates from the end of the warm-up to the last answer; cold starts only if the scheduler was seen. */
@@ -111,7 +98,7 @@ export function buildTimeSeries(recorder: RunTally): TimeSeries {
 
 /** Counts per bin of the time series up to the nominal end, by section; later requests count in the last of these. */
 export function buildSlices(
-  { bins, offeredByBin, okByArrival }: RunTally,
+  { bins, offeredByBin, okByArrival, sections }: RunTally,
   senders: readonly Pick<RunSlices['sections'][number], 'class' | 'tenant' | 'weight'>[],
 ): RunSlices {
   const counts = (counter: Float64Array) => {
@@ -122,6 +109,7 @@ export function buildSlices(
   return {
     seconds: new Array<number>(bins.count).fill(bins.seconds),
     sections: senders.map((sender, i) => ({
+      group: sections[i]!,
       ...sender,
       offered: counts(offeredByBin[i]!),
       ok: counts(okByArrival[i]!),
@@ -131,52 +119,20 @@ export function buildSlices(
 
 /** Latency by percentile over all offered requests. */
 export function buildLatencyCdf(recorder: RunTally): LatencyCdf {
-  const { offered } = sumCounts(recorder.sections.map((_, section) => countsOf(recorder, section)));
-  return latencyCdf(merged(recorder.okLatency), offered);
+  const all = recorder.groups.total();
+  return latencyCdf(
+    all.inTime[0],
+    all.outcomes.reduce((sum, count) => sum + count, 0),
+  );
 }
 
-function countsOf(recorder: RunTally, section: number): RequestCounts {
-  const begin = section * OUTCOME_NAMES.length;
-  const outcomes = recorder.outcomes.subarray(begin, begin + OUTCOME_NAMES.length);
-  return {
-    offered: outcomes.reduce((sum, count) => sum + count, 0),
-    ok: outcomes[OUTCOME_OK],
-    late: outcomes[OUTCOME_LATE],
-    timeout: outcomes[OUTCOME_TIMEOUT],
-    rejected: outcomes[OUTCOME_REJECTED],
-    error: outcomes[OUTCOME_ERROR],
-  };
-}
-
-function sumCounts(parts: readonly RequestCounts[]): RequestCounts {
-  return parts.reduce((sum, part) => ({
-    offered: sum.offered + part.offered,
-    ok: sum.ok + part.ok,
-    late: sum.late + part.late,
-    timeout: sum.timeout + part.timeout,
-    rejected: sum.rejected + part.rejected,
-    error: sum.error + part.error,
-  }));
-}
-
-/** Latency of executed requests of all sections. */
-function executed({ okLatency, lateLatency }: RunTally): Histogram {
-  return merged([...okLatency, ...lateLatency]);
+/** Busy time of a lane, summed over all GPUs. */
+function busyNs({ busyNs: byKind }: RunTally, lane: number): number {
+  return byKind.reduce((sum, ns, i) => (i % 2 === lane ? sum + ns : sum), 0);
 }
 
 function added(a: Float64Array, b: Float64Array): Float64Array {
   return a.map((value, i) => value + b[i]!);
-}
-
-function executedOf({ okLatency, lateLatency }: RunTally, section: number): Histogram {
-  return merged([okLatency[section], lateLatency[section]]);
-}
-
-function merged(histograms: readonly Histogram[]): Histogram {
-  if (histograms.length === 1) return histograms[0];
-  const all = new Histogram();
-  for (const histogram of histograms) all.add(histogram);
-  return all;
 }
 
 function actionCounts(recorder: RunTally): ActionCounts {

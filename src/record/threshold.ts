@@ -10,12 +10,12 @@ import {
   figureOf,
   type MeasuredSummary,
   MS_PER_UNIT,
+  partFigureNames,
+  partOf,
+  partOfFigure,
   percentilesOf,
-  renamedFigure,
-  senderFigureNames,
-  senderOfFigure,
 } from './figures.js';
-import { FEWEST_REQUESTS } from './model-figures.js';
+import { FEWEST_REQUESTS } from './model-fairness.js';
 import { isOutsideRange, respelt } from './percentiles.js';
 import type { thresholdResultSchema } from './schema-latency.js';
 
@@ -110,28 +110,26 @@ export function holds({ operator, limit }: Pick<Threshold, 'operator' | 'limit'>
 
 /** Explains why a run with offered requests has no such figure. */
 function unmeasured(metric: string, unit: FigureUnit, summary: MeasuredSummary): string {
-  const { classes, tenants, durationSeconds } = summary;
-  const sender = senderOfFigure(metric);
-  if (sender !== null) {
-    const found = (sender.kind === 'class' ? classes : tenants)?.find(({ name }) => name === sender.name);
-    if (found === undefined) return `the run has no ${sender.kind} ${sender.name}`;
-    if (found.requests.offered === 0) return `the ${sender.kind} ${sender.name} offered nothing`;
+  const part = partOfFigure(metric);
+  if (part !== null) {
+    const { dimension, key } = part;
+    const found = partOf(summary, dimension, key);
+    if (found === null) return `the run has no ${dimension} ${key}`;
+    if (found.requests.offered === 0) return `the ${dimension} ${key} offered nothing`;
   }
   if (metric === 'rareModelsAttainment') return `every model had ${FEWEST_REQUESTS} requests`;
   if (unit === 'ms') return 'no request was executed';
-  return durationSeconds === 0 ? 'the run has no span: all requests arrived at one instant' : 'not measured';
+  return summary.durationSeconds === 0
+    ? 'the run has no span: all requests arrived at one instant'
+    : 'not measured';
 }
 
 /** Error text for an unknown figure name. */
 function unknownMetric(metric: string): string {
   if (isOutsideRange(metric)) return `${metric}: a percentile is above 0 and at most 100, e.g. p99.9`;
-  const renamed = renamedFigure(metric);
-  if (renamed !== undefined) return `${metric} was renamed to ${renamed}`;
-  const sender = senderOfFigure(metric);
-  if (sender !== null) {
-    const known = `p50, p99, ${senderFigureNames(sender.kind).join(', ')}`;
-    return `unknown metric ${metric}; a ${sender.kind} has ${known}`;
-  }
+  const part = partOfFigure(metric);
+  if (part !== null)
+    return `unknown metric ${metric}; a ${part.dimension} has p50, p99, ${partFigureNames().join(', ')}`;
   const meant = respelt(metric);
   const close = meant === null ? candidates(metric, figureNames(), MOST_NAMED) : [meant];
   if (close.length > 0) return `unknown metric ${metric}; did you mean ${close.join(' or ')}?`;
@@ -146,14 +144,14 @@ interface SenderNames {
 
 /** Explains why runs with these classes and tenants lack the figure of a threshold; null if they have it. */
 export function unknownSender({ metric }: Pick<Threshold, 'metric'>, names: SenderNames): string | null {
-  const sender = senderOfFigure(metric);
-  if (sender === null) return null;
-  const { kind } = sender;
-  const [known, plural] = kind === 'class' ? [names.classes, 'classes'] : [names.tenants, 'tenants'];
-  if (known.includes(sender.name)) return null;
+  const part = partOfFigure(metric);
+  if (part?.dimension !== 'class' && part?.dimension !== 'tenant') return null;
+  const { dimension, key } = part;
+  const [known, plural] = dimension === 'class' ? [names.classes, 'classes'] : [names.tenants, 'tenants'];
+  if (known.includes(key)) return null;
   if (known.length === 0) return `the experiment has no ${plural}`;
   const more = known.length > MOST_SENDERS ? ` and ${known.length - MOST_SENDERS} more` : '';
-  return `no ${kind} is called ${sender.name}; the experiment has ${known.slice(0, MOST_SENDERS).join(', ')}${more}`;
+  return `no ${dimension} is called ${key}; the experiment has ${known.slice(0, MOST_SENDERS).join(', ')}${more}`;
 }
 
 function limitOf(

@@ -1,5 +1,5 @@
-import { offeredMs } from '../record/figures.js';
-import type { DrawnRun, GroupSummary } from '../record/results.js';
+import { type Dimension, offeredMs } from '../record/figures.js';
+import type { DrawnRun, RequestFigures, RunParts } from '../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo, round3 } from '../text/numbers.js';
 import type { CellText, Column, Table } from './document.js';
 
@@ -20,76 +20,66 @@ export interface Breakdown {
   readonly parts: readonly Part[];
 }
 
-/** Breakdowns of a run, each by a dimension that its requests have. */
-export function breakdownsOf({
-  summary,
-  groups,
-  lengths = [],
-}: Pick<DrawnRun, 'summary' | 'groups' | 'lengths'>): Breakdown[] {
-  const { classes = [], tenants = [], kinds = [] } = summary;
-  const all: Breakdown[] = [
-    {
-      dimension: 'group',
-      name: 'groups',
-      parts: groups.map((group) =>
-        part(group.name, group, { SLO: { text: group.sloMs === null ? 'own' : formatSlo(group.sloMs) } }),
-      ),
-    },
-    {
-      dimension: 'class',
-      name: 'classes',
-      parts: classes.map((each) =>
-        part(`${each.name} × ${each.weight}`, each, {
-          ...shares(each.gpuShare, each.share === 0 ? null : each.share),
-        }),
-      ),
-    },
-    {
-      dimension: 'tenant',
-      name: 'tenants',
-      parts: tenants.map((each) =>
-        part(each.name, each, {
-          ...shares(each.gpuShare, each.share),
-          ...(each.overRate === null ? {} : { 'beyond rate': count(each.overRate) }),
-          ...(each.overShare === null ? {} : { 'beyond share': count(each.overShare) }),
-        }),
-      ),
-    },
-    {
-      dimension: 'length of input',
-      name: 'lengths',
-      parts: lengths
-        .filter(({ offered }) => offered > 0)
-        .map(({ length, offered, ok, attainment, executedP50Ms, executedP99Ms }) => ({
-          name: `up to ${formatCount(length)}`,
-          attainment,
-          figures: {
-            offered: count(offered),
-            'in time': count(ok),
-            attained: percent(attainment),
-            'executed p50': ms(executedP50Ms),
-            'executed p99': ms(executedP99Ms),
-          },
-        })),
-    },
-  ];
-  const gpus: Breakdown = {
-    dimension: 'kind of GPU',
-    name: 'kinds',
-    parts: kinds.map((kind) => ({
-      name: kind.kind,
-      attainment: null,
-      figures: {
-        GPUs: count(kind.gpus),
-        ...(kind.gpuHours === undefined ? {} : { 'GPU-hours': { text: String(round3(kind.gpuHours)) } }),
-        'in time': count(kind.ok),
-        INFER: count(kind.infer),
-        'EXEC busy': percent(kind.execUtilization),
-        'WEIGHTS busy': percent(kind.weightsUtilization),
-      },
-    })),
+type PartOf<D extends Dimension> = NonNullable<RunParts[D]>[number];
+
+/** Name of each part and further figures of it, by dimension. Models have a table of their own. */
+const DESCRIBED: {
+  readonly [D in Exclude<Dimension, 'model'>]: {
+    readonly dimension: string;
+    readonly name: string;
+    nameOf(part: PartOf<D>): string;
+    more?(part: PartOf<D>): Part['figures'];
   };
-  return [...all, gpus].filter(({ parts }) => parts.length > 0);
+} = {
+  group: {
+    ...{ dimension: 'group', name: 'groups', nameOf: ({ key }) => key },
+    more: ({ sloMs }) => ({ SLO: { text: sloMs === null ? 'own' : formatSlo(sloMs) } }),
+  },
+  class: {
+    ...{ dimension: 'class', name: 'classes', nameOf: ({ key, weight }) => `${key} × ${weight}` },
+    more: ({ gpuShare, share }) => shares(gpuShare, share === 0 ? null : share),
+  },
+  tenant: {
+    ...{ dimension: 'tenant', name: 'tenants', nameOf: ({ key }) => key },
+    more: ({ gpuShare, share, failures }) => ({
+      ...shares(gpuShare, share),
+      ...(failures === undefined
+        ? {}
+        : { 'beyond rate': count(failures.overRate), 'beyond share': count(failures.overShare) }),
+    }),
+  },
+  length: {
+    ...{ dimension: 'length of input', name: 'lengths' },
+    nameOf: ({ key }) => `up to ${formatCount(Number(key))}`,
+  },
+  kind: {
+    ...{ dimension: 'kind of GPU', name: 'kinds', nameOf: ({ key }) => key },
+    more: ({ gpus, gpuHours, infer, execUtilization, weightsUtilization }) => ({
+      GPUs: count(gpus),
+      ...(gpuHours === undefined ? {} : { 'GPU-hours': { text: String(round3(gpuHours)) } }),
+      INFER: count(infer),
+      'EXEC busy': percent(execUtilization),
+      'WEIGHTS busy': percent(weightsUtilization),
+    }),
+  },
+};
+
+/** Breakdowns of a run, each by a dimension that its requests have; models apart. */
+export function breakdownsOf({ summary }: Pick<DrawnRun, 'summary'>): Breakdown[] {
+  return (Object.keys(DESCRIBED) as Exclude<Dimension, 'model'>[]).flatMap((dimension) => {
+    const parts: readonly PartOf<typeof dimension>[] = summary.by[dimension] ?? [];
+    // Each dimension describes its own parts, which the type of a union of them cannot say.
+    const { nameOf, more, ...named } = DESCRIBED[dimension] as (typeof DESCRIBED)['kind'];
+    if (parts.length === 0) return [];
+    return {
+      ...named,
+      parts: (parts as readonly PartOf<'kind'>[]).map((part) => ({
+        name: nameOf(part),
+        attainment: part.attainment,
+        figures: { ...more?.(part), ...requestCells(part) },
+      })),
+    };
+  });
 }
 
 /** A breakdown as a table; figures that no part has are left out. */
@@ -104,26 +94,22 @@ export function breakdownTable({ dimension, parts }: Breakdown): Table {
   return { columns, rows, sortable: true };
 }
 
-function part(name: string, figures: Omit<GroupSummary, 'name' | 'sloMs'>, more: Part['figures']): Part {
+/** Rates and latencies of requests, by title. */
+export function requestCells(figures: RequestFigures): Part['figures'] {
   const { offeredRps, goodputRps, attainment } = figures;
   return {
-    name,
-    attainment,
-    figures: {
-      ...more,
-      'offered/s': rate(offeredRps),
-      'in time/s': rate(goodputRps),
-      attained: percent(attainment),
-      p50: ms(offeredMs(figures, 'p50')),
-      p95: ms(offeredMs(figures, 'p95')),
-      p99: ms(offeredMs(figures, 'p99')),
-    },
+    'offered/s': rate(offeredRps),
+    'in time/s': rate(goodputRps),
+    attained: percent(attainment),
+    p50: ms(offeredMs(figures, 'p50')),
+    p95: ms(offeredMs(figures, 'p95')),
+    p99: ms(offeredMs(figures, 'p99')),
   };
 }
 
 /** Empty if a client measured. */
-function shares(gpuShare: number | null, share: number | null): Part['figures'] {
-  if (gpuShare === null) return {};
+function shares(gpuShare: number | null | undefined, share: number | null): Part['figures'] {
+  if (gpuShare === undefined) return {};
   return { 'GPU time': percent(gpuShare), ...(share === null ? {} : { share: percent(share) }) };
 }
 

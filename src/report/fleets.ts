@@ -26,7 +26,7 @@ export interface RankedFleet extends Fleet {
 
 /** Fleet of a run; null if the run does not record the number of GPUs. */
 export function fleetOf(name: string, summary: MeasuredSummary): Fleet | null {
-  const { scaling, cost, durationSeconds, attainment, kinds = [] } = summary;
+  const { scaling, cost, durationSeconds, attainment, by } = summary;
   const gpuHours = gpuHoursOf(summary);
   if (gpuHours === null) return null;
   return {
@@ -35,7 +35,7 @@ export function fleetOf(name: string, summary: MeasuredSummary): Fleet | null {
     gpuHours,
     cost: cost === undefined ? null : (cost.perHour * durationSeconds) / 3600,
     attainment,
-    mixed: kinds.length > 1,
+    mixed: (by.kind?.length ?? 0) > 1,
     ...sendersOf([summary]),
   };
 }

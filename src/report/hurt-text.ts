@@ -1,6 +1,6 @@
 import { CAUSE_LABELS, CAUSES, type FailureCounts } from '../record/causes.js';
 import type { MeasuredSummary } from '../record/figures.js';
-import { FEWEST_REQUESTS } from '../record/model-figures.js';
+import { FEWEST_REQUESTS } from '../record/model-fairness.js';
 import type { ModelFairness, ModelFigures } from '../record/results.js';
 import { formatCount, formatPercent } from '../text/numbers.js';
 
@@ -9,7 +9,7 @@ const MOST_MODELS = 20;
 
 /** Models with failed requests, worst first, as many as a table or chart shows. */
 export function hurtModels(models: readonly ModelFigures[], most = MOST_MODELS): ModelFigures[] {
-  return models.filter(({ ok, offered }) => ok < offered).slice(0, most);
+  return models.filter(({ requests }) => requests.ok < requests.offered).slice(0, most);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { MeasuredSummary } from '../record/figures.js';
+import type { RunParts } from '../record/results.js';
 import { formatPercentCell, formatRate } from '../text/numbers.js';
 import type { Section } from './document.js';
 import { meanOf, meanOfKnown } from './statistics.js';
@@ -18,13 +19,11 @@ interface SenderOutcome {
   readonly gpuShare: number | null;
 }
 
-type SenderKind = 'classes' | 'tenants';
+type SenderKind = 'class' | 'tenant';
 
 /** Figures of each class, or of each tenant, by policy or fleet: means over the cells that all of them finished. */
 interface SenderFigures {
   readonly kind: SenderKind;
-  /** `class` or `tenant`. */
-  readonly one: string;
   /** With their weights, if equal in all cells. */
   readonly names: readonly string[];
   readonly figures: readonly SenderFigure[];
@@ -54,7 +53,7 @@ export function senderSections(
   compared: 'policy' | 'fleet',
   rows: readonly string[],
 ): Section[] {
-  return all.flatMap(({ one, names, figures }) =>
+  return all.flatMap(({ kind, names, figures }) =>
     figures.map(({ title, unit, values, promised }) => {
       const line = (name: string, of: readonly (number | null)[]) => [
         { text: name },
@@ -73,7 +72,7 @@ export function senderSections(
           ...(promised === null ? [] : [line(`(${promised.name})`, promised.values)]),
         ],
       };
-      const heading = `${title} by ${one}, means in ${unit}`;
+      const heading = `${title} by ${kind}, means in ${unit}`;
       return { title: heading, blocks: [{ text: heading, only: 'terminal' as const }, { table }] };
     }),
   );
@@ -89,12 +88,12 @@ interface ComparedCell {
 
 /** Means over the repetitions of one run. */
 export function sendersOf(summaries: readonly MeasuredSummary[]): Senders {
-  return { classes: senderOutcomes(summaries, 'classes'), tenants: senderOutcomes(summaries, 'tenants') };
+  return { class: senderOutcomes(summaries, 'class'), tenant: senderOutcomes(summaries, 'tenant') };
 }
 
 /** Figures of classes, then of tenants; each only if all runs have the same ones. */
 export function senderFigures(cells: readonly ComparedCell[]): SenderFigures[] {
-  return (['classes', 'tenants'] as const).flatMap((kind) => figuresOf(cells, kind) ?? []);
+  return (['class', 'tenant'] as const).flatMap((kind) => figuresOf(cells, kind) ?? []);
 }
 
 function figuresOf(cells: readonly ComparedCell[], kind: SenderKind): SenderFigures | null {
@@ -102,10 +101,10 @@ function figuresOf(cells: readonly ComparedCell[], kind: SenderKind): SenderFigu
   const all = complete.flatMap(({ results }) => results.map((result) => result?.[kind] ?? []));
   const [senders = []] = all;
   if (senders.length === 0 || !sameIn(all, ({ name }) => name)) return null;
-  const isWeighted = kind === 'classes' && sameIn(all, ({ weight }) => weight);
+  const isWeighted = kind === 'class' && sameIn(all, ({ weight }) => weight);
   const isPromised = sameIn(all, ({ share }) => share) && senders.some(({ share }) => (share ?? 0) > 0);
   const promised = {
-    name: kind === 'classes' ? 'guaranteed' : 'share under overload',
+    name: kind === 'class' ? 'guaranteed' : 'share under overload',
     values: senders.map(({ share }) => share ?? 0),
   };
   const figure = (name: keyof typeof FIGURES): SenderFigure => ({
@@ -118,7 +117,6 @@ function figuresOf(cells: readonly ComparedCell[], kind: SenderKind): SenderFigu
   const seesGpus = all.every((list) => list.every(({ gpuShare }) => gpuShare !== null));
   return {
     kind,
-    one: kind === 'classes' ? 'class' : 'tenant',
     names: senders.map(({ name, weight }) => (isWeighted ? `${name} × ${weight}` : name)),
     figures: [
       figure('attainment'),
@@ -128,15 +126,18 @@ function figuresOf(cells: readonly ComparedCell[], kind: SenderKind): SenderFigu
   };
 }
 
+/** A class, which has a weight, or a tenant. */
+type SenderPart = NonNullable<RunParts['tenant']>[number] & { readonly weight?: number };
+
 /** Empty if there are no classes, or no tenants. */
 function senderOutcomes(summaries: readonly MeasuredSummary[], kind: SenderKind): SenderOutcome[] {
-  const [first] = summaries;
-  return (first?.[kind] ?? []).map((sender, i) => {
-    const all = summaries.flatMap((summary) => summary[kind]?.[i] ?? []);
+  const lists = summaries.map(({ by }): readonly SenderPart[] => by[kind] ?? []);
+  return (lists[0] ?? []).map((sender, i) => {
+    const all = lists.flatMap((list) => list[i] ?? []);
     const gpuShares = all.flatMap(({ gpuShare }) => gpuShare ?? []);
     return {
-      name: sender.name,
-      ...('weight' in sender ? { weight: sender.weight } : {}),
+      name: sender.key,
+      ...(sender.weight === undefined ? {} : { weight: sender.weight }),
       share: sender.share,
       goodputRps: meanOfKnown(all.map(({ goodputRps }) => goodputRps)),
       attainment: meanOfKnown(all.map(({ attainment }) => attainment)),

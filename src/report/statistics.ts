@@ -1,4 +1,4 @@
-import { senderOfFigure } from '../record/figures.js';
+import { type PartFigure, partOfFigure } from '../record/figures.js';
 import type { CellResult, RunResult, RunSlices } from '../record/results.js';
 import { formatPercent, formatPercentCell, formatRate, round3, significant } from '../text/numbers.js';
 
@@ -105,17 +105,16 @@ type SlicedRun = Pick<RunResult | CellResult, 'slices'>;
 
 /** Figure of the threshold metric `metric`; null if slices do not determine it. */
 export function slicedFigure(metric: string): SlicedFigure | null {
-  const sender = senderOfFigure(metric);
-  if (sender === null) return SLICED.get(metric) ?? null;
-  const figure = SLICED.get(metric.slice(`${sender.kind}.${sender.name}.`.length));
-  return figure === undefined
-    ? null
-    : { ...figure, isCounted: (section) => section[sender.kind] === sender.name };
+  const part = partOfFigure(metric);
+  return part === null ? (SLICED.get(metric) ?? null) : slicedPart(part);
 }
 
-/** The figure restricted to one section of the workload. */
-export function ofSection(figure: SlicedFigure | null, section: number): SlicedFigure | null {
-  return figure === null ? null : { ...figure, isCounted: (_, index) => index === section };
+/** Figure of a part; null if slices do not determine it. */
+export function slicedPart({ dimension, key, figure: name }: PartFigure): SlicedFigure | null {
+  const figure = SLICED.get(name);
+  if (figure === undefined || !(dimension === 'group' || dimension === 'class' || dimension === 'tenant'))
+    return null;
+  return { ...figure, isCounted: (section) => section[dimension] === key };
 }
 
 const SLICED = new Map<string, SlicedFigure>([

@@ -8,22 +8,18 @@ import { scalerEntryOf } from '../config/schema-policy.js';
 import { shortestExecNs } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import type { CauseFinder } from '../record/cause-finder.js';
-import { ClassTally } from '../record/class-tally.js';
 import { FleetTally } from '../record/fleet-tally.js';
-import { KindTally } from '../record/kind-tally.js';
-import { modelFigures } from '../record/model-figures.js';
+import { costFigures, type PaidKind } from '../record/parts.js';
 import { isListed } from '../record/policy-notes.js';
 import type { ClusterSetup, RunKind, RunResult, RunSetup, ScheduledRun } from '../record/results.js';
 import { RunTally } from '../record/run-tally.js';
 import {
-  buildGroups,
   buildLatencyCdf,
   buildSchedulerFigures,
   buildSlices,
   buildSummary,
   buildTimeSeries,
 } from '../record/summary.js';
-import { TenantTally } from '../record/tenant-tally.js';
 import { Timeline } from '../record/timeline.js';
 import type { Tuning } from '../record/tuned.js';
 import { seedChanges } from './random-streams.js';
@@ -43,14 +39,8 @@ export class Collector {
   readonly observers: readonly RunObserver[];
   private readonly recorder: RunTally;
   private readonly timeline: Timeline | null;
-  /** Null if the GPUs are of one unnamed kind. */
-  private readonly kinds: KindTally | null;
-  /** Null if the experiment declares no classes. */
-  private readonly classes: ClassTally | null;
   /** GPUs in service over time; null: always all of them. */
   readonly fleet: FleetTally | null;
-  /** Null if there are no tenants. */
-  private readonly tenants: TenantTally | null;
   private began = performance.now();
 
   constructor(
@@ -59,7 +49,8 @@ export class Collector {
     private readonly options: CollectorOptions,
   ) {
     const { cluster, models, output } = experiment;
-    const seesScheduler = options.seesScheduler ?? true;
+    const { seesScheduler = true } = options;
+    const kinds = namedKinds(cluster);
     this.recorder = new RunTally({
       gpus: cluster.gpus,
       durationNs: workload.durationNs,
@@ -67,23 +58,18 @@ export class Collector {
       models,
       sections: workload.sections,
       sectionStarts: workload.sectionStarts,
-      seesCauses: seesScheduler,
+      classes: experiment.classes,
+      tenants: experiment.tenants.list,
+      kinds: seesScheduler ? kinds : [],
+      seesScheduler,
     });
     const slice = output.timeline;
     this.timeline = slice === null ? null : new Timeline({ slice, models, warmupNs: experiment.warmupNs });
-    const kinds = namedKinds(cluster);
-    const { durationNs } = workload;
-    const counted = { kinds, warmupNs: experiment.warmupNs, durationNs };
-    this.kinds = kinds.length === 0 ? null : new KindTally(counted);
-    this.fleet = scalerEntryOf(experiment.scaler) === null ? null : new FleetTally(counted);
-    const { classes, warmupNs } = experiment;
-    const seen = { seesScheduler, warmupNs, durationNs };
-    this.classes = classes.length === 0 ? null : new ClassTally({ classes, ...seen });
-    const tenants = experiment.tenants.list;
-    this.tenants = tenants.length === 0 ? null : new TenantTally({ tenants, ...seen });
-    this.observers = [this.recorder, this.timeline, this.kinds, this.classes, this.tenants].filter(
-      (observer) => observer !== null,
-    );
+    this.fleet =
+      scalerEntryOf(experiment.scaler) === null
+        ? null
+        : new FleetTally({ kinds, warmupNs: experiment.warmupNs, durationNs: workload.durationNs });
+    this.observers = [this.recorder, this.timeline].filter((observer) => observer !== null);
   }
 
   /** Finds why requests failed; null if this cannot be seen. */
@@ -109,7 +95,7 @@ export class Collector {
   /** Result of a run whose scheduler was observed. `arrivals`: warm-up included. */
   finish(kind: 'simulated' | 'live', digest: string, arrivals: number): ScheduledRun {
     const { experiment, recorder, timeline, fleet } = this;
-    const onNs = fleet?.paid().reduce((sum, kind) => sum + kind.onNs, 0) ?? null;
+    const onNs = this.paid?.reduce((sum, kind) => sum + kind.onNs, 0) ?? null;
     const { summary, setup, ...seen } = this.finishAsClient(kind, arrivals);
     const tuned = recorder.tunedSeries;
     const worst = timeline?.moment() ?? null;
@@ -119,7 +105,7 @@ export class Collector {
       summary: {
         ...summary,
         ...buildSchedulerFigures(recorder, { policy, digest }, onNs),
-        ...this.kindFigures(),
+        ...this.costFigures(),
         ...notesOf(experiment),
         ...(fleet === null ? {} : { scaling: fleet.figures(experiment.scaler.kind) }),
       },
@@ -135,13 +121,18 @@ export class Collector {
     };
   }
 
-  private kindFigures(): Pick<ScheduledRun['summary'], 'kinds' | 'kindsNote' | 'cost'> {
-    if (this.kinds === null) return {};
-    const paid = this.fleet?.paid() ?? null;
-    const cost = this.kinds.cost(paid);
-    const kinds = this.kinds.figures(paid);
-    const note = noteOnKinds(this.experiment.policy, kinds.length);
-    return { kinds, ...(note === null ? {} : { kindsNote: note }), ...(cost === null ? {} : { cost }) };
+  /** Time in service by kind of GPU; null: the whole run. */
+  private get paid(): readonly PaidKind[] | null {
+    return this.fleet?.paid() ?? null;
+  }
+
+  /** Empty if the GPUs are of one unnamed kind. */
+  private costFigures(): Pick<ScheduledRun['summary'], 'kindsNote' | 'cost'> {
+    const { length } = this.recorder.kinds;
+    if (length === 0) return {};
+    const cost = costFigures(this.recorder, this.paid);
+    const note = noteOnKinds(this.experiment.policy, length);
+    return { ...(note === null ? {} : { kindsNote: note }), ...(cost === null ? {} : { cost }) };
   }
 
   /** Result of a run of which only the answers were seen. */
@@ -153,20 +144,14 @@ export class Collector {
     const slosMs = workload.sectionSlosNs.map((sloNs, section) =>
       sloNs === null ? recorder.sloMsOf(section) : sloNs / NS_PER_MS,
     );
-    const { text, overrides } = experiment.source;
+    const { name, seed, source } = experiment;
+    const { text, overrides } = source;
     return {
-      version: 3,
+      version: 4,
       experiment: text,
       ...(overrides.length === 0 ? {} : { overrides }),
-      summary: {
-        ...buildSummary(recorder, { name: experiment.name, kind, seed: experiment.seed, wall }, percentiles),
-        ...this.classes?.figures(),
-        ...(this.tenants === null ? {} : { tenants: this.tenants.figures() }),
-      },
+      summary: buildSummary(recorder, { name, kind, seed, wall }, { slosMs, percentiles, paid: this.paid }),
       sloMs: slosMs.every((sloMs) => sloMs === slosMs[0]) ? slosMs[0] : null,
-      groups: buildGroups(recorder, slosMs),
-      models: modelFigures(recorder),
-      ...lengthFigures(recorder),
       series: buildTimeSeries(recorder),
       latencyCdf: buildLatencyCdf(recorder),
       timeline: [],
@@ -222,9 +207,4 @@ function lengthsOf({ models, padding }: Experiment): Pick<RunSetup, 'modelLength
 function wallSince(began: number, arrivals: number) {
   const seconds = (performance.now() - began) / 1000;
   return { seconds, processedRps: arrivals / seconds };
-}
-
-/** Empty if no model takes several lengths. */
-function lengthFigures({ byLength }: RunTally): Pick<RunResult, 'lengths'> {
-  return byLength === null ? {} : { lengths: byLength.figures() };
 }

@@ -93,7 +93,8 @@ it('lets a request be refused that was queued again after its INFER had failed, 
 });
 
 interface ModelRow {
-  ok: number;
+  readonly requests: { ok: number };
+  readonly executedLatencyMs: { p99: number };
   coldStarts: number;
   readonly failures: Record<string, number>;
 }
@@ -450,30 +451,32 @@ describe('logs that were tampered with', () => {
   it('contradict another figure of a group', () => {
     const dir = tampered('requests.tsv', () => {});
     const run = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'));
-    run.groups[1].requests.late++;
+    run.summary.by.group[1].requests.late++;
     writeFileSync(join(dir, 'run.json'), JSON.stringify(run));
     const wrong = checkRun(dir, EXACT).claims.filter(({ ok }) => !ok);
-    expect(wrong.map(({ figure }) => figure)).toEqual(['loose: late']);
+    expect(wrong.map(({ figure }) => figure)).toEqual(['group loose: late']);
   });
 
   it.each([
     ['failures timedOutCold', (row: ModelRow) => row.failures.timedOutCold++],
-    ['ok', (row: ModelRow) => row.ok--],
+    ['ok', (row: ModelRow) => row.requests.ok--],
+    ['executed p99 ms', (row: ModelRow) => (row.executedLatencyMs.p99 *= 1.02)],
     ['coldStarts', (row: ModelRow) => row.coldStarts++],
   ])('contradict other %s of a model', (figure, change) => {
     const dir = tampered('requests.tsv', () => {});
     const run = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'));
-    change(run.models[1]);
+    const [, row] = run.summary.by.model;
+    change(row);
     writeFileSync(join(dir, 'run.json'), JSON.stringify(run));
     const wrong = checkRun(dir, EXACT).claims.filter(({ ok }) => !ok);
-    expect(wrong.map((claim) => claim.figure)).toEqual([`${run.models[1].name}: ${figure}`]);
+    expect(wrong.map((claim) => claim.figure)).toEqual([`model ${row.key}: ${figure}`]);
   });
 
   it('contradict another worst model, nor that it had other requests', () => {
     const dir = tampered('requests.tsv', () => {});
     const run = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'));
     const { worstModel } = run.summary;
-    expect(worstModel.name).toBe(run.models[0].name);
+    expect(worstModel.name).toBe(run.summary.by.model[0].key);
     const wrongWith = (change: object) => {
       run.summary.worstModel = { ...worstModel, ...change };
       writeFileSync(join(dir, 'run.json'), JSON.stringify(run));
@@ -482,7 +485,7 @@ describe('logs that were tampered with', () => {
         .map(({ figure }) => figure);
     };
     expect(wrongWith({})).toEqual([]);
-    expect(wrongWith({ name: run.models[1].name })).toEqual(['worstModel id']);
+    expect(wrongWith({ name: run.summary.by.model[1].key })).toEqual(['worstModel id']);
     expect(wrongWith({ name: 'other' })).toEqual(['worstModel id']);
     expect(wrongWith({ offered: worstModel.offered + 1 })).toEqual(['worstModel offered']);
   });
@@ -490,7 +493,7 @@ describe('logs that were tampered with', () => {
   it('contradict that a model had no requests', () => {
     const dir = tampered('requests.tsv', () => {});
     const run = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'));
-    run.models.pop();
+    run.summary.by.model.pop();
     writeFileSync(join(dir, 'run.json'), JSON.stringify(run));
     const wrong = checkRun(dir, EXACT).claims.filter(({ ok }) => !ok);
     expect(wrong.map((claim) => claim.figure)).toEqual(['models']);
@@ -528,9 +531,9 @@ describe('logs that were tampered with', () => {
     [
       'run.json',
       () => '{"version": 2}',
-      /run\.json: version: is of version 2, but this program reads version 3; run /,
+      /run\.json: version: is of version 2, but this program reads version 4; run /,
     ],
-    ['run.json', () => '{"version": 3}', /run\.json: .*: is missing or invalid/],
+    ['run.json', () => '{"version": 4}', /run\.json: .*: is missing or invalid/],
     ['run.json', () => '{', /run\.json: is not valid JSON/],
   ])('of %s that are no log are refused', (name, change, message) => {
     const dir = tampered('requests.tsv', () => {});
@@ -551,7 +554,7 @@ describe('the part of the GPUs that a class or a tenant got', () => {
     expect([loose?.ok, tight?.ok]).toEqual([true, true]);
     expect(tight?.recomputed).toBeGreaterThan(0.1);
     expect(Number(loose?.recomputed) + Number(tight?.recomputed)).toBeCloseTo(1, 9);
-    run.summary[kind === 'class' ? 'classes' : 'tenants'][1].gpuShare += 0.001;
+    run.summary.by[kind][1].gpuShare += 0.001;
     writeFileSync(join(dir, 'run.json'), JSON.stringify(run));
     expect(sharesOf().map(({ figure, ok }) => [figure, ok])).toEqual([
       [`${kind} loose: gpuShare`, true],

@@ -30,10 +30,12 @@ it('a run without a span has no rates and no utilization, wherever it is shown',
   expect(JSON.parse(readText('instant', 'summary.json'))).toMatchObject({
     ...{ ...none, durationSeconds: 0, weightedOfferedRps: null, weightedGoodputRps: null },
     weightedAttainment: 1,
-    classes: [{ ...none, gpuShare: null }, { goodputRps: null }],
-    tenants: [{ ...none, gpuShare: null }, { goodputRps: null }],
+    by: {
+      class: [{ ...none, gpuShare: null }, { goodputRps: null }],
+      tenant: [{ ...none, gpuShare: null }, { goodputRps: null }],
+      kind: [{ execUtilization: null, weightsUtilization: null }],
+    },
     gpu: { execUtilization: null, weightsUtilization: null },
-    kinds: [{ execUtilization: null, weightsUtilization: null }],
     cost: { perHour: 2.5, perMillionInTime: null },
   });
   const { series, slices } = JSON.parse(readText('instant', 'run.json'));

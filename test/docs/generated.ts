@@ -75,7 +75,7 @@ function keyTable(keys: readonly KeyDescription[]): string {
 
 function jsonPage(): string {
   const fields = (schema: unknown) =>
-    markdownTable(['field', 'type', 'meaning'], fieldRows(schema as JsonSchema, ''));
+    markdownTable(['field', 'type', 'meaning'], fieldRows(schema as JsonSchema, '', {}));
   return `# JSON fields
 
 The fields of the two objects that scripts read most. \`escapement schema NAME\` prints the JSON Schema of every published format;
@@ -95,8 +95,8 @@ ${fields(z.toJSONSchema(statusSchema))}
 `;
 }
 
-/** A row for each field that holds a value, objects and lists opened. */
-function fieldRows(schema: JsonSchema, path: string): string[][] {
+/** A row for each field that holds a value, objects and lists opened; items of lists without what `known` has, too. */
+function fieldRows(schema: JsonSchema, path: string, known: JsonSchema['properties']): string[][] {
   const { properties, items, additionalProperties: others, description = '' } = schema;
   const name = path.replace(/^\./, '');
   const own =
@@ -104,11 +104,15 @@ function fieldRows(schema: JsonSchema, path: string): string[][] {
   if (properties !== undefined)
     return [
       ...own,
-      ...Object.entries(properties).flatMap(([key, field]) => fieldRows(field, `${path}.${key}`)),
+      ...Object.entries(properties).flatMap(([key, field]) =>
+        path.endsWith('[]') && JSON.stringify(field) === JSON.stringify(known?.[key])
+          ? []
+          : fieldRows(field, `${path}.${key}`, path === '' ? properties : known),
+      ),
     ];
-  if (items?.properties !== undefined) return [...own, ...fieldRows(items, `${path}[]`)];
+  if (items?.properties !== undefined) return [...own, ...fieldRows(items, `${path}[]`, known)];
   if (typeof others === 'object' && others.properties !== undefined)
-    return [...own, ...fieldRows(others, `${path}.*`)];
+    return [...own, ...fieldRows(others, `${path}.*`, known)];
   return own.length > 0 ? own : [[`\`${name}\``, typeOf(schema), '']];
 }
 

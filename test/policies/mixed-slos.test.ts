@@ -14,10 +14,10 @@ const MIXED = BASE.replace(
 it.each(['escapement', 'edf', 'shepherd', 'symphony'])(
   'patient requests of a model keep none out that have less time (%s)',
   async (kind) => {
-    const { groups } = await simulate(
+    const { summary } = await simulate(
       await load(MIXED, [`policy.kind=${kind}`, 'admission=predict', 'warmup=1s']),
     );
-    const [users, patient] = groups;
+    const [users, patient] = summary.by.group!;
     expect(users.requests.ok).toBeGreaterThan(150);
     expect(users.attainment).toBeGreaterThan(0.95);
     expect(patient.attainment).toBeGreaterThan(0.95);
@@ -33,8 +33,8 @@ it('nor does schedule_ahead where it is tuned', async () => {
     ...['policy.kind=escapement', 'admission=predict', 'warmup=1s'],
     ...SLOW_NETWORK,
   ]);
-  const { groups } = await simulate(experiment);
-  const [users, patient] = groups;
+  const { summary } = await simulate(experiment);
+  const [users, patient] = summary.by.group!;
   expect(users.attainment).toBeGreaterThan(0.85);
   expect(patient.requests.ok).toBeGreaterThan(1000);
 });

@@ -6,13 +6,11 @@ import { SUMMARY } from './fixtures.js';
 
 describe('schemas', () => {
   const run: RunResult = {
-    version: 3,
+    version: 4,
     experiment: 'seed: 1',
     overrides: ['slo=50ms'],
     summary: SUMMARY,
     sloMs: null,
-    groups: [],
-    models: [{ id: 0, name: 'resnet50', offered: 30, ok: 15, coldStarts: 2 }],
     series: {
       beginSeconds: 2,
       binSeconds: 0.1,
@@ -29,7 +27,7 @@ describe('schemas', () => {
     const { wall: _, ...summary } = SUMMARY;
     const { experiment: __, overrides: ___, ...cell } = run;
     const sweep: SweepResults = {
-      version: 3,
+      version: 4,
       escapement: '1.2.3',
       name: 'sweep',
       experiment: 'seed: 1',

@@ -17,7 +17,6 @@ import {
 } from '../../src/core/request.js';
 import { RunTally, type RunTallyOptions } from '../../src/record/run-tally.js';
 import {
-  buildGroups,
   buildLatencyCdf,
   buildSchedulerFigures,
   buildSummary,
@@ -51,7 +50,7 @@ function summarize(recorder: RunTally) {
 }
 
 function answer(recorder: RunTally, fields: RequestFields, outcome: Outcome, latencyNs: number): void {
-  recorder.answered(tableWith(fields), 0, outcome, fields.arrivalNs + latencyNs, 1);
+  recorder.answered(tableWith(fields), 0, outcome, fields.arrivalNs + latencyNs, 1, null);
 }
 
 function complete(recorder: RunTally, fields: Partial<Action>): void {
@@ -170,46 +169,6 @@ describe('summary of actions', () => {
 
   it('counts a lane as busy while anything runs on it', () => {
     expect(gpu).toEqual({ execUtilization: 6 / 20, weightsUtilization: 1 / 20 });
-  });
-});
-
-describe('groups', () => {
-  it('separate the sections of a workload by ranges of users', () => {
-    const recorder = recorderWith({ sections: ['chat', 'batch', 'crawl'], sectionStarts: [0, 10, 11] });
-    answer(recorder, { arrivalNs: 0, user: 9 }, OUTCOME_OK, 10 * MS);
-    answer(recorder, { arrivalNs: 0, user: 10 }, OUTCOME_LATE, 300 * MS);
-    answer(recorder, { arrivalNs: 0, user: 5000 }, OUTCOME_TIMEOUT, 100 * MS);
-    const [chat, batch, crawl] = buildGroups(recorder, [50, null, 500]);
-    expect(chat).toMatchObject({
-      name: 'chat',
-      sloMs: 50,
-      attainment: 1,
-      offeredRps: 0.1,
-      goodputRps: 0.1,
-      offeredLatencyMs: { max: 10 },
-      executedLatencyMs: { max: 10 },
-    });
-    expect(batch).toMatchObject({
-      name: 'batch',
-      sloMs: null,
-      goodputRps: 0,
-      requests: { offered: 1, late: 1 },
-      offeredLatencyMs: { p50: null },
-      executedLatencyMs: { max: 300 },
-    });
-    expect(crawl).toMatchObject({
-      name: 'crawl',
-      requests: { timeout: 1 },
-      executedLatencyMs: { max: null },
-    });
-    const total = summarize(recorder);
-    expect(total.requests).toMatchObject({ offered: 3, ok: 1, late: 1, timeout: 1 });
-    expect(total.executedLatencyMs).toMatchObject({ mean: 155, max: 300 });
-    expect(total.offeredLatencyMs).toMatchObject({ mean: null, p50: null });
-  });
-
-  it('are absent when there is a single section', () => {
-    expect(buildGroups(recorderWith(), [100])).toEqual([]);
   });
 });
 

@@ -8,8 +8,8 @@ function senderFigures(name: string, goodputRps: number) {
   const requests = { offered: 100, ok: 80, late: 0, timeout: 0, rejected: 20, error: 0 };
   const latency = { mean: 6, p50: 5, p90: 9, p95: 9.5, p99: 99, p999: 99.9, p9999: 100, max: 100 };
   const latencies = { offeredLatencyMs: latency, executedLatencyMs: latency };
-  const rates = { offeredRps: goodputRps * 1.25, goodputRps, attainment: 0.8, overRate: 20, overShare: 0 };
-  return { name, weight: 1, share: 0, gpuShare: 1, requests, ...rates, ...latencies };
+  const rates = { offeredRps: goodputRps * 1.25, goodputRps, attainment: 0.8 };
+  return { key: name, weight: 1, share: 0, gpuShare: 1, requests, ...rates, ...latencies };
 }
 
 describe('thresholds', () => {
@@ -140,7 +140,8 @@ describe('thresholds', () => {
   });
 
   it('hold for one class or tenant', () => {
-    const summary = { ...SUMMARY, classes: [senderFigures('gold', 40)], tenants: [senderFigures('a.b', 10)] };
+    const by = { model: [], class: [senderFigures('gold', 40)], tenant: [senderFigures('a.b', 10)] };
+    const summary = { ...SUMMARY, by };
     expect(check('class.gold.goodputRps>30', summary)).toMatchObject({ ok: true, actual: 40 });
     expect(check('tenant.a.b.goodputRps>30', summary)).toMatchObject({ ok: false, actual: 10 });
     expect(check('tenant.a.b.p99.9<1s', summary)).toMatchObject({ actual: 99.9 });
@@ -151,7 +152,7 @@ describe('thresholds', () => {
     const none = { attainment: null, requests: { ...SUMMARY.requests, offered: 0, ok: 0 } };
     const silent = { ...others, ...none, executedLatencyMs: { ...executedLatencyMs, p99: null } };
     for (const threshold of ['class.gold.attainment<1%', 'class.gold.executedP99<1s'])
-      expect(check(threshold, { ...SUMMARY, classes: [silent] })).toMatchObject({
+      expect(check(threshold, { ...SUMMARY, by: { model: [], class: [silent] } })).toMatchObject({
         ...{ ok: false, actual: null, measured: 'the class gold offered nothing' },
       });
   });

@@ -1,10 +1,11 @@
 import type {
   CellResult,
   FinishedCell,
-  GroupSummary,
   LatencyCdf,
   LatencyMs,
   ModelFigures,
+  RequestFigures,
+  RunParts,
   RunResult,
   SweepCell,
   SweepResults,
@@ -94,7 +95,7 @@ export function gridFixture(options: GridOptions): SweepResults {
     }),
   );
   return {
-    version: 3,
+    version: 4,
     escapement: '1.2.3',
     name: 'schedule-ahead',
     experiment: EXPERIMENT,
@@ -139,7 +140,7 @@ export function cellFixture(options: CellOptions): CellResult {
   const offeredAt = (percentile: number) =>
     percentile <= (100 * ok) / offered ? executedAt(percentile) : null;
   return {
-    version: 3,
+    version: 4,
     summary: {
       name: 'schedule-ahead',
       kind: 'simulated',
@@ -178,10 +179,9 @@ export function cellFixture(options: CellOptions): CellResult {
       },
       coldStarts: 37,
       gpu: { execUtilization: 0.931, weightsUtilization: 0.006 },
+      by: { model: [] },
     },
     sloMs: options.sloMs,
-    groups: [],
-    models: [],
     series: seriesFixture(offeredRps, goodputRps, durationSeconds, random),
     latencyCdf: cutAt((100 * ok) / offered, cdf),
     timeline: timelineFixture(options.gpus ?? 1, options.aheadMs ?? 10, random),
@@ -203,7 +203,7 @@ export function fleetsFixture(fleets: Readonly<Record<string, FleetFixture>>): S
       const { scaler, gpus, attainment } = fleets[fleet] as FleetFixture;
       const cell = cellFixture({ sloMs: 100, goodputRps: 480 });
       const figures = { gpuHours: gpus, meanGpus: gpus, mostGpus: 9, ordered: 5, stopped: 4 };
-      const kind = { kind: 't4', gpus: Math.ceil(gpus), ok: 1, infer: 1, execUtilization: 0.5 };
+      const kind = kindFixture('t4', Math.ceil(gpus));
       const steps = [
         { atSeconds: 0, on: [1], starting: [0], draining: [0] },
         { atSeconds: 5, on: [1], starting: [2], draining: [0] },
@@ -213,7 +213,7 @@ export function fleetsFixture(fleets: Readonly<Record<string, FleetFixture>>): S
         ...cell,
         summary: {
           ...cell.summary,
-          ...{ durationSeconds: 3600, attainment, kinds: [{ ...kind, weightsUtilization: 0 }] },
+          ...{ durationSeconds: 3600, attainment, by: { model: [], kind: [kind] } },
           cost: { perHour: gpus / 4, perMillionInTime: 1 },
           ...(scaler === undefined ? {} : { scaling: { scaler, ...figures } }),
         },
@@ -249,32 +249,34 @@ export function groupedFixture({
       const fifo = values['policy.kind'] === 'fifo';
       const share = attained[values['workload.1.concurrency'] as string]?.[fifo ? 1 : 0] as number;
       const cell = cellFixture({ sloMs: 100, seed, goodputRps: fifo ? 500 : 450 });
-      return {
-        ...cell,
-        sloMs: null,
-        groups: [
-          groupFixture('interactive', 50, 200, share),
-          groupFixture('batch', 500, fifo ? 400 : 250, 1),
-        ],
-      };
+      const group = [
+        groupFixture('interactive', 50, 200, share),
+        groupFixture('batch', 500, fifo ? 400 : 250, 1),
+      ];
+      return { ...withParts(cell, { group }), sloMs: null };
     },
   });
 }
 
-/** A group of which `attained` was answered in time and the rest late. */
-export function groupFixture(
-  name: string,
-  sloMs: number | null,
+/** The run with these parts, too. */
+export function withParts<T extends RunResult | CellResult>(run: T, by: Partial<RunParts>): T {
+  return { ...run, summary: { ...run.summary, by: { ...run.summary.by, ...by } } };
+}
+
+/** A part of a run of which `attained` was answered in time and the rest late, within at most `mostMs`. */
+export function partFixture(
+  key: string,
   offeredRps: number,
   attained: number,
-): GroupSummary {
+  mostMs = 50,
+): RequestFigures & { readonly key: string; readonly gpuShare: number } {
   const offered = offeredRps * 20;
   const ok = Math.round(offered * attained);
   const isServed = (percent: number) => offered > 0 && percent <= 100 * attained;
-  const at = (share: number) => (sloMs ?? 100) * share;
+  const at = (share: number) => mostMs * share;
   return {
-    name,
-    sloMs,
+    key,
+    gpuShare: offered === 0 ? 0 : 1,
     requests: { offered, ok, late: offered - ok, timeout: 0, rejected: 0, error: 0 },
     offeredRps,
     goodputRps: ok / 20,
@@ -282,6 +284,28 @@ export function groupFixture(
     offeredLatencyMs: latencyFixture((percent) => (isServed(percent) ? at(percent / 100) : null), at(0.3)),
     executedLatencyMs: latencyFixture((percent) => (offered > 0 ? at(percent / 100) : null), at(0.3)),
   };
+}
+
+/** A group of users. */
+export function groupFixture(key: string, sloMs: number | null, offeredRps: number, attained: number) {
+  return { ...partFixture(key, offeredRps, attained, sloMs ?? 100), sloMs };
+}
+
+/** GPUs of a kind. */
+export function kindFixture(key: string, gpus: number) {
+  const { gpuShare: _, ...part } = partFixture(key, 1, 1);
+  return { ...part, gpus, infer: 1, execUtilization: 0.5, weightsUtilization: 0 };
+}
+
+/** A model with so many requests, of which `ok` were answered in time. */
+export function modelFixture(
+  id: number,
+  key: string,
+  offered: number,
+  ok: number,
+  more: Partial<ModelFigures> = {},
+): ModelFigures {
+  return { ...partFixture(key, offered / 20, offered === 0 ? 0 : ok / offered), id, ...more };
 }
 
 /** Percentiles by `at`, and the mean where there is a largest value. */
@@ -294,7 +318,8 @@ function latencyFixture(at: (percent: number) => number | null, mean: number): L
 export function runFixture(options: CellOptions): RunResult {
   const cell = cellFixture(options);
   const wall = { seconds: 0.31, processedRps: 1_120_000, peakRssBytes: 148_000_000 };
-  return { ...cell, models: modelsFixture(), experiment: EXPERIMENT, summary: { ...cell.summary, wall } };
+  const summary = { ...cell.summary, by: { model: modelsFixture() }, wall };
+  return { ...cell, experiment: EXPERIMENT, summary };
 }
 
 /** Three models that failed for several reasons, the last with few requests, and one of which nothing failed. */
@@ -311,17 +336,13 @@ function modelsFixture(): ModelFigures[] {
     overShare: 0,
   };
   return [
-    { id: 4, name: 'rare', offered: 40, ok: 0, coldStarts: 40, failures: { ...none, timedOutCold: 40 } },
-    {
-      id: 0,
-      name: 'popular',
-      offered: 4000,
-      ok: 3800,
+    modelFixture(4, 'rare', 40, 0, { coldStarts: 40, failures: { ...none, timedOutCold: 40 } }),
+    modelFixture(0, 'popular', 4000, 3800, {
       coldStarts: 2,
       failures: { ...none, late: 20, timedOutQueued: 150, missedWindow: 30 },
-    },
-    { id: 2, name: 'fine', offered: 100, ok: 100, coldStarts: 1, failures: none },
-    { id: 1, name: 'once', offered: 1, ok: 0, coldStarts: 0, failures: { ...none, refused: 1 } },
+    }),
+    modelFixture(2, 'fine', 100, 100, { coldStarts: 1, failures: none }),
+    modelFixture(1, 'once', 1, 0, { coldStarts: 0, failures: { ...none, refused: 1 } }),
   ];
 }
 

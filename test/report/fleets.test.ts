@@ -2,30 +2,30 @@ import { describe, expect, it } from 'vitest';
 import type { MeasuredSummary } from '../../src/record/figures.js';
 import { fleetVerdict } from '../../src/report/fleet-text.js';
 import { type Fleet, fleetOf, rankFleets } from '../../src/report/fleets.js';
-import { runFixture } from './fixtures.js';
+import { kindFixture, runFixture } from './fixtures.js';
 
 function fleet(name: string, gpuHours: number, attainment: number, more: Partial<Fleet> = {}): Fleet {
-  const unpriced = { scaler: null, cost: null, mixed: false, classes: [], tenants: [] };
+  const unpriced = { scaler: null, cost: null, mixed: false, class: [], tenant: [] };
   return { name, gpuHours, attainment, ...unpriced, ...more };
 }
 
 const { summary } = runFixture({ sloMs: 50, goodputRps: 480 });
-const KIND = { kind: 't4', gpus: 3, ok: 1, infer: 1, execUtilization: 0.5, weightsUtilization: 0 };
+const KIND = kindFixture('t4', 3);
 const HALF_AN_HOUR: MeasuredSummary = { ...summary, durationSeconds: 1800, attainment: 0.75 };
 
 describe('what a run says of its fleet', () => {
   it('is GPUs times hours where nothing scales, and the cost of the whole run', () => {
     const kinds = [KIND, { ...KIND, gpus: 1 }];
     const cost = { perHour: 5, perMillionInTime: 1 };
-    expect(fleetOf('A', { ...HALF_AN_HOUR, kinds, cost })).toEqual({
+    expect(fleetOf('A', { ...HALF_AN_HOUR, by: { model: [], kind: kinds }, cost })).toEqual({
       ...{ name: 'A', scaler: null, gpuHours: 2, cost: 2.5, attainment: 0.75, mixed: true },
-      ...{ classes: [], tenants: [] },
+      ...{ class: [], tenant: [] },
     });
   });
 
   it('is what was paid for where a scaler was at work', () => {
     const scaling = { scaler: 'reactive', gpuHours: 0.7, meanGpus: 1.4, mostGpus: 3, ordered: 2, stopped: 1 };
-    expect(fleetOf('A', { ...HALF_AN_HOUR, kinds: [KIND], scaling })).toMatchObject({
+    expect(fleetOf('A', { ...HALF_AN_HOUR, by: { model: [], kind: [KIND] }, scaling })).toMatchObject({
       ...{ scaler: 'reactive', gpuHours: 0.7, cost: null, mixed: false },
     });
   });

@@ -6,7 +6,7 @@ import { failuresText, hurtModels, modelsText } from '../../src/report/hurt-text
 import { summaryText } from '../../src/report/index.js';
 import { runDocument } from '../../src/report/pages/run-document.js';
 import { SUMMARY } from '../record/fixtures.js';
-import { runFixture } from './fixtures.js';
+import { runFixture, withParts } from './fixtures.js';
 
 const run = runFixture({ sloMs: 10, goodputRps: 362.4 });
 
@@ -82,19 +82,20 @@ describe('the report of a run', () => {
 
   it('of a client names neither causes nor logs that it does not have', () => {
     const { failures: _, ...summary } = run.summary;
-    const models = run.models.map(({ failures: __, ...figures }) => figures);
-    const text = documentPage(runDocument({ ...run, summary, models }), []);
+    const model = summary.by.model.map(({ failures: __, ...figures }) => figures);
+    const text = documentPage(runDocument(withParts({ ...run, summary }, { model })), []);
     expect(text).toContain('rare');
     expect(text).not.toMatch(/timed out|escapement explain/);
   });
 
   it('has nothing of it where no request failed', () => {
-    const models = run.models.filter(({ name }) => name === 'fine');
-    expect(runDocument({ ...run, models }).sections.map(({ title }) => title)).not.toContain('Failures');
+    const model = run.summary.by.model.filter(({ key }) => key === 'fine');
+    const { sections } = runDocument(withParts(run, { model }));
+    expect(sections.map(({ title }) => title)).not.toContain('Failures');
   });
 
   it('draws for each model the shares of its requests, which add up to all', () => {
-    const spec = failureBars(hurtModels(run.models)) as unknown as {
+    const spec = failureBars(hurtModels(run.summary.by.model)) as unknown as {
       description: string;
       data: { values: { name: string; part: string; begin: number; end: number }[] };
     };

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RunResult } from '../../src/record/results.js';
 import { chartsLeftOut } from '../../src/report/charts/chart-sets.js';
 import { sweepCharts, writeRunReport, writeSweepReport } from '../../src/report/index.js';
-import { groupedFixture, groupFixture, runFixture, sweepFixture } from './fixtures.js';
+import { groupedFixture, groupFixture, runFixture, sweepFixture, withParts } from './fixtures.js';
 
 let dir: string;
 beforeEach(() => {
@@ -161,8 +161,8 @@ describe('writeRunReport', () => {
 
   it('says who was served where there are groups', async () => {
     const run = runFixture({ sloMs: 50, goodputRps: 480 });
-    const groups = [groupFixture('interactive', 50, 200, 0.29), groupFixture('batch', 500, 400, 1)];
-    await writeRunReport({ ...run, sloMs: null, groups }, dir);
+    const group = [groupFixture('interactive', 50, 200, 0.29), groupFixture('batch', 500, 400, 1)];
+    await writeRunReport({ ...withParts(run, { group }), sloMs: null }, dir);
     const page = readFileSync(join(dir, 'report.html'), 'utf8');
     expect(page).toContain('<h1>29.0 % of interactive, 100 % of batch in time</h1>');
     expect(readFileSync(join(dir, 'charts', 'groups.svg'), 'utf8')).toContain('Worst: interactive, 29.0 %');

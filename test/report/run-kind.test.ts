@@ -4,7 +4,7 @@ import { compareRuns } from '../../src/report/compare/compare.js';
 import { documentPage } from '../../src/report/html/document-page.js';
 import { runDocument } from '../../src/report/pages/run-document.js';
 import { comparisonText, summaryText } from '../../src/report/terminal/summary-text.js';
-import { runFixture } from './fixtures.js';
+import { runFixture, withParts } from './fixtures.js';
 
 const SIMULATED: RunResult = {
   ...runFixture({ sloMs: 10, goodputRps: 362.4, seed: 7 }),
@@ -18,10 +18,10 @@ function seen<T extends object>(figures: T): T {
 }
 const environment = { Node: '20.1.2', Machine: '2 × CPU' };
 
+const CLIENT = withParts(SIMULATED, { model: SIMULATED.summary.by.model.map(seen) });
 const run = (kind: 'live' | 'load', origin: Partial<RunOrigin>): RunResult => ({
   ...SIMULATED,
-  summary: { ...(kind === 'load' ? seen(SIMULATED.summary) : SIMULATED.summary), kind },
-  models: kind === 'load' ? SIMULATED.models.map(seen) : SIMULATED.models,
+  summary: { ...(kind === 'load' ? seen(CLIENT.summary) : SIMULATED.summary), kind },
   origin: { escapement: '4.5.6', environment, ...origin },
 });
 const live = run('live', {

@@ -1,28 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import type { MeasuredSummary } from '../../src/record/figures.js';
-import type { ClassFigures, TenantFigures } from '../../src/record/results.js';
+import type { RunParts } from '../../src/record/results.js';
 import { fleetOf, rankFleets } from '../../src/report/fleets.js';
 import { comparePolicies } from '../../src/report/policies/compare.js';
 import { senderFigures } from '../../src/report/senders.js';
 import { fleetsText, policiesText } from '../../src/report/terminal/summary-text.js';
-import { cellFixture, runFixture } from './fixtures.js';
+import { partFixture, runFixture } from './fixtures.js';
 import { policySweep, type RunFigures } from './policies/fixtures.js';
 
-const { requests, offeredLatencyMs, executedLatencyMs } = cellFixture({
-  sloMs: 100,
-  goodputRps: 500,
-}).summary;
+type Tenant = NonNullable<RunParts['tenant']>[number];
+type ClassPart = NonNullable<RunParts['class']>[number];
 
-function tenant(name: string, figures: Partial<TenantFigures>): TenantFigures {
-  return {
-    ...{ name, share: 0.25, requests, offeredLatencyMs, executedLatencyMs, overRate: 0, overShare: 0 },
-    ...{ offeredRps: 200, goodputRps: 100, attainment: 0.5, gpuShare: 0.5, ...figures },
-  };
+function tenant(name: string, figures: Partial<Tenant>): Tenant {
+  return { ...partFixture(name, 200, 0.5), share: 0.25, gpuShare: 0.5, ...figures };
 }
 
-function classOf(name: string, figures: Partial<ClassFigures>): ClassFigures {
-  const { overRate: _, overShare: __, ...both } = tenant(name, {});
-  return { ...both, weight: 1, share: 0, gpuShare: 0.5, ...figures };
+function classOf(name: string, figures: Partial<ClassPart>): ClassPart {
+  return { ...partFixture(name, 200, 0.5), weight: 1, share: 0, gpuShare: 0.5, ...figures };
 }
 
 function compared(run: (kind: string, slo: string, seed: number) => Omit<RunFigures, 'goodputRps'>) {
@@ -42,12 +35,11 @@ const withTenants = (flood: string) =>
   compared((kind, slo, seed) => {
     const isOurs = kind === 'escapement';
     const share = isOurs ? (slo === '25ms' ? 0.7 : 0.5) + (seed === 1 ? 0.01 : -0.01) : 0.5;
-    return {
-      tenants: [
-        tenant('small', { share: 0.25, attainment: isOurs ? 0.99 : 0.4, goodputRps: 198, gpuShare: share }),
-        tenant(slo === '25ms' ? 'flood' : flood, { share: 0.75, goodputRps: 600, gpuShare: 1 - share }),
-      ],
-    };
+    const tenants = [
+      tenant('small', { share: 0.25, attainment: isOurs ? 0.99 : 0.4, goodputRps: 198, gpuShare: share }),
+      tenant(slo === '25ms' ? 'flood' : flood, { share: 0.75, goodputRps: 600, gpuShare: 1 - share }),
+    ];
+    return { by: { tenant: tenants } };
   });
 
 describe('what tenants got of each policy', () => {
@@ -77,12 +69,14 @@ edf                      50.0   50.0
   });
 
   it('has no share in time of a tenant that offered nothing, and means over the cells in which it offered some', () => {
-    const none = { ...requests, offered: 0 };
+    const { requests } = partFixture('none', 0, 0);
     const rested = compared((_, slo) => ({
-      tenants: [
-        tenant('small', slo === '25ms' ? { attainment: null, requests: none } : { attainment: 0.75 }),
-        tenant('idle', { attainment: null, goodputRps: 0, requests: none }),
-      ],
+      by: {
+        tenant: [
+          tenant('small', slo === '25ms' ? { attainment: null, requests } : { attainment: 0.75 }),
+          tenant('idle', { attainment: null, goodputRps: 0, requests }),
+        ],
+      },
     }));
     const text = policiesText(rested);
     expect(text).toMatch(/percent\n\npolicy +small +idle\nescapement +75\.0 +–\nedf +75\.0 +–\n/);
@@ -95,22 +89,23 @@ edf                      50.0   50.0
     expect(text).not.toContain('by tenant');
   });
 
-  it('has no GPU time where results do not say it, nor shares that differ from cell to cell', () => {
-    const older = compared(() => ({
-      tenants: [tenant('small', { gpuShare: null, share: null }), tenant('flood', {})],
+  it('has no GPU time where no INFER ran, nor shares that differ from cell to cell', () => {
+    const idle = compared(() => ({
+      by: { tenant: [tenant('small', { gpuShare: null }), tenant('flood', {})] },
     }));
-    expect(senderFigures(older.cells)[0]!.figures.map(({ title }) => title)).toEqual([
+    expect(senderFigures(idle.cells)[0]!.figures.map(({ title }) => title)).toEqual([
       'Attainment',
       'Goodput',
     ]);
     const varied = compared((_, slo) => ({
-      tenants: [tenant('small', { share: slo === '25ms' ? 0.5 : 0.25 }), tenant('flood', {})],
+      by: { tenant: [tenant('small', { share: slo === '25ms' ? 0.5 : 0.25 }), tenant('flood', {})] },
     }));
     expect(senderFigures(varied.cells)[0]!.figures[2]!.promised).toBeNull();
   });
 
   it('is on a terminal of the first eight', () => {
-    const many = compared(() => ({ tenants: Array.from({ length: 11 }, (_, i) => tenant(`t${i}`, {})) }));
+    const tenants = Array.from({ length: 11 }, (_, i) => tenant(`t${i}`, {}));
+    const many = compared(() => ({ by: { tenant: tenants } }));
     const text = policiesText(many);
     expect(text).toContain('t7');
     expect(text).not.toContain('t8');
@@ -121,10 +116,12 @@ describe('what classes got of each policy', () => {
   it('names their weights, and what is guaranteed', () => {
     const text = policiesText(
       compared(() => ({
-        classes: [
-          classOf('gold', { weight: 10, attainment: 0.9, gpuShare: 0.8 }),
-          classOf('jobs', { weight: 0.1, share: 0.1, attainment: 0.3, gpuShare: 0.2 }),
-        ],
+        by: {
+          class: [
+            classOf('gold', { weight: 10, attainment: 0.9, gpuShare: 0.8 }),
+            classOf('jobs', { weight: 0.1, share: 0.1, attainment: 0.3, gpuShare: 0.2 }),
+          ],
+        },
       })),
     );
     expect(text).toMatch(/^Weighted goodput in percent/m);
@@ -134,29 +131,29 @@ describe('what classes got of each policy', () => {
 
   it('has no weights where they differ from cell to cell', () => {
     const varied = compared((_, slo) => ({
-      classes: [classOf('gold', { weight: slo === '25ms' ? 10 : 2 }), classOf('others', {})],
+      by: { class: [classOf('gold', { weight: slo === '25ms' ? 10 : 2 }), classOf('others', {})] },
     }));
-    expect(senderFigures(varied.cells)[0]).toMatchObject({ kind: 'classes', names: ['gold', 'others'] });
+    expect(senderFigures(varied.cells)[0]).toMatchObject({ kind: 'class', names: ['gold', 'others'] });
   });
 });
 
 describe('what classes and tenants got of each fleet', () => {
   const { summary } = runFixture({ sloMs: 50, goodputRps: 480 });
-  const fleet = (name: string, gpuHours: number, of: Pick<MeasuredSummary, 'classes' | 'tenants'>) => {
+  const fleet = (name: string, gpuHours: number, by: Partial<RunParts>) => {
     const scaling = { scaler: 'reactive', gpuHours, meanGpus: 1, mostGpus: 3, ordered: 2, stopped: 1 };
-    return fleetOf(name, { ...summary, attainment: 0.995, scaling, ...of })!;
+    return fleetOf(name, { ...summary, attainment: 0.995, scaling, by: { ...summary.by, ...by } })!;
   };
   const fleets = rankFleets([
     fleet('dear', 9, {
-      classes: [classOf('gold', { weight: 10 })],
-      tenants: [
+      class: [classOf('gold', { weight: 10 })],
+      tenant: [
         tenant('small', { attainment: 0.999, goodputRps: 199.8, gpuShare: 0.2 }),
         tenant('big', { share: 0.75, gpuShare: 0.8 }),
       ],
     }),
     fleet('cheap', 5, {
-      classes: [classOf('gold', { weight: 10, attainment: 0.8 })],
-      tenants: [
+      class: [classOf('gold', { weight: 10, attainment: 0.8 })],
+      tenant: [
         tenant('small', { attainment: 0.85, goodputRps: 170, gpuShare: 0.3 }),
         tenant('big', { share: 0.75, gpuShare: 0.7 }),
       ],

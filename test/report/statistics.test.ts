@@ -138,8 +138,8 @@ function run(name: string) {
   const slices: RunSlices = {
     seconds: new Array(200).fill(0.5),
     sections: [
-      { class: 'gold', tenant: null, weight: 4, ...counts(1) },
-      { class: 'bronze', tenant: null, weight: 1, ...counts(0.5) },
+      { group: 'a', class: 'gold', tenant: null, weight: 4, ...counts(1) },
+      { group: 'b', class: 'bronze', tenant: null, weight: 1, ...counts(0.5) },
     ],
   };
   return { slices };

@@ -26,11 +26,11 @@ output: { requestLog: true, actionLog: true, timeline: false }
 
 describe('classes of a run', () => {
   it('have figures of their own, which the sections that name them add up to', async () => {
-    const { summary, groups } = await simulate(await parseExperiment(TEXT, 'classes.yaml'));
-    const [a, b, c] = groups;
-    const [gold, bulk] = summary.classes ?? [];
-    expect(gold).toMatchObject({ name: 'gold', weight: 5, share: 0 });
-    expect(bulk).toMatchObject({ name: 'bulk', weight: 0.5, share: 0.2, requests: b.requests });
+    const { summary } = await simulate(await parseExperiment(TEXT, 'classes.yaml'));
+    const [a, b, c] = summary.by.group!;
+    const [gold, bulk] = summary.by.class!;
+    expect(gold).toMatchObject({ key: 'gold', weight: 5, share: 0 });
+    expect(bulk).toMatchObject({ key: 'bulk', weight: 0.5, share: 0.2, requests: b.requests });
     expect(gold.requests.offered).toBe(a.requests.offered + c.requests.offered);
     expect(gold.requests.ok).toBe(a.requests.ok + c.requests.ok);
     expect(bulk.offeredLatencyMs).toEqual(b.offeredLatencyMs);
@@ -54,7 +54,7 @@ describe('classes of a run', () => {
     const [header, ...requests] = rows.map((row) => row.split('\t'));
     expect(header.at(-1)).toBe('class_id');
     const bulk = requests.filter((row) => row.at(-1) === '1');
-    expect(bulk).toHaveLength(result.summary.classes?.[1].requests.offered as number);
+    expect(bulk).toHaveLength(result.summary.by.class?.[1].requests.offered as number);
     const replay = await replayJournal(journal, { createPolicy: replayPolicy });
     expect(replay.digest).toBe(result.summary.digest);
     expect(readFileSync(journal, 'utf8')).toMatch(/^o \d+ \S+ \S+ \d+ 1 0$/m);

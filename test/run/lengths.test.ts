@@ -58,9 +58,10 @@ describe('a run of inputs of several lengths', () => {
     'under %s says of each length what it got, and passes its check',
     async (kind) => {
       const { run, outDir } = await runInto([`policy.kind=${kind}`, 'checks=true']);
-      expect(run.lengths?.map(({ length }) => length)).toEqual([16, 64, 256]);
-      expect(run.lengths?.reduce((sum, { offered }) => sum + offered, 0)).toBe(run.summary.requests.offered);
-      expect(run.lengths?.reduce((sum, { ok }) => sum + ok, 0)).toBe(run.summary.requests.ok);
+      const { requests, by } = run.summary;
+      expect(by.length!.map(({ key }) => key)).toEqual(['16', '64', '256']);
+      for (const of of ['offered', 'ok'] as const)
+        expect(by.length!.reduce((sum, each) => sum + each.requests[of], 0)).toBe(requests[of]);
       const audit = checkRun(outDir, { slackNs: 0 });
       expect(audit.violations).toEqual([]);
       expect(audit.claims.filter(({ ok }) => !ok)).toEqual([]);
@@ -110,7 +111,7 @@ describe('a load of inputs of several lengths', () => {
     const target = new FakeTarget(({ done }) => done(OUTCOME_OK));
     const { result } = await playExperiment(await loadExperiment(path), target, { outDir });
     writeFileSync(join(outDir, 'run.json'), JSON.stringify(result));
-    expect(result.lengths?.map(({ length }) => length)).toEqual([16, 64, 256]);
+    expect(result.summary.by.length!.map(({ key }) => key)).toEqual(['16', '64', '256']);
     const { claims, violations } = checkRun(outDir, { slackNs: 0 });
     expect(violations).toEqual([]);
     expect(claims.filter(({ ok }) => !ok)).toEqual([]);

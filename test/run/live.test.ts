@@ -149,9 +149,10 @@ it('runs GPUs of several kinds, each with times of its own', async () => {
   const journal = join(outDir, 'run.journal');
   const { result } = await run(experiment, live({ journal }), { outDir });
   const { summary: simulated } = await simulate(await parseExperiment(EXPERIMENT, 'live.yaml', MIXED));
-  const { kinds = [], cost, requests } = result.summary;
+  const { by, cost, requests } = result.summary;
+  const { kind: kinds = [] } = by;
   expect(requests.offered).toBe(simulated.requests.offered);
-  expect(kinds.map(({ kind, gpus }) => [kind, gpus])).toEqual([
+  expect(kinds.map(({ key, gpus }) => [key, gpus])).toEqual([
     ['fast', 1],
     ['slow', 2],
   ]);
@@ -172,8 +173,8 @@ it('runs GPUs of several kinds, each with times of its own', async () => {
   }
   // And the fast one is, at least once, faster than a slow one can be.
   expect(infers.some(({ isFast, tookNs, slowNs }) => isFast && tookNs < slowNs)).toBe(true);
-  expect(kinds.reduce((sum, { ok }) => sum + ok, 0)).toBe(requests.ok);
-  expect(simulated.kinds?.map(({ kind }) => kind)).toEqual(['fast', 'slow']);
+  expect(kinds.reduce((sum, each) => sum + each.requests.ok, 0)).toBe(requests.ok);
+  expect(simulated.by.kind?.map(({ key }) => key)).toEqual(['fast', 'slow']);
   await expectReplay(journal, requests.offered, result.summary.digest);
   writeFileSync(join(outDir, 'run.json'), JSON.stringify(result));
   const { claims } = checkRun(outDir, { slackNs: 0 });
@@ -192,8 +193,9 @@ it('runs a CPU next to simulated GPUs', async () => {
   expect(experiment.live.device).toBe('cpu');
   const { result, live: report } = await run(experiment, live());
   expect(report?.deviceErrors).toEqual([]);
-  const { kinds = [], requests } = result.summary;
-  expect(kinds.map(({ kind }) => kind)).toEqual(['host', 't4']);
+  const { by, requests } = result.summary;
+  const { kind: kinds = [] } = by;
+  expect(kinds.map(({ key }) => key)).toEqual(['host', 't4']);
   expect(kinds.every(({ infer }) => infer > 0)).toBe(true);
   expect(requests.error).toBe(0);
 });

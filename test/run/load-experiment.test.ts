@@ -43,7 +43,7 @@ it('gives the result of a run, with what a client can know of it', async () => {
   const target = answering();
   const { result, report } = await playExperiment(experiment, target, { outDir: dir });
   expect(runResultSchema.parse(result)).toEqual(result);
-  const { summary, groups } = result;
+  const { summary } = result;
   expect(summary).toMatchObject({
     name: 'two',
     seed: 3,
@@ -51,12 +51,13 @@ it('gives the result of a run, with what a client can know of it', async () => {
     durationSeconds: 0.3,
   });
   // They were not measured, so they are absent, not 0.
-  const unseen = ['digest', 'policy', 'actions', 'coldStarts', 'gpu', 'failures'];
+  const unseen = ['digest', 'policy', 'actions', 'coldStarts', 'gpu', 'failures', 'gpuShare'];
   expect(Object.keys(summary).filter((name) => unseen.includes(name))).toEqual([]);
   expect(Object.keys(result.series)).not.toContain('coldStartRps');
-  expect(result.models.flatMap((model) => Object.keys(model))).not.toContain('coldStarts');
+  const parts = Object.values(summary.by).flat();
+  expect(parts.flatMap((part) => Object.keys(part).filter((name) => unseen.includes(name)))).toEqual([]);
   expect(result.setup).toEqual({ firstUsers: [0, expect.any(Number)] });
-  expect(groups.map(({ name, sloMs }) => [name, sloMs])).toEqual([
+  expect(summary.by.group!.map(({ key, sloMs }) => [key, sloMs])).toEqual([
     ['bursts', 25],
     ['steady', 50],
   ]);

@@ -109,7 +109,7 @@ tenants: { list: [{ name: any }, { name: flood, rate: 20/s, burst: 1 }] }
         await simulate(await load(text)),
         await simulate(await load(text, ['workload.1.rate=20/s'])),
       ];
-      expect(flooded.summary.tenants?.[1]?.overRate).toBeGreaterThan(5000);
+      expect(flooded.summary.by.tenant?.[1]?.failures?.overRate).toBeGreaterThan(5000);
       expect(flooded.summary.scaling?.meanGpus).toBeLessThan(1.2 * quiet.summary.scaling!.meanGpus!);
     },
   );
@@ -145,8 +145,8 @@ tenants: { list: [{ name: any }, { name: flood, rate: 20/s, burst: 1 }] }
       lastNs = Number(t);
       paid.set(gpu, state !== '0');
     }
-    const { scaling, kinds, cost } = result.summary;
-    expect(kinds?.map(({ gpuHours }) => gpuHours)).toEqual([
+    const { scaling, by, cost } = result.summary;
+    expect(by.kind?.map(({ gpuHours }) => gpuHours)).toEqual([
       expect.closeTo(spent[0] / 3600e9, 12),
       expect.closeTo(spent[1] / 3600e9, 12),
     ]);

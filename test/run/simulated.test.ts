@@ -15,14 +15,14 @@ describe('the result of a run', () => {
   it('carries the experiment as written and the SLO of all requests', async () => {
     const result = await simulate(await load(BASE, ['workload.duration=1s']));
     expect(result).toMatchObject({ experiment: BASE, overrides: ['workload.duration=1s'], sloMs: 100 });
-    expect(result.groups).toEqual([]);
+    expect(result.summary.by).not.toHaveProperty('group');
     expect(await simulate(await load(BASE))).not.toHaveProperty('overrides');
   });
 
   it('has a group for each section, by name or else by kind, with its SLO', async () => {
-    const { sloMs, groups } = await simulate(await load(SECTIONS));
+    const { sloMs, summary } = await simulate(await load(SECTIONS));
     expect(sloMs).toBeNull();
-    expect(groups.map((group) => [group.name, group.sloMs])).toEqual([
+    expect(summary.by.group!.map((group) => [group.key, group.sloMs])).toEqual([
       ['users', 50],
       ['fixed', 100],
       ['fixed-2', 100],

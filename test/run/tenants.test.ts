@@ -26,7 +26,7 @@ output: { requestLog: true, actionLog: false, timeline: false }
 
 async function tenantsOf(...args: Parameters<typeof file>) {
   const { summary } = await simulate(await parseExperiment(file(...args), 'tenants.yaml'));
-  const [small, flood] = summary.tenants ?? [];
+  const [small, flood] = summary.by.tenant ?? [];
   return { small, flood, goodputRps: summary.goodputRps };
 }
 
@@ -36,8 +36,8 @@ describe('tenants', () => {
     async (policy) => {
       const { small, flood, goodputRps } = await tenantsOf('[{ name: small }, { name: flood }]', policy);
       expect(small.attainment).toBeGreaterThan(0.88);
-      expect(flood.overShare).toBeGreaterThan(0);
-      expect(small.overShare).toBe(0);
+      expect(flood.failures!.overShare).toBeGreaterThan(0);
+      expect(small.failures!.overShare).toBe(0);
       expect(flood.goodputRps).toBeGreaterThan(0.5 * goodputRps!);
     },
   );
@@ -57,7 +57,7 @@ policy: { kind: clockwork }
 warmup: 10s
 `;
     const { summary } = await simulate(await parseExperiment(text, 'tenants.yaml'));
-    const [large, small] = summary.tenants ?? [];
+    const [large, small] = summary.by.tenant ?? [];
     expect(small.attainment).toBeGreaterThan(0.95);
     expect(large.attainment).toBeGreaterThan(0.7);
   });
@@ -76,9 +76,9 @@ slo: 50ms
 policy: { kind: escapement }
 `;
       const { summary } = await simulate(await parseExperiment(text, 'tenants.yaml'));
-      const [small, flood] = summary.tenants ?? [];
-      expect(flood.overShare).toBeGreaterThan(1000);
-      expect(small.overShare).toBe(0);
+      const [small, flood] = summary.by.tenant ?? [];
+      expect(flood.failures!.overShare).toBeGreaterThan(1000);
+      expect(small.failures!.overShare).toBe(0);
     },
   );
 
@@ -102,7 +102,7 @@ policy: { kind: clockwork }
 
   it('send what their rate allows, and no more', async () => {
     const { small, flood } = await tenantsOf('[{ name: small }, { name: flood, rate: 50/s, burst: 10 }]');
-    const overRate = flood.overRate ?? Number.NaN;
+    const overRate = flood.failures?.overRate ?? Number.NaN;
     expect(small.attainment).toBeGreaterThan(0.99);
     expect(flood.requests.offered - overRate).toBeGreaterThan(50 * 15 - 2);
     expect(flood.requests.offered - overRate).toBeLessThan(50 * 15 + 12);
@@ -119,8 +119,8 @@ policy: { kind: clockwork }
     const { result } = await run(await parseExperiment(text, 'tenants.yaml'), live({ journal }), {
       outDir: dir,
     });
-    const [, flood] = result.summary.tenants ?? [];
-    expect(flood.overRate).toBeGreaterThan(50);
+    const [, flood] = result.summary.by.tenant ?? [];
+    expect(flood.failures!.overRate).toBeGreaterThan(50);
     expect(readFileSync(join(dir, 'requests.tsv'), 'utf8').split('\n')[0]).toMatch(/\ttenant_id$/);
     let limited = -1;
     readRequests(join(dir, 'requests.tsv'), ({ id, cause }) => {

@@ -235,7 +235,7 @@ ${more}`;
     const { result, live: report } = await run(experiment, live({ journal }));
     expect(report?.deviceErrors).toEqual([]);
     const { offered, ok } = result.summary.requests;
-    expect([ok, result.lengths?.map(({ length }) => length)]).toEqual([offered, BUCKETS]);
+    expect([ok, result.summary.by.length?.map(({ key }) => Number(key))]).toEqual([offered, BUCKETS]);
     await expectReplay(journal, offered, result.summary.digest);
   });
 

@@ -60,7 +60,7 @@ export async function handler(args: Args): Promise<void> {
     return;
   }
   refuseUnknownModel(
-    run.models.map(({ name }) => name),
+    run.summary.by.model.map(({ key }) => key),
     args.model,
   );
   refuseUnknownSender('class', names.classes, args.class);
@@ -118,11 +118,11 @@ function listText(dir: string, { failures, requests }: FailedList): string {
   return `${causesText(failures)}\n\n${failedText(requests, options)}`;
 }
 
-function namesOf({ summary: { classes = [], tenants = [] }, models }: RunResult): RunNames {
-  const byId = new Map(models.map(({ id, name }) => [id, name]));
+function namesOf({ summary: { by } }: RunResult): RunNames {
+  const byId = new Map(by.model.map(({ id, key }) => [id, key]));
   return {
     model: (model) => byId.get(model) ?? `model ${model}`,
-    classes: classes.map(({ name }) => name),
-    tenants: tenants.map(({ name }) => name),
+    classes: (by.class ?? []).map(({ key }) => key),
+    tenants: (by.tenant ?? []).map(({ key }) => key),
   };
 }

@@ -75,13 +75,13 @@ function drawnFirst(results: SweepResults, recommendations: readonly Recommendat
 
 /** Charts of one run. */
 export function runCharts(run: DrawnRun): NamedChart[] {
-  const hurt = run.summary.failures === undefined ? [] : hurtModels(run.models, MAX_MODEL_BARS);
+  const hurt = run.summary.failures === undefined ? [] : hurtModels(run.summary.by.model, MAX_MODEL_BARS);
   const failures = hurt.length === 0 ? [] : [{ name: 'failures', spec: failureBars(hurt) }];
   return [
-    ...breakdownsOf(run).flatMap((breakdown) => {
-      const spec = breakdownBars(breakdown);
-      return spec === null ? [] : [{ name: breakdown.name, spec }];
-    }),
+    // Requests that no GPU executed belong to no kind, so shares by kind would flatter.
+    ...breakdownsOf(run)
+      .filter(({ name }) => name !== 'kinds')
+      .map((breakdown) => ({ name: breakdown.name, spec: breakdownBars(breakdown) })),
     ...failures,
     ...latencyChart(linesOf('', run, worstGroups([run])), run.sloMs, [runLabel(run), groupsLeftOut([run])]),
     ...timeCharts(run, [runLabel(run)]),
@@ -193,15 +193,15 @@ function timeCharts(run: DrawnRun, notes: readonly string[]): NamedChart[] {
 
 /** Note that groups are not drawn; empty if all are. */
 function groupsLeftOut(runs: readonly DrawnRun[]): string {
-  const most = Math.max(...runs.map(({ groups }) => groups.length));
+  const most = Math.max(...runs.map(({ summary }) => summary.by.group?.length ?? 0));
   return most > MAX_GROUP_LINES ? `the worst ${MAX_GROUP_LINES} of ${most} groups` : '';
 }
 
 /** Groups with the smallest share in time in any of the runs, as many as are drawn. */
 function worstGroups(runs: readonly DrawnRun[]): ReadonlySet<string> {
   const least = new Map<string, number>();
-  for (const { name, attainment } of runs.flatMap(({ groups }) => groups))
-    least.set(name, Math.min(least.get(name) ?? 1, attainment ?? 1));
+  for (const { key, attainment } of runs.flatMap(({ summary }) => summary.by.group ?? []))
+    least.set(key, Math.min(least.get(key) ?? 1, attainment ?? 1));
   const sorted = [...least].sort(([, a], [, b]) => a - b).map(([name]) => name);
   return new Set(sorted.slice(0, MAX_GROUP_LINES));
 }
@@ -209,7 +209,7 @@ function worstGroups(runs: readonly DrawnRun[]): ReadonlySet<string> {
 /** One line for the run, or one per group: the mixed latency would describe none of them. */
 function linesOf(
   name: string,
-  { latencyCdf: cdf, summary, groups }: DrawnRun,
+  { latencyCdf: cdf, summary }: DrawnRun,
   shown: ReadonlySet<string>,
 ): LatencyLine[] {
   const line = (of: string, drawn: LatencyCdf, { attainment }: Pick<DrawnRun['summary'], 'attainment'>) => ({
@@ -217,11 +217,12 @@ function linesOf(
     cdf: drawn,
     inTime: attainment,
   });
-  if (groups.length === 0) return [line(name || THIS_RUN, cdf, summary)];
+  const { group: groups } = summary.by;
+  if (groups === undefined) return [line(name || THIS_RUN, cdf, summary)];
   return groups
-    .filter((group) => shown.has(group.name))
+    .filter(({ key }) => shown.has(key))
     .map((group) => {
-      const of = name === '' ? group.name : `${name}, ${group.name}`;
+      const of = name === '' ? group.key : `${name}, ${group.key}`;
       return line(of, percentilesOf(group.offeredLatencyMs), group);
     });
 }

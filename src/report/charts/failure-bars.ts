@@ -21,31 +21,31 @@ export function failureBars(models: readonly ModelFigures[]): ChartSpec {
   const present = CAUSES.filter((cause) => models.some(({ failures }) => (failures?.[cause] ?? 0) > 0));
   const parts = [IN_TIME, ...present.map((cause, i) => `${LETTERS[i]}: ${CAUSE_LABELS[cause]}`)];
   const rows = models.flatMap((model) => {
-    const counts = [model.ok, ...present.map((cause) => model.failures?.[cause] ?? 0)];
+    const counts = [model.requests.ok, ...present.map((cause) => model.failures?.[cause] ?? 0)];
     let from = 0;
     return counts.map((count, part) => {
       const begin = from;
-      from += count / model.offered;
+      from += count / model.requests.offered;
       return {
-        name: model.name,
+        name: model.key,
         part: parts[part],
         order: part,
         begin,
         end: from,
         middle: (begin + from) / 2,
         letter: part > 0 && from - begin >= ROOM ? LETTERS[part - 1] : '',
-        note: `${model.name}: ${formatCount(count)} of ${formatCount(model.offered)} ${part === 0 ? IN_TIME : CAUSE_LABELS[present[part - 1]!]}`,
+        note: `${model.key}: ${formatCount(count)} of ${formatCount(model.requests.offered)} ${part === 0 ? IN_TIME : CAUSE_LABELS[present[part - 1]!]}`,
       };
     });
   });
   const totals = models.map((model) => ({
-    name: model.name,
-    label: `${formatPercent(model.ok / model.offered)} of ${formatCount(model.offered)} in time`,
+    name: model.key,
+    label: `${formatPercent(model.attainment)} of ${formatCount(model.requests.offered)} in time`,
   }));
   const y = {
     field: 'name',
     type: 'nominal',
-    sort: models.map(({ name }) => name),
+    sort: models.map(({ key }) => key),
     title: null,
     axis: { domain: false, ticks: false, labelPadding: 8, labelLimit: 200 },
   };
@@ -73,8 +73,8 @@ export function failureBars(models: readonly ModelFigures[]): ChartSpec {
       offset: 10,
     },
   };
-  const total = models.reduce((sum, { offered }) => sum + offered, 0);
-  const failed = total - models.reduce((sum, { ok }) => sum + ok, 0);
+  const total = models.reduce((sum, { requests }) => sum + requests.offered, 0);
+  const failed = total - models.reduce((sum, { requests }) => sum + requests.ok, 0);
   return chart(
     {
       title: 'Why requests failed, by model',
@@ -120,9 +120,9 @@ export function failureBars(models: readonly ModelFigures[]): ChartSpec {
   );
 }
 
-function descriptionOf({ name, offered, ok, failures }: ModelFigures): string {
+function descriptionOf({ key, requests: { offered, ok }, failures }: ModelFigures): string {
   const causes = failures === undefined ? '' : `, ${causesText(failures)}`;
-  return `${name}: ${formatCount(ok)} of ${formatCount(offered)} in time${causes}`;
+  return `${key}: ${formatCount(ok)} of ${formatCount(offered)} in time${causes}`;
 }
 
 /** From light to dark in the order of the causes. */

@@ -1,8 +1,8 @@
-import { type FigureUnit, figureOf, offeredMs } from '../../record/figures.js';
-import type { ActionCounts, GroupSummary, RunKind, RunResult, TenantFigures } from '../../record/results.js';
+import { type FigureUnit, figureOf, figureOfPart } from '../../record/figures.js';
+import type { ActionCounts, RunKind, RunResult } from '../../record/results.js';
 import { fleetOf, type RankedFleet, rankFleets } from '../fleets.js';
 import { generatorWarnings } from '../generator.js';
-import { marginBetween, ofSection, type SlicedFigure, slicedFigure } from '../statistics.js';
+import { marginBetween, type SlicedFigure, slicedFigure, slicedPart } from '../statistics.js';
 import { differencesThatMatter } from './comparable.js';
 import { dropWarnings, type Headline, headlinesOf } from './headline.js';
 import type { NamedRun } from './named-run.js';
@@ -64,13 +64,12 @@ export function compareRuns(runs: readonly NamedRun[]): Comparison {
     headlines: headlinesOf(runs),
     warnings: [...differencesThatMatter(runs), ...dropWarnings(runs), ...generatorProblems(runs)],
     figures: [
-      ...HEADLINES.map(([name, label]) => headline(name, label, results)),
-      ...groupFigures(results),
-      ...classFigures(results),
-      ...tenantFigures(results),
+      ...HEADLINES.map((name) => headline(name, results)),
+      ...WEIGHTED.map((name) => headline(name, results)).filter(isKnown),
+      ...partFigures(results),
       ...actionFigures(results),
-      ...UTILIZATIONS.map(([name, label]) => headline(name, label, results)),
-      ...COSTS.map(([name, label]) => headline(name, label, results)).filter(isKnown),
+      ...UTILIZATIONS.map((name) => headline(name, results)),
+      ...COSTS.map((name) => headline(name, results)).filter(isKnown),
     ],
     fleets: rankFleets(runs.flatMap(({ name, run: { summary } }) => fleetOf(name, summary) ?? [])),
   };
@@ -81,66 +80,40 @@ function generatorProblems(runs: readonly NamedRun[]): string[] {
   return runs.flatMap(({ name, run }) => generatorWarnings(run).map((warning) => `${name}: ${warning}`));
 }
 
-/** Figures of the summary by the names that thresholds use, with their labels. */
-const HEADLINES: readonly (readonly [string, string])[] = [
-  ['attainment', 'SLO attainment'],
-  ['worstModelAttainment', 'worst model attainment'],
-  ['modelsBelow50', 'models below half'],
-  ['rareModelsAttainment', 'rare models attainment'],
-  ['goodputRps', 'goodput'],
-  ['offeredRps', 'offered'],
-  ['mean', 'mean latency'],
-  ['p50', 'p50 latency'],
-  ['p90', 'p90 latency'],
-  ['p95', 'p95 latency'],
-  ['p99', 'p99 latency'],
-  ['p999', 'p99.9 latency'],
-  ['p9999', 'p99.99 latency'],
-  ['max', 'max latency'],
-  ['executedP50', 'p50 of executed'],
-  ['executedP99', 'p99 of executed'],
-  ['offered', 'requests'],
-  ['ok', 'ok'],
-  ['late', 'late'],
-  ['timeout', 'timeout'],
-  ['rejected', 'rejected'],
-  ['error', 'error'],
-  ['coldStarts', 'cold starts'],
+/** Figures of every run by the names that thresholds use. */
+const HEADLINES = [
+  ...[
+    'attainment',
+    'worstModelAttainment',
+    'modelsBelow50',
+    'rareModelsAttainment',
+    'goodputRps',
+    'offeredRps',
+  ],
+  ...['mean', 'p50', 'p90', 'p95', 'p99', 'p999', 'p9999', 'max', 'executedP50', 'executedP99'],
+  ...['offered', 'ok', 'late', 'timeout', 'rejected', 'error', 'coldStarts'],
 ];
-
-const UTILIZATIONS: readonly (readonly [string, string])[] = [
-  ['execUtilization', 'EXEC busy'],
-  ['weightsUtilization', 'WEIGHTS busy'],
-];
-
-/** Figures of runs with classes. */
-const WEIGHTED: readonly (readonly [string, string])[] = [
-  ['weightedAttainment', 'attained by weight'],
-  ['weightedGoodputRps', 'goodput by weight'],
-];
-const CLASS_FIGURES: readonly (readonly [string, string])[] = [
-  ['goodputRps', 'goodput'],
-  ['attainment', 'attained'],
-  ['gpuShare', 'GPU time'],
-  ['p99', 'p99'],
-];
-
+const UTILIZATIONS = ['execUtilization', 'weightsUtilization'];
 /** Figures of clusters whose GPUs have kinds, and of those with prices. */
-const COSTS: readonly (readonly [string, string])[] = [
-  ['gpuHours', 'GPU-hours'],
-  ['costPerHour', 'cost per hour'],
-  ['costPerMillion', 'cost per million in time'],
-];
+const COSTS = ['gpuHours', 'costPerHour', 'costPerMillion'];
+
+/** Figures of parts, by dimension, and those of all by the weights of classes. */
+const OF_PARTS = [
+  ['group', ['goodputRps', 'attainment', 'p50', 'p99']],
+  ['class', ['goodputRps', 'attainment', 'gpuShare', 'p99']],
+  ['tenant', ['goodputRps', 'attainment', 'gpuShare', 'overRate', 'overShare']],
+] as const;
+const WEIGHTED = ['weightedAttainment', 'weightedGoodputRps'];
 
 /** Figures that a tolerance can name, if any run has them. */
-export const COMPARED = [...HEADLINES, ...UTILIZATIONS, ...COSTS].map(([name]) => name);
+export const COMPARED = [...HEADLINES, ...UTILIZATIONS, ...COSTS];
 
 function isKnown({ values }: ComparedFigure): boolean {
   return values.some((value) => value !== null);
 }
 
-function headline(name: string, label: string, runs: readonly RunResult[]): ComparedFigure {
-  const { unit, read } = figureOf(name)!;
+function headline(name: string, runs: readonly RunResult[]): ComparedFigure {
+  const { label, unit, read } = figureOf(name)!;
   return compared(name, label, unit, runs, ({ summary }) => read(summary), slicedFigure(name));
 }
 
@@ -163,73 +136,19 @@ function actionFigures(runs: readonly RunResult[]): ComparedFigure[] {
   ];
 }
 
-/** Figures of each group, if all runs have the same groups. */
-function groupFigures(runs: readonly RunResult[]): ComparedFigure[] {
-  const names = runs.map(({ groups }) => groups.map(({ name }) => name));
-  if (names.some((list) => list.join('\n') !== names[0]!.join('\n'))) return [];
-  return names[0]!.flatMap((name, i) => {
-    const figure = (
-      key: string,
-      label: string,
-      unit: FigureUnit,
-      read: (group: GroupSummary) => number | null,
-    ) =>
-      compared(
-        `${name}.${key}`,
-        `${name}: ${label}`,
-        unit,
-        runs,
-        ({ groups }) => read(groups[i]!),
-        ofSection(slicedFigure(key), i),
-      );
-    return [
-      figure('goodputRps', 'goodput', 'perSecond', ({ goodputRps }) => goodputRps),
-      figure('attainment', 'attained', 'share', ({ attainment }) => attainment),
-      figure('p50', 'p50', 'ms', (group) => offeredMs(group, 'p50')),
-      figure('p99', 'p99', 'ms', (group) => offeredMs(group, 'p99')),
-    ];
-  });
-}
-
-/** Figures of each class that any run has, by the names of thresholds. */
-function classFigures(runs: readonly RunResult[]): ComparedFigure[] {
-  const names = [...new Set(runs.flatMap(({ summary }) => (summary.classes ?? []).map(({ name }) => name)))];
-  if (names.length === 0) return [];
-  return [
-    ...WEIGHTED.map(([name, label]) => headline(name, label, runs)),
-    ...names.flatMap((of) =>
-      CLASS_FIGURES.map(([name, label]) => headline(`class.${of}.${name}`, `class ${of}: ${label}`, runs)),
-    ),
-  ];
-}
-
-function tenantFigures(runs: readonly RunResult[]): ComparedFigure[] {
-  const names = [...new Set(runs.flatMap(({ summary }) => (summary.tenants ?? []).map(({ name }) => name)))];
-  return names.flatMap((of) => {
-    const figure = (
-      key: string,
-      label: string,
-      unit: FigureUnit,
-      read: (tenant: TenantFigures) => number | null,
-    ) =>
-      compared(
-        `tenant.${of}.${key}`,
-        `tenant ${of}: ${label}`,
-        unit,
-        runs,
-        ({ summary }) => {
-          const found = summary.tenants?.find(({ name }) => name === of);
-          return found === undefined ? null : read(found);
-        },
-        slicedFigure(`tenant.${of}.${key}`),
-      );
-    return [
-      figure('goodputRps', 'goodput', 'perSecond', ({ goodputRps }) => goodputRps),
-      figure('attainment', 'attained', 'share', ({ attainment }) => attainment),
-      figure('gpuShare', 'GPU time', 'share', ({ gpuShare }) => gpuShare),
-      figure('overRate', 'beyond its rate', 'count', ({ overRate }) => overRate),
-      figure('overShare', 'beyond its share', 'count', ({ overShare }) => overShare),
-    ];
+/** Figures of each part that any run has, by the names of thresholds. */
+function partFigures(runs: readonly RunResult[]): ComparedFigure[] {
+  return OF_PARTS.flatMap(([dimension, names]) => {
+    const parts = runs.map(({ summary }) => (summary.by[dimension] ?? []).map(({ key }) => key));
+    const all = [...new Set(parts.flat())];
+    return all.flatMap((key) =>
+      names.map((figure) => {
+        const part = { dimension, key, figure };
+        const { label, unit, read } = figureOfPart(part)!;
+        const name = `${dimension}.${key}.${figure}`;
+        return compared(name, label, unit, runs, ({ summary }) => read(summary), slicedPart(part));
+      }),
+    );
   });
 }
 

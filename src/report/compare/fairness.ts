@@ -1,4 +1,4 @@
-import { FEWEST_REQUESTS } from '../../record/model-figures.js';
+import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { RunResult } from '../../record/results.js';
 import { formatPercent, formatRate } from '../../text/numbers.js';
 import type { NamedRun } from './named-run.js';
@@ -74,10 +74,10 @@ function goodputOf({ summary }: RunResult): number | null {
 }
 
 /** Attainments of the models with enough requests, ascending. */
-function attainments({ models }: RunResult): number[] {
-  return models
-    .filter(({ offered }) => offered >= FEWEST_REQUESTS)
-    .map(({ ok, offered }) => ok / offered)
+function attainments({ summary }: RunResult): number[] {
+  return summary.by.model
+    .filter(({ requests }) => requests.offered >= FEWEST_REQUESTS)
+    .flatMap(({ attainment }) => attainment ?? [])
     .sort((x, y) => x - y);
 }
 

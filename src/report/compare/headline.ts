@@ -1,5 +1,5 @@
-import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
-import { FEWEST_REQUESTS } from '../../record/model-figures.js';
+import { type MeasuredSummary, offeredMs, partOf } from '../../record/figures.js';
+import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { RunResult } from '../../record/results.js';
 import { formatPercent } from '../../text/numbers.js';
 import { listed } from '../../text/words.js';
@@ -97,20 +97,20 @@ function droppedShare({ requests }: MeasuredSummary): number {
 }
 
 function groupChanges(first: RunResult, other: RunResult): NamedChange[] {
-  return first.groups.flatMap((group) => {
-    const same = other.groups.find(({ name }) => name === group.name);
-    const [from, to] = [group.attainment, same === undefined ? null : same.attainment];
-    return from === null || to === null ? [] : [{ name: group.name, from, to }];
+  return (first.summary.by.group ?? []).flatMap((group) => {
+    const same = partOf(other.summary, 'group', group.key);
+    const [from, to] = [group.attainment, same === null ? null : same.attainment];
+    return from === null || to === null ? [] : [{ name: group.key, from, to }];
   });
 }
 
 function modelChanges(first: RunResult, other: RunResult): NamedChange[] {
-  const before = new Map(first.models.map((model) => [model.id, model]));
-  return other.models.flatMap(({ id, name, offered, ok }) => {
+  const before = new Map(first.summary.by.model.map((model) => [model.id, model]));
+  return other.summary.by.model.flatMap(({ id, key, requests, attainment }) => {
     const same = before.get(id);
-    if (same === undefined || same.name !== name) return [];
-    if (Math.min(offered, same.offered) < FEWEST_REQUESTS) return [];
-    return [{ name, from: same.ok / same.offered, to: ok / offered }];
+    if (same === undefined || same.key !== key) return [];
+    if (Math.min(requests.offered, same.requests.offered) < FEWEST_REQUESTS) return [];
+    return [{ name: key, from: same.attainment!, to: attainment! }];
   });
 }
 

@@ -1,5 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
-import { type FigureUnit, figureOf, MS_PER_UNIT, renamedFigure } from '../../record/figures.js';
+import { type FigureUnit, figureOf, MS_PER_UNIT } from '../../record/figures.js';
 import { COMPARED, type ComparedFigure, type Comparison } from './compare.js';
 import { differenceText, relativeText, valueText } from './format.js';
 
@@ -35,8 +35,6 @@ export function parseTolerance(text: string): Tolerance {
   const parts = PATTERN.exec(text);
   if (parts === null) throw usage(text, 'must be FIGURE=LIMIT, e.g. p99=15% or p99=2ms');
   const [, figure, number, suffix] = parts as unknown as [string, string, string, string];
-  const renamed = renamedFigure(figure);
-  if (renamed !== undefined) throw usage(text, `${figure} was renamed to ${renamed}`);
   if (!COMPARED.includes(figure))
     throw usage(text, `unknown figure ${figure}; known figures: ${COMPARED.join(', ')}`);
   if (suffix === '%') return { text, figure, limit: Number(number) / 100, relative: true };

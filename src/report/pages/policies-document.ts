@@ -13,7 +13,7 @@ import { policyNotes } from './blocks.js';
 export function policiesDocument(comparison: PolicyComparison): Document {
   const { policies, cells, bounded, completeCells, warnings, failed, sweeps } = comparison;
   const senders = senderFigures(cells);
-  const isWeighted = senders.some(({ kind }) => kind === 'classes');
+  const isWeighted = senders.some(({ kind }) => kind === 'class');
   const summaries = sweeps.flatMap(({ results }) =>
     results.cells.flatMap((cell) => (cell.status === 'done' ? cell.result.summary : [])),
   );

@@ -1,6 +1,6 @@
 import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES } from '../../record/causes.js';
 import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
-import { FEWEST_REQUESTS } from '../../record/model-figures.js';
+import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type { CellResult, LatencyMs, RunResult } from '../../record/results.js';
 import {
@@ -12,7 +12,7 @@ import {
   formatSlo,
 } from '../../text/numbers.js';
 import { capital } from '../../text/words.js';
-import { breakdownsOf, breakdownTable } from '../breakdown.js';
+import { breakdownsOf, breakdownTable, requestCells } from '../breakdown.js';
 import { costText, flappingNote, scalingText } from '../cost-text.js';
 import type { Block, Document, Section } from '../document.js';
 import { generatorLines, generatorWarnings } from '../generator.js';
@@ -32,7 +32,7 @@ const READINGS =
 
 /** Report of one run: its figures, a table per dimension of its requests, failures, charts and provenance. */
 export function runDocument(run: RunResult | CellResult): Document {
-  const { summary, sloMs, groups } = run;
+  const { summary, sloMs } = run;
   const within = sloMs === null ? 'their SLO' : `their SLO of ${formatSlo(sloMs)}`;
   const { requests, goodputRps, attainment } = summary;
   const rate =
@@ -44,8 +44,8 @@ export function runDocument(run: RunResult | CellResult): Document {
     title:
       attainment === null
         ? 'No request was offered'
-        : groups.length > 0
-          ? servedGroups({ groups: groups.map((group) => groupPoint(group)) })
+        : summary.by.group !== undefined
+          ? servedGroups({ groups: summary.by.group.map(groupPoint) })
           : `${rate} within ${within}`,
     lead: [],
     sections: [
@@ -105,8 +105,8 @@ function figureList(run: RunResult | CellResult): [string, string][] {
   return lines.flatMap(([name, value]) => (value === null ? [] : [[name, value]]));
 }
 
-function weightedText({ classes, weightedGoodputRps = null, weightedAttainment = null }: MeasuredSummary) {
-  if (classes === undefined) return null;
+function weightedText({ by, weightedGoodputRps = null, weightedAttainment = null }: MeasuredSummary) {
+  if (by.class === undefined) return null;
   return `${formatPerSecond(weightedGoodputRps)} (${formatPercent(weightedAttainment)} of what was offered)`;
 }
 
@@ -163,14 +163,14 @@ function warnings(run: RunResult | CellResult): Block[] {
 }
 
 /** Failures by cause and by model, the worst-served first, and how to look at single requests. */
-function failureSection({ summary, models }: RunResult | CellResult): Section[] {
-  const { failures, requests } = summary;
-  const hurt = hurtModels(models);
+function failureSection({ summary }: RunResult | CellResult): Section[] {
+  const { failures, requests, by } = summary;
+  const hurt = hurtModels(by.model);
   if (hurt.length === 0) return [];
   const present = CAUSES.filter((cause) => hurt.some((model) => (model.failures?.[cause] ?? 0) > 0));
   const number = (value: number | undefined) => ({ text: formatCount(value ?? 0), sort: value ?? 0 });
   const seesCold = hurt.some(({ coldStarts }) => coldStarts !== undefined);
-  const titles = ['requests', 'in time', ...(seesCold ? ['cold starts'] : [])];
+  const titles = [...Object.keys(requestCells(hurt[0]!)), ...(seesCold ? ['cold starts'] : [])];
   const byModel = {
     columns: [
       { title: 'model' },
@@ -180,9 +180,8 @@ function failureSection({ summary, models }: RunResult | CellResult): Section[] 
       })),
     ],
     rows: hurt.map((model) => [
-      { text: model.name },
-      number(model.offered),
-      { text: formatPercent(model.ok / model.offered), sort: model.ok / model.offered },
+      { text: model.key },
+      ...Object.values(requestCells(model)),
       ...(seesCold ? [number(model.coldStarts)] : []),
       ...present.map((cause) => number(model.failures?.[cause])),
     ]),
@@ -202,7 +201,7 @@ function failureSection({ summary, models }: RunResult | CellResult): Section[] 
       { text: CAUSE_MEANINGS[cause] },
     ]),
   };
-  const more = models.filter(({ ok, offered }) => ok < offered).length - hurt.length;
+  const more = hurtModels(by.model, by.model.length).length - hurt.length;
   return [
     {
       title: 'Failures',
@@ -214,9 +213,7 @@ function failureSection({ summary, models }: RunResult | CellResult): Section[] 
           text: `Models with fewer than ${FEWEST_REQUESTS} requests come last.${more > 0 ? ` ${formatCount(more)} more models had failed requests: run.json lists all.` : ''}`,
           tone: 'small',
         },
-        ...(failures === undefined
-          ? []
-          : [{ code: `escapement explain . --model ${quoted(hurt[0]!.name)}` }]),
+        ...(failures === undefined ? [] : [{ code: `escapement explain . --model ${quoted(hurt[0]!.key)}` }]),
       ],
     },
   ];

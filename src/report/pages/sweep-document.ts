@@ -1,4 +1,5 @@
-import { FEWEST_REQUESTS } from '../../record/model-figures.js';
+import { partOf } from '../../record/figures.js';
+import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { SweepResults } from '../../record/results.js';
 import { formatCount, formatFactor, formatMs, formatPercent, formatRate } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
@@ -228,15 +229,12 @@ function worstModel({ cells }: Point): number | null {
 /** A column of attainment for each tenant of any run, mean over the runs in which it offered requests. */
 function tenantColumns(points: readonly Point[]) {
   const summaries = points.flatMap(({ cells }) => cells.map(({ result }) => result.summary));
-  const names = [...new Set(summaries.flatMap(({ tenants = [] }) => tenants.map(({ name }) => name)))];
+  const names = [...new Set(summaries.flatMap(({ by }) => (by.tenant ?? []).map(({ key }) => key)))];
   return names.map((name) => ({
     title: `tenant ${name}`,
     of: ({ cells }: Point) =>
       meanOfKnown(
-        cells.map(
-          ({ result: { summary } }) =>
-            summary.tenants?.find((each) => each.name === name)?.attainment ?? null,
-        ),
+        cells.map(({ result: { summary } }) => partOf(summary, 'tenant', name)?.attainment ?? null),
       ),
   }));
 }

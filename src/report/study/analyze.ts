@@ -176,8 +176,8 @@ function pricedFleetKeys(results: SweepResults): string[] {
 }
 
 function fleetOf({ cells }: Point): string {
-  const kinds = cells[0]?.result.summary.kinds ?? [];
-  return JSON.stringify(kinds.filter(({ gpus }) => gpus > 0).map(({ kind, gpus }) => [kind, gpus]));
+  const kinds = cells[0]?.result.summary.by.kind ?? [];
+  return JSON.stringify(kinds.filter(({ gpus }) => gpus > 0).map(({ key, gpus }) => [key, gpus]));
 }
 
 /** The cheapest, of equal prices the one with the highest score; others with its price tie with it. */

@@ -3,7 +3,7 @@ import type {
   CellResult,
   CostFigures,
   FinishedCell,
-  GroupSummary,
+  RequestFigures,
   SweepResults,
 } from '../../record/results.js';
 import { groupBy } from '../group-by.js';
@@ -60,7 +60,10 @@ export interface Point {
 type RatedPoint = Point & Readonly<Record<'weightedGoodputRps' | 'weightedOfferedRps', Estimate>>;
 
 /** Results of one group of users. */
-export interface GroupPoint extends Pick<GroupSummary, 'name' | 'sloMs'>, Pick<Point, 'p99Ms'> {
+export interface GroupPoint extends Pick<Point, 'p99Ms'> {
+  readonly name: string;
+  /** Null where requests differ. */
+  readonly sloMs: number | null;
   /** Over the repetitions in which it offered requests; null if there are none. */
   readonly attainment: Estimate | null;
 }
@@ -71,7 +74,7 @@ interface ServedGroup extends GroupPoint {
 }
 
 /** Results of a group in one run. */
-type GroupLike = Pick<GroupSummary, 'name' | 'sloMs' | 'attainment' | 'offeredLatencyMs' | 'requests'>;
+type GroupLike = RequestFigures & { readonly key: string; readonly sloMs?: number | null };
 
 /** Cache, since pages ask for the same sweep again and again, and compare points by identity. */
 const KNOWN = new WeakMap<SweepResults, readonly Point[]>();
@@ -226,10 +229,10 @@ function costOf(summaries: readonly CellResult['summary'][]): CostFigures | null
 
 function groupsOf(cells: readonly FinishedCell[], hasGoodput: boolean): GroupPoint[] {
   const senders = cells.map(({ result }) => sendersOf(result, hasGoodput));
-  const isClass = cells[0]!.result.summary.classes !== undefined;
-  return (senders[0] ?? []).map(({ name, sloMs }, i) => {
-    const isCounted: SlicedFigure['isCounted'] = (section, at) =>
-      isClass ? section.class === name : at === i;
+  const isClass = cells[0]!.result.summary.by.class !== undefined;
+  return (senders[0] ?? []).map(({ key: name, sloMs = null }, i) => {
+    const isCounted: SlicedFigure['isCounted'] = (section) =>
+      (isClass ? section.class : section.group) === name;
     const attained = sampleOf(
       cells,
       { of: 'attainment', isCounted },
@@ -241,9 +244,10 @@ function groupsOf(cells: readonly FinishedCell[], hasGoodput: boolean): GroupPoi
 }
 
 /** Groups of senders: classes before sections of the workload; all requests are one group if goodput is not known. */
-function sendersOf({ summary, groups, sloMs }: CellResult, hasGoodput: boolean): readonly GroupLike[] {
-  if (summary.classes !== undefined) return summary.classes.map((each) => ({ ...each, sloMs: null }));
-  return groups.length > 0 || hasGoodput ? groups : [{ ...summary, name: 'all requests', sloMs }];
+function sendersOf({ summary, sloMs }: CellResult, hasGoodput: boolean): readonly GroupLike[] {
+  const { class: classes, group = [] } = summary.by;
+  if (classes !== undefined) return classes;
+  return group.length > 0 || hasGoodput ? group : [{ ...summary, key: 'all requests', sloMs }];
 }
 
 function estimated(sample: Sample | null): Estimate | null {
@@ -252,13 +256,13 @@ function estimated(sample: Sample | null): Estimate | null {
 
 /** A group of one run. */
 export function groupPoint(group: GroupLike): GroupPoint {
-  const { name, sloMs, attainment } = group;
+  const { key: name, sloMs = null, attainment } = group;
   const attained = attainment === null ? null : estimate([attainment]);
   return { name, sloMs, attainment: attained, p99Ms: offeredMs(group, 'p99') };
 }
 
 function meanLatency(
-  repetitions: readonly Pick<GroupSummary, 'offeredLatencyMs' | 'requests'>[],
+  repetitions: readonly Pick<RequestFigures, 'offeredLatencyMs' | 'requests'>[],
   name: 'p50' | 'p99',
 ): number | null {
   const values = repetitions.map((repetition) => offeredMs(repetition, name));

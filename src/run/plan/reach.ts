@@ -1,6 +1,6 @@
 import type { Experiment } from '../../config/experiment.js';
 import { ratioOf } from '../../record/counted.js';
-import { senderOfFigure } from '../../record/figures.js';
+import { partOfFigure } from '../../record/figures.js';
 import { parsePercentile } from '../../record/percentiles.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
 import { holds, type Threshold } from '../../record/threshold.js';
@@ -75,10 +75,10 @@ export class Reach {
 
 /** Null if any number may fail, or nothing bounds it. */
 function needOf(target: Threshold): Need | null {
-  const sender = senderOfFigure(target.metric);
-  if (sender?.kind === 'class') return null;
-  const tenant = sender?.name ?? null;
-  const metric = tenant === null ? target.metric : target.metric.slice(`tenant.${tenant}.`.length);
+  const part = partOfFigure(target.metric);
+  if (part !== null && part.dimension !== 'tenant') return null;
+  const tenant = part?.key ?? null;
+  const metric = part?.figure ?? target.metric;
   if (atLeast(target)) {
     if (metric === 'attainment') return { target, tenant, isMet: (share) => holds(target, share) };
     if (metric === 'goodputRps')
@@ -91,10 +91,13 @@ function needOf(target: Threshold): Need | null {
 }
 
 /** Requests of one tenant, or of all, that tenants' rates admit: independent of GPUs. */
-function letThrough({ tenants = [], requests, offeredRps }: CellResult['summary'], name: string | null) {
-  const limited = tenants.filter((tenant) => name === null || tenant.name === name);
+function letThrough(
+  { by: { tenant = [] }, requests, offeredRps }: CellResult['summary'],
+  name: string | null,
+) {
+  const limited = tenant.filter(({ key }) => name === null || key === name);
   const offered = name === null ? requests.offered : (limited[0]?.requests.offered ?? 0);
-  const refused = limited.reduce((sum, { overRate }) => sum + (overRate ?? 0), 0);
+  const refused = limited.reduce((sum, { failures }) => sum + (failures?.overRate ?? 0), 0);
   const share = offered === 0 ? 1 : 1 - refused / offered;
   const rps = name === null ? offeredRps : (limited[0]?.offeredRps ?? null);
   return { share, rps: rps === null ? null : share * rps };

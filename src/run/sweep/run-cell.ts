@@ -90,14 +90,12 @@ function asCell({
   setup: ___,
   summary,
   timeline,
-  models,
   ...rest
 }: ScheduledRun): CellResult {
-  const { wall: ____, ...figures } = summary;
+  const { wall: ____, by, ...figures } = summary;
   return {
     ...rest,
-    summary: figures,
+    summary: { ...figures, by: { ...by, model: by.model.slice(0, MOST_MODELS) } },
     timeline: drawnPart(timeline, rest.worst),
-    models: models.slice(0, MOST_MODELS),
   };
 }

@@ -128,7 +128,7 @@ export async function runSweep(
     found.set(unit.task.key, one);
     onUnit(unit, one);
   });
-  return { version: 3, ...header, cells: planned.map((plan) => cellOf(plan, found)) };
+  return { version: 4, ...header, cells: planned.map((plan) => cellOf(plan, found)) };
 }
 
 /** A cell whose bound failed fails the same way; its own result stays in the store. */

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { summarySchema } from '../../../src/record/schema-summary.js';
 import { runCli as run } from '../run-cli.js';
 
 /** One GPU whose LOAD of 8.3 ms leaves no time for an INFER in 10 ms; the model is unloaded between requests. */
@@ -134,13 +135,13 @@ admission: predict
     writeFileSync(join(dir, 'limited.yaml'), LIMITED);
     const folder = join(dir, 'limited');
     const args = ['simulate', join(dir, 'limited.yaml'), '--out', folder, '--quiet', '--json'];
-    const { tenants } = JSON.parse((await run(args)).stdout) as {
-      tenants: { name: string; overRate: number; overShare: number }[];
-    };
+    const { by } = summarySchema.parse(JSON.parse((await run(args)).stdout));
+    const tenants = by.tenant!;
     const listed = async (...flags: string[]) =>
       JSON.parse((await run(['explain', folder, '--json', '--limit', '100000', ...flags])).stdout);
     const { failures, requests } = await listed();
-    const sum = (figure: 'overRate' | 'overShare') => tenants.reduce((all, each) => all + each[figure], 0);
+    const sum = (figure: 'overRate' | 'overShare') =>
+      tenants.reduce((all, each) => all + each.failures![figure], 0);
     expect([failures.overRate, failures.overShare]).toEqual([sum('overRate'), sum('overShare')]);
     expect(Math.min(failures.overRate, failures.overShare, failures.refused)).toBeGreaterThan(0);
     const first = (cause: string) =>
@@ -154,7 +155,7 @@ admission: predict
     expect(new Set(ofFlood.requests.map(({ tenant }: { tenant: string }) => tenant))).toEqual(
       new Set(['flood']),
     );
-    expect(ofFlood.failures.overShare).toBe(tenants[1]!.overShare);
+    expect(ofFlood.failures.overShare).toBe(tenants[1]!.failures!.overShare);
     expect(ofFlood.failures.overRate).toBe(0);
     const why = async (request: number) =>
       (await run(['explain', folder, '--request', String(request)])).stdout;

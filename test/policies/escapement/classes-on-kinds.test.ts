@@ -24,5 +24,5 @@ it('with classes, too, batches are timed by the GPU that they run on', async () 
   // Without noise, a batch that was timed for its own GPU is never late.
   expect([plain.requests.late, weighted.requests.late]).toEqual([0, 0]);
   expect(weighted.attainment).toBeGreaterThan(0.9 * plain.attainment!);
-  expect(weighted.classes?.[1]?.attainment).toBeGreaterThan(plain.attainment!);
+  expect(weighted.by.class?.[1]?.attainment).toBeGreaterThan(plain.attainment!);
 });

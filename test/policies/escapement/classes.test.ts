@@ -18,7 +18,8 @@ output: { timeline: false }
 
 async function summaryOf(...args: Parameters<typeof file>) {
   const { summary } = await simulate(await parseExperiment(file(...args), 'classes.yaml'));
-  return { ...summary, gold: summary.classes![0], bulk: summary.classes![1] };
+  const [gold, bulk] = summary.by.class!;
+  return { ...summary, gold, bulk };
 }
 
 /** Requests a second that the GPU serves when it always has work. */

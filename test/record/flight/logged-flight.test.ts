@@ -112,11 +112,12 @@ describe('failed requests in the logs', () => {
     const dir = mkdtempSync(join(tmpdir(), 'escapement-flight-'));
     const result = await simulate(await load(EXPERIMENT, overrides), { outDir: dir });
     const none = Object.fromEntries(CAUSES.map((cause) => [cause, 0]));
-    const counts = new Map(result.models.map(({ id }) => [id, { ...none }]));
+    const { model: models } = result.summary.by;
+    const counts = new Map(models.map(({ id }) => [id, { ...none }]));
     runLogs(dir, result.setup).requests(({ model, cause, arrivalNs }) => {
       if (cause !== null && arrivalNs >= result.series.beginSeconds * 1e9) counts.get(model)![cause]++;
     });
     expect(Object.values(result.summary.failures!).some((count) => count > 0)).toBe(true);
-    expect(counts).toEqual(new Map(result.models.map(({ id, failures }) => [id, failures])));
+    expect(counts).toEqual(new Map(models.map(({ id, failures }) => [id, failures])));
   });
 });

@@ -1,7 +1,7 @@
 import { parse, type Spec } from 'vega';
 import { compile } from 'vega-lite';
 import { describe, expect, it } from 'vitest';
-import type { GroupSummary, TunedSeries } from '../../../src/record/results.js';
+import type { RunParts, TunedSeries } from '../../../src/record/results.js';
 import { comparisonCharts, runCharts, sweepCharts } from '../../../src/report/charts/chart-sets.js';
 import {
   cellFixture,
@@ -11,6 +11,7 @@ import {
   groupFixture,
   runFixture,
   sweepFixture,
+  withParts,
 } from '../fixtures.js';
 
 const gpus = gridFixture({
@@ -53,10 +54,11 @@ const SETS = {
     ...runFixture({ sloMs: 50, goodputRps: 480 }),
     tuned: [tunedFixture('scheduleAhead', 'ms'), tunedFixture('weight', '')],
   }),
-  'one run of groups': runCharts({
-    ...runFixture({ sloMs: 50, goodputRps: 480 }),
-    groups: [groupFixture('interactive', 50, 200, 0.29), groupFixture('batch', null, 400, 1)],
-  }),
+  'one run of groups': runCharts(
+    withParts(runFixture({ sloMs: 50, goodputRps: 480 }), {
+      group: [groupFixture('interactive', 50, 200, 0.29), groupFixture('batch', null, 400, 1)],
+    }),
+  ),
   'a comparison': comparisonCharts([
     { name: 'simulated', run: runFixture({ sloMs: 50, goodputRps: 480 }) },
     { name: 'live', run: runFixture({ sloMs: 50, goodputRps: 470, seed: 2 }) },
@@ -110,8 +112,8 @@ describe('chart sets', () => {
   });
 
   it('leave out what a run has no data for', () => {
-    const run = runFixture({ sloMs: 50, goodputRps: 480 });
-    const bare = { ...run, models: [], timeline: [], latencyCdf: { percentile: [], ms: [] } };
+    const run = withParts(runFixture({ sloMs: 50, goodputRps: 480 }), { model: [] });
+    const bare = { ...run, timeline: [], latencyCdf: { percentile: [], ms: [] } };
     expect(runCharts(bare).map(({ name }) => name)).toEqual(['over-time']);
   });
 
@@ -170,18 +172,20 @@ describe('chart sets', () => {
     };
     const group = { ...run.summary, sloMs: 50, requests };
     const groups = [
-      { ...group, name: 'interactive', attainment: 0.291, offeredLatencyMs: never },
-      { ...group, name: 'batch', attainment: 1, offeredLatencyMs: { ...offeredLatencyMs, p99: 40 } },
+      { ...group, key: 'interactive', attainment: 0.291, offeredLatencyMs: never },
+      { ...group, key: 'batch', attainment: 1, offeredLatencyMs: { ...offeredLatencyMs, p99: 40 } },
       {
         ...group,
-        name: 'idle',
+        key: 'idle',
         requests: { ...requests, offered: 0 },
         attainment: null,
         offeredLatencyMs: never,
       },
     ];
-    const chartOf = (drawn: readonly GroupSummary[]) => {
-      const { spec } = runCharts({ ...run, groups: drawn }).find(({ name }) => name === 'latency-cdf')!;
+    const chartOf = (drawn: RunParts['group']) => {
+      const { spec } = runCharts(withParts(run, { group: drawn! })).find(
+        ({ name }) => name === 'latency-cdf',
+      )!;
       return { said: (spec as { description: string }).description, drawn: JSON.stringify(spec) };
     };
     const { said, drawn } = chartOf(groups);
@@ -193,7 +197,7 @@ describe('chart sets', () => {
     expect(drawn).toContain('"text":"batch"');
     const many = [
       ...groups,
-      ...[0.999, 0.998, 0.997].map((attainment) => ({ ...group, name: `at ${attainment}`, attainment })),
+      ...[0.999, 0.998, 0.997].map((attainment) => ({ ...group, key: `at ${attainment}`, attainment })),
     ];
     const most = chartOf(many);
     expect(most.said).toMatch(/ · the worst 4 of 6 groups$/);

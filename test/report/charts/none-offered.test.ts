@@ -1,38 +1,35 @@
 import { describe, expect, it } from 'vitest';
-import type { ClassFigures, TenantFigures } from '../../../src/record/results.js';
 import { runCharts, sweepCharts } from '../../../src/report/charts/chart-sets.js';
 import { documentPage } from '../../../src/report/html/document-page.js';
 import { renderSvg } from '../../../src/report/html/render.js';
 import { summaryText } from '../../../src/report/index.js';
 import { runDocument } from '../../../src/report/pages/run-document.js';
 import { sweepDocument } from '../../../src/report/pages/sweep-document.js';
-import { cellFixture, gridFixture, groupFixture, runFixture } from '../fixtures.js';
+import { cellFixture, gridFixture, groupFixture, partFixture, runFixture, withParts } from '../fixtures.js';
 
 const run = runFixture({ sloMs: 50, goodputRps: 480 });
 const textsOf = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text);
 
 /** What the chart `name` of a run shows. */
-async function drawn(name: string, more: Partial<typeof run>): Promise<string> {
-  return renderSvg(runCharts({ ...run, ...more }).find((chart) => chart.name === name)!.spec);
+async function drawn(name: string, by: Parameters<typeof withParts>[1]): Promise<string> {
+  return renderSvg(runCharts(withParts(run, by)).find((chart) => chart.name === name)!.spec);
 }
 
-function tenant(name: string, offeredRps: number): TenantFigures {
-  const { sloMs: _, ...figures } = groupFixture(name, 50, offeredRps, 0.75);
-  return { ...figures, share: 0.5, gpuShare: offeredRps === 0 ? 0 : 1, overRate: 0, overShare: 0 };
+function tenant(name: string, offeredRps: number) {
+  return { ...partFixture(name, offeredRps, 0.75), share: 0.5, failures: run.summary.failures! };
 }
 
-function classOf(name: string, offeredRps: number): ClassFigures {
-  const { overRate: _, overShare: __, ...figures } = tenant(name, offeredRps);
-  return { ...figures, weight: 2, share: 0, gpuShare: 0 };
+function classOf(name: string, offeredRps: number) {
+  return { ...partFixture(name, offeredRps, 0.75), weight: 2, share: 0 };
 }
 
 describe('a group that offered nothing', () => {
   it.each([
-    ['groups', { groups: [groupFixture('busy', 50, 100, 0.75), groupFixture('idle', 50, 0, 0)] }],
-    ['classes', { summary: { ...run.summary, classes: [classOf('busy', 100), classOf('idle', 0)] } }],
-    ['tenants', { summary: { ...run.summary, tenants: [tenant('busy', 100), tenant('idle', 0)] } }],
-  ])('has no bar, and is not the worst, in the chart of %s', async (name, more) => {
-    const svg = await drawn(name, more);
+    ['groups', { group: [groupFixture('busy', 50, 100, 0.75), groupFixture('idle', 50, 0, 0)] }],
+    ['classes', { class: [classOf('busy', 100), classOf('idle', 0)] }],
+    ['tenants', { tenant: [tenant('busy', 100), tenant('idle', 0)] }],
+  ])('has no bar, and is not the worst, in the chart of %s', async (name, by) => {
+    const svg = await drawn(name, by);
     const texts = textsOf(svg);
     expect(texts).toContain('75.0 %');
     expect(texts).toContain('none offered');
@@ -43,13 +40,13 @@ describe('a group that offered nothing', () => {
   });
 
   it('is the only one: nothing is the worst', async () => {
-    const svg = await drawn('groups', { groups: [groupFixture('idle', 50, 0, 0)] });
+    const svg = await drawn('groups', { group: [groupFixture('idle', 50, 0, 0)] });
     expect(textsOf(svg)).toEqual(expect.arrayContaining(['No request was offered', 'none offered']));
   });
 
   it('has no share in tables of its run', () => {
     const tenants = [tenant('busy', 100), tenant('idle', 0)];
-    const page = documentPage(runDocument({ ...run, summary: { ...run.summary, tenants } }), []);
+    const page = documentPage(runDocument(withParts(run, { tenant: tenants })), []);
     const rows = page.slice(page.indexOf('<h2>By tenant</h2>')).split('<tr>');
     const idle = rows.find((row) => row.includes('>idle<'))!.replaceAll(/<[^>]*>/g, ' ');
     expect(idle).toMatch(/^\s*idle\s+0 %\s+50\.0 %\s+0\s+0\s+0\s+0\s+–/);
@@ -64,15 +61,14 @@ describe('a group that offered nothing at some values of a sweep', () => {
       { key: 'policy.kind', values: ['edf', 'fifo'] },
     ],
     defaults: { 'policy.kind': 'edf' },
-    run: ({ 'workload.0.rate': rate, 'policy.kind': kind }) => ({
-      ...cellFixture({ sloMs: 100, goodputRps: 450 }),
-      sloMs: null,
-      groups: [
+    run: ({ 'workload.0.rate': rate, 'policy.kind': kind }) => {
+      const group = [
         groupFixture('always', 50, 200, kind === 'edf' ? 0.9 : 0.8),
         groupFixture('sometimes', 50, rate === '2/s' ? 0 : 200, kind === 'edf' ? 0.95 : 0.7),
         groupFixture('never', 50, 0, 0),
-      ],
-    }),
+      ];
+      return { ...withParts(cellFixture({ sloMs: 100, goodputRps: 450 }), { group }), sloMs: null };
+    },
   });
 
   it('has a gap in its chart, and an empty one where it never offers any', async () => {

@@ -3,7 +3,7 @@ import type { RunResult } from '../../../src/record/results.js';
 import { compareRuns } from '../../../src/report/compare/compare.js';
 import { runNames } from '../../../src/report/compare/named-run.js';
 import { comparisonText } from '../../../src/report/terminal/summary-text.js';
-import { groupFixture, runFixture } from '../fixtures.js';
+import { groupFixture, runFixture, withParts } from '../fixtures.js';
 
 const BASE = runFixture({ sloMs: 50, goodputRps: 480 });
 
@@ -71,15 +71,16 @@ describe('compareRuns', () => {
     ]);
   });
 
-  it('compares groups where all runs have the same ones', () => {
+  it('compares the groups that any run has', () => {
     const groups = (share: number) => [
       groupFixture('interactive', 50, 200, share),
       groupFixture('batch', 500, 400, 1),
     ];
     const names = (...runs: RunResult[]) => compare(...runs).figures.map(({ name }) => name);
-    const [good, bad] = [changed({}, { groups: groups(1) }), changed({}, { groups: groups(0.5) })];
-    expect(figure('interactive.attainment', good, bad)).toMatchObject({ values: [1, 0.5] });
-    expect(names(good, BASE).filter((name) => name.includes('.'))).toEqual([]);
+    const [good, bad] = [1, 0.5].map((share) => withParts(BASE, { group: groups(share) }));
+    expect(figure('group.interactive.attainment', good, bad)).toMatchObject({ values: [1, 0.5] });
+    expect(figure('group.interactive.attainment', good, BASE)).toMatchObject({ values: [1, null] });
+    expect(names(BASE, BASE).filter((name) => name.includes('.'))).toEqual([]);
   });
 });
 

@@ -1,24 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import type { ModelFigures, RunResult } from '../../../src/record/results.js';
+import type { RunResult } from '../../../src/record/results.js';
 import { compareRuns } from '../../../src/report/compare/compare.js';
 import { fairnessCost } from '../../../src/report/compare/fairness.js';
 import { comparisonText } from '../../../src/report/terminal/summary-text.js';
-import { runFixture } from '../fixtures.js';
+import { modelFixture, runFixture } from '../fixtures.js';
 
 const BASE = runFixture({ sloMs: 50, goodputRps: 480 });
 
 /** Twelve models with 100 requests each; `served`: those answered in time. A thirteenth has too few to count. */
 function run(fairness: number, goodputRps: number, served: readonly number[], rest: Partial<RunResult> = {}) {
-  const models = [
-    ...served.map((ok, id): ModelFigures => ({ id, name: `model-${id}`, offered: 100, ok })),
-    { id: 12, name: 'rare', offered: 3, ok: 0 },
+  const model = [
+    ...served.map((ok, id) => modelFixture(id, `model-${id}`, 100, ok)),
+    modelFixture(12, 'rare', 3, 0),
   ];
   return {
     ...BASE,
-    models,
     setup: { firstUsers: [0], policyOptions: { scheduleAhead: 'auto', fairness } },
     ...rest,
-    summary: { ...BASE.summary, policy: 'escapement', goodputRps, ...rest.summary },
+    summary: { ...BASE.summary, policy: 'escapement', goodputRps, ...rest.summary, by: { model } },
   };
 }
 

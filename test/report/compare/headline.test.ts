@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ModelFigures, RunResult } from '../../../src/record/results.js';
+import type { RunResult } from '../../../src/record/results.js';
 import { dropWarnings, headlinesOf } from '../../../src/report/compare/headline.js';
-import { groupFixture, runFixture } from '../fixtures.js';
+import { groupFixture, modelFixture, runFixture, withParts } from '../fixtures.js';
 
 const BASE = runFixture({ sloMs: 50, goodputRps: 480 });
 
@@ -19,17 +19,13 @@ interface Figures {
 
 function run(figures: Figures): RunResult {
   const { attainment = 0.9, goodputRps = 500, p99 = 40, offeredP99 = 40, dropped = 0, interactive } = figures;
-  const { summary } = BASE;
-  const models = Object.entries(figures.models ?? {}).map(([name, [ok, offered]], id): ModelFigures => {
-    return { id, name, ok, offered, coldStarts: 0 };
-  });
+  const model = Object.entries(figures.models ?? {}).map(([name, [ok, offered]], id) =>
+    modelFixture(id, name, offered, ok),
+  );
+  const group = [groupFixture('batch', 500, 400, 1), groupFixture('interactive', 50, 200, interactive ?? 1)];
+  const { summary } = withParts(BASE, { model, ...(interactive === undefined ? {} : { group }) });
   return {
     ...BASE,
-    models,
-    groups:
-      interactive === undefined
-        ? []
-        : [groupFixture('batch', 500, 400, 1), groupFixture('interactive', 50, 200, interactive)],
     summary: {
       ...summary,
       attainment,

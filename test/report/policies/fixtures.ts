@@ -8,8 +8,7 @@ export interface RunFigures {
   readonly boundRps?: number;
   readonly loads?: number;
   readonly worstModel?: number;
-  readonly tenants?: CellResult['summary']['tenants'];
-  readonly classes?: CellResult['summary']['classes'];
+  readonly by?: Partial<CellResult['summary']['by']>;
   /** What it decided, in any words: runs with equal ones have equal digests. Absent: something of its own. */
   readonly decisions?: string;
 }
@@ -38,7 +37,7 @@ function runOf(
   values: Readonly<Record<string, string>>,
   seed: number,
 ): CellResult {
-  const { goodputRps, offeredRps = 1000, boundRps, loads = 20, worstModel, tenants, classes } = figures;
+  const { goodputRps, offeredRps = 1000, boundRps, loads = 20, worstModel, by } = figures;
   const cell = cellFixture({ sloMs: 100, goodputRps: 500 });
   return {
     ...cell,
@@ -52,8 +51,7 @@ function runOf(
       attainment: goodputRps / offeredRps,
       worstModel: worstModel === undefined ? null : { name: 'worst', attainment: worstModel, offered: 100 },
       actions: { ...cell.summary.actions, load: loads },
-      ...(tenants === undefined ? {} : { tenants }),
-      ...(classes === undefined ? {} : { classes }),
+      by: { model: [], ...by },
     },
     ...(boundRps === undefined
       ? {}

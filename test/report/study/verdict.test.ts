@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CellResult, KindFigures, SweepResults } from '../../../src/record/results.js';
+import type { CellResult, SweepResults } from '../../../src/record/results.js';
 import { sweepCharts } from '../../../src/report/charts/chart-sets.js';
 import { summaryText } from '../../../src/report/index.js';
 import { keyLabel, valueLabel, valuesLabel } from '../../../src/report/quantity.js';
 import { commonChoice, recommend } from '../../../src/report/study/analyze.js';
 import { aggregate, scoreOf } from '../../../src/report/study/points.js';
 import { verdict } from '../../../src/report/study/verdict.js';
-import { cellFixture, fleetsFixture, type GridOptions, gridFixture } from '../fixtures.js';
+import { cellFixture, fleetsFixture, type GridOptions, gridFixture, kindFixture } from '../fixtures.js';
 import { policiesAt } from '../policies-sweep.js';
 
 /** Values of points with a ring in the charts of goodput. */
@@ -205,11 +205,9 @@ function fleetRun(values: Readonly<Record<string, string>>, demand = 100): CellR
   const perHour = counts.reduce((sum, { gpus, price }) => sum + gpus * price, 0);
   const served = counts.reduce((sum, { kind, gpus }) => sum + gpus * SPEEDS[kind]!, 0);
   const attainment = Math.min(1, served / demand);
-  const kinds = counts.map(({ kind, gpus }): KindFigures => {
-    return { kind, gpus, ok: 1, infer: 1, execUtilization: 0.5, weightsUtilization: 0 };
-  });
+  const by = { model: [], kind: counts.map(({ kind, gpus }) => kindFixture(kind, gpus)) };
   const cost = { perHour, perMillionInTime: perHour / attainment };
-  return { ...cell, summary: { ...cell.summary, attainment, goodputRps: 10 * served, kinds, cost } };
+  return { ...cell, summary: { ...cell.summary, attainment, goodputRps: 10 * served, by, cost } };
 }
 
 describe('a sweep over GPUs that have prices', () => {

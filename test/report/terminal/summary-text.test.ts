@@ -1,17 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import type { ClassFigures, TenantFigures } from '../../../src/record/results.js';
 import { summaryText } from '../../../src/report/index.js';
 import {
   cellFixture,
   gridFixture,
   groupedFixture,
   groupFixture,
+  kindFixture,
+  partFixture,
   runFixture,
   sweepFixture,
+  withParts,
 } from '../fixtures.js';
 
 const run = runFixture({ sloMs: 10, goodputRps: 362.4, seed: 7 });
-const groups = [groupFixture('interactive', 50, 198.5, 0.291), groupFixture('batch', null, 1028, 1)];
+const group = [groupFixture('interactive', 50, 198.5, 0.291), groupFixture('batch', null, 1028, 1)];
 
 /** A table of the text whose first heading is `head`: its rows by their first cell, as texts by heading. */
 function tableIn(text: string, head: string): Record<string, Record<string, string>> {
@@ -29,7 +31,7 @@ function tableIn(text: string, head: string): Record<string, Record<string, stri
 
 describe('the text of a run', () => {
   it('has the seed first, the digest last, and then its requests by each dimension', () => {
-    const text = summaryText({ ...run, groups });
+    const text = summaryText(withParts(run, { group }));
     const [figures = '', table = ''] = text.split('\n\n');
     expect(figures.split('\n')[0]).toBe('seed      7');
     expect(figures.split('\n').at(-1)).toBe(`digest    ${run.summary.digest}`);
@@ -46,42 +48,22 @@ describe('the text of a run', () => {
     expect(summaryText(run)).toBe(`${figures.split('\n\n')[0]}\n`);
   });
 
-  const { requests, offeredLatencyMs, executedLatencyMs } = run.summary;
-  const figures = { requests, offeredLatencyMs, executedLatencyMs, offeredRps: 60, goodputRps: 50 };
-  const gold: ClassFigures = {
-    name: 'gold',
-    weight: 10,
-    share: 0.2,
-    attainment: 1,
-    gpuShare: 0.3,
-    ...figures,
-  };
-  const shop: TenantFigures = {
-    ...{ name: 'shop', share: 0.75, attainment: 0.8, gpuShare: 0.6, overRate: 0, overShare: 7, ...figures },
-  };
-  const kind = { kind: 't4', gpus: 3, ok: 1200, infer: 500, execUtilization: 0.5, weightsUtilization: 0 };
-  const length = {
-    length: 64,
-    offered: 100,
-    ok: 99,
-    attainment: 0.99,
-    executedP50Ms: 8.1,
-    executedP99Ms: 24,
-  };
+  const { requests, executedLatencyMs } = run.summary;
+  const gold = { ...partFixture('gold', 60, 5 / 6), weight: 10, share: 0.2, gpuShare: 0.3 };
+  const failures = { ...run.summary.failures!, overShare: 7 };
+  const shop = { ...partFixture('shop', 60, 0.8), share: 0.75, gpuShare: 0.6, failures };
   it.each([
-    [{ classes: [gold] }, 'class', 'gold × 10', { 'GPU time': '30.0 %', share: '20.0 %', 'in time/s': '50' }],
-    [{ tenants: [shop] }, 'tenant', 'shop', { 'GPU time': '60.0 %', share: '75.0 %', 'beyond share': '7' }],
-    [{ kinds: [kind] }, 'kind of GPU', 't4', { GPUs: '3', 'in time': '1,200', 'EXEC busy': '50.0 %' }],
-  ])('has a row for each part: %j', (more, head, name, row) => {
-    const text = summaryText({ ...run, summary: { ...run.summary, ...more } });
-    expect(tableIn(text, head)[name]).toMatchObject(row);
+    [{ class: [gold] }, 'class', 'gold × 10', { 'GPU time': '30.0 %', share: '20.0 %', 'in time/s': '50' }],
+    [{ tenant: [shop] }, 'tenant', 'shop', { 'GPU time': '60.0 %', share: '75.0 %', 'beyond share': '7' }],
+    [{ kind: [kindFixture('t4', 3)] }, 'kind of GPU', 't4', { GPUs: '3', 'EXEC busy': '50.0 %' }],
+    [{ length: [partFixture('64', 60, 1)] }, 'length of input', 'up to 64', { p99: '49.5 ms' }],
+  ])('has a row for each part: %j', (by, head, name, row) => {
+    expect(tableIn(summaryText(withParts(run, by)), head)[name]).toMatchObject(row);
   });
 
-  it('has lengths of inputs, and no GPU time where a client measured', () => {
-    const text = summaryText({ ...run, lengths: [length] });
-    expect(tableIn(text, 'length of input')['up to 64']).toMatchObject({ 'executed p99': '24.0 ms' });
-    const summary = { ...run.summary, classes: [{ ...gold, gpuShare: null }] };
-    expect(summaryText({ ...run, summary })).not.toMatch(/GPU time|share/);
+  it('has no GPU time where a client measured', () => {
+    const { gpuShare: _, ...seen } = gold;
+    expect(summaryText(withParts(run, { class: [seen] }))).not.toMatch(/GPU time|share/);
   });
 
   it('has latency over all offered requests, and where that differs over the executed ones', () => {
@@ -136,7 +118,7 @@ describe('the text of a sweep', () => {
 
   it.each([
     ['a run', run],
-    ['a run with groups', { ...run, groups }],
+    ['a run with groups', withParts(run, { group })],
     ['a sweep', sweepFixture()],
     ['three keys', sweepFixture({ seeds: [1], policies: ['clockwork', 'fifo'] })],
     [

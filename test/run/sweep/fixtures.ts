@@ -12,7 +12,7 @@ export function cellTask(key: string): CellTask {
 /** A small, complete result; `goodputRps` and `digest` tell one from another. */
 export function cellResult(goodputRps: number, digest = '00000000000000aa'): CellResult {
   return {
-    version: 3,
+    version: 4,
     summary: {
       name: 'fixture',
       kind: 'simulated',
@@ -45,10 +45,9 @@ export function cellResult(goodputRps: number, digest = '00000000000000aa'): Cel
       actions: { load: 15, unload: 0, infer: 700, tooLate: 4, inferByBatch: { 1: 600, 2: 100 } },
       coldStarts: 12,
       gpu: { execUtilization: 0.5, weightsUtilization: 0.1 },
+      by: { model: [] },
     },
     sloMs: 100,
-    groups: [],
-    models: [],
     series: {
       beginSeconds: 0,
       binSeconds: 1,

@@ -2,7 +2,7 @@ import type { Experiment } from '../../../src/config/experiment.js';
 import { openWorkloads } from '../../../src/config/open-workloads.js';
 import { OUTCOME_NAMES } from '../../../src/core/request.js';
 import { LIMIT_NONE, LIMIT_RATE, LIMIT_SHARE } from '../../../src/core/tenants.js';
-import type { RequestCounts } from '../../../src/record/results.js';
+import type { RunParts } from '../../../src/record/results.js';
 import type { AnswerRecord } from '../../sim/fixtures.js';
 import type { Problem } from './checks.js';
 import type { ObservedRun } from './observed-run.js';
@@ -18,12 +18,12 @@ export async function senderProblem(experiment: Experiment, run: ObservedRun): P
     (await sectionProblem(experiment, run)) ??
     countProblem(
       'class',
-      run.result.summary.classes ?? [],
+      run.result.summary.by.class,
       classes.map((_, index) => counted(experiment, run, ({ requestClass }) => requestClass === index)),
     ) ??
     countProblem(
       'tenant',
-      run.result.summary.tenants ?? [],
+      run.result.summary.by.tenant,
       tenants.list.map((_, index) => counted(experiment, run, ({ tenant }) => tenant === index)),
     ) ??
     limitProblem(experiment, run)
@@ -53,22 +53,15 @@ function counted(
   return answers.filter((answer) => answer.arrivalNs >= warmupNs && isOf(answer));
 }
 
-interface GroupFigures {
-  readonly name: string;
-  readonly requests: RequestCounts;
-  readonly overRate?: number | null;
-  readonly overShare?: number | null;
-}
-
 function countProblem(
   what: string,
-  figures: readonly GroupFigures[],
+  parts: RunParts['length'] = [],
   answers: readonly (readonly AnswerRecord[])[],
 ): Problem | null {
   const check = `the summary counts each ${what}`;
-  if (figures.length !== answers.length)
-    return { check, what: `${figures.length} of ${answers.length} are there` };
-  for (const [i, { name, requests, overRate, overShare }] of figures.entries()) {
+  if (parts.length !== answers.length)
+    return { check, what: `${parts.length} of ${answers.length} are there` };
+  for (const [i, { key, requests, failures }] of parts.entries()) {
     const limited = (limit: number) => answers[i].filter((answer) => answer.limit === limit).length;
     const seen: Record<string, number> = {
       offered: answers[i].length,
@@ -78,12 +71,12 @@ function countProblem(
           answers[i].filter((answer) => answer.outcome === number).length,
         ]).filter(([outcome]) => outcome !== 'cancelled'),
       ),
-      ...(overRate === undefined ? {} : { overRate: limited(LIMIT_RATE), overShare: limited(LIMIT_SHARE) }),
+      ...{ overRate: limited(LIMIT_RATE), overShare: limited(LIMIT_SHARE) },
     };
-    const said: Record<string, number | null | undefined> = { ...requests, overRate, overShare };
-    const wrong = Object.keys(seen).find((key) => seen[key] !== said[key]);
+    const said: Record<string, number> = { ...failures, ...requests };
+    const wrong = Object.keys(seen).find((name) => seen[name] !== said[name]);
     if (wrong !== undefined)
-      return { check, what: `${name} has ${said[wrong]} ${wrong}, and ${seen[wrong]} were seen` };
+      return { check, what: `${key} has ${said[wrong]} ${wrong}, and ${seen[wrong]} were seen` };
   }
   return null;
 }

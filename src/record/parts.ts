@@ -1,0 +1,132 @@
+import { NS_PER_HOUR } from '../base/units.js';
+import { LANE_EXEC, LANE_WEIGHTS } from '../core/action.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+} from '../core/request.js';
+import { partsOf } from '../core/tenants.js';
+import { CAUSES, type FailureCounts } from './causes.js';
+import { ratioOf, spanNs, spanSeconds } from './counted.js';
+import type { Dimension } from './figures.js';
+import { latencyMs } from './latency.js';
+import { worstFirst } from './model-fairness.js';
+import type { PartTally } from './part-tally.js';
+import type { CostFigures, RequestFigures, RunParts } from './results.js';
+import type { RunTally } from './run-tally.js';
+
+/** Time that GPUs of a kind were in service, summed over them. */
+export interface PaidKind {
+  readonly paidNs: number;
+  readonly onNs: number;
+  /** Largest number paid for at the same time. */
+  readonly most: number;
+}
+
+/**
+ * Figures of the parts of a run, by each dimension that it has. `slosMs`: SLO of each section, null where it varies;
+ * `paid`: time in service by kind of GPU, if it varied; null: the whole run.
+ */
+export function buildParts(
+  recorder: RunTally,
+  slosMs: readonly (number | null)[],
+  paid: readonly PaidKind[] | null,
+): RunParts {
+  const { sections, classes, tenants, models, lengths } = recorder;
+  const shares = partsOf(tenants);
+  const kinds = kindFigures(recorder, paid);
+  const parts = <T extends object>(dimension: Dimension, describe: (part: number) => T) => {
+    const tally = recorder.by(dimension)!;
+    const gpuShares = sharesOf(tally.gpuNs);
+    return Array.from({ length: tally.parts }, (_, part) => ({
+      ...describe(part),
+      ...requestFigures(recorder, tally, part),
+      ...(recorder.causes === null ? {} : { gpuShare: gpuShares[part] }),
+    }));
+  };
+  const hasOffered = ({ requests }: RequestFigures) => requests.offered > 0;
+  return {
+    ...(sections.length < 2
+      ? {}
+      : { group: parts('group', (i) => ({ key: sections[i], sloMs: slosMs[i] })) }),
+    ...(classes.length === 0
+      ? {}
+      : {
+          class: parts('class', (i) => {
+            const { name, weight, share } = classes[i];
+            return { key: name, weight, share };
+          }),
+        }),
+    ...(tenants.length === 0
+      ? {}
+      : { tenant: parts('tenant', (i) => ({ key: tenants[i].name, share: shares[i] })) }),
+    ...(lengths.length === 0
+      ? {}
+      : { length: parts('length', (i) => ({ key: String(lengths[i]) })).filter(hasOffered) }),
+    ...(kinds.length === 0 ? {} : { kind: parts('kind', (i) => kinds[i]) }),
+    model: worstFirst(parts('model', (id) => ({ key: models[id].name, id })).filter(hasOffered)),
+  };
+}
+
+/** Counts, rates and latencies of the requests of one part. */
+export function requestFigures(recorder: RunTally, tally: PartTally, part: number): RequestFigures {
+  const seconds = spanSeconds(recorder);
+  const count = (outcome: Parameters<PartTally['countOf']>[1]) => tally.countOf(part, outcome);
+  const [ok, late, timeout] = [count(OUTCOME_OK), count(OUTCOME_LATE), count(OUTCOME_TIMEOUT)];
+  const [rejected, error] = [count(OUTCOME_REJECTED), count(OUTCOME_ERROR)];
+  const offered = ok + late + timeout + rejected + error;
+  const executed = tally.executed(part);
+  return {
+    requests: { offered, ok, late, timeout, rejected, error },
+    offeredRps: ratioOf(offered, seconds),
+    goodputRps: ratioOf(ok, seconds),
+    attainment: ratioOf(ok, offered),
+    offeredLatencyMs: latencyMs(tally.inTime[part], offered),
+    executedLatencyMs: latencyMs(executed, executed.count),
+    ...(recorder.causes === null ? {} : { coldStarts: tally.cold[part], failures: failuresOf(tally, part) }),
+  };
+}
+
+/** Cost of the cluster; null if a kind has no price, or if there is no span over which to average. */
+export function costFigures(recorder: RunTally, paid: readonly PaidKind[] | null): CostFigures | null {
+  const ns = spanNs(recorder);
+  let [perHour, inTime] = [0, 0];
+  for (const [kind, { gpus, pricePerHour }] of recorder.kinds.entries()) {
+    const mean = paid === null ? gpus : ratioOf(paid[kind].paidNs, ns);
+    if (pricePerHour === null || mean === null) return null;
+    perHour += mean * pricePerHour;
+    inTime += recorder.by('kind')!.countOf(kind, OUTCOME_OK);
+  }
+  const perMillionInTime = ns === 0 ? null : ratioOf((perHour * ns * 1e6) / NS_PER_HOUR, inTime);
+  return { perHour, perMillionInTime };
+}
+
+function kindFigures(recorder: RunTally, paid: readonly PaidKind[] | null) {
+  const { kinds, busyNs, infersByKind } = recorder;
+  return kinds.map(({ name, gpus, pricePerHour }, kind) => {
+    const one = paid?.[kind];
+    const laneNs = one?.onNs ?? gpus * spanNs(recorder);
+    return {
+      key: name,
+      gpus: one?.most ?? gpus,
+      ...(one === undefined ? {} : { gpuHours: one.paidNs / NS_PER_HOUR }),
+      ...(pricePerHour === null ? {} : { pricePerHour }),
+      infer: infersByKind[kind],
+      execUtilization: ratioOf(busyNs[kind * 2 + LANE_EXEC], laneNs),
+      weightsUtilization: ratioOf(busyNs[kind * 2 + LANE_WEIGHTS], laneNs),
+    };
+  });
+}
+
+function failuresOf({ failures }: PartTally, part: number): FailureCounts {
+  const counts = failures.subarray(part * CAUSES.length);
+  return Object.fromEntries(CAUSES.map((cause, i) => [cause, counts[i]])) as unknown as FailureCounts;
+}
+
+/** Shares of 1; null if no INFER ran. */
+function sharesOf(gpuNs: Float64Array): (number | null)[] {
+  const totalNs = gpuNs.reduce((sum, ns) => sum + ns, 0);
+  return Array.from(gpuNs, (ns) => ratioOf(ns, totalNs));
+}
