@@ -7,6 +7,9 @@ import { ALL_COMMANDS } from '../cli/all-commands.js';
 import { runCli } from '../cli/run-cli.js';
 import { markdownTable } from './markdown.js';
 
+/** Lines from which on a group of flags is shown for the first command that has it only. */
+const LONG_GROUP = 6;
+
 /** Pages that follow from the code as a whole. */
 export async function generatedPages(): Promise<Readonly<Record<string, string>>> {
   return {
@@ -25,15 +28,30 @@ export const COMMAND_TABLE = markdownTable(
   ]),
 );
 
+/** Help is shown without the flags of every command, and a long group of flags once. */
 async function flagsPage(): Promise<string> {
   const sections: string[] = [];
+  const shown = new Map<string, string>();
   for (const { name } of ALL_COMMANDS) {
     const { stdout } = await runCli([...name.split(' '), '--help']);
-    sections.push(`## ${name}\n\n\`\`\`help\n${stdout.trimEnd()}\n\`\`\`\n`);
+    const groups = stdout
+      .replaceAll(/^ +(?:--version|-h, --help) .*\n/gm, '')
+      .replace('\nOptions:\n\n', '\n')
+      .trimEnd()
+      .split(/\n\n(?=\S)/)
+      .map((group) => {
+        const [heading, ...flags] = group.split('\n');
+        const other = shown.get(group);
+        if (other !== undefined && flags.length >= LONG_GROUP) return `${heading}\n  as for ${other}`;
+        shown.set(group, other ?? name);
+        return group;
+      });
+    sections.push(`## ${name}\n\n\`\`\`help\n${groups.join('\n\n')}\n\`\`\`\n`);
   }
   return `# Flags
 
-The help of every command, as \`escapement COMMAND --help\` prints it.
+The help of every command, as \`escapement COMMAND --help\` prints it, without \`--version\` and \`--help\`, which all have, and with each
+long group of flags once.
 
 ${sections.join('\n')}`;
 }
@@ -46,18 +64,26 @@ function keysPage(): string {
   const parts = [
     `# Keys of the experiment file
 
-Every key that a file, \`--set\` and \`--vary\` can give, as \`escapement keys\` prints them. Sections with kinds have a table for
-each kind. [Experiment files](experiment-files.md) explains the sections and how values are written.`,
+Every key that a file, \`--set\` and \`--vary\` can give, as \`escapement keys\` prints them. Sections with kinds have a table of the
+keys of every kind, and one for each kind. [Experiment files](experiment-files.md) explains the sections and how values are written.`,
     '## Top level',
     keyTable(single),
   ];
   for (const [section, keys] of sections) {
     if (keys.length === 1 && single.includes(keys[0] as KeyDescription)) continue;
     parts.push(`## ${section}`);
-    for (const [kind, own] of groupBy(keys, (key) => key.kind)) {
-      if (kind !== undefined) parts.push(`### ${section}: ${kind}`);
-      parts.push(keyTable(own));
-    }
+    const kinds = groupBy(keys, ({ kind }) => kind);
+    if (kinds.size > 1) parts.push(`Kinds: ${[...kinds.keys()].map((kind) => `\`${kind}\``).join(', ')}.`);
+    const ofEveryKind = [...groupBy(keys, ({ kind: _, ...key }) => JSON.stringify(key)).values()].filter(
+      (same) => same.length === kinds.size,
+    );
+    if (ofEveryKind.length > 0) parts.push(keyTable(ofEveryKind.map(([key]) => key as KeyDescription)));
+    const tables = groupBy([...kinds], ([, own]) =>
+      keyTable(own.filter((key) => !ofEveryKind.some((same) => same.includes(key)))),
+    );
+    for (const [table, alike] of tables)
+      if (table !== keyTable([]))
+        parts.push(`### ${section}: ${alike.map(([kind]) => kind).join(', ')}`, table);
   }
   return `${parts.join('\n\n')}\n`;
 }

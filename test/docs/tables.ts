@@ -1,10 +1,7 @@
 import { DEFAULT_PAGE_BYTES, MIB, NS_PER_MS } from '../../src/base/units.js';
 import { EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, EXIT_OK } from '../../src/cli/exit-codes.js';
 import { describeKeys, experimentJsonSchema, type KeyDescription } from '../../src/config/keys.js';
-import { RUNTIME_SETTINGS } from '../../src/config/runtime-settings.js';
-import { formatDuration } from '../../src/config/units-text.js';
 import { ZOO_VARIETIES, zooModels } from '../../src/config/zoo.js';
-import { AUTO, type PolicyOption } from '../../src/policies/entry.js';
 import { POLICIES } from '../../src/policies/registry.js';
 import { ACTION_COLUMNS, PADDED_COLUMN } from '../../src/record/action-log.js';
 import { CAUSE_MEANINGS, CAUSES } from '../../src/record/causes.js';
@@ -34,7 +31,6 @@ export const TABLES: readonly DocumentTable[] = [
   { name: 'limits', path: 'docs/validation/threat-model.md', table: limitsTable() },
   { name: 'exit codes', path: 'docs/reference/exit-codes.md', table: exitTable() },
   { name: 'policies', path: 'docs/reference/policies.md', table: policyTable() },
-  { name: 'runtime settings', path: 'docs/reference/runtime-settings.md', table: runtimeTable() },
   { name: 'models of the zoo', path: 'docs/reference/models.md', table: zooTable() },
   { name: 'workloads', path: 'docs/reference/workloads.md', table: workloadTable() },
   {
@@ -80,34 +76,9 @@ function exitTable(): string {
 
 function policyTable(): string {
   return markdownTable(
-    ['kind', 'option', 'default', 'meaning'],
-    POLICIES.flatMap(({ kind, summary, options }) => [
-      [`\`${kind}\``, '', '', summary],
-      ...Object.entries(options).map(([name, option]) => [
-        '',
-        `\`${name}\``,
-        defaultOf(option),
-        option.describe,
-      ]),
-    ]),
+    ['kind', 'what it does'],
+    POLICIES.map(({ kind, summary }) => [`\`${kind}\``, summary]),
   );
-}
-
-function runtimeTable(): string {
-  return markdownTable(
-    ['key', 'default', 'environment variable', 'meaning'],
-    RUNTIME_SETTINGS.map(({ key, default: byDefault, environment, description }) => [
-      `\`${key}\``,
-      byDefault,
-      `\`${environment}\``,
-      description.replace(/\.$/, ''),
-    ]),
-  );
-}
-
-function defaultOf({ type, default: value }: PolicyOption): string {
-  if (value === undefined) return '';
-  return type === 'duration' && value !== AUTO ? formatDuration(value) : String(value);
 }
 
 function workloadTable(): string {
@@ -168,12 +139,11 @@ function columnTable(columns: readonly LogColumn[]): string {
 function zooTable(): string {
   const ms = (ns: number | undefined) => ((ns as number) / NS_PER_MS).toFixed(2);
   return markdownTable(
-    ['position', 'model', 'weights, MiB', 'LOAD, ms', 'INFER of 1, ms', 'INFER of 16, ms'],
-    ZOO.map(({ name, weightsBytes, loadNs, execNs }, i) => [
+    ['position', 'model', 'weights, MiB', 'INFER of 1, ms', 'INFER of 16, ms'],
+    ZOO.map(({ name, weightsBytes, execNs }, i) => [
       String(i + 1),
       `\`${name}\``,
       (weightsBytes / MIB).toFixed(1),
-      ms(loadNs),
       ms(execNs[0]),
       ms(execNs.at(-1)),
     ]),
