@@ -70,7 +70,7 @@ function lettersAlike(a: string, b: string): number {
   return front + back;
 }
 
-/** Levenshtein distance, with a swap of neighbours as one mistake. */
+/** Levenshtein distance, with a swap of neighbors as one mistake. */
 function editDistance(a: string, b: string): number {
   let above: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -18,7 +18,7 @@ export interface KindPricesInput {
  *
  *   Σ_k p_k · gpus_k / Σ_m mix_m · min_k p_k · cost_km.
  *
- * This is the dual of the linear programme that gives each kind the models it is comparatively best at. Exact for two
+ * This is the dual of the linear program that gives each kind the models it is comparatively best at. Exact for two
  * kinds; for more the search may end at a slightly higher rate. A price of 0: the kind has time to spare for everything
  * it can serve. Models that no kind can serve count as free.
  */

@@ -17,7 +17,7 @@ interface ServedBound {
 
 /**
  * Maximum number of requests that can be served if each takes at least `costNs` of GPU time within its window: the
- * value of a linear programme, exceeded by at most 0.1 %. If that precision would take more than 64 passes (hundreds of
+ * value of a linear program, exceeded by at most 0.1 %. If that precision would take more than 64 passes (hundreds of
  * different costs, spread evenly) it ends earlier.
  *
  * With S_k the requests that cost at most c_k, the k-th smallest cost, and f(S) the most work that can be done on S,
@@ -80,7 +80,7 @@ class Bracket {
     this.weight = costNs.map((cost, k) => 1 / cost - (k + 1 < costNs.length ? 1 / costNs[k + 1] : 0));
   }
 
-  /** Sets f at level `k` to `workNs`, and tightens the bounds up to the neighbouring pinned levels. */
+  /** Sets f at level `k` to `workNs`, and tightens the bounds up to the neighboring pinned levels. */
   pin(k: number, workNs: number): void {
     const { below, above } = this;
     const { offeredNs } = this.levels;

@@ -46,7 +46,7 @@ function profitOf(queue: Queue, costNs: Float64Array): Profit {
   return (price) => Math.min(grouped(price), single(price));
 }
 
-/** Batches are runs of neighbours in the queue, so the best set of runs is found in order. */
+/** Batches are runs of neighbors in the queue, so the best set of runs is found in order. */
 function groupProfit({ kinds, arrivalNs, deadlineNs }: Queue): Profit {
   const count = arrivalNs.length;
   const largest = kinds.map(({ size, execNs }) => largestGroups(arrivalNs, deadlineNs, size, execNs));

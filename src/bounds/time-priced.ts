@@ -15,7 +15,7 @@ const LEAST_SHARE = 0.1;
 
 /**
  * Upper bound on the requests that one GPU can serve, as a real number, by a price on its time that varies over time.
- * Starts from the best constant price, `price`, or from the value of GPU time in the linear programme (`scarceNs` of
+ * Starts from the best constant price, `price`, or from the value of GPU time in the linear program (`scarceNs` of
  * `mostServed`), whichever gives the lower bound. Then raises the price where profitable batches want more time than
  * there is, and lowers it where they want less. Every curve gives a bound; the lowest is returned.
  */

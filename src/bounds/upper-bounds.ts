@@ -36,7 +36,7 @@ export interface UpperBounds {
 }
 
 /**
- * Bounds that no scheduler can exceed on these requests, even with all of them known in advance. Ignored, in favour of
+ * Bounds that no scheduler can exceed on these requests, even with all of them known in advance. Ignored, in favor of
  * every scheduler: loading of weights, memory, the network, copies and controller time. Executions take the time in the
  * profile on their kind of GPU. Proofs in README.md.
  *

@@ -22,7 +22,7 @@ export interface ClockworkOptions {
 
 /**
  * The scheduler published as Clockwork ("Serving DNNs like Clockwork", Gujarati et al., OSDI 2020), with its constants
- * and quirks, including behaviour that one would not expect.
+ * and quirks, including behavior that one would not expect.
  */
 export class ClockworkPolicy implements Policy {
   readonly name = 'clockwork';

@@ -2,7 +2,7 @@
 const FIRST_OUTCOMES = 3;
 const MODEL_OUTCOMES = 16;
 const ALL_OUTCOMES = 1024;
-/** Favour for a model's current shortfall, and increment per answer while it has one: both for a share of 1. */
+/** Favor for a model's current shortfall, and increment per answer while it has one: both for a share of 1. */
 const PER_LACK = 4;
 const STEP = 0.2;
 /** Upper bound of the favour: e^5 is a factor of 148 in value. */

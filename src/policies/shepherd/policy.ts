@@ -28,7 +28,7 @@ const NEVER = Number.POSITIVE_INFINITY;
  * still be met, possibly in the replacement itself. For λ = 3.03 the paper proves that Flex meets, without a plan for
  * the future, at least 1/12.62 of what the best plan could.
  *
- * Simplified: a greedy rule (`GroupPlan`) replaces the integer programme of Herd; a stream is a model; its weights are
+ * Simplified: a greedy rule (`GroupPlan`) replaces the integer program of Herd; a stream is a model; its weights are
  * loaded on demand within the group, and a copy elsewhere serves until there is one. A preemption is expected to take
  * as long as the last one, network included, and is skipped if the batch would have ended by then.
  */
