@@ -23,7 +23,7 @@ export interface ActionMessage {
    * Only for INFER: for each input of the model, `count` requests in sequence; or `count` times as many, all inputs of
    * one request and then of the next.
    */
-  readonly inputs: readonly Uint8Array<ArrayBuffer>[];
+  readonly inputs: readonly Uint8Array[];
   /** Full shapes of the inputs; only for a model with free sizes. */
   readonly shapes?: readonly Shape[] | undefined;
 }
@@ -49,8 +49,6 @@ export interface ResultMessage {
    * or it did not run. The device is fine: status and `outputs` are those of the other requests.
    */
   readonly inputErrors?: readonly string[] | undefined;
-  /** Inputs of an INFER that did not run, which may be retried elsewhere. Absent: they were not moved. */
-  readonly inputs?: ActionMessage['inputs'] | undefined;
 }
 
 /** Description of one GPU by its worker. */

@@ -131,3 +131,28 @@ function bytesOf(text: string): Buffer<ArrayBuffer> {
 function aligned(length: number): number {
   return Math.ceil(length / ALIGNMENT) * ALIGNMENT;
 }
+
+/** Copies of tensors in one buffer, which can be moved to another thread. */
+export function copied(tensors: readonly Uint8Array[]): Uint8Array<ArrayBuffer>[] {
+  let bytes = 0;
+  for (const { length } of tensors) bytes += aligned(length);
+  // Not empty: a buffer without bytes is taken for one that was moved.
+  const all = new Uint8Array(Math.max(bytes, ALIGNMENT));
+  let at = 0;
+  return tensors.map((tensor) => {
+    const copy = all.subarray(at, at + tensor.length);
+    copy.set(tensor);
+    at += aligned(tensor.length);
+    return copy;
+  });
+}
+
+/** Buffers to move to another thread, instead of copying them. They must be whole. */
+export function buffersOf(messages: readonly (readonly Uint8Array[])[]): ArrayBuffer[] {
+  const buffers = new Set<ArrayBuffer>();
+  for (const parts of messages) {
+    // An empty buffer may have been moved before, which cannot be done twice.
+    for (const part of parts) if (part.byteLength > 0) buffers.add(part.buffer as ArrayBuffer);
+  }
+  return [...buffers];
+}

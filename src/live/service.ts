@@ -28,8 +28,6 @@ export const STANDS_BY = 'it stands by while another controller drives the worke
 export const SHUTTING_DOWN = 'the server is shutting down';
 /** Error of a request whose worker was lost when there was no time left to retry it elsewhere. */
 export const WORKER_LOST = 'the worker that was to run it was lost; send it again';
-/** Error of a request whose inputs were lost with a thread, so that it cannot be retried elsewhere. */
-export const INPUTS_LOST = 'its inputs were lost with the thread that was to run it; send it again';
 
 /** Error of a request whose tenant exceeds its rate; `waitNs`: time until it may send another. */
 export function overRateText({ name, rateRps, burst }: Omit<Tenant, 'share'>, waitNs: number): string {
@@ -142,10 +140,10 @@ export interface InferenceRequest {
   /** The client's `traceparent`; null or absent: none. */
   readonly trace?: string | null;
   /** One entry for each input of the model, of exactly its size in bytes. Unchanged until the answer. */
-  inputs: readonly Uint8Array[];
+  readonly inputs: readonly Uint8Array[];
   /**
-   * True if the buffers of large inputs (more than 16 KiB) belong to this request alone, so that the service may move
-   * them to another thread for good. Otherwise it copies them.
+   * True if the buffers of large inputs (more than 16 KiB) belong to this request alone, so that they may move from a
+   * frontend's thread to the one that schedules. Otherwise they are copied.
    */
   readonly mayMove?: boolean;
   /** Full shapes of the inputs; only for a model with free sizes. */

@@ -42,5 +42,4 @@ export const RESULT_FIELDS: Fields<ResultMessage> = {
   shapes,
   error: text,
   inputErrors: fc.option(fc.array(text, { minLength: 1 }), { nil: undefined }),
-  inputs: fc.option(fc.array(tensor, { minLength: 1 }), { nil: undefined }),
 };

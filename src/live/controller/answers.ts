@@ -11,11 +11,10 @@ import {
   type Outcome,
   type RequestTable,
 } from '../../core/request.js';
-import { type MissedWindow, mayRetry } from '../../core/retry.js';
 import { LIMIT_NONE, partsOf, type Tenant } from '../../core/tenants.js';
-import type { ActionMessage, ResultMessage } from '../messages.js';
+import type { ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import { INPUTS_LOST, type InferenceAnswer, type InferenceRequest, STANDS_BY } from '../service.js';
+import { type InferenceAnswer, type InferenceRequest, STANDS_BY } from '../service.js';
 import { scatter } from './gather.js';
 import { notExecuted, overLimit, tooLate, whyFailed } from './not-executed.js';
 import { NO_WORKER } from './served-state.js';
@@ -23,7 +22,6 @@ import type { Waits } from './waits.js';
 
 const NO_RESULT = { outputs: [] };
 const NO_OUTPUTS = { outputs: [] };
-const NOTHING: ActionMessage['inputs'] = [];
 
 /** Unanswered requests, and the answers of the current step of the core. */
 export class Answers {
@@ -41,7 +39,6 @@ export class Answers {
 
   constructor(
     private readonly models: readonly (ServedModel | null)[],
-    private readonly missedWindow: MissedWindow,
     private readonly waits: Waits,
     private readonly isWorkerUp: () => boolean,
     private readonly tenants: readonly Tenant[] = [],
@@ -53,7 +50,6 @@ export class Answers {
   takeIn(action: Action, result: ResultMessage): void {
     this.results.set(result.id, result);
     if (action.kind !== INFER) return;
-    this.inputsBack(action, result.status, result.inputs);
     for (const [r, error] of (result.inputErrors ?? []).entries()) {
       const slot = action.requests[r];
       if (error !== '' && this.waiting[slot]) this.given.set(slot, OUTCOME_ERROR);
@@ -67,18 +63,6 @@ export class Answers {
   /** Call when the model is gone. */
   forgetModel(model: number): void {
     delete this.loadErrors[model];
-  }
-
-  /** Answers requests now that cannot be retried because their inputs are gone; the core learns of it later. */
-  inputsBack(action: Action, status: number, inputs = NOTHING): void {
-    if (action.kind !== INFER || !mayRetry(status, this.missedWindow)) return;
-    const { waiting } = this;
-    if (inputs.length > 0) takeBack(action, inputs, waiting);
-    for (let r = 0; r < action.count; r++) {
-      const request = waiting[action.requests[r]];
-      if (request === null || !isAway(request)) continue;
-      this.answerNow(action.requests[r], request, notExecuted(OUTCOME_ERROR, INPUTS_LOST));
-    }
   }
 
   /** Answers requests whose result is overdue and that can no longer be in time; the core learns of it later. */
@@ -189,24 +173,4 @@ export class Answers {
       error: '',
     };
   }
-}
-
-/** Returns unused inputs of an INFER to its requests. */
-function takeBack(
-  { requests: slots, count }: Action,
-  inputs: ActionMessage['inputs'],
-  requests: readonly (InferenceRequest | null)[],
-): void {
-  const each = inputs.length / count;
-  for (let r = 0; r < count; r++) {
-    const request = requests[slots[r]];
-    if (request?.mayMove === true) request.inputs = inputs.slice(r * each, (r + 1) * each);
-  }
-}
-
-/** True if an input of the request was moved to another thread and has not come back. */
-function isAway({ mayMove, inputs }: InferenceRequest): boolean {
-  if (mayMove !== true) return false;
-  for (let i = 0; i < inputs.length; i++) if (inputs[i].buffer.byteLength === 0) return true;
-  return false;
 }

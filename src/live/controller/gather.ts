@@ -1,10 +1,9 @@
 import { type Action, INFER, STATUS_DEVICE_ERROR, UNLOAD } from '../../core/action.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
 import type { ModelSignature } from '../model.js';
-import { LARGE_BYTES } from '../parcel.js';
 import type { InferenceRequest } from '../service.js';
 
-/** Message that carries an action to its worker, with the worker's `gpu` number. Large inputs are moved into it. */
+/** Message that carries an action to its worker, with the worker's `gpu` number. The requests keep their inputs. */
 export function actionMessage(
   action: Action,
   gpu: number,
@@ -14,11 +13,11 @@ export function actionMessage(
   const { id, kind, model, batchIndex, bucket, count, earliestNs, latestNs } = action;
   const message = { id, gpu, kind, model, batchIndex, bucket, count, earliestNs, latestNs };
   if (kind !== INFER) return { ...message, inputs: [] };
-  const inputs: Uint8Array<ArrayBuffer>[] = [];
+  const inputs: Uint8Array[] = [];
   for (let r = 0; r < count; r++) {
     const request = requests[action.requests[r]];
     for (let i = 0; i < inputsEach; i++)
-      inputs.push(request === null ? placeholder(action, requests, i) : givenAway(request, i));
+      inputs.push(request === null ? placeholder(action, requests, i) : request.inputs[i]);
   }
   // With free sizes a request has its own, and runs alone.
   return { ...message, inputs, shapes: requests[action.requests[0]]?.shapes };
@@ -52,15 +51,10 @@ function placeholder(
   { count, requests: slots }: Action,
   requests: readonly (InferenceRequest | null)[],
   index: number,
-): Uint8Array<ArrayBuffer> {
+): Uint8Array {
   let r = 0;
   while (r < count && requests[slots[r]] === null) r++;
   return new Uint8Array(requests[slots[r]]?.inputs[index].length ?? 0);
-}
-
-function givenAway({ inputs, mayMove }: InferenceRequest, index: number): Uint8Array<ArrayBuffer> {
-  const input = inputs[index] as Uint8Array<ArrayBuffer>;
-  return input.length <= LARGE_BYTES || mayMove === true ? input : new Uint8Array(input);
 }
 
 /** Outputs of request number `index` of a batch: its own, or views of the batch's. */

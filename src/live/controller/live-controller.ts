@@ -51,7 +51,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.list = [...cluster.models];
     this.served = new ServedState(cluster.models);
     const missedWindow = options.missedWindow ?? LIVE_MISSED_WINDOW;
-    this.answers = new Answers(this.list, missedWindow, this.waits, () => fleet.gpusUp > 0, options.tenants);
+    this.answers = new Answers(this.list, this.waits, () => fleet.gpusUp > 0, options.tenants);
     this.departures = new Departures(
       fleet,
       this.list,
@@ -272,10 +272,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
 
   private gpuDown(gpu: number, reason: string): void {
     const nowNs = this.options.clock.nowNs();
-    for (const action of this.outstanding.takeAll(gpu)) {
-      this.answers.inputsBack(action, STATUS_WORKER_LOST);
-      this.finish(action, STATUS_WORKER_LOST, nowNs, nowNs);
-    }
+    for (const action of this.outstanding.takeAll(gpu)) this.finish(action, STATUS_WORKER_LOST, nowNs, nowNs);
     this.tellDown(gpu);
     this.options.events.gpuDown(gpu, reason);
     this.served.setWorkers(this.options.fleet);

@@ -8,7 +8,6 @@ import {
 } from '../../core/request.js';
 import { FREE, type ModelSignature, type Shape } from '../model.js';
 import {
-  INPUTS_LOST,
   type InferenceAnswer,
   type InferenceRequest,
   type InferenceService,
@@ -24,7 +23,7 @@ import type { Inference } from './inference.js';
 const TINY_NS = NS_PER_MS / 10;
 
 /** Errors of requests that can be sent again, here or elsewhere. */
-const SEND_AGAIN: ReadonlySet<string> = new Set([SHUTTING_DOWN, WORKER_LOST, INPUTS_LOST]);
+const SEND_AGAIN: ReadonlySet<string> = new Set([SHUTTING_DOWN, WORKER_LOST]);
 
 /** Counts the requests of a client that the service has. */
 interface RequestQuota {
@@ -190,7 +189,7 @@ class Part implements InferenceRequest {
     private readonly call: Call,
     readonly index: number,
     { model, arrivalNs, tenant, trace }: Submission,
-    public inputs: readonly Uint8Array[],
+    readonly inputs: readonly Uint8Array[],
     readonly sloNs: number,
   ) {
     const { count, requestClass, shapes, length } = call.inference;

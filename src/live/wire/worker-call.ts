@@ -2,14 +2,7 @@ import type { Time } from '../../base/world/time.js';
 import type { ClientTls } from './credentials.js';
 import { helloToHeaders } from './hello.js';
 import type { Network } from './network.js';
-import type { Numbered } from './numbering.js';
-import {
-  CONTROLLER_MESSAGES,
-  type ControllerMessage,
-  WORKER_MESSAGES,
-  WORKER_SERVICE,
-  type WorkerMessage,
-} from './protocol.js';
+import { type ControllerMessage, WORKER_MESSAGES, WORKER_SERVICE, type WorkerMessage } from './protocol.js';
 import { StreamCall } from './stream-call.js';
 
 /** Plain data. */
@@ -46,21 +39,12 @@ export type CallWorker = (settings: WorkerCallSettings, events: WorkerCallEvents
 
 const BYE_TIMEOUT_MS = 1000;
 
-/** Calls workers from this thread. `encoded`: called with each message that was sent, whose inputs are needed no more. */
-export function callsFrom(
-  { time, network }: { readonly time: Time; readonly network: Network },
-  encoded: (message: ControllerMessage) => void = () => {},
-): CallWorker {
-  const { path } = WORKER_SERVICE.Drive;
-  const requestSerialize = (message: Numbered<ControllerMessage>) => {
-    const bytes = CONTROLLER_MESSAGES.encode(message);
-    encoded(message);
-    return bytes;
-  };
+/** Calls workers from this thread. */
+export function callsFrom({ time, network }: { readonly time: Time; readonly network: Network }): CallWorker {
   return ({ address, token, tls, controller, maxMessageBytes }, events) => {
     const call = new StreamCall<ControllerMessage, WorkerMessage>({
       ...{ time, network, address, tls, maxMessageBytes, peer: 'worker' },
-      method: { path, requestSerialize },
+      method: WORKER_SERVICE.Drive,
       headers: helloToHeaders({ token, controller, maxMessageBytes }),
       decode: (bytes) => WORKER_MESSAGES.decode(bytes),
       receive: (message) => events.receive(withOwnOutputs(message)),

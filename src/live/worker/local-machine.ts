@@ -10,10 +10,10 @@ import type {
 import type { ModelSource, ServedModel, WorkerModel } from '../model.js';
 import { type ModelList, NO_MODELS } from '../model-list.js';
 import { mergeOperatorRuns, type OperatorRuns } from '../operator-runs.js';
+import { copied } from '../parcel.js';
 import { REAL_WORLD } from '../world/real-world.js';
 import { Executor, type ExecutorEvents } from './executor/executor.js';
 import type { ThreadSetSpec, ThreadWorld } from './executor/thread-set.js';
-import { movable } from './executor/transfer.js';
 import type { Machine, MachineEvents } from './machine.js';
 import { MachineModels } from './machine-models.js';
 
@@ -166,12 +166,12 @@ export class LocalMachine implements Machine {
     return new Executor(spec, events, world);
   }
 
-  /** The action in the form its thread takes. A simulated GPU uses only the lengths of inputs. */
+  /** The action with inputs that can move to its thread. A simulated GPU uses only their lengths. */
   private prepare(action: ActionMessage): ActionMessage {
     const { gpu, model, inputs } = action;
     if (inputs.length === 0) return action;
     const unused = this.simulated[gpu] && this.models[model]?.signature.lengths === undefined;
-    return { ...action, inputs: unused ? [] : movable(inputs) };
+    return { ...action, inputs: unused ? [] : copied(inputs) };
   }
 }
 

@@ -26,10 +26,7 @@ export interface Machine {
   readonly models: readonly (ServedModel | null)[];
   /** Notifies `events` from now on, in place of an earlier one. */
   attach(events: MachineEvents): void;
-  /**
-   * Takes ownership of the buffers of inputs of more than 16 KiB: they may come back with the result. GPUs must be
-   * those of `description`, models those of `models`.
-   */
+  /** Copies the inputs. GPUs must be those of `description`, models those of `models`. */
   submit(actions: readonly ActionMessage[]): void;
   /**
    * Drops actions that have not started, waits for running ones, restarts dead executors, and resolves with the models

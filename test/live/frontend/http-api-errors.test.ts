@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OUTCOME_ERROR, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../../src/core/request.js';
-import { INPUTS_LOST, WORKER_LOST } from '../../../src/live/service.js';
+import { WORKER_LOST } from '../../../src/live/service.js';
 import { echo, echoModel, FakeService, failure } from './fake-service.js';
 import { openHttp, tensor } from './fixtures.js';
 
@@ -70,7 +70,6 @@ describe('what became of a request', () => {
     [failure(OUTCOME_TIMEOUT, Number.POSITIVE_INFINITY, 'late'), 504, `${over}: late`],
     [failure(OUTCOME_ERROR, 0, 'out of memory'), 500, 'out of memory'],
     [failure(OUTCOME_ERROR, 0, WORKER_LOST), 503, WORKER_LOST],
-    [failure(OUTCOME_ERROR, 0, INPUTS_LOST), 503, INPUTS_LOST],
   ])(
     '%j: status %i',
     async (answer, code, error, predicted: number | null | undefined = undefined, retry = '') => {

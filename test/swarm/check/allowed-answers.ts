@@ -1,5 +1,5 @@
 import { NS_PER_MS } from '../../../src/base/units.js';
-import { INPUTS_LOST, SHUTTING_DOWN, STANDS_BY, WORKER_LOST } from '../../../src/live/service.js';
+import { SHUTTING_DOWN, STANDS_BY, WORKER_LOST } from '../../../src/live/service.js';
 import { type History, type HistoryEvent, nameOf } from '../history/history.js';
 import { DRAIN_NS, type Scenario } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
@@ -119,7 +119,6 @@ const REASONS: readonly Reason[] = [
     text: exactly(WORKER_LOST),
     isAllowed: (one) => hasBegun(one.scenario, LOSSES, one.answer.atNs) && isLate(one),
   },
-  { text: exactly(INPUTS_LOST), isAllowed: (one) => hasBegun(one.scenario, LOSSES, one.answer.atNs) },
   { text: exactly(STANDS_BY), isAllowed: ({ scenario, answer }) => mayChangeDriver(scenario, answer.atNs) },
   {
     text: /^the tenant \S+ is over its rate of \S+\/s with bursts of \d+: it may send again in \d+ ms$/,

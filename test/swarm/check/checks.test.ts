@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
-import { INPUTS_LOST, SHUTTING_DOWN, STANDS_BY, WORKER_LOST } from '../../../src/live/service.js';
+import { SHUTTING_DOWN, STANDS_BY, WORKER_LOST } from '../../../src/live/service.js';
 import type { History, HistoryEvent } from '../history/history.js';
 import { THREAD_FAULT } from '../scenario/fault.js';
 import { checkHistory, describeFinding, titleOf } from './checks.js';
@@ -90,8 +90,6 @@ it('finds failures without a reason', async () => {
   const crash = { kind: 'crash', atNs: 12 * NS_PER_MS, process: 'worker-0', forNs: NS_PER_S };
   // It has time to be tried elsewhere.
   expect(await about(WORKER_LOST, { faults: [crash] })).toHaveLength(1);
-  expect(await about(INPUTS_LOST, { faults: [crash] })).toEqual([]);
-  expect(await about(INPUTS_LOST, { faults: [{ ...crash, atNs: 19 * NS_PER_MS }] })).toHaveLength(1);
 });
 
 it('finds requests that were given up though the server or the driver went on', async () => {

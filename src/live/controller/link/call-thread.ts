@@ -1,5 +1,5 @@
 import { compiledNextTo } from '../../../base/compiled.js';
-import { LARGE_BYTES } from '../../parcel.js';
+import { buffersOf, copied } from '../../parcel.js';
 import { beat, type PulseBuffer, PulseWatch } from '../../pulse.js';
 import type { ControllerMessage, WorkerMessage } from '../../wire/protocol.js';
 import {
@@ -18,8 +18,6 @@ type ToThread =
   | { readonly kind: 'cancel' | 'close'; readonly call: number };
 
 type FromThread =
-  /** Buffers of inputs that have been encoded. */
-  | { readonly kind: 'spare'; readonly buffers: readonly ArrayBuffer[] }
   | { readonly kind: 'received'; readonly call: number; readonly message: WorkerMessage }
   | { readonly kind: 'ended'; readonly call: number; readonly reason: string }
   | { readonly kind: 'closed'; readonly call: number };
@@ -40,7 +38,6 @@ export class CallThread {
   private thread: ThreadHandle | null = null;
   private last = 0;
   private readonly open = new Map<number, Open>();
-  private readonly spare = new SpareBuffers();
 
   constructor(
     private readonly world: Pick<World, 'time' | 'threads'>,
@@ -61,8 +58,8 @@ export class CallThread {
     post({ kind: 'open', call, settings });
     return {
       write: (message) => {
-        const { copy, buffers } = this.withCopiedInputs(message);
-        post({ kind: 'write', call, message: copy }, buffers);
+        const copy = withCopiedInputs(message);
+        post({ kind: 'write', call, message: copy }, buffersIn(copy));
       },
       cancel: (reason) => {
         if (!this.open.has(call)) return;
@@ -79,22 +76,6 @@ export class CallThread {
       },
     };
   };
-
-  /** The requests keep the originals, which they need again if the worker does not run them. */
-  private withCopiedInputs(message: ControllerMessage): {
-    readonly copy: ControllerMessage;
-    readonly buffers: ArrayBuffer[];
-  } {
-    if (message.body !== 'actions') return { copy: message, buffers: [] };
-    const actions = message.actions.actions.map((action) => ({
-      ...action,
-      inputs: action.inputs.map((input) =>
-        input.length > LARGE_BYTES ? this.spare.copy(input) : new Uint8Array(input),
-      ),
-    }));
-    const copy: ControllerMessage = { ...message, actions: { actions } };
-    return { copy, buffers: buffersOf(copy) };
-  }
 
   private launch(): ThreadHandle {
     const { time, threads } = this.world;
@@ -123,10 +104,6 @@ export class CallThread {
   }
 
   private receive(message: FromThread): void {
-    if (message.kind === 'spare') {
-      this.spare.add(message.buffers);
-      return;
-    }
     const open = this.open.get(message.call);
     if (message.kind === 'received') open?.receive(message.message);
     else if (message.kind === 'closed') open?.closed();
@@ -137,47 +114,21 @@ export class CallThread {
   }
 }
 
-/** Buffers that are used again: to write to new memory takes many times as long as the copy. */
-class SpareBuffers {
-  /** By size, a power of two. */
-  private readonly bySize = new Map<number, ArrayBuffer[]>();
-  private bytes = 0;
-
-  /** Returns a copy, at the start of a buffer. */
-  copy(tensor: Uint8Array): Uint8Array<ArrayBuffer> {
-    const size = 2 ** Math.ceil(Math.log2(tensor.length));
-    const spare = this.bySize.get(size)?.pop();
-    if (spare !== undefined) this.bytes -= size;
-    const copy = new Uint8Array(spare ?? new ArrayBuffer(size), 0, tensor.length);
-    copy.set(tensor);
-    return copy;
-  }
-
-  add(buffers: readonly ArrayBuffer[]): void {
-    for (const buffer of buffers) {
-      const { byteLength: size } = buffer;
-      if (this.bytes + size > MOST_SPARE_BYTES) continue;
-      this.bytes += size;
-      const others = this.bySize.get(size);
-      if (others === undefined) this.bySize.set(size, [buffer]);
-      else others.push(buffer);
-    }
-  }
+/** The requests keep the originals, which they need again if the worker does not run them. */
+function withCopiedInputs(message: ControllerMessage): ControllerMessage {
+  if (message.body !== 'actions') return message;
+  const actions = message.actions.actions.map((action) => ({ ...action, inputs: copied(action.inputs) }));
+  return { ...message, actions: { actions } };
 }
-
-const MOST_SPARE_BYTES = 64 * 1024 * 1024;
 
 /** Body of the thread. */
 export function runCalls(world: Pick<World, 'time' | 'network'>, port: ThreadPort, pulse: PulseBuffer): void {
-  const callWorker = callsFrom(world, (message) => {
-    const buffers = buffersOf(message);
-    if (buffers.length > 0) post({ kind: 'spare', buffers }, buffers);
-  });
+  const callWorker = callsFrom(world);
   const calls = new Map<number, WorkerCall>();
   const post = (message: FromThread, transfer: ArrayBuffer[] = []) => port.postMessage(message, transfer);
   const open = (call: number, settings: WorkerCallSettings) =>
     callWorker(inBuffers(settings), {
-      receive: (message) => post({ kind: 'received', call, message }, buffersOf(message)),
+      receive: (message) => post({ kind: 'received', call, message }, buffersIn(message)),
       ended: (reason) => {
         calls.delete(call);
         post({ kind: 'ended', call, reason });
@@ -197,15 +148,10 @@ export function runCalls(world: Pick<World, 'time' | 'network'>, port: ThreadPor
   });
 }
 
-/** Buffers of the large tensors in a message. */
-function buffersOf(message: ControllerMessage | WorkerMessage): ArrayBuffer[] {
-  const tensors =
-    message.body === 'actions'
-      ? message.actions.actions.flatMap(({ inputs }) => inputs)
-      : message.body === 'results'
-        ? message.results.results.flatMap(({ outputs }) => outputs)
-        : [];
-  return tensors.flatMap(({ length, buffer }) => (length > LARGE_BYTES ? (buffer as ArrayBuffer) : []));
+/** Buffers of the tensors in a message. */
+function buffersIn(message: ControllerMessage | WorkerMessage): ArrayBuffer[] {
+  if (message.body === 'actions') return buffersOf(message.actions.actions.map(({ inputs }) => inputs));
+  return message.body === 'results' ? buffersOf(message.results.results.map(({ outputs }) => outputs)) : [];
 }
 
 /** Buffers cross into another thread as plain byte arrays. */

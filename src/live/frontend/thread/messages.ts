@@ -146,7 +146,6 @@ export function unpackRequests(
       trace,
       inputs,
       shapes: rare?.shapes,
-      mayMove: true,
       done: (answer) => answered(id, answer, request.inputs),
     };
     use(id, request);

@@ -70,7 +70,6 @@ export class ThreadRequests {
     this.isDue = false;
     const { packed, transfer } = this.packer.take();
     this.post(typeof packed === 'string' ? packed : { kind: 'answers', answers: packed }, transfer);
-    // Where they did not move on to a thread that runs models, they are still here.
     if (this.spent.length === 0) return;
     freeLarge(this.spent);
     this.spent = [];

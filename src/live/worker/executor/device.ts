@@ -19,8 +19,6 @@ export interface Device extends DevicePort {
   startLoad(action: LiveAction, nowNs: number): void;
   /** Drops a staged action, which is answered without having run. */
   discard(action: LiveAction): void;
-  /** Drops a staged action whose inputs are needed: calls `back` later, when they are in the action. */
-  takeBack(action: LiveAction, back: () => void): void;
   /** Drops all actions that do not run yet. */
   discardWaiting(): void;
   /** Reports ended actions to the worker; their outputs and errors are in them by then. */

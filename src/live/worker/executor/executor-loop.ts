@@ -3,10 +3,10 @@ import { Calendar } from '../../../core/calendar.js';
 import { hasOneLane } from '../../device.js';
 import type { ResultMessage } from '../../messages.js';
 import type { WorkerModel } from '../../model.js';
+import { buffersOf } from '../../parcel.js';
 import type { Device } from './device.js';
 import { GpuExecutor } from './gpu-executor.js';
 import type { ExecutorOrder, ExecutorThreadData, GpuSpec, ThreadReport } from './protocol.js';
-import { buffersOf } from './transfer.js';
 
 interface ExecutorLoopOptions {
   readonly data: Pick<ExecutorThreadData, 'gpus' | 'models' | 'pages'>;
@@ -95,10 +95,7 @@ export class ExecutorLoop {
   private reportResults(): void {
     const { results } = this;
     if (results.length === 0) return;
-    this.options.report(
-      { kind: 'results', results },
-      buffersOf(results.flatMap(({ outputs, inputs = [] }) => [outputs, inputs])),
-    );
+    this.options.report({ kind: 'results', results }, buffersOf(results.map(({ outputs }) => outputs)));
     results.length = 0;
   }
 

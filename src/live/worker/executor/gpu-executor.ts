@@ -1,4 +1,4 @@
-import { type Action, STATUS_OK } from '../../../core/action.js';
+import type { Action } from '../../../core/action.js';
 import { NO_MODEL } from '../../../core/model.js';
 import { Worker } from '../../../core/worker.js';
 import { freeLarge } from '../../free-buffers.js';
@@ -34,16 +34,9 @@ export class GpuExecutor {
       device,
       sendResult: (action) => {
         const live = action as LiveAction;
-        const send = () => sendResult(live.toResult());
-        if (!live.staged) {
-          send();
-          // Still there if the device did not move them to another thread.
-          if (live.status === STATUS_OK) freeLarge(live.inputs);
-        } else if (live.handedOver) device.takeBack(live, send);
-        else {
-          device.discard(live);
-          send();
-        }
+        sendResult(live.toResult());
+        if (live.staged) device.discard(live);
+        else freeLarge(live.inputs);
       },
     });
   }

@@ -4,8 +4,9 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { monotonicNs } from '../../../base/clock/clock.js';
 import { EscapementError } from '../../../base/errors.js';
 import { invariant } from '../../../base/invariant.js';
-import { STATUS_INFER_TOO_LATE, STATUS_OK } from '../../../core/action.js';
+import { STATUS_OK } from '../../../core/action.js';
 import { freeLarge } from '../../free-buffers.js';
+import { buffersOf } from '../../parcel.js';
 import { Signal } from '../../signal.js';
 import { passOnWarnings } from '../../warnings.js';
 import { ExecLine } from './exec-line.js';
@@ -24,7 +25,6 @@ import type {
   ThreadReport,
 } from './protocol.js';
 import { RecordSwitch } from './record-switch.js';
-import { anyLarge, buffersOf } from './transfer.js';
 
 /**
  * Time for which the thread polls for the next INFER before it blocks, since it usually follows soon and waking takes
@@ -108,15 +108,13 @@ class HostThread {
     const { staged } = this;
     if (message.kind === 'run') this.orders.push(message.order);
     else if (message.kind === 'stage') staged.set(message.order.id, message.order);
-    else if (message.kind === 'discard') staged.delete(message.id);
-    else if (message.kind === 'takeBack') this.giveBack(message.id);
-    else for (const id of [...staged.keys()]) if (id !== message.id) staged.delete(id);
+    else if (message.kind === 'discard') this.discard(message.id);
+    else for (const id of [...staged.keys()]) if (id !== message.id) this.discard(id);
   }
 
-  private giveBack(id: number): void {
-    const inputs = this.staged.get(id)?.inputs ?? [];
+  private discard(id: number): void {
+    freeLarge(this.staged.get(id)?.inputs ?? []);
     this.staged.delete(id);
-    this.reply({ kind: 'back', id, inputs });
   }
 
   private async infer(id: number): Promise<void> {
@@ -130,11 +128,9 @@ class HostThread {
     // The lane first, since it must not wait for outputs to be sent. But an error must be there when it is free.
     if (report.status === STATUS_OK) this.end(report);
     const { outputs, shapes, error, inputErrors } = report;
-    const inputs = report.status === STATUS_INFER_TOO_LATE && anyLarge(order.inputs) ? order.inputs : [];
-    this.reply({ kind: 'tensors', id, outputs, shapes, error, inputErrors, inputs });
+    this.reply({ kind: 'tensors', id, outputs, shapes, error, inputErrors });
     if (report.status !== STATUS_OK) this.end(report);
-    // Unless they were returned.
-    if (inputs.length === 0) freeLarge(order.inputs);
+    freeLarge(order.inputs);
   }
 
   private async perform(order: HostOrder): Promise<void> {
@@ -154,12 +150,7 @@ class HostThread {
   }
 
   private reply(reply: HostReply): void {
-    this.port.postMessage(
-      reply,
-      buffersOf(
-        reply.kind === 'loaded' ? [] : [reply.kind === 'tensors' ? reply.outputs : [], reply.inputs ?? []],
-      ),
-    );
+    this.port.postMessage(reply, buffersOf([reply.kind === 'tensors' ? reply.outputs : []]));
     this.executor.raise();
   }
 }

@@ -1,14 +1,11 @@
 import { Action, STATUS_OK } from '../../../core/action.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import type { Shape } from '../../model.js';
-import { anyLarge } from './transfer.js';
 
 /** An action as run by an executor: with its tensors, and its errors. */
 export class LiveAction extends Action {
-  /** Empty while they are with the thread that runs it. */
-  inputs: readonly Uint8Array<ArrayBuffer>[];
-  /** True if they were moved, and must be returned if it does not run. */
-  readonly handedOver: boolean;
+  /** Empty once they are with the thread that runs it. */
+  inputs: readonly Uint8Array[];
   /** Shapes of the inputs; see the message. */
   readonly shapes: readonly Shape[] | undefined;
   copyInNs = 0;
@@ -35,7 +32,6 @@ export class LiveAction extends Action {
     this.earliestNs = message.earliestNs;
     this.latestNs = message.latestNs;
     this.inputs = message.inputs;
-    this.handedOver = anyLarge(message.inputs);
     this.shapes = message.shapes;
   }
 
@@ -44,8 +40,7 @@ export class LiveAction extends Action {
     // A successful run is void if its weights were dropped meanwhile.
     const outputs = status === STATUS_OK ? this.outputs : [];
     const shapes = this.outputShapes;
-    const inputs = this.handedOver && status !== STATUS_OK ? this.inputs : undefined;
     const times = { beginNs, endNs, copyInNs, copyOutNs };
-    return { id, gpu, status, ...times, outputs, shapes, error, inputErrors, inputs };
+    return { id, gpu, status, ...times, outputs, shapes, error, inputErrors };
   }
 }

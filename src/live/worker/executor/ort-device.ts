@@ -2,12 +2,12 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { invariant } from '../../../base/invariant.js';
 import { LANE_EXEC, LANE_WEIGHTS, UNLOAD } from '../../../core/action.js';
 import type { Worker } from '../../../core/worker.js';
+import { buffersOf } from '../../parcel.js';
 import { Signal } from '../../signal.js';
 import type { Device } from './device.js';
 import { type ExecEnd, ExecLine } from './exec-line.js';
 import type { LiveAction } from './live-action.js';
 import type { HostLine, HostMessage, HostOrder, HostReply, HostReport } from './protocol.js';
-import { buffersOf } from './transfer.js';
 
 /**
  * A GPU on which onnxruntime runs the models. Its calls block, so they are left to host threads; each model lives in
@@ -24,8 +24,6 @@ export class OrtDevice implements Device {
   private delivering: LiveAction | null = null;
   /** By id: actions executing or executed, without outputs yet. */
   private readonly undelivered = new Map<number, LiveAction>();
-  /** Staged actions that will not run: their inputs are being returned. */
-  private readonly returning = new Map<number, { readonly action: LiveAction; readonly back: () => void }>();
 
   constructor(hosts: readonly HostLine[]) {
     this.hosts = hosts.map(({ port, exec, signal }) => ({
@@ -81,13 +79,6 @@ export class OrtDevice implements Device {
     post(this.homeOf(model), { kind: 'discard', id });
   }
 
-  takeBack(action: LiveAction, back: () => void): void {
-    const home = this.homeOf(action.model);
-    home.replies++;
-    this.returning.set(action.id, { action, back });
-    post(home, { kind: 'takeBack', id: action.id });
-  }
-
   discardWaiting(): void {
     const id = this.executing?.id ?? -1;
     for (const host of this.hosts) post(host, { kind: 'discardOthers', id });
@@ -128,13 +119,7 @@ export class OrtDevice implements Device {
 
   private take(reply: HostReply, worker: Worker): void {
     if (reply.kind === 'loaded') this.loaded(reply.report, worker);
-    else if (reply.kind === 'back') {
-      const returned = this.returning.get(reply.id);
-      invariant(returned !== undefined, 'inputs come back once');
-      this.returning.delete(reply.id);
-      returned.action.inputs = reply.inputs;
-      returned.back();
-    } else {
+    else {
       const action = this.undelivered.get(reply.id);
       invariant(action !== undefined, 'outputs come once');
       this.undelivered.delete(reply.id);
@@ -142,7 +127,6 @@ export class OrtDevice implements Device {
       action.outputShapes = reply.shapes;
       action.error = reply.error;
       action.inputErrors = reply.inputErrors;
-      action.inputs = reply.inputs ?? [];
       action.delivered = true;
     }
   }

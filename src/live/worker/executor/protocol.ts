@@ -125,8 +125,6 @@ export type HostMessage =
   | { readonly kind: 'stage'; readonly order: HostOrder }
   /** An INFER that will not be requested. */
   | { readonly kind: 'discard'; readonly id: number }
-  /** An INFER that will not be requested, and whose inputs are to be returned. */
-  | { readonly kind: 'takeBack'; readonly id: number }
   /** Only this INFER may still be requested. */
   | { readonly kind: 'discardOthers'; readonly id: number };
 
@@ -141,7 +139,4 @@ export type HostReply =
       readonly shapes?: HostReport['shapes'];
       readonly error: string;
       readonly inputErrors?: HostReport['inputErrors'];
-      /** Inputs of one that did not run, if they were moved. */
-      readonly inputs?: HostOrder['inputs'];
-    }
-  | { readonly kind: 'back'; readonly id: number; readonly inputs: HostOrder['inputs'] };
+    };

@@ -90,10 +90,6 @@ export class SimulatedDevice implements Device {
     // Nothing is staged.
   }
 
-  takeBack(_action: LiveAction, back: () => void): void {
-    back();
-  }
-
   discardWaiting(): void {
     // As above.
   }

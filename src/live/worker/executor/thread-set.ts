@@ -6,6 +6,7 @@ import { NS_PER_S } from '../../../base/units.js';
 import { deviceName, type OrtDeviceSpec } from '../../device.js';
 import type { WorkerModel } from '../../model.js';
 import { NO_OPERATORS, type OperatorRuns } from '../../operator-runs.js';
+import { buffersOf } from '../../parcel.js';
 import { Signal } from '../../signal.js';
 import { within } from '../../within.js';
 import type { ThreadHandle } from '../../world/threads.js';
@@ -22,7 +23,6 @@ import type {
   ThreadReport,
 } from './protocol.js';
 import { readWhole } from './read-whole.js';
-import { buffersOf } from './transfer.js';
 
 export interface ThreadSetSpec {
   /** One GPU of onnxruntime, or any number of simulated ones. */

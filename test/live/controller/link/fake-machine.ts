@@ -171,7 +171,7 @@ export function resultOf(action: ActionMessage): ResultMessage {
     endNs: nowNs,
     copyInNs: 300,
     copyOutNs: 200,
-    outputs: action.kind === INFER ? action.inputs : [],
+    outputs: action.kind === INFER ? action.inputs.map((input) => new Uint8Array(input)) : [],
     error: '',
   };
 }

@@ -148,7 +148,7 @@ describe('OrtDevice', () => {
     expect(bench.gpu.busy).toBe(false);
   });
 
-  it('takes back the inputs of an INFER that is not run', () => {
+  it('discards an INFER that is not run', () => {
     bench.send(infer(1));
     bench.send(infer(0));
     bench.send(infer(0, { latestNs: 140 }));
@@ -163,7 +163,7 @@ describe('OrtDevice', () => {
     expect(discarded).toEqual([1, 3]);
   });
 
-  it('takes back all that waits when it is paused, but for what runs', () => {
+  it('discards all that waits when it is paused, but for what runs', () => {
     for (let i = 0; i < 3; i++) bench.send(infer(0));
     bench.turn(110);
     bench.gpu.pause();

@@ -95,10 +95,6 @@ export class FaultyDevice implements Device {
     this.device.discard();
   }
 
-  takeBack(action: LiveAction, back: () => void): void {
-    this.device.takeBack(action, back);
-  }
-
   discardWaiting(): void {
     this.device.discardWaiting();
   }
