@@ -182,8 +182,8 @@ export const CLAIMS: readonly (readonly [claim: string, file: string, name: stri
   ],
   [
     'a corrupted message between controller and worker is refused',
-    'live/worker/endpoint/hostile.test.ts',
-    'refuses a message with a flipped bit',
+    'live/wire/wire.test.ts',
+    'refuses a message with any flipped bit',
   ],
   [
     'strangers cannot fill the metrics port',
@@ -315,8 +315,7 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
     'controller/registration/registrations.ts',
     'MOST_DIALED',
   ],
-  ['parts of a message between controller and worker', 'wire/message-limits.ts', 'MOST_MESSAGES'],
-  ['numbers in such a message', 'wire/message-limits.ts', 'MOST_NUMBERS'],
+  ['text of a message between controller and worker', 'wire/framing.ts', 'MOST_TEXT_BYTES'],
   ['size of a config.pbtxt', 'models/config-pbtxt.ts', 'MOST_BYTES'],
 ];
 

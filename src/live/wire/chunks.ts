@@ -1,3 +1,6 @@
+import { STATUS_DEVICE_ERROR } from '../../core/action.js';
+import type { ResultMessage } from '../messages.js';
+
 /**
  * Approximate size up to which items share a message: large enough to save messages, small enough for a shared stream.
  */
@@ -31,4 +34,14 @@ export function tensorBytes(tensors: readonly Uint8Array[]): number {
 }
 
 /** Approximate size of an action or result without its tensors. */
-const ITEM_BYTES = 64;
+const ITEM_BYTES = 256;
+
+/** Returns the result, or an error in its place if its outputs exceed the controller's message limit. */
+export function withinLimit(result: ResultMessage, maxMessageBytes: number): ResultMessage {
+  const mostBytes = maxMessageBytes - ENVELOPE_BYTES;
+  const bytes = tensorBytes(result.outputs);
+  if (bytes <= mostBytes) return result;
+  const error = `outputs of ${bytes} bytes exceed the controller's message limit of ${mostBytes}`;
+  const nothing = { outputs: [], shapes: undefined, inputErrors: undefined };
+  return { ...result, ...nothing, status: STATUS_DEVICE_ERROR, error };
+}

@@ -2,7 +2,7 @@ import { Metadata, status } from '@grpc/grpc-js';
 import { tokensMatch } from './credentials.js';
 import { PROTOCOL_VERSION } from './protocol.js';
 
-/** Credentials of either side, in the headers of its request: see worker.proto. */
+/** Credentials of either side, in the headers of its request. */
 interface Access {
   readonly version: number;
   /** Empty: none. */

@@ -1,203 +1,192 @@
 import type { ServiceDefinition } from '@grpc/grpc-js';
-import type { ModelReference } from '../messages.js';
-import type { OfferedVersion } from '../model-list.js';
-import type { OperatorNode } from '../operator-table.js';
-import type { Numbered } from './numbering.js';
-import { ProtoFile } from './proto-file.js';
+import * as z from 'zod';
+import { EscapementError } from '../../base/errors.js';
+import type { ActionMessage, ResultMessage } from '../messages.js';
+import type { ModelList } from '../model-list.js';
+import type { OperatorTable } from '../operator-table.js';
+import { DESCRIPTION, MODEL_INDEX, MODEL_REFERENCE } from './description.js';
+import { checked, Messages, streamMethod } from './framing.js';
 
 /** Incremented whenever a side of the older version could misunderstand one of the newer. */
-export const PROTOCOL_VERSION = 11;
+export const PROTOCOL_VERSION = 12;
 
 /** Default limit on messages of either side: a batch of 16 images of 1024 × 1024 in FP32. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 /** Reason with which a worker that was asked to shut down ends a stream. */
 export const WORKER_SHUTS_DOWN = 'the worker shuts down';
 
-/** Messages in the form after decoding, and before encoding: worker.proto defines their meaning. */
-export type ControllerMessage =
-  | { readonly body: 'quiesce'; readonly quiesce: { readonly number: number } }
-  | { readonly body: 'actions'; readonly actions: { readonly actions: readonly WireAction[] } }
-  | { readonly body: 'ping'; readonly ping: { readonly sentNs: number } }
-  | { readonly body: 'startRecording'; readonly startRecording: Record<string, never> }
-  | { readonly body: 'stopRecording'; readonly stopRecording: { readonly number: number } }
-  | { readonly body: 'listModels'; readonly listModels: WireListModels }
-  | { readonly body: 'modelChange'; readonly modelChange: WireModelChange }
-  | { readonly body: 'take'; readonly take: { readonly term: number } }
-  | { readonly body: 'bye'; readonly bye: Record<string, never> };
+const INT = z.int();
+const NS = z.number();
+const SIZES = z.array(INT.nonnegative());
+const SHAPES = z.array(SIZES).optional();
 
-export type WorkerMessage =
-  | { readonly body: 'welcome'; readonly welcome: Welcome }
-  | { readonly body: 'state'; readonly state: WireState }
-  | { readonly body: 'results'; readonly results: { readonly results: readonly WireResult[] } }
-  | { readonly body: 'pong'; readonly pong: { readonly sentNs: number; readonly workerNs: number } }
-  | { readonly body: 'gpuDown'; readonly gpuDown: { readonly gpu: number; readonly reason: string } }
-  | { readonly body: 'operators'; readonly operators: WireOperators }
-  | { readonly body: 'recordingEnd'; readonly recordingEnd: WireRecordingEnd }
-  | { readonly body: 'modelList'; readonly modelList: WireModelList }
-  | { readonly body: 'modelChanged'; readonly modelChanged: WireModelChanged }
-  | { readonly body: 'lease'; readonly lease: LeaseState };
+/** Sizes until their tensors take their places. What it means is checked by the worker. */
+const ACTION = z.object({
+  id: INT,
+  gpu: INT,
+  kind: INT,
+  model: INT,
+  batchIndex: INT,
+  bucket: INT.optional(),
+  count: INT,
+  earliestNs: NS,
+  // JSON has no Infinity.
+  latestNs: NS.nullable().transform((ns) => ns ?? Number.POSITIVE_INFINITY),
+  inputs: SIZES,
+  shapes: SHAPES,
+}) as unknown as z.ZodType<ActionMessage>;
+
+const RESULT = z.object({
+  id: INT,
+  gpu: INT,
+  status: INT,
+  beginNs: NS,
+  endNs: NS,
+  copyInNs: NS,
+  copyOutNs: NS,
+  outputs: SIZES,
+  shapes: SHAPES,
+  error: z.string(),
+  inputErrors: z.array(z.string()).optional(),
+}) as unknown as z.ZodType<ResultMessage>;
+
+/** A question of a controller, or an order that has an answer: how it went. */
+const QUESTION = z.discriminatedUnion('what', [
+  /** Drop what has not started, wait for what runs, restart dead executors. Answer: a `WorkerState`. */
+  z.object({ what: z.literal('quiesce') }),
+  /** Answer: a `WireModelList`, with digests if `name` is not null. */
+  z.object({ what: z.literal('listModels'), name: z.string().nullable() }),
+  /** Another model is to be at the index, or none. Answer: the `ServedModel` as this worker runs it, or null. */
+  z.object({ what: z.literal('changeModel'), index: MODEL_INDEX, reference: MODEL_REFERENCE.nullable() }),
+  /** Record the operators of INFERs from now on, as onnxruntime runs them. Answer: null. */
+  z.object({ what: z.literal('startRecording') }),
+  /** Answer: the number of operators that are missing, after messages with the others. */
+  z.object({ what: z.literal('stopRecording') }),
+]);
+export type Question = z.infer<typeof QUESTION>;
+
+const CONTROLLER_MESSAGE = z.discriminatedUnion('body', [
+  /** Asks for the lease. */
+  z.object({ body: z.literal('take'), term: INT.positive() }),
+  /** Time of the controller's clock, which comes back as it is. */
+  z.object({ body: z.literal('ping'), sentNs: NS }),
+  z.object({ body: z.literal('actions'), actions: z.array(ACTION) }),
+  z.object({ body: z.literal('ask'), id: INT, question: QUESTION }),
+  z.object({ body: z.literal('bye') }),
+]);
+export type ControllerMessage = z.infer<typeof CONTROLLER_MESSAGE>;
+
+/** Term of the driver, or of the last one while there is none; 0: there never was one. Its name; empty: none. */
+const LEASE = { term: INT.nonnegative(), controller: z.string() };
+
+/** Runs of operators as columns. */
+const OPERATORS = z
+  .object({
+    nodes: z.array(z.object({ name: z.string(), operator: z.string(), provider: z.string() })),
+    node: z.array(INT.nonnegative()),
+    action: z.array(NS),
+    beginNs: z.array(NS),
+    endNs: z.array(NS),
+  })
+  .refine(
+    ({ nodes, node, action, beginNs, endNs }) =>
+      [action, beginNs, endNs].every(({ length }) => length === node.length) &&
+      node.every((index) => index < nodes.length),
+    'it is inconsistent',
+  ) as unknown as z.ZodType<OperatorTable>;
+
+const WORKER_MESSAGE = z.discriminatedUnion('body', [
+  z.object({ body: z.literal('welcome'), description: DESCRIPTION, maxMessageBytes: INT.positive() }),
+  z.object({ body: z.literal('lease'), ...LEASE }),
+  z.object({ body: z.literal('pong'), sentNs: NS, workerNs: NS }),
+  z.object({ body: z.literal('results'), results: z.array(RESULT) }),
+  /** Nothing sent to that GPU is answered any more, until the worker has quiesced. */
+  z.object({ body: z.literal('gpuDown'), gpu: INT.nonnegative(), reason: z.string() }),
+  /** `id`: that of the question. `error`: why there is no value, for people; empty: there is. */
+  z.object({ body: z.literal('answer'), id: INT, value: z.unknown(), error: z.string() }),
+  z.object({ body: z.literal('operators'), id: INT, operators: OPERATORS }),
+]);
+export type WorkerMessage = z.infer<typeof WORKER_MESSAGE>;
+export type Welcome = Extract<WorkerMessage, { readonly body: 'welcome' }>;
 
 /** Driver of a worker. */
 export interface LeaseState {
-  /** Term of the driver, or of the last one while there is none. 0: there never was one. */
   readonly term: number;
-  /** Empty: none. */
   readonly controller: string;
 }
 
-export interface WireListModels {
-  readonly number: number;
-  readonly name?: string;
+/** True if `one` may take a lease from its driver `other`: by the higher term, or the later name on a tie. */
+export function outranks(one: LeaseState, other: LeaseState): boolean {
+  if (one.term !== other.term) return one.term > other.term;
+  return one.controller > other.controller;
 }
 
-export interface WireModelList {
-  readonly number: number;
-  readonly error: string;
-  readonly versions: readonly OfferedVersion[];
-  readonly problems: readonly { readonly name: string; readonly version?: string; readonly what: string }[];
-  readonly skipped: readonly string[];
-  readonly notes: readonly string[];
+const TEXTS = z.array(z.string());
+/** A list of models without paths: those are for the worker's own log. */
+const MODEL_LIST = z.object({
+  versions: z.array(MODEL_REFERENCE.extend({ isMeasured: z.boolean(), standsIn: z.boolean().optional() })),
+  problems: z.array(z.object({ name: z.string(), version: z.string().nullable(), what: z.string() })),
+  skipped: TEXTS,
+  notes: TEXTS,
+});
+
+export function modelListToWire({ problems, ...list }: ModelList): object {
+  return {
+    ...list,
+    problems: problems.map(({ name, version, error: { what } }) => ({ name, version, what })),
+  };
 }
 
-export interface WireModelChange {
-  readonly number: number;
-  readonly index: number;
-  readonly reference?: ModelReference | null;
+export function modelListFromWire(value: unknown): ModelList {
+  const { problems, ...list } = checked(MODEL_LIST, value);
+  const failed = problems.map(({ name, version, what }) => ({
+    name,
+    version,
+    error: new EscapementError('E_MODEL_FILE', what),
+  }));
+  return { ...list, problems: failed } as ModelList;
 }
 
-export interface WireModelChanged {
-  readonly number: number;
-  readonly error: string;
-  readonly model?: WireModel | null;
-}
+export const CONTROLLER_MESSAGES = new Messages<ControllerMessage>(CONTROLLER_MESSAGE, 'actions', 'inputs');
+export const WORKER_MESSAGES = new Messages<WorkerMessage>(WORKER_MESSAGE, 'results', 'outputs');
 
-export interface WireAction {
-  readonly id: number;
-  readonly gpu: number;
-  readonly kind: number;
-  readonly model: number;
-  readonly batchIndex: number;
-  readonly bucket?: number;
-  readonly count: number;
-  readonly earliestNs: number;
-  readonly latestNs?: number;
-  readonly inputs: readonly Uint8Array[];
-  readonly shapes?: readonly WireShape[];
-}
-
-interface WireShape {
-  readonly dims: readonly number[];
-}
-
-export interface WireResult {
-  readonly id: number;
-  readonly gpu: number;
-  readonly status: number;
-  readonly beginNs: number;
-  readonly endNs: number;
-  readonly copyInNs: number;
-  readonly copyOutNs: number;
-  readonly outputs: readonly Uint8Array[];
-  readonly shapes?: readonly WireShape[];
-  readonly error: string;
-  readonly inputErrors?: readonly string[];
-}
-
-export interface WireOperators {
-  readonly number: number;
-  readonly nodes: readonly OperatorNode[];
-  readonly node: readonly number[];
-  readonly action: readonly number[];
-  readonly beginNs: readonly number[];
-  readonly endNs: readonly number[];
-}
-
-export interface WireRecordingEnd {
-  readonly number: number;
-  readonly dropped: number;
-  readonly error: string;
-}
-
-export interface WireState {
-  readonly number: number;
-  readonly gpus: readonly { readonly present: readonly number[] }[];
-  readonly changes: readonly WireModelChange[];
-}
-
-export interface Welcome {
-  readonly gpus: readonly WireGpu[];
-  readonly pageBytes: number;
-  readonly models: readonly WireModel[];
-  readonly maxMessageBytes: number;
-  /** Empty: unnamed. */
-  readonly instance: string;
-  /** Empty: not given. */
-  readonly kind: string;
-}
-
-interface WireGpu {
-  readonly name: string;
-  readonly provider: string;
-  readonly pages: number;
-  readonly oneLane: boolean;
-}
-
-export interface WireModel {
-  readonly spec: WireSpec;
-  readonly signature: WireSignature;
-  readonly version: string;
-  readonly sloNs?: number;
-  readonly digest?: string;
-  readonly labels?: readonly { readonly names: readonly string[] }[];
-}
-
-interface WireSpec {
-  readonly name: string;
-  readonly weightsBytes: number;
-  readonly pages: number;
-  readonly loadNs: number;
-  readonly batchSizes: readonly number[];
-  readonly execNs: readonly number[];
-  readonly inputBytes: number;
-  readonly outputBytes: number;
-  readonly lengths?: readonly number[];
-  readonly execNsByLength?: readonly { readonly execNs: readonly number[] }[];
-  readonly equalLengths?: boolean;
-}
-
-interface WireSignature {
-  readonly inputs: readonly WireTensor[];
-  readonly outputs: readonly WireTensor[];
-  readonly batched: boolean;
-  readonly lengths?: WireLengths | null;
-}
-
-interface WireLengths {
-  readonly buckets: readonly number[];
-  readonly fill: readonly { readonly value?: number }[];
-}
-
-export interface WireTensor {
-  readonly name: string;
-  readonly datatype: string;
-  readonly shape: readonly number[];
-  readonly bytes: number;
-}
-
-const PROTO = new ProtoFile('worker.proto', 'escapement.worker.v1');
-
-export const CONTROLLER_MESSAGES = PROTO.messages<ControllerMessage>('ControllerMessage');
-export const WORKER_MESSAGES = PROTO.messages<WorkerMessage>('WorkerMessage');
-
-/** Receives bytes, so that the receiver controls when they are decoded, and how errors are handled. */
 export const WORKER_SERVICE = {
-  Drive: {
-    path: `/${PROTO.packageName}.Worker/Drive`,
-    requestStream: true,
-    responseStream: true,
-    requestSerialize: (message: Numbered<ControllerMessage>) => CONTROLLER_MESSAGES.encode(message),
-    requestDeserialize: (bytes: Buffer) => bytes,
-    responseSerialize: (message: Numbered<WorkerMessage>) => WORKER_MESSAGES.encode(message),
-    responseDeserialize: (bytes: Buffer) => bytes,
-  },
+  Drive: streamMethod('/escapement.worker.v1.Worker/Drive', CONTROLLER_MESSAGES, WORKER_MESSAGES),
+} satisfies ServiceDefinition;
+
+const REGISTRATION_MESSAGE = z.discriminatedUnion('body', [
+  /**
+   * The worker serves at `address`; empty: at `port` of the host that the stream comes from. `instance` names its
+   * process, as its welcome does.
+   */
+  z.object({
+    body: z.literal('register'),
+    address: z.string(),
+    port: INT.min(0).max(65_535),
+    instance: z.string().regex(/^[A-Za-z0-9-]{1,64}$/),
+  }),
+  /** It is about to shut down. */
+  z.object({ body: z.literal('leave') }),
+]);
+export type RegistrationMessage = z.infer<typeof REGISTRATION_MESSAGE>;
+export type WireRegistration = Omit<Extract<RegistrationMessage, { readonly body: 'register' }>, 'body'>;
+
+/** `joined`: its GPUs are used, by this controller or another. `problem`: why not, for people; empty: none known. */
+const REGISTERED = z.object({ leaseMs: INT.positive(), joined: z.boolean(), problem: z.string() });
+export type WireLease = z.infer<typeof REGISTERED>;
+
+/** Largest message of either side of a registration. */
+export const MAX_REGISTRATION_BYTES = 16 * 1024;
+/** Interval at which a worker renews its lease. */
+export const RENEWAL_MS = 1000;
+
+export const REGISTRATION_MESSAGES = new Messages<RegistrationMessage>(REGISTRATION_MESSAGE);
+export const LEASE_MESSAGES = new Messages<WireLease>(REGISTERED);
+
+export const REGISTRATION_SERVICE = {
+  Register: streamMethod(
+    '/escapement.registration.v1.Controller/Register',
+    REGISTRATION_MESSAGES,
+    LEASE_MESSAGES,
+  ),
 } satisfies ServiceDefinition;

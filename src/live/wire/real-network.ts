@@ -1,8 +1,11 @@
 import { lookup } from 'node:dns/promises';
-import { Client } from '@grpc/grpc-js';
+import { Client, logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { clientCredentials } from './credentials.js';
 import { GuardedServer } from './guarded-server.js';
 import type { Dialed, DialOptions, Network } from './network.js';
+
+// The library also writes errors that it returns to stderr.
+setLogVerbosity(logVerbosity.NONE);
 
 /** gRPC between the processes of a cluster. */
 export const REAL_NETWORK: Network = {

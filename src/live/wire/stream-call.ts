@@ -3,8 +3,8 @@ import { NS_PER_MS } from '../../base/units.js';
 import { REAL_TIME } from '../../base/world/real-time.js';
 import type { Time } from '../../base/world/time.js';
 import { within } from '../within.js';
+import { type Numbered, Numbering } from './framing.js';
 import type { Dialed, DialOptions, Network } from './network.js';
-import { type Numbered, Numbering } from './numbering.js';
 import { REAL_NETWORK } from './real-network.js';
 
 interface StreamCallOptions<Sent, Received> extends DialOptions<Numbered<Sent>> {

@@ -53,7 +53,7 @@ export function callsFrom({ time, network }: { readonly time: Time; readonly net
     return {
       write: (message) => call.write(message),
       cancel: (reason) => call.cancel(reason),
-      close: () => call.close({ body: 'bye', bye: {} }, BYE_TIMEOUT_MS),
+      close: () => call.close({ body: 'bye' }, BYE_TIMEOUT_MS),
     };
   };
 }
@@ -61,9 +61,9 @@ export function callsFrom({ time, network }: { readonly time: Time; readonly net
 /** Decoded tensors are parts of their message, and would keep all of it. */
 function withOwnOutputs(message: WorkerMessage): WorkerMessage {
   if (message.body !== 'results') return message;
-  const results = message.results.results.map((result) => ({
+  const results = message.results.map((result) => ({
     ...result,
     outputs: result.outputs.map((output) => new Uint8Array(output)),
   }));
-  return { ...message, results: { results } };
+  return { ...message, results };
 }

@@ -15,7 +15,7 @@ import { REAL_WORLD } from '../world/real-world.js';
 import { Executor, type ExecutorEvents } from './executor/executor.js';
 import type { ThreadSetSpec, ThreadWorld } from './executor/thread-set.js';
 import type { Machine, MachineEvents } from './machine.js';
-import { MachineModels } from './machine-models.js';
+import { MachineModels, served } from './machine-models.js';
 
 export interface MachineOptions {
   /** Common name of its GPUs' kind; default: their provider. */
@@ -65,7 +65,12 @@ export class LocalMachine implements Machine {
   constructor(options: MachineOptions) {
     const { kind, devices, models, pages, pageBytes, world = REAL_WORLD } = options;
     const gpus = devices.map((device) => describe(device, pages));
-    this.description = { gpus, pageBytes, models, ...(kind === undefined ? {} : { kind }) };
+    this.description = {
+      gpus,
+      pageBytes,
+      models: models.map(served),
+      ...(kind === undefined ? {} : { kind }),
+    };
     this.source = options.source ?? new StartedModels(models);
     this.held = new MachineModels(models, this.source, (model) => checkWeights(model, devices));
     this.executors = threadSets(options, this.held.list).map((spec) => this.createExecutor(spec, world));

@@ -81,6 +81,6 @@ function isSame(
 }
 
 /** The part of a model that a controller sees. */
-function served({ ortPath: _, ...model }: WorkerModel): ServedModel {
+export function served({ ortPath: _, ...model }: WorkerModel): ServedModel {
   return model;
 }

@@ -1,195 +1,151 @@
-import { execFileSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { crc32 } from 'node:zlib';
 import { Metadata } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { WorkerState } from '../../../src/live/messages.js';
-import {
-  actionFromWire,
-  descriptionFromWire,
-  resultFromWire,
-  stateFromWire,
-} from '../../../src/live/wire/from-wire.js';
+import { EscapementError } from '../../../src/base/errors.js';
+import { tableOf } from '../../../src/live/operator-table.js';
+import { withinLimit } from '../../../src/live/wire/chunks.js';
+import { stateOf } from '../../../src/live/wire/description.js';
 import { helloFromHeaders, helloToHeaders } from '../../../src/live/wire/hello.js';
-import { operatorsFromWire, operatorsToWire } from '../../../src/live/wire/operator-chunks.js';
 import {
   CONTROLLER_MESSAGES,
   type ControllerMessage,
+  LEASE_MESSAGES,
+  modelListFromWire,
+  modelListToWire,
   PROTOCOL_VERSION,
+  REGISTRATION_MESSAGES,
   WORKER_MESSAGES,
   type WorkerMessage,
 } from '../../../src/live/wire/protocol.js';
-import {
-  actionToWire,
-  descriptionToWire,
-  resultToWire,
-  stateToWire,
-  withinLimit,
-} from '../../../src/live/wire/to-wire.js';
 import { ACTION_FIELDS, RESULT_FIELDS } from '../arbitrary-messages.js';
-import { DESCRIPTION } from '../controller/link/fake-machine.js';
+import { DESCRIPTION, STATE } from '../controller/link/fake-machine.js';
 import { operator } from '../controller/link/fixtures.js';
 
 /** Encoded and decoded. */
-function toWorker(message: ControllerMessage): ControllerMessage {
-  return CONTROLLER_MESSAGES.decode(CONTROLLER_MESSAGES.encode({ ...message, number: 1 }));
+function toWorker(message: ControllerMessage): unknown {
+  return plain(CONTROLLER_MESSAGES.decode(CONTROLLER_MESSAGES.encode({ ...message, number: 1 })));
 }
 
-function toController(message: WorkerMessage): WorkerMessage {
-  return WORKER_MESSAGES.decode(WORKER_MESSAGES.encode({ ...message, number: 1 }));
+function toController(message: WorkerMessage): unknown {
+  return plain(WORKER_MESSAGES.decode(WORKER_MESSAGES.encode({ ...message, number: 1 })));
+}
+
+/** Decoded tensors are parts of their message. */
+function plain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return new Uint8Array(value);
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, plain(part)]));
 }
 
 const action = fc.record(ACTION_FIELDS, { noNullPrototype: true });
 const result = fc.record(RESULT_FIELDS, { noNullPrototype: true });
+/** As a stranger may write it. */
+function framed(text: string, tensors = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(4);
+  head.writeUInt32LE(Buffer.byteLength(text));
+  const bytes = Buffer.concat([head, Buffer.from(text), tensors, Buffer.alloc(4)]);
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, -4)), bytes.length - 4);
+  return bytes;
+}
 
 describe('protocol', () => {
-  it('carries actions bit for bit', () => {
+  it('carries actions and results bit for bit', () => {
     fc.assert(
-      fc.property(fc.array(action), (actions) => {
-        const message = toWorker({ body: 'actions', actions: { actions: actions.map(actionToWire) } });
-        if (message.body !== 'actions') throw new Error(`came out as ${message.body}`);
-        expect(message.actions.actions.map(actionFromWire)).toStrictEqual(actions);
+      fc.property(fc.array(action), fc.array(result), (actions, results) => {
+        expect(toWorker({ body: 'actions', actions })).toEqual({ body: 'actions', actions, number: 1 });
+        expect(toController({ body: 'results', results })).toEqual({ body: 'results', results, number: 1 });
       }),
     );
   });
 
-  it('carries results bit for bit', () => {
-    fc.assert(
-      fc.property(fc.array(result), (results) => {
-        const message = toController({ body: 'results', results: { results: results.map(resultToWire) } });
-        if (message.body !== 'results') throw new Error(`came out as ${message.body}`);
-        const carried = message.results.results.map(resultFromWire).map((each) => ({
-          ...each,
-          outputs: each.outputs.map((bytes) => new Uint8Array(bytes)),
-        }));
-        expect(carried).toStrictEqual(results);
-      }),
-    );
+  const operators = tableOf(Array.from({ length: 9 }, (_, i) => operator(2 ** 40 + i, 2 ** 52 + i)));
+  it.each<ControllerMessage | WorkerMessage>([
+    { body: 'take', term: 2 ** 40 },
+    { body: 'ping', sentNs: -5 },
+    { body: 'bye' },
+    { body: 'ask', id: 1, question: { what: 'listModels', name: null } },
+    {
+      body: 'ask',
+      id: 2 ** 40,
+      question: { what: 'changeModel', index: 3, reference: { name: 'ä', version: '1', digest: '' } },
+    },
+    { body: 'welcome', description: DESCRIPTION, maxMessageBytes: 2 ** 33 },
+    { body: 'welcome', description: { ...DESCRIPTION, kind: 't4', instance: 'one' }, maxMessageBytes: 1 },
+    { body: 'lease', term: 0, controller: '' },
+    { body: 'pong', sentNs: 0, workerNs: Number.MAX_SAFE_INTEGER },
+    { body: 'gpuDown', gpu: 1, reason: 'ärgerlich' },
+    { body: 'answer', id: 1, value: STATE, error: '' },
+    { body: 'operators', id: 9, operators },
+  ])('carries $body', (message) => {
+    const isOrder = ['take', 'ping', 'bye', 'ask'].includes(message.body);
+    const carried = isOrder ? toWorker(message as ControllerMessage) : toController(message as WorkerMessage);
+    expect(carried).toStrictEqual({ ...message, number: 1 });
   });
 
-  it('carries what is present on each GPU', () => {
-    const state: WorkerState = { present: [[], [3, 1, 2], []] };
-    const message = toController({ body: 'state', state: stateToWire(7, state) });
-    if (message.body !== 'state') throw new Error(`came out as ${message.body}`);
-    expect(message.state.number).toBe(7);
-    expect(stateFromWire(message.state)).toStrictEqual(state);
-  });
-
-  it("carries a worker's description", () => {
-    const message = toController({ body: 'welcome', welcome: descriptionToWire(DESCRIPTION, 5) });
-    if (message.body !== 'welcome') throw new Error(`came out as ${message.body}`);
-    expect(message.welcome.maxMessageBytes).toBe(5);
-    expect(descriptionFromWire(message.welcome)).toStrictEqual(DESCRIPTION);
-    const named = toController({
-      body: 'welcome',
-      welcome: descriptionToWire({ ...DESCRIPTION, kind: 't4' }, 5),
-    });
-    expect(named.body === 'welcome' && descriptionFromWire(named.welcome)).toStrictEqual({
-      ...DESCRIPTION,
-      kind: 't4',
-    });
-  });
-
-  it('carries operators, in several messages if need be', () => {
-    const runs = Array.from({ length: 5000 }, (_, i) =>
-      operator(2 ** 40 + i, i % 2 === 0 ? -1 - i : 2 ** 52 + i),
-    );
-    const messages = [...operatorsToWire(9, runs)].map((operators) => {
-      const bytes = WORKER_MESSAGES.encode({ body: 'operators', operators, number: 1 });
-      expect(bytes.byteLength).toBeLessThan(200_000);
-      const message = WORKER_MESSAGES.decode(bytes);
-      if (message.body !== 'operators') throw new Error(`came out as ${message.body}`);
-      expect(message.operators.number).toBe(9);
-      return message.operators;
-    });
-    expect(messages.length).toBeGreaterThan(1);
-    expect(messages.flatMap(operatorsFromWire)).toStrictEqual(runs);
-    expect([...operatorsToWire(9, [])]).toEqual([]);
-    const [first] = messages;
-    for (const wrong of [{ node: first.node.map(() => 7000) }, { action: [1] }, { endNs: [] }])
-      expect(() => operatorsFromWire({ ...first, ...wrong })).toThrow('is inconsistent');
-  });
-
-  it('carries the small messages', () => {
+  it('carries registrations and headers', () => {
+    const register = { body: 'register', address: '', port: 8003, instance: 'one', number: 1 } as const;
+    expect(REGISTRATION_MESSAGES.decode(REGISTRATION_MESSAGES.encode(register))).toEqual(register);
+    const lease = { leaseMs: 5000, joined: true, problem: 'ä', number: 1 };
+    expect(LEASE_MESSAGES.decode(LEASE_MESSAGES.encode(lease))).toEqual(lease);
     const hello = { token: 'ünsichtbar', controller: 'a-controller', maxMessageBytes: 2 ** 33 };
     expect(helloFromHeaders(helloToHeaders(hello))).toEqual({ version: PROTOCOL_VERSION, ...hello });
     expect(helloFromHeaders(new Metadata())).toBeNull();
-    expect(toWorker({ body: 'ping', ping: { sentNs: -5 } })).toMatchObject({
-      body: 'ping',
-      ping: { sentNs: -5 },
-    });
-    expect(toWorker({ body: 'bye', bye: {} })).toMatchObject({ body: 'bye' });
-    expect(toWorker({ body: 'startRecording', startRecording: {} })).toMatchObject({
-      body: 'startRecording',
-    });
-    const stopRecording = { number: 2 ** 40 };
-    expect(toWorker({ body: 'stopRecording', stopRecording })).toMatchObject({
-      body: 'stopRecording',
-      stopRecording,
-    });
-    const recordingEnd = { number: 1, dropped: 2 ** 40, error: 'ärgerlich' };
-    expect(toController({ body: 'recordingEnd', recordingEnd })).toMatchObject({
-      body: 'recordingEnd',
-      recordingEnd,
-    });
-    const pong = { sentNs: 0, workerNs: Number.MAX_SAFE_INTEGER };
-    expect(toController({ body: 'pong', pong })).toMatchObject({ body: 'pong', pong });
   });
 
-  it('gives tensors memory of their own, which another thread can take over', () => {
-    const inputs = [new Uint8Array([1, 2, 3]), new Uint8Array([4])];
-    const given = {
-      id: 1,
-      gpu: 0,
-      kind: 2,
-      model: 0,
-      batchIndex: 0,
-      count: 1,
-      earliestNs: 0,
-      inputs,
-    } as const;
-    const message = toWorker({ body: 'actions', actions: { actions: [given] } });
-    if (message.body !== 'actions') throw new Error(`came out as ${message.body}`);
-    const { inputs: taken } = actionFromWire(message.actions.actions[0]);
-    expect(taken.map(({ buffer }) => buffer.byteLength)).toEqual([3, 1]);
+  it('carries lists of models without paths', () => {
+    const error = new EscapementError('E_MODEL_FILE', 'is empty', { file: '/secret/m' });
+    const problems = [{ name: 'm', version: null, error }];
+    const versions = [{ name: 'n', version: '1', digest: 'd', isMeasured: true, standsIn: true }];
+    const sent = JSON.stringify(modelListToWire({ versions, problems, skipped: ['s'], notes: [] }));
+    expect(sent).not.toContain('secret');
+    const heard = modelListFromWire(JSON.parse(sent));
+    expect(heard).toMatchObject({ versions, skipped: ['s'], problems: [{ error: { what: 'is empty' } }] });
   });
 
-  it('refuses a description that cannot be used', () => {
-    const welcome = descriptionToWire(DESCRIPTION, 5);
-    const [model] = welcome.models;
-    const strange = { name: 'x', datatype: 'BF16', shape: [], bytes: 2 };
-    const withTensor = { ...model, signature: { ...model.signature, inputs: [strange] } };
-    expect(() => descriptionFromWire({ ...welcome, models: [withTensor] })).toThrow('unknown type BF16');
-    const withSpec = { ...model, spec: { ...model.spec, pages: 0 } };
-    expect(() => descriptionFromWire({ ...welcome, models: [withSpec] })).toThrow('needs at least one page');
+  it.each([
+    ['no JSON', framed('{'), 'a text that is no JSON'],
+    [
+      'a text that is longer than the whole',
+      Buffer.concat([Buffer.from([9, 0, 0, 0]), Buffer.alloc(4)]),
+      'damaged',
+    ],
+    ['an unknown body', framed('{"body":"dance","number":1}'), 'is not understood: body: '],
+    ['no object', framed('7'), 'is not understood: body: '],
+    ['a missing field', framed('{"body":"ping","number":1}'), 'is not understood: sentNs: '],
+    ['too few tensors', framed('{"body":"actions","actions":[],"number":1}', Buffer.alloc(3)), 'other sizes'],
+    ['a term of 0', framed('{"body":"take","term":0,"number":1}'), 'is not understood: term: '],
+  ])('refuses a message with %s', (_, bytes, words) => {
+    expect(() => CONTROLLER_MESSAGES.decode(bytes)).toThrow(words);
+  });
+
+  it('refuses a message with any flipped bit', () => {
+    const message = CONTROLLER_MESSAGES.encode({ body: 'ping', sentNs: 7, number: 1 });
+    for (let at = 0; at < message.length; at++) {
+      const damaged = Buffer.from(message);
+      damaged[at] ^= 1 << (at % 8);
+      expect(() => CONTROLLER_MESSAGES.decode(damaged)).toThrow('damaged');
+    }
+  });
+
+  it('refuses operators that contradict each other', () => {
+    for (const wrong of [{ node: operators.node.map(() => 7000) }, { action: [1] }, { endNs: [] }])
+      expect(() => toController({ body: 'operators', id: 1, operators: { ...operators, ...wrong } })).toThrow(
+        'inconsistent',
+      );
+  });
+
+  it('refuses a state that is none', () => {
+    expect(stateOf(STATE, DESCRIPTION)).toEqual(STATE);
+    expect(() => stateOf({ present: 'none' }, DESCRIPTION)).toThrow('present: ');
   });
 
   it('turns outputs that are too large for the controller into an error', () => {
-    const large = {
-      id: 1,
-      gpu: 0,
-      status: 0,
-      beginNs: 1,
-      endNs: 2,
-      copyInNs: 0,
-      copyOutNs: 0,
-      outputs: [new Uint8Array(10_000)],
-      error: '',
-    };
+    const times = { beginNs: 1, endNs: 2, copyInNs: 0, copyOutNs: 0 };
+    const large = { id: 1, gpu: 0, status: 0, ...times, outputs: [new Uint8Array(10_000)], error: '' };
     expect(withinLimit(large, 20_000)).toBe(large);
     expect(withinLimit(large, 10_000)).toMatchObject({ id: 1, status: 98, outputs: [] });
     expect(withinLimit(large, 10_000).error).toContain('10000 bytes');
-  });
-
-  it('ships its file with the package', () => {
-    const root = fileURLToPath(new URL('../../..', import.meta.url));
-    const args = ['pack', '--dry-run', '--ignore-scripts', '--json'];
-    const [packed] = JSON.parse(
-      execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
-    );
-    const paths = packed.files.map(({ path }: { path: string }) => path);
-    expect(paths).toContain('src/live/wire/worker.proto');
-    // It is looked for three folders above the module that reads it.
-    expect(paths).toContain('dist/live/wire/protocol.js');
   });
 });

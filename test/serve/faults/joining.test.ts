@@ -3,11 +3,11 @@ import { expect, it, onTestFinished } from 'vitest';
 import { accessToHeaders } from '../../../src/live/wire/hello.js';
 import {
   LEASE_MESSAGES,
-  type LeaseMessage,
   MAX_REGISTRATION_BYTES,
   REGISTRATION_SERVICE,
   type RegistrationMessage,
-} from '../../../src/live/wire/registration.js';
+  type WireLease,
+} from '../../../src/live/wire/protocol.js';
 import { StreamCall } from '../../../src/live/wire/stream-call.js';
 import { runCli } from '../../cli/run-cli.js';
 import { until } from '../../cli/server-process.js';
@@ -118,18 +118,18 @@ it('strangers, false addresses and floods of registrations cost no request and n
 
 /** Registers a worker that is not there, once. */
 function registerFalsely(controller: number, port: number, heard: (problem: string) => void): void {
-  const stream = new StreamCall<RegistrationMessage, LeaseMessage>({
+  const stream = new StreamCall<RegistrationMessage, WireLease>({
     ...{ address: `127.0.0.1:${controller}`, tls: undefined, peer: 'controller' },
     method: REGISTRATION_SERVICE.Register,
     headers: accessToHeaders(TOKEN),
     maxMessageBytes: MAX_REGISTRATION_BYTES,
     decode: (bytes) => LEASE_MESSAGES.decode(bytes),
-    receive: ({ lease }) => {
-      heard(lease.problem);
+    receive: ({ problem }) => {
+      heard(problem);
       stream.cancel('it was heard');
     },
     ended: () => {},
   });
   onTestFinished(() => stream.cancel('the test is over'));
-  stream.write({ body: 'registration', registration: { address: '', port, instance: `made-up-${port}` } });
+  stream.write({ body: 'register', address: '', port, instance: `made-up-${port}` });
 }

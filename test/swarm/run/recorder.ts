@@ -1,6 +1,6 @@
 import { INFER, LOAD, STATUS_OK } from '../../../src/core/action.js';
 import type { ActionMessage } from '../../../src/live/messages.js';
-import type { ControllerMessage, WorkerMessage } from '../../../src/live/wire/protocol.js';
+import type { ControllerMessage, Question, WorkerMessage } from '../../../src/live/wire/protocol.js';
 import { type HistoryEvent, type LogLevel, nameOf, type ProcessLife } from '../history/history.js';
 import type { ModelScenario } from '../scenario/scenario.js';
 import type { Direction, Incarnation, ProcessChange, Tap } from '../world/tap.js';
@@ -88,12 +88,9 @@ export class Recorder implements Tap {
     const message = stream.sent.get(frame);
     stream.sent.delete(frame);
     if (message?.body === 'actions') {
-      const actions = message.actions.actions.filter(isNumbered).map((action) => action.id);
+      const actions = message.actions.filter(isNumbered).map((action) => action.id);
       this.add({ atNs, kind: 'actionsArrived', stream: id, actions });
-    } else if (message?.body === 'modelChange') {
-      const { number, index, reference } = message.modelChange;
-      stream.changes.set(number, { index, name: reference?.name ?? '' });
-    }
+    } else if (message?.body === 'ask') stream.questions.set(message.id, message.question);
   }
 
   damaged(atNs: number, id: number): void {
@@ -130,7 +127,7 @@ export class Recorder implements Tap {
   private windowsSent(atNs: number, id: number, { worker }: Stream, message: ControllerMessage): void {
     if (message.body !== 'actions') return;
     const localNs = this.localNs(nameOf(worker));
-    const { actions } = message.actions;
+    const { actions } = message;
     const most = (list: readonly number[]) => {
       const finite = list.filter((ns) => Number.isFinite(ns));
       return finite.length === 0 ? null : Math.max(...finite);
@@ -138,28 +135,24 @@ export class Recorder implements Tap {
     const windows = actions.filter(({ kind }) => kind === INFER || kind === LOAD);
     this.add({
       ...{ atNs, kind: 'windowsSent', stream: id },
-      pastNs: most(windows.map(({ latestNs = Number.POSITIVE_INFINITY }) => localNs - latestNs)),
+      pastNs: most(windows.map(({ latestNs }) => localNs - latestNs)),
       aheadNs: most(windows.map(({ earliestNs }) => earliestNs - localNs)),
     });
   }
 
   private fromWorker(atNs: number, id: number, stream: Stream, message: WorkerMessage): void {
     if (message.body === 'lease') {
-      const { term, controller: driver } = message.lease;
+      const { term, controller: driver } = message;
       this.add({ atNs, kind: 'leaseSaid', stream: id, term, driver });
-    } else if (message.body === 'state') this.add({ atNs, kind: 'stateSaid', stream: id });
-    else if (message.body === 'results') {
-      const actions = message.results.results.filter(isNumbered).map((result) => result.id);
+    } else if (message.body === 'results') {
+      const actions = message.results.filter(isNumbered).map((result) => result.id);
       this.add({ atNs, kind: 'resultsSent', stream: id, actions });
-    } else if (message.body === 'modelChanged') this.modelChanged(stream, message.modelChanged);
-  }
-
-  private modelChanged(
-    stream: Stream,
-    { number, error }: { readonly number: number; readonly error: string },
-  ): void {
-    const change = stream.changes.get(number);
-    if (change !== undefined && error === '') this.namesOf(stream.worker)[change.index] = change.name;
+    } else if (message.body === 'answer' && message.error === '') {
+      const question = stream.questions.get(message.id);
+      if (question?.what === 'quiesce') this.add({ atNs, kind: 'stateSaid', stream: id });
+      else if (question?.what === 'changeModel')
+        this.namesOf(stream.worker)[question.index] = question.reference?.name ?? '';
+    }
   }
 
   private modelAt(process: ProcessLife, index: number): string {
@@ -181,8 +174,8 @@ export function lifeOf({ process, incarnation }: Incarnation): ProcessLife {
 class Stream {
   /** By frame: what the controller has sent, and the worker has not got. */
   readonly sent = new Map<number, ControllerMessage>();
-  /** By number: changes of models that the worker was asked for. */
-  readonly changes = new Map<number, { readonly index: number; readonly name: string }>();
+  /** By number: what the worker was asked for. */
+  readonly questions = new Map<number, Question>();
 
   constructor(readonly worker: ProcessLife) {}
 }

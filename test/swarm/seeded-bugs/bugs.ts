@@ -117,14 +117,14 @@ const LEASES_AND_LINKS: readonly SeededBug[] = [
   },
   {
     name: 'damaged messages are taken for good',
-    file: 'live/wire/checked-messages.ts',
-    find: 'if (end < 0 || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end))',
-    replace: 'if (end < 0)',
+    file: 'live/wire/framing.ts',
+    find: 'if (end < LENGTH_BYTES || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end))',
+    replace: 'if (end < LENGTH_BYTES)',
     plan: 'a-message-is-damaged.json',
   },
   {
     name: 'a message that is lost on its way is not noticed',
-    file: 'live/wire/numbering.ts',
+    file: 'live/wire/framing.ts',
     find: 'if (message.number !== ++this.last)',
     replace: 'if (message.number < ++this.last)',
     plan: 'a-message-is-lost.json',

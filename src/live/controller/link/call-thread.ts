@@ -117,8 +117,10 @@ export class CallThread {
 /** The requests keep the originals, which they need again if the worker does not run them. */
 function withCopiedInputs(message: ControllerMessage): ControllerMessage {
   if (message.body !== 'actions') return message;
-  const actions = message.actions.actions.map((action) => ({ ...action, inputs: copied(action.inputs) }));
-  return { ...message, actions: { actions } };
+  return {
+    ...message,
+    actions: message.actions.map((action) => ({ ...action, inputs: copied(action.inputs) })),
+  };
 }
 
 /** Body of the thread. */
@@ -150,8 +152,8 @@ export function runCalls(world: Pick<World, 'time' | 'network'>, port: ThreadPor
 
 /** Buffers of the tensors in a message. */
 function buffersIn(message: ControllerMessage | WorkerMessage): ArrayBuffer[] {
-  if (message.body === 'actions') return buffersOf(message.actions.actions.map(({ inputs }) => inputs));
-  return message.body === 'results' ? buffersOf(message.results.results.map(({ outputs }) => outputs)) : [];
+  if (message.body === 'actions') return buffersOf(message.actions.map(({ inputs }) => inputs));
+  return message.body === 'results' ? buffersOf(message.results.map(({ outputs }) => outputs)) : [];
 }
 
 /** Buffers cross into another thread as plain byte arrays. */

@@ -1,5 +1,4 @@
-import type { LeaseState } from '../../wire/protocol.js';
-import { outranks } from '../../wire/rank.js';
+import { type LeaseState, outranks } from '../../wire/protocol.js';
 
 /** Time for which the known drivers must stay unchanged while some workers cannot be reached. */
 const SETTLE_MS = 300;
@@ -24,7 +23,7 @@ interface Choice<Link> {
 }
 
 /**
- * Decides whose leader leases a controller asks for, so that one controller drives all workers (worker.proto). A controller
+ * Decides whose leader leases a controller asks for, so that one controller drives all workers. A controller
  * that drives none asks only if no worker within its reach is driven; one that drives some also asks for the others
  * where it may have them.
  */

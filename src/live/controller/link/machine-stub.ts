@@ -8,31 +8,20 @@ import type {
 } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
 import type { ModelList } from '../../model-list.js';
-import type { OperatorRun, OperatorRuns } from '../../operator-runs.js';
+import type { OperatorRuns } from '../../operator-runs.js';
+import { type OperatorTable, runsOf } from '../../operator-table.js';
 import { chunk, ENVELOPE_BYTES, tensorBytes } from '../../wire/chunks.js';
+import { SERVED_MODEL, stateOf } from '../../wire/description.js';
+import { checked } from '../../wire/framing.js';
 import {
-  descriptionFromWire,
-  modelFromWire,
+  type ControllerMessage,
   modelListFromWire,
-  resultFromWire,
-  stateFromWire,
-} from '../../wire/from-wire.js';
-import { operatorsFromWire } from '../../wire/operator-chunks.js';
-import type {
-  ControllerMessage,
-  Welcome,
-  WireModelChanged,
-  WireModelList,
-  WireOperators,
-  WireRecordingEnd,
-  WireResult,
-  WireState,
-  WorkerMessage,
+  type Question,
+  type Welcome,
+  type WorkerMessage,
 } from '../../wire/protocol.js';
-import { actionToWire, modelChangeToWire } from '../../wire/to-wire.js';
 import type { MachineEvents } from '../../worker/machine.js';
 import type { ClockSync } from './clock-sync.js';
-import { checkDescription, checkServed, checkState } from './description-check.js';
 import type { DrivenMachine } from './machine-link.js';
 import { ResultCheck } from './result-check.js';
 
@@ -44,25 +33,24 @@ interface MachineStubOptions {
   readonly write: (message: ControllerMessage) => void;
 }
 
+interface Asked {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
 /**
- * A remote machine at the other end of a stream, and the border at which its messages are checked: the constructor and
- * `receive` throw `Error` with words that follow "the worker" if it is not to be trusted. Calls made after the stream
- * has ended are never answered.
+ * A remote machine at the other end of a stream, and the border at which what its messages mean is checked: `receive`
+ * throws `Error` with words that follow "the worker" if it is not to be trusted. Calls made after the stream has ended
+ * are never answered.
  */
 export class MachineStub implements DrivenMachine {
   private events: MachineEvents | null = null;
-  private quiesces = 0;
-  private quiesced: ((state: WorkerState) => void) | null = null;
-  private recordings = 0;
-  /** Number of questions about models so far, and unanswered ones by number. */
+  /** Number of questions so far, and unanswered ones by number. */
   private questions = 0;
-  private readonly changed = new Map<number, (answer: WireModelChanged) => void>();
-  private readonly listed = new Map<number, (answer: WireModelList) => void>();
-  /** Operators received since the last StopRecording. */
-  private operators: (readonly OperatorRun[])[] = [];
-  private operatorCount = 0;
-  private recorded: (end: WireRecordingEnd) => void = () => {};
-
+  private readonly asked = new Map<number, Asked>();
+  /** Number of the last question for operators, and those received since. */
+  private recording = 0;
+  private operators: OperatorTable[] = [];
   readonly description: WorkerDescription;
   /** Largest message that the worker accepts. */
   private readonly maxMessageBytes: number;
@@ -72,17 +60,13 @@ export class MachineStub implements DrivenMachine {
   private readonly check: ResultCheck;
 
   constructor(
-    welcome: Welcome,
+    { description, maxMessageBytes }: Welcome,
     private readonly options: MachineStubOptions,
   ) {
     this.write = options.write;
-    this.maxMessageBytes = welcome.maxMessageBytes;
-    this.description = trusted('describes itself in a way that is not understood', () => {
-      const description = descriptionFromWire(welcome);
-      checkDescription(description);
-      return description;
-    });
-    this.models = [...this.description.models];
+    this.maxMessageBytes = maxMessageBytes;
+    this.description = description;
+    this.models = [...description.models];
     this.check = new ResultCheck(this.models);
   }
 
@@ -97,84 +81,62 @@ export class MachineStub implements DrivenMachine {
     const sentNs = this.machineNs();
     for (const action of fitting) this.check.add(action, sentNs);
     for (const part of chunk(fitting, ({ inputs }) => tensorBytes(inputs)))
-      this.write({ body: 'actions', actions: { actions: part.map(actionToWire) } });
+      this.write({ body: 'actions', actions: [...part] });
     if (fitting.length < actions.length)
       this.events?.results(actions.filter((action) => !fits(action)).map((a) => tooLarge(a, mostBytes)));
   }
 
-  quiesce(): Promise<WorkerState> {
-    this.write({ body: 'quiesce', quiesce: { number: ++this.quiesces } });
-    return new Promise((resolve) => {
-      this.quiesced = resolve;
-    });
+  async quiesce(): Promise<WorkerState> {
+    const state = stateOf(await this.ask({ what: 'quiesce' }), this.description);
+    this.check.forget();
+    return state;
   }
 
   async listModels(name: string | null): Promise<ModelList> {
-    const number = ++this.questions;
-    this.write({ body: 'listModels', listModels: name === null ? { number } : { number, name } });
-    const list = await new Promise<WireModelList>((resolve) => this.listed.set(number, resolve));
-    if (list.error !== '') throw new Error(list.error);
-    return modelListFromWire(list);
+    return modelListFromWire(await this.ask({ what: 'listModels', name }));
   }
 
   async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
-    const { error, model } = await this.change(index, reference);
-    if (error !== '') throw new Error(error);
-    if (model === undefined || model === null) throw new Error('it does not say what the model is');
-    const served = modelFromWire(model);
-    checkServed(served);
+    const served = checked(SERVED_MODEL, await this.ask({ what: 'changeModel', index, reference }));
     while (this.models.length < index) this.models.push(null);
     this.models[index] = served;
     return served;
   }
 
   async dropModel(index: number): Promise<void> {
-    await this.change(index, null);
+    await this.ask({ what: 'changeModel', index, reference: null });
   }
 
   startRecording(): void {
-    this.write({ body: 'startRecording', startRecording: {} });
+    // Errors are reported by `stopRecording`.
+    this.ask({ what: 'startRecording' }).catch(() => {});
   }
 
-  stopRecording(): Promise<OperatorRuns> {
+  async stopRecording(): Promise<OperatorRuns> {
     this.operators = [];
-    this.operatorCount = 0;
-    this.write({ body: 'stopRecording', stopRecording: { number: ++this.recordings } });
-    return new Promise((resolve, reject) => {
-      this.recorded = ({ dropped, error }) => {
-        if (error === '') resolve({ operators: this.operators.flat(), dropped });
-        else reject(new Error(error));
-      };
-    });
+    const dropped = this.ask({ what: 'stopRecording' });
+    this.recording = this.questions;
+    return { dropped: Number(await dropped), operators: this.operators.flatMap(runsOf) };
   }
 
   receive(message: WorkerMessage): void {
-    if (message.body === 'results') this.results(message.results.results);
-    else if (message.body === 'state') this.state(message.state);
-    else if (message.body === 'gpuDown') this.gpuDown(message.gpuDown.gpu, message.gpuDown.reason);
-    else if (message.body === 'operators')
-      trusted('is not understood', () => this.addOperators(message.operators));
-    else if (message.body === 'recordingEnd') {
-      if (message.recordingEnd.number === this.recordings) this.recorded(message.recordingEnd);
-    } else if (message.body === 'modelList') answer(this.listed, message.modelList);
-    else if (message.body === 'modelChanged') answer(this.changed, message.modelChanged);
+    if (message.body === 'results') this.results(message.results);
+    else if (message.body === 'gpuDown') this.gpuDown(message.gpu, message.reason);
+    else if (message.body === 'operators') {
+      if (message.id === this.recording) this.operators.push(message.operators);
+    } else if (message.body === 'answer') {
+      const asked = this.asked.get(message.id);
+      this.asked.delete(message.id);
+      if (message.error === '') asked?.resolve(message.value);
+      else asked?.reject(new Error(message.error));
+    }
   }
 
-  private results(results: readonly WireResult[]): void {
+  private results(results: readonly ResultMessage[]): void {
     const nowNs = this.machineNs();
     const errorNs = this.options.clock.errorNs(this.options.nowNs());
-    const possible = results.flatMap(
-      (result) => this.check.take(resultFromWire(result), nowNs, errorNs) ?? [],
-    );
+    const possible = results.flatMap((result) => this.check.take(result, nowNs, errorNs) ?? []);
     if (possible.length > 0) this.events?.results(possible);
-  }
-
-  private state(wire: WireState): void {
-    if (wire.number !== this.quiesces) return;
-    const state = stateFromWire(wire);
-    trusted('reports an impossible state', () => checkState(state, this.description));
-    this.check.forget();
-    this.quiesced?.(state);
   }
 
   private gpuDown(gpu: number, reason: string): void {
@@ -183,44 +145,16 @@ export class MachineStub implements DrivenMachine {
     this.events?.gpuDown(gpu, reason);
   }
 
-  private addOperators(operators: WireOperators): void {
-    if (operators.number !== this.recordings) return;
-    this.operatorCount += operators.node.length;
-    if (this.operatorCount > MOST_OPERATORS) throw new Error(`more than ${MOST_OPERATORS} operators`);
-    this.operators.push(operatorsFromWire(operators));
-  }
-
   private machineNs(): number {
     return this.options.nowNs() + this.options.clock.offsetNs;
   }
 
-  private change(index: number, reference: ModelReference | null): Promise<WireModelChanged> {
-    const number = ++this.questions;
-    this.write({ body: 'modelChange', modelChange: modelChangeToWire(number, index, reference) });
-    return new Promise((resolve) => this.changed.set(number, resolve));
+  private ask(question: Question): Promise<unknown> {
+    const id = ++this.questions;
+    this.write({ body: 'ask', id, question });
+    return new Promise((resolve, reject) => this.asked.set(id, { resolve, reject }));
   }
 }
-
-/** Puts `what` before the message of an error that `read` throws. */
-function trusted<T>(what: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new Error(`${what}: ${(error as Error).message}`);
-  }
-}
-
-function answer<T extends { readonly number: number }>(
-  asked: Map<number, (answer: T) => void>,
-  given: T,
-): void {
-  const answered = asked.get(given.number);
-  asked.delete(given.number);
-  answered?.(given);
-}
-
-/** Limit per recording, far above what a machine can keep. */
-const MOST_OPERATORS = 10_000_000;
 
 function tooLarge(action: ActionMessage, mostBytes: number): ResultMessage {
   return {

@@ -30,7 +30,7 @@ export interface RemoteLinkOptions {
 }
 
 /**
- * The controller's end of a connection to a remote worker (worker.proto). Connects, and reconnects whenever the stream has
+ * The controller's end of a connection to a remote worker. Connects, and reconnects whenever the stream has
  * ended: 0.1 s after the first failure, up to every 2 s. The constructor throws `E_USAGE` for an invalid address and
  * `E_TLS` for an unusable certificate; later problems are reported, never thrown.
  */

@@ -63,7 +63,7 @@ export class StreamLink {
   /** Asks for the worker's lease: it comes up once it is granted. */
   take(term: number): void {
     this.hasAsked = true;
-    this.call.write({ body: 'take', take: { term } });
+    this.call.write({ body: 'take', term });
   }
 
   async close(): Promise<void> {
@@ -75,9 +75,9 @@ export class StreamLink {
   private receive(message: WorkerMessage): void {
     this.heartbeat?.heard();
     try {
-      if (message.body === 'welcome') this.welcome(message.welcome);
-      else if (message.body === 'lease') this.lease(message.lease);
-      else if (message.body === 'pong') this.pong(message.pong.sentNs, message.pong.workerNs);
+      if (message.body === 'welcome') this.welcome(message);
+      else if (message.body === 'lease') this.lease(message);
+      else if (message.body === 'pong') this.pong(message.sentNs, message.workerNs);
       else this.stub?.receive(message);
     } catch (error) {
       this.giveUp((error as Error).message);
@@ -93,9 +93,9 @@ export class StreamLink {
     if (this.stub !== null) return;
     this.welcomeTimeout.cancel();
     const { instance } = this.options;
-    if (instance !== '' && welcome.instance !== instance)
-      throw new Error('is not the one that registered this address');
-    const other = this.options.otherAddress(welcome.instance);
+    const { instance: named = '' } = welcome.description;
+    if (instance !== '' && named !== instance) throw new Error('is not the one that registered this address');
+    const other = this.options.otherAddress(named);
     // Two connections would compete for its lease.
     if (other !== null) throw new Error(`is the one at ${other}, and is used there`);
     const { call, clock } = this;
@@ -108,7 +108,7 @@ export class StreamLink {
       clock,
       nowNs,
       time,
-      ping: (sentNs) => call.write({ body: 'ping', ping: { sentNs } }),
+      ping: (sentNs) => call.write({ body: 'ping', sentNs }),
       synchronised: () => {
         this.isSynchronised = true;
         this.begin();

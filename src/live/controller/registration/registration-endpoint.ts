@@ -4,18 +4,18 @@ import { REAL_TIME } from '../../../base/world/real-time.js';
 import type { Time, Timer } from '../../../base/world/time.js';
 import { checkAddress, formatAddress } from '../../wire/address.js';
 import type { ServerTls } from '../../wire/credentials.js';
+import { type Numbered, Numbering } from '../../wire/framing.js';
 import { accessFromHeaders, type CallError, callErrorOf } from '../../wire/hello.js';
 import type { AcceptedStream, Network } from '../../wire/network.js';
-import { type Numbered, Numbering } from '../../wire/numbering.js';
-import { REAL_NETWORK } from '../../wire/real-network.js';
 import {
-  type LeaseMessage,
   MAX_REGISTRATION_BYTES,
   REGISTRATION_MESSAGES,
   REGISTRATION_SERVICE,
   type RegistrationMessage,
+  type WireLease,
   type WireRegistration,
-} from '../../wire/registration.js';
+} from '../../wire/protocol.js';
+import { REAL_NETWORK } from '../../wire/real-network.js';
 import type { Registration } from './registrations.js';
 import { LEASE_NS, type Registrations } from './registrations.js';
 
@@ -39,14 +39,14 @@ export interface RegistrationEndpoint {
   renew(tls: ServerTls): void;
 }
 
-type WorkerCall = AcceptedStream<Numbered<LeaseMessage>>;
+type WorkerCall = AcceptedStream<Numbered<WireLease>>;
 
 /** Concurrent connections: one per worker. */
 const MOST_CONNECTIONS = 1088;
 /** Messages of one worker, which normally sends one in that time. */
 const MOST_PER_SECOND = 20;
 
-/** Port at which workers register (registration.proto). Throws `E_LISTEN` and `E_TLS`. */
+/** Port at which workers register. Throws `E_LISTEN` and `E_TLS`. */
 export async function openRegistration(
   registrations: Registrations,
   { host, port, token = '', tls, time = REAL_TIME, network = REAL_NETWORK }: RegistrationEndpointOptions,
@@ -143,8 +143,8 @@ class RegistrationStream {
       this.end({ code: status.DATA_LOSS, details: `a message of the worker ${(error as Error).message}` });
       return;
     }
-    if (message.body === 'registration') this.register(message.registration);
-    else if (message.body === 'leave') this.leave();
+    if (message.body === 'register') this.register(message);
+    else this.leave();
   }
 
   private register(given: WireRegistration): void {
@@ -157,7 +157,7 @@ class RegistrationStream {
     }
     this.registration = registration;
     const lease = this.registrations.renew(registration);
-    this.call.write(this.sent.number({ body: 'lease', lease }));
+    this.call.write(this.sent.number(lease));
   }
 
   private leave(): void {
@@ -169,7 +169,6 @@ class RegistrationStream {
   /** Null: invalid. */
   private registrationOf({ address, port, instance }: WireRegistration): Registration | null {
     const { host } = this;
-    if (!/^[A-Za-z0-9-]{1,64}$/.test(instance)) return null;
     try {
       return { address: checkAddress(address === '' ? formatAddress(host, port) : address), instance, host };
     } catch {

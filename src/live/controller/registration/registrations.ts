@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock/clock.js';
 import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
 import type { Timer } from '../../../base/world/time.js';
 import { Repeats } from '../../repeats.js';
-import type { WireLease } from '../../wire/registration.js';
+import type { WireLease } from '../../wire/protocol.js';
 import { noRoom } from '../fleet.js';
 import type { FleetWorker } from '../fleet-worker.js';
 import { Backoff } from '../link/backoff.js';

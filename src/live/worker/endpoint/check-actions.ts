@@ -1,13 +1,13 @@
 import { ABORT, INFER, LOAD, UNLOAD } from '../../../core/action.js';
 import { lengthOfInputs } from '../../lengths.js';
+import type { ActionMessage } from '../../messages.js';
 import { bytesOfShape, DATATYPES, fitsShape, hasFreeSizes, type ServedModel } from '../../model.js';
 import { textsProblem } from '../../texts.js';
-import type { WireAction } from '../../wire/protocol.js';
 import type { Machine } from '../machine.js';
 
 /** Problem of an action that cannot be meant for this worker; '' if none. */
 export function actionProblem(
-  action: WireAction,
+  action: ActionMessage,
   { description: { gpus }, models }: Pick<Machine, 'description' | 'models'>,
 ): string {
   const { id, gpu, kind, model, batchIndex, count, inputs, shapes = [] } = action;
@@ -35,11 +35,11 @@ export function actionProblem(
     return `${at}: ${shapes.length} shapes for ${inputs.length} inputs of ${spec.name}`;
   for (let i = 0; i < inputs.length; i++) {
     const { name, datatype, shape, bytes } = signature.inputs[i % wantedInputs];
-    if (isFree && !fitsShape(shapes[i].dims, shape))
-      return `${at}: input ${name} has the shape [${shapes[i].dims.join(',')}], not [${shape.join(',')}]`;
-    const wanted = isFree ? bytesOfShape(datatype, shapes[i].dims) : requestsEach * bytes;
+    if (isFree && !fitsShape(shapes[i], shape))
+      return `${at}: input ${name} has the shape [${shapes[i].join(',')}], not [${shape.join(',')}]`;
+    const wanted = isFree ? bytesOfShape(datatype, shapes[i]) : requestsEach * bytes;
     if (datatype === 'BYTES') {
-      const problem = textsProblem(new Uint8Array(inputs[i]), wanted / DATATYPES.BYTES.bytes);
+      const problem = textsProblem(inputs[i], wanted / DATATYPES.BYTES.bytes);
       if (problem !== '') return `${at}: input ${name}: ${problem}`;
     } else if (inputs[i].byteLength !== wanted)
       return `${at}: input ${name} has ${inputs[i].byteLength} bytes, not ${wanted}`;
@@ -49,7 +49,7 @@ export function actionProblem(
 
 /** Problem of the inputs of a model with several lengths, each request in its own parts. */
 function lengthProblem(
-  { bucket = 0, count, inputs }: WireAction,
+  { bucket = 0, count, inputs }: ActionMessage,
   { spec, signature }: ServedModel,
   at: string,
 ): string {

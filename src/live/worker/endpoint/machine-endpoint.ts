@@ -1,6 +1,5 @@
 import type { WorkerState } from '../../messages.js';
-import type { LeaseState } from '../../wire/protocol.js';
-import { outranks } from '../../wire/rank.js';
+import { type LeaseState, outranks } from '../../wire/protocol.js';
 import type { Machine, MachineEvents } from '../machine.js';
 
 /** A controller's stream, which may drive a machine. */

@@ -4,17 +4,16 @@ import { Repeats } from '../../repeats.js';
 import type { ClientTls } from '../../wire/credentials.js';
 import { accessToHeaders } from '../../wire/hello.js';
 import type { Network } from '../../wire/network.js';
-import { REAL_NETWORK } from '../../wire/real-network.js';
 import {
   LEASE_MESSAGES,
-  type LeaseMessage,
   MAX_REGISTRATION_BYTES,
   REGISTRATION_SERVICE,
   RENEWAL_MS,
   type RegistrationMessage,
   type WireLease,
   type WireRegistration,
-} from '../../wire/registration.js';
+} from '../../wire/protocol.js';
+import { REAL_NETWORK } from '../../wire/real-network.js';
 import { StreamCall } from '../../wire/stream-call.js';
 
 export interface RegistrarOptions {
@@ -39,11 +38,11 @@ const MOST_UNANSWERED = 5;
 const LAST_WORD_MS = 1000;
 
 /**
- * Keeps a worker registered with one controller (registration.proto), however often that goes and comes. Problems are
+ * Keeps a worker registered with one controller, however often that goes and comes. Problems are
  * reported, never thrown, except an unusable certificate authority: `E_TLS`.
  */
 export class Registrar {
-  private call: StreamCall<RegistrationMessage, LeaseMessage> | null = null;
+  private call: StreamCall<RegistrationMessage, WireLease> | null = null;
   private unanswered = 0;
   private hasJoined = false;
   /** Last line logged about the lease. */
@@ -70,20 +69,20 @@ export class Registrar {
     this.timer.cancel();
     const { call } = this;
     this.call = null;
-    await call?.close({ body: 'leave', leave: {} }, LAST_WORD_MS);
+    await call?.close({ body: 'leave' }, LAST_WORD_MS);
   }
 
   private renew(): void {
     if (this.unanswered >= MOST_UNANSWERED) this.call?.cancel('the controller does not answer');
     this.call ??= this.connect();
     this.unanswered++;
-    this.call.write({ body: 'registration', registration: this.options.registration });
+    this.call.write({ body: 'register', ...this.options.registration });
   }
 
-  private connect(): StreamCall<RegistrationMessage, LeaseMessage> {
+  private connect(): StreamCall<RegistrationMessage, WireLease> {
     const { controller, token, serverName, network = REAL_NETWORK } = this.options;
     this.unanswered = 0;
-    const call = new StreamCall<RegistrationMessage, LeaseMessage>({
+    const call = new StreamCall<RegistrationMessage, WireLease>({
       time: this.time,
       network,
       address: controller,
@@ -95,7 +94,7 @@ export class Registrar {
       headers: accessToHeaders(token),
       maxMessageBytes: MAX_REGISTRATION_BYTES,
       decode: (bytes) => LEASE_MESSAGES.decode(bytes),
-      receive: ({ lease }) => this.leased(lease),
+      receive: (lease) => this.leased(lease),
       ended: (reason) => {
         if (this.call !== call) return;
         // The next renewal reconnects.

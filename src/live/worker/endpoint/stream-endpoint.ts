@@ -1,29 +1,19 @@
 import { status } from '@grpc/grpc-js';
 import type { Time, Timer } from '../../../base/world/time.js';
-import type { ResultMessage } from '../../messages.js';
-import { chunk, tensorBytes } from '../../wire/chunks.js';
-import { actionFromWire } from '../../wire/from-wire.js';
+import type { ActionMessage, ResultMessage, WorkerState } from '../../messages.js';
+import { tableOf } from '../../operator-table.js';
+import { chunk, tensorBytes, withinLimit } from '../../wire/chunks.js';
+import { type Numbered, Numbering } from '../../wire/framing.js';
 import type { AcceptedStream } from '../../wire/network.js';
-import { type Numbered, Numbering } from '../../wire/numbering.js';
-import { operatorsToWire } from '../../wire/operator-chunks.js';
 import {
   CONTROLLER_MESSAGES,
   type ControllerMessage,
   type LeaseState,
-  type WireAction,
-  type WireListModels,
-  type WireModelChange,
+  modelListToWire,
+  type Question,
   WORKER_SHUTS_DOWN,
   type WorkerMessage,
 } from '../../wire/protocol.js';
-import {
-  descriptionToWire,
-  modelListToWire,
-  modelToWire,
-  resultToWire,
-  stateToWire,
-  withinLimit,
-} from '../../wire/to-wire.js';
 import { actionProblem } from './check-actions.js';
 import type { Driver, MachineEndpoint } from './machine-endpoint.js';
 
@@ -35,7 +25,7 @@ interface StreamEndpointOptions {
   /** Address of the controller. */
   readonly peer: string;
   readonly endpoint: MachineEndpoint;
-  /** Name of this process; see registration.proto. */
+  /** Name of this process. */
   readonly instance: string;
   /** Name of the controller. */
   readonly controller: string;
@@ -51,11 +41,11 @@ interface StreamEndpointOptions {
   readonly ended: (stream: StreamEndpoint) => void;
 }
 
-/** The worker's end of an accepted stream: what the controller may do, and when (worker.proto). */
+/** The worker's end of an accepted stream: what the controller may do, and when. */
 export class StreamEndpoint implements Driver {
   private readonly options: StreamEndpointOptions;
-  /** Number of the latest Quiesce, and whether it was answered: actions are accepted only then. */
-  private quiesceNumber = 0;
+  /** Number of times that it was to be idle so far, and whether it was since the last: actions are accepted only then. */
+  private quiesces = 0;
   private idle = false;
   private over = false;
   private recording = false;
@@ -77,8 +67,8 @@ export class StreamEndpoint implements Driver {
     call.on('cancelled', () => this.lost('has broken off'));
     call.on('end', () => this.hangUp());
     const { machine, lease } = options.endpoint;
-    const welcome = descriptionToWire(machine.description, maxMessageBytes, instance);
-    this.send({ body: 'welcome', welcome });
+    const description = { ...machine.description, ...(instance === '' ? {} : { instance }) };
+    this.send({ body: 'welcome', description, maxMessageBytes });
     lease.enter(this);
     this.leaseChanged(lease.state);
   }
@@ -88,17 +78,17 @@ export class StreamEndpoint implements Driver {
   }
 
   leaseChanged(lease: LeaseState): void {
-    this.send({ body: 'lease', lease });
+    this.send({ body: 'lease', ...lease });
   }
 
   results(results: readonly ResultMessage[]): void {
     const sendable = results.map((result) => withinLimit(result, this.options.controllerMaxMessageBytes));
     for (const part of chunk(sendable, ({ outputs }) => tensorBytes(outputs)))
-      this.send({ body: 'results', results: { results: part.map(resultToWire) } });
+      this.send({ body: 'results', results: [...part] });
   }
 
   gpuDown(gpu: number, reason: string): void {
-    this.send({ body: 'gpuDown', gpuDown: { gpu, reason } });
+    this.send({ body: 'gpuDown', gpu, reason });
   }
 
   deposed(): void {
@@ -116,6 +106,7 @@ export class StreamEndpoint implements Driver {
   async drain(): Promise<void> {
     const { endpoint } = this.options;
     this.idle = false;
+    this.quiesces++;
     if (this.drives) await endpoint.quiesce(this).catch(() => {});
     this.end(status.UNAVAILABLE, WORKER_SHUTS_DOWN);
   }
@@ -133,31 +124,51 @@ export class StreamEndpoint implements Driver {
   }
 
   private receive(message: ControllerMessage): void {
-    if (message.body === 'ping') this.pong(message.ping.sentNs);
-    else if (message.body === 'take') this.take(message.take.term);
+    if (message.body === 'ping') this.pong(message.sentNs);
+    else if (message.body === 'take') this.take(message.term);
     else if (message.body === 'bye') this.hangUp();
-    else if (this.drives) this.obey(message);
-    else this.end(status.INVALID_ARGUMENT, `${message.body} of a controller that does not drive this worker`);
+    else if (!this.drives) {
+      const what = message.body === 'ask' ? message.question.what : message.body;
+      this.end(status.INVALID_ARGUMENT, `${what} of a controller that does not drive this worker`);
+    } else if (message.body === 'actions') this.actions(message.actions);
+    else void this.answer(message.id, message.question);
   }
 
   private pong(sentNs: number): void {
-    this.send({ body: 'pong', pong: { sentNs, workerNs: this.options.time.monotonicNs() } });
+    this.send({ body: 'pong', sentNs, workerNs: this.options.time.monotonicNs() });
   }
 
-  /** Executes orders of the driver. */
-  private obey(message: ControllerMessage): void {
-    if (message.body === 'actions') this.actions(message.actions.actions);
-    else if (message.body === 'quiesce') this.quiesce(message.quiesce.number);
-    else if (message.body === 'startRecording') this.startRecording();
-    else if (message.body === 'stopRecording') void this.stopRecording(message.stopRecording.number);
-    else if (message.body === 'listModels') void this.listModels(message.listModels);
-    else if (message.body === 'modelChange') void this.changeModel(message.modelChange);
+  private async answer(id: number, question: Question): Promise<void> {
+    try {
+      this.send({ body: 'answer', id, value: await this.valueOf(id, question), error: '' });
+    } catch (error) {
+      this.send({ body: 'answer', id, value: null, error: (error as Error).message });
+    }
+  }
+
+  private async valueOf(id: number, question: Question): Promise<unknown> {
+    const { machine } = this.options.endpoint;
+    switch (question.what) {
+      case 'quiesce':
+        return this.quiesce();
+      case 'listModels':
+        return modelListToWire(await machine.listModels(question.name));
+      case 'changeModel':
+        if (question.reference !== null) return machine.addModel(question.index, question.reference);
+        await machine.dropModel(question.index);
+        return null;
+      case 'startRecording':
+        this.recording = true;
+        machine.startRecording();
+        return null;
+      case 'stopRecording':
+        return this.stopRecording(id);
+    }
   }
 
   private take(term: number): void {
     const { endpoint } = this.options;
-    if (term < 1) this.end(status.INVALID_ARGUMENT, `invalid term ${term}`);
-    else if (this.drives || !endpoint.take(this, term)) this.leaseChanged(endpoint.lease.state);
+    if (this.drives || !endpoint.take(this, term)) this.leaseChanged(endpoint.lease.state);
     else {
       this.drives = true;
       this.log('drives this worker');
@@ -172,20 +183,15 @@ export class StreamEndpoint implements Driver {
     this.end(status.ABORTED, `the controller has said nothing for ${this.options.silenceMs} ms`);
   }
 
-  private quiesce(number: number): void {
-    this.quiesceNumber = number;
+  private async quiesce(): Promise<WorkerState> {
+    const quiesces = ++this.quiesces;
     this.idle = false;
-    this.options.endpoint.quiesce(this).then(
-      (state) => {
-        if (this.over || number !== this.quiesceNumber) return;
-        this.idle = true;
-        this.send({ body: 'state', state: stateToWire(number, state) });
-      },
-      (error: Error) => this.end(status.INTERNAL, `the worker cannot be made idle: ${error.message}`),
-    );
+    const state = await this.options.endpoint.quiesce(this);
+    if (quiesces === this.quiesces) this.idle = true;
+    return state;
   }
 
-  private actions(actions: readonly WireAction[]): void {
+  private actions(actions: readonly ActionMessage[]): void {
     const { machine } = this.options.endpoint;
     if (!this.idle) return;
     for (const action of actions) {
@@ -195,59 +201,19 @@ export class StreamEndpoint implements Driver {
         return;
       }
     }
-    machine.submit(actions.map(actionFromWire));
+    machine.submit(actions);
   }
 
-  private async listModels({ number, name }: WireListModels): Promise<void> {
-    try {
-      const list = await this.options.endpoint.machine.listModels(name ?? null);
-      this.send({ body: 'modelList', modelList: modelListToWire(number, list) });
-    } catch (error) {
-      const nothing = { versions: [], problems: [], skipped: [], notes: [] };
-      this.send({ body: 'modelList', modelList: { number, error: (error as Error).message, ...nothing } });
-    }
-  }
-
-  private async changeModel({ number, index, reference }: WireModelChange): Promise<void> {
-    const { machine } = this.options.endpoint;
-    if (index < 0 || index >= MOST_MODELS) {
-      this.end(status.INVALID_ARGUMENT, `no model can be at index ${index}`);
-      return;
-    }
-    try {
-      if (reference === undefined || reference === null) {
-        await machine.dropModel(index);
-        this.send({ body: 'modelChanged', modelChanged: { number, error: '' } });
-        return;
-      }
-      const model = modelToWire(await machine.addModel(index, reference));
-      this.send({ body: 'modelChanged', modelChanged: { number, error: '', model } });
-    } catch (error) {
-      this.send({ body: 'modelChanged', modelChanged: { number, error: (error as Error).message } });
-    }
-  }
-
-  private startRecording(): void {
-    this.recording = true;
-    this.options.endpoint.machine.startRecording();
-  }
-
-  private async stopRecording(number: number): Promise<void> {
+  /** Sends the operators in parts, with results in between. Returns the number of missing ones. */
+  private async stopRecording(id: number): Promise<number> {
     this.recording = false;
-    try {
-      const { operators, dropped } = await this.options.endpoint.machine.stopRecording();
-      for (const part of operatorsToWire(number, operators)) {
-        this.send({ body: 'operators', operators: part });
-        // Results are sent in between.
-        await new Promise<void>((resolve) => this.options.time.soon(resolve));
-      }
-      this.send({ body: 'recordingEnd', recordingEnd: { number, dropped, error: '' } });
-    } catch (error) {
-      this.send({
-        body: 'recordingEnd',
-        recordingEnd: { number, dropped: 0, error: (error as Error).message },
-      });
+    const { operators, dropped } = await this.options.endpoint.machine.stopRecording();
+    for (let begin = 0; begin < operators.length; begin += CHUNK_OPERATORS) {
+      const part = operators.slice(begin, begin + CHUNK_OPERATORS);
+      this.send({ body: 'operators', id, operators: tableOf(part) });
+      await new Promise<void>((resolve) => this.options.time.soon(resolve));
     }
+    return dropped;
   }
 
   private send(message: WorkerMessage): void {
@@ -283,5 +249,5 @@ export class StreamEndpoint implements Driver {
 
 /** Pings of a controller per second. */
 const SILENT_INTERVALS = 5;
-/** Limit on indices: lists are as long as the largest. */
-const MOST_MODELS = 100_000;
+/** Operators per message: about 100 KB, so that results in between do not wait long. */
+const CHUNK_OPERATORS = 2000;

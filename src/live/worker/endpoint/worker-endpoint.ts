@@ -46,7 +46,7 @@ export interface WorkerEndpoint {
 }
 
 /**
- * Offers a machine to controllers on the network (worker.proto), one of which at a time drives it. Throws `E_LISTEN` if
+ * Offers a machine to controllers on the network, one of which at a time drives it. Throws `E_LISTEN` if
  * the address cannot be listened on and `E_TLS` for an unusable certificate.
  */
 export async function serveMachine(

@@ -1,49 +1,31 @@
 import { describe, expect, it } from 'vitest';
 import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import { NS_PER_S } from '../../../../src/base/units.js';
-import type { WireResult, WorkerMessage } from '../../../../src/live/wire/protocol.js';
-import { descriptionToWire, resultToWire } from '../../../../src/live/wire/to-wire.js';
+import type { ResultMessage } from '../../../../src/live/messages.js';
+import type { WorkerMessage } from '../../../../src/live/wire/protocol.js';
 import { DESCRIPTION, resultOf } from './fake-machine.js';
 import { fakeRemote, type RemoteBehavior } from './fake-remote.js';
 import { connectTo, infer, pause } from './fixtures.js';
 
-const [MODEL] = descriptionToWire(DESCRIPTION, 1e6).models;
+const [MODEL] = DESCRIPTION.models;
 
 describe('a controller', () => {
   it.each<[string, RemoteBehavior, string]>([
-    ['has no GPUs', { welcome: { gpus: [] } }, 'it has 0 GPUs'],
-    ['has pages of no size', { welcome: { pageBytes: 0 } }, 'pages of 0 bytes'],
+    ['has no GPUs', { description: { gpus: [] } }, 'description.gpus: '],
+    ['has pages of no size', { description: { pageBytes: 0 } }, 'description.pageBytes: '],
     [
       'has no weights cache',
-      { welcome: { gpus: [{ name: 'none', provider: 'cpu', pages: 0, oneLane: false }] } },
-      'a weights cache of 0 pages',
+      { description: { gpus: [{ name: 'none', provider: 'cpu', pages: 0, oneLane: false }] } },
+      'description.gpus.0.pages: ',
     ],
-    [
-      'takes days for an INFER',
-      { welcome: { models: [withSpec({ execNs: MODEL.spec.execNs.map(() => 1e15) })] } },
-      'echo takes 1000000000000000 ns',
-    ],
-    [
-      'takes days for a LOAD',
-      { welcome: { models: [withSpec({ loadNs: 1e15 })] } },
-      'echo takes 1000000000000000 ns',
-    ],
-    [
-      'has endless batches',
-      { welcome: { models: [withSpec({ batchSizes: [1, 1e9], execNs: [1, 2] })] } },
-      'echo has a batch size of 1000000000',
-    ],
-    ['has two models of one name', { welcome: { models: [MODEL, MODEL] } }, 'two models echo'],
-    [
-      'has a tensor whose size contradicts itself',
-      { welcome: { models: [tensor({ bytes: 4 })] } },
-      'tensor data of echo has an impossible size',
-    ],
-    [
-      'has a tensor of negative size',
-      { welcome: { models: [tensor({ shape: [-7] })] } },
-      'tensor data of echo has an impossible size',
-    ],
+    ['takes days for an INFER', withSpec({ execNs: [1, 1, 1e15] }), 'spec.execNs.2: '],
+    ['takes days for a LOAD', withSpec({ loadNs: 1e15 }), 'spec.loadNs: '],
+    ['has endless batches', withSpec({ batchSizes: [1, 1e9], execNs: [1, 2] }), 'spec.batchSizes.1: '],
+    ['has no pages', withSpec({ pages: 0 }), 'spec.pages: '],
+    ['has two models of one name', { description: { models: [MODEL, MODEL] } }, 'two models have one name'],
+    ['has a tensor whose size contradicts itself', tensor({ bytes: 4 }), 'inputs.0: impossible size'],
+    ['has a tensor of negative size', tensor({ shape: [-7] }), 'inputs.0.shape.0: '],
+    ['has a tensor of unknown type', tensor({ datatype: 'BF16' }), 'inputs.0.datatype: '],
     [
       'has said something that did not arrive',
       { loses: ({ body }) => body === 'lease' },
@@ -56,7 +38,7 @@ describe('a controller', () => {
       'answers a ping that was never sent',
       {
         instead: (heard) =>
-          heard.body === 'ping' ? { body: 'pong', pong: { sentNs: 2 ** 50, workerNs: 1 } } : undefined,
+          heard.body === 'ping' ? { body: 'pong', sentNs: 2 ** 50, workerNs: 1 } : undefined,
       },
       'answers a ping that it was not sent',
     ],
@@ -72,11 +54,7 @@ describe('a controller', () => {
   it.each<[string, (sent: { id: number }) => WorkerMessage, string]>([
     ['with a status that is none', ({ id }) => result(id, { status: -1 }), 'the unknown status -1'],
     ['for another GPU', ({ id }) => result(id, { gpu: 1 }), 'answers for GPU 1 an action of GPU 0'],
-    [
-      'with the end of a GPU it lacks',
-      () => ({ body: 'gpuDown', gpuDown: { gpu: 9, reason: '' } }),
-      'has lost GPU 9',
-    ],
+    ['with the end of a GPU it lacks', () => ({ body: 'gpuDown', gpu: 9, reason: '' }), 'has lost GPU 9'],
   ])('leaves a worker that answers %s', async (_, answer, words) => {
     const { link, events } = connectTo(await remoteThatAnswers(answer));
     await events.next('up');
@@ -84,10 +62,10 @@ describe('a controller', () => {
     expect((await events.next('down')).reason).toContain(words);
   });
 
-  it.each<[string, Partial<WireResult>, string]>([
+  it.each<[string, Partial<ResultMessage>, string]>([
     ['too few outputs', { outputs: [] }, '0 outputs, echo has 2'],
     ['a short output', { outputs: [new Uint8Array(2), new Uint8Array(2)] }, '2 bytes of output same, not 3'],
-    ['shapes of a model without free sizes', { shapes: [{ dims: [3] }] }, '1 shapes'],
+    ['shapes of a model without free sizes', { shapes: [[3]] }, '1 shapes'],
   ])('takes %s for a failure of the device', async (_, over, words) => {
     const { link, events } = connectTo(await remoteThatAnswers(({ id }) => result(id, over)));
     await events.next('up');
@@ -113,10 +91,7 @@ describe('a controller', () => {
 
   it('hears no result of what it did not send, nor a second one', async () => {
     const { link, events } = connectTo(
-      await remoteThatAnswers(({ id }) => ({
-        body: 'results',
-        results: { results: [wire(77), wire(id), wire(id)] },
-      })),
+      await remoteThatAnswers(({ id }) => ({ body: 'results', results: [said(77), said(id), said(id)] })),
     );
     await events.next('up');
     link.send([infer(1)]);
@@ -126,41 +101,33 @@ describe('a controller', () => {
   });
 });
 
-function withSpec(over: Partial<typeof MODEL.spec>): typeof MODEL {
-  return { ...MODEL, spec: { ...MODEL.spec, ...over } };
+function withSpec(over: Partial<typeof MODEL.spec>): RemoteBehavior {
+  return { description: { models: [{ ...MODEL, spec: { ...MODEL.spec, ...over } }] } };
 }
 
-function tensor(over: object): typeof MODEL {
+function tensor(over: object): RemoteBehavior {
   const { inputs } = MODEL.signature;
-  return { ...MODEL, signature: { ...MODEL.signature, inputs: [{ ...inputs[0], ...over }, inputs[1]] } };
+  const signature = { ...MODEL.signature, inputs: [{ ...inputs[0], ...over }, inputs[1]] };
+  return { description: { models: [{ ...MODEL, signature }] } };
 }
 
 function state(present: readonly (readonly number[])[]): RemoteBehavior {
   return {
     instead: (heard) =>
-      heard.body === 'quiesce'
-        ? {
-            body: 'state',
-            state: {
-              number: heard.quiesce.number,
-              gpus: present.map((held) => ({ present: held })),
-              changes: [],
-            },
-          }
-        : undefined,
+      heard.body === 'ask' ? { body: 'answer', id: heard.id, value: { present }, error: '' } : undefined,
   };
 }
 
 function remoteThatAnswers(answer: (sent: { id: number }) => WorkerMessage): Promise<number> {
   return fakeRemote({
-    instead: (heard) => (heard.body === 'actions' ? answer(heard.actions.actions[0]) : undefined),
+    instead: (heard) => (heard.body === 'actions' ? answer(heard.actions[0]) : undefined),
   });
 }
 
-function wire(id: number, over: Partial<WireResult> = {}): WireResult {
-  return { ...resultToWire(resultOf(infer(id))), id, ...over };
+function said(id: number, over: Partial<ResultMessage> = {}): ResultMessage {
+  return { ...resultOf(infer(id)), id, ...over };
 }
 
-function result(id: number, over: Partial<WireResult>): WorkerMessage {
-  return { body: 'results', results: { results: [wire(id, over)] } };
+function result(id: number, over: Partial<ResultMessage>): WorkerMessage {
+  return { body: 'results', results: [said(id, over)] };
 }

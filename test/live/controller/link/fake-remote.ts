@@ -1,20 +1,19 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { onTestFinished } from 'vitest';
 import { monotonicNs } from '../../../../src/base/clock/clock.js';
-import { Numbering } from '../../../../src/live/wire/numbering.js';
+import { Numbering } from '../../../../src/live/wire/framing.js';
 import {
   CONTROLLER_MESSAGES,
   type ControllerMessage,
-  type Welcome,
   WORKER_SERVICE,
   type WorkerMessage,
 } from '../../../../src/live/wire/protocol.js';
-import { descriptionToWire, stateToWire } from '../../../../src/live/wire/to-wire.js';
 import type { ControllerCall } from '../../../../src/live/worker/endpoint/stream-endpoint.js';
 import { DESCRIPTION, STATE } from './fake-machine.js';
 
 export interface RemoteBehavior {
-  readonly welcome?: Partial<Welcome>;
+  /** What it says of itself, unchecked. */
+  readonly description?: object;
   /** What it says instead of what a worker should; null: nothing; undefined: as it should. */
   readonly instead?: (heard: ControllerMessage) => WorkerMessage | null | undefined;
   /** What it says and does not arrive. */
@@ -23,7 +22,7 @@ export interface RemoteBehavior {
 
 /** A worker at the other end of a network that says what the test wants. Resolves with its port; ends with the test. */
 export async function fakeRemote({
-  welcome = {},
+  description = {},
   instead = () => undefined,
   loses = () => false,
 }: RemoteBehavior): Promise<number> {
@@ -37,8 +36,8 @@ export async function fakeRemote({
         const numbered = sent.number(message);
         if (!loses(message)) call.write(numbered);
       };
-      say({ body: 'welcome', welcome: { ...descriptionToWire(DESCRIPTION, 1e6), ...welcome } });
-      say({ body: 'lease', lease: { term: 0, controller: '' } });
+      say({ body: 'welcome', description: { ...DESCRIPTION, ...description }, maxMessageBytes: 1e6 });
+      say({ body: 'lease', term: 0, controller: '' });
       const controller = String(call.metadata.get('escapement-controller')[0]);
       call.on('data', (bytes: Buffer) => {
         const heard = CONTROLLER_MESSAGES.decode(bytes);
@@ -57,9 +56,9 @@ export async function fakeRemote({
 }
 
 function proper(heard: ControllerMessage, controller: string): WorkerMessage | null {
-  if (heard.body === 'take') return { body: 'lease', lease: { term: heard.take.term, controller } };
-  if (heard.body === 'ping')
-    return { body: 'pong', pong: { sentNs: heard.ping.sentNs, workerNs: monotonicNs() } };
-  if (heard.body === 'quiesce') return { body: 'state', state: stateToWire(heard.quiesce.number, STATE) };
+  if (heard.body === 'take') return { body: 'lease', term: heard.term, controller };
+  if (heard.body === 'ping') return { body: 'pong', sentNs: heard.sentNs, workerNs: monotonicNs() };
+  if (heard.body === 'ask' && heard.question.what === 'quiesce')
+    return { body: 'answer', id: heard.id, value: STATE, error: '' };
   return null;
 }

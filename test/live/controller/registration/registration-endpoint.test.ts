@@ -12,16 +12,15 @@ import type {
   Registrations,
 } from '../../../../src/live/controller/registration/registrations.js';
 import { accessToHeaders } from '../../../../src/live/wire/hello.js';
-import { PROTOCOL_VERSION } from '../../../../src/live/wire/protocol.js';
 import {
   LEASE_MESSAGES,
-  type LeaseMessage,
   MAX_REGISTRATION_BYTES,
+  PROTOCOL_VERSION,
   REGISTRATION_SERVICE,
   type RegistrationMessage,
   type WireLease,
   type WireRegistration,
-} from '../../../../src/live/wire/registration.js';
+} from '../../../../src/live/wire/protocol.js';
 import { StreamCall } from '../../../../src/live/wire/stream-call.js';
 import { Registrar } from '../../../../src/live/worker/endpoint/registrar.js';
 import { serveMachine } from '../../../../src/live/worker/endpoint/worker-endpoint.js';
@@ -69,16 +68,16 @@ function call(port: number, headers: Metadata) {
   const end = new Promise<string>((resolve) => {
     ended = resolve;
   });
-  const stream = new StreamCall<RegistrationMessage, LeaseMessage>({
+  const stream = new StreamCall<RegistrationMessage, WireLease>({
     ...{ address: `127.0.0.1:${port}`, tls: undefined, peer: 'controller', headers, ended },
     method: REGISTRATION_SERVICE.Register,
     maxMessageBytes: MAX_REGISTRATION_BYTES,
     decode: (bytes) => LEASE_MESSAGES.decode(bytes),
-    receive: ({ lease }) => leases.push(lease),
+    receive: (lease) => leases.push(lease),
   });
   onTestFinished(() => stream.cancel('the test is over'));
   const register = (registration: Partial<WireRegistration> = {}) =>
-    stream.write({ body: 'registration', registration: { ...HERE, ...registration } });
+    stream.write({ body: 'register', ...HERE, ...registration });
   return { leases, end, stream, register };
 }
 
@@ -102,8 +101,8 @@ describe('the port at which workers register', () => {
         { address: 'gpu-7.example:9000', instance: 'one', host: '127.0.0.1' },
       ]),
     );
-    expect(said.leases).toEqual([heard.lease]);
-    await said.stream.close({ body: 'leave', leave: {} }, 5000);
+    expect(said.leases).toMatchObject([heard.lease]);
+    await said.stream.close({ body: 'leave' }, 5000);
     expect(heard.left.map(({ address }) => address)).toEqual(['gpu-7.example:9000']);
   });
 
@@ -126,16 +125,16 @@ describe('the port at which workers register', () => {
     expect(heard.turnedAway).toEqual([[why, '127.0.0.1', reason]]);
   });
 
-  it.each<[string, Partial<WireRegistration>]>([
-    ['no port', { port: 0 }],
-    ['an address that is none', { address: 'http://a' }],
-    ['no name', { instance: '' }],
-    ['a name with other characters', { instance: 'a\nb' }],
-  ])('ends the stream of a worker with %s', async (_, registration) => {
+  it.each<[string, Partial<WireRegistration>, RegExp]>([
+    ['no port', { port: 0 }, /^the worker gives no address/],
+    ['an address that is none', { address: 'http://a' }, /^the worker gives no address/],
+    ['no name', { instance: '' }, /is not understood: instance: /],
+    ['a name with other characters', { instance: 'a\nb' }, /is not understood: instance: /],
+  ])('ends the stream of a worker with %s', async (_, registration, words) => {
     const { heard, endpoint } = await serve();
     const { register, end } = call(endpoint.port, accessToHeaders(''));
     register(registration);
-    expect(await end).toMatch(/^the worker gives no address/);
+    expect(await end).toMatch(words);
     expect(heard.renewed).toEqual([]);
   });
 

@@ -15,11 +15,12 @@ const WORKER = {
 const ACTION = {
   id: 7,
   gpu: 0,
-  kind: ABORT,
+  kind: ABORT as typeof ABORT,
   model: 0,
   batchIndex: 0,
   count: 0,
   earliestNs: 0,
+  latestNs: 1,
   inputs: [],
 };
 

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ActionMessage } from '../../../../src/live/messages.js';
+import { Numbering } from '../../../../src/live/wire/framing.js';
 import { helloToHeaders } from '../../../../src/live/wire/hello.js';
-import { Numbering } from '../../../../src/live/wire/numbering.js';
 import {
   CONTROLLER_MESSAGES,
   type ControllerMessage,
@@ -11,12 +12,14 @@ import {
   WORKER_MESSAGES,
   WORKER_SERVICE,
 } from '../../../../src/live/wire/protocol.js';
-import { actionToWire } from '../../../../src/live/wire/to-wire.js';
 import { serveMachine } from '../../../../src/live/worker/endpoint/worker-endpoint.js';
 import { FakeMachine, resultOf } from '../../controller/link/fake-machine.js';
 import { connectTo, infer, load, pause, serve } from '../../controller/link/fixtures.js';
 
-const TAKE: ControllerMessage = { body: 'take', take: { term: 1 } };
+const TAKE: ControllerMessage = { body: 'take', term: 1 };
+const QUIESCE: ControllerMessage = { body: 'ask', id: 1, question: { what: 'quiesce' } };
+const ACTIONS: ControllerMessage = { body: 'actions', actions: [infer(1)] };
+const BYE: ControllerMessage = { body: 'bye' };
 const HELLO = { token: '', controller: 'test', maxMessageBytes: 1e6 };
 
 describe('worker server', () => {
@@ -60,32 +63,29 @@ describe('worker server', () => {
 
   it('lets in no client that does not say it is a controller', async () => {
     const { machine, server } = await serve();
-    const actions = { actions: [actionToWire(infer(1))] };
-    const headers = new Metadata();
-    const { code } = await endOf(server.port, [{ body: 'actions', actions }], { headers });
+    const { code } = await endOf(server.port, [ACTIONS], { headers: new Metadata() });
     expect(code).toBe(status.FAILED_PRECONDITION);
     expect(machine.submitted).toEqual([]);
   });
 
   it('drops actions that come before it is idle', async () => {
     const { machine, server } = await serve();
-    const actions = { actions: [actionToWire(infer(1))] };
-    await endOf(server.port, [TAKE, { body: 'actions', actions }, { body: 'bye', bye: {} }]);
+    await endOf(server.port, [TAKE, ACTIONS, BYE]);
     expect(machine.submitted).toEqual([]);
   });
 
-  it.each<ControllerMessage>([
-    { body: 'actions', actions: { actions: [actionToWire(infer(1))] } },
-    { body: 'quiesce', quiesce: { number: 1 } },
-    { body: 'modelChange', modelChange: { number: 1, index: 0 } },
-    { body: 'startRecording', startRecording: {} },
-  ])('takes no orders from who does not drive it: $body', async (order) => {
+  it.each<[string, ControllerMessage]>([
+    ['actions', ACTIONS],
+    ['quiesce', QUIESCE],
+    ['changeModel', { body: 'ask', id: 1, question: { what: 'changeModel', index: 0, reference: null } }],
+    ['startRecording', { body: 'ask', id: 1, question: { what: 'startRecording' } }],
+  ])('takes no orders from who does not drive it: %s', async (what, order) => {
     const { machine, server } = await serve();
     const driver = connectTo(server.port);
     await driver.events.next('up');
     expect(await endOf(server.port, [order])).toEqual({
       code: status.INVALID_ARGUMENT,
-      details: `${order.body} of a controller that does not drive this worker`,
+      details: `${what} of a controller that does not drive this worker`,
     });
     expect(machine).toMatchObject({ quiesces: 1, submitted: [], changes: [], recordings: [] });
     driver.link.send([infer(2)]);
@@ -95,7 +95,7 @@ describe('worker server', () => {
   it('frees the lease of a driver that says nothing, and does not hear it any more', async () => {
     const lines: string[] = [];
     const { machine, server } = await serve({ silenceMs: 200, log: (line) => lines.push(line) });
-    const ended = endOf(server.port, [TAKE, { body: 'quiesce', quiesce: { number: 1 } }]);
+    const ended = endOf(server.port, [TAKE, QUIESCE]);
     while (machine.quiesces === 0) await pause();
     const next = connectTo(server.port, { heartbeatMs: 20 });
     expect(await ended).toEqual({
@@ -119,15 +119,15 @@ describe('worker server', () => {
     });
     await first.link.close();
     const heard: string[] = [];
-    const ended = endOf(server.port, [TAKE, { body: 'quiesce', quiesce: { number: 1 } }], {
-      afterState: { body: 'bye', bye: {} },
+    const ended = endOf(server.port, [TAKE, QUIESCE], {
+      afterState: BYE,
       heard,
     });
     while (machine.quiesces < 2) await pause();
     machine.report([resultOf(infer(1))]);
     idle(null);
     await ended;
-    expect(heard).toEqual(['welcome', 'lease', 'lease', 'state']);
+    expect(heard).toEqual(['welcome', 'lease', 'lease', 'answer']);
   });
 
   it.each([
@@ -146,11 +146,8 @@ describe('worker server', () => {
     ],
   ])('ends a stream with an action of an impossible %s', async (_what, wrong, words) => {
     const { machine, server } = await serve();
-    const { code, details } = await endOf(server.port, [TAKE, { body: 'quiesce', quiesce: { number: 1 } }], {
-      afterState: {
-        body: 'actions',
-        actions: { actions: [actionToWire(load(1)), { ...actionToWire(infer(2)), ...wrong }] },
-      },
+    const { code, details } = await endOf(server.port, [TAKE, QUIESCE], {
+      afterState: { body: 'actions', actions: [load(1), { ...infer(2), ...wrong } as ActionMessage] },
     });
     expect(code).toBe(status.INVALID_ARGUMENT);
     expect(details).toContain(words);
@@ -278,7 +275,7 @@ function endOf(
   call.on('data', (bytes: Buffer) => {
     const message = WORKER_MESSAGES.decode(bytes);
     heard.push(message.body);
-    if (message.body === 'state' && afterState !== undefined) call.write(afterState);
+    if (message.body === 'answer' && afterState !== undefined) call.write(afterState);
   });
   for (const message of messages) call.write(message);
   return new Promise((resolve) => {
