@@ -98,16 +98,16 @@ const LEASES_AND_LINKS: readonly SeededBug[] = [
   {
     name: 'a lost connection is not made again after the third time',
     file: 'live/controller/link/remote-link.ts',
-    find: 'const delayMs = this.backoff.delayMs(nowNs());',
-    replace: `const delayMs = this.backoff.delayMs(nowNs());
+    find: 'const delayMs = this.backoff.delayMs(this.nowNs());',
+    replace: `const delayMs = this.backoff.delayMs(this.nowNs());
         this.ends = (this.ends ?? 0) + 1;
         if (this.ends > 2) return;`,
   },
   {
     name: 'a link that is closed connects again',
     file: 'live/controller/link/remote-link.ts',
-    find: 'this.reconnect?.cancel();\n    const { stream } = this;',
-    replace: 'const { stream } = this;',
+    find: 'this.reconnect?.cancel();\n    const { connection } = this;',
+    replace: 'const { connection } = this;',
   },
   {
     name: 'a worker does not register again when its connection has ended',

@@ -1,40 +1,29 @@
-import { invariant } from '../../../base/invariant.js';
 import { REAL_TIME } from '../../../base/world/real-time.js';
 import type { Time } from '../../../base/world/time.js';
 import type { Machine } from '../../worker/machine.js';
 import { ClockSync } from './clock-sync.js';
-import { DrivingLink, MachineLink } from './machine-link.js';
+import { MachineLink } from './machine-link.js';
 import { LOCAL, type WorkerEvents } from './worker-link.js';
 
 /** Link to a worker in the controller's own process, which ends with it. */
-export class LocalLink extends DrivingLink {
+export class LocalLink extends MachineLink {
   readonly name = LOCAL;
-  protected machine: MachineLink | null = null;
 
   constructor(
     private readonly local: Machine,
-    private readonly log: (line: string) => void = () => {},
-    private readonly time: Time = REAL_TIME,
+    protected readonly complain: (line: string) => void = () => {},
+    time: Time = REAL_TIME,
   ) {
-    super();
+    super(time);
   }
 
-  start(events: WorkerEvents, nowNs: () => number): void {
-    invariant(this.machine === null, 'a worker is started once');
-    const { local, log, time } = this;
-    this.machine = new MachineLink({
-      machine: local,
-      clock: ownClock(nowNs, time),
-      events,
-      nowNs,
-      time,
-      log,
-    });
-    this.machine.start();
+  override start(events: WorkerEvents, nowNs: () => number): void {
+    super.start(events, nowNs);
+    this.drive(this.local, ownClock(nowNs, this.time));
   }
 
   async close(): Promise<void> {
-    this.machine?.end();
+    this.end();
     await this.local.close();
   }
 }

@@ -1,10 +1,10 @@
 import { invariant } from '../../../base/invariant.js';
 import type { Time, Timer } from '../../../base/world/time.js';
-import type { ActionMessage, ModelReference, ResultMessage, WorkerState } from '../../messages.js';
+import type { ActionMessage, ModelReference, ResultMessage } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
 import type { ModelList } from '../../model-list.js';
 import { NO_OPERATORS, type OperatorRun, type OperatorRuns } from '../../operator-runs.js';
-import type { Machine, MachineEvents } from '../../worker/machine.js';
+import type { Machine } from '../../worker/machine.js';
 import { Backoff } from './backoff.js';
 import type { ClockSync } from './clock-sync.js';
 import { type WorkerEvents, WorkerGone, type WorkerLink } from './worker-link.js';
@@ -23,115 +23,114 @@ export type DrivenMachine = Pick<
   | 'stopRecording'
 >;
 
-interface MachineLinkOptions {
+interface Driven {
   readonly machine: DrivenMachine;
   /** Estimate of the machine's clock. */
   readonly clock: ClockSync;
-  readonly events: WorkerEvents;
-  /** Clock of the controller. */
-  readonly nowNs: () => number;
-  readonly time: Time;
-  readonly log: (line: string) => void;
 }
 
 /**
- * A machine driven by a controller, from the time it can be reached until it is lost: makes it idle, reports it up,
+ * Link to a machine, which it drives from the time it can be reached until it is lost: makes it idle, reports it up,
  * passes actions and results and translates their times. When a GPU dies, `down` is reported at once and the others go
  * on working; a moment later the whole machine goes down, is made idle, which restarts the GPU, and comes up again. So
  * a GPU that keeps dying interrupts the others at most once a minute.
  */
-export class MachineLink {
-  private readonly machine: DrivenMachine;
-  private readonly clock: ClockSync;
-  private readonly events: WorkerEvents;
-  private readonly nowNs: () => number;
-  private readonly time: Time;
-  private readonly log: (line: string) => void;
-  private readonly backoff = new Backoff(FIRST_REVIVAL_MS, LONGEST_REVIVAL_MS);
-  private revival: Timer | null = null;
+export abstract class MachineLink implements WorkerLink {
+  abstract readonly name: string;
+  /** Null: not started, or closed. */
+  protected events: WorkerEvents | null = null;
+  /** Clock of the controller. */
+  protected nowNs: () => number = () => 0;
+  /** Null: no machine is driven at present. */
+  private driven: Driven | null = null;
   private up = false;
-  private ended = false;
+  private readonly revivals = new Backoff(FIRST_REVIVAL_MS, LONGEST_REVIVAL_MS);
+  private revival: Timer | null = null;
   private giveUpRecording: (reason: Error) => void = () => {};
   /** Rejects pending requests about the machine's models. */
   private readonly asked = new Set<(reason: Error) => void>();
 
-  constructor({ machine, clock, events, nowNs, time, log }: MachineLinkOptions) {
-    this.machine = machine;
-    this.clock = clock;
+  constructor(protected readonly time: Time) {}
+
+  abstract close(): Promise<void>;
+
+  /** Tells the operator of a problem. */
+  protected abstract complain(what: string): void;
+
+  start(events: WorkerEvents, nowNs: () => number): void {
+    invariant(this.events === null, 'a worker is started once');
     this.events = events;
     this.nowNs = nowNs;
-    this.time = time;
-    this.log = log;
-  }
-
-  start(): void {
-    const events: MachineEvents = {
-      results: (results) => this.pass(results),
-      gpuDown: (gpu, reason) => this.gpuDown(gpu, reason),
-    };
-    this.machine.attach(events);
-    this.bringUp();
   }
 
   send(actions: readonly ActionMessage[]): void {
-    invariant(this.up, 'actions go to a worker that is up');
-    const { offsetNs } = this.clock;
-    this.machine.submit(actions.map((action) => toMachineTime(action, offsetNs)));
+    const { driven } = this;
+    invariant(this.up && driven !== null, 'actions go to a worker that is up');
+    const { offsetNs } = driven.clock;
+    driven.machine.submit(actions.map((action) => toMachineTime(action, offsetNs)));
   }
 
   listModels(name: string | null): Promise<ModelList> {
-    return this.ask(() => this.machine.listModels(name));
+    return this.ask((machine) => machine.listModels(name));
   }
 
   addModel(index: number, reference: ModelReference): Promise<ServedModel> {
-    return this.ask(() => this.machine.addModel(index, reference));
+    return this.ask((machine) => machine.addModel(index, reference));
   }
 
   dropModel(index: number): Promise<void> {
-    return this.ask(() => this.machine.dropModel(index));
+    return this.ask((machine) => machine.dropModel(index));
   }
 
-  /** No effect unless it is up. */
   startRecording(): void {
-    if (this.up) this.machine.startRecording();
+    if (this.up) this.driven?.machine.startRecording();
   }
 
-  /** With times by the controller's clock. Rejects if the recording is lost. */
   async stopRecording(): Promise<OperatorRuns> {
-    if (this.ended) return NO_OPERATORS;
-    const { operators, dropped } = await this.recorded();
-    const { offsetNs } = this.clock;
+    if (this.driven === null) return NO_OPERATORS;
+    const { machine, clock } = this.driven;
+    const { operators, dropped } = await this.recorded(machine);
+    const { offsetNs } = clock;
     return { operators: operators.map((run) => atControllerTime(run, offsetNs)), dropped };
   }
 
-  /** Reports `down`, then makes the machine idle and `up` again: at once, or as after the death of that GPU. */
   restart(reason: string, gpu: number | null = null): void {
+    const { driven } = this;
+    if (driven === null) return;
     if (gpu !== null) {
-      this.gpuDown(gpu, reason);
+      this.gpuDown(driven, gpu, reason);
       return;
     }
     queueMicrotask(() => {
-      if (!this.up) return;
+      if (!this.isUp(driven)) return;
       this.up = false;
-      this.events.down(reason, null);
-      this.bringUp();
+      this.events?.down(reason, null);
+      this.bringUp(driven);
     });
   }
 
-  /**
-   * The machine is lost: reports `down` if it was up, and returns that, then reports nothing more. Must not be called
-   * from within a call of the controller's.
-   */
-  lost(reason: string): boolean {
+  /** Drives the machine from now on. */
+  protected drive(machine: DrivenMachine, clock: ClockSync): void {
+    const driven = { machine, clock };
+    this.driven = driven;
+    machine.attach({
+      results: (results) => this.pass(driven, results),
+      gpuDown: (gpu, reason) => this.gpuDown(driven, gpu, reason),
+    });
+    this.bringUp(driven);
+  }
+
+  /** The machine is lost: reports `down` if it was up, and returns that. Not called from within a call of the controller's. */
+  protected lost(reason: string): boolean {
     const wasUp = this.up;
     this.end();
-    if (wasUp) this.events.down(reason, null);
+    if (wasUp) this.events?.down(reason, null);
     return wasUp;
   }
 
-  /** Stops all reports. */
-  end(): void {
-    this.ended = true;
+  /** Drives no machine any more. */
+  protected end(): void {
+    this.driven = null;
     this.up = false;
     this.forgetRevival();
     const reason = new WorkerGone();
@@ -139,17 +138,22 @@ export class MachineLink {
     for (const giveUp of this.asked) giveUp(reason);
   }
 
-  private ask<T>(question: () => Promise<T>): Promise<T> {
-    if (this.ended) return Promise.reject(new WorkerGone());
+  private isUp(driven: Driven): boolean {
+    return this.up && this.driven === driven;
+  }
+
+  private ask<T>(question: (machine: DrivenMachine) => Promise<T>): Promise<T> {
+    const { driven } = this;
+    if (driven === null) return Promise.reject(new WorkerGone());
     return new Promise((resolve, reject) => {
       this.asked.add(reject);
-      question()
+      question(driven.machine)
         .then(resolve, reject)
         .finally(() => this.asked.delete(reject));
     });
   }
 
-  private async recorded(): Promise<OperatorRuns> {
+  private async recorded(machine: DrivenMachine): Promise<OperatorRuns> {
     let timer: Timer | undefined;
     const givenUp = new Promise<never>((_, reject) => {
       this.giveUpRecording = reject;
@@ -157,52 +161,48 @@ export class MachineLink {
       timer = this.time.after(RECORDING_TIMEOUT_MS, () => reject(late));
     });
     try {
-      return await Promise.race([this.machine.stopRecording(), givenUp]);
+      return await Promise.race([machine.stopRecording(), givenUp]);
     } finally {
       timer?.cancel();
     }
   }
 
-  private bringUp(): void {
+  private bringUp(driven: Driven): void {
     this.forgetRevival();
-    this.machine.quiesce().then(
-      (state) => this.comeUp(state),
-      (error: Error) => this.tryLater(error),
+    driven.machine.quiesce().then(
+      (state) => {
+        if (this.driven !== driven) return;
+        this.up = true;
+        this.events?.up(driven.machine.description, state);
+      },
+      (error: Error) => {
+        if (this.driven !== driven) return;
+        this.complain(`the worker cannot be made idle: ${error.message}`);
+        this.later(() => this.bringUp(driven));
+      },
     );
   }
 
-  private comeUp(state: WorkerState): void {
-    if (this.ended) return;
-    this.up = true;
-    this.events.up(this.machine.description, state);
-  }
-
-  private tryLater(error: Error): void {
-    if (this.ended) return;
-    this.log(`the worker cannot be made idle: ${error.message}`);
-    this.later(() => this.bringUp());
-  }
-
   // A machine may answer from within `submit`, a link never from within a call of the controller's.
-  private pass(results: readonly ResultMessage[]): void {
+  private pass(driven: Driven, results: readonly ResultMessage[]): void {
     queueMicrotask(() => {
-      if (!this.up) return;
-      const { offsetNs } = this.clock;
-      this.events.results(results.map((result) => toControllerTime(result, offsetNs)));
+      if (!this.isUp(driven)) return;
+      const { offsetNs } = driven.clock;
+      this.events?.results(results.map((result) => toControllerTime(result, offsetNs)));
     });
   }
 
-  private gpuDown(gpu: number, reason: string): void {
+  private gpuDown(driven: Driven, gpu: number, reason: string): void {
     queueMicrotask(() => {
-      if (!this.up) return;
-      this.events.down(reason, gpu);
+      if (!this.isUp(driven)) return;
+      this.events?.down(reason, gpu);
       // GPUs that share a thread die and come back together.
       if (this.revival === null) this.later(() => this.restart(`GPU ${gpu} is started again`));
     });
   }
 
   private later(revive: () => void): void {
-    this.revival = this.time.after(this.backoff.delayMs(this.nowNs()), () => {
+    this.revival = this.time.after(this.revivals.delayMs(this.nowNs()), () => {
       this.revival = null;
       revive();
     });
@@ -211,48 +211,6 @@ export class MachineLink {
   private forgetRevival(): void {
     this.revival?.cancel();
     this.revival = null;
-  }
-}
-
-/** Link whose orders and questions go to a machine, once that is driven. */
-export abstract class DrivingLink implements WorkerLink {
-  abstract readonly name: string;
-  /** Null: no machine is driven at present. */
-  protected abstract readonly machine: MachineLink | null;
-
-  abstract start(events: WorkerEvents, nowNs: () => number): void;
-
-  abstract close(): Promise<void>;
-
-  send(actions: readonly ActionMessage[]): void {
-    invariant(this.machine !== null, 'actions go to a worker that is up');
-    this.machine.send(actions);
-  }
-
-  async listModels(name: string | null): Promise<ModelList> {
-    if (this.machine === null) throw new WorkerGone();
-    return this.machine.listModels(name);
-  }
-
-  async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
-    if (this.machine === null) throw new WorkerGone();
-    return this.machine.addModel(index, reference);
-  }
-
-  async dropModel(index: number): Promise<void> {
-    await this.machine?.dropModel(index);
-  }
-
-  restart(reason: string, gpu: number | null): void {
-    this.machine?.restart(reason, gpu);
-  }
-
-  startRecording(): void {
-    this.machine?.startRecording();
-  }
-
-  async stopRecording(): Promise<OperatorRuns> {
-    return this.machine?.stopRecording() ?? NO_OPERATORS;
   }
 }
 

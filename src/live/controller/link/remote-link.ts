@@ -1,13 +1,20 @@
-import { invariant } from '../../../base/invariant.js';
 import type { Timer } from '../../../base/world/time.js';
 import { Repeats } from '../../repeats.js';
 import { checkAddress } from '../../wire/address.js';
 import { type ClientTls, clientCredentials } from '../../wire/credentials.js';
-import { DEFAULT_MAX_MESSAGE_BYTES, type LeaseState } from '../../wire/protocol.js';
+import {
+  DEFAULT_MAX_MESSAGE_BYTES,
+  type LeaseState,
+  type Welcome,
+  type WorkerMessage,
+} from '../../wire/protocol.js';
+import type { WorkerCall } from '../../wire/worker-call.js';
 import { Backoff } from './backoff.js';
-import { DrivingLink, type MachineLink } from './machine-link.js';
+import { ClockSync } from './clock-sync.js';
+import { Heartbeat } from './heartbeat.js';
+import { MachineLink } from './machine-link.js';
+import { MachineStub } from './machine-stub.js';
 import { RemoteLinks } from './remote-links.js';
-import { StreamLink } from './stream-link.js';
 import type { Driving, WorkerEvents } from './worker-link.js';
 
 export interface RemoteLinkOptions {
@@ -29,19 +36,35 @@ export interface RemoteLinkOptions {
   readonly log?: (line: string) => void;
 }
 
+/** One stream with a worker, from its headers to its end. */
+interface Connection {
+  readonly call: WorkerCall;
+  readonly clock: ClockSync;
+  readonly welcomeTimeout: Timer;
+  heartbeat: Heartbeat | null;
+  /** Null until the worker has described itself. */
+  stub: MachineStub | null;
+  /** True once the worker's clock is known. */
+  isSynchronised: boolean;
+  /** True if the worker was asked for its lease, and so may have granted it. */
+  hasAsked: boolean;
+  /** True if the worker has granted it. */
+  hasLease: boolean;
+  isDriven: boolean;
+  /** True if another link of the controller has the worker. */
+  isElsewhere: boolean;
+}
+
 /**
- * The controller's end of a connection to a remote worker. Connects, and reconnects whenever the stream has
- * ended: 0.1 s after the first failure, up to every 2 s. The constructor throws `E_USAGE` for an invalid address and
- * `E_TLS` for an unusable certificate; later problems are reported, never thrown.
+ * Link to a remote worker. Connects, and reconnects whenever the stream has ended: 0.1 s after the first failure, up to
+ * every 2 s. The constructor throws `E_USAGE` for an invalid address and `E_TLS` for an unusable certificate; later
+ * problems are reported, never thrown.
  */
-export class RemoteLink extends DrivingLink {
+export class RemoteLink extends MachineLink {
   readonly name: string;
   readonly isNamed: boolean;
   private readonly backoff = new Backoff(FIRST_RECONNECT_MS, LONGEST_RECONNECT_MS);
-  /** Null: not started, or closed. */
-  private events: WorkerEvents | null = null;
-  private nowNs: () => number = () => 0;
-  private stream: StreamLink | null = null;
+  private connection: Connection | null = null;
   private reconnect: Timer | null = null;
   private readonly repeats = new Repeats();
   private tls: ClientTls | undefined;
@@ -53,7 +76,7 @@ export class RemoteLink extends DrivingLink {
     private readonly options: RemoteLinkOptions,
     private readonly links = new RemoteLinks(),
   ) {
-    super();
+    super(links.time);
     this.name = checkAddress(options.address);
     this.isNamed = options.instance !== undefined;
     this.tls = options.tls;
@@ -62,21 +85,22 @@ export class RemoteLink extends DrivingLink {
 
   /** Maximum error of the worker's clock; null: no connection. */
   clockErrorNs(nowNs: number): number | null {
-    const errorNs = this.stream?.clock.errorNs(nowNs) ?? Number.POSITIVE_INFINITY;
+    const errorNs = this.connection?.clock.errorNs(nowNs) ?? Number.POSITIVE_INFINITY;
     return Number.isFinite(errorNs) ? errorNs : null;
   }
 
-  start(events: WorkerEvents, nowNs: () => number): void {
-    invariant(this.events === null, 'a worker is started once');
-    this.nowNs = nowNs;
-    this.events = events;
+  override start(events: WorkerEvents, nowNs: () => number): void {
+    super.start(events, nowNs);
     this.links.opened(this);
-    this.connect(events);
+    this.connect();
   }
 
-  /** Asks for the worker's lease. */
+  /** Asks for the worker's lease: the worker comes up once it is granted. */
   take(term: number): void {
-    this.stream?.take(term);
+    const { connection } = this;
+    if (connection === null) return;
+    connection.hasAsked = true;
+    connection.call.write({ body: 'take', term });
   }
 
   /** Sets the trusted authority for later connections. Throws `E_TLS` for an unusable one. */
@@ -89,53 +113,87 @@ export class RemoteLink extends DrivingLink {
     if (this.events === null) return;
     this.events = null;
     this.reconnect?.cancel();
-    const { stream } = this;
-    this.stream = null;
+    const { connection } = this;
+    this.connection = null;
+    this.end();
     this.links.closed(this);
-    await stream?.close();
+    if (connection === null) return;
+    silence(connection);
+    await connection.call.close();
   }
 
-  protected get machine(): MachineLink | null {
-    return this.stream?.machineLink ?? null;
+  private connect(): void {
+    const { options, links, name: address, tls, time } = this;
+    const { token = '', maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES } = options;
+    this.connection = {
+      call: links.call(
+        { address, tls, token, controller: links.controller, maxMessageBytes },
+        { receive: (message) => this.receive(message), ended: (reason) => this.ended(reason) },
+      ),
+      clock: new ClockSync(),
+      welcomeTimeout: time.after(WELCOME_TIMEOUT_MS, () =>
+        this.hangUp(`has said nothing for ${WELCOME_TIMEOUT_MS} ms`),
+      ),
+      ...{ heartbeat: null, stub: null },
+      ...{ isSynchronised: false, hasAsked: false, hasLease: false, isDriven: false, isElsewhere: false },
+    };
   }
 
-  private connect(events: WorkerEvents): void {
-    const { options, links, nowNs } = this;
-    let isElsewhere = false;
-    this.stream = new StreamLink({
-      address: this.name,
-      token: options.token ?? '',
-      instance: options.instance ?? '',
-      tls: this.tls,
-      maxMessageBytes: options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
-      heartbeatMs: options.heartbeatMs ?? DEFAULT_HEARTBEAT_MS,
-      silenceMs: options.silenceMs ?? DEFAULT_SILENCE_MS,
-      controller: links.controller,
-      events,
-      nowNs,
-      time: links.time,
-      call: links.call,
-      log: (line) => this.complain(line),
-      otherAddress: (instance) => {
-        const other = links.otherAddress(this, instance);
-        isElsewhere = other !== null;
-        return other;
+  private receive(message: WorkerMessage): void {
+    const { connection } = this;
+    if (connection === null) return;
+    connection.heartbeat?.heard();
+    try {
+      if (message.body === 'welcome') this.welcome(connection, message);
+      else if (message.body === 'lease') this.lease(connection, message);
+      else if (message.body !== 'pong') connection.stub?.receive(message);
+      else if (connection.heartbeat?.pong(message.sentNs, message.workerNs) === false)
+        throw new Error('answers a ping that it was not sent');
+    } catch (error) {
+      this.hangUp((error as Error).message);
+    }
+  }
+
+  private welcome(connection: Connection, welcome: Welcome): void {
+    if (connection.stub !== null) return;
+    const { call, clock } = connection;
+    const { options, nowNs, time } = this;
+    const { heartbeatMs = DEFAULT_HEARTBEAT_MS, silenceMs = DEFAULT_SILENCE_MS } = options;
+    connection.welcomeTimeout.cancel();
+    const { instance = '' } = welcome.description;
+    if (this.isNamed && instance !== options.instance)
+      throw new Error('is not the one that registered this address');
+    const other = this.links.otherAddress(this, instance);
+    // Two connections would compete for its lease.
+    connection.isElsewhere = other !== null;
+    if (other !== null) throw new Error(`is the one at ${other}, and is used there`);
+    connection.stub = new MachineStub(welcome, { clock, nowNs, write: (message) => call.write(message) });
+    this.events?.met(welcome.description);
+    connection.heartbeat = new Heartbeat({
+      ...{ everyMs: heartbeatMs, silenceMs, clock, nowNs, time },
+      ping: (sentNs) => call.write({ body: 'ping', sentNs }),
+      synchronised: () => {
+        connection.isSynchronised = true;
+        this.driveIfMay(connection);
       },
-      lease: (lease) => {
-        links.leaseIs(this, lease);
-        events.driven(this.driving(lease));
-      },
-      ended: (reason, wasUp) => {
-        this.stream = null;
-        links.leaseIs(this, null);
-        events.driven('none');
-        if (this.events === null) return;
-        if (!wasUp && !(isElsewhere && this.isElsewhere)) this.complain(reason);
-        this.isElsewhere = isElsewhere;
-        const delayMs = this.backoff.delayMs(nowNs());
-        this.reconnect = links.time.after(delayMs, () => this.connect(events));
-      },
+      silent: () => this.hangUp(`has said nothing for ${silenceMs} ms`),
     });
+  }
+
+  private lease(connection: Connection, lease: LeaseState): void {
+    // It names the same controller as long as another stream of ours seems to exist.
+    connection.hasLease = connection.hasAsked && lease.controller === this.links.controller;
+    this.links.leaseIs(this, lease);
+    this.events?.driven(this.driving(lease));
+    this.driveIfMay(connection);
+  }
+
+  /** Drives the worker once it has granted its lease and its clock is known. */
+  private driveIfMay(connection: Connection): void {
+    const { stub, clock, hasLease, isSynchronised, isDriven } = connection;
+    if (!hasLease || !isSynchronised || stub === null || isDriven) return;
+    connection.isDriven = true;
+    this.drive(stub, clock);
   }
 
   private driving({ controller }: LeaseState): Driving {
@@ -143,15 +201,43 @@ export class RemoteLink extends DrivingLink {
     return controller === this.links.controller ? 'this' : 'another';
   }
 
+  private hangUp(complaint: string): void {
+    this.connection?.call.cancel(`the worker ${complaint}`);
+  }
+
+  private ended(reason: string): void {
+    const { connection, events, links } = this;
+    if (connection === null) return;
+    const { isElsewhere } = connection;
+    silence(connection);
+    this.connection = null;
+    const wasUp = this.lost(reason);
+    links.leaseIs(this, null);
+    events?.driven('none');
+    // It may have been closed for that.
+    if (this.events === null) return;
+    if (!wasUp && !(isElsewhere && this.isElsewhere)) this.complain(reason);
+    this.isElsewhere = isElsewhere;
+    const delayMs = this.backoff.delayMs(this.nowNs());
+    this.reconnect = this.time.after(delayMs, () => this.connect());
+  }
+
   /** Logs the same problem at most once a minute, with its count, however often attempts fail. */
-  private complain(reason: string): void {
+  protected complain(reason: string): void {
     const { log = () => {} } = this.options;
     const times = this.repeats.toSay(reason, this.nowNs());
     if (times > 0) log(times > 1 ? `${reason} (${times} times)` : reason);
   }
 }
 
+function silence({ welcomeTimeout, heartbeat }: Connection): void {
+  welcomeTimeout.cancel();
+  heartbeat?.stop();
+}
+
 const DEFAULT_HEARTBEAT_MS = 200;
 const DEFAULT_SILENCE_MS = 1000;
 const FIRST_RECONNECT_MS = 100;
 const LONGEST_RECONNECT_MS = 2000;
+/** Time for a connection, with encryption, and the first answer. */
+const WELCOME_TIMEOUT_MS = 5000;
