@@ -3,12 +3,12 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock/clock.js';
 import { Bursts } from '../live/bursts.js';
 import type { Fleet } from '../live/controller/fleet.js';
+import type { Registration } from '../live/controller/fleet-worker.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import {
   openRegistration,
   type RegistrationEndpoint,
 } from '../live/controller/registration/registration-endpoint.js';
-import type { Registration } from '../live/controller/registration/registrations.js';
 import { LEASE_HAS_ENDED, Registrations } from '../live/controller/registration/registrations.js';
 import { registerJoining, registerTurnedAway } from '../live/observe/telemetry/counters.js';
 import type { ServerTls } from '../live/wire/credentials.js';
@@ -56,7 +56,10 @@ export class Joining {
         joined: (worker) => log.info({ worker }, `worker ${worker} has joined`),
         left: (worker, why) =>
           log[why === LEASE_HAS_ENDED ? 'warn' : 'info']({ worker }, `worker ${worker} has left: ${why}`),
-        refused: (worker, why) => log.warn({ worker }, `worker ${worker} is not accepted: ${why}`),
+        refused: (worker, why) =>
+          bursts.say(`worker ${worker}`, `worker ${worker} is not accepted: ${why}`, (line) =>
+            log.warn({ worker }, line),
+          ),
         turnedAway: (host, why) =>
           bursts.say('registrations', `a worker that registers from ${host} is rejected: ${why}`, (line) =>
             log.warn({ from: host }, line),

@@ -310,11 +310,6 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
     'controller/registration/registrations.ts',
     'MOST_OF_HOST',
   ],
-  [
-    'registered addresses without an answer yet that are connected to at a time',
-    'controller/registration/registrations.ts',
-    'MOST_DIALED',
-  ],
   ['text of a message between controller and worker', 'wire/framing.ts', 'MOST_TEXT_BYTES'],
   ['size of a config.pbtxt', 'models/config-pbtxt.ts', 'MOST_BYTES'],
 ];

@@ -5,7 +5,6 @@ import { Clock } from '../../src/base/clock/clock.js';
 import { NS_PER_S } from '../../src/base/units.js';
 import type { Fleet } from '../../src/live/controller/fleet.js';
 import { FleetWorker } from '../../src/live/controller/fleet-worker.js';
-import type { WorkerLink } from '../../src/live/controller/link/worker-link.js';
 import { Registrar } from '../../src/live/worker/endpoint/registrar.js';
 import { REAL_WORLD } from '../../src/live/world/real-world.js';
 import { Joining } from '../../src/serve/joining.js';
@@ -36,12 +35,12 @@ async function open() {
   );
   onTestFinished(() => joining.close());
   const members: FleetWorker[] = [];
-  const add = (link: WorkerLink) => {
-    const member = new FleetWorker(link, () => {});
+  const add: Fleet['add'] = (registration, newLink) => {
+    const member = new FleetWorker(newLink, registration);
     members.push(Object.assign(member, { ...JOINED, description: description() }));
     return member;
   };
-  joining.begin({ room: 1, staticWorker: () => null, add } as unknown as Fleet);
+  joining.begin({ staticWorker: () => null, add, leave: () => {} } as unknown as Fleet);
   const registry = new Registry();
   joining.register(registry);
   const register = (token: string, instance: string, address = 'gpu-7:9000') => {

@@ -2,16 +2,28 @@ import { invariant } from '../../base/invariant.js';
 import type { ActionMessage, WorkerDescription, WorkerState } from '../messages.js';
 import type { Driving, WorkerLink } from './link/worker-link.js';
 
+/** Registration of a worker that came by itself. */
+export interface Registration {
+  /** HOST:PORT at which it serves. */
+  readonly address: string;
+  /** Name of its process. */
+  readonly instance: string;
+  /** Source host of the registration. */
+  readonly host: string;
+}
+
 /**
- * Phase of a worker in a cluster: it cannot be reached, or another controller drives it; it is up, and gets the right
- * models; its GPUs are used; they are, until it is down for good; it is no longer part of the cluster.
+ * Phase of a worker in a cluster: it is registered, but does not fit or has no room, and is not connected; it cannot be
+ * reached, or another controller drives it; it is up, and gets the right models; its GPUs are used; they are, until it
+ * is down for good; it is no longer part of the cluster.
  */
-type Phase = 'connecting' | 'joining' | 'serving' | 'draining' | 'gone';
+type Phase = 'waiting' | 'connecting' | 'joining' | 'serving' | 'draining' | 'gone';
 
 /** A link may report a worker up again without a word that it was down. */
 const TRANSITIONS: Readonly<Record<Phase, readonly Phase[]>> = {
-  connecting: ['joining', 'gone'],
-  joining: ['joining', 'serving', 'connecting', 'gone'],
+  waiting: ['connecting', 'gone'],
+  connecting: ['joining', 'waiting', 'gone'],
+  joining: ['joining', 'serving', 'connecting', 'waiting', 'gone'],
   serving: ['joining', 'connecting', 'draining'],
   draining: ['gone'],
   gone: [],
@@ -22,6 +34,7 @@ export class FleetWorker {
   phase: Phase = 'connecting';
   /** Number of transitions: what was begun in an earlier phase is void. */
   life = 0;
+  link: WorkerLink;
   /** Numbers of its GPUs in the cluster, reserved while it is unknown. An unknown dynamic worker has none. */
   gpuNumbers: readonly number[] = [];
   /** Number of these known to exist; 0: it has not been there yet. */
@@ -37,19 +50,44 @@ export class FleetWorker {
   drivenBy: Driving = 'none';
   /** Reason why it is not used although it could be reached, for people; empty: none known. */
   problem = '';
-  /** Number of its GPUs, if there was no room for them, so that it had to leave; 0: there was, or unknown. */
-  gpusWithoutRoom = 0;
+  /** Number of GPUs that it waits for room for; Infinity: it does not fit the cluster. */
+  wants = 0;
   /** Messages to send at the end of the step. */
   outbox: ActionMessage[] = [];
 
-  /** `dismiss`: removes a dynamic worker; null: it is static. */
+  /** Last renewal of its registration; whether it has ever joined; its link's complaint about the address. */
+  renewedNs = 0;
+  everJoined = false;
+  complaint = '';
+  /** Trouble that was logged last. */
+  logged = '';
+  /** Reason why it leaves; empty: it stays. */
+  leaving = '';
+  leftNs = 0;
+
+  /** `newLink`: connects to it; its parameter takes problems. `registration` null: it is static. */
   constructor(
-    readonly link: WorkerLink,
-    private readonly dismiss: ((worker: FleetWorker, reason: string | null) => void) | null = null,
-  ) {}
+    private readonly newLink: (complain: (what: string) => void) => WorkerLink,
+    readonly registration: Registration | null = null,
+  ) {
+    this.link = this.dial();
+  }
+
+  /** Has a new link, unstarted. */
+  dial(): WorkerLink {
+    this.link = this.newLink((what) => {
+      this.complaint = what;
+    });
+    return this.link;
+  }
 
   get isDynamic(): boolean {
-    return this.dismiss !== null;
+    return this.registration !== null;
+  }
+
+  /** True if its link is in use. */
+  get isDialed(): boolean {
+    return this.phase !== 'waiting' && this.phase !== 'gone';
   }
 
   /** True if it can be driven, or another controller drives it. */
@@ -68,12 +106,7 @@ export class FleetWorker {
 
   /** True if it is up, or about to be, or driven by another controller. */
   get isConnected(): boolean {
-    return this.isUp || this.drivenBy !== 'none';
-  }
-
-  /** True if a worker has answered at its address. */
-  get isMet(): boolean {
-    return this.description !== null || this.problem !== '';
+    return this.isDialed && (this.isUp || this.drivenBy !== 'none');
   }
 
   /** True if it has GPUs in the cluster, or will have them once there is one. */
@@ -90,9 +123,13 @@ export class FleetWorker {
     return this.phase === 'gone';
   }
 
-  /** Removes it for good: at once for this reason, or, with null, when it is down. */
-  leave(reason: string | null): void {
-    this.dismiss?.(this, reason);
+  /** Reason why it is not used, or cannot be reached, for people; empty: none known. */
+  get trouble(): string {
+    if (this.problem !== '' || this.complaint === '' || this.everJoined)
+      return this.problem || this.complaint;
+    return this.description === null
+      ? `no worker answers at ${this.link.name}: ${this.complaint}`
+      : this.complaint;
   }
 
   become(phase: Phase): void {

@@ -16,7 +16,7 @@ import {
 import { FleetModels } from './fleet-models.js';
 import { FleetRecording } from './fleet-recording.js';
 import { Condition, enoughInTime, initialWorkers, type StartupTimeout } from './fleet-start.js';
-import { FleetWorker, GpuNumbers } from './fleet-worker.js';
+import { FleetWorker, GpuNumbers, type Registration } from './fleet-worker.js';
 import type { Driving, WorkerLink } from './link/worker-link.js';
 import type { LinkOfKind } from './model-rollout.js';
 
@@ -59,7 +59,7 @@ export class Fleet {
   private cluster: WorkerCluster | null = null;
   /** Clock of the controller; null before connecting. */
   private nowNs: (() => number) | null = null;
-  /** Links of departed dynamic workers, still closing. */
+  /** Links of dynamic workers that are not used any more, still closing. */
   private readonly closing = new Set<Promise<void>>();
 
   /** `maxGpus`: limit on the cluster's GPUs with dynamic workers; null: there are none. */
@@ -69,7 +69,7 @@ export class Fleet {
     private readonly time: Time = REAL_TIME,
   ) {
     this.models = new FleetModels([], () => [], 1, time);
-    for (const link of links) this.workers.push(new FleetWorker(link));
+    for (const link of links) this.workers.push(new FleetWorker(() => link));
   }
 
   /**
@@ -109,12 +109,19 @@ export class Fleet {
     for (const worker of [...this.workers]) if (worker.isUp) this.adopt(worker);
   }
 
-  /** Adds a worker that registered itself. */
-  add(link: WorkerLink): FleetWorker {
-    const worker = new FleetWorker(link, (dismissed, reason) => this.dismiss(dismissed, reason));
+  /** Adds a worker that registered itself. `newLink`: connects to it; its parameter takes problems. */
+  add(registration: Registration, newLink: (complain: (what: string) => void) => WorkerLink): FleetWorker {
+    const worker = new FleetWorker(newLink, registration);
     this.workers.push(worker);
     if (this.nowNs !== null) this.connect(worker, this.nowNs);
     return worker;
+  }
+
+  /** Removes a dynamic worker for good: without a reason once what it runs is finished, with one at once. */
+  leave(worker: FleetWorker, reason: string | null): void {
+    if (worker.phase === 'serving') worker.become('draining');
+    else if (!worker.isServing) this.remove(worker);
+    if (reason !== null && !worker.hasLeft) worker.link.restart(reason, null);
   }
 
   /** True if unknown workers may come. */
@@ -123,10 +130,9 @@ export class Fleet {
   }
 
   /** Static worker with that address or process; null: unknown. */
-  staticWorker(name: string, instance: string): Pick<FleetWorker, 'hasJoined' | 'problem'> | null {
+  staticWorker(name: string, instance: string): FleetWorker | null {
     const known = this.workers.filter(({ isDynamic }) => !isDynamic);
-    const worker = known.find((each) => each.link.name === name || each.instance === instance);
-    return worker === undefined ? null : { hasJoined: worker.hasJoined, problem: worker.problem };
+    return known.find((each) => each.link.name === name || each.instance === instance) ?? null;
   }
 
   /** Number of GPUs that may still be added. */
@@ -152,13 +158,13 @@ export class Fleet {
     return this.up.size;
   }
 
-  /** Names of the workers that are not up. */
+  /** Names of the workers that are not up, and may be. */
   get away(): readonly string[] {
-    return this.workers.flatMap(({ link, isServing }) => (isServing ? [] : link.name));
+    return this.workers.flatMap(({ link, isServing, isDialed }) => (isServing || !isDialed ? [] : link.name));
   }
 
   get links(): readonly WorkerLink[] {
-    return this.workers.map(({ link }) => link);
+    return this.workers.flatMap(({ link, isDialed }) => (isDialed ? link : []));
   }
 
   /** Name of the GPU's worker; empty: no worker has that GPU. */
@@ -247,18 +253,20 @@ export class Fleet {
 
   /** Handles the description of a worker with GPU numbers, or of one that decides what others must be. */
   private met(worker: FleetWorker, description: WorkerDescription): void {
+    if (!worker.isDialed) return;
     this.name(worker, description);
     if (this.cluster !== null && worker.hasGpuNumbers) return;
     if (this.admit(worker, description)) worker.description = description;
   }
 
   private driven(worker: FleetWorker, by: Driving): void {
+    if (!worker.isDialed) return;
     worker.drivenBy = by;
     this.changed();
   }
 
   private cameUp(worker: FleetWorker, description: WorkerDescription, state: WorkerState): void {
-    if (worker.phase === 'draining' || worker.hasLeft || !this.admit(worker, description)) return;
+    if (worker.phase === 'draining' || !worker.isDialed || !this.admit(worker, description)) return;
     this.name(worker, description);
     worker.description = description;
     worker.reported = state;
@@ -273,47 +281,43 @@ export class Fleet {
     if (worker.isDynamic || instance === '') return;
     for (const twin of this.workers.filter((each) => each.isDynamic && each.instance === instance)) {
       twin.problem = `it is worker ${worker.link.name}, which is known from the start`;
-      twin.leave(twin.problem);
+      this.leave(twin, twin.problem);
     }
   }
 
-  /** True if the worker fits the cluster, and its GPUs have numbers. A dynamic worker that does not fit is removed. */
+  /** True if the worker fits the cluster, and its GPUs have numbers. A dynamic worker that does not fit is set aside. */
   private admit(worker: FleetWorker, description: WorkerDescription): boolean {
     const why = this.whyNot(worker, description);
     if (why === '') return true;
     const accepted = worker.description === null ? 'accepted' : 'readmitted';
-    if (!worker.isDynamic) this.complain(worker, `is not ${accepted}: ${why}`, why);
-    else {
-      // Logged by the code that let it come.
-      worker.problem = why;
-      this.remove(worker);
-    }
+    if (worker.isDynamic) this.setAside(worker, why);
+    else this.complain(worker, `is not ${accepted}: ${why}`, why);
     return false;
+  }
+
+  /** Leaves a dynamic worker that does not fit, or has no room, to others. Logged by the code that let it come. */
+  private setAside(worker: FleetWorker, problem: string): void {
+    worker.become('waiting');
+    worker.problem = problem;
+    worker.drivenBy = 'none';
+    this.release(worker);
   }
 
   private whyNot(worker: FleetWorker, description: WorkerDescription): string {
     const { cluster, numbers, room } = this;
     const { length } = description.gpus;
     const different = cluster === null ? '' : whyNotFitting(cluster, description);
+    worker.wants = different === '' ? length : Number.POSITIVE_INFINITY;
     if (different !== '') return different;
     if (cluster !== null) worker.kind = kindIn(cluster, description);
     if (worker.hasGpuNumbers) return '';
     const hasRoom = cluster === null ? !worker.isDynamic || length <= room : numbers.take(worker, length);
-    if (hasRoom) return '';
-    worker.gpusWithoutRoom = length;
-    return noRoom(length, room);
+    return hasRoom ? '' : noRoom(length, room);
   }
 
   private complain(worker: FleetWorker, what: string, problem: string): void {
     if (worker.problem !== problem) this.events?.worker(worker.link.name, false, what);
     worker.problem = problem;
-  }
-
-  /** Removes a dynamic worker: without a reason once what it runs is finished, with one at once. */
-  private dismiss(worker: FleetWorker, reason: string | null): void {
-    if (!worker.isServing) this.remove(worker);
-    else if (worker.phase === 'serving') worker.become('draining');
-    if (reason !== null && !worker.hasLeft) worker.link.restart(reason, null);
   }
 
   /** Removes a dynamic worker of which nothing is used. */
@@ -323,14 +327,25 @@ export class Fleet {
     this.release(worker);
   }
 
+  /** Frees the GPU numbers of a dynamic worker that is waiting or gone, and closes its link. */
   private release(worker: FleetWorker): void {
     const { link } = worker;
-    this.workers.splice(this.workers.indexOf(worker), 1);
+    if (worker.hasLeft) this.workers.splice(this.workers.indexOf(worker), 1);
     if (worker.hasGpuNumbers) this.events?.workerLeft(link.name);
     this.numbers.release(worker);
     const closed = link.close().finally(() => this.closing.delete(closed));
     this.closing.add(closed);
+    for (const each of this.workers) if (each.phase === 'waiting') this.dialAgain(each);
     this.changed();
+  }
+
+  private dialAgain(worker: FleetWorker): void {
+    if (this.nowNs === null || worker.wants > this.room) return;
+    worker.become('connecting');
+    worker.problem = '';
+    worker.description = null;
+    worker.dial();
+    this.connect(worker, this.nowNs);
   }
 
   private changed(): void {
@@ -394,7 +409,7 @@ export class Fleet {
 
   private wentDown(worker: FleetWorker, reason: string, local: number | null): void {
     const { gpuNumbers, link, phase } = worker;
-    if (worker.hasLeft || (local !== null && local >= gpuNumbers.length)) return;
+    if (!worker.isDialed || (local !== null && local >= gpuNumbers.length)) return;
     const gpus = local === null ? gpuNumbers : [gpuNumbers[local]];
     // Nothing is sent to it any more.
     if (local === null && phase !== 'connecting') worker.become(phase === 'draining' ? 'gone' : 'connecting');
@@ -433,11 +448,10 @@ function pagesNotUsed({ description }: FleetWorker, used: number): string {
     : `; of ${most} pages of its weights cache ${used} are used, as many as the smallest had at the start`;
 }
 
-/** Reason why a worker with this many GPUs waits, for people; 0: number unknown. */
-export function noRoom(gpus: number, room: number): string {
-  const has = gpus === 0 ? '' : `it has ${inWords(gpus)}, and `;
+/** Reason why a worker with this many GPUs waits, for people. */
+function noRoom(gpus: number, room: number): string {
   const left = room === 0 ? 'no more GPUs' : `${inWords(room)} only`;
-  return `waits for room: ${has}--max-gpus leaves room for ${left}; ${WHAT_TO_DO}`;
+  return `waits for room: it has ${inWords(gpus)}, and --max-gpus leaves room for ${left}; ${WHAT_TO_DO}`;
 }
 
 const WHAT_TO_DO = 'stop another worker, or start the controller with a larger --max-gpus';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { INFER } from '../../../src/core/action.js';
 import type { WorkerDescription } from '../../../src/live/messages.js';
 import { description, FakeWorker, gpu, served } from './fake-worker.js';
-import { type LiveHarness, withController } from './harness.js';
+import { addTo, type LiveHarness, withController } from './harness.js';
 
 const two = () => description({ gpus: [gpu(), gpu()] });
 
@@ -23,42 +23,40 @@ describe('a dynamic worker', () => {
       new FakeWorker('b', two()),
     ];
     await withController({ workers: [known], dynamic: [first, second], maxGpus: 3 }, async (run) => {
-      const a = run.fleet.add(first);
+      const a = addTo(run.fleet, first);
       await run.pass(1);
       expect([a.hasJoined, a.isConnected, run.fleet.room]).toEqual([true, true, 0]);
       expect([0, 1, 2].map((each) => run.fleet.nameOf(each))).toEqual(['known', 'a', 'a']);
       known.down();
       await servesOn(first, run);
       known.up();
-      const b = run.fleet.add(second);
+      const b = addTo(run.fleet, second);
       await run.pass(1);
-      expect([b.hasJoined, b.hasLeft, b.problem]).toEqual([
+      expect([b.hasJoined, b.phase, b.problem]).toEqual([
         false,
-        true,
+        'waiting',
         'waits for room: it has 2 GPUs, and --max-gpus leaves room for no more GPUs; stop another worker, or start the controller with a larger --max-gpus',
       ]);
-      expect(b.gpusWithoutRoom).toBe(2);
-      a.leave(null);
+      run.fleet.leave(a, null);
       expect(a.hasLeft).toBe(false);
       first.down('the worker shuts down');
-      expect([a.hasLeft, first.closed, run.fleet.room]).toEqual([true, true, 2]);
-      expect(run.said.at(-1)).toBe('a has left');
+      expect([a.hasLeft, first.closed, run.said.at(-1)]).toEqual([true, true, 'a has left']);
+      // The other has waited for that.
+      await run.pass(1);
+      expect([b.hasJoined, b.problem, run.fleet.room]).toEqual([true, '', 0]);
       expect(run.said).toContain(
         'a is not used: is down, so these GPUs are gone: 1, 2: the worker shuts down (as asked)',
       );
-      const third = new FakeWorker('c', two());
-      const c = run.fleet.add(third);
-      await run.pass(1);
       known.down();
-      expect([c.hasJoined, run.fleet.nameOf(1), run.fleet.deviceOf(2)]).toEqual([true, 'c', 'fake']);
-      await servesOn(third, run);
+      expect([run.fleet.nameOf(1), run.fleet.deviceOf(2)]).toEqual(['b', 'fake']);
+      await servesOn(second, run);
     });
   });
 
   it('that is to leave at once gives back what it has under way, which is served elsewhere', async () => {
     const [known, dynamic] = [new FakeWorker('known'), new FakeWorker('dynamic')];
     await withController({ workers: [known], dynamic: [dynamic], maxGpus: 2, sloMs: 500 }, async (run) => {
-      const joined = run.fleet.add(dynamic);
+      const joined = addTo(run.fleet, dynamic);
       known.down();
       dynamic.executing = false;
       await run.pass(1);
@@ -66,7 +64,7 @@ describe('a dynamic worker', () => {
       await run.pass(20);
       expect(dynamic.sent.length).toBeGreaterThan(0);
       known.up();
-      joined.leave('it is overdue');
+      run.fleet.leave(joined, 'it is overdue');
       await run.pass(1);
       expect([dynamic.restarts, joined.hasLeft, run.fleet.room]).toEqual([['it is overdue'], true, 1]);
       await run.pass(60);
@@ -85,7 +83,7 @@ describe('a dynamic worker', () => {
         prepared = resolve;
       });
       dynamic.offers = offers;
-      run.fleet.add(dynamic);
+      addTo(run.fleet, dynamic);
       await run.pass(50);
       expect([dynamic.changes, run.fleet.gpusUp]).toEqual([[`add new 1 at ${index}`], 1]);
       // It is retired meanwhile: the worker must not keep it.
@@ -104,7 +102,7 @@ describe('a dynamic worker', () => {
       new FakeWorker('dynamic', description({ models: [] })),
     ];
     await withController({ workers: [known], dynamic: [dynamic], maxGpus: 2 }, async (run) => {
-      const joined = run.fleet.add(dynamic);
+      const joined = addTo(run.fleet, dynamic);
       await run.pass(50);
       expect(joined.problem).toBe('model one, version 1: there is no model one');
       expect([joined.hasGpuNumbers, joined.hasJoined]).toEqual([true, false]);
@@ -128,10 +126,10 @@ describe('a dynamic worker', () => {
   ])('with %s has to go, and its room is free', async (_, over, why) => {
     const [known, dynamic] = [new FakeWorker('known'), new FakeWorker('dynamic', description(over))];
     await withController({ workers: [known], dynamic: [dynamic], maxGpus: 2 }, async (run) => {
-      const refused = run.fleet.add(dynamic);
+      const refused = addTo(run.fleet, dynamic);
       await run.pass(1);
       expect(refused.problem).toContain(why);
-      expect([refused.hasLeft, dynamic.closed, run.fleet.room]).toEqual([true, true, 1]);
+      expect([refused.phase, dynamic.closed, run.fleet.room]).toEqual(['waiting', true, 1]);
       expect(run.said.filter((line) => line.startsWith('dynamic'))).toEqual([]);
     });
   });
@@ -143,18 +141,15 @@ describe('a dynamic worker', () => {
     await withController(
       { workers: [other, known], dynamic: [dynamic], maxGpus: 3, minWorkers: 1 },
       async (run) => {
-        const joined = run.fleet.add(dynamic);
+        const joined = addTo(run.fleet, dynamic);
         await run.pass(1);
         expect([joined.hasJoined, run.fleet.staticWorker('alias', 'the same')]).toEqual([true, null]);
         known.up();
         await run.pass(1);
         expect([joined.hasLeft, dynamic.closed, run.fleet.gpusUp]).toEqual([true, true, 2]);
         expect(joined.problem).toBe('it is worker known, which is known from the start');
-        const there = { hasJoined: true, problem: '' };
-        expect(['known', 'alias'].map((name) => run.fleet.staticWorker(name, 'the same'))).toEqual([
-          there,
-          there,
-        ]);
+        for (const name of ['known', 'alias'])
+          expect(run.fleet.staticWorker(name, 'the same')).toMatchObject({ hasJoined: true, problem: '' });
       },
     );
   });
@@ -164,7 +159,7 @@ describe('a dynamic worker', () => {
     const dynamic = Array.from({ length: 50 }, () => new FakeWorker('dynamic', two()));
     await withController({ workers: [known], dynamic, maxGpus: 3 }, async (run) => {
       for (const worker of dynamic) {
-        const joined = run.fleet.add(worker);
+        const joined = addTo(run.fleet, worker);
         await run.pass(1);
         expect([joined.hasJoined, run.fleet.nameOf(1), run.fleet.nameOf(2)]).toEqual([
           true,
@@ -173,7 +168,7 @@ describe('a dynamic worker', () => {
         ]);
         run.ask();
         await run.pass(5);
-        joined.leave(null);
+        run.fleet.leave(joined, null);
         worker.down();
       }
       await run.pass(60);

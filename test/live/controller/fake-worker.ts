@@ -98,6 +98,7 @@ export class FakeWorker implements WorkerLink {
   start(events: WorkerEvents, nowNs: () => number): void {
     this.events = events;
     this.nowNs = nowNs;
+    this.closed = false;
     if (this.answers) queueMicrotask(() => this.up());
   }
 

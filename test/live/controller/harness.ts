@@ -6,6 +6,7 @@ import { ACTION_NAMES } from '../../../src/core/action.js';
 import type { Admission } from '../../../src/core/admission.js';
 import { OUTCOME_NAMES } from '../../../src/core/request.js';
 import { Fleet } from '../../../src/live/controller/fleet.js';
+import type { FleetWorker } from '../../../src/live/controller/fleet-worker.js';
 import { LiveController } from '../../../src/live/controller/live-controller.js';
 import { fanOutEvents } from '../../../src/live/controller/live-events.js';
 import { JournalWriter } from '../../../src/live/journal/journal-writer.js';
@@ -44,6 +45,12 @@ export interface LiveOptions {
 export interface Asked {
   readonly inputs: readonly Uint8Array[];
   readonly answers: InferenceAnswer[];
+}
+
+/** Adds a worker as if it had registered. */
+export function addTo(fleet: Fleet, worker: FakeWorker): FleetWorker {
+  const { name: address } = worker;
+  return fleet.add({ address, instance: address, host: 'test' }, () => worker);
 }
 
 /** A live controller over workers and a clock that the test plays. */
@@ -118,7 +125,7 @@ export async function withController(
   const path = journalPath();
   const clock = new Clock();
   const fleet = new Fleet(workers, maxGpus ?? null);
-  if (early) for (const worker of dynamic) fleet.add(worker);
+  if (early) for (const worker of dynamic) addTo(fleet, worker);
   const said: string[] = [];
   const seen: string[] = [];
   let digest = '';

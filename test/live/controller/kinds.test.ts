@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { INFER } from '../../../src/core/action.js';
 import { description, FakeWorker, gpu, served } from './fake-worker.js';
-import { withController } from './harness.js';
+import { addTo, withController } from './harness.js';
 
 /** So slow at every batch size that a request with an SLO of 30 ms cannot be met. */
 const slow = (name: string) => served(name, { spec: { ...served(name).spec, execNs: [40e6, 50e6, 60e6] } });
@@ -37,13 +37,13 @@ describe('GPUs of several kinds', () => {
     const [dynamic, next] = [new FakeWorker('dynamic', t4()), new FakeWorker('next')];
     await withController({ workers: [fast, other], maxGpus: 3, sloMs: 30 }, async (run) => {
       const { core } = run.controller;
-      const a = run.fleet.add(dynamic);
+      const a = addTo(run.fleet, dynamic);
       await run.pass(5);
       expect([a.hasJoined, run.fleet.kindOf(2), core.cluster.execNs(2, 0, 0)]).toEqual([true, 't4', 40e6]);
-      a.leave(null);
+      run.fleet.leave(a, null);
       dynamic.down();
       await run.pass(5);
-      const b = run.fleet.add(next);
+      const b = addTo(run.fleet, next);
       await run.pass(5);
       const { execNs } = served('one').spec;
       expect([b.hasJoined, run.fleet.kindOf(2), core.cluster.execNs(2, 0, 0)]).toEqual([
@@ -62,10 +62,10 @@ describe('GPUs of several kinds', () => {
   it('must be of kinds that were there at the start', async () => {
     const stranger = new FakeWorker('stranger', description({ kind: 'h100' }));
     await withController({ workers: [new FakeWorker('fast')], maxGpus: 3 }, async (run) => {
-      const added = run.fleet.add(stranger);
+      const added = addTo(run.fleet, stranger);
       await run.pass(1);
-      expect([added.hasLeft, added.problem]).toEqual([
-        true,
+      expect([added.phase, added.problem]).toEqual([
+        'waiting',
         'its GPUs are of kind h100, of which there were none at the start, only cpu: start the controller again when a worker of each kind is there (--min-workers)',
       ]);
     });

@@ -1,5 +1,4 @@
 import { status } from '@grpc/grpc-js';
-import { NS_PER_MS } from '../../../base/units.js';
 import { REAL_TIME } from '../../../base/world/real-time.js';
 import type { Time, Timer } from '../../../base/world/time.js';
 import { checkAddress, formatAddress } from '../../wire/address.js';
@@ -16,8 +15,8 @@ import {
   type WireRegistration,
 } from '../../wire/protocol.js';
 import { REAL_NETWORK } from '../../wire/real-network.js';
-import type { Registration } from './registrations.js';
-import { LEASE_NS, type Registrations } from './registrations.js';
+import type { Registration } from '../fleet-worker.js';
+import type { Registrations } from './registrations.js';
 
 interface RegistrationEndpointOptions {
   readonly host: string;
@@ -101,9 +100,8 @@ class RegistrationStream {
   private isOver = false;
   private readonly sent = new Numbering();
   private readonly received = new Numbering();
-  /** Number of messages since the timer last fired, and of firings without any. */
+  /** Number of messages since the timer last fired. */
   private messages = 0;
-  private silentSeconds = 0;
   private readonly timer: Timer;
 
   constructor(
@@ -113,7 +111,9 @@ class RegistrationStream {
     private readonly ended: () => void,
     time: Time,
   ) {
-    this.timer = time.every(1000, () => this.tick());
+    this.timer = time.every(1000, () => {
+      this.messages = 0;
+    });
     call.on('data', (bytes) => this.read(bytes));
     // Without a handler, an error of the stream would end the process.
     call.on('error', () => this.finish());
@@ -174,13 +174,6 @@ class RegistrationStream {
     } catch {
       return null;
     }
-  }
-
-  private tick(): void {
-    this.silentSeconds = this.messages === 0 ? this.silentSeconds + 1 : 0;
-    this.messages = 0;
-    if (this.silentSeconds * 1000 * NS_PER_MS > LEASE_NS)
-      this.end({ code: status.ABORTED, details: 'the worker has said nothing for too long' });
   }
 
   private finish(): void {

@@ -3,14 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { Metadata } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Registration } from '../../../../src/live/controller/fleet-worker.js';
 import {
   openRegistration,
   type RegistrationEndpoint,
 } from '../../../../src/live/controller/registration/registration-endpoint.js';
-import type {
-  Registration,
-  Registrations,
-} from '../../../../src/live/controller/registration/registrations.js';
+import type { Registrations } from '../../../../src/live/controller/registration/registrations.js';
 import { accessToHeaders } from '../../../../src/live/wire/hello.js';
 import {
   LEASE_MESSAGES,
