@@ -5,13 +5,11 @@ import { Bursts } from '../live/bursts.js';
 import { serverNotReady } from '../live/frontend/api-error.js';
 import type { KeeperEvents } from '../live/journal/journal-keeper.js';
 import { LONGEST_S, type RecordingEvents } from '../live/recording/server-recorder.js';
-import { Repeats } from '../live/repeats.js';
 import { DRAINING, STANDS_BY, type WatchedService } from '../live/service.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 
 /** Logs events of workers and GPUs, and failures on them. */
 export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterObserver {
-  const repeats = new Repeats();
   const bursts = new Bursts(clock.time);
   return {
     draining(requests, upToNs) {
@@ -36,10 +34,10 @@ export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterO
       standsBy: (isIt) =>
         // In either case another controller may have died.
         bursts.say('standing by', isIt ? STANDS_BY_NOW : DRIVES_NOW, (line) => log.warn(line)),
-      deviceError: (gpu, model, error) => {
-        const times = repeats.toSay(`${gpu} ${model} ${error}`, clock.nowNs());
-        if (times > 0) log.error({ gpu, model, error, times }, 'the device failed at an action');
-      },
+      deviceError: (gpu, model, error) =>
+        bursts.say(`device ${gpu}`, `the device failed at an action of ${model}: ${error}`, (line) =>
+          log.error({ gpu, model, error }, line),
+        ),
     },
   };
 }

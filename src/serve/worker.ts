@@ -84,7 +84,9 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
       { port: server.port, metrics: metrics?.port, gpus: gpus.length, kind, models: models.length },
       'ready',
     );
-    const registrars = registerWith(options, server.port, instance);
+    const registrars = registerWith(options, server.port, instance, (line, isProblem) =>
+      bursts.say('registration', line, (said) => log[isProblem ? 'warn' : 'info'](said)),
+    );
     return {
       certificates,
       close: async () => {
@@ -112,9 +114,10 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
 }
 
 function registerWith(
-  { world, controllers, advertised = '', token = '', controllerTls, log }: WorkerProcessOptions,
+  { world, controllers, advertised = '', token = '', controllerTls }: WorkerProcessOptions,
   port: number,
   instance: string,
+  log: (line: string, isProblem: boolean) => void,
 ): Registrars[] {
   return controllers.map(
     (controller) =>
@@ -124,7 +127,7 @@ function registerWith(
         token,
         tls: controllerTls,
         registration: { address: advertised, port, instance },
-        log: (line, isProblem) => log[isProblem ? 'warn' : 'info'](line),
+        log,
       }),
   );
 }

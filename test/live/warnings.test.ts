@@ -15,7 +15,6 @@ async function warningsOf(subject: ServerProcess, threads: readonly string[]) {
     subject.log.filter((line) => 'name' in line && line.name === 'MadeUpWarning') as unknown as {
       readonly thread: string;
       readonly level: string;
-      readonly times: number;
       readonly msg: string;
     }[];
   subject.send({});
@@ -47,7 +46,7 @@ it.each([
 
   const warnings = await warningsOf(subject, threads);
 
-  expect(warnings.filter(({ level, times }) => level !== 'warn' || times !== 1)).toEqual([]);
+  expect(warnings.filter(({ level }) => level !== 'warn')).toEqual([]);
   const texts = warnings.map(({ msg }) => msg);
   expect(texts).toEqual([...new Set(texts)]);
   for (const text of texts) expect(subject.stderr.split(text)).toHaveLength(2);

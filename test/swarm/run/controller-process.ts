@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { ServerSettings } from '../../../src/config/server-settings.js';
+import { Bursts } from '../../../src/live/bursts.js';
 import { RemoteLink } from '../../../src/live/controller/link/remote-link.js';
 import { RemoteLinks } from '../../../src/live/controller/link/remote-links.js';
 import { ALL_MODELS } from '../../../src/serve/deployment-options.js';
@@ -31,6 +32,7 @@ export async function startController(options: ControllerOptions): Promise<Serve
     log.fatal(`${what}; the server ends, to be started again`);
     process.exit(E_HUNG_STATUS);
   };
+  const bursts = new Bursts(world.time);
   const remote = new RemoteLinks({ world, isStandby: controller.isStandby });
   const connect = (address: string, instance: string, complain: (line: string) => void) =>
     new RemoteLink({ address, ...(instance === '' ? {} : { instance }), log: complain }, remote);
@@ -46,7 +48,9 @@ export async function startController(options: ControllerOptions): Promise<Serve
     links: registers
       ? []
       : cluster.machines.map(({ name }) =>
-          connect(`${name}:${WORKER_PORT}`, '', (line) => log.warn(`worker ${name}: ${line}`)),
+          connect(`${name}:${WORKER_PORT}`, '', (what) =>
+            bursts.say(name, `worker ${name}: ${what}`, (line) => log.warn(line)),
+          ),
         ),
     // Kinds that are not there at the start could not come later.
     minWorkers: cluster.machines.some(({ kind }) => kind !== undefined) ? cluster.machines.length : 1,

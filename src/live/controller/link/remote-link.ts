@@ -1,5 +1,4 @@
 import type { Timer } from '../../../base/world/time.js';
-import { Repeats } from '../../repeats.js';
 import { checkAddress } from '../../wire/address.js';
 import { type ClientTls, clientCredentials } from '../../wire/credentials.js';
 import {
@@ -32,7 +31,7 @@ export interface RemoteLinkOptions {
   readonly heartbeatMs?: number;
   /** Silence after which a worker is considered down. */
   readonly silenceMs?: number;
-  /** Receives lines for the operator about why the worker cannot be reached. */
+  /** Receives lines for the operator about why the worker cannot be reached, one for each attempt. */
   readonly log?: (line: string) => void;
 }
 
@@ -66,7 +65,6 @@ export class RemoteLink extends MachineLink {
   private readonly backoff = new Backoff(FIRST_RECONNECT_MS, LONGEST_RECONNECT_MS);
   private connection: Connection | null = null;
   private reconnect: Timer | null = null;
-  private readonly repeats = new Repeats();
   private tls: ClientTls | undefined;
   /** True if the worker was found at another address, which was logged. */
   private isElsewhere = false;
@@ -222,11 +220,8 @@ export class RemoteLink extends MachineLink {
     this.reconnect = this.time.after(delayMs, () => this.connect());
   }
 
-  /** Logs the same problem at most once a minute, with its count, however often attempts fail. */
   protected complain(reason: string): void {
-    const { log = () => {} } = this.options;
-    const times = this.repeats.toSay(reason, this.nowNs());
-    if (times > 0) log(times > 1 ? `${reason} (${times} times)` : reason);
+    this.options.log?.(reason);
   }
 }
 

@@ -1,8 +1,7 @@
 import { constants, openSync, writeSync } from 'node:fs';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
-import { monotonicNs } from '../../../base/clock/clock.js';
 import { printable } from '../../../base/printable.js';
-import { Repeats } from '../../repeats.js';
+import { Bursts } from '../../bursts.js';
 import { takeWarnings } from '../../warnings.js';
 import type { LogLevel } from './log-level.js';
 
@@ -28,11 +27,10 @@ export function createLog(level: LogLevel, role: string): Logger {
   );
   lines.onDropped = (count) =>
     log.error({ lines: count }, `${count} log lines were dropped: stderr took none`);
-  const repeats = new Repeats();
-  takeWarnings(({ thread, name, message }) => {
-    const times = repeats.toSay(`${thread} ${name} ${message}`, monotonicNs());
-    if (times > 0) log.warn({ thread, name, times }, message);
-  });
+  const bursts = new Bursts();
+  takeWarnings(({ thread, name, message }) =>
+    bursts.say(`${thread} ${name}`, message, (line) => log.warn({ thread, name }, line)),
+  );
   return log;
 }
 

@@ -1,6 +1,5 @@
 import { REAL_TIME } from '../../../base/world/real-time.js';
 import type { Time, Timer } from '../../../base/world/time.js';
-import { Repeats } from '../../repeats.js';
 import type { ClientTls } from '../../wire/credentials.js';
 import { accessToHeaders } from '../../wire/hello.js';
 import type { Network } from '../../wire/network.js';
@@ -26,7 +25,7 @@ export interface RegistrarOptions {
   /** Expected name in its certificate; absent: the host of its address. */
   readonly serverName?: string;
   readonly registration: WireRegistration;
-  /** Receives lines for the operator; `isProblem`: something is wrong. */
+  /** Receives lines for the operator, at each attempt; `isProblem`: something is wrong. */
   readonly log: (line: string, isProblem: boolean) => void;
   /** Default: this machine's. */
   readonly time?: Time;
@@ -47,7 +46,6 @@ export class Registrar {
   private hasJoined = false;
   /** Last line logged about the lease. */
   private said = '';
-  private readonly repeats = new Repeats();
   private readonly time: Time;
   private readonly timer: Timer;
   private tls: ClientTls | undefined;
@@ -100,7 +98,7 @@ export class Registrar {
         // The next renewal reconnects.
         this.call = null;
         this.unanswered = 0;
-        this.complain(reason);
+        this.say(reason, true);
       },
     });
     return call;
@@ -111,14 +109,8 @@ export class Registrar {
     if (joined && !this.hasJoined) this.say('has added this worker to its cluster', false);
     else if (!joined && this.hasJoined) this.say('no longer has this worker in its cluster', true);
     this.hasJoined = joined;
-    if (problem !== this.said && problem !== '') this.complain(`does not use this worker: ${problem}`);
+    if (problem !== this.said && problem !== '') this.say(`does not use this worker: ${problem}`, true);
     this.said = problem;
-  }
-
-  /** Logs the same problem at most once a minute. */
-  private complain(what: string): void {
-    const times = this.repeats.toSay(what, this.time.monotonicNs());
-    if (times > 0) this.say(times > 1 ? `${what} (${times} times)` : what, true);
   }
 
   private say(what: string, isProblem: boolean): void {

@@ -1,6 +1,5 @@
 import { REAL_TIME } from '../../../base/world/real-time.js';
-import type { Time, Timer } from '../../../base/world/time.js';
-import { Repeats } from '../../repeats.js';
+import type { Timer } from '../../../base/world/time.js';
 import { formatAddress } from '../../wire/address.js';
 import type { ClientTls } from '../../wire/credentials.js';
 import type { Network } from '../../wire/network.js';
@@ -19,8 +18,6 @@ export class Registrars {
   private readonly port: number;
   /** By address. */
   private readonly registrars = new Map<string, Registrar>();
-  private readonly repeats = new Repeats();
-  private readonly time: Time;
   private readonly network: Network;
   private readonly timer: Timer;
   private tls: ClientTls | undefined;
@@ -34,7 +31,6 @@ export class Registrars {
     this.host = controller.slice(0, colon).replace(/^\[(.*)\]$/, '$1');
     this.port = Number(controller.slice(colon + 1));
     this.tls = options.tls;
-    this.time = time;
     this.network = network;
     this.timer = time.every(LOOKUP_MS, () => void this.look());
     void this.look();
@@ -68,8 +64,7 @@ export class Registrars {
 
   private complain(why: string): void {
     const { options } = this;
-    if (!this.isOver && this.repeats.toSay('', this.time.monotonicNs()) > 0)
-      options.log(`controller ${options.controller}: its name is not found: ${why}`, true);
+    if (!this.isOver) options.log(`controller ${options.controller}: its name is not found: ${why}`, true);
   }
 
   /** Applies the current addresses of the controllers. */

@@ -55,7 +55,7 @@ it('a worker registers with all controllers behind a name, and leaves those that
   expect(second.counts.left).toBe(1);
 });
 
-it('a name is looked up until it is found, and that it is not is said once', async () => {
+it('a name is looked up until it is found, and that it is not is said', async () => {
   const { counts, port } = await controllerAt('127.0.0.1', 0);
   let tries = 0;
   const { said } = registrars(`controllers.test:${port}`, async () => {
