@@ -2,7 +2,7 @@ import { EscapementError } from '../base/errors.js';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { REAL_TIME } from '../base/world/real-time.js';
 import type { Time, Timer } from '../base/world/time.js';
-import { NoWorker } from '../live/controller/model-rollout.js';
+import { NoWorker } from '../live/controller/fleet-models.js';
 import { type ModelList, NO_MODELS, type OfferedVersion } from '../live/model-list.js';
 import type { NameLabels } from '../live/observe/telemetry/labels.js';
 import {

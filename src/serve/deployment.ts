@@ -2,7 +2,7 @@ import { EscapementError } from '../base/errors.js';
 import { pause } from '../base/world/pause.js';
 import { REAL_TIME } from '../base/world/real-time.js';
 import type { Time } from '../base/world/time.js';
-import { NoWorker } from '../live/controller/model-rollout.js';
+import { NoWorker } from '../live/controller/fleet-models.js';
 import type { ModelList, OfferedVersion } from '../live/model-list.js';
 import { type ModelEntry, ServiceError } from '../live/service.js';
 import { clientReason } from './client-reason.js';

@@ -1,5 +1,5 @@
 import { EscapementError } from '../base/errors.js';
-import { problemAt } from '../live/controller/model-rollout.js';
+import { problemAt } from '../live/controller/fleet-models.js';
 import type { ModelList, ModelProblem, OfferedVersion, WorkerModelList } from '../live/model-list.js';
 
 /** A version as offered by each of several workers. */

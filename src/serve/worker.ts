@@ -7,7 +7,7 @@ import { type MetricsServer, startMetricsServer } from '../live/observe/telemetr
 import { createRegistry } from '../live/observe/telemetry/registry.js';
 import { WorkerMetrics } from '../live/observe/telemetry/worker-metrics.js';
 import type { ClientTls, ServerTls } from '../live/wire/credentials.js';
-import { Registrars } from '../live/worker/endpoint/registrars.js';
+import { Registrars } from '../live/worker/endpoint/registrar.js';
 import { serveMachine } from '../live/worker/endpoint/worker-endpoint.js';
 import { type MachineOptions, startMachine } from '../live/worker/local-machine.js';
 import type { Machine } from '../live/worker/machine.js';

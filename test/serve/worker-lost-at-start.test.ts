@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { NoWorker } from '../../src/live/controller/model-rollout.js';
+import { NoWorker } from '../../src/live/controller/fleet-models.js';
 import { type ModelList, NO_MODELS } from '../../src/live/model-list.js';
 import { NameLabels } from '../../src/live/observe/telemetry/labels.js';
 import type { SchedulingService } from '../../src/live/service.js';

@@ -15,7 +15,7 @@ const SIMULATED = [
     'src/live/journal/',
   ],
   ...['src/live/controller/', 'src/live/worker/', 'src/live/frontend/thread/'],
-  ...['bursts', 'packer', 'parcel', 'pulse', 'repeats', 'within'].map((name) => `src/live/${name}.ts`),
+  ...['bursts', 'packer', 'parcel', 'pulse', 'within'].map((name) => `src/live/${name}.ts`),
   'src/serve/',
 ];
 
@@ -35,7 +35,7 @@ const REAL = [
     'model-host',
     'operator-reader-thread',
     'operator-recorder',
-    'read-whole',
+    'thread-set',
   ].map((name) => `src/live/worker/executor/${name}.ts`),
   // Models that lie on disk.
   ...['batching', 'experiment-models', 'preparer', 'profiles', 'repository-source'].map(

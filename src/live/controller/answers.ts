@@ -15,7 +15,7 @@ import { LIMIT_NONE, partsOf, type Tenant } from '../../core/tenants.js';
 import type { ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import { type InferenceAnswer, type InferenceRequest, STANDS_BY } from '../service.js';
-import { scatter } from './gather.js';
+import { scatter } from './departures.js';
 import { notExecuted, overLimit, tooLate, whyFailed } from './not-executed.js';
 import { NO_WORKER } from './served-state.js';
 import type { Waits } from './waits.js';

@@ -1,10 +1,9 @@
 import type { Clock } from '../../base/clock/clock.js';
-import { type Action, INFER } from '../../core/action.js';
-import type { ActionMessage } from '../messages.js';
-import type { ServedModel } from '../model.js';
+import { type Action, INFER, STATUS_DEVICE_ERROR, UNLOAD } from '../../core/action.js';
+import type { ActionMessage, ResultMessage } from '../messages.js';
+import type { ModelSignature, ServedModel } from '../model.js';
 import type { InferenceRequest } from '../service.js';
 import type { Fleet } from './fleet.js';
-import { actionMessage } from './gather.js';
 
 /** Actions decided in one step, until they are sent together with their tensors. */
 export class Departures {
@@ -46,7 +45,7 @@ export class Departures {
       action.latestNs += spentNs;
       action.slackNs += spentNs;
       this.sent(action);
-      fleet.post(action.gpu, withLatest(messages[i], action.latestNs));
+      fleet.post(action.gpu, { ...messages[i], latestNs: action.latestNs });
     }
   }
 
@@ -58,6 +57,68 @@ export class Departures {
   }
 }
 
-function withLatest(message: ActionMessage, latestNs: number): ActionMessage {
-  return { ...message, latestNs };
+/** Message that carries an action to its worker, with the worker's `gpu` number. The requests keep their inputs. */
+function actionMessage(
+  action: Action,
+  gpu: number,
+  inputsEach: number,
+  requests: readonly (InferenceRequest | null)[],
+): ActionMessage {
+  const { id, kind, model, batchIndex, bucket, count, earliestNs, latestNs } = action;
+  const message = { id, gpu, kind, model, batchIndex, bucket, count, earliestNs, latestNs };
+  if (kind !== INFER) return { ...message, inputs: [] };
+  const inputs: Uint8Array[] = [];
+  for (let r = 0; r < count; r++) {
+    const request = requests[action.requests[r]];
+    for (let i = 0; i < inputsEach; i++)
+      inputs.push(request === null ? placeholder(action, requests, i) : request.inputs[i]);
+  }
+  // With free sizes a request has its own, and runs alone.
+  return { ...message, inputs, shapes: requests[action.requests[0]]?.shapes };
+}
+
+/** Message that drops a model unknown to the scheduler from a worker; nothing waits for the result. */
+export function unloadMessage(gpu: number, model: number): ActionMessage {
+  const latestNs = Number.POSITIVE_INFINITY;
+  return { id: -1, gpu, kind: UNLOAD, model, batchIndex: 0, count: 0, earliestNs: 0, latestNs, inputs: [] };
+}
+
+/** Result of an INFER that was not sent, because its requests are answered. */
+export function unsentResult({ id, gpu }: Action, nowNs: number): ResultMessage {
+  const times = { beginNs: nowNs, endNs: nowNs, copyInNs: 0, copyOutNs: 0 };
+  return { id, gpu, status: STATUS_DEVICE_ERROR, ...times, outputs: [], error: '' };
+}
+
+/**
+ * Start of an action, for estimates. Requests that failed together run again one by one, which says nothing about the
+ * duration of a batch: no client may distort estimates this way.
+ */
+export function measuredBeginNs(
+  { expectedDurationNs }: Action,
+  { beginNs, endNs, inputErrors }: ResultMessage,
+): number {
+  return inputErrors === undefined ? beginNs : Math.max(beginNs, endNs - expectedDurationNs);
+}
+
+/** Placeholder for an answered request: as large as another one in the batch, since sizes may depend on lengths. */
+function placeholder(
+  { count, requests: slots }: Action,
+  requests: readonly (InferenceRequest | null)[],
+  index: number,
+): Uint8Array {
+  let r = 0;
+  while (r < count && requests[slots[r]] === null) r++;
+  return new Uint8Array(requests[slots[r]]?.inputs[index].length ?? 0);
+}
+
+/** Outputs of request number `index` of a batch: its own, or views of the batch's. */
+export function scatter(
+  { outputs, shapes }: Pick<ResultMessage, 'outputs' | 'shapes'>,
+  { outputs: tensors, lengths }: Pick<ModelSignature, 'outputs' | 'lengths'>,
+  index: number,
+): readonly Uint8Array[] {
+  if (shapes !== undefined) return outputs;
+  const each = tensors.length;
+  if (outputs.length > each || lengths !== undefined) return outputs.slice(index * each, (index + 1) * each);
+  return outputs.map((all, o) => all.subarray(index * tensors[o].bytes, (index + 1) * tensors[o].bytes));
 }

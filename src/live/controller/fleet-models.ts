@@ -1,37 +1,46 @@
+import { EscapementError } from '../../base/errors.js';
 import type { Time } from '../../base/world/time.js';
-import type { ModelChange, ModelReference, WorkerDescription, WorkerState } from '../messages.js';
+import type { ModelChange, ModelReference, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { WorkerModelList } from '../model-list.js';
-import { WorkerGone, type WorkerLink } from './link/worker-link.js';
-import { type AlignEvents, ModelIndexTable, referenceOf } from './model-index-table.js';
-import { addEverywhere, type LinkOfKind, NoWorker } from './model-rollout.js';
-import { onKinds } from './models-by-kind.js';
+import { differentModel, onKinds } from './cluster-of-workers.js';
+import type { FleetWorker } from './fleet-worker.js';
+import { LOCAL, WorkerGone } from './link/worker-link.js';
+
+/** Interval at which a worker that can't have a model is asked again. */
+const AGAIN_MS = 5000;
+
+/** A worker, and the kind of its GPUs by index. */
+type ModelWorker = Pick<FleetWorker, 'link' | 'kind'>;
 
 /** Models of all workers of a fleet: each has the same ones at the same indices. */
 export class FleetModels {
-  private readonly table: ModelIndexTable;
+  /** By index. Replaced at each change. */
+  private readonly references = new Map<number, ModelReference>();
+  /** By index, once known. */
+  private readonly models = new Map<number, ServedModel>();
   /** True until something was added: models that workers have from an earlier controller may stay. */
   private isNew = true;
   private adopting: Promise<void> | null = null;
 
   /**
-   * `started`: initial models of the workers; `links`: to workers asked for others; `kinds`: number of kinds of GPUs.
+   * `started`: initial models of the workers; `workers`: those to ask for others; `kinds`: number of kinds of GPUs.
    */
   constructor(
     started: readonly ServedModel[],
-    private readonly links: () => readonly LinkOfKind[],
+    private readonly workers: () => readonly ModelWorker[],
     private readonly kinds: number,
-    time: Time,
+    private readonly time: Time,
   ) {
-    this.table = new ModelIndexTable(started, time);
+    for (const [index, model] of started.entries()) this.set(index, referenceOf(model), model);
   }
 
   /** Models that each worker could have, or one of them. Rejects if none can answer, with `NoWorker` if none is up. */
   async list(name: string | null): Promise<readonly WorkerModelList[]> {
-    const links = this.links();
-    const lists = await Promise.allSettled(links.map(({ link }) => link.listModels(name)));
+    const workers = this.workers();
+    const lists = await Promise.allSettled(workers.map(({ link }) => link.listModels(name)));
     const known = lists.flatMap((list, i) =>
-      list.status === 'fulfilled' ? { ...list.value, worker: links[i].link.name } : [],
+      list.status === 'fulfilled' ? { ...list.value, worker: workers[i].link.name } : [],
     );
     if (known.length > 0) return known;
     const failed = lists.find(({ status }) => status === 'rejected');
@@ -45,10 +54,10 @@ export class FleetModels {
    */
   async add(index: number, reference: ModelReference): Promise<ServedModel> {
     this.isNew = false;
-    this.table.set(index, reference);
+    this.set(index, reference);
     try {
-      const model = await addEverywhere(this.links(), this.kinds, index, reference);
-      this.table.set(index, referenceOf(model, reference), model);
+      const model = await this.addEverywhere(index, reference);
+      this.set(index, referenceOf(model, reference), model);
       return model;
     } catch (error) {
       await this.drop(index);
@@ -58,8 +67,9 @@ export class FleetModels {
 
   /** Removes the model, which is not in use, from all workers. Never rejects: a worker that is down learns it later. */
   async drop(index: number): Promise<void> {
-    this.table.delete(index);
-    await Promise.allSettled(this.links().map(({ link }) => link.dropModel(index)));
+    this.references.delete(index);
+    this.models.delete(index);
+    await Promise.allSettled(this.workers().map(({ link }) => link.dropModel(index)));
   }
 
   /**
@@ -67,11 +77,11 @@ export class FleetModels {
    * returns whether there is room. Never rejects; null: nothing to wait for.
    */
   adopt(
-    from: LinkOfKind,
+    from: ModelWorker,
     changes: readonly ModelChange[],
     found: (index: number, model: ServedModel) => boolean,
   ): Promise<void> | null {
-    const foreign = changes.filter(({ index }) => !this.table.has(index));
+    const foreign = changes.filter(({ index }) => !this.references.has(index));
     if (!this.isNew || (foreign.length === 0 && this.adopting === null)) return null;
     const before = this.adopting ?? Promise.resolve();
     const adopting = before.then(async () => {
@@ -83,26 +93,146 @@ export class FleetModels {
     return adopting;
   }
 
+  /**
+   * Gives a worker that has come up the right models, with retries while `isWanted`; `failed` gets the reason why
+   * one is missing. Resolves with its state then; null: no longer wanted. Returns null if there is nothing to do.
+   */
+  align(
+    { link, description }: Pick<FleetWorker, 'link' | 'description'>,
+    state: WorkerState,
+    isWanted: () => boolean,
+    failed: (reason: string) => void,
+  ): Promise<WorkerState | null> | null {
+    const held = new Map(description?.models.map((model, index) => [index, referenceOf(model)]));
+    const changed = new Set<number>();
+    for (const { index, reference } of state.changes ?? []) {
+      if (reference === null) held.delete(index);
+      else held.set(index, reference);
+      changed.add(index);
+    }
+    /** By index: reference with which the worker is right; undefined: without a model. */
+    const right = new Map<number, ModelReference | undefined>();
+    /** Models whose weights on its GPUs are lost. */
+    const lost = new Set<number>();
+    for (const index of new Set([...held.keys(), ...this.references.keys()])) {
+      const wanted = this.references.get(index);
+      const isSame = same(wanted, held.get(index));
+      // How this worker runs a model added later is unknown: it is asked for again.
+      if (isSame && !(changed.has(index) && held.has(index))) right.set(index, wanted);
+      if (!isSame || (changed.has(index) && wanted?.digest === '')) lost.add(index);
+    }
+    const nextWrong = () =>
+      [...new Set([...held.keys(), ...this.references.keys(), ...right.keys()])].find(
+        (index) => !right.has(index) || right.get(index) !== this.references.get(index),
+      );
+    if (nextWrong() === undefined) return null;
+    const alignAll = async () => {
+      while (isWanted()) {
+        const index = nextWrong();
+        if (index === undefined)
+          return {
+            ...state,
+            present: state.present.map((models) => models.filter((model) => !lost.has(model))),
+          };
+        // Changed meanwhile.
+        if (right.has(index)) lost.add(index);
+        const wanted = this.references.get(index);
+        try {
+          if (wanted === undefined) await link.dropModel(index);
+          else await this.addTo(link, index, wanted);
+          right.set(index, wanted);
+        } catch (error) {
+          if (isWanted()) failed((error as Error).message);
+          await new Promise<void>((resolve) => this.time.after(AGAIN_MS, resolve).unref());
+        }
+      }
+      return null;
+    };
+    return alignAll();
+  }
+
+  private set(index: number, reference: ModelReference, model: ServedModel | null = null): void {
+    this.references.set(index, { ...reference });
+    if (model === null) this.models.delete(index);
+    else this.models.set(index, model);
+  }
+
   /** On failure, the worker is aligned with the others. */
   private async adoptOne(
-    { link, kind }: LinkOfKind,
+    { link, kind }: ModelWorker,
     index: number,
     reference: ModelReference,
     found: (index: number, model: ServedModel) => boolean,
   ): Promise<void> {
     // Without a digest it is not known which files it has.
-    if (reference.digest === '' || this.table.has(index)) return;
+    if (reference.digest === '' || this.references.has(index)) return;
     const model = onKinds([{ kind, model: await link.addModel(index, reference) }], this.kinds);
-    if (found(index, model)) this.table.set(index, referenceOf(model, reference), model);
+    if (found(index, model)) this.set(index, referenceOf(model, reference), model);
   }
 
-  /** Like `ModelIndexTable`. */
-  align(
-    link: WorkerLink,
-    description: WorkerDescription | null,
-    state: WorkerState,
-    events: AlignEvents,
-  ): Promise<WorkerState | null> | null {
-    return this.table.align(link, description, state, events);
+  private async addTo(link: FleetWorker['link'], index: number, reference: ModelReference): Promise<void> {
+    const { name, version } = reference;
+    const model = await link.addModel(index, reference).catch(({ message }: Error) => {
+      throw new Error(`model ${name}, version ${version}: ${message}`);
+    });
+    const before = this.models.get(index);
+    const different = before === undefined ? '' : differentModel(before, model);
+    if (different !== '') throw new Error(different);
+  }
+
+  /**
+   * Has all workers prepare a model. Rejects with the reason, for people, if one can't, or has a different model. One
+   * that goes down meanwhile does not count; rejects with `NoWorker` if no other is left.
+   */
+  private async addEverywhere(index: number, reference: ModelReference): Promise<ServedModel> {
+    const workers = this.workers();
+    const answers = await Promise.allSettled(workers.map(({ link }) => link.addModel(index, reference)));
+    const problems = answers.flatMap((answer, i) =>
+      answer.status === 'rejected' && !(answer.reason instanceof WorkerGone)
+        ? problemAt(workers[i].link.name, answer.reason)
+        : [],
+    );
+    if (problems.length === 1) throw problems[0];
+    if (problems.length > 1)
+      throw new EscapementError('E_MODEL_FILE', problems.map(({ what }) => what).join('; '));
+    const models = answers.flatMap((answer, i) =>
+      answer.status === 'fulfilled' ? { kind: workers[i].kind, model: answer.value } : [],
+    );
+    const [first, ...others] = models;
+    if (first === undefined) throw new NoWorker();
+    for (const other of others) {
+      const different = differentModel(first.model, other.model);
+      if (different !== '')
+        throw new EscapementError('E_MODEL_FILE', `the workers don't have the same: ${different}`);
+    }
+    return onKinds(models, this.kinds);
+  }
+}
+
+/** Reference to a model; `asked` supplies what it lacks. */
+function referenceOf(
+  { spec, version, digest }: ServedModel,
+  asked: Partial<ModelReference> = {},
+): ModelReference {
+  return { name: spec.name, version, digest: digest ?? asked.digest ?? '' };
+}
+
+function same(a: ModelReference | undefined, b: ModelReference | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  const digest = a.digest === '' || b.digest === '' || a.digest === b.digest;
+  return a.name === b.name && a.version === b.version && digest;
+}
+
+/** Problem of a model at a worker, which is not named if there is only the local one. */
+export function problemAt(worker: string, error: unknown): EscapementError {
+  const { code, what, place } =
+    error instanceof EscapementError ? error : new EscapementError('E_MODEL_FILE', (error as Error).message);
+  return new EscapementError(code, worker === LOCAL ? what : `worker ${worker}: ${what}`, place);
+}
+
+/** Models are unknown and cannot be changed until a worker is up. */
+export class NoWorker extends EscapementError {
+  constructor() {
+    super('E_WORKER', 'no worker is up');
   }
 }

@@ -18,7 +18,6 @@ import { FleetRecording } from './fleet-recording.js';
 import { Condition, enoughInTime, initialWorkers, type StartupTimeout } from './fleet-start.js';
 import { FleetWorker, GpuNumbers, type Registration } from './fleet-worker.js';
 import type { Driving, WorkerLink } from './link/worker-link.js';
-import type { LinkOfKind } from './model-rollout.js';
 
 /** Events of a fleet, in terms of GPUs of the whole cluster. */
 export interface FleetEvents {
@@ -94,7 +93,7 @@ export class Fleet {
     const used = numbers.size;
     numbers.grow(Math.max(0, (maxGpus ?? 0) - used));
     const cluster = clusterOfWorkers(present, used, numbers.size - used);
-    this.models = new FleetModels(cluster.models, () => this.linksForModels(), cluster.kinds.length, time);
+    this.models = new FleetModels(cluster.models, () => this.workersForModels(), cluster.kinds.length, time);
     this.cluster = cluster;
     for (const worker of workers)
       if (worker.description !== null) worker.kind = Math.max(0, kindIn(cluster, worker.description));
@@ -151,7 +150,7 @@ export class Fleet {
 
   /** Resolves when a worker is up that can be asked for models. */
   untilUp(): Promise<void> {
-    return this.changes.holds(() => this.linksForModels().length > 0);
+    return this.changes.holds(() => this.workersForModels().length > 0);
   }
 
   get gpusUp(): number {
@@ -230,12 +229,9 @@ export class Fleet {
   }
 
   /** Workers that are up. If none is, those waiting because their files are newer than the cluster's. */
-  private linksForModels(): LinkOfKind[] {
+  private workersForModels(): FleetWorker[] {
     const up = this.workers.filter(({ isServing }) => isServing);
-    return (up.length > 0 ? up : this.workers.filter(({ isUp }) => isUp)).map(({ link, kind }) => ({
-      link,
-      kind,
-    }));
+    return up.length > 0 ? up : this.workers.filter(({ isUp }) => isUp);
   }
 
   private connect(worker: FleetWorker, nowNs: () => number): void {
@@ -362,10 +358,10 @@ export class Fleet {
   /** Keeps models that a worker has from an earlier controller where there is room, then aligns it with the cluster. */
   private adopt(worker: FleetWorker): void {
     const { models } = this;
-    const { link, kind, life, reported } = worker;
+    const { life, reported } = worker;
     if (reported === null) return;
     const adopted = models.adopt(
-      { link, kind },
+      worker,
       reported.changes ?? [],
       (index, model) => this.events?.modelFound(index, model) ?? false,
     );
@@ -377,10 +373,12 @@ export class Fleet {
   }
 
   private align(worker: FleetWorker, reported: WorkerState, life: number): void {
-    const aligned = this.models.align(worker.link, worker.description, reported, {
-      isWanted: () => life === worker.life,
-      failed: (reason) => this.complain(worker, `is not accepted: ${reason}`, reason),
-    });
+    const aligned = this.models.align(
+      worker,
+      reported,
+      () => life === worker.life,
+      (reason) => this.complain(worker, `is not accepted: ${reason}`, reason),
+    );
     if (aligned === null) this.putInService(worker, reported);
     else
       void aligned.then((state) => {

@@ -1,3 +1,4 @@
+import { type FileHandle, open } from 'node:fs/promises';
 import '../../ort/no-telemetry.js';
 import { MessageChannel, type TransferListItem } from 'node:worker_threads';
 import { compiledNextTo } from '../../../base/compiled.js';
@@ -22,7 +23,6 @@ import type {
   HostThreadData,
   ThreadReport,
 } from './protocol.js';
-import { readWhole } from './read-whole.js';
 
 export interface ThreadSetSpec {
   /** One GPU of onnxruntime, or any number of simulated ones. */
@@ -243,5 +243,28 @@ export class ThreadSet {
     this.recorder?.close();
     if (this.ready < this.threads.length) this.settleStart?.reject(new Error(reason));
     else this.events.died(reason);
+  }
+}
+
+/** Bytes read at once: other work of this thread comes in between. */
+const BLOCK_BYTES = 4 * 1024 * 1024;
+
+/** A file in memory of its own, which can be moved to another thread. Rejects with `E_MODEL_FILE`. */
+async function readWhole(path: string): Promise<Uint8Array<ArrayBuffer>> {
+  let file: FileHandle | null = null;
+  try {
+    file = await open(path);
+    const { size } = await file.stat();
+    const bytes = new Uint8Array(size);
+    for (let at = 0; at < size; ) {
+      const { bytesRead } = await file.read(bytes, at, Math.min(BLOCK_BYTES, size - at), at);
+      if (bytesRead === 0) throw new Error('it has become shorter');
+      at += bytesRead;
+    }
+    return bytes;
+  } catch (error) {
+    throw new EscapementError('E_MODEL_FILE', `cannot be read: ${(error as Error).message}`, { file: path });
+  } finally {
+    await file?.close();
   }
 }

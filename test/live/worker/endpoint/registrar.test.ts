@@ -7,7 +7,7 @@ import {
 } from '../../../../src/live/controller/registration/registration-endpoint.js';
 import type { Registrations } from '../../../../src/live/controller/registration/registrations.js';
 import { REAL_NETWORK } from '../../../../src/live/wire/real-network.js';
-import { Registrars } from '../../../../src/live/worker/endpoint/registrars.js';
+import { Registrars } from '../../../../src/live/worker/endpoint/registrar.js';
 import { until } from '../../../cli/server-process.js';
 
 /** A controller that counts who registers and who leaves. */
