@@ -66,11 +66,12 @@ export class StreamEndpoint implements Driver {
     call.on('error', (error) => this.lost(error.message));
     call.on('cancelled', () => this.lost('has broken off'));
     call.on('end', () => this.hangUp());
-    const { machine, lease } = options.endpoint;
+    const { endpoint } = options;
+    const { machine } = endpoint;
     const description = { ...machine.description, ...(instance === '' ? {} : { instance }) };
     this.send({ body: 'welcome', description, maxMessageBytes });
-    lease.enter(this);
-    this.leaseChanged(lease.state);
+    endpoint.enter(this);
+    this.leaseChanged(endpoint.lease);
   }
 
   get controller(): string {
@@ -168,7 +169,7 @@ export class StreamEndpoint implements Driver {
 
   private take(term: number): void {
     const { endpoint } = this.options;
-    if (this.drives || !endpoint.take(this, term)) this.leaseChanged(endpoint.lease.state);
+    if (this.drives || !endpoint.take(this, term)) this.leaseChanged(endpoint.lease);
     else {
       this.drives = true;
       this.log('drives this worker');
@@ -234,11 +235,11 @@ export class StreamEndpoint implements Driver {
   private finish(why: string): void {
     this.over = true;
     this.watch.cancel();
-    const { machine, lease } = this.options.endpoint;
+    const { endpoint } = this.options;
     if (this.drives) this.log(why);
     // No client will ask for it.
-    if (this.recording) machine.stopRecording().catch(() => {});
-    lease.leave(this);
+    if (this.recording) endpoint.machine.stopRecording().catch(() => {});
+    endpoint.leave(this);
     this.options.ended(this);
   }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Election } from '../../../../src/live/controller/link/election.js';
 import type { LeaseState } from '../../../../src/live/wire/protocol.js';
-import { LeaderLease, type LeaseCandidate } from '../../../../src/live/worker/endpoint/machine-endpoint.js';
+import { type Driver, MachineEndpoint } from '../../../../src/live/worker/endpoint/machine-endpoint.js';
+import { FakeMachine } from './fake-machine.js';
 
 const FREE = { term: 0, controller: '' };
 const leaseOf = (controller: string, term: number): LeaseState => ({ controller, term });
@@ -131,7 +132,7 @@ describe('a controller that drives a worker', () => {
 describe('several controllers', () => {
   /** Messages arrive one by one in an order that the numbers choose, each link keeping its own. */
   const settle = (controllers: number, workers: number, random: () => number) => {
-    const leases = Array.from({ length: workers }, () => new LeaderLease());
+    const leases = Array.from({ length: workers }, () => new MachineEndpoint(new FakeMachine()));
     const pending: (() => void)[][] = [];
     const elections = Array.from({ length: controllers }, (_, c) => {
       const election = new Election<number>({ controller: `c${c}`, isStandby: false });
@@ -139,7 +140,7 @@ describe('several controllers', () => {
       return election;
     });
     let nowMs = 0;
-    const streams: LeaseCandidate[][] = elections.map(() => []);
+    const streams: Driver[][] = elections.map(() => []);
     const connect = (c: number, w: number) => {
       const queue: (() => void)[] = [];
       pending.push(queue);
@@ -149,7 +150,7 @@ describe('several controllers', () => {
           const stream = streams[c][link];
           queue.push(() => {
             const had = leases[link].isDriver(stream);
-            if (had || !leases[link].take(stream, term)) stream.leaseChanged(leases[link].state);
+            if (had || !leases[link].take(stream, term)) stream.leaseChanged(leases[link].lease);
           });
         }
       };
@@ -158,7 +159,9 @@ describe('several controllers', () => {
           elections[c].leaseIs(w, lease, nowMs);
           choose();
         });
-      const stream: LeaseCandidate = {
+      const stream: Driver = {
+        results: () => {},
+        gpuDown: () => {},
         controller: `c${c}`,
         leaseChanged: hear,
         deposed: () => {
@@ -169,12 +172,12 @@ describe('several controllers', () => {
       };
       streams[c][w] = stream;
       leases[w].enter(stream);
-      hear(leases[w].state);
+      hear(leases[w].lease);
     };
     for (let c = 0; c < controllers; c++) for (let w = 0; w < workers; w++) connect(c, w);
     for (let steps = 0; steps < 10_000; steps++) {
       const busy = pending.filter((queue) => queue.length > 0);
-      if (busy.length === 0) return leases.map(({ state }) => state.controller);
+      if (busy.length === 0) return leases.map(({ lease }) => lease.controller);
       nowMs += 1;
       busy[Math.floor(random() * busy.length)].shift()?.();
     }

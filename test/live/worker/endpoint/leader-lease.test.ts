@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { LeaseState } from '../../../../src/live/wire/protocol.js';
-import { LeaderLease, type LeaseCandidate } from '../../../../src/live/worker/endpoint/machine-endpoint.js';
+import { type Driver, MachineEndpoint } from '../../../../src/live/worker/endpoint/machine-endpoint.js';
+import { FakeMachine } from '../../controller/link/fake-machine.js';
 
 /** A controller's stream that writes down what it hears. */
-class Listener implements LeaseCandidate {
+class Listener implements Driver {
   readonly heard: string[] = [];
 
   constructor(
     readonly controller: string,
-    private readonly lease: LeaderLease,
+    private readonly lease: MachineEndpoint,
   ) {
     lease.enter(this);
   }
@@ -19,13 +20,17 @@ class Listener implements LeaseCandidate {
     this.lease.leave(this);
   }
 
+  results(): void {}
+
+  gpuDown(): void {}
+
   leaseChanged({ term, controller }: LeaseState): void {
     this.heard.push(`${controller || 'none'} ${term}`);
   }
 }
 
-function leaseWith(...names: string[]): { lease: LeaderLease; listeners: Listener[] } {
-  const lease = new LeaderLease();
+function leaseWith(...names: string[]): { lease: MachineEndpoint; listeners: Listener[] } {
+  const lease = new MachineEndpoint(new FakeMachine());
   return { lease, listeners: names.map((name) => new Listener(name, lease)) };
 }
 
@@ -37,7 +42,7 @@ describe('a lease', () => {
     expect(lease.take(b, 3)).toBe(false);
     lease.leave(a);
     expect(lease.take(b, 3)).toBe(true);
-    expect(lease.state).toEqual({ term: 3, controller: 'b' });
+    expect(lease.lease).toEqual({ term: 3, controller: 'b' });
   });
 
   it('tells all candidates who has it, and when it is free', () => {
