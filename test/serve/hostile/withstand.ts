@@ -12,6 +12,8 @@ import { MAIN, tempDir } from '../../cli/run-cli.js';
 const NICE = 0;
 /** For the first answer: some attacks take seconds of CPU time to prepare. */
 const PATIENCE_SECONDS = 45;
+/** Of the attacks: still beyond every limit that they are about. */
+const SIZE = 0.2;
 /** On a busy machine a second passes quickly; the stalls that this guards against took many. */
 const VICTIM = { rateRps: 20, sloMs: 20_000, nice: 0 };
 
@@ -26,7 +28,7 @@ export interface Attempt {
 }
 
 /**
- * Runs the worst attacks of `npm run bench:live -- --hostile`, for a short time, one after the other on the same server.
+ * Runs attacks of `npm run bench:live -- --hostile`, smaller and for a short time, one after the other on the same server.
  * That measures; this asks whether each is refused with a reason, its neighbor answered and no process ended.
  */
 export async function withstand(setting: Setting, attempts: readonly Attempt[]): Promise<void> {
@@ -39,7 +41,8 @@ export async function withstand(setting: Setting, attempts: readonly Attempt[]):
     const attack = ATTACKS.find((one) => one.name === name && one.setting === setting);
     if (attack === undefined) throw new Error(`there is no attack "${name}" (${setting})`);
     const graceSeconds = mayWait ? 0 : PATIENCE_SECONDS;
-    const answers = await attackFrom(bundle, server.target, attack, { seconds, graceSeconds, nice: NICE });
+    const target = { ...server.target, size: SIZE };
+    const answers = await attackFrom(bundle, target, attack, { seconds, graceSeconds, nice: NICE });
     const isExpected = answers.every(([what]) => gets.test(what)) && (mayWait || answers.length > 0);
     if (!isExpected || !server.isAlive) wrong.push({ name, answers });
   }

@@ -38,6 +38,7 @@ export class AttackedServer {
       ...{ http, grpc, metrics, token },
       worker: isCluster ? port : 0,
       tls: setting === 'tls',
+      size: 1,
     };
     const said = { text: '' };
     const run = (args: readonly string[]) => spawnServer(main, nice, args, said);

@@ -18,6 +18,8 @@ export interface Target {
   readonly tls: boolean;
   /** The victim has it, attackers do not. */
   readonly token: string | null;
+  /** Share of each attack's size: 1 shows how much the server withstands, less suffices for a test. */
+  readonly size: number;
 }
 
 /** What one misbehaving client does. */

@@ -13,13 +13,13 @@ export const ACCESS_ATTACKS: readonly Attack[] = [
 ];
 
 function bodiesWithoutToken(target: Target, tally: Tally, untilMs: number): Promise<void> {
-  const body = Buffer.alloc(60_000_000, '[');
+  const body = Buffer.alloc(60_000_000 * target.size, '[');
   const path = `/v2/models/${SMALL.name}/infer`;
   return repeat(4, untilMs, () => post(target, tally, { path, body }));
 }
 
 async function silentHandshakes(target: Target, tally: Tally, untilMs: number): Promise<void> {
-  for (let i = 0; i < 2000 && performance.now() < untilMs; i++) {
+  for (let i = 0; i < 2000 * target.size && performance.now() < untilMs; i++) {
     const socket = await open(i % 2 === 0 ? target.http : target.grpc, tally);
     socket?.on('close', () => tally.add('closed'));
     // Half of them begin one.
@@ -31,7 +31,7 @@ async function silentHandshakes(target: Target, tally: Tally, untilMs: number): 
 /** ControllerMessage { actions { actions {} … } } */
 function workerBomb(target: Target, tally: Tally, untilMs: number): Promise<void> {
   const path = '/escapement.worker.v1.Worker/Drive';
-  const body = framed(submessageBomb(1, [3]), true);
+  const body = framed(submessageBomb(target.size, 1, [3]), true);
   const headers = { 'grpc-encoding': 'gzip' };
   return repeat(2, untilMs, () => callOnce(target.worker, false, tally, { path, body, headers, end: false }));
 }

@@ -23,13 +23,15 @@ import { type Attack, SMALL, type Target } from '../target.js';
 
 /** gRPC: messages that are dear to decode, keep or answer, floods of HTTP/2 frames, and too many right calls. */
 
-const MEGA = 1_000_000;
+const MB = 1_000_000;
 const SERVICE = '/inference.GRPCInferenceService';
 const NOTHING = framed(Buffer.alloc(0));
 /** Calls of a connection at a time: fewer than the server allows. */
 const AT_A_TIME = 100;
 /** Frames, or streams, of a flood that are written at once. */
 const BATCH = 200;
+/** A setting of HTTP/2. */
+const INITIAL_WINDOW_SIZE = 4;
 
 /** A call without the frames' stream. */
 interface Call {
@@ -38,6 +40,12 @@ interface Call {
 }
 
 const INFERENCE: Call = { path: INFER, message: framed(inferMessage()) };
+
+/** 16 kB of questions, each of which is answered with a whole file. */
+const REFLECTION: Call = {
+  path: '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+  message: times(400, framed(field(4, 'inference.GRPCInferenceService'))),
+};
 
 /** Asked besides inferences. */
 const OTHERS: readonly Call[] = [
@@ -49,45 +57,51 @@ const OTHERS: readonly Call[] = [
 ];
 
 export const GRPC_ATTACKS: readonly Attack[] = [
-  attack('grpc shape of 20 million', (...to) =>
-    // Packed, a byte an element.
-    callAgain(...to, 3, framed(inferMessage([], [field(3, Buffer.alloc(20 * MEGA, 1))]))),
-  ),
-  attack('grpc 64 kB gzip of empty messages', (...to) =>
-    callAgain(...to, 2, framed(submessageBomb(5), true), { 'grpc-encoding': 'gzip' }),
-  ),
+  attack('grpc messages of millions of parts', async (target, ...to) => {
+    const messages = [
+      ...millions(target.size).map((parts) => ({ body: framed(inferMessage(...parts)) })),
+      { body: framed(submessageBomb(target.size, 5), true), headers: { 'grpc-encoding': 'gzip' } },
+    ];
+    const { grpc, tls } = target;
+    const [tally, untilMs] = to;
+    await Promise.all(
+      messages.map((message) => repeat(2, untilMs, () => callOnce(grpc, tls, tally, message))),
+    );
+  }),
   attack('grpc 50 streams hold 60 MB each', holdStreams),
   attack('grpc answers that are never read', neverRead),
   attack('grpc calls without inference', (...to) => callOn(...to, OTHERS, 4)),
+  attack('grpc floods of reflection', (...to) => callOn(...to, [REFLECTION], 4)),
   attack('grpc 20,000 requests under way', (...to) => callOn(...to, [INFERENCE], 200)),
-  attack('h2 rapid reset', (...to) => flood(...to, rapidReset)),
-  attack('h2 endless continuation', (...to) => flood(...to, continuation)),
+  attack('h2 rapid reset, endless continuation', async (...to) => {
+    await Promise.all([flood(...to, rapidReset), flood(...to, continuation)]);
+  }),
 ];
+
+/** What is added to a message and to its tensor: sizes, elements, tensors and outputs. Lists are packed, a byte an element. */
+function millions(size: number): Parameters<typeof inferMessage>[] {
+  const mega = size * MB;
+  return [
+    [[], [field(3, Buffer.alloc(20 * mega, 1))]],
+    [[], [field(5, field(2, Buffer.alloc(30 * mega, 1)))]],
+    [[times(5 * mega, field(7, ''))]],
+    [[sloParameter(60_000), times(mega, field(6, field(1, 'output')))]],
+  ];
+}
 
 function attack(name: string, run: Attack['run']): Attack {
   return { name, setting: 'plain', run };
 }
 
 /** 64 kB on the wire: 32 million empty messages. */
-export function submessageBomb(fieldNumber: number, path: readonly number[] = []): Buffer {
-  const many = times(32 * MEGA - 64, Buffer.from([fieldNumber * 8 + 2, 0]));
+export function submessageBomb(size: number, fieldNumber: number, path: readonly number[] = []): Buffer {
+  const many = times(32 * size * MB - 64, Buffer.from([fieldNumber * 8 + 2, 0]));
   return gzipSync(path.reduceRight((inner, number) => field(number, inner), many));
 }
 
-function callAgain(
-  { grpc, tls }: Target,
-  tally: Tally,
-  untilMs: number,
-  lanes: number,
-  body: Buffer,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<void> {
-  return repeat(lanes, untilMs, () => callOnce(grpc, tls, tally, { body, headers }));
-}
-
 /** Messages that lack their last bytes, on ten connections. */
-async function holdStreams({ grpc, tls }: Target, tally: Tally, untilMs: number): Promise<void> {
-  const body = framed(Buffer.alloc(60 * MEGA)).subarray(0, -10);
+async function holdStreams({ grpc, tls, size }: Target, tally: Tally, untilMs: number): Promise<void> {
+  const body = framed(Buffer.alloc(60 * size * MB)).subarray(0, -10);
   for (let i = 0; i < 10; i++) {
     const session = await openSession(grpc, tls, tally);
     if (session === null) continue;
@@ -129,10 +143,10 @@ function continuation(round: number): Buffer {
   return Buffer.concat([opening, times(BATCH, more)]);
 }
 
-/** Four connections, of which two never read, each replaced when it is closed. */
+/** Two connections, of which one never reads, each replaced when it is closed. */
 async function flood(target: Target, tally: Tally, untilMs: number, next: Flood): Promise<void> {
   let connections = 0;
-  await repeat(4, untilMs, async () => {
+  await repeat(2, untilMs, async () => {
     const socket = await openHttp2(target, tally);
     if (socket === null) return;
     if (connections++ % 2 === 0) countEnds(socket, tally);
@@ -156,7 +170,7 @@ async function callOn(
   connections: number,
 ): Promise<void> {
   await repeat(connections, untilMs, async () => {
-    const socket = await openHttp2(target, tally);
+    const socket = await openHttp2(target, tally, [[INITIAL_WINDOW_SIZE, 2 ** 31 - 1]]);
     if (socket === null) return;
     let stream = 1;
     const next = () => {
