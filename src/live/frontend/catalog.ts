@@ -272,11 +272,11 @@ function jsonOfStatistics(one: ModelStatistics): object {
 }
 
 /** Why there is no shared memory. */
-export const NO_SHARED_MEMORY =
+const NO_SHARED_MEMORY =
   'shared memory is left out, as it trusts clients with memory of the server: send tensors raw';
 
 /** Why clients change neither logs nor traces. */
-export const NO_SETTINGS = 'logs and recordings are set up on the command line and through the metrics port';
+const NO_SETTINGS = 'logs and recordings are set up on the command line and through the metrics port';
 
 /** Why a path of other servers of the protocol is left out here; null: it is none of those. */
 export function whyLeftOut(path: string): string | null {

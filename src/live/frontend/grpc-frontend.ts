@@ -9,9 +9,7 @@ import {
   type ServerInterceptingCallInterface,
   type ServerInterceptor,
   type ServerListener,
-  type ServerUnaryCall,
   type ServiceDefinition,
-  type sendUnaryData,
   setLogVerbosity,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
@@ -22,7 +20,7 @@ import { ApiError, asApiError } from './api-error.js';
 import { type Frontend, type FrontendOptions, listen, settle, UNHEARD } from './frontend.js';
 import { Connections } from './grpc/connections.js';
 import { GrpcInfer } from './grpc/infer.js';
-import { catalogMethods, describedProtocols, inferenceService, small } from './grpc/protocol.js';
+import { catalogMethods, describedProtocols, inferenceService, small, unary } from './grpc/protocol.js';
 import { Rpc, statusOf } from './grpc/rpc.js';
 import { GRACE_MS, mostAnswerBytes } from './limits.js';
 import { Site } from './site.js';
@@ -123,12 +121,9 @@ class GrpcFrontend {
     const infer = new GrpcInfer(site);
     server.addService(inferenceService(), {
       ...catalogMethods(site.service, site.catalog),
-      ModelInfer: ({ metadata, request }: ServerUnaryCall<Buffer, object>, done: sendUnaryData<object>) => {
-        infer.unary(request, metadata.getOpaque(RPC) as Rpc, (response) => done(null, response));
-      },
-      ModelStreamInfer: (call: ServerDuplexStream<Buffer, object>) => {
-        infer.stream(call, call.metadata.getOpaque(RPC) as Rpc);
-      },
+      ModelInfer: unary((request, metadata) => infer.unary(request, metadata.getOpaque(RPC) as Rpc)),
+      ModelStreamInfer: (call: ServerDuplexStream<Buffer, object>) =>
+        infer.stream(call, call.metadata.getOpaque(RPC) as Rpc),
     });
     const withSmallMessages = {
       addService: (definition: ServiceDefinition, methods: UntypedServiceImplementation) =>
@@ -147,7 +142,8 @@ class GrpcFrontend {
       } catch (error) {
         const apiError = asApiError(error);
         if (INFER_METHODS.test(method.path)) this.site.apiErrors.add(apiError.kind);
-        call.sendStatus(statusOf(apiError));
+        if (rpc === null) call.sendStatus(statusOf(apiError));
+        else rpc.cannotReceive(apiError);
       }
     };
     const listener: ServerListener = {
@@ -159,7 +155,7 @@ class GrpcFrontend {
         }),
       onReceiveMessage: (message, pass) =>
         attempt(() => {
-          rpc?.received(Buffer.isBuffer(message) ? message.length : 0);
+          rpc?.received(message);
           pass(message);
         }),
       onReceiveHalfClose: (pass) => {

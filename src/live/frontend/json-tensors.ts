@@ -22,12 +22,33 @@ export function bytesOfJson(
   const count = shape.reduce((product, size) => product * size, 1);
   if (isNested) checkNesting(name, data, shape, 0);
   else if (data.length !== count) refuseData(name, `expected ${elements(count)}, got ${data.length}`);
-  const rows = isNested ? data.flat(shape.length - 1) : data;
-  if (datatype === 'BYTES') return bytesOfTexts(rows.map((value, at) => textAt(name, value, at)));
-  const view = newView(datatype, count);
-  const { put, expects } = ELEMENTS[datatype] as Element;
-  for (let at = 0; at < count; at++)
-    if (!put(view, at, rows[at])) putSpecial(name, datatype, view, at, rows[at], put, expects);
+  return bytesOfElements(name, datatype, isNested ? data.flat(shape.length - 1) : data);
+}
+
+/** The elements of a JSON tensor, or of typed contents, as bytes. Throws an `ApiError` that names the first that `datatype` cannot hold. */
+export function bytesOfElements(
+  name: string,
+  datatype: Datatype,
+  elements: readonly unknown[],
+): Uint8Array<ArrayBuffer> {
+  const refuse = (at: number, what: string, expects: string) =>
+    refuseData(name, `element ${at} is ${what}, expected ${expects}`);
+  if (datatype === 'BYTES') {
+    const wrong = elements.findIndex((value) => typeof value !== 'string');
+    if (wrong >= 0) refuse(wrong, shown(elements[wrong]), 'a string');
+    return bytesOfTexts(elements as readonly string[]);
+  }
+  const view = new TENSOR_ARRAYS[datatype](elements.length);
+  const put = putOf(datatype);
+  for (let at = 0; at < elements.length; at++) {
+    const given = elements[at];
+    const value = typeof given === 'string' ? (specialNumber(given) ?? given) : given;
+    if (put(view as unknown as Float64Array, at, value)) continue;
+    // NaN and infinities were meant, and are written.
+    if (value !== given && typeof value === 'number' && datatype.startsWith('FP')) continue;
+    const isOverflow = given === Number.POSITIVE_INFINITY || given === Number.NEGATIVE_INFINITY;
+    refuse(at, isOverflow ? 'too large for a double' : shown(value), expectedOf(datatype));
+  }
   return new Uint8Array(view.buffer as ArrayBuffer);
 }
 
@@ -43,33 +64,6 @@ function checkNesting(name: string, values: unknown, shape: readonly number[], d
   if (depth < shape.length - 1) for (const inner of values) checkNesting(name, inner, shape, depth + 1);
 }
 
-function textAt(name: string, value: unknown, at: number): string {
-  if (typeof value === 'string') return value;
-  return refuseData(name, `element ${at} is ${shown(value)}, expected a string`);
-}
-
-/** The element may be one that JSON has no number for. */
-function putSpecial(
-  name: string,
-  datatype: Datatype,
-  view: Views[Datatype],
-  at: number,
-  value: unknown,
-  put: Put,
-  expects: string,
-): void {
-  const special = specialNumber(value);
-  if (special !== null && (put(view, at, special) || (datatype.startsWith('FP') && !isWhole(special))))
-    return;
-  const isInfinite = value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY;
-  const what = isInfinite ? 'too large for a double' : shown(special ?? value);
-  refuseData(name, `element ${at} is ${what}, expected ${expects}`);
-}
-
-function isWhole(number: number | bigint): boolean {
-  return typeof number === 'bigint';
-}
-
 function refuseData(name: string, what: string): never {
   throw new ApiError('invalid', `input ${shown(name)}: ${what}`);
 }
@@ -79,77 +73,55 @@ function elements(count: number): string {
 }
 
 /** Writes `value` into element `at` of a typed array; false: it is no such value, or became infinite. */
-type Put = (view: Views[Datatype], at: number, value: unknown) => boolean;
-interface Element {
-  readonly put: Put;
-  readonly expects: string;
+type Put = (view: Float64Array, at: number, value: unknown) => boolean;
+
+function putOf(datatype: Datatype): Put {
+  if (datatype === 'BOOL') return putBool;
+  if (datatype === 'FP16') return putHalf;
+  if (datatype.startsWith('FP')) return putFloat;
+  return DATATYPES[datatype].bytes === 8 ? (putLong as unknown as Put) : putWhole;
 }
 
-const putFloat = (view: Float32Array | Float64Array, at: number, value: unknown): boolean => {
+function putBool(view: Float64Array, at: number, value: unknown): boolean {
+  if (value !== true && value !== false && value !== 0 && value !== 1) return false;
+  view[at] = Number(value);
+  return true;
+}
+
+/** A typed array keeps only as many bits as it has. */
+function putWhole(view: Float64Array, at: number, value: unknown): boolean {
+  if (typeof value !== 'number') return false;
+  view[at] = value;
+  return view[at] === value;
+}
+
+/** Beyond 2^53 only bigints are exact. */
+function putLong(view: BigInt64Array, at: number, value: unknown): boolean {
+  const whole = Number.isSafeInteger(value) ? BigInt(value as number) : value;
+  if (typeof whole !== 'bigint') return false;
+  view[at] = whole;
+  return view[at] === whole;
+}
+
+function putFloat(view: Float64Array, at: number, value: unknown): boolean {
   if (typeof value !== 'number') return typeof value === 'bigint' && putFloat(view, at, Number(value));
   view[at] = value;
   return Number.isFinite(view[at]);
-};
+}
 
-/** All of these bits are set in halves that are not finite. */
-const HALF_EXPONENT = 0x7c00;
-
-const putHalf = (view: Uint16Array, at: number, value: unknown): boolean => {
+function putHalf(view: Float64Array, at: number, value: unknown): boolean {
   if (typeof value !== 'number') return typeof value === 'bigint' && putHalf(view, at, Number(value));
   view[at] = toHalf(value);
-  return (view[at] & HALF_EXPONENT) !== HALF_EXPONENT;
-};
-
-/** Beyond 2^53 only bigints are exact. */
-function long(least: bigint, most: bigint) {
-  return {
-    put: (view: BigInt64Array | BigUint64Array, at: number, value: unknown) => {
-      const whole = Number.isSafeInteger(value) ? BigInt(value as number) : value;
-      if (typeof whole !== 'bigint' || whole < least || whole > most) return false;
-      view[at] = whole;
-      return true;
-    },
-    expects: `a whole number from ${least} to ${most}`,
-  };
+  return Number.isFinite(fromHalf(view[at]));
 }
 
-function whole(least: number, most: number) {
-  return {
-    put: (view: Uint8Array, at: number, value: unknown) => {
-      if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) return false;
-      view[at] = value as number;
-      return true;
-    },
-    expects: `a whole number from ${least} to ${most}`,
-  };
+function expectedOf(datatype: Datatype): string {
+  if (datatype === 'BOOL') return 'true or false';
+  if (datatype.startsWith('FP')) return `a number within the range of ${datatype}`;
+  const values = 2n ** BigInt(8 * DATATYPES[datatype].bytes);
+  const least = datatype.startsWith('U') ? 0n : -values / 2n;
+  return `a whole number from ${least} to ${least + values - 1n}`;
 }
-
-const float = (datatype: Datatype) => ({
-  put: datatype === 'FP16' ? putHalf : putFloat,
-  expects: `a number within the range of ${datatype}`,
-});
-
-const ELEMENTS: Readonly<Record<Exclude<Datatype, 'BYTES'>, unknown>> = {
-  BOOL: {
-    put: (view: Uint8Array, at: number, value: unknown) => {
-      if (value !== true && value !== false && value !== 0 && value !== 1) return false;
-      view[at] = Number(value);
-      return true;
-    },
-    expects: 'true or false',
-  },
-  UINT8: whole(0, 255),
-  UINT16: whole(0, 65535),
-  UINT32: whole(0, 2 ** 32 - 1),
-  UINT64: long(0n, 2n ** 64n - 1n),
-  INT8: whole(-128, 127),
-  INT16: whole(-32768, 32767),
-  INT32: whole(-(2 ** 31), 2 ** 31 - 1),
-  INT64: long(-(2n ** 63n), 2n ** 63n - 1n),
-  FP16: float('FP16'),
-  FP32: float('FP32'),
-  FP64: float('FP64'),
-};
 
 /**
  * The elements of an output as they stand between the brackets of JSON `data`. 64-bit integers keep all their digits.
@@ -180,21 +152,7 @@ function jsonOfFloats(values: Float32Array | Float64Array): string {
 }
 
 /** Typed arrays that show the elements of a tensor; FP16 as its bits. */
-interface Views {
-  BOOL: Uint8Array;
-  UINT8: Uint8Array;
-  UINT16: Uint16Array;
-  UINT32: Uint32Array;
-  UINT64: BigUint64Array;
-  INT8: Int8Array;
-  INT16: Int16Array;
-  INT32: Int32Array;
-  INT64: BigInt64Array;
-  FP16: Uint16Array;
-  FP32: Float32Array;
-  FP64: Float64Array;
-  BYTES: Uint8Array;
-}
+type Views = { readonly [T in Datatype]: InstanceType<(typeof TENSOR_ARRAYS)[T]> };
 
 /** The elements of a tensor: a view of `bytes`, or of a copy where they lie across the machine's words. */
 export function viewOf<T extends Datatype>(datatype: T, bytes: Uint8Array): Views[T] {
@@ -207,11 +165,6 @@ export function viewOf<T extends Datatype>(datatype: T, bytes: Uint8Array): View
     whole.length / size,
   );
   return view as unknown as Views[T];
-}
-
-/** A tensor of `count` zeros. */
-export function newView<T extends Datatype>(datatype: T, count: number): Views[T] {
-  return new TENSOR_ARRAYS[datatype](count) as unknown as Views[T];
 }
 
 /** Smaller buffers may lie in a pool that others share, and are copied as fast. */

@@ -31,30 +31,12 @@ export function specialNumber(value: unknown): number | bigint | null {
   return word.startsWith('-') ? Number.NEGATIVE_INFINITY : word === 'NaN' ? NaN : Number.POSITIVE_INFINITY;
 }
 
-const SPECIAL = /(?<![\w.+-])(?:-?(?:\d{16,}(?![\d.eE])|Inf(?:inity)?\b)|NaN\b)/g;
+/** A text, perhaps without an end, or a number that `JSON.parse` cannot give. */
+const SPECIAL = /"[^"\\]*(?:\\.?[^"\\]*)*"?|(?<![\w.+-])(?:-?(?:\d{16,}(?![\d.eE])|Inf(?:inity)?\b)|NaN\b)/gs;
 
 /** Makes marked texts of special numbers, and leaves texts as they are. */
 function withMarks(text: string): string {
-  const parts: string[] = [];
-  for (let at = 0; at >= 0; ) {
-    const open = text.indexOf('"', at);
-    const between = open < 0 ? text.slice(at) : text.slice(at, open);
-    parts.push(between.replace(SPECIAL, '"\\u0000$&"'));
-    at = open < 0 ? -1 : endOfString(text, open);
-    if (at >= 0) parts.push(text.slice(open, at));
-    else if (open >= 0) parts.push(text.slice(open));
-  }
-  return parts.join('');
-}
-
-/** Behind the string that opens at `open`; −1: it has no end. */
-function endOfString(text: string, open: number): number {
-  for (let end = text.indexOf('"', open + 1); end >= 0; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (text[end - 1 - backslashes] === '\\') backslashes++;
-    if (backslashes % 2 === 0) return end + 1;
-  }
-  return -1;
+  return text.replace(SPECIAL, (found) => (found.startsWith('"') ? found : `"\\u0000${found}"`));
 }
 
 /** The JSON object in the first `bytes` bytes of a body. Throws an `ApiError`. */

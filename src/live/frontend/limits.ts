@@ -66,7 +66,7 @@ export function mostAnswerBytes({ maxBodyBytes }: Pick<Limits, 'maxBodyBytes'>):
 
 /** Largest headers: 431. */
 export const MOST_HEADER_BYTES = 16 * KIB;
-/** Largest body of a request to the model repository: 413. */
+/** Largest body or message of a request without tensors, and the most of others besides the elements: 413, RESOURCE_EXHAUSTED. */
 export const MOST_CONTROL_BYTES = 64 * KIB;
 /** Requests of one HTTP connection under way, which is closed when it sends more. */
 export const MOST_PIPELINED = 16;

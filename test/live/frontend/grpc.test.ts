@@ -202,7 +202,7 @@ describe('API errors', () => {
       'an element out of range',
       typed('two', { name: 'a', datatype: 'INT8', shape: [2], contents: { int_contents: [1, 128] } }),
       status.INVALID_ARGUMENT,
-      'input "a": element 1 is 128, which is no INT8',
+      'input "a": element 1 is 128, expected a whole number from -128 to 127',
     ],
     [
       'typed halves',

@@ -1,181 +1,100 @@
-import protobuf, { type Reader } from 'protobufjs';
+import protobuf from 'protobufjs';
 import { DATATYPES, type Datatype } from '../../model.js';
 import { ApiError, shown } from '../api-error.js';
 import type { TensorReader } from '../inference.js';
 import type { Json } from '../json.js';
-import { newView } from '../json-tensors.js';
-import { decodeContents } from './protocol.js';
+import { bytesOfElements } from '../json-tensors.js';
+import { MOST_CONTROL_BYTES } from '../limits.js';
+import { PROTOCOL_FILE } from './protocol.js';
 
-/** Value of a parameter; null: the client sent none. */
-type ParameterValue = string | number | boolean | null;
-type Parameters = Record<string, ParameterValue>;
+const protocol = new protobuf.Root().loadSync(PROTOCOL_FILE, { keepCase: true });
+const REQUEST = protocol.lookupType('inference.ModelInferRequest');
+const CONTENTS = protocol.lookupType('inference.InferTensorContents');
+const INPUT = REQUEST.lookupType('InferInputTensor');
+const INPUTS_FIELD = REQUEST.fields.inputs.id;
+const RAW_FIELD = REQUEST.fields.raw_input_contents.id;
+const CONTENTS_FIELD = INPUT.fields.contents.id;
+// They stay bytes until datatype and shape are known. Parts of one field have some of the elements each.
+INPUT.remove(INPUT.fields.contents).add(new protobuf.Field('contents', CONTENTS_FIELD, 'bytes', 'repeated'));
 
-interface InferInput {
+interface InferOutput {
   readonly name: string;
+  parameters: Json;
+}
+
+interface InferInput extends InferOutput {
   readonly datatype: string;
-  readonly shape: readonly number[];
-  readonly parameters: Json;
-  /** InferTensorContents, not decoded: each part has some of the elements, one after the other. */
+  shape: readonly number[];
   readonly contents: readonly Uint8Array[];
 }
 
-interface RequestedOutput {
-  readonly name: string;
-  readonly parameters: Json;
-}
-
-/** A ModelInferRequest. Raw contents are views of its bytes. */
+/** A ModelInferRequest. Contents are views of its bytes. */
 interface InferMessage {
-  readonly modelName: string;
-  readonly modelVersion: string;
+  readonly model_name: string;
+  readonly model_version: string;
   readonly id: string;
-  readonly parameters: Json;
+  parameters: Json;
   readonly inputs: readonly InferInput[];
-  readonly outputs: readonly RequestedOutput[];
-  readonly raw: readonly Uint8Array[];
+  readonly outputs: readonly InferOutput[];
+  readonly raw_input_contents: readonly Uint8Array[];
 }
-
-/** Fields of one message, without the elements of tensors: each takes memory, however short it is. */
-const MOST_FIELDS = 4096;
-const LENGTH_DELIMITED = 2;
 
 /** Decodes a ModelInferRequest without the elements of its tensors. Throws an `ApiError`. */
 export function readInferMessage(bytes: Uint8Array): InferMessage {
   try {
-    return new MessageReader(bytes).read();
+    checkParts(bytes);
+    const message = REQUEST.decode(bytes) as unknown as InferMessage;
+    for (const part of [message, ...message.inputs, ...message.outputs])
+      part.parameters = valuesOf(part.parameters);
+    for (const input of message.inputs) input.shape = input.shape.map(Number);
+    return message;
   } catch (error) {
     if (error instanceof ApiError) throw error;
     throw new ApiError('invalid', `the message is malformed: ${(error as Error).message}`);
   }
 }
 
-class MessageReader {
-  private readonly reader: Reader;
-  private fields = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.reader = protobuf.Reader.create(bytes);
-  }
-
-  read(): InferMessage {
-    const { reader } = this;
-    const [inputs, outputs, raw] = [[] as InferInput[], [] as RequestedOutput[], [] as Uint8Array[]];
-    const parameters = noParameters();
-    let [modelName, modelVersion, id] = ['', '', ''];
-    this.each(reader.len, (field) => {
-      if (field === 1) modelName = reader.string();
-      else if (field === 2) modelVersion = reader.string();
-      else if (field === 3) id = reader.string();
-      else if (field === 4) this.parameter(parameters);
-      else if (field === 5) inputs.push(this.input());
-      else if (field === 6) outputs.push(this.output());
-      else if (field === 7) raw.push(reader.bytes());
-      else return false;
-      return true;
-    });
-    return { modelName, modelVersion, id, parameters, inputs, outputs, raw };
-  }
-
-  private input(): InferInput {
-    const { reader } = this;
-    const [shape, contents] = [[] as number[], [] as Uint8Array[]];
-    const parameters = noParameters();
-    let [name, datatype] = ['', ''];
-    this.each(this.end(), (field, wire) => {
-      if (field === 1) name = reader.string();
-      else if (field === 2) datatype = reader.string();
-      else if (field === 3) this.sizes(shape, wire);
-      else if (field === 4) this.parameter(parameters);
-      else if (field === 5) contents.push(reader.bytes());
-      else return false;
-      return true;
-    });
-    return { name, datatype, shape, parameters, contents };
-  }
-
-  private output(): RequestedOutput {
-    const parameters = noParameters();
-    let name = '';
-    this.each(this.end(), (field) => {
-      if (field === 1) name = this.reader.string();
-      else if (field === 2) this.parameter(parameters);
-      else return false;
-      return true;
-    });
-    return { name, parameters };
-  }
-
-  /** Sizes of a shape: in one packed list or several, or one by one. */
-  private sizes(shape: number[], wire: number): void {
-    const end = wire === LENGTH_DELIMITED ? this.end() : this.reader.pos + 1;
-    while (this.reader.pos < end) {
-      this.count();
-      shape.push(toNumber(this.reader.int64()));
-    }
-  }
-
-  /** An entry of a map. The last of several of one name counts. */
-  private parameter(parameters: Parameters): void {
-    let name = '';
-    let value: ParameterValue = null;
-    this.each(this.end(), (field) => {
-      if (field === 1) name = this.reader.string();
-      else if (field === 2) value = this.value();
-      else return false;
-      return true;
-    });
-    parameters[name] = value;
-  }
-
-  private value(): ParameterValue {
-    const { reader } = this;
-    let value: ParameterValue = null;
-    this.each(this.end(), (field) => {
-      if (field === 1) value = reader.bool();
-      else if (field === 2) value = toNumber(reader.int64());
-      else if (field === 3) value = reader.string();
-      else if (field === 4) value = reader.double();
-      else if (field === 5) value = toNumber(reader.uint64(), true);
-      else return false;
-      return true;
-    });
-    return value;
-  }
-
-  /** Calls `read` for each field up to `end`; it returns false for one that it does not know. */
-  private each(end: number, read: (field: number, wire: number) => boolean): void {
-    const { reader } = this;
+/** Throws an `ApiError` if a message has more than a few parts besides elements: each takes memory, however short it is. */
+function checkParts(bytes: Uint8Array): void {
+  const reader = protobuf.Reader.create(bytes);
+  let elementBytes = 0;
+  const pass = (end: number, elementField: number) => {
     while (reader.pos < end) {
-      this.count();
       const tag = reader.uint32();
-      if (!read(tag >>> 3, tag & 7)) reader.skipType(tag & 7);
+      const field = tag >>> 3;
+      if (field === elementField) {
+        const length = reader.uint32();
+        reader.skip(length);
+        elementBytes += length;
+      } else if (field === INPUTS_FIELD && elementField === RAW_FIELD)
+        pass(reader.uint32() + reader.pos, CONTENTS_FIELD);
+      else reader.skipType(tag & 7);
+      if (reader.pos - elementBytes > MOST_CONTROL_BYTES)
+        throw new ApiError(
+          'tooLarge',
+          `the message has more than ${MOST_CONTROL_BYTES} bytes besides the elements of its tensors`,
+        );
     }
-    if (reader.pos !== end) throw new Error('a field is longer than its message');
-  }
-
-  private end(): number {
-    return this.reader.uint32() + this.reader.pos;
-  }
-
-  private count(): void {
-    this.fields++;
-    if (this.fields <= MOST_FIELDS) return;
-    const hint = 'send tensors raw, or in packed lists';
-    throw new ApiError('invalid', `the message has more than ${MOST_FIELDS} fields: ${hint}`);
-  }
+  };
+  pass(reader.len, RAW_FIELD);
 }
 
-/** Without a prototype, since clients choose the names. */
-function noParameters(): Parameters {
-  return Object.create(null);
-}
-
-function toNumber(value: ReturnType<Reader['int64']>, isUnsigned = false): number {
-  return protobuf.util.LongBits.from(value).toNumber(isUnsigned);
+/** Values of InferParameters, by name; null: the client sent none. */
+function valuesOf(parameters: Json): Json {
+  const values = Object.entries(parameters).map(([name, parameter]) => {
+    const given = parameter as Record<string, unknown> | null;
+    const value = given?.[given.parameter_choice as string] ?? null;
+    // Those of 64 bits are objects.
+    return [name, typeof value === 'object' && value !== null ? Number(value) : value];
+  });
+  return Object.fromEntries(values);
 }
 
 /** Reads the inputs of a message, in their order. Throws an `ApiError`. */
-export function contentsReader({ inputs, raw }: InferMessage, mostTypedBytes: number): TensorReader {
+export function contentsReader(
+  { inputs, raw_input_contents: raw }: InferMessage,
+  mostTypedBytes: number,
+): TensorReader {
   if (raw.length > 0 && raw.length !== inputs.length)
     throw new ApiError(
       'invalid',
@@ -205,8 +124,6 @@ interface TypedTensor {
   readonly parts: readonly Uint8Array[];
 }
 
-type Element = number | boolean | { readonly low: number; readonly high: number };
-
 /**
  * Reads typed contents into the bytes of a tensor. Throws an `ApiError` unless there are exactly as many elements as its
  * shape has, in the list that its datatype goes into, and in at most `mostBytes`.
@@ -225,33 +142,26 @@ export function bytesOfContents(
   }
   try {
     if (datatype === 'BYTES') return textsOf(bytes, count);
-    const { [list]: elements = [], ...others } = decodeContents(bytes) as Record<string, readonly Element[]>;
+    const { [list]: elements, ...others } = CONTENTS.decode(bytes) as unknown as Record<string, never[]>;
     for (const other in others)
       if (others[other].length > 0) throw new Error(`expected ${list}, got ${other}`);
     if (elements.length !== count) throw wrongCount(count, list, elements.length);
-    return tensorOf(datatype, elements);
+    if (datatype === 'FP32') return new Uint8Array(Float32Array.from(elements).buffer);
+    if (datatype === 'FP64') return new Uint8Array(Float64Array.from(elements).buffer);
+    return DATATYPES[datatype].bytes === 8 ? longs(elements) : bytesOfElements(name, datatype, elements);
   } catch (error) {
+    if (error instanceof ApiError) throw error;
     throw refuse((error as Error).message);
   }
 }
 
-function tensorOf(datatype: Datatype, elements: readonly Element[]): Uint8Array {
-  const view = newView(datatype, elements.length);
-  const values = view as Float64Array;
-  const words = view.BYTES_PER_ELEMENT === 8 ? new Int32Array(view.buffer as ArrayBuffer) : null;
-  for (let i = 0; i < elements.length; i++) {
-    const value = elements[i];
-    if (typeof value === 'object' && words !== null) {
-      words[2 * i] = value.low;
-      words[2 * i + 1] = value.high;
-      continue;
-    }
-    values[i] = Number(value);
-    // A typed array keeps only as many bits as it has.
-    if (datatype.includes('INT') && values[i] !== value)
-      throw new Error(`element ${i} is ${value}, which is no ${datatype}`);
+function longs(elements: readonly { readonly low: number; readonly high: number }[]): Uint8Array {
+  const words = new Int32Array(2 * elements.length);
+  for (const [i, { low, high }] of elements.entries()) {
+    words[2 * i] = low;
+    words[2 * i + 1] = high;
   }
-  return new Uint8Array(view.buffer as ArrayBuffer);
+  return new Uint8Array(words.buffer);
 }
 
 /** Elements of BYTES, each with its length before it. Decoded at once, empty ones would take a hundred times their bytes. */

@@ -6,87 +6,65 @@ import { Call } from '../call.js';
 import { readInference } from '../inference.js';
 import type { Site } from '../site.js';
 import { contentsReader, readInferMessage } from './infer-message.js';
-import { type Rpc, shuttingDown, statusOf } from './rpc.js';
-
-/** Takes the response to the request of that id, or why there is none. */
-type Respond = (id: string, response: InferResponse | ApiError) => void;
+import type { Rpc } from './rpc.js';
 
 /** Requests of one stream that are under way at a time; the client's next ones wait. */
 const MOST_UNDER_WAY = 16;
+
+/** Outcome of a request. */
+interface Answered {
+  readonly id: string;
+  readonly response: InferResponse | ApiError;
+  /** Those of its tensors, for which there is memory. */
+  readonly bytes: number;
+}
 
 /** ModelInfer and ModelStreamInfer: from their messages to the service and back. */
 export class GrpcInfer {
   constructor(private readonly site: Site) {}
 
-  unary(bytes: Uint8Array, rpc: Rpc, respond: (response: InferResponse) => void): void {
-    this.ask(bytes, rpc, rpc.arrivalNs, (_, response) => {
-      if (rpc.isOver) return;
-      if (response instanceof ApiError) {
-        rpc.refuse(response);
-        return;
-      }
-      try {
-        rpc.responds(tensorBytes(response));
-        respond(response);
-      } catch (error) {
-        rpc.refuse(asApiError(error));
-      }
-    });
+  /** Rejects with an `ApiError`. */
+  async unary(bytes: Uint8Array, rpc: Rpc): Promise<object> {
+    const answered = await this.ask(bytes, rpc, rpc.arrivalNs);
+    if (answered.response instanceof ApiError) throw answered.response;
+    rpc.responds(answered.bytes);
+    return answered.response;
   }
 
   /** One response for each request, in their order. A request that fails is answered too, and the stream goes on. */
   stream(call: ServerDuplexStream<Uint8Array, object>, rpc: Rpc): void {
-    const waiting: { requestBytes: number; id: string; response: InferResponse | ApiError | null }[] = [];
-    let hasEnded = false;
-    let isUnread = false;
-    const flow = () => {
-      if (isUnread || waiting.length >= MOST_UNDER_WAY) call.pause();
-      else call.resume();
+    let last = Promise.resolve();
+    const answer = async (bytes: Uint8Array, before: Promise<void>) => {
+      const answered = await this.ask(bytes, rpc, this.site.service.nowNs());
+      await before;
+      await send(call, rpc, answered);
+      rpc.hold(-bytes.length);
+      rpc.finish();
+      call.resume();
     };
-    const flush = () => {
-      while (waiting.length > 0 && waiting[0].response !== null) {
-        const { requestBytes, id, response } = waiting[0];
-        waiting.shift();
-        rpc.release(requestBytes);
-        if (!send(call, rpc, id, response)) isUnread = true;
-      }
-      flow();
-      if (hasEnded && waiting.length === 0) call.end();
-      else if (rpc.isDraining && waiting.length === 0) call.emit('error', statusOf(shuttingDown()));
-    };
-    call.on('drain', () => {
-      isUnread = false;
-      flow();
-    });
     call.on('data', (bytes: Uint8Array) => {
-      const request = {
-        requestBytes: bytes.length,
-        id: '',
-        response: null as InferResponse | ApiError | null,
-      };
-      waiting.push(request);
-      flow();
-      this.ask(bytes, rpc, this.site.service.nowNs(), (id, response) => {
-        Object.assign(request, { id, response });
-        if (!rpc.isOver) flush();
-      });
+      rpc.underWay++;
+      if (rpc.underWay === MOST_UNDER_WAY) call.pause();
+      last = answer(bytes, last);
     });
     call.on('end', () => {
-      hasEnded = true;
-      flush();
+      // A server that closes leaves it to this to end the call.
+      rpc.underWay++;
+      void last.then(() => call.end());
     });
   }
 
-  /** Calls `respond` once. */
-  private ask(bytes: Uint8Array, rpc: Rpc, arrivalNs: number, respond: Respond): void {
+  private async ask(bytes: Uint8Array, rpc: Rpc, arrivalNs: number): Promise<Answered> {
     const { service, settings, catalog, tenants, apiErrors } = this.site;
     let [id, label] = ['', 0];
+    let model: ServedModel;
+    let call: Call;
     try {
       const message = readInferMessage(bytes);
       id = message.id;
-      const entry = catalog.find(message.modelName, message.modelVersion);
+      const entry = catalog.find(message.model_name, message.model_version);
       label = entry.label ?? 0;
-      const model = catalog.ready(entry);
+      model = catalog.ready(entry);
       const { parameters, inputs, outputs } = message;
       const asked = readInference(
         { id, parameters, inputs, outputs: outputs.length === 0 ? null : outputs },
@@ -95,22 +73,30 @@ export class GrpcInfer {
         contentsReader(message, settings.maxJsonBytes),
       );
       if (rpc.isOver) throw cancelled();
-      const call = new Call(asked, rpc.connection.account, () => {
-        rpc.calls.delete(call);
-        respond(id, responseTo(call, model));
+      call = await new Promise<Call>((answered) => {
+        const submitted = new Call(asked, rpc.connection.account, answered);
+        submitted.submit(service, {
+          model: entry.index,
+          arrivalNs,
+          untilNs: rpc.untilNs,
+          tenant: tenants.of((header) => rpc.header(header)),
+          trace: rpc.trace,
+        });
+        rpc.calls.add(submitted);
       });
-      call.submit(service, {
-        model: entry.index,
-        arrivalNs,
-        untilNs: rpc.untilNs,
-        tenant: tenants.of((header) => rpc.header(header)),
-        trace: rpc.trace,
-      });
-      rpc.calls.add(call);
     } catch (error) {
       const apiError = asApiError(error);
       if (!rpc.isOver) apiErrors.add(apiError.kind, label);
-      respond(id, apiError);
+      return { id, response: apiError, bytes: 0 };
+    }
+    rpc.calls.delete(call);
+    try {
+      const response = responseTo(call, model);
+      const size = tensorBytes(response);
+      rpc.hold(size);
+      return { id, response, bytes: size };
+    } catch (error) {
+      return { id, response: asApiError(error), bytes: 0 };
     }
   }
 }
@@ -125,24 +111,21 @@ interface InferResponse {
   readonly raw_output_contents: readonly Uint8Array[];
 }
 
-function responseTo(call: Call, model: ServedModel): InferResponse | ApiError {
-  try {
-    const { id, name, version, batchSize, sloMet, outputs } = answerOf(call, model);
-    return {
-      model_name: name,
-      model_version: version,
-      id,
-      parameters: { batch_size: { int64_param: batchSize }, slo_met: { bool_param: sloMet } },
-      outputs: outputs.map((output) => ({
-        name: output.name,
-        datatype: output.datatype,
-        shape: output.shape,
-      })),
-      raw_output_contents: outputs.map(({ parts }) => (parts.length === 1 ? parts[0] : Buffer.concat(parts))),
-    };
-  } catch (error) {
-    return asApiError(error);
-  }
+/** Throws the `ApiError` that became of a call. */
+function responseTo(call: Call, model: ServedModel): InferResponse {
+  const { id, name, version, batchSize, sloMet, outputs } = answerOf(call, model);
+  return {
+    model_name: name,
+    model_version: version,
+    id,
+    parameters: { batch_size: { int64_param: batchSize }, slo_met: { bool_param: sloMet } },
+    outputs: outputs.map((output) => ({
+      name: output.name,
+      datatype: output.datatype,
+      shape: output.shape,
+    })),
+    raw_output_contents: outputs.map(({ parts }) => (parts.length === 1 ? parts[0] : Buffer.concat(parts))),
+  };
 }
 
 /** Bytes of its tensors. */
@@ -150,20 +133,21 @@ function tensorBytes({ raw_output_contents: contents }: InferResponse): number {
   return contents.reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Returns false if the client has not read what came before. */
+/** Resolves when the response has left. */
 function send(
   call: ServerDuplexStream<Uint8Array, object>,
   rpc: Rpc,
-  id: string,
-  response: InferResponse | ApiError | null,
-): boolean {
-  if (response === null || response instanceof ApiError)
-    return call.write({ error_message: response?.message, infer_response: { id } });
-  const bytes = tensorBytes(response);
-  try {
-    rpc.responds(bytes);
-  } catch (error) {
-    return call.write({ error_message: asApiError(error).message, infer_response: { id } });
-  }
-  return call.write({ infer_response: response }, () => rpc.sent(bytes));
+  { id, response, bytes }: Answered,
+): Promise<void> {
+  const isError = response instanceof ApiError;
+  rpc.responds(bytes);
+  return new Promise((resolve) => {
+    call.write(
+      isError ? { error_message: response.message, infer_response: { id } } : { infer_response: response },
+      () => {
+        rpc.sent(bytes);
+        resolve();
+      },
+    );
+  });
 }

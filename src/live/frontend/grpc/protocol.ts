@@ -1,12 +1,17 @@
 import { fileURLToPath } from 'node:url';
-import type { handleUnaryCall, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
+import type {
+  handleUnaryCall,
+  Metadata,
+  ServiceDefinition,
+  UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import { loadSync, type MessageTypeDefinition, type PackageDefinition } from '@grpc/proto-loader';
 import { protoPath as HEALTH_FILE } from 'grpc-health-check';
 import descriptor, { type IDescriptorProto } from 'protobufjs/ext/descriptor/index.js';
-import { KIB } from '../../../base/units.js';
 import type { InferenceService } from '../../service.js';
-import { ApiError, asApiError } from '../api-error.js';
-import { type Catalog, NO_SETTINGS, NO_SHARED_MEMORY } from '../catalog.js';
+import { asApiError } from '../api-error.js';
+import type { Catalog } from '../catalog.js';
+import { MOST_CONTROL_BYTES } from '../limits.js';
 import { statusOf } from './rpc.js';
 
 /** The Open Inference Protocol: where its file lies, the same path from here in src and, compiled, in dist. */
@@ -14,16 +19,9 @@ export const PROTOCOL_FILE = fileURLToPath(
   new URL('../../../../src/live/frontend/open-inference.proto', import.meta.url),
 );
 
-const protocol = loadSync(PROTOCOL_FILE, { keepCase: true, defaults: true });
-
-const METHODS = protocol['inference.GRPCInferenceService'] as ServiceDefinition;
-
-/** Decodes an InferTensorContents. */
-export function decodeContents(bytes: Buffer): object {
-  return (protocol['inference.InferTensorContents'] as MessageTypeDefinition<object, object>).deserialize(
-    bytes,
-  );
-}
+const METHODS = loadSync(PROTOCOL_FILE, { keepCase: true, defaults: true })[
+  'inference.GRPCInferenceService'
+] as ServiceDefinition;
 
 /** The protocols of this server as reflection describes them. */
 export function describedProtocols(): PackageDefinition {
@@ -63,16 +61,14 @@ function nameEntries(messages: readonly IDescriptorProto[]): void {
 
 // biome-ignore lint/suspicious/noExplicitAny: messages of every shape, decoded
 type Message = any;
-type Respond = (request: Message) => object | Promise<object>;
-
-/** Largest message of methods without tensors. */
-const SMALL_BYTES = 64 * KIB;
+type Respond = (request: Message, metadata: Metadata) => object | Promise<object>;
 
 /** A service whose messages are small: larger ones are refused before they are decoded. */
 export function small(service: ServiceDefinition): ServiceDefinition {
   const limited = Object.entries(service).map(([name, method]) => {
     const requestDeserialize = (bytes: Buffer) => {
-      if (bytes.length > SMALL_BYTES) throw new Error(`a message of more than ${SMALL_BYTES} bytes`);
+      if (bytes.length > MOST_CONTROL_BYTES)
+        throw new Error(`a message of more than ${MOST_CONTROL_BYTES} bytes`);
       return method.requestDeserialize(bytes);
     };
     return [name, { ...method, requestDeserialize }];
@@ -83,13 +79,9 @@ export function small(service: ServiceDefinition): ServiceDefinition {
 /** The methods of the Open Inference Protocol. Those with tensors decode their messages themselves. */
 export function inferenceService(): ServiceDefinition {
   const asBytes = { requestDeserialize: (bytes: Buffer) => bytes };
-  const { ModelInfer, ModelStreamInfer, ServerLive, ...others } = METHODS;
-  const leftOut = Object.keys(LEFT_OUT).map((name) => {
-    const path = ServerLive.path.replace('ServerLive', name);
-    return [name, { ...ServerLive, path }] as const;
-  });
+  const { ModelInfer, ModelStreamInfer, ...others } = METHODS;
   return {
-    ...small({ ...others, ServerLive, ...Object.fromEntries(leftOut) }),
+    ...small(others),
     ModelInfer: { ...ModelInfer, ...asBytes },
     ModelStreamInfer: { ...ModelStreamInfer, ...asBytes },
   };
@@ -118,29 +110,14 @@ export function catalogMethods(service: InferenceService, catalog: Catalog): Unt
       return {};
     },
   };
-  for (const [name, reason] of Object.entries(LEFT_OUT))
-    methods[name] = () => {
-      throw new ApiError('unimplemented', reason);
-    };
   return Object.fromEntries(Object.entries(methods).map(([name, respond]) => [name, unary(respond)]));
 }
 
-/** Methods of other servers of the protocol, and why this one does not have them. */
-const LEFT_OUT: Readonly<Record<string, string>> = {
-  SystemSharedMemoryStatus: NO_SHARED_MEMORY,
-  SystemSharedMemoryRegister: NO_SHARED_MEMORY,
-  SystemSharedMemoryUnregister: NO_SHARED_MEMORY,
-  CudaSharedMemoryStatus: NO_SHARED_MEMORY,
-  CudaSharedMemoryRegister: NO_SHARED_MEMORY,
-  CudaSharedMemoryUnregister: NO_SHARED_MEMORY,
-  TraceSetting: NO_SETTINGS,
-  LogSettings: NO_SETTINGS,
-};
-
-function unary(respond: Respond): handleUnaryCall<Message, object> {
-  return async ({ request }, done) => {
+/** Handler of a method; `respond` may reject with an `ApiError`. */
+export function unary(respond: Respond): handleUnaryCall<Message, object> {
+  return async ({ request, metadata }, done) => {
     try {
-      done(null, await respond(request));
+      done(null, await respond(request, metadata));
     } catch (error) {
       done(statusOf(asApiError(error)));
     }

@@ -6,6 +6,7 @@ import { API_ERRORS, ApiError } from '../api-error.js';
 import type { Held } from '../budget.js';
 import type { Call } from '../call.js';
 import { traceOf } from '../headers.js';
+import { MOST_CONTROL_BYTES } from '../limits.js';
 import type { Connection } from './connections.js';
 
 /** Time to send a message, and to read a response. */
@@ -17,7 +18,8 @@ const LONGEST_MESSAGE = 4096;
 /** One gRPC call. */
 export class Rpc {
   isOver = false;
-  isDraining = false;
+  /** Requests of a stream whose responses have not left. */
+  underWay = 0;
   /** When its client gives up, on the service's clock. */
   readonly untilNs: number;
   /** Those that the service has not answered. */
@@ -25,6 +27,7 @@ export class Rpc {
   private readonly held: Held;
   private heldBytes = 0;
   private isReceiving = true;
+  private isDraining = false;
   /** Responses that the client has not read. */
   private unread = 0;
   /** When the client will have been too slow. */
@@ -56,11 +59,15 @@ export class Rpc {
     return this.metadata.get(name)[0]?.toString();
   }
 
-  /** A message of so many bytes is complete. Throws an `ApiError` if there is no memory for it. */
-  received(bytes: number): void {
+  /**
+   * A message is complete. Throws an `ApiError` if there is no memory for it: for its bytes if it is not decoded yet, otherwise,
+   * until the call ends, for the largest that it may have been, since reflection answers whether or not its client reads.
+   */
+  received(message: unknown): void {
+    const bytes = Buffer.isBuffer(message) ? message.length : 0;
     this.connection.settle(bytes);
     if (!this.isStream) this.dueMs = Number.POSITIVE_INFINITY;
-    this.hold(bytes);
+    this.hold(Buffer.isBuffer(message) ? bytes : MOST_CONTROL_BYTES);
   }
 
   /** The client has sent all. */
@@ -70,32 +77,39 @@ export class Rpc {
     this.connection.end();
   }
 
-  /** A response of so many bytes goes out. Throws an `ApiError` if there is no memory for it. */
+  /** A response of so many bytes goes out, for which memory is held. */
   responds(bytes: number): void {
-    this.hold(bytes);
     this.unread++;
     this.dueMs = performance.now() + PATIENCE_MS + bytes / LEAST_BYTES_PER_MS;
   }
 
   /** The client has read a response. */
   sent(bytes: number): void {
-    this.release(bytes);
+    this.hold(-bytes);
     this.unread--;
     if (this.unread === 0) this.dueMs = Number.POSITIVE_INFINITY;
   }
 
-  release(bytes: number): void {
-    this.hold(-bytes);
+  /** A request of a stream has its response. */
+  finish(): void {
+    this.underWay--;
+    if (this.isDraining) this.drain();
   }
 
   refuse(apiError: ApiError): void {
     if (!this.isOver) this.call.sendStatus(statusOf(apiError));
   }
 
+  /** There is no memory for a message. A stream takes its connection along: responses of it may still wait to be read. */
+  cannotReceive(apiError: ApiError): void {
+    if (this.isStream) this.connection.close();
+    else this.refuse(apiError);
+  }
+
   /** Ends a stream that has nothing under way, so that the server can close. */
   drain(): void {
     this.isDraining = true;
-    if (this.isStream && this.calls.size === 0 && this.unread === 0) this.refuse(shuttingDown());
+    if (this.isStream && this.underWay === 0) this.refuse(new ApiError('notReady', SHUTTING_DOWN));
   }
 
   /** The response was sent, or the client has gone. */
@@ -119,16 +133,12 @@ export class Rpc {
     return why;
   }
 
-  /** Holds so many bytes more. Throws an `ApiError`. */
-  private hold(bytes: number): void {
+  /** Takes memory for so many bytes more, until the call ends; below 0 it gives some back. Throws an `ApiError`. */
+  hold(bytes: number): void {
     if (this.isOver) return;
     this.held.set(this.heldBytes + bytes);
     this.heldBytes += bytes;
   }
-}
-
-export function shuttingDown(): ApiError {
-  return new ApiError('notReady', SHUTTING_DOWN);
 }
 
 /** gRPC status for a failed call. */

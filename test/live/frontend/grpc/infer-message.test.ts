@@ -59,13 +59,17 @@ describe('a ModelInferRequest', () => {
             outputs: drawn.outputs.map((output) => ({ ...output, parameters: sent(output.parameters) })),
           }),
         );
-        expect([read.modelName, read.modelVersion, read.id]).toEqual([
+        expect([read.model_name, read.model_version, read.id]).toEqual([
           drawn.model_name,
           drawn.model_version,
           drawn.id,
         ]);
         expect(read.parameters).toEqual(expected(drawn.parameters));
-        expect(read.inputs).toEqual(
+        // Fields with their defaults are not those of the object itself.
+        const inputs = read.inputs.map(({ name, datatype, shape, parameters: given, contents }) => ({
+          ...{ name, datatype, shape, parameters: given, contents },
+        }));
+        expect(inputs).toEqual(
           drawn.inputs.map((input) => ({
             ...input,
             // protobuf knows no negative zero among whole numbers.
@@ -74,10 +78,10 @@ describe('a ModelInferRequest', () => {
             contents: [],
           })),
         );
-        expect(read.outputs).toEqual(
+        expect(read.outputs.map(({ name, parameters: given }) => ({ name, parameters: given }))).toEqual(
           drawn.outputs.map(({ name, parameters: given }) => ({ name, parameters: expected(given) })),
         );
-        expect(read.raw.map((bytes) => [...bytes])).toEqual(
+        expect(read.raw_input_contents.map((bytes) => [...bytes])).toEqual(
           drawn.raw_input_contents.map((bytes) => [...bytes]),
         );
       }),
@@ -110,7 +114,7 @@ describe('a ModelInferRequest', () => {
       [0xa3, 0x06, 0xab, 0x06, 0x08, 0x01, 0xac, 0x06, 0xa4, 0x06],
     ];
     const bytes = new Uint8Array([...unknown.flat(), 0x0a, 3, 109, 108, 112, ...unknown.flat()]);
-    expect(readInferMessage(bytes).modelName).toBe('mlp');
+    expect(readInferMessage(bytes).model_name).toBe('mlp');
   });
 
   it.each([
