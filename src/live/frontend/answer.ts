@@ -1,10 +1,11 @@
+import TinyQueue from 'tinyqueue';
 import { fromHalf } from '../half.js';
 import { bytesAtLength } from '../lengths.js';
 import { DATATYPES, type Datatype, type ModelSignature, type ServedModel, type Shape } from '../model.js';
 import { bytesOfTexts } from '../texts.js';
 import { ApiError, shown } from './api-error.js';
 import type { Call } from './call.js';
-import type { Inference, WantedOutput } from './inference.js';
+import type { Inference } from './inference.js';
 import { viewOf } from './json-tensors.js';
 import { MOST_CLASSIFIED } from './limits.js';
 
@@ -68,38 +69,30 @@ function sizeOf(parts: readonly Uint8Array[]): number {
  * than `limitBytes`.
  */
 export function expectedBytes(signature: ModelSignature, asked: Inference, limitBytes: number): number {
-  return checkedBound(
-    asked.outputs.map((wanted) => {
-      const output = signature.outputs[wanted.index];
-      const bytes = asked.length > 0 ? bytesAtLength(output, asked.length) : output.bytes;
-      return outputBound(wanted, output.datatype, asked.count * bytes);
-    }),
-    limitBytes,
-  );
+  const outputs = asked.outputs.map(({ index, binary }) => {
+    const output = signature.outputs[index];
+    const bytes = asked.length > 0 ? bytesAtLength(output, asked.length) : output.bytes;
+    return { datatype: output.datatype, bytes: asked.count * bytes, binary };
+  });
+  return mostBytes(outputs, limitBytes);
 }
 
-/** Upper bound on an answer's length, bytes, from its actual sizes. Throws an `ApiError`. */
-export function boundOf({ outputs }: Answer, limitBytes: number): number {
-  return checkedBound(
-    outputs.map((output) => outputBound(output, output.datatype, output.bytes)),
-    limitBytes,
-  );
-}
-
-function checkedBound(bounds: readonly number[], limitBytes: number): number {
-  const bound = bounds.reduce((sum, one) => sum + one, 0);
-  if (bound <= limitBytes) return bound;
+/** Most bytes that outputs can take in an answer, numbers in JSON counted as the longest of their type. Throws an `ApiError`. */
+export function mostBytes(
+  outputs: readonly Pick<AnswerOutput, 'datatype' | 'bytes' | 'binary'>[],
+  limitBytes: number,
+): number {
+  let most = 0;
+  for (const { datatype, bytes, binary } of outputs)
+    if (binary) most += bytes;
+    // A control character is six in JSON.
+    else if (datatype === 'BYTES') most += 6 * bytes;
+    else most += (bytes / DATATYPES[datatype].bytes) * (LONGEST[datatype] + 1);
+  if (most <= limitBytes) return most;
   throw new ApiError(
     'tooLarge',
-    `the answer could have ${bound} bytes, of at most ${limitBytes}: ask for fewer outputs or a smaller batch, or for binary data`,
+    `the answer could have ${most} bytes, of at most ${limitBytes}: ask for fewer outputs or a smaller batch, or for binary data`,
   );
-}
-
-/** Numbers in JSON are counted as the longest that their type can have. */
-function outputBound({ binary }: Pick<WantedOutput, 'binary'>, datatype: Datatype, bytes: number): number {
-  if (binary) return bytes;
-  // A control character is six in JSON.
-  return datatype === 'BYTES' ? 6 * bytes : (bytes / DATATYPES[datatype].bytes) * (LONGEST[datatype] + 1);
 }
 
 /** "-0.00006103515625", "-1.2345678901234567e-308". */
@@ -108,9 +101,6 @@ const LONGEST: Readonly<Record<Exclude<Datatype, 'BYTES'>, number>> = {
   ...{ BOOL: 5, UINT8: 3, UINT16: 5, UINT32: 10, UINT64: 20, INT8: 4, INT16: 6, INT32: 11, INT64: 20 },
   ...{ FP16: FLOAT, FP32: FLOAT, FP64: FLOAT },
 };
-
-/** Up to so many are picked in one pass; sorting is faster for more. */
-const FEW_CLASSES = 32;
 
 /** An output, as texts instead of numbers. */
 interface ClassifiedOutput {
@@ -156,20 +146,15 @@ function numbersOf(datatype: Datatype, row: Uint8Array): ArrayLike<number> {
 }
 
 /** Indices of the largest values, the largest first, the first of equal ones first. */
-function largest(values: ArrayLike<number>, count: number): ArrayLike<number> & Iterable<number> {
-  if (count > FEW_CLASSES) {
-    const order = Uint32Array.from({ length: values.length }, (_, index) => index);
-    return order.sort((a, b) => compare(values[b], values[a]) || a - b).subarray(0, count);
-  }
-  const top: number[] = [];
+function largest(values: ArrayLike<number>, count: number): readonly number[] {
+  const top = new TinyQueue<number>([], (a, b) => compare(values[a], values[b]) || b - a);
   for (let index = 0; index < values.length; index++) {
-    let at = top.length;
-    while (at > 0 && compare(values[index], values[top[at - 1]]) > 0) at--;
-    if (at === count) continue;
-    if (top.length === count) top.pop();
-    top.splice(at, 0, index);
+    const least = top.length < count ? undefined : top.peek();
+    if (least !== undefined && compare(values[index], values[least]) <= 0) continue;
+    if (least !== undefined) top.pop();
+    top.push(index);
   }
-  return top;
+  return Array.from({ length: top.length }, () => top.pop() as number).reverse();
 }
 
 /** NaN is no size, so it comes last. */

@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { KIB } from '../../base/units.js';
 import { clientOf } from '../wire/address.js';
 import { ApiError } from './api-error.js';
@@ -37,15 +37,17 @@ const SMALL_BYTES = 64 * KIB;
 /** That part: one of so many. Large bodies fill the rest at most, so small requests get through. */
 const RESERVED_SHARE = 8;
 
-/** Counts what clients take before they get it. One per thread. */
+/** Counts what clients take before they get it. One per thread, which sees what all have counted. */
 export class Budget {
-  readonly counts: SharedCounts;
+  private readonly counters: Int32Array;
+  private readonly own: number;
 
   constructor(
     readonly limits: BudgetLimits,
-    slot: BudgetSlot = { counters: newBudgetCounters(1), slot: 0 },
+    { counters, slot }: BudgetSlot = { counters: newBudgetCounters(1), slot: 0 },
   ) {
-    this.counts = new SharedCounts(slot);
+    this.counters = new Int32Array(counters);
+    this.own = slot * ROW;
   }
 
   /** The account of a connection from `address`. */
@@ -53,9 +55,23 @@ export class Budget {
     return new Account(this, clientOf(address));
   }
 
-  /** KiB that all threads hold together. */
-  usedKib(): number {
-    return this.counts.ofAll(KIB_HELD);
+  /** Where a client is counted. */
+  bucketOf(client: string): number {
+    const seed = this.counters[this.counters.length - 1];
+    return createHash('sha256').update(`${seed} ${client}`).digest().readUInt32LE() % BUCKETS;
+  }
+
+  add(what: Counted, bucket: number, count: number): void {
+    Atomics.add(this.counters, this.own + what, count);
+    Atomics.add(this.counters, this.own + placeOf(what, bucket), count);
+  }
+
+  /** Count of one client, by its bucket; without it that of all clients. */
+  count(what: Counted, bucket?: number): number {
+    let sum = 0;
+    const first = bucket === undefined ? what : placeOf(what, bucket);
+    for (let i = first; i < this.counters.length - 1; i += ROW) sum += Atomics.load(this.counters, i);
+    return sum;
   }
 }
 
@@ -70,7 +86,7 @@ export class Account {
     /** The address that it belongs to, as quotas tell them apart. */
     readonly client: string,
   ) {
-    this.bucket = budget.counts.bucketOf(client);
+    this.bucket = budget.bucketOf(client);
   }
 
   /** A connection comes in; `leave` later. */
@@ -85,7 +101,7 @@ export class Account {
   }
 
   leave(): void {
-    this.budget.counts.add(CONNECTIONS, this.bucket, -1);
+    this.budget.add(CONNECTIONS, this.bucket, -1);
   }
 
   /** So many requests go to the service; `answered` later, also for a client that has gone. */
@@ -98,7 +114,7 @@ export class Account {
   }
 
   answered(requests: number): void {
-    this.budget.counts.add(REQUESTS, this.bucket, -requests);
+    this.budget.add(REQUESTS, this.bucket, -requests);
   }
 
   /** Memory for one request or message; nothing yet. */
@@ -108,9 +124,9 @@ export class Account {
 
   /** Takes so many KiB, or gives them back. */
   take(kib: number): void {
-    const { limits, counts } = this.budget;
+    const { limits } = this.budget;
     const held = this.held + kib;
-    if (kib < 0) counts.add(KIB_HELD, this.bucket, kib);
+    if (kib < 0) this.budget.add(KIB_HELD, this.bucket, kib);
     else {
       if (held * KIB > limits.connectionBytes) throw overBudget('this connection holds');
       const share = (held * KIB <= SMALL_BYTES ? 1 : 1 - 1 / RESERVED_SHARE) / KIB;
@@ -128,12 +144,11 @@ export class Account {
     limit: number,
     refusal: (ofClient: boolean) => ApiError,
   ): void {
-    const { bucket } = this;
-    const { counts } = this.budget;
-    counts.add(what, bucket, count);
-    const isTooMuch = counts.ofClient(what, bucket) > clientLimit;
-    if (!isTooMuch && counts.ofAll(what) <= limit) return;
-    counts.add(what, bucket, -count);
+    const { budget, bucket } = this;
+    budget.add(what, bucket, count);
+    const isTooMuch = budget.count(what, bucket) > clientLimit;
+    if (!isTooMuch && budget.count(what) <= limit) return;
+    budget.add(what, bucket, -count);
     throw refusal(isTooMuch);
   }
 }
@@ -187,48 +202,6 @@ export function newBudgetCounters(threads: number): SharedArrayBuffer {
 /** Forgets what a thread held. Only once the thread is gone. */
 export function clearBudgetSlot({ counters, slot }: BudgetSlot): void {
   new Int32Array(counters).fill(0, slot * ROW, (slot + 1) * ROW);
-}
-
-/** Counts of one thread, which sees those of all. */
-class SharedCounts {
-  private readonly counters: Int32Array;
-  private readonly own: number;
-  private readonly seed: number;
-  private readonly end: number;
-
-  constructor({ counters, slot }: BudgetSlot) {
-    this.counters = new Int32Array(counters);
-    this.own = slot * ROW;
-    this.end = this.counters.length - 1;
-    this.seed = this.counters[this.end];
-  }
-
-  /** Where a client is counted. */
-  bucketOf(client: string): number {
-    let hash = this.seed;
-    for (let i = 0; i < client.length; i++) hash = Math.imul(hash ^ client.charCodeAt(i), 0x01000193);
-    hash ^= hash >>> 15;
-    return (Math.imul(hash, 0x2c1b3c6d) >>> 16) % BUCKETS;
-  }
-
-  add(what: Counted, bucket: number, count: number): void {
-    Atomics.add(this.counters, this.own + what, count);
-    Atomics.add(this.counters, this.own + placeOf(what, bucket), count);
-  }
-
-  ofAll(what: Counted): number {
-    return this.sum(what);
-  }
-
-  ofClient(what: Counted, bucket: number): number {
-    return this.sum(placeOf(what, bucket));
-  }
-
-  private sum(place: number): number {
-    let sum = 0;
-    for (let i = place; i < this.end; i += ROW) sum += Atomics.load(this.counters, i);
-    return sum;
-  }
 }
 
 function placeOf(what: Counted, bucket: number): number {

@@ -11,7 +11,6 @@ import {
   type InferenceAnswer,
   type InferenceRequest,
   type InferenceService,
-  type RequestKeeper,
   SHUTTING_DOWN,
   STANDS_BY,
   WORKER_LOST,
@@ -51,7 +50,7 @@ export class Call {
   /** In the order of the batch. */
   readonly answers: InferenceAnswer[];
   private open: number;
-  private readonly parts: Part[] = [];
+  private readonly parts: InferenceRequest[] = [];
   /** SLO of each of its requests. */
   private sloNs = 0;
 
@@ -72,14 +71,27 @@ export class Call {
 
   /** Throws an `ApiError` if its client has too many requests under way. */
   submit(service: InferenceService, submission: Submission): void {
-    const { arrivalNs, untilNs = Number.POSITIVE_INFINITY } = submission;
-    const { inputs, sloNs } = this.inference;
+    const { model, arrivalNs, untilNs = Number.POSITIVE_INFINITY, tenant, trace } = submission;
+    const { inputs, requestClass, shapes, length } = this.inference;
     const { count } = this;
     this.quota.ask(count);
-    this.sloNs = Math.max(1, Math.min(sloNs, untilNs - arrivalNs));
+    this.sloNs = Math.max(1, Math.min(this.inference.sloNs, untilNs - arrivalNs));
     for (let i = 0; i < count; i++) {
-      const own = count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count));
-      const part = new Part(this, i, submission, own, this.sloNs);
+      const part: InferenceRequest = {
+        model,
+        user: 0,
+        requestClass,
+        tenant,
+        arrivalNs,
+        sloNs: this.sloNs,
+        inputs: count === 1 ? inputs : inputs.map((bytes) => partOf(bytes, i, count)),
+        // The requests of a batch share the buffer of its body.
+        mayMove: count === 1,
+        shapes,
+        length,
+        trace,
+        done: (answer) => this.finish(i, answer),
+      };
       this.parts.push(part);
       service.infer(part);
     }
@@ -87,7 +99,8 @@ export class Call {
 
   /** Its client has gone. */
   cancel(): void {
-    for (const part of this.parts) if (this.answers[part.index] === undefined) part.keeper?.cancel(part);
+    for (const [i, part] of this.parts.entries())
+      if (this.answers[i] === undefined) part.keeper?.cancel(part);
   }
 
   /** The whole shape of output number `index`. */
@@ -98,7 +111,7 @@ export class Call {
     return batched ? [this.count, ...shape] : (this.answers[0].shapes?.[index] ?? shape);
   }
 
-  finish(index: number, answer: InferenceAnswer): void {
+  private finish(index: number, answer: InferenceAnswer): void {
     this.answers[index] = answer;
     this.open--;
     if (this.open > 0) return;
@@ -169,43 +182,6 @@ function givenUp(sloNs: number, answer: InferenceAnswer): ApiError {
   const hasPrediction = predictedNs > 0 && predictedNs < Number.POSITIVE_INFINITY;
   const predictedMs = hasPrediction ? predictedNs / NS_PER_MS : null;
   return new ApiError('timeout', `the SLO of ${sloNs / NS_PER_MS} ms could not be met: ${why}`, predictedMs);
-}
-
-class Part implements InferenceRequest {
-  readonly user = 0;
-  model: number;
-  readonly arrivalNs: number;
-  readonly requestClass: number;
-  readonly tenant: number;
-  /** The requests of a batch share the buffer of its body, unless they were cut apart. */
-  readonly mayMove: boolean;
-  readonly shapes: readonly Shape[] | undefined;
-  readonly length: number;
-  readonly trace: string | null;
-  keeper?: RequestKeeper;
-  slot?: number;
-
-  constructor(
-    private readonly call: Call,
-    readonly index: number,
-    { model, arrivalNs, tenant, trace }: Submission,
-    readonly inputs: readonly Uint8Array[],
-    readonly sloNs: number,
-  ) {
-    const { count, requestClass, shapes, length } = call.inference;
-    this.model = model;
-    this.arrivalNs = arrivalNs;
-    this.requestClass = requestClass;
-    this.tenant = tenant;
-    this.mayMove = count === 1;
-    this.shapes = shapes;
-    this.length = length;
-    this.trace = trace;
-  }
-
-  done(answer: InferenceAnswer): void {
-    this.call.finish(this.index, answer);
-  }
 }
 
 function partOf(bytes: Uint8Array, index: number, count: number): Uint8Array {

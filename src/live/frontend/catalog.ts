@@ -48,10 +48,10 @@ export class Catalog {
     if (versions === undefined) {
       // Before the repository was read nothing is known.
       if (this.service.state.takesRequests === true) this.checkServerReady();
-      throw unknown(name);
+      throw new ApiError('unknown', `unknown model ${shown(name)}`);
     }
-    for (const entry of versions)
-      if (version === '' ? entry.isDefault : entry.version === version) return entry;
+    const asked = versions.find(isVersion(version));
+    if (asked !== undefined) return asked;
     const served = versions.filter((entry) => this.isReady(entry)).map((entry) => shown(entry.version));
     const others = served.length === 0 ? '' : `, but version ${served.join(', ')} is`;
     throw new ApiError('unknown', `version ${shown(version)} of model ${shown(name)} is not served${others}`);
@@ -75,9 +75,8 @@ export class Catalog {
 
   /** True if the model exists and takes requests now. */
   isReadyNamed(name: string, version: string): boolean {
-    const versions = this.byName().get(name) ?? [];
-    const asked = (entry: ModelEntry) => (version === '' ? entry.isDefault : entry.version === version);
-    return versions.some((entry) => asked(entry) && this.isReady(entry));
+    const entry = this.byName().get(name)?.find(isVersion(version));
+    return entry !== undefined && this.isReady(entry);
   }
 
   /** Throws an `ApiError` while the server as a whole takes no requests. */
@@ -188,8 +187,9 @@ export class Catalog {
 
 const CLIENTS_LOAD = 'load it through the model repository';
 
-function unknown(name: string): ApiError {
-  return new ApiError('unknown', `unknown model ${shown(name)}`);
+/** `version` empty: the one that is served by default. */
+function isVersion(version: string): (entry: ModelEntry) => boolean {
+  return (entry) => (version === '' ? entry.isDefault : entry.version === version);
 }
 
 /** Models cannot be configured through the protocol; to leave that out silently would be a lie. */
@@ -246,40 +246,19 @@ function describe({ name, datatype, shape }: TensorSignature) {
 }
 
 /** The statistics of one version of a model, as the statistics extension of the protocol has them in JSON. */
-function jsonOfStatistics(one: ModelStatistics): object {
-  const { success, fail, queue, computeInput, computeInfer, computeOutput } = one;
+function jsonOfStatistics({ success, fail, queue, ...one }: ModelStatistics): object {
+  const computed = (part: Pick<ModelStatistics, 'computeInput' | 'computeInfer' | 'computeOutput'>) => ({
+    compute_input: part.computeInput,
+    compute_infer: part.computeInfer,
+    compute_output: part.computeOutput,
+  });
   return {
     name: one.name,
     version: one.version,
     last_inference: one.lastInferenceMs,
     inference_count: one.inferenceCount,
     execution_count: one.executionCount,
-    inference_stats: {
-      success,
-      fail,
-      queue,
-      compute_input: computeInput,
-      compute_infer: computeInfer,
-      compute_output: computeOutput,
-    },
-    batch_stats: one.batches.map((batch) => ({
-      batch_size: batch.batchSize,
-      compute_input: batch.computeInput,
-      compute_infer: batch.computeInfer,
-      compute_output: batch.computeOutput,
-    })),
+    inference_stats: { success, fail, queue, ...computed(one) },
+    batch_stats: one.batches.map((batch) => ({ batch_size: batch.batchSize, ...computed(batch) })),
   };
-}
-
-/** Why there is no shared memory. */
-const NO_SHARED_MEMORY =
-  'shared memory is left out, as it trusts clients with memory of the server: send tensors raw';
-
-/** Why clients change neither logs nor traces. */
-const NO_SETTINGS = 'logs and recordings are set up on the command line and through the metrics port';
-
-/** Why a path of other servers of the protocol is left out here; null: it is none of those. */
-export function whyLeftOut(path: string): string | null {
-  if (/^\/v2\/(?:system|cuda)sharedmemory\//.test(path)) return NO_SHARED_MEMORY;
-  return /^\/v2\/(?:logging|(?:models\/[^/]+\/)?trace\/setting)$/.test(path) ? NO_SETTINGS : null;
 }

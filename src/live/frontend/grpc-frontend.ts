@@ -22,6 +22,7 @@ import { Connections } from './grpc/connections.js';
 import { GrpcInfer } from './grpc/infer.js';
 import { catalogMethods, describedProtocols, inferenceService, small, unary } from './grpc/protocol.js';
 import { Rpc, statusOf } from './grpc/rpc.js';
+import { checkToken } from './headers.js';
 import { GRACE_MS, mostAnswerBytes } from './limits.js';
 import { Site } from './site.js';
 
@@ -173,7 +174,8 @@ class GrpcFrontend {
 
   /** Lets a call in by its headers, before any of its message is read. Throws an `ApiError`. */
   private admit(method: Method, call: ServerInterceptingCallInterface, metadata: Metadata): Rpc {
-    if (!OPEN_METHODS.test(method.path)) this.site.token.admit(metadata.get('authorization')[0]?.toString());
+    if (!OPEN_METHODS.test(method.path))
+      checkToken(this.site.settings.token, metadata.get('authorization')[0]?.toString());
     const { remoteAddress, remotePort } = call.getConnectionInfo();
     const connection = this.connections.at(remoteAddress, remotePort);
     if (connection === undefined) throw new ApiError('cancelled', 'the client has gone');

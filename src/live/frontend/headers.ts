@@ -3,27 +3,15 @@ import type { Tenant } from '../../core/tenants.js';
 import { tokensMatch } from '../wire/credentials.js';
 import { ApiError, shown } from './api-error.js';
 
-/** Lets in who shows the bearer token (RFC 6750). Without a token everybody may enter. */
-export class TokenCheck {
-  constructor(private readonly expected: string | null) {}
-
-  /** `authorization`: what the client sent under that name. Throws an `ApiError`. */
-  admit(authorization: string | undefined): void {
-    const { expected } = this;
-    if (expected === null || (authorization !== undefined && isToken(authorization, expected))) return;
-    throw new ApiError(
-      'unauthenticated',
-      'needs "authorization: Bearer TOKEN" with the token of this server',
-    );
-  }
+/**
+ * Throws an `ApiError` unless the client shows the bearer token (RFC 6750). `expected` null: everybody may enter. `authorization`:
+ * what the client sent under that name; the name of the scheme may be written in capitals or not (RFC 9110).
+ */
+export function checkToken(expected: string | null, authorization = ''): void {
+  if (expected === null) return;
+  if (/^bearer /i.test(authorization) && tokensMatch(authorization.slice('Bearer '.length), expected)) return;
+  throw new ApiError('unauthenticated', 'needs "authorization: Bearer TOKEN" with the token of this server');
 }
-
-/** The name of the scheme may be written in capitals or not (RFC 9110). */
-function isToken(authorization: string, expected: string): boolean {
-  return BEARER.test(authorization) && tokensMatch(authorization.slice('Bearer '.length), expected);
-}
-
-const BEARER = /^bearer /i;
 
 /** Which web pages may use the API from a browser (the Fetch standard's CORS). */
 export class Origins {
@@ -81,22 +69,12 @@ export interface TenantHeader {
 }
 
 /**
- * Finds the tenant of a request. Whatever clients send, there are as many as were listed: a name that is not listed counts
- * as the first.
+ * Returns what finds the tenant of a request, given what finds a header. Whatever clients send, there are as many as were listed:
+ * a name that is not listed counts as the first.
  */
-export class TenantNames {
-  private readonly header: string;
-  private readonly indexOf: ReadonlyMap<unknown, number>;
-
-  constructor({ header, list }: TenantHeader) {
-    this.header = header;
-    this.indexOf = new Map(list.map(({ name }, index) => [name, index]));
-  }
-
-  /** `find`: finds the header of that name. */
-  of(find: (header: string) => unknown): number {
-    return this.header === '' ? 0 : (this.indexOf.get(find(this.header)) ?? 0);
-  }
+export function tenantFinder({ header, list }: TenantHeader): (find: (header: string) => unknown) => number {
+  const indexOf = new Map<unknown, number>(list.map(({ name }, index) => [name, index]));
+  return (find) => (header === '' ? 0 : (indexOf.get(find(header)) ?? 0));
 }
 
 /** W3C Trace Context: there is no version ff, and all zeros name no trace and no parent. */
@@ -110,25 +88,22 @@ export function traceOf(traceparent: unknown): string | null {
 /** A content coding that is supported. `deflate` is the zlib format. */
 export type Compression = 'gzip' | 'deflate';
 
+const CODINGS: ReadonlyMap<string, Compression | null> = new Map([
+  ['', null],
+  ['identity', null],
+  ['gzip', 'gzip'],
+  ['x-gzip', 'gzip'],
+  ['deflate', 'deflate'],
+]);
+
 /** Coding of the body; null: it is not compressed. Throws an `ApiError`. */
-export function contentEncoding(headers: IncomingHttpHeaders): Compression | null {
-  const encoding = headers['content-encoding'];
-  if (encoding === undefined) return null;
-  switch (encoding.toLowerCase()) {
-    case 'identity':
-    case '':
-      return null;
-    case 'gzip':
-    case 'x-gzip':
-      return 'gzip';
-    case 'deflate':
-      return 'deflate';
-    default:
-      throw new ApiError(
-        'encoding',
-        `content-encoding ${shown(encoding)} is not supported: send gzip, deflate or the body as it is`,
-      );
-  }
+export function contentEncoding({
+  'content-encoding': encoding = '',
+}: IncomingHttpHeaders): Compression | null {
+  const coding = CODINGS.get(encoding.toLowerCase());
+  if (coding !== undefined) return coding;
+  const advice = 'send gzip, deflate or the body as it is';
+  throw new ApiError('encoding', `content-encoding ${shown(encoding)} is not supported: ${advice}`);
 }
 
 /**
@@ -153,7 +128,7 @@ function weightsOf(accepted: string): Map<string, number> {
   for (const member of accepted.toLowerCase().split(',')) {
     const [, name, weight = '1'] = CODING.exec(member) ?? [];
     if (name === undefined) continue;
-    const coding = name === 'x-gzip' ? 'gzip' : name;
+    const coding = CODINGS.get(name) ?? name;
     weights.set(coding, Math.max(Number(weight), weights.get(coding) ?? 0));
   }
   return weights;

@@ -4,11 +4,11 @@ import { ApiError } from './api-error.js';
 import type { Compression } from './headers.js';
 import { LEAST_CHUNK_BYTES, MOST_TINY_CHUNKS } from './limits.js';
 
-const FIRST_BYTES = 16 * KIB;
-const GROWTH = 4;
+/** Smaller bodies stay where they came, perhaps next to others. */
+const LEAST_OWN_BYTES = 16 * KIB;
+/** The first buffer. The next one is for the whole body: pages that are not touched are free. */
+const FIRST_BYTES = MIB;
 const EMPTY = Buffer.alloc(0);
-/** Size up to which the buffer grows with what arrives. The next one is for the whole body: untouched pages are free. */
-const LAST_GROWTH_BYTES = 256 * KIB;
 
 /** Where a body becomes one buffer while it arrives: it takes memory for what has come, not for what was announced. */
 export class BodyBuffer {
@@ -31,7 +31,7 @@ export class BodyBuffer {
         'invalid',
         `the body comes in chunks of less than ${LEAST_CHUNK_BYTES} bytes: send larger chunks`,
       );
-    if (this.pieces === 1 && bytes < FIRST_BYTES) this.whole = piece;
+    if (this.pieces === 1 && bytes < LEAST_OWN_BYTES) this.whole = piece;
     else {
       if (bytes > this.whole.length) this.grow(bytes);
       piece.copy(this.whole, this.bytes);
@@ -46,10 +46,7 @@ export class BodyBuffer {
 
   private grow(leastBytes: number): void {
     const most = this.announcedBytes < 0 ? this.limitBytes : this.announcedBytes;
-    const next = Math.max(FIRST_BYTES, GROWTH * this.bytes);
-    const isLast = next > LAST_GROWTH_BYTES || (this.announcedBytes >= 0 && most <= MIB);
-    const bytes = isLast ? most : Math.min(most, next);
-    const grown = Buffer.allocUnsafeSlow(Math.max(leastBytes, bytes));
+    const grown = Buffer.allocUnsafeSlow(leastBytes > FIRST_BYTES ? most : Math.min(FIRST_BYTES, most));
     this.whole.copy(grown, 0, 0, this.bytes);
     this.whole = grown;
   }

@@ -1,14 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { DRAINING, type InferenceService } from '../service.js';
 import { API_ERRORS, type ApiError, type ApiErrorKind } from './api-error.js';
-import type { Held } from './budget.js';
+import type { Account, Held } from './budget.js';
 import type { Call } from './call.js';
 import { Codec } from './codec.js';
 import type { FrontendEvents, FrontendSettings } from './frontend.js';
 import { Origins, traceOf } from './headers.js';
 import { BodyBuffer, tooLarge } from './http-body.js';
-import type { HttpConnection } from './http-connection.js';
-import { MOST_LINGER_MS } from './limits.js';
+import { hangUp } from './http-problem.js';
+import { MOST_LINGER_MS, MOST_PIPELINED } from './limits.js';
 import { Site } from './site.js';
 
 const JSON_TYPE = 'application/json';
@@ -16,7 +17,6 @@ const JSON_TYPE = 'application/json';
 export const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' } as const;
 /** A rest of a body that is read and dropped, so that the connection can go on. */
 const SMALL_REST_BYTES = 64 * 1024;
-const ONE_PIECE_BYTES = 4 * 1024;
 /** Errors that are likely to be gone a second later. */
 const SOON_OVER: ReadonlySet<ApiErrorKind> = new Set(['overBudget', 'tooBusy', 'standby'] as const);
 
@@ -37,6 +37,62 @@ export class HttpSite extends Site {
   /** Answers say that the connection ends with them. */
   get endsConnections(): boolean {
     return this.isClosing || this.service.state.notReady === DRAINING;
+  }
+}
+
+/** A connection, with what is under way on it. */
+export class HttpConnection {
+  private readonly exchanges = new Set<HttpExchange>();
+  /** Bytes that are no request came: said when all before was answered. */
+  private problem: ApiError | null = null;
+
+  constructor(
+    private readonly socket: Socket,
+    readonly account: Account,
+  ) {
+    // After CONNECT, Node's listener is gone.
+    socket.on('error', () => {});
+    socket.once('close', () => {
+      for (const exchange of this.exchanges) exchange.end();
+    });
+  }
+
+  get address(): string {
+    return this.socket.remoteAddress ?? 'unknown';
+  }
+
+  /** Hangs up on a client that has not said a word. */
+  destroySilent(): void {
+    if (this.socket.bytesRead === 0) this.socket.destroy();
+  }
+
+  /** False: too many are under way, and the connection is closed. */
+  begin(exchange: HttpExchange): boolean {
+    if (this.exchanges.size >= MOST_PIPELINED) {
+      this.socket.destroy();
+      return false;
+    }
+    this.exchanges.add(exchange);
+    exchange.response.once('close', () => {
+      exchange.end();
+      this.exchanges.delete(exchange);
+      if (this.problem !== null && this.exchanges.size === 0) hangUp(this.socket, this.problem);
+    });
+    return true;
+  }
+
+  /** Sends an error after the answers that are due, and hangs up: further input is no request. */
+  end(problem: ApiError): void {
+    if (this.problem !== null) return;
+    // It may be the body of the last request, which is answered in its place.
+    const last = [...this.exchanges].find(({ request }) => !request.complete);
+    if (last !== undefined) {
+      last.isLast = true;
+      last.refuse(problem, false);
+      return;
+    }
+    this.problem = problem;
+    if (this.exchanges.size === 0) hangUp(this.socket, problem);
   }
 }
 
@@ -133,14 +189,9 @@ export class HttpExchange {
     const bytes = tensors.reduce((sum, { length }) => sum + length, json.length);
     const response = this.sendHead(200, headers, bytes);
     if (response === null) return;
-    // A short text of its bytes goes out in one piece with the headers.
-    if (bytes <= ONE_PIECE_BYTES)
-      response.end(Buffer.concat([json, ...tensors]).toString('latin1'), 'latin1');
-    else {
-      response.cork();
-      for (const part of [json, ...tensors]) response.write(part);
-      response.end();
-    }
+    response.cork();
+    for (const part of [json, ...tensors]) response.write(part);
+    response.end();
     this.awaitReader();
   }
 

@@ -12,8 +12,8 @@ import {
   settle,
   UNHEARD,
 } from './frontend.js';
-import { HttpConnection, hangUp, NO_PROXY, type ParserError, parserProblem } from './http-connection.js';
-import { HttpExchange, HttpSite } from './http-exchange.js';
+import { HttpConnection, HttpExchange, HttpSite } from './http-exchange.js';
+import { hangUp, NO_PROXY, type ParserError, parserProblem } from './http-problem.js';
 import { answer } from './http-routes.js';
 import { GRACE_MS, MOST_HEADER_BYTES, MOST_TURNED_AWAY } from './limits.js';
 

@@ -1,6 +1,6 @@
 import { KIB } from '../../base/units.js';
 import type { ServedModel } from '../model.js';
-import { type Answer, answerOf, boundOf, expectedBytes } from './answer.js';
+import { type Answer, answerOf, expectedBytes, mostBytes } from './answer.js';
 import { asApiError } from './api-error.js';
 import { Call } from './call.js';
 import { acceptedEncoding, type Compression, contentEncoding } from './headers.js';
@@ -39,7 +39,7 @@ export async function infer(exchange: HttpExchange, name: string, version: strin
   call.submit(service, {
     model: entry.index,
     arrivalNs: exchange.arrivalNs,
-    tenant: site.tenants.of((name) => header[name]),
+    tenant: site.tenantOf((name) => header[name]),
     trace: exchange.trace,
   });
   exchange.call = call;
@@ -69,7 +69,7 @@ async function send(
   const { site, header } = exchange;
   const answer = answerOf(call, model);
   // Sizes that the model chose.
-  const bound = boundOf(answer, mostAnswerBytes(site.settings));
+  const bound = mostBytes(answer.outputs, mostAnswerBytes(site.settings));
   if (bound > heldBytes) exchange.hold(bound);
   const [binary, inJson] = [true, false].map((is) => answer.outputs.filter((output) => output.binary === is));
   const tensors = binary.flatMap(({ parts }) => parts);

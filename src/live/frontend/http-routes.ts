@@ -1,6 +1,5 @@
 import { ApiError, asApiError, serverNotReady, shown } from './api-error.js';
-import { whyLeftOut } from './catalog.js';
-import { checkFraming, contentEncoding } from './headers.js';
+import { checkFraming, checkToken, contentEncoding } from './headers.js';
 import { inflate } from './http-body.js';
 import { ALLOW, type HttpExchange } from './http-exchange.js';
 import { infer } from './http-infer.js';
@@ -8,66 +7,54 @@ import { optionalObject, parseObject } from './json.js';
 import { MOST_CONTROL_BYTES } from './limits.js';
 import { booleanParameter } from './parameters.js';
 
-interface Route {
-  readonly path: RegExp;
-  readonly method: 'GET' | 'POST';
-  /** Needs no token. */
-  readonly isPublic?: boolean;
-  /** Gets the parts of the path; what it returns is the answer as JSON. Throws an `ApiError`. */
-  readonly answer: (exchange: HttpExchange, name: string, version: string) => unknown;
-}
+/** Gets the parts of the path; what it returns is the answer as JSON. Throws an `ApiError`. */
+type Handler = (exchange: HttpExchange, name: string, version: string) => unknown;
 
 const MODEL = '/v2/models/([^/]+)(?:/versions/([^/]+))?';
 const REPOSITORY_MODEL = '/v2/repository/models/([^/]+)';
 
 /** All that the HTTP port answers, with who may ask; the first that matches counts. */
-export const ROUTES: readonly Route[] = [
-  { path: exactly(`${MODEL}/infer`), method: 'POST', answer: infer },
-  { path: exactly('/v2/health/live'), method: 'GET', isPublic: true, answer: live },
-  { path: exactly('/v2/health/ready'), method: 'GET', isPublic: true, answer: ready },
-  { path: exactly('/v2/?'), method: 'GET', answer: ({ site }) => site.catalog.serverMetadata() },
-  {
-    path: exactly('/v2/models'),
-    method: 'GET',
-    answer: ({ site }) => ({ models: site.catalog.names() }),
-  },
-  {
-    path: exactly('/v2/models/stats'),
-    method: 'GET',
-    answer: ({ site }) => site.catalog.statistics('', ''),
-  },
-  {
-    path: exactly(MODEL),
-    method: 'GET',
-    answer: ({ site: { catalog } }, name, version) => catalog.modelMetadata(catalog.find(name, version)),
-  },
-  {
-    path: exactly(`${MODEL}/ready`),
-    method: 'GET',
-    answer: ({ site: { catalog } }, name, version) => {
-      catalog.ready(catalog.find(name, version));
-      return { name, ready: true };
-    },
-  },
-  {
-    path: exactly(`${MODEL}/config`),
-    method: 'GET',
-    answer: ({ site: { catalog } }, name, version) => catalog.modelConfig(catalog.find(name, version)),
-  },
-  {
-    path: exactly(`${MODEL}/stats`),
-    method: 'GET',
-    answer: ({ site: { catalog } }, name, version) =>
-      catalog.statistics(catalog.find(name, version).name, version),
-  },
-  { path: exactly('/v2/repository/index'), method: 'POST', answer: repositoryIndex },
-  { path: exactly(`${REPOSITORY_MODEL}/load`), method: 'POST', answer: load },
-  { path: exactly(`${REPOSITORY_MODEL}/unload`), method: 'POST', answer: unload },
+export const ROUTES = [
+  route('POST', `${MODEL}/infer`, infer),
+  // These two need no token.
+  route('GET', '/v2/health/live', live, true),
+  route('GET', '/v2/health/ready', ready, true),
+  route('GET', '/v2/?', ({ site }) => site.catalog.serverMetadata()),
+  route('GET', '/v2/models', ({ site }) => ({ models: site.catalog.names() })),
+  route('GET', '/v2/models/stats', ({ site }) => site.catalog.statistics('', '')),
+  route('GET', MODEL, ({ site: { catalog } }, name, version) =>
+    catalog.modelMetadata(catalog.find(name, version)),
+  ),
+  route('GET', `${MODEL}/ready`, ({ site: { catalog } }, name, version) => {
+    catalog.ready(catalog.find(name, version));
+    return { name, ready: true };
+  }),
+  route('GET', `${MODEL}/config`, ({ site: { catalog } }, name, version) =>
+    catalog.modelConfig(catalog.find(name, version)),
+  ),
+  route('GET', `${MODEL}/stats`, ({ site: { catalog } }, name, version) =>
+    catalog.statistics(catalog.find(name, version).name, version),
+  ),
+  route('POST', '/v2/repository/index', repositoryIndex),
+  route('POST', `${REPOSITORY_MODEL}/load`, load),
+  route('POST', `${REPOSITORY_MODEL}/unload`, unload),
 ];
 
-function exactly(path: string): RegExp {
-  return new RegExp(`^${path}$`);
+function route(method: 'GET' | 'POST', path: string, handle: Handler, isPublic = false) {
+  return { method, path: new RegExp(`^${path}$`), handle, isPublic };
 }
+
+/** Paths of other servers of the protocol that this one leaves out, and why. */
+const LEFT_OUT = [
+  {
+    path: /^\/v2\/(?:system|cuda)sharedmemory\//,
+    why: 'shared memory is left out, as it trusts clients with memory of the server: send tensors raw',
+  },
+  {
+    path: /^\/v2\/(?:logging|(?:models\/[^/]+\/)?trace\/setting)$/,
+    why: 'logs and recordings are set up on the command line and through the metrics port',
+  },
+];
 
 /** Headers that browsers may send from pages of other origins. */
 const CORS_HEADERS =
@@ -89,27 +76,21 @@ function dispatch(exchange: HttpExchange): unknown {
   checkFraming(request);
   exchange.isLast = false;
   const { method } = request;
-  let parts: RegExpExecArray | null = null;
-  const route = ROUTES.find((one) => {
-    parts = one.path.exec(path);
-    return parts !== null;
-  });
-  exchange.isInfer = route?.answer === infer;
-  if (method === 'OPTIONS') return options(exchange, path === '*' ? 'GET' : route?.method);
-  if (route?.isPublic !== true) site.token.admit(header.authorization);
+  const found = ROUTES.find((one) => one.path.test(path));
+  exchange.isInfer = found?.handle === infer;
+  if (method === 'OPTIONS') return options(exchange, path === '*' ? 'GET' : found?.method);
+  if (found?.isPublic !== true) checkToken(site.settings.token, header.authorization);
   if (method === 'POST') site.origins.admit(header.origin);
-  if (route === undefined) throw noSuchPath(path);
-  if (method !== route.method && !(method === 'HEAD' && route.method === 'GET'))
-    throw new ApiError(
-      route.method === 'GET' ? 'needsGet' : 'needsPost',
-      `expected ${route.method}, got ${method}`,
-    );
-  const [, name = '', version = ''] = parts as unknown as readonly (string | undefined)[];
-  return route.answer(exchange, decoded(name), decoded(version));
+  if (found === undefined) throw noSuchPath(path);
+  const expected = found.method;
+  if (method !== expected && !(method === 'HEAD' && expected === 'GET'))
+    throw new ApiError(expected === 'GET' ? 'needsGet' : 'needsPost', `expected ${expected}, got ${method}`);
+  const [, name = '', version = ''] = found.path.exec(path) ?? [];
+  return found.handle(exchange, decoded(name), decoded(version));
 }
 
 /** Says what a path allows. Reveals nothing of models, so it takes no token: browsers send none with it. */
-function options(exchange: HttpExchange, method: Route['method'] | undefined): void {
+function options(exchange: HttpExchange, method: 'GET' | 'POST' | undefined): void {
   if (method === undefined) throw noSuchPath(exchange.path);
   const allow = ALLOW[method];
   const headers = ['allow', allow];
@@ -173,8 +154,8 @@ async function member(exchange: HttpExchange, name: string, example: string): Pr
 }
 
 function noSuchPath(path: string): ApiError {
-  const reason = whyLeftOut(path);
-  if (reason !== null) return new ApiError('unimplemented', reason);
+  const leftOut = LEFT_OUT.find((one) => one.path.test(path));
+  if (leftOut !== undefined) return new ApiError('unimplemented', leftOut.why);
   return new ApiError('unknown', `no such path: ${shown(path)}`);
 }
 

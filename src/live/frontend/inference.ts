@@ -41,7 +41,7 @@ interface InferenceMessage {
 }
 
 /** An output that the client wants, and how. */
-export interface WantedOutput {
+interface WantedOutput {
   /** Index into the outputs of the model. */
   readonly index: number;
   /** Over HTTP: as binary data, not JSON. */
@@ -206,12 +206,9 @@ class InputSet {
 
   /** All inputs. Throws an `ApiError` if one is missing. */
   complete(): readonly Uint8Array[] {
-    for (let i = 0; i < this.bytes.length; i++) {
-      const { name } = this.signatures[i];
-      if (this.bytes[i] === undefined)
-        throw wrongInput(name, `missing, expected ${this.expected(this.signatures[i])}`);
-    }
-    return this.bytes as Uint8Array[];
+    const missing = this.signatures.find((_, i) => this.bytes[i] === undefined);
+    if (missing === undefined) return this.bytes as Uint8Array[];
+    throw wrongInput(missing.name, `missing, expected ${this.expected(missing)}`);
   }
 
   /** Where clients choose sizes they could ask for any amount of memory: throws an `ApiError`. */
@@ -229,18 +226,15 @@ class InputSet {
 
   /** Requests that a tensor of that shape holds; 0: it does not fit. */
   private countOf(signature: TensorSignature, shape: unknown): number {
+    if (!Array.isArray(shape)) return 0;
     const expected = signature.shape;
+    if (this.isFree) return isShape(shape) && fitsShape(shape, expected) ? 1 : 0;
     const batchDims = this.model.signature.batched ? 1 : 0;
-    if (this.isFree) return Array.isArray(shape) && isShape(shape) && fitsShape(shape, expected) ? 1 : 0;
-    if (!Array.isArray(shape) || shape.length !== expected.length + batchDims) return 0;
-    for (let i = 0; i < expected.length; i++)
-      if (shape[i + batchDims] !== expected[i] && !this.isLength(signature, i, shape[i + batchDims]))
-        return 0;
-    if (batchDims === 0) return 1;
-    const count: unknown = shape[0];
-    return Number.isInteger(count) && (count as number) >= 1 && (count as number) <= this.limits.maxBatch
-      ? (count as number)
-      : 0;
+    if (shape.length !== expected.length + batchDims) return 0;
+    for (const [i, size] of expected.entries())
+      if (shape[i + batchDims] !== size && !this.isLength(signature, i, shape[i + batchDims])) return 0;
+    const count = batchDims === 0 ? 1 : shape[0];
+    return Number.isInteger(count) && count >= 1 && count <= this.limits.maxBatch ? count : 0;
   }
 
   /** True if a size of an input is the length that requests choose. Throws an `ApiError` for one that the model does not take. */

@@ -10,54 +10,50 @@ export interface PriorityClass {
   readonly priorities: readonly number[];
 }
 
-/** The parameters of a whole request. Throws an `ApiError` for those that would have an effect that there is not. */
-export function requestParameters(given: unknown, classes: readonly PriorityClass[]): Json {
-  const parameters = optionalObject(given, 'parameters');
-  for (const name in parameters) checkRequestParameter(name, parameters[name], classes);
-  return parameters;
-}
-
-/**
- * Throws an `ApiError` for a parameter that this server does not know, or that asks for what it cannot do: to ignore it in
- * silence would be a lie.
- */
-function checkRequestParameter(name: string, value: unknown, classes: readonly PriorityClass[]): void {
-  switch (name) {
-    case 'slo_ms':
-    case 'timeout':
-    case 'binary_data_output':
-    // Codecs of other servers' clients describe contents with these; they change nothing here.
-    case 'content_type':
-    case 'headers':
-    // What its values mean is up to the server's classes.
-    case 'priority':
-      return;
-    case 'sequence_id':
-    case 'sequence_start':
-    case 'sequence_end':
-      if (!isNothing(value))
-        throw new ApiError(
-          'invalid',
-          `parameter ${name}: models with state between requests are not supported`,
-        );
-      return;
-    default: {
-      const known = hasPriorities(classes) ? 'slo_ms, timeout and priority' : 'slo_ms and timeout';
-      const hint = MEANS_SLO.test(name) ? 'did you mean slo_ms?' : `a request may have ${known}`;
-      throw new ApiError('invalid', `parameter ${shown(name)} is not supported; ${hint}`);
-    }
-  }
-}
-
+/** Parameters of a request. Those without a meaning here describe contents to other servers. */
+const KNOWN = new Set(['slo_ms', 'timeout', 'priority', 'binary_data_output', 'content_type', 'headers']);
+const OF_SEQUENCES = new Set(['sequence_id', 'sequence_start', 'sequence_end']);
 /** Names under which clients try to send an SLO. */
 const MEANS_SLO = /^(slo|deadline|latency)/i;
 
+/**
+ * The parameters of a whole request. Throws an `ApiError` for one that this server does not know, or that asks for what it cannot do:
+ * to ignore it in silence would be a lie.
+ */
+export function requestParameters(given: unknown, classes: readonly PriorityClass[]): Json {
+  const parameters = optionalObject(given, 'parameters');
+  for (const name in parameters) {
+    if (KNOWN.has(name)) continue;
+    if (OF_SEQUENCES.has(name)) {
+      if (isNothing(parameters[name])) continue;
+      const why = 'models with state between requests are not supported';
+      throw new ApiError('invalid', `parameter ${name}: ${why}`);
+    }
+    const known = hasPriorities(classes) ? 'slo_ms, timeout and priority' : 'slo_ms and timeout';
+    const hint = MEANS_SLO.test(name) ? 'did you mean slo_ms?' : `a request may have ${known}`;
+    throw new ApiError('invalid', `parameter ${shown(name)} is not supported; ${hint}`);
+  }
+  return parameters;
+}
+
+/** A value that clients may leave out, null: absent. Throws an `ApiError` if it is not `expected`. */
+function optional<T>(
+  value: unknown,
+  is: (value: unknown) => boolean,
+  what: string,
+  expected: string,
+): T | null {
+  if (value === undefined || value === null) return null;
+  if (is(value)) return value as T;
+  throw new ApiError('invalid', `${what}: expected ${expected}, got ${shown(value)}`);
+}
+
+const isBoolean = (value: unknown) => typeof value === 'boolean';
+const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+
 /** A parameter that is true or false; absent: false. Throws an `ApiError`. */
 export function booleanParameter(parameters: Json, name: string): boolean {
-  const value = parameters[name];
-  if (value === undefined || value === null) return false;
-  if (typeof value === 'boolean') return value;
-  throw new ApiError('invalid', `parameter ${name}: expected true or false, got ${shown(value)}`);
+  return optional<boolean>(parameters[name], isBoolean, `parameter ${name}`, 'true or false') ?? false;
 }
 
 /** A day: more than any client waits, and far from where times stop being exact. */
@@ -94,9 +90,8 @@ function checkedNs(parameter: string, value: unknown, unitNs: number): number {
 export function classOfPriority(priority: unknown, classes: readonly PriorityClass[]): number {
   if (priority === undefined || isNothing(priority)) return 0;
   const value = typeof priority === 'bigint' ? Number(priority) : priority;
-  for (let i = 0; i < classes.length; i++) {
-    if (classes[i].priorities.includes(value as number)) return i;
-  }
+  const index = classes.findIndex(({ priorities }) => priorities.includes(value as number));
+  if (index >= 0) return index;
   const expected = hasPriorities(classes)
     ? `expected one of ${prioritiesOf(classes)}`
     : 'this server has no classes: send 0 or none, and slo_ms to say how urgent a request is';
@@ -108,20 +103,13 @@ function hasPriorities(classes: readonly PriorityClass[]): boolean {
   return classes.some(({ priorities }) => priorities.length > 0);
 }
 
-/** `0, 1 (gold), 8, 9 (batch-jobs)`: the values of each class, in order of the smallest. */
+/** `0, 1 (gold), 8, 9 (batch-jobs)`: the values of each class. */
 function prioritiesOf(classes: readonly PriorityClass[]): string {
-  const named = classes
+  const texts = classes
     .filter(({ priorities }) => priorities.length > 0)
-    .map(({ name, priorities }) => ({ name, values: [...priorities].sort((a, b) => a - b) }))
-    .sort((a, b) => a.values[0] - b.values[0]);
-  const texts = named.slice(0, MOST_SHOWN).map(({ name, values }) => {
-    const rest = values.length > MOST_SHOWN ? ', …' : '';
-    return `${values.slice(0, MOST_SHOWN).join(', ')}${rest} (${name})`;
-  });
-  return ['0', ...texts, ...(named.length > MOST_SHOWN ? ['…'] : [])].join(', ');
+    .map(({ name, priorities }) => `${priorities.join(', ')} (${name})`);
+  return ['0', ...texts].join(', ');
 }
-
-const MOST_SHOWN = 10;
 
 /** Values that clients send where they mean none. */
 function isNothing(value: unknown): boolean {
@@ -132,11 +120,8 @@ function isNothing(value: unknown): boolean {
 export function binarySize(given: unknown, input: string): number {
   if (given === undefined || given === null) return -1;
   const { binary_data_size: size } = parametersOf(given, 'input', input, 'binary_data_size');
-  if (size === undefined || size === null) return -1;
-  if (Number.isSafeInteger(size) && (size as number) >= 0) return size as number;
-  throw new ApiError(
-    'invalid',
-    `input ${shown(input)}: binary_data_size: expected a number of bytes, got ${shown(size)}`,
+  return (
+    optional<number>(size, isCount, `input ${shown(input)}: binary_data_size`, 'a number of bytes') ?? -1
   );
 }
 
@@ -146,19 +131,13 @@ export function outputParameters(
   output: string,
   binaryByDefault: boolean,
 ): { readonly binary: boolean; readonly classes: number } {
-  const parameters = parametersOf(given, 'output', output, 'classification');
-  const { binary_data: binary, classification: classes = null } = parameters;
-  if (binary !== undefined && binary !== null && typeof binary !== 'boolean')
-    throw new ApiError(
-      'invalid',
-      `output ${shown(output)}: binary_data: expected true or false, got ${shown(binary)}`,
-    );
-  if (classes !== null && !(Number.isSafeInteger(classes) && (classes as number) >= 0))
-    throw new ApiError(
-      'invalid',
-      `output ${shown(output)}: classification: expected a number of classes, got ${shown(classes)}`,
-    );
-  return { binary: (binary as boolean | null) ?? binaryByDefault, classes: (classes as number | null) ?? 0 };
+  const { binary_data: binary, classification } = parametersOf(given, 'output', output, 'classification');
+  const where = `output ${shown(output)}`;
+  return {
+    binary: optional<boolean>(binary, isBoolean, `${where}: binary_data`, 'true or false') ?? binaryByDefault,
+    classes:
+      optional<number>(classification, isCount, `${where}: classification`, 'a number of classes') ?? 0,
+  };
 }
 
 /**

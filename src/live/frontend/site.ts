@@ -4,14 +4,14 @@ import { ApiErrorCounts, asApiError } from './api-error.js';
 import { type Account, Budget, budgetLimits } from './budget.js';
 import { Catalog } from './catalog.js';
 import type { FrontendEvents, FrontendSettings } from './frontend.js';
-import { TenantNames, TokenCheck } from './headers.js';
+import { tenantFinder } from './headers.js';
 
 /** State shared by all requests of one frontend. */
 export class Site {
   readonly catalog: Catalog;
   readonly apiErrors: ApiErrorCounts;
-  readonly tenants: TenantNames;
-  readonly token: TokenCheck;
+  /** Finds the index of a request's tenant. */
+  readonly tenantOf: ReturnType<typeof tenantFinder>;
   isClosing = false;
   private readonly budget: Budget;
 
@@ -23,8 +23,7 @@ export class Site {
   ) {
     this.catalog = new Catalog(service, settings);
     this.apiErrors = new ApiErrorCounts(settings.apiErrors, transport);
-    this.tenants = new TenantNames(settings.tenants);
-    this.token = new TokenCheck(settings.token);
+    this.tenantOf = tenantFinder(settings.tenants);
     this.budget = new Budget(budgetLimits(settings), settings.budget ?? undefined);
   }
 

@@ -55,7 +55,7 @@ export class GrpcInfer {
   }
 
   private async ask(bytes: Uint8Array, rpc: Rpc, arrivalNs: number): Promise<Answered> {
-    const { service, settings, catalog, tenants, apiErrors } = this.site;
+    const { service, settings, catalog, tenantOf, apiErrors } = this.site;
     let [id, label] = ['', 0];
     let model: ServedModel;
     let call: Call;
@@ -79,7 +79,7 @@ export class GrpcInfer {
           model: entry.index,
           arrivalNs,
           untilNs: rpc.untilNs,
-          tenant: tenants.of((header) => rpc.header(header)),
+          tenant: tenantOf((header) => rpc.header(header)),
           trace: rpc.trace,
         });
         rpc.calls.add(submitted);

@@ -1,7 +1,5 @@
 import type { ErrorCode } from '../../../base/errors.js';
-import { MOST_CLASSES } from '../../../core/classes.js';
 import type { Outcome } from '../../../core/request.js';
-import { MOST_TENANTS } from '../../../core/tenants.js';
 import type { Shape } from '../../model.js';
 import { addTensors, extrasOf, openPacked, type Packed, Packer, takeTensors } from '../../packer.js';
 import type { PulseBuffer } from '../../pulse.js';
@@ -100,7 +98,9 @@ export class RequestPacker extends Packer<RareOfRequest> {
     parcel.addNumber(id);
     parcel.addNumber(model);
     parcel.addNumber(user);
-    parcel.addNumber(requestClass + MOST_CLASSES * (tenant + MOST_TENANTS * length));
+    parcel.addNumber(requestClass);
+    parcel.addNumber(tenant);
+    parcel.addNumber(length);
     parcel.addNumber(arrivalNs);
     parcel.addNumber(sloNs);
     parcel.addNumber(inputs.length);
@@ -126,15 +126,14 @@ export function unpackRequests(
     const id = parcel.takeNumber();
     const model = parcel.takeNumber();
     const user = parcel.takeNumber();
-    const sender = parcel.takeNumber();
+    const requestClass = parcel.takeNumber();
+    const tenant = parcel.takeNumber();
+    const length = parcel.takeNumber();
     const arrivalNs = parcel.takeNumber();
     const sloNs = parcel.takeNumber();
     const inputs = takeTensors(parcel);
     const rare = extras[extra]?.nth === nth ? extras[extra++] : null;
     const trace = rare === null ? null : rare.trace;
-    const requestClass = sender % MOST_CLASSES;
-    const tenant = Math.floor(sender / MOST_CLASSES) % MOST_TENANTS;
-    const length = Math.floor(sender / (MOST_CLASSES * MOST_TENANTS));
     const request: InferenceRequest = {
       model,
       user,

@@ -5,8 +5,8 @@ import type { Registry } from 'prom-client';
 import { EscapementError } from '../../../base/errors.js';
 import { API_ERRORS, ApiError } from '../../frontend/api-error.js';
 import { checkTls, renewTls } from '../../frontend/frontend.js';
-import { TokenCheck } from '../../frontend/headers.js';
-import { hangUp, NO_PROXY, parserProblem } from '../../frontend/http-connection.js';
+import { checkToken } from '../../frontend/headers.js';
+import { hangUp, NO_PROXY, parserProblem } from '../../frontend/http-problem.js';
 import { GuardedPort, peerOf } from '../../wire/guarded-port.js';
 import { json, type Reply, type Route, text } from './route.js';
 
@@ -44,7 +44,6 @@ export interface MetricsServer {
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const own = ownRoutes(options);
-  const check = new TokenCheck(options.token ?? null);
   const answering = new WeakSet<Socket>();
   const respond = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
@@ -65,7 +64,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
     // A metric that cannot be computed must not stop the process.
     answer(request, response, {
       routes: [...own, ...(options.routes?.() ?? [])],
-      check,
+      token: options.token ?? null,
       admitted: () => port.prove(peer),
     }).catch((error) => send(response, text(500, String(error))));
   };
@@ -126,7 +125,7 @@ function ownRoutes({ registry, healthy }: MetricsServerOptions): Route[] {
 
 interface Answering {
   readonly routes: readonly Route[];
-  readonly check: TokenCheck;
+  readonly token: string | null;
   /** Called if the client asks for something that requires the token. */
   readonly admitted: () => void;
 }
@@ -134,11 +133,11 @@ interface Answering {
 async function answer(
   { method, url = '', headers }: IncomingMessage,
   response: ServerResponse,
-  { routes, check, admitted }: Answering,
+  { routes, token, admitted }: Answering,
 ): Promise<void> {
   const [path, query] = url.split('?');
   const route = routes.find((each) => each.path === path);
-  const denied = route?.isPublic === true ? null : denialOf(check, headers.authorization);
+  const denied = route?.isPublic === true ? null : denialOf(token, headers.authorization);
   if (denied !== null) {
     response.setHeader('www-authenticate', 'Bearer');
     send(response, denied);
@@ -163,9 +162,9 @@ async function answer(
   }
 }
 
-function denialOf(check: TokenCheck, authorization: string | undefined): Reply | null {
+function denialOf(token: string | null, authorization: string | undefined): Reply | null {
   try {
-    check.admit(authorization);
+    checkToken(token, authorization);
     return null;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
