@@ -66,7 +66,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   config: 5_640,
   core: 4_500,
   index: 30,
-  live: 25_040,
+  live: 24_970,
   load: 2_310,
   play: 4_250,
   policies: 7_500,
