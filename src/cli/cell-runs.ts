@@ -1,9 +1,19 @@
 import { usableCores } from '../base/limits/usable.js';
+import { printable } from '../base/printable.js';
+import type { QueueAddress } from '../run/queue/address.js';
+import type { openQueueRunner } from '../run/queue/queue-runner.js';
 import { type OpenRunner, threadPool } from '../run/sweep/pool.js';
 import { writeErr } from '../text/terminal.js';
+import { plural } from '../text/words.js';
+import type { queueFlags } from './common-options.js';
 import { interruptible } from './interruption.js';
+import type { ValuesOf } from './options.js';
 import { openProgress, type Progress } from './progress.js';
-import { openQueue, type QueueArgs } from './queue.js';
+import { readAuthority } from './token.js';
+import { packageVersion } from './version.js';
+
+type QueueArgs = ValuesOf<typeof queueFlags>;
+type QueueRunner = Awaited<ReturnType<typeof openQueueRunner>>;
 
 interface CellArgs extends QueueArgs {
   readonly threads: number | undefined;
@@ -17,6 +27,9 @@ interface Words {
   /** Text about the results that remain after an interruption. */
   kept(runs: CellRuns): string;
 }
+
+/** Largest number of workers named in a progress line; more are counted. */
+const MOST_NAMED = 3;
 
 /** Progress of a command's cells. */
 export class CellRuns {
@@ -33,7 +46,7 @@ export class CellRuns {
     readonly place: string,
     private readonly label: string,
     private readonly quiet: boolean,
-    private readonly workers: () => string,
+    private readonly queue: QueueRunner | null,
   ) {}
 
   /** Announces the work, and expects this many cells. */
@@ -51,7 +64,12 @@ export class CellRuns {
   }
 
   show(note: string, most = 1): void {
-    this.progress?.update(Math.min(most, this.known / this.total), `${note}${this.workers()}`);
+    const workers = this.queue?.workers ?? [];
+    const named =
+      workers.length > MOST_NAMED
+        ? `, ${plural(workers.length, 'worker')}`
+        : workers.map(({ name, cells }) => `, ${name} ${cells}`).join('');
+    this.progress?.update(Math.min(most, this.known / this.total), `${note}${named}`);
   }
 
   stop(): void {
@@ -65,17 +83,20 @@ export async function runCells<T>(
   { label, noun, kept }: Words,
   work: (runs: CellRuns) => Promise<T>,
 ): Promise<T> {
-  const { quiet, threads = usableCores() } = args;
-  const queue = await openQueue(args);
-  const openRunner: OpenRunner = (most = threads) => queue?.runner ?? threadPool(Math.min(threads, most));
-  const place = queue?.place ?? `${threads} threads`;
-  const runs = new CellRuns(openRunner, place, label, quiet, () => queue?.note() ?? '');
+  const { quiet, threads = usableCores(), queue: server } = args;
+  const address = server === undefined ? null : await addressOf({ ...args, queue: server });
+  const queue = address === null ? null : await openQueue(address);
+  const openRunner: OpenRunner = (most = threads) => queue ?? threadPool(Math.min(threads, most));
+  const runs = new CellRuns(openRunner, address?.shown ?? `${threads} threads`, label, quiet, queue);
   const all = async () => {
     const result = await work(runs);
     runs.stop();
-    if (quiet) return result;
-    if (runs.reused > 0 && noun !== undefined) writeErr(`${runs.reused} finished ${noun} were reused\n`);
-    writeErr(queue?.report() ?? '');
+    const lines = (queue?.workers ?? []).map(({ name, threads, cells, ranMs }) => {
+      const took = `${(ranMs / 1000).toFixed(1)} s of work`;
+      return `${name} finished ${plural(cells, 'run')} on ${plural(threads, 'thread')}: ${took}`;
+    });
+    if (runs.reused > 0 && noun !== undefined) lines.unshift(`${runs.reused} finished ${noun} were reused`);
+    if (!quiet) writeErr(lines.map((line) => `${line}\n`).join(''));
     return result;
   };
   const interrupted = () => {
@@ -86,4 +107,25 @@ export async function runCells<T>(
     runs.stop();
     return queue?.close();
   });
+}
+
+async function openQueue(address: QueueAddress): Promise<QueueRunner> {
+  // Loaded late: the libraries take a third of a second.
+  const { openQueueRunner } = await import('../run/queue/queue-runner.js');
+  return openQueueRunner(address, { version: packageVersion(), say });
+}
+
+/** Server named by the flags. Throws `E_USAGE`, `E_TLS` and `E_FILE_MISSING`. */
+export async function addressOf(args: QueueArgs & { readonly queue: string }): Promise<QueueAddress> {
+  const { queueAddress } = await import('../run/queue/address.js');
+  const { 'queue-ca': authority } = args;
+  return queueAddress(args.queue, {
+    ca: authority === undefined ? undefined : await readAuthority(authority, 'queue-ca'),
+    passwordFile: args['queue-password-file'],
+  });
+}
+
+/** Prints a message about the queue that is not progress. */
+export function say(what: string): void {
+  writeErr(`escapement: ${printable(what)}\n`);
 }

@@ -18,8 +18,9 @@ export const overrideFlags = group('Experiment', {
 /** The flag of every command that prints results: one JSON object, and nothing else on stdout. */
 export const json = toggle('Print one JSON object on stdout and nothing else');
 
-/** Trust of a client command in a TLS server. */
-export const trustFlags = group('Server', {
+/** Token for a server, and trust in its certificate, of a client command. */
+export const accessFlags = group('Server', {
+  'token-file': text('File with the token that the server requires'),
   ca: text('Verify a TLS server against the authority in this file (PEM)'),
   insecure: toggle('Accept any certificate of a TLS server'),
 });

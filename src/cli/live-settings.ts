@@ -12,7 +12,7 @@ import {
   type SettingsSources,
 } from '../config/server-settings.js';
 import { limitRuntimeCalls } from '../live/ort/runtime-limit.js';
-import { writeErr } from '../text/terminal.js';
+import { warn } from '../text/terminal.js';
 
 export interface SettingsArgs {
   readonly experiment: string | undefined;
@@ -32,12 +32,18 @@ export function settingsSources({ experiment, set }: SettingsArgs): SettingsSour
  * Settings of a server here; the time limit for preparing models starts now. Reports settings without effect. Throws as
  * `readServerSettings`.
  */
-export async function serverSettingsOf(args: SettingsArgs, say = warnOnStderr): Promise<ServerSettings> {
+export async function serverSettingsOf(
+  args: SettingsArgs,
+  say = (warning: string) => warn([warning]),
+): Promise<ServerSettings> {
   return inEffect(await readServerSettings(settingsSources(args)), say);
 }
 
 /** Runtime settings of models here, when a scheduler elsewhere uses them. */
-export async function runtimeOf(args: SettingsArgs, say = warnOnStderr): Promise<RuntimeSettings> {
+export async function runtimeOf(
+  args: SettingsArgs,
+  say = (warning: string) => warn([warning]),
+): Promise<RuntimeSettings> {
   return inEffect(await readRuntime(settingsSources(args)), say).runtime;
 }
 
@@ -56,17 +62,8 @@ export async function experimentWarnings(file: string, overrides: readonly strin
   return warningsOf(await readRuntime(settingsSources({ experiment: file, set })));
 }
 
-/** Prints warnings on stderr. */
-export function warn(warnings: readonly string[]): void {
-  for (const warning of warnings) warnOnStderr(warning);
-}
-
 function inEffect(loaded: OriginalSettings, say: (warning: string) => void): ServerSettings {
   limitRuntimeCalls(loaded.settings.runtime.prepareLimit / NS_PER_MS);
   for (const warning of warningsOf(loaded)) say(warning);
   return loaded.settings;
-}
-
-function warnOnStderr(warning: string): void {
-  writeErr(`warning: ${warning}\n`);
 }

@@ -1,131 +1,90 @@
 import { EscapementError } from '../base/errors.js';
-import { NS_PER_S } from '../base/units.js';
 import type { Experiment } from '../config/experiment.js';
 import { openTarget } from '../load/open-target.js';
 import { readPayloads } from '../load/payloads.js';
 import type { PlayCounts } from '../load/player.js';
 import type { LoadTarget, TargetOptions } from '../load/target.js';
-import { generatorLines, generatorWarnings } from '../report/generator.js';
+import { generatorLines } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
 import { type LoadResult, playExperiment } from '../run/load-experiment.js';
 import { plural } from '../text/words.js';
+import type { accessFlags } from './common-options.js';
+import type { ValuesOf } from './options.js';
 import { openProgress } from './progress.js';
-import { inRunFolder, loadOrigin } from './run-folder.js';
-import { read, tokenOf } from './token.js';
+import { finishRun, inRunFolder, loadOrigin } from './run-folder.js';
+import type { Checks } from './thresholds.js';
+import { accessOf } from './token.js';
 
 /** Narrow, to leave room for the status text. */
 const BAR_COLUMNS = 10;
 
-/** A finished load. */
-export interface PlayedLoad extends LoadResult {
-  /** Assumptions about the server, as lines for people; may be empty. */
-  readonly assumed: string;
-  /** Reliability of the figures, since a generator that lags measures itself; lines or empty. */
-  readonly notes: string;
-  /** Warnings that the figures are unreliable; shown even with --quiet. */
-  readonly warnings: readonly string[];
-  /** Text about requests that the server left unanswered; empty if none. */
-  readonly lost: string;
+interface LoadArgs extends ValuesOf<typeof accessFlags> {
+  readonly url: string;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly out: string | undefined;
+  readonly connections: number | undefined;
+  readonly retry: boolean;
+  readonly payload: string | undefined;
 }
 
-/** Plays an experiment against the server of `--url`, with a progress line, and writes its folder. */
-export async function playLoad(experiment: Experiment, args: LoadArgs): Promise<PlayedLoad> {
+/**
+ * Plays an experiment against the server of `--url`, with a progress line, and prints its figures. Throws
+ * `E_ANSWERS_LOST` and `E_THRESHOLD` last, after everything is written.
+ */
+export async function playLoad(experiment: Experiment, checks: Checks, args: LoadArgs): Promise<void> {
   const target = await openTarget(args.url, await targetOptions(experiment, args));
   try {
-    const { result, report } = await play(experiment, target, args);
-    return {
-      result,
-      report,
-      assumed: linesOf(target.assumed ?? []),
-      notes: linesOf(generatorLines(result)),
-      warnings: generatorWarnings(result),
-      lost: lostText(report, target.name),
-    };
+    const { result, report } = await play(experiment, target, checks.percentiles, args);
+    // A generator that lags measures itself.
+    const lines = [...(target.assumed ?? []), ...generatorLines(result)].map((line) => `load: ${line}`);
+    finishRun('load', { experiment, result, checks }, args, lines, lostText(report, target.name));
   } finally {
     target.close();
   }
 }
 
 /** Flags that repeat the load, as typed. A token comes from a file, so it does not appear here. */
-function flagsOf({
-  url,
-  connections,
-  retry,
-  payload,
-  'token-file': token,
-  ca,
-  insecure,
-}: LoadArgs): string[] {
+function flagsOf({ url, ...args }: LoadArgs): string[] {
+  const address = new URL(url);
+  const isSecret = address.username !== '' || address.password !== '';
+  Object.assign(address, { username: '', password: '' });
   return [
-    `--url ${quoted(withoutPassword(url))}`,
-    ...(connections === undefined ? [] : [`--connections ${connections}`]),
-    ...(retry ? ['--retry'] : []),
-    ...(payload === undefined ? [] : [`--payload ${quoted(payload)}`]),
-    ...(token === undefined ? [] : [`--token-file ${quoted(token)}`]),
-    ...(ca === undefined ? [] : [`--ca ${quoted(ca)}`]),
-    ...(insecure ? ['--insecure'] : []),
+    `--url ${quoted(isSecret ? address.href : url)}`,
+    ...(['connections', 'retry', 'payload', 'token-file', 'ca', 'insecure'] as const).flatMap((name) => {
+      const value = args[name];
+      if (value === undefined || value === false) return [];
+      return value === true ? [`--${name}`] : [`--${name} ${quoted(String(value))}`];
+    }),
   ];
 }
 
-function withoutPassword(address: string): string {
-  const url = new URL(address);
-  if (url.username === '' && url.password === '') return address;
-  url.username = '';
-  url.password = '';
-  return url.href;
-}
-
-export interface LoadArgs {
-  readonly url: string;
-  readonly quiet: boolean;
-  readonly out: string | undefined;
-  readonly percentiles: readonly number[];
-  readonly connections: number | undefined;
-  readonly retry: boolean;
-  readonly payload: string | undefined;
-  readonly 'token-file': string | undefined;
-  readonly ca: string | undefined;
-  readonly insecure: boolean;
-}
-
-async function play(experiment: Experiment, target: LoadTarget, args: LoadArgs): Promise<LoadResult> {
-  const { quiet, out, percentiles } = args;
-  const progress = openProgress('load', quiet, BAR_COLUMNS);
-  const live = new LoadLine();
-  const onProgress = (fraction: number, counts: PlayCounts, nowNs: number) =>
-    progress.update(fraction, process.stderr.isTTY ? live.text(counts, nowNs) : '');
-  try {
-    return await inRunFolder(
-      out,
-      async (outDir) => {
-        const options = { onProgress, percentiles, ...(outDir === undefined ? {} : { outDir }) };
-        const { result, report } = await playExperiment(experiment, target, options);
-        return { result: { ...result, origin: loadOrigin(target.name, flagsOf(args)) }, report };
-      },
-      ({ result }) => result,
-    );
-  } finally {
-    progress.stop();
-  }
-}
-
-async function targetOptions(
+async function play(
   experiment: Experiment,
-  args: Omit<LoadArgs, 'percentiles'>,
-): Promise<TargetOptions> {
-  const { connections, retry, payload, ca, insecure } = args;
-  const token = await tokenOf(args);
+  target: LoadTarget,
+  percentiles: readonly number[],
+  args: LoadArgs,
+): Promise<LoadResult> {
+  const progress = openProgress('load', args.quiet, BAR_COLUMNS);
+  const onProgress = (fraction: number, { sent, inFlight, ok, late, failed }: PlayCounts) => {
+    const counts = `${sent} sent, ${inFlight} in flight, ${ok} ok, ${late} late, ${failed} failed`;
+    progress.update(fraction, process.stderr.isTTY ? counts : '');
+  };
+  const perform = async (outDir: string | undefined) => {
+    const options = { onProgress, percentiles, ...(outDir === undefined ? {} : { outDir }) };
+    const { result, report } = await playExperiment(experiment, target, options);
+    return { result: { ...result, origin: loadOrigin(target.name, flagsOf(args)) }, report };
+  };
+  return inRunFolder(args.out, perform, ({ result }) => result).finally(() => progress.stop());
+}
+
+async function targetOptions(experiment: Experiment, args: LoadArgs): Promise<TargetOptions> {
+  const { connections, retry, payload } = args;
   const models = experiment.models.map(({ name }) => name);
   return {
-    models,
+    ...{ models, retry, seed: experiment.seed, ...(await accessOf(args)), ...sendersOf(experiment) },
     ...(payload === undefined ? {} : { payloads: readPayloads(payload, models) }),
-    ...sendersOf(experiment),
-    seed: experiment.seed,
     ...(connections === undefined ? {} : { connections }),
-    ...(token === null ? {} : { token }),
-    ...(ca === undefined ? {} : { ca: await read(ca, 'ca') }),
-    retry,
-    insecure,
   };
 }
 
@@ -145,10 +104,6 @@ function sendersOf({ classes, tenants, workloads, file }: Experiment): Pick<Targ
   return { senders: { priorities, header: names.length === 0 ? null : tenants.header, tenants: names } };
 }
 
-function linesOf(lines: readonly string[]): string {
-  return lines.map((line) => `load: ${line}\n`).join('');
-}
-
 function lostText({ unanswered, problems }: LoadResult['report'], name: string): string {
   const { neverSent, lost, givenUp } = unanswered;
   const said = (count: number, what: string, problem = '') =>
@@ -162,28 +117,4 @@ function lostText({ unanswered, problems }: LoadResult['report'], name: string):
     ...said(neverSent, 'never sent for want of a connection', problems.neverSent),
     ...said(givenUp, 'sent and never answered'),
   ].join('; ');
-}
-
-/** Throws `E_ANSWERS_LOST` if requests had no answer; `missed`: thresholds that were missed as well. */
-export function refuseLost(lost: string, missed: string): void {
-  if (lost === '') return;
-  throw new EscapementError('E_ANSWERS_LOST', [lost, ...(missed === '' ? [] : [missed])].join('; '));
-}
-
-/** Period over which the rate is computed. */
-const WINDOW_NS = NS_PER_S;
-
-/** Status line of a load; the rate is that of the last second. */
-export class LoadLine {
-  private readonly recent: { readonly atNs: number; readonly ok: number }[] = [];
-
-  /** Call periodically, with the time since the start. */
-  text({ sent, inFlight, ok, late, failed }: PlayCounts, nowNs: number): string {
-    this.recent.push({ atNs: nowNs, ok });
-    while (this.recent.length > 2 && this.recent[1]!.atNs <= nowNs - WINDOW_NS) this.recent.shift();
-    const first = this.recent[0]!;
-    const seconds = (nowNs - first.atNs) / NS_PER_S;
-    const rate = seconds > 0 ? Math.round((ok - first.ok) / seconds) : 0;
-    return `${sent} sent, ${inFlight} in flight, ${rate} ok/s, ${late} late, ${failed} failed`;
-  }
 }

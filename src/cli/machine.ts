@@ -3,8 +3,7 @@ import type { Profile } from '../config/profile.js';
 import { readProfile } from '../config/read-profile.js';
 import type { RuntimeSettings } from '../config/schema-runtime.js';
 import { formatBytes } from '../config/units-text.js';
-import { type DeviceSpec, type OrtDeviceSpec, PROVIDERS, type Provider } from '../live/device.js';
-import type { Precision } from '../live/models/precision.js';
+import { type DeviceSpec, type OrtDeviceSpec, PROVIDERS } from '../live/device.js';
 import type { MachineOptions } from '../live/worker/local-machine.js';
 import { ALL_MODELS, type DeploymentOptions, type StartNeeds } from '../serve/deployment-options.js';
 import { sessionSettings } from '../serve/session-settings.js';
@@ -33,30 +32,26 @@ export async function machineOptions(
   const { pageBytes } = machine;
   const [device] = machine.devices;
   if (device.kind === 'simulated' && args.repository === undefined) {
-    return { ...machine, models: await modelsOfProfiles(args, pageBytes, device.timeScale) };
+    const { simulatedModels } = await import('../serve/simulated-models.js');
+    const models = simulatedModels(await profilesOf(args), args.copies, pageBytes, device.timeScale);
+    return { ...machine, models };
   }
   const dir = repositoryOf(args);
-  if (needs !== 'nothing') await checkRepository(dir, runtime.precision, needs);
+  const { precision } = runtime;
+  if (needs !== 'nothing') {
+    const { noModels, scanRepository } = await import('../live/models/scan.js');
+    const { versions, problems } = scanRepository(dir, precision);
+    if (needs === 'model' && versions.length === 0 && problems.length === 0) throw noModels(dir);
+  }
   const { RepositorySource } = await import('../serve/repository-source.js');
   const cacheDir = args['cache-dir'] ?? null;
   const repository = (ort: OrtDeviceSpec) =>
-    new RepositorySource(
-      { dir, precision: runtime.precision, options: { device: ort, pageBytes, cacheDir } },
-      say,
-    );
+    new RepositorySource({ dir, precision, options: { device: ort, pageBytes, cacheDir } }, say);
   if (device.kind !== 'simulated') return { ...machine, models: [], source: repository(device) };
   const { SimulatedSource } = await import('../serve/simulated-source.js');
-  const { timeScale } = device;
-  const times = { profiles: await profilesOf(args), timeScale, pageBytes };
+  const times = { profiles: await profilesOf(args), timeScale: device.timeScale, pageBytes };
   const cpu = { kind: 'cpu', adapter: 0, session: sessionSettings(runtime) } as const;
   return { ...machine, models: [], source: new SimulatedSource(repository(cpu), times) };
-}
-
-/** Throws coded errors. */
-async function checkRepository(dir: string, precision: Precision, needs: StartNeeds): Promise<void> {
-  const { noModels, scanRepository } = await import('../live/models/scan.js');
-  const { versions, problems } = scanRepository(dir, precision);
-  if (needs === 'model' && versions.length === 0 && problems.length === 0) throw noModels(dir);
 }
 
 /** Machine for a controller elsewhere. */
@@ -87,33 +82,21 @@ export async function completeMachine(
   return { ...machine, models };
 }
 
-/** Models to run, and how they are chosen. Throws `E_USAGE`. */
+/** Models to run, and how they are chosen. Throws `E_USAGE` for flags that only another `--model-control` accepts. */
 export function deploymentOptions(
   args: DeploymentArgs & { readonly repository?: string | undefined },
 ): DeploymentOptions {
-  checkControl(args);
-  return {
-    dir: args.repository ?? '',
-    control: args['model-control'],
-    names: args['load-model'],
-    pollNs: args['poll-interval'] ?? ALL_MODELS.pollNs,
-    idleNs: args['idle-unload'],
-    isStrict: args.strict,
-  };
-}
-
-/** Rejects flags that only one way of choosing models accepts. Throws `E_USAGE`. */
-function checkControl({
-  'model-control': control,
-  'load-model': [named],
-  'poll-interval': pollNs,
-}: DeploymentArgs): void {
-  if (named !== undefined && control !== 'explicit') {
+  const { 'model-control': control, 'load-model': names, 'poll-interval': pollNs = null } = args;
+  if (names.length > 0 && control !== 'explicit') {
     const what = 'only --model-control explicit loads models by name';
-    throw usageError(`--load-model ${named}: ${what}; ${control} starts with every model`);
+    throw usageError(`--load-model ${names[0]}: ${what}; ${control} starts with every model`);
   }
-  if (pollNs !== undefined && control !== 'poll')
+  if (pollNs !== null && control !== 'poll')
     throw usageError('--poll-interval has an effect only with --model-control poll');
+  return {
+    ...{ dir: args.repository ?? '', control, names, idleNs: args['idle-unload'], isStrict: args.strict },
+    pollNs: pollNs ?? ALL_MODELS.pollNs,
+  };
 }
 
 async function machineWithoutModels(
@@ -145,23 +128,10 @@ function machineDevices(args: MachineArgs, runtime: RuntimeSettings): DeviceSpec
   }
   return Array.from({ length: gpus }, (_, gpu) => ({
     kind,
-    adapter: adapterOf(kind, adapter, gpu),
+    // Each GPU of a kind that has several is a separate adapter.
+    adapter: kind === 'cuda' || kind === 'dml' ? adapter + gpu : adapter,
     session: sessionSettings(runtime),
   }));
-}
-
-/** Each GPU of a kind that has several is a separate adapter. */
-function adapterOf(kind: Provider, first: number, gpu: number): number {
-  return kind === 'cuda' || kind === 'dml' ? first + gpu : first;
-}
-
-async function modelsOfProfiles(
-  args: MachineArgs,
-  pageBytes: number,
-  timeScale: number,
-): Promise<MachineOptions['models']> {
-  const { simulatedModels } = await import('../serve/simulated-models.js');
-  return simulatedModels(await profilesOf(args), args.copies, pageBytes, timeScale);
 }
 
 function profilesOf({ device }: MachineArgs): Promise<Profile[]> {

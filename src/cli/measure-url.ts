@@ -5,21 +5,19 @@ import type { Profile } from '../config/profile.js';
 import { DEFAULT_BATCH_SIZES } from '../live/models/settings.js';
 import { readPayloads } from '../load/payloads.js';
 import { plainLine } from '../load/reply.js';
-import type { TargetOptions } from '../load/target.js';
 import { table } from '../text/table.js';
 import { writeErr, writeOut } from '../text/terminal.js';
 import type { ServedMeasurement } from '../tools/profile/measure-served.js';
-import { checkOneFile, chosenSizes, stabilityText } from './measured.js';
+import type { accessFlags } from './common-options.js';
+import { checkOneFile, chosenSizes, inferLabel, stabilityText } from './measured.js';
+import type { ValuesOf } from './options.js';
 import { openProgress } from './progress.js';
-import { read, tokenOf } from './token.js';
+import { accessOf } from './token.js';
 
-interface UrlArgs {
+interface UrlArgs extends ValuesOf<typeof accessFlags> {
   readonly url: string;
   readonly model: readonly string[];
   readonly payload: string | undefined;
-  readonly 'token-file': string | undefined;
-  readonly ca: string | undefined;
-  readonly insecure: boolean;
   readonly 'batch-sizes': string | undefined;
   readonly runs: number | undefined;
   readonly budget: number;
@@ -32,7 +30,7 @@ interface UrlArgs {
 
 /** Measures the models of the server at `--url` as a client, and writes their profiles. */
 export async function measureUrl(args: UrlArgs): Promise<void> {
-  const trust = await trustOf(args);
+  const trust = await accessOf(args);
   const { describeServer } = await import('../load/open-target.js');
   const { batchAssumed, measurableModel, servedModel } = await import('../tools/profile/served-model.js');
   const { assumptions } = await import('../load/requests.js');
@@ -78,16 +76,7 @@ export async function measureUrl(args: UrlArgs): Promise<void> {
   if (args.json) writeOut(`${JSON.stringify({ profiles })}\n`);
 }
 
-type Trust = Pick<TargetOptions, 'token' | 'ca' | 'insecure'>;
-
-async function trustOf(args: UrlArgs): Promise<Trust> {
-  const token = await tokenOf(args);
-  return {
-    ...(token === null ? {} : { token }),
-    ...(args.ca === undefined ? {} : { ca: await read(args.ca, 'ca') }),
-    insecure: args.insecure,
-  };
-}
+type Trust = Awaited<ReturnType<typeof accessOf>>;
 
 /** Models of `--model`, or all that the server has ready. */
 async function namesOf({ url, model }: UrlArgs, trust: Trust): Promise<readonly string[]> {
@@ -108,9 +97,7 @@ function measuredText(profile: Profile, measurement: ServedMeasurement): string 
     table.batches.map((batch, i) => {
       const timed = seen[t].batches[i];
       return [
-        seen[t].length === 0
-          ? `INFER, batch ${batch.batch}`
-          : `INFER, length ${seen[t].length}, batch ${batch.batch}`,
+        inferLabel(seen[t].length, batch.batch),
         ...[timed.medianMs, batch.medianMs, batch.p99Ms ?? batch.medianMs].map((ms) => ms.toFixed(3)),
         timed.runs,
         Math.round((batch.batch * 1000) / batch.medianMs),
@@ -118,6 +105,7 @@ function measuredText(profile: Profile, measurement: ServedMeasurement): string 
     }),
   );
   const { medianMs, p99Ms, runs } = roundTrip;
+  const delayUs = Math.max(1, Math.round((medianMs * 1000) / 2));
   return [
     `${plainLine(name)} on the ${gpu} (${runtime})\n\n`,
     table([
@@ -127,25 +115,11 @@ function measuredText(profile: Profile, measurement: ServedMeasurement): string 
     ]),
     '\nseen: with the round trip, median; median and p99 of INFER are without it\n',
     ...(refused === null ? [] : [`batch ${refused.batch} is not taken: ${refused.answer}\n`]),
-    ...hiddenText(seen[0].batches[0].medianMs, medianMs),
+    ...(medianMs < seen[0].batches[0].medianMs / 2
+      ? []
+      : ['warning: most of the time is the round trip: measure nearer the server, or larger batches\n']),
     stabilityText(seen.flatMap((table) => table.batches)),
-    ...Object.entries(UNSEEN).flatMap(([key, what]) => {
-      const source = profile.source[key as keyof typeof UNSEEN];
-      return [`${what}: ${source}\n`];
-    }),
-    `to simulate what this client sees: cluster: { network: { delay: ${delayText(medianMs)} } }\n`,
+    `weights: ${profile.source.weights}\nLOAD: ${profile.source.load}\n`,
+    `to simulate what this client sees: cluster: { network: { delay: ${delayUs}us } }\n`,
   ].join('');
-}
-
-const UNSEEN = { weights: 'weights', load: 'LOAD' } as const;
-
-/** Warns if the network hides the duration of the model. */
-function hiddenText(seenMs: number, roundTripMs: number): string[] {
-  if (roundTripMs < seenMs / 2) return [];
-  return ['warning: most of the time is the round trip: measure nearer the server, or larger batches\n'];
-}
-
-/** One-way share of a round trip, as text. */
-function delayText(roundTripMs: number): string {
-  return `${Math.max(1, Math.round((roundTripMs * 1000) / 2))}us`;
 }

@@ -4,17 +4,15 @@ import type { Experiment } from '../config/experiment.js';
 import { experimentNotes } from '../config/policy-notes.js';
 import { sharesLine } from '../config/tenant-shares.js';
 import { noteLines, noteTexts } from '../record/policy-notes.js';
-import { generatorLines, generatorWarnings } from '../report/generator.js';
+import { generatorLines } from '../report/generator.js';
 import { quoted } from '../report/reproduce.js';
-import { runText } from '../report/terminal/run-text.js';
 import type { Engine, LiveReport } from '../run/engine.js';
 import { type Run, run } from '../run/run.js';
-import { writeErr, writeOut } from '../text/terminal.js';
+import { warn, writeErr } from '../text/terminal.js';
 import { distantStartOf } from '../workload/arrivals-source.js';
-import { warn } from './live-settings.js';
 import { openProgress } from './progress.js';
-import { inRunFolder, liveOrigin, simulatedOrigin, warnIfEmpty } from './run-folder.js';
-import { type Checks, casesJson, casesOf, casesText, refuseMissed, writeCiFiles } from './thresholds.js';
+import { finishRun, inRunFolder, liveOrigin, simulatedOrigin } from './run-folder.js';
+import type { Checks } from './thresholds.js';
 
 /** One experiment, its engine, and the conditions on its result. */
 interface OneRun {
@@ -35,18 +33,16 @@ export async function oneRun(
   { experiment, engine, checks }: OneRun,
   { json, out, quiet }: OutputArgs,
 ): Promise<void> {
-  // The summary for people begins with the seed and ends with the digest; JSON leaves both to stderr.
-  const say = (line: string) => json && !quiet && writeErr(`${line}\n`);
-  say(`seed ${experiment.seed}`);
   if (!quiet) {
-    const shares = sharesLine(experiment.tenants.list);
-    const lines = [
+    const said = [
+      // The summary for people begins with the seed and ends with the digest; JSON leaves both to stderr.
+      json ? `seed ${experiment.seed}` : null,
       ...noteLines(noteTexts(experimentNotes(experiment))),
-      ...(shares === null ? [] : [shares]),
+      sharesLine(experiment.tenants.list),
     ];
-    writeErr(lines.map((line) => `${line}\n`).join(''));
+    writeErr(said.flatMap((line) => (line === null ? [] : `${line}\n`)).join(''));
+    warn(await distantStarts(experiment));
   }
-  if (!quiet) warn(await distantStarts(experiment));
   const progress = openProgress(engine.kind === 'live' ? 'live' : 'simulate', quiet);
   const onProgress = async (fraction: number) => {
     progress.update(fraction);
@@ -63,18 +59,12 @@ export async function oneRun(
   const { result, live } = await inRunFolder(out, perform, (finished) => finished.result).finally(() =>
     progress.stop(),
   );
-  warnIfEmpty(result);
-  const cases = casesOf(checks, result);
-  if (json) writeOut(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
-  else writeOut(runText(result) + casesText(cases));
-  say(`digest ${result.summary.digest}`);
-  if (live !== null && !quiet) {
-    const lines = [...generatorLines(result), ...devicesText(live), ...recordingText(live, out)];
-    writeErr(lines.map((line) => `live: ${line}\n`).join(''));
-  }
-  warn(generatorWarnings(result));
-  writeCiFiles(checks, command, experiment.name, cases);
-  refuseMissed(cases);
+  const lines =
+    live === null ? [] : [...generatorLines(result), ...devicesText(live), ...recordingText(live, out)];
+  finishRun(command, { experiment, result, checks }, { json, quiet }, [
+    ...(json ? [`digest ${result.summary.digest}`] : []),
+    ...lines.map((line) => `live: ${line}`),
+  ]);
 }
 
 /** Arrivals files whose times seem to be in a different unit. */

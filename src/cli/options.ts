@@ -27,8 +27,8 @@ export function group<O extends Readonly<Record<string, Options>>>(heading: stri
 type Read<T> = (given: string) => T;
 
 /** A text as given. */
-export const text = optional(asGiven);
-export const textOr = withDefault(asGiven);
+export const text = optional((given) => given);
+export const textOr = withDefault((given) => given);
 
 /** An address to listen on; IPv6 may be in brackets, as in a URL. */
 export const addressOr = withDefault((given) => given.replace(/^\[([0-9a-fA-F:.]+)\]$/, '$1'));
@@ -122,10 +122,6 @@ function naming<T>(name: string, given: unknown, read: (given: never) => T): T {
     const value = typeof given === 'string' && given !== '' ? ` ${given}:` : '';
     throw usageError(`${name}${value} ${(error as Error).message}`);
   }
-}
-
-function asGiven(given: string): string {
-  return given;
 }
 
 function wholeOf(min: number): Read<number> {

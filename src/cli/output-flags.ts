@@ -1,13 +1,17 @@
 import { closeSync, openSync, readSync, type Stats, statSync } from 'node:fs';
-import { extname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { EscapementError } from '../base/errors.js';
 import { usageError } from './options.js';
 
 /** Files by name of their flag. */
 type Outputs = Readonly<Record<string, string | undefined>>;
 
-/** File types to which Markdown cannot be appended. */
-const NOT_MARKDOWN = ['.json', '.jsonl', '.tsv', '.csv', '.yaml', '.yml', '.xml', '.html', '.gz'];
+/** True if the beginning of a file, or the type by its name, shows that it holds something else. */
+const IS_OTHER = {
+  XML: (start: string) => !start.startsWith('<?xml'),
+  Markdown: (start: string, path: string) =>
+    start.startsWith('{') || /\.(?:jsonl?|[tc]sv|ya?ml|xml|html|gz)$/i.test(path),
+} as const;
 
 /** Throws `E_USAGE` if two outputs are one file, or one is an input of the command. */
 export function checkOutputFlags(outputs: Outputs, inputs: readonly string[]): void {
@@ -23,18 +27,11 @@ export function checkOutputFlags(outputs: Outputs, inputs: readonly string[]): v
   }
 }
 
-/** Throws `E_USAGE` if JUnit XML would replace a file with other content. */
-export function checkReplacesXml(flag: string, path: string): void {
+/** Throws `E_USAGE` if the file of a flag exists with other content than `kind`. */
+export function checkHolds(kind: keyof typeof IS_OTHER, flag: string, path: string): void {
   const start = startOf(path);
-  if (start === '' || start.startsWith('<?xml')) return;
-  throw usage(flag, path, 'exists and is not XML; choose another name or remove the file');
-}
-
-/** Throws `E_USAGE` if Markdown would be appended to a file with other content. */
-export function checkTakesMarkdown(flag: string, path: string): void {
-  const start = startOf(path);
-  if (start === '' || !(start.startsWith('{') || NOT_MARKDOWN.includes(extname(path).toLowerCase()))) return;
-  throw usage(flag, path, 'exists and is not Markdown; choose another name or remove the file');
+  if (start !== '' && IS_OTHER[kind](start, path))
+    throw usage(flag, path, `exists and is not ${kind}; choose another name or remove the file`);
 }
 
 function isSameFile(a: string, b: string): boolean {

@@ -7,19 +7,22 @@ import type { ServerTls } from '../live/wire/credentials.js';
 import type { ValuesOf } from './options.js';
 import type { listenFlags } from './server-options.js';
 
-const AUTHORITIES = { '--worker-ca': 'worker_authority', '--controller-ca': 'controller_authority' } as const;
+/** Reports on renewals: the log, and metrics of each certificate. */
+interface Reports {
+  readonly log: Logger;
+  readonly gauges: CertificateGauges;
+}
 
 /** Reloads certificate and key whenever their files change; logs the new certificate, and each problem once. */
 export function renewIdentity(
   { 'tls-cert': cert, 'tls-key': key }: Pick<ValuesOf<typeof listenFlags>, 'tls-cert' | 'tls-key'>,
   tls: ServerTls | null,
-  log: Logger,
-  gauges: CertificateGauges,
+  reports: Reports,
   renew: (tls: ServerTls) => void,
 ): void {
   if (tls === null || cert === undefined || key === undefined) return;
-  const [flags, shown] = ['--tls-cert and --tls-key', shownAs(gauges, 'server')];
-  renewFiles(flags, { cert, key }, { cert: tls.cert, key: tls.key }, 'cert', { log, shown }, (identity) => {
+  const contents = { cert: tls.cert, key: tls.key };
+  renewFiles('--tls-cert and --tls-key', 'server', { cert, key }, contents, 'cert', reports, (identity) => {
     checkTls(identity);
     renew(identity);
   });
@@ -27,42 +30,32 @@ export function renewIdentity(
 
 /** Does the same for an authority's file given by a flag. `renew` throws if it is unusable. */
 export function renewAuthority(
-  flag: keyof typeof AUTHORITIES,
+  whose: 'worker' | 'controller',
   path: string | undefined,
   used: { readonly ca: Buffer } | undefined,
-  log: Logger,
-  gauges: CertificateGauges,
+  reports: Reports,
   renew: (ca: Buffer) => void,
 ): void {
   if (path === undefined || used === undefined) return;
-  const shown = shownAs(gauges, AUTHORITIES[flag]);
-  renewFiles(flag, { ca: path }, { ca: used.ca }, 'ca', { log, shown }, ({ ca }) => renew(ca));
-}
-
-/** Metrics of one certificate. */
-interface Shown {
-  uses(pem: Buffer): void;
-  failed(): void;
-}
-
-function shownAs(gauges: CertificateGauges, use: CertificateUse): Shown {
-  return { uses: (pem) => gauges.uses(use, pem), failed: () => gauges.failed(use) };
+  const use = `${whose}_authority` as const;
+  renewFiles(`--${whose}-ca`, use, { ca: path }, { ca: used.ca }, 'ca', reports, ({ ca }) => renew(ca));
 }
 
 function renewFiles<Name extends string>(
   flags: string,
+  use: CertificateUse,
   paths: Readonly<Record<Name, string>>,
   contents: Readonly<Record<Name, Buffer>>,
   certificate: NoInfer<Name>,
-  { log, shown }: { readonly log: Logger; readonly shown: Shown },
+  { log, gauges }: Reports,
   renew: (contents: Readonly<Record<Name, Buffer>>) => void,
 ): void {
   let used = contents[certificate];
   const uses = (what: string) => {
-    shown.uses(used);
+    gauges.uses(use, used);
     log.info(facts(used), `${flags}: ${what}`);
   };
-  shown.uses(used);
+  gauges.uses(use, used);
   new WatchedFiles({
     paths,
     contents,
@@ -73,7 +66,7 @@ function renewFiles<Name extends string>(
     },
     restored: () => uses('the files are well again and hold what is in use'),
     failed: ({ message }) => {
-      shown.failed();
+      gauges.failed(use);
       log.error(
         `${flags}: the files have changed and cannot be used, so the old ones stay in use: ${message}`,
       );

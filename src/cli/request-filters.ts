@@ -25,11 +25,20 @@ export function filterOf(args: Filters): string | undefined {
   return FILTERS.find((name) => args[name] !== undefined);
 }
 
-/** Throws `E_USAGE` for a class or tenant that the run does not have. */
-export function refuseUnknownSender(flag: 'class' | 'tenant', names: readonly string[], name?: string): void {
-  if (name === undefined || names.includes(name)) return;
-  const has = names.length === 0 ? `no ${flag === 'class' ? 'classes' : 'tenants'}` : `no such ${flag}`;
-  throw usageError(`--${flag} ${name}: the run has ${has}${hintFor(name, names)}`);
+/** Throws `E_USAGE` for a class or tenant that a run does not have. */
+export function refuseUnknownSenders(
+  { classes, tenants }: { readonly classes: readonly string[]; readonly tenants: readonly string[] },
+  args: Filters,
+): void {
+  for (const [flag, plural, names] of [
+    ['class', 'classes', classes],
+    ['tenant', 'tenants', tenants],
+  ] as const) {
+    const given = args[flag];
+    if (given === undefined || names.includes(given)) continue;
+    const has = names.length === 0 ? `no ${plural}` : `no such ${flag}`;
+    throw usageError(`--${flag} ${given}: the run has ${has}${hintFor(given, names)}`);
+  }
 }
 
 /** Throws `E_USAGE` for a model without requests in the run. */

@@ -1,15 +1,27 @@
 import { existsSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { EscapementError } from '../base/errors.js';
 import { makeFolder } from '../base/files/make-folder.js';
 import { cannotWrite, writeWhole } from '../base/files/output-file.js';
 import { usableCores } from '../base/limits/usable.js';
 import type { Experiment } from '../config/experiment.js';
 import type { RunOrigin, RunResult } from '../record/results.js';
 import { dropReport } from '../report/files.js';
+import { generatorWarnings } from '../report/generator.js';
+import { runText } from '../report/terminal/run-text.js';
 import { formatRate } from '../text/numbers.js';
-import { writeErr } from '../text/terminal.js';
+import { warn, writeErr, writeOut } from '../text/terminal.js';
 import { interruptible } from './interruption.js';
+import {
+  type Checks,
+  casesJson,
+  casesOf,
+  casesText,
+  missedText,
+  refuseMissed,
+  writeCiFiles,
+} from './thresholds.js';
 import { packageVersion } from './version.js';
 
 /** All files that `--out` of a run may contain in addition to its report. */
@@ -111,11 +123,41 @@ function environment(): Readonly<Record<string, string>> {
   return { Node: process.versions.node, Machine: `${usableCores()} × ${model}` };
 }
 
+/** A finished run, and the conditions on its result. */
+interface FinishedRun {
+  readonly experiment: Pick<Experiment, 'name'>;
+  readonly result: RunResult;
+  readonly checks: Checks;
+}
+
+/**
+ * Prints the figures of a run, and `lines` about it on stderr, and writes the files for CI. Throws `E_ANSWERS_LOST` if
+ * requests were `lost`, and `E_THRESHOLD`.
+ */
+export function finishRun(
+  command: string,
+  { experiment, result, checks }: FinishedRun,
+  { json, quiet }: { readonly json: boolean; readonly quiet: boolean },
+  lines: readonly string[],
+  lost = '',
+): void {
+  warnIfEmpty(result);
+  const cases = casesOf(checks, result);
+  if (json) writeOut(`${JSON.stringify({ ...result.summary, ...casesJson(cases) })}\n`);
+  else writeOut(runText(result) + casesText(cases));
+  if (!quiet) writeErr(lines.map((line) => `${line}\n`).join(''));
+  warn(generatorWarnings(result));
+  writeCiFiles(checks, command, experiment.name, cases);
+  const missed = missedText(cases);
+  if (lost !== '') throw new EscapementError('E_ANSWERS_LOST', missed === '' ? lost : `${lost}; ${missed}`);
+  refuseMissed(cases);
+}
+
 /** Warns on stderr if a run had no request to measure: rates of 0 look like a failure of the server. */
-export function warnIfEmpty({ summary, series }: Pick<RunResult, 'summary' | 'series'>): void {
+function warnIfEmpty({ summary, series }: Pick<RunResult, 'summary' | 'series'>): void {
   if (summary.requests.offered > 0) return;
   const [from, to] = [series.beginSeconds, series.beginSeconds + summary.durationSeconds].map(formatRate);
-  writeErr(
-    `warning: no request arrived in the measured time, ${from} to ${to} s; raise the rate or the duration, or shorten the warm-up\n`,
-  );
+  warn([
+    `no request arrived in the measured time, ${from} to ${to} s; raise the rate or the duration, or shorten the warm-up`,
+  ]);
 }

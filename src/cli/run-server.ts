@@ -75,7 +75,8 @@ export async function runServer(
     const stopped = untilStopped();
     const listening: ServerOptions['listening'] = (ports) => {
       const { certificates } = ports;
-      renewIdentity(args, options.frontend.tls ?? null, log, certificates, (tls) => ports.renew(tls));
+      const reports = { log, gauges: certificates };
+      renewIdentity(args, options.frontend.tls ?? null, reports, (tls) => ports.renew(tls));
       workers.listening?.(certificates);
       hintAtHost(args.host, options.frontend.token ?? null, log);
     };

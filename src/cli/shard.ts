@@ -25,62 +25,43 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * number of tasks. Throws `E_USAGE`.
  */
 export function readShard(text: string, environment: Environment): Shard {
-  const [index = '', count, ...more] = text.split('/');
-  if (more.length > 0 || index === '' || (count === undefined && index !== 'auto')) {
-    throw usage(text, 'write I/N, the part and the number of parts, such as 1/4 to 4/4, or auto');
-  }
-  const parts = count === undefined ? undefined : wholeNumber(count, `--shard ${text}: parts`, 1);
-  if (index === 'auto') return automatic(text, parts, environment);
-  return checked(text, { index: wholeNumber(index, `--shard ${text}: part`, 0), count: parts as number });
-}
-
-function automatic(text: string, count: number | undefined, environment: Environment): Shard {
-  if (environment.SLURM_ARRAY_TASK_ID !== undefined) return ofSlurm(text, count, environment);
-  const index = environment.JOB_COMPLETION_INDEX;
-  if (index === undefined) {
-    throw usage(text, 'neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set; write I/N instead');
-  }
-  if (count === undefined) {
-    throw usage(
-      text,
-      'JOB_COMPLETION_INDEX does not say how many there are: write auto/N with the completions of the job',
-    );
-  }
-  const shard = { index: wholeNumber(index, 'JOB_COMPLETION_INDEX', 0) + 1, count };
-  return checked(text, shard, `JOB_COMPLETION_INDEX is ${index}: `);
-}
-
-/** Tasks of an array may begin at any number, with equal gaps. */
-function ofSlurm(text: string, asked: number | undefined, environment: Environment): Shard {
-  const read = (name: string, least: number) => {
-    const value = environment[`SLURM_ARRAY_TASK_${name}`];
-    if (value === undefined) throw usage(text, `SLURM_ARRAY_TASK_${name} is not set; write I/N instead`);
-    return wholeNumber(value, `SLURM_ARRAY_TASK_${name}`, least);
+  const fail = (what: string) => usageError(`--shard ${text}: ${what}`);
+  const [, part, parts] = /^([^/]+)(?:\/([^/]*))?$/.exec(text) ?? [];
+  if (part === undefined || (parts === undefined && part !== 'auto'))
+    throw fail('write I/N, the part and the number of parts, such as 1/4 to 4/4, or auto');
+  const asked = parts === undefined ? undefined : wholeNumber(parts, `--shard ${text}: parts`, 1);
+  const checked = (index: number, count: number, found = ''): Shard => {
+    if (index >= 1 && index <= count) return { index, count };
+    throw fail(`${found}part ${index} does not exist: they are 1/${count} to ${count}/${count}`);
   };
-  const [id, count, min, max] = [read('ID', 0), read('COUNT', 1), read('MIN', 0), read('MAX', 0)];
-  if (asked !== undefined && asked !== count) {
-    throw usage(text, `the array has ${count} tasks (SLURM_ARRAY_TASK_COUNT); write auto, or I/${asked}`);
+  if (part !== 'auto') return checked(wholeNumber(part, `--shard ${text}: part`, 0), asked!);
+  const read = (name: string, least: number) => {
+    const value = environment[name];
+    if (value === undefined) throw fail(`${name} is not set; write I/N instead`);
+    return wholeNumber(value, name, least);
+  };
+  if (environment.SLURM_ARRAY_TASK_ID === undefined) {
+    if (environment.JOB_COMPLETION_INDEX === undefined)
+      throw fail('neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set; write I/N instead');
+    if (asked === undefined)
+      throw fail(
+        'JOB_COMPLETION_INDEX does not say how many there are: write auto/N with the completions of the job',
+      );
+    const index = read('JOB_COMPLETION_INDEX', 0);
+    return checked(index + 1, asked, `JOB_COMPLETION_INDEX is ${index}: `);
   }
+  const [id, count] = [read('SLURM_ARRAY_TASK_ID', 0), read('SLURM_ARRAY_TASK_COUNT', 1)];
+  const [min, max] = [read('SLURM_ARRAY_TASK_MIN', 0), read('SLURM_ARRAY_TASK_MAX', 0)];
+  if (asked !== undefined && asked !== count)
+    throw fail(`the array has ${count} tasks (SLURM_ARRAY_TASK_COUNT); write auto, or I/${asked}`);
+  // Tasks of an array may begin at any number, with equal gaps.
   const step = count === 1 ? 1 : (max - min) / (count - 1);
   const index = (id - min) / step + 1;
-  if (Number.isSafeInteger(step) && Number.isSafeInteger(index)) {
-    return checked(text, { index, count }, `SLURM_ARRAY_TASK_ID is ${id}: `);
-  }
-  throw usage(
-    text,
+  if (Number.isSafeInteger(step) && Number.isSafeInteger(index))
+    return checked(index, count, `SLURM_ARRAY_TASK_ID is ${id}: `);
+  throw fail(
     `the ${count} tasks of the array from ${min} to ${max} (SLURM_ARRAY_TASK_COUNT, _MIN and _MAX) are not evenly spaced; write I/N instead`,
   );
-}
-
-/** `found` begins the message: the source of the part if not the flag. */
-function checked(text: string, shard: Shard, found = ''): Shard {
-  const { index, count } = shard;
-  if (index >= 1 && index <= count) return shard;
-  throw usage(text, `${found}part ${index} does not exist: they are 1/${count} to ${count}/${count}`);
-}
-
-function usage(text: string, what: string): EscapementError {
-  return usageError(`--shard ${text}: ${what}`);
 }
 
 /** `sweep --shard`: runs a part of the cells, and leaves the report to a call without it. */

@@ -8,13 +8,11 @@ import { junitXml } from '../report/thresholds/junit.js';
 import { thresholdsMarkdown } from '../report/thresholds/markdown.js';
 import { thresholdLines } from '../report/thresholds/text.js';
 import { plural } from '../text/words.js';
-import { usageError } from './options.js';
-import { checkOutputFlags, checkReplacesXml, checkTakesMarkdown } from './output-flags.js';
+import type { ciFlags } from './common-options.js';
+import { usageError, type ValuesOf } from './options.js';
+import { checkHolds, checkOutputFlags } from './output-flags.js';
 
-interface CiFiles {
-  readonly junit: string | undefined;
-  readonly markdown: string | undefined;
-}
+type CiFiles = ValuesOf<typeof ciFlags>;
 
 /** Checks of a command after its runs. */
 export interface Checks extends CiFiles {
@@ -45,12 +43,10 @@ export function refuseUnseen({ thresholds }: Checks): void {
 
 /** Throws errors of `--junit` and `--markdown`; `count`: number of flags that produce their content. */
 export function checkCiFiles({ junit, markdown }: CiFiles, count: number, flag: string): void {
-  for (const [name, path] of Object.entries({ junit, markdown })) {
-    if (path === undefined) continue;
-    if (count === 0) throw usageError(`--${name} requires --${flag}`);
-  }
-  if (junit !== undefined) checkReplacesXml('junit', junit);
-  if (markdown !== undefined) checkTakesMarkdown('markdown', markdown);
+  const given = junit !== undefined ? 'junit' : markdown !== undefined ? 'markdown' : null;
+  if (count === 0 && given !== null) throw usageError(`--${given} requires --${flag}`);
+  if (junit !== undefined) checkHolds('XML', 'junit', junit);
+  if (markdown !== undefined) checkHolds('Markdown', 'markdown', markdown);
   if (junit !== undefined) checkWritable(junit);
   if (markdown !== undefined) checkAppendable(markdown);
 }

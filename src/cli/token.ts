@@ -1,7 +1,6 @@
-import type { SecureContextOptions } from 'node:tls';
-
 import { readInput } from '../base/files/disk-files.js';
-import { usageError } from './options.js';
+import type { accessFlags } from './common-options.js';
+import { usageError, type ValuesOf } from './options.js';
 
 /** Characters that every header and every gRPC metadata value can carry. */
 const TOKEN = /^[\x20-\x7e]+$/;
@@ -38,17 +37,15 @@ export async function tlsOf(args: {
   return { cert: await read(cert, 'tls-cert'), key: await read(key, 'tls-key') };
 }
 
-/** Trust of a client in a TLS server: `--ca` and `--insecure`. Throws `E_TLS`. */
-export async function trustOf({
-  ca: path,
-  insecure,
-}: {
-  readonly ca: string | undefined;
-  readonly insecure: boolean;
-}): Promise<Pick<SecureContextOptions, 'ca'> & { readonly rejectUnauthorized: boolean }> {
-  if (path === undefined) return { rejectUnauthorized: !insecure };
-  const ca = await readAuthority(path, 'ca');
-  return { ca, rejectUnauthorized: !insecure };
+/** Token and trust of a client command. Throws `E_USAGE`, and `E_TLS` for an unusable authority. */
+export async function accessOf(args: ValuesOf<typeof accessFlags>) {
+  const { ca, insecure } = args;
+  const token = await tokenOf(args);
+  return {
+    ...(token === null ? {} : { token }),
+    ...(ca === undefined ? {} : { ca: await readAuthority(ca, 'ca') }),
+    insecure,
+  };
 }
 
 /** Authority in the file named by a flag. Throws `E_TLS`. */

@@ -15,6 +15,11 @@ export function writeErr(text: string): void {
   process.stderr.write(readable(text));
 }
 
+/** Writes warnings to stderr, one per line. */
+export function warn(warnings: readonly string[]): void {
+  for (const warning of warnings) writeErr(`warning: ${warning}\n`);
+}
+
 function readable(text: string): string {
   return printable(text, '\n\t');
 }

@@ -6,112 +6,83 @@ import type { ErrorCode } from '../../src/base/errors.js';
 import { EXIT_CODES } from '../../src/cli/exit-codes.js';
 import { runCli, SMALL_EXPERIMENT, tempDir, writeIn } from './run-cli.js';
 
-/** What the user did, the error, and what the message must name: file, line, key. */
-interface Case {
-  readonly what: string;
-  readonly code: ErrorCode;
-  readonly names: RegExp;
-  /** The experiment file; none: there is no such file. */
-  readonly experiment?: string;
-  /** The trace that it plays. */
-  readonly trace?: string | Uint8Array;
-  readonly flags?: readonly string[];
-}
-
 const ARRIVALS = 'arrival_ns,model_id,slo_ns\n';
 const PLAYS_ARRIVALS = withWorkload('{ kind: arrivals, path: trace.csv }');
-const PLAYS_AZURE = withWorkload('{ kind: azure-2019, path: trace.csv }');
 const AZURE = 'HashOwner,HashApp,HashFunction,Trigger,1,2,3\n';
+const small = (from: string | RegExp, to: string) => SMALL_EXPERIMENT.replace(from, to);
 
-const CASES: readonly Case[] = [
-  { what: 'the experiment file is missing', code: 'E_FILE_MISSING', names: /run\.yaml: no such file/ },
-  {
-    what: 'YAML is broken',
-    experiment: 'seed: 1\nslo: [1\n',
-    code: 'E_CONFIG_SYNTAX',
-    names: /run\.yaml:\d+: /,
-  },
-  {
-    what: 'a list holds itself',
-    experiment: 'a: &a [*a]\nmodels: *a\n',
-    code: 'E_CONFIG_SYNTAX',
-    names: /run\.yaml:1: the alias \*a is inside its own anchor/,
-  },
-  {
-    what: 'the models file has no end',
-    experiment: SMALL_EXPERIMENT.replace(/models: .*/, 'models: { kind: csv, path: /dev/zero }'),
-    code: 'E_FILE_MISSING',
-    names: /\/dev\/zero: is a device, not a file/,
-  },
-  {
-    what: 'a key does not exist',
-    experiment: SMALL_EXPERIMENT.replace('scheduleAhead', 'schedulAhead'),
-    code: 'E_CONFIG_KEY',
-    names: /run\.yaml:7: .*schedulAhead.*did you mean "scheduleAhead"/,
-  },
-  {
-    what: 'a unit does not exist',
-    experiment: SMALL_EXPERIMENT.replace('25ms', '25lightyears'),
-    code: 'E_CONFIG_UNIT',
-    names: /run\.yaml:6: slo: .*lightyears/,
-  },
-  {
-    what: 'a model is larger than the cache',
-    experiment: SMALL_EXPERIMENT.replace('pages: 200', 'pages: 2'),
-    code: 'E_MODEL_TOO_LARGE',
-    names: /run\.yaml:4: models/,
-  },
-  {
-    what: 'the trace is missing',
-    experiment: PLAYS_ARRIVALS,
-    code: 'E_FILE_MISSING',
-    names: /run\.yaml:5: workload\.path: .*trace\.csv: no such file/,
-  },
-  {
-    what: 'the header is of another layout',
-    experiment: PLAYS_ARRIVALS,
-    trace: 'time,model\n1,2\n',
-    code: 'E_TRACE_HEADER',
-    names: /trace\.csv:1: /,
-  },
-  {
-    what: 'a count is not a number',
-    experiment: PLAYS_AZURE,
-    trace: `${AZURE}a,b,c,http,1,2,3\na,b,d,http,1,many,3\n`,
-    code: 'E_TRACE_VALUE',
-    names: /trace\.csv:3: .*many/,
-  },
-  {
-    what: 'arrivals are not sorted',
-    experiment: PLAYS_ARRIVALS,
-    trace: `${ARRIVALS}100,0,1000000\n300,0,1000000\n200,0,1000000\n`,
-    code: 'E_TRACE_ORDER',
-    names: /trace\.csv:4: /,
-  },
-  {
-    what: 'a request is for an unknown model',
-    experiment: PLAYS_ARRIVALS,
-    trace: `${ARRIVALS}100,0,1000000\n200,99,1000000\n`,
-    code: 'E_UNKNOWN_MODEL',
-    names: /trace\.csv:3: .*99/,
-  },
-  {
-    what: 'a gzip is cut off',
-    experiment: PLAYS_ARRIVALS.replace('trace.csv', 'trace.csv.gz'),
-    trace: truncatedGzip(),
-    code: 'E_FILE_TRUNCATED',
-    names: /trace\.csv\.gz/,
-  },
+/** What is wrong, the experiment file (none: it is missing), its trace, the code, and what the message names. */
+const CASES: readonly [string, string | null, string | Uint8Array | null, ErrorCode, RegExp][] = [
+  ['no experiment file', null, null, 'E_FILE_MISSING', /run\.yaml: no such file/],
+  ['broken YAML', 'seed: 1\nslo: [1\n', null, 'E_CONFIG_SYNTAX', /run\.yaml:\d+: /],
+  [
+    'a list in itself',
+    'a: &a [*a]\n',
+    null,
+    'E_CONFIG_SYNTAX',
+    /run\.yaml:1: the alias \*a is inside its own/,
+  ],
+  [
+    'endless models',
+    small(/models: .*/, 'models: { kind: csv, path: /dev/zero }'),
+    null,
+    'E_FILE_MISSING',
+    /\/dev\/zero: is a device, not a file/,
+  ],
+  [
+    'a mistyped key',
+    small('scheduleAhead', 'schedulAhead'),
+    null,
+    'E_CONFIG_KEY',
+    /run\.yaml:7: .*schedulAhead.*did you mean "scheduleAhead"/,
+  ],
+  ['a mistyped unit', small('25ms', '25lightyears'), null, 'E_CONFIG_UNIT', /run\.yaml:6: slo: .*lightyears/],
+  ['a large model', small('pages: 200', 'pages: 2'), null, 'E_MODEL_TOO_LARGE', /run\.yaml:4: models/],
+  [
+    'no trace',
+    PLAYS_ARRIVALS,
+    null,
+    'E_FILE_MISSING',
+    /run\.yaml:5: workload\.path: .*trace\.csv: no such file/,
+  ],
+  ['another layout', PLAYS_ARRIVALS, 'time,model\n1,2\n', 'E_TRACE_HEADER', /trace\.csv:1: /],
+  [
+    'a count in words',
+    withWorkload('{ kind: azure-2019, path: trace.csv }'),
+    `${AZURE}a,b,c,http,1,2,3\na,b,d,http,1,many,3\n`,
+    'E_TRACE_VALUE',
+    /trace\.csv:3: .*many/,
+  ],
+  [
+    'unsorted arrivals',
+    PLAYS_ARRIVALS,
+    `${ARRIVALS}100,0,1000000\n300,0,1000000\n200,0,1000000\n`,
+    'E_TRACE_ORDER',
+    /trace\.csv:4: /,
+  ],
+  [
+    'an unknown model',
+    PLAYS_ARRIVALS,
+    `${ARRIVALS}100,0,1000000\n200,99,1000000\n`,
+    'E_UNKNOWN_MODEL',
+    /trace\.csv:3: .*99/,
+  ],
+  [
+    'half a gzip',
+    PLAYS_ARRIVALS.replace('.csv', '.csv.gz'),
+    truncatedGzip(),
+    'E_FILE_TRUNCATED',
+    /trace\.csv\.gz/,
+  ],
 ];
 
-test.each(CASES)('$what: $code', async ({ experiment, trace, flags = [], code, names }) => {
+test.each(CASES)('%s is refused in one line', async (_, experiment, trace, code, names) => {
   const dir = tempDir();
-  if (experiment !== undefined) writeIn(dir, 'run.yaml', experiment);
-  if (trace !== undefined) writeIn(dir, typeof trace === 'string' ? 'trace.csv' : 'trace.csv.gz', trace);
-  const { status, stdout, stderr } = await runCli(
-    ['simulate', 'run.yaml', '--quiet', '--out', 'out', ...flags],
-    { cwd: dir },
-  );
+  if (experiment !== null) writeIn(dir, 'run.yaml', experiment);
+  if (trace !== null) writeIn(dir, typeof trace === 'string' ? 'trace.csv' : 'trace.csv.gz', trace);
+  const { status, stdout, stderr } = await runCli(['simulate', 'run.yaml', '--quiet', '--out', 'out'], {
+    cwd: dir,
+  });
   expect(stderr).toMatch(new RegExp(`^escapement: ${code}: [^\\n]+\\n$`));
   expect(stderr).toMatch(names);
   expect({ status, stdout }).toEqual({ status: EXIT_CODES[code].exit, stdout: '' });

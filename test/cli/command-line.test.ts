@@ -116,7 +116,7 @@ test.each([
 
 test('keys without a match says what was probably meant', async () => {
   const { stderr } = await runCli(['keys', 'clustre']);
-  expect(stderr).toBe('escapement: E_USAGE: no key begins with clustre; did you mean "cluster"?\n');
+  expect(stderr).toBe('escapement: E_USAGE: no key contains clustre; did you mean "cluster"?\n');
 });
 
 test('a full disk behind standard output is reported in one line', ({ skip }) => {

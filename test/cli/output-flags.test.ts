@@ -29,8 +29,8 @@ test('a file for CI replaces neither the experiment nor other results, and is fo
     const got = await runCli(['simulate', file, '--quiet', '--threshold', 'ok>0', ...flags]);
     expect(got, flags.join(' ')).toMatchObject({ status, stdout: '', stderr: expect.stringMatching(stderr) });
   }
-  const plan = ['plan', file, '--target', 'ok>0', '--over', 'cluster.gpus=1:2', '--html', file];
-  expect((await runCli(plan)).stderr).toMatch(/E_USAGE: --html .*: is the input of this command/);
+  const plan = ['plan', file, '--target', 'ok>0', '--over', 'cluster.gpus=1:2', '--junit', file];
+  expect((await runCli(plan)).stderr).toMatch(/E_USAGE: --junit .*: is the input of this command/);
   expect(readFileSync(file, 'utf8')).toBe(SMALL_EXPERIMENT);
   expect(readFileSync(results, 'utf8')).toBe('{"version":1}\n');
   expect(readFileSync(table, 'utf8')).toBe('a\tb\n');

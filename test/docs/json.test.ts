@@ -53,13 +53,12 @@ describe('one object with the keys of the table', () => {
     'keys clockwork',
     'replay run.journal --late --request 0',
     'model make mlp --repository models --name other --input 4',
-    'model optimize models',
     'model list models',
     'profile measure models --model made --runs 1',
     `profile show ${join(ROOT, 'experiments/profiles/resnet50_v2.v100.json')}`,
     'trace generate trace.csv --functions 5 --minutes 2',
     'trace info trace.csv',
-    'trace convert trace.csv arrivals.csv --models 2',
+    'trace convert small.yaml arrivals.csv',
   ])('%s', async (line) => {
     const { stdout, status, stderr } = await runCli([...line.split(' '), '--json'], { cwd: dir });
     expect(status, stderr).toBe(0);

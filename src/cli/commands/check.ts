@@ -1,7 +1,5 @@
 import type { Argv } from 'yargs';
 import type { Audit } from '../../audit/check-run.js';
-import type { Claim } from '../../audit/claims.js';
-import type { Rule } from '../../audit/rules.js';
 import { EscapementError } from '../../base/errors.js';
 import { significant } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
@@ -30,17 +28,14 @@ export const builder = (yargs: Argv) =>
         'Exit code 5: a figure or rule does not hold.',
     );
 
-/** Rules that compare times, which `--slack` relaxes. */
-const TIMED_RULES: readonly Rule[] = ['window', 'order', 'lane', 'weights'];
-const SLACK_HINT = '; threads of a live run wake late, which --slack 2ms allows for';
-
 /** `escapement check DIR`: verifies the summary of a run against its logs. */
 export async function handler({ dir, slack, json }: ArgsOf<typeof builder>): Promise<void> {
   const { checkRun } = await import('../../audit/check-run.js');
   const audit = checkRun(dir, { slackNs: slack });
   writeOut(json ? `${JSON.stringify(audit)}\n` : auditText(audit));
   if (audit.ok) return;
-  const hint = slack === 0 && needsSlack(audit) ? SLACK_HINT : '';
+  const isTimed = slack === 0 && audit.kind === 'live' && audit.claims.every(({ ok }) => ok);
+  const hint = isTimed ? '; threads of a live run wake late, which --slack 2ms allows for' : '';
   throw new EscapementError('E_CHECK', failure(audit) + hint, { file: dir });
 }
 
@@ -80,30 +75,17 @@ function mark(ok: boolean): string {
   return ok ? '✔' : '✘';
 }
 
-/** True if the only failed claims concern times of a live run. */
-function needsSlack({ kind, claims, rules }: Audit): boolean {
-  const broken = rules.filter(({ violations }) => violations > 0);
-  return (
-    kind === 'live' &&
-    broken.length > 0 &&
-    broken.every(({ rule }) => TIMED_RULES.includes(rule)) &&
-    claims.every(({ ok }) => ok)
-  );
-}
-
 function failure({ claims, violations, violationCount }: Audit): string {
-  const wrong = claims.filter(({ ok }) => !ok);
-  const parts = [
-    ...(wrong.length === 0 ? [] : [`the logs contradict ${wrong.map(claimText).join(', ')}`]),
-    ...(violationCount === 0
-      ? []
-      : [
-          `${violationCount === 1 ? 'a rule is broken' : `rules are broken ${violationCount} times, first`} in ${violations[0]!.file}:${violations[0]!.line}`,
-        ]),
-  ];
-  return parts.join('; ');
-}
-
-function claimText({ figure, claimed, recomputed }: Claim): string {
-  return `${figure} (${figureText(claimed)} claimed, ${figureText(recomputed)} found)`;
+  const wrong = claims
+    .filter(({ ok }) => !ok)
+    .map(({ figure, claimed, recomputed }) => {
+      return `${figure} (${figureText(claimed)} claimed, ${figureText(recomputed)} found)`;
+    });
+  const [first] = violations;
+  const broken =
+    violationCount === 1 ? 'a rule is broken' : `rules are broken ${violationCount} times, first`;
+  return [
+    ...(wrong.length === 0 ? [] : [`the logs contradict ${wrong.join(', ')}`]),
+    ...(first === undefined ? [] : [`${broken} in ${first.file}:${first.line}`]),
+  ].join('; ');
 }

@@ -1,6 +1,6 @@
 import type { Argv } from 'yargs';
 import { table } from '../../text/table.js';
-import { writeOut } from '../../text/terminal.js';
+import { warn, writeOut } from '../../text/terminal.js';
 import { json, plugin } from '../common-options.js';
 import { type ArgsOf, group, list } from '../options.js';
 import { serverExperiment } from '../server-options.js';
@@ -17,10 +17,10 @@ export const builder = (yargs: Argv) =>
     )
     .example([
       ['$0 config', ''],
-      ['$0 config --experiment tuned.yaml --set runtime.preset=min-memory', ''],
+      ['$0 config --experiment tuned.yaml --set runtime.intraOpThreads=2', ''],
     ])
     .epilogue(
-      'Settings come from --set, environment variables, the experiment file and its preset; the first of these that ' +
+      'Settings come from --set, environment variables, and the experiment file; the first of these that ' +
         'has a value wins. Runtime settings and their environment variables: escapement keys runtime',
     );
 
@@ -28,7 +28,7 @@ export const builder = (yargs: Argv) =>
 export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const { effectiveSettings, sourceText } = await import('../../config/effective-settings.js');
   const { readServerSettings } = await import('../../config/server-settings.js');
-  const { settingsSources, warn, warningsOf } = await import('../live-settings.js');
+  const { settingsSources, warningsOf } = await import('../live-settings.js');
   const loaded = await readServerSettings(settingsSources(args));
   const settings = effectiveSettings(loaded);
   const warnings = warningsOf(loaded);

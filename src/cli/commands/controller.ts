@@ -64,7 +64,7 @@ export async function handler(args: Args): Promise<void> {
       links,
       deployment: deploymentOptions(args),
       listening: (certificates) =>
-        renewAuthority('--worker-ca', args['worker-ca'], access.tls, log, certificates, (ca) => {
+        renewAuthority('worker', args['worker-ca'], access.tls, { log, gauges: certificates }, (ca) => {
           clientCredentials({ ca });
           remote.renew({ ca });
           // Later connections trust the current content of the file.

@@ -18,7 +18,7 @@ import {
   failedText,
   filterOptions,
   refuseUnknownModel,
-  refuseUnknownSender,
+  refuseUnknownSenders,
 } from '../request-filters.js';
 
 export const builder = (yargs: Argv) =>
@@ -63,8 +63,7 @@ export async function handler(args: Args): Promise<void> {
     run.summary.by.model.map(({ key }) => key),
     args.model,
   );
-  refuseUnknownSender('class', names.classes, args.class);
-  refuseUnknownSender('tenant', names.tenants, args.tenant);
+  refuseUnknownSenders(names, args);
   const list = failedList(logs, names, args, Math.round(run.series.beginSeconds * NS_PER_S));
   writeOut(json ? `${JSON.stringify(list)}\n` : listText(dir, list));
 }

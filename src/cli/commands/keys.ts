@@ -9,7 +9,7 @@ import { type ArgsOf, group, text, usageError } from '../options.js';
 
 export const builder = (yargs: Argv) =>
   yargs
-    .positional('prefix', text('Only keys that begin with this, or a policy or workload of this kind'))
+    .positional('prefix', text('Only keys with this in their name, or a policy or workload of this kind'))
     .options(group('Options', { plugin, json }))
     .example([
       ['$0 keys', ''],
@@ -25,8 +25,8 @@ const OTHER_POLICY =
   ' Setting or varying it drops the options that only other policies have: --vary policy.kind=clockwork,fifo ' +
   'compares them on one file.';
 const RUNTIME_SOURCES =
-  'Runtime keys can be set, in order of precedence, by --set, by the environment variable named here, in the ' +
-  'section runtime of the experiment file, and by runtime.preset.';
+  'Runtime keys can be set, in order of precedence, by --set, by the environment variable named here, and in ' +
+  'the section runtime of the experiment file.';
 
 /** Keys under a heading. */
 interface Block {
@@ -70,26 +70,22 @@ async function blocks(plugins: readonly Plugin[]): Promise<Block[]> {
   ];
 }
 
-/** Keys that begin with the prefix; `policy.clockwork` or `clockwork`: those of a kind. Throws `E_USAGE`. */
-function matching(all: readonly Block[], prefix: string): Block[] {
-  const wanted = prefix.toLowerCase();
-  const matches: ((key: string, kind: string) => boolean)[] = [
-    (key, kind) => key.startsWith(wanted) || [kind, `${key.split('.')[0]}.${kind}`].includes(wanted),
-    (key) => key.includes(wanted),
-  ];
-  for (const fits of matches) {
-    const found = all.map(({ heading, keys }) => ({
-      heading,
-      keys: keys.filter(({ key, kind = '' }) => fits(key.toLowerCase(), kind.toLowerCase())),
-    }));
-    if (found.some(({ keys }) => keys.length > 0)) return found.filter(({ keys }) => keys.length > 0);
-  }
+/** Keys that contain the text; `policy.clockwork` or `clockwork`: those of a kind. Throws `E_USAGE`. */
+function matching(all: readonly Block[], text: string): Block[] {
+  const wanted = text.toLowerCase();
+  const fits = ({ key, kind = '' }: KeyDescription) =>
+    [key, kind, `${key.split('.')[0]}.${kind}`].some((name, i) =>
+      i === 0 ? name.toLowerCase().includes(wanted) : name.toLowerCase() === wanted,
+    );
+  const found = all.map(({ heading, keys }) => ({ heading, keys: keys.filter(fits) }));
+  const filled = found.filter(({ keys }) => keys.length > 0);
+  if (filled.length > 0) return filled;
   const names = all.flatMap(({ keys }) =>
     keys.flatMap(({ key, kind }) => [key.split('.')[0]!, key, kind ?? key]),
   );
-  const meant = nearest(prefix, names);
+  const meant = nearest(text, names);
   const hint = meant === undefined ? 'see escapement keys' : `did you mean "${meant}"?`;
-  throw usageError(`no key begins with ${prefix}; ${hint}`);
+  throw usageError(`no key contains ${text}; ${hint}`);
 }
 
 /** Keys shared by every kind of a section, then the additional ones of each kind. */

@@ -11,12 +11,9 @@ import { json } from '../common-options.js';
 import { type ArgsOf, group, required, text } from '../options.js';
 import { cacheFlags } from '../server-options.js';
 
-/** A repository of models, as an argument. */
-export const repositoryFolder = required(text('FOLDER', 'Model repository, as NAME/VERSION/model.onnx'));
-
 export const builder = (yargs: Argv) =>
   yargs
-    .positional('repository', repositoryFolder)
+    .positional('repository', required(text('Model repository, as NAME/VERSION/model.onnx')))
     .options(group('Options', { 'cache-dir': { ...cacheFlags['cache-dir'], group: 'Options' }, json }))
     .example([['$0 model list models', '']])
     .epilogue('Exit code 41: something in the repository cannot be served; the rest is listed.');
@@ -46,7 +43,13 @@ export async function handler({
     reason: message,
   }));
   writeOut(json ? `${JSON.stringify({ models, problems })}\n` : listText(models, problems));
-  if (problems.length > 0) throw failure(models, problems);
+  if (problems.length === 0) return;
+  const served = new Set(models.map(({ name }) => name));
+  const which = problems.map(({ name, version }) =>
+    printable(version !== null && served.has(name) ? `version ${version} of ${name}` : name),
+  );
+  const what = `cannot be served: ${[...new Set(which)].join(', ')}; see the reasons above`;
+  throw new EscapementError('E_MODEL_FILE', what);
 }
 
 interface Problem {
@@ -55,31 +58,23 @@ interface Problem {
   readonly reason: string;
 }
 
-function failure(models: readonly ListedModel[], problems: readonly Problem[]): EscapementError {
-  const inPart = new Set(models.map(({ name }) => name));
-  const which = problems.map(({ name, version }) =>
-    version !== null && inPart.has(name) ? `version ${version} of ${name}` : name,
-  );
-  const names = [...new Set(which)].map((name) => printable(name)).join(', ');
-  return new EscapementError('E_MODEL_FILE', `cannot be served: ${names}; see the reasons above`);
-}
-
 function listText(models: readonly ListedModel[], problems: readonly Problem[]): string {
   const header = ['name', 'version', 'precisions', 'inputs', 'outputs', 'batch sizes', 'size'];
-  const notes = models.flatMap(({ name, batching }) =>
-    batching
-      .filter(({ independent }) => !independent)
-      .map(({ device, isIgnored, what }) =>
-        isIgnored
-          ? `${name} is batched on ${device} because its config.yaml says so, but its answers depend on the rest of the batch: ${what}\n`
-          : `${name} runs one request at a time on ${device}: ${what}\n`,
-      ),
-  );
-  const broken = problems.map(({ name, version, reason }) => {
-    const which = version === null ? name : `${name}, version ${version},`;
-    return `${which} cannot be served: ${reason}`;
-  });
-  const lines = [...notes, ...broken].map((line) => `${printable(line.trimEnd())}\n`);
+  const lines = [
+    ...models.flatMap(({ name, batching }) =>
+      batching
+        .filter(({ independent }) => !independent)
+        .map(({ device, isIgnored, what }) =>
+          isIgnored
+            ? `${name} is batched on ${device} because its config.yaml says so, but its answers depend on the rest of the batch: ${what}`
+            : `${name} runs one request at a time on ${device}: ${what}`,
+        ),
+    ),
+    ...problems.map(({ name, version, reason }) => {
+      const which = version === null ? name : `${name}, version ${version},`;
+      return `${which} cannot be served: ${reason}`;
+    }),
+  ].map((line) => `${printable(line.trimEnd())}\n`);
   const rows = models.length === 0 ? '' : table([header, ...models.map(row)]);
   const space = rows !== '' && lines.length > 0 ? '\n' : '';
   return `${rows}${space}${lines.join('')}`;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Argv } from 'yargs';
 import { EscapementError } from '../../base/errors.js';
-import { checkWritable, writeWhole } from '../../base/files/output-file.js';
+import { writeWhole } from '../../base/files/output-file.js';
 import type { Plan } from '../../run/plan/plan-result.js';
 import { writeOut } from '../../text/terminal.js';
 import type { CellRuns } from '../cell-runs.js';
@@ -37,7 +37,6 @@ export const builder = (yargs: Argv) =>
       ...group('Output', {
         json,
         out: text('Write plan.json and plan.html to this folder; an interrupted plan resumes there'),
-        html: text('Write the page with charts to this file'),
         quiet,
       }),
       ...ciFlags,
@@ -70,13 +69,12 @@ const VALUES_PER_ROUND = 3;
 
 /** `escapement plan FILE`: fewest GPUs, highest load, tightest SLO or cheapest fleet that meets a target. */
 export async function handler(args: Args): Promise<void> {
-  const { out, html } = args;
+  const { out } = args;
   if (args.queue !== undefined && args.threads !== undefined)
     throw usageError('the workers of a queue have threads of their own: leave out --threads');
   if (args.minimize !== undefined && args.prefer !== undefined)
     throw usageError('--prefer is for plans of one key: leave it out with --minimize');
-  checkOutputFlags({ html, junit: args.junit, markdown: args.markdown }, [args.file]);
-  if (html !== undefined) checkWritable(html);
+  checkOutputFlags({ junit: args.junit, markdown: args.markdown }, [args.file]);
   checkCiFiles(args, args.target.length, 'target');
   const { runCells } = await import('../cell-runs.js');
   const kept = ({ known }: CellRuns) =>
@@ -88,16 +86,15 @@ export async function handler(args: Args): Promise<void> {
   const plan = await runCells(args, { label: 'plan', noun: 'runs', kept }, (runs) => search(args, runs));
   const cases = planCases(plan);
   writeCiFiles(args, 'plan', plan.name, cases);
-  if (out !== undefined) writeWhole(join(out, 'plan.json'), `${JSON.stringify(plan)}\n`);
-  const pages = [
-    ...(out === undefined ? [] : [join(out, 'plan.html')]),
-    ...(html === undefined ? [] : [html]),
-  ];
-  // Chart libraries take half a second to load.
-  const page = pages.length === 0 ? '' : await (await import('../../run/plan/page.js')).planPage(plan);
-  for (const path of pages) writeWhole(path, page);
-  writeOut(args.json ? `${JSON.stringify({ ...plan, ...casesJson(cases) })}\n` : planText(plan));
-  if (out !== undefined && !args.json) writeOut(`report: ${join(out, 'plan.html')}\n`);
+  let report = '';
+  if (out !== undefined) {
+    writeWhole(join(out, 'plan.json'), `${JSON.stringify(plan)}\n`);
+    // Chart libraries take half a second to load.
+    const { planPage } = await import('../../run/plan/page.js');
+    writeWhole(join(out, 'plan.html'), await planPage(plan));
+    report = `report: ${join(out, 'plan.html')}\n`;
+  }
+  writeOut(args.json ? `${JSON.stringify({ ...plan, ...casesJson(cases) })}\n` : planText(plan) + report);
   if (plan.answer !== null) return;
   // Without --json, stdout already says how close the best value came.
   throw new EscapementError('E_THRESHOLD', args.json ? answerLines(plan).join('; ') : plan.headline);

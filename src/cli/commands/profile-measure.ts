@@ -8,8 +8,8 @@ import type { RepositoryModel } from '../../live/models/repository.js';
 import type { MeasuredProfile } from '../../serve/measure-profile.js';
 import { table } from '../../text/table.js';
 import { writeOut } from '../../text/terminal.js';
-import { json, quiet, trustFlags } from '../common-options.js';
-import { checkOneFile, chosenSizes, stabilityText } from '../measured.js';
+import { accessFlags, json, quiet } from '../common-options.js';
+import { checkOneFile, chosenSizes, inferLabel, stabilityText } from '../measured.js';
 import { type ArgsOf, duration, durationOr, group, list, size, text, usageError, whole } from '../options.js';
 import { cacheFlags, deviceFlags, runtimeFlags } from '../server-options.js';
 
@@ -31,7 +31,6 @@ export const builder = (yargs: Argv) =>
           'Real inputs for --url, one row: a .json, .npy or raw file, or a folder with one per model',
           'random, or texts',
         ),
-        'token-file': text('File with the token that the server requires'),
         weights: size(
           "Bytes of a model's weights, which a client cannot see",
           'next to none: it stays loaded',
@@ -41,7 +40,7 @@ export const builder = (yargs: Argv) =>
           'next to none: it stays loaded',
         ),
       }),
-      ...trustFlags,
+      ...accessFlags,
       ...deviceFlags,
       ...cacheFlags,
       ...runtimeFlags,
@@ -125,10 +124,8 @@ interface Failed {
 function notMeasured(failed: readonly Failed[], count: number): EscapementError {
   if (count === 1) return failed[0].error;
   const reasons = failed.map(({ name, error }) => `${name}: ${error.message}`);
-  return new EscapementError(
-    'E_MODEL_FILE',
-    `${failed.length} of ${count} models are not measured: ${reasons.join('; ')}`,
-  );
+  const what = `${failed.length} of ${count} models are not measured: ${reasons.join('; ')}`;
+  return new EscapementError('E_MODEL_FILE', what);
 }
 
 /** Models to measure; those of a repository that cannot be read are listed in `failed`. */
@@ -138,62 +135,61 @@ async function chosenModels(
   precision: Precision,
 ): Promise<{ readonly models: readonly RepositoryModel[]; readonly failed: Failed[] }> {
   const { readModel, readModelFile, surveyRepository } = await import('../../live/models/repository.js');
-  if (!path.endsWith('.onnx')) {
-    if (names.length === 0) {
-      const { models, problems } = await surveyRepository(path, precision);
-      return { models, failed: [...problems] };
-    }
-    return {
-      models: await Promise.all(names.map((name) => readModel(join(path, name), precision))),
-      failed: [],
-    };
+  if (path.endsWith('.onnx')) {
+    if (names.length === 0) return { models: [await readModelFile(path)], failed: [] };
+    throw usageError('--model selects from a repository, and this is a single model');
   }
-  if (names.length === 0) return { models: [await readModelFile(path)], failed: [] };
-  throw usageError('--model selects from a repository, and this is a single model');
+  if (names.length > 0) {
+    const named = names.map((name) => readModel(join(path, name), precision));
+    return { models: await Promise.all(named), failed: [] };
+  }
+  const { models, problems } = await surveyRepository(path, precision);
+  return { models, failed: [...problems] };
 }
 
 function measuredText({ profile, measurement }: MeasuredProfile): string {
   const { load, firstLoadMs, batches, shorter = [] } = measurement;
-  const { length = 0 } = profile;
-  const tables = [...shorter, { length, batches }];
+  const { length = 0, batching } = profile;
+  const timed = [...shorter, { length, batches }];
+  const rows = timed.flatMap((one) =>
+    profile.batches.map(({ batch }, i) => [
+      inferLabel(one.length, batch),
+      ...figures(one.batches[i]),
+      Math.round((batch * 1000) / one.batches[i].medianMs),
+    ]),
+  );
+  const notes =
+    batching === undefined
+      ? []
+      : ['', batchingText(batching, profile.batches.length > 1), ...paddingText(batching)];
   return [
     `${profile.name} on ${profile.gpu}\n\n`,
     table([
       ['', 'median ms', 'p99 ms', 'max ms', 'p99 / median', 'runs', 'requests/s'],
       ['LOAD', ...figures(load), '-'],
-      ...tables.flatMap((table) =>
-        profile.batches.map(({ batch }, i) => [
-          table.length === 0 ? `INFER, batch ${batch}` : `INFER, length ${table.length}, batch ${batch}`,
-          ...figures(table.batches[i]),
-          Math.round((batch * 1000) / table.batches[i].medianMs),
-        ]),
-      ),
+      ...rows,
     ]),
-    profile.batching === undefined ? '' : `\n${batchingText(profile.batching, profile.batches.length > 1)}\n`,
+    ...notes.map((note) => `${note}\n`),
     `\nthe very first LOAD took ${firstLoadMs.toFixed(1)} ms\n`,
-    stabilityText(tables.flatMap((table) => table.batches)),
+    stabilityText(timed.flatMap((one) => one.batches)),
   ].join('');
 }
 
-function batchingText(
-  { independent, what, padding }: NonNullable<MeasuredProfile['profile']['batching']>,
-  isBatched: boolean,
-): string {
-  return [
-    rowsText(independent, what, isBatched),
-    ...(padding === undefined ? [] : [paddingText(padding)]),
-  ].join('\n');
-}
+type Batching = NonNullable<MeasuredProfile['profile']['batching']>;
 
-function paddingText({ same, what }: { readonly same: boolean; readonly what: string }): string {
-  return same ? `padding: ${what}` : `warning: padded as config.yaml says, but answers depend on it: ${what}`;
-}
-
-function rowsText(independent: boolean, what: string, isBatched: boolean): string {
+function batchingText({ independent, what }: Batching, isBatched: boolean): string {
   if (independent) return `batches: ${what}`;
   return isBatched
     ? `warning: batched as config.yaml says, but answers depend on the rest of the batch: ${what}`
     : `no batches, one request at a time: ${what}`;
+}
+
+function paddingText({ padding }: Batching): string[] {
+  if (padding === undefined) return [];
+  const { same, what } = padding;
+  return [
+    same ? `padding: ${what}` : `warning: padded as config.yaml says, but answers depend on it: ${what}`,
+  ];
 }
 
 function figures({ medianMs, p99Ms, maxMs, runs }: MeasuredProfile['measurement']['load']) {

@@ -12,7 +12,6 @@ import type { Replay } from '../../live/journal/replay.js';
 import type { Plugin } from '../../policies/entry.js';
 import { fanOut } from '../../record/fan-out.js';
 import { explain } from '../../record/flight/explain.js';
-import type { Flight } from '../../record/flight/flight.js';
 import { flightText } from '../../record/flight/flight-text.js';
 import { causesText } from '../../report/hurt-text.js';
 import { formatCount, rounded, toMs } from '../../text/numbers.js';
@@ -27,7 +26,7 @@ import {
   filterOf,
   filterOptions,
   refuseUnknownModel,
-  refuseUnknownSender,
+  refuseUnknownSenders,
 } from '../request-filters.js';
 
 export const builder = (yargs: Argv) =>
@@ -37,16 +36,12 @@ export const builder = (yargs: Argv) =>
       group('Options', {
         request: {
           ...whole(0, 'Explain one request: plan, actions, and why it was late'),
-          conflicts: ['trace', ...FILTERS],
-        },
-        trace: {
-          ...text('Explain the requests of a trace: its id, or a traceparent'),
           conflicts: [...FILTERS],
         },
         late: toggle(
           'List the requests that were not answered within their SLO, and why; --model, --class, --tenant and --cause do the same',
         ),
-        ...filterOptions('such requests', 'Maximum number of requests to list, and for --trace to explain'),
+        ...filterOptions('such requests', 'Maximum number of requests to list'),
         plugin: list('Module of the policy that scheduled the run, if it was a plugin'),
         json,
       }),
@@ -55,7 +50,6 @@ export const builder = (yargs: Argv) =>
       ['$0 replay run.journal --late', ''],
       ['$0 replay run.journal --tenant acme --cause overRate', ''],
       ['$0 replay run.journal --request 1234', ''],
-      ['$0 replay run.journal --trace 4bf92f3577b34da6a3ce929d0e0e4736', ''],
     ])
     .epilogue('Exit code 47: the replay diverged from the recorded run.');
 
@@ -76,70 +70,47 @@ export async function handler(args: Args): Promise<void> {
   const { replayJournal } = await import('../../live/journal/replay.js');
   const { file, request } = args;
   const journals = journalsOf(file);
-  const asked = await orOthers(requestsAsked(args), file, journals);
-  const recorders = asked.map((id) => new FlightRecorder(id));
+  const recorder = request === undefined ? null : new FlightRecorder(request);
   const plugins = await loadPluginFiles(args.plugin, ON_DISK);
   let header!: JournalHeader;
   const isListed = args.late || filterOf(args) !== undefined;
   const outcomes = new OutcomeList(isListed ? args.limit : 0, args);
+  const watchers = [outcomes, ...(recorder === null ? [] : [recorder])];
   const replaying = replayJournal(file, {
     createPolicy: (recorded, context) => {
       header = recorded;
-      refuseUnknown(recorded, args);
+      const { classes = [], tenants = [] } = recorded;
+      const namesOf = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
+      refuseUnknownSenders({ classes: namesOf(classes), tenants: namesOf(tenants) }, args);
       return createPolicyOf(recordedPolicy(recorded, plugins))(context);
     },
-    observer: fanOut([outcomes, ...recorders]),
-    watchers: [outcomes, ...recorders],
+    observer: fanOut(watchers),
+    watchers,
   });
   const replay = await orOthers(replaying, file, journals);
-  const flights = recorders.flatMap(({ flight }) => flight ?? []);
+  const flight = recorder?.flight ?? null;
   refuseUnknownModel([...outcomes.models], args.model);
-  if (request !== undefined && flights.length === 0) throw noRequest(request, replay.requests);
+  if (request !== undefined && flight === null) {
+    const there = replay.requests === 0 ? 'it has none' : `they are 0 to ${replay.requests - 1}`;
+    throw usageError(`--request ${request}: the journal has no such request; ${there}`);
+  }
   if (args.json) {
     const counts = OUTCOME_NAMES.map((name, outcome) => [name, outcomes.counts[outcome]]);
     const facts = {
       ...{ ...replay, journals, outcomes: Object.fromEntries(counts), failures: outcomes.failures },
       ...(header.tenants === undefined ? {} : { tenants: outcomes.tenants }),
       ...(isListed ? { late: outcomes.missed } : {}),
-      ...storiesOf(args, flights),
+      ...(flight === null ? {} : { flight: { ...flight, why: explain(flight) } }),
     };
     writeOut(`${JSON.stringify(facts)}\n`);
   } else {
     writeOut(replayText(file, journals, header, replay, outcomes));
     if (isListed) writeOut(lateText(args, outcomes));
-    for (const flight of flights) writeOut(`\n${flightText(flight)}`);
+    if (flight !== null) writeOut(`\n${flightText(flight)}`);
   }
   if (replay.truncated || replay.digest === replay.recordedDigest) return;
   const what = `the replay diverged from the recording: digest ${replay.digest}, recorded ${replay.recordedDigest}; the journal is damaged or edited, or was written by another version of escapement`;
   throw new EscapementError('E_REPLAY_DIFFERS', what, { file });
-}
-
-/** Requests to explain. Throws `E_USAGE` if the journal has none of the trace. */
-async function requestsAsked(args: Args): Promise<readonly number[]> {
-  const { file, request, trace, limit } = args;
-  if (trace === undefined) return request === undefined ? [] : [request];
-  const { requestsOfTrace, traceIdOf } = await import('../../live/journal/trace-requests.js');
-  const id = traceIdOf(trace);
-  if (id === null)
-    throw usageError(`--trace ${trace}: must be a trace id, 32 hexadecimal digits, or a whole traceparent`);
-  const requests = await requestsOfTrace(file, id);
-  if (requests.length > 0) return requests.slice(0, limit);
-  throw usageError(
-    `--trace ${trace}: no request of the journal belongs to it; requests do whose client sent a traceparent`,
-  );
-}
-
-/** Throws `E_USAGE` for a class or tenant that the run does not have. */
-function refuseUnknown({ classes = [], tenants = [] }: JournalHeader, args: Args): void {
-  const names = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
-  refuseUnknownSender('class', names(classes), args.class);
-  refuseUnknownSender('tenant', names(tenants), args.tenant);
-}
-
-function storiesOf({ trace }: Args, flights: readonly Flight[]): object {
-  const stories = flights.map((flight) => ({ ...flight, why: explain(flight) }));
-  if (trace !== undefined) return { flights: stories };
-  return stories.length === 0 ? {} : { flight: stories[0] };
 }
 
 /** Policy named by the journal. Throws `E_PLUGIN` if it came from a plugin that was not given. */
@@ -195,10 +166,9 @@ function replayText(
 
 /** All journals of the same name, oldest first. */
 function journalsOf(path: string): string[] {
-  const name = nameWithoutNumber(path);
-  const paths = (of: string) => numberedFiles(of).map((file) => file.path);
-  const own = paths(path);
-  return own.length > 1 || name === null ? own : paths(name);
+  const own = numberedFiles(path);
+  const all = own.length > 1 ? own : numberedFiles(nameWithoutNumber(path) ?? path);
+  return all.map((file) => file.path);
 }
 
 function listed(journals: readonly string[]): string {
@@ -225,9 +195,4 @@ function lateText({ file, ...args }: Args, { missed, missedCount }: OutcomeList)
   if (missed.every(({ decodingNs }) => decodingNs < WORTH_NS)) return `\n${failedText(missed, options)}`;
   const decoding = { 'decoding ms': ({ decodingNs }: (typeof missed)[number]) => toMs(decodingNs) };
   return `\n${failedText(missed, { ...options, note: DECODING_NOTE }, decoding)}`;
-}
-
-function noRequest(request: number, requests: number): EscapementError {
-  const there = requests === 0 ? 'it has none' : `they are 0 to ${requests - 1}`;
-  return usageError(`--request ${request}: the journal has no such request; ${there}`);
 }

@@ -3,6 +3,7 @@ import type { Experiment } from '../../config/experiment.js';
 import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
 import { refuseUnknownSenders } from '../../record/known-senders.js';
 import type { Engine } from '../../run/engine.js';
+import { warn } from '../../text/terminal.js';
 import { experimentFile, overridesOf } from '../common-options.js';
 import { type ArgsOf, choiceOr, group, usageError } from '../options.js';
 import { journalFlag } from '../server-options.js';
@@ -59,7 +60,7 @@ async function engineOf({ mode, journal }: Args): Promise<Engine> {
 
 async function warnOfLive({ file, set }: Args, experiment: Experiment): Promise<void> {
   const { entryOf } = await import('../../config/create-policy.js');
-  const { experimentWarnings, warn } = await import('../live-settings.js');
+  const { experimentWarnings } = await import('../live-settings.js');
   const { slowModelsWarning, timedModels } = await import('../../serve/slow-models.js');
   warn(await experimentWarnings(file, set));
   const { policy } = experiment;

@@ -4,7 +4,6 @@ import { plural } from '../../text/words.js';
 import { plugin, queueTrustFlags, quiet } from '../common-options.js';
 import { untilStopped } from '../interruption.js';
 import { type ArgsOf, group, required, text, whole } from '../options.js';
-import { addressOf, say } from '../queue.js';
 import { packageVersion } from '../version.js';
 
 export const builder = (yargs: Argv) =>
@@ -40,6 +39,7 @@ const SAID_MS = 30_000;
 
 /** `escapement sweep-worker`: runs cells of sweeps from other machines, until stopped. */
 export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+  const { addressOf, say } = await import('../cell-runs.js');
   const threads = args.threads ?? usableCores();
   const address = await addressOf(args);
   const { threadPool } = await import('../../run/sweep/pool.js');

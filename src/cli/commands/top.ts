@@ -1,9 +1,9 @@
 import type { Argv } from 'yargs';
 import { NS_PER_MS } from '../../base/units.js';
 import { writeOut } from '../../text/terminal.js';
-import { json, trustFlags } from '../common-options.js';
-import { type ArgsOf, durationOr, group, text, textOr, toggle, usageError } from '../options.js';
-import { tokenOf, trustOf } from '../token.js';
+import { accessFlags, json } from '../common-options.js';
+import { type ArgsOf, durationOr, group, textOr, toggle, usageError } from '../options.js';
+import { accessOf } from '../token.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8002';
 const LEAST_INTERVAL_MS = 100;
@@ -15,10 +15,9 @@ export const builder = (yargs: Argv) =>
       ...group('Options', {
         interval: durationOr('1s', 'Refresh interval, at least 100ms'),
         once: toggle('Print the current state as plain text and exit; implied without a terminal'),
-        'token-file': text('File with the token that the controller asks for'),
         json,
       }),
-      ...group('Options', trustFlags),
+      ...accessFlags,
     })
     .example([
       ['$0 top', ''],
@@ -31,7 +30,8 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const url = urlOf(args.url);
   const intervalMs = args.interval / NS_PER_MS;
   if (intervalMs < LEAST_INTERVAL_MS) throw usageError(`--interval: must be at least ${LEAST_INTERVAL_MS}ms`);
-  const access = { token: await tokenOf(args), trust: await trustOf(args) };
+  const { token = null, insecure, ...ca } = await accessOf(args);
+  const access = { token, trust: { ...ca, rejectUnauthorized: !insecure } };
   const { stdin, stdout } = process;
   if (args.json || args.once || !stdin.isTTY || !stdout.isTTY) {
     const { fetchStatus } = await import('../../tools/top/fetch-status.js');

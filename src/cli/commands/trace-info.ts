@@ -33,7 +33,10 @@ function infoText(path: string, info: TraceInfo): string {
     ['invocations', String(info.invocations)],
     ['first, last arrival', `${seconds(info.firstNs)}, ${seconds(info.lastNs)}`],
     ['mean rate', rate(info.meanRps)],
-    ['busiest minute', busiest(info)],
+    [
+      'busiest minute',
+      shown(info.peakToMean, (ratio) => `${rate(info.peakRps)} (${figureText(ratio)} × the mean minute)`),
+    ],
     ['variance / mean of minutes', figure(info.dispersion)],
     [`${functions} active in a mean minute`, figure(info.activePerMinute)],
     [`share of top 10 ${functions}`, percent(info.top10Share)],
@@ -43,25 +46,13 @@ function infoText(path: string, info: TraceInfo): string {
   ]);
 }
 
-/** Placeholder for a figure that the trace does not have. */
-const NONE = '–';
-
-function seconds(ns: number | null): string {
-  return ns === null ? NONE : `${rounded(ns / NS_PER_S, 3)} s`;
+/** Text of a figure, or a dash for one that the trace does not have. */
+function shown(value: number | null, text: (value: number) => string): string {
+  return value === null ? '–' : text(value);
 }
 
-function percent(share: number | null): string {
-  return share === null ? NONE : `${rounded(share * 100, 1)} %`;
-}
-
-function figure(value: number | null): string {
-  return value === null ? NONE : String(significant(value, 4));
-}
-
-function rate(rps: number | null): string {
-  return rps === null ? NONE : `${figure(rps)}/s`;
-}
-
-function busiest({ peakRps, peakToMean }: TraceInfo): string {
-  return peakToMean === null ? NONE : `${rate(peakRps)} (${figure(peakToMean)} × the mean minute)`;
-}
+const figureText = (value: number) => String(significant(value, 4));
+const figure = (value: number | null) => shown(value, figureText);
+const seconds = (ns: number | null) => shown(ns, (value) => `${rounded(value / NS_PER_S, 3)} s`);
+const percent = (share: number | null) => shown(share, (value) => `${rounded(value * 100, 1)} %`);
+const rate = (rps: number | null) => shown(rps, (value) => `${figureText(value)}/s`);

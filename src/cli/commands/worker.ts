@@ -72,8 +72,9 @@ export async function handler(args: Args): Promise<void> {
   if (process.platform !== 'win32')
     process.on('SIGUSR2', () => say('the controller records timelines; send the signal there'));
   const { certificates } = worker;
-  renewIdentity(args, tls, log, certificates, (identity) => worker.renew(identity));
-  renewAuthority('--controller-ca', caFile, controllerTls, log, certificates, (ca) => {
+  const reports = { log, gauges: certificates };
+  renewIdentity(args, tls, reports, (identity) => worker.renew(identity));
+  renewAuthority('controller', caFile, controllerTls, reports, (ca) => {
     clientCredentials({ ca }, 'controller');
     worker.trust({ ca });
   });

@@ -16,7 +16,7 @@ import { CPU, locate } from './locate.js';
 import { productDirs } from './product-dirs.js';
 import { precisionOf } from './weights.js';
 
-export interface OptimizedModel {
+interface OptimizedModel {
   readonly ortPath: string;
   /** Reason why it was made: missing, of another model, or damaged; null: it existed. */
   readonly made: 'missing' | 'outdated' | 'damaged' | null;

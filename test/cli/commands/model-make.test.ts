@@ -47,10 +47,9 @@ test('files derived from an FP16 model are next to it', async () => {
     const flags = ['--repository', dir, '--input', '16', '--precision', precision];
     expect((await runCli(['model', 'make', 'mlp', ...flags])).status).toBe(0);
   }
-  const optimized = await runCli(['model', 'optimize', dir, '--precision', 'fp16']);
-  expect(optimized.stdout).toMatch(/fp16\/cpu-\w+\.ort written\n$/);
   const flags = ['--set', 'runtime.precision=fp16', '--runs', '2', '--quiet'];
   expect((await runCli(['profile', 'measure', dir, ...flags])).status).toBe(0);
+  expect(readdirSync(join(dir, 'mlp', '1', 'fp16'))).toContainEqual(expect.stringMatching(/^cpu-\w+\.ort$/));
   const path = join(dir, 'mlp', '1', 'fp16', 'profile.cpu.json');
   expect(parseProfile(readFileSync(path, 'utf8'), path)).toMatchObject({
     name: 'mlp',
@@ -118,19 +117,6 @@ test('list shows the lower version that is served in place of a damaged one', as
     41,
     'escapement: E_MODEL_FILE: cannot be served: version 2 of m; see the reasons above\n',
   ]);
-});
-
-test('optimize makes what is missing', async () => {
-  const dir = tempDir();
-  const onnx = readFileSync(join(models, 'small', '1', 'model.onnx'));
-  for (const name of ['a', 'b']) {
-    expect((await runCli(['model', 'make', 'mlp', '--repository', dir, '--name', name])).status).toBe(0);
-  }
-  writeIn(join(dir, 'b', '1'), 'model.onnx', onnx);
-  const first = await runCli(['model', 'optimize', dir, '--device', 'webgpu']);
-  expect(first.stdout).toMatch(/^.*webgpu-\w+\.ort written\n.*webgpu-\w+\.ort written\n$/);
-  const second = await runCli(['model', 'optimize', dir, '--device', 'webgpu']);
-  expect(second.stdout).toMatch(/up to date\n.*up to date\n$/);
 });
 
 test('profile measure writes profiles that simulations read', async () => {

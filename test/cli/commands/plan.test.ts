@@ -122,7 +122,7 @@ test.each([
     11,
     /E_CONFIG_KEY: --over policy\.scheduleAhead=1ms:9ms: fifo has no scheduleAhead/,
   ],
-  [[...GPUS, '--html', '/dev/null/p.html'], 22, /E_FILE_WRITE: \/dev\/null\/p\.html: cannot be written/],
+  [[...GPUS, '--junit', '/dev/null/p.xml'], 22, /E_FILE_WRITE: \/dev\/null\/p\.xml: cannot be written/],
   [
     [...TARGET, '--over', 'slo=1ms:9ms', '--prefer', 'mid'],
     2,
@@ -174,7 +174,7 @@ test('says the warning before the end of the range, a line for each target, and 
   const dir = tempDir();
   const junit = join(dir, 'plan.xml');
   const targets = ['--target', 'executedP90<25ms', '--target', 'executedP99.25<1h'];
-  const flags = words`${targets} ${RATES} --seeds 1 --junit ${junit} --html ${join(dir, 'p.html')} --quiet`;
+  const flags = words`${targets} ${RATES} --seeds 1 --junit ${junit} --out ${join(dir, 'plan')} --quiet`;
   const { status, stdout } = await runCli(['plan', small(dir), ...ONE_THREAD, ...flags]);
   expect(status).toBe(0);
   expect(stdout).toMatch(
@@ -182,7 +182,7 @@ test('says the warning before the end of the range, a line for each target, and 
   );
   expect(stdout).not.toMatch(/highest/i);
   expect(readFileSync(junit, 'utf8')).toContain('tests="2" failures="0" errors="0"');
-  const page = readFileSync(join(dir, 'p.html'), 'utf8');
+  const page = readFileSync(join(dir, 'plan', 'plan.html'), 'utf8');
   expect(page).toMatch(/<h1>The range does not bound the answer: /);
   expect(page).toMatch(/<p class="alert">met, but [\d.]+ % of the requests were not answered in time/);
   expect(page).not.toMatch(/highest/i);

@@ -58,39 +58,6 @@ describe('escapement replay', () => {
     expect(flight.why.length).toBeGreaterThan(0);
   });
 
-  it('shows the course of each request of a trace', async () => {
-    const id = '4bf92f3577b34da6a3ce929d0e0e4736';
-    const wanted = [2, 5];
-    let request = -1;
-    const lines = whole.split('\n').flatMap((line) => {
-      if (!line.startsWith('o ')) return line;
-      request++;
-      const trace = wanted.includes(request) ? id : id.replace('4b', '5b');
-      return [line, `w 00-${trace}-00f067aa0ba902b${request % 10}-01`];
-    });
-    const path = changed('traced', lines.join('\n'));
-    const numbers = async (...args: string[]) => {
-      const { stdout, stderr } = await runCli(['replay', path, '--json', ...args]);
-      expect(stderr).toBe('');
-      return JSON.parse(stdout).flights.map(({ request }: { request: number }) => request);
-    };
-    expect(await numbers('--trace', id)).toEqual(wanted);
-    expect(await numbers('--trace', `00-${id.toUpperCase()}-00f067aa0ba902b7-01`)).toEqual(wanted);
-    expect(await numbers('--trace', id, '--limit', '1')).toEqual([2]);
-    const { stdout } = await runCli(['replay', path, '--trace', id]);
-    for (const number of wanted) expect(stdout).toContain(`\nrequest ${number} for `);
-  });
-
-  it.each([
-    [['--trace', 'f'.repeat(32)], /no request of the journal belongs to it/],
-    [['--trace', '123'], /must be a trace id, 32 hexadecimal digits, or a whole traceparent/],
-    [['--trace', 'f'.repeat(32), '--request', '1'], /--request and --trace cannot be combined/],
-  ])('says why it cannot explain %j', async (args, why) => {
-    const { status, stderr } = await runCli(['replay', recording.path, ...args]);
-    expect(status).toBe(2);
-    expect(stderr).toMatch(why);
-  });
-
   it('knows models that came later by their names', async () => {
     const [first, ...rest] = whole.split('\n');
     const { models, ...head } = JSON.parse(first);

@@ -16,18 +16,14 @@ test('convert writes the arrivals that the experiment plays: replaying them deci
   expect(await digest(...replay)).toBe(await digest());
 });
 
-test('convert keeps the lengths of a trace, and those that an experiment draws', async () => {
+test('convert keeps the lengths of a trace', async () => {
   const dir = tempDir();
-  const converted = async (input: string, ...flags: string[]) => {
-    expect((await runCli(['trace', 'convert', input, join(dir, 'out.csv'), ...flags])).stderr).toBe('');
-    return readFileSync(join(dir, 'out.csv'), 'utf8');
-  };
   const arrivals = 'arrival_ns,model_id,slo_ns,length\n0,0,500000000,40\n7,1,500000000,3\n';
-  expect(await converted(writeIn(dir, 'a.csv', arrivals), '--models', '2')).toBe(arrivals);
-  const llm =
-    'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:00.1,70,5\n2023-11-16 18:00:00.2,80,5\n';
-  const lengths = (await converted(writeIn(dir, 'llm.csv', llm), '--models', '1')).split('\n');
-  expect(lengths.map((line) => line.split(',')[3])).toEqual(['length', '70', '80', undefined]);
+  writeIn(dir, 'a.csv', arrivals);
+  const models = 'models: { kind: fit, parameters: 1M, copies: 2 }';
+  const file = writeIn(dir, 'a.yaml', `${models}\nworkload: { kind: arrivals, path: a.csv }\n`);
+  expect((await runCli(['trace', 'convert', file, join(dir, 'out.csv')])).stderr).toBe('');
+  expect(readFileSync(join(dir, 'out.csv'), 'utf8')).toBe(arrivals);
 });
 
 test('convert writes names where an index could be taken for one', async () => {
@@ -51,11 +47,13 @@ test('convert refuses clients whose arrivals depend on answers', async () => {
 });
 
 test.skipIf(!hasShared)('convert slices a real trace', async () => {
-  const out = join(tempDir(), 'slice.csv');
+  const dir = tempDir();
   const trace = join(TRACES, 'azure2019_invitro_100f_480min_invocations.csv');
-  const flags = ['--models', '5', '--set', 'workload.minutes=10:12', '--set', 'slo=50ms', '--seed', '1'];
-  expect((await runCli(['trace', 'convert', trace, out, ...flags])).status).toBe(0);
-  const [header, ...rows] = readFileSync(out, 'utf8').trimEnd().split('\n');
+  const models = 'models: { kind: fit, parameters: 1M, copies: 5 }';
+  const workload = `workload: { kind: azure-2019, path: ${trace}, minutes: "10:12" }`;
+  const file = writeIn(dir, 'slice.yaml', `${models}\n${workload}\nslo: 50ms\n`);
+  expect((await runCli(['trace', 'convert', file, join(dir, 'slice.csv')])).status).toBe(0);
+  const [header, ...rows] = readFileSync(join(dir, 'slice.csv'), 'utf8').trimEnd().split('\n');
   expect(header).toBe('arrival_ns,model_id,slo_ns');
   expect(rows.length).toBeGreaterThan(500);
   for (const row of rows) {
