@@ -39,11 +39,6 @@ export class GivenFiles implements ExperimentHost, InputFiles {
     return Promise.resolve(ways.filter((way) => way !== '..'));
   }
 
-  /** Only live runs ask for more. */
-  cores(): number {
-    return 1;
-  }
-
   async text(path: string): Promise<string> {
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(this.contentOf(path));
   }

@@ -1,4 +1,3 @@
-import { cpus } from 'node:os';
 import { usableCores } from '../base/limits/usable.js';
 import { NS_PER_MS } from '../base/units.js';
 import { settingWarnings } from '../config/effective-settings.js';
@@ -52,7 +51,6 @@ export function warningsOf(loaded: OriginalSettings): string[] {
   return settingWarnings(loaded, {
     environment: process.env,
     cores: usableCores(),
-    processors: cpus().length,
   });
 }
 

@@ -9,12 +9,12 @@ import { paddingOf } from './create-policy.js';
 import { readDocument, type SourceDocument } from './document.js';
 import type { Experiment } from './experiment.js';
 import type { ExperimentHost } from './experiment-host.js';
+import { refuse } from './fields.js';
 import { checkLengths, finishWorkloads } from './finish-workloads.js';
 import { buildModels } from './models.js';
 import { applyOverrides } from './overrides.js';
 import { libraryPlugin, loadPlugins } from './plugins.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
-import { withPreset } from './runtime-settings.js';
 import { scaledCluster } from './scaled-cluster.js';
 import { experimentSchemaWith } from './schema.js';
 import { classesOf, tenantsOf } from './schema-senders.js';
@@ -48,7 +48,7 @@ export async function buildExperiment(
   const plugins = policies.length === 0 ? loaded : [...loaded, libraryPlugin(policies, loaded)];
   const overridden = applyOverrides(source, overrides, environment, plugins);
   const { tree, placeOf } = overridden;
-  const config = validate(experimentSchemaWith(plugins), withPreset(tree, host.cores), overridden);
+  const config = validate(experimentSchemaWith(plugins), tree, overridden);
   const cluster = scaledCluster(config, (key) => placeOf(key));
   const { device = config.models.some(({ kind }) => kind === 'onnx') ? 'cpu' : 'simulated', ...live } =
     config.live;
@@ -64,10 +64,13 @@ export async function buildExperiment(
   const specs = models.map(({ spec }) => spec);
   const classes = classesOf(config.classes);
   const tenants = tenantsOf(config.tenants);
-  checkSections(config.workload, specs, classes, tenants.list, placeOf);
+  checkSections(config.workload, specs, { class: classes, tenant: tenants.list }, placeOf);
   const spreads = config.cluster.kinds.map((_, kind) => models.map((model) => model.spreads[kind] ?? null));
-  if (config.cluster.noise.distribution === 'profile')
-    checkSpreads(spreads, placeOf(['cluster', 'noise', 'distribution']));
+  if (config.cluster.noise.distribution === 'profile' && spreads.flat().every((spread) => spread === null)) {
+    const what =
+      'no model of this run has a profile with more than medians: measure p99Ms and maxMs, or write normal';
+    refuse(what, placeOf(['cluster', 'noise', 'distribution']));
+  }
   return {
     name: config.name ?? basename(file, extname(file)),
     file,
@@ -106,14 +109,6 @@ export async function buildExperiment(
   };
 }
 
-/** Throws `E_CONFIG_VALUE` if durations are drawn from profiles that contain only medians. */
-function checkSpreads(spreads: Experiment['spreads'], place: ErrorPlace): void {
-  if (!spreads.flat().every((spread) => spread === null)) return;
-  const what =
-    'no model of this run has a profile with more than medians: measure p99Ms and maxMs, or write normal';
-  throw new EscapementError('E_CONFIG_VALUE', what, place);
-}
-
 /** Throws `E_UNKNOWN_MODEL` and `E_CONFIG_VALUE` if a section names unknown models, or an unknown class or tenant. */
 function checkSections(
   sections: readonly {
@@ -123,47 +118,26 @@ function checkSections(
     readonly tenant?: string;
   }[],
   models: readonly ModelSpec[],
-  classes: readonly Named[],
-  tenants: readonly Named[],
+  declared: Readonly<Record<'class' | 'tenant', readonly { readonly name: string }[]>>,
   placeOf: (path: (string | number)[]) => ErrorPlace,
 ): void {
   const names = models.map(({ name }) => name);
   sections.forEach((section, i) => {
-    checkSelection(names, section.models, placeOf(['workload', i, 'models']));
+    try {
+      selectModels(names, section.models);
+    } catch (error) {
+      if (!(error instanceof EscapementError)) throw error;
+      throw new EscapementError(error.code, error.what, placeOf(['workload', i, 'models']));
+    }
     checkLengths(section, models, placeOf(['workload', i, 'length']));
-    checkDeclared('class', classes, section.class, placeOf(['workload', i, 'class']));
-    checkDeclared('tenant', tenants, section.tenant, placeOf(['workload', i, 'tenant']));
+    for (const sender of ['class', 'tenant'] as const) {
+      const known = declared[sender].map(({ name }) => name);
+      const name = section[sender];
+      if (name === undefined || known.includes(name)) continue;
+      const among = sender === 'class' ? 'classes' : 'tenants';
+      const hint = known.length === 0 ? `declare it in ${among}` : suggestion(name, known);
+      const what = `unknown ${sender} "${name}": ${hint}`;
+      refuse(what, placeOf(['workload', i, sender]));
+    }
   });
-}
-
-interface Named {
-  readonly name: string;
-}
-
-/** Throws `E_CONFIG_VALUE` for a class or tenant that is not declared. */
-function checkDeclared(
-  what: 'class' | 'tenant',
-  declared: readonly Named[],
-  name: string | undefined,
-  place: ErrorPlace,
-): void {
-  if (name === undefined || declared.some((each) => each.name === name)) return;
-  const known = declared.map((each) => each.name);
-  const section = what === 'class' ? 'classes' : 'tenants';
-  const hint = known.length === 0 ? `declare it in ${section}` : suggestion(name, known);
-  throw new EscapementError('E_CONFIG_VALUE', `unknown ${what} "${name}": ${hint}`, place);
-}
-
-/** Throws `E_UNKNOWN_MODEL` if a pattern matches no model, with file and line. */
-function checkSelection(
-  names: readonly string[],
-  patterns: readonly string[] | undefined,
-  place: ErrorPlace,
-): void {
-  try {
-    selectModels(names, patterns);
-  } catch (error) {
-    if (!(error instanceof EscapementError)) throw error;
-    throw new EscapementError(error.code, error.what, place);
-  }
 }

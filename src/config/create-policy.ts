@@ -5,6 +5,7 @@ import { type Policy, type PolicyContext, REFUSE } from '../core/policy.js';
 import type { PolicyEntry } from '../policies/entry.js';
 import { POLICIES } from '../policies/registry.js';
 import { reasonOf } from './experiment-host.js';
+import { refuse } from './fields.js';
 import type { PolicyChoice } from './schema-policy.js';
 
 /** Entry of a policy, built in or from its plugin; undefined if there is none of that kind. */
@@ -18,26 +19,13 @@ export function noteOnKinds(choice: PolicyChoice, kinds: number): string | null 
   return kinds < 2 || onKinds === undefined ? null : `${choice.kind} on several kinds of GPUs: ${onKinds}`;
 }
 
-/**
- * Why requests within the shares of their tenants do not go first; null if they do, or without at least two tenants.
- */
-export function whySharesAreNotFirst(
-  policy: PolicyChoice,
-  tenants: number,
-  padding: Padding,
-): 'policy' | 'lengths' | null {
-  if (tenants < 2) return null;
-  if (entryOf(policy)?.sharesFirst !== true) return 'policy';
-  return padding === 'bucket' ? 'lengths' : null;
-}
-
 /** Factory of an experiment's policy, for a controller. Throws `E_CONFIG_VALUE` if there is no such policy. */
 export function createPolicyOf(choice: PolicyChoice): (context: PolicyContext) => Policy {
   const { kind, options, plugin } = choice;
   const entry = entryOf(choice);
   if (entry === undefined) {
     const known = POLICIES.map((policy) => policy.kind).join(', ');
-    throw new EscapementError('E_CONFIG_VALUE', `no policy is called ${kind}; there are ${known}`, {
+    refuse(`no policy is called ${kind}; there are ${known}`, {
       key: 'policy.kind',
     });
   }
@@ -70,35 +58,55 @@ export function paddingOf(
       ? 'requests with classes are batched by weight, not'
       : `${policy.kind} does not batch`;
     const what = `${why} by length: choose batch or longest, or leave out ${knowsLengths ? 'classes' : 'padding'}`;
-    throw new EscapementError('E_CONFIG_VALUE', what, place);
+    refuse(what, place);
   }
   const hasLengths = models.some(({ lengths }) => lengths !== undefined);
   const byLength = knowsLengths && !hasClasses && (hasLengths || (tenants?.list.length ?? 0) <= 1);
   return padding ?? (byLength ? 'bucket' : 'batch');
 }
 
-/** Name of a policy and its plugin. */
-interface PolicyName {
-  readonly kind: string;
-  readonly file: string;
-}
+const METHODS = [
+  ...(['admit', 'timedOut', 'finished', 'weightsLost', 'weightsFound', 'lanesChanged', 'schedule'] as const),
+  ...(['nextWakeNs', 'queued'] as const),
+];
+const OPTIONAL = ['offered', 'modelCame', 'modelRetires', 'modelGoes', 'queuedBefore'] as const;
+
+/** Checks of results, which state what a method should have returned; null if valid. The last argument is the time. */
+const RESULTS: Readonly<Record<string, (result: number, nowNs: number) => string | null>> = {
+  admit: (dueNs) => (dueNs === REFUSE || dueNs >= 0 ? null : 'a time in ns or REFUSE'),
+  nextWakeNs: (wakeNs, nowNs) => (wakeNs > nowNs ? null : `a time after now, ${nowNs} ns`),
+};
 
 /**
  * A plugin's policy whose failures end the run as `E_PLUGIN` with its name: exceptions, violated rules of the
  * scheduler, and times with which a run would never end. Built-in policies run without this.
  */
-export function guarded(create: () => Policy, name: PolicyName): Policy {
-  let policy: Policy;
-  try {
-    policy = create();
-  } catch (error) {
-    throw thrown(name, 'create', error);
-  }
+export function guarded(
+  create: () => Policy,
+  { kind, file }: { readonly kind: string; readonly file: string },
+): Policy {
+  const failure = (method: string, what: string) =>
+    new EscapementError('E_PLUGIN', `${method} of policy ${kind} ${what}`, { file });
+  const attempt = <T>(method: string, call: () => T): T => {
+    try {
+      return call();
+    } catch (error) {
+      throw failure(method, `failed: ${reasonOf(error, file)}`);
+    }
+  };
+  const policy = attempt('create', create);
   const missing = METHODS.find((method) => typeof policy?.[method] !== 'function');
-  if (missing !== undefined) throw failure(name, 'create', `returned no policy with a method ${missing}`);
+  if (missing !== undefined) throw failure('create', `returned no policy with a method ${missing}`);
   const methods = [...METHODS, ...OPTIONAL].flatMap((method) => {
-    const own = policy[method];
-    return own === undefined ? [] : [[method, guardedMethod(policy, method, own, name)]];
+    const own = policy[method] as ((...given: unknown[]) => unknown) | undefined;
+    if (own === undefined) return [];
+    const checked = (...given: unknown[]) => {
+      const result = attempt(method, () => own.apply(policy, given));
+      const expected = RESULTS[method]?.(result as number, given.at(-1) as number) ?? null;
+      if (expected === null) return result;
+      throw failure(method, `returned ${result} instead of ${expected}`);
+    };
+    return [[method, checked]];
   });
   return {
     name: policy.name,
@@ -108,43 +116,4 @@ export function guarded(create: () => Policy, name: PolicyName): Policy {
     },
     ...Object.fromEntries(methods),
   };
-}
-
-const METHODS = [
-  ...(['admit', 'timedOut', 'finished', 'weightsLost', 'weightsFound', 'lanesChanged', 'schedule'] as const),
-  ...(['nextWakeNs', 'queued'] as const),
-];
-const OPTIONAL = ['offered', 'modelCame', 'modelRetires', 'modelGoes', 'queuedBefore'] as const;
-
-type Method = (typeof METHODS)[number] | (typeof OPTIONAL)[number];
-
-/** A guarded method, called with the policy's own `this`; its last argument is the time if it has two. */
-function guardedMethod(policy: Policy, method: Method, own: unknown, name: PolicyName) {
-  const call = own as (this: Policy, ...given: unknown[]) => unknown;
-  const wrong = RESULTS[method];
-  return (...given: unknown[]) => {
-    let result: unknown;
-    try {
-      result = call.apply(policy, given);
-    } catch (error) {
-      throw thrown(name, method, error);
-    }
-    const expected = wrong?.(result as number, given.at(-1) as number) ?? null;
-    if (expected === null) return result;
-    throw failure(name, method, `returned ${result} instead of ${expected}`);
-  };
-}
-
-/** Checks of results, which state what a method should have returned; null if valid. */
-const RESULTS: { readonly [M in Method]?: (result: number, nowNs: number) => string | null } = {
-  admit: (dueNs) => (dueNs === REFUSE || dueNs >= 0 ? null : 'a time in ns or REFUSE'),
-  nextWakeNs: (wakeNs, nowNs) => (wakeNs > nowNs ? null : `a time after now, ${nowNs} ns`),
-};
-
-function thrown(name: PolicyName, method: string, error: unknown): EscapementError {
-  return failure(name, method, `failed: ${reasonOf(error, name.file)}`);
-}
-
-function failure({ kind, file }: PolicyName, method: string, what: string): EscapementError {
-  return new EscapementError('E_PLUGIN', `${method} of policy ${kind} ${what}`, { file });
 }

@@ -1,10 +1,7 @@
 import { dirname, isAbsolute, join } from 'pathe';
 import type { InputFiles } from '../base/world/input-files.js';
 
-/**
- * Host on which an experiment is read: its files and the machine's capabilities. Paths are as the loader sees them:
- * relative to the working directory.
- */
+/** Host whose files an experiment reads. Paths are as the loader sees them: relative to the working directory. */
 export interface ExperimentHost {
   /** Reads located files. */
   readonly input: InputFiles;
@@ -14,8 +11,6 @@ export interface ExperimentHost {
   module(path: string): ModuleFile;
   /** Names in a folder; empty if it is unreadable. */
   entries(folder: string): Promise<readonly string[]>;
-  /** Number of threads that can run in parallel. */
-  cores(): number;
 }
 
 /** A module that is not loaded yet. */

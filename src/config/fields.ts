@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { EscapementError } from '../base/errors.js';
+import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import {
   formatDuration,
   parseBandwidth,
@@ -19,25 +19,17 @@ export const INSTEAD_OF = 'x-instead-of';
 
 /** A section of known keys. */
 export function section<Shape extends z.ZodRawShape>(shape: Shape) {
-  const rivals = Object.keys(shape).flatMap((key) => rivalsOf(shape, key).map((other) => [key, other]));
+  const rivals = Object.entries(shape).flatMap(([key, field]): [string, string][] => {
+    const other = (field as z.ZodType).meta()?.[INSTEAD_OF] as string | undefined;
+    return other === undefined || !(other in shape) ? [] : [[key, other]];
+  });
   const fields = z.strictObject(shape);
   if (rivals.length === 0) return fields;
   return fields.superRefine((given, context) => {
     for (const [key, other] of rivals)
-      if (key! in given && other! in given && insteadOf(shape[key!]) === other)
-        context.addIssue({ code: 'custom', path: [key!], message: `give ${other} or ${key}, not both` });
+      if (key in given && other in given)
+        context.addIssue({ code: 'custom', path: [key], message: `give ${other} or ${key}, not both` });
   });
-}
-
-/** Keys of a section that exclude `key`. */
-export function rivalsOf(shape: z.ZodRawShape, key: string): string[] {
-  return Object.keys(shape).filter(
-    (other) => insteadOf(shape[key]) === other || insteadOf(shape[other]) === key,
-  );
-}
-
-function insteadOf(field: unknown): unknown {
-  return (field as z.ZodType | undefined)?.meta()?.[INSTEAD_OF];
 }
 
 /** A whole number from `min` to `max`. */
@@ -62,22 +54,12 @@ export function flag(about: string) {
 
 /** Integer ns from a text such as `10ms`; `minNs` 1 refuses 0. */
 export function duration(about: string, minNs = 0) {
-  return textField(TEXT_OR_NUMBER, about, (value) => readDuration(value, minNs));
+  return quantity(about, durationFrom(minNs));
 }
 
 /** Integer ns from a text such as `10ms`, or the word `auto`. */
 export function durationOrAuto(about: string, minNs = 0) {
-  return textField(TEXT_OR_NUMBER, about, (value) => (value === 'auto' ? value : readDuration(value, minNs)));
-}
-
-function readDuration(value: unknown, minNs: number): number {
-  const ns = parseDuration(value);
-  if (ns >= minNs) return ns;
-  return refuse(
-    minNs === 1
-      ? `must be longer than 0, found ${show(value)}`
-      : `must be at least ${formatDuration(minNs)}, found ${show(value)}`,
-  );
+  return quantity(about, (value) => (value === 'auto' ? value : durationFrom(minNs)(value)));
 }
 
 /** Faster arrivals would exceed the resolution of the clock, a nanosecond, and any memory. */
@@ -85,56 +67,58 @@ const MAX_RPS = 1e7;
 
 /** Requests per second from a text such as `600/s`; 0 is refused unless `allowZero`. */
 export function rate(about: string, allowZero = false) {
-  return textField(
-    TEXT_OR_NUMBER,
-    about,
-    atMost(MAX_RPS, '10M/s', allowZero ? parseRate : positive(parseRate)),
-  );
+  return quantity(about, atMost(MAX_RPS, '10M/s', allowZero ? parseRate : positive(parseRate)));
 }
 
 /** Bytes from a text such as `16MiB`; 0 is refused. */
-export function bytes(about: string) {
-  return textField(TEXT_OR_NUMBER, about, positive(parseBytes));
-}
+export const bytes = (about: string) => quantity(about, positive(parseBytes));
 
 /** Bytes per second from a text such as `12.2GB/s` or `unlimited`; 0 is refused. */
-export function bandwidth(about: string) {
-  return textField(TEXT_OR_NUMBER, about, positive(parseBandwidth));
-}
+export const bandwidth = (about: string) => quantity(about, positive(parseBandwidth));
 
 /** Price per hour from a text such as `2.48/h`. */
-export function price(about: string) {
-  return textField(TEXT_OR_NUMBER, about, parsePrice);
-}
+export const price = (about: string) => quantity(about, parsePrice);
 
-/** A number up to `max`, plain or with a suffix such as `25.6M`; 0 is refused. */
-export function count(about: string, max = Number.MAX_SAFE_INTEGER) {
-  return textField(TEXT_OR_NUMBER, about, atMost(max, String(max), positive(parseCount)));
-}
-
-/** A number such as 0.5 or 2 that only counts relative to others. */
-export function relative(about: string, least: number, max: number) {
-  return textField(
-    TEXT_OR_NUMBER,
-    about,
-    atMost(max, String(max), (value) => {
-      if (typeof value === 'string' && value.trim().endsWith('%'))
-        refuse(
-          `must be a number relative to those of the others, e.g. 2, and no percentage: found ${show(value)}`,
-        );
-      const number = parseCount(value);
-      return number >= least ? number : refuse(`must be at least ${least}, found ${show(value)}`);
-    }),
-  );
+/** A number above 0, or from `min` on, to `max`, plain or with a suffix such as `25.6M`. */
+export function count(about: string, max = Number.MAX_SAFE_INTEGER, min?: number) {
+  const read = min === undefined ? positive(parseCount) : atLeast(min, String(min), parseCount);
+  return quantity(about, atMost(max, String(max), read));
 }
 
 /** A share such as `5%` or 0.05. */
 export function share(about: string, max = Number.POSITIVE_INFINITY) {
-  return textField(TEXT_OR_NUMBER, about, (value) => {
-    const part = parseShare(value);
-    if (part > max) refuse(`must be at most ${max * 100}%, found ${show(value)}`);
-    return part;
-  });
+  return quantity(about, atMost(max, `${max * 100}%`, parseShare));
+}
+
+type Read = (value: unknown) => number;
+
+/** A scalar that may be written with a unit. */
+function quantity<T>(about: string, read: (value: unknown) => T) {
+  return textField(TEXT_OR_NUMBER, about, read);
+}
+
+function checked(read: Read, isValid: (number: number) => boolean, must: string): Read {
+  return (value) => {
+    const number = read(value);
+    return isValid(number) ? number : refuse(`must be ${must}, found ${show(value)}`);
+  };
+}
+
+function durationFrom(minNs: number): Read {
+  if (minNs === 1) return checked(parseDuration, (ns) => ns >= 1, 'longer than 0');
+  return atLeast(minNs, formatDuration(minNs), parseDuration);
+}
+
+function positive(read: Read): Read {
+  return checked(read, (number) => number > 0, 'above 0');
+}
+
+function atLeast(min: number, text: string, read: Read): Read {
+  return checked(read, (number) => number >= min, `at least ${text}`);
+}
+
+function atMost(max: number, text: string, read: Read): Read {
+  return checked(read, (number) => number <= max, `at most ${text}`);
 }
 
 /** A text or a non-empty list of texts; numbers and the like are taken as written. */
@@ -156,7 +140,7 @@ export const ONE_OR_MANY = 'x-one-or-many';
 export const DERIVED_DEFAULT = 'x-default';
 
 /** JSON Schema of a scalar that may be written with a unit. */
-export const TEXT_OR_NUMBER = { type: ['string', 'number'] };
+const TEXT_OR_NUMBER = { type: ['string', 'number'] };
 
 /** A value that `read` converts for the program; it throws an EscapementError to reject it. */
 export function textField<T, V = unknown>(
@@ -180,23 +164,10 @@ export function textField<T, V = unknown>(
     .meta({ ...jsonSchema, description: about });
 }
 
-export function refuse(what: string): never {
-  throw new EscapementError('E_CONFIG_VALUE', what);
+/** Throws `E_CONFIG_VALUE`. */
+export function refuse(what: string, place?: ErrorPlace): never {
+  throw new EscapementError('E_CONFIG_VALUE', what, place);
 }
 
 export const MISSING = 'is missing, and has no default';
 export const EMPTY = 'has no value';
-
-function positive(read: (value: unknown) => number): (value: unknown) => number {
-  return (value) => {
-    const number = read(value);
-    return number > 0 ? number : refuse(`must be above 0, found ${show(value)}`);
-  };
-}
-
-function atMost(max: number, text: string, read: (value: unknown) => number): (value: unknown) => number {
-  return (value) => {
-    const number = read(value);
-    return number <= max ? number : refuse(`must be at most ${text}, found ${show(value)}`);
-  };
-}

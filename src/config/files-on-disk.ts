@@ -5,7 +5,6 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { EscapementError } from '../base/errors.js';
 import { DISK_FILES, fileProblem } from '../base/files/disk-files.js';
 import { inputPath } from '../base/files/input-path.js';
-import { usableCores } from '../base/limits/usable.js';
 import type { InputFiles } from '../base/world/input-files.js';
 import { type ExperimentHost, type LoadedModule, type ModuleFile, reasonOf } from './experiment-host.js';
 
@@ -15,7 +14,6 @@ export const ON_DISK: ExperimentHost = {
   locate: (path) => path,
   module: (path) => moduleOnDisk(resolve(path)),
   entries: (folder) => readdir(folder).catch(() => []),
-  cores: () => usableCores(),
 };
 
 /** A file that an experiment reads. */
@@ -27,7 +25,6 @@ export interface ReadFile {
 /** Files on disk, with each one noted once. */
 export class NotedFiles implements ExperimentHost {
   readonly input = ON_DISK.input;
-  readonly cores = ON_DISK.cores;
   private readonly noted = new Map<string, ReadFile>();
 
   get files(): readonly ReadFile[] {
@@ -59,8 +56,6 @@ export interface LocatedPaths {
 
 /** Files of an experiment from another machine; only the located ones can be opened or imported. */
 export class LocatedFiles implements ExperimentHost {
-  readonly cores = ON_DISK.cores;
-
   constructor(
     private readonly located: LocatedPaths,
     readonly input: InputFiles = ON_DISK.input,

@@ -9,6 +9,7 @@ import { offeredMix, type SteadySpec } from '../workload/offered-mix.js';
 import { selectModels } from '../workload/select-models.js';
 import type { LengthSpec, WorkloadSpec } from '../workload/spec.js';
 import { type ExperimentHost, relativeTo } from './experiment-host.js';
+import { refuse } from './fields.js';
 import { streamsOf } from './open-workloads.js';
 import type { OverriddenTree } from './overrides.js';
 import type { experimentSchema } from './schema.js';
@@ -102,8 +103,7 @@ async function capacityIn(
   const mix = await offeredMix(unit, context, streamsOf(index));
   const varied = models.find((model, m) => mix[m]! > 0 && model.lengths !== undefined);
   if (varied !== undefined)
-    throw new EscapementError(
-      'E_CONFIG_VALUE',
+    refuse(
       `${varied.name} takes inputs of several lengths, so there is no one capacity to take a share of: give a rate or scale`,
       overridden.placeOf(['workload', index, 'load']),
     );
@@ -117,8 +117,7 @@ async function capacityIn(
   });
   const unitRps = mix.reduce((sum, rate) => sum + rate, 0);
   if (capacityRps > 0 && unitRps > 0) return capacityRps / unitRps;
-  throw new EscapementError(
-    'E_CONFIG_VALUE',
+  refuse(
     unitRps > 0
       ? `no batch of any of its models ends within ${formatDuration(sloNs)}, so there is no capacity to take a share of`
       : 'nothing arrives, so there is no load to scale',
@@ -185,11 +184,11 @@ export function checkLengths(
   if (varied.length === 0) {
     const what =
       'no model of this workload takes inputs of several lengths: leave it out, or give a profile with shorter ones';
-    throw new EscapementError('E_CONFIG_VALUE', what, place);
+    refuse(what, place);
   }
   const longest = longestOf(length);
   const tooShort = longest === Number.POSITIVE_INFINITY ? undefined : varied.find(({ end }) => end < longest);
   if (tooShort === undefined) return;
   const what = `inputs as long as ${longest} are more than ${tooShort.name} takes: its profile ends at ${tooShort.end}`;
-  throw new EscapementError('E_CONFIG_VALUE', what, place);
+  refuse(what, place);
 }

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import type { Plugin } from '../policies/entry.js';
-import { gpuPath, shortPath } from './document.js';
+import { gpuPath, type Path, shortPath, valueAt } from './document.js';
 import { DERIVED_DEFAULT, INSTEAD_OF, ONE_OR_MANY } from './fields.js';
 import { profileSchema } from './profile.js';
 import { experimentSchemaWith } from './schema.js';
-import { spotAt } from './schema-walk.js';
+import { applies, type Field, fieldsBelow, fieldsOf, namesOf } from './schema-fields.js';
 
 /** Subset of JSON Schema that this module produces. */
 export interface JsonSchema {
@@ -25,14 +25,9 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** JSON Schema of the experiment file, as people write it: for editors and for `--help`. */
-export function experimentJsonSchema(plugins: readonly Plugin[] = []): JsonSchema {
-  return published(experimentSchemaWith(plugins), 'escapement experiment');
-}
-
-/** JSON Schema of one key. */
-function keyJsonSchema(schema: z.ZodType): JsonSchema {
-  return published(schema, '');
+/** JSON Schema of the experiment file, as people write it: for editors. */
+export function experimentJsonSchema(): JsonSchema {
+  return published(experimentSchemaWith([]), 'escapement experiment');
 }
 
 /** JSON Schema of a model profile. */
@@ -41,11 +36,15 @@ export function profileJsonSchema(): JsonSchema {
 }
 
 function published(schema: z.ZodType, title: string): JsonSchema {
-  const { $schema, ...rest } = z.toJSONSchema(schema, {
+  const { $schema, ...rest } = jsonOf(schema);
+  return { $schema, title, ...rest };
+}
+
+function jsonOf(schema: z.ZodType): JsonSchema {
+  return z.toJSONSchema(schema, {
     io: 'input',
     override: ({ jsonSchema }) => tidy(jsonSchema),
-  });
-  return { $schema, title, ...rest } as JsonSchema;
+  }) as JsonSchema;
 }
 
 function tidy(json: z.core.JSONSchema.BaseSchema): void {
@@ -77,10 +76,25 @@ export interface KeyDescription {
   readonly required: boolean;
 }
 
-/** Every key with a value, in the order of the schema. */
+/** Every key with a value, in the order of the schema. A kind within a kind does not count: its keys are listed once. */
 export function describeKeys(plugins: readonly Plugin[] = []): KeyDescription[] {
-  const root = experimentJsonSchema(plugins);
-  return describeSection(root, root, '', undefined);
+  const described = new Map<string, KeyDescription>();
+  for (const { path, schema, required, kinds } of fieldsOf(experimentSchemaWith(plugins))) {
+    const [kind] = kinds;
+    const key = path.join('.');
+    const id = `${kind?.name} ${key}`;
+    if (described.has(id) || path.includes('*') || schema instanceof z.ZodLiteral) continue;
+    const { description = '', default: value } = jsonOf(schema);
+    const text = textOf(value);
+    described.set(id, {
+      key,
+      ...(kind === undefined ? {} : { kind: kind.name }),
+      description,
+      ...(text === undefined ? {} : { default: text }),
+      required,
+    });
+  }
+  return [...described.values()];
 }
 
 /**
@@ -88,7 +102,10 @@ export function describeKeys(plugins: readonly Plugin[] = []): KeyDescription[] 
  * file does not set it. Undefined if it is derived, or if the key does not exist.
  */
 export function keyValue(tree: unknown, key: string, plugins: readonly Plugin[] = []): unknown {
-  return lookUp(tree, key, plugins)?.value;
+  const path = pathOf(tree, key);
+  const field = fieldAt(tree, path, plugins);
+  if (field?.schema instanceof z.ZodLiteral) return field.schema.value;
+  return valueAt(tree, path) ?? (field && jsonOf(field.schema).default);
 }
 
 /** That value as text. */
@@ -98,8 +115,8 @@ export function defaultText(tree: unknown, key: string, plugins: readonly Plugin
 
 /** True if the schema has such a key, given the kinds of sections in the file. */
 export function keyExists(tree: unknown, key: string, plugins: readonly Plugin[] = []): boolean {
-  const path = gpuPath(tree, shortPath(tree, key.split('.')));
-  return spotAt(experimentSchemaWith(plugins), tree, path) !== undefined;
+  const path = pathOf(tree, key);
+  return fieldsBelow(experimentSchemaWith(plugins), path).some((field) => applies(field, tree, path));
 }
 
 /** Type of number that a key holds, with or without a unit; undefined if the schema has no such key. */
@@ -108,84 +125,24 @@ export function numberKind(
   key: string,
   plugins: readonly Plugin[] = [],
 ): 'integer' | 'number' | 'none' | undefined {
-  const found = lookUp(tree, key, plugins);
-  if (found === undefined) return undefined;
-  const types = [found.schema, ...(found.schema.anyOf ?? [])].flatMap(({ type }) => type ?? []);
+  const field = fieldAt(tree, pathOf(tree, key), plugins);
+  if (field === undefined) return keyExists(tree, key, plugins) ? 'none' : undefined;
+  const { type, anyOf = [] } = jsonOf(field.schema);
+  const types = [type, ...anyOf.map((one) => one.type)].flat();
   if (types.includes('number') && !types.includes('array')) return 'number';
   return types.includes('integer') ? 'integer' : 'none';
 }
 
-/** Schema of a key and its value, written or by default. */
-function lookUp(
-  tree: unknown,
-  key: string,
-  plugins: readonly Plugin[],
-): { schema: JsonSchema; value: unknown } | undefined {
-  const path = gpuPath(tree, shortPath(tree, key.split('.')));
-  const spot = spotAt(experimentSchemaWith(plugins), tree, path);
-  if (spot === undefined) return undefined;
-  const schema = keyJsonSchema(spot.schema);
-  return { schema, value: spot.value ?? schema.default };
+function pathOf(tree: unknown, key: string): Path {
+  return gpuPath(tree, shortPath(tree, key.split('.')));
 }
 
-/** Definition named by a reference; other schemas are returned unchanged. */
-function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
-  return schema.$ref === undefined ? schema : root.$defs![schema.$ref.replace('#/$defs/', '')]!;
-}
-
-function describeSection(
-  schema: JsonSchema,
-  root: JsonSchema,
-  prefix: string,
-  kind: string | undefined,
-): KeyDescription[] {
-  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
-    const key = prefix + name;
-    if (name === 'kind' && field.const !== undefined) return [];
-    const list = field.anyOf?.find(({ type }) => type === 'array');
-    if (list !== undefined && field.anyOf?.some(({ type }) => type === 'integer')) {
-      // A plain value, or a list of sections in its place.
-      const items = describeSection(resolved(list.items!, root), root, `${key}.`, kind);
-      return [describeValue(key, kind, field, false), ...items];
-    }
-    const inner = resolved(field.anyOf?.find(({ $ref }) => $ref !== undefined) ?? field, root);
-    if (inner.items?.$ref !== undefined) {
-      const items = describeSection(resolved(inner.items, root), root, `${key}.`, kind);
-      return [describeValue(key, kind, field, schema.required?.includes(name) ?? false), ...items];
-    }
-    const section = inner.items?.properties === undefined ? inner : inner.items;
-    if (section.properties !== undefined) return describeSection(section, root, `${key}.`, kind);
-    if (section.oneOf !== undefined) {
-      const keys = section.oneOf.flatMap((branch) =>
-        describeSection(branch, root, `${key}.`, kind ?? kindOf(branch)),
-      );
-      // A kind within a kind: keys shared by several of its kinds are described once.
-      return kind === undefined
-        ? keys
-        : keys.filter((one, i) => keys.findIndex((same) => same.key === one.key) === i);
-    }
-    return describeValue(key, kind, field, schema.required?.includes(name) ?? false);
-  });
-}
-
-function describeValue(
-  key: string,
-  kind: string | undefined,
-  field: JsonSchema,
-  required: boolean,
-): KeyDescription {
-  const text = textOf(field.default);
-  return {
-    key,
-    ...(kind === undefined ? {} : { kind }),
-    description: field.description ?? '',
-    ...(text === undefined ? {} : { default: text }),
-    required,
-  };
-}
-
-function kindOf(branch: JsonSchema): string | undefined {
-  return branch.properties?.kind?.const as string | undefined;
+/** The key at a path, given the kinds of sections in the tree. */
+function fieldAt(tree: unknown, path: Path, plugins: readonly Plugin[]): Field | undefined {
+  const { length } = namesOf(path);
+  return fieldsBelow(experimentSchemaWith(plugins), path).find(
+    (field) => field.path.length === length && applies(field, tree, path),
+  );
 }
 
 function textOf(value: unknown): string | undefined {

@@ -8,7 +8,7 @@ import { estimatedFirstNs, estimatedWeightsBytes, IMAGE_BYTES, loadNsOf, OUTPUT_
 import { formatDuration } from './units-text.js';
 
 /** A model of a file, as measured on the GPUs of a cluster. */
-export interface CsvModel {
+interface CsvModel {
   /** On the first kind of the cluster, or on unnamed GPUs; null if the file has neither. */
   readonly base: ModelSpec | null;
   /** By name of the kind, if the file has it. */
@@ -43,11 +43,11 @@ export async function parseModelsCsv(
   { pageBytes, kindNames, warn }: Omit<CsvContext, 'host'>,
 ): Promise<CsvModel[]> {
   const all = measurements(await rowsOf(text, file), file);
-  const report = new Report();
+  const notes: Notes = new Map();
   const models = [...all].map(([name, byGpu]) => {
     const specOn = (gpu: string) => {
       const measured = byGpu.get(gpu);
-      return measured && checkModel(specOf(name, measured, [...byGpu.values()], pageBytes, report));
+      return measured && checkModel(specOf(name, measured, [...byGpu.values()], pageBytes, notes));
     };
     const onKind = new Map(
       kindNames.flatMap((kind): [string, ModelSpec][] => {
@@ -55,14 +55,39 @@ export async function parseModelsCsv(
         return spec === undefined ? [] : [[kind, spec]];
       }),
     );
-    const [only = ''] = byGpu.size === 1 && kindNames.length === 0 ? byGpu.keys() : [];
-    const base = onKind.get(kindNames[0]!) ?? specOn(only) ?? null;
-    if (base === null && onKind.size === 0) throw noKind(name, [...byGpu.keys()], kindNames, file);
-    return { base, onKind };
+    const gpus = [...byGpu.keys()];
+    const base = onKind.get(kindNames[0]!) ?? specOn(gpus.length > 1 || kindNames.length > 0 ? '' : gpus[0]!);
+    if (base === undefined && onKind.size === 0) {
+      const hint =
+        kindNames.length === 0
+          ? `: say which GPUs the cluster has, e.g. cluster.gpus: [{ kind: ${gpus[0]} }]`
+          : `, and cluster.gpus lists ${kindNames.join(', ')}`;
+      throw new EscapementError('E_PROFILE', `${name} has rows for ${gpus.join(', ')}${hint}`, { file });
+    }
+    return { base: base ?? null, onKind };
   });
-  for (const warning of report.warnings()) warn(`${file}: ${warning}`);
+  for (const note of Object.keys(NOTES) as (keyof typeof NOTES)[]) {
+    const found = [...(notes.get(note) ?? [])];
+    if (found.length === 0) continue;
+    const more = found.length > MOST_NAMED ? `; and ${found.length - MOST_NAMED} more` : '';
+    warn(`${file}: ${NOTES[note]}: ${found.slice(0, MOST_NAMED).join('; ')}${more}`);
+  }
   return models;
 }
+
+/** Warnings about a file, each given once, with the models that it applies to. */
+const NOTES = {
+  first: 'batch 1 was not measured, and is extrapolated from the smallest batches that were',
+  faster: 'a larger batch is faster than a smaller one, and used as it is',
+  weights:
+    'the weights are not given, and estimated as 25.5 MB for each ms of an INFER of batch 1, which is what fit takes',
+  load: 'the time of a LOAD is not given, and estimated as the weights at 12.2 GB/s',
+  copies: `input or output bytes are not given, and taken to be ${IMAGE_BYTES} and ${OUTPUT_BYTES}: an image of 224 x 224 and 1,000 classes in FP32`,
+} as const;
+
+type Notes = Map<keyof typeof NOTES, Set<string>>;
+
+const MOST_NAMED = 4;
 
 /** A non-blank line below the header, by column. */
 interface Row {
@@ -73,7 +98,7 @@ interface Row {
 async function rowsOf(text: string, file: string): Promise<Row[]> {
   const read = await csvReader();
   const lines = read(text.replace(/^\uFEFF/, ''), (what, row) => problem(what, file, row + 1));
-  const columns = columnsOf(lines[0] ?? [], file);
+  const columns = columnsOf(lines[0] ?? [], (what, key) => problem(what, file, 1, key));
   return lines.slice(1).flatMap((row, i) => {
     const line = i + 2;
     if (row.every((cell) => cell.trim() === '')) return [];
@@ -86,56 +111,65 @@ async function rowsOf(text: string, file: string): Promise<Row[]> {
 interface Column {
   /** Title in the header. */
   readonly title: string;
-  /** Content of the column: the title without its unit. */
   readonly holds: string;
   /** Factor to bytes or ns. */
   readonly factor: number;
+  /** Batch size of its latencies; absent: that of each row. */
+  readonly batch?: number;
 }
 
 const SIZES = { bytes: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: KIB, mib: MIB, gib: GIB };
 const TIMES = { ns: 1, us: NS_PER_US, ms: NS_PER_MS, s: NS_PER_S };
-const BATCH = /^b([1-9]\d*)$/;
+/** Contents of columns by title, and factors to bytes or ns. */
+const COLUMNS: Readonly<Record<string, readonly [holds: string, factor: number]>> = {
+  ...{
+    model: ['model', 1],
+    model_id: ['model', 1],
+    gpu: ['gpu', 1],
+    batch: ['batch', 1],
+    pages: ['pages', 1],
+  },
+  ...Object.fromEntries(
+    [
+      ...['weights', 'input', 'output'].map((holds) => [holds, SIZES] as const),
+      ...['weights_transfer', 'latency'].map((holds) => [holds, TIMES] as const),
+    ].flatMap(([holds, units]) =>
+      Object.entries(units).map(([unit, factor]) => [`${holds}_${unit}`, [holds, factor] as const]),
+    ),
+  ),
+};
 /** Titles with which a mistyped one is compared. */
 const TITLES = [
   ...['model', 'model_id', 'gpu', 'batch', 'latency_ns', 'b1_ns', 'weights_bytes'],
   ...['weights_transfer_ns', 'input_bytes', 'output_bytes', 'pages'],
 ];
 
-function columnsOf(header: readonly string[], file: string): Column[] {
+type Fail = (what: string, key?: string) => EscapementError;
+
+function columnsOf(header: readonly string[], fail: Fail): Column[] {
   const titles = header.map((title) => title.trim());
   if (titles.length === 1 && /[;\t|]/.test(titles[0]!))
-    throw problem('write commas between the fields, and points in numbers', file, 1);
-  const columns = titles.map((title) => {
-    const column = columnOf(title);
-    if (column !== null) return column;
-    throw problem(`unknown column: ${suggestion(title, TITLES)}`, file, 1, title);
+    throw fail('write commas between the fields, and points in numbers');
+  const columns = titles.map((title): Column => {
+    const [, batch] = /^b([1-9]\d*)_/.exec(title) ?? [];
+    const known = batch === undefined ? title : title.replace(/^b\d+/, 'latency');
+    if (!Object.hasOwn(COLUMNS, known)) throw fail(`unknown column: ${suggestion(title, TITLES)}`, title);
+    const [holds, factor] = COLUMNS[known]!;
+    return { title, holds, factor, ...(batch === undefined ? {} : { batch: Number(batch) }) };
   });
-  columns.forEach(({ title, holds }, at) => {
-    const first = columns.findIndex((column) => column.holds === holds);
-    if (first < at) throw problem(`says the same as column ${columns[first]!.title}`, file, 1, title);
-  });
-  const has = (holds: string) => columns.some((column) => column.holds === holds);
-  const wide = columns.find(({ holds }) => BATCH.test(holds));
-  if (!has('model')) throw problem('the column is missing', file, 1, 'model');
+  for (const [at, { title, holds, batch }] of columns.entries()) {
+    const same = columns.slice(0, at).find((other) => other.holds === holds && other.batch === batch);
+    if (same !== undefined) throw fail(`says the same as column ${same.title}`, title);
+  }
+  const has = (holds: string) => columns.some((one) => one.holds === holds && one.batch === undefined);
+  const wide = columns.find(({ batch }) => batch !== undefined);
+  if (!has('model')) throw fail('the column is missing', 'model');
   if (wide !== undefined && (has('batch') || has('latency')))
-    throw problem('write either this column or batch and latency', file, 1, wide.title);
-  for (const needed of wide === undefined ? ['batch', 'latency'] : [])
-    if (!has(needed))
-      throw problem(`the column is missing: write batch and latency_ns, or b1_ns, b2_ns …`, file, 1, needed);
+    throw fail('write either this column or batch and latency', wide.title);
+  const missing = wide === undefined ? ['batch', 'latency'].find((needed) => !has(needed)) : undefined;
+  if (missing !== undefined)
+    throw fail('the column is missing: write batch and latency_ns, or b1_ns, b2_ns …', missing);
   return columns;
-}
-
-function columnOf(title: string): Column | null {
-  if (title === 'model_id') return { title, holds: 'model', factor: 1 };
-  if (['model', 'gpu', 'batch', 'pages'].includes(title)) return { title, holds: title, factor: 1 };
-  const [, holds = '', unit = ''] = /^(\w+)_([a-z]+)$/.exec(title) ?? [];
-  const isTime = ['weights_transfer', 'latency'].includes(holds) || BATCH.test(holds);
-  const units: Readonly<Record<string, number>> = isTime
-    ? TIMES
-    : ['weights', 'input', 'output'].includes(holds)
-      ? SIZES
-      : {};
-  return Object.hasOwn(units, unit) ? { title, holds, factor: units[unit]! } : null;
 }
 
 /** Measurements of a model on one kind of GPU. */
@@ -143,9 +177,14 @@ interface Measured {
   /** Model and GPU, for people. */
   readonly what: string;
   /** Latencies by batch size, ns, with their lines. */
-  readonly batches: Map<number, { readonly ns: number; readonly line: number }>;
-  /** Sizes and times by column, with their lines. */
-  readonly figures: Map<string, { readonly value: number; readonly line: number }>;
+  readonly batches: Map<number, Noted>;
+  /** Sizes and times by column. */
+  readonly figures: Map<string, Noted>;
+}
+
+interface Noted {
+  readonly value: number;
+  readonly line: number;
 }
 
 /** Measurements by model and then by kind of GPU; `''`: the file does not name the kind. */
@@ -165,36 +204,26 @@ function measurements(rows: readonly Row[], file: string): Map<string, Map<strin
   return all;
 }
 
-type Fail = (what: string, key?: string) => EscapementError;
-
 function addRow({ what, batches, figures }: Measured, { line, cells }: Row, fail: Fail): void {
-  const given = new Map(
-    cells.flatMap(([column, text]): [string, number][] =>
-      text === '' || ['model', 'gpu'].includes(column.holds)
-        ? []
-        : [[column.holds, numberIn(text, column, fail)]],
-    ),
-  );
-  const sized = cells.flatMap(([{ holds, title }]): [number, string, string][] => {
-    if (holds === 'latency') return [[given.get('batch') ?? 0, holds, title]];
-    return BATCH.test(holds) ? [[Number(holds.slice(1)), holds, title]] : [];
-  });
-  const filled = sized.filter(([, holds]) => given.has(holds));
-  if (filled.length === 0) throw fail('has no latency');
-  for (const [batch, holds, title] of filled) {
-    if (batch === 0) throw fail('is empty', 'batch');
-    const before = batches.get(batch);
-    if (before !== undefined)
-      throw fail(`${what} has a latency at batch ${batch} already, in line ${before.line}`, title);
-    batches.set(batch, { ns: given.get(holds)!, line });
-  }
-  for (const [{ holds, title }] of cells) {
-    const value = given.get(holds);
-    if (value === undefined || holds === 'batch' || sized.some(([, other]) => other === holds)) continue;
-    const before = figures.get(holds);
-    if (before !== undefined && before.value !== value)
-      throw fail(`${what} has another value in line ${before.line}`, title);
-    figures.set(holds, before ?? { value, line });
+  const given = cells
+    .filter(([{ holds }, text]) => text !== '' && !['model', 'gpu'].includes(holds))
+    .map(([column, text]) => ({ ...column, value: numberIn(text, column, fail) }));
+  const size = given.find(({ holds }) => holds === 'batch')?.value;
+  if (!given.some(({ holds }) => holds === 'latency')) throw fail('has no latency');
+  for (const { title, holds, value, batch = size } of given) {
+    if (holds === 'batch') continue;
+    if (holds === 'latency') {
+      if (batch === undefined) throw fail('is empty', 'batch');
+      const before = batches.get(batch);
+      if (before !== undefined)
+        throw fail(`${what} has a latency at batch ${batch} already, in line ${before.line}`, title);
+      batches.set(batch, { value, line });
+    } else {
+      const before = figures.get(holds);
+      if (before !== undefined && before.value !== value)
+        throw fail(`${what} has another value in line ${before.line}`, title);
+      figures.set(holds, before ?? { value, line });
+    }
   }
 }
 
@@ -227,27 +256,25 @@ function specOf(
   { what, batches, figures }: Measured,
   ofModel: readonly Measured[],
   pageBytes: number,
-  report: Report,
+  notes: Notes,
 ): ModelSpec {
-  const measured = sizesOf(batches);
+  const note = (about: keyof typeof NOTES, text = '') =>
+    notes.set(about, (notes.get(about) ?? new Set()).add(`${what}${text}`));
   const figure = (holds: string) =>
     (figures.get(holds) ?? ofModel.find((other) => other.figures.has(holds))?.figures.get(holds))?.value;
-  const estimated = (about: keyof typeof WARNINGS, value: number): number => {
-    report.add(about, what);
-    return value;
-  };
-  const [inputBytes, outputBytes] = [figure('input'), figure('output')];
-  if (inputBytes === undefined || outputBytes === undefined) report.add('copies', what);
+  const [input, output, weights] = [figure('input'), figure('output'), figure('weights')];
+  const load = figures.get('weights_transfer')?.value;
+  if (input === undefined || output === undefined) note('copies');
+  if (weights === undefined) note('weights');
+  if (load === undefined) note('load');
   // Independent of the GPU, so taken from the same rows on all.
-  const weightsBytes =
-    figure('weights') ?? estimated('weights', estimatedWeightsBytes(firstNs(sizesOf(ofModel[0]!.batches))));
-  const loadNs = figures.get('weights_transfer')?.value ?? estimated('load', loadNsOf(weightsBytes));
+  const weightsBytes = weights ?? estimatedWeightsBytes(firstNs(sizesOf(ofModel[0]!.batches)));
+  const measured = sizesOf(batches);
   const sizes = measured[0]![0] === 1 ? measured : [[1, firstNs(measured)] as const, ...measured];
-  if (sizes !== measured) report.add('first', what, textOf(firstNs(measured)));
+  if (sizes !== measured) note('first', ` (${textOf(firstNs(measured))})`);
   sizes.forEach(([size, ns], i) => {
     const [smaller, longerNs] = sizes[i - 1] ?? [0, 0];
-    if (ns < longerNs)
-      report.add('faster', what, `${textOf(ns)} at ${size}, ${textOf(longerNs)} at ${smaller}`);
+    if (ns < longerNs) note('faster', ` (${textOf(ns)} at ${size}, ${textOf(longerNs)} at ${smaller})`);
   });
   // The column counts pages of 16 MiB; other page sizes are set by the experiment.
   const pages = pageBytes === DEFAULT_PAGE_BYTES ? figure('pages') : undefined;
@@ -255,18 +282,18 @@ function specOf(
     name,
     weightsBytes,
     pages: pages ?? Math.ceil(weightsBytes / pageBytes),
-    loadNs,
+    loadNs: load ?? loadNsOf(weightsBytes),
     batchSizes: sizes.map(([size]) => size),
     execNs: sizes.map(([, ns]) => ns),
-    inputBytes: inputBytes ?? IMAGE_BYTES,
-    outputBytes: outputBytes ?? OUTPUT_BYTES,
+    inputBytes: input ?? IMAGE_BYTES,
+    outputBytes: output ?? OUTPUT_BYTES,
   };
 }
 
 type Sizes = readonly (readonly [batch: number, ns: number])[];
 
 function sizesOf(batches: Measured['batches']): Sizes {
-  return [...batches].map(([batch, { ns }]) => [batch, ns] as const).sort(([a], [b]) => a - b);
+  return [...batches].map(([batch, { value }]) => [batch, value] as const).sort(([a], [b]) => a - b);
 }
 
 /**
@@ -281,53 +308,8 @@ function firstNs([smallest, second]: Sizes): number {
   return Math.round(Math.min(ns, Math.max(ns / batch, ns - (batch - 1) * slopeNs)));
 }
 
-/** Warnings about a file, each given once, with the models that it applies to. */
-const WARNINGS = {
-  first: 'batch 1 was not measured, and is extrapolated from the smallest batches that were',
-  faster: 'a larger batch is faster than a smaller one, and used as it is',
-  weights:
-    'the weights are not given, and estimated as 25.5 MB for each ms of an INFER of batch 1, which is what fit takes',
-  load: 'the time of a LOAD is not given, and estimated as the weights at 12.2 GB/s',
-  copies: `input or output bytes are not given, and taken to be ${IMAGE_BYTES} and ${OUTPUT_BYTES}: an image of 224 x 224 and 1,000 classes in FP32`,
-} as const;
-
-/** Estimates and suspicious figures, by warning. */
-class Report {
-  private readonly found = new Map<keyof typeof WARNINGS, string[]>();
-
-  add(about: keyof typeof WARNINGS, what: string, text = ''): void {
-    const list = this.found.get(about) ?? [];
-    this.found.set(about, list);
-    list.push(text === '' ? what : `${what} (${text})`);
-  }
-
-  warnings(): string[] {
-    return (Object.keys(WARNINGS) as (keyof typeof WARNINGS)[]).flatMap((about) => {
-      const list = [...new Set(this.found.get(about))];
-      const rest = list.length - MOST_NAMED;
-      const named = list.slice(0, MOST_NAMED).join('; ') + (rest > 0 ? `; and ${rest} more` : '');
-      return list.length === 0 ? [] : [`${WARNINGS[about]}: ${named}`];
-    });
-  }
-}
-
-const MOST_NAMED = 4;
-
 function textOf(ns: number): string {
   return formatDuration(Number(ns.toPrecision(3)));
-}
-
-function noKind(
-  name: string,
-  gpus: readonly string[],
-  kindNames: readonly string[],
-  file: string,
-): EscapementError {
-  const what =
-    kindNames.length === 0
-      ? `${name} has rows for ${gpus.join(', ')}: say which GPUs the cluster has, e.g. cluster.gpus: [{ kind: ${gpus[0]} }]`
-      : `${name} has rows for ${gpus.join(', ')}, and cluster.gpus lists ${kindNames.join(', ')}`;
-  return new EscapementError('E_PROFILE', what, { file });
 }
 
 function problem(what: string, file: string, line: number, key?: string): EscapementError {

@@ -6,8 +6,9 @@ import type { ModelSpec, ModelTimes } from '../core/model.js';
 import type { ModelSpread } from '../sim/spread.js';
 import type { ClusterConfig } from './experiment.js';
 import { type ExperimentHost, relativeTo } from './experiment-host.js';
+import { refuse } from './fields.js';
 import { fitModel } from './fit.js';
-import { type CsvModel, readModelsCsv } from './models-csv.js';
+import { readModelsCsv } from './models-csv.js';
 import {
   type MeasuredDevice,
   onnxFile,
@@ -19,7 +20,7 @@ import { type Profile, profileModel } from './profile.js';
 import { profileSpread, readProfile } from './read-profile.js';
 import type { GpuKindConfig } from './schema-cluster.js';
 import type { ModelsSection } from './schema-models.js';
-import type { LiveDevice, RuntimeSettings } from './schema-runtime.js';
+import type { RuntimeSettings } from './schema-runtime.js';
 import { formatBytes, formatCount } from './units-text.js';
 import { zooModels } from './zoo.js';
 
@@ -53,11 +54,7 @@ export async function buildModels(
     for (const model of await modelsOnKinds(section, context, index)) {
       const { name } = model.spec;
       if (names.has(name)) {
-        throw new EscapementError(
-          'E_CONFIG_VALUE',
-          `two models are named ${name}: give one section another name`,
-          context.placeOf(index),
-        );
+        refuse(`two models are named ${name}: give one section another name`, context.placeOf(index));
       }
       checkFits(model.spec, context, index);
       names.add(name);
@@ -67,109 +64,149 @@ export async function buildModels(
   return models;
 }
 
-/** Models of a section, with their measurements on each kind of GPU. */
+/** A model as measured on one kind of GPU, with facts of its section beyond the figures of the scheduler. */
+interface KindModel {
+  readonly spec: ModelSpec;
+  /** Figures of its file for named kinds; absent if the file is about one. */
+  readonly onKind?: ReadonlyMap<string, ModelSpec>;
+  /** True if times on other kinds cannot be derived from `spec`, which is not of the first kind. */
+  readonly ofOtherKind?: boolean;
+  /** Its ONNX file; null if there is none. */
+  readonly file: string | null;
+  /** Spread of its measured durations; null if not known. */
+  readonly spread: ModelSpread | null;
+}
+
+/** A model with its times on all kinds. */
+interface BuiltModel extends Pick<KindModel, 'spec' | 'file'> {
+  /** By kind. */
+  readonly spreads: readonly (ModelSpread | null)[];
+}
+
+/**
+ * Models of a section with their times on each kind of GPU: those measured there, or else those of the section itself
+ * divided by the speed of the kind. Batch sizes are those that all kinds have. Throws `E_CONFIG_VALUE` for a kind that
+ * has neither.
+ */
 async function modelsOnKinds(
   section: ModelsSection,
   context: ModelsContext,
   index: number,
 ): Promise<BuiltModel[]> {
   const { kinds, kindNames } = context.cluster;
-  const measured = new Map<string, readonly KindModel[]>();
-  for (const [kind, path] of Object.entries('profiles' in section ? section.profiles : {})) {
-    const key = `profiles.${kind}`;
-    checkKind(kind, kindNames, context.placeOf(index, key));
-    measured.set(kind, await sectionModels(withFile(section, path), context, index, { kind, key }));
+  const profiles: Readonly<Record<string, string>> = 'profiles' in section ? section.profiles : {};
+  for (const kind of Object.keys(profiles)) {
+    if (kindNames.includes(kind)) continue;
+    const hint = kindNames.length === 0 ? 'cluster.gpus lists no kinds' : suggestion(kind, kindNames);
+    const what = `no GPUs are of the kind "${kind}": ${hint}`;
+    refuse(what, context.placeOf(index, `profiles.${kind}`));
   }
+  const own = await measured(section, context, index, { kindNames });
+  const others: (readonly KindModel[] | null)[] = [];
   for (const { name, device } of kinds) {
-    if (
-      name === null ||
-      device === null ||
-      measured.has(name) ||
-      !isMeasuredElsewhere(section, device, context)
-    )
-      continue;
-    const { profile: _, ...same } = section;
-    const elsewhere = { ...context, device: { ...context.device, kind: device } };
-    measured.set(name, await sectionModels(same, elsewhere, index));
+    const path = name === null ? undefined : profiles[name];
+    if (path !== undefined)
+      others.push(
+        await measured(section, context, index, { path, kindNames: [name!], key: `profiles.${name}` }),
+      );
+    // ONNX models have separate profiles for each device.
+    else if (section.kind === 'onnx' && ![null, 'simulated', context.device.kind].includes(device))
+      others.push(await measured(section, context, index, { device: device! }));
+    else others.push(null);
   }
-  const models = await sectionModels(section, context, index);
-  return onKinds(models, { kinds, measured, place: context.placeOf(index), warn: context.warn });
+  const place = context.placeOf(index);
+  return own.map((model, i) => {
+    const onEach = kinds.map((kind, k) => specOn(kind, model, i, others[k] ?? null, place));
+    return combined(model, onEach, place, context.warn);
+  });
 }
 
-/** True if models of the section have separate profiles on a device that other kinds do not have. */
-function isMeasuredElsewhere(
-  section: ModelsSection,
-  device: LiveDevice,
-  context: ModelsContext,
-): section is Extract<ModelsSection, { kind: 'onnx' }> {
-  return section.kind === 'onnx' && device !== 'simulated' && device !== context.device.kind;
+/** A model on one kind of GPU, of which `measured` are the models that were measured separately; copies share one. */
+function specOn(
+  { name, speed }: GpuKindConfig,
+  model: KindModel,
+  index: number,
+  measured: readonly KindModel[] | null,
+  place: ErrorPlace,
+): KindModel {
+  const { spec, onKind, ofOtherKind = false } = model;
+  const own =
+    measured?.find((other) => other.spec.name === spec.name) ?? measured?.[measured.length === 1 ? 0 : index];
+  if (own !== undefined) return own;
+  if (measured !== null) refuse(`${spec.name} is not among the models of profiles.${name}`, place);
+  const ofFile = onKind?.get(name ?? '');
+  if (ofFile !== undefined) return { ...model, spec: ofFile };
+  if (speed !== null && !ofOtherKind) return speed === 1 ? model : scaled(model, speed);
+  const give = onKind === undefined ? `give profiles.${name}` : `add rows for ${name} to its file`;
+  const relative = `${onKind === undefined ? '' : 'give '}${name} a speed relative to the first kind`;
+  const what = `${spec.name} was not measured on ${name}: ${give}${ofOtherKind ? '' : `, or ${relative}`}`;
+  refuse(what, place);
 }
 
-/** The section with other measurements of its models. */
-function withFile(section: ModelsSection, path: string): ModelsSection {
-  return section.kind === 'onnx' ? { ...section, profile: path } : ({ ...section, path } as ModelsSection);
+/** Differences between the measurements of a section: those of the section itself, or those on a kind of GPUs. */
+interface Measurement {
+  /** File in place of that of the section, and the key that names it. */
+  readonly path?: string;
+  readonly key?: string;
+  /** Kinds whose rows of a table count. */
+  readonly kindNames?: readonly string[];
+  /** Device whose profile of an ONNX model counts. */
+  readonly device?: string;
 }
 
-/** A kind of GPU, and the key that names the file with its measurements. */
-interface FileOfKind {
-  readonly kind: string;
-  readonly key: string;
-}
-
-async function sectionModels(
+async function measured(
   section: ModelsSection,
   context: ModelsContext,
   index: number,
-  of?: FileOfKind,
+  { path, key, kindNames = [], device = context.device.kind }: Measurement,
 ): Promise<KindModel[]> {
-  const { pageBytes } = context.cluster;
+  const { host, warn, cluster, precision } = context;
+  const { pageBytes } = cluster;
+  const fileOf = (written: string) => relativeTo(context.file, written);
+  const place = (of: string) => context.placeOf(index, of);
   switch (section.kind) {
     case 'csv': {
-      const path = relativeTo(context.file, section.path);
-      const { host, warn, cluster } = context;
-      const kindNames = of === undefined ? cluster.kindNames : [of.kind];
-      const read = readModelsCsv(path, { pageBytes, kindNames, host, warn });
-      return (await read.catch(named(context, index, of?.key ?? 'path', section.path))).map(onKindsOfFile);
+      const given = path ?? section.path;
+      const read = readModelsCsv(fileOf(given), { pageBytes, kindNames, host, warn });
+      return (await read.catch(named(fileOf(given), given, place(key ?? 'path')))).map(
+        ({ base, onKind }) => ({
+          ...{ spec: base ?? [...onKind.values()][0]!, file: null, spread: null },
+          ...(onKind.size === 0 ? {} : { onKind, ofOtherKind: base === null }),
+        }),
+      );
     }
     case 'profile': {
-      const path = relativeTo(context.file, section.path);
-      const read = readProfile(path, context.host);
-      const profile = await read.catch(named(context, index, of?.key ?? 'path', section.path));
-      return measured(profile, null, section, pageBytes);
+      const given = path ?? section.path;
+      const read = readProfile(fileOf(given), host).catch(named(fileOf(given), given, place(key ?? 'path')));
+      return ofProfile(await read, null, section, pageBytes);
     }
-    case 'onnx':
-      return onnxModels(section, context, index, of?.key);
+    case 'onnx': {
+      const file = await onnxFile(fileOf(section.path), precision, host);
+      const given = path ?? (device === context.device.kind ? section.profile : undefined);
+      const profile =
+        given === undefined
+          ? await readMeasuredProfile(file, { ...context.device, kind: device }, place('path'), host)
+          : await readProfile(fileOf(given), host).catch(
+              named(fileOf(given), given, place(key ?? 'profile')),
+            );
+      const { batchSizes } = section;
+      const used =
+        batchSizes === undefined ? profile : restrictBatches(profile, batchSizes, place('batchSizes'));
+      return ofProfile(used, file, section, pageBytes);
+    }
     case 'fit': {
       const name = section.name ?? `fit-${formatCount(section.parameters)}`;
-      return plain(copiesOf(fitModel({ name, parameters: section.parameters }, pageBytes), section.copies));
+      const model = fitModel({ name, parameters: section.parameters }, pageBytes);
+      return copiesOf(model, section.copies).map((spec) => ({ spec, file: null, spread: null }));
     }
     case 'zoo':
-      return plain(zooModels(section.varieties, section.copies, pageBytes));
+      return zooModels(section.varieties, section.copies, pageBytes).map((spec) => ({
+        ...{ spec, file: null, spread: null },
+      }));
   }
 }
 
-async function onnxModels(
-  section: Extract<ModelsSection, { kind: 'onnx' }>,
-  context: ModelsContext,
-  index: number,
-  fileKey = 'profile',
-): Promise<KindModel[]> {
-  const { host, precision } = context;
-  const file = await onnxFile(relativeTo(context.file, section.path), precision, host);
-  const profile =
-    section.profile === undefined
-      ? await readMeasuredProfile(file, context.device, context.placeOf(index, 'path'), host)
-      : await readProfile(relativeTo(context.file, section.profile), host).catch(
-          named(context, index, fileKey, section.profile),
-        );
-  const used =
-    section.batchSizes === undefined
-      ? profile
-      : restrictBatches(profile, section.batchSizes, context.placeOf(index, 'batchSizes'));
-  return measured(used, file, section, context.cluster.pageBytes);
-}
-
-function measured(
+function ofProfile(
   profile: Profile,
   file: string | null,
   { name, copies }: { readonly name?: string; readonly copies: number },
@@ -182,30 +219,12 @@ function measured(
   return specs.map((spec) => ({ spec, file, spread }));
 }
 
-function onKindsOfFile({ base, onKind }: CsvModel): KindModel {
-  const [spec] = base === null ? onKind.values() : [base];
-  return {
-    ...{ spec: spec!, file: null, spread: null },
-    ...(onKind.size === 0 ? {} : { onKind, ofOtherKind: base === null }),
-  };
-}
-
-function plain(specs: readonly ModelSpec[]): KindModel[] {
-  return specs.map((spec) => ({ spec, file: null, spread: null }));
-}
-
 /** A missing file is reported where the experiment names it; other mistakes are in that file. */
-function named(
-  context: ModelsContext,
-  index: number,
-  key: string,
-  written: string,
-): (error: unknown) => never {
+function named(file: string, written: string, place: ErrorPlace): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof EscapementError) || error.code !== 'E_FILE_MISSING') throw error;
-    const path = resolve(relativeTo(context.file, written));
     const hint = isAbsolute(written) ? '' : '; a relative path begins at the folder of the experiment file';
-    throw new EscapementError(error.code, `${path}: ${error.what}${hint}`, context.placeOf(index, key));
+    throw new EscapementError(error.code, `${resolve(file)}: ${error.what}${hint}`, place);
   };
 }
 
@@ -224,78 +243,6 @@ function checkFits(model: ModelSpec, context: ModelsContext, index: number): voi
     `model ${model.name} needs ${model.pages} pages of ${formatBytes(pageBytes)} and the weights cache of ${gpu} has ${largest.pages}: ` +
       (largest.name === null ? 'raise cluster.pages or cluster.memory' : 'give a kind more memory'),
     context.placeOf(index),
-  );
-}
-
-/** Kinds of GPUs on which the models of a section were measured. */
-interface KindsOfSection {
-  readonly kinds: readonly GpuKindConfig[];
-  /** Measurements by name of the kind. */
-  readonly measured: ReadonlyMap<string, readonly KindModel[]>;
-  /** Place of the section, and of its profiles. */
-  readonly place: ErrorPlace;
-  /** Called with omissions. */
-  warn(text: string): void;
-}
-
-/**
- * Models of a section with their times on each kind of GPU: those measured there, or else those of the section itself
- * divided by the speed of the kind. Batch sizes are those that all kinds have. Throws `E_CONFIG_VALUE` for a kind that
- * has neither.
- */
-function onKinds(
-  models: readonly KindModel[],
-  { kinds, measured, place, warn }: KindsOfSection,
-): BuiltModel[] {
-  return models.map((model, i) =>
-    combined(
-      model,
-      kinds.map((kind) => {
-        const own = kind.name === null ? undefined : measured.get(kind.name);
-        if (own !== undefined) return counterpart(own, model, i, kind, place);
-        const spec = model.onKind?.get(kind.name ?? '');
-        if (spec !== undefined) return { ...model, spec };
-        if (kind.speed !== null && model.ofOtherKind !== true)
-          return kind.speed === 1 ? model : scaled(model, kind.speed);
-        throw new EscapementError('E_CONFIG_VALUE', notMeasured(model, kind.name), place);
-      }),
-      place,
-      warn,
-    ),
-  );
-}
-
-function notMeasured({ spec, onKind, ofOtherKind }: KindModel, kind: string | null): string {
-  const give = onKind === undefined ? `give profiles.${kind}` : `add rows for ${kind} to its file`;
-  const orSpeed =
-    ofOtherKind === true
-      ? ''
-      : `, or ${onKind === undefined ? '' : 'give '}${kind} a speed relative to the first kind`;
-  return `${spec.name} was not measured on ${kind}: ${give}${orSpeed}`;
-}
-
-/** Throws `E_CONFIG_VALUE` for a profile of a kind that the cluster does not list. */
-function checkKind(kind: string, kindNames: readonly string[], place: ErrorPlace): void {
-  if (kindNames.includes(kind)) return;
-  const hint = kindNames.length === 0 ? 'cluster.gpus lists no kinds' : suggestion(kind, kindNames);
-  throw new EscapementError('E_CONFIG_VALUE', `no GPUs are of the kind "${kind}": ${hint}`, place);
-}
-
-/** Measurement on a kind, for the model at `index` of its section: copies share a profile. */
-function counterpart(
-  own: readonly KindModel[],
-  { spec }: KindModel,
-  index: number,
-  kind: GpuKindConfig,
-  place: ErrorPlace,
-): KindModel {
-  const found =
-    own.find((other) => other.spec.name === spec.name) ?? (own.length === 1 ? own[0] : own[index]);
-  if (found !== undefined) return found;
-  throw new EscapementError(
-    'E_CONFIG_VALUE',
-    `${spec.name} is not among the models of profiles.${kind.name}`,
-    place,
   );
 }
 
@@ -319,8 +266,7 @@ function combined(
   const specs = onEach.map(({ spec }) => spec);
   const other = specs.find(({ lengths }) => `${lengths}` !== `${model.spec.lengths}`);
   if (other !== undefined)
-    throw new EscapementError(
-      'E_CONFIG_VALUE',
+    refuse(
       `${model.spec.name} was measured with lengths ${listOf(model.spec)} on one kind of GPU and ${listOf(other)} on another: measure the same`,
       place,
     );
@@ -371,23 +317,4 @@ function spreadAt({ spec, spread }: KindModel, sizes: readonly number[]): ModelS
     exec: at.map((b) => spread.exec[b] ?? null),
     switchNs: at.map((b) => spread.switchNs[b] ?? 0),
   };
-}
-
-/** A model as measured on one kind of GPU, with facts of its section beyond the figures of the scheduler. */
-interface KindModel {
-  readonly spec: ModelSpec;
-  /** Figures of its file for named kinds; absent if the file is about one. */
-  readonly onKind?: ReadonlyMap<string, ModelSpec>;
-  /** True if times on other kinds cannot be derived from `spec`, which is not of the first kind. */
-  readonly ofOtherKind?: boolean;
-  /** Its ONNX file; null if there is none. */
-  readonly file: string | null;
-  /** Spread of its measured durations; null if not known. */
-  readonly spread: ModelSpread | null;
-}
-
-/** A model with its times on all kinds. */
-interface BuiltModel extends Pick<KindModel, 'spec' | 'file'> {
-  /** By kind. */
-  readonly spreads: readonly (ModelSpread | null)[];
 }

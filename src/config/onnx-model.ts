@@ -1,6 +1,7 @@
 import { basename, dirname, join, resolve } from 'pathe';
 import { type ErrorPlace, EscapementError } from '../base/errors.js';
 import type { ExperimentHost } from './experiment-host.js';
+import { refuse } from './fields.js';
 import type { Profile } from './profile.js';
 import { readProfile } from './read-profile.js';
 import { RUNTIME_SETTINGS } from './runtime-settings.js';
@@ -64,7 +65,7 @@ export function restrictBatches(profile: Profile, sizes: readonly number[], plac
       unknown === undefined
         ? 'must contain 1'
         : `batch size ${unknown} was not measured; there are ${known.join(', ')}`;
-    throw new EscapementError('E_CONFIG_VALUE', what, place);
+    refuse(what, place);
   }
   const { shorter } = profile;
   const used = (batches: Profile['batches']) => batches.filter(({ batch }) => sizes.includes(batch));
@@ -79,7 +80,6 @@ export function restrictBatches(profile: Profile, sizes: readonly number[], plac
 const SETTINGS = [
   'intraOpThreads',
   'interOpThreads',
-  'affinity',
   'arena',
   'memoryPattern',
   'storageBufferCache',
@@ -98,12 +98,10 @@ export interface MeasuredDevice {
  * more words for others that change durations, so that a model keeps one profile for each.
  */
 export function profileFileName({ kind, adapter, session }: MeasuredDevice): string {
-  const { intraOpThreads, interOpThreads, affinity, arena, memoryPattern, storageBufferCache } = session;
+  const { intraOpThreads, interOpThreads, arena, memoryPattern, storageBufferCache } = session;
   const onCpu = [
     intraOpThreads === 1 ? '' : `${intraOpThreads}`,
     interOpThreads === 1 ? '' : `inter${interOpThreads}`,
-    // Not every system allows semicolons in file names, and hyphens are taken.
-    affinity === null ? '' : `on${affinity.replaceAll('-', '~').replaceAll(';', '+')}`,
     arena ? '' : 'noarena',
   ];
   const onGpu = [
@@ -117,7 +115,7 @@ export function profileFileName({ kind, adapter, session }: MeasuredDevice): str
 /** Flags of the command that measures with these settings, each preceded by a space. */
 export function settingFlags(session: MeasuredDevice['session']): string {
   return SETTINGS.map((key) => {
-    const value = session[key] === null ? 'none' : String(session[key]);
+    const value = String(session[key]);
     const isDefault = RUNTIME_SETTINGS.some((setting) => setting.key === key && setting.default === value);
     return isDefault ? '' : ` --set 'runtime.${key}=${value}'`;
   }).join('');

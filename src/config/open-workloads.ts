@@ -1,10 +1,10 @@
-import { EscapementError } from '../base/errors.js';
 import { longestInput } from '../core/lengths.js';
 import { mergeSources } from '../workload/merge.js';
 import { openWorkload } from '../workload/open.js';
 import type { StreamedSource } from '../workload/source.js';
 import type { WorkloadSpec } from '../workload/spec.js';
 import type { Experiment } from './experiment.js';
+import { refuse } from './fields.js';
 
 /** All workload sections of a run as one stream. */
 export interface OpenedWorkloads {
@@ -42,14 +42,10 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
     durationNs = Math.max(durationNs, opened.durationNs);
   }
   if (durationNs <= experiment.warmupNs) {
-    throw new EscapementError(
-      'E_CONFIG_VALUE',
-      'the warm-up lasts as long as the workload: nothing is left to count',
-      {
-        file: experiment.file,
-        key: 'warmup',
-      },
-    );
+    refuse('the warm-up lasts as long as the workload: nothing is left to count', {
+      file: experiment.file,
+      key: 'warmup',
+    });
   }
   return {
     source: sources.length === 1 ? sources[0] : mergeSources(sources),

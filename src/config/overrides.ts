@@ -13,10 +13,10 @@ import {
   valueAt,
   writtenAt,
 } from './document.js';
-import { rivalsOf } from './fields.js';
+import { INSTEAD_OF } from './fields.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
 import { experimentSchemaWith } from './schema.js';
-import { kindsAt, spotAt } from './schema-walk.js';
+import { applies, fieldsBelow, kindsAt, namesOf, ownKeys } from './schema-fields.js';
 
 /** An experiment file with its overrides applied, not validated yet. */
 export interface OverriddenTree {
@@ -59,47 +59,42 @@ export function applyOverrides(
   const schema = experimentSchemaWith(plugins);
   const applied: Applied[] = [];
   for (const override of [...environment.map(ofVariable), ...overrides.map(ofFlag)]) {
-    const { key } = override;
-    const path = pathOf(tree, shortPath(tree, key.split('.')), override.flag);
+    const { key, flag } = override;
+    const path = pathOf(tree, shortPath(tree, key.split('.')), flag);
     const { value: given, document } = yamlOf(override);
     // Plugins are added to those of the file.
     const value = key === PLUGINS ? [tree.plugins ?? [], given].flat() : given;
-    setAt(tree, path, value, override.flag);
+    setAt(tree, path, value, flag);
     if (isKindKey(key)) dropForeign(schema, tree, path.slice(0, -1));
     applied.push({ ...override, path, document });
   }
+  const setBy = (path: Path) => applied.findLast((override) => startsWith(path, override.path));
   // Comes last: which keys exclude each other depends on the kind.
-  for (const { path } of applied) dropRivals(schema, tree, path, applied);
+  for (const { path } of applied) dropRivals(schema, tree, path, (rival) => setBy(rival) !== undefined);
+  const fileAt = (path: Path) => {
+    const line = source.lineOf(path);
+    return { file: source.file, ...(line === undefined ? {} : { line }) };
+  };
   return {
     tree,
     placeOf(path) {
       const short = shortPath(tree, path);
       const onlySet = short.length > 0 && valueAt(source.tree, short) === undefined;
-      const culprit = applied.findLast(
-        (override) => startsWith(short, override.path) || (onlySet && startsWith(override.path, short)),
-      );
-      if (culprit !== undefined) {
-        const inside = short.slice(culprit.path.length).join('.');
-        return { flag: culprit.flag, ...(inside === '' ? {} : { key: inside }) };
-      }
-      const line = source.lineOf(path);
-      const key = short.join('.');
-      return { file: source.file, ...(line === undefined ? {} : { line }), ...(key === '' ? {} : { key }) };
+      const culprit = setBy(short) ?? applied.findLast((one) => onlySet && startsWith(one.path, short));
+      const key = short.slice(culprit?.path.length ?? 0).join('.');
+      const place = culprit === undefined ? fileAt(path) : { flag: culprit.flag };
+      return key === '' ? place : { ...place, key };
     },
     originOf(path) {
       const short = shortPath(tree, path);
       if (valueAt(tree, short) === undefined) return null;
-      const override = applied.findLast(({ path: set }) => startsWith(short, set));
-      if (override !== undefined) return override.origin;
-      const line = source.lineOf(path);
-      return { kind: 'file', file: source.file, ...(line === undefined ? {} : { line }) };
+      return setBy(short)?.origin ?? { kind: 'file', ...fileAt(path) };
     },
     writtenAt(path) {
       const short = shortPath(tree, path);
-      const override = applied.findLast(({ path: set }) => startsWith(short, set));
-      return override === undefined
-        ? source.writtenAt(path)
-        : writtenAt(override.document, short.slice(override.path.length));
+      const override = setBy(short);
+      if (override === undefined) return source.writtenAt(path);
+      return writtenAt(override.document, short.slice(override.path.length));
     },
   };
 }
@@ -126,15 +121,11 @@ function ofVariable({ variable, key, value }: EnvironmentOverride): Override {
 }
 
 function ofFlag(override: string): Override {
-  const match = OVERRIDE.exec(override.trim());
-  if (match === null)
-    throw problem('E_USAGE', `--set ${override}`, 'write key=value, e.g. --set policy.maxBatch=4');
-  return {
-    key: match[1]!,
-    text: match[2]!,
-    origin: { kind: 'flag', override },
-    flag: `--set ${override}`,
-  };
+  const flag = `--set ${override}`;
+  const [, key, text] = OVERRIDE.exec(override.trim()) ?? [];
+  if (key === undefined || text === undefined)
+    throw problem('E_USAGE', flag, 'write key=value, e.g. --set policy.maxBatch=4');
+  return { key, text, origin: { kind: 'flag', override }, flag };
 }
 
 function yamlOf({ text, flag }: Override): { readonly value: unknown; readonly document: Document } {
@@ -162,20 +153,19 @@ export function isOverrideKey(text: string): boolean {
 function setAt(tree: Record<string, unknown>, path: Path, value: unknown, flag: string): void {
   let node: Record<string | number, unknown> = tree;
   path.forEach((part, depth) => {
-    if (Array.isArray(node)) checkIndex(node, path, depth, flag);
+    const name = path.slice(0, depth).join('.');
+    if (Array.isArray(node)) {
+      if (!/^\d+$/.test(String(part)))
+        throw problem('E_CONFIG_KEY', flag, `${name} is a list: write ${name}.0.${part}`);
+      if (Number(part) >= node.length)
+        throw problem('E_CONFIG_KEY', flag, `${name} ends at index ${node.length - 1}`);
+    } else if (!isSection(node))
+      throw problem('E_CONFIG_KEY', flag, `${name} is a plain value and has no keys`);
     if (depth === path.length - 1) {
       node[part] = value;
       return;
     }
-    const child = Object.hasOwn(node, part) ? node[part] : undefined;
-    if (child === undefined || child === null) node[part] = {};
-    else if (!isSection(child) && !Array.isArray(child)) {
-      throw problem(
-        'E_CONFIG_KEY',
-        flag,
-        `${path.slice(0, depth + 1).join('.')} is a plain value and has no keys`,
-      );
-    }
+    if (!Object.hasOwn(node, part) || node[part] === null) node[part] = {};
     node = node[part] as Record<string | number, unknown>;
   });
 }
@@ -186,36 +176,30 @@ function setAt(tree: Record<string, unknown>, path: Path, value: unknown, flag: 
  */
 function dropForeign(schema: z.ZodType, tree: unknown, path: Path): void {
   const section = valueAt(tree, path);
-  const spot = spotAt(schema, tree, path);
-  if (spot === undefined || !isSection(section)) return;
-  const { own, all } = kindsAt(spot);
-  if (own === undefined) return;
-  const foreign = [...all.values()].flatMap(({ shape }) => Object.keys(shape));
-  for (const key of foreign) if (!Object.hasOwn(own.shape, key)) delete section[key];
+  const own = ownKeys(schema, tree, path);
+  if (own.size === 0 || !isSection(section)) return;
+  for (const keys of kindsAt(schema, tree, path).all.values())
+    for (const key of keys) if (!own.has(key)) delete section[key];
 }
 
 /** Drops excluded keys of the file. Overrides that exclude each other stay, since nothing decides between them. */
-function dropRivals(schema: z.ZodType, tree: unknown, path: Path, applied: readonly Applied[]): void {
+function dropRivals(
+  schema: z.ZodType,
+  tree: unknown,
+  path: Path,
+  isOverridden: (path: Path) => boolean,
+): void {
   const within = path.slice(0, -1);
   const section = valueAt(tree, within);
-  const spot = spotAt(schema, tree, within);
-  if (spot === undefined || !isSection(section)) return;
-  for (const rival of rivalsOf(kindsAt(spot).own?.shape ?? {}, String(path.at(-1)))) {
-    const overridden = applied.some(({ path: set }) => startsWith([...within, rival], set));
-    if (!overridden) delete section[rival];
+  if (!isSection(section)) return;
+  const key = String(path.at(-1));
+  for (const field of fieldsBelow(schema, within)) {
+    const [name, other] = [field.path.at(-1)!, field.schema.meta()?.[INSTEAD_OF] as string | undefined];
+    if (other === undefined || field.path.length > namesOf(path).length) continue;
+    if (![name, other].includes(key) || !applies(field, tree, path)) continue;
+    const rival = name === key ? other : name;
+    if (!isOverridden([...within, rival])) delete section[rival];
   }
-}
-
-function isIndex(part: string | number | undefined): boolean {
-  return /^\d+$/.test(String(part));
-}
-
-function checkIndex(list: readonly unknown[], path: Path, depth: number, flag: string): void {
-  const name = path.slice(0, depth).join('.');
-  const part = String(path[depth]);
-  if (!isIndex(part)) throw problem('E_CONFIG_KEY', flag, `${name} is a list: write ${name}.0.${part}`);
-  if (Number(part) < list.length) return;
-  throw problem('E_CONFIG_KEY', flag, `${name} ends at index ${list.length - 1}`);
 }
 
 function startsWith(path: Path, prefix: Path): boolean {

@@ -1,7 +1,7 @@
 import type { Padding } from '../core/lengths.js';
 import { shortestExecNs } from '../core/model.js';
-import type { PolicyNote } from '../record/policy-notes.js';
-import { entryOf, noteOnKinds, whySharesAreNotFirst } from './create-policy.js';
+import { POLICY_NOTES, type PolicyNote } from '../record/policy-notes.js';
+import { entryOf, noteOnKinds } from './create-policy.js';
 import type { Experiment } from './experiment.js';
 import type { PolicyChoice } from './schema-policy.js';
 import { formatDuration } from './units-text.js';
@@ -21,28 +21,19 @@ interface Asked {
 /** Features of an experiment that its policy does not support. */
 export function policyNotes(asked: Asked): PolicyNote[] {
   const { policy, kinds, hasClasses, hasLengths, tenants, padding } = asked;
-  const { kind } = policy;
-  const entry = entryOf(policy);
+  const { weights, sharesFirst = false, batchesByLength = false } = entryOf(policy) ?? {};
+  const unsupported: Readonly<Record<(typeof POLICY_NOTES)[number], boolean>> = {
+    weights: hasClasses && weights !== 'used',
+    shares: tenants > 1 && !sharesFirst,
+    sharesWithLengths: tenants > 1 && sharesFirst && padding === 'bucket',
+    lengths: hasLengths && !batchesByLength,
+    lengthsWithClasses: hasLengths && batchesByLength && hasClasses,
+  };
   const onKinds = noteOnKinds(policy, kinds);
-  const notFirst = whySharesAreNotFirst(policy, tenants, padding);
   return [
-    ...(hasClasses && entry?.weights !== 'used' ? [{ policy: kind, about: 'weights' as const }] : []),
-    ...(notFirst === null
-      ? []
-      : [
-          {
-            policy: kind,
-            about: notFirst === 'lengths' ? ('sharesWithLengths' as const) : ('shares' as const),
-          },
-        ]),
-    ...(hasLengths ? onLengths(kind, entry?.batchesByLength === true, hasClasses) : []),
-    ...(onKinds === null ? [] : [{ policy: kind, about: 'kinds' as const, text: onKinds }]),
+    ...POLICY_NOTES.filter((about) => unsupported[about]).map((about) => ({ policy: policy.kind, about })),
+    ...(onKinds === null ? [] : [{ policy: policy.kind, about: 'kinds' as const, text: onKinds }]),
   ];
-}
-
-function onLengths(policy: string, batchesByLength: boolean, hasClasses: boolean): PolicyNote[] {
-  if (!batchesByLength) return [{ policy, about: 'lengths' }];
-  return hasClasses ? [{ policy, about: 'lengthsWithClasses' }] : [];
 }
 
 /** Notes on the policy of a whole experiment. */
@@ -72,12 +63,8 @@ export function sloNote({
   const slow = models.filter((model) => shortestExecNs(model) > longestNs);
   const [first] = slow;
   if (first === undefined) return null;
-  const which =
-    models.length === 1
-      ? first.name
-      : slow.length === models.length
-        ? `all ${models.length} models`
-        : `${slow.length} of ${models.length} models`;
+  const all = slow.length === models.length ? 'all' : `${slow.length} of`;
+  const which = models.length === 1 ? first.name : `${all} ${models.length} models`;
   const example = `${first.name} takes ${formatDuration(Number(shortestExecNs(first).toPrecision(3)))}`;
   return `slo: ${formatDuration(longestNs)} is shorter than an INFER of ${which}, so none of their requests can be in time; ${example}`;
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { NS_PER_MS, NS_PER_S } from '../base/units.js';
-import type { ModelSpec } from '../core/model.js';
+import { MOST_LENGTHS, type ModelSpec } from '../core/model.js';
 import { flag, section, text, whole } from './fields.js';
 
 const milliseconds = z.number().positive();
@@ -44,8 +44,7 @@ const sources = section({
   batches: text('Where the latencies come from.'),
 });
 
-/** A profile file: measurements of one model on one GPU, with the source of each figure. */
-export const profileSchema = section({
+const profileSection = section({
   $schema: z.string().exactOptional().describe('For editors.'),
   name: text('Name of the model.'),
   gpu: text('GPU, or CPU, that was measured.'),
@@ -82,7 +81,56 @@ export const profileSchema = section({
   source: sources.describe('Source of every figure.'),
 });
 
-export type Profile = z.output<typeof profileSchema>;
+export type Profile = z.output<typeof profileSection>;
+
+/** A profile file: measurements of one model on one GPU, with the source of each figure. */
+export const profileSchema = profileSection.superRefine((profile, context) => {
+  const [path, message] = mistakeIn(profile) ?? [];
+  if (path !== undefined && message !== undefined) context.addIssue({ code: 'custom', path, message });
+});
+
+/** Place and message of the first mistake in figures that belong together. */
+function mistakeIn(profile: Profile): [path: (string | number)[], message: string] | undefined {
+  const { batches, length, shorter = [] } = profile;
+  const first = batches.findIndex(({ batch }, i) => (i === 0 ? batch !== 1 : batch <= batches[i - 1]!.batch));
+  if (first >= 0) return [['batches', first, 'batch'], 'batch sizes must start with 1 and ascend'];
+  if (length === undefined && shorter.length > 0) return [['length'], 'needs the longest length too'];
+  if (shorter.length >= MOST_LENGTHS) return [['shorter'], `has more than ${MOST_LENGTHS} lengths`];
+  const lengths = [...shorter.map((one) => one.length), length ?? 0];
+  const sizesOf = (row: Profile['batches']) => row.map(({ batch }) => batch).join();
+  for (const [i, one] of shorter.entries()) {
+    if (one.length >= lengths[i + 1]!)
+      return [['shorter', i, 'length'], `lengths must ascend, found ${lengths.join(', ')}`];
+    if (sizesOf(one.batches) !== sizesOf(batches))
+      return [['shorter', i, 'batches'], 'must have the batch sizes of the longest length'];
+  }
+  if (!ascends(loadQuantiles(profile))) return [['loadMs'], 'loadMs, loadP99Ms and loadMaxMs must ascend'];
+  const crossed = batches.findIndex((one) => !ascends(batchQuantiles(one)));
+  if (crossed < 0) return undefined;
+  return [['batches', crossed], 'minMs, medianMs, p90Ms, p99Ms and maxMs must ascend'];
+}
+
+/** A share of the runs and their largest duration. */
+export type Quantile = readonly [share: number, ms: number];
+
+/** Measured quantiles of an INFER. */
+export function batchQuantiles(batch: Profile['batches'][number]): Quantile[] {
+  const { minMs, medianMs, p90Ms, p99Ms, maxMs } = batch;
+  return measured([0, 0.5, 0.9, 0.99, 1], [minMs, medianMs, p90Ms, p99Ms, maxMs]);
+}
+
+/** Measured quantiles of a LOAD. */
+export function loadQuantiles({ loadMs, loadP99Ms, loadMaxMs }: Profile): Quantile[] {
+  return measured([0.5, 0.99, 1], [loadMs, loadP99Ms, loadMaxMs]);
+}
+
+function measured(shares: readonly number[], timesMs: readonly (number | undefined)[]): Quantile[] {
+  return timesMs.flatMap((ms, i): Quantile[] => (ms === undefined ? [] : [[shares[i]!, ms]]));
+}
+
+function ascends(quantiles: readonly Quantile[]): boolean {
+  return quantiles.every(([, ms], i) => i === 0 || ms >= quantiles[i - 1]![1]);
+}
 
 /** The profile in the form of scheduler and simulator. */
 export function profileModel(profile: Profile, name: string, pageBytes: number): ModelSpec {
@@ -122,33 +170,21 @@ export function allBatches({ shorter = [], batches }: Profile): Profile['batches
   return [...shorter.flatMap((one) => one.batches), ...batches];
 }
 
-/** Summary of a profile, for people. */
-interface ProfileDescription {
-  readonly rows: readonly {
-    readonly batch: number;
-    readonly ms: number;
-    /** Requests per second of one GPU that runs nothing but this batch size. */
-    readonly throughputRps: number;
-  }[];
-  readonly weightsBytes: number;
-  readonly loadMs: number;
-  /** Bytes per second of the copy from host to GPU. */
-  readonly loadBytesPerS: number;
-  /** The most requests per second that one GPU can serve, at its best batch size. */
-  readonly peakRps: number;
-}
-
-export function describeProfile(profile: Profile): ProfileDescription {
-  const rows = profile.batches.map(({ batch, medianMs }) => ({
+/** Figures of a profile, for people. */
+export function describeProfile({ batches, weightsBytes, loadMs }: Profile) {
+  const rows = batches.map(({ batch, medianMs }) => ({
     batch,
     ms: cleanMs(medianMs),
+    /** Requests per second of one GPU that runs nothing but this batch size. */
     throughputRps: (batch * NS_PER_S) / (medianMs * NS_PER_MS),
   }));
   return {
     rows,
-    weightsBytes: profile.weightsBytes,
-    loadMs: cleanMs(profile.loadMs),
-    loadBytesPerS: (profile.weightsBytes * NS_PER_S) / (profile.loadMs * NS_PER_MS),
+    weightsBytes,
+    loadMs: cleanMs(loadMs),
+    /** Bytes per second of the copy from host to GPU. */
+    loadBytesPerS: (weightsBytes * NS_PER_S) / (loadMs * NS_PER_MS),
+    /** The most requests per second that one GPU can serve, at its best batch size. */
     peakRps: Math.max(...rows.map((row) => row.throughputRps)),
   };
 }

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { nearest } from '../base/nearest.js';
-import { isSection } from './document.js';
 import { HOST_VARIABLE } from './host-variable.js';
-import { PRESETS, type RuntimeKey, type RuntimeSettings, runtimeKeys } from './schema-runtime.js';
+import { type RuntimeKey, runtimeKeys } from './schema-runtime.js';
 
 /** One key of `runtime` as people see it. */
 interface RuntimeSetting {
@@ -67,38 +66,3 @@ export function unknownVariables(
 }
 
 const PREFIX = 'ESCAPEMENT_';
-
-type Tree = Readonly<Record<string, unknown>>;
-
-/** An experiment as written, with the values of the `runtime` preset for keys that the section does not set. */
-export function withPreset(tree: Tree, cores: () => number): Tree {
-  const { runtime } = tree;
-  if (!isSection(runtime)) return tree;
-  const preset = PRESETS.find((name) => name === runtime.preset);
-  return preset === undefined ? tree : { ...tree, runtime: { ...presetValues(preset, cores), ...runtime } };
-}
-
-/**
- * Values of a preset that replace the defaults, as written in a file. `cores`: threads that can run in parallel.
- *
- * - min-memory, measured on Linux x64 with four ResNet-50 (98 MiB each), warm, after INFERs of one and of eight: one
- *   lane thread instead of four reduces the peak from 1.3 to 1.0 GiB, without arena to 0.85 GiB, since a warm model
- *   then keeps no tensors between INFERs; INFERs took up to 5 % longer. Disabling the memory pattern made no
- *   difference, so it stays.
- * - max-parallelism: one INFER at a time runs on a device, so it gets all cores; doubling the lane threads halves how
- *   often a LOAD waits for an INFER in its own thread. interOpThreads stays 1: few models have branches, and
- *   onnxruntime would plan no memory.
- */
-export function presetValues(
-  preset: (typeof PRESETS)[number],
-  cores: () => number,
-): Partial<Record<keyof RuntimeSettings, unknown>> {
-  switch (preset) {
-    case 'none':
-      return {};
-    case 'min-memory':
-      return { laneThreads: 1, memoryReserve: '75%', arena: false, storageBufferCache: 'disabled' };
-    case 'max-parallelism':
-      return { laneThreads: 16, intraOpThreads: cores() };
-  }
-}

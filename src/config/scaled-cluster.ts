@@ -1,9 +1,9 @@
 import type * as z from 'zod';
-import { type ErrorPlace, EscapementError } from '../base/errors.js';
+import type { ErrorPlace } from '../base/errors.js';
 import type { Scaler } from '../core/scaler.js';
 import type { KindFacts } from '../scalers/autoscaler.js';
-import { isSection } from './document.js';
-import type { clusterSchema } from './schema-cluster.js';
+import { refuse } from './fields.js';
+import { type clusterSchema, MOST_GPUS } from './schema-cluster.js';
 import { type ScalerChoice, scalerEntryOf } from './schema-policy.js';
 
 type Cluster = z.output<typeof clusterSchema>;
@@ -11,11 +11,9 @@ type Cluster = z.output<typeof clusterSchema>;
 interface ScaledConfig {
   readonly cluster: Cluster;
   readonly scaler: ScalerChoice;
-  readonly workload: readonly { readonly kind: string }[];
+  /** Absent: that of a server, which is not known in advance. */
+  readonly workload?: readonly { readonly kind: string }[];
 }
-
-/** Limit of the largest cluster that is allowed. */
-const MOST_GPUS = 10_000;
 
 /**
  * The cluster with an index for each GPU that its scaler may order; unchanged without a scaler. Throws `E_CONFIG_VALUE`
@@ -28,7 +26,7 @@ export function scaledCluster(
   const entry = scalerEntryOf(scaler);
   if (entry === null) return cluster;
   const fail = (what: string, key = ['scaler', 'kind']) => {
-    throw new EscapementError('E_CONFIG_VALUE', what, placeOf(key));
+    refuse(what, placeOf(key));
   };
   const { listed, kindNames } = cluster;
   if (kindNames.length === 0)
@@ -37,9 +35,9 @@ export function scaledCluster(
     fail('can change nothing, as min is max for each kind of GPUs: give max in cluster.gpus');
   if (listed.every(({ scaled }) => scaled.min === 0))
     fail('must keep one GPU at least, and min is 0 for each kind: give min in cluster.gpus');
-  if (entry.needsHindsight === true && workload.some(({ kind }) => kind === 'closed-loop'))
+  if (entry.needsHindsight === true && (workload?.some(({ kind }) => kind === 'closed-loop') ?? true))
     fail(
-      `${scaler.kind} must know all arrivals in advance, and closed-loop clients ask when they are answered`,
+      `${scaler.kind} must know all arrivals in advance${workload === undefined ? ': simulations only' : ', and closed-loop clients ask when they are answered'}`,
     );
   const kinds = listed
     .filter(({ scaled }) => scaled.max > 0)
@@ -57,29 +55,14 @@ export interface ServerScaling {
   create(): Scaler;
 }
 
-interface GivenSettings {
-  readonly cluster: z.output<typeof clusterSchema>;
-  readonly scaler: ScalerChoice;
-}
-
-/** True if a section names a scaler. */
-export function scales(scaler: unknown): boolean {
-  return isSection(scaler) && scaler.kind !== 'none';
-}
-
 /** Null without a scaler. Throws `E_CONFIG_VALUE` for one that a server does not support. */
 export function serverScaling(
-  { cluster, scaler }: GivenSettings,
+  { cluster, scaler }: Pick<ScaledConfig, 'cluster' | 'scaler'>,
   placeOf: (path: readonly string[]) => ErrorPlace,
 ): ServerScaling | null {
   const entry = scalerEntryOf(scaler);
   if (entry === null) return null;
-  const fail = (what: string) => {
-    throw new EscapementError('E_CONFIG_VALUE', what, placeOf(['scaler', 'kind']));
-  };
-  if (entry.needsHindsight === true)
-    fail(`${scaler.kind} must know all arrivals in advance: simulations only`);
-  const { kinds } = scaledCluster({ cluster, scaler, workload: [] }, placeOf);
+  const { kinds } = scaledCluster({ cluster, scaler }, placeOf);
   const { intervalNs, options } = scaler;
   return {
     intervalNs,

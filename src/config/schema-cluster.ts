@@ -19,7 +19,7 @@ import { formatBytes, parseBytes } from './units-text.js';
 /** Space for weights on a 32 GB V100 in Clockwork's configuration: 1,376 pages of 16 MiB. */
 const DEFAULT_MEMORY = '21.5GiB';
 
-const MOST_GPUS = 10_000;
+export const MOST_GPUS = 10_000;
 
 const gpuKind = section({
   kind: z
@@ -92,90 +92,40 @@ export interface GpuKindConfig {
   readonly device: LiveDevice | null;
 }
 
-/** Size of a weights cache, in either unit. */
-interface CacheSize {
-  readonly pages?: number;
-  readonly memory?: number;
-}
-
-interface Gpus extends CacheSize {
-  readonly gpus: z.output<typeof gpusSchema>;
-  readonly pageSize: number;
-}
-
-interface ReadKinds {
-  readonly kinds: readonly GpuKindConfig[];
-  /** All that are listed, including those without a GPU at the start. */
-  readonly listed: readonly GpuKindConfig[];
-  readonly kindNames: readonly string[];
-}
-
 type Refuse = (path: readonly (string | number)[], message: string) => void;
 
-/** Kinds of GPUs that the section of a cluster describes; `refuse` notes a mistake at a path within it. */
-function readKinds({ gpus, pageSize, ...shared }: Gpus, refuse: Refuse): ReadKinds {
-  const sharedPages = pagesOf(shared, pageSize) ?? pagesIn(parseBytes(DEFAULT_MEMORY), pageSize);
-  if (typeof gpus === 'number') {
-    if (sharedPages < 1) refuse(['memory'], TOO_LITTLE);
-    const scaled = { min: gpus, max: gpus, startNs: 0, minLifetimeNs: 0 };
-    const counted = { name: null, gpus, on: gpus, scaled, pages: sharedPages };
-    const only = { ...counted, pricePerHour: null, speed: 1, device: null };
-    return { kinds: [only], listed: [only], kindNames: [] };
-  }
-  checkList(gpus, refuse);
-  const kinds = gpus.map((entry, i) => {
-    const { kind, count, price: pricePerHour = null, speed = null, device = null, ...own } = entry;
-    const { start: startNs, minLifetime: minLifetimeNs } = own;
-    const { min = gpus.length === 1 ? Math.min(1, count) : 0, max = count } = own;
-    const pages = pagesOf(own, pageSize) ?? sharedPages;
-    if (pages < 1) refuse(own.memory === undefined ? ['memory'] : ['gpus', i, 'memory'], TOO_LITTLE);
-    const counted = { gpus: count, on: count, scaled: { min, max, startNs, minLifetimeNs } };
-    const speedHere = i === 0 ? (speed ?? 1) : speed;
-    return { name: kind, ...counted, pages, pricePerHour, speed: speedHere, device };
+/** All kinds of GPUs that a cluster lists, those without a GPU included; `refuse` notes a mistake at a path within it. */
+function readKinds({ gpus, pageSize, ...shared }: Cluster, refuse: Refuse): GpuKindConfig[] {
+  const pagesOf = ({ pages, memory }: { readonly pages?: number; readonly memory?: number }) =>
+    pages ?? (memory === undefined ? undefined : Math.floor(memory / pageSize));
+  const list: readonly z.output<typeof gpuKind>[] =
+    typeof gpus === 'number' ? [{ kind: '', count: gpus, min: gpus, start: 0, minLifetime: 0 }] : gpus;
+  const kinds = list.map((entry, i): GpuKindConfig => {
+    const { kind, count, price = null, device = null, start, minLifetime, ...own } = entry;
+    const { min = list.length === 1 ? Math.min(1, count) : 0, max = count, speed = i === 0 ? 1 : null } = own;
+    const pages = pagesOf(own) ?? pagesOf(shared) ?? Math.floor(parseBytes(DEFAULT_MEMORY) / pageSize);
+    const at = (key: string) => ['gpus', i, key];
+    if (pages < 1) refuse(own.memory === undefined ? ['memory'] : at('memory'), TOO_LITTLE);
+    if (own.min !== undefined && min > max) refuse(at('min'), `must be at most max (${max}), found ${min}`);
+    else if (own.min !== undefined && count < min)
+      refuse(at('count'), `must be at least min (${min}), found ${count}`);
+    else if (count > max) refuse(at('count'), `must be at most max (${max}), found ${count}`);
+    if (list.findIndex((other) => other.kind === kind) < i)
+      refuse(at('kind'), `${kind} is listed twice: give one entry all of them`);
+    const scaled = { min, max, startNs: start, minLifetimeNs: minLifetime };
+    const name = typeof gpus === 'number' ? null : kind;
+    return { name, gpus: count, on: count, scaled, pages, pricePerHour: price, speed, device };
   });
-  return {
-    kinds: kinds.filter((kind) => kind.gpus > 0),
-    listed: kinds,
-    kindNames: kinds.map(({ name }) => name),
-  };
+  const total = kinds.reduce((sum, kind) => sum + kind.gpus, 0);
+  if (total < 1) refuse(['gpus'], NO_GPUS);
+  if (total > MOST_GPUS) refuse(['gpus'], `must be at most ${MOST_GPUS} GPUs, found ${total}`);
+  return kinds;
 }
 
 /** Error text for a list of kinds none of which has a GPU. */
 export const NO_GPUS = 'needs at least one GPU: the count of every kind is 0';
 
 const TOO_LITTLE = 'must hold at least one page (pageSize)';
-
-interface ListedKind {
-  readonly kind: string;
-  readonly count: number;
-  readonly min?: number;
-  readonly max?: number;
-}
-
-function checkList(list: readonly ListedKind[], refuse: Refuse): void {
-  const names = list.map(({ kind }) => kind);
-  list.forEach(({ count, min = 0, max = count }, i) => {
-    if (min > max) refuse(['gpus', i, 'min'], `must be at most max (${max}), found ${min}`);
-    else if (count < min) refuse(['gpus', i, 'count'], `must be at least min (${min}), found ${count}`);
-    else if (count > max) refuse(['gpus', i, 'count'], `must be at most max (${max}), found ${count}`);
-  });
-  names.forEach((name, i) => {
-    if (names.indexOf(name) < i)
-      refuse(['gpus', i, 'kind'], `${name} is listed twice: give one entry all of them`);
-  });
-  const total = list.reduce((sum, { count }) => sum + count, 0);
-  if (total < 1) refuse(['gpus'], NO_GPUS);
-  if (total > MOST_GPUS) refuse(['gpus'], `must be at most ${MOST_GPUS} GPUs, found ${total}`);
-}
-
-/** Undefined if the section does not set it. */
-function pagesOf({ pages, memory }: CacheSize, pageSize: number): number | undefined {
-  return pages ?? (memory === undefined ? undefined : pagesIn(memory, pageSize));
-}
-
-function pagesIn(bytes: number, pageSize: number): number {
-  return Math.floor(bytes / pageSize);
-}
 
 const delay = duration('One-way delay of a message between controller and worker, e.g. 100us.');
 const jitter = duration('Mean of an additional exponential delay, drawn for each message.');
@@ -254,39 +204,26 @@ const clusterSection = section({
 });
 
 export const clusterSchema = clusterSection.transform((cluster, context) => {
-  const { kinds, listed, kindNames } = readKinds(cluster, (path, message) => {
+  const refuse: Refuse = (path, message) => {
     context.addIssue({ code: 'custom', path: [...path], message });
-  });
+  };
+  const listed = readKinds(cluster, refuse);
+  const kinds = listed.filter((kind) => kind.gpus > 0);
   const gpus = kinds.reduce((sum, kind) => sum + kind.gpus, 0);
-  if (cluster.workers > gpus) {
-    context.addIssue({
-      code: 'custom',
-      path: ['workers'],
-      message: `must be at most gpus (${gpus})`,
-    });
-  }
-  cluster.gpuClock.forEach(({ gpu }, i) => {
-    if (gpu === undefined || gpu < gpus) return;
-    context.addIssue({
-      code: 'custom',
-      path: ['gpuClock', i, 'gpu'],
-      message: `must be below gpus (${gpus})`,
-    });
+  if (cluster.workers > gpus) refuse(['workers'], `must be at most gpus (${gpus})`);
+  cluster.gpuClock.forEach(({ gpu = 0 }, i) => {
+    if (gpu >= gpus) refuse(['gpuClock', i, 'gpu'], `must be below gpus (${gpus})`);
   });
   cluster.changes.forEach(({ noise, network }, i) => {
-    if (Object.keys(noise).length + Object.keys(network).length > 0) return;
-    context.addIssue({
-      code: 'custom',
-      path: ['changes', i],
-      message: 'changes nothing: give noise or network',
-    });
+    if (Object.keys({ ...noise, ...network }).length === 0)
+      refuse(['changes', i], 'changes nothing: give noise or network');
   });
   return {
     gpus,
     /** Kinds with GPUs, in order of the GPUs' numbers; the names of all that are listed. */
     kinds,
     listed,
-    kindNames,
+    kindNames: listed.flatMap(({ name }) => name ?? []),
     workers: cluster.workers,
     /** For each GPU of the first kind. */
     pages: kinds[0]?.pages ?? 0,

@@ -1,19 +1,7 @@
 import * as z from 'zod';
 import type { Immutable } from '../base/immutable.js';
 import { NS_PER_MS } from '../base/units.js';
-import {
-  choice,
-  duration,
-  flag,
-  refuse,
-  section,
-  share,
-  TEXT_OR_NUMBER,
-  text,
-  textField,
-  whole,
-} from './fields.js';
-import { show } from './units-text.js';
+import { choice, duration, flag, section, share, text, whole } from './fields.js';
 
 /** Devices of live mode: a provider of onnxruntime, or a simulation of a GPU in real time. */
 export const LIVE_DEVICES = ['cpu', 'webgpu', 'cuda', 'dml', 'coreml', 'simulated'] as const;
@@ -32,7 +20,6 @@ export const liveSchema = section({
     .describe('Factor on the durations of simulated devices; 0: they take no time.'),
 });
 
-export const PRESETS = ['none', 'min-memory', 'max-parallelism'] as const;
 export const STORAGE_BUFFER_CACHES = ['bucket', 'simple', 'lazyRelease', 'disabled'] as const;
 export const RUNTIME_PRECISIONS = ['fp32', 'fp16'] as const;
 export const RECORDINGS = ['off', 'operators', 'all'] as const;
@@ -44,7 +31,6 @@ const MOST_RESERVE = 0.99;
  * Every key of `runtime`, with its default and purpose: the execution of models in live mode. Simulations ignore it.
  */
 export const runtimeKeys = section({
-  preset: choice('Other defaults: min-memory, max-parallelism or none.', PRESETS).default('none'),
   laneThreads: whole(
     'Threads of a GPU that own its models: a LOAD in one thread runs in parallel with an INFER in another. 1: they take turns, in one lane.',
     1,
@@ -54,11 +40,6 @@ export const runtimeKeys = section({
     'Threads in which independent branches of a model run at the same time; 1: one after the other.',
     1,
   ).default(1),
-  affinity: textField(
-    TEXT_OR_NUMBER,
-    'Cores, counted from 1, of each thread of an INFER except its first: 2;3-4 for two threads. none: any core.',
-    readAffinity,
-  ).prefault('none'),
   memoryReserve: share(
     "Share of the device's memory that the weights cache leaves free.",
     MOST_RESERVE,
@@ -71,9 +52,6 @@ export const runtimeKeys = section({
     'Strategy of webgpu for reusing buffers: bucket, simple, lazyRelease, disabled.',
     STORAGE_BUFFER_CACHES,
   ).default('bucket'),
-  serial: flag('For debugging: one lane and one thread for everything, whatever the other keys say.').default(
-    false,
-  ),
   precision: choice(
     'Which file of each model is used: fp32 or fp16, see model make --precision.',
     RUNTIME_PRECISIONS,
@@ -89,52 +67,9 @@ export const runtimeKeys = section({
   recordingDir: text('Folder that recordings are written to.').default('recordings'),
 });
 
-/** The section `runtime`, checked. `affinity` null: any core; `memoryReserve` is a share below 1. */
+/** The section `runtime`, checked; `memoryReserve` is a share below 1. */
 export interface RuntimeSettings extends Immutable<z.output<typeof runtimeKeys>> {}
 export type RuntimeKey = keyof RuntimeSettings;
 
-/**
- * Keys that `serial` decides. It overrides them rather than rejecting them: one key is changed for debugging, and back.
- */
-export const SERIAL_KEYS: readonly RuntimeKey[] = [
-  'laneThreads',
-  'intraOpThreads',
-  'interOpThreads',
-  'affinity',
-];
-
-/** The section `runtime` with the values of its preset, as it takes effect. */
-export const runtimeSchema = runtimeKeys.superRefine(checkAffinity).transform(serialIfAsked).prefault({});
-
-/** One list of cores for each thread, in onnxruntime's notation. */
-const CORES = /^[1-9]\d*(?:-[1-9]\d*)?(?:,[1-9]\d*(?:-[1-9]\d*)?)*$/;
-
-function readAffinity(value: unknown): string | null {
-  const text = typeof value === 'number' ? String(value) : value;
-  if (text === 'none') return null;
-  if (typeof text === 'string' && text.split(';').every((cores) => CORES.test(cores))) {
-    return text;
-  }
-  return refuse(
-    `must list the cores, counted from 1, of each further thread, such as 2;3-4 for two threads; found ${show(value)}`,
-  );
-}
-
-/** onnxruntime does not move the calling thread, so the first one has no entry. */
-function checkAffinity(
-  { affinity, intraOpThreads, serial }: RuntimeSettings,
-  context: { addIssue(issue: { code: 'custom'; path: string[]; message: string }): void },
-): void {
-  if (affinity === null || serial) return;
-  const entries = affinity.split(';').length;
-  if (entries === intraOpThreads - 1) return;
-  const message =
-    `is for ${entries} further ${entries === 1 ? 'thread' : 'threads'}, and intraOpThreads ${intraOpThreads} has ` +
-    `${intraOpThreads - 1}: list the cores of each thread except the first, separated by semicolons`;
-  context.addIssue({ code: 'custom', path: ['affinity'], message });
-}
-
-function serialIfAsked(settings: RuntimeSettings): RuntimeSettings {
-  if (!settings.serial) return settings;
-  return { ...settings, laneThreads: 1, intraOpThreads: 1, interOpThreads: 1, affinity: null };
-}
+/** The section `runtime`. */
+export const runtimeSchema = runtimeKeys.prefault({});

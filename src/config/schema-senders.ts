@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { MOST_CLASSES } from '../core/classes.js';
 import { MOST_TENANTS, type Tenant } from '../core/tenants.js';
-import { count, rate, relative, section, share, whole } from './fields.js';
+import { count, rate, section, share, whole } from './fields.js';
 
 const MOST_WEIGHT = 1e6;
 
@@ -33,21 +33,18 @@ export const classesSchema = z
   .min(1)
   .max(MOST_CLASSES)
   .superRefine((classes, context) => {
-    const refuse = (path: readonly (string | number)[], message: string) =>
-      context.addIssue({ code: 'custom', path: [...path], message });
-    const names = classes.map(({ name }) => name);
+    refuseTwice(classes, context);
     const owners = new Map<number, string>();
     classes.forEach(({ name, priority = [] }, i) => {
-      if (names.indexOf(name) < i) refuse([i, 'name'], `${name} is listed twice`);
       for (const value of [priority].flat()) {
-        const owner = owners.get(value);
-        if (owner !== undefined) refuse([i, 'priority'], `${value} means the class ${owner} already`);
+        const message = `${value} means the class ${owners.get(value)} already`;
+        if (owners.has(value)) context.addIssue({ code: 'custom', path: [i, 'priority'], message });
         owners.set(value, name);
       }
     });
     const guaranteed = classes.reduce((sum, each) => sum + each.share, 0);
-    if (guaranteed > 1 + 1e-9)
-      refuse([], `guarantee ${+(guaranteed * 100).toPrecision(6)} % of the GPU time: must be at most 100 %`);
+    const message = `guarantee ${+(guaranteed * 100).toPrecision(6)} % of the GPU time: must be at most 100 %`;
+    if (guaranteed > 1 + 1e-9) context.addIssue({ code: 'custom', message });
   })
   .exactOptional()
   .describe(
@@ -74,6 +71,14 @@ export function classesOf(declared: z.output<typeof classesSchema> = []): readon
   }));
 }
 
+function refuseTwice(list: readonly { readonly name: string }[], context: z.RefinementCtx): void {
+  const names = list.map(({ name }) => name);
+  names.forEach((name, i) => {
+    const message = `${name} is listed twice`;
+    if (names.indexOf(name) < i) context.addIssue({ code: 'custom', path: [i, 'name'], message });
+  });
+}
+
 /** Smaller ones would vanish next to 1. */
 const LEAST_SHARE = 1e-6;
 
@@ -90,11 +95,9 @@ const tenantSection = section({
     1,
     1_000_000,
   ).exactOptional(),
-  share: relative(
-    'Its part of the GPUs under overload, relative to other tenants.',
-    LEAST_SHARE,
-    1e6,
-  ).prefault(1),
+  share: count('Its part of the GPUs under overload, relative to other tenants.', 1e6, LEAST_SHARE).prefault(
+    1,
+  ),
 }).meta({ id: 'tenant' });
 
 /** `tenants`: senders of requests. The first is the default, also for requests that name an unknown one. */
@@ -112,13 +115,7 @@ export const tenantsSchema = section({
     .array(tenantSection)
     .min(1)
     .max(MOST_TENANTS)
-    .superRefine((list, context) => {
-      const names = list.map(({ name }) => name);
-      names.forEach((name, i) => {
-        if (names.indexOf(name) < i)
-          context.addIssue({ code: 'custom', path: [i, 'name'], message: `${name} is listed twice` });
-      });
-    })
+    .superRefine(refuseTwice)
     .describe('The tenants. The first is that of requests that name none, or one that is not listed.'),
 })
   .exactOptional()
@@ -150,18 +147,10 @@ const SECRET: ReadonlySet<string> = new Set(['authorization', 'proxy-authorizati
 
 /** Headers that define how to read a message, by RFC 9110 and 9112 or the protocol's binary extension. */
 const OF_HTTP: ReadonlySet<string> = new Set([
-  ...[
-    'host',
-    'connection',
-    'keep-alive',
-    'proxy-connection',
-    'transfer-encoding',
-    'upgrade',
-    'te',
-    'trailer',
-  ],
-  ...['expect', 'content-length', 'content-type', 'content-encoding', 'accept-encoding'],
-  'inference-header-content-length',
+  ...'host connection keep-alive proxy-connection transfer-encoding upgrade te trailer expect'.split(' '),
+  ...'content-length content-type content-encoding accept-encoding inference-header-content-length'.split(
+    ' ',
+  ),
 ]);
 
 /** Why a header, which is also a key of gRPC metadata, cannot name tenants; null if it can. */

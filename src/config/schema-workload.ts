@@ -227,39 +227,32 @@ export const workloadsSchema = oneOrMany(
 function kind<Kind extends string, Shape extends z.ZodRawShape>(name: Kind, about: string, shape: Shape) {
   const fields = section({ kind: z.literal(name), ...shape, ...common }).describe(about);
   return fields.transform((value, context) => {
-    const wrong = wrongVolume(value, shape) ?? wrongPhases(value) ?? wrongLength(value);
-    if (wrong !== undefined) context.addIssue({ code: 'custom', ...wrong });
+    const [at, message] = mistakeIn(value, shape) ?? [];
+    if (at !== undefined && message !== undefined)
+      context.addIssue({ code: 'custom', path: at.split('.'), message });
     return canonical(value as z.output<typeof fields>);
   });
-}
-
-/** Error for the volume of arrivals: missing, or zero. */
-function wrongVolume(value: object, shape: object): { path: string[]; message: string } | undefined {
-  if (!('load' in shape)) return undefined;
-  if ('load' in value) return value.load === 0 ? { path: ['load'], message: 'must be above 0' } : undefined;
-  return 'scale' in shape || 'rate' in value
-    ? undefined
-    : { path: ['rate'], message: `${MISSING}; give rate or load` };
 }
 
 /** A source steps through every burst and pause; this many take a second. */
 const MOST_PHASES = 1e7;
 
-function wrongPhases(value: object): { path: string[]; message: string } | undefined {
-  if (!('on' in value && 'off' in value && 'duration' in value)) return undefined;
-  const { on, off, duration } = value as Record<'on' | 'off' | 'duration', number>;
-  if ((2 * duration) / (on + off) <= MOST_PHASES) return undefined;
-  return { path: ['on'], message: `too short: more than ${MOST_PHASES / 1e6} million bursts and pauses` };
-}
-
-function wrongLength(value: object): { path: string[]; message: string } | undefined {
-  const { kind, length } = value as { kind?: string; length?: LengthSpec };
+/** Key and message of what keys of a section say together and cannot. */
+function mistakeIn(value: object, shape: object): [at: string, message: string] | undefined {
+  const { kind, load, length, on, off, duration } = value as {
+    readonly [Key in 'load' | 'on' | 'off' | 'duration']?: number;
+  } & { readonly kind?: string; readonly length?: LengthSpec };
+  if (load === 0) return ['load', 'must be above 0'];
+  if ('load' in shape && !('scale' in shape || 'load' in value || 'rate' in value))
+    return ['rate', `${MISSING}; give rate or load`];
+  if (on !== undefined && off !== undefined && (2 * duration!) / (on + off) > MOST_PHASES)
+    return ['on', `too short: more than ${MOST_PHASES / 1e6} million bursts and pauses`];
   if (length?.kind === 'tokens' && kind !== 'azure-llm')
-    return { path: ['length', 'kind'], message: 'only azure-llm traces have tokens' };
+    return ['length.kind', 'only azure-llm traces have tokens'];
   if (length?.kind === 'column' && kind !== 'arrivals')
-    return { path: ['length', 'kind'], message: 'only arrivals have a length column' };
+    return ['length.kind', 'only arrivals have a length column'];
   if (length?.kind === 'uniform' && length.from > length.to)
-    return { path: ['length', 'to'], message: `must be at least ${length.from}` };
+    return ['length.to', `must be at least ${length.from}`];
   return undefined;
 }
 

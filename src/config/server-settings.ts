@@ -1,18 +1,17 @@
 import { EscapementError } from '../base/errors.js';
-import { usableCores } from '../base/limits/usable.js';
 import { suggestion } from '../base/nearest.js';
 import type { Admission } from '../core/admission.js';
 import type { Padding } from '../core/lengths.js';
 import { parseExperimentSource } from './build.js';
 import { entryOf, paddingOf } from './create-policy.js';
+import { isSection } from './document.js';
 import { ON_DISK } from './files-on-disk.js';
 import { keyValue } from './keys.js';
 import { readExperimentSource } from './load.js';
 import { applyOverrides, type Origin } from './overrides.js';
 import { loadPlugins } from './plugins.js';
 import type { EnvironmentOverride } from './runtime-settings.js';
-import { withPreset } from './runtime-settings.js';
-import { type ServerScaling, scales, serverScaling } from './scaled-cluster.js';
+import { type ServerScaling, serverScaling } from './scaled-cluster.js';
 import { experimentSchema, experimentSchemaWith } from './schema.js';
 import type { PolicyChoice } from './schema-policy.js';
 import type { RuntimeSettings } from './schema-runtime.js';
@@ -41,7 +40,7 @@ export interface OriginalSettings {
   readonly settings: ServerSettings;
   /** Source of a dotted key such as `runtime.arena`; null: it is a default. */
   originOf(key: string): Origin | null;
-  /** Value of such a key as written, by the preset, or by default; undefined: there is none. */
+  /** Value of such a key as written or by default; undefined: there is none. */
   writtenValue(key: string): unknown;
 }
 
@@ -55,16 +54,9 @@ export interface SettingsSources {
 }
 
 const TAKEN = {
-  slo: true,
-  plugins: true,
-  policy: true,
-  admission: true,
-  padding: true,
-  classes: true,
-  scaler: true,
-  tenants: true,
-  runtime: true,
-} as const;
+  ...({ slo: true, plugins: true, policy: true, admission: true, padding: true } as const),
+  ...({ classes: true, scaler: true, tenants: true, runtime: true } as const),
+};
 const SERVER_KEYS = Object.keys(TAKEN);
 
 /**
@@ -104,13 +96,13 @@ async function read(
   const plugins = keys.includes('plugins') ? await loadPlugins(source, overrides, ON_DISK) : [];
   const { tree, placeOf, originOf, writtenAt } = applyOverrides(source, overrides, environment, plugins);
   // Of the cluster, only the limits of a scaler are read: GPUs are those of the workers.
-  const taken = keys.includes('scaler') && scales(tree.scaler) ? [...keys, 'cluster'] : keys;
+  const isScaled = isSection(tree.scaler) && tree.scaler.kind !== 'none';
+  const taken = keys.includes('scaler') && isScaled ? [...keys, 'cluster'] : keys;
   // Leaves out the known keys of simulations; unknown keys are rejected with the rest.
   const known = Object.keys(experimentSchema.shape).filter((key) => !taken.includes(key));
   const own = Object.fromEntries(Object.entries(tree).filter(([key]) => !known.includes(key)));
   const schema = experimentSchemaWith(plugins).pick({ ...TAKEN, cluster: true });
-  const inEffect = withPreset(own, usableCores);
-  const given = validate(schema, inEffect, { placeOf, writtenAt });
+  const given = validate(schema, own, { placeOf, writtenAt });
   const { slo: sloNs, policy, admission, runtime } = given;
   const classes = classesOf(given.classes);
   const tenants = tenantsOf(given.tenants);
@@ -122,6 +114,6 @@ async function read(
       scaling: serverScaling(given, placeOf),
     },
     originOf: (key) => originOf(key.split('.')),
-    writtenValue: (key) => keyValue(inEffect, key, plugins),
+    writtenValue: (key) => keyValue(own, key, plugins),
   };
 }

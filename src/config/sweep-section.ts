@@ -1,12 +1,10 @@
 import { EscapementError } from '../base/errors.js';
-import { usableCores } from '../base/limits/usable.js';
 import { suggestion } from '../base/nearest.js';
 import type { Plugin } from '../policies/entry.js';
 import type { VariedKey } from '../record/results.js';
 import { isSection, type Path, type SourceDocument, unknownKind } from './document.js';
 import { describeKeys, keyExists } from './keys.js';
-import { applyOverrides, isKindKey, isOverrideKey, type OverriddenTree } from './overrides.js';
-import { withPreset } from './runtime-settings.js';
+import { applyOverrides, isOverrideKey, type OverriddenTree } from './overrides.js';
 import { experimentSchemaWith } from './schema.js';
 import { validate } from './validate.js';
 
@@ -33,60 +31,35 @@ export function readSweepSection(
 ): SweepSection | undefined {
   const overridden = applyOverrides(source, overrides, [], plugins);
   const { tree, placeOf } = overridden;
-  const { sweep } = validate(experimentSchemaWith(plugins), withPreset(tree, usableCores), overridden);
+  const { sweep } = validate(experimentSchemaWith(plugins), tree, overridden);
   if (sweep === undefined) return undefined;
   const { seeds, bound } = sweep;
   const cases = readCases(sweep.cases, overridden, plugins);
   const vary = Object.entries(sweep.vary).map(([key, values]) => ({ key, values }));
+  const set = [...vary.map(({ key }) => key), ...cases.flatMap((axis) => axis.cases.flatMap(keysOf))];
   for (const { key } of vary) {
-    if (keyExists(tree, key, plugins) || existsInVariant(key, { source, overrides, cases, vary, plugins }))
-      continue;
-    if (cases.some((axis) => axis.key === key)) {
-      const what = 'is an axis of cases, all of which run: leave it out of vary';
-      throw new EscapementError('E_CONFIG_KEY', what, placeOf(['sweep', 'vary', key]));
-    }
-    const known = describeKeys(plugins).map((description) => description.key);
-    throw new EscapementError(
-      'E_CONFIG_KEY',
-      unknownKind(tree, key.split('.')) ?? `unknown key "${key}": ${suggestion(key, [...new Set(known)])}`,
-      placeOf(['sweep', 'vary', key]),
-    );
+    // Where kinds differ between cells, a key of any kind will do: cells are checked one by one.
+    const isMixed = set.some((other) => key.startsWith(`${other.replace(/\.kind$/, '')}.`));
+    if (keyExists(tree, key, plugins) || (isMixed && known(plugins).includes(withoutIndexes(key)))) continue;
+    const what = cases.some((axis) => axis.key === key)
+      ? 'is an axis of cases, all of which run: leave it out of vary'
+      : (unknownKind(tree, key.split('.')) ?? `unknown key "${key}": ${suggestion(key, known(plugins))}`);
+    throw new EscapementError('E_CONFIG_KEY', what, placeOf(['sweep', 'vary', key]));
   }
   return { cases, vary, bound, ...(seeds === undefined ? {} : { seeds }) };
 }
 
-interface Variants {
-  readonly source: SourceDocument;
-  readonly overrides: readonly string[];
-  readonly cases: readonly CaseAxis[];
-  readonly vary: readonly VariedKey[];
-  readonly plugins: readonly Plugin[];
+function known(plugins: readonly Plugin[]): string[] {
+  return [...new Set(describeKeys(plugins).map(({ key }) => key))];
 }
 
-/** True if any combination of cases and varied kinds has the key: one of the compared policies suffices. */
-function existsInVariant(key: string, { source, overrides, cases, vary, plugins }: Variants): boolean {
-  const kinds = vary.filter((varied) => isKindKey(varied.key));
-  const ofCases = cases.map((axis) => axis.cases.map((one) => one.overrides));
-  const ofKinds = kinds.map(({ key: kind, values }) => values.map((value) => [`${kind}=${value}`]));
-  for (const variant of combinations([...ofCases, [overrides], ...ofKinds])) {
-    try {
-      if (keyExists(applyOverrides(source, variant, [], plugins).tree, key, plugins)) return true;
-    } catch (error) {
-      // Mistakes in a case are reported when its cells are checked.
-      if (!(error instanceof EscapementError)) throw error;
-    }
-  }
-  return false;
+function withoutIndexes(key: string): string {
+  return key.replaceAll(/\.\d+(?=\.|$)/g, '');
 }
 
-/** All combinations of one item from each list, joined. */
-function* combinations(lists: readonly (readonly (readonly string[])[])[]): Generator<readonly string[]> {
-  const [first, ...rest] = lists;
-  if (first === undefined) {
-    yield [];
-    return;
-  }
-  for (const chosen of first) for (const others of combinations(rest)) yield [...chosen, ...others];
+/** Keys that a case sets. */
+function keysOf({ overrides }: Case): string[] {
+  return overrides.map((text) => text.slice(0, text.indexOf('=')));
 }
 
 /** An axis of a sweep whose values are names, each for several overrides. */
@@ -111,27 +84,22 @@ function readCases(
   { tree, placeOf, writtenAt }: OverriddenTree,
   plugins: readonly Plugin[] = [],
 ): CaseAxis[] {
+  const fail = (code: 'E_CONFIG_KEY' | 'E_CONFIG_VALUE', what: string, path: Path) =>
+    new EscapementError(code, what, placeOf(path));
   return Object.entries(section).map(([key, named]) => {
     const path = ['sweep', 'cases', key];
     const cases = Object.entries(named).map(([name, values]) => {
-      if (name.trim() === '')
-        throw new EscapementError('E_CONFIG_VALUE', 'a case needs a name', placeOf(path));
-      for (const set of Object.keys(values)) {
-        const wrong = problemOf(set);
-        if (wrong !== undefined)
-          throw new EscapementError('E_CONFIG_KEY', wrong, placeOf([...path, name, set]));
-      }
-      const overrides = Object.entries(values).map(
-        ([set, value]) => `${set}=${jsonOf(value, [...path, name, set], writtenAt)}`,
-      );
+      if (name.trim() === '') throw fail('E_CONFIG_VALUE', 'a case needs a name', path);
+      const overrides = Object.entries(values).map(([set, value]) => {
+        const [at, wrong] = [[...path, name, set], problemOf(set)];
+        if (wrong !== undefined) throw fail('E_CONFIG_KEY', wrong, at);
+        return `${set}=${jsonOf(value, at, writtenAt)}`;
+      });
       return { name, overrides };
     });
-    if (cases.length === 0)
-      throw new EscapementError('E_CONFIG_VALUE', 'needs at least one case', placeOf(path));
-    if (keyExists(tree, key, plugins)) {
-      const what = `${key} is a key of the experiment: give the axis another name`;
-      throw new EscapementError('E_CONFIG_VALUE', what, placeOf(path));
-    }
+    if (cases.length === 0) throw fail('E_CONFIG_VALUE', 'needs at least one case', path);
+    if (keyExists(tree, key, plugins))
+      throw fail('E_CONFIG_VALUE', `${key} is a key of the experiment: give the axis another name`, path);
     return { key, cases };
   });
 }

@@ -2,9 +2,9 @@ import type * as z from 'zod';
 import { type ErrorCode, type ErrorPlace, EscapementError } from '../base/errors.js';
 import { suggestion } from '../base/nearest.js';
 import { TYPE_NAMES } from '../base/type-names.js';
-import { type Path, shortPath, valueAt } from './document.js';
+import { isSection, type Path, shortPath, valueAt } from './document.js';
 import { EMPTY, MISSING } from './fields.js';
-import { type Kinds, kindsAt, spotAt } from './schema-walk.js';
+import { kindsAt, ownKeys } from './schema-fields.js';
 import { show } from './units-text.js';
 
 /** Places and original texts of the parts of a tree. */
@@ -25,43 +25,29 @@ export function validate<T extends z.ZodType>(
   written: WrittenTree,
   code?: ErrorCode,
 ): z.output<T> {
-  const { placeOf, writtenAt = () => undefined } = written;
   const result = schema.safeParse(tree, { error: describeIssue });
   if (result.success) return result.data;
-  const texts = result.error.issues.flatMap(wantsText).flatMap((path): [Path, string][] => {
-    const text = writtenAt(path);
-    return text === undefined || typeof valueAt(tree, path) === 'string' ? [] : [[path, text]];
-  });
-  if (texts.length > 0)
-    return validate(
-      schema,
-      texts.reduce((changed, [path, text]) => withText(changed, shortPath(tree, path), text), tree),
-      ...([written, code] as const),
-    );
+  const named = withNames(tree, result.error.issues, written.writtenAt);
+  if (named !== null) return validate(schema, named, written, code);
   const issues = result.error.issues.flatMap(unfolded);
   const issue = issues.find((candidate) => candidate.code === 'unrecognized_keys') ?? issues[0]!;
   const path = issue.path as Path;
   if (issue.code === 'unrecognized_keys') {
     const [key] = issue.keys as [string];
-    throw new EscapementError(
-      code ?? 'E_CONFIG_KEY',
-      unknownKey(schema, tree, path, key),
-      placeOf([...path, key]),
-    );
+    const what = unknownKey(schema, tree, path, key);
+    throw new EscapementError(code ?? 'E_CONFIG_KEY', what, written.placeOf([...path, key]));
   }
-  throw new EscapementError(
-    code ?? codeOf(issue),
-    `${issue.message}${kindMeant(schema, tree, issue, path)}`,
-    placeOf(path),
-  );
+  const own = issue.code === 'custom' ? (issue.params?.errorCode as ErrorCode | undefined) : undefined;
+  const what = `${issue.message}${kindMeant(schema, tree, issue)}`;
+  throw new EscapementError(code ?? own ?? 'E_CONFIG_VALUE', what, written.placeOf(path));
 }
 
 /** Hint on a key that a section does not have: the kinds of section that do, or the key that was probably meant. */
 function unknownKey(schema: z.ZodType, tree: unknown, path: Path, key: string): string {
-  const spot = spotAt(schema, tree, path);
-  const { own, all, name } = spot === undefined ? NO_KINDS : kindsAt(spot);
-  const owners = [...all].filter(([, { shape }]) => Object.hasOwn(shape, key)).map(([kind]) => kind);
-  if (owners.length === 0) return `unknown key "${key}": ${suggestion(key, Object.keys(own?.shape ?? {}))}`;
+  const { name, all } = kindsAt(schema, tree, path);
+  const owners = [...all].filter(([, keys]) => keys.has(key)).map(([kind]) => kind);
+  if (owners.length === 0)
+    return `unknown key "${key}": ${suggestion(key, [...ownKeys(schema, tree, path)])}`;
   const section = shortPath(tree, path).join('.');
   const who = valueAt(tree, [...path, 'kind']) === undefined ? `${name}, the default,` : name;
   return (
@@ -70,34 +56,38 @@ function unknownKey(schema: z.ZodType, tree: unknown, path: Path, key: string): 
   );
 }
 
-const NO_KINDS: Kinds = { own: undefined, all: new Map(), name: undefined };
+/** The tree with texts as written where only a text is accepted and something else was found; null: there are none. */
+function withNames(
+  tree: unknown,
+  issues: readonly z.core.$ZodIssue[],
+  writtenAt: WrittenTree['writtenAt'],
+): unknown {
+  const texts = issues.flatMap(wantsText).flatMap((path): [Path, string][] => {
+    const text = typeof valueAt(tree, path) === 'string' ? undefined : writtenAt?.(path);
+    return text === undefined ? [] : [[shortPath(tree, path), text]];
+  });
+  if (texts.length === 0) return null;
+  const named = structuredClone(tree);
+  for (const [path, text] of texts) {
+    const holder = valueAt(named, path.slice(0, -1)) as Record<string | number, unknown>;
+    holder[path.at(-1)!] = text;
+  }
+  return named;
+}
 
 /** Paths where a text is expected and something else was found. */
 function wantsText(issue: z.core.$ZodIssue): Path[] {
   if (issue.code === 'invalid_type') return issue.expected === 'string' ? [issue.path as Path] : [];
   if (issue.code !== 'invalid_union') return [];
-  return issue.errors
-    .flat()
-    .flatMap(wantsText)
-    .map((path) => [...(issue.path as Path), ...path]);
-}
-
-function withText(tree: unknown, [part, ...rest]: Path, text: string): unknown {
-  if (part === undefined) return text;
-  const copy = (Array.isArray(tree) ? [...tree] : { ...(tree as object) }) as Record<
-    string | number,
-    unknown
-  >;
-  copy[part] = withText(copy[part], rest, text);
-  return copy;
+  const paths = issue.errors.flat().flatMap(wantsText);
+  return paths.map((path) => [...(issue.path as Path), ...path]);
 }
 
 /** Replacement for a plain value where a section of some kind belongs. */
-function kindMeant(schema: z.ZodType, tree: unknown, { message }: z.core.$ZodIssue, path: Path): string {
-  const spot = spotAt(schema, tree, path);
-  if (spot === undefined || !message.startsWith('must be a section of keys, found')) return '';
-  const kinds = [...kindsAt(spot).all.keys()];
-  if (kinds.length === 0) return '';
+function kindMeant(schema: z.ZodType, tree: unknown, { message, path: at }: z.core.$ZodIssue): string {
+  const path = at as Path;
+  const kinds = [...kindsAt(schema, tree, path).all.keys()];
+  if (kinds.length === 0 || !message.startsWith('must be a section of keys, found')) return '';
   const key = shortPath(tree, path).join('.');
   if (kinds.includes(String(valueAt(tree, path)))) return `: did you mean ${key}.kind?`;
   return `: write a kind (${kinds.join(', ')}) and its keys, see escapement keys ${key}`;
@@ -109,23 +99,14 @@ function unfolded(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   const isLike = ([first]: readonly z.core.$ZodIssue[]) =>
     first?.code !== 'invalid_type' || first.path.length > 0;
   const meant = issue.errors.find(isLike);
-  if (meant === undefined)
-    return [{ ...issue, message: anyOf(issue.errors.map(([first]) => first!.message)) }];
-  return meant.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
-}
-
-/** `must be a whole number or a list, found "many"`, from the issues with each of a value's types. */
-function anyOf(messages: readonly string[]): string {
-  const [first] = messages as [string];
-  const types = messages.map((message) => /^must be (.*?)(?=, found |$)/.exec(message)?.[1]);
-  if (types.includes(undefined)) return first;
-  const found = first.slice('must be '.length + types[0]!.length);
-  return `must be ${[...new Set(types)].join(' or ')}${found}`;
-}
-
-function codeOf(issue: z.core.$ZodIssue): ErrorCode {
-  if (issue.code === 'custom') return (issue.params?.errorCode as ErrorCode | undefined) ?? 'E_CONFIG_VALUE';
-  return 'E_CONFIG_VALUE';
+  if (meant !== undefined) return meant.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+  // `must be a whole number or a list, found "many"`, from the issues with each of the types.
+  const [first, ...others] = issue.errors.map(([one]) =>
+    /^must be (.*?)((?:, found .*)?)$/s.exec(one!.message),
+  );
+  if (first == null || others.includes(null)) return [{ ...issue, message: issue.errors[0]![0]!.message }];
+  const types = new Set([first, ...others].map((match) => match![1]));
+  return [{ ...issue, message: `must be ${[...types].join(' or ')}${first[2]}` }];
 }
 
 function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
@@ -139,7 +120,7 @@ function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
       return notOneOf(input, issue.values.map(String));
     case 'invalid_union':
       return notOneOf(
-        isKindHolder(input) ? input.kind : input,
+        isSection(input) ? input.kind : input,
         ((issue.options ?? []) as unknown[]).map(String),
       );
     case 'too_small':
@@ -158,15 +139,7 @@ function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
 
 function notOneOf(value: unknown, known: readonly string[]): string {
   if (value === undefined) return `${MISSING}: one of ${known.join(', ')}`;
-  return `must be one of ${known.join(', ')}; found ${show(value)}${hint(value, known)}`;
-}
-
-function hint(value: unknown, known: readonly string[]): string {
-  if (typeof value !== 'string') return '';
-  const advice = suggestion(value, known);
-  return advice.startsWith('did') ? `, ${advice}` : '';
-}
-
-function isKindHolder(input: unknown): input is { kind?: unknown } {
-  return typeof input === 'object' && input !== null && !Array.isArray(input);
+  const advice = typeof value === 'string' ? suggestion(value, known) : '';
+  const hint = advice.startsWith('did') ? `, ${advice}` : '';
+  return `must be one of ${known.join(', ')}; found ${show(value)}${hint}`;
 }

@@ -20,8 +20,6 @@ export interface SessionSettings {
   readonly intraOpThreads: number;
   /** Above 1, independent branches of a model run in parallel, in this many threads. */
   readonly interOpThreads: number;
-  /** Processors of each thread of an INFER except the first, in onnxruntime's syntax: `1;2`; null: any. */
-  readonly affinity: string | null;
   /** True if memory of tensors comes from an arena that grows and never shrinks. */
   readonly arena: boolean;
   /** True if memory of all tensors of an INFER is planned at once, from the previous run. */
@@ -33,7 +31,6 @@ export const DEFAULT_SESSION: SessionSettings = {
   laneThreads: 8,
   intraOpThreads: 1,
   interOpThreads: 1,
-  affinity: null,
   arena: true,
   memoryPattern: true,
   storageBufferCache: 'bucket',

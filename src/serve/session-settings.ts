@@ -6,10 +6,9 @@ export function sessionSettings({
   laneThreads,
   intraOpThreads,
   interOpThreads,
-  affinity,
   arena,
   memoryPattern,
   storageBufferCache,
 }: RuntimeSettings): SessionSettings {
-  return { laneThreads, intraOpThreads, interOpThreads, affinity, arena, memoryPattern, storageBufferCache };
+  return { laneThreads, intraOpThreads, interOpThreads, arena, memoryPattern, storageBufferCache };
 }

@@ -18,20 +18,20 @@ const SLOW_CSV = `model_id,weights_bytes,weights_transfer_ns,b1_ns,b4_ns,input_b
 `;
 
 const PROFILE = JSON.stringify({
-  name: 'net',
-  gpu: 'T4',
-  runtime: 'R',
-  precision: 'FP32',
-  weightsBytes: 1000,
-  loadMs: 5,
-  loadP99Ms: 10,
-  inputBytes: 1,
-  outputBytes: 1,
+  ...{
+    name: 'net',
+    gpu: 'T4',
+    runtime: 'R',
+    precision: 'FP32',
+    weightsBytes: 1000,
+    loadMs: 5,
+    loadP99Ms: 10,
+  },
+  ...{ inputBytes: 1, outputBytes: 1, source: { weights: 'w', load: 'l', copies: 'c', batches: 'b' } },
   batches: [
     { batch: 1, medianMs: 2, p99Ms: 3, afterOtherMs: 4 },
     { batch: 4, medianMs: 6 },
   ],
-  source: { weights: 'w', load: 'l', copies: 'c', batches: 'b' },
 });
 
 function mixed({ gpus = TWO_KINDS, models = '{ kind: csv, path: models.csv }' } = {}): string {
@@ -49,27 +49,10 @@ describe('cluster.gpus as a list of kinds', () => {
   it('says how many there are of each, how large and how dear they are', async () => {
     const { cluster } = await loadMixed({});
     expect(cluster.gpus).toBe(12);
+    const [v100, t4] = [4, 8].map((max) => ({ min: 0, max, startNs: 0, minLifetimeNs: 0 }));
     expect(cluster.kinds).toEqual([
-      {
-        name: 'v100',
-        gpus: 4,
-        on: 4,
-        scaled: { min: 0, max: 4, startNs: 0, minLifetimeNs: 0 },
-        pages: 1024,
-        pricePerHour: 2.48,
-        speed: 1,
-        device: null,
-      },
-      {
-        name: 't4',
-        gpus: 8,
-        on: 8,
-        scaled: { min: 0, max: 8, startNs: 0, minLifetimeNs: 0 },
-        pages: 512,
-        pricePerHour: 0.35,
-        speed: 0.25,
-        device: null,
-      },
+      { name: 'v100', gpus: 4, on: 4, scaled: v100, pages: 1024, pricePerHour: 2.48, speed: 1, device: null },
+      { name: 't4', gpus: 8, on: 8, scaled: t4, pages: 512, pricePerHour: 0.35, speed: 0.25, device: null },
     ]);
   });
 

@@ -14,18 +14,10 @@ describe('loadExperiment', () => {
       name: 'exp',
       seed: 1,
       cluster: {
-        gpus: 1,
-        workers: 1,
-        pages: 1376,
-        pageBytes: 16 * 1024 * 1024,
-        copyBytesPerS: Number.POSITIVE_INFINITY,
-        network: { delayNs: 0, jitterNs: 0 },
-        clockOffsetNs: 0,
+        ...{ gpus: 1, workers: 1, pages: 1376, pageBytes: 16 * 1024 * 1024, oneLane: false },
+        ...{ copyBytesPerS: Number.POSITIVE_INFINITY, clockOffsetNs: 0, overheadNs: 0 },
+        ...{ network: { delayNs: 0, jitterNs: 0 }, gpuClock: [], changes: [] },
         noise: { distribution: 'normal', exec: 0, load: 0, stragglers: 0, stragglerFactor: 10, profile: 0 },
-        oneLane: false,
-        overheadNs: 0,
-        gpuClock: [],
-        changes: [],
       },
       workloads: [{ kind: 'poisson', rateRps: 600, durationNs: 20e9, popularity: { kind: 'uniform' } }],
       sloNs: 100e6,
@@ -43,10 +35,10 @@ describe('loadExperiment', () => {
   });
 
   it.skipIf(!existsSync(ORACLE))('reads the reference case as it is written', async () => {
-    const path = folder();
+    const folderOfCase = folder();
     for (const name of ['models_resnet50_v2_x15.csv', 'a_poisson_600.csv.gz'])
-      copyFileSync(join(ORACLE, name), join(path, name));
-    const file = join(path, 'case.yaml');
+      copyFileSync(join(ORACLE, name), join(folderOfCase, name));
+    const file = join(folderOfCase, 'case.yaml');
     writeFileSync(
       file,
       `seed: 1
@@ -60,23 +52,13 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
     const experiment = await loadExperiment(file);
     expect(experiment.models).toHaveLength(15);
     expect(experiment.models[14]).toEqual({
-      name: '14',
-      weightsBytes: 102_160_300,
-      pages: 7,
-      loadNs: 8_310_000,
-      batchSizes: [1, 2, 4, 8, 16],
+      ...{ name: '14', weightsBytes: 102_160_300, pages: 7, loadNs: 8_310_000 },
+      ...{ batchSizes: [1, 2, 4, 8, 16], inputBytes: 602_112, outputBytes: 4000 },
       execNs: [2_730_000, 4_050_000, 5_880_000, 9_930_000, 17_330_000],
-      inputBytes: 602_112,
-      outputBytes: 4000,
     });
+    const path = join(folderOfCase, 'a_poisson_600.csv.gz');
     expect(experiment.workloads).toEqual([
-      {
-        kind: 'arrivals',
-        path: join(path, 'a_poisson_600.csv.gz'),
-        durationNs: 20e9,
-        speed: 1,
-        overrideSlo: true,
-      },
+      { kind: 'arrivals', path, durationNs: 20e9, speed: 1, overrideSlo: true },
     ]);
   });
 
@@ -131,53 +113,23 @@ policy: { kind: clockwork, scheduleAhead: 10ms, maxBatch: 8, maxExec: 250ms }
     );
     const scaled = { min: 6, max: 6, startNs: 0, minLifetimeNs: 0 };
     const kind = {
-      name: null,
-      gpus: 6,
-      on: 6,
-      scaled,
-      pages: 128,
-      pricePerHour: null,
-      speed: 1,
-      device: null,
+      ...{ name: null, gpus: 6, on: 6, scaled, pages: 128, pricePerHour: null, speed: 1, device: null },
     };
+    const noise = { exec: 0.01, load: 0.02, stragglers: 0.001, stragglerFactor: 5 };
     expect(experiment.cluster).toEqual({
-      gpus: 6,
-      kinds: [kind],
-      listed: [kind],
-      kindNames: [],
-      workers: 3,
-      pages: 128,
-      pageBytes: 8 * 1024 * 1024,
-      copyBytesPerS: 12.2e9,
+      ...{ gpus: 6, kinds: [kind], listed: [kind], kindNames: [], workers: 3, pages: 128 },
+      ...{ pageBytes: 8 * 1024 * 1024, copyBytesPerS: 12.2e9, oneLane: true },
+      ...{ clockOffsetNs: 1_000_000, overheadNs: 50_000, abortNs: 1_000_000 },
       network: { delayNs: 100_000, jitterNs: 20_000 },
-      clockOffsetNs: 1_000_000,
-      noise: {
-        distribution: 'normal',
-        exec: 0.01,
-        load: 0.02,
-        stragglers: 0.001,
-        stragglerFactor: 5,
-        profile: 0.15,
-      },
-      oneLane: true,
-      overheadNs: 50_000,
-      abortNs: 1_000_000,
+      noise: { distribution: 'normal', ...noise, profile: 0.15 },
       gpuClock: [
         { atNs: 5e9, gpu: -1, factor: 0.9 },
         { atNs: 10e9, gpu: 2, factor: 0.8 },
       ],
       // By time, each with all that is in force from then on.
       changes: [
-        {
-          atNs: 4e9,
-          noise: { exec: 0.01, load: 0.02, stragglers: 0.001, stragglerFactor: 5 },
-          network: { delayNs: 5_000_000, jitterNs: 20_000 },
-        },
-        {
-          atNs: 9e9,
-          noise: { exec: 0.05, load: 0.02, stragglers: 0.001, stragglerFactor: 5 },
-          network: { delayNs: 5_000_000, jitterNs: 20_000 },
-        },
+        { atNs: 4e9, noise, network: { delayNs: 5_000_000, jitterNs: 20_000 } },
+        { atNs: 9e9, noise: { ...noise, exec: 0.05 }, network: { delayNs: 5_000_000, jitterNs: 20_000 } },
       ],
     });
   });

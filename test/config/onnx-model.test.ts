@@ -182,7 +182,6 @@ it.each([
   ['profile.cpu.json', {}, {}],
   ['profile.cpu-4.json', { intraOpThreads: 4 }, {}],
   ['profile.cpu-2-inter3.json', { intraOpThreads: 2, interOpThreads: 3 }, {}],
-  ['profile.cpu-3-on2+3~4.json', { intraOpThreads: 3, affinity: '2;3-4' }, {}],
   ['profile.cpu-noarena-nopattern.json', { arena: false, memoryPattern: false }, {}],
   ['profile.webgpu.json', { intraOpThreads: 4 }, { kind: 'webgpu' }],
   ['profile.webgpu-lazyRelease.json', { storageBufferCache: 'lazyRelease' }, { kind: 'webgpu' }],
@@ -198,7 +197,7 @@ test('settings that do not change how long an INFER takes share a profile', () =
 
 test('the command that measures names what is not the default', () => {
   expect(settingFlags(DEFAULT_SESSION)).toBe('');
-  expect(settingFlags({ ...DEFAULT_SESSION, intraOpThreads: 2, affinity: '2', arena: false })).toBe(
-    " --set 'runtime.intraOpThreads=2' --set 'runtime.affinity=2' --set 'runtime.arena=false'",
+  expect(settingFlags({ ...DEFAULT_SESSION, intraOpThreads: 2, arena: false })).toBe(
+    " --set 'runtime.intraOpThreads=2' --set 'runtime.arena=false'",
   );
 });

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { describe, expect, it, test } from 'vitest';
 import { buildExperiment, parseExperimentSource } from '../../src/config/build.js';
 import { ON_DISK } from '../../src/config/files-on-disk.js';
@@ -39,27 +38,17 @@ const runtimeOf = async (...args: Parameters<typeof load>): Promise<RuntimeSetti
   (await load(...args)).runtime;
 
 describe('precedence', () => {
-  // What says each count of threads: the flag, the environment, the file, the preset.
+  // What says each count of threads: the flag, the environment, the file.
   const flag = ['runtime.laneThreads=2'];
   const environment = { ESCAPEMENT_LANE_THREADS: '3' };
   const file = 'laneThreads: 4';
-  const preset = 'preset: min-memory';
 
   it.each([
-    ['the flag', `{ ${file}, ${preset} }`, environment, flag, 2],
-    ['the environment', `{ ${file}, ${preset} }`, environment, [], 3],
-    ['the file', `{ ${file}, ${preset} }`, {}, [], 4],
-    ['the preset', `{ ${preset} }`, {}, [], 1],
+    ['the flag', `{ ${file} }`, environment, flag, 2],
+    ['the environment', `{ ${file} }`, environment, [], 3],
+    ['the file', `{ ${file} }`, {}, [], 4],
     ['the default', '{}', {}, [], 8],
     ['the flag, above an environment without a file', '{}', environment, flag, 2],
-    ['the environment, above a preset by flag', '{}', environment, ['runtime.preset=min-memory'], 3],
-    [
-      'the file, above a preset by the environment',
-      `{ ${file} }`,
-      { ESCAPEMENT_PRESET: 'min-memory' },
-      [],
-      4,
-    ],
   ])('%s decides', async (_, section, variables, overrides, laneThreads) => {
     expect((await runtimeOf(section, variables, overrides)).laneThreads).toBe(laneThreads);
   });
@@ -67,12 +56,12 @@ describe('precedence', () => {
   it('is recorded with the run: variables are overrides below the flags', async () => {
     const { source } = await load(
       '{}',
-      { ESCAPEMENT_AFFINITY: '1;2', ESCAPEMENT_INTRA_OP_THREADS: '3' },
+      { ESCAPEMENT_ARENA: 'false', ESCAPEMENT_INTRA_OP_THREADS: '3' },
       flag,
     );
-    expect(source.overrides).toEqual(['runtime.intraOpThreads=3', 'runtime.affinity=1;2', ...flag]);
+    expect(source.overrides).toEqual(['runtime.intraOpThreads=3', 'runtime.arena=false', ...flag]);
     const again = await parseExperiment(source.text, 'exp.yaml', source.overrides);
-    expect(again.runtime).toMatchObject({ intraOpThreads: 3, affinity: '1;2', laneThreads: 2 });
+    expect(again.runtime).toMatchObject({ intraOpThreads: 3, arena: false, laneThreads: 2 });
   });
 });
 
@@ -87,9 +76,13 @@ describe('environment', () => {
     expect(RUNTIME_SETTINGS.find(({ key }) => key === 'intraOpThreads')?.environment).toBe(
       'ESCAPEMENT_INTRA_OP_THREADS',
     );
-    expect(environmentOverrides({ ESCAPEMENT_ARENA: ' ', ESCAPEMENT_NONSENSE: '1', PATH: '/bin' })).toEqual(
-      [],
-    );
+    expect(
+      environmentOverrides({
+        ESCAPEMENT_ARENA: ' ',
+        ESCAPEMENT_NONSENSE: '1',
+        ESCAPEMENT_RECORDING: ' all ',
+      }),
+    ).toEqual([{ variable: 'ESCAPEMENT_RECORDING', key: 'runtime.recording', value: 'all' }]);
   });
 
   it('is not looked at unless asked', async () => {
@@ -116,15 +109,11 @@ describe('environment', () => {
 const MISTAKES = String.raw`
 { intraOpThreads: 0 } |  |  | ^exp\.yaml:3: runtime\.intraOpThreads: must be at least 1, found 0$
 {} | ESCAPEMENT_INTRA_OP_THREADS=two |  | ^ESCAPEMENT_INTRA_OP_THREADS: must be a number, found two$
-{} | ESCAPEMENT_SERIAL=1 |  | ^ESCAPEMENT_SERIAL: must be true or false, found 1$
+{} | ESCAPEMENT_ARENA=1 |  | ^ESCAPEMENT_ARENA: must be true or false, found 1$
 {} | ESCAPEMENT_RECORDING_DIR=[a |  | ^ESCAPEMENT_RECORDING_DIR: the value is not valid YAML: Flow sequence must end with a \]$
-{} |  | runtime.preset=small | ^--set runtime\.preset=small: must be one of none, min-memory
+{} |  | runtime.precision=fp8 | ^--set runtime\.precision=fp8: must be one of fp32, fp16
 {} |  | runtime.memoryReserve=100% | ^--set .*: must be at most 99%, found 100%$
 { storagebufferCache: simple } |  |  | unknown key "storagebufferCache": did you mean "storageBufferCache"
-{ affinity: "2;x" } |  |  | ^exp\.yaml:3: runtime\.affinity: must list the cores, .*found 2;x$
-{ affinity: 0 } |  |  | must list the cores, counted from 1
-{ intraOpThreads: 2 } | ESCAPEMENT_AFFINITY=1;2 |  | ^ESCAPEMENT_AFFINITY: is for 2 further threads, and intraOpThreads 2 has 1: 
-{} |  | runtime.affinity=3 | ^--set runtime\.affinity=3: is for 1 further thread, and intraOpThreads 1 has 0: 
 12 | ESCAPEMENT_ARENA=false |  | ^ESCAPEMENT_ARENA: runtime is a plain value and has no keys$
 `;
 
@@ -144,10 +133,9 @@ describe('mistakes', () => {
 
 describe('values', () => {
   it('are those of the table by default', () => {
-    const { affinity, memoryReserve, prepareLimit, ...rest } = runtimeSchema.parse({});
+    const { memoryReserve, prepareLimit, ...rest } = runtimeSchema.parse({});
     const asText = {
       ...rest,
-      affinity: affinity ?? 'none',
       memoryReserve: `${memoryReserve * 100}%`,
       prepareLimit: formatDuration(prepareLimit).replace(' ', ''),
     };
@@ -156,49 +144,12 @@ describe('values', () => {
       table,
     );
   });
-
-  it('of affinity go with the number of threads', async () => {
-    const affinity = async (section: string) => (await runtimeOf(section)).affinity;
-    expect(await affinity('{ intraOpThreads: 2, affinity: 2 }')).toBe('2');
-    expect(await affinity('{ intraOpThreads: 3, affinity: "2,3;4-6" }')).toBe('2,3;4-6');
-    expect(await affinity('{ affinity: none }')).toBe(null);
-  });
-
-  it('of threads are 1 for the serial engine, whatever else is said', async () => {
-    const section = '{ serial: true, laneThreads: 4, intraOpThreads: 4, interOpThreads: 2, affinity: 1;2 }';
-    expect(await runtimeOf(section)).toMatchObject({
-      laneThreads: 1,
-      intraOpThreads: 1,
-      interOpThreads: 1,
-      affinity: null,
-    });
-  });
-
-  it('of max-parallelism are those of this machine', async () => {
-    const { intraOpThreads } = await runtimeOf('{ preset: max-parallelism }');
-    expect(intraOpThreads).toBe(availableParallelism());
-  });
 });
 
 test('what can be said is what live mode can do', () => {
   expect(STORAGE_BUFFER_CACHES).toEqual(BUFFER_CACHES);
   expect(RUNTIME_PRECISIONS).toEqual(PRECISIONS);
   expect(RECORDINGS).toEqual(['off', ...RECORDING_MODES]);
-});
-
-describe('environment variables', () => {
-  it('set keys of the runtime, unless they are empty', () => {
-    expect(
-      environmentOverrides({ ESCAPEMENT_RECORDING: ' all ', ESCAPEMENT_SERIAL: ' ', HOME: '/' }),
-    ).toEqual([{ variable: 'ESCAPEMENT_RECORDING', key: 'runtime.recording', value: 'all' }]);
-  });
-
-  it('that mean nothing are listed with the one that was probably meant', () => {
-    expect(unknownVariables({ ESCAPEMENT_SERIALL: '1', ESCAPEMENT_XYZZY: '', SERIAL: '1' })).toEqual([
-      { variable: 'ESCAPEMENT_SERIALL', meant: 'ESCAPEMENT_SERIAL' },
-      { variable: 'ESCAPEMENT_XYZZY', meant: undefined },
-    ]);
-  });
 });
 
 test('an experiment can name every device that live mode has', () => {

@@ -8,7 +8,7 @@ import { rejection } from './failure.js';
 const FILE = `slo: 50ms
 policy: { kind: clockwork, scheduleAhead: 5ms }
 runtime:
-  preset: min-memory
+  arena: false
   intraOpThreads: 2
 cluster: { gpus: 900 }
 `;
@@ -33,8 +33,9 @@ function sources({
 
 describe('what a server takes of an experiment', () => {
   it('is its SLO, policy, admission and runtime', async () => {
-    const settings = (await readServerSettings(sources({ text: FILE, overrides: ['runtime.serial=false'] })))
-      .settings;
+    const settings = (
+      await readServerSettings(sources({ text: FILE, overrides: ['runtime.memoryReserve=75%'] }))
+    ).settings;
     expect(settings).toMatchObject({
       sloNs: 50e6,
       policy: { kind: 'clockwork', options: { scheduleAhead: 5e6 } },
@@ -134,33 +135,21 @@ describe('every setting', () => {
   it('tells its value and who said it', async () => {
     const found = await from({
       text: FILE,
-      environment: { ESCAPEMENT_LANE_THREADS: '3', ESCAPEMENT_AFFINITY: '2' },
+      environment: { ESCAPEMENT_LANE_THREADS: '3' },
       overrides: ['runtime.recording=all', 'policy.maxBatch=4'],
     });
     expect(found).toMatchObject({
-      'runtime.preset': ['min-memory', 'tuned.yaml:4'],
       'runtime.laneThreads': [3, 'ESCAPEMENT_LANE_THREADS'],
       'runtime.intraOpThreads': [2, 'tuned.yaml:5'],
       'runtime.interOpThreads': [1, 'default'],
-      'runtime.affinity': [2, 'ESCAPEMENT_AFFINITY'],
-      'runtime.memoryReserve': ['75%', 'preset min-memory'],
-      'runtime.arena': [false, 'preset min-memory'],
+      'runtime.memoryReserve': ['50%', 'default'],
+      'runtime.arena': [false, 'tuned.yaml:4'],
       'runtime.recording': ['all', '--set runtime.recording=all'],
       slo: ['50ms', 'tuned.yaml:1'],
       admission: ['predict', 'default'],
       'policy.kind': ['clockwork', 'tuned.yaml:2'],
       'policy.scheduleAhead': ['5ms', 'tuned.yaml:2'],
       'policy.maxBatch': [4, '--set policy.maxBatch=4'],
-    });
-  });
-
-  it('that the serial engine decides says so', async () => {
-    const found = await from({ text: FILE, overrides: ['runtime={ serial: true, intraOpThreads: 4 }'] });
-    expect(found).toMatchObject({
-      'runtime.serial': [true, '--set runtime={ serial: true, intraOpThreads: 4 }'],
-      'runtime.intraOpThreads': [1, 'serial'],
-      'runtime.affinity': ['none', 'serial'],
-      'runtime.arena': [true, 'default'],
     });
   });
 });
@@ -181,13 +170,11 @@ describe('warnings', () => {
     settingWarnings(await readServerSettings(sources({ environment, overrides })), {
       environment,
       cores,
-      processors: 4,
     });
 
   it('are none where everything has its effect', async () => {
     const environment = {
       ESCAPEMENT_INTRA_OP_THREADS: '2',
-      ESCAPEMENT_AFFINITY: '3-4',
       ESCAPEMENT_HOST: '0.0.0.0',
       PATH: '/bin',
     };
@@ -199,18 +186,8 @@ describe('warnings', () => {
     [{ ESCAPEMENT_XYZZY: '1' }, [], /^ESCAPEMENT_XYZZY is not an environment variable of escapement$/],
     [
       {},
-      ['runtime.serial=true', 'runtime.laneThreads=4'],
-      /^runtime\.laneThreads has no effect: runtime\.serial/,
-    ],
-    [
-      {},
       ['runtime.intraOpThreads=5'],
       /^runtime\.intraOpThreads is 5, more than the 4 cores that this process may use/,
-    ],
-    [
-      {},
-      ['runtime={ intraOpThreads: 2, affinity: 3-9 }'],
-      /^runtime\.affinity names core 9; the last one is 4$/,
     ],
     [{}, ['runtime={ interOpThreads: 2, memoryPattern: true }'], /^runtime\.memoryPattern has no effect/],
   ] as const)('%j, %j', async (environment, overrides, warning) => {

@@ -120,7 +120,6 @@ describe('expandValues', () => {
     ['0.1:0.5:0.1', ['0.1', '0.2', '0.3', '0.4', '0.5']],
     ['1:10:4', ['1', '5', '9']],
     ['0:2ms:1ms', ['0ms', '1ms', '2ms']],
-    ['500us:1.5ms:500us', ['500us', '1000us', '1500us']],
     ['1ms,2ms:6ms:2ms', ['1ms', '2ms', '4ms', '6ms']],
     ['100/s:300/s:100/s', ['100/s', '200/s', '300/s']],
     ['clockwork,fifo', ['clockwork', 'fifo']],
@@ -146,7 +145,7 @@ describe('expandValues', () => {
     ['5ms:1ms:1ms', 'E_CONFIG_VALUE', /not a range/],
     ['1ms:x:1ms', 'E_CONFIG_VALUE', /not a range/],
     ['1:5MiB:1kB', 'E_CONFIG_UNIT', /mixes units/],
-    ['1:5ms:1ms', 'E_CONFIG_UNIT', /mixes units/],
+    ['500us:1.5ms:500us', 'E_CONFIG_UNIT', /mixes units/],
     ['0:1000000:1', 'E_CONFIG_VALUE', /more than 10000 values/],
   ])('refuses %s', (text, code, message) => {
     const error = failure(() => expandValues(text));

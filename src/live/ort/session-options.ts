@@ -16,12 +16,11 @@ export function sessionOptions(
   device: OrtDeviceSpec,
   { level, savePath, config = {}, profilePrefix }: OpenOptions,
 ): InferenceSession.SessionOptions {
-  const { intraOpThreads, interOpThreads, affinity, arena, memoryPattern } = device.session;
+  const { intraOpThreads, interOpThreads, arena, memoryPattern } = device.session;
   const entries = {
     ...config,
     // Otherwise nodes that the device cannot run would silently run on the CPU.
     ...(device.kind === 'cpu' ? {} : { disable_cpu_ep_fallback: '1' }),
-    ...(affinity === null ? {} : { intra_op_thread_affinities: affinity }),
   };
   return {
     executionProviders: [executionProvider(device)],

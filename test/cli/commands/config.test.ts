@@ -31,7 +31,7 @@ it.each(['serve', 'controller', 'config'])(
 describe('escapement config', () => {
   it('prints every setting and where it comes from, and what has no effect', async () => {
     const file = writeIn(tempDir(), 'tuned.yaml', FILE);
-    setVariables({ ESCAPEMENT_MEMORY_RESERVE: '20%', ESCAPEMENT_SERIALL: 'true' });
+    setVariables({ ESCAPEMENT_MEMORY_RESERVE: '20%', ESCAPEMENT_ARENAS: 'true' });
     const args = ['config', '--experiment', file, '--set', 'runtime.laneThreads=2'];
     const { status, stdout, stderr } = await runCli(args);
     expect(status).toBe(0);
@@ -43,7 +43,7 @@ describe('escapement config', () => {
     expect(rows).toContainEqual(['runtime.precision', 'fp32', 'default']);
     expect(rows).toContainEqual(['slo', '50ms', `${file}:1`]);
     expect(stdout).not.toContain('warning');
-    expect(stderr).toMatch(/^warning: ESCAPEMENT_SERIALL is not an environment variable of [^\n]+\n$/);
+    expect(stderr).toMatch(/^warning: ESCAPEMENT_ARENAS is not an environment variable of [^\n]+\n$/);
   });
 
   it('lists classes and tenants', async () => {
@@ -67,20 +67,20 @@ describe('escapement config', () => {
   });
 
   it('says the same as one JSON object', async () => {
-    setVariables({ ESCAPEMENT_PRESET: 'max-parallelism' });
+    setVariables({ ESCAPEMENT_LANE_THREADS: '16' });
     const { status, stdout } = await runCli(['config', '--json', '--set', 'runtime.intraOpThreads=1']);
     expect(status).toBe(0);
     const { settings, warnings } = JSON.parse(stdout);
     expect(warnings).toEqual([]);
     expect(settings).toContainEqual({
-      key: 'runtime.preset',
-      value: 'max-parallelism',
-      from: { kind: 'environment', variable: 'ESCAPEMENT_PRESET' },
-    });
-    expect(settings).toContainEqual({
       key: 'runtime.laneThreads',
       value: 16,
-      from: { kind: 'preset', preset: 'max-parallelism' },
+      from: { kind: 'environment', variable: 'ESCAPEMENT_LANE_THREADS' },
+    });
+    expect(settings).toContainEqual({
+      key: 'runtime.arena',
+      value: true,
+      from: { kind: 'default' },
     });
     expect(settings).toContainEqual({
       key: 'runtime.intraOpThreads',
@@ -106,11 +106,11 @@ describe('settings of a live command', () => {
   const simulated = ['--device', `simulated:${tinyProfile()}`];
 
   it('are warned of on stderr where they have no effect', async () => {
-    const env = { ESCAPEMENT_SERIALL: 'true' };
+    const env = { ESCAPEMENT_ARENAS: 'true' };
     const flags = ['--memory', '1TiB', '--journal', '/dev/null/x', '--http-port', '0', '--grpc-port', 'off'];
     const { stderr } = await spawnCli(['serve', ...simulated, ...flags, '--metrics-port', 'off'], { env });
     expect(stderr).toMatch(
-      /"ESCAPEMENT_SERIALL is not an environment variable of .*: did you mean ESCAPEMENT_SERIAL\?"/,
+      /"ESCAPEMENT_ARENAS is not an environment variable of .*: did you mean ESCAPEMENT_ARENA\?"/,
     );
   });
 
@@ -158,7 +158,7 @@ describe('settings of a live command', () => {
   it('are taken by a worker from its flags', async () => {
     const file = writeIn(tempDir(), 'tuned.yaml', `${FILE}policy: { kind: unheard }\n`);
     const worker = new ServerProcess(
-      words`worker ${simulated} --port 0 --metrics-port off --experiment ${file} --set runtime.serial=true`,
+      words`worker ${simulated} --port 0 --metrics-port off --experiment ${file} --set runtime.laneThreads=1`,
     );
     expect((await worker.ready()).port).toBeGreaterThan(0);
   });

@@ -49,9 +49,9 @@ it('runs one experiment on both clocks, for compare and replay', async () => {
 });
 
 it('warns of settings that have no effect, live only', async () => {
-  const env = { ESCAPEMENT_SERIALL: 'true' };
+  const env = { ESCAPEMENT_ARENAS: 'true' };
   const args = (mode: string) => ['run', experiment(), '--mode', mode, '--set', 'slo=2s', '--json'];
-  const warning = /^warning: ESCAPEMENT_SERIALL is not an environment variable/m;
+  const warning = /^warning: ESCAPEMENT_ARENAS is not an environment variable/m;
   expect((await runOk(args('live'), { env })).stderr).toMatch(warning);
   expect((await runOk(args('simulate'), { env })).stderr).not.toMatch(warning);
 });

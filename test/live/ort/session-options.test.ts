@@ -28,7 +28,6 @@ describe('settings in the words of onnxruntime', () => {
   it.each([
     [{ intraOpThreads: 3 }, { intraOpNumThreads: 3, executionMode: 'sequential' }],
     [{ interOpThreads: 2 }, { interOpNumThreads: 2, executionMode: 'parallel' }],
-    [{ affinity: '2;3' }, { extra: { session: { intra_op_thread_affinities: '2;3' } } }],
     [{ arena: false }, { enableCpuMemArena: false }],
     [{ memoryPattern: false }, { enableMemPattern: false }],
   ])('%j', (session, options) => {
@@ -51,13 +50,7 @@ describe('onnxruntime', () => {
     (await openSession(smallestModel(), device(session), LEVEL)).release();
 
   it('takes all of them', async () => {
-    const all = { intraOpThreads: 2, affinity: '1', interOpThreads: 2, arena: false, memoryPattern: false };
+    const all = { intraOpThreads: 2, interOpThreads: 2, arena: false, memoryPattern: false };
     await expect(opened(all)).resolves.toBeUndefined();
-  });
-
-  it('refuses an affinity that goes with another number of threads, so that it does read it', async () => {
-    await expect(opened({ intraOpThreads: 3, affinity: '1' })).rejects.toMatchObject({
-      code: 'E_MODEL_FILE',
-    });
   });
 });
