@@ -23,20 +23,17 @@ import {
 } from '../../record/timeline-events.js';
 import type { OperatorRun } from '../operator-runs.js';
 import { OperatorTracks } from './operator-tracks.js';
-import { ACTION, type Recording, STEP } from './recording.js';
+import type { ActionRow, Recording } from './recording.js';
 
 /** Shorter actions have no visible parts. */
 const SHORTEST_NS = NS_PER_US;
 
-/** Displayed data of one action. */
-interface Shown {
-  readonly row: number;
-  readonly id: number;
-  readonly kind: ActionKind;
-  readonly gpu: number;
+/** An action as displayed. */
+interface Shown extends ActionRow {
   readonly lane: Lane;
   readonly track: Track;
   readonly title: string;
+  readonly args: TimelineEvent['args'];
 }
 
 /** Lanes of the GPUs: each action with its time, parts, window, and the decision it came from. */
@@ -55,114 +52,83 @@ export class ActionEvents {
   ) {}
 
   *events(): Generator<TimelineEvent> {
-    for (let row = 0; row < this.recording.actions.count; row++) yield* this.eventsOf(this.shown(row));
-  }
-
-  private *eventsOf(action: Shown): Generator<TimelineEvent> {
-    const { track, title, kind } = action;
-    const isWork = kind === LOAD || kind === INFER;
-    const beginNs = this.get(action, ACTION.begin);
-    const tookTime = this.get(action, ACTION.end) > beginNs;
-    if (isWork && (tookTime || this.get(action, ACTION.status) === STATUS_OK)) {
-      yield* this.laneEvents(action);
-    } else {
-      yield instant(track, title, kindName(action), beginNs, this.args(action));
+    for (const row of this.recording.actions.rows()) {
+      const kind = row.kind as ActionKind;
+      const lane = laneOf({ kind });
+      const track = laneTrack(row.gpu, lane);
+      const title = titleOf(row, this.models[row.model]);
+      const action: Shown = { ...row, lane, track, title, args: argsOf(row) };
+      const isWork = kind === LOAD || kind === INFER;
+      if (isWork && (row.end > row.begin || row.status === STATUS_OK)) yield* this.laneEvents(action);
+      else yield instant(track, title, ACTION_NAMES[kind], row.begin, action.args);
+      if (isWork) yield* this.windowEvents(action);
     }
-    if (isWork) yield* this.windowEvents(action);
   }
 
   private *laneEvents(action: Shown): Generator<TimelineEvent> {
-    const { track, title, gpu, lane } = action;
+    const { track, title, gpu, lane, kind, args } = action;
     // Results of one lane come in the order in which they ran; clocks of workers have an error.
     const at = gpu * 2 + lane;
-    const beginNs = Math.max(this.get(action, ACTION.begin), this.endsNs[at] ?? 0);
-    const endNs = Math.max(beginNs + GAP_NS, this.get(action, ACTION.end));
+    const beginNs = Math.max(action.begin, this.endsNs[at] ?? 0);
+    const endNs = Math.max(beginNs + GAP_NS, action.end);
     this.endsNs[at] = endNs;
-    yield slice(track, title, kindName(action), beginNs, endNs - GAP_NS, this.args(action));
+    yield slice(track, title, ACTION_NAMES[kind], beginNs, endNs - GAP_NS, args);
     yield* this.arrowTo(action, beginNs);
-    if (action.kind === INFER) yield* this.partsOf(action, beginNs, endNs - GAP_NS);
+    if (kind === INFER) yield* this.partsOf(action, beginNs, endNs - GAP_NS);
   }
 
   /** Stages of an INFER on the device; empty if unknown, as for a simulated one. */
-  private *partsOf(action: Shown, beginNs: number, endNs: number): Generator<TimelineEvent> {
-    const { id, gpu, track } = action;
-    const copyInNs = this.get(action, ACTION.copyIn);
-    const copyOutNs = this.get(action, ACTION.copyOut);
+  private *partsOf(
+    { id, gpu, track, copyIn, copyOut }: Shown,
+    beginNs: number,
+    endNs: number,
+  ): Generator<TimelineEvent> {
     const operators = this.operators.get(id);
-    if (copyInNs + copyOutNs === 0 && operators === undefined) return;
+    if (copyIn + copyOut === 0 && operators === undefined) return;
     if (endNs - beginNs < SHORTEST_NS) return;
     const lastNs = endNs - GAP_NS;
-    const run = { beginNs: Math.min(beginNs + copyInNs, lastNs), endNs: 0 };
-    run.endNs = Math.max(run.beginNs, lastNs - copyOutNs);
-    if (copyInNs > 0) yield slice(track, 'copy-in', 'stage', beginNs, run.beginNs - GAP_NS, undefined);
-    yield slice(track, 'run', 'stage', run.beginNs, run.endNs - GAP_NS, undefined);
+    const runNs = Math.min(beginNs + copyIn, lastNs);
+    const ranNs = Math.max(runNs, lastNs - copyOut);
+    if (copyIn > 0) yield slice(track, 'copy-in', 'stage', beginNs, runNs - GAP_NS, undefined);
+    yield slice(track, 'run', 'stage', runNs, ranNs - GAP_NS, undefined);
     if (operators !== undefined) {
       this.operators.delete(id);
-      yield* this.operatorTracks.place(
-        gpu,
-        track,
-        { beginNs: run.beginNs, endNs: run.endNs - GAP_NS },
-        operators,
-      );
+      yield* this.operatorTracks.place(gpu, track, { beginNs: runNs, endNs: ranNs - GAP_NS }, operators);
     }
-    if (copyOutNs > 0) yield slice(track, 'copy-out', 'stage', run.endNs, lastNs, undefined);
+    if (copyOut > 0) yield slice(track, 'copy-out', 'stage', ranNs, lastNs, undefined);
   }
 
-  private *arrowTo(action: Shown, beginNs: number): Generator<TimelineEvent> {
+  private *arrowTo({ id, step, track }: Shown, beginNs: number): Generator<TimelineEvent> {
     const { steps } = this.recording;
-    const step = this.get(action, ACTION.step);
     if (step < 0 || step >= steps.count) return;
-    const sentNs = steps.get(step, STEP.begin);
+    const sentNs = steps.row(step).begin;
     // An arrow can't point back in time, as it might by the error of a worker's clock.
-    if (sentNs >= beginNs) return;
-    yield* arrow('sent', action.id, { ...DECISIONS, atNs: sentNs }, { ...action.track, atNs: beginNs });
+    if (sentNs < beginNs)
+      yield* arrow('sent', id, { ...DECISIONS, atNs: sentNs }, { ...track, atNs: beginNs });
   }
 
   /** Window of an action: not before it was sent; drawn at most to the end of the recording. */
   private *windowEvents(action: Shown): Generator<TimelineEvent> {
-    const beginNs = Math.max(this.get(action, ACTION.earliest), this.get(action, ACTION.sent));
-    const endNs = Math.min(
-      this.get(action, ACTION.latest),
-      Math.max(this.untilNs, this.get(action, ACTION.end)),
-    );
-    const args = { action: action.id, what: action.title };
-    yield* windowSpan(action.gpu, action.lane, action.id, beginNs, endNs, args);
-  }
-
-  private args(action: Shown): TimelineEvent['args'] {
-    const ms = (column: number) => this.get(action, column) / NS_PER_MS;
-    const latestMs = ms(ACTION.latest);
-    return {
-      action: action.id,
-      status: statusName(this.get(action, ACTION.status)),
-      ...(action.kind === INFER ? { requests: this.get(action, ACTION.count) } : {}),
-      sentMs: ms(ACTION.sent),
-      earliestMs: ms(ACTION.earliest),
-      ...(latestMs === Number.POSITIVE_INFINITY ? {} : { latestMs }),
-      beginMs: ms(ACTION.begin),
-      expectedMs: ms(ACTION.expected),
-    };
-  }
-
-  private shown(row: number): Shown {
-    const { actions } = this.recording;
-    const kind = actions.get(row, ACTION.kind) as ActionKind;
-    const gpu = actions.get(row, ACTION.gpu);
-    const lane = laneOf({ kind });
-    const title = titleOf(kind, this.models[actions.get(row, ACTION.model)], actions.get(row, ACTION.batch));
-    return { row, id: actions.get(row, ACTION.id), kind, gpu, lane, track: laneTrack(gpu, lane), title };
-  }
-
-  private get({ row }: Shown, column: number): number {
-    return this.recording.actions.get(row, column);
+    const { id, gpu, lane, title, earliest, latest, sent, end } = action;
+    const endNs = Math.min(latest, Math.max(this.untilNs, end));
+    yield* windowSpan(gpu, lane, id, Math.max(earliest, sent), endNs, { action: id, what: title });
   }
 }
 
-function kindName({ kind }: Shown): string {
-  return ACTION_NAMES[kind];
+function argsOf(row: ActionRow): TimelineEvent['args'] {
+  return {
+    action: row.id,
+    status: statusName(row.status),
+    ...(row.kind === INFER ? { requests: row.count } : {}),
+    sentMs: row.sent / NS_PER_MS,
+    earliestMs: row.earliest / NS_PER_MS,
+    ...(row.latest === Number.POSITIVE_INFINITY ? {} : { latestMs: row.latest / NS_PER_MS }),
+    beginMs: row.begin / NS_PER_MS,
+    expectedMs: row.expected / NS_PER_MS,
+  };
 }
 
-function titleOf(kind: ActionKind, model: string, batchSize: number): string {
-  if (kind === INFER) return `${model} ×${batchSize}`;
+function titleOf({ kind, batch }: ActionRow, model: string): string {
+  if (kind === INFER) return `${model} ×${batch}`;
   return kind === ABORT ? 'ABORT' : `${ACTION_NAMES[kind]} ${model}`;
 }

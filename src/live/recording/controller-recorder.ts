@@ -3,7 +3,7 @@ import type { RunObserver } from '../../core/observer.js';
 import { OUTCOME_CANCELLED, type Outcome, type RequestTable } from '../../core/request.js';
 import type { LiveEvents } from '../controller/live-events.js';
 import type { ResultMessage } from '../messages.js';
-import { type RanTimes, Recording } from './recording.js';
+import { Recording } from './recording.js';
 import type { RecordingMode } from './recording-control.js';
 
 /**
@@ -54,7 +54,15 @@ export class ControllerRecorder
   ): void {
     if (this.decisions === null) return;
     this.step.answered++;
-    this.decisions.addRequest(requests, slot, outcome, nowNs, action === null ? -1 : action.id);
+    this.decisions.add(this.decisions.requests, {
+      id: requests.id[slot],
+      model: requests.model[slot],
+      arrival: requests.arrivalNs[slot],
+      slo: requests.sloNs[slot],
+      ...{ outcome, answered: nowNs },
+      action: action === null ? -1 : action.id,
+      copies: requests.arrivalCopies[slot],
+    });
   }
 
   cancelled(requests: RequestTable, slot: number, nowNs: number, copies: number): void {
@@ -82,14 +90,30 @@ export class ControllerRecorder
     const { step } = this;
     step.arrived = this.unanswered() - this.unansweredBefore + step.answered;
     const didSomething = step.arrived + step.answered + step.results + step.sent > 0;
-    if (didSomething) this.decisions.addStep(nowNs, tookNs, step);
+    if (didSomething) this.decisions.add(this.decisions.steps, { begin: nowNs, took: tookNs, ...step });
     this.startStep();
   }
 
-  private add(action: Action, ran: RanTimes): void {
+  /** `ran`: the worker's times, since the core counts zero durations as a microsecond. */
+  private add(
+    action: Action,
+    ran: Pick<ResultMessage, 'beginNs' | 'endNs' | 'copyInNs' | 'copyOutNs'>,
+  ): void {
     this.step.results++;
-    this.recording?.addAction(action, this.stepOf.get(action.id) ?? -1, ran);
-    this.stepOf.delete(action.id);
+    const { id, kind, gpu, model, batchSize, count, status } = action;
+    this.recording?.add(this.recording.actions, {
+      ...{ id, kind, gpu, model, batch: batchSize, count, status },
+      step: this.stepOf.get(id) ?? -1,
+      sent: action.sentNs,
+      earliest: action.earliestNs,
+      latest: action.latestNs,
+      expected: action.expectedDurationNs,
+      begin: ran.beginNs,
+      end: ran.endNs,
+      copyIn: ran.copyInNs,
+      copyOut: ran.copyOutNs,
+    });
+    this.stepOf.delete(id);
   }
 
   private startStep(): void {

@@ -1,39 +1,84 @@
-import { NS_PER_US } from '../../base/units.js';
+import { setImmediate } from 'node:timers/promises';
+import { NS_PER_MS, NS_PER_US } from '../../base/units.js';
+import { OUTCOME_NAMES } from '../../core/request.js';
 import {
   DECISIONS,
+  GAP_NS,
   gpuNames,
   instant,
   processNames,
+  slice,
+  span,
   type TimelineEvent,
   trackNames,
 } from '../../record/timeline-events.js';
+import { type TimelineFacts, TimelineFile } from '../../record/timeline-file.js';
 import type { OperatorRun } from '../operator-runs.js';
 import { ActionEvents } from './action-events.js';
-import { requestEvents, stepEvents } from './decision-events.js';
 import type { Recording } from './recording.js';
 
+/** Events written at a time: a fraction of a millisecond, so that the server can continue in between. */
+const EVENTS_A_TURN = 64;
+const OPERATORS_A_TURN = 4096;
+/** Colours in chrome://tracing, by outcome; Perfetto colours by name. */
+const COLOURS = ['good', 'bad', 'terrible', 'yellow', 'black', 'grey'];
+
 /** Contents of a recording file. */
-export interface RecordedTimeline {
+interface RecordedTimeline {
   readonly recording: Recording;
   /** End of the recording. */
   readonly untilNs: number;
-  /** By id of the INFER; consumed. */
-  readonly operators: Map<number, OperatorRun[]>;
   /** Names of the models, and of the GPUs for people. */
   readonly models: readonly string[];
   readonly gpus: readonly string[];
 }
 
 /**
- * All events of a recording. Enclosing events precede enclosed ones, and the source of an arrow precedes the arrow:
- * viewers sort by time and keep this order for equal times.
+ * Writes a recording while the server continues its work; the file appears when it is complete. Resolves with the number of
+ * its events. Throws `E_FILE_WRITE`.
  */
-export function* recordingEvents(timeline: RecordedTimeline): Generator<TimelineEvent> {
-  const { recording, untilNs, models, gpus, operators } = timeline;
+export async function writeRecording(
+  path: string,
+  timeline: RecordedTimeline,
+  operators: readonly OperatorRun[],
+  facts: TimelineFacts,
+): Promise<number> {
+  const byAction = new Map<number, OperatorRun[]>();
+  for (const [i, operator] of operators.entries()) {
+    const group = byAction.get(operator.action);
+    if (group === undefined) byAction.set(operator.action, [operator]);
+    else group.push(operator);
+    if (i % OPERATORS_A_TURN === OPERATORS_A_TURN - 1) await setImmediate();
+  }
+  const file = new TimelineFile(path, facts);
+  try {
+    for (const event of eventsOf(timeline, byAction)) {
+      file.write(event);
+      if (file.events % EVENTS_A_TURN === 0) await setImmediate();
+    }
+    file.close();
+  } catch (error) {
+    file.discard();
+    throw error;
+  }
+  return file.events;
+}
+
+/**
+ * All events of a recording. Enclosing events precede enclosed ones, and the source of an arrow precedes the arrow: viewers
+ * sort by time and keep this order for equal times. `operators`: by id of the INFER; consumed.
+ */
+function* eventsOf(
+  { recording, untilNs, models, gpus }: RecordedTimeline,
+  operators: Map<number, OperatorRun[]>,
+): Generator<TimelineEvent> {
   yield* processNames(DECISIONS.pid, 'controller', 0);
   yield* trackNames(DECISIONS, 'decisions', 0);
   for (let gpu = 0; gpu < gpus.length; gpu++) yield* gpuNames(gpu, gpus[gpu]);
-  yield* stepEvents(recording);
+  for (const { begin, took, arrived, results, answered, sent } of recording.steps.rows())
+    yield slice(DECISIONS, 'step', 'decision', begin, begin + took - GAP_NS, {
+      ...{ arrived, results, answered, sent },
+    });
   yield* requestEvents(recording, models);
   const actions = new ActionEvents(recording, models, operators, untilNs);
   yield* actions.events();
@@ -41,4 +86,24 @@ export function* recordingEvents(timeline: RecordedTimeline): Generator<Timeline
     operatorsMovedUs: Math.round(actions.operatorTracks.mostMovedNs / NS_PER_US),
     infersWithoutSlice: operators.size,
   });
+}
+
+/** Requests from arrival to answer; they overlap. */
+function* requestEvents(
+  { requests, traces }: Recording,
+  models: readonly string[],
+): Generator<TimelineEvent> {
+  for (const { id, model, outcome, action, arrival, slo, copies, answered } of requests.rows()) {
+    const traceparent = traces.get(id);
+    const args = {
+      model: models[model],
+      outcome: OUTCOME_NAMES[outcome],
+      sloMs: slo / NS_PER_MS,
+      cold: copies === 0,
+      ...(action < 0 ? {} : { action }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    };
+    const name = `request ${OUTCOME_NAMES[outcome]}`;
+    yield* span(DECISIONS, name, 'request', id, arrival, answered, { cname: COLOURS[outcome], args });
+  }
 }

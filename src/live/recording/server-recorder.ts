@@ -7,7 +7,7 @@ import type { FleetOperatorRuns } from '../operator-runs.js';
 import type { ControllerRecorder } from './controller-recorder.js';
 import type { Recording } from './recording.js';
 import type { RecordingControl, RecordingMode, WrittenRecording } from './recording-control.js';
-import { writeRecording } from './write-recording.js';
+import { writeRecording } from './recording-events.js';
 
 /** Length after which a recording ends by itself. */
 export const LONGEST_S = 60;

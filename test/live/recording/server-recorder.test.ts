@@ -275,14 +275,9 @@ describe('recording', () => {
 
   it('keeps its size', () => {
     const recording = new Recording('all', 0, 3);
-    const { table } = new Played();
+    const { steps } = recording;
     const counts = { arrived: 1, answered: 1, results: 0, sent: 0 };
-    for (let id = 0; id < 2; id++) {
-      recording.addStep(id, 1, counts);
-      recording.addAction(action({ id }), 0, { beginNs: 0, endNs: 1, copyInNs: 0, copyOutNs: 0 });
-      recording.addRequest(table, 0, OUTCOME_OK, 1, id);
-    }
-    const { steps, actions, requests, dropped } = recording;
-    expect([steps.count, actions.count, requests.count, dropped]).toEqual([1, 1, 1, 3]);
+    for (let begin = 0; begin < 5; begin++) recording.add(steps, { begin, took: 1, ...counts });
+    expect([[...steps.rows()].map(({ begin }) => begin), recording.dropped]).toEqual([[0, 1, 2], 2]);
   });
 });
