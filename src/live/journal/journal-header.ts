@@ -1,44 +1,12 @@
 import * as z from 'zod';
 import { EscapementError } from '../../base/errors.js';
-import { ADMISSIONS, type Admission } from '../../core/admission.js';
-import { MOST_CLASSES, type RequestClass } from '../../core/classes.js';
-import type { GpuKind } from '../../core/cluster-spec.js';
-import { PADDINGS, type Padding } from '../../core/lengths.js';
+import type { Immutable } from '../../base/immutable.js';
+import { ADMISSIONS } from '../../core/admission.js';
+import { MOST_CLASSES } from '../../core/classes.js';
+import { PADDINGS } from '../../core/lengths.js';
 import type { ModelSpec } from '../../core/model.js';
-import { MISSED_WINDOWS, type MissedWindow } from '../../core/retry.js';
-import { MOST_TENANTS, type Tenant } from '../../core/tenants.js';
-
-/** Everything that a controller is made from: the first line of a journal. */
-export interface JournalHeader {
-  readonly models: readonly ModelSpec[];
-  /** Slots for models added later, and their largest batch. */
-  readonly spareModels: number;
-  readonly spareBatch: number;
-  readonly gpus: number;
-  /** Numbers for GPUs that come later. */
-  readonly spareGpus: number;
-  /** Pages of each GPU's weights cache. */
-  readonly pages: number;
-  /** Kinds of GPUs, if there are several: pages of each one's GPUs. */
-  readonly kinds?: readonly GpuKind[];
-  readonly oneLane: boolean;
-  /** Default: `batch`. */
-  readonly padding?: Padding;
-  /** Values of options by name, durations in ns; `auto`: tuned at run time. */
-  readonly policy: {
-    readonly kind: string;
-    readonly options: Readonly<Record<string, number | 'auto' | undefined>>;
-    /** Module that it came from, with its digest; absent: built in. */
-    readonly plugin?: { readonly file: string; readonly digest: string };
-  };
-  readonly defaultSloNs: number;
-  readonly admission: Admission;
-  readonly missedWindow: MissedWindow;
-  /** Classes of requests; absent: none. */
-  readonly classes?: readonly RequestClass[];
-  /** Tenants, with their limits; absent: none. */
-  readonly tenants?: readonly Tenant[];
-}
+import { MISSED_WINDOWS } from '../../core/retry.js';
+import { MOST_TENANTS } from '../../core/tenants.js';
 
 const FORMAT = 'escapement-journal';
 const VERSION = 5;
@@ -66,12 +34,15 @@ const MODEL = z.object({
 });
 const HEADER = z.object({
   models: z.array(MODEL),
-  // A controller's state grows with them.
+  // Slots for models and GPUs that come later, and the largest batch of these models. A controller's state grows with
+  // them.
   spareModels: count.max(100_000),
   spareBatch: count.min(1).max(65_536),
   gpus: count,
   spareGpus: count.max(100_000),
+  /** Pages of each GPU's weights cache. */
   pages: count,
+  /** Kinds of GPUs, if there are several. */
   kinds: z
     .array(z.object({ gpus: count, pages: count }))
     .min(2)
@@ -81,7 +52,9 @@ const HEADER = z.object({
   padding: z.enum(PADDINGS).exactOptional(),
   policy: z.object({
     kind: z.string(),
-    options: z.record(z.string(), z.union([z.number(), z.literal('auto')])),
+    // Durations in ns; `auto`: tuned at run time.
+    options: z.record(z.string(), z.union([z.number(), z.literal('auto')]).optional()),
+    // Module that it came from; absent: built in.
     plugin: z.object({ file: z.string(), digest: z.string() }).exactOptional(),
   }),
   defaultSloNs: z.number().positive(),
@@ -111,6 +84,9 @@ const HEADER = z.object({
     .exactOptional(),
 });
 
+/** Everything that a controller is made from: the first line of a journal. */
+export type JournalHeader = Immutable<z.output<typeof HEADER>>;
+
 export function formatHeader(header: JournalHeader): string {
   const { kind, options, plugin } = header.policy;
   const from = plugin === undefined ? {} : { plugin: { file: plugin.file, digest: plugin.digest } };
@@ -125,18 +101,19 @@ export function parseHeader(line: string): JournalHeader {
     const what = `is a journal of version ${value.version}, and this escapement reads version ${VERSION}`;
     throw new EscapementError('E_JOURNAL', what);
   }
-  const parsed = HEADER.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [{ path, message }] = parsed.error.issues as [z.core.$ZodIssue];
-  throw new EscapementError('E_JOURNAL', `header: ${path.join('.')}: ${message}`);
+  return checked(HEADER, value, 'header');
 }
 
 /** Parses a model added later. Throws `E_JOURNAL`. */
 export function parseModel(text: string): ModelSpec {
-  const parsed = MODEL.safeParse(parseJson(text));
+  return checked(MODEL, parseJson(text), 'model');
+}
+
+function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+  const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const [{ path, message }] = parsed.error.issues as [z.core.$ZodIssue];
-  throw new EscapementError('E_JOURNAL', `model: ${path.join('.')}: ${message}`);
+  const [{ path, message }] = parsed.error.issues;
+  throw new EscapementError('E_JOURNAL', `${what}: ${path.join('.')}: ${message}`);
 }
 
 function parseJson(line: string): { readonly format?: unknown; readonly version?: unknown } | null {

@@ -86,65 +86,57 @@ function openText(path: string): AsyncIterable<string> {
   return pipeline(file, gunzip, () => {}).setEncoding('utf8');
 }
 
+/** By first letter of a line: its fields, and the call that it stands for. */
+const LINES: Readonly<Record<string, Line>> = {
+  o: {
+    fields: [5, 7, 8],
+    visit: (visitor, [, model, arrival, slo, ...rest]) => {
+      const [user, requestClass = 0, tenant = 0, length = 0] = rest.map(index);
+      visitor.offer(index(model), time(arrival), number(slo), user, requestClass, tenant, length);
+    },
+  },
+  w: { fields: [2], visit: (visitor, [, trace]) => visitor.trace(trace.slice(0, LONGEST_TRACE_CHARS)) },
+  c: { fields: [2], visit: (visitor, [, slot]) => visitor.cancel(index(slot)) },
+  r: {
+    fields: [6],
+    visit: (visitor, [, id, status, begin, end, clock]) =>
+      visitor.result(index(id), index(status), time(begin), time(end), number(clock)),
+  },
+  d: { fields: [2], visit: (visitor, [, gpu]) => visitor.gpuDown(index(gpu)) },
+  u: {
+    fields: [3],
+    isOpen: true,
+    visit: (visitor, [, gpu, kind, ...models]) => visitor.gpuUp(index(gpu), models.map(index), index(kind)),
+  },
+  p: {
+    fields: [3],
+    isOpen: true,
+    visit: (visitor, [, model, ...spec]) => visitor.putModel(index(model), parseModel(spec.join(' '))),
+  },
+  t: { fields: [2], visit: (visitor, [, model]) => visitor.retireModel(index(model)) },
+  s: { fields: [2], visit: (visitor, [, now]) => visitor.step(time(now)) },
+  // The end, with the digest.
+  e: { fields: [2], visit: () => {} },
+};
+
+interface Line {
+  /** Possible numbers of fields, the smallest first. */
+  readonly fields: readonly number[];
+  /** True if there may be any larger number. */
+  readonly isOpen?: true;
+  readonly visit: (visitor: JournalVisitor, fields: readonly string[]) => void;
+}
+
 /** Returns the digest if this is the last line. */
 function visit(line: string, visitor: JournalVisitor): string | null {
   const fields = line.split(' ');
-  switch (fields[0]) {
-    case 'o':
-      if (fields.length !== 7 && fields.length !== 8) expectFields(fields, 5);
-      visitor.offer(
-        index(fields[1]),
-        time(fields[2]),
-        number(fields[3]),
-        index(fields[4]),
-        index(fields[5] ?? '0'),
-        index(fields[6] ?? '0'),
-        index(fields[7] ?? '0'),
-      );
-      return null;
-    case 'w':
-      expectFields(fields, 2);
-      visitor.trace(fields[1].slice(0, LONGEST_TRACE_CHARS));
-      return null;
-    case 'c':
-      expectFields(fields, 2);
-      visitor.cancel(index(fields[1]));
-      return null;
-    case 'r':
-      expectFields(fields, 6);
-      visitor.result(index(fields[1]), index(fields[2]), time(fields[3]), time(fields[4]), number(fields[5]));
-      return null;
-    case 'd':
-      expectFields(fields, 2);
-      visitor.gpuDown(index(fields[1]));
-      return null;
-    case 'u':
-      if (fields.length < 3) expectFields(fields, 3);
-      visitor.gpuUp(index(fields[1]), fields.slice(3).map(index), index(fields[2]));
-      return null;
-    case 'p':
-      if (fields.length < 3) expectFields(fields, 3);
-      visitor.putModel(index(fields[1]), parseModel(fields.slice(2).join(' ')));
-      return null;
-    case 't':
-      expectFields(fields, 2);
-      visitor.retireModel(index(fields[1]));
-      return null;
-    case 's':
-      expectFields(fields, 2);
-      visitor.step(time(fields[1]));
-      return null;
-    case 'e':
-      expectFields(fields, 2);
-      return fields[1];
-    default:
-      throw malformed(`no line begins with "${fields[0].slice(0, 20)}"`);
-  }
-}
-
-function expectFields(fields: readonly string[], expected: number): void {
-  if (fields.length === expected) return;
-  throw malformed(`has ${fields.length} fields where a line "${fields[0]}" has ${expected}`);
+  const [letter] = fields;
+  if (!Object.hasOwn(LINES, letter)) throw malformed(`no line begins with "${letter.slice(0, 20)}"`);
+  const { fields: expected, isOpen = false, visit: call } = LINES[letter];
+  const isRight = expected.includes(fields.length) || (isOpen && fields.length > expected[0]);
+  if (!isRight) throw malformed(`has ${fields.length} fields where a line "${letter}" has ${expected[0]}`);
+  call(visitor, fields);
+  return letter === 'e' ? fields[1] : null;
 }
 
 function index(text: string): number {
