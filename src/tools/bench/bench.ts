@@ -135,10 +135,7 @@ async function differences(
       fp32: await readModelFile(modelFile(versionDir, 'fp32')),
       fp16: await readModelFile(modelFile(versionDir, 'fp16')),
     };
-    const { difference } = await comparePrecision(pair, full.devices[0] as OrtDeviceSpec, {
-      batchSizes: [1],
-      runs: 1,
-    });
+    const difference = await comparePrecision(pair, full.devices[0] as OrtDeviceSpec);
     const { requests, values, maxAbsolute, largestOutput, sameLargest } = difference;
     const maxRelative = largestOutput === 0 ? 0 : maxAbsolute / largestOutput;
     const overflowed = difference.overflowed / values;

@@ -2,19 +2,11 @@ import { monotonicNs } from '../../../base/clock/clock.js';
 import { EscapementError } from '../../../base/errors.js';
 import { type Random, stream } from '../../../base/random/streams.js';
 import type { OrtDeviceSpec } from '../../device.js';
-import { toHalf } from '../../half.js';
-import {
-  type Datatype,
-  type ModelSignature,
-  type Shape,
-  TENSOR_ARRAYS,
-  unbatched,
-  withSizes,
-} from '../../model.js';
+import { type Datatype, type ModelSignature, type Shape, unbatched, withSizes } from '../../model.js';
 import { ModelSession, type SessionRun } from '../../ort/session.js';
 import type { Precision } from '../precision.js';
 import { checkPadding, type PaddingCheck } from './check-padding.js';
-import { differenceOf, largestOf, numbersOf, shortNumber, toleranceOf } from './row-difference.js';
+import { Comparer, shortNumber, tensorOf } from './comparer.js';
 
 export interface BatchingSpec {
   /** Signature of a model whose first dimension may be a batch. */
@@ -90,10 +82,7 @@ class Mixed extends Error {}
 
 class Checker {
   private readonly sizes: readonly number[];
-  /** Difference of the worst output so far, as a share of its tolerance. */
-  private worst = -1;
-  private worstOutput = '';
-  private worstDifference = 0;
+  private readonly comparer: Comparer;
 
   constructor(
     private readonly session: ModelSession,
@@ -102,6 +91,7 @@ class Checker {
     // Requests of several rows are split even if nothing is batched, so at least two rows are compared.
     const batches = spec.batchSizes.filter((size) => size > 1);
     this.sizes = batches.length === 0 ? [2] : batches;
+    this.comparer = new Comparer(spec);
   }
 
   async check(): Promise<BatchingCheck> {
@@ -135,11 +125,9 @@ class Checker {
       alone.push(run);
     }
     this.checkShapes(alone, 1);
-    const scales = signature.outputs.map(({ datatype }, o) =>
-      Math.max(...alone.map(({ outputs }) => largestOf(numbersOf(outputs[o], datatype)))),
-    );
-    const again = await this.run([rows[0]], 1);
-    this.compare(again, alone.slice(0, 1), scales, 'the same row again');
+    this.comparer.scales = signature.outputs.map(() => 0);
+    for (const { outputs } of alone) this.comparer.expect(outputs);
+    this.compare(await this.run([rows[0]], 1), alone.slice(0, 1), 'the same row again');
     for (const size of this.sizes) {
       // Rows next to other rows and next to padding, and each of them alone if there is time.
       for (const count of this.isLate() ? [size - 1] : new Set([size, size - 1, 1])) {
@@ -147,7 +135,7 @@ class Checker {
         const run = await this.run(rows.slice(0, count), size).catch((error) => this.reason(error));
         if (typeof run === 'string') throw new Mixed(`it fails with a batch of ${size}: ${run}`);
         this.checkShapes([run], size);
-        this.compare(run, alone.slice(0, count), scales, where);
+        this.compare(run, alone.slice(0, count), where);
       }
     }
     return true;
@@ -189,44 +177,30 @@ class Checker {
   }
 
   /** Compares the first rows of `run` with `alone`. */
-  private compare(
-    run: SessionRun,
-    alone: readonly SessionRun[],
-    scales: readonly number[],
-    where: string,
-  ): void {
-    const { signature, precision, device } = this.spec;
-    for (const [o, { name, datatype, bytes }] of signature.outputs.entries()) {
-      const tolerance = toleranceOf(datatype, precision, device) * scales[o];
-      for (const [r, { outputs }] of alone.entries()) {
-        const row = run.outputs[o].subarray(r * bytes, (r + 1) * bytes);
-        const difference = differenceOf(row, outputs[o], datatype);
-        const share = difference === 0 ? 0 : difference / tolerance;
-        if (share > this.worst) {
-          this.worst = share;
-          this.worstOutput = name;
-          this.worstDifference = difference;
-        }
-        if (share <= 1) continue;
-        const alonePart = `the values of single requests go up to ${shortNumber(scales[o])}`;
-        throw new Mixed(`output ${name} differs by ${shortNumber(difference)} with ${where}; ${alonePart}`);
-      }
+  private compare(run: SessionRun, alone: readonly SessionRun[], where: string): void {
+    const { outputs } = this.spec.signature;
+    for (const [r, one] of alone.entries()) {
+      const row = outputs.map(({ bytes }, o) => run.outputs[o].subarray(r * bytes, (r + 1) * bytes));
+      const found = this.comparer.compare(one.outputs, row);
+      if (found === null) continue;
+      const { output, difference, scale } = found;
+      const alonePart = `the values of single requests go up to ${scale}`;
+      throw new Mixed(`output ${output} differs by ${shortNumber(difference)} with ${where}; ${alonePart}`);
     }
   }
 
   private worstText(): string {
-    return this.worstDifference === 0
-      ? 'bit for bit'
-      : `but for ${shortNumber(this.worstDifference)} in output ${this.worstOutput}`;
+    const { output = '', difference = 0 } = this.comparer.worst ?? {};
+    return difference === 0 ? 'bit for bit' : `but for ${shortNumber(difference)} in output ${output}`;
   }
 
   private result(independent: boolean, what: string): BatchingCheck {
-    const { worst, worstOutput, worstDifference } = this;
+    const { worst } = this.comparer;
     return {
       independent,
       batchSizes: this.sizes,
-      ...(worst < 0 ? {} : { output: worstOutput }),
-      ...(worst < 0 || !Number.isFinite(worstDifference) ? {} : { difference: worstDifference }),
+      ...(worst === null ? {} : { output: worst.output }),
+      ...(worst === null || !Number.isFinite(worst.difference) ? {} : { difference: worst.difference }),
       what,
     };
   }
@@ -265,18 +239,10 @@ function drawn(
   range: WholeRange,
   random: Random,
 ): Uint8Array<ArrayBuffer> {
-  const memory = new Uint8Array(bytes);
-  const values = new TENSOR_ARRAYS[datatype](memory.buffer);
   const real = () => (2 * random() - 1) * SCALES[row % SCALES.length];
   const [least, most] =
     datatype === 'BOOL' ? [0, 1] : datatype.startsWith('U') ? [Math.max(0, range[0]), range[1]] : range;
   const whole = (at: number) =>
     at === 0 ? least + (row % (most - least + 1)) : least + Math.floor(random() * (most - least + 1));
-  for (let at = 0; at < values.length; at++) {
-    if (datatype === 'FP16') values[at] = toHalf(real());
-    else if (datatype.startsWith('FP')) values[at] = real();
-    else if (datatype.endsWith('INT64')) values[at] = BigInt(whole(at));
-    else values[at] = whole(at);
-  }
-  return memory;
+  return tensorOf(datatype, bytes, datatype.startsWith('FP') ? real : whole);
 }

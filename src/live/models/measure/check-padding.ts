@@ -1,18 +1,11 @@
 import { type Random, stream } from '../../../base/random/streams.js';
 import type { OrtDeviceSpec } from '../../device.js';
-import { toHalf } from '../../half.js';
-import {
-  type InputLengths,
-  type ModelSignature,
-  TENSOR_ARRAYS,
-  type TensorSignature,
-  withSizes,
-} from '../../model.js';
+import { type InputLengths, type ModelSignature, type TensorSignature, withSizes } from '../../model.js';
 import { InputError } from '../../ort/input-error.js';
 import { atOtherLength } from '../../ort/padded-batches.js';
 import type { ModelSession } from '../../ort/session.js';
 import type { Precision } from '../precision.js';
-import { differenceOf, largestOf, numbersOf, shortNumber, toleranceOf } from './row-difference.js';
+import { Comparer, shortNumber, tensorOf } from './comparer.js';
 
 interface PaddingSpec {
   /** Signature of a model that takes inputs of several lengths. */
@@ -63,8 +56,7 @@ interface Difference {
 
 class Checker {
   private readonly random: Random = stream(1, 'padding-rows');
-  /** By output: largest value so far. */
-  private readonly scales: number[];
+  private readonly comparer: Comparer;
   /** Lengths, and their padded lengths. */
   private readonly pairs: readonly { readonly own: number; readonly bucket: number }[];
 
@@ -73,7 +65,7 @@ class Checker {
     private readonly spec: PaddingSpec,
     private readonly lengths: InputLengths & { readonly fill: Fill },
   ) {
-    this.scales = spec.signature.outputs.map(() => 0);
+    this.comparer = new Comparer(spec);
     this.pairs = lengths.buckets.flatMap((bucket, b, buckets) => {
       // The previous bucket is a length that the model certainly takes, and almost the shortest padded to this one.
       const own = b === 0 ? Math.ceil(bucket / 2) : buckets[b - 1];
@@ -121,8 +113,7 @@ class Checker {
     const drawn = inputs.map((input, i) => elements(input, fill[i] ?? 0, i === varied, this.random));
     const answers = await this.run(drawn, length);
     if (answers === null) return null;
-    for (const [o, { datatype }] of this.spec.signature.outputs.entries())
-      this.scales[o] = Math.max(this.scales[o], largestOf(numbersOf(answers[o], datatype)));
+    this.comparer.expect(answers);
     return { length, inputs: drawn, answers };
   }
 
@@ -149,17 +140,11 @@ class Checker {
     found: readonly Uint8Array[] | null,
   ): Pick<Difference, 'what'> | null {
     if (found === null) return { what: 'the model cannot compute' };
-    const { signature, precision, device } = this.spec;
-    for (const [o, { name, datatype }] of signature.outputs.entries()) {
-      const difference =
-        found[o].length === expected[o].length
-          ? differenceOf(found[o], expected[o], datatype)
-          : Number.POSITIVE_INFINITY;
-      if (difference <= toleranceOf(datatype, precision, device) * this.scales[o]) continue;
-      const size = `its values go up to ${shortNumber(this.scales[o])}`;
-      return { what: `output ${name} differs by ${shortNumber(difference)}, and ${size}, for` };
-    }
-    return null;
+    const differing = this.comparer.compare(expected, found);
+    if (differing === null) return null;
+    const { output, difference, scale } = differing;
+    const what = `output ${output} differs by ${shortNumber(difference)}, and its values go up to ${scale}, for`;
+    return { what };
   }
 
   /** Null: the model cannot compute such inputs. */
@@ -209,16 +194,8 @@ function elements(
   isVaried: boolean,
   random: Random,
 ): Uint8Array<ArrayBuffer> {
-  const memory = new Uint8Array(bytes);
-  const values = new TENSOR_ARRAYS[datatype](memory.buffer);
-  const isReal = datatype.startsWith('FP');
   const real = (varied: boolean) => (varied ? 2 * random() - 1 : (1 + random()) / 2 - (fill === 1 ? 0.5 : 0));
   const whole = (varied: boolean) => (varied ? Math.floor(2 * random()) : fill === 1 ? 0 : 1);
-  for (let at = 0; at < values.length; at++) {
-    const value = (isReal ? real : whole)(isVaried && at > 0);
-    if (datatype === 'FP16') values[at] = toHalf(value);
-    else if (datatype.endsWith('INT64')) values[at] = BigInt(value);
-    else values[at] = value;
-  }
-  return memory;
+  const draw = datatype.startsWith('FP') ? real : whole;
+  return tensorOf(datatype, bytes, (at) => draw(isVaried && at > 0));
 }

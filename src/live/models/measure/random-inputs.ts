@@ -1,7 +1,7 @@
 import type { Random } from '../../../base/random/streams.js';
-import { toHalf } from '../../half.js';
 import { DATATYPES, type ModelSignature } from '../../model.js';
 import { bytesOfTexts } from '../../texts.js';
+import { tensorOf } from './comparer.js';
 
 /**
  * Inputs of `count` requests: numbers from −1 to 1, since zeros could be faster; integers are 0, since they may be
@@ -13,15 +13,6 @@ export function randomInputs({ inputs }: ModelSignature, count: number, random: 
     if (datatype === 'BYTES') {
       return bytesOfTexts(new Array((bytes * count) / DATATYPES.BYTES.bytes).fill('0'));
     }
-    const memory = new Uint8Array(bytes * count);
-    const { buffer } = memory;
-    if (datatype === 'FP64') fill(new Float64Array(buffer), draw);
-    else if (datatype === 'FP32') fill(new Float32Array(buffer), draw);
-    else if (datatype === 'FP16') fill(new Uint16Array(buffer), () => toHalf(draw()));
-    return memory;
+    return tensorOf(datatype, bytes * count, datatype.startsWith('FP') ? draw : () => 0);
   });
-}
-
-function fill(values: Float64Array | Float32Array | Uint16Array, next: () => number): void {
-  for (let i = 0; i < values.length; i++) values[i] = next();
 }

@@ -11,7 +11,7 @@ import { CPU } from '../locate.js';
 import type { OptimizeTask } from '../optimize.js';
 import { type BatchingTask, withBatching } from './batching.js';
 import { checkBatching } from './check-batching.js';
-import { compareSessions } from './compare-sessions.js';
+import { compareSessions } from './compare-precision.js';
 import type { MeasuredModel, MeasureSpec } from './measure.js';
 import { MEASURE_BUDGET_NS, timeSession } from './session-timing.js';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { makeModel } from '../../../../src/live/models/make/make-model.js';
 import { measureBatching } from '../../../../src/live/models/measure/batching.js';
 import { checkBatching } from '../../../../src/live/models/measure/check-batching.js';
-import { toleranceOf } from '../../../../src/live/models/measure/row-difference.js';
+import { toleranceOf } from '../../../../src/live/models/measure/comparer.js';
 import { optimizeModel } from '../../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../../src/live/models/repository.js';
 import { CPU, ELEMENT_TYPES, identityModel, tempDir, writeIn } from '../fixtures.js';
