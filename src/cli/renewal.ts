@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
 import { WatchedFiles } from '../base/files/watched-files.js';
 import { checkTls } from '../live/frontend/frontend.js';
-import type { CertificateGauges, CertificateUse } from '../live/observe/telemetry/gauges.js';
+import type { CertificateGauges, CertificateUse } from '../live/observe/telemetry/certificates.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import type { ValuesOf } from './options.js';
 import type { listenFlags } from './server-options.js';

@@ -6,7 +6,7 @@ import { sharesLine } from '../config/tenant-shares.js';
 import { formatBytes } from '../config/units-text.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import { defaultInflightBytes } from '../live/frontend/limits.js';
-import type { CertificateGauges } from '../live/observe/telemetry/gauges.js';
+import type { CertificateGauges } from '../live/observe/telemetry/certificates.js';
 import { createLog } from '../live/observe/telemetry/log.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
 import { REAL_WORLD } from '../live/world/real-world.js';

@@ -11,7 +11,6 @@ import type { Machine } from '../live/worker/machine.js';
 import { generatorFigures, play } from '../load/player.js';
 import { openServiceTarget } from '../load/service-target.js';
 import { type Assembly, type ClusterSettings, startCluster } from '../serve/cluster.js';
-import { DeviceProblems } from '../serve/device-problems.js';
 import { experimentMachines } from '../serve/experiment-models.js';
 import { JournalObserver } from '../serve/journal-observer.js';
 import { RecordingObserver, recordingName } from '../serve/recording-observer.js';
@@ -39,6 +38,8 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
   begin();
   const wakeLatenessNs: number[] = [];
   const failures: Error[] = [];
+  /** Problems of devices, each message once, in order. */
+  const problems = new Set<string>();
   let recording: WrittenRecording | null = null;
   const cluster = await startCluster(settingsOf(experiment, machines), (assembly) => ({
     result: {
@@ -46,7 +47,13 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
       events: { wokeLate: (lateNs: number) => wakeLatenessNs.push(lateNs) },
       started: ({ core }) => watch(core),
     },
-    problems: new DeviceProblems(),
+    problems: {
+      events: {
+        gpuDown: (gpu: number, reason: string) => problems.add(`GPU ${gpu} was lost: ${reason}`),
+        deviceError: (gpu: number, model: string, error: string) =>
+          problems.add(`GPU ${gpu}, ${model}: ${error}`),
+      },
+    },
     recording: recordingOf(experiment, outDir, assembly, {
       written: (written) => {
         recording = written;
@@ -75,7 +82,7 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
       live: {
         generator: generatorFigures(played, 0, wakeLatenessNs),
         played,
-        deviceErrors: observers.problems.messages,
+        deviceErrors: [...problems],
         wakeLatenessNs,
         journal: observers.journal?.path ?? null,
         recording,

@@ -39,35 +39,18 @@ export function checkOf(
   return batchIsUnchecked ? (batching ?? null) : null;
 }
 
-/** Message that a model is served without batches, with a remedy. */
-export function mixedText(name: string, { batching }: Profile): string {
-  return `${name} is served one request at a time: its first dimension is not a batch of independent rows (${batching?.what}). Write "batch: none" into its config.yaml if that is right, or "batch: rows" to batch its requests anyway, whose answers then depend on each other`;
-}
-
-/** True if the operator has a model's requests batched although its rows were found to depend on each other. */
-export function rowsAreMixed(
-  { signature, batchIsUnchecked }: RepositoryModel,
+/** Warnings that a model is batched otherwise than the operator may think, each with the reason. */
+export function batchingNotes(
+  { name, signature, batchIsUnchecked }: RepositoryModel,
   { batching }: Pick<Profile, 'batching'>,
-): boolean {
-  return signature.batched && !batchIsUnchecked && batching?.independent === false;
-}
-
-/** Message that a model's batches give other answers than single requests. */
-export function mixedRowsText(name: string, { batching }: Profile): string {
-  return `warning: ${name} is batched because its config.yaml says "batch: rows", but its answers depend on what else is in the batch: ${batching?.what}`;
-}
-
-/** True if the operator has a model's requests padded although that was found to change answers. */
-export function paddingMatters(
-  { signature, batchIsUnchecked }: RepositoryModel,
-  { batching }: Pick<Profile, 'batching'>,
-): boolean {
-  return signature.batched && !batchIsUnchecked && batching?.padding?.same === false;
-}
-
-/** Message that padding changes a model's answers. */
-export function paddingText(name: string, { batching }: Profile): string {
-  return `warning: ${name} is padded because its config.yaml says "batch: rows", but its answers depend on how much: ${batching?.padding?.what}`;
+): string[] {
+  if (!signature.batched || batching === undefined) return [];
+  const { independent, what, padding } = batching;
+  const alone = `${name} is served one request at a time: its first dimension is not a batch of independent rows (${what}). Write "batch: none" into its config.yaml if that is right, or "batch: rows" to batch its requests anyway, whose answers then depend on each other`;
+  if (batchIsUnchecked) return independent ? [] : [alone];
+  const mixed = `warning: ${name} is batched because its config.yaml says "batch: rows", but its answers depend on what else is in the batch: ${what}`;
+  const padded = `warning: ${name} is padded because its config.yaml says "batch: rows", but its answers depend on how much: ${padding?.what}`;
+  return [...(independent ? [] : [mixed]), ...(padding?.same === false ? [padded] : [])];
 }
 
 /** Findings of profiling about the batches of a model on a device. */

@@ -1,21 +1,17 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_MS } from '../base/units.js';
 import type { Experiment } from '../config/experiment.js';
-import { ON_DISK } from '../config/files-on-disk.js';
-import { profileFileName } from '../config/onnx-model.js';
-import { readProfile } from '../config/read-profile.js';
 import type { LiveDevice } from '../config/schema-runtime.js';
 import { type ModelSpec, timesOn } from '../core/model.js';
 import type { DeviceSpec, OrtDeviceSpec } from '../live/device.js';
 import type { WorkerModel } from '../live/model.js';
 import { measureBatching, withBatching } from '../live/models/measure/batching.js';
 import { optimizeModel } from '../live/models/optimize.js';
-import { type RepositoryModel, readModelFile } from '../live/models/repository.js';
+import { readModelFile } from '../live/models/repository.js';
 import { limitRuntimeCalls } from '../live/ort/runtime-limit.js';
 import type { MachineOptions } from '../live/worker/local-machine.js';
-import { checkOf, suits } from './batching.js';
+import { checkOf } from './batching.js';
+import { findProfile } from './profiles.js';
 import { sessionSettings } from './session-settings.js';
 import { scaledSpec, simulatedModel } from './simulated-models.js';
 
@@ -126,16 +122,11 @@ function checkLengths({ spec, signature }: WorkerModel, file: string): void {
 async function openFile(file: string, device: OrtDeviceSpec, batchSizes: readonly number[]) {
   const model = { ...(await readModelFile(file)), batchSizes };
   const { ortPath } = await optimizeModel(file, device.kind);
+  const known = model.batchIsUnchecked ? (await findProfile(model, device, null)).profile : null;
+  const found = known === null ? null : checkOf(model, known);
   const check = model.batchIsUnchecked
-    ? ((await measuredCheck(model, device)) ?? (await measureBatching({ ...model, ortPath, device })))
+    ? (found ?? (await measureBatching({ ...model, ortPath, device })))
     : null;
   const what = check?.what ?? 'its first dimension has a fixed size, or its config.yaml says so';
   return { model: withBatching(model, check), ortPath, what };
-}
-
-/** Findings of profiling; null: not profiled, or another version was. */
-async function measuredCheck(model: RepositoryModel, device: OrtDeviceSpec) {
-  const path = join(dirname(model.onnxPath), profileFileName(device));
-  const profile = existsSync(path) ? await readProfile(path, ON_DISK) : null;
-  return profile !== null && suits(profile, model) ? checkOf(model, profile) : null;
 }

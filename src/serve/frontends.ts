@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
-import { Bursts } from '../live/bursts.js';
 import { newBudgetCounters } from '../live/frontend/budget.js';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
 import { checkThreads, openFrontendThreads } from '../live/frontend/thread/frontend-threads.js';
-import type { TurnedAway } from '../live/frontend/thread/messages.js';
+import type { EventLog } from '../live/observe/event-log.js';
 import type { WatchedService } from '../live/service.js';
 import type { World } from '../live/world/world.js';
+import { logTurnedAway } from './server-log.js';
 
 interface FrontendsOptions {
   /** 0: any free port; null: disabled. */
@@ -15,9 +15,8 @@ interface FrontendsOptions {
   readonly frontends: number;
   readonly frontend: Omit<FrontendOptions, 'port'>;
   readonly log: Logger;
+  readonly events: EventLog;
   readonly world: Pick<World, 'time' | 'threads'>;
-  /** Receives recent counts of connections turned away. */
-  readonly turnedAway: (counts: TurnedAway) => void;
   /** Called when a thread hangs. */
   readonly hung?: (what: string) => void;
 }
@@ -25,11 +24,10 @@ interface FrontendsOptions {
 /** Opens both transports in parallel and adds them to `opened`. Throws their errors. */
 export async function openFrontends(
   service: WatchedService,
-  { httpPort, grpcPort, frontends: threads, frontend, log, hung, world, turnedAway }: FrontendsOptions,
+  { httpPort, grpcPort, frontends: threads, frontend, log, events, hung, world }: FrontendsOptions,
   opened: { http: Frontend | null; grpc: Frontend | null },
 ): Promise<void> {
   checkThreads(threads);
-  const bursts = new Bursts(world.time);
   // Request bodies and answers in progress share one limit across all threads.
   const counters = newBudgetCounters(2 * threads);
   const open = (transport: 'http' | 'grpc', port: number, firstSlot: number) =>
@@ -40,16 +38,19 @@ export async function openFrontends(
       frontend: { ...frontend, port },
       counters,
       firstSlot,
-      turnedAway,
+      turnedAway: (counts) => {
+        for (const [who, count] of counts) logTurnedAway(events, 'requests', who, count);
+      },
       ...(hung === undefined ? {} : { hung }),
       ...(log.isLevelEnabled('debug')
         ? { cutOff: (client, why) => log.debug({ transport, client }, `a client is cut off: ${why}`) }
         : {}),
       died: (reason) =>
-        bursts.say(
-          transport,
+        events.say(
+          'error',
+          { transport, reason },
           `a frontend thread ended, with its connections; it is started again: ${reason}`,
-          (line) => log.error({ transport, reason }, line),
+          transport,
         ),
     });
   const openings = await Promise.allSettled([

@@ -1,7 +1,5 @@
-import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock/clock.js';
-import { Bursts } from '../live/bursts.js';
 import type { Fleet } from '../live/controller/fleet.js';
 import type { Registration } from '../live/controller/fleet-worker.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
@@ -10,7 +8,8 @@ import {
   type RegistrationEndpoint,
 } from '../live/controller/registration/registration-endpoint.js';
 import { LEASE_HAS_ENDED, Registrations } from '../live/controller/registration/registrations.js';
-import { registerJoining, registerTurnedAway } from '../live/observe/telemetry/counters.js';
+import type { EventLog } from '../live/observe/event-log.js';
+import { registerJoining } from '../live/observe/telemetry/controller-metrics.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import type { World } from '../live/world/world.js';
 
@@ -46,23 +45,23 @@ export class Joining {
     options: JoiningOptions,
     { network }: Pick<World, 'network'>,
     clock: Clock,
-    log: Logger,
+    log: EventLog,
   ): Promise<Joining> {
-    const bursts = new Bursts(clock.time);
     const registrations = new Registrations({
       newLink: options.newLink,
       clock,
       events: {
-        joined: (worker) => log.info({ worker }, `worker ${worker} has joined`),
+        joined: (worker) => log.say('info', { worker }, `worker ${worker} has joined`),
         left: (worker, why) =>
-          log[why === LEASE_HAS_ENDED ? 'warn' : 'info']({ worker }, `worker ${worker} has left: ${why}`),
+          log.say(why === LEASE_HAS_ENDED ? 'warn' : 'info', { worker }, `worker ${worker} has left: ${why}`),
         refused: (worker, why) =>
-          bursts.say(`worker ${worker}`, `worker ${worker} is not accepted: ${why}`, (line) =>
-            log.warn({ worker }, line),
-          ),
+          log.say('warn', { worker }, `worker ${worker} is not accepted: ${why}`, `worker ${worker}`),
         turnedAway: (host, why) =>
-          bursts.say('registrations', `a worker that registers from ${host} is rejected: ${why}`, (line) =>
-            log.warn({ from: host }, line),
+          log.say(
+            'warn',
+            { from: host },
+            `a worker that registers from ${host} is rejected: ${why}`,
+            'registrations',
           ),
       },
     });
@@ -89,7 +88,6 @@ export class Joining {
 
   register(registry: Registry): void {
     registerJoining(registry, this.registrations);
-    registerTurnedAway(registry, this.registrations.turnedAway);
   }
 
   renew(tls: ServerTls): void {

@@ -16,33 +16,16 @@ export class JournalObserver implements ClusterObserver {
     onFailure: (error: EscapementError) => void,
     world: DiskAndTime = {},
   ) {
-    const {
-      policy,
-      sloNs: defaultSloNs,
-      admission,
-      missedWindow,
-      classes = [],
-      padding = 'batch',
-    } = settings;
+    const { policy, sloNs, admission, missedWindow, classes = [], padding = 'batch' } = settings;
     const tenants = settings.tenants?.list ?? [];
-    const oneLane = spec.oneLane ?? false;
-    const { spareModels = 0, spareBatch = 1, spareGpus = 0 } = spec;
-    const given = {
-      spareModels,
-      spareBatch,
-      spareGpus,
-      oneLane,
-      policy,
-      defaultSloNs,
-      admission,
-      missedWindow,
+    const header = {
+      ...{ spareModels: 0, spareBatch: 1, spareGpus: 0, oneLane: false, ...spec },
+      ...{ policy, defaultSloNs: sloNs, admission, missedWindow, padding },
       ...(tenants.length === 0 ? {} : { tenants }),
       ...(classes.length === 0
         ? {}
         : { classes: classes.map(({ name, weight, share }) => ({ name, weight, share })) }),
-      padding,
     };
-    const header = { ...spec, ...given };
     this.inputs = new JournalWriter(name, header, onFailure, world);
   }
 

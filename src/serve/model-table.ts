@@ -1,5 +1,6 @@
 import type { ServedModel } from '../live/model.js';
-import type { NameLabels } from '../live/observe/telemetry/labels.js';
+import type { ModelList } from '../live/model-list.js';
+import type { ModelLabels } from '../live/observe/telemetry/labels.js';
 import type { ModelEntry } from '../live/service.js';
 
 /** Deployment state of one version of a model. */
@@ -9,11 +10,35 @@ export interface Deployed {
   readonly state: ModelEntry['state'];
   /** As in `ModelEntry`. */
   readonly reason: string;
-  /** ModelHandle under which it is served; −1: none. */
+  /** Handle under which it is served; −1: none. */
   readonly handle: number;
   readonly model: ServedModel | null;
   /** Digest of its files; null unless it is served. */
   readonly digest: string | null;
+  /** Pause after its last failure to load again, ms; absent: it has loaded since. */
+  readonly pauseMs?: number;
+}
+
+/** Fields of a version that is not served. */
+export const NOT_SERVED = { handle: -1, model: null, digest: null } as const;
+/** Reason why a model without a profile is not ready yet. */
+export const MEASURING = 'being measured';
+/** Reason of a version that was never loaded, or that a client unloaded; more may follow. */
+const UNLOADED = 'unloaded';
+const WRONG = `${UNLOADED}; its files cannot be loaded: `;
+/** Version under which a model is listed if none is known. */
+const NO_VERSION = '1';
+
+/** True if it is deliberately not served. */
+export function isUnloaded({ state, reason }: Pick<Deployed, 'state' | 'reason'>): boolean {
+  return state === 'unavailable' && reason.startsWith(UNLOADED);
+}
+
+/** Reason for a version that a client unloads: an earlier failure stays known. */
+export function whyUnloaded(row: Deployed): string {
+  const { state, handle, reason } = row;
+  if (state !== 'unavailable' || handle >= 0) return UNLOADED;
+  return isUnloaded(row) ? reason : `${UNLOADED}; it was ${reason}`;
 }
 
 /** All versions of all models, ordered by name and version. */
@@ -24,22 +49,28 @@ export class ModelTable {
 
   constructor(private readonly changed: () => void) {}
 
+  /** Ascending. */
   versions(name: string): readonly Deployed[] {
-    return [...(this.rows.get(name)?.values() ?? [])];
+    return [...(this.rows.get(name)?.values() ?? [])].sort((a, b) => Number(a.version) - Number(b.version));
   }
 
   get(name: string, version: string): Deployed | null {
     return this.rows.get(name)?.get(version) ?? null;
   }
 
+  get names(): readonly string[] {
+    return [...this.rows.keys()].sort();
+  }
+
   all(): readonly Deployed[] {
-    return [...this.rows.keys()].sort().flatMap((name) => sorted(this.versions(name)));
+    return this.names.flatMap((name) => this.versions(name));
   }
 
   put(row: Deployed): void {
     const versions = this.rows.get(row.name) ?? new Map<string, Deployed>();
     const before = versions.get(row.version);
-    if (before !== undefined && isSame(before, row)) return;
+    const fields = ['state', 'reason', 'handle', 'model', 'digest', 'pauseMs'] as const;
+    if (before !== undefined && fields.every((field) => before[field] === row[field])) return;
     this.rows.set(row.name, versions);
     versions.set(row.version, row);
     this.tell();
@@ -61,23 +92,56 @@ export class ModelTable {
     if (this.isChanged) this.changed();
   }
 
+  /** Versions affected by a problem of the whole model. */
+  affected(name: string): readonly string[] {
+    const versions = this.versions(name).map(({ version }) => version);
+    return versions.length === 0 ? [NO_VERSION] : versions;
+  }
+
+  /**
+   * Adds entries for models on disk that are not loaded, and removes those of models gone from both. `rows`: the versions
+   * that the list covers, so that those it lacks do not exist. `reasonOf`: text of a problem for clients.
+   */
+  list(
+    { versions, problems }: ModelList,
+    rows: readonly Deployed[],
+    reasonOf: (error: Error) => string,
+  ): void {
+    const found = new Map<string, Map<string, string>>();
+    const add = (name: string, version: string, reason: string) => {
+      const reasons = found.get(name) ?? new Map<string, string>();
+      found.set(name, reasons.set(version, reason));
+    };
+    for (const { name, version } of versions) add(name, version, UNLOADED);
+    for (const { name, version, error } of problems)
+      for (const one of version === null ? this.affected(name) : [version])
+        add(name, one, WRONG + reasonOf(error));
+    this.batch(() => {
+      for (const { name, version, state, handle } of rows) {
+        const isAway = state === 'unavailable' && handle < 0;
+        if (isAway && found.get(name)?.has(version) !== true) this.remove(name, version);
+      }
+      for (const [name, reasons] of found) {
+        for (const [version, reason] of reasons) {
+          const before = this.get(name, version);
+          const isNews = before === null || before.reason === UNLOADED || before.reason.startsWith(WRONG);
+          if (isNews) this.put({ ...NOT_SERVED, ...before, name, version, state: 'unavailable', reason });
+        }
+      }
+    });
+  }
+
   /** Entries for frontends. The default version is the highest that is ready, or else the highest. */
-  entries(labels: Pick<NameLabels, 'numberOf'>): readonly ModelEntry[] {
-    const names = [...this.rows.keys()].sort();
-    return names.flatMap((name) => {
-      const versions = sorted(this.versions(name));
+  entries(labels: Pick<ModelLabels, 'numberOf'>): readonly ModelEntry[] {
+    return this.names.flatMap((name) => {
+      const versions = this.versions(name);
       const chosen = versions.findLast(({ state }) => state === 'ready') ?? versions.at(-1);
       const label = labels.numberOf(name);
-      return versions.map((row) => ({
-        name,
-        label,
-        version: row.version,
-        isDefault: row === chosen,
-        state: row.state,
-        reason: row.reason,
-        index: row.state === 'ready' ? row.handle : -1,
-        model: row.model,
-      }));
+      return versions.map((row) => {
+        const { version, state, reason, handle, model } = row;
+        const index = state === 'ready' ? handle : -1;
+        return { name, label, version, isDefault: row === chosen, state, reason, index, model };
+      });
     });
   }
 
@@ -85,18 +149,4 @@ export class ModelTable {
     this.isChanged = true;
     if (!this.isBatch) this.changed();
   }
-}
-
-function isSame(a: Deployed, b: Deployed): boolean {
-  return (
-    a.state === b.state &&
-    a.reason === b.reason &&
-    a.handle === b.handle &&
-    a.model === b.model &&
-    a.digest === b.digest
-  );
-}
-
-function sorted(versions: readonly Deployed[]): readonly Deployed[] {
-  return [...versions].sort((a, b) => Number(a.version) - Number(b.version));
 }

@@ -12,7 +12,7 @@ import { MEASURE_BUDGET_NS } from '../live/models/measure/session-timing.js';
 import { settingsFiles } from '../live/models/model-settings.js';
 import { optimizeModel } from '../live/models/optimize.js';
 import { type RepositoryModel, readModelFile } from '../live/models/repository.js';
-import { checkOf, mixedRowsText, mixedText, paddingMatters, paddingText, rowsAreMixed } from './batching.js';
+import { batchingNotes, checkOf } from './batching.js';
 import { measureProfile } from './measure-profile.js';
 import { findProfile } from './profiles.js';
 
@@ -50,9 +50,7 @@ export async function prepareModel(
   if (made === 'damaged') say(`${ortPath} was damaged, so it was made again`);
   const profile = await profileOf(model, options, say);
   const served = withBatching(model, checkOf(model, profile));
-  if (!served.signature.batched && model.signature.batched) say(mixedText(model.name, profile));
-  if (rowsAreMixed(model, profile)) say(mixedRowsText(model.name, profile));
-  if (paddingMatters(model, profile)) say(paddingText(model.name, profile));
+  for (const note of batchingNotes(model, profile)) say(note);
   const place = { file: join(modelDir, 'config.yaml'), key: 'batchSizes' };
   const { name, version, signature, sloNs, labels } = served;
   const spec = profileModel(restrictBatches(profile, served.batchSizes, place), name, pageBytes);

@@ -3,6 +3,8 @@ import '../live/ort/no-telemetry.js';
 import { join } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 import { invariant } from '../base/invariant.js';
+import type { ModelList, ModelProblem } from '../live/model-list.js';
+import type { Precision } from '../live/models/precision.js';
 import { findVersion, scanNamed, scanRepository } from '../live/models/scan.js';
 import { readVersions } from '../live/models/stand-ins.js';
 import { endRuntimeCalls, TooLong } from '../live/ort/runtime-call.js';
@@ -15,12 +17,34 @@ import {
   prepareModel,
   versionDigest,
 } from './prepare-model.js';
-import type { PlainList, PreparerReply, PreparerTask, Repository } from './preparer-messages.js';
 
-interface Named {
+export interface Repository {
+  readonly dir: string;
+  readonly precision: Precision;
+  readonly options: PrepareOptions;
+}
+
+interface PrepareTask extends Repository {
+  readonly kind: 'prepare';
   readonly name: string;
   readonly version: string;
 }
+
+/** Requests: to list a repository, or one model of it and its files; to prepare a version. Null: end with all work. */
+export type PreparerTask =
+  | (Repository & { readonly kind: 'list'; readonly name: string | null })
+  | PrepareTask;
+
+/** Replies. A task is over with `done` or `failed`. */
+export type PreparerReply =
+  | { readonly kind: 'say'; readonly what: string }
+  | { readonly kind: 'done'; readonly result: PlainList | PreparedModel }
+  | { readonly kind: 'failed'; readonly problem: RuntimeProblem };
+
+/** A list in the form that crosses threads. */
+export type PlainList = Omit<ModelList, 'problems'> & {
+  readonly problems: readonly (Omit<ModelProblem, 'error'> & { readonly error: RuntimeProblem })[];
+};
 
 const UNSEEN = { digest: '', isMeasured: false };
 /** Digests of models known to have a profile, up to a limit; forgotten ones are checked again. */
@@ -52,13 +76,7 @@ function resultOf(task: PreparerTask): Promise<PlainList | PreparedModel> {
   return task.kind === 'prepare' ? prepared(task) : listed(task, task.name);
 }
 
-async function prepared({
-  dir,
-  precision,
-  options,
-  name,
-  version,
-}: Repository & Named): Promise<PreparedModel> {
+async function prepared({ dir, precision, options, name, version }: PrepareTask): Promise<PreparedModel> {
   const onnxPath = findVersion(dir, name, version, precision);
   const say = (what: string) => reply({ kind: 'say', what });
   const modelDir = join(dir, name);

@@ -8,7 +8,7 @@ import type { Cluster } from '../core/cluster.js';
 import type { ScalingDecision } from '../core/scaler.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { ScalingStatus } from '../live/observe/status/cluster-status.js';
-import { registerNeededGpus } from '../live/observe/telemetry/gauges.js';
+import { registerNeededGpus } from '../live/observe/telemetry/controller-metrics.js';
 import { Autoscaler, type KindFacts } from '../scalers/autoscaler.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 

@@ -1,80 +1,149 @@
 import type { Logger } from 'pino';
-import type { Time } from '../base/world/time.js';
+import { NS_PER_MS } from '../base/units.js';
+import { sharePercents } from '../config/tenant-shares.js';
 import { formatDuration } from '../config/units-text.js';
-import { Bursts } from '../live/bursts.js';
+import type { Action } from '../core/action.js';
+import type { RunObserver } from '../core/observer.js';
+import {
+  OUTCOME_CANCELLED,
+  OUTCOME_NAMES,
+  OUTCOME_OK,
+  type Outcome,
+  type RequestTable,
+} from '../core/request.js';
+import { LIMIT_NONE, LIMIT_RATE, type Tenant } from '../core/tenants.js';
 import { serverNotReady } from '../live/frontend/api-error.js';
-import type { KeeperEvents } from '../live/journal/journal-keeper.js';
-import { LONGEST_S, type RecordingEvents } from '../live/recording/server-recorder.js';
+import type { EventLog } from '../live/observe/event-log.js';
 import { DRAINING, STANDS_BY, type WatchedService } from '../live/service.js';
+import { limitName } from '../record/flight/flight.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
-
-/** Logs events of workers and GPUs, and failures on them. */
-export function loggedCluster(log: Logger, { clock, fleet }: Assembly): ClusterObserver {
-  const bursts = new Bursts(clock.time);
-  return {
-    draining(requests, upToNs) {
-      if (requests > 0)
-        log.info(`draining: requests under way: ${requests}; waits up to ${formatDuration(upToNs)} for them`);
-    },
-    async ending(unanswered) {
-      if (unanswered > 0) log.warn(`requests left without an answer: ${unanswered}; they get an error`);
-    },
-    events: {
-      // Also names the GPUs lost with it.
-      worker: (worker, up, what, asAsked = false) =>
-        bursts.say(`worker ${worker}`, `worker ${worker} ${what}`, (line) =>
-          log[up || asAsked ? 'info' : 'warn']({ worker }, line),
-        ),
-      gpuUp: (gpu) => {
-        const worker = fleet.nameOf(gpu);
-        bursts.say(`worker ${worker}`, `GPU ${gpu} is there, on worker ${worker}`, (line) =>
-          log.info({ gpu, worker }, line),
-        );
-      },
-      standsBy: (isIt) =>
-        // In either case another controller may have died.
-        bursts.say('standing by', isIt ? STANDS_BY_NOW : DRIVES_NOW, (line) => log.warn(line)),
-      deviceError: (gpu, model, error) =>
-        bursts.say(`device ${gpu}`, `the device failed at an action of ${model}: ${error}`, (line) =>
-          log.error({ gpu, model, error }, line),
-        ),
-    },
-  };
-}
 
 const STANDS_BY_NOW = 'stands by: another controller drives the workers';
 const DRIVES_NOW = 'drives the workers: no other controller does any longer';
 
+/** Logs events of workers and GPUs, and failures on them. */
+export function loggedCluster(events: EventLog, { fleet }: Pick<Assembly, 'fleet'>): ClusterObserver {
+  return {
+    draining(requests, upToNs) {
+      const what = `draining: requests under way: ${requests}; waits up to ${formatDuration(upToNs)} for them`;
+      if (requests > 0) events.say('info', {}, what);
+    },
+    async ending(unanswered) {
+      const what = `requests left without an answer: ${unanswered}; they get an error`;
+      if (unanswered > 0) events.say('warn', {}, what);
+    },
+    events: {
+      // Also names the GPUs lost with it.
+      worker: (worker, up, what, asAsked = false) =>
+        events.say(
+          up || asAsked ? 'info' : 'warn',
+          { worker },
+          `worker ${worker} ${what}`,
+          `worker ${worker}`,
+        ),
+      gpuUp: (gpu) => {
+        const worker = fleet.nameOf(gpu);
+        events.say('info', { gpu, worker }, `GPU ${gpu} is there, on worker ${worker}`, `worker ${worker}`);
+      },
+      // In either case another controller may have died.
+      standsBy: (isIt) => events.say('warn', {}, isIt ? STANDS_BY_NOW : DRIVES_NOW, 'standing by'),
+      deviceError: (gpu, model, error) =>
+        events.say(
+          'error',
+          { gpu, model, error },
+          `the device failed at an action of ${model}: ${error}`,
+          `device ${gpu}`,
+        ),
+    },
+  };
+}
+
 /**
  * Logs when the server stops being ready and when it is ready again; draining and standing by have lines of their own.
  */
-export function logReadiness(log: Logger, service: WatchedService, time: Time): void {
+export function logReadiness(events: EventLog, service: WatchedService): void {
   let said: string | null = null;
-  const bursts = new Bursts(time);
   service.watch(() => {
     const { notReady } = service.state;
     if (notReady === said || notReady === DRAINING || notReady === STANDS_BY) return;
     said = notReady;
-    bursts.say('ready', notReady === null ? 'the server is ready again' : serverNotReady(notReady), (line) =>
-      log[notReady === null ? 'info' : 'warn'](line),
-    );
+    if (notReady === null) events.say('info', {}, 'the server is ready again', 'ready');
+    else events.say('warn', {}, serverNotReady(notReady), 'ready');
   });
 }
 
-export function loggedRecordings(log: Logger): RecordingEvents {
+/** Logs a client that a port turns away. An IPv6 client is shown as its /64. */
+export function logTurnedAway(
+  events: EventLog,
+  port: 'requests' | 'metrics',
+  who: string,
+  connections = 1,
+): void {
+  const client = who.includes(':') ? `${who}::/64` : who;
+  const what = {
+    requests: `connections of ${client} are turned away because there are too many; an address may have half of --max-connections; if it is a proxy, have it use fewer, or raise --max-connections`,
+    metrics: `connections of ${client} to the metrics port are closed because there are too many; have it keep fewer open, or block it before it gets here`,
+  }[port];
+  events.say('warn', { client, connections }, what, port);
+}
+
+/** Logs tenants whose requests are refused for their limits. */
+export function loggedLimits(events: EventLog, tenants: readonly Tenant[]): RunObserver {
+  const percents = sharePercents(tenants);
+  const texts = tenants.map(({ name, rateRps, burst }, i) => ({
+    rate: `requests of tenant ${name} beyond its rate are refused (rate ${rateRps}/s, burst ${burst}); have it send less, or raise its rate or burst in the file of --experiment`,
+    share: `GPUs are overloaded, so requests of tenant ${name} beyond its fair share are refused (share ${percents[i]}); have it send less, add GPUs, or give it a larger share in the file of --experiment`,
+  }));
   return {
-    started: (mode) => log.info({ mode }, `recording, for ${LONGEST_S} s at most`),
-    written: (recording) =>
-      log.info(recording, 'the recording is written: open it at https://ui.perfetto.dev'),
-    failed: (error) => log.error({ error: error.message }, 'the timeline cannot be written'),
+    answered({ tenant, limit }, slot) {
+      if (limit[slot] === LIMIT_NONE) return;
+      const { rate, share } = texts[tenant[slot]];
+      const { name } = tenants[tenant[slot]];
+      events.say('warn', { tenant: name }, limit[slot] === LIMIT_RATE ? rate : share);
+    },
+    completed() {},
   };
 }
 
-export function loggedKeeper(log: Logger): KeeperEvents {
+/**
+ * Logs each request that the scheduler took and did not answer in time, with its trace if it has one, so that a trace leads
+ * to the reason. At level debug: under overload that is a line for almost every request.
+ */
+export function loggedFailures(log: Pick<Logger, 'debug'>, { cluster, settings }: Assembly): ClusterObserver {
+  const tenants = settings.tenants?.list ?? [];
+  /** By unanswered request. */
+  const traces = new Map<number, string>();
+  const answered = (
+    { id, model, arrivalNs, tenant, limit }: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    action: Action | null,
+  ) => {
+    const request = id[slot];
+    const traceparent = traces.get(request);
+    traces.delete(request);
+    if (outcome === OUTCOME_OK) return;
+    const beyond = tenants.length === 0 ? undefined : limitName(limit[slot]);
+    const what = {
+      request,
+      model: cluster.spec.models[model[slot]].name,
+      outcome: OUTCOME_NAMES[outcome],
+      ...(tenants.length === 0 ? {} : { tenant: tenants[tenant[slot]].name }),
+      ...(beyond === undefined ? {} : { limit: beyond }),
+      latencyMs: (nowNs - arrivalNs[slot]) / NS_PER_MS,
+      ...(action === null ? {} : { action: action.id }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    };
+    log.debug(what, 'a request missed its SLO, failed or was cancelled');
+  };
   return {
-    deleted: (journal, bytes) =>
-      log.info({ journal, bytes }, 'deleted: all journals together were larger than --journal-keep'),
-    outgrown: (journal, bytes) =>
-      log.warn({ journal, bytes }, 'this journal alone is larger than --journal-keep, and it keeps growing'),
+    run: {
+      answered: (requests, slot, outcome, nowNs, _copies, action) =>
+        answered(requests, slot, outcome, nowNs, action),
+      cancelled: (requests, slot, nowNs) => answered(requests, slot, OUTCOME_CANCELLED, nowNs, null),
+      completed: () => {},
+    },
+    events: { traced: (id, traceparent) => void traces.set(id, traceparent) },
   };
 }

@@ -1,24 +1,23 @@
 import { resolve } from 'node:path';
-import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { EscapementError } from '../base/errors.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import { JournalKeeper } from '../live/journal/journal-keeper.js';
+import type { EventLog } from '../live/observe/event-log.js';
 import { StatisticsCollector } from '../live/observe/model-statistics.js';
 import type { ClusterStatus } from '../live/observe/status/cluster-status.js';
 import { StatusCollector } from '../live/observe/status/status-collector.js';
-import { registerJournalGauge } from '../live/observe/telemetry/gauges.js';
-import { ControllerMetrics } from '../live/observe/telemetry/metrics.js';
+import { ControllerMetrics } from '../live/observe/telemetry/controller-metrics.js';
+import { readOnScrape } from '../live/observe/telemetry/metrics.js';
 import type { Route } from '../live/observe/telemetry/route.js';
 import { LivePage } from '../live/observe/ui/live-page.js';
 import { RecentActivity } from '../live/observe/ui/recent-activity.js';
+import { LONGEST_S } from '../live/recording/server-recorder.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
-import { FailedLog } from './failed-log.js';
 import { JournalObserver } from './journal-observer.js';
 import { RecordingObserver, recordingName } from './recording-observer.js';
-import type { RefusalLog } from './refusal-log.js';
 import { ScalingObserver } from './scaling-observer.js';
-import { loggedCluster, loggedKeeper, loggedRecordings } from './server-log.js';
+import { loggedCluster, loggedFailures, loggedLimits } from './server-log.js';
 import type { ServerOptions } from './server-options.js';
 import { UnservedWatch } from './unserved-watch.js';
 
@@ -27,49 +26,53 @@ export function observersOf(
   options: ServerOptions,
   registry: Registry,
   assembly: Assembly,
-  turnedAway: RefusalLog,
+  events: EventLog,
 ) {
-  const { settings, log, journalKeepBytes } = options;
-  const { length: classes } = settings.classes;
-  const { length: tenants } = settings.tenants.list;
-  const status = new StatusCollector(assembly.cluster.spec, { classes, tenants });
+  const { settings, log, world } = options;
+  const tenants = settings.tenants.list;
+  const status = new StatusCollector(assembly.cluster.spec, {
+    classes: settings.classes.length,
+    tenants: tenants.length,
+  });
+  const statistics = new StatisticsCollector(world.unixMs);
   const journal =
     options.journal === null ? null : journalObserver(options.journal, options, registry, assembly);
-  const { recording: autostart, recordingDir } = settings.runtime;
   return {
-    metrics: metricsObserver(
-      registry,
-      assembly,
-      assembly.fleet.links.map(({ name }) => name),
-    ),
+    metrics: metricsObserver(registry, assembly),
     status: { run: status, events: status, collector: status },
-    statistics: statisticsOf(new StatisticsCollector(options.world.unixMs)),
-    recording: new RecordingObserver(assembly, {
-      autostart,
-      facts: { escapement: options.serverVersion },
-      newPath: () => resolve(recordingDir, recordingName(options.world.unixMs())),
-      events: loggedRecordings(log),
-    }),
+    statistics: {
+      ...{ run: statistics, events: statistics, collector: statistics },
+      started: ({ state }: LiveController) => statistics.began(state.entries),
+    },
+    recording: recordingOf(options, assembly),
     ui: options.ui === true ? new UiObserver(assembly) : null,
-    log: loggedCluster(log, assembly),
+    log: loggedCluster(events, assembly),
     scaling: settings.scaling ? new ScalingObserver(settings.scaling, assembly, registry, log) : null,
-    turnedAway: tenants === 0 ? null : { run: turnedAway },
-    unserved: watched(options, assembly),
-    failed: log.isLevelEnabled('debug') ? failedLog(log, assembly) : null,
+    limits: tenants.length === 0 ? null : { run: loggedLimits(events, tenants) },
+    unserved: watched(options, assembly, events),
+    failed: log.isLevelEnabled('debug') ? loggedFailures(log, assembly) : null,
     keeper:
-      journal === null || options.journal === null
-        ? null
-        : keeping(
-            new JournalKeeper(
-              options.journal,
-              journal.path,
-              journalKeepBytes,
-              loggedKeeper(log),
-              options.world,
-            ),
-          ),
+      journal === null || options.journal === null ? null : keeping(options, options.journal, journal.path),
     journal,
   };
+}
+
+function recordingOf(
+  { log, settings, serverVersion, world }: ServerOptions,
+  assembly: Assembly,
+): RecordingObserver {
+  const { recording: autostart, recordingDir } = settings.runtime;
+  return new RecordingObserver(assembly, {
+    autostart,
+    facts: { escapement: serverVersion },
+    newPath: () => resolve(recordingDir, recordingName(world.unixMs())),
+    events: {
+      started: (mode) => log.info({ mode }, `recording, for ${LONGEST_S} s at most`),
+      written: (recording) =>
+        log.info(recording, 'the recording is written: open it at https://ui.perfetto.dev'),
+      failed: (error) => log.error({ error: error.message }, 'the timeline cannot be written'),
+    },
+  });
 }
 
 function journalObserver(
@@ -78,18 +81,37 @@ function journalObserver(
   registry: Registry,
   assembly: Assembly,
 ) {
-  const tell = registerJournalGauge(registry);
+  let hasFailed = false;
+  readOnScrape(registry, 'escapement_journal_failed', () => [[[], Number(hasFailed)]]);
   const failed = ({ code, message }: EscapementError) => {
-    tell();
+    hasFailed = true;
     log.error({ code }, `${message}; the journal ends there, and the server goes on without it`);
   };
   return new JournalObserver(name, assembly, failed, world);
 }
 
-function watched({ log, world: { time } }: ServerOptions, { cluster, fleet }: Assembly): ClusterObserver {
+function keeping(
+  { log, journalKeepBytes, world }: ServerOptions,
+  name: string,
+  path: string,
+): ClusterObserver {
+  const events = {
+    deleted: (journal: string, bytes: number) =>
+      log.info({ journal, bytes }, 'deleted: all journals together were larger than --journal-keep'),
+    outgrown: (journal: string, bytes: number) =>
+      log.warn({ journal, bytes }, 'this journal alone is larger than --journal-keep, and it keeps growing'),
+  };
+  const keeper = new JournalKeeper(name, path, journalKeepBytes, events, world);
+  return { ended: async () => keeper.close() };
+}
+
+function watched(
+  { world: { time } }: ServerOptions,
+  { cluster, fleet }: Assembly,
+  log: EventLog,
+): ClusterObserver {
   const nameOf = (model: number) => cluster.spec.models[model].name;
-  const isIdle = () => fleet.gpusUp === 0;
-  const watch = new UnservedWatch({ log, time, nameOf, isIdle });
+  const watch = new UnservedWatch({ log, time, nameOf, isIdle: () => fleet.gpusUp === 0 });
   return {
     run: watch,
     events: { modelGone: (model) => watch.modelGone(model) },
@@ -97,39 +119,14 @@ function watched({ log, world: { time } }: ServerOptions, { cluster, fleet }: As
   };
 }
 
-function failedLog(log: Logger, { cluster, settings }: Assembly): ClusterObserver {
-  const tenants = (settings.tenants?.list ?? []).map(({ name }) => name);
-  const failed = new FailedLog(log, (model) => cluster.spec.models[model].name, tenants);
-  return { run: failed, events: failed };
-}
-
-function statisticsOf(collector: StatisticsCollector) {
-  return {
-    collector,
-    run: collector,
-    events: collector,
-    started: ({ state }: LiveController) => collector.began(state.entries),
-  };
-}
-
-function keeping(keeper: JournalKeeper): ClusterObserver {
-  return { ended: async () => keeper.close() };
-}
-
-/**
- * Prometheus metrics of a cluster. `workers`: names of all, including those that never come: alerts need their series.
- */
-function metricsObserver(
-  registry: Registry,
-  { cluster, settings }: Assembly,
-  workers: readonly string[],
-): ClusterObserver {
+/** Prometheus metrics of a cluster. All workers have series, also those that never come: alerts need them. */
+function metricsObserver(registry: Registry, { cluster, settings, fleet }: Assembly): ClusterObserver {
   const { classes = [], tenants } = settings;
   const metrics = new ControllerMetrics(registry, cluster.spec.models, {
     classes: classes.map(({ name }) => name),
     tenants: (tenants?.list ?? []).map(({ name }) => name),
   });
-  for (const name of workers) metrics.setWorkerUp(name, false);
+  for (const { name } of fleet.links) metrics.setWorkerUp(name, false);
   return {
     run: metrics,
     events: {

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import type { ServerSettings } from '../config/server-settings.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { FrontendOptions } from '../live/frontend/frontend.js';
-import type { CertificateGauges } from '../live/observe/telemetry/gauges.js';
+import type { CertificateGauges } from '../live/observe/telemetry/certificates.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import type { World } from '../live/world/world.js';
 import type { DeploymentOptions } from './deployment-options.js';

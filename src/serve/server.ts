@@ -7,34 +7,34 @@ import { noteOnKinds } from '../config/create-policy.js';
 import { formatDuration } from '../config/units-text.js';
 import type { LiveController } from '../live/controller/live-controller.js';
 import type { Frontend } from '../live/frontend/frontend.js';
-import type { TurnedAway } from '../live/frontend/thread/messages.js';
+import { EventLog } from '../live/observe/event-log.js';
 import { describeCluster } from '../live/observe/status/describe-cluster.js';
-import { registerApiErrors } from '../live/observe/telemetry/counters.js';
+import { CertificateGauges } from '../live/observe/telemetry/certificates.js';
 import {
-  CertificateGauges,
-  registerClusterGauges,
-  registerStageGauge,
-} from '../live/observe/telemetry/gauges.js';
-import { NameLabels } from '../live/observe/telemetry/labels.js';
+  type ModelState,
+  registerApiErrors,
+  registerCluster,
+  registerModelStates,
+} from '../live/observe/telemetry/controller-metrics.js';
+import { ModelLabels } from '../live/observe/telemetry/labels.js';
+import { createRegistry } from '../live/observe/telemetry/metrics.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
-import { type ModelState, registerModelStates } from '../live/observe/telemetry/model-states.js';
-import { createRegistry } from '../live/observe/telemetry/registry.js';
 import { json, type Route, recordingRoutes } from '../live/observe/telemetry/route.js';
 import { waitingPageRoutes } from '../live/observe/ui/live-page.js';
 import type { RecordingControl } from '../live/recording/recording-control.js';
-import type { ModelEntry, ServiceState, WatchedService } from '../live/service.js';
+import type { ModelEntry, ServiceState } from '../live/service.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import { type Assembly, type LiveCluster, startCluster } from './cluster.js';
+import { clusterModels } from './cluster-models.js';
 import { ALL_MODELS } from './deployment-options.js';
 import { openFrontends } from './frontends.js';
 import { Joining } from './joining.js';
-import { PendingService } from './pending-service.js';
-import { RefusalLog } from './refusal-log.js';
-import { logReadiness } from './server-log.js';
-import { type ServerModels, serverModels } from './server-models.js';
+import { ModelService } from './model-service.js';
+import { isUnloaded } from './model-table.js';
+import { logReadiness, logTurnedAway } from './server-log.js';
 import { observersOf } from './server-observers.js';
 import type { ServerOptions } from './server-options.js';
-import { isUnloaded } from './unserved.js';
+import { slowModelsWarning } from './slow-models.js';
 
 /** Text on the live page meanwhile. */
 const NO_WORKERS_YET = 'too few workers have joined yet: start them with escapement worker --controller';
@@ -58,11 +58,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   }
 }
 
-/** Parts that exist once enough workers are up. */
-interface Running {
-  readonly cluster: LiveCluster<ReturnType<typeof observersOf>>;
-  readonly models: ServerModels;
-}
+/** Cluster with observers, once enough workers are up. */
+type Running = LiveCluster<ReturnType<typeof observersOf>>;
 
 /** A running server. */
 export class Server {
@@ -75,61 +72,61 @@ export class Server {
   private readonly registry: Registry;
   readonly certificates: CertificateGauges;
   /** Labels of its models in metrics. */
-  private readonly labels = new NameLabels();
+  private readonly labels = new ModelLabels();
   private readonly clock: Clock;
-  private readonly turnedAway: RefusalLog;
+  private readonly events: EventLog;
+  private readonly models: ModelService;
   private running: Running | null = null;
   private joining: Joining | null = null;
 
   constructor(private readonly options: ServerOptions) {
-    const { log, world, settings } = options;
-    this.clock = new Clock(world.time);
-    this.turnedAway = new RefusalLog(log, world.time, settings.tenants.list);
+    const { log, world, deployment = ALL_MODELS } = options;
+    const clock = new Clock(world.time);
+    this.clock = clock;
+    this.events = new EventLog(log, world.time);
+    this.models = new ModelService(deployment, log, this.labels, () => clock.nowNs(), clock.time);
     this.registry = options.registry ?? createRegistry();
     this.certificates = new CertificateGauges(this.registry);
   }
 
   get controller(): LiveController {
-    return this.there.cluster.controller;
+    return this.there.controller;
   }
 
   get recordings(): RecordingControl {
-    return this.there.cluster.observers.recording.control;
+    return this.there.observers.recording.control;
   }
 
   /** Listens, waits for workers, and logs when all models are ready. */
   async start(): Promise<void> {
-    const { options, registry, clock } = this;
-    const { links, minWorkers = links.length, settings, log } = options;
-    let pending: PendingService | null = null;
+    const { options, registry, clock, models, events } = this;
+    const { links, minWorkers = links.length, settings } = options;
     if (options.joining !== undefined) {
-      this.joining = await Joining.open(options.joining, options.world, clock, log);
+      this.joining = await Joining.open(options.joining, options.world, clock, events);
       this.joining.register(registry);
-      pending = new PendingService(() => clock.nowNs());
-      await this.listen(pending);
+      await this.listen();
     }
     const { joining } = this;
     const cluster = await startCluster({ links, minWorkers, clock, joining, ...settings }, (assembly) =>
-      observersOf(options, registry, assembly, this.turnedAway),
+      observersOf(options, registry, assembly, events),
     );
-    const { fleet } = cluster.assembly;
-    const { collector: statistics } = cluster.observers.statistics;
-    const given = { defaultSloNs: settings.sloNs, statistics, labels: this.labels, time: clock.time };
-    const models = serverModels(cluster.controller, fleet, options.deployment ?? ALL_MODELS, log, given);
-    this.running = { cluster, models };
-    this.registerGauges(this.running);
-    if (pending === null) await this.listen(models.service);
-    else pending.become(models.service);
+    const { controller, assembly, observers } = cluster;
+    const { fleet } = assembly;
+    models.attach(controller, clusterModels(controller, fleet), observers.statistics.collector);
+    fleet.workerCameUp = () => models.workersCame();
+    this.running = cluster;
+    this.registerGauges(cluster);
+    if (joining === null) await this.listen();
     this.started = fleet
       .untilDriving(DRIVING_GRACE_NS)
       .then(() => models.start())
-      .then(() => this.sayReady(this.there));
+      .then(() => this.sayReady(cluster));
     // Its failure is reported to those who await it.
     this.started.catch(() => this.startFailed());
   }
 
   startFailed(): void {
-    const journal = this.running?.cluster.observers.journal ?? null;
+    const journal = this.running?.observers.journal ?? null;
     if (journal !== null) journal.isInVain = true;
   }
 
@@ -153,7 +150,7 @@ export class Server {
   }
 
   private get isReady(): boolean {
-    return this.running?.models.service.state.notReady === null;
+    return this.models.state.notReady === null;
   }
 
   private get ports(): Readonly<Record<string, number | undefined>> {
@@ -162,46 +159,40 @@ export class Server {
     return joining === null ? ports : { ...ports, registration: joining.port };
   }
 
-  private async listen(service: WatchedService): Promise<void> {
-    const { options, registry } = this;
+  private async listen(): Promise<void> {
+    const { options, registry, events } = this;
     const { host, serverVersion, metricsPort, settings, log } = options;
     const apiErrors = registerApiErrors(registry, this.labels);
     if (metricsPort !== null) this.metrics = await this.serveMetrics(metricsPort);
     const { classes, tenants } = settings;
     const facts = { host, serverVersion, defaultSloNs: settings.sloNs, classes, tenants };
     const frontend = { ...options.frontend, ...facts, apiErrors };
-    const turnedAway = (counts: TurnedAway) =>
-      this.turnedAway.add(counts.map(([who, count]) => ({ why: 'tooManyConnections', who, count })));
-    await openFrontends(service, { ...options, frontend, turnedAway }, this);
+    await openFrontends(this.models, { ...options, frontend, events }, this);
     log.info({ address: host, ...this.ports }, 'listening');
     options.listening?.(this);
   }
 
-  private registerGauges({
-    cluster: { controller, observers, assembly },
-    models: { service },
-  }: Running): void {
-    const { registry } = this;
+  private registerGauges({ controller, assembly }: Running): void {
+    const { registry, models } = this;
     const { fleet } = assembly;
-    registerClusterGauges(
+    registerCluster(
       registry,
       controller.core,
       (gpu) => fleet.nameOf(gpu),
       (gpu) => fleet.kindOf(gpu),
     );
-    registerModelStates(registry, this.labels, () => modelStates(service.state));
-    registerStageGauge(registry, observers.status.collector.averages, controller.core.cluster, () =>
-      controller.nowNs(),
-    );
+    registerModelStates(registry, this.labels, () => modelStates(models.state));
   }
 
-  private sayReady({ cluster: { assembly, observers }, models: { service } }: Running): void {
+  private sayReady({ assembly, observers }: Running): void {
+    this.warnOfSlow();
     if (this.closing !== null) return;
+    const { models } = this;
     const { settings, log } = this.options;
     const { policy, admission, sloNs } = settings;
     const { gpus } = assembly.cluster.spec;
     const kinds = kindsOf(assembly);
-    const facts = { host: hostname(), gpus, kinds, models: readyModels(service), ...this.ports };
+    const facts = { host: hostname(), gpus, kinds, models: readyModels(models.state), ...this.ports };
     const how = {
       journal: observers.journal?.path,
       policy: policy.kind,
@@ -211,7 +202,18 @@ export class Server {
     log.info({ ...facts, ...how }, 'ready');
     const note = noteOnKinds(policy, assembly.cluster.kinds.length);
     if (note !== null) log.info(note);
-    logReadiness(log, service, this.clock.time);
+    logReadiness(this.events, models);
+  }
+
+  private warnOfSlow(): void {
+    const { log, settings } = this.options;
+    const timed = this.models.state.entries.flatMap(({ model }) =>
+      model === null
+        ? []
+        : [{ name: model.spec.name, execNs: model.spec.execNs[0], sloNs: model.sloNs ?? settings.sloNs }],
+    );
+    const slow = slowModelsWarning(timed);
+    if (slow !== null) log.warn(slow);
   }
 
   private serveMetrics(port: number): Promise<MetricsServer> {
@@ -224,12 +226,12 @@ export class Server {
       port,
       token: options.frontend.token ?? null,
       tls: options.frontend.tls ?? null,
-      overfilled: (who) => this.turnedAway.add([{ why: 'metricsPort', who, count: 1 }]),
+      overfilled: (who) => logTurnedAway(this.events, 'metrics', who),
       routes: () => (this.running === null ? waiting : this.routes(this.running)),
     });
   }
 
-  private routes({ cluster: { controller, observers, assembly } }: Running): Route[] {
+  private routes({ controller, observers, assembly }: Running): Route[] {
     const { settings } = this.options;
     const status = () =>
       describeCluster({
@@ -261,12 +263,11 @@ export class Server {
       const rest = noticeNs > 0 ? `not ready; serving on for ${formatDuration(noticeNs)}` : 'no new requests';
       log.info(`${signal}: ${rest}`);
     }
-    running?.models.close();
+    this.models.close();
     // Clients are refused from now on, however long closing the workers' port takes.
-    await Promise.all([joining?.close(), running?.cluster.close(drainNs, noticeNs)]);
-    this.turnedAway.close();
+    await Promise.all([joining?.close(), running?.close(drainNs, noticeNs)]);
     await Promise.all([http?.close(drainNs > 0), grpc?.close(drainNs > 0), metrics?.close()]);
-    if (running !== null) log.info({ digest: running.cluster.controller.core.digest }, 'closed');
+    if (running !== null) log.info({ digest: running.controller.core.digest }, 'closed');
   }
 }
 
@@ -276,8 +277,8 @@ function kindsOf({ fleet, cluster: { kinds, spec } }: Assembly): Record<string, 
   return Object.fromEntries(kinds.map((kind) => [kind, of.filter((each) => each === kind).length]));
 }
 
-function readyModels({ state }: WatchedService): number {
-  return state.entries.filter(({ state: each }) => each === 'ready').length;
+function readyModels({ entries }: ServiceState): number {
+  return entries.filter(({ state: each }) => each === 'ready').length;
 }
 
 /** Model versions with their states, as labelled in metrics. */

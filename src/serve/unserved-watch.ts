@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { NS_PER_MS } from '../base/units.js';
 import type { Time, Timer } from '../base/world/time.js';
 import {
@@ -11,8 +10,8 @@ import {
 } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
 import { OUTCOME_OK, OUTCOME_REJECTED, type Outcome, type RequestTable } from '../core/request.js';
-import { Bursts } from '../live/bursts.js';
 import type { LiveEvents } from '../live/controller/live-events.js';
+import type { EventLog } from '../live/observe/event-log.js';
 
 /** Interval between looks. */
 const LOOK_S = 10;
@@ -20,7 +19,7 @@ const LOOK_S = 10;
 const LEAST_REQUESTS = 10;
 
 interface UnservedOptions {
-  readonly log: Pick<Logger, 'info' | 'warn'>;
+  readonly log: EventLog;
   readonly time: Time;
   /** Name of the model at an index. */
   readonly nameOf: (model: number) => string;
@@ -37,10 +36,8 @@ export class UnservedWatch implements RunObserver, Pick<LiveEvents, 'modelGone'>
   private recent = new Map<number, Recent>();
   private readonly unserved = new Set<number>();
   private readonly timer: Timer;
-  private readonly bursts: Bursts;
 
   constructor(private readonly options: UnservedOptions) {
-    this.bursts = new Bursts(options.time);
     this.timer = options.time.every(LOOK_S * 1000, () => this.look()).unref();
   }
 
@@ -81,19 +78,17 @@ export class UnservedWatch implements RunObserver, Pick<LiveEvents, 'modelGone'>
     if (options.isIdle()) return;
     for (const [model, what] of recent) {
       if (what.inTime > 0 && unserved.delete(model))
-        this.say(model, 'requests are answered in time again', (name, line) =>
-          options.log.info({ model: name }, line),
-        );
+        this.say('info', model, 'requests are answered in time again');
       if (what.inTime > 0 || what.failed < LEAST_REQUESTS || unserved.has(model)) continue;
       unserved.add(model);
       const line = `of ${what.failed} requests in ${LOOK_S} s none was answered in time: ${whyNone(what)}`;
-      this.say(model, line, (name, said) => options.log.warn({ model: name }, said));
+      this.say('warn', model, line);
     }
   }
 
-  private say(model: number, what: string, write: (name: string, line: string) => void): void {
+  private say(level: 'info' | 'warn', model: number, what: string): void {
     const name = this.options.nameOf(model);
-    this.bursts.say(name, `model ${name}: ${what}`, (line) => write(name, line));
+    this.options.log.say(level, { model: name }, `model ${name}: ${what}`, name);
   }
 
   private recentOf(model: number): Recent {

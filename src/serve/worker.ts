@@ -1,18 +1,17 @@
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { Bursts } from '../live/bursts.js';
 import { kindOfWorker } from '../live/gpu-kind.js';
-import { CertificateGauges } from '../live/observe/telemetry/gauges.js';
+import { EventLog } from '../live/observe/event-log.js';
+import { CertificateGauges } from '../live/observe/telemetry/certificates.js';
+import { createRegistry } from '../live/observe/telemetry/metrics.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
-import { createRegistry } from '../live/observe/telemetry/registry.js';
-import { WorkerMetrics } from '../live/observe/telemetry/worker-metrics.js';
 import type { ClientTls, ServerTls } from '../live/wire/credentials.js';
 import { Registrars } from '../live/worker/endpoint/registrar.js';
 import { serveMachine } from '../live/worker/endpoint/worker-endpoint.js';
 import { type MachineOptions, startMachine } from '../live/worker/local-machine.js';
 import type { Machine } from '../live/worker/machine.js';
 import type { World } from '../live/world/world.js';
-import { RefusalLog } from './refusal-log.js';
+import { logTurnedAway } from './server-log.js';
 
 interface WorkerProcessOptions {
   readonly world: World;
@@ -48,15 +47,12 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
   const { world, host, port, metricsPort, token, tls, log } = options;
   const machine = await startMachine({ ...options.machine, world });
   let metrics: MetricsServer | null = null;
-  const bursts = new Bursts(world.time);
-  const turnedAway = new RefusalLog(log, world.time, []);
+  const events = new EventLog(log, world.time);
   try {
     // Process metrics cost time: without a port they are left out.
     const registry = metricsPort === null ? new Registry() : createRegistry();
     const certificates = new CertificateGauges(registry);
-    const observed = observe(machine, new WorkerMetrics(registry, machine.description), (gpu, reason) =>
-      bursts.say(`GPU ${gpu}`, `GPU ${gpu} is lost: ${reason}`, (said) => log.warn({ gpu }, said)),
-    );
+    watchGpus(machine, events);
     if (metricsPort !== null) {
       metrics = await startMetricsServer({
         registry,
@@ -65,18 +61,18 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
         healthy: () => true,
         token: token ?? null,
         tls: tls ?? null,
-        overfilled: (who) => turnedAway.add([{ why: 'metricsPort', who, count: 1 }]),
+        overfilled: (who) => logTurnedAway(events, 'metrics', who),
       });
     }
     const instance = world.newId();
-    const server = await serveMachine(observed, {
+    const server = await serveMachine(machine, {
       ...{ time: world.time, network: world.network },
       host,
       port,
       instance,
       ...(token === undefined ? {} : { token }),
       ...(tls === undefined ? {} : { tls }),
-      log: (line) => bursts.say('controllers', line, (said) => log.info(said)),
+      log: (line) => events.say('info', {}, line, 'controllers'),
     });
     const { gpus, models } = machine.description;
     const kind = kindOfWorker(machine.description);
@@ -85,7 +81,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
       'ready',
     );
     const registrars = registerWith(options, server.port, instance, (line, isProblem) =>
-      bursts.say('registration', line, (said) => log[isProblem ? 'warn' : 'info'](said)),
+      events.say(isProblem ? 'warn' : 'info', {}, line, 'registration'),
     );
     return {
       certificates,
@@ -94,7 +90,6 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
         await Promise.all(registrars.map((registrar) => registrar.leave()));
         await server.close();
         await metrics?.close();
-        turnedAway.close();
         await machine.close();
         log.info('closed');
       },
@@ -132,46 +127,15 @@ function registerWith(
   );
 }
 
-/** Returns the machine with metrics of its messages; `gpuLost` is called when GPUs go down. */
-function observe(
-  machine: Machine,
-  metrics: WorkerMetrics,
-  gpuLost: (gpu: number, reason: string) => void,
-): Machine {
-  return {
-    description: machine.description,
-    get models() {
-      return machine.models;
-    },
-    attach: (events) =>
-      machine.attach({
-        results: (results) => {
-          metrics.finished(results);
-          events.results(results);
-        },
-        gpuDown: (gpu, reason) => {
-          gpuLost(gpu, reason);
-          events.gpuDown(gpu, reason);
-        },
-      }),
-    submit: (actions) => {
-      metrics.submitted(actions);
-      machine.submit(actions);
-    },
-    quiesce: async () => {
-      const state = await machine.quiesce();
-      metrics.forget();
-      return state;
-    },
-    listModels: (name) => machine.listModels(name),
-    addModel: async (index, reference) => {
-      const model = await machine.addModel(index, reference);
-      metrics.modelCame(index, model.spec);
-      return model;
-    },
-    dropModel: (index) => machine.dropModel(index),
-    startRecording: () => machine.startRecording(),
-    stopRecording: () => machine.stopRecording(),
-    close: () => machine.close(),
-  };
+/** Logs when GPUs go down. */
+function watchGpus(machine: Machine, events: EventLog): void {
+  const attach = machine.attach.bind(machine);
+  machine.attach = (driver) =>
+    attach({
+      results: (results) => driver.results(results),
+      gpuDown: (gpu, reason) => {
+        events.say('warn', { gpu }, `GPU ${gpu} is lost: ${reason}`, `GPU ${gpu}`);
+        driver.gpuDown(gpu, reason);
+      },
+    });
 }

@@ -5,10 +5,10 @@ import type { Time, Timer } from '../../src/base/world/time.js';
 import type { ModelReference } from '../../src/live/messages.js';
 import { type ModelList, NO_MODELS } from '../../src/live/model-list.js';
 import { StatisticsCollector } from '../../src/live/observe/model-statistics.js';
-import { NameLabels } from '../../src/live/observe/telemetry/labels.js';
+import { ModelLabels } from '../../src/live/observe/telemetry/labels.js';
 import type { SchedulingService } from '../../src/live/service.js';
-import { DeployedService } from '../../src/serve/deployed-service.js';
 import { ALL_MODELS, type ModelHost } from '../../src/serve/deployment-options.js';
+import { ModelService } from '../../src/serve/model-service.js';
 import { grown, largerOf, sizesOf } from '../live/sizes.js';
 import { smallModels } from './fixtures.js';
 
@@ -83,8 +83,8 @@ it('nothing that a deployment holds grows with models that come, go, and cannot 
   const host = new Host(time, statistics);
   const events = { info: () => {}, warn: () => {} };
   const options = { ...ALL_MODELS, control: 'explicit' as const };
-  const service = new DeployedService(host, host, options, events, () => [], new NameLabels(), time);
-  service.watch(() => statistics.listed(service.state.entries));
+  const service = new ModelService(options, events, new ModelLabels(), host.nowNs, time);
+  service.attach(host, host, statistics);
   await service.start();
   const round = async (i: number) => {
     time.nowNs += ROUND_NS;

@@ -5,6 +5,7 @@ import { Clock } from '../../src/base/clock/clock.js';
 import { NS_PER_S } from '../../src/base/units.js';
 import type { Fleet } from '../../src/live/controller/fleet.js';
 import { FleetWorker } from '../../src/live/controller/fleet-worker.js';
+import { EventLog } from '../../src/live/observe/event-log.js';
 import { Registrar } from '../../src/live/worker/endpoint/registrar.js';
 import { REAL_WORLD } from '../../src/live/world/real-world.js';
 import { Joining } from '../../src/serve/joining.js';
@@ -31,7 +32,7 @@ async function open() {
     { host: '127.0.0.1', port: 0, token: 'secret', maxGpus: 1, newLink },
     REAL_WORLD,
     clock,
-    log,
+    new EventLog(log),
   );
   onTestFinished(() => joining.close());
   const members: FleetWorker[] = [];

@@ -1,9 +1,11 @@
 import { pino } from 'pino';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { REAL_TIME } from '../../src/base/world/real-time.js';
+import { OUTCOME_REJECTED, type RequestTable } from '../../src/core/request.js';
+import { LIMIT_NONE, LIMIT_RATE, LIMIT_SHARE } from '../../src/core/tenants.js';
+import { EventLog } from '../../src/live/observe/event-log.js';
 import { DRAINING, STANDS_BY } from '../../src/live/service.js';
 import type { Assembly } from '../../src/serve/cluster.js';
-import { loggedCluster, logReadiness } from '../../src/serve/server-log.js';
+import { loggedCluster, loggedLimits, logReadiness, logTurnedAway } from '../../src/serve/server-log.js';
 import { FakeService } from '../live/frontend/fake-service.js';
 
 /** What the log says while a service is not ready for these reasons, one after the other; null: it is. */
@@ -11,7 +13,7 @@ function linesOf(...reasons: (string | null)[]): string[] {
   const lines: string[] = [];
   const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line).msg) });
   const service = new FakeService([]);
-  logReadiness(log, service, REAL_TIME);
+  logReadiness(new EventLog(log), service);
   for (const reason of reasons) service.notReady = reason;
   return lines;
 }
@@ -34,9 +36,10 @@ it('says once a minute that a worker comes and goes, and with it the server', ()
   const lines: string[] = [];
   const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line).msg) });
   const assembly = { clock: { nowNs: () => 0 }, fleet: { nameOf: () => 'w' } } as unknown as Assembly;
-  const { events } = loggedCluster(log, assembly);
+  const eventLog = new EventLog(log);
+  const { events } = loggedCluster(eventLog, assembly);
   const service = new FakeService([]);
-  logReadiness(log, service, REAL_TIME);
+  logReadiness(eventLog, service);
   for (let i = 0; i < 300; i++) {
     events?.worker?.('w', true, 'is up');
     events?.gpuUp?.(0);
@@ -59,7 +62,7 @@ it('warns of what is out of order, and only says what was asked for', () => {
     { write: (line) => lines.push(`${JSON.parse(line).level} ${JSON.parse(line).msg}`) },
   );
   const assembly = { clock: { nowNs: () => 0 }, fleet: { nameOf: () => 'w' } } as unknown as Assembly;
-  const { events } = loggedCluster(log, assembly);
+  const { events } = loggedCluster(new EventLog(log), assembly);
   events?.worker?.('w', false, 'is down: the worker shuts down', true);
   events?.worker?.('w', false, 'is down: the link broke', false);
   events?.standsBy?.(true);
@@ -69,5 +72,28 @@ it('warns of what is out of order, and only says what was asked for', () => {
     '40 worker w is down: the link broke',
     '40 stands by: another controller drives the workers',
     '40 drives the workers: no other controller does any longer',
+  ]);
+});
+
+it('names clients that are turned away and tenants beyond their limits, with what to do', () => {
+  const lines: string[] = [];
+  const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line).msg) });
+  const events = new EventLog(log);
+  logTurnedAway(events, 'requests', '2001:db8:0:1', 3);
+  logTurnedAway(events, 'metrics', '10.0.0.5');
+  const limits = loggedLimits(events, [
+    { name: 'others', rateRps: Number.POSITIVE_INFINITY, burst: 1, share: 1 },
+    { name: 'acme', rateRps: 500, burst: 20, share: 3 },
+  ]);
+  const table = {
+    tenant: [0, 1, 1],
+    limit: [LIMIT_NONE, LIMIT_RATE, LIMIT_SHARE],
+  } as unknown as RequestTable;
+  for (const slot of [0, 1, 2]) limits.answered(table, slot, OUTCOME_REJECTED, 0, 0, null);
+  expect(lines).toEqual([
+    expect.stringMatching(/^connections of 2001:db8:0:1::\/64 are turned away .* raise --max-connections$/),
+    expect.stringMatching(/^connections of 10\.0\.0\.5 to the metrics port are closed .* block it/),
+    expect.stringMatching(/^requests of tenant acme beyond its rate .*\(rate 500\/s, burst 20\); /),
+    expect.stringMatching(/^GPUs are overloaded, so .*tenant acme .*\(share 75 %\); .*add GPUs/),
   ]);
 });

@@ -15,6 +15,7 @@ import {
   type Outcome,
   type RequestTable,
 } from '../../src/core/request.js';
+import { EventLog } from '../../src/live/observe/event-log.js';
 import { UnservedWatch } from '../../src/serve/unserved-watch.js';
 import { action } from '../core/fixtures.js';
 
@@ -26,7 +27,7 @@ const REQUESTS = { model: [0, 1], arrivalNs: [5e6, 5e6], sloNs: [10e6, 10e6] } a
 function start() {
   const lines: string[] = [];
   const write = (level: string) => (_: object, line: string) => lines.push(`${level} ${line}`);
-  const log = { info: write('info'), warn: write('warn') } as never;
+  const log = new EventLog({ info: write('info'), warn: write('warn') } as never);
   let isIdle = false;
   const watch = new UnservedWatch({
     ...{ log, time: REAL_TIME, nameOf: (model: number) => 'ab'[model], isIdle: () => isIdle },

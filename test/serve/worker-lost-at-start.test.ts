@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { NoWorker } from '../../src/live/controller/fleet-models.js';
 import { type ModelList, NO_MODELS } from '../../src/live/model-list.js';
-import { NameLabels } from '../../src/live/observe/telemetry/labels.js';
+import { ModelLabels } from '../../src/live/observe/telemetry/labels.js';
 import type { SchedulingService } from '../../src/live/service.js';
-import { DeployedService } from '../../src/serve/deployed-service.js';
 import { ALL_MODELS, type DeploymentOptions, type ModelHost } from '../../src/serve/deployment-options.js';
+import { ModelService } from '../../src/serve/model-service.js';
 import { smallModels } from './fixtures.js';
 
 /** One worker, which goes down at the question with this number and comes up again when `comesUp` is called. */
@@ -63,8 +63,10 @@ const EVENTS = { info: () => {}, warn: () => {} };
 /** One for all models, then two for each of three. */
 const QUESTIONS = [1, 2, 3, 4, 5, 6, 7];
 
-function serviceOf(host: LosesItsWorker, options: Partial<DeploymentOptions>): DeployedService {
-  return new DeployedService(host, host, { ...ALL_MODELS, ...options }, EVENTS, () => [], new NameLabels());
+function serviceOf(host: LosesItsWorker, options: Partial<DeploymentOptions>): ModelService {
+  const service = new ModelService({ ...ALL_MODELS, ...options }, EVENTS, new ModelLabels(), host.nowNs);
+  service.attach(host, host, { read: () => [], listed: () => {} });
+  return service;
 }
 
 const cases = QUESTIONS.flatMap((losesAt) =>

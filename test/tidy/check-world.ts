@@ -38,9 +38,7 @@ const REAL = [
     'thread-set',
   ].map((name) => `src/live/worker/executor/${name}.ts`),
   // Models that lie on disk.
-  ...['batching', 'experiment-models', 'preparer', 'profiles', 'repository-source'].map(
-    (name) => `src/serve/${name}.ts`,
-  ),
+  ...['batching', 'profiles', 'repository-source'].map((name) => `src/serve/${name}.ts`),
 ];
 
 /** By value: what a program gets from Node without asking its world. */

@@ -66,7 +66,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   config: 5_010,
   core: 4_500,
   index: 30,
-  live: 24_970,
+  live: 23_900,
   load: 2_310,
   play: 4_250,
   policies: 7_500,
@@ -74,14 +74,14 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   report: 8_220,
   run: 5_380,
   scalers: 900,
-  serve: 4_390,
+  serve: 3_825,
   sim: 1_050,
   text: 350,
   tools: 4_110,
   workload: 3_150,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */
-export const MOST_FILES = 960;
+export const MOST_FILES = 910;
 
 /**
  * Walls inside rooms: what each folder of a room may import of the same room. `own` is the files that lie in the room

@@ -8,7 +8,7 @@ const ROUND_MS = 30_000;
 /** Age from which an untouched journal counts as abandoned: no server is ever too busy for that long. */
 const ABANDONED_MS = 300_000;
 
-export interface KeeperEvents {
+interface KeeperEvents {
   /** Reports a deleted journal. */
   deleted(path: string, bytes: number): void;
   /** Reports, once, that the current journal alone exceeds the limit for all. */

@@ -4,7 +4,6 @@ import { OUTCOME_LATE, OUTCOME_OK, type Outcome, type RequestTable } from '../..
 import type { ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { ModelStatistics, ServiceState } from '../service.js';
-import { execNsOf } from './exec-time.js';
 
 /**
  * Counts each model's events for the protocol's statistics. A request of the scheduler is one row of a client's batch.
@@ -62,7 +61,8 @@ export class StatisticsCollector implements RunObserver {
     counts.inferenceCount += count;
     counts.executionCount++;
     counts.all.add(count, copyInNs * count, inferNs * count, copyOutNs * count);
-    counts.batch(count).add(1, copyInNs, inferNs, copyOutNs);
+    counts.batches[count] ??= new Compute();
+    counts.batches[count].add(1, copyInNs, inferNs, copyOutNs);
   }
 
   /** Statistics of those versions in `entries` that ever took requests. Forgets the others. */
@@ -89,6 +89,14 @@ function keyOf(name: string, version: string): string {
   return JSON.stringify([name, version]);
 }
 
+/** Computing time of an INFER, without the copies before and after. */
+export function execNsOf(
+  { beginNs, endNs }: Action,
+  { copyInNs, copyOutNs }: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>,
+): number {
+  return Math.max(0, endNs - beginNs - copyInNs - copyOutNs);
+}
+
 class Duration {
   private count = 0;
   private ns = 0;
@@ -98,7 +106,7 @@ class Duration {
     this.ns += ns;
   }
 
-  read(): { count: number; ns: number } {
+  read() {
     return { count: this.count, ns: Math.round(this.ns) };
   }
 }
@@ -132,36 +140,25 @@ class ModelCounts {
   readonly queue = new Duration();
   readonly all = new Compute();
   /** By number of requests in the run. */
-  private readonly batches: (Compute | undefined)[] = [];
+  readonly batches: Compute[] = [];
 
   constructor(
-    readonly name: string,
-    readonly version: string,
+    private readonly name: string,
+    private readonly version: string,
   ) {}
-
-  batch(count: number): Compute {
-    const known = this.batches[count];
-    if (known !== undefined) return known;
-    const batch = new Compute();
-    this.batches[count] = batch;
-    return batch;
-  }
 
   read(): ModelStatistics {
     const { name, version, lastInferenceMs, inferenceCount, executionCount } = this;
     return {
-      name,
-      version,
-      lastInferenceMs,
-      inferenceCount,
-      executionCount,
+      ...{ name, version, lastInferenceMs, inferenceCount, executionCount },
       success: this.success.read(),
       fail: this.fail.read(),
       queue: this.queue.read(),
       ...this.all.read(),
-      batches: this.batches.flatMap((batch, batchSize) =>
-        batch === undefined ? [] : [{ batchSize, ...batch.read() }],
-      ),
+      batches: Object.entries(this.batches).map(([size, batch]) => ({
+        batchSize: Number(size),
+        ...batch.read(),
+      })),
     };
   }
 }

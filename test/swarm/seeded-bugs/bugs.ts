@@ -173,7 +173,7 @@ const WEIGHTS: readonly SeededBug[] = [
 const STARTS_AND_ENDS: readonly SeededBug[] = [
   {
     name: 'a controller whose only worker drops while it starts ends',
-    file: 'serve/deployed-service.ts',
+    file: 'serve/model-service.ts',
     find: 'if (error instanceof NoWorker) {',
     replace: 'if (error === null) {',
     plan: 'the-only-worker-drops-at-a-start.json',
@@ -181,8 +181,8 @@ const STARTS_AND_ENDS: readonly SeededBug[] = [
   {
     name: 'a server that is to end takes requests while it says goodbye to workers',
     file: 'serve/server.ts',
-    find: 'await Promise.all([joining?.close(), running?.cluster.close(drainNs, noticeNs)]);',
-    replace: 'await joining?.close();\n    await running?.cluster.close(drainNs, noticeNs);',
+    find: 'await Promise.all([joining?.close(), running?.close(drainNs, noticeNs)]);',
+    replace: 'await joining?.close();\n    await running?.close(drainNs, noticeNs);',
     plan: 'a-server-that-ends-takes-no-requests.json',
   },
 ];
@@ -231,9 +231,10 @@ const RECORDS: readonly SeededBug[] = [
   },
   {
     name: 'metrics count late answers twice',
-    file: 'live/observe/telemetry/metrics.ts',
-    find: 'this.requests.get(outcome).inc();',
-    replace: 'this.requests.get(outcome).inc(outcome === OUTCOME_LATE ? 2 : 1);',
+    file: 'live/observe/telemetry/controller-metrics.ts',
+    find: 'this.ended(requests, slot, outcome);',
+    replace:
+      'this.ended(requests, slot, outcome);\n    if (outcome === OUTCOME_LATE) this.ended(requests, slot, outcome);',
   },
   {
     name: 'the log does not say that a worker is lost',

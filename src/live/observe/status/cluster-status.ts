@@ -39,7 +39,7 @@ const modelStatus = z.object({
   queued: figure,
   ...rates,
   queueMs: average.describe(
-    'Moving averages of the stages of a request, ms, here and below; null: no recent runs.',
+    'Means of the stages of the requests executed in the window, ms, here and below; null: there were none.',
   ),
   copyInMs: average,
   execMs: average,

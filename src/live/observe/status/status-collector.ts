@@ -1,23 +1,102 @@
-import type { Action } from '../../../core/action.js';
+import { type Action, INFER, STATUS_OK } from '../../../core/action.js';
 import type { RunObserver } from '../../../core/observer.js';
-import { OUTCOME_CANCELLED, type Outcome, type RequestTable } from '../../../core/request.js';
+import {
+  OUTCOME_CANCELLED,
+  OUTCOME_LATE,
+  OUTCOME_NAMES,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  type Outcome,
+  type RequestTable,
+} from '../../../core/request.js';
+import { LIMIT_NONE, LIMIT_RATE } from '../../../core/tenants.js';
 import type { ResultMessage } from '../../messages.js';
-import { StageAverages } from '../telemetry/stage-averages.js';
+import { execNsOf } from '../model-statistics.js';
 import { LaneActivity } from './lane-activity.js';
-import { RequestActivity } from './request-activity.js';
-import { SenderActivity } from './sender-activity.js';
+import { SecondBins } from './second-bins.js';
 
 /** Window of rates: this many complete seconds and the current one. */
 export const WINDOW_SECONDS = 5;
 export const HISTORY_SECONDS = 60;
 
+/**
+ * Quantities counted in each second, for all requests, a model, a class or a tenant: requests by the second of their
+ * arrival, once they are answered; answers; those refused for a limit, or by admission or policy; GPU time; requests
+ * executed and how long they queued; requests of INFERs and the stages of these. Times in ns.
+ */
+const COUNTED = [
+  ...(['arrived', 'good', 'failed', 'overRate', 'overShare', 'refused', 'gpuNs'] as const),
+  ...(['started', 'queueNs', 'ran', 'copyInNs', 'execNs', 'copyOutNs'] as const),
+] as const;
+export type Counted = (typeof COUNTED)[number];
+/** Sums of some seconds. */
+export type Counts = Readonly<Record<Counted, number>>;
+const AT = Object.fromEntries(COUNTED.map((counted, i) => [counted, i])) as Counts;
+
+/** Recent answers of several senders or models. Adding allocates nothing. */
+class Activity {
+  private readonly bins: SecondBins;
+
+  constructor(
+    readonly length: number,
+    seconds = WINDOW_SECONDS + 1,
+  ) {
+    this.bins = new SecondBins(COUNTED.length * length, seconds);
+  }
+
+  answered(
+    of: number,
+    { arrivalNs, limit }: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    action: Action | null,
+  ): void {
+    if (of >= this.length) return;
+    const { bins } = this;
+    const first = of * COUNTED.length;
+    bins.add(first + AT.arrived, arrivalNs[slot], 1);
+    bins.add(first + (outcome === OUTCOME_OK ? AT.good : AT.failed), nowNs, 1);
+    if (outcome === OUTCOME_REJECTED) {
+      const over = limit[slot] === LIMIT_RATE ? AT.overRate : AT.overShare;
+      bins.add(first + (limit[slot] === LIMIT_NONE ? AT.refused : over), nowNs, 1);
+    }
+    if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) return;
+    // The requests of a batch share its time evenly.
+    bins.add(first + AT.gpuNs, nowNs, (action.endNs - action.beginNs) / action.count);
+    bins.add(first + AT.started, nowNs, 1);
+    bins.add(first + AT.queueNs, nowNs, Math.max(0, action.beginNs - arrivalNs[slot]));
+  }
+
+  ran(of: number, action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>): void {
+    const { count, endNs } = action;
+    const first = of * COUNTED.length;
+    this.bins.add(first + AT.ran, endNs, count);
+    this.bins.add(first + AT.copyInNs, endNs, result.copyInNs * count);
+    this.bins.add(first + AT.execNs, endNs, execNsOf(action, result) * count);
+    this.bins.add(first + AT.copyOutNs, endNs, result.copyOutNs * count);
+  }
+
+  /** From `fromSecond` to `toSecond`, inclusive. */
+  sum(of: number, counted: Counted, fromSecond: number, toSecond: number): number {
+    return this.bins.sum(of * COUNTED.length + AT[counted], fromSecond, toSecond);
+  }
+
+  counts(of: number, fromSecond: number, toSecond: number): Counts {
+    const sums = COUNTED.map((counted) => [counted, this.sum(of, counted, fromSecond, toSecond)]);
+    return Object.fromEntries(sums);
+  }
+}
+
 /** Collects the recent figures of a status. A request costs a few additions, and allocates nothing. */
 export class StatusCollector implements RunObserver {
-  readonly requests: RequestActivity;
+  /** Since the start, by outcome. */
+  readonly totals = new Float64Array(OUTCOME_NAMES.length);
+  readonly all = new Activity(1, HISTORY_SECONDS + 1);
+  readonly models: Activity;
+  readonly classes: Activity;
+  readonly tenants: Activity;
   readonly lanes: LaneActivity;
-  readonly classes: SenderActivity;
-  readonly tenants: SenderActivity;
-  readonly averages: StageAverages;
 
   /** `senders`: number of classes and tenants configured. */
   constructor(
@@ -31,12 +110,10 @@ export class StatusCollector implements RunObserver {
     senders: { readonly classes: number; readonly tenants: number } = { classes: 0, tenants: 0 },
   ) {
     const { models, spareModels = 0, gpus, spareGpus = 0, oneLane = false } = cluster;
-    const slots = models.length + spareModels;
-    this.requests = new RequestActivity(slots, HISTORY_SECONDS + 1, WINDOW_SECONDS + 1);
+    this.models = new Activity(models.length + spareModels);
+    this.classes = new Activity(senders.classes);
+    this.tenants = new Activity(senders.tenants);
     this.lanes = new LaneActivity(gpus + spareGpus, oneLane, WINDOW_SECONDS + 1);
-    this.classes = new SenderActivity(senders.classes, WINDOW_SECONDS + 1);
-    this.tenants = new SenderActivity(senders.tenants, WINDOW_SECONDS + 1);
-    this.averages = new StageAverages(slots);
   }
 
   answered(
@@ -47,16 +124,15 @@ export class StatusCollector implements RunObserver {
     _copies: number,
     action: Action | null,
   ): void {
-    this.requests.answered(requests, slot, outcome, nowNs);
-    const { classes, tenants } = this;
-    if (classes.length > 0)
-      classes.answered(requests, slot, requests.requestClass[slot], outcome, nowNs, action);
-    if (tenants.length > 0) tenants.answered(requests, slot, requests.tenant[slot], outcome, nowNs, action);
-    this.averages.answered(requests, slot, outcome, nowNs, action);
+    this.totals[outcome]++;
+    this.all.answered(0, requests, slot, outcome, nowNs, action);
+    this.models.answered(requests.model[slot], requests, slot, outcome, nowNs, action);
+    this.classes.answered(requests.requestClass[slot], requests, slot, outcome, nowNs, action);
+    this.tenants.answered(requests.tenant[slot], requests, slot, outcome, nowNs, action);
   }
 
   cancelled(): void {
-    this.requests.totals[OUTCOME_CANCELLED]++;
+    this.totals[OUTCOME_CANCELLED]++;
   }
 
   completed(action: Action): void {
@@ -70,6 +146,7 @@ export class StatusCollector implements RunObserver {
 
   /** Records the result of an action; must be called before `completed`. */
   ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>): void {
-    this.averages.ran(action, result);
+    const { kind, status, model } = action;
+    if (kind === INFER && status === STATUS_OK) this.models.ran(model, action, result);
   }
 }

@@ -6,7 +6,6 @@ import { EscapementError } from '../../../base/errors.js';
 import { API_ERRORS, ApiError } from '../../frontend/api-error.js';
 import { checkTls, renewTls } from '../../frontend/frontend.js';
 import { checkToken } from '../../frontend/headers.js';
-import { hangUp, NO_PROXY, parserProblem } from '../../frontend/http-problem.js';
 import { GuardedPort, peerOf } from '../../wire/guarded-port.js';
 import { json, type Reply, type Route, text } from './route.js';
 
@@ -38,9 +37,8 @@ export interface MetricsServer {
 }
 
 /**
- * Serves `GET /metrics` in Prometheus' text format, `GET /healthz`: 200 or 503, `GET /clock`: the wall clock in µs
- * since 1970, and further routes. Token and TLS are those of the process's other ports; health needs no token there
- * either. Throws `E_LISTEN`.
+ * Serves `GET /metrics` in Prometheus' text format, `GET /healthz`: 200 or 503, and further routes. Token and TLS are
+ * those of the process's other ports; health needs no token there either. Throws `E_LISTEN`.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const own = ownRoutes(options);
@@ -73,16 +71,6 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const server = tls === null ? createServer(respond) : createTlsServer(tls, respond);
   // No request needs a body: a client that asks before sending one gets the answer at once.
   server.on('checkContinue', respond);
-  const refuse = (socket: Socket, problem: ApiError | null) => {
-    if (problem === null || answering.has(socket)) socket.destroy();
-    else hangUp(socket, problem);
-  };
-  server.on('clientError', (error, socket) => refuse(socket as Socket, parserProblem(error)));
-  server.on('connect', (_request, socket) => {
-    // Node has taken its own listener away.
-    socket.on('error', () => {});
-    refuse(socket.resume() as Socket, NO_PROXY);
-  });
   const port = new GuardedPort(
     MOST_CONNECTIONS,
     (socket) => {

@@ -1,285 +1,129 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { NS_PER_S } from '../../../base/units.js';
-import { ACTION_NAMES, type Action, INFER, LANE_NAMES, LOAD, STATUS_OK } from '../../../core/action.js';
-import type { ModelSpec } from '../../../core/model.js';
-import type { RunObserver } from '../../../core/observer.js';
-import {
-  OUTCOME_CANCELLED,
-  OUTCOME_LATE,
-  OUTCOME_NAMES,
-  OUTCOME_OK,
-  OUTCOME_REJECTED,
-  type Outcome,
-  type RequestTable,
-} from '../../../core/request.js';
-import { statusName } from '../../../core/status-names.js';
-import { LIMIT_NONE, LIMIT_RATE, LIMIT_SHARE } from '../../../core/tenants.js';
-import { laneOf } from '../../../core/worker.js';
-import type { ResultMessage } from '../../messages.js';
-import { execNsOf } from '../exec-time.js';
-import { ERROR_BUCKETS_S, LATENCY_BUCKETS_S } from './buckets.js';
-import { StageCounters } from './counters.js';
-import { Children, ModelLabels } from './labels.js';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-const OUTCOMES = OUTCOME_NAMES.length;
-/** Upper bound of statuses, exclusive. */
-const STATUSES = 100;
-const DIRECTIONS = ['over', 'under'] as const;
+/** Upper bounds of buckets, in seconds: answers take milliseconds to seconds. */
+const LATENCIES_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** Errors of predictions and timers, and steps of the scheduler: good values are far below a millisecond. */
+const ERRORS_S = [
+  0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+];
+/** Models have batch sizes that are powers of two. */
+const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128];
+
+/** Bounds of histograms by what they hold. */
+const BUCKETS: Readonly<Record<string, number[]>> = { latency: LATENCIES_S, error: ERRORS_S, batch: BATCHES };
+
+/** Every metric of this package: its type, where a word of `BUCKETS` is a histogram; its labels; its help text. */
+export const METRICS = {
+  escapement_request_latency_seconds:
+    'latency {model, outcome} Time from the arrival of a request to its answer',
+  escapement_request_queue_seconds:
+    'latency {model, outcome} Time from the arrival of a request to the start of its INFER, or to its answer if there was none',
+  escapement_request_stage_seconds_total:
+    'counter {model, stage} Time that executed requests spent in a stage; divide by escapement_batch_size_sum',
+  escapement_batch_size: 'batch {model} Requests per INFER',
+  escapement_invalid_inputs_total: 'counter {model} Requests whose inputs the model cannot compute',
+  escapement_requests_total: 'counter {outcome} Requests by outcome',
+  escapement_class_requests_total:
+    'counter {class, outcome} Answered requests by class and outcome; only where the server has some',
+  escapement_tenant_requests_total:
+    'counter {tenant, outcome} Answered requests by tenant and outcome; only where the server has some',
+  escapement_rejected_total:
+    'counter {reason, tenant} Requests rejected because their SLO cannot be met (slo), or for the rate or share of their tenant',
+  escapement_refused_total:
+    'counter {transport, reason, model} Inference requests that a frontend refused before the scheduler saw them',
+  escapement_goodput_total: 'counter Requests answered within their SLO',
+  escapement_cold_starts_total: 'counter Requests that came when no GPU held their model',
+  escapement_actions_total: 'counter {action, status} Results of actions by kind and status',
+  escapement_prediction_error_seconds:
+    'error {action, direction} How much longer (under) or shorter (over) an action took than predicted',
+  escapement_lane_busy_seconds_total:
+    'counter {gpu, lane} Time that a lane of a GPU was busy; its rate is the utilization',
+  escapement_wakeup_lateness_seconds: 'error Delay of the wake-up timer of the controller',
+  escapement_step_seconds: 'error Duration of a scheduler step: processing events, and deciding',
+  escapement_worker_up: 'gauge {worker} 1 while the worker takes actions, 0 while it is away',
+  escapement_standby: 'gauge 1 while another controller drives the workers, otherwise 0',
+  escapement_queued_requests: 'gauge {model} Requests that wait for a model',
+  escapement_unanswered_requests: 'gauge Requests that wait or run',
+  escapement_gpu_up:
+    'gauge {gpu, worker} 1 while the GPU takes actions, 0 while it is away or another controller drives it',
+  escapement_gpu_info: 'gauge {gpu, kind} Always 1: its labels say what kind of GPU it is',
+  escapement_free_pages: 'gauge {gpu} Pages of a weights cache that are free',
+  escapement_warm_models: 'gauge {gpu} Models that a GPU holds',
+  escapement_model_versions: 'gauge {model, state} Versions of a model that are in a state',
+  escapement_workers_joined_total: 'counter Workers that have registered and joined',
+  escapement_workers_left_total: 'counter Workers that had joined and have left',
+  escapement_workers_lost_total: 'counter Workers that left without notice: killed, crashed or cut off',
+  escapement_registrations_turned_away_total:
+    'counter {reason} Registrations of workers that the controller rejected',
+  escapement_gpus_needed: 'gauge {kind} GPUs that the scaler wants, including those in service',
+  escapement_gpus_needed_reason: 'gauge {reason} Always 1: its label says why this many GPUs are needed',
+  escapement_journal_failed: 'gauge 1 once the journal could not be written any more, otherwise 0',
+  escapement_certificate_expiry_timestamp_seconds:
+    'gauge {certificate} When the certificate in use expires, in Unix time',
+  escapement_certificate_last_reload_successful:
+    'gauge {certificate} 1 if the files of the certificate hold what is in use, 0 if they cannot be used',
+} as const;
+type Name = keyof typeof METRICS;
+
+/** A registry with the metrics of the process itself: CPU, memory, event loop, garbage collection. */
+export function createRegistry(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+/** Counts, or observes a duration: in the series of a small integer. */
+export type Count = (index: number, value?: number) => void;
 
 /**
- * Prometheus metrics of a controller: of every answer and every result as an observer, of the rest by calls. An answer
- * costs about a microsecond.
+ * Registers a metric that is counted as things happen. `labelsOf`: label values of an integer's series; each is looked up
+ * once, since prom-client's own look-up costs more than counting.
  */
-export class ControllerMetrics implements RunObserver {
-  private readonly labels: ModelLabels;
-  /** By model label and outcome. */
-  private readonly latency: Children<Histogram.Internal<string>>;
-  private readonly queueTime: Children<Histogram.Internal<string>>;
-  private readonly stages: StageCounters;
-  private readonly requests: Children<Counter.Internal>;
-  private readonly goodput: Counter;
-  /** By class or tenant and outcome; null: there are none. */
-  private readonly byClass: Children<Counter.Internal> | null;
-  private readonly byTenant: Children<Counter.Internal> | null;
-  private readonly rejected: Rejections;
-  private readonly coldStarts: Counter;
-  /** By kind of action and status. */
-  private readonly actions: Children<Counter.Internal>;
-  /** By kind of action and direction. */
-  private readonly predictionError: Children<Histogram.Internal<string>>;
-  /** By GPU and lane, LANE_EXEC and LANE_WEIGHTS. */
-  private readonly laneBusy: Children<Counter.Internal>;
-  private readonly times: ControllerTimes;
-  private readonly workerUp: Gauge;
-  private readonly standby: Gauge;
-
-  constructor(
-    registry: Registry,
-    models: readonly ModelSpec[],
-    { classes = [], tenants = [] }: Senders = {},
-  ) {
-    const counter = (name: string, help: string, labelNames: string[] = []) =>
-      new Counter({ name, help, labelNames, registers: [registry] });
-    const histogram = (name: string, help: string, labelNames: string[], buckets: number[]) =>
-      new Histogram({ name, help, labelNames, buckets, registers: [registry] });
-    const labels = new ModelLabels(models.map(({ name }) => name));
-    this.labels = labels;
-    const byModelAndOutcome = (name: string, help: string) => {
-      const times = histogram(name, help, ['model', 'outcome'], LATENCY_BUCKETS_S);
-      return new Children((index) =>
-        times.labels(labels.values[Math.floor(index / OUTCOMES)], OUTCOME_NAMES[index % OUTCOMES]),
-      );
-    };
-    this.latency = byModelAndOutcome(
-      'escapement_request_latency_seconds',
-      'Time from the arrival of a request to its answer',
-    );
-    this.queueTime = byModelAndOutcome(
-      'escapement_request_queue_seconds',
-      'Time from the arrival of a request to the start of its INFER, or to its answer if there was none',
-    );
-    this.stages = new StageCounters(registry, labels);
-    const requests = counter('escapement_requests_total', 'Requests by outcome', ['outcome']);
-    this.requests = new Children((outcome) => requests.labels(OUTCOME_NAMES[outcome]));
-    this.byClass = bySenderAndOutcome(registry, 'class', classes);
-    this.byTenant = bySenderAndOutcome(registry, 'tenant', tenants);
-    this.rejected = new Rejections(registry, tenants);
-    this.goodput = counter('escapement_goodput_total', 'Requests answered within their SLO');
-    this.coldStarts = counter(
-      'escapement_cold_starts_total',
-      'Requests that came when no GPU held their model',
-    );
-    const actions = counter('escapement_actions_total', 'Results of actions by kind and status', [
-      'action',
-      'status',
-    ]);
-    this.actions = new Children((index) =>
-      actions.labels(ACTION_NAMES[Math.floor(index / STATUSES)], statusName(index % STATUSES)),
-    );
-    const predictionError = histogram(
-      'escapement_prediction_error_seconds',
-      'How much longer (under) or shorter (over) an action took than predicted',
-      ['action', 'direction'],
-      ERROR_BUCKETS_S,
-    );
-    this.predictionError = new Children((index) =>
-      predictionError.labels(ACTION_NAMES[Math.floor(index / 2)], DIRECTIONS[index % 2]),
-    );
-    const laneBusy = counter(
-      'escapement_lane_busy_seconds_total',
-      'Time that a lane of a GPU was busy; its rate is the utilization',
-      ['gpu', 'lane'],
-    );
-    this.laneBusy = new Children((index) =>
-      laneBusy.labels(String(Math.floor(index / 2)), LANE_NAMES[index % 2]),
-    );
-    this.times = new ControllerTimes(registry);
-    this.workerUp = new Gauge({
-      name: 'escapement_worker_up',
-      help: '1 while the worker takes actions, 0 while it is away',
-      labelNames: ['worker'],
-      registers: [registry],
-    });
-    const help = '1 while another controller drives the workers, otherwise 0';
-    this.standby = new Gauge({ name: 'escapement_standby', help, registers: [registry] });
-  }
-
-  /** Records the model added at an index. */
-  modelCame(index: number, name: string): void {
-    this.labels.set(index, name);
-  }
-
-  answered(
-    requests: RequestTable,
-    slot: number,
-    outcome: Outcome,
-    nowNs: number,
-    _copies: number,
-    action: Action | null,
-  ): void {
-    const arrivalNs = requests.arrivalNs[slot];
-    const ran = action !== null && (outcome === OUTCOME_OK || outcome === OUTCOME_LATE);
-    const label = this.labels.indexOf(requests.model[slot]);
-    const index = label * OUTCOMES + outcome;
-    const queueS = Math.max(0, (ran ? action.beginNs : nowNs) - arrivalNs) / NS_PER_S;
-    this.latency.get(index).observe(Math.max(0, nowNs - arrivalNs) / NS_PER_S);
-    this.queueTime.get(index).observe(queueS);
-    if (ran) this.stages.waited(label, queueS);
-    this.requests.get(outcome).inc();
-    if (outcome === OUTCOME_OK) this.goodput.inc();
-    this.byClass?.get(requests.requestClass[slot] * OUTCOMES + outcome).inc();
-    this.byTenant?.get(requests.tenant[slot] * OUTCOMES + outcome).inc();
-    if (outcome === OUTCOME_REJECTED) this.rejected.count(requests.limit[slot], requests.tenant[slot]);
-    if (requests.arrivalCopies[slot] === 0) this.coldStarts.inc();
-  }
-
-  cancelled(requests: RequestTable, slot: number): void {
-    this.requests.get(OUTCOME_CANCELLED).inc();
-    this.byClass?.get(requests.requestClass[slot] * OUTCOMES + OUTCOME_CANCELLED).inc();
-    this.byTenant?.get(requests.tenant[slot] * OUTCOMES + OUTCOME_CANCELLED).inc();
-  }
-
-  completed(action: Action): void {
-    const { kind, status, gpu } = action;
-    this.actions.get(kind * STATUSES + status).inc();
-    if (kind !== LOAD && kind !== INFER) return;
-    const tookNs = action.endNs - action.beginNs;
-    if (tookNs > 0) this.laneBusy.get(gpu * 2 + laneOf(action)).inc(tookNs / NS_PER_S);
-    if (status !== STATUS_OK) return;
-    const errorNs = action.expectedDurationNs - tookNs;
-    this.predictionError.get(kind * 2 + (errorNs >= 0 ? 0 : 1)).observe(Math.abs(errorNs) / NS_PER_S);
-  }
-
-  /** Records the result of an action: each request of an INFER went through its stages. */
-  ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs' | 'inputErrors'>): void {
-    const { kind, status, model, count } = action;
-    const label = this.labels.indexOf(model);
-    for (const error of result.inputErrors ?? []) if (error !== '') this.stages.notComputed(label);
-    if (kind !== INFER || status !== STATUS_OK) return;
-    this.stages.ran(label, count, execNsOf(action, result), result);
-  }
-
-  /** Records a late wake-up of the controller. */
-  wokeLate(ns: number): void {
-    this.times.lateness.observe(Math.max(0, ns) / NS_PER_S);
-  }
-
-  /** Records the duration of a step of the scheduler. */
-  stepped(tookNs: number): void {
-    this.times.steps.observe(tookNs / NS_PER_S);
-  }
-
-  setStandby(isStandby: boolean): void {
-    this.standby.set(isStandby ? 1 : 0);
-  }
-
-  setWorkerUp(worker: string, up: boolean): void {
-    this.workerUp.set({ worker }, up ? 1 : 0);
-  }
-
-  /** Removes the series of a worker that is no longer this controller's. */
-  forgetWorker(worker: string): void {
-    this.workerUp.remove({ worker });
-  }
-}
-
-/** Names of the server's classes and tenants: one label value for each configured one. */
-interface Senders {
-  readonly classes?: readonly string[];
-  readonly tenants?: readonly string[];
-}
-
-const METRIC_OF_SENDER = {
-  class: 'escapement_class_requests_total',
-  tenant: 'escapement_tenant_requests_total',
-} as const;
-
-function bySenderAndOutcome(
+export function counted(
   registry: Registry,
-  sender: keyof typeof METRIC_OF_SENDER,
-  names: readonly string[],
-): Children<Counter.Internal> | null {
-  if (names.length === 0) return null;
-  const counter = new Counter({
-    name: METRIC_OF_SENDER[sender],
-    help: `Answered requests by ${sender} and outcome; only where the server has some`,
-    labelNames: [sender, 'outcome'],
-    registers: [registry],
-  });
-  return new Children((index) =>
-    counter.labels(names[Math.floor(index / OUTCOMES)], OUTCOME_NAMES[index % OUTCOMES]),
-  );
+  name: Name,
+  labelsOf: (index: number) => readonly string[] = () => [],
+): Count {
+  const { kind, ...rest } = describe(name);
+  const common = { ...rest, registers: [registry] };
+  const buckets = BUCKETS[kind];
+  const series: ((value: number) => void)[] = [];
+  const counter = buckets === undefined ? new Counter<string>(common) : null;
+  const histogram = buckets === undefined ? null : new Histogram<string>({ ...common, buckets });
+  const open = (index: number) => {
+    const labels = named(rest.labelNames, labelsOf(index));
+    const count = counter?.labels(labels);
+    const times = histogram?.labels(labels);
+    return (value: number) => (count === undefined ? times?.observe(value) : count.inc(value));
+  };
+  return (index, value = 1) => {
+    series[index] ??= open(index);
+    series[index](value);
+  };
 }
 
-/** Names of limits as reasons; without any, the SLO cannot be met. */
-const REJECTED_FOR: Readonly<Record<number, string>> = {
-  [LIMIT_NONE]: 'slo',
-  [LIMIT_RATE]: 'rate',
-  [LIMIT_SHARE]: 'share',
-};
-const REASONS = Object.keys(REJECTED_FOR).length;
+/** A series: label values, without any that it lacks at the end, and the value. */
+export type Reading = readonly [labels: readonly string[], value: number];
 
-/** Reasons for rejections. Each series exists from the start, so that its first rise shows. */
-class Rejections {
-  private readonly byTenantAndReason: readonly Counter.Internal[];
-
-  /** `tenants`: their names; empty: only SLOs reject. */
-  constructor(registry: Registry, tenants: readonly string[]) {
-    const counter = new Counter({
-      name: 'escapement_rejected_total',
-      help: 'Requests rejected because their SLO cannot be met (slo), or for the rate or share of their tenant',
-      labelNames: ['reason', 'tenant'],
-      registers: [registry],
-    });
-    const reasons = Object.values(REJECTED_FOR);
-    this.byTenantAndReason =
-      tenants.length === 0
-        ? [counter.labels({ reason: REJECTED_FOR[LIMIT_NONE] })]
-        : tenants.flatMap((tenant) => reasons.map((reason) => counter.labels({ reason, tenant })));
-    for (const series of this.byTenantAndReason) series.inc(0);
-  }
-
-  count(limit: number, tenant: number): void {
-    this.byTenantAndReason[tenant * REASONS + limit].inc();
-  }
+/** Registers a counter or gauge that is computed on each scrape, and free otherwise. Equal labels add up. */
+export function readOnScrape(registry: Registry, name: Name, read: () => Iterable<Reading>): void {
+  const { kind, ...rest } = describe(name);
+  const options = {
+    ...{ ...rest, registers: [registry] },
+    collect(this: Counter<string> | Gauge<string>) {
+      this.reset();
+      for (const [values, value] of read()) this.inc(named(rest.labelNames, values), value);
+    },
+  };
+  if (kind === 'counter') new Counter<string>(options);
+  else new Gauge<string>(options);
 }
 
-/** Times of the controller itself. */
-class ControllerTimes {
-  readonly lateness: Histogram;
-  readonly steps: Histogram;
+function named(names: readonly string[], values: readonly string[]): Record<string, string> {
+  return Object.fromEntries(values.map((value, i) => [names[i], value]));
+}
 
-  constructor(registry: Registry) {
-    const common = { buckets: ERROR_BUCKETS_S, registers: [registry] };
-    this.lateness = new Histogram({
-      name: 'escapement_wakeup_lateness_seconds',
-      help: 'Delay of the wake-up timer of the controller',
-      ...common,
-    });
-    this.steps = new Histogram({
-      name: 'escapement_step_seconds',
-      help: 'Duration of a scheduler step: processing events, and deciding',
-      ...common,
-    });
-  }
+function describe(name: Name) {
+  const [, kind, labels = '', help] = /^(\w+) (?:\{(.*)\} )?(.*)$/.exec(METRICS[name]) as string[];
+  return { kind, name, help, labelNames: labels === '' ? [] : labels.split(', ') };
 }

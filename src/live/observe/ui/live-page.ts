@@ -39,7 +39,7 @@ export class LivePage {
   private gpus = 0;
 
   constructor(private readonly options: LivePageOptions) {
-    this.streams = new EventStreams(options.time, () => JSON.stringify(this.setup()));
+    this.streams = new EventStreams(() => JSON.stringify(this.setup()));
     this.routes = [
       ...pageRoutes(),
       { path: EVENTS_PATH, method: 'GET', answer: () => this.streams.open(() => this.begin()) },

@@ -5,12 +5,7 @@ import {
   type MetricsServer,
   startMetricsServer,
 } from '../../../../src/live/observe/telemetry/metrics-server.js';
-import {
-  json,
-  type Reply,
-  type Route,
-  recordingRoutes,
-} from '../../../../src/live/observe/telemetry/route.js';
+import { json, type Route, recordingRoutes } from '../../../../src/live/observe/telemetry/route.js';
 import type { RecordingControl } from '../../../../src/live/recording/recording-control.js';
 import { exchangeRaw } from '../../frontend/fixtures.js';
 import { parseExposition } from './exposition.js';
@@ -83,36 +78,6 @@ describe('the metrics server', () => {
     expect(await exchangeRaw(Number(port), ask('authorization: Bearer s3cret\r\n'))).toMatch(
       /^HTTP\/1\.1 200 /,
     );
-  });
-
-  it.each([
-    ['text', '\u0000garbage\r\n\r\n', 400, /^this is not HTTP\/1\.1: /],
-    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, /^this port speaks HTTP\/1\.1/],
-    ['long headers', `GET /metrics HTTP/1.1\r\n${'x: y\r\n'.repeat(20_000)}`, 431, /more than 16384 bytes$/],
-    ['a tunnel', 'CONNECT x:443 HTTP/1.1\r\nhost: x:443\r\n\r\n', 501, /^CONNECT is not supported/],
-  ])('refuses with words what it cannot read, and goes on: %s', async (_, bytes, status, words) => {
-    const base = await start();
-    const heard = await exchangeRaw(Number(new URL(base).port), bytes);
-    const [head = '', body = ''] = heard.split('\r\n\r\n');
-    expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    expect(head).toContain(`content-length: ${body.length}`);
-    expect(JSON.parse(body)).toEqual({ error: expect.stringMatching(words) });
-    expect((await fetch(`${base}/healthz`)).status).toBe(200);
-  });
-
-  it('says nothing more on a connection that waits for an answer', async () => {
-    let finish = () => {};
-    const answer = () =>
-      new Promise<Reply>((resolve) => {
-        finish = () => resolve(json(200, {}));
-      });
-    const base = await start(() => true, 0, [{ path: '/slow', method: 'GET', answer }]);
-    const port = Number(new URL(base).port);
-    for (const more of ['what is this?\r\n\r\n', 'CONNECT x:443 HTTP/1.1\r\nhost: x:443\r\n\r\n']) {
-      expect(await exchangeRaw(port, `GET /slow HTTP/1.1\r\nhost: a\r\n\r\n${more}`)).toBe('');
-      finish();
-    }
-    expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });
 
   it('cuts off who sends requests without waiting, and answers who waits', async () => {

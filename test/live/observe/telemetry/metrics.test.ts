@@ -1,9 +1,11 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { Controller } from '../../../../src/core/controller.js';
-import { registerClusterGauges } from '../../../../src/live/observe/telemetry/gauges.js';
-import { ControllerMetrics } from '../../../../src/live/observe/telemetry/metrics.js';
-import { createRegistry } from '../../../../src/live/observe/telemetry/registry.js';
+import {
+  ControllerMetrics,
+  registerCluster,
+} from '../../../../src/live/observe/telemetry/controller-metrics.js';
+import { createRegistry } from '../../../../src/live/observe/telemetry/metrics.js';
 import { fanOut } from '../../../../src/record/fan-out.js';
 import { RunTally } from '../../../../src/record/run-tally.js';
 import { buildSchedulerFigures, buildSummary } from '../../../../src/record/summary.js';
@@ -133,7 +135,7 @@ describe('metrics of a controller', () => {
       port: { send: () => {}, answer: () => {} },
     });
     const workerOf = (gpu: number) => ['a:8003', 'b:8003', ''][gpu];
-    registerClusterGauges(registry, controller, workerOf, (gpu) => ['v100', 't4', ''][gpu]);
+    registerCluster(registry, controller, workerOf, (gpu) => ['v100', 't4', ''][gpu]);
     controller.gpuUp(0, [0, 1]);
     controller.gpuDown(1);
     for (let i = 0; i < 4; i++) controller.offer(2, 0, 100 * MS, 0);

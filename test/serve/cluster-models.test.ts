@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { EscapementError } from '../../src/base/errors.js';
 import { NO_MODELS, type WorkerModelList } from '../../src/live/model-list.js';
-import { mergeModelLists } from '../../src/serve/merge-model-lists.js';
+import { mergeModelLists } from '../../src/serve/cluster-models.js';
 
 const offer = (name: string, version: string, digest = 'd', isMeasured = true) => ({
   name,

@@ -5,10 +5,10 @@ import { OUTCOME_OK, OUTCOME_REJECTED } from '../../src/core/request.js';
 import type { ModelReference } from '../../src/live/messages.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import type { ModelList } from '../../src/live/model-list.js';
-import { NameLabels } from '../../src/live/observe/telemetry/labels.js';
+import { ModelLabels } from '../../src/live/observe/telemetry/labels.js';
 import type { InferenceAnswer, InferenceRequest, SchedulingService } from '../../src/live/service.js';
-import { DeployedService } from '../../src/serve/deployed-service.js';
 import { ALL_MODELS, type DeploymentOptions, type ModelHost } from '../../src/serve/deployment-options.js';
+import { ModelService } from '../../src/serve/model-service.js';
 import { RepositorySource } from '../../src/serve/repository-source.js';
 import { CPU, scalingModel, tempDir, writeIn } from '../live/models/fixtures.js';
 import { PAGE_BYTES, until } from './fixtures.js';
@@ -98,14 +98,8 @@ function open(dir: string, options: Partial<DeploymentOptions> = {}) {
     if (what === 'unloaded') unloaded.push(`${model}/${version}: ${why}`);
   };
   const events = { info, warn };
-  const service = new DeployedService(
-    host,
-    host,
-    { ...ALL_MODELS, dir, ...options },
-    events,
-    () => [],
-    new NameLabels(),
-  );
+  const service = new ModelService({ ...ALL_MODELS, dir, ...options }, events, new ModelLabels(), host.nowNs);
+  service.attach(host, host, { read: () => [], listed: () => {} });
   onTestFinished(async () => {
     service.close();
     await source.close();
@@ -114,20 +108,20 @@ function open(dir: string, options: Partial<DeploymentOptions> = {}) {
 }
 
 /** Asks as a frontend does: by the index of the entry that is the default. */
-function ask(service: DeployedService, name: string, version = ''): Promise<InferenceAnswer> {
+function ask(service: ModelService, name: string, version = ''): Promise<InferenceAnswer> {
   const entry = service.state.entries.find(
     (each) => each.name === name && (version === '' ? each.isDefault : each.version === version),
   );
   return send(service, entry?.index ?? -1);
 }
 
-function send(service: DeployedService, model: number): Promise<InferenceAnswer> {
+function send(service: ModelService, model: number): Promise<InferenceAnswer> {
   return new Promise((done) => service.infer({ model, user: 0, sloNs: 1e9, inputs: [], done }));
 }
 
-const states = (service: DeployedService) =>
+const states = (service: ModelService) =>
   service.state.entries.map(({ name, version, state }) => `${name}/${version} ${state}`);
-const reasons = (service: DeployedService) =>
+const reasons = (service: ModelService) =>
   service.state.entries.map(({ name, version, reason }) => `${name}/${version} ${reason}`);
 
 describe('a deployment', () => {

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { CertificateGauges } from '../../../../src/live/observe/telemetry/gauges.js';
+import { CertificateGauges } from '../../../../src/live/observe/telemetry/certificates.js';
 import { noOpenssl, selfSigned } from '../../../self-signed.js';
 import { parseExposition } from './exposition.js';
 

@@ -1,6 +1,31 @@
 import { EscapementError } from '../base/errors.js';
+import { invariant } from '../base/invariant.js';
+import type { Fleet } from '../live/controller/fleet.js';
 import { problemAt } from '../live/controller/fleet-models.js';
+import type { LiveController } from '../live/controller/live-controller.js';
 import type { ModelList, ModelProblem, OfferedVersion, WorkerModelList } from '../live/model-list.js';
+import type { ModelHost } from './deployment-options.js';
+
+/** Models of a controller's workers, in this process or elsewhere. */
+export function clusterModels(controller: LiveController, fleet: Fleet): ModelHost {
+  return {
+    get away() {
+      return fleet.away;
+    },
+    get isOpen() {
+      return fleet.isOpen;
+    },
+    untilUp: () => fleet.untilUp(),
+    list: async (name) => mergeModelLists(await fleet.models.list(name)),
+    addModel: async (reference) => {
+      const index = await controller.addModel(reference);
+      const model = controller.modelAt(index);
+      invariant(model !== null, 'a model that was added is there');
+      return { index, model };
+    },
+    retireModel: (index) => controller.retireModel(index),
+  };
+}
 
 /** A version as offered by each of several workers. */
 type Offers = readonly { readonly worker: string; readonly offer: OfferedVersion }[];

@@ -1,0 +1,321 @@
+import type { Registry } from 'prom-client';
+import { NS_PER_S } from '../../../base/units.js';
+import { ACTION_NAMES, type Action, INFER, LANE_NAMES, LOAD, STATUS_OK } from '../../../core/action.js';
+import type { Cluster } from '../../../core/cluster.js';
+import type { ModelSpec } from '../../../core/model.js';
+import type { RunObserver } from '../../../core/observer.js';
+import {
+  OUTCOME_CANCELLED,
+  OUTCOME_LATE,
+  OUTCOME_NAMES,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  type Outcome,
+  REQUEST_FREE,
+  REQUEST_QUEUED,
+  type RequestTable,
+} from '../../../core/request.js';
+import { statusName } from '../../../core/status-names.js';
+import { laneOf } from '../../../core/worker.js';
+import { newApiErrorCounters, readApiErrors } from '../../frontend/api-error.js';
+import type { ResultMessage } from '../../messages.js';
+import { execNsOf } from '../model-statistics.js';
+import type { ScalingStatus } from '../status/cluster-status.js';
+import { warmModels } from '../status/describe-cluster.js';
+import { ModelLabels } from './labels.js';
+import { type Count, counted, type Reading, readOnScrape } from './metrics.js';
+
+const OUTCOMES = OUTCOME_NAMES.length;
+/** Upper bound of statuses, exclusive. */
+const STATUSES = 100;
+const DIRECTIONS = ['over', 'under'] as const;
+/** Stages of a request: from its arrival to the start of its INFER, and the parts of that. */
+const STAGES = ['queue', 'copy_in', 'exec', 'copy_out'] as const;
+/** By limit, LIMIT_NONE first: reason for a rejection. Without a limit, the SLO cannot be met. */
+const REJECTED_FOR = ['slo', 'rate', 'share'];
+
+/** Names of the server's classes and tenants: one label value for each configured one. */
+interface Senders {
+  readonly classes?: readonly string[];
+  readonly tenants?: readonly string[];
+}
+
+/**
+ * Metrics of a controller: of every answer and every result as an observer, of the rest by calls. An answer costs about a
+ * microsecond.
+ */
+export class ControllerMetrics implements RunObserver {
+  private readonly labels = new ModelLabels();
+  /** By index of the scheduler: label of its model. */
+  private readonly labelOf: number[] = [];
+  private readonly latency: Count;
+  private readonly queueTime: Count;
+  private readonly stageTime: Count;
+  private readonly batchSize: Count;
+  private readonly invalidInputs: Count;
+  private readonly requests: Count;
+  private readonly goodput: Count;
+  /** Null: there are none. */
+  private readonly byClass: Count | null;
+  private readonly byTenant: Count | null;
+  private readonly rejected: Count;
+  private readonly coldStarts: Count;
+  private readonly actions: Count;
+  private readonly predictionError: Count;
+  private readonly laneBusy: Count;
+  private readonly lateness: Count;
+  private readonly steps: Count;
+  private readonly workers = new Map<string, boolean>();
+  private isStandby = false;
+
+  constructor(
+    registry: Registry,
+    models: readonly ModelSpec[],
+    { classes = [], tenants = [] }: Senders = {},
+  ) {
+    for (const [index, { name }] of models.entries()) if (name !== '') this.modelCame(index, name);
+    const model = (label: number) => [this.labels.valueOf(label)];
+    const modelAndOutcome = byTwo(OUTCOMES, (label, outcome) => [...model(label), OUTCOME_NAMES[outcome]]);
+    this.latency = counted(registry, 'escapement_request_latency_seconds', modelAndOutcome);
+    this.queueTime = counted(registry, 'escapement_request_queue_seconds', modelAndOutcome);
+    this.stageTime = counted(
+      registry,
+      'escapement_request_stage_seconds_total',
+      byTwo(STAGES.length, (label, stage) => [...model(label), STAGES[stage]]),
+    );
+    this.batchSize = counted(registry, 'escapement_batch_size', model);
+    this.invalidInputs = counted(registry, 'escapement_invalid_inputs_total', model);
+    this.requests = counted(registry, 'escapement_requests_total', (outcome) => [OUTCOME_NAMES[outcome]]);
+    const bySender = (name: 'class' | 'tenant', senders: readonly string[]) =>
+      senders.length === 0
+        ? null
+        : counted(
+            registry,
+            `escapement_${name}_requests_total`,
+            byTwo(OUTCOMES, (sender, outcome) => [senders[sender], OUTCOME_NAMES[outcome]]),
+          );
+    this.byClass = bySender('class', classes);
+    this.byTenant = bySender('tenant', tenants);
+    this.rejected = counted(
+      registry,
+      'escapement_rejected_total',
+      byTwo(REJECTED_FOR.length, (tenant, why) => [REJECTED_FOR[why], ...tenants.slice(tenant, tenant + 1)]),
+    );
+    // Each series exists from the start, so that its first rise shows.
+    const rejections = tenants.length === 0 ? 1 : tenants.length * REJECTED_FOR.length;
+    for (let series = 0; series < rejections; series++) this.rejected(series, 0);
+    this.goodput = counted(registry, 'escapement_goodput_total');
+    this.coldStarts = counted(registry, 'escapement_cold_starts_total');
+    this.actions = counted(
+      registry,
+      'escapement_actions_total',
+      byTwo(STATUSES, (kind, status) => [ACTION_NAMES[kind], statusName(status)]),
+    );
+    this.predictionError = counted(
+      registry,
+      'escapement_prediction_error_seconds',
+      byTwo(2, (kind, direction) => [ACTION_NAMES[kind], DIRECTIONS[direction]]),
+    );
+    this.laneBusy = counted(
+      registry,
+      'escapement_lane_busy_seconds_total',
+      byTwo(2, (gpu, lane) => [String(gpu), LANE_NAMES[lane]]),
+    );
+    this.lateness = counted(registry, 'escapement_wakeup_lateness_seconds');
+    this.steps = counted(registry, 'escapement_step_seconds');
+    readOnScrape(registry, 'escapement_worker_up', () =>
+      [...this.workers].map(([worker, up]): Reading => [[worker], Number(up)]),
+    );
+    readOnScrape(registry, 'escapement_standby', () => [[[], Number(this.isStandby)]]);
+  }
+
+  /** Records the model added at an index. */
+  modelCame(index: number, name: string): void {
+    this.labelOf[index] = this.labels.numberOf(name);
+  }
+
+  answered(
+    requests: RequestTable,
+    slot: number,
+    outcome: Outcome,
+    nowNs: number,
+    _copies: number,
+    action: Action | null,
+  ): void {
+    const arrivalNs = requests.arrivalNs[slot];
+    const ran = action !== null && (outcome === OUTCOME_OK || outcome === OUTCOME_LATE);
+    const label = this.labelOf[requests.model[slot]];
+    const index = label * OUTCOMES + outcome;
+    const queueS = Math.max(0, (ran ? action.beginNs : nowNs) - arrivalNs) / NS_PER_S;
+    this.latency(index, Math.max(0, nowNs - arrivalNs) / NS_PER_S);
+    this.queueTime(index, queueS);
+    if (ran) this.stageTime(label * STAGES.length, queueS);
+    if (outcome === OUTCOME_OK) this.goodput(0);
+    this.ended(requests, slot, outcome);
+    if (outcome === OUTCOME_REJECTED)
+      this.rejected(requests.tenant[slot] * REJECTED_FOR.length + requests.limit[slot]);
+    if (requests.arrivalCopies[slot] === 0) this.coldStarts(0);
+  }
+
+  cancelled(requests: RequestTable, slot: number): void {
+    this.ended(requests, slot, OUTCOME_CANCELLED);
+  }
+
+  completed(action: Action): void {
+    const { kind, status, gpu } = action;
+    this.actions(kind * STATUSES + status);
+    if (kind !== LOAD && kind !== INFER) return;
+    const tookNs = action.endNs - action.beginNs;
+    if (tookNs > 0) this.laneBusy(gpu * 2 + laneOf(action), tookNs / NS_PER_S);
+    if (status !== STATUS_OK) return;
+    const errorNs = action.expectedDurationNs - tookNs;
+    this.predictionError(kind * 2 + (errorNs >= 0 ? 0 : 1), Math.abs(errorNs) / NS_PER_S);
+  }
+
+  /** Records the result of an action: each request of an INFER went through its stages. */
+  ran(action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs' | 'inputErrors'>): void {
+    const { kind, status, model, count } = action;
+    const label = this.labelOf[model];
+    for (const error of result.inputErrors ?? []) if (error !== '') this.invalidInputs(label);
+    if (kind !== INFER || status !== STATUS_OK) return;
+    const first = label * STAGES.length;
+    this.batchSize(label, count);
+    this.stageTime(first + 1, (result.copyInNs * count) / NS_PER_S);
+    this.stageTime(first + 2, (execNsOf(action, result) * count) / NS_PER_S);
+    this.stageTime(first + 3, (result.copyOutNs * count) / NS_PER_S);
+  }
+
+  /** Records a late wake-up of the controller. */
+  wokeLate(ns: number): void {
+    this.lateness(0, Math.max(0, ns) / NS_PER_S);
+  }
+
+  /** Records the duration of a step of the scheduler. */
+  stepped(tookNs: number): void {
+    this.steps(0, tookNs / NS_PER_S);
+  }
+
+  setStandby(isStandby: boolean): void {
+    this.isStandby = isStandby;
+  }
+
+  setWorkerUp(worker: string, up: boolean): void {
+    this.workers.set(worker, up);
+  }
+
+  /** Removes the series of a worker that is no longer this controller's. */
+  forgetWorker(worker: string): void {
+    this.workers.delete(worker);
+  }
+
+  private ended({ requestClass, tenant }: RequestTable, slot: number, outcome: Outcome): void {
+    this.requests(outcome);
+    this.byClass?.(requestClass[slot] * OUTCOMES + outcome);
+    this.byTenant?.(tenant[slot] * OUTCOMES + outcome);
+  }
+}
+
+/** Labels of an index that combines two. */
+function byTwo(count: number, labels: (first: number, second: number) => readonly string[]) {
+  return (index: number) => labels(Math.floor(index / count), index % count);
+}
+
+/** Registers queue lengths, and free pages, models and state of each GPU that a worker has. */
+export function registerCluster(
+  registry: Registry,
+  { cluster, requests }: { readonly cluster: Cluster; readonly requests: RequestTable },
+  /** Name of the GPU's worker; empty: none has it. */
+  workerOf: (gpu: number) => string,
+  /** Name of the GPU's kind. */
+  kindOf: (gpu: number) => string,
+): void {
+  readOnScrape(registry, 'escapement_queued_requests', function* () {
+    const labels = new ModelLabels();
+    const named = (name: string) => [labels.valueOf(labels.numberOf(name))];
+    const queued = new Float64Array(cluster.models.length);
+    const { state, model } = requests;
+    for (let slot = 0; slot < state.length; slot++) if (state[slot] === REQUEST_QUEUED) queued[model[slot]]++;
+    for (const [index, { name }] of cluster.models.entries())
+      if (name !== '') yield [named(name), queued[index]];
+  });
+  readOnScrape(registry, 'escapement_unanswered_requests', () => [
+    [[], requests.state.reduce((sum, state) => sum + (state === REQUEST_FREE ? 0 : 1), 0)],
+  ]);
+  const ofGpus = (
+    name: `escapement_${'gpu_up' | 'gpu_info' | 'free_pages' | 'warm_models'}`,
+    read: (gpu: number, worker: string, held: Int32Array) => Reading,
+  ) =>
+    readOnScrape(registry, name, function* () {
+      const held = warmModels(cluster);
+      for (let gpu = 0; gpu < cluster.gpus; gpu++)
+        if (workerOf(gpu) !== '') yield read(gpu, workerOf(gpu), held);
+    });
+  ofGpus('escapement_gpu_up', (gpu, worker) => [[String(gpu), worker], Number(cluster.up.has(gpu))]);
+  ofGpus('escapement_gpu_info', (gpu) => [[String(gpu), kindOf(gpu)], 1]);
+  ofGpus('escapement_free_pages', (gpu) => [[String(gpu)], cluster.pages[gpu].free]);
+  ofGpus('escapement_warm_models', (gpu, _worker, held) => [[String(gpu)], held[gpu]]);
+}
+
+/**
+ * States of a version of a model: as in the repository index, with two more: `outdated` for one that is ready and serves
+ * other files than those on disk, which are rejected, and `unloaded` for one that is deliberately not served.
+ */
+const MODEL_STATES = ['ready', 'outdated', 'loading', 'unloading', 'unloaded', 'unavailable'] as const;
+export type ModelState = (typeof MODEL_STATES)[number];
+
+/** Registers the number of versions of each model by state. */
+export function registerModelStates(
+  registry: Registry,
+  labels: ModelLabels,
+  read: () => readonly { readonly name: string; readonly state: ModelState }[],
+): void {
+  readOnScrape(registry, 'escapement_model_versions', function* () {
+    for (const { name, state } of read()) {
+      const model = labels.valueOf(labels.numberOf(name));
+      // Zeros, too, so that an alert sees the end of a state.
+      for (const each of MODEL_STATES) yield [[model, each], Number(each === state)];
+    }
+  });
+}
+
+/** Registers the requests refused by the frontends. Returns their counters. */
+export function registerApiErrors(registry: Registry, labels: ModelLabels): SharedArrayBuffer {
+  const counters = newApiErrorCounters();
+  readOnScrape(registry, 'escapement_refused_total', () =>
+    readApiErrors(counters).map(
+      ({ transport, reason, label, count }): Reading => [
+        [transport, reason, ...(label === 0 ? [] : [labels.valueOf(label)])],
+        count,
+      ],
+    ),
+  );
+  return counters;
+}
+
+/** Registers workers that register themselves, leave or are turned away. */
+export function registerJoining(
+  registry: Registry,
+  counts: {
+    readonly joined: number;
+    readonly left: number;
+    readonly lost: number;
+    readonly turnedAway: Readonly<Record<string, number>>;
+  },
+): void {
+  for (const what of ['joined', 'left', 'lost'] as const)
+    readOnScrape(registry, `escapement_workers_${what}_total`, () => [[[], counts[what]]]);
+  readOnScrape(registry, 'escapement_registrations_turned_away_total', () =>
+    Object.entries(counts.turnedAway).map(([reason, count]): Reading => [[reason], count]),
+  );
+}
+
+/** Registers the number of GPUs needed, for an external autoscaler. */
+export function registerNeededGpus(registry: Registry, needed: () => ScalingStatus | null): void {
+  readOnScrape(registry, 'escapement_gpus_needed', () =>
+    (needed()?.gpus ?? []).map(({ kind, needed: gpus }): Reading => [[kind], gpus]),
+  );
+  readOnScrape(registry, 'escapement_gpus_needed_reason', () => {
+    const reason = needed()?.reason;
+    return reason === undefined ? [] : [[[reason], 1]];
+  });
+}

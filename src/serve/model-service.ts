@@ -1,0 +1,679 @@
+import { EscapementError } from '../base/errors.js';
+import { NS_PER_MS, NS_PER_S } from '../base/units.js';
+import { pause } from '../base/world/pause.js';
+import { REAL_TIME } from '../base/world/real-time.js';
+import type { Time, Timer } from '../base/world/time.js';
+import { NoWorker } from '../live/controller/fleet-models.js';
+import { NO_WORKER } from '../live/controller/served-state.js';
+import { type ModelList, NO_MODELS, type OfferedVersion } from '../live/model-list.js';
+import type { StatisticsCollector } from '../live/observe/model-statistics.js';
+import type { ModelLabels } from '../live/observe/telemetry/labels.js';
+import {
+  type InferenceRequest,
+  type ModelEntry,
+  type ModelStatistics,
+  type SchedulingService,
+  ServiceError,
+  type ServiceState,
+  STANDS_BY,
+  type WatchedService,
+} from '../live/service.js';
+import { within } from '../live/within.js';
+import { clientReason } from './client-reason.js';
+import {
+  type DeploymentEvents,
+  type DeploymentOptions,
+  type ModelHost,
+  startNeeds,
+} from './deployment-options.js';
+import { coded, gone, noneServed, noSuchModel, unknown, whatIsServed } from './model-errors.js';
+import { ModelHandles } from './model-handles.js';
+import { type Deployed, isUnloaded, MEASURING, ModelTable, NOT_SERVED, whyUnloaded } from './model-table.js';
+
+/** Time that a request for the index waits for a look at the disk, which profiling of a model may delay. */
+const LOOK_NS = NS_PER_S;
+/** Time for frontends to learn of a change, during which a replaced model still takes requests. */
+const LINGER_MS = 250;
+/** Number of looks per idle timeout. */
+const IDLE_LOOKS = 4;
+/** Delay of a retry after a failure to load a sleeping model; doubles up to the maximum. */
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 60_000;
+
+/** The cluster that executes, once enough workers are up. */
+interface Running {
+  readonly service: SchedulingService;
+  readonly host: ModelHost;
+  readonly handles: ModelHandles;
+  readonly statistics: Pick<StatisticsCollector, 'read' | 'listed'>;
+}
+
+/** Options for bringing a model into service. */
+interface Bringing {
+  /** False to leave a model without a profile for later. */
+  readonly mayMeasure: boolean;
+  /** True if a caller waits for it, so that every failure is logged, not only new ones. */
+  readonly isAsked: boolean;
+}
+
+/**
+ * The service that frontends call: models of the workers' repositories, which change while it runs. It decides which model
+ * runs in which version. Until the cluster is there it is not ready and has no models.
+ */
+export class ModelService implements WatchedService {
+  state: ServiceState = { notReady: NO_WORKER, entries: [] };
+  private running: Running | null = null;
+  private readonly table = new ModelTable(() => this.replace());
+  /** Serializes changes of each model. */
+  private readonly turns = new Turns();
+  private readonly watchers = new Set<() => void>();
+  private readonly timers: Timer[] = [];
+  private isStarting = true;
+  private isClosed = false;
+  /** Look at the disk requested by clients; null: none in progress. */
+  private looking: Promise<void> | null = null;
+  /** Reason why the repository cannot be read during a start that waits for it; '' if it can. */
+  private lacks = '';
+  /** Failure to list the models that was logged last; '' after a success. */
+  private complaint = '';
+
+  constructor(
+    private readonly options: DeploymentOptions,
+    private readonly events: DeploymentEvents,
+    /** Labels of its models in metrics. */
+    private readonly labels: ModelLabels,
+    /** Clock of requests. */
+    readonly nowNs: () => number,
+    private readonly time: Time = REAL_TIME,
+  ) {}
+
+  /** Sets the cluster, with the models that its workers have from the start. */
+  attach(service: SchedulingService, host: ModelHost, statistics: Running['statistics']): void {
+    const handles = new ModelHandles(service, (handle) => this.wake(handle), this.time);
+    this.running = { service, host, handles, statistics };
+    this.adopt(service.state.entries);
+    this.replace();
+    service.watch(() => this.replace());
+  }
+
+  /**
+   * Loads the models configured for the start while it already answers: those with a profile first. Rejects with the coded
+   * error of a problem that must end the server.
+   */
+  async start(): Promise<void> {
+    const { control, isStrict, pollNs, idleNs } = this.options;
+    const { table, there } = this;
+    // Models that workers already had when this controller took over.
+    const kept = there.service.state.entries.filter(({ name, version }) => table.get(name, version) === null);
+    this.adopt(kept);
+    const { list, known, wanted } = await this.firstSurvey();
+    const { skipped } = list;
+    if (skipped.length > 0) this.events.info({ skipped }, 'the repository has entries that are not models');
+    const foreign = [...wanted].find((name) => !known.includes(name));
+    if (foreign !== undefined && this.isComplete) throw noSuchModel(foreign, known);
+    if (wanted.size === 0 && startNeeds(this.options) === 'model' && this.isComplete) {
+      const what = 'no worker has a model: put models into NAME/VERSION/model.onnx of all repositories';
+      throw new EscapementError('E_MODEL_FILE', what);
+    }
+    // Models loaded by clients through an earlier controller may be unloaded by clients, too.
+    if (control === 'explicit') for (const { name } of kept) wanted.add(name);
+    const running = new Set(table.all().flatMap(({ name, handle }) => (handle < 0 ? [] : name)));
+    for (const name of running)
+      if (!wanted.has(name)) await this.forget(name, '--load-model does not name it');
+    if (wanted.size === 0) this.events.info({}, NONE_YET[control]);
+    const asFound = this.servedAsFound(list);
+    await this.startAll([...wanted].filter((name) => !asFound.has(name))).catch((error) => {
+      // Absent workers, or the next look, may bring the missing models.
+      if (isStrict || (control !== 'poll' && this.isComplete)) throw error;
+    });
+    this.isStarting = false;
+    this.replace();
+    if (control === 'poll') this.every(pollNs, () => this.poll());
+    if (idleNs !== null) this.every(idleNs / IDLE_LOOKS, this.idleLook());
+  }
+
+  /** Call when a worker has come up: retries what could not be served, unless a worker needed for it is absent. */
+  workersCame(): void {
+    if (this.isStarting || this.there.host.away.length > 0) return;
+    this.retry().catch((error) => this.complain(error));
+  }
+
+  watch(changed: () => void): () => void {
+    this.watchers.add(changed);
+    return () => this.watchers.delete(changed);
+  }
+
+  infer(request: InferenceRequest): void {
+    this.there.handles.infer(request);
+  }
+
+  /** The previous version stays if that fails. */
+  async load(name: string): Promise<void> {
+    this.checkControl();
+    await this.bringIn(name, true);
+  }
+
+  /** Resolves when its memory is free. */
+  async unload(name: string): Promise<void> {
+    this.checkControl();
+    const { table } = this;
+    await this.turns.take(name, async () => {
+      const rows = table.versions(name);
+      if (rows.length === 0) throw unknown(name, this.there.host.away);
+      await Promise.all(
+        rows.map(async (row) => {
+          if (row.handle >= 0) {
+            table.put({ ...row, state: 'unloading', reason: 'being unloaded', handle: -1, digest: null });
+            const leave = () =>
+              this.there.handles.drop(row.handle, `model ${JSON.stringify(name)} is unloaded`);
+            await this.retire(row, 'a client has unloaded it', leave);
+          }
+          table.put({ ...row, state: 'unavailable', reason: whyUnloaded(row), handle: -1, digest: null });
+        }),
+      );
+    });
+  }
+
+  async look(): Promise<void> {
+    if (this.isStarting || this.options.control === 'poll') return;
+    const look = async () => this.list(await this.listAll(), null);
+    this.looking ??= look()
+      .catch((error) => this.complain(error))
+      .finally(() => {
+        this.looking = null;
+      });
+    await within(this.time, this.looking, LOOK_NS);
+  }
+
+  async statistics(): Promise<readonly ModelStatistics[]> {
+    return this.running?.statistics.read(this.state.entries) ?? [];
+  }
+
+  /** Stops all changes of models. */
+  close(): void {
+    this.isClosed = true;
+    for (const timer of this.timers) timer.cancel();
+  }
+
+  private get there(): Running {
+    if (this.running !== null) return this.running;
+    throw new ServiceError('notReady', `the server is not ready: ${NO_WORKER}`);
+  }
+
+  /** True if all workers that may bring models are up. */
+  private get isComplete(): boolean {
+    const { away, isOpen } = this.there.host;
+    return away.length === 0 && !isOpen;
+  }
+
+  /** Adds running models. */
+  private adopt(entries: readonly ModelEntry[]): void {
+    this.table.batch(() => {
+      for (const { name, version, index, model } of entries) {
+        if (model === null) continue;
+        const handle = this.there.handles.issue(model, index);
+        const digest = model.digest ?? '';
+        this.table.put({ name, version, state: 'ready', reason: '', handle, model, digest });
+      }
+    });
+  }
+
+  /** Waits while no worker is up. With `poll` the repository itself may appear later, as a mounted folder does. */
+  private async firstSurvey(): Promise<Survey> {
+    const { control, isStrict, pollNs, dir } = this.options;
+    for (;;) {
+      try {
+        return await this.survey();
+      } catch (error) {
+        if (error instanceof NoWorker) {
+          await this.there.host.untilUp();
+          continue;
+        }
+        if (control !== 'poll' || isStrict) throw error;
+        this.complain(error as Error);
+        this.lacks = clientReason(error as Error, dir);
+        this.replace();
+        await new Promise<void>((resolve) => this.time.after(pollNs / NS_PER_MS, resolve).unref());
+      }
+    }
+  }
+
+  /** Available models, and the names of those to serve, which it lists. */
+  private async survey(): Promise<Survey> {
+    const { control, names } = this.options;
+    const { table } = this;
+    const list = await this.listAll().catch((error) => {
+      if (this.isComplete || error instanceof NoWorker) throw error;
+      return NO_MODELS;
+    });
+    const { versions, problems } = list;
+    const isChosen = (name: string) => control !== 'explicit' || names.includes('*') || names.includes(name);
+    const known = [...new Set([...versions, ...problems].map(({ name }) => name))];
+    const wanted = new Set(known.filter(isChosen));
+    if (control === 'explicit') for (const name of names) if (name !== '*') wanted.add(name);
+    table.batch(() => {
+      for (const { name, version } of versions) {
+        const before = table.get(name, version);
+        if (isChosen(name) && (before === null || isUnloaded(before)))
+          table.put({ ...NOT_SERVED, name, version, state: 'loading', reason: 'waiting to be prepared' });
+      }
+    });
+    this.list(list, null);
+    return { list, known, wanted };
+  }
+
+  /**
+   * Names of models of which exactly what is offered is served. A start need not ask the workers about each of these again,
+   * which would take long with thousands.
+   */
+  private servedAsFound({ versions, problems }: ModelList): ReadonlySet<string> {
+    const differing = new Set(problems.map(({ name }) => name));
+    const offered = new Set(versions.map(({ name, version }) => JSON.stringify([name, version])));
+    for (const { name, version, digest } of versions) {
+      const row = this.table.get(name, version);
+      if (row?.state !== 'ready' || row.reason !== '' || row.digest !== digest) differing.add(name);
+    }
+    for (const { name, version } of this.table.all())
+      if (!offered.has(JSON.stringify([name, version]))) differing.add(name);
+    return new Set(this.table.names.filter((name) => !differing.has(name)));
+  }
+
+  /** Rejects with the first problem if the start is strict, and with all of them if no model can be served. */
+  private async startAll(names: readonly string[]): Promise<void> {
+    const { table } = this;
+    const problems = new Map<string, EscapementError>();
+    const bring = async (name: string, mayMeasure: boolean) => {
+      const attempt = () =>
+        this.turns
+          .take(name, () => this.bring(name, { mayMeasure, isAsked: false }))
+          .catch((error) => this.missing(name, error));
+      let found = await attempt();
+      while (!this.isClosed && found.some((error) => error instanceof NoWorker)) {
+        await this.there.host.untilUp();
+        found = await attempt();
+      }
+      if (this.options.isStrict && found.length > 0) throw found[0];
+      if (found.length > 0) problems.set(name, found[0]);
+    };
+    for (const name of names) if (!this.isClosed) await bring(name, false);
+    const unmeasured = names.filter((name) => table.versions(name).some(({ state }) => state === 'loading'));
+    for (const name of unmeasured) if (!this.isClosed) await bring(name, true);
+    const isAny = table.all().some(({ state }) => state === 'ready');
+    if (!isAny && problems.size > 0) throw noneServed([...problems.values()]);
+  }
+
+  private async retry(): Promise<void> {
+    const { table } = this;
+    if (table.names.length === 0) await this.survey();
+    for (const name of table.names) {
+      const rows = table.versions(name);
+      const isServed = rows.some(({ state }) => state === 'ready');
+      if (!isServed && !rows.every(isUnloaded)) await this.bringIn(name, false).catch(() => {});
+    }
+  }
+
+  private async poll(): Promise<void> {
+    const { versions, problems } = await this.listAll();
+    const present = new Set([...versions, ...problems].map(({ name }) => name));
+    for (const name of present) await this.bringIn(name, false).catch(() => {});
+    for (const name of this.table.names)
+      if (!present.has(name)) await this.forget(name, 'its folder is gone');
+  }
+
+  private async listAll(): Promise<ModelList> {
+    const list = await this.there.host.list(null);
+    this.lacks = '';
+    this.complaint = '';
+    return list;
+  }
+
+  /** Logs a failure once, until a look has succeeded. */
+  private complain({ message }: Error): void {
+    if (this.complaint !== message) this.events.warn({ error: message }, 'cannot list the models');
+    this.complaint = message;
+  }
+
+  private checkControl(): void {
+    if (this.there.service.state.notReady === STANDS_BY)
+      throw new ServiceError('notReady', `the server is not ready: ${STANDS_BY}`);
+    const { control } = this.options;
+    if (control !== 'none' && control !== 'poll') return;
+    throw new ServiceError(
+      'invalid',
+      `models cannot be loaded or unloaded by clients here: the server runs with --model-control ${control}`,
+    );
+  }
+
+  /** Deploys the model in its current version on the workers' disks. Rejects with a `ServiceError`. */
+  private bringIn(name: string, isAsked: boolean): Promise<void> {
+    return this.turns.take(name, async () => {
+      const before = this.table.versions(name);
+      const [problem] = await this.bring(name, { mayMeasure: true, isAsked });
+      if (problem === undefined) return;
+      const rest = whatIsServed(before, this.table.versions(name));
+      const why = `model ${JSON.stringify(name)} cannot be loaded: ${this.reasonOf(problem)}${rest}`;
+      throw new ServiceError('failed', why);
+    });
+  }
+
+  /** Makes the served versions of a model match the workers'. Resolves with the failures. */
+  private async bring(name: string, how: Bringing): Promise<EscapementError[]> {
+    const { table } = this;
+    const list = await this.there.host.list(name).catch(coded);
+    if (list instanceof EscapementError) return [list];
+    const { versions, problems, notes } = list;
+    if (versions.length === 0 && problems.length === 0) throw this.nothing(name);
+    const errors: EscapementError[] = [];
+    for (const { version, error } of problems) {
+      errors.push(error);
+      for (const one of version === null ? table.affected(name) : [version])
+        this.failed(name, one, error, table.get(name, one), how);
+    }
+    // One that stands in for a damaged one is not loaded next to the served one, but stays if it is that.
+    const served = table.versions(name).filter(({ state }) => state === 'ready');
+    const wanted = versions.filter(
+      ({ standsIn, version }) =>
+        standsIn !== true || served.length === 0 || served.some((row) => row.version === version),
+    );
+    let isNews = false;
+    for (const found of wanted) {
+      if (this.isClosed) return errors;
+      const before = table.get(name, found.version);
+      try {
+        if (await this.bringVersion(found, before, how)) isNews = true;
+      } catch (reason) {
+        const error = coded(reason);
+        errors.push(error);
+        this.failed(name, found.version, error, before, how);
+      }
+    }
+    if (isNews) for (const note of notes) this.events.warn({ model: name }, note);
+    // Versions that cannot be replaced yet stay: the files may still be arriving.
+    if (wanted.length > 0 && errors.length === 0) {
+      const present = wanted.map(({ version }) => version);
+      this.dropOthers(name, present, `version ${present.join(', ')} is served instead`);
+    }
+    this.list({ ...list, versions: wanted }, name);
+    return errors;
+  }
+
+  /** True if it was loaded. */
+  private async bringVersion(
+    { name, version, digest, isMeasured }: OfferedVersion,
+    before: Deployed | null,
+    { mayMeasure }: Bringing,
+  ): Promise<boolean> {
+    const { table } = this;
+    const isServed = before?.state === 'ready';
+    if (isServed && before.digest === digest) {
+      table.put({ ...before, reason: '' });
+      return false;
+    }
+    const isLater = !isMeasured && !mayMeasure;
+    if (!isServed) {
+      const reason = isLater ? 'waiting to be measured' : isMeasured ? 'being prepared' : MEASURING;
+      table.put({ ...NOT_SERVED, name, version, state: 'loading', reason });
+    }
+    if (isLater) return false;
+    const { host, handles } = this.there;
+    const { index, model } = await host.addModel({ name, version, digest });
+    const handle = handles.issue(model, index);
+    table.put({ name, version, state: 'ready', reason: '', handle, model, digest: model.digest ?? '' });
+    this.events.info({ model: name, version }, 'model is ready');
+    if (before !== null && before.handle >= 0) {
+      const leave = () => handles.replace(before.handle, handle);
+      this.retireLater(before, 'newer files of it are served instead', leave);
+    }
+    return true;
+  }
+
+  /** Error that no worker has the model. */
+  private nothing(name: string): ServiceError {
+    const rows = this.table.versions(name);
+    if (rows.some(({ handle }) => handle >= 0)) return gone(name);
+    for (const { version } of rows) this.table.remove(name, version);
+    return unknown(name, this.there.host.away);
+  }
+
+  /** Problem of a named model that is missing. */
+  private missing(name: string, { message }: Error): EscapementError[] {
+    const error = new EscapementError('E_MODEL_FILE', message);
+    for (const version of this.table.affected(name))
+      this.failed(name, version, error, this.table.get(name, version));
+    return [error];
+  }
+
+  /** `before`: its row before the attempt. */
+  private failed(
+    name: string,
+    version: string,
+    error: Error,
+    before: Deployed | null,
+    how: Pick<Bringing, 'isAsked'> = { isAsked: false },
+  ): void {
+    if (this.isClosed) return;
+    const isServed = before?.state === 'ready';
+    const why = this.reasonOf(error);
+    const reason = isServed
+      ? `serves the model loaded before; the files on disk are rejected: ${why}`
+      : `not available: ${why}`;
+    if (how.isAsked || before?.reason !== reason) {
+      const what = isServed
+        ? 'the files on disk are rejected; the model loaded before stays in service'
+        : 'model cannot be loaded';
+      this.events.warn({ model: name, version, error: error.message }, what);
+    }
+    this.table.put(
+      isServed ? { ...before, reason } : { ...NOT_SERVED, name, version, state: 'unavailable', reason },
+    );
+  }
+
+  /** Lists models, or one, that lie on disk and are not loaded. */
+  private list(list: ModelList, name: string | null): void {
+    const { table } = this;
+    const rows = this.there.host.away.length > 0 ? [] : name === null ? table.all() : table.versions(name);
+    table.list(list, rows, (error) => this.reasonOf(error));
+  }
+
+  /** Stops serving the model. */
+  private forget(name: string, why: string): Promise<void> {
+    return this.turns.take(name, async () => this.dropOthers(name, [], why));
+  }
+
+  /** Stops serving versions that are no longer wanted. */
+  private dropOthers(name: string, present: readonly string[], why: string): void {
+    for (const row of this.table.versions(name)) {
+      const { version, handle } = row;
+      if (present.includes(version)) continue;
+      this.table.remove(name, version);
+      if (handle < 0) continue;
+      const what = `version ${version} of model ${JSON.stringify(name)} is not served any more`;
+      this.retireLater(row, why, () => this.there.handles.drop(handle, what));
+    }
+  }
+
+  /**
+   * Removes a version from the workers. `leave` redirects requests of its handle, called after frontends have had time to
+   * learn of it. Resolves when the memory is free.
+   */
+  private async retire(
+    { name, version, handle }: Deployed,
+    why: string,
+    leave: () => void,
+    lingerMs = LINGER_MS,
+  ): Promise<void> {
+    await pause(this.time, lingerMs);
+    const { handles, host } = this.there;
+    const index = handles.indexOf(handle);
+    leave();
+    if (index >= 0) await host.retireModel(index);
+    this.events.info({ model: name, version, why }, 'unloaded');
+  }
+
+  /** Retires in the background. */
+  private retireLater(row: Deployed, why: string, leave: () => void): void {
+    this.retire(row, why, leave).catch(({ message }: Error) =>
+      this.events.warn({ error: message }, 'a model cannot be retired'),
+    );
+  }
+
+  /** Returns a look at all models, which puts those to sleep that had no request in `IDLE_LOOKS` looks in a row. */
+  private idleLook(): () => Promise<void> {
+    let before = new Map<number, { readonly uses: number; readonly looks: number }>();
+    return async () => {
+      const { handles } = this.there;
+      const seen: typeof before = new Map();
+      for (const row of this.table.all()) {
+        if (row.state !== 'ready' || handles.indexOf(row.handle) < 0) continue;
+        const uses = handles.usesOf(row.handle);
+        const last = before.get(row.handle);
+        const looks = last?.uses === uses ? last.looks + 1 : 0;
+        seen.set(row.handle, { uses, looks });
+        if (looks >= IDLE_LOOKS) await this.sleep(row);
+      }
+      before = seen;
+    };
+  }
+
+  /** Frees the memory of a model until it is requested again. */
+  private sleep(row: Deployed): Promise<void> {
+    const { handle, name, version } = row;
+    const { handles } = this.there;
+    return this.turns.take(name, async () => {
+      if (handles.indexOf(handle) < 0 || this.table.get(name, version)?.handle !== handle) return;
+      const why = 'it had no requests; the next one loads it';
+      await this.retire(row, why, () => handles.sleep(handle), 0);
+    });
+  }
+
+  /** Loads a sleeping model that was requested. */
+  private wake(handle: number): void {
+    const { handles, host } = this.there;
+    const row = this.table.all().find((each) => each.handle === handle);
+    if (row === undefined) {
+      handles.drop(handle, 'the model is gone');
+      return;
+    }
+    const { name, version, digest } = row;
+    void this.turns.take(name, async () => {
+      // The model may have changed before its turn came.
+      if (this.table.get(name, version)?.handle !== handle) return;
+      try {
+        const { index } = await host.addModel({ name, version, digest: digest ?? '' });
+        handles.awake(handle, index);
+        const { pauseMs: _, ...rested } = row;
+        this.table.put(rested);
+        this.events.info({ model: name, version }, 'loaded again');
+      } catch (error) {
+        this.rest(row, error as Error);
+      }
+    });
+  }
+
+  /** Rejects requests of a model that cannot be loaded again, for a while; the first one after that retries. */
+  private rest(row: Deployed, error: Error): void {
+    const { table, there } = this;
+    const { name, version, handle } = row;
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * (row.pauseMs ?? FIRST_PAUSE_MS / 2));
+    this.events.warn({ model: name, version, error: error.message, pauseMs }, 'model cannot be loaded again');
+    const why = `cannot be loaded again: ${this.reasonOf(error)}`;
+    const reason = `not available: it ${why}; requests after ${pauseMs / 1000} s try again`;
+    table.put({ ...row, state: 'unavailable', reason });
+    there.handles.drop(handle, `model ${JSON.stringify(name)} ${why}`);
+    const retry = () => {
+      if (table.get(name, version)?.handle !== handle) return;
+      there.handles.sleep(handle);
+      table.put({ ...row, pauseMs });
+    };
+    this.time.after(pauseMs, retry).unref();
+  }
+
+  private reasonOf(error: Error): string {
+    return clientReason(error, this.options.dir);
+  }
+
+  /** Repeats work; skips turns while the previous one still runs. */
+  private every(intervalNs: number, work: () => Promise<void>): void {
+    let isBusy = false;
+    const timer = this.time.every(intervalNs / NS_PER_MS, () => {
+      if (isBusy) return;
+      isBusy = true;
+      work()
+        .catch((error) => this.complain(error))
+        .finally(() => {
+          isBusy = false;
+        });
+    });
+    this.timers.push(timer.unref());
+  }
+
+  private replace(): void {
+    this.state = this.build();
+    this.there.statistics.listed(this.state.entries);
+    for (const changed of this.watchers) changed();
+  }
+
+  private build(): ServiceState {
+    const { service, host } = this.there;
+    const entries = this.table.entries(this.labels);
+    const { notReady, takesRequests = false } = service.state;
+    const same = { howLoaded: HOW_LOADED[this.options.control], entries };
+    if (notReady !== null) return { notReady, takesRequests, ...same };
+    if (this.isStarting)
+      return { notReady: `starting: ${this.lacks || progress(entries)}`, takesRequests: true, ...same };
+    const isEmpty = entries.length === 0 && host.away.length > 0;
+    const why = `there is no model, and some workers are absent: ${host.away.join(', ')}`;
+    return { notReady: isEmpty ? why : null, ...same };
+  }
+}
+
+/** Models found at the start of a server. */
+interface Survey {
+  readonly list: ModelList;
+  readonly known: readonly string[];
+  readonly wanted: Set<string>;
+}
+
+/** Log line for a start without models. */
+const NONE_YET: Readonly<Record<DeploymentOptions['control'], string>> = {
+  all: 'no worker that is up has a model; those that come may bring some',
+  none: 'no worker that is up has a model; those that come may bring some',
+  explicit: 'no model is loaded at the start: clients load them, or --load-model names some',
+  poll: 'there is no model yet; those that come are served once they are found',
+};
+
+/** Progress of a start. */
+function progress(entries: ServiceState['entries']): string {
+  const wanted = entries.filter((entry) => !isUnloaded(entry));
+  if (wanted.length === 0) return 'looking for models';
+  const ready = wanted.filter(({ state }) => state === 'ready').length;
+  const measured = wanted.find(({ reason }) => reason === MEASURING);
+  const doing = measured === undefined ? 'loading the others' : `measuring ${measured.name}`;
+  return `${ready} of ${wanted.length} models are ready; ${doing}`;
+}
+
+/** Explanation for clients of how models are loaded. */
+const HOW_LOADED: Readonly<Record<DeploymentOptions['control'], string>> = {
+  all: 'load it through the model repository',
+  explicit: 'load it through the model repository',
+  none: 'the server loads models when it starts',
+  poll: 'the server loads it once its files are there and right',
+};
+
+/** Serializes work by name, in order of arrival. */
+class Turns {
+  private readonly last = new Map<string, Promise<unknown>>();
+
+  take<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const result = (this.last.get(name) ?? Promise.resolve()).then(work);
+    const done = result.then(
+      () => {},
+      () => {},
+    );
+    this.last.set(name, done);
+    void done.then(() => {
+      if (this.last.get(name) === done) this.last.delete(name);
+    });
+    return result;
+  }
+}
