@@ -1,23 +1,38 @@
+import type { ConnectionOptions } from 'node:tls';
+import { Agent, request } from 'undici';
 import { EscapementError } from '../../base/errors.js';
+import { protocolHint } from '../../base/protocol-hint.js';
+import { MIB } from '../../base/units.js';
 import {
   type ClusterStatus,
   STATUS_VERSION,
   statusSchema,
 } from '../../live/observe/status/cluster-status.js';
-import { asJson, ask, OPEN } from '../ask.js';
 
+/** Token that a controller requires (null: none), and trust in its certificate. */
+export interface Access {
+  readonly token: string | null;
+  readonly trust: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'>;
+}
+
+const OPEN: Access = { token: null, trust: {} };
 const ADVICE = 'pass the metrics port of a controller (8002 unless --metrics-port changes it)';
 const LONGEST_QUOTE = 60;
 /** Codes of untrusted certificates, such as DEPTH_ZERO_SELF_SIGNED_CERT and CERT_HAS_EXPIRED. */
 const CERTIFICATE = /CERT|ISSUER|SIGNATURE/;
+const TIMEOUT_MS = 3000;
+const MOST_BYTES = 16 * MIB;
 
 /** State of a controller. Throws `E_SERVER` if there is none, or something else. */
 export async function fetchStatus(url: string, access = OPEN, signal?: AbortSignal): Promise<ClusterStatus> {
   const fail = (what: string) => new EscapementError('E_SERVER', `${url} ${what}`);
-  const { status, body } = await ask(new URL('/status', url).href, access, signal && { signal }).catch(
+  const { status, body } = await ask(new URL('/status', url).href, access, signal).catch(
     (error: NodeJS.ErrnoException) => {
-      const advice = CERTIFICATE.test(error.code ?? '') ? 'name its authority with --ca' : ADVICE;
-      throw fail(`cannot be reached (${error.message}): ${advice}`);
+      const { name, code = '', message } = error;
+      // Several addresses of one name have failed if there is no message.
+      const reason = name === 'TimeoutError' ? `no answer in ${TIMEOUT_MS / 1000} s` : message || code;
+      const advice = CERTIFICATE.test(code) ? 'name its authority with --ca' : ADVICE;
+      throw fail(`cannot be reached (${reason}${protocolHint(url, reason)}): ${advice}`);
     },
   );
   if (status === 401) {
@@ -37,4 +52,25 @@ export async function fetchStatus(url: string, access = OPEN, signal?: AbortSign
       ? `is a controller of another version (status ${version}): use the same version of escapement for both`
       : `is not a controller: it answers ${JSON.stringify(body.slice(0, LONGEST_QUOTE))} to GET /status: ${ADVICE}`,
   );
+}
+
+async function ask(url: string, { token, trust }: Access, signal?: AbortSignal) {
+  const dispatcher = new Agent({ connect: trust, maxResponseSize: MOST_BYTES });
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+  const signals = [AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])];
+  try {
+    const answer = await request(url, { dispatcher, headers, signal: AbortSignal.any(signals) });
+    return { status: answer.statusCode, body: await answer.body.text() };
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+/** Value of a JSON text; null if it is malformed. */
+function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadStream, WriteStream } from 'node:tty';
 import { printable } from '../../base/printable.js';
-import type { Access } from '../ask.js';
-import { fetchStatus } from './fetch-status.js';
+import { type Access, fetchStatus } from './fetch-status.js';
 import { topLines } from './top-text.js';
 
 interface TopOptions extends Access {
