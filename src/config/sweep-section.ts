@@ -68,7 +68,7 @@ export interface CaseAxis {
   readonly cases: readonly Case[];
 }
 
-export interface Case {
+interface Case {
   readonly name: string;
   /** In the form of `--set`, with values in JSON. */
   readonly overrides: readonly string[];

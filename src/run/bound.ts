@@ -9,9 +9,6 @@ import type { ModelSpec, ModelTimes } from '../core/model.js';
 import { ratioOf, spanSeconds } from '../record/counted.js';
 import type { BoundFigures } from '../record/results.js';
 import { trueModels } from '../sim/true-models.js';
-import type { StreamedSource } from '../workload/source.js';
-
-const INITIAL_CAPACITY = 1 << 12;
 
 /**
  * Upper bounds on the goodput of any scheduler in an experiment, from its counted requests, without running them.
@@ -59,7 +56,7 @@ export async function boundOf(experiment: Experiment, fairness?: number): Promis
 
 /** Largest weight that can be served. */
 function weightedBound(
-  requests: RequestList,
+  requests: CountedRequests,
   cluster: BoundedCluster,
   classes: Experiment['classes'],
 ): number {
@@ -78,56 +75,45 @@ function checkOpenLoop({ workloads, file }: Experiment): void {
   );
 }
 
-/** Reads a workload to its end and keeps the requests that a summary counts: those after the warm-up. */
+/** The requests that a summary counts: those after the warm-up. */
+interface CountedRequests extends OfferedRequests {
+  readonly bucket: Uint8Array;
+  readonly requestClass: Uint8Array;
+}
+
+/** Reads a workload to its end. */
 async function readCounted(
   { source }: OpenedWorkloads,
   warmupNs: number,
   models: readonly ModelSpec[],
-): Promise<RequestList> {
-  const requests = new RequestList(models);
+): Promise<CountedRequests> {
+  const model: number[] = [];
+  const arrivalNs: number[] = [];
+  const sloNs: number[] = [];
+  const bucket: number[] = [];
+  const requestClass: number[] = [];
   for (;;) {
     if (source.starved) await source.refill();
-    else if (source.timeNs === Number.POSITIVE_INFINITY) return requests;
+    else if (source.timeNs === Number.POSITIVE_INFINITY) break;
     else {
-      if (source.timeNs >= warmupNs) requests.add(source);
+      if (source.timeNs >= warmupNs) {
+        model.push(source.model);
+        arrivalNs.push(source.timeNs);
+        sloNs.push(source.sloNs);
+        bucket.push(bucketOf(models[source.model], source.length));
+        requestClass.push(source.requestClass);
+      }
       source.advance();
     }
   }
-}
-
-class RequestList implements OfferedRequests {
-  count = 0;
-  model = new Int32Array(INITIAL_CAPACITY);
-  arrivalNs = new Float64Array(INITIAL_CAPACITY);
-  sloNs = new Float64Array(INITIAL_CAPACITY);
-  requestClass = new Uint8Array(INITIAL_CAPACITY);
-  bucket = new Uint8Array(INITIAL_CAPACITY);
-
-  constructor(private readonly models: readonly ModelSpec[]) {}
-
-  add({ model, timeNs, sloNs, requestClass, length }: StreamedSource): void {
-    if (this.count === this.model.length) this.grow();
-    this.model[this.count] = model;
-    this.arrivalNs[this.count] = timeNs;
-    this.sloNs[this.count] = sloNs;
-    this.requestClass[this.count] = requestClass;
-    this.bucket[this.count] = bucketOf(this.models[model], length);
-    this.count++;
-  }
-
-  private grow(): void {
-    const size = 2 * this.count;
-    this.model = grown(this.model, new Int32Array(size));
-    this.arrivalNs = grown(this.arrivalNs, new Float64Array(size));
-    this.sloNs = grown(this.sloNs, new Float64Array(size));
-    this.requestClass = grown(this.requestClass, new Uint8Array(size));
-    this.bucket = grown(this.bucket, new Uint8Array(size));
-  }
-}
-
-function grown<T extends Int32Array | Float64Array | Uint8Array>(from: T, to: T): T {
-  to.set(from);
-  return to;
+  return {
+    count: model.length,
+    model: Int32Array.from(model),
+    arrivalNs: Float64Array.from(arrivalNs),
+    sloNs: Float64Array.from(sloNs),
+    bucket: Uint8Array.from(bucket),
+    requestClass: Uint8Array.from(requestClass),
+  };
 }
 
 /** Scales profiles, measured at the nominal clock, to the fastest one: otherwise they would not be minimum times. */

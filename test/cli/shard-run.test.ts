@@ -25,7 +25,7 @@ it('shards fill a folder together, and the call without one reports as if it had
   const printed = parts.map(({ stdout }) => JSON.parse(stdout));
   expect(printed.map(({ runs }) => runs)).toEqual([4, 4, 4]);
   expect(printed.map(({ reused, failed }) => [reused, failed])).toEqual(printed.map(() => [0, []]));
-  expect(readdirSync(out).sort()).toEqual(['bounds', 'cells', 'shards.json']);
+  expect(readdirSync(out).sort()).toEqual(['bounds', 'cells', 'sweep.json']);
   const status = await runOk(sweep('--status'));
   expect(status.stdout).toBe(
     `${out} has 8 of 8 cells and 4 of 4 bounds: the same command without --shard writes the report\n`,
@@ -33,7 +33,6 @@ it('shards fill a folder together, and the call without one reports as if it had
   const { stderr } = await runOk(sweep());
   expect(stderr).toContain('8 finished cells were reused');
   expect(results()).toBe(results(join(dir, 'alone')));
-  expect(existsSync(join(out, 'shards.json'))).toBe(false);
 });
 
 it('a shard that was interrupted keeps its cells and goes on; what no shard ran, the last call runs', async () => {
@@ -83,13 +82,13 @@ it('refuses a folder with shards of another sweep, in every call, until it start
   const other = ['--set', 'slo=11ms', '--vary', 'policy.kind=clockwork,fifo'];
   for (const flags of [['--shard', '2/12'], ['--status'], []]) {
     const { status, stderr } = await runCli(sweep(...flags, ...other));
-    expect(stderr).toMatch(/E_RESULTS: .*shards\.json: the folder has shards of another sweep/);
+    expect(stderr).toMatch(/E_RESULTS: .*sweep\.json: the folder has another sweep/);
     expect(status).toBe(36);
   }
   await runOk(sweep('--shard', '2/12', '--fresh', ...other));
   expect((await runCli(sweep('--status'))).status).toBe(36);
   await runOk(sweep('--fresh', ...other));
-  await runOk(sweep('--status'));
+  await runOk(sweep('--status', ...other));
 });
 
 it('refuses a folder with the report of another sweep, and lets shards of the same one in', async () => {
@@ -98,7 +97,7 @@ it('refuses a folder with the report of another sweep, and lets shards of the sa
   const collected = results();
   const other = ['--vary', 'slo=11ms,12ms'];
   const { status, stderr } = await runCli(sweep('--shard', '1/2', ...other));
-  expect([status, stderr]).toEqual([36, expect.stringMatching(/results of another sweep: choose another/)]);
+  expect([status, stderr]).toEqual([36, expect.stringMatching(/the folder has another sweep: /)]);
   const same = await runOk(sweep('--shard', '1/1'));
   expect(same.stdout).toMatch(/^shard 1\/1: 12 runs, 12 of them finished before\n/);
   expect(results()).toBe(collected);

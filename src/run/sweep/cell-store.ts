@@ -10,12 +10,6 @@ import type { CellTask } from './run-cell.js';
 
 const FOLDERS = { runCell: 'cells', boundCell: 'bounds' } as const;
 
-/** Result of each job. */
-interface ResultOf {
-  readonly runCell: CellResult;
-  readonly boundCell: BoundFigures;
-}
-
 /** Schema of each job's result. */
 export const RESULT_SCHEMAS: Readonly<Record<CellJob, ZodType>> = {
   runCell: cellResultSchema,
@@ -35,15 +29,13 @@ export class CellStore {
     private readonly reuse: boolean,
   ) {}
 
-  /** The stored result of a job, with the names of this task; null if it has not finished. */
-  read(task: CellTask): CellResult | null;
-  read(task: CellTask, job: CellJob): ResultOf[CellJob] | null;
-  read(task: CellTask, job: CellJob = 'runCell'): ResultOf[CellJob] | null {
+  /** The stored result of a job, with the names of the task that ran it; null if it has not finished. */
+  read(task: CellTask, job: CellJob): CellResult | BoundFigures | null {
     if (!this.reuse) return null;
     try {
       const value = JSON.parse(readFileSync(inputPath(this.path(task, job)), 'utf8'));
       RESULT_SCHEMAS[job].parse(value);
-      return job === 'runCell' ? relabeled(value, task) : value;
+      return value;
     } catch {
       // Absent, or damaged: computed again in either case.
       return null;
@@ -51,23 +43,11 @@ export class CellStore {
   }
 
   /** Stores a result, given as JSON. Throws `E_FILE_WRITE`. */
-  write(task: CellTask, json: string, job: CellJob = 'runCell'): void {
+  write(task: CellTask, json: string, job: CellJob): void {
     writeShared(this.path(task, job), json);
   }
 
   private path({ key }: CellTask, job: CellJob): string {
     return join(this.outDir, FOLDERS[job], `${key}.json`);
   }
-}
-
-/** A result of the same experiment under another name, with its fields in the same order. */
-export function relabeled(result: CellResult, { name, plugin }: CellTask): CellResult {
-  const { summary } = result;
-  return {
-    ...result,
-    summary: { ...summary, name },
-    ...(result.plugin === undefined || plugin === undefined
-      ? {}
-      : { plugin: { ...result.plugin, file: plugin } }),
-  };
 }

@@ -2,12 +2,21 @@ import { join } from 'node:path';
 import { writeWhole } from '../../base/files/output-file.js';
 import type { PolicyNote } from '../../record/policy-notes.js';
 import type { BoundFigures, CellResult, SweepCell, SweepResults } from '../../record/results.js';
-import { CellStore, relabeled } from './cell-store.js';
+import { CellStore } from './cell-store.js';
 import type { PlannedCell } from './plan.js';
 import { planSweep, type SweepHeader, type SweepQuestion } from './plan-sweep.js';
 import type { CellRunner, OpenRunner } from './pool.js';
 import { resultsCsv } from './results-csv.js';
-import { beginShard, beginWhole, checkMark, endWhole, markOf, requireBegun } from './sweep-folder.js';
+import type { CellTask } from './run-cell.js';
+import {
+  beginShard,
+  beginWhole,
+  checkMark,
+  checkWhole,
+  endWhole,
+  markOf,
+  requireBegun,
+} from './sweep-folder.js';
 import { type Found, type OnUnit, partOf, runUnits, type Shard, type Unit, unitsOf } from './units.js';
 
 interface RunRequest extends SweepQuestion {
@@ -38,17 +47,18 @@ export async function sweepExperiment(request: SweepRequest): Promise<SweepResul
   const { outDir, fresh, version } = request;
   const { header, planned, empty } = await planSweep(request);
   const units = unitsOf(planned);
-  if (!fresh) checkMark(outDir, markOf(units, version));
+  const mark = markOf(units, version);
+  if (!fresh) checkWhole(outDir, mark);
   const notes = planned.flatMap((plan) => (plan.task === null ? [] : plan.notes));
   const seeds = [...new Set(planned.map(({ cell }) => cell.seed))];
   request.onPlan(planned.length, seeds, notes, empty);
-  beginWhole(outDir);
+  beginWhole(outDir, fresh);
   const runner = request.openRunner(units.length);
   try {
     const results = await runSweep(header, planned, new CellStore(outDir, !fresh), runner, request.onUnit);
     writeWhole(join(outDir, 'results.csv'), resultsCsv(results));
     writeWhole(join(outDir, 'results.json'), `${JSON.stringify(results)}\n`);
-    endWhole(outDir);
+    endWhole(outDir, mark);
     return results;
   } finally {
     await runner.close();
@@ -67,10 +77,10 @@ interface ShardRequest extends RunRequest {
  */
 export async function sweepShard(request: ShardRequest): Promise<SweepStatus> {
   const { outDir, fresh, version, shard } = request;
-  const { header, planned } = await planSweep(request);
+  const { planned } = await planSweep(request);
   const all = unitsOf(planned);
   const units = partOf(all, shard);
-  beginShard(outDir, header, markOf(all, version), fresh);
+  beginShard(outDir, markOf(all, version), fresh);
   request.onPlan(units);
   if (units.length > 0) {
     const runner = request.openRunner(units.length);
@@ -143,4 +153,16 @@ function cellOf(plan: PlannedCell, found: ReadonlyMap<string, Found>): SweepCell
   if (shared.status === 'failed') return { id, values, seed, ...shared };
   const bound = shared.result as BoundFigures;
   return { id, values, seed, status: 'done', result: { ...result, bound } };
+}
+
+/** A result of the same experiment under the names of this task, with its fields in the same order. */
+function relabeled(result: CellResult, { name, plugin }: CellTask): CellResult {
+  const { summary } = result;
+  return {
+    ...result,
+    summary: { ...summary, name },
+    ...(result.plugin === undefined || plugin === undefined
+      ? {}
+      : { plugin: { ...result.plugin, file: plugin } }),
+  };
 }

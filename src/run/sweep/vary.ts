@@ -1,5 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
-import type { Case, CaseAxis } from '../../config/sweep-section.js';
+import type { CaseAxis } from '../../config/sweep-section.js';
 import { expandValues } from '../../config/units-text.js';
 import type { VariedKey } from '../../record/results.js';
 
@@ -49,29 +49,23 @@ export function chooseAxes(
   };
 }
 
-/** Each list holds names separated by commas, which names may also contain. */
+/** Each list holds one name, or several separated by commas. */
 function pickCases(axis: CaseAxis, lists: readonly string[]): CaseAxis {
   if (lists.length === 0) return axis;
-  const picked = new Set<Case>();
-  for (const list of lists) {
-    let rest = list.trim();
-    do {
-      const first = firstNamed(axis, rest);
-      picked.add(first);
-      rest = rest.slice(first.name.length).replace(/^\s*,\s*/, '');
-    } while (rest !== '');
-  }
-  return { ...axis, cases: [...picked] };
-}
-
-/** The case with the longest name that the list begins with. */
-function firstNamed({ key, cases }: CaseAxis, list: string): Case {
-  const [longest] = cases
-    .filter(({ name }) => list.startsWith(name) && /^\s*(,|$)/.test(list.slice(name.length)))
-    .sort((a, b) => b.name.length - a.name.length);
-  if (longest !== undefined) return longest;
-  const known = cases.map(({ name }) => name).join('; ');
-  throw new EscapementError('E_USAGE', `--vary ${key}: there is no case "${list}"; there are: ${known}`);
+  const named = (name: string) => axis.cases.find((one) => one.name === name);
+  const names = lists
+    .map((list) => list.trim())
+    .flatMap((list) => (named(list) === undefined ? list.split(',').map((name) => name.trim()) : [list]));
+  const cases = [...new Set(names)].map((name) => {
+    const found = named(name);
+    if (found !== undefined) return found;
+    const known = axis.cases.map((one) => one.name).join('; ');
+    throw new EscapementError(
+      'E_USAGE',
+      `--vary ${axis.key}: there is no case "${name}"; there are: ${known}`,
+    );
+  });
+  return { ...axis, cases };
 }
 
 /** Parses `--seeds`: a list or range of whole numbers. Throws `E_USAGE`. */

@@ -151,15 +151,25 @@ test('where there is no bound, the cells that ask for it fail, and keep their re
   expect(ran).toEqual(['bound2']);
 });
 
-test('cells of the same result run once, each under its own name', async () => {
+test('cells of the same result run once, each under its own names, with fields in the same order', async () => {
   const ran: string[] = [];
   const twins = PLANNED.slice(0, 2).map((plan, i) => ({
     ...plan,
-    task: { ...cellTask('key0'), name: `name${i}` },
+    task: { ...cellTask('key0'), name: `name${i}`, plugin: `plugin${i}.js` },
   })) as PlannedCell[];
-  const { cells } = await runSweep(HEADER, twins, new CellStore(outDir, true), runner({ ran }), () => {});
+  const kept = { ...cellResult(0), plugin: { file: 'mine.js', digest: '0123456789abcdef' } };
+  const run = runner({ ran, result: kept });
+  const { cells } = await runSweep(HEADER, twins, new CellStore(outDir, true), run, () => {});
   expect(ran).toEqual(['key0']);
-  expect(cells.map((cell) => cell.status === 'done' && cell.result.summary.name)).toEqual(['name0', 'name1']);
+  expect(cells.map((cell) => JSON.stringify(cell.status === 'done' && cell.result))).toEqual(
+    [0, 1].map((i) =>
+      JSON.stringify({
+        ...kept,
+        summary: { ...kept.summary, name: `name${i}` },
+        plugin: { ...kept.plugin, file: `plugin${i}.js` },
+      }),
+    ),
+  );
 });
 
 interface Behaviour {
@@ -168,9 +178,11 @@ interface Behaviour {
   /** Gathers the keys that ran. */
   readonly ran?: string[];
   readonly fail?: string;
+  /** Of every cell. */
+  readonly result?: object;
 }
 
-function runner({ last = false, ran = [], fail = '' }: Behaviour = {}): CellRunner {
+function runner({ last = false, ran = [], fail = '', result }: Behaviour = {}): CellRunner {
   return {
     async run({ key }: CellTask, job = 'runCell'): Promise<CellOutcome> {
       ran.push(key);
@@ -178,7 +190,10 @@ function runner({ last = false, ran = [], fail = '' }: Behaviour = {}): CellRunn
       const i = Number(key.replace(/\D+/, ''));
       await new Promise((resolve) => setTimeout(resolve, last ? 2 * (PLANNED.length - i) : 2 * i));
       if (key === fail) return { status: 'failed', code: 'E_TRACE_VALUE', message: 'bad row' };
-      return { status: 'done', json: JSON.stringify(job === 'boundCell' ? BOUND : cellResult(i)) };
+      return {
+        status: 'done',
+        json: JSON.stringify(job === 'boundCell' ? BOUND : (result ?? cellResult(i))),
+      };
     },
     width: 10,
     close: async () => {},

@@ -75,7 +75,7 @@ it('leaves out what another process has finished meanwhile', async () => {
   const store = new CellStore(tempDir(), true);
   const { runner, ran } = counting(1);
   await runUnits(UNITS, store, runner, ({ id }) => {
-    if (id === 'a') store.write(cellTask('c'), JSON.stringify(cellResult(1)));
+    if (id === 'a') store.write(cellTask('c'), JSON.stringify(cellResult(1)), 'runCell');
   });
   expect(ran).toEqual(['a', 'b', 'd']);
 });
@@ -99,7 +99,7 @@ it('goes on after a failure, of which nothing is stored', async () => {
     outcomes[id] = status;
   });
   expect(outcomes).toEqual({ a: 'done', b: 'failed', c: 'done', d: 'done' });
-  expect(store.read(cellTask('b'))).toBeNull();
+  expect(store.read(cellTask('b'), 'runCell')).toBeNull();
 });
 
 function counting(width: number, fail = '') {

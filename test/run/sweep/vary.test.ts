@@ -48,7 +48,7 @@ test('--vary picks cases by name, and else replaces what the file varies', () =>
   expect(chosen('setting=three,one')).toEqual([['three', 'one'], ['slo']]);
   expect(chosen('policy.maxBatch=1,2')).toEqual([['one', 'one, two', 'three'], ['policy.maxBatch']]);
   expect(chosen('setting=one, two', 'seeds=1')).toEqual([['one, two'], ['seeds']]);
-  expect(chosen('setting=one, two,three', 'setting=one')).toEqual([['one, two', 'three', 'one'], ['slo']]);
+  expect(chosen('setting=one, two', 'setting=three,one')).toEqual([['one, two', 'three', 'one'], ['slo']]);
   expect(chooseAxes(['slo=1ms'])).toEqual({ cases: [], vary: [{ key: 'slo', values: ['1ms'] }] });
 });
 
