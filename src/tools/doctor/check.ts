@@ -4,7 +4,7 @@ export type Role = (typeof ROLES)[number];
 
 /** One requirement or recommendation for a machine, and its verdict. */
 export interface Check {
-  /** Stable, for scripts, e.g. `limits.open-files` or `gpu.0.persistence`. */
+  /** Stable, for scripts, e.g. `limits.open-files` or `gpu.persistence`. */
   readonly id: string;
   readonly title: string;
   /** `skipped`: does not apply here, or cannot be determined; `found` says why. */
@@ -15,7 +15,7 @@ export interface Check {
   readonly wanted: string;
   /** Consequence of a failure, in one sentence. */
   readonly why: string;
-  /** Fix of a failure; if the check passed, the part to repeat after a reboot. Null: none exists, or none is needed. */
+  /** Fix of a failure; null: none exists, or none is needed. */
   readonly fix: Fix | null;
 }
 
@@ -23,9 +23,7 @@ export interface Fix {
   /** Shell commands, exactly as typed, safe to repeat; as root unless `asUser`. */
   readonly commands: readonly string[];
   readonly asUser: boolean;
-  /** Lost at the next boot (or new shell, for environment variables) unless repeated. */
-  readonly lostAtReboot: boolean;
-  /** When it takes effect, or advice if no command helps. */
+  /** When it takes effect and how long it lasts, or advice if no command helps. */
   readonly note?: string;
 }
 
@@ -33,8 +31,6 @@ export interface Fix {
 export interface Row<Subject> extends Pick<Check, 'id' | 'title' | 'why'> {
   readonly requiredFor: readonly Role[] | ((subject: Subject) => readonly Role[]);
   readonly wanted: string | ((subject: Subject) => string);
-  /** Default: always. */
-  readonly applies?: (subject: Subject) => boolean;
   /** Finding; a bare reason: does not apply, or cannot be determined. */
   readonly read: (subject: Subject) => Finding | string;
 }
@@ -42,45 +38,38 @@ export interface Row<Subject> extends Pick<Check, 'id' | 'title' | 'why'> {
 interface Finding {
   readonly ok: boolean;
   readonly found: string;
-  /** Fix of a failure, or of a setting that a reboot undoes. */
+  /** Fix of a failure. */
   readonly fix?: Fix | null;
 }
 
-/** Verdicts of all rows that apply. */
+/** Verdicts of all rows. */
 export function judge<Subject>(rows: readonly Row<Subject>[], subject: Subject): Check[] {
-  return rows
-    .filter(({ applies = () => true }) => applies(subject))
-    .map(({ id, title, requiredFor, wanted, why, read }) => {
-      const finding = read(subject);
-      const { ok, found, fix = null } = typeof finding === 'string' ? { ok: null, found: finding } : finding;
-      return {
-        id,
-        title,
-        status: ok === null ? 'skipped' : ok ? 'ok' : 'failed',
-        requiredFor: typeof requiredFor === 'function' ? requiredFor(subject) : requiredFor,
-        found,
-        wanted: typeof wanted === 'function' ? wanted(subject) : wanted,
-        why,
-        fix: ok === false || (fix !== null && isUndoneByReboot(fix)) ? fix : null,
-      };
-    });
-}
-
-/** False for shell variables, which every shell sets anyway. */
-function isUndoneByReboot({ lostAtReboot, asUser }: Fix): boolean {
-  return lostAtReboot && !asUser;
+  return rows.map(({ id, title, requiredFor, wanted, why, read }) => {
+    const finding = read(subject);
+    const { ok, found, fix = null } = typeof finding === 'string' ? { ok: null, found: finding } : finding;
+    return {
+      id,
+      title,
+      status: ok === null ? 'skipped' : ok ? 'ok' : 'failed',
+      requiredFor: typeof requiredFor === 'function' ? requiredFor(subject) : requiredFor,
+      found,
+      wanted: typeof wanted === 'function' ? wanted(subject) : wanted,
+      why,
+      fix: ok === false ? fix : null,
+    };
+  });
 }
 
 export function asRoot(commands: readonly string[], note?: string): Fix {
-  return { commands, asUser: false, lostAtReboot: false, ...(note === undefined ? {} : { note }) };
+  return { commands, asUser: false, ...(note === undefined ? {} : { note }) };
 }
 
 export function untilReboot(command: string): Fix {
-  return { commands: [command], asUser: false, lostAtReboot: true };
+  return asRoot([command], 'lost at the next reboot');
 }
 
-export function inShell(command: string): Fix {
-  return { commands: [command], asUser: true, lostAtReboot: true };
+export function asUser(command: string, note?: string): Fix {
+  return { ...asRoot([command], note), asUser: true };
 }
 
 /** A fix that consists of words alone. */
@@ -99,8 +88,6 @@ export interface DoctorReport {
   /** True if no required check failed; the exit status is then 0. */
   readonly ok: boolean;
   readonly totals: { readonly required: Totals; readonly advice: Totals };
-  /** Ids of the checks, passed or failed, whose settings the next reboot undoes unless they are set at boot. */
-  readonly lostAtReboot: readonly string[];
   readonly checks: readonly ReportedCheck[];
 }
 
@@ -117,13 +104,7 @@ export function makeReport(facts: ReportFacts, checks: readonly Check[]): Doctor
   const reported = checks.map((check) => ({ ...check, required: check.requiredFor.includes(facts.role) }));
   const required = totals(reported.filter((check) => check.required));
   const advice = totals(reported.filter((check) => !check.required));
-  return {
-    ...facts,
-    ok: required.failed === 0,
-    totals: { required, advice },
-    lostAtReboot: reported.filter(({ fix }) => fix !== null && isUndoneByReboot(fix)).map(({ id }) => id),
-    checks: reported,
-  };
+  return { ...facts, ok: required.failed === 0, totals: { required, advice }, checks: reported };
 }
 
 function totals(checks: readonly Check[]): Totals {

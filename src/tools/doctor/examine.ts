@@ -1,17 +1,12 @@
 import { PROVIDERS, type Provider } from '../../live/device.js';
 import { type Check, type DoctorReport, judge, makeReport, type Role } from './check.js';
-import { CPU } from './cpu.js';
 import { gpuChecks } from './gpu/gpu-checks.js';
 import { nvidiaSmi } from './gpu/nvidia-smi.js';
-import { type Host, isContainer, type Machine } from './host.js';
-import { ENVIRONMENT, LIMITS, MEMORY } from './limits.js';
+import { type Host, isContainer } from './host.js';
+import { MACHINE, WORKER } from './rows.js';
 import { type Probe, probeProvider } from './runtime/probe.js';
-import { NODE, providerChecks } from './runtime/runtime-checks.js';
+import { providerChecks } from './runtime/runtime-checks.js';
 import { measureTiming, TIMING, type Timing } from './timing.js';
-
-/** Checks by reading, which come before the trials. */
-const FIRST = [...LIMITS, ...ENVIRONMENT, ...CPU, NODE];
-export const READ = [...FIRST, MEMORY];
 
 export interface ExamineOptions {
   readonly role: Role;
@@ -41,8 +36,8 @@ export async function examine(
   { role, device, cacheBytes, onProgress = () => {} }: ExamineOptions,
   trials: Trials = THIS_MACHINE,
 ): Promise<DoctorReport> {
-  const machine: Machine = { host, role, device, cacheBytes };
-  const checks: Check[] = judge(FIRST, machine);
+  const machine = { host, role, device, cacheBytes };
+  const checks: Check[] = judge(MACHINE, machine);
   if (role === 'worker') {
     // Precedes the trials of the providers, which raise the clocks that these checks read.
     const gpus = await trials.gpus(device === 'cpu' ? null : cacheBytes, device === 'cuda');
@@ -52,7 +47,7 @@ export async function examine(
       onProgress((0.5 * i) / PROVIDERS.length, `provider ${provider}`);
       probes.push(await trials.probe(provider));
     }
-    checks.push(...providerChecks(probes, device), ...judge([MEMORY], machine));
+    checks.push(...judge(WORKER, machine), ...providerChecks(probes, device));
     // A worker on the CPU does not use GPUs, so their checks do not fail it.
     checks.push(...(device === 'cpu' ? gpus.map((check) => ({ ...check, requiredFor: [] })) : gpus));
   }

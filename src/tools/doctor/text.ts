@@ -26,14 +26,8 @@ const LABEL = 13;
 export function reportText(report: DoctorReport, options: TextOptions): string {
   const { columns } = options;
   const { required, advice } = report.totals;
-  const joined = joinGpus(report.checks, ({ status, found, wanted, fix }) => [
-    status,
-    found,
-    wanted,
-    fix?.note,
-  ]);
   const groups = Object.entries(GROUPS).flatMap(([prefix, heading]) => {
-    const members = joined.filter(({ id }) => id.startsWith(`${prefix}.`));
+    const members = report.checks.filter(({ id }) => id.startsWith(`${prefix}.`));
     return members.length === 0
       ? []
       : ['', heading, ...members.flatMap((check) => checkLines(check, options))];
@@ -43,15 +37,9 @@ export function reportText(report: DoctorReport, options: TextOptions): string {
     `${required.failed} of ${required.ok + required.failed} required checks failed; ` +
     `${advice.failed} of ${advice.ok + advice.failed} recommendations not followed; ` +
     `${required.skipped + advice.skipped} skipped.`;
-  const lost = rebootText(report);
-  return [
-    ...wrap(`${subjectOf(report)}${where}`, columns),
-    ...groups,
-    '',
-    ...wrap(counts, columns),
-    ...(lost === null ? [] : wrap(lost, columns)),
-    '',
-  ].join('\n');
+  return [...wrap(`${subjectOf(report)}${where}`, columns), ...groups, '', ...wrap(counts, columns), ''].join(
+    '\n',
+  );
 }
 
 function checkLines(check: ReportedCheck, { columns, colour }: TextOptions): string[] {
@@ -65,94 +53,18 @@ function checkLines(check: ReportedCheck, { columns, colour }: TextOptions): str
   if (status !== 'failed') return lines;
   const labelled = (label: string, text: string) =>
     text === '' ? [] : hanging(`${' '.repeat(INDENT)}${label}`, text, INDENT + LABEL, columns);
-  const { commands = [], asUser = false, lostAtReboot = false, note = '' } = fix ?? {};
-  const notes = [lostAtReboot && !asUser ? 'lost at the next reboot' : '', note].filter(
-    (part) => part !== '',
-  );
+  const { commands = [], asUser = false, note = '' } = fix ?? {};
   const margin = (i: number) => (i === 0 ? (asUser ? 'your shell' : 'as root') : '').padEnd(LABEL);
   return [
     ...lines,
     ...labelled('wanted', wanted),
     ...labelled('why', why),
     ...commands.map((command, i) => `${' '.repeat(INDENT)}${margin(i)}${command}`),
-    ...labelled(commands.length === 0 ? 'do' : 'note', notes.join('; ')),
+    ...labelled(commands.length === 0 ? 'do' : 'note', note),
   ];
-}
-
-/**
- * A shell script with the commands of all failed checks, to read and then run; those that are only advice are commented
- * out. What the machine said appears in comments alone, without line breaks.
- */
-export function fixScript(report: DoctorReport): string {
-  const steps = report.checks
-    .filter(({ status }) => status === 'failed')
-    .flatMap(({ title, found, wanted, fix, required }) => {
-      const { commands = [], asUser = false, lostAtReboot = false, note = '' } = fix ?? {};
-      const who = commands.length === 0 ? 'no command fixes this' : asUser ? 'in your own shell' : 'as root';
-      const facts = [
-        `${title}${required ? '' : ' (advice)'}: found ${found}, wanted ${wanted}; ${who}`,
-        lostAtReboot ? 'lost at the next reboot' : '',
-        note,
-      ].filter((part) => part !== '');
-      const comment = facts.join('; ').replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ');
-      return ['', `# ${comment}`, ...commands.map((command) => (required ? command : `# ${command}`))];
-    });
-  return [
-    '#!/bin/sh',
-    `# Fixes that escapement doctor suggests for a ${subjectOf(report)}.`,
-    ...steps,
-    '',
-  ].join('\n');
 }
 
 /** Formats `worker on cuda`. */
 function subjectOf({ role, device }: DoctorReport): string {
   return role === 'worker' ? `${role} on ${device}` : role;
-}
-
-/** Settings that a reboot undoes, in a sentence; null if there are none. */
-function rebootText({ checks, lostAtReboot }: DoctorReport): string | null {
-  const lost = joinGpus(
-    checks.filter(({ id }) => lostAtReboot.includes(id)),
-    () => [],
-  );
-  if (lost.length === 0) return null;
-  return `Lost at every reboot unless set at boot: ${lost.map(({ title }) => title).join('; ')}.`;
-}
-
-/**
- * Merges the same check of several GPUs, titled `GPUs 0-7 persistence mode`, with the commands of all; `sameness` is
- * equal for those that belong together. Checks of the same property stay adjacent, passed or failed.
- */
-function joinGpus(
-  checks: readonly ReportedCheck[],
-  sameness: (check: ReportedCheck) => readonly unknown[],
-): ReportedCheck[] {
-  const subjects = new Map<string, Map<string, ReportedCheck[]>>();
-  for (const check of checks) {
-    const groups = getOrAdd(subjects, check.id.replace(GPU, 'gpu.'), () => new Map());
-    getOrAdd(groups, JSON.stringify(sameness(check)), () => [] as ReportedCheck[]).push(check);
-  }
-  return [...subjects.values()].flatMap((groups) => [...groups.values()].map(join));
-}
-
-const GPU = /^gpu\.(\d+)\./;
-
-function join(alike: readonly ReportedCheck[]): ReportedCheck {
-  const first = alike[0] as ReportedCheck;
-  if (alike.length === 1) return first;
-  const numbers = alike.map(({ id }) => Number(GPU.exec(id)?.[1]));
-  const ends = (step: number) => numbers.filter((number) => !numbers.includes(number + step));
-  const ranges = ends(-1).map((from, i) => (from === ends(1)[i] ? `${from}` : `${from}-${ends(1)[i]}`));
-  return {
-    ...first,
-    title: first.title.replace(/^GPU \d+/, `GPUs ${ranges.join(', ')}`),
-    fix: first.fix && { ...first.fix, commands: alike.flatMap(({ fix }) => fix?.commands ?? []) },
-  };
-}
-
-function getOrAdd<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
-  const value = map.get(key) ?? make();
-  map.set(key, value);
-  return value;
 }

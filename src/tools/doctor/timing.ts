@@ -1,18 +1,14 @@
 import { Worker as Thread } from 'node:worker_threads';
-import { Clock } from '../../base/clock/clock.js';
 import { compiledNextTo } from '../../base/compiled.js';
 import { NS_PER_MS, NS_PER_S } from '../../base/units.js';
-import { WakeTimer } from '../../live/controller/wake-timer.js';
 import { type Durations, summarize } from '../../live/models/measure/durations.js';
 import { formatPercent } from '../../text/numbers.js';
 import { advise, ROLES, type Row } from './check.js';
 
-/** Timing precision of this machine. Latenesses are of waits between 1 and 5 ms. */
+/** Timing precision of this machine. */
 export interface Timing {
-  /** Lateness of a thread that blocks as executing threads do. */
+  /** Lateness of a thread that blocks for 1 to 5 ms as executing threads do. */
   readonly thread: Durations;
-  /** Lateness of the controller's timer. */
-  readonly timer: Durations;
   readonly gaps: Gaps;
 }
 
@@ -33,8 +29,6 @@ export interface TimingSpec {
 
 /** Part of an SLO of tens of milliseconds that a wait may take unnoticed. */
 const THREAD_P99_MS = 1;
-/** The controller's timer has millisecond resolution, so up to one is its own. */
-const TIMER_P99_MS = 2;
 /** Half of the 10 ms by which `clockwork` lets an action start later than planned. */
 const LONGEST_GAP_MS = 5;
 const LONG_GAPS_PER_S = 10;
@@ -46,19 +40,11 @@ const REST = advise(
 export const TIMING: readonly Row<Timing>[] = [
   {
     id: 'timing.thread',
-    title: 'Wake-ups of an execution thread',
-    requiredFor: ['worker'],
+    title: 'Wake-ups of a thread',
+    requiredFor: ['worker', 'controller'],
     wanted: `p99 below ${THREAD_P99_MS} ms`,
-    why: 'Actions start this much later than planned, and those that miss their window are dropped.',
+    why: 'Decisions and actions come this much later than planned; actions that miss their window are dropped.',
     read: ({ thread }) => ({ ok: thread.p99Ms < THREAD_P99_MS, found: latenessText(thread), fix: REST }),
-  },
-  {
-    id: 'timing.timer',
-    title: "The controller's timer",
-    requiredFor: ['controller'],
-    wanted: `p99 below ${TIMER_P99_MS} ms`,
-    why: 'Decisions come this much later; GPUs run out of work, or need it further ahead.',
-    read: ({ timer }) => ({ ok: timer.p99Ms < TIMER_P99_MS, found: latenessText(timer), fix: REST }),
   },
   {
     id: 'timing.jitter',
@@ -86,30 +72,13 @@ function milliseconds(ms: number): string {
 const MEASURE_NS = 2 * NS_PER_S;
 
 /**
- * Measures for `durationNs` how late timers fire, then for equally long how often a busy thread is interrupted. Nothing
- * else should run in this process meanwhile.
+ * Measures for `durationNs` how late a thread wakes up, then for equally long how often a busy one is interrupted.
+ * Nothing else should run in this process meanwhile.
  */
 export async function measureTiming(durationNs = MEASURE_NS): Promise<Timing> {
-  const [waitsNs, timerNs] = await Promise.all([
-    inThread<number[]>({ task: 'wait', durationNs }),
-    timerLateness(durationNs),
-  ]);
+  const waitsNs = await inThread<number[]>({ task: 'wait', durationNs });
   const gaps = await inThread<Gaps>({ task: 'spin', durationNs });
-  return { thread: summarize(waitsNs), timer: summarize(timerNs), gaps };
-}
-
-function timerLateness(durationNs: number): Promise<number[]> {
-  const clock = new Clock();
-  const latenessNs: number[] = [];
-  return new Promise((resolve) => {
-    const timer = new WakeTimer(clock, (lateNs) => {
-      latenessNs.push(lateNs);
-      const nowNs = clock.nowNs();
-      if (nowNs >= durationNs) resolve(latenessNs);
-      else timer.set(nowNs + nextWaitNs(latenessNs.length));
-    });
-    timer.set(NS_PER_MS);
-  });
+  return { thread: summarize(waitsNs), gaps };
 }
 
 function inThread<Result>(spec: TimingSpec): Promise<Result> {

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import type { DoctorReport } from '../../../src/tools/doctor/check.js';
 import { type CliRun, runCli } from '../run-cli.js';
@@ -7,7 +6,6 @@ test.each([
   [['--role', 'cook'], /--role "cook": must be one of "worker", "controller", "client"/],
   [['--device', 'abacus'], /--device "abacus": must be one of "cpu",/],
   [['--memory', 'much'], /--memory much: must be a size/],
-  [['--json', '--fix-script'], /--json and --fix-script/],
 ])('doctor %j is a usage error', async (args, message) => {
   const { status, stdout, stderr } = await runCli(['doctor', ...args]);
   expect(stderr).toMatch(/^escapement: E_USAGE: [^\n]+\n$/);
@@ -31,7 +29,6 @@ describe('a worker on the CPU', () => {
       'container',
       'ok',
       'totals',
-      'lostAtReboot',
       'checks',
     ]);
     expect(report).toMatchObject({ role: 'worker', device: 'cpu', cacheBytes: 64 * 2 ** 20 });
@@ -69,13 +66,4 @@ test('a client needs less, and no GPUs', async () => {
   expect(stdout).toMatch(/^client\b/);
   expect(stdout).toMatch(/\n\d+ of \d+ required checks failed; /);
   expect(stdout).not.toContain('\nGPUs\n');
-});
-
-test('--fix-script prints a script that the shell understands', async () => {
-  const { stdout } = await runCli(['doctor', '--role', 'controller', '--fix-script']);
-  expect(stdout).toMatch(/^#!\/bin\/sh\n/);
-  expect(spawnSync('bash', ['-n'], { input: stdout, encoding: 'utf8' })).toMatchObject({
-    status: 0,
-    stderr: '',
-  });
 });

@@ -1,7 +1,7 @@
 import { GIB } from '../../../src/base/units.js';
 import { type Check, judge } from '../../../src/tools/doctor/check.js';
-import { READ } from '../../../src/tools/doctor/examine.js';
 import type { Host, Machine } from '../../../src/tools/doctor/host.js';
+import { MACHINE, WORKER } from '../../../src/tools/doctor/rows.js';
 
 export interface Recorded {
   readonly files?: Readonly<Record<string, string>>;
@@ -43,15 +43,13 @@ function availableBytes(meminfo: string): number | null {
 }
 
 /** /proc/self/limits as Linux writes it. */
-export function limitsText(openFiles: string, lockedMemory: string, realtimePriority: string): string {
+export function limitsText(openFiles: string): string {
   const row = (name: string, value: string, unit: string) =>
     `${name.padEnd(26)}${value.padEnd(21)}${value.padEnd(21)}${unit.padEnd(10)}\n`;
   return [
     'Limit                     Soft Limit           Hard Limit           Units     \n',
     row('Max cpu time', 'unlimited', 'seconds'),
     row('Max open files', openFiles, 'files'),
-    row('Max locked memory', lockedMemory, 'bytes'),
-    row('Max realtime priority', realtimePriority, ''),
     row('Max realtime timeout', 'unlimited', 'us'),
   ].join('');
 }
@@ -63,12 +61,11 @@ function cpus(count: number, governor: string): Record<string, string> {
 
 /** A server in a rack, set up as it should be. */
 export const SERVER = {
-  env: { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '0', CUDA_CACHE_DISABLE: '1' },
+  env: { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '0' },
   files: {
-    '/proc/self/limits': limitsText('1048576', 'unlimited', '99'),
+    '/proc/self/limits': limitsText('1048576'),
     '/proc/sys/vm/max_map_count': '10000000\n',
     '/proc/meminfo': 'MemTotal:       263856708 kB\nMemFree:        1000 kB\nMemAvailable:   201326592 kB\n',
-    '/proc/driver/nvidia/version': 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05\n',
     '/run/systemd/system/x': '',
     ...cpus(16, 'performance'),
     '/sys/devices/system/cpu/smt/control': 'off\n',
@@ -79,7 +76,7 @@ export const SERVER = {
 /** A laptop as it comes. */
 export const LAPTOP = {
   files: {
-    '/proc/self/limits': limitsText('1024', '8388608', '0'),
+    '/proc/self/limits': limitsText('1024'),
     '/proc/sys/vm/max_map_count': '65530\n',
     '/proc/meminfo': 'MemTotal:       16000000 kB\nMemAvailable:   4194304 kB\n',
     '/run/systemd/system/x': '',
@@ -94,7 +91,7 @@ export const CONTAINER = {
   isGlibc: false,
   files: {
     '/.dockerenv': '',
-    '/proc/self/limits': limitsText('1024', '65536', '0'),
+    '/proc/self/limits': limitsText('1024'),
     '/proc/sys/vm/max_map_count': '65530\n',
   },
 } satisfies Recorded;
@@ -103,7 +100,7 @@ export const MAC = { platform: 'darwin' } satisfies Recorded;
 
 /** What is read of a machine, as a worker on the CPU unless `more` says otherwise. */
 export function read(recorded: Recorded, more: Partial<Machine> = {}): Check[] {
-  return judge(READ, {
+  return judge([...MACHINE, ...WORKER], {
     host: recordedHost(recorded),
     role: 'worker',
     device: 'cpu',

@@ -2,16 +2,16 @@ import type { Check } from '../../../src/tools/doctor/check.js';
 import { type DoctorReport, makeReport } from '../../../src/tools/doctor/check.js';
 import { type Recorded, read } from './hosts.js';
 
-/** A check of a GPU that fails, whose setting the next reboot undoes. */
+/** A check of a GPU that fails. */
 export const PERSISTENCE: Check = {
-  id: 'gpu.0.persistence',
-  title: 'GPU 0: persistence mode',
+  id: 'gpu.persistence',
+  title: 'Persistence mode',
   status: 'failed',
   requiredFor: ['worker'],
   found: 'Disabled',
   wanted: 'Enabled',
   why: 'Otherwise the driver forgets its settings.',
-  fix: { commands: ['nvidia-smi -i 0 -pm 1'], asUser: false, lostAtReboot: true },
+  fix: { commands: ['nvidia-smi -i 0 -pm 1'], asUser: false, note: 'lost at the next reboot' },
 };
 
 /** The report of a worker on the CPU, from what can be read of a machine, and further checks. */

@@ -43,7 +43,6 @@ const FIELDS = {
   uuid: 'uuid',
   name: 'name',
   driver: 'driver_version',
-  computeCapability: 'compute_cap',
   persistence: 'persistence_mode',
   computeMode: 'compute_mode',
   mig: 'mig.mode.current',
@@ -51,17 +50,9 @@ const FIELDS = {
   graphicsMhz: 'clocks.current.graphics',
   maxGraphicsMhz: 'clocks.max.graphics',
   applicationsGraphicsMhz: 'clocks.applications.graphics',
-  applicationsMemoryMhz: 'clocks.applications.memory',
-  defaultApplicationsGraphicsMhz: 'clocks.default_applications.graphics',
-  defaultApplicationsMemoryMhz: 'clocks.default_applications.memory',
   utilizationPercent: 'utilization.gpu',
-  eccMode: 'ecc.mode.current',
-  eccCorrected: 'ecc.errors.corrected.volatile.total',
-  eccUncorrected: 'ecc.errors.uncorrected.volatile.total',
   memoryTotalMib: 'memory.total',
   memoryFreeMib: 'memory.free',
-  powerLimitW: 'power.limit',
-  powerMaxLimitW: 'power.max_limit',
 } as const;
 
 type Field = keyof typeof FIELDS;
@@ -89,8 +80,6 @@ export function notReported(row: Row, field: Field): string {
 
 export interface GpuFacts {
   readonly row: Row;
-  /** Highest graphics clock at the highest memory clock; null if the driver lists no supported clocks. */
-  readonly highest: { readonly memoryMhz: number; readonly graphicsMhz: number } | null;
   /** Its compute processes, as `PID NAME`; null if the driver did not report them. */
   readonly processes: readonly string[] | null;
 }
@@ -108,26 +97,10 @@ export async function queryGpus(run: Run): Promise<Answer> {
   const answer = await askRows(run, Object.keys(FIELDS) as Field[]);
   if (answer.kind !== 'rows') return answer;
   if (answer.rows.length === 0) return { kind: 'gpus', gpus: [] };
-  // A failure costs only the checks that need it. Concurrent: without persistence mode each call would wake the GPUs
-  // again.
-  const [clocks, apps] = await Promise.all(
-    [
-      ['--query-supported-clocks=gpu_uuid,memory,graphics', CSV],
-      ['--query-compute-apps=gpu_uuid,pid,process_name', CSV],
-    ].map(async (args) => {
-      const outcome = await run(args);
-      return outcome.kind === 'ok' ? outcome.stdout : null;
-    }),
-  );
-  const gpus = answer.rows.map((row) => {
-    const { uuid = '' } = row;
-    return {
-      row,
-      highest: clocks == null ? null : highestIn(clocks, uuid),
-      processes: apps == null ? null : processesIn(apps, uuid),
-    };
-  });
-  return { kind: 'gpus', gpus };
+  // Its failure costs only the checks that need it.
+  const apps = await run(['--query-compute-apps=gpu_uuid,pid,process_name', CSV]);
+  const processes = (uuid = '') => (apps.kind === 'ok' ? processesIn(apps.stdout, uuid) : null);
+  return { kind: 'gpus', gpus: answer.rows.map((row) => ({ row, processes: processes(row.uuid) })) };
 }
 
 interface GpuMemory {
@@ -172,17 +145,6 @@ function rowsIn(stdout: string, fields: readonly Field[]): Asked {
     kind: 'rows',
     rows: lines.map((values) => Object.fromEntries(fields.map((field, i) => [field, values[i]]))),
   };
-}
-
-/** Highest clocks of a GPU in the answer to `--query-supported-clocks=gpu_uuid,memory,graphics`. */
-function highestIn(stdout: string, uuid: string): GpuFacts['highest'] {
-  const pairs = table(stdout)
-    .filter(
-      ([gpu, ...mhz]) =>
-        gpu === uuid && mhz.length >= 2 && mhz.slice(0, 2).every((text) => /^\d{1,6}$/.test(text)),
-    )
-    .map(([, memory, graphics]) => ({ memoryMhz: Number(memory), graphicsMhz: Number(graphics) }));
-  return pairs.sort((a, b) => b.memoryMhz - a.memoryMhz || b.graphicsMhz - a.graphicsMhz)[0] ?? null;
 }
 
 /** Processes on a GPU in the answer to `--query-compute-apps=gpu_uuid,pid,process_name`. A name may contain commas. */

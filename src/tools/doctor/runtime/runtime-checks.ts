@@ -1,35 +1,6 @@
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Provider } from '../../../live/device.js';
-import { quoted } from '../../../report/reproduce.js';
-import { advise, asRoot, type Check, type Fix, judge, ROLES, type Row } from '../check.js';
-import type { Machine } from '../host.js';
+import { advise, asRoot, asUser, type Check, type Fix, judge, type Row } from '../check.js';
 import type { Probe } from './probe.js';
-
-const ONNXRUNTIME_NODE = 'onnxruntime-node';
-const MODULES = `${sep}node_modules${sep}`;
-const CHECKOUT = fileURLToPath(new URL('../../../..', import.meta.url)).replace(/[\\/]$/, '');
-
-/** Oldest release on which escapement is tested. */
-const NODE_WANTED = [20, 19] as const;
-
-export const NODE: Row<Machine> = {
-  id: 'runtime.node',
-  title: 'Node',
-  requiredFor: ROLES,
-  wanted: `${NODE_WANTED.join('.')} or newer`,
-  why: 'Escapement is not tested on older versions.',
-  read: ({ host }) => {
-    const [major = 0, minor = 0] = host.nodeVersion.split('.').map(Number);
-    return {
-      ok: major > NODE_WANTED[0] || (major === NODE_WANTED[0] && minor >= NODE_WANTED[1]),
-      found: host.nodeVersion,
-      fix: advise('install a newer version from https://nodejs.org'),
-    };
-  },
-};
 
 /** Checks of onnxruntime and its providers from their trials; `device` is the required one. */
 export function providerChecks(probes: readonly Probe[], device: Provider): Check[] {
@@ -52,7 +23,7 @@ const ONNXRUNTIME: Row<readonly Probe[]> = {
     return {
       ok: false,
       found: onCpu?.outcome === 'fails' ? onCpu.reason : 'runs nowhere',
-      fix: asUser(installCommand()),
+      fix: INSTALL,
     };
   },
 };
@@ -74,48 +45,22 @@ function providerRow({ provider }: Probe, device: Provider): Row<Probe> {
   };
 }
 
-const VULKAN = asRoot(
-  ['apt-get install -y libvulkan1 mesa-vulkan-drivers'],
-  "for NVIDIA the Vulkan driver comes with NVIDIA's own",
+const INSTALL = asUser(
+  'npm install --ignore-scripts onnxruntime-node',
+  'where escapement is installed; in a checkout: npm ci',
 );
 
 const FIXES: Readonly<Record<Provider, Fix>> = {
   cpu: advise('part of onnxruntime, see above'),
-  webgpu: VULKAN,
+  webgpu: asRoot(
+    ['apt-get install -y libvulkan1 mesa-vulkan-drivers'],
+    "for NVIDIA the Vulkan driver comes with NVIDIA's own",
+  ),
+  // Not through npm, which runs the script only if the project allows it, and reports success if it does not.
   cuda: asUser(
-    cudaCommand(),
+    'ONNXRUNTIME_NODE_INSTALL=cuda12 node node_modules/onnxruntime-node/script/install.js',
     'needs Linux x64 with CUDA 12 and cuDNN 9, which have to be installed separately',
   ),
   dml: advise('available on Windows only'),
   coreml: advise('available on macOS only'),
 };
-
-function asUser(command: string, note?: string): Fix {
-  return { ...asRoot([command], note), asUser: true };
-}
-
-/**
- * Command that installs onnxruntime where escapement finds it, without its install script: that script only downloads
- * the CUDA libraries, and fails without a network. `modulePath` is a file of this package.
- */
-export function installCommand(modulePath = fileURLToPath(import.meta.url)): string {
-  const at = modulePath.indexOf(MODULES);
-  if (at < 0) return `npm --prefix ${quoted(CHECKOUT)} ci`;
-  const folder = modulePath.slice(0, at);
-  // A global installation has no package.json above it.
-  const where = existsSync(join(folder, 'package.json')) ? `--prefix ${quoted(folder)}` : '--global';
-  return `npm ${where} install --ignore-scripts ${ONNXRUNTIME_NODE}`;
-}
-
-/**
- * Command that downloads the libraries of onnxruntime's CUDA provider: its install script. Not through npm, which runs
- * it only if the project allows that, and reports success if it does not.
- */
-function cudaCommand(): string {
-  try {
-    const script = createRequire(import.meta.url).resolve(`${ONNXRUNTIME_NODE}/script/install.js`);
-    return `ONNXRUNTIME_NODE_INSTALL=cuda12 node ${quoted(script)}`;
-  } catch {
-    return installCommand();
-  }
-}

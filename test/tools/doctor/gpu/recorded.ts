@@ -8,7 +8,7 @@ export const GENERATIONS = ['535-a100', '550-h100', '580-h200', '595-rtx'] as co
 /**
  * An nvidia-smi that answers as a driver of that generation does: with the columns that are asked for, and a
  * complaint about a field that its time did not know. The tables have the form in which these drivers print
- * them; ids are made up and the lists of clocks shortened.
+ * them; ids are made up.
  */
 export function recorded(generation: (typeof GENERATIONS)[number]): { run: Run } {
   const read = (file: string) => readFileSync(`${FIXTURES}${generation}/${file}`, 'utf8');
@@ -31,7 +31,6 @@ const FIXTURES = fileURLToPath(new URL('fixtures/', import.meta.url));
 
 const FILES: Readonly<Record<string, string>> = {
   '--query-gpu': 'gpus.csv',
-  '--query-supported-clocks': 'clocks.csv',
   '--query-compute-apps': 'apps.csv',
 };
 
