@@ -1,8 +1,7 @@
 import { MIB } from '../base/units.js';
-import { loadExperiment } from '../config/load.js';
 import { readServerSettings } from '../config/server-settings.js';
 import type { Subject } from '../tools/bench/subject.js';
-import { experimentWarnings, type SettingsArgs, settingsSources, warningsOf } from './live-settings.js';
+import { type SettingsArgs, settingsSources, warningsOf } from './live-settings.js';
 import { completeMachine } from './machine.js';
 import { usageError } from './options.js';
 
@@ -17,19 +16,17 @@ interface SubjectArgs extends SettingsArgs {
 }
 
 /**
- * Models that `serve` would run with these flags, on this many GPUs: those of a repository in equal shares, or those of
- * an experiment in the shares of its workload. `say` gets lines for the operator. Throws coded errors.
+ * Models that `serve` would run with these flags, on this many GPUs. `say` gets lines for the operator. Throws coded errors.
  */
 export async function openSubject(
   args: SubjectArgs,
   gpus: number,
   say: (what: string) => void,
 ): Promise<Subject> {
-  const { repository, experiment, device } = args;
+  const { repository, device } = args;
   if (repository !== undefined || device?.startsWith('simulated:')) return machineSubject(args, gpus, say);
-  if (experiment !== undefined) return experimentSubject(args, experiment, gpus, say);
   throw usageError(
-    'nothing to measure: give --repository FOLDER, --experiment FILE with models of kind onnx, or with --vary gpus=1,2 --device simulated:PROFILE',
+    'nothing to measure: give --repository FOLDER, or with --vary gpus=1,2 --device simulated:PROFILE',
   );
 }
 
@@ -71,35 +68,6 @@ async function machineSubject(
     ...machine,
     name: repository ?? models.map(({ spec }) => spec.name).join(', '),
     settings,
-    mix: models.map(() => 1 / models.length),
     sloNs: originOf('slo') === null ? null : settings.sloNs,
-    batchSize: null,
-  };
-}
-
-/** Models of an experiment on this many GPUs, in the shares of its workload. Throws coded errors. */
-async function experimentSubject(
-  args: SubjectArgs,
-  file: string,
-  gpus: number,
-  say: (what: string) => void,
-): Promise<Subject> {
-  const { workloadMix } = await import('../tools/bench/subject.js');
-  const { experimentMachines } = await import('../serve/experiment-models.js');
-  const { overrides, environment } = settingsSources(args);
-  const device = args.device === undefined ? [] : [`live.device=${args.device}`];
-  const cluster = [`cluster.gpus=${gpus}`];
-  const experiment = await loadExperiment(file, [...overrides, ...device, ...cluster], [], environment);
-  for (const warning of await experimentWarnings(file, overrides)) say(`warning: ${warning}`);
-  const { name, sloNs, policy, admission, padding, classes, tenants, runtime } = experiment;
-  // `gpus` is a number, so they are of one kind.
-  const [machine] = await experimentMachines(experiment);
-  return {
-    name,
-    ...machine,
-    settings: { sloNs, policy, admission, padding, classes, tenants, runtime },
-    mix: await workloadMix(experiment),
-    sloNs,
-    batchSize: null,
   };
 }

@@ -21,7 +21,6 @@ import {
 import type { Progress } from '../progress.js';
 import { packageVersion } from '../version.js';
 
-/** Even, since --vary runs through the values and back. */
 const DEFAULT_TRIALS = 6;
 
 export const builder = (yargs: Argv) =>
@@ -29,10 +28,10 @@ export const builder = (yargs: Argv) =>
     .options({
       ...group('Subject', {
         repository: text('Models to measure, as NAME/VERSION/model.onnx'),
-        experiment: text('Experiment file: its settings; without --repository also its models and their mix'),
+        experiment: text('Experiment file with settings'),
         device: text(
           `Execution provider: ${PROVIDERS.join(', ')}; with --vary gpus=1,2 also simulated:PROFILE`,
-          'cpu, or live.device of the experiment',
+          'cpu',
         ),
         adapter: wholeOr(0, 0, 'Index of the GPU, where the provider can choose one'),
         set: list('Override a setting, e.g. runtime.intraOpThreads=2 or slo=1s'),
@@ -40,7 +39,7 @@ export const builder = (yargs: Argv) =>
       }),
       ...group('Measurement', {
         vary: text(
-          'Repeat everything for each value of a key, e.g. runtime.intraOpThreads=1,2; batchSize=1,2,4 fixes the batch, gpus=1,2,4 measures the whole server on more and more GPUs',
+          'Repeat everything for each value of a key, e.g. runtime.intraOpThreads=1,2; gpus=1,2,4 measures the whole server on more and more GPUs',
         ),
         protocol: choiceOr(['http', 'grpc'], 'http', 'Protocol of the clients'),
         concurrency: whole(1, 'Closed-loop clients', 'two full batches of each model, at least 16'),
@@ -60,13 +59,12 @@ export const builder = (yargs: Argv) =>
     ])
     .epilogue(
       [
-        'Stages, one after the other, with the same models, tensors and mix:\n' +
+        'Stages, one after the other, with the same models and tensors:\n' +
           '  IO         frontend, decoding, scheduler, transport; the device takes no time\n' +
           '  SYNTHETIC  the device alone, full batches back to back\n' +
           '  FULL       the whole server on the device',
         'The clients are closed loops in this process; the result says how busy it was, since saturated clients measure ' +
-          'themselves. ± is the spread of the trials. --vary runs through the values and back, half of the trials each ' +
-          'way, so that a machine that slows down favors none.',
+          'themselves. ± is the spread of the trials.',
       ].join('\n\n'),
     );
 

@@ -15,7 +15,6 @@ const JOBS = {
   optimize: 'optimize',
   measure: 'run',
   checkBatches: 'run',
-  compare: 'run',
 } as const;
 export type RuntimeJob = keyof typeof JOBS;
 

@@ -1,9 +1,4 @@
-import { dirname } from 'node:path';
 import { NS_PER_MS } from '../../base/units.js';
-import type { OrtDeviceSpec } from '../../live/device.js';
-import { comparePrecision } from '../../live/models/measure/compare-precision.js';
-import { modelFile } from '../../live/models/precision.js';
-import { readModelFile } from '../../live/models/repository.js';
 import { deviceText } from '../../serve/measure-profile.js';
 import { bottleneckOf } from './bottleneck.js';
 import {
@@ -11,13 +6,12 @@ import {
   type BenchRun,
   figure,
   type MeasuredStage,
-  type PrecisionDifference,
   STAGES,
   type StageName,
 } from './result.js';
-import { joinPasses, type MeasureOptions, measureStages } from './stages.js';
-import { benchSloNs, chosenBatches, enoughClients, fixBatch, type Subject, withCopies } from './subject.js';
-import { BATCH_SIZE, GPUS, type Vary } from './vary.js';
+import { type MeasureOptions, measureStages } from './stages.js';
+import { benchSloNs, chosenBatches, enoughClients, type Subject, withCopies } from './subject.js';
+import { GPUS, type Vary } from './vary.js';
 
 const ALL_STAGES = Object.keys(STAGES) as StageName[];
 
@@ -35,9 +29,8 @@ interface BenchOptions extends Omit<MeasureOptions, 'clients'> {
 }
 
 /**
- * Measures the stages of a server separately and together, for each value of the varied key, there and back (see
- * `passesOf`). All subjects are opened first, so that a mistake in the last value does not waste the runs before.
- * Throws errors of opening, `E_SERVER` if a trial had no answer, and the coded errors of devices and models.
+ * Measures the stages of a server separately and together, for each value of the varied key. All subjects are opened
+ * first, so that a mistake in the last value does not waste the runs before. Throws errors of opening, `E_SERVER` if a trial had no answer, and the coded errors of devices and models.
  */
 export async function bench(options: BenchOptions): Promise<BenchResult> {
   const { vary, open, onProgress, version, cores, protocol, trials, seconds } = options;
@@ -49,20 +42,17 @@ export async function bench(options: BenchOptions): Promise<BenchResult> {
   // Equal for all values: fewer clients mean fewer requests, regardless of the varied key.
   const clients =
     options.clients ?? Math.max(...subjects.map((subject) => enoughClients(subject, chosenBatches(subject))));
-  const passes = passesOf(subjects.length, trials);
-  const stages = names.length * passes.length;
-  const measured = subjects.map((): MeasuredStage[][] => []);
+  const stages = names.length * subjects.length;
+  const runs: BenchRun[] = [];
   let done = 0;
-  for (const pass of passes) {
-    const at = vary === null ? '' : `, ${vary.key} ${values[pass.index]}`;
-    const how = { protocol, seconds, trials: pass.trials, clients };
-    measured[pass.index].push(
-      await measureStages(subjects[pass.index], names, how, (stage) =>
-        onProgress(done++ / stages, `${STAGES[stage]}${at}`),
-      ),
+  for (const [i, subject] of subjects.entries()) {
+    const at = vary === null ? '' : `, ${vary.key} ${values[i]}`;
+    const measured = await measureStages(subject, names, { protocol, seconds, trials, clients }, (stage) =>
+      onProgress(done++ / stages, `${STAGES[stage]}${at}`),
     );
+    runs.push(runOf(subject, values[i], measured, clients));
   }
-  const [{ name, devices, models, mix }] = subjects;
+  const [{ name, devices, models }] = subjects;
   const [device] = devices;
   return {
     version,
@@ -72,12 +62,9 @@ export async function bench(options: BenchOptions): Promise<BenchResult> {
       provider: device.kind,
     },
     ...{ cores, protocol, trials, seconds },
-    models: models.map(({ spec: { name, inputBytes, outputBytes } }, m) => ({
-      ...{ name, share: mix[m], inputBytes, outputBytes },
-    })),
+    models: models.map(({ spec: { name, inputBytes, outputBytes } }) => ({ name, inputBytes, outputBytes })),
     vary,
-    runs: subjects.map((subject, i) => runOf(subject, values[i], joinPasses(measured[i]), clients)),
-    precision: await differences(vary, subjects),
+    runs,
   };
 }
 
@@ -88,7 +75,7 @@ function runOf(
   measured: readonly MeasuredStage[],
   clients: number,
 ): BenchRun {
-  const { models, mix, settings } = subject;
+  const { models, settings } = subject;
   const batches = chosenBatches(subject);
   const stages = measured.map(({ p50Ms, p99Ms, throughputRps, ...rest }) => ({
     ...rest,
@@ -102,7 +89,7 @@ function runOf(
     sloMs: benchSloNs(subject, batches, clients) / NS_PER_MS,
     intraOpThreads: settings.runtime.intraOpThreads,
     precision: settings.runtime.precision,
-    batchSizes: models.map(({ spec }, m) => (mix[m] > 0 ? spec.batchSizes[batches[m]] : null)),
+    batchSizes: models.map(({ spec }, m) => spec.batchSizes[batches[m]]),
     stages,
     bottleneck: stages.length < ALL_STAGES.length ? null : bottleneckOf({ stages }),
   };
@@ -114,54 +101,6 @@ async function openWith(
   value: string | null,
 ): Promise<Subject> {
   if (vary === null || value === null) return open([], 1);
-  if (vary.key === BATCH_SIZE) return fixBatch(await open([], 1), Number(value));
   if (vary.key !== GPUS) return open([`${vary.key}=${value}`], 1);
   return withCopies(await open([], Number(value)), Math.max(...vary.values.map(Number)));
-}
-
-/** Output differences of each model with requests, if both precisions were measured. Throws `E_MODEL_FILE`. */
-async function differences(
-  vary: Vary | null,
-  subjects: readonly Subject[],
-): Promise<PrecisionDifference[] | null> {
-  const full = subjects[vary?.values.indexOf('fp32') ?? -1];
-  if (vary?.key !== 'runtime.precision' || !vary.values.includes('fp16') || full === undefined) return null;
-  const found: PrecisionDifference[] = [];
-  for (const [m, { spec, ortPath }] of full.models.entries()) {
-    if (full.mix[m] === 0 || ortPath === null) continue;
-    // Optimised models are next to their originals.
-    const versionDir = dirname(ortPath);
-    const pair = {
-      fp32: await readModelFile(modelFile(versionDir, 'fp32')),
-      fp16: await readModelFile(modelFile(versionDir, 'fp16')),
-    };
-    const difference = await comparePrecision(pair, full.devices[0] as OrtDeviceSpec);
-    const { requests, values, maxAbsolute, largestOutput, sameLargest } = difference;
-    const maxRelative = largestOutput === 0 ? 0 : maxAbsolute / largestOutput;
-    const overflowed = difference.overflowed / values;
-    found.push({ model: spec.name, requests, maxAbsolute, maxRelative, overflowed, sameLargest });
-  }
-  return found;
-}
-
-/** A turn of one value of the varied key: a number of trials of each stage. */
-interface Pass {
-  /** Index of the value. */
-  readonly index: number;
-  readonly trials: number;
-}
-
-/**
- * Order of trials: through the values and back, with half of the trials each way, so that a machine that becomes slower
- * or faster favors none of them. Of an odd number, the way there has one more; with one trial there is no way back. A
- * single value has all its trials at once.
- */
-export function passesOf(values: number, trials: number): Pass[] {
-  const there = Array.from({ length: values }, (_, index) => index);
-  const backTrials = values === 1 ? 0 : Math.floor(trials / 2);
-  const back = backTrials === 0 ? [] : there.toReversed();
-  return [
-    ...there.map((index) => ({ index, trials: trials - backTrials })),
-    ...back.map((index) => ({ index, trials: backTrials })),
-  ];
 }

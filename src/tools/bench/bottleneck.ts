@@ -42,10 +42,3 @@ export function isAbove(a: Estimate, b: Estimate): boolean {
   const degrees = (va + vb) ** 2 / (va ** 2 / (a.n - 1) + vb ** 2 / (b.n - 1));
   return a.mean - b.mean > studentT95(Math.max(1, Math.floor(degrees))) * Math.sqrt(va + vb);
 }
-
-/** Index of the largest, if it exceeds every other beyond the noise of both; null: no clear winner. */
-export function surelyBest(estimates: readonly Estimate[]): number | null {
-  if (estimates.length < 2) return null;
-  const best = estimates.reduce((top, { mean }, i) => (mean > estimates[top].mean ? i : top), 0);
-  return estimates.every((other, i) => i === best || isAbove(estimates[best], other)) ? best : null;
-}

@@ -22,8 +22,6 @@ export interface DeviceModel {
   readonly ortPath: string;
   readonly signature: ModelSignature;
   readonly batchSize: number;
-  /** Share of all requests. */
-  readonly share: number;
 }
 
 export interface Ports {

@@ -12,7 +12,6 @@ import { REAL_WORLD } from '../../live/world/real-world.js';
 import { TensorMaker } from '../../load/tensors.js';
 import { startServer } from '../../serve/server.js';
 import type { Answer, DeviceModel, DeviceTrial, Order, Ports, Role } from './child-process.js';
-import { Turns } from './mixed-source.js';
 import { TENSOR_SEED } from './subject.js';
 import { UsageMeter } from './usage-meter.js';
 
@@ -66,25 +65,25 @@ async function openServer({ gpu, settings }: RoleOf<'server'>): Promise<Ports> {
 }
 
 /**
- * A device limited only by its own speed: INFERs of full batches back to back, with inputs in memory. Models alternate
- * according to their share of the requests, so that caches are as warm as in service. A trial blocks this thread.
+ * A device limited only by its own speed: INFERs of full batches back to back, with inputs in memory. The model with the
+ * fewest requests so far is next, so that caches are as warm as in service. A trial blocks this thread.
  */
 async function openDevice({ device, models }: RoleOf<'device'>) {
-  const loaded: { session: ModelSession; batchSize: number; inputs: Uint8Array[] }[] = [];
+  const loaded: { session: ModelSession; batchSize: number; inputs: Uint8Array[]; served: number }[] = [];
   for (const model of models) {
     const bytes = new Uint8Array(readFileSync(model.ortPath));
     const session = await ModelSession.create(bytes, model.signature, [model.batchSize], device);
-    loaded.push({ session, batchSize: model.batchSize, inputs: inputsOf(model) });
+    loaded.push({ session, batchSize: model.batchSize, inputs: inputsOf(model), served: 0 });
   }
-  const turns = new Turns(models.map(({ share, batchSize }) => share / batchSize));
   return async (seconds: number): Promise<DeviceTrial> => {
     const beginNs = monotonicNs();
     let requests = 0;
     let nowNs = beginNs;
     while (nowNs < beginNs + seconds * NS_PER_S) {
-      const { session, batchSize, inputs } = loaded[turns.next()];
-      await session.run(0, batchSize, inputs);
-      requests += batchSize;
+      const model = loaded.reduce((least, each) => (each.served < least.served ? each : least));
+      await model.session.run(0, model.batchSize, model.inputs);
+      model.served += model.batchSize;
+      requests += model.batchSize;
       nowNs = monotonicNs();
     }
     return { requests, tookNs: nowNs - beginNs };

@@ -21,8 +21,6 @@ export interface BenchResult {
   readonly seconds: number;
   readonly models: readonly {
     readonly name: string;
-    /** Share of all requests. */
-    readonly share: number;
     /** Bytes of one request. */
     readonly inputBytes: number;
     readonly outputBytes: number;
@@ -30,8 +28,6 @@ export interface BenchResult {
   /** Null if nothing was varied, and there is one run. */
   readonly vary: { readonly key: string; readonly values: readonly string[] } | null;
   readonly runs: readonly BenchRun[];
-  /** Effect of FP16 on the outputs of each model; null unless both precisions were measured. */
-  readonly precision: readonly PrecisionDifference[] | null;
 }
 
 /** Measured stages with one setting: all, or only the whole server if the number of GPUs is varied. */
@@ -42,8 +38,8 @@ export interface BenchRun {
   readonly sloMs: number;
   readonly intraOpThreads: number;
   readonly precision: string;
-  /** By model: batch size of the bare device; null for a model without requests. */
-  readonly batchSizes: readonly (number | null)[];
+  /** By model: batch size of the bare device. */
+  readonly batchSizes: readonly number[];
   readonly stages: readonly StageSummary[];
   /** Null unless all stages were measured. */
   readonly bottleneck: Bottleneck | null;
@@ -76,7 +72,7 @@ export function figure(trials: readonly number[]): Figure {
   return { ...estimate(trials), min: Math.min(...trials), max: Math.max(...trials), trials };
 }
 
-/** Measurements of a stage, in the trials of one pass or of several. */
+/** Measurements of a stage, by trial. */
 export interface MeasuredStage {
   readonly stage: StageName;
   readonly throughputRps: readonly number[];
@@ -84,8 +80,6 @@ export interface MeasuredStage {
   readonly p50Ms: readonly number[];
   readonly p99Ms: readonly number[];
   readonly service: Service | null;
-  /** Processors used by other programs meanwhile: nothing else should run. */
-  readonly otherCores: number;
 }
 
 /** Activity of clients, server and device during the trials. */
@@ -98,20 +92,6 @@ export interface Service {
   readonly meanBatch: number;
   /** Share of the time in which the EXEC lane was busy. */
   readonly deviceBusy: number;
-}
-
-/** Deviation of a model's outputs at FP16 from those at FP32. */
-export interface PrecisionDifference {
-  readonly model: string;
-  /** Number of random inputs given to both. */
-  readonly requests: number;
-  readonly maxAbsolute: number;
-  /** Share of the outputs that are finite only at FP32: they overflowed, and count in no other figure. */
-  readonly overflowed: number;
-  /** Relative to the largest output. */
-  readonly maxRelative: number;
-  /** Share of requests whose largest output is at the same index: classifiers give the same answer. */
-  readonly sameLargest: number;
 }
 
 /** Stage of a run by name, which must have been measured. */

@@ -12,7 +12,7 @@ import { MixedSource } from './mixed-source.js';
 import { type MeasuredStage, type Protocol, type Service, STAGES, type StageName } from './result.js';
 import { benchSloNs, chosenBatches, machineOf, type Subject, TENSOR_SEED } from './subject.js';
 import { TrialWindows } from './trial-windows.js';
-import { MachineMeter, UsageMeter } from './usage-meter.js';
+import { UsageMeter } from './usage-meter.js';
 
 export interface MeasureOptions {
   readonly protocol: Protocol;
@@ -55,35 +55,25 @@ async function withChild<T>(role: Role, work: (child: BenchChild) => Promise<T>)
 
 /** A bare device: the first one, of onnxruntime. */
 function deviceRole(subject: Subject): Role {
-  const { devices, models, mix } = subject;
+  const { devices, models } = subject;
   const batches = chosenBatches(subject);
-  const used = models.flatMap(({ spec: { name, batchSizes }, signature, ortPath }, m) =>
-    mix[m] === 0 || ortPath === null
-      ? []
-      : [
-          {
-            name,
-            ortPath,
-            signature: atLongest(signature),
-            batchSize: batchSizes[batches[m]],
-            share: mix[m],
-          },
-        ],
-  );
+  const used = models.map(({ spec: { name, batchSizes }, signature, ortPath }, m) => ({
+    name,
+    ortPath: ortPath as string,
+    signature: atLongest(signature),
+    batchSize: batchSizes[batches[m]],
+  }));
   return { kind: 'device', device: devices[0] as OrtDeviceSpec, models: used };
 }
 
 async function measureDevice(child: BenchChild, { trials, seconds }: MeasureOptions): Promise<MeasuredStage> {
   await child.trial(warmUpSeconds(seconds));
   const throughputRps: number[] = [];
-  await child.usage();
-  const machine = new MachineMeter();
   for (let trial = 0; trial < trials; trial++) {
     const { requests, tookNs } = await child.trial(seconds);
     throughputRps.push((requests * NS_PER_S) / tookNs);
   }
-  const otherCores = Math.max(0, machine.take() - (await child.usage()).cores);
-  return { stage: 'synthetic', throughputRps, p50Ms: [], p99Ms: [], service: null, otherCores };
+  return { stage: 'synthetic', throughputRps, p50Ms: [], p99Ms: [], service: null };
 }
 
 /** Models are loaded before the first trial. */
@@ -106,7 +96,7 @@ export async function loadServer(
   subject: Subject,
   { protocol, clients, trials, seconds }: MeasureOptions,
 ): Promise<MeasuredStage> {
-  const { models, mix } = subject;
+  const { models } = subject;
   const warmUpNs = warmUpSeconds(seconds) * NS_PER_S;
   const windows = new TrialWindows(warmUpNs, seconds * NS_PER_S, trials);
   const endNs = warmUpNs + trials * seconds * NS_PER_S;
@@ -116,18 +106,15 @@ export async function loadServer(
     ...(protocol === 'http' ? { connections: clients } : {}),
   });
   const sloNs = benchSloNs(subject, chosenBatches(subject), clients);
-  const source = new MixedSource({ clients, mix, sloNs, endNs });
+  const source = new MixedSource({ clients, models: models.length, sloNs, endNs });
   const playing = play({ source, target, observer: windows });
   try {
     const measuring = measureService(child, subject.devices.length, warmUpNs, endNs);
-    const [{ service, otherCores }, { answers }] = await Promise.race([
-      Promise.all([measuring, playing]),
-      child.death,
-    ]);
+    const [service, { answers }] = await Promise.race([Promise.all([measuring, playing]), child.death]);
     const results = windows.results();
     if (results === null) throw noAnswers(STAGES[stage], windows.outcomes, seconds, answers);
     const { failedShare } = windows;
-    return { stage, ...results, service: { ...service, failedShare }, otherCores };
+    return { stage, ...results, service: { ...service, failedShare } };
   } finally {
     // If the server has died, its requests end at once; closing first would wait for them.
     source.end();
@@ -136,28 +123,30 @@ export async function loadServer(
   }
 }
 
-/** Activity of both sides, the device and the rest of the machine during the trials. */
-async function measureService(child: BenchChild, gpus: number, fromNs: number, toNs: number) {
+/** Activity of both sides and the device during the trials. */
+async function measureService(
+  child: BenchChild,
+  gpus: number,
+  fromNs: number,
+  toNs: number,
+): Promise<Omit<Service, 'failedShare'>> {
   // Does not wait if the server has died.
   const pause = (ns: number) => sleep(ns / NS_PER_MS, undefined, { ref: false });
   await pause(fromNs);
   const before = await counters(child.ports.metrics);
   await child.usage();
   const own = new UsageMeter();
-  const machine = new MachineMeter();
   await pause(toNs - fromNs);
-  const busyCores = machine.take();
   const generator = own.take();
   const server = await child.usage();
   const after = await counters(child.ports.metrics);
   const infers = after.infers - before.infers;
-  const service: Omit<Service, 'failedShare'> = {
+  return {
     generator,
     server,
     meanBatch: infers === 0 ? 0 : (after.requests - before.requests) / infers,
     deviceBusy: Math.min(1, (after.busyS - before.busyS) / (gpus * ((toNs - fromNs) / NS_PER_S))),
   };
-  return { service, otherCores: Math.max(0, busyCores - generator.cores - server.cores) };
 }
 
 async function counters(port: number) {
@@ -196,48 +185,4 @@ export function noAnswers(
     'E_SERVER',
     `${stage}: a trial of ${seconds} s had no answer (in all trials ${what}${most}): increase --duration, or --set slo`,
   );
-}
-
-/**
- * Merges passes of the same subject into one: trials are concatenated, everything else is averaged. At least one pass.
- */
-export function joinPasses(passes: readonly (readonly MeasuredStage[])[]): MeasuredStage[] {
-  return passes[0].map((first, i) => {
-    const parts = passes.map((stages) => stages[i]);
-    const weights = parts.map(({ throughputRps }) => throughputRps.length);
-    return {
-      stage: first.stage,
-      throughputRps: parts.flatMap(({ throughputRps }) => throughputRps),
-      p50Ms: parts.flatMap(({ p50Ms }) => p50Ms),
-      p99Ms: parts.flatMap(({ p99Ms }) => p99Ms),
-      service:
-        first.service &&
-        weightedMean(
-          parts.map(({ service }) => service as Service),
-          weights,
-        ),
-      otherCores: weightedMean(
-        parts.map(({ otherCores }) => otherCores),
-        weights,
-      ),
-    };
-  });
-}
-
-/** Mean of numbers, or of each number in records of the same form. */
-function weightedMean<T>(values: readonly T[], weights: readonly number[]): T {
-  const [first] = values;
-  if (typeof first === 'number') {
-    const all = weights.reduce((sum, weight) => sum + weight, 0);
-    return (values.reduce((sum, value, i) => sum + Number(value) * weights[i], 0) / all) as T;
-  }
-  const keys = Object.keys(first as object) as (keyof T)[];
-  const means = keys.map((key) => [
-    key,
-    weightedMean(
-      values.map((value) => value[key]),
-      weights,
-    ),
-  ]);
-  return Object.fromEntries(means) as T;
 }

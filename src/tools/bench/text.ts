@@ -13,7 +13,7 @@ import {
 import { alignColumns } from '../../text/table.js';
 import { plural } from '../../text/words.js';
 import { wrap } from '../../text/wrap.js';
-import { generatorLimits, surelyBest } from './bottleneck.js';
+import { generatorLimits } from './bottleneck.js';
 import {
   type BenchResult,
   type BenchRun,
@@ -23,8 +23,7 @@ import {
   stageOf,
 } from './result.js';
 
-const LEGEND =
-  '±: standard deviation of the trials; ×: compared with the first value; *: best, beyond the noise';
+const LEGEND = '±: standard deviation of the trials; ×: compared with the first value';
 const BOTTLENECKS: Readonly<Record<Bottleneck, string>> = {
   io: 'IO',
   device: 'the device',
@@ -32,8 +31,6 @@ const BOTTLENECKS: Readonly<Record<Bottleneck, string>> = {
   generator: 'the clients of the benchmark, not the server',
   unclear: 'not clear: the differences are within the noise of the trials',
 };
-/** Share of the machine that other programs may use without a warning. */
-const TOLERATED_OTHERS = 0.1;
 
 /** A benchmark for the terminal, with texts in lines of at most `columns`. */
 export function benchText(result: BenchResult, columns: number): string {
@@ -43,7 +40,7 @@ export function benchText(result: BenchResult, columns: number): string {
     const at = vary === null ? '' : ` at ${keyLabel(vary.key)} ${value}`;
     return [`bottleneck${at}: ${BOTTLENECKS[bottleneck]}`];
   });
-  const notes = [...differenceLines(result), ...warnings(result).map((text) => `note: ${text}`)];
+  const notes = warnings(result).map((text) => `note: ${text}`);
   return [
     ...aboutLines(result).flatMap((line) => wrap(line, columns)),
     '',
@@ -59,11 +56,10 @@ export function benchText(result: BenchResult, columns: number): string {
 
 /** Setup of the measurement. */
 function aboutLines({ models, runs, trials, seconds, protocol, device }: BenchResult): string[] {
-  const asked = models.filter(({ share }) => share > 0);
-  const names = asked.map(({ name, share, inputBytes, outputBytes }) => {
-    const ofAll = asked.length === 1 ? '' : ` ${shareText(share)}`;
-    return `${name}${ofAll} (${formatBytes(inputBytes)} in, ${formatBytes(outputBytes)} out)`;
-  });
+  const names = models.map(
+    ({ name, inputBytes, outputBytes }) =>
+      `${name} (${formatBytes(inputBytes)} in, ${formatBytes(outputBytes)} out)`,
+  );
   const slos = [...new Set(runs.map(({ sloMs }) => formatSlo(sloMs)))].join(' or ');
   const clients = `${runs[0].clients} clients over ${protocol === 'http' ? 'HTTP' : 'gRPC'}`;
   return [
@@ -89,12 +85,11 @@ function stageTable(run: BenchRun): string[] {
 function sweepTable(runs: readonly BenchRun[]): string[] {
   const rows = runs[0].stages.flatMap(({ stage: name }) => {
     const stages = runs.map((run) => stageOf(run, name));
-    const best = surelyBest(stages.map(({ throughputRps }) => throughputRps));
     return stages.map((stage, i) => [
       i === 0 ? STAGES[name] : '',
       runs[i].value ?? '',
       spreadText(stage.throughputRps),
-      `${formatFactor(stage.throughputRps.mean / stages[0].throughputRps.mean)}${best === i ? '*' : ' '}`,
+      formatFactor(stage.throughputRps.mean / stages[0].throughputRps.mean),
       meanText(stage.p99Ms),
       noteOf(stage, runs[i]),
     ]);
@@ -108,7 +103,7 @@ function meanText(figure: StageSummary['p99Ms']): string {
 
 /** Activity of clients, server and device. */
 function noteOf({ stage, service }: StageSummary, { batchSizes }: BenchRun): string {
-  if (service === null) return `batch ${[...new Set(batchSizes.filter((size) => size !== null))].join(', ')}`;
+  if (service === null) return `batch ${[...new Set(batchSizes)].join(', ')}`;
   const { server, generator, meanBatch, deviceBusy, failedShare } = service;
   return [
     ...(stage === 'full' ? [`batch ${meanBatch.toFixed(1)}`, `device ${shareText(deviceBusy)}`] : []),
@@ -118,9 +113,9 @@ function noteOf({ stage, service }: StageSummary, { batchSizes }: BenchRun): str
   ].join(', ');
 }
 
-/** Circumstances that lower the figures. */
-function warnings({ runs, cores, vary }: BenchResult): string[] {
-  const limited = runs.flatMap(({ value, stages }) =>
+/** Stages whose figures are lower bounds. */
+function warnings({ runs, vary }: BenchResult): string[] {
+  return runs.flatMap(({ value, stages }) =>
     stages
       .filter(({ service }) => generatorLimits(service))
       .map(({ stage }) => {
@@ -128,19 +123,6 @@ function warnings({ runs, cores, vary }: BenchResult): string[] {
         return `${STAGES[stage]}${at} is a lower bound: the clients could not send more`;
       }),
   );
-  const others = Math.max(...runs.flatMap(({ stages }) => stages.map(({ otherCores }) => otherCores)));
-  if (others <= TOLERATED_OTHERS * cores) return limited;
-  return [...limited, `other programs used up to ${others.toFixed(1)} of ${cores} cores meanwhile`];
-}
-
-/** Effect of FP16 on the outputs, one line per model. */
-function differenceLines({ precision }: BenchResult): string[] {
-  return (precision ?? []).map(({ model, requests, maxAbsolute, maxRelative, overflowed, sameLargest }) => {
-    const most = `${maxAbsolute.toPrecision(2)}, ${significant(100 * maxRelative, 2)} % of the largest`;
-    const same = `the largest is the same in ${formatPercent(sameLargest)} of ${requests} requests`;
-    const lost = overflowed === 0 ? '' : `; ${formatPercent(overflowed)} of the values overflow in fp16`;
-    return `${model}: outputs at fp16 differ from those at fp32 by at most ${most}; ${same}${lost}`;
-  });
 }
 
 /** `5,210 ± 90`: mean and standard deviation. */

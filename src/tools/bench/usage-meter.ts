@@ -1,4 +1,3 @@
-import { cpus } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { monotonicNs } from '../../base/clock/clock.js';
 import { NS_PER_S } from '../../base/units.js';
@@ -32,27 +31,4 @@ export class UsageMeter {
     this.sinceNs = nowNs;
     return usage;
   }
-}
-
-/** Measures the cores of the machine used by any program between calls. */
-export class MachineMeter {
-  private times = processorTimes();
-
-  take(): number {
-    const before = this.times;
-    this.times = processorTimes();
-    const all = this.times.all - before.all;
-    return all === 0 ? 0 : ((this.times.busy - before.busy) / all) * cpus().length;
-  }
-}
-
-function processorTimes(): { readonly busy: number; readonly all: number } {
-  let busy = 0;
-  let all = 0;
-  for (const { times } of cpus()) {
-    const sum = times.user + times.nice + times.sys + times.irq + times.idle;
-    all += sum;
-    busy += sum - times.idle;
-  }
-  return { busy, all };
 }

@@ -8,8 +8,6 @@ export interface Vary {
   readonly values: readonly string[];
 }
 
-/** Not a setting of a server: it fixes the batch of the bare device, and is the largest of the server. */
-export const BATCH_SIZE = 'batchSize';
 /** Not a setting of a server: the number of its GPUs. */
 export const GPUS = 'gpus';
 /** A typing error would otherwise keep the machine busy for hours. */
@@ -27,10 +25,8 @@ export function parseVary(text: string): Vary {
   const values = list.split(',').map((value) => value.trim());
   if (values.includes('')) throw problem(text, 'a value is empty');
   if (new Set(values).size < values.length) throw problem(text, 'duplicate value');
-  if ((key === BATCH_SIZE || key === GPUS) && values.some((value) => !/^[1-9]\d*$/.test(value)))
-    throw problem(text, `${key} is a whole number, at least 1`);
-  if (key === GPUS && values.some((value) => Number(value) > MOST_GPUS))
-    throw problem(text, `at most ${MOST_GPUS} GPUs`);
+  if (key === GPUS && values.some((value) => !/^[1-9]\d*$/.test(value) || Number(value) > MOST_GPUS))
+    throw problem(text, `${GPUS} is a whole number from 1 to ${MOST_GPUS}`);
   return { key, values };
 }
 
@@ -40,7 +36,7 @@ export function variableKeys(): string[] {
   const used = keys.filter(
     (key) => PLAIN.includes(key) || SECTIONS.some((section) => key.startsWith(section)),
   );
-  return [BATCH_SIZE, GPUS, 'policy.kind', ...new Set(used)];
+  return [GPUS, 'policy.kind', ...new Set(used)];
 }
 
 function problem(text: string, what: string): EscapementError {

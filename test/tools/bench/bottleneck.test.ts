@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { estimate } from '../../../src/report/statistics.js';
-import { bottleneckOf, isAbove, surelyBest } from '../../../src/tools/bench/bottleneck.js';
+import { bottleneckOf, isAbove } from '../../../src/tools/bench/bottleneck.js';
 import { figure } from '../../../src/tools/bench/result.js';
 import { runOf, service } from './fixtures.js';
 
@@ -43,12 +43,5 @@ describe('a difference', () => {
     expect(isAbove(estimate([7.8, 9.8, 11.8]), estimate(noisy))).toBe(false);
     expect(isAbove(estimate([9.9, 9.9]), estimate([9.8, 9.8]))).toBe(true);
     expect(isAbove(estimate([300]), estimate([1, 1]))).toBe(false);
-  });
-
-  it('makes a value the best if it is above every other', () => {
-    const slow = estimate([100, 101, 99]);
-    expect(surelyBest([slow, estimate([150, 152, 149]), estimate([120, 121, 119])])).toBe(1);
-    expect(surelyBest([slow, estimate([150, 152, 149]), estimate([149, 151, 150])])).toBeNull();
-    expect(surelyBest([slow])).toBeNull();
   });
 });

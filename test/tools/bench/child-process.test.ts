@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { makeModel } from '../../../src/live/models/make/make-model.js';
 import { optimizeModel } from '../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../src/live/models/repository.js';
 import { BenchChild } from '../../../src/tools/bench/child-process.js';
-import { loadServer } from '../../../src/tools/bench/stages.js';
+import { loadServer, metricSum } from '../../../src/tools/bench/stages.js';
 import { machineOf } from '../../../src/tools/bench/subject.js';
+import { until } from '../../cli/server-process.js';
 import { CPU, failure, tempDir, writeIn } from '../../live/models/fixtures.js';
 import { subjectOf, workerModel } from './fixtures.js';
 
@@ -14,7 +14,7 @@ async function spec(batchSize: number) {
   const path = writeIn(tempDir(), 'small/1/model.onnx', onnx);
   const { signature } = await readModelFile(path);
   const { ortPath } = await optimizeModel(path, 'cpu');
-  return { device: CPU, models: [{ name: 'small', ortPath, signature, batchSize, share: 1 }] };
+  return { device: CPU, models: [{ name: 'small', ortPath, signature, batchSize }] };
 }
 
 it('runs a device by itself, in full batches, and tells what it used', async () => {
@@ -52,7 +52,11 @@ it('tells at once that a server is killed under load', async () => {
   });
   const options = { protocol: 'http', clients: 2, trials: 1, seconds: 1000 } as const;
   const failing = failure(loadServer('io', server, subject, options));
-  await sleep(300);
+  const answered = async () => {
+    const metrics = await fetch(`http://127.0.0.1:${server.ports.metrics}/metrics`);
+    return metricSum(await metrics.text(), 'escapement_requests_total') > 0;
+  };
+  await until(answered);
   await server.stop();
   const { code, message } = await failing;
   expect(code).toBe('E_SERVER');

@@ -43,7 +43,6 @@ export function workerModel(name: string, execMs: Readonly<Record<number, number
 export async function subjectOf(
   models: readonly WorkerModel[],
   overrides: readonly string[] = [],
-  mix: readonly number[] = models.map(() => 1 / models.length),
 ): Promise<Subject> {
   return {
     name: 'models',
@@ -52,9 +51,7 @@ export async function subjectOf(
     pages: 100,
     pageBytes: 1000,
     settings: (await readServerSettings({ file: null, environment: [], overrides })).settings,
-    mix,
     sloNs: null,
-    batchSize: null,
   };
 }
 
@@ -85,7 +82,6 @@ export function runOf(
     p50Ms: figure(around(12)),
     p99Ms: figure(around(34)),
     service: service(),
-    otherCores: 0.1,
     ...(name === 'io' ? change : {}),
   });
   const stages: StageSummary[] = [
@@ -96,7 +92,6 @@ export function runOf(
       p50Ms: null,
       p99Ms: null,
       service: null,
-      otherCores: 0,
     },
     served('full', full),
   ];
@@ -106,7 +101,7 @@ export function runOf(
     sloMs: 1000,
     intraOpThreads: 1,
     precision: 'fp32',
-    batchSizes: [8, null],
+    batchSizes: [8],
     stages,
     bottleneck: bottleneckOf({ stages }),
   };
@@ -121,12 +116,8 @@ export function resultOf(vary: BenchResult['vary'], runs: readonly BenchRun[]): 
     protocol: 'http',
     trials: 5,
     seconds: 2,
-    models: [
-      { name: 'resnet18', share: 1, inputBytes: 49_152, outputBytes: 4000 },
-      { name: 'idle', share: 0, inputBytes: 16, outputBytes: 16 },
-    ],
+    models: [{ name: 'resnet18', inputBytes: 49_152, outputBytes: 4000 }],
     vary,
     runs,
-    precision: null,
   };
 }

@@ -11,7 +11,6 @@ import { CPU } from '../locate.js';
 import type { OptimizeTask } from '../optimize.js';
 import { type BatchingTask, withBatching } from './batching.js';
 import { checkBatching } from './check-batching.js';
-import { compareSessions } from './compare-precision.js';
 import type { MeasuredModel, MeasureSpec } from './measure.js';
 import { MEASURE_BUDGET_NS, timeSession } from './session-timing.js';
 
@@ -29,7 +28,6 @@ const jobs: Record<RuntimeJob, (task: never, onProgress: OnProgress) => Promise<
   },
   measure,
   checkBatches: (task: BatchingTask) => checkBatching(new Uint8Array(readFileSync(task.ortPath)), task),
-  compare: compareSessions,
 };
 
 async function measure(spec: MeasureSpec, onProgress: OnProgress): Promise<MeasuredModel> {
