@@ -17,7 +17,7 @@ it('a run that offered nothing has no attainment, wherever it is shown', async (
   const { stdout } = await run('simulate', 'x.yaml', ...NONE, ...CLASSES, '--json', '--out', 'none');
   expect(JSON.parse(stdout)).toMatchObject({
     ...{ offeredRps: 0, goodputRps: 0, attainment: null, weightedAttainment: null },
-    classes: [{ attainment: null }, { attainment: null }],
+    by: { class: [{ attainment: null }, { attainment: null }] },
   });
   expect(await run('check', 'none')).toMatchObject({ status: 0 });
 

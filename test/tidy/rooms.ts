@@ -77,7 +77,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   serve: 3_825,
   sim: 1_050,
   text: 350,
-  tools: 3_370,
+  tools: 3_410,
   workload: 3_150,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */

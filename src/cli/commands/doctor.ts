@@ -4,7 +4,7 @@ import { terminalWidth, writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import { ROLES } from '../../tools/doctor/check.js';
 import { json } from '../common-options.js';
-import { type ArgsOf, choiceOr, group } from '../options.js';
+import { type ArgsOf, choiceOr, group, toggle, usageError } from '../options.js';
 import { deviceFlags, machineFlags, runtimeFlags } from '../server-options.js';
 
 export const builder = (yargs: Argv) =>
@@ -16,28 +16,31 @@ export const builder = (yargs: Argv) =>
         memory: machineFlags.memory,
       }),
       ...runtimeFlags,
-      ...group('Output', { json }),
+      ...group('Output', { json, 'fix-script': toggle('Print a shell script with the fixes, for review') }),
     })
     .example([
       ['$0 doctor', ''],
       ['$0 doctor --device cuda --memory 20GiB', ''],
       ['$0 doctor --role controller', ''],
+      ['$0 doctor --fix-script > fix.sh', ''],
     ])
     .epilogue('Each problem is listed with its cause and a fix. Exit code 6: a required check failed.');
 
 type DoctorArgs = ArgsOf<typeof builder>;
 
 export async function handler(args: DoctorArgs): Promise<void> {
-  const { role, device } = args;
+  const { role, device, 'fix-script': isScript } = args;
+  if (args.json && isScript) throw usageError('--json and --fix-script cannot be combined');
   const cacheBytes = await cacheBytesOf(args);
   const { thisHost } = await import('../../tools/doctor/host.js');
   const { examine } = await import('../../tools/doctor/examine.js');
-  const { reportText } = await import('../../tools/doctor/text.js');
+  const { fixScript, reportText } = await import('../../tools/doctor/text.js');
   const { openProgress } = await import('../progress.js');
   const progress = openProgress('examining', !process.stderr.isTTY);
   const options = { role, device, cacheBytes, onProgress: progress.update };
   const report = await examine(thisHost(), options).finally(progress.stop);
   if (args.json) writeOut(`${JSON.stringify(report)}\n`);
+  else if (isScript) writeOut(fixScript(report));
   else {
     // https://no-color.org: present and not empty.
     const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;

@@ -64,6 +64,25 @@ function checkLines(check: ReportedCheck, { columns, colour }: TextOptions): str
   ];
 }
 
+/**
+ * A shell script with the commands of all failed checks, to read and then run; those that are only advice are commented
+ * out. What the machine said appears in comments alone, without line breaks.
+ */
+export function fixScript(report: DoctorReport): string {
+  const steps = report.checks
+    .filter(({ status }) => status === 'failed')
+    .flatMap(({ title, found, wanted, fix, required }) => {
+      const { commands = [], asUser = false, note = '' } = fix ?? {};
+      const who = commands.length === 0 ? 'no command fixes this' : asUser ? 'in your own shell' : 'as root';
+      const facts = `${title}${required ? '' : ' (advice)'}: found ${found}, wanted ${wanted}; ${who}`;
+      const comment = [facts, note].filter((part) => part !== '').join('; ');
+      const lines = commands.map((command) => (required ? command : `# ${command}`));
+      return ['', `# ${comment.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')}`, ...lines];
+    });
+  const head = `# Fixes that escapement doctor suggests for a ${subjectOf(report)}.`;
+  return ['#!/bin/sh', head, ...steps, ''].join('\n');
+}
+
 /** Formats `worker on cuda`. */
 function subjectOf({ role, device }: DoctorReport): string {
   return role === 'worker' ? `${role} on ${device}` : role;

@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { reportText } from '../../../src/tools/doctor/text.js';
+import type { Check } from '../../../src/tools/doctor/check.js';
+import { fixScript, reportText } from '../../../src/tools/doctor/text.js';
 import { LAPTOP, SERVER } from './hosts.js';
 import { PERSISTENCE, reportOf } from './reports.js';
 
@@ -67,4 +69,24 @@ it('colours marks only, and only where asked', () => {
   expect(coloured).toContain(`${ESC}[31m✘${ESC}[39m Open files`);
   expect(coloured).toContain(`${ESC}[33m✘${ESC}[39m Simultaneous`);
   expect(coloured.replaceAll(new RegExp(`${ESC}\\[\\d+m`, 'g'), '')).toBe(plain);
+});
+
+it('prints the commands as a script: required ones to run, advice commented out, findings in comments alone', () => {
+  const forged: Check = { ...PERSISTENCE, id: 'gpu.forged', found: 'Disabled\nrm -rf /' };
+  const script = fixScript(reportOf(LAPTOP, PERSISTENCE, forged));
+  expect(spawnSync('bash', ['-n'], { input: script, encoding: 'utf8' })).toMatchObject({
+    status: 0,
+    stderr: '',
+  });
+  const lines = script.split('\n');
+  expect(lines).toContain('sysctl -w vm.max_map_count=10000000');
+  expect(lines).toContain('nvidia-smi -i 0 -pm 1');
+  expect(lines).toContain(
+    '# Persistence mode: found Disabled, wanted Enabled; as root; lost at the next reboot',
+  );
+  expect(lines.filter((line) => line.includes('rm -rf /'))).toEqual([
+    expect.stringMatching(/^# Persistence mode: found Disabled rm -rf \//),
+  ]);
+  const smt = lines.findIndex((line) => line.startsWith('# Simultaneous multithreading (SMT) (advice): '));
+  expect(lines[smt + 1]).toMatch(/^# /);
 });
