@@ -3,14 +3,12 @@ import { availableParallelism } from 'node:os';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 const ALL = 'test/**/*.test.ts';
-/** Long by nature: `npm run test:long`. */
-const LONG = 'test/**/*.long.test.ts';
+/** Long by nature, such as whole servers and the commands of the documentation's pages: `npm run test:long`. */
+const LONG = ['test/**/*.long.test.ts', 'test/{conform,docs/shell,serve}/**/*.test.ts'];
 /** Fresh seeds, real processes that fail, figures of this machine: `npm run soak`, and never in CI. */
 const SOAK = 'test/**/*.soak.test.ts';
 /** Threads and sockets. They run after those that keep the processors busy. */
 const LIVE = 'test/{live,load,tools}/**/*.test.ts';
-/** Whole servers with models. */
-const SERVE = 'test/{serve,conform}/**/*.test.ts';
 /** Tests that replace modules for all that runs in their process. */
 const MOCKING = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.ts'))
@@ -26,21 +24,21 @@ export default defineConfig({
       // Files that a process runs one after the other share its modules, which saves loading them 200 times.
       project('shared', {
         include: [ALL],
-        exclude: [LIVE, SERVE, LONG, SOAK, ...MOCKING],
+        exclude: [LIVE, ...LONG, SOAK, ...MOCKING],
         isolate: false,
       }),
       project('live', {
         include: [LIVE],
-        exclude: [LONG, SOAK, ...MOCKING],
+        exclude: [...LONG, SOAK, ...MOCKING],
         isolate: false,
         sequence: { groupOrder: 1 },
       }),
       project('isolated', {
-        include: [SERVE, ...MOCKING],
-        exclude: [LONG, SOAK],
+        include: MOCKING,
+        exclude: [...LONG, SOAK],
         sequence: { groupOrder: 1 },
       }),
-      project('long', { include: [LONG], sequence: { groupOrder: 2 } }),
+      project('long', { include: LONG, exclude: [SOAK], sequence: { groupOrder: 2 } }),
       // Only if it is asked for by name: a folder of tests has none of it.
       ...(process.argv.includes('--project=soak') ? [project('soak', { include: [SOAK] })] : []),
     ],
