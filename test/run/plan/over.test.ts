@@ -15,7 +15,7 @@ describe('the values of a range', () => {
   it('are listed exactly where there is a step, and keep their unit', () => {
     expect(values('slo=10ms:11ms:0.25ms')).toEqual(['10ms', '10.25ms', '10.5ms', '10.75ms', '11ms']);
     expect(values('workload.load=0:100%:50%')).toEqual(['0%', '50%', '100%']);
-    expect(values('cluster.network.delay=0:1ms:500us')).toEqual(['0us', '500us', '1000us']);
+    expect(values('cluster.network.delay=0:1000us:500us')).toEqual(['0us', '500us', '1000us']);
   });
 
   it.each(['slo=10ms:500ms', 'workload.rate=100/s:5000/s', 'slo=900us:2s', 'workload.0.scale=0.5:20'])(
@@ -38,6 +38,7 @@ describe('the values of a range', () => {
     ['slo', /--over slo: write KEY=FROM:TO/],
     ['slo=10ms', /write KEY=FROM:TO/],
     ['seed=1:3', /--seeds/],
+    ['cluster.network.delay=0:1ms:500us', /mixes units: write start, end and step in the same unit/],
     ['slo=20ms:10ms', /--over slo=20ms:10ms: the range must ascend: write slo=10ms:20ms/],
     ['slo=2s:10ms', /must ascend/],
     ['slo=1s:1000ms', /a range needs two different ends/],
