@@ -21,7 +21,7 @@ export function tensorOf(
 }
 
 /** Elements of a tensor as numbers; 64-bit integers are rounded. */
-export function numbersOf(bytes: Uint8Array, datatype: Datatype): Float64Array {
+function numbersOf(bytes: Uint8Array, datatype: Datatype): Float64Array {
   const values = new TENSOR_ARRAYS[datatype](bytes.slice().buffer);
   return Float64Array.from(values as ArrayLike<number>, datatype === 'FP16' ? fromHalf : Number);
 }
