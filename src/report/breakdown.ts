@@ -29,6 +29,8 @@ const DESCRIBED: {
     readonly name: string;
     nameOf(part: PartOf<D>): string;
     more?(part: PartOf<D>): Part['figures'];
+    /** Figures of `requestCells` that would mislead. */
+    readonly without?: readonly string[];
   };
 } = {
   group: {
@@ -54,6 +56,8 @@ const DESCRIBED: {
   },
   kind: {
     ...{ dimension: 'kind of GPU', name: 'kinds', nameOf: ({ key }) => key },
+    // Requests that no GPU executed belong to no kind.
+    without: ['offered/s', 'attained'],
     more: ({ gpus, gpuHours, infer, execUtilization, weightsUtilization }) => ({
       GPUs: count(gpus),
       ...(gpuHours === undefined ? {} : { 'GPU-hours': { text: String(round3(gpuHours)) } }),
@@ -69,14 +73,14 @@ export function breakdownsOf({ summary }: Pick<DrawnRun, 'summary'>): Breakdown[
   return (Object.keys(DESCRIBED) as Exclude<Dimension, 'model'>[]).flatMap((dimension) => {
     const parts: readonly PartOf<typeof dimension>[] = summary.by[dimension] ?? [];
     // Each dimension describes its own parts, which the type of a union of them cannot say.
-    const { nameOf, more, ...named } = DESCRIBED[dimension] as (typeof DESCRIBED)['kind'];
+    const { nameOf, more, without = [], ...named } = DESCRIBED[dimension] as (typeof DESCRIBED)['kind'];
     if (parts.length === 0) return [];
     return {
       ...named,
       parts: (parts as readonly PartOf<'kind'>[]).map((part) => ({
         name: nameOf(part),
         attainment: part.attainment,
-        figures: { ...more?.(part), ...requestCells(part) },
+        figures: { ...more?.(part), ...withoutKeys(requestCells(part), without) },
       })),
     };
   });
@@ -105,6 +109,10 @@ export function requestCells(figures: RequestFigures): Part['figures'] {
     p95: ms(offeredMs(figures, 'p95')),
     p99: ms(offeredMs(figures, 'p99')),
   };
+}
+
+function withoutKeys(figures: Part['figures'], keys: readonly string[]): Part['figures'] {
+  return Object.fromEntries(Object.entries(figures).filter(([key]) => !keys.includes(key)));
 }
 
 /** Empty if a client measured. */

@@ -304,10 +304,11 @@ describe.skipIf(noRedis !== '')(`a sweep${noRedis === '' ? '' : ` (${noRedis})`}
     await runOk(sweep('alone', ...grid, '--threads', '1'));
     const good = JSON.parse(read(`alone/cells/${readdirSync(join(read.dir, 'alone/cells'))[0]}`));
     const worst = { ...good.summary.worstModel, name: NAME };
-    const summary = { ...good.summary, name: NAME, policy: NAME, worstModel: worst };
-    const models = good.models.map((model: object) => ({ ...model, name: NAME }));
+    const model = good.summary.by.model.map((each: object) => ({ ...each, key: NAME }));
+    const names = { name: NAME, policy: NAME, worstModel: worst };
+    const summary = { ...good.summary, ...names, by: { ...good.summary.by, model } };
     const running = runCli(sweep('queue', ...grid, '--queue', server.url));
-    const forged = done(JSON.stringify({ ...good, summary, models }));
+    const forged = done(JSON.stringify({ ...good, summary }));
     await forger(client, [...[forged, forged], failed('E_TRACE_VALUE', `${NAME}\n`.repeat(3))]);
     const out = join(read.dir, 'queue');
     const printed = [await running, await runCli(['report', out])];
