@@ -142,7 +142,8 @@ it('no path in the source of the servers is missing here', () => {
     known.some(
       (path) => path === literal || path.startsWith(literal.endsWith('/') ? literal : `${literal}/`),
     );
-  const found = ['src/live', 'src/serve'].flatMap(pathsIn);
+  // Calls between controllers and workers have ports of their own; test/live/worker/endpoint/hostile knows their rules.
+  const found = ['src/live', 'src/serve'].flatMap(pathsIn).filter((path) => !path.startsWith('/escapement.'));
   expect(found.length).toBeGreaterThan(10);
   expect(found.filter((literal) => !isKnown(literal))).toEqual([]);
 });
