@@ -68,7 +68,13 @@ it('names in the log who takes all connections of the metrics port', async () =>
     socket.on('error', () => {});
     onTestFinished(() => void socket.destroy());
   }
+  // Six are closed: the first three are said at once, the others together.
   await expect
-    .poll(() => said)
-    .toEqual([expect.stringMatching(/^connections to the metrics port closed .*: 127\.0\.0\.2 6; /)]);
+    .poll(() => said.slice(0, 3))
+    .toEqual(
+      new Array(3).fill(
+        expect.stringMatching(/^connections of 127\.0\.0\.2 to the metrics port are closed /),
+      ),
+    );
+  expect(said.length).toBeLessThanOrEqual(4);
 });
