@@ -1,4 +1,4 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { EscapementError } from '../../base/errors.js';
 import { clientOf, formatAddress } from './address.js';
 
@@ -12,11 +12,10 @@ interface Connection {
 }
 
 /**
- * A port that strangers cannot fill: an unauthenticated connection is closed after a few seconds, and when there are
+ * Keeps strangers from filling the port of a server: an unauthenticated connection is closed after a few seconds, and when there are
  * many, a new one replaces the oldest of those, of the address that has most of them.
  */
 export class GuardedPort {
-  private readonly server: Server;
   /** By peer. */
   private readonly connections = new Map<string, Connection>();
   /** By client: unauthenticated connections, oldest first. */
@@ -24,13 +23,12 @@ export class GuardedPort {
 
   /** `mostConnections`: limit on concurrent ones. `overfilled`: called with the client of one closed for that. */
   constructor(
+    private readonly server: Server,
     private readonly mostConnections: number,
-    connected: (socket: Socket) => void,
     private readonly overfilled: (client: string) => void = () => {},
   ) {
-    this.server = createServer((socket) => {
-      if (this.admit(socket)) connected(socket);
-      else socket.destroy();
+    server.on('connection', (socket: Socket) => {
+      if (!this.admit(socket)) socket.destroy();
     });
   }
 

@@ -1,3 +1,4 @@
+import { createServer } from 'node:net';
 import {
   Server,
   ServerCredentials,
@@ -31,7 +32,11 @@ export class GuardedServer implements StreamServer {
     const connections = this.server.createConnectionInjector(
       this.credentials ?? ServerCredentials.createInsecure(),
     );
-    this.guarded = new GuardedPort(mostConnections, (socket) => connections.injectConnection(socket));
+    const listener = createServer();
+    this.guarded = new GuardedPort(listener, mostConnections);
+    listener.on('connection', (socket) => {
+      if (!socket.destroyed) connections.injectConnection(socket);
+    });
   }
 
   addService(service: ServiceDefinition, implementation: UntypedServiceImplementation): void {

@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:tls';
 import { KIB } from '../../../base/units.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import { asApiError } from '../api-error.js';
@@ -64,7 +64,6 @@ export class Connections {
   readonly listener: Server;
   /** By address and port of the client. */
   private readonly open = new Map<string, Connection>();
-  private readonly encrypting: ReturnType<typeof createTlsServer> | null = null;
 
   /** `accepted`: takes a connection that may come in. */
   constructor(
@@ -72,20 +71,17 @@ export class Connections {
     accepted: (socket: Socket) => void,
   ) {
     const { tls, handshakeTimeoutMs: handshakeTimeout } = site.settings;
-    let welcome = accepted;
-    if (tls !== null) {
-      const encrypting = createTlsServer({ ...tls, handshakeTimeout, ALPNProtocols: ['h2'] });
-      encrypting.on('secureConnection', (socket) => {
-        socket.on('error', () => {});
-        accepted(socket);
-      });
-      encrypting.on('tlsClientError', (_, socket) => socket.destroy());
-      welcome = (socket) => encrypting.emit('connection', socket);
-      this.encrypting = encrypting;
-    }
-    this.listener = createServer({ noDelay: true }, (socket) => {
-      if (this.admit(socket)) welcome(socket);
+    this.listener =
+      tls === null
+        ? createServer({ noDelay: true })
+        : createTlsServer({ ...tls, handshakeTimeout, noDelay: true, ALPNProtocols: ['h2'] });
+    this.listener.on('connection', (socket: Socket) => this.admit(socket));
+    this.listener.on(tls === null ? 'connection' : 'secureConnection', (socket: Socket) => {
+      if (socket.destroyed) return;
+      socket.on('error', () => {});
+      accepted(socket);
     });
+    this.listener.on('tlsClientError', (_, socket: Socket) => socket.destroy());
     const timer = setInterval(() => this.look(), LOOK_MS).unref();
     this.listener.on('close', () => clearInterval(timer));
   }
@@ -96,14 +92,15 @@ export class Connections {
   }
 
   renew(tls: ServerTls): void {
-    this.encrypting?.setSecureContext(tls);
+    if (this.listener instanceof TlsServer) this.listener.setSecureContext(tls);
   }
 
   closeAll(): void {
     for (const connection of this.open.values()) connection.close();
   }
 
-  private admit(socket: Socket): boolean {
+  /** Closes a connection beyond a limit. */
+  private admit(socket: Socket): void {
     socket.on('error', () => {});
     const key = `${socket.remoteAddress}:${socket.remotePort}`;
     try {
@@ -113,10 +110,8 @@ export class Connections {
         this.open.delete(key);
         connection.close();
       });
-      return true;
     } catch {
       socket.destroy();
-      return false;
     }
   }
 

@@ -71,16 +71,7 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   const server = tls === null ? createServer(respond) : createTlsServer(tls, respond);
   // No request needs a body: a client that asks before sending one gets the answer at once.
   server.on('checkContinue', respond);
-  const port = new GuardedPort(
-    MOST_CONNECTIONS,
-    (socket) => {
-      // As if it had come to the HTTP server itself.
-      socket.allowHalfOpen = true;
-      socket.setNoDelay();
-      server.emit('connection', socket);
-    },
-    options.overfilled,
-  );
+  const port = new GuardedPort(server, MOST_CONNECTIONS, options.overfilled);
   return {
     port: await listen(port, options),
     close: async () => {
