@@ -3,9 +3,10 @@ import { suggestion } from '../base/nearest.js';
 import type { Plugin } from '../policies/entry.js';
 import type { VariedKey } from '../record/results.js';
 import { isSection, type Path, type SourceDocument, unknownKind } from './document.js';
-import { describeKeys, keyExists } from './keys.js';
+import { keyExists } from './keys.js';
 import { applyOverrides, isOverrideKey, type OverriddenTree } from './overrides.js';
 import { experimentSchemaWith } from './schema.js';
+import { fieldsBelow, namesOf } from './schema-fields.js';
 import { validate } from './validate.js';
 
 /** The sweep described by a file. */
@@ -36,30 +37,72 @@ export function readSweepSection(
   const { seeds, bound } = sweep;
   const cases = readCases(sweep.cases, overridden, plugins);
   const vary = Object.entries(sweep.vary).map(([key, values]) => ({ key, values }));
-  const set = [...vary.map(({ key }) => key), ...cases.flatMap((axis) => axis.cases.flatMap(keysOf))];
   for (const { key } of vary) {
-    // Where kinds differ between cells, a key of any kind will do: cells are checked one by one.
-    const isMixed = set.some((other) => key.startsWith(`${other.replace(/\.kind$/, '')}.`));
-    if (keyExists(tree, key, plugins) || (isMixed && known(plugins).includes(withoutIndexes(key)))) continue;
-    const what = cases.some((axis) => axis.key === key)
-      ? 'is an axis of cases, all of which run: leave it out of vary'
-      : (unknownKind(tree, key.split('.')) ?? `unknown key "${key}": ${suggestion(key, known(plugins))}`);
-    throw new EscapementError('E_CONFIG_KEY', what, placeOf(['sweep', 'vary', key]));
+    if (isKeyOfAny(variantsAround(key, cases, overrides, vary), { key, source, plugins })) continue;
+    const isAxis = cases.some((axis) => axis.key === key);
+    throw new EscapementError(
+      'E_CONFIG_KEY',
+      isAxis
+        ? 'is an axis of cases, all of which run: leave it out of vary'
+        : (unknownKind(tree, key.split('.')) ?? unknownKey(key, plugins)),
+      placeOf(['sweep', 'vary', key]),
+    );
   }
   return { cases, vary, bound, ...(seeds === undefined ? {} : { seeds }) };
 }
 
-function known(plugins: readonly Plugin[]): string[] {
-  return [...new Set(describeKeys(plugins).map(({ key }) => key))];
+/** True if the key exists in the file with any of these overrides: one of the compared policies suffices. */
+function isKeyOfAny(
+  variants: readonly (readonly string[])[],
+  { key, source, plugins }: { key: string; source: SourceDocument; plugins: readonly Plugin[] },
+): boolean {
+  return variants.some((variant) => {
+    try {
+      const overridden = applyOverrides(source, variant, [], plugins);
+      if (keyExists(overridden.tree, key, plugins)) return true;
+      validate(experimentSchemaWith(plugins), overridden.tree, overridden);
+      return false;
+    } catch (error) {
+      // A mistake in an override is reported when its cells are checked.
+      if (!(error instanceof EscapementError)) throw error;
+      return true;
+    }
+  });
+}
+
+/** Combinations of the overrides by which cells choose the sections around a key, or their kinds. */
+function variantsAround(
+  key: string,
+  cases: readonly CaseAxis[],
+  overrides: readonly string[],
+  vary: readonly VariedKey[],
+): (readonly string[])[] {
+  const isAround = (text: string) =>
+    withoutIndexes(key).startsWith(`${withoutIndexes(text.split('=', 1)[0]!).replace(/\.kind$/, '')}.`);
+  const axes = [
+    ...cases.map((axis) => axis.cases.map((one) => one.overrides)),
+    [overrides],
+    ...vary.map((varied) => varied.values.map((value) => [`${varied.key}=${value}`])),
+  ].filter((axis) => axis.flat().some(isAround));
+  return axes.reduce<(readonly string[])[]>(
+    (variants, axis) => variants.flatMap((variant) => axis.map((more) => [...variant, ...more])),
+    [[]],
+  );
+}
+
+function unknownKey(key: string, plugins: readonly Plugin[]): string {
+  const schema = experimentSchemaWith(plugins);
+  const path = namesOf(key.split('.'));
+  const wrong = path.findIndex((_, i) => fieldsBelow(schema, path.slice(0, i + 1)).length === 0);
+  if (wrong < 0)
+    return `no kind that the sweep runs has this key: leave it out, or vary the kind too (see escapement keys ${key})`;
+  const siblings = fieldsBelow(schema, path.slice(0, wrong)).flatMap((field) => field.path[wrong] ?? []);
+  if (siblings.length === 0) return `${path.slice(0, wrong).join('.')} has no keys`;
+  return `unknown key "${path[wrong]}": ${suggestion(path[wrong]!, [...new Set(siblings)])}`;
 }
 
 function withoutIndexes(key: string): string {
   return key.replaceAll(/\.\d+(?=\.|$)/g, '');
-}
-
-/** Keys that a case sets. */
-function keysOf({ overrides }: Case): string[] {
-  return overrides.map((text) => text.slice(0, text.indexOf('=')));
 }
 
 /** An axis of a sweep whose values are names, each for several overrides. */
