@@ -79,10 +79,18 @@ export const bandwidth = (about: string) => quantity(about, positive(parseBandwi
 /** Price per hour from a text such as `2.48/h`. */
 export const price = (about: string) => quantity(about, parsePrice);
 
-/** A number above 0, or from `min` on, to `max`, plain or with a suffix such as `25.6M`. */
-export function count(about: string, max = Number.MAX_SAFE_INTEGER, min?: number) {
-  const read = min === undefined ? positive(parseCount) : atLeast(min, String(min), parseCount);
-  return quantity(about, atMost(max, String(max), read));
+/** A number above 0, to `max`, plain or with a suffix such as `25.6M`. */
+export function count(about: string, max = Number.MAX_SAFE_INTEGER) {
+  return quantity(about, atMost(max, String(max), positive(parseCount)));
+}
+
+/** A number from 1 / `range` to `range` that only counts relative to those of others. */
+export function relative(about: string, range: number) {
+  const read = atMost(range, String(range), atLeast(1 / range, String(1 / range), parseCount));
+  const must = 'must be a number relative to those of the others, e.g. 2, and no percentage';
+  return quantity(about, (value) =>
+    String(value).trim().endsWith('%') ? refuse(`${must}: found ${show(value)}`) : read(value),
+  );
 }
 
 /** A share such as `5%` or 0.05. */

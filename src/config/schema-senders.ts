@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { MOST_CLASSES } from '../core/classes.js';
 import { MOST_TENANTS, type Tenant } from '../core/tenants.js';
-import { count, rate, section, share, whole } from './fields.js';
+import { count, rate, relative, section, share, whole } from './fields.js';
 
-const MOST_WEIGHT = 1e6;
+/** A weight or share that is smaller by more would vanish next to the others. */
+const RANGE = 1e6;
 
 const classSection = section({
   name: z
@@ -12,7 +13,7 @@ const classSection = section({
     .describe('Name of the class, which workload sections and results use.'),
   weight: count(
     'Weight of a request of the class answered in time, relative to other classes.',
-    MOST_WEIGHT,
+    RANGE,
   ).prefault(1),
   share: share(
     'Least share of GPU time that its requests get while some of them wait, e.g. 20%; default: no guarantee.',
@@ -79,9 +80,6 @@ function refuseTwice(list: readonly { readonly name: string }[], context: z.Refi
   });
 }
 
-/** Smaller ones would vanish next to 1. */
-const LEAST_SHARE = 1e-6;
-
 const tenantSection = section({
   name: z
     .string()
@@ -95,9 +93,7 @@ const tenantSection = section({
     1,
     1_000_000,
   ).exactOptional(),
-  share: count('Its part of the GPUs under overload, relative to other tenants.', 1e6, LEAST_SHARE).prefault(
-    1,
-  ),
+  share: relative('Its part of the GPUs under overload, relative to other tenants.', RANGE).prefault(1),
 }).meta({ id: 'tenant' });
 
 /** `tenants`: senders of requests. The first is the default, also for requests that name an unknown one. */

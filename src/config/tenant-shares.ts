@@ -11,14 +11,9 @@ const MOST_NAMED = 12;
  */
 export function sharesLine(tenants: readonly Shared[]): string | null {
   if (tenants.length < 2) return null;
-  const percents = sharePercents(tenants);
-  const named = tenants.slice(0, MOST_NAMED).map(({ name }, i) => `${name} ${percents[i]}`);
+  const parts = partsOf(tenants);
+  const named = tenants.slice(0, MOST_NAMED).map(({ name }, i) => `${name} ${shareText(parts[i]!)}`);
   const rest = tenants.length - named.length;
   const more = rest === 0 ? '' : `, and ${rest} more`;
   return `tenants: ${named.join(', ')}${more} of what GPUs can do under overload`;
-}
-
-/** Effective shares while all tenants demand more, e.g. `50 %`. */
-export function sharePercents(tenants: readonly Shared[]): string[] {
-  return partsOf(tenants).map(shareText);
 }

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { NS_PER_MS } from '../base/units.js';
-import { sharePercents } from '../config/tenant-shares.js';
 import { formatDuration } from '../config/units-text.js';
 import type { Action } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
@@ -11,11 +10,12 @@ import {
   type Outcome,
   type RequestTable,
 } from '../core/request.js';
-import { LIMIT_NONE, LIMIT_RATE, type Tenant } from '../core/tenants.js';
+import { LIMIT_NONE, LIMIT_RATE, partsOf, type Tenant } from '../core/tenants.js';
 import { serverNotReady } from '../live/frontend/api-error.js';
 import type { EventLog } from '../live/observe/event-log.js';
 import { DRAINING, STANDS_BY, type WatchedService } from '../live/service.js';
 import { limitName } from '../record/flight/flight.js';
+import { shareText } from '../record/share-text.js';
 import type { Assembly, ClusterObserver } from './cluster.js';
 
 const STANDS_BY_NOW = 'stands by: another controller drives the workers';
@@ -89,7 +89,7 @@ export function logTurnedAway(
 
 /** Logs tenants whose requests are refused for their limits. */
 export function loggedLimits(events: EventLog, tenants: readonly Tenant[]): RunObserver {
-  const percents = sharePercents(tenants);
+  const percents = partsOf(tenants).map(shareText);
   const texts = tenants.map(({ name, rateRps, burst }, i) => ({
     rate: `requests of tenant ${name} beyond its rate are refused (rate ${rateRps}/s, burst ${burst}); have it send less, or raise its rate or burst in the file of --experiment`,
     share: `GPUs are overloaded, so requests of tenant ${name} beyond its fair share are refused (share ${percents[i]}); have it send less, add GPUs, or give it a larger share in the file of --experiment`,
