@@ -164,7 +164,9 @@ export const WORKER: readonly Row<Machine>[] = [
       if (other !== undefined) return `${other} is preloaded and has its own settings`;
       return {
         ok: Number(mmap) <= MMAP_THRESHOLD && Number(trim) === 0,
-        found: `MALLOC_MMAP_THRESHOLD_=${mmap ?? ''} MALLOC_TRIM_THRESHOLD_=${trim ?? ''}`,
+        found: Object.entries({ MALLOC_MMAP_THRESHOLD_: mmap, MALLOC_TRIM_THRESHOLD_: trim })
+          .map(([name, value]) => (value === undefined ? `${name} not set` : `${name}=${value}`))
+          .join(', '),
         fix: asUser(`export MALLOC_MMAP_THRESHOLD_=${MMAP_THRESHOLD} MALLOC_TRIM_THRESHOLD_=0`),
       };
     },

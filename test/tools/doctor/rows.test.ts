@@ -82,18 +82,18 @@ it.each<[string, string, Recorded, string]>([
   ['runtime.node', 'failed', { nodeVersion: '20.18.3' }, '20.18.3'],
   ['runtime.node', 'ok', { nodeVersion: '20.19.0' }, '20.19.0'],
   ['runtime.node', 'ok', { nodeVersion: '22.0.0' }, '22.0.0'],
-  ['environment.allocator', 'failed', {}, 'MALLOC_MMAP_THRESHOLD_= MALLOC_TRIM_THRESHOLD_='],
+  ['environment.allocator', 'failed', {}, 'MALLOC_MMAP_THRESHOLD_ not set, MALLOC_TRIM_THRESHOLD_ not set'],
   [
     'environment.allocator',
     'failed',
     { env: { MALLOC_MMAP_THRESHOLD_: '33554432', MALLOC_TRIM_THRESHOLD_: '0' } },
-    'MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=0',
+    'MALLOC_MMAP_THRESHOLD_=33554432, MALLOC_TRIM_THRESHOLD_=0',
   ],
   [
     'environment.allocator',
     'ok',
     { env: { MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '0' } },
-    'MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=0',
+    'MALLOC_MMAP_THRESHOLD_=65536, MALLOC_TRIM_THRESHOLD_=0',
   ],
   [
     'environment.allocator',

@@ -15,7 +15,7 @@ Limits
   ✔ Memory maps (vm.max_map_count): 10,000,000
 
 Environment
-  ✔ Allocator returns memory: MALLOC_MMAP_THRESHOLD_=131072
+  ✔ Allocator returns memory: MALLOC_MMAP_THRESHOLD_=131072,
     MALLOC_TRIM_THRESHOLD_=0
 
 CPU

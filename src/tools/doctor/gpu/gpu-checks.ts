@@ -61,9 +61,17 @@ function foundIn(answer: Answer): string {
     case 'gpus': {
       const [first] = answer.gpus;
       if (first === undefined) return 'a driver, but no GPU';
-      return `driver ${first.row.driver}, ${answer.gpus.map(({ row }) => row.name).join(', ')}`;
+      return `driver ${first.row.driver}, ${counted(answer.gpus.map(({ row }) => reported(row, 'name') ?? 'a GPU'))}`;
     }
   }
+}
+
+/** Names in order of first occurrence, each with its number if there are several. */
+function counted(names: readonly string[]): string {
+  const countOf = (name: string) => names.filter((one) => one === name).length;
+  return [...new Set(names)]
+    .map((name) => (countOf(name) === 1 ? name : `${countOf(name)} × ${name}`))
+    .join(', ');
 }
 
 function driverFix(answer: Answer): Fix | null {
@@ -118,8 +126,11 @@ const GPU: readonly Row<Gpu>[] = [
   {
     id: 'gpu.clocks-locked',
     title: 'Clocks locked',
-    // Application clocks also fix the clock while a process holds the GPU.
-    requiredFor: ({ row }) => (reportedNumber(row, 'applicationsGraphicsMhz') === null ? ['worker'] : []),
+    // Application clocks at the maximum also fix the clock while a process holds the GPU.
+    requiredFor: ({ row }) =>
+      (reportedNumber(row, 'applicationsGraphicsMhz') ?? 0) < (reportedNumber(row, 'maxGraphicsMhz') ?? 0)
+        ? ['worker']
+        : [],
     wanted: 'no drop while idle',
     why: 'A clock that drops between requests makes the next ones late until it is up again. nvidia-smi does not show locks, so this check reads the clock of an idle GPU.',
     read: (gpu) => {
@@ -185,11 +196,14 @@ const GPU: readonly Row<Gpu>[] = [
 
 /** A check of a GPU as a check of several, which fails if that of any does. */
 function ofAll({ requiredFor, wanted, read, ...row }: Row<Gpu>): Row<readonly Gpu[]> {
-  const decisive = (gpus: readonly Gpu[]) => gpus.find((gpu) => isFailed(read(gpu))) ?? gpus[0]!;
+  const decisive = (gpus: readonly Gpu[]) => {
+    const failed = gpus.filter((gpu) => isFailed(read(gpu)));
+    return failed.length > 0 ? failed : gpus;
+  };
   return {
     ...row,
-    requiredFor: (gpus) => valueFor(requiredFor, decisive(gpus)),
-    wanted: (gpus) => valueFor(wanted, decisive(gpus)),
+    requiredFor: (gpus) => [...new Set(decisive(gpus).flatMap((gpu) => valueFor(requiredFor, gpu)))],
+    wanted: (gpus) => valueFor(wanted, decisive(gpus)[0]!),
     read: (gpus) => {
       const byText = new Map<string, (string | undefined)[]>();
       for (const gpu of gpus) {

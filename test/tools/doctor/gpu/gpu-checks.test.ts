@@ -8,8 +8,9 @@ const WISHES = { cacheBytes: null, cudaWanted: false };
 
 describe('GPUs of several driver generations', () => {
   it('535: an A100 set up as it should be next to one divided into MIG instances', async () => {
-    expect(lines(await checksOf('535-a100', 16 * GIB))).toEqual([
-      'ok gpu.driver: driver 535.183.01, NVIDIA A100-SXM4-40GB, NVIDIA A100-SXM4-40GB',
+    const checks = await checksOf('535-a100', 16 * GIB);
+    expect(lines(checks)).toEqual([
+      'ok gpu.driver: driver 535.183.01, 2 × NVIDIA A100-SXM4-40GB',
       'ok gpu.persistence: Enabled',
       'failed gpu.compute-mode: GPU 0: Exclusive_Process; GPU 1: Default → nvidia-smi -i 1 -c EXCLUSIVE_PROCESS',
       'failed gpu.clocks-locked: GPU 0: 1410 of at most 1410 MHz; GPU 1: 210 of at most 1410 MHz → nvidia-smi -i 1 -lgc 1410,1410',
@@ -17,6 +18,8 @@ describe('GPUs of several driver generations', () => {
       'ok gpu.memory: GPU 0: 39.39GiB free of 40GiB; GPU 1: divided into MIG instances',
       'ok gpu.processes: none',
     ]);
+    // Its application clock is 1095 MHz, so models would run slower than measured.
+    expect(find(checks, 'gpu.clocks-locked').requiredFor).toEqual(['worker']);
   });
 
   it('550: an H100 in use and too hot', async () => {
@@ -50,6 +53,19 @@ describe('GPUs of several driver generations', () => {
     ]);
     expect(find(checks, 'gpu.clocks-locked').requiredFor).toEqual(['worker']);
   });
+});
+
+it('requires locked clocks of a GPU whose application clock is low next to one where it is not', async () => {
+  const checks = await changed(`${IDLE}, 1410, 1410, 1410`, `${IDLE}, 210, 1410, 1410`, '535-a100');
+  expect(find(checks, 'gpu.clocks-locked')).toMatchObject({
+    requiredFor: ['worker'],
+    fix: { commands: ['nvidia-smi -i 0 -lgc 1410,1410', 'nvidia-smi -i 1 -lgc 1410,1410'] },
+  });
+});
+
+it('calls a GPU without a name a GPU', async () => {
+  const [driver] = await changed('NVIDIA H200', '[N/A]');
+  expect(driver?.found).toBe('driver 580.159.04, a GPU');
 });
 
 describe('throttle reasons', () => {
@@ -152,23 +168,25 @@ async function checksOf(
 
 /** The check of a GPU whose mask of reasons is that. */
 async function throttleOf(mask: string): Promise<[string, string]> {
-  const { status, found } = find(await changed([IDLE, mask]), 'gpu.throttle');
+  const { status, found } = find(await changed(IDLE, mask), 'gpu.throttle');
   return [status, found];
 }
 
 /** The mask of an idle GPU, as recorded. */
 const IDLE = '0x0000000000000001';
 
-/** Checks of the recorded H200 with other texts in nvidia-smi's answers. */
-async function changed(...changes: readonly (readonly [string, string])[]): Promise<Check[]> {
-  const { run } = recorded('580-h200');
+/** Checks of recorded GPUs with another text in nvidia-smi's answers. */
+async function changed(
+  from: string,
+  to: string,
+  generation: (typeof GENERATIONS)[number] = '580-h200',
+): Promise<Check[]> {
+  const { run } = recorded(generation);
   return gpuChecks({
     ...WISHES,
     run: async (args) => {
       const outcome = await run(args);
-      if (outcome.kind !== 'ok') return outcome;
-      const stdout = changes.reduce((text, [from, to]) => text.replace(from, to), outcome.stdout);
-      return { kind: 'ok', stdout };
+      return outcome.kind === 'ok' ? { kind: 'ok', stdout: outcome.stdout.replace(from, to) } : outcome;
     },
   });
 }
