@@ -1,4 +1,6 @@
+import { createRequire } from 'node:module';
 import type { Provider } from '../../../live/device.js';
+import { quoted } from '../../../report/reproduce.js';
 import { advise, asRoot, asUser, type Check, type Fix, judge, type Row } from '../check.js';
 import type { Probe } from './probe.js';
 
@@ -45,9 +47,9 @@ function providerRow({ provider }: Probe, device: Provider): Row<Probe> {
   };
 }
 
-const INSTALL = asUser(
-  'npm install --ignore-scripts onnxruntime-node',
-  'where escapement is installed; in a checkout: npm ci',
+// No command: run elsewhere, it would change another project and fix nothing.
+const INSTALL = advise(
+  'where escapement is installed: npm install --ignore-scripts onnxruntime-node, with --global if it is global; in a checkout: npm ci',
 );
 
 const FIXES: Readonly<Record<Provider, Fix>> = {
@@ -56,11 +58,20 @@ const FIXES: Readonly<Record<Provider, Fix>> = {
     ['apt-get install -y libvulkan1 mesa-vulkan-drivers'],
     "for NVIDIA the Vulkan driver comes with NVIDIA's own",
   ),
-  // Not through npm, which runs the script only if the project allows it, and reports success if it does not.
-  cuda: asUser(
-    'ONNXRUNTIME_NODE_INSTALL=cuda12 node node_modules/onnxruntime-node/script/install.js',
-    'needs Linux x64 with CUDA 12 and cuDNN 9, which have to be installed separately',
-  ),
+  cuda: cudaFix(),
   dml: advise('available on Windows only'),
   coreml: advise('available on macOS only'),
 };
+
+/** Not through npm, which runs the script only if the project allows it, and reports success if it does not. */
+function cudaFix(): Fix {
+  try {
+    const script = createRequire(import.meta.url).resolve('onnxruntime-node/script/install.js');
+    return asUser(
+      `ONNXRUNTIME_NODE_INSTALL=cuda12 node ${quoted(script)}`,
+      'needs Linux x64 with CUDA 12 and cuDNN 9, which have to be installed separately',
+    );
+  } catch {
+    return INSTALL;
+  }
+}

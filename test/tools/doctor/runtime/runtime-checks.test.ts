@@ -1,8 +1,11 @@
+import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
+import { quoted } from '../../../../src/report/reproduce.js';
 import type { Probe } from '../../../../src/tools/doctor/runtime/probe.js';
 import { providerChecks } from '../../../../src/tools/doctor/runtime/runtime-checks.js';
 import { find, statuses } from '../hosts.js';
 
+const INSTALL_SCRIPT = createRequire(import.meta.url).resolve('onnxruntime-node/script/install.js');
 const CPU: Probe = { outcome: 'runs', provider: 'cpu', onnxruntime: '1.30.0', tookMs: 41.7 };
 const NO_CUDA: Probe = { outcome: 'fails', provider: 'cuda', reason: 'cuda needs libraries' };
 
@@ -26,7 +29,7 @@ describe('providers', () => {
       status: 'failed',
       requiredFor: ['worker'],
       fix: {
-        commands: ['ONNXRUNTIME_NODE_INSTALL=cuda12 node node_modules/onnxruntime-node/script/install.js'],
+        commands: [`ONNXRUNTIME_NODE_INSTALL=cuda12 node ${quoted(INSTALL_SCRIPT)}`],
         asUser: true,
       },
     });
@@ -36,5 +39,10 @@ describe('providers', () => {
     const crash: Probe = { outcome: 'fails', provider: 'cpu', reason: 'crashes the process (SIGILL)' };
     const check = find(providerChecks([crash, NO_CUDA], 'cpu'), 'runtime.onnxruntime');
     expect(check).toMatchObject({ status: 'failed', found: 'crashes the process (SIGILL)' });
+    // A command would install it into the folder that it is run in.
+    expect(check.fix).toMatchObject({
+      commands: [],
+      note: expect.stringMatching(/where escapement is installed/),
+    });
   });
 });
