@@ -40,10 +40,10 @@ const REST = advise(
 export const TIMING: readonly Row<Timing>[] = [
   {
     id: 'timing.thread',
-    title: 'Wake-ups of a thread',
-    requiredFor: ['worker', 'controller'],
+    title: 'Wake-ups of an execution thread',
+    requiredFor: ['worker'],
     wanted: `p99 below ${THREAD_P99_MS} ms`,
-    why: 'Decisions and actions come this much later than planned; actions that miss their window are dropped.',
+    why: 'Actions start this much later than planned, and those that miss their window are dropped.',
     read: ({ thread }) => ({ ok: thread.p99Ms < THREAD_P99_MS, found: latenessText(thread), fix: REST }),
   },
   {

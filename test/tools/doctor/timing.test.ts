@@ -18,6 +18,11 @@ it('is content with a quiet machine', () => {
   ]);
 });
 
+it('requires of a controller only that it keeps its core: its timer is not measured', () => {
+  const required = judge(TIMING, QUIET).filter(({ requiredFor }) => requiredFor.includes('controller'));
+  expect(required.map(({ id }) => id)).toEqual(['timing.jitter']);
+});
+
 it.each<[string, Partial<Timing>]>([
   ['timing.thread', { thread: { ...QUIET.thread, p99Ms: 1.5 } }],
   ['timing.jitter', { gaps: { ...QUIET.gaps, longestNs: 6 * NS_PER_MS } }],
