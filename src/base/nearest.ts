@@ -19,7 +19,8 @@ export function nearest(name: string, known: readonly string[]): string | undefi
       bestAlike = alike;
     }
   }
-  return best ?? onlyPrefix(wanted, known);
+  // Of a name that is more than a letter off, the beginning or the end is rather missing than wrong.
+  return bestDistance === 1 ? best : (onlyPrefix(wanted, known) ?? best);
 }
 
 /** `did you mean "gpus"?`, or the known names if none is close. */

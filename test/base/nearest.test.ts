@@ -12,6 +12,8 @@ it.each([
   // The beginning of one, and one that it begins with.
   ['sim', ['simulate', 'sweep'], 'simulate'],
   ['output', ['out', 'seed'], 'out'],
+  ['policy.fair', ['policy.rate', 'policy.fairness'], 'policy.fairness'],
+  ['out', ['outs', 'outcomes'], 'outs'],
   ['prof', ['profile', 'profile show', 'profile measure'], 'profile'],
 ])('%s among %j is %s', (name, known, meant) => {
   expect(nearest(name, known)).toBe(meant);
