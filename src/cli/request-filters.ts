@@ -26,7 +26,7 @@ export function filterOf(args: Filters): string | undefined {
 }
 
 /** Throws `E_USAGE` for a class or tenant that a run does not have. */
-export function refuseUnknownSenders(
+export function refuseUnknownFilters(
   { classes, tenants }: { readonly classes: readonly string[]; readonly tenants: readonly string[] },
   args: Filters,
 ): void {

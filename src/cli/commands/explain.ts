@@ -17,8 +17,8 @@ import {
   FILTERS,
   failedText,
   filterOptions,
+  refuseUnknownFilters,
   refuseUnknownModel,
-  refuseUnknownSenders,
 } from '../request-filters.js';
 
 export const builder = (yargs: Argv) =>
@@ -63,7 +63,7 @@ export async function handler(args: Args): Promise<void> {
     run.summary.by.model.map(({ key }) => key),
     args.model,
   );
-  refuseUnknownSenders(names, args);
+  refuseUnknownFilters(names, args);
   const list = failedList(logs, names, args, Math.round(run.series.beginSeconds * NS_PER_S));
   writeOut(json ? `${JSON.stringify(list)}\n` : listText(dir, list));
 }

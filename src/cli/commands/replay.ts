@@ -25,8 +25,8 @@ import {
   failedText,
   filterOf,
   filterOptions,
+  refuseUnknownFilters,
   refuseUnknownModel,
-  refuseUnknownSenders,
 } from '../request-filters.js';
 
 export const builder = (yargs: Argv) =>
@@ -81,7 +81,7 @@ export async function handler(args: Args): Promise<void> {
       header = recorded;
       const { classes = [], tenants = [] } = recorded;
       const namesOf = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
-      refuseUnknownSenders({ classes: namesOf(classes), tenants: namesOf(tenants) }, args);
+      refuseUnknownFilters({ classes: namesOf(classes), tenants: namesOf(tenants) }, args);
       return createPolicyOf(recordedPolicy(recorded, plugins))(context);
     },
     observer: fanOut(watchers),
