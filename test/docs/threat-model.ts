@@ -125,6 +125,22 @@ export const CLAIMS: readonly (readonly [claim: string, ...tests: Test[]])[] = [
     ['live/frontend/http-limits', 'does not hold up small requests'],
   ],
   [
+    'with `escapement`, `edf`, `shepherd` or `symphony`, requests that can wait keep none out that have less time',
+    ['policies/mixed-slos', 'patient requests of a model keep none out that have less time (%s)'],
+    ['policies/mixed-slos', 'nor does schedule_ahead where it is tuned'],
+  ],
+  [
+    'a GPU that fails at what other GPUs run loses no request, and is given up',
+    [
+      'live/controller/gpu-failures',
+      'tries their requests again, and gives the GPU up once, with the reason',
+    ],
+  ],
+  [
+    'a broken model in the repository costs the others nothing',
+    ['live/models/scan', 'finds problems of each model, which cost the others nothing'],
+  ],
+  [
     'a frontend thread that ends is replaced',
     [
       'live/frontend/thread/frontend-threads',
