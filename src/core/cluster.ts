@@ -177,6 +177,11 @@ export class Cluster {
     return upOfKind.reduce((sum, gpus, kind) => sum + (kindBars.hasKind(model, kind) ? 0 : gpus), 0);
   }
 
+  /** True if no GPU in service holds the model or may load it. */
+  isStranded(model: number): boolean {
+    return this.placesFor(model) === 0 && this.held.nextCommon(model, this.up, 0) < 0;
+  }
+
   /** True while an INFER of the model has no result from the GPU: weights in use must stay. */
   isRunning(gpu: number, model: number): boolean {
     return this.running[gpu * this.models.length + model] > 0;

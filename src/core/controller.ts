@@ -67,7 +67,11 @@ export class Controller {
     this.port = options.port;
     this.observer = options.observer ?? null;
     this.slots = new ModelSlots(this.cluster);
-    this.expiry = new Expiry(this.requests, (slot, nowNs) => this.giveUp(slot, OUTCOME_TIMEOUT, nowNs));
+    this.expiry = new Expiry(
+      this.requests,
+      (model) => this.cluster.isStranded(model),
+      (slot, nowNs) => this.giveUp(slot, OUTCOME_TIMEOUT, nowNs),
+    );
     this.slack = new WindowSlack(this.cluster.gpus);
     this.orders = new Orders(this.cluster, this.requests, this.decisions, options, this.slack);
     this.policy = options.createPolicy({
@@ -245,7 +249,7 @@ export class Controller {
       changeGpu(this.cluster, this.policy, change, nowNs);
     }
     this.gpuChanges.length = 0;
-    this.expiry.strand(this.cluster.up.count === 0);
+    this.expiry.fleetChanged();
   }
 
   /** Withdraws cancelled requests. Those that have just arrived never reach the policy. */

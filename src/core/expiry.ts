@@ -6,11 +6,11 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** Gives up waiting requests at their due time. */
 export class Expiry {
   private readonly due = new DueQueue();
-  /** True while no GPU is in service. */
-  private stranded = false;
 
   constructor(
     private readonly requests: RequestTable,
+    /** True while no GPU in service holds the model or may load it. */
+    private readonly isStranded: (model: number) => boolean,
     private readonly giveUp: (slot: number, nowNs: number) => void,
   ) {}
 
@@ -23,13 +23,12 @@ export class Expiry {
   add(slot: number): void {
     const dueNs = this.requests.dueNs[slot];
     if (dueNs < NEVER) this.due.push(dueNs, slot, this.requests.id[slot]);
-    else if (this.stranded) this.limitWait(slot);
+    else this.limitWait(slot);
   }
 
-  /** Call when the last GPU leaves, or one returns. */
-  strand(stranded: boolean): void {
-    if (stranded && !this.stranded) this.requests.forWaiting(-1, (slot) => this.limitWait(slot));
-    this.stranded = stranded;
+  /** Call when GPUs left. */
+  fleetChanged(): void {
+    this.requests.forWaiting(-1, (slot) => this.limitWait(slot));
   }
 
   /** Gives up every request that still waits at its due time. */
@@ -39,16 +38,17 @@ export class Expiry {
       const slot = due.topSlot;
       const dueNs = requests.dueNs[slot];
       // A request taken back by the policy may have a later due time now.
-      const isDue = dueNs === NEVER ? this.stranded : dueNs <= nowNs;
+      const isDue = dueNs === NEVER ? this.isStranded(requests.model[slot]) : dueNs <= nowNs;
       const waits = requests.state[slot] === REQUEST_QUEUED && requests.id[slot] === due.topId && isDue;
       due.pop();
       if (waits) this.giveUp(slot, nowNs);
     }
   }
 
-  /** Lets a request without a due time wait for a GPU only as long as its SLO allows. */
+  /** Lets a request without a due time wait for a GPU that may serve it only as long as its SLO allows. */
   private limitWait(slot: number): void {
-    const { arrivalNs, sloNs, id, dueNs } = this.requests;
-    if (dueNs[slot] === NEVER) this.due.push(arrivalNs[slot] + sloNs[slot], slot, id[slot]);
+    const { arrivalNs, sloNs, id, dueNs, model } = this.requests;
+    if (dueNs[slot] === NEVER && this.isStranded(model[slot]))
+      this.due.push(arrivalNs[slot] + sloNs[slot], slot, id[slot]);
   }
 }
