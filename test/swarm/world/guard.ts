@@ -5,8 +5,11 @@ import timersPromises from 'node:timers/promises';
 
 type Functions = Record<string, (...args: never[]) => unknown>;
 
-/** What would bring in real time or chance: by object, the names of its functions. */
-const FORBIDDEN: readonly (readonly [object, readonly string[]])[] = [
+/**
+ * Functions that bring in real time or chance, by object. Looked up whenever a guard is installed: a fake clock may have
+ * replaced an object since this module was loaded.
+ */
+const forbidden = (): readonly (readonly [object, readonly string[]])[] => [
   [globalThis, ['setTimeout', 'setInterval', 'setImmediate']],
   [timers, ['setTimeout', 'setInterval', 'setImmediate']],
   [timersPromises, ['setTimeout', 'setInterval', 'setImmediate']],
@@ -30,7 +33,7 @@ export class Guard {
   private readonly undo: (() => void)[] = [];
 
   install(): void {
-    for (const [owner, names] of FORBIDDEN) for (const name of names) this.forbid(owner as Functions, name);
+    for (const [owner, names] of forbidden()) for (const name of names) this.forbid(owner as Functions, name);
     syncBuiltinESMExports();
   }
 
