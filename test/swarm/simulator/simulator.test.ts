@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,15 +7,14 @@ import { readCandidate } from './candidate.js';
 import { drawExperiment, sizeOf } from './draw-experiment.js';
 import { judge } from './judge.js';
 
-/** `npm run swarm -- --simulator` tries as many as it is asked to. */
-const FRESH_SEEDS = 50;
+/** `npm run swarm -- --simulator` tries as many others as it is asked to. */
+const SEEDS = 50;
 const ONCE = { commandLine: false, isHuge: false };
 const REGRESSIONS = fileURLToPath(new URL('regressions/', import.meta.url));
 
 describe('random experiments in the simulator', () => {
-  const first = randomInt(2 ** 40);
-  const seeds = Array.from({ length: 2 * FRESH_SEEDS }, (_, i) => first + i);
-  const short = seeds.filter((seed) => sizeOf(seed) === 'short').slice(0, FRESH_SEEDS);
+  const seeds = Array.from({ length: 2 * SEEDS }, (_, seed) => seed);
+  const short = seeds.filter((seed) => sizeOf(seed) === 'short').slice(0, SEEDS);
 
   it.each(short)('seed %d', async (seed) => {
     expect(
@@ -43,8 +41,8 @@ describe('random experiments in the simulator', () => {
   });
 
   it('are the same again from the same seed', () => {
-    expect(drawExperiment(first)).toEqual(drawExperiment(first));
-    expect(drawExperiment(first)).not.toEqual(drawExperiment(first + 1));
+    expect(drawExperiment(1)).toEqual(drawExperiment(1));
+    expect(drawExperiment(1)).not.toEqual(drawExperiment(2));
   });
 });
 
