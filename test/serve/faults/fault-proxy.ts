@@ -1,5 +1,6 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { stream } from '../../../src/base/random/streams.js';
 import { type Frame, FrameReader } from './http2-frames.js';
 
 export type Direction = 'to worker' | 'to controller';
@@ -49,6 +50,7 @@ export class FaultProxy {
   private readonly sockets = new Set<Socket>();
   private server: Server;
   private chunks = 0;
+  private readonly jitter = stream(1, 'jitter');
 
   constructor(
     /** The worker's port, which may change. */
@@ -126,7 +128,7 @@ export class FaultProxy {
       const { bytes, cut } = this.harm(chunk, frames, direction);
       if (hole === 'both' || hole === direction) return;
       const nowMs = performance.now();
-      dueMs = Math.max(dueMs, nowMs + delayMs + jitterMs * Math.random());
+      dueMs = Math.max(dueMs, nowMs + delayMs + jitterMs * this.jitter());
       const pieceBytes =
         bytesPerSecond === 0 ? bytes.length : Math.max(1, bytesPerSecond / PIECES_PER_SECOND);
       for (let at = 0; at < bytes.length || (cut && at === 0); at += pieceBytes) {
