@@ -1,6 +1,6 @@
 import type { Argv, InferredOptionTypes, Options } from 'yargs';
 import { EscapementError } from '../base/errors.js';
-import { parseBytes, parseDuration } from '../config/units-text.js';
+import { parseBytes, parseDuration, parseRate } from '../config/units-text.js';
 
 /** Values of options by name. */
 export type ValuesOf<O extends Readonly<Record<string, Options>>> = InferredOptionTypes<O>;
@@ -25,6 +25,10 @@ export function group<O extends Readonly<Record<string, Options>>>(heading: stri
 }
 
 type Read<T> = (given: string) => T;
+
+const nsOf = quantityOf(parseDuration, 0, 'must be a duration such as 30s or 2ms');
+const bytesOf = quantityOf(parseBytes, 1, 'must be a size such as 64MiB');
+const rateOf = quantityOf(parseRate, Number.MIN_VALUE, 'must be a rate above 0 such as 100/s');
 
 /** A text as given. */
 export const text = optional((given) => given);
@@ -53,6 +57,9 @@ export const size = optional(bytesOf);
 export const sizeOr = withDefault(bytesOf);
 /** A size in bytes, or null for `off`. */
 export const sizeOrOff = withDefault(orOff(bytesOf));
+
+/** Requests per second. */
+export const rateOr = withDefault(rateOf);
 
 /** A port, or null for `off`. */
 export const portOr = withDefault(orOff(portOf));
@@ -132,32 +139,26 @@ function wholeOf(min: number): Read<number> {
   };
 }
 
-function orOff<T>(read: Read<T>): Read<T | null> {
-  return (given) => (given === 'off' ? null : read(given));
+function quantityOf(parse: Read<number>, least: number, must: string): Read<number> {
+  return (given) => {
+    try {
+      const value = parse(given);
+      if (value >= least) return value;
+    } catch {
+      // Reported below, like a value that is too small.
+    }
+    throw new Error(must);
+  };
 }
 
-function nsOf(given: string): number {
-  try {
-    return parseDuration(given);
-  } catch {
-    throw new Error('must be a duration such as 30s or 2ms');
-  }
+function orOff<T>(read: Read<T>): Read<T | null> {
+  return (given) => (given === 'off' ? null : read(given));
 }
 
 function longNsOf(given: string): number {
   const ns = nsOf(given);
   if (ns > 0) return ns;
   throw new Error('must be longer than 0, or off');
-}
-
-function bytesOf(given: string): number {
-  try {
-    const bytes = parseBytes(given);
-    if (bytes >= 1) return bytes;
-  } catch {
-    // Reported below, like a size of 0.
-  }
-  throw new Error('must be a size such as 64MiB');
 }
 
 function portOf(given: string): number {

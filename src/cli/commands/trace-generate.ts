@@ -1,11 +1,9 @@
 import type { Argv } from 'yargs';
-import { EscapementError } from '../../base/errors.js';
 import { checkWritable } from '../../base/files/output-file.js';
-import { parseRate } from '../../config/units-text.js';
 import { writeOut } from '../../text/terminal.js';
 import { generateAzureLike } from '../../workload/azure-like/generate.js';
 import { json } from '../common-options.js';
-import { type ArgsOf, group, required, text, textOr, usageError, wholeOr } from '../options.js';
+import { type ArgsOf, group, rateOr, required, text, wholeOr } from '../options.js';
 
 export const builder = (yargs: Argv) =>
   yargs
@@ -14,7 +12,7 @@ export const builder = (yargs: Argv) =>
       group('Options', {
         functions: wholeOr(1, 300, 'Number of functions'),
         minutes: wholeOr(1, 120, 'Length of the trace in minutes'),
-        rate: textOr('100/s', 'Mean rate of all functions together'),
+        rate: rateOr('100/s', 'Mean rate of all functions together'),
         seed: wholeOr(0, 1, 'Seed of every random draw'),
         json,
       }),
@@ -25,12 +23,8 @@ export const builder = (yargs: Argv) =>
 export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const { stream } = await import('../../base/random/streams.js');
   const { writeAzure2019 } = await import('../../workload/trace-write.js');
-  const seed = args.seed;
-  const shape = {
-    functions: args.functions,
-    minutes: args.minutes,
-    rateRps: rateRps(args.rate),
-  };
+  const { seed, functions, minutes, rate: rateRps } = args;
+  const shape = { functions, minutes, rateRps };
   if (!args.json) writeOut(`seed ${seed}\n`);
   checkWritable(args.out);
   const counts = generateAzureLike(shape, stream(seed, 'trace'));
@@ -38,16 +32,6 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   writeOut(
     args.json
       ? `${JSON.stringify({ path: args.out, seed, ...shape })}\n`
-      : `${shape.functions} functions, ${shape.minutes} minutes written to ${args.out}\n`,
+      : `${functions} functions, ${minutes} minutes written to ${args.out}\n`,
   );
-}
-
-function rateRps(text: string): number {
-  try {
-    const rate = parseRate(text);
-    if (rate > 0) return rate;
-  } catch (error) {
-    if (!(error instanceof EscapementError)) throw error;
-  }
-  throw usageError(`--rate ${text}: must be a rate above 0 such as 100/s`);
 }
