@@ -23,42 +23,18 @@ export async function openSubject(
   gpus: number,
   say: (what: string) => void,
 ): Promise<Subject> {
-  const { repository, device } = args;
-  if (repository !== undefined || device?.startsWith('simulated:')) return machineSubject(args, gpus, say);
-  throw usageError(
-    'nothing to measure: give --repository FOLDER, or with --vary gpus=1,2 --device simulated:PROFILE',
-  );
-}
-
-/** Throws `E_USAGE` for a simulated device if stages are to be measured, one of which is the bare device. */
-export function checkDevice({ devices: [device] }: Subject): void {
-  if (device.kind === 'simulated')
-    throw usageError(
-      'the speed of a simulated device cannot be measured: give --device, e.g. --device cpu, or --vary gpus=1,2',
-    );
-}
-
-/** Models of a repository, or profiles of simulated devices, on this many GPUs. Throws coded errors. */
-async function machineSubject(
-  args: SubjectArgs,
-  gpus: number,
-  say: (what: string) => void,
-): Promise<Subject> {
   const { repository, device = 'cpu', adapter } = args;
+  if (repository === undefined && !device.startsWith('simulated:'))
+    throw usageError(
+      'nothing to measure: give --repository FOLDER, or with --vary gpus=1,2 --device simulated:PROFILE',
+    );
   const loaded = await readServerSettings(settingsSources(args));
   for (const warning of warningsOf(loaded)) say(`warning: ${warning}`);
   const { settings, originOf } = loaded;
   const machine = await completeMachine(
     {
-      'cache-dir': undefined,
-      repository,
-      device,
-      adapter,
-      gpus,
-      memory: undefined,
-      'page-size': PAGE_BYTES,
-      copies: 1,
-      'time-scale': '1',
+      ...{ repository, device, adapter, gpus, 'page-size': PAGE_BYTES, copies: 1, 'time-scale': '1' },
+      ...{ 'cache-dir': undefined, memory: undefined },
     },
     settings.runtime,
     say,
@@ -70,4 +46,12 @@ async function machineSubject(
     settings,
     sloNs: originOf('slo') === null ? null : settings.sloNs,
   };
+}
+
+/** Throws `E_USAGE` for a simulated device if stages are to be measured, one of which is the bare device. */
+export function checkDevice({ devices: [device] }: Subject): void {
+  if (device.kind === 'simulated')
+    throw usageError(
+      'the speed of a simulated device cannot be measured: give --device, e.g. --device cpu, or --vary gpus=1,2',
+    );
 }
