@@ -6,48 +6,28 @@ import { profileSchema } from './profile.js';
 import { experimentSchemaWith } from './schema.js';
 import { applies, type Field, fieldsBelow, fieldsOf, namesOf } from './schema-fields.js';
 
-/** Subset of JSON Schema that this module produces. */
-export interface JsonSchema {
-  readonly type?: string | readonly string[];
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly additionalProperties?: boolean | JsonSchema;
-  readonly required?: readonly string[];
-  readonly items?: JsonSchema;
-  readonly anyOf?: readonly JsonSchema[];
-  readonly oneOf?: readonly JsonSchema[];
-  /** Reference to one of `$defs` of the root, `#/$defs/NAME`. */
-  readonly $ref?: string;
-  readonly $defs?: Readonly<Record<string, JsonSchema>>;
-  readonly [keyword: string]: unknown;
-}
+type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /** JSON Schema of the experiment file, as people write it: for editors. */
-export function experimentJsonSchema(): JsonSchema {
+export function experimentJsonSchema(): object {
   return published(experimentSchemaWith([]), 'escapement experiment');
 }
 
 /** JSON Schema of a model profile. */
-export function profileJsonSchema(): JsonSchema {
+export function profileJsonSchema(): object {
   return published(profileSchema, 'escapement model profile');
 }
 
-function published(schema: z.ZodType, title: string): JsonSchema {
+function published(schema: z.ZodType, title: string): object {
   const { $schema, ...rest } = jsonOf(schema);
   return { $schema, title, ...rest };
 }
 
 function jsonOf(schema: z.ZodType): JsonSchema {
-  return z.toJSONSchema(schema, {
-    io: 'input',
-    override: ({ jsonSchema }) => tidy(jsonSchema),
-  }) as JsonSchema;
+  return z.toJSONSchema(schema, { io: 'input', override: ({ jsonSchema }) => tidy(jsonSchema) });
 }
 
-function tidy(json: z.core.JSONSchema.BaseSchema): void {
+function tidy(json: JsonSchema): void {
   // A field that states its types also takes numbers where its check requires their text.
   if (json.type !== undefined) delete json.anyOf;
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
@@ -57,10 +37,7 @@ function tidy(json: z.core.JSONSchema.BaseSchema): void {
   }
   delete json[INSTEAD_OF];
   if (json[ONE_OR_MANY] !== true) return;
-  json.anyOf = [
-    json.items as z.core.JSONSchema.BaseSchema,
-    { type: 'array', items: json.items!, minItems: 1 },
-  ];
+  json.anyOf = [json.items as JsonSchema, { type: 'array', items: json.items!, minItems: 1 }];
   for (const key of [ONE_OR_MANY, 'type', 'items', 'minItems']) delete json[key];
 }
 

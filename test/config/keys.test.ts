@@ -6,10 +6,10 @@ import {
   defaultText,
   describeKeys,
   experimentJsonSchema,
-  type JsonSchema,
   keyExists,
   profileJsonSchema,
 } from '../../src/config/keys.js';
+import type { JsonSchema } from '../json-schema.js';
 import { BASE } from './experiment-files.js';
 
 const SCHEMAS = join(import.meta.dirname, '../../experiments/schema');
@@ -29,7 +29,7 @@ describe('JSON Schemas', () => {
   });
 
   it('allow one section or a list', () => {
-    const { workload } = experimentJsonSchema().properties!;
+    const { workload } = (experimentJsonSchema() as JsonSchema).properties!;
     expect(workload!.anyOf!.map(({ type, $ref }) => type ?? $ref)).toEqual([
       '#/$defs/workloadSection',
       'array',

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import type { JsonSchema } from '../../src/config/keys.js';
 import { describeKeys, type KeyDescription } from '../../src/config/keys.js';
 import { statusSchema } from '../../src/live/observe/status/cluster-status.js';
 import { summaryJsonSchema } from '../../src/record/schema-summary.js';
 import { ALL_COMMANDS } from '../cli/all-commands.js';
 import { runCli } from '../cli/run-cli.js';
+import type { JsonSchema } from '../json-schema.js';
 import { markdownTable } from './markdown.js';
 
 /** Lines from which on a group of flags is shown for the first command that has it only. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunResult, SweepResults } from '../../src/record/results.js';
 import { runResultSchema, sweepResultsSchema } from '../../src/record/schema.js';
 import { summaryJsonSchema, summarySchema } from '../../src/record/schema-summary.js';
+import type { JsonSchema } from '../json-schema.js';
 import { SUMMARY } from './fixtures.js';
 
 describe('schemas', () => {
@@ -72,12 +73,6 @@ describe('schemas', () => {
     expect(undescribed(schema, 'summary')).toEqual([]);
   });
 });
-
-interface JsonSchema {
-  readonly description?: string;
-  readonly required?: readonly string[];
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-}
 
 function undescribed(schema: JsonSchema, path: string): string[] {
   const below = Object.entries(schema.properties ?? {}).flatMap(([key, part]) =>
