@@ -12,7 +12,10 @@ import { type ExperimentHost, type LoadedModule, type ModuleFile, reasonOf } fro
 export const ON_DISK: ExperimentHost = {
   input: DISK_FILES,
   locate: (path) => path,
-  module: (path) => moduleOnDisk(resolve(path)),
+  module: (path) => {
+    const file = resolve(path);
+    return { path: file, load: () => load(file) };
+  },
   entries: (folder) => readdir(folder).catch(() => []),
 };
 
@@ -79,11 +82,6 @@ export class LocatedFiles implements ExperimentHost {
     const ways = [...this.located.data.keys()].map((path) => relative(folder, path).split(sep)[0] as string);
     return Promise.resolve(ways.filter((way) => way !== '..'));
   }
-}
-
-/** A module of this machine, by its absolute path. */
-function moduleOnDisk(path: string): ModuleFile {
-  return { path, load: () => load(path) };
 }
 
 async function load(path: string): Promise<LoadedModule> {

@@ -164,21 +164,21 @@ async function measured(
   const { pageBytes } = cluster;
   const fileOf = (written: string) => relativeTo(context.file, written);
   const place = (of: string) => context.placeOf(index, of);
+  const named = <T>(reading: Promise<T>, written: string, of: string) =>
+    reading.catch(missingAt(fileOf(written), written, place(key ?? of)));
   switch (section.kind) {
     case 'csv': {
       const given = path ?? section.path;
       const read = readModelsCsv(fileOf(given), { pageBytes, kindNames, host, warn });
-      return (await read.catch(named(fileOf(given), given, place(key ?? 'path')))).map(
-        ({ base, onKind }) => ({
-          ...{ spec: base ?? [...onKind.values()][0]!, file: null, spread: null },
-          ...(onKind.size === 0 ? {} : { onKind, ofOtherKind: base === null }),
-        }),
-      );
+      return (await named(read, given, 'path')).map(({ base, onKind }) => ({
+        ...unmeasured(base ?? [...onKind.values()][0]!),
+        ...(onKind.size === 0 ? {} : { onKind, ofOtherKind: base === null }),
+      }));
     }
     case 'profile': {
       const given = path ?? section.path;
-      const read = readProfile(fileOf(given), host).catch(named(fileOf(given), given, place(key ?? 'path')));
-      return ofProfile(await read, null, section, pageBytes);
+      const profile = await named(readProfile(fileOf(given), host), given, 'path');
+      return ofProfile(profile, null, section, pageBytes);
     }
     case 'onnx': {
       const file = await onnxFile(fileOf(section.path), precision, host);
@@ -186,9 +186,7 @@ async function measured(
       const profile =
         given === undefined
           ? await readMeasuredProfile(file, { ...context.device, kind: device }, place('path'), host)
-          : await readProfile(fileOf(given), host).catch(
-              named(fileOf(given), given, place(key ?? 'profile')),
-            );
+          : await named(readProfile(fileOf(given), host), given, 'profile');
       const { batchSizes } = section;
       const used =
         batchSizes === undefined ? profile : restrictBatches(profile, batchSizes, place('batchSizes'));
@@ -197,13 +195,15 @@ async function measured(
     case 'fit': {
       const name = section.name ?? `fit-${formatCount(section.parameters)}`;
       const model = fitModel({ name, parameters: section.parameters }, pageBytes);
-      return copiesOf(model, section.copies).map((spec) => ({ spec, file: null, spread: null }));
+      return copiesOf(model, section.copies).map(unmeasured);
     }
     case 'zoo':
-      return zooModels(section.varieties, section.copies, pageBytes).map((spec) => ({
-        ...{ spec, file: null, spread: null },
-      }));
+      return zooModels(section.varieties, section.copies, pageBytes).map(unmeasured);
   }
+}
+
+function unmeasured(spec: ModelSpec): KindModel {
+  return { spec, file: null, spread: null };
 }
 
 function ofProfile(
@@ -220,7 +220,7 @@ function ofProfile(
 }
 
 /** A missing file is reported where the experiment names it; other mistakes are in that file. */
-function named(file: string, written: string, place: ErrorPlace): (error: unknown) => never {
+function missingAt(file: string, written: string, place: ErrorPlace): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof EscapementError) || error.code !== 'E_FILE_MISSING') throw error;
     const hint = isAbsolute(written) ? '' : '; a relative path begins at the folder of the experiment file';

@@ -10,21 +10,16 @@ interface RuntimeSetting {
   readonly environment: string;
   /** As written in a file. */
   readonly default: string;
-  readonly description: string;
 }
 
 /** Every key of `runtime`, in the order of the documentation. */
 export const RUNTIME_SETTINGS: readonly RuntimeSetting[] = Object.entries(
   z.toJSONSchema(runtimeKeys, { io: 'input' }).properties as Record<string, z.core.JSONSchema.BaseSchema>,
-).map(([name, field]) => {
-  const key = name as RuntimeKey;
-  return {
-    key,
-    environment: environmentName(key),
-    default: String(field.default),
-    description: field.description ?? '',
-  };
-});
+).map(([name, field]) => ({
+  key: name as RuntimeKey,
+  environment: environmentName(name),
+  default: String(field.default),
+}));
 
 /** `intraOpThreads` is `ESCAPEMENT_INTRA_OP_THREADS`. */
 function environmentName(key: string): string {

@@ -112,6 +112,8 @@ const popularity = z.discriminatedUnion('kind', [
 ]);
 const spread = popularity.prefault({ kind: 'uniform' }).describe('Distribution of requests over the models.');
 
+const generated = { duration: length, popularity: spread };
+
 const path = text('Trace file (.csv or .csv.gz), relative to the experiment file.');
 const scale = count('Multiplies the number of requests.', 1e6)
   .exactOptional()
@@ -142,31 +144,24 @@ const KINDS = [
     speed,
     ...cut,
   }),
-  kind('poisson', 'Random arrivals at a constant mean rate.', {
-    ...meanRate,
-    duration: length,
-    popularity: spread,
-  }),
-  kind('fixed', 'Evenly spaced arrivals.', { ...meanRate, duration: length, popularity: spread }),
+  kind('poisson', 'Random arrivals at a constant mean rate.', { ...meanRate, ...generated }),
+  kind('fixed', 'Evenly spaced arrivals.', { ...meanRate, ...generated }),
   kind('gamma', 'Gaps with a gamma distribution: burstier (cv > 1) or smoother (cv < 1) than Poisson.', {
     ...meanRate,
     cv: count('Standard deviation of the gaps divided by their mean.', 1000),
-    duration: length,
-    popularity: spread,
+    ...generated,
   }),
   kind('on-off', 'Poisson bursts with pauses between them.', {
     onRate: rate('Mean rate in a burst.'),
     offRate: rate('Mean rate in a pause.', true).prefault('0/s'),
     on: duration('Length of a burst.', 1),
     off: duration('Length of a pause.', 1),
-    duration: length,
-    popularity: spread,
+    ...generated,
   }),
   kind('ramp', 'Poisson arrivals whose rate changes linearly.', {
     from: rate('Rate at the start.', true),
     to: rate('Rate at the end.', true),
-    duration: length,
-    popularity: spread,
+    ...generated,
   }),
   kind('closed-loop', 'Clients that send their next request after an answer.', {
     clients: whole(
