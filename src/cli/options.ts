@@ -126,6 +126,8 @@ function naming<T>(name: string, given: unknown, read: (given: never) => T): T {
   try {
     return read(given as never);
   } catch (error) {
+    // An option of another group is named already.
+    if (error instanceof EscapementError) throw error;
     const value = typeof given === 'string' && given !== '' ? ` ${given}:` : '';
     throw usageError(`${name}${value} ${(error as Error).message}`);
   }

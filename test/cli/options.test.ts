@@ -51,6 +51,7 @@ describe('an option', () => {
     [options.text('X'), [''], '--x needs a value'],
     [options.durationOr('1s', 'X'), ['soon'], '--x soon: must be a duration such as 30s or 2ms'],
     [options.durationOrOff('off', 'X'), ['0s'], '--x 0s: must be longer than 0, or off'],
+    [options.rateOr('1/s', 'X'), ['0/s'], '--x 0/s: must be a rate above 0 such as 100/s'],
     [options.size('X'), ['0B'], '--x 0B: must be a size such as 64MiB'],
     [options.portOr('1', 'X'), ['65536'], '--x 65536: must be a port, at most 65535'],
     [options.choice(['http', 'grpc'], 'X'), ['grcp'], 'Choices: "http", "grpc"'],
@@ -58,5 +59,10 @@ describe('an option', () => {
     [options.required(options.text('X')), [], 'Missing required argument: x'],
   ])('refuses a value: %#', async (option, given, message) => {
     await expect(read(option, ...given)).rejects.toThrow(message);
+  });
+
+  it('is named once where another group has it, too', async () => {
+    const { x } = options.group('First', { x: options.size('X') });
+    await expect(read(x, '0B')).rejects.toThrow(/^--x 0B: must be a size such as 64MiB$/);
   });
 });
