@@ -220,6 +220,11 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
   ['requests of an HTTP connection under way', 'frontend/limits.ts', 'MOST_PIPELINED'],
   ['calls of a gRPC connection under way', 'frontend/grpc-frontend.ts', 'MOST_STREAMS'],
   ['requests of a gRPC stream under way', 'frontend/grpc/infer.ts', 'MOST_UNDER_WAY'],
+  [
+    'streams that watch the health, per thread; half of them per address',
+    'frontend/limits.ts',
+    'MOST_WATCHES',
+  ],
   ['connections to the metrics port', 'observe/telemetry/metrics-server.ts', 'MOST_CONNECTIONS'],
   ['connections to a worker', 'worker/endpoint/worker-endpoint.ts', 'MOST_CONNECTIONS'],
   ['either, without request or token', 'wire/guarded-port.ts', 'PROBATION_MS'],

@@ -14,25 +14,29 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
-import { HealthImplementation } from 'grpc-health-check';
 import type { InferenceService } from '../service.js';
 import { ApiError, asApiError } from './api-error.js';
 import { type Frontend, type FrontendOptions, listen, settle, UNHEARD } from './frontend.js';
 import { Connections } from './grpc/connections.js';
 import { GrpcInfer } from './grpc/infer.js';
-import { catalogMethods, describedProtocols, inferenceService, small, unary } from './grpc/protocol.js';
-import { Rpc, statusOf } from './grpc/rpc.js';
+import {
+  catalogMethods,
+  describedProtocols,
+  HEALTH,
+  Health,
+  inferenceService,
+  small,
+  unary,
+} from './grpc/protocol.js';
+import { RPC, Rpc, rpcOf, statusOf } from './grpc/rpc.js';
 import { checkToken } from './headers.js';
 import { GRACE_MS, mostAnswerBytes } from './limits.js';
 import { Site } from './site.js';
 
-const SERVICE = 'inference.GRPCInferenceService';
 /** Methods that need no token. */
 const OPEN_METHODS =
   /^\/(?:grpc\.health\.v1\.Health\/|inference\.GRPCInferenceService\/Server(?:Live|Ready)$)/;
 const INFER_METHODS = /\/Model(?:Stream)?Infer$/;
-/** Under which a handler finds its call in the metadata. */
-const RPC = 'rpc';
 /** Calls of one connection at a time. */
 const MOST_STREAMS = 128;
 /** Interval at which slow clients and the server's health are checked. */
@@ -68,8 +72,7 @@ class GrpcFrontend {
   readonly connections: Connections;
   private readonly server: Server;
   private readonly injector: ConnectionInjector;
-  private readonly health = new HealthImplementation();
-  private shownHealth = '';
+  private readonly health = new Health();
   private readonly open = new Set<Rpc>();
   private readonly timer: NodeJS.Timeout;
 
@@ -122,15 +125,15 @@ class GrpcFrontend {
     const infer = new GrpcInfer(site);
     server.addService(inferenceService(), {
       ...catalogMethods(site.service, site.catalog),
-      ModelInfer: unary((request, metadata) => infer.unary(request, metadata.getOpaque(RPC) as Rpc)),
+      ModelInfer: unary((request, metadata) => infer.unary(request, rpcOf(metadata))),
       ModelStreamInfer: (call: ServerDuplexStream<Buffer, object>) =>
-        infer.stream(call, call.metadata.getOpaque(RPC) as Rpc),
+        infer.stream(call, rpcOf(call.metadata)),
     });
+    server.addService(small(HEALTH), this.health.methods);
     const withSmallMessages = {
       addService: (definition: ServiceDefinition, methods: UntypedServiceImplementation) =>
         server.addService(small(definition), methods),
     };
-    this.health.addToServer(withSmallMessages);
     new ReflectionService(describedProtocols()).addToServer(withSmallMessages);
   }
 
@@ -144,7 +147,7 @@ class GrpcFrontend {
         const apiError = asApiError(error);
         if (INFER_METHODS.test(method.path)) this.site.apiErrors.add(apiError.kind);
         if (rpc === null) call.sendStatus(statusOf(apiError));
-        else rpc.cannotReceive(apiError);
+        else rpc.refuse(apiError);
       }
     };
     const listener: ServerListener = {
@@ -169,18 +172,26 @@ class GrpcFrontend {
         rpc.end();
       },
     };
-    return new ServerInterceptingCall(call, { start: (next) => next(listener) });
+    // A message behind the status of a refusal would make the stream fail before that has left.
+    return new ServerInterceptingCall(call, {
+      start: (next) => next(listener),
+      sendMessage: (message, next) => {
+        if (rpc?.isRefused !== true) next(message);
+      },
+      sendStatus: (status, next) => {
+        if (rpc?.isRefused !== true) next(status);
+      },
+    });
   }
 
   /** Lets a call in by its headers, before any of its message is read. Throws an `ApiError`. */
   private admit(method: Method, call: ServerInterceptingCallInterface, metadata: Metadata): Rpc {
-    if (!OPEN_METHODS.test(method.path))
-      checkToken(this.site.settings.token, metadata.get('authorization')[0]?.toString());
+    const isPublic = OPEN_METHODS.test(method.path);
+    if (!isPublic) checkToken(this.site.settings.token, metadata.get('authorization')[0]?.toString());
     const { remoteAddress, remotePort } = call.getConnectionInfo();
     const connection = this.connections.at(remoteAddress, remotePort);
     if (connection === undefined) throw new ApiError('cancelled', 'the client has gone');
-    const isStream = method.requestStream || method.responseStream;
-    const rpc = new Rpc(call, connection, metadata, this.site.service.nowNs(), isStream);
+    const rpc = new Rpc(call, connection, metadata, this.site.service.nowNs(), { ...method, isPublic });
     this.open.add(rpc);
     metadata.setOpaque(RPC, rpc);
     this.showHealth();
@@ -188,10 +199,7 @@ class GrpcFrontend {
   }
 
   private showHealth(): void {
-    const status = this.site.service.state.notReady === null ? 'SERVING' : 'NOT_SERVING';
-    if (status === this.shownHealth) return;
-    this.shownHealth = status;
-    for (const name of ['', SERVICE]) this.health.setStatus(name, status);
+    this.health.show(this.site.service.state.notReady === null ? 'SERVING' : 'NOT_SERVING');
   }
 
   private look(): void {

@@ -70,6 +70,8 @@ export const MOST_HEADER_BYTES = 16 * KIB;
 export const MOST_CONTROL_BYTES = 64 * KIB;
 /** Requests of one HTTP connection under way, which is closed when it sends more. */
 export const MOST_PIPELINED = 16;
+/** Streams that watch the server's health, for each thread of the frontend: RESOURCE_EXHAUSTED. Half may be of one address. */
+export const MOST_WATCHES = 1024;
 /** Chunks of a body: with more, they must have 32 bytes on average, or get 400. */
 export const MOST_TINY_CHUNKS = 1024;
 export const LEAST_CHUNK_BYTES = 32;

@@ -2,8 +2,9 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:tls';
 import { KIB } from '../../../base/units.js';
 import type { ServerTls } from '../../wire/credentials.js';
-import { asApiError } from '../api-error.js';
+import { ApiError, asApiError } from '../api-error.js';
 import type { Account, Held } from '../budget.js';
+import { MOST_HEADER_BYTES } from '../limits.js';
 import type { Site } from '../site.js';
 
 /** Interval at which the memory of incomplete messages is counted. */
@@ -16,8 +17,9 @@ function overheadOf(bytes: number): number {
 
 /** A client's connection, and the memory that messages still coming take. */
 export class Connection {
-  /** Calls whose message is not complete. */
+  /** Calls whose client has not sent all, and those of them that showed the token. */
   private receiving = 0;
+  private trusted = 0;
   /** Bytes of the socket that belong to complete messages. */
   private settledBytes = 0;
   private readonly held: Held;
@@ -30,15 +32,17 @@ export class Connection {
   }
 
   /** A call begins to send. */
-  begin(): void {
+  begin(isPublic: boolean): void {
     if (this.receiving === 0) this.settledBytes = this.socket.bytesRead;
     this.receiving++;
+    if (!isPublic) this.trusted++;
   }
 
   /** A call has sent all. */
-  end(): void {
+  end(isPublic: boolean): void {
     this.receiving--;
-    if (this.receiving === 0) this.held.set(0);
+    if (!isPublic) this.trusted--;
+    if (this.trusted === 0) this.held.set(0);
   }
 
   /** A message of so many bytes is complete. */
@@ -47,13 +51,18 @@ export class Connection {
     this.settledBytes = Math.min(settled, this.socket.bytesRead);
   }
 
-  /** Takes memory for what has come of incomplete messages, at most all that was sent since they began. Throws an `ApiError`. */
+  /**
+   * Takes memory for what has come of incomplete messages, at most all that was sent since they began. Strangers get none, and may
+   * send as much as the headers of an HTTP request have. Throws an `ApiError`.
+   */
   hold(): void {
-    if (this.receiving > 0) this.held.set(this.socket.bytesRead - this.settledBytes);
+    if (this.receiving === 0) return;
+    const bytes = this.socket.bytesRead - this.settledBytes;
+    if (this.trusted > 0) this.held.set(bytes);
+    else if (bytes > MOST_HEADER_BYTES) throw new ApiError('tooLarge', 'the message is too large');
   }
 
   close(): void {
-    this.receiving = 0;
     this.held.set(0);
     this.socket.destroy();
   }

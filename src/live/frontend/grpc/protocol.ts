@@ -2,26 +2,28 @@ import { fileURLToPath } from 'node:url';
 import type {
   handleUnaryCall,
   Metadata,
+  ServerWritableStream,
   ServiceDefinition,
   UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { loadSync, type MessageTypeDefinition, type PackageDefinition } from '@grpc/proto-loader';
-import { protoPath as HEALTH_FILE } from 'grpc-health-check';
+import { service as HEALTH, protoPath as HEALTH_FILE } from 'grpc-health-check';
 import descriptor, { type IDescriptorProto } from 'protobufjs/ext/descriptor/index.js';
 import type { InferenceService } from '../../service.js';
-import { asApiError } from '../api-error.js';
+import { ApiError, asApiError, shown } from '../api-error.js';
 import type { Catalog } from '../catalog.js';
-import { MOST_CONTROL_BYTES } from '../limits.js';
-import { statusOf } from './rpc.js';
+import { MOST_CONTROL_BYTES, MOST_WATCHES } from '../limits.js';
+import { rpcOf, statusOf } from './rpc.js';
 
 /** The Open Inference Protocol: where its file lies, the same path from here in src and, compiled, in dist. */
 export const PROTOCOL_FILE = fileURLToPath(
   new URL('../../../../src/live/frontend/open-inference.proto', import.meta.url),
 );
 
-const METHODS = loadSync(PROTOCOL_FILE, { keepCase: true, defaults: true })[
-  'inference.GRPCInferenceService'
-] as ServiceDefinition;
+const SERVICE = 'inference.GRPCInferenceService';
+const METHODS = loadSync(PROTOCOL_FILE, { keepCase: true, defaults: true })[SERVICE] as ServiceDefinition;
+
+export { HEALTH };
 
 /** The protocols of this server as reflection describes them. */
 export function describedProtocols(): PackageDefinition {
@@ -122,4 +124,50 @@ export function unary(respond: Respond): handleUnaryCall<Message, object> {
       done(statusOf(asApiError(error)));
     }
   };
+}
+
+/** A stream that follows the server's health. */
+interface Watch {
+  readonly stream: ServerWritableStream<Message, object>;
+  readonly client: string;
+  readonly isOfServer: boolean;
+}
+
+/** The health of the server; single models have none. `grpc-health-check` keeps every name that was ever watched. */
+export class Health {
+  readonly methods: UntypedServiceImplementation = {
+    Check: unary(({ service }) => {
+      if (isServer(service)) return { status: this.status };
+      throw new ApiError('unknown', `the health of ${shown(service)} is not known`);
+    }),
+    List: unary(() => ({ statuses: { '': { status: this.status }, [SERVICE]: { status: this.status } } })),
+    Watch: (stream: Watch['stream']) => this.watch(stream),
+  };
+  private status = 'NOT_SERVING';
+  private readonly watches = new Set<Watch>();
+
+  show(status: 'SERVING' | 'NOT_SERVING'): void {
+    if (status === this.status) return;
+    this.status = status;
+    for (const { stream, isOfServer } of this.watches) if (isOfServer) stream.write({ status });
+  }
+
+  private watch(stream: Watch['stream']): void {
+    const rpc = rpcOf(stream.metadata);
+    const { client } = rpc;
+    const ofClient = [...this.watches].filter((other) => other.client === client).length;
+    if (this.watches.size >= MOST_WATCHES || ofClient >= MOST_WATCHES / 2) {
+      rpc.refuse(new ApiError('overBudget', 'too many streams watch this server already: use Check'));
+      return;
+    }
+    const isOfServer = isServer(stream.request.service);
+    const watch = { stream, client, isOfServer };
+    this.watches.add(watch);
+    stream.on('cancelled', () => this.watches.delete(watch));
+    stream.write({ status: isOfServer ? this.status : 'SERVICE_UNKNOWN' });
+  }
+}
+
+function isServer(service: string): boolean {
+  return service === '' || service === SERVICE;
 }

@@ -15,9 +15,26 @@ const PATIENCE_MS = 30_000;
 const LEAST_BYTES_PER_MS = (256 * KIB) / 1000;
 const LONGEST_MESSAGE = 4096;
 
+/** Key of the metadata under which a handler finds its call. */
+export const RPC = 'rpc';
+
+export function rpcOf(metadata: Metadata): Rpc {
+  return metadata.getOpaque(RPC) as Rpc;
+}
+
+/** Kind of a call. */
+interface RpcKind {
+  readonly requestStream: boolean;
+  readonly responseStream: boolean;
+  /** It needs no token. */
+  readonly isPublic: boolean;
+}
+
 /** One gRPC call. */
 export class Rpc {
   isOver = false;
+  /** A status was sent, perhaps behind responses that the client has to read first. */
+  isRefused = false;
   /** Requests of a stream whose responses have not left. */
   underWay = 0;
   /** When its client gives up, on the service's clock. */
@@ -39,12 +56,12 @@ export class Rpc {
     private readonly metadata: Metadata,
     /** When its headers came, on the service's clock. */
     readonly arrivalNs: number,
-    private readonly isStream: boolean,
+    private readonly kind: RpcKind,
   ) {
     this.untilNs = arrivalNs + msUntil(Number(call.getDeadline())) * NS_PER_MS;
-    if (!isStream) this.dueMs = performance.now() + PATIENCE_MS;
+    if (!kind.requestStream) this.dueMs = performance.now() + PATIENCE_MS;
     this.held = connection.account.hold();
-    connection.begin();
+    connection.begin(kind.isPublic);
   }
 
   get client(): string {
@@ -60,21 +77,22 @@ export class Rpc {
   }
 
   /**
-   * A message is complete. Throws an `ApiError` if there is no memory for it: for its bytes if it is not decoded yet, otherwise,
-   * until the call ends, for the largest that it may have been, since reflection answers whether or not its client reads.
+   * A message is complete. Throws an `ApiError` if there is no memory for it: for its bytes if it is not decoded yet; for the
+   * largest that it may have been, until the call ends, if more may follow: reflection answers whether or not its client reads.
    */
   received(message: unknown): void {
     const bytes = Buffer.isBuffer(message) ? message.length : 0;
     this.connection.settle(bytes);
-    if (!this.isStream) this.dueMs = Number.POSITIVE_INFINITY;
-    this.hold(Buffer.isBuffer(message) ? bytes : MOST_CONTROL_BYTES);
+    const { requestStream } = this.kind;
+    if (!requestStream) this.dueMs = Number.POSITIVE_INFINITY;
+    this.hold(requestStream && !Buffer.isBuffer(message) ? MOST_CONTROL_BYTES : bytes);
   }
 
   /** The client has sent all. */
   halfClosed(): void {
     if (!this.isReceiving) return;
     this.isReceiving = false;
-    this.connection.end();
+    this.connection.end(this.kind.isPublic);
   }
 
   /** A response of so many bytes goes out, for which memory is held. */
@@ -96,20 +114,21 @@ export class Rpc {
     if (this.isDraining) this.drain();
   }
 
+  /** Ends the call, with what is under way of it. */
   refuse(apiError: ApiError): void {
-    if (!this.isOver) this.call.sendStatus(statusOf(apiError));
-  }
-
-  /** There is no memory for a message. A stream takes its connection along: responses of it may still wait to be read. */
-  cannotReceive(apiError: ApiError): void {
-    if (this.isStream) this.connection.close();
-    else this.refuse(apiError);
+    if (this.isOver || this.isRefused) return;
+    this.isRefused = true;
+    this.dueMs = Math.min(this.dueMs, performance.now() + PATIENCE_MS);
+    for (const call of this.calls) call.cancel();
+    this.call.sendStatus(statusOf(apiError));
   }
 
   /** Ends a stream that has nothing under way, so that the server can close. */
   drain(): void {
     this.isDraining = true;
-    if (this.isStream && this.underWay === 0) this.refuse(new ApiError('notReady', SHUTTING_DOWN));
+    const { requestStream, responseStream } = this.kind;
+    if ((requestStream || responseStream) && this.underWay === 0)
+      this.refuse(new ApiError('notReady', SHUTTING_DOWN));
   }
 
   /** The response was sent, or the client has gone. */
@@ -124,7 +143,7 @@ export class Rpc {
   /** Ends the call if its client is too slow, and says why; null: it is not. */
   cutOff(nowMs: number): string | null {
     if (nowMs < this.dueMs) return null;
-    if (this.unread > 0) {
+    if (this.unread > 0 || this.isRefused) {
       this.connection.close();
       return 'its response is read too slowly';
     }

@@ -18,7 +18,7 @@ import {
   UNKNOWN,
   WINDOW_UPDATE,
 } from '../../../bench/live/hostile/frames.js';
-import { echoModel, FakeService } from '../fake-service.js';
+import { echo, echoModel, FakeService } from '../fake-service.js';
 import { openGrpc } from '../fixtures.js';
 import { serializeInfer } from '../grpc-client.js';
 
@@ -27,6 +27,7 @@ import { serializeInfer } from '../grpc-client.js';
 const MIB = 1024 * 1024;
 const MODELS = [echoModel('mlp', false, [['x', 'FP32', [-1]]])];
 const SERVICE = '/inference.GRPCInferenceService';
+const HEALTH = '/grpc.health.v1.Health';
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
 
 const sessions: ClientHttp2Session[] = [];
@@ -197,6 +198,52 @@ describe('memory', () => {
     expect((await call(session, 'ServerLive', [frame(new Uint8Array(0))])).status).toBe('0');
   });
 
+  it('of a stream is limited: it ends with a status, and the others of its connection go on', async () => {
+    const counters = newApiErrorCounters();
+    const { session, service } = await serve({ maxInflightBytes: 8 * MIB, apiErrors: counters });
+    service.answer = null;
+    const other = call(session, 'ModelInfer', [frame(infer(2))]);
+    await expect.poll(() => service.requests.length).toBe(1);
+    const greedy = await call(
+      session,
+      'ModelStreamInfer',
+      new Array(8).fill(frame(infer(400_000))),
+      {},
+      false,
+    );
+    expect(greedy.status).toBe('8');
+    expect(service.requests.length).toBeGreaterThan(1);
+    service.requests[0].done(echo(service.requests[0]));
+    expect((await other).status).toBe('0');
+    const refused = readApiErrors(counters).filter(({ count }) => count > 0);
+    expect(refused).toMatchObject([{ transport: 'grpc', reason: 'over_budget', count: 1 }]);
+  });
+
+  it('is not needed to ask for the health, and strangers take none', async () => {
+    const { port, service, session } = await serve({
+      ...{ maxInflightBytes: MIB, maxBodyBytes: MIB, maxConnections: 100, token: 's3cret' },
+    });
+    const authorization = 'Bearer s3cret';
+    const watchers = Array.from({ length: 10 }, () => open(port));
+    for (const watcher of watchers)
+      for (let i = 0; i < 50; i++) void call(watcher, `${HEALTH}/Watch`, [frame(new Uint8Array(0))]);
+    expect((await call(session, 'ModelInfer', [frame(infer(2))], { authorization })).status).toBe('0');
+    service.answer = null;
+    const calls = watchers.map((watcher) =>
+      call(watcher, 'ModelInfer', [frame(infer(20_000))], { authorization }),
+    );
+    expect((await Promise.race(calls)).status).toBe('8');
+    for (const path of [`${HEALTH}/Check`, `${SERVICE}/ServerLive`, `${SERVICE}/ServerReady`])
+      expect((await call(session, path, [frame(new Uint8Array(0))])).status).toBe('0');
+  });
+
+  it('of messages of strangers is little: the connection is closed', async () => {
+    const { port } = await serve({ token: 's3cret' });
+    const stranger = open(port);
+    void call(stranger, `${HEALTH}/Watch`, [frame(Buffer.alloc(MIB), 0, 32 * MIB)], {}, false);
+    await expect(once(stranger, 'close')).resolves.toEqual([]);
+  });
+
   it('comes back when calls end, and when clients go', async () => {
     const { port, service } = await serve({ maxInflightBytes: 8 * MIB, maxBodyBytes: 2 * MIB });
     service.answer = null;
@@ -293,9 +340,11 @@ describe('a server answers others next to', () => {
     const { session, port } = await serve({ maxInflightBytes: 8 * MIB });
     const name = 'inference.GRPCInferenceService';
     const question = frame(Buffer.from(`\x22${String.fromCharCode(name.length)}${name}`));
-    const greedy = open(port);
-    void call(greedy, REFLECTION, new Array(1000).fill(question), {}, false);
-    await new Promise((resolve) => greedy.once('close', resolve));
+    const greedy = await call(open(port), REFLECTION, new Array(1000).fill(question), {}, false);
+    expect([greedy.status, greedy.message]).toEqual([
+      '8',
+      expect.stringMatching(/^requests from this address hold /),
+    ]);
     expect((await call(session, 'ServerLive', [frame(new Uint8Array(0))])).status).toBe('0');
   });
 
@@ -316,4 +365,31 @@ describe('a server answers others next to', () => {
     attacker.destroy();
     await expect.poll(async () => (await call(session, 'ModelInfer', [frame(infer(MIB))])).status).toBe('0');
   });
+});
+
+describe('streams that watch the health', () => {
+  it('are limited, also those of one address', async () => {
+    const { port } = await serve();
+    const statuses: unknown[] = [];
+    for (let nth = 0; nth < 600; nth++) {
+      if (nth % 100 === 0) open(port);
+      statuses.push(await watch(sessions[sessions.length - 1], Buffer.from('\x0a\x05other')));
+    }
+    expect(statuses.filter((status) => status === undefined).length).toBe(512);
+    expect(statuses.slice(512)).toEqual(new Array(88).fill('8'));
+    for (const session of sessions.splice(1)) session.destroy();
+    const [session] = sessions;
+    await expect.poll(() => watch(session, new Uint8Array(0))).toBe(undefined);
+  });
+
+  /** Resolves to the status with which it is refused. */
+  async function watch(session: ClientHttp2Session, message: Uint8Array): Promise<unknown> {
+    const stream = session.request({
+      ...{ ':method': 'POST', ':path': `${HEALTH}/Watch`, 'content-type': 'application/grpc' },
+    });
+    stream.on('error', () => {});
+    stream.end(frame(message));
+    const [headers] = await once(stream, 'response');
+    return headers['grpc-status'];
+  }
 });
