@@ -47,22 +47,19 @@ export class Joining {
     clock: Clock,
     log: EventLog,
   ): Promise<Joining> {
+    const say = (level: 'info' | 'warn', worker: string, what: string) =>
+      log.say(level, { worker }, `worker ${worker} ${what}`, `worker ${worker}`);
     const registrations = new Registrations({
       newLink: options.newLink,
       clock,
       events: {
-        joined: (worker) => log.say('info', { worker }, `worker ${worker} has joined`),
-        left: (worker, why) =>
-          log.say(why === LEASE_HAS_ENDED ? 'warn' : 'info', { worker }, `worker ${worker} has left: ${why}`),
-        refused: (worker, why) =>
-          log.say('warn', { worker }, `worker ${worker} is not accepted: ${why}`, `worker ${worker}`),
-        turnedAway: (host, why) =>
-          log.say(
-            'warn',
-            { from: host },
-            `a worker that registers from ${host} is rejected: ${why}`,
-            'registrations',
-          ),
+        joined: (worker) => say('info', worker, 'has joined'),
+        left: (worker, why) => say(why === LEASE_HAS_ENDED ? 'warn' : 'info', worker, `has left: ${why}`),
+        refused: (worker, why) => say('warn', worker, `is not accepted: ${why}`),
+        turnedAway: (from, why) => {
+          const what = `a worker that registers from ${from} is rejected: ${why}`;
+          log.say('warn', { from }, what, 'registrations');
+        },
       },
     });
     try {
