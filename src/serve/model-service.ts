@@ -267,15 +267,16 @@ export class ModelService implements WatchedService {
    * which would take long with thousands.
    */
   private servedAsFound({ versions, problems }: ModelList): ReadonlySet<string> {
-    const differing = new Set(problems.map(({ name }) => name));
-    const offered = new Set(versions.map(({ name, version }) => JSON.stringify([name, version])));
-    for (const { name, version, digest } of versions) {
-      const row = this.table.get(name, version);
-      if (row?.state !== 'ready' || row.reason !== '' || row.digest !== digest) differing.add(name);
-    }
-    for (const { name, version } of this.table.all())
-      if (!offered.has(JSON.stringify([name, version]))) differing.add(name);
-    return new Set(this.table.names.filter((name) => !differing.has(name)));
+    const served = versionsByName(
+      this.table
+        .all()
+        .map((row) => (row.state === 'ready' && row.reason === '' ? row : { ...row, digest: null })),
+    );
+    const offered = versionsByName([
+      ...versions,
+      ...problems.map((problem) => ({ ...problem, digest: '?' })),
+    ]);
+    return new Set(this.table.names.filter((name) => served.get(name) === offered.get(name)));
   }
 
   /** Rejects with the first problem if the start is strict, and with all of them if no model can be served. */
@@ -554,18 +555,19 @@ export class ModelService implements WatchedService {
       handles.drop(handle, 'the model is gone');
       return;
     }
-    const { name, version, digest } = row;
+    const { name, version } = row;
     void this.turns.take(name, async () => {
       // The model may have changed before its turn came.
-      if (this.table.get(name, version)?.handle !== handle) return;
+      const now = this.table.get(name, version);
+      if (now?.handle !== handle) return;
       try {
-        const { index } = await host.addModel({ name, version, digest: digest ?? '' });
+        const { index } = await host.addModel({ name, version, digest: now.digest ?? '' });
         handles.awake(handle, index);
-        const { pauseMs: _, ...rested } = row;
+        const { pauseMs: _, ...rested } = now;
         this.table.put(rested);
         this.events.info({ model: name, version }, 'loaded again');
       } catch (error) {
-        this.rest(row, error as Error);
+        this.rest(now, error as Error);
       }
     });
   }
@@ -625,6 +627,20 @@ export class ModelService implements WatchedService {
     const why = `there is no model, and some workers are absent: ${host.away.join(', ')}`;
     return { notReady: isEmpty ? why : null, ...same };
   }
+}
+
+/** Versions of each model with their digests, as a text. */
+function versionsByName(
+  versions: readonly {
+    readonly name: string;
+    readonly version: string | null;
+    readonly digest: string | null;
+  }[],
+): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  for (const { name, version, digest } of versions)
+    texts.set(name, `${texts.get(name) ?? ''}${version} ${digest}\n`);
+  return texts;
 }
 
 /** Models found at the start of a server. */
