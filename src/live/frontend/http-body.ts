@@ -1,5 +1,5 @@
 import { deflateSync, gunzipSync, gzipSync, type InputType, inflateSync, type ZlibOptions } from 'node:zlib';
-import { KIB, MIB } from '../../base/units.js';
+import { KIB } from '../../base/units.js';
 import { ApiError } from './api-error.js';
 import type { Compression } from './headers.js';
 import { LEAST_CHUNK_BYTES, MOST_TINY_CHUNKS } from './limits.js';
@@ -7,7 +7,7 @@ import { LEAST_CHUNK_BYTES, MOST_TINY_CHUNKS } from './limits.js';
 /** Smaller bodies stay where they came, perhaps next to others. */
 const LEAST_OWN_BYTES = 16 * KIB;
 /** The first buffer. The next one is for the whole body: pages that are not touched are free. */
-const FIRST_BYTES = MIB;
+const FIRST_BYTES = 128 * KIB;
 const EMPTY = Buffer.alloc(0);
 
 /** Where a body becomes one buffer while it arrives: it takes memory for what has come, not for what was announced. */
