@@ -59,7 +59,8 @@ export class ControllerRecorder
       model: requests.model[slot],
       arrival: requests.arrivalNs[slot],
       slo: requests.sloNs[slot],
-      ...{ outcome, answered: nowNs },
+      outcome,
+      answered: nowNs,
       action: action === null ? -1 : action.id,
       copies: requests.arrivalCopies[slot],
     });
@@ -102,7 +103,13 @@ export class ControllerRecorder
     this.step.results++;
     const { id, kind, gpu, model, batchSize, count, status } = action;
     this.recording?.add(this.recording.actions, {
-      ...{ id, kind, gpu, model, batch: batchSize, count, status },
+      id,
+      kind,
+      gpu,
+      model,
+      batch: batchSize,
+      count,
+      status,
       step: this.stepOf.get(id) ?? -1,
       sent: action.sentNs,
       earliest: action.earliestNs,

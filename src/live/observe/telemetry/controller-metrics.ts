@@ -243,17 +243,19 @@ export function registerCluster(
   ]);
   const ofGpus = (
     name: `escapement_${'gpu_up' | 'gpu_info' | 'free_pages' | 'warm_models'}`,
-    read: (gpu: number, worker: string, held: Int32Array) => Reading,
+    begin: () => (gpu: number, worker: string) => Reading,
   ) =>
     readOnScrape(registry, name, function* () {
-      const held = warmModels(cluster);
-      for (let gpu = 0; gpu < cluster.gpus; gpu++)
-        if (workerOf(gpu) !== '') yield read(gpu, workerOf(gpu), held);
+      const read = begin();
+      for (let gpu = 0; gpu < cluster.gpus; gpu++) if (workerOf(gpu) !== '') yield read(gpu, workerOf(gpu));
     });
-  ofGpus('escapement_gpu_up', (gpu, worker) => [[String(gpu), worker], Number(cluster.up.has(gpu))]);
-  ofGpus('escapement_gpu_info', (gpu) => [[String(gpu), kindOf(gpu)], 1]);
-  ofGpus('escapement_free_pages', (gpu) => [[String(gpu)], cluster.pages[gpu].free]);
-  ofGpus('escapement_warm_models', (gpu, _worker, held) => [[String(gpu)], held[gpu]]);
+  ofGpus('escapement_gpu_up', () => (gpu, worker) => [[String(gpu), worker], Number(cluster.up.has(gpu))]);
+  ofGpus('escapement_gpu_info', () => (gpu) => [[String(gpu), kindOf(gpu)], 1]);
+  ofGpus('escapement_free_pages', () => (gpu) => [[String(gpu)], cluster.pages[gpu].free]);
+  ofGpus('escapement_warm_models', () => {
+    const held = warmModels(cluster);
+    return (gpu) => [[String(gpu)], held[gpu]];
+  });
 }
 
 /**
