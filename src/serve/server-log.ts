@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { NS_PER_MS } from '../base/units.js';
+import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { formatDuration } from '../config/units-text.js';
 import type { Action } from '../core/action.js';
 import type { RunObserver } from '../core/observer.js';
@@ -26,11 +26,11 @@ export function loggedCluster(events: EventLog, { fleet }: Pick<Assembly, 'fleet
   return {
     draining(requests, upToNs) {
       const what = `draining: requests under way: ${requests}; waits up to ${formatDuration(upToNs)} for them`;
-      if (requests > 0) events.say('info', {}, what);
+      if (requests > 0) events.say('info', {}, what, 'draining');
     },
     async ending(unanswered) {
       const what = `requests left without an answer: ${unanswered}; they get an error`;
-      if (unanswered > 0) events.say('warn', {}, what);
+      if (unanswered > 0) events.say('warn', {}, what, 'draining');
     },
     events: {
       // Also names the GPUs lost with it.
@@ -87,19 +87,28 @@ export function logTurnedAway(
   events.say('warn', { client, connections }, what, port);
 }
 
+/** Interval at which a tenant is named again. */
+const REPEAT_NS = 60 * NS_PER_S;
+
 /** Logs tenants whose requests are refused for their limits. */
 export function loggedLimits(events: EventLog, tenants: readonly Tenant[]): RunObserver {
   const percents = partsOf(tenants).map(shareText);
+  /** Earliest next line about a tenant: for its share, for its rate. */
+  const nextNs = new Float64Array(2 * tenants.length);
   const texts = tenants.map(({ name, rateRps, burst }, i) => ({
     rate: `requests of tenant ${name} beyond its rate are refused (rate ${rateRps}/s, burst ${burst}); have it send less, or raise its rate or burst in the file of --experiment`,
     share: `GPUs are overloaded, so requests of tenant ${name} beyond its fair share are refused (share ${percents[i]}); have it send less, add GPUs, or give it a larger share in the file of --experiment`,
   }));
   return {
-    answered({ tenant, limit }, slot) {
+    answered({ tenant, limit }, slot, _outcome, nowNs) {
       if (limit[slot] === LIMIT_NONE) return;
-      const { rate, share } = texts[tenant[slot]];
-      const { name } = tenants[tenant[slot]];
-      events.say('warn', { tenant: name }, limit[slot] === LIMIT_RATE ? rate : share);
+      const of = tenant[slot];
+      const isRate = limit[slot] === LIMIT_RATE;
+      const index = 2 * of + Number(isRate);
+      if (nowNs < nextNs[index]) return;
+      nextNs[index] = nowNs + REPEAT_NS;
+      const { name } = tenants[of];
+      events.say('warn', { tenant: name }, isRate ? texts[of].rate : texts[of].share, `tenant ${name}`);
     },
     completed() {},
   };

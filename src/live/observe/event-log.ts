@@ -17,7 +17,7 @@ export class EventLog {
   }
 
   /** `subject`: what it is about. After a minute at the latest, the last line about a subject is its latest event. */
-  say(level: Level, fields: object, text: string, subject = text): void {
+  say(level: Level, fields: object, text: string, subject: string): void {
     this.bursts.say(subject, text, (line) => this.log[level](fields, line));
   }
 }
