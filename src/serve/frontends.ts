@@ -38,8 +38,8 @@ export async function openFrontends(
       frontend: { ...frontend, port },
       counters,
       firstSlot,
-      turnedAway: (counts) => {
-        for (const [who, count] of counts) logTurnedAway(events, 'requests', who, count);
+      turnedAway: (clients) => {
+        for (const who of clients) logTurnedAway(events, 'requests', who);
       },
       ...(hung === undefined ? {} : { hung }),
       ...(log.isLevelEnabled('debug')

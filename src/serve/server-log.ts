@@ -73,18 +73,13 @@ export function logReadiness(events: EventLog, service: WatchedService): void {
 }
 
 /** Logs a client that a port turns away. An IPv6 client is shown as its /64. */
-export function logTurnedAway(
-  events: EventLog,
-  port: 'requests' | 'metrics',
-  who: string,
-  connections = 1,
-): void {
+export function logTurnedAway(events: EventLog, port: 'requests' | 'metrics', who: string): void {
   const client = who.includes(':') ? `${who}::/64` : who;
   const what = {
     requests: `connections of ${client} are turned away because there are too many; an address may have half of --max-connections; if it is a proxy, have it use fewer, or raise --max-connections`,
     metrics: `connections of ${client} to the metrics port are closed because there are too many; have it keep fewer open, or block it before it gets here`,
   }[port];
-  events.say('warn', { client, connections }, what, port);
+  events.say('warn', { client }, what, port);
 }
 
 /** Interval at which a tenant is named again. */

@@ -79,7 +79,7 @@ it('names clients that are turned away and tenants beyond their limits, with wha
   const lines: string[] = [];
   const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line).msg) });
   const events = new EventLog(log);
-  logTurnedAway(events, 'requests', '2001:db8:0:1', 3);
+  logTurnedAway(events, 'requests', '2001:db8:0:1');
   logTurnedAway(events, 'metrics', '10.0.0.5');
   const limits = loggedLimits(events, [
     { name: 'others', rateRps: Number.POSITIVE_INFINITY, burst: 1, share: 1 },

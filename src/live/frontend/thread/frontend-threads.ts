@@ -9,7 +9,7 @@ import type { ThreadHandle } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
 import { type BudgetSlot, clearBudgetSlot } from '../budget.js';
 import type { Frontend, FrontendEvents, FrontendOptions } from '../frontend.js';
-import type { FromFrontend, FrontendThreadData, ToFrontend, Transport, TurnedAway } from './messages.js';
+import type { FromFrontend, FrontendThreadData, ToFrontend, Transport } from './messages.js';
 import { ThreadRequests } from './thread-requests.js';
 
 interface FrontendHostOptions {
@@ -23,7 +23,7 @@ interface FrontendHostOptions {
   /** A client was cut off because it is too slow. Absent: it is not said. */
   readonly cutOff?: FrontendEvents['cutOff'];
   /** Connections were turned away. Absent: it is not said. */
-  readonly turnedAway?: (counts: TurnedAway) => void;
+  readonly turnedAway?: (clients: readonly string[]) => void;
   /** The thread hangs, with its port and all requests of its clients; no other takes its place. */
   readonly hung?: (what: string) => void;
 }
@@ -200,7 +200,7 @@ class FrontendHost {
       else if (message.kind === 'call') void requests.call(message.id, message.method, message.name);
       else if (message.kind === 'closed') this.closed();
       else if (message.kind === 'cutOff') options.cutOff?.(message.client, message.why);
-      else if (message.kind === 'turnedAway') options.turnedAway?.(message.counts);
+      else if (message.kind === 'turnedAway') options.turnedAway?.(message.clients);
       else if (message.kind === 'listening') {
         isListening = true;
         this.port = message.port;

@@ -30,9 +30,6 @@ export interface FrontendThreadData {
   readonly namesClients: boolean;
 }
 
-/** Connections that were turned away lately, by client. */
-export type TurnedAway = readonly (readonly [client: string, count: number])[];
-
 interface RareOfRequest {
   /** Position of the request in the message. */
   readonly nth: number;
@@ -71,7 +68,8 @@ export type FromFrontend =
   | { readonly kind: 'call'; readonly id: number; readonly method: ServiceMethod; readonly name: string }
   /** A client was cut off. */
   | { readonly kind: 'cutOff'; readonly client: string; readonly why: string }
-  | { readonly kind: 'turnedAway'; readonly counts: TurnedAway }
+  /** Some whose connections were turned away. */
+  | { readonly kind: 'turnedAway'; readonly clients: readonly string[] }
   /** No connection is left. */
   | { readonly kind: 'closed' };
 

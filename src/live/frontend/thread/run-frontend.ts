@@ -8,11 +8,9 @@ import type { Frontend, FrontendEvents, FrontendOptions } from '../frontend.js';
 import type { FromFrontend, FrontendThreadData, ToFrontend } from './messages.js';
 import { RemoteService } from './remote-service.js';
 
-/** Connections that were turned away are posted so long after the first of them. */
+/** Clients that were turned away are posted so long after the first of them, and so many of them. */
 const GATHER_MS = 1000;
-/** Clients that are named then. More are counted together. */
 const MOST_NAMED = 100;
-const OTHERS = 'others';
 
 /** Opens a thread's transport. */
 export type OpenTransport = (
@@ -34,19 +32,18 @@ export async function runFrontend(
   let renewed: ServerTls | null = null;
   const post = (message: FromFrontend, transfer: readonly ArrayBuffer[] = []) =>
     port.postMessage(message, transfer);
-  const turnedAway = new Map<string, number>();
+  const turnedAway = new Set<string>();
   const events: FrontendEvents = {
     cutOff: (client, why) => {
       if (namesClients) post({ kind: 'cutOff', client, why });
     },
     turnedAway: (client) => {
       if (turnedAway.size === 0) time.after(GATHER_MS, postTurnedAway).unref();
-      const name = turnedAway.has(client) || turnedAway.size < MOST_NAMED ? client : OTHERS;
-      turnedAway.set(name, (turnedAway.get(name) ?? 0) + 1);
+      if (turnedAway.size < MOST_NAMED) turnedAway.add(client);
     },
   };
   const postTurnedAway = () => {
-    post({ kind: 'turnedAway', counts: [...turnedAway] });
+    post({ kind: 'turnedAway', clients: [...turnedAway] });
     turnedAway.clear();
   };
   const close = async (graceful: boolean) => {

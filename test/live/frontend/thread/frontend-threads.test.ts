@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OUTCOME_ERROR, OUTCOME_REJECTED, OUTCOME_TIMEOUT } from '../../../../src/core/request.js';
+import { newApiErrorCounters, readApiErrors } from '../../../../src/live/frontend/api-error.js';
 import { newBudgetCounters } from '../../../../src/live/frontend/budget.js';
 import type { FrontendOptions } from '../../../../src/live/frontend/frontend.js';
 import { checkThreads, openFrontendThreads } from '../../../../src/live/frontend/thread/frontend-threads.js';
@@ -21,7 +22,7 @@ async function serve(options: Partial<FrontendOptions> = {}, transport: 'http' |
   const service = new FakeService([SMALL, LARGE, FREE]);
   const died: string[] = [];
   const cutOff: [client: string, why: string][] = [];
-  const turnedAway: (readonly [string, number])[] = [];
+  const turnedAway: string[] = [];
   const frontend = await openFrontendThreads(service, {
     transport,
     threads: 1,
@@ -30,7 +31,7 @@ async function serve(options: Partial<FrontendOptions> = {}, transport: 'http' |
     firstSlot: 0,
     died: (reason) => died.push(reason),
     cutOff: (client, why) => cutOff.push([client, why]),
-    turnedAway: (counts) => turnedAway.push(...counts),
+    turnedAway: (clients) => turnedAway.push(...clients),
   });
   onTestFinished(() => frontend.close(false));
   return { service, frontend, died, cutOff, turnedAway, http: new HttpClient(frontend.port) };
@@ -118,13 +119,14 @@ describe('a frontend in a thread of its own', () => {
   });
 
   it('says which clients have too many connections', async () => {
-    const { frontend, turnedAway } = await serve({ maxConnections: 4 });
+    const apiErrors = newApiErrorCounters();
+    const { frontend, turnedAway } = await serve({ maxConnections: 4, apiErrors });
     const sockets = Array.from({ length: 4 }, () => connect(frontend.port, '127.0.0.1'));
     onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
     for (const socket of sockets) socket.on('error', () => {});
-    const counted = () => turnedAway.reduce((sum, [, count]) => sum + count, 0);
-    await expect.poll(counted).toBe(2);
-    expect(turnedAway[0][0]).toBe('127.0.0.1');
+    await expect.poll(() => turnedAway[0]).toBe('127.0.0.1');
+    const counted = readApiErrors(apiErrors).find(({ reason }) => reason === 'too_many_connections');
+    expect(counted?.count).toBe(2);
   });
 
   it('follows the state of the service', async () => {
