@@ -19,15 +19,13 @@ import { SecondBins } from './second-bins.js';
 export const WINDOW_SECONDS = 5;
 export const HISTORY_SECONDS = 60;
 
-/**
- * Quantities counted in each second, for all requests, a model, a class or a tenant: requests by the second of their
- * arrival, once they are answered; answers; those refused for a limit, or by admission or policy; GPU time; requests
- * executed and how long they queued; requests of INFERs and the stages of these. Times in ns.
- */
-const COUNTED = [
-  ...(['arrived', 'good', 'failed', 'overRate', 'overShare', 'refused', 'gpuNs'] as const),
-  ...(['started', 'queueNs', 'ran', 'copyInNs', 'execNs', 'copyOutNs'] as const),
-] as const;
+/** Counted of all in each second: requests by the second of their arrival, once they are answered; answers. */
+const OF_ALL = ['arrived', 'good', 'failed'] as const;
+/** Counted of classes and tenants: also those refused for a limit, or by admission or policy; GPU time, ns. */
+const OF_SENDERS = [...OF_ALL, 'overRate', 'overShare', 'refused', 'gpuNs'] as const;
+/** Counted of models: also requests executed and how long they queued; requests of INFERs and the stages of these. Times in ns. */
+const OF_MODELS = [...OF_ALL, 'started', 'queueNs', 'ran', 'copyInNs', 'execNs', 'copyOutNs'] as const;
+const COUNTED = [...new Set([...OF_SENDERS, ...OF_MODELS])];
 export type Counted = (typeof COUNTED)[number];
 /** Sums of some seconds. */
 export type Counts = Readonly<Record<Counted, number>>;
@@ -36,12 +34,16 @@ const AT = Object.fromEntries(COUNTED.map((counted, i) => [counted, i])) as Coun
 /** Recent answers of several senders or models. Adding allocates nothing. */
 class Activity {
   private readonly bins: SecondBins;
+  /** By quantity: its column; −1: it has none. */
+  private readonly columns: Int8Array;
 
   constructor(
     readonly length: number,
+    private readonly counted: readonly Counted[],
     seconds = WINDOW_SECONDS + 1,
   ) {
-    this.bins = new SecondBins(COUNTED.length * length, seconds);
+    this.bins = new SecondBins(counted.length * length, seconds);
+    this.columns = Int8Array.from(COUNTED, (each) => counted.indexOf(each));
   }
 
   answered(
@@ -53,38 +55,41 @@ class Activity {
     action: Action | null,
   ): void {
     if (of >= this.length) return;
-    const { bins } = this;
-    const first = of * COUNTED.length;
-    bins.add(first + AT.arrived, arrivalNs[slot], 1);
-    bins.add(first + (outcome === OUTCOME_OK ? AT.good : AT.failed), nowNs, 1);
+    this.add(of, AT.arrived, arrivalNs[slot], 1);
+    this.add(of, outcome === OUTCOME_OK ? AT.good : AT.failed, nowNs, 1);
     if (outcome === OUTCOME_REJECTED) {
       const over = limit[slot] === LIMIT_RATE ? AT.overRate : AT.overShare;
-      bins.add(first + (limit[slot] === LIMIT_NONE ? AT.refused : over), nowNs, 1);
+      this.add(of, limit[slot] === LIMIT_NONE ? AT.refused : over, nowNs, 1);
     }
     if (action === null || (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE)) return;
     // The requests of a batch share its time evenly.
-    bins.add(first + AT.gpuNs, nowNs, (action.endNs - action.beginNs) / action.count);
-    bins.add(first + AT.started, nowNs, 1);
-    bins.add(first + AT.queueNs, nowNs, Math.max(0, action.beginNs - arrivalNs[slot]));
+    this.add(of, AT.gpuNs, nowNs, (action.endNs - action.beginNs) / action.count);
+    this.add(of, AT.started, nowNs, 1);
+    this.add(of, AT.queueNs, nowNs, Math.max(0, action.beginNs - arrivalNs[slot]));
   }
 
   ran(of: number, action: Action, result: Pick<ResultMessage, 'copyInNs' | 'copyOutNs'>): void {
     const { count, endNs } = action;
-    const first = of * COUNTED.length;
-    this.bins.add(first + AT.ran, endNs, count);
-    this.bins.add(first + AT.copyInNs, endNs, result.copyInNs * count);
-    this.bins.add(first + AT.execNs, endNs, execNsOf(action, result) * count);
-    this.bins.add(first + AT.copyOutNs, endNs, result.copyOutNs * count);
+    this.add(of, AT.ran, endNs, count);
+    this.add(of, AT.copyInNs, endNs, result.copyInNs * count);
+    this.add(of, AT.execNs, endNs, execNsOf(action, result) * count);
+    this.add(of, AT.copyOutNs, endNs, result.copyOutNs * count);
   }
 
   /** From `fromSecond` to `toSecond`, inclusive. */
   sum(of: number, counted: Counted, fromSecond: number, toSecond: number): number {
-    return this.bins.sum(of * COUNTED.length + AT[counted], fromSecond, toSecond);
+    const column = this.columns[AT[counted]];
+    return column < 0 ? 0 : this.bins.sum(of * this.counted.length + column, fromSecond, toSecond);
   }
 
   counts(of: number, fromSecond: number, toSecond: number): Counts {
     const sums = COUNTED.map((counted) => [counted, this.sum(of, counted, fromSecond, toSecond)]);
     return Object.fromEntries(sums);
+  }
+
+  private add(of: number, counted: number, atNs: number, amount: number): void {
+    const column = this.columns[counted];
+    if (column >= 0) this.bins.add(of * this.counted.length + column, atNs, amount);
   }
 }
 
@@ -92,7 +97,7 @@ class Activity {
 export class StatusCollector implements RunObserver {
   /** Since the start, by outcome. */
   readonly totals = new Float64Array(OUTCOME_NAMES.length);
-  readonly all = new Activity(1, HISTORY_SECONDS + 1);
+  readonly all = new Activity(1, OF_ALL, HISTORY_SECONDS + 1);
   readonly models: Activity;
   readonly classes: Activity;
   readonly tenants: Activity;
@@ -110,9 +115,9 @@ export class StatusCollector implements RunObserver {
     senders: { readonly classes: number; readonly tenants: number } = { classes: 0, tenants: 0 },
   ) {
     const { models, spareModels = 0, gpus, spareGpus = 0, oneLane = false } = cluster;
-    this.models = new Activity(models.length + spareModels);
-    this.classes = new Activity(senders.classes);
-    this.tenants = new Activity(senders.tenants);
+    this.models = new Activity(models.length + spareModels, OF_MODELS);
+    this.classes = new Activity(senders.classes, OF_SENDERS);
+    this.tenants = new Activity(senders.tenants, OF_SENDERS);
     this.lanes = new LaneActivity(gpus + spareGpus, oneLane, WINDOW_SECONDS + 1);
   }
 
