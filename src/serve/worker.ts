@@ -9,7 +9,6 @@ import type { ClientTls, ServerTls } from '../live/wire/credentials.js';
 import { Registrars } from '../live/worker/endpoint/registrar.js';
 import { serveMachine } from '../live/worker/endpoint/worker-endpoint.js';
 import { type MachineOptions, startMachine } from '../live/worker/local-machine.js';
-import type { Machine } from '../live/worker/machine.js';
 import type { World } from '../live/world/world.js';
 import { logTurnedAway } from './server-log.js';
 
@@ -45,14 +44,15 @@ interface RunningWorker {
 /** Offers this machine's GPUs to a controller. Throws `E_DEVICE`, `E_MODEL_FILE`, `E_LISTEN` and `E_TLS`. */
 export async function runWorker(options: WorkerProcessOptions): Promise<RunningWorker> {
   const { world, host, port, metricsPort, token, tls, log } = options;
-  const machine = await startMachine({ ...options.machine, world });
-  let metrics: MetricsServer | null = null;
   const events = new EventLog(log, world.time);
+  const gpuLost = (gpu: number, reason: string) =>
+    events.say('warn', { gpu }, `GPU ${gpu} is lost: ${reason}`, `GPU ${gpu}`);
+  const machine = await startMachine({ ...options.machine, world, gpuLost });
+  let metrics: MetricsServer | null = null;
   try {
     // Process metrics cost time: without a port they are left out.
     const registry = metricsPort === null ? new Registry() : createRegistry();
     const certificates = new CertificateGauges(registry);
-    watchGpus(machine, events);
     if (metricsPort !== null) {
       metrics = await startMetricsServer({
         registry,
@@ -125,17 +125,4 @@ function registerWith(
         log,
       }),
   );
-}
-
-/** Logs when GPUs go down. */
-function watchGpus(machine: Machine, events: EventLog): void {
-  const attach = machine.attach.bind(machine);
-  machine.attach = (driver) =>
-    attach({
-      results: (results) => driver.results(results),
-      gpuDown: (gpu, reason) => {
-        events.say('warn', { gpu }, `GPU ${gpu} is lost: ${reason}`, `GPU ${gpu}`);
-        driver.gpuDown(gpu, reason);
-      },
-    });
 }

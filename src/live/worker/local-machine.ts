@@ -31,6 +31,8 @@ export interface MachineOptions {
   readonly pageBytes: number;
   /** Default: this process and its machine. */
   readonly world?: ThreadWorld;
+  /** Called when a driver loses a GPU. */
+  readonly gpuLost?: MachineEvents['gpuDown'];
 }
 
 /**
@@ -73,7 +75,9 @@ export class LocalMachine implements Machine {
     };
     this.source = options.source ?? new StartedModels(models);
     this.held = new MachineModels(models, this.source, (model) => checkWeights(model, devices));
-    this.executors = threadSets(options, this.held.list).map((spec) => this.createExecutor(spec, world));
+    this.executors = threadSets(options, this.held.list).map((spec) =>
+      this.createExecutor(spec, world, options),
+    );
     this.executorOf = devices.map(
       (_, gpu) => this.executors.find(({ spec }) => spec.gpus.some((one) => one.gpu === gpu)) as Executor,
     );
@@ -161,11 +165,15 @@ export class LocalMachine implements Machine {
     await Promise.all(this.executors.map((executor) => executor.modelChanged(index)));
   }
 
-  private createExecutor(spec: ThreadSetSpec, world: ThreadWorld): Executor {
+  private createExecutor(spec: ThreadSetSpec, world: ThreadWorld, { gpuLost }: MachineOptions): Executor {
     const events: ExecutorEvents = {
       results: (results) => this.events?.results(results),
       died: (reason) => {
-        for (const { gpu } of spec.gpus) this.events?.gpuDown(gpu, reason);
+        if (this.events === null) return;
+        for (const { gpu } of spec.gpus) {
+          gpuLost?.(gpu, reason);
+          this.events.gpuDown(gpu, reason);
+        }
       },
     };
     return new Executor(spec, events, world);
