@@ -8,6 +8,7 @@ import { StatisticsCollector } from '../live/observe/model-statistics.js';
 import type { ClusterStatus } from '../live/observe/status/cluster-status.js';
 import { StatusCollector } from '../live/observe/status/status-collector.js';
 import { ControllerMetrics } from '../live/observe/telemetry/controller-metrics.js';
+import type { ModelLabels } from '../live/observe/telemetry/labels.js';
 import { readOnScrape } from '../live/observe/telemetry/metrics.js';
 import type { Route } from '../live/observe/telemetry/route.js';
 import { LivePage } from '../live/observe/ui/live-page.js';
@@ -26,7 +27,7 @@ export function observersOf(
   options: ServerOptions,
   registry: Registry,
   assembly: Assembly,
-  events: EventLog,
+  { events, labels }: { readonly events: EventLog; readonly labels: ModelLabels },
 ) {
   const { settings, log, world } = options;
   const tenants = settings.tenants.list;
@@ -38,7 +39,7 @@ export function observersOf(
   const journal =
     options.journal === null ? null : journalObserver(options.journal, options, registry, assembly);
   return {
-    metrics: metricsObserver(registry, assembly),
+    metrics: metricsObserver(registry, assembly, labels),
     status: { run: status, events: status, collector: status },
     statistics: {
       ...{ run: statistics, events: statistics, collector: statistics },
@@ -120,11 +121,16 @@ function watched(
 }
 
 /** Prometheus metrics of a cluster. All workers have series, also those that never come: alerts need them. */
-function metricsObserver(registry: Registry, { cluster, settings, fleet }: Assembly): ClusterObserver {
+function metricsObserver(
+  registry: Registry,
+  { cluster, settings, fleet }: Assembly,
+  models: ModelLabels,
+): ClusterObserver {
   const { classes = [], tenants } = settings;
   const metrics = new ControllerMetrics(registry, cluster.spec.models, {
     classes: classes.map(({ name }) => name),
     tenants: (tenants?.list ?? []).map(({ name }) => name),
+    models,
   });
   for (const { name } of fleet.links) metrics.setWorkerUp(name, false);
   return {

@@ -108,7 +108,7 @@ export class Server {
     }
     const { joining } = this;
     const cluster = await startCluster({ links, minWorkers, clock, joining, ...settings }, (assembly) =>
-      observersOf(options, registry, assembly, events),
+      observersOf(options, registry, assembly, { events, labels: this.labels }),
     );
     const { controller, assembly, observers } = cluster;
     const { fleet } = assembly;
@@ -180,6 +180,7 @@ export class Server {
       controller.core,
       (gpu) => fleet.nameOf(gpu),
       (gpu) => fleet.kindOf(gpu),
+      this.labels,
     );
     registerModelStates(registry, this.labels, () => modelStates(models.state));
   }

@@ -34,10 +34,11 @@ const STAGES = ['queue', 'copy_in', 'exec', 'copy_out'] as const;
 /** By limit, LIMIT_NONE first: reason for a rejection. Without a limit, the SLO cannot be met. */
 const REJECTED_FOR = ['slo', 'rate', 'share'];
 
-/** Names of the server's classes and tenants: one label value for each configured one. */
-interface Senders {
+/** Label values: names of the server's classes and tenants, one for each configured one, and of its models. */
+interface LabelValues {
   readonly classes?: readonly string[];
   readonly tenants?: readonly string[];
+  readonly models?: ModelLabels;
 }
 
 /**
@@ -45,7 +46,7 @@ interface Senders {
  * microsecond.
  */
 export class ControllerMetrics implements RunObserver {
-  private readonly labels = new ModelLabels();
+  private readonly labels: ModelLabels;
   /** By index of the scheduler: label of its model. */
   private readonly labelOf: number[] = [];
   private readonly latency: Count;
@@ -71,8 +72,9 @@ export class ControllerMetrics implements RunObserver {
   constructor(
     registry: Registry,
     models: readonly ModelSpec[],
-    { classes = [], tenants = [] }: Senders = {},
+    { classes = [], tenants = [], models: labels = new ModelLabels() }: LabelValues = {},
   ) {
+    this.labels = labels;
     for (const [index, { name }] of models.entries()) if (name !== '') this.modelCame(index, name);
     const model = (label: number) => [this.labels.valueOf(label)];
     const modelAndOutcome = byTwo(OUTCOMES, (label, outcome) => [...model(label), OUTCOME_NAMES[outcome]]);
@@ -228,9 +230,9 @@ export function registerCluster(
   workerOf: (gpu: number) => string,
   /** Name of the GPU's kind. */
   kindOf: (gpu: number) => string,
+  labels = new ModelLabels(),
 ): void {
   readOnScrape(registry, 'escapement_queued_requests', function* () {
-    const labels = new ModelLabels();
     const named = (name: string) => [labels.valueOf(labels.numberOf(name))];
     const queued = new Float64Array(cluster.models.length);
     const { state, model } = requests;
