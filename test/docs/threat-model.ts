@@ -240,7 +240,8 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
     'controller/registration/registrations.ts',
     'MOST_OF_HOST',
   ],
-  ['text of a message between controller and worker', 'wire/framing.ts', 'MOST_TEXT_BYTES'],
+  ['text of a message to a worker, or of a registration', 'wire/protocol.ts', 'MOST_TEXT_BYTES'],
+  ['text of a message of a worker', 'wire/protocol.ts', 'MOST_DESCRIPTION_BYTES'],
   ['size of a config.pbtxt', 'models/config-pbtxt.ts', 'MOST_BYTES'],
 ];
 

@@ -9,13 +9,17 @@ export const CHUNK_BYTES = 1024 * 1024;
 /** Maximum size of a message without its tensors. */
 export const ENVELOPE_BYTES = 4096;
 
-/** Divides items, in order, into runs with about `CHUNK_BYTES` of tensors; a larger item gets its own. */
-export function chunk<T>(items: readonly T[], bytesOf: (item: T) => number): (readonly T[])[] {
+/** Divides items, in order, into runs of about `CHUNK_BYTES`; a larger item gets its own. */
+export function chunk<T>(
+  items: readonly T[],
+  tensorsOf: (item: T) => readonly Uint8Array[],
+): (readonly T[])[] {
   const chunks: (readonly T[])[] = [];
   let begin = 0;
   let bytes = 0;
   for (let i = 0; i < items.length; i++) {
-    const size = bytesOf(items[i]) + ITEM_BYTES;
+    const tensors = tensorsOf(items[i]);
+    const size = ITEM_BYTES + tensors.length * SIZE_BYTES + tensorBytes(tensors);
     if (i > begin && bytes + size > CHUNK_BYTES) {
       chunks.push(items.slice(begin, i));
       begin = i;
@@ -35,6 +39,8 @@ export function tensorBytes(tensors: readonly Uint8Array[]): number {
 
 /** Approximate size of an action or result without its tensors. */
 const ITEM_BYTES = 256;
+/** More than the text of a tensor's size. */
+const SIZE_BYTES = 16;
 
 /** Returns the result, or an error in its place if its outputs exceed the controller's message limit. */
 export function withinLimit(result: ResultMessage, maxMessageBytes: number): ResultMessage {

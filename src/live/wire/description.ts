@@ -4,13 +4,13 @@ import { checkModel, type ModelSpec } from '../../core/model.js';
 import { isKindName } from '../gpu-kind.js';
 import type { WorkerDescription, WorkerState } from '../messages.js';
 import { bytesOfShape, DATATYPES, type Datatype, FREE, type ServedModel } from '../model.js';
-import { checked } from './framing.js';
+import { checked, listOf, TEXT } from './framing.js';
 
 /** Limits above those of any machine, batch, LOAD or INFER. */
 const MOST_GPUS = 1024;
 const MOST_BATCH = 65_536;
 const LONGEST_NS = 3600 * NS_PER_S;
-/** Limit on indices of models: lists are as long as the largest. */
+/** Limit on models of a worker: lists are as long as the largest index. */
 const MOST_MODELS = 100_000;
 
 const COUNT = z.int().nonnegative();
@@ -19,9 +19,9 @@ const NS = POSITIVE.max(LONGEST_NS);
 
 const TENSOR = z
   .object({
-    name: z.string(),
+    name: TEXT,
     datatype: z.enum(Object.keys(DATATYPES) as [Datatype, ...Datatype[]]),
-    shape: z.array(z.int().min(FREE)),
+    shape: listOf(z.int().min(FREE)),
     bytes: COUNT,
   })
   .refine(
@@ -31,14 +31,14 @@ const TENSOR = z
 
 const SPEC = z
   .object({
-    name: z.string(),
+    name: TEXT,
     weightsBytes: COUNT,
     pages: POSITIVE,
     loadNs: NS,
-    batchSizes: z.array(POSITIVE.max(MOST_BATCH)),
-    execNs: z.array(NS),
-    lengths: z.array(POSITIVE).optional(),
-    execNsByLength: z.array(z.array(NS)).optional(),
+    batchSizes: listOf(POSITIVE.max(MOST_BATCH)),
+    execNs: listOf(NS),
+    lengths: listOf(POSITIVE).optional(),
+    execNsByLength: listOf(listOf(NS)).optional(),
     equalLengths: z.boolean().optional(),
     inputBytes: COUNT,
     outputBytes: COUNT,
@@ -56,17 +56,17 @@ export const SERVED_MODEL = z
   .object({
     spec: SPEC,
     signature: z.object({
-      inputs: z.array(TENSOR),
-      outputs: z.array(TENSOR),
+      inputs: listOf(TENSOR),
+      outputs: listOf(TENSOR),
       batched: z.boolean(),
       lengths: z
-        .object({ buckets: z.array(POSITIVE), fill: z.array(z.number().nullable()).nullable() })
+        .object({ buckets: listOf(POSITIVE), fill: listOf(z.number().nullable()).nullable() })
         .optional(),
     }),
-    version: z.string(),
+    version: TEXT,
     sloNs: POSITIVE.nullable(),
-    digest: z.string().optional(),
-    labels: z.array(z.array(z.string()).nullable()).nullable().optional(),
+    digest: TEXT.optional(),
+    labels: listOf(listOf(TEXT).nullable()).nullable().optional(),
   })
   .refine(
     (model) => areLengths(model as ServedModel),
@@ -86,20 +86,21 @@ function areLengths({ spec, signature: { inputs, outputs, batched, lengths } }: 
   );
 }
 
-export const MODEL_INDEX = COUNT.max(MOST_MODELS);
-export const MODEL_REFERENCE = z.object({ name: z.string(), version: z.string(), digest: z.string() });
+export const MODEL_INDEX = COUNT.max(MOST_MODELS - 1);
+export const MODEL_REFERENCE = z.object({ name: TEXT, version: TEXT, digest: TEXT });
 
 /** Description of a worker by itself. */
 export const DESCRIPTION = z
   .object({
-    gpus: z
-      .array(z.object({ name: z.string(), provider: z.string(), pages: POSITIVE, oneLane: z.boolean() }))
-      .min(1)
-      .max(MOST_GPUS),
+    gpus: listOf(
+      z.object({ name: TEXT, provider: TEXT, pages: POSITIVE, oneLane: z.boolean() }),
+      1,
+      MOST_GPUS,
+    ),
     pageBytes: POSITIVE,
-    kind: z.string().refine(isKindName, 'a kind is a name of letters and digits').optional(),
-    models: z.array(SERVED_MODEL),
-    instance: z.string().optional(),
+    kind: TEXT.refine(isKindName, 'a kind is a name of letters and digits').optional(),
+    models: listOf(SERVED_MODEL),
+    instance: TEXT.optional(),
   })
   .refine(({ models }) => {
     const names = new Set(models.map(({ spec, version }) => JSON.stringify([spec.name, version])));
@@ -107,8 +108,8 @@ export const DESCRIPTION = z
   }, 'two models have one name and version') as unknown as z.ZodType<WorkerDescription>;
 
 const STATE = z.object({
-  present: z.array(z.array(MODEL_INDEX)),
-  changes: z.array(z.object({ index: MODEL_INDEX, reference: MODEL_REFERENCE.nullable() })).optional(),
+  present: listOf(listOf(MODEL_INDEX)),
+  changes: listOf(z.object({ index: MODEL_INDEX, reference: MODEL_REFERENCE.nullable() })).optional(),
 }) as unknown as z.ZodType<WorkerState>;
 
 /** State of a worker that has described itself so. Throws `Error` if these weights cannot be on its GPUs. */

@@ -1,13 +1,19 @@
 import { crc32 } from 'node:zlib';
-import type * as z from 'zod';
+import * as z from 'zod';
 
 /** A message with its number among those of its direction on its stream: 1, 2, 3, … */
 export type Numbered<Message> = Message & { readonly number: number };
 
-/** Limit on the text of a message: more than the descriptions of 2,000 models with a thousand labels each. */
-const MOST_TEXT_BYTES = 32 * 1024 * 1024;
+/** Limits on a text before it is parsed: a few kilobytes of gzip would otherwise become gigabytes of objects. */
+export interface TextLimits {
+  readonly bytes: number;
+  /** Commas and opening brackets: about as many values. */
+  readonly parts: number;
+}
+
 const LENGTH_BYTES = 4;
 const CHECKSUM_BYTES = 4;
+const NUMBER = z.object({ number: z.int() });
 
 /**
  * Messages of one direction of a stream as bytes: the length of a JSON text, the text, the tensors, a checksum. In the
@@ -17,6 +23,7 @@ export class Messages<Message extends object> {
   /** Messages have their tensors in `field` of the items of `list`; empty: they have none. */
   constructor(
     private readonly schema: z.ZodType<Message>,
+    private readonly limits: TextLimits,
     private readonly list = '',
     private readonly field = '',
   ) {}
@@ -51,14 +58,26 @@ export class Messages<Message extends object> {
     if (end < LENGTH_BYTES || crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end))
       throw new Error('was damaged in transit: its checksum is wrong');
     let at = LENGTH_BYTES + bytes.readUInt32LE();
-    if (at > end || at > MOST_TEXT_BYTES) throw new Error(`has a text of ${at - LENGTH_BYTES} bytes`);
-    const { number, ...text } = parsed(bytes.toString('utf8', LENGTH_BYTES, at));
-    const message = this.withTensors(checked(this.schema, text), (size: number) => {
+    const text = bytes.subarray(LENGTH_BYTES, at);
+    if (at > end || text.length > this.limits.bytes)
+      throw new Error(`has a text of ${at - LENGTH_BYTES} bytes`);
+    checkParts(text, this.limits.parts);
+    const { message, number } = this.read(text.toString());
+    const whole = this.withTensors(message, (size: number) => {
       at += size;
       return bytes.subarray(at - size, at);
     });
     if (at !== end) throw new Error('has tensors of other sizes than it says');
-    return { ...message, number } as Numbered<Message>;
+    return { ...whole, number };
+  }
+
+  private read(text: string): { readonly message: Message; readonly number: number } {
+    try {
+      const json = JSON.parse(text);
+      return { message: checked(this.schema, json), number: checked(NUMBER, json).number };
+    } catch (error) {
+      throw new Error(`is not understood: ${(error as Error).message}`);
+    }
   }
 
   /** Returns the message with each of its tensors, or sizes, replaced. */
@@ -72,20 +91,53 @@ export class Messages<Message extends object> {
 
 type Item<From> = Readonly<Record<string, readonly From[]>>;
 
-function parsed(text: string): { readonly number?: unknown } {
-  try {
-    return Object(JSON.parse(text));
-  } catch {
-    throw new Error('has a text that is no JSON');
+function checkParts(text: Uint8Array, most: number): void {
+  let parts = 0;
+  for (let i = 0; i < text.length; i++) {
+    const byte = text[i];
+    if ((byte === COMMA || byte === BRACKET || byte === BRACE) && ++parts > most)
+      throw new Error(`has more than ${most} parts`);
   }
 }
 
-/** Throws `Error` with words that follow "the message", or "the answer", for the first mistake. */
+const COMMA = 0x2c;
+const BRACKET = 0x5b;
+const BRACE = 0x7b;
+
+/** A name. */
+export const TEXT = z.string().max(64 * 1024);
+/** A text for people, cut to a readable length. */
+export const WORDS = z.string().transform((text) => text.slice(0, 2000));
+
+/** A list, checked up to its first mistake: zod alone would describe each of a million. */
+export function listOf<T>(
+  item: z.ZodType<T>,
+  least = 0,
+  most = Number.POSITIVE_INFINITY,
+): z.ZodType<readonly T[]> {
+  return z.transform((value, { issues }) => {
+    const refuse = (message: string, path: PropertyKey[] = []) => {
+      issues.push({ code: 'custom', input: value, message, path });
+      return z.NEVER;
+    };
+    if (!Array.isArray(value)) return refuse('expected a list');
+    if (value.length < least || value.length > most) return refuse(`a list of ${value.length}`);
+    const items: T[] = [];
+    for (let i = 0; i < value.length; i++) {
+      const { data, error } = item.safeParse(value[i]);
+      if (error !== undefined) return refuse(error.issues[0].message, [i, ...error.issues[0].path]);
+      items.push(data);
+    }
+    return items;
+  });
+}
+
+/** Throws `Error` with the first mistake. */
 export function checked<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [{ path, message }] = result.error.issues;
-  throw new Error(`is not understood: ${path.length === 0 ? '' : `${path.join('.')}: `}${message}`);
+  throw new Error(`${path.length === 0 ? '' : `${path.join('.')}: `}${message}`);
 }
 
 /** Numbers the messages of one direction of a stream, at either end, so that a lost one is detected with the next. */

@@ -5,7 +5,7 @@ import type { ActionMessage, ResultMessage } from '../messages.js';
 import type { ModelList } from '../model-list.js';
 import type { OperatorTable } from '../operator-table.js';
 import { DESCRIPTION, MODEL_INDEX, MODEL_REFERENCE } from './description.js';
-import { checked, Messages, streamMethod } from './framing.js';
+import { checked, listOf, Messages, streamMethod, TEXT, type TextLimits, WORDS } from './framing.js';
 
 /** Incremented whenever a side of the older version could misunderstand one of the newer. */
 export const PROTOCOL_VERSION = 12;
@@ -15,10 +15,21 @@ export const DEFAULT_MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 /** Reason with which a worker that was asked to shut down ends a stream. */
 export const WORKER_SHUTS_DOWN = 'the worker shuts down';
 
+/** More than a chunk of the smallest actions, and than a batch of the smallest inputs. */
+const MOST_TEXT_BYTES = 2 * 1024 * 1024;
+const SMALL: TextLimits = { bytes: MOST_TEXT_BYTES, parts: 200_000 };
+/** More than the description of a thousand models with a thousand labels each. */
+const MOST_DESCRIPTION_BYTES = 32 * 1024 * 1024;
+const LARGE: TextLimits = { bytes: MOST_DESCRIPTION_BYTES, parts: 2_000_000 };
+
 const INT = z.int();
-const NS = z.number();
-const SIZES = z.array(INT.nonnegative());
-const SHAPES = z.array(SIZES).optional();
+const NS = INT;
+/** One check for all of them: a batch may have thousands. */
+const SIZES = z.custom<readonly number[]>(
+  (sizes) => Array.isArray(sizes) && sizes.every((size) => Number.isSafeInteger(size) && size >= 0),
+  'expected sizes',
+);
+const SHAPES = listOf(SIZES).optional();
 
 /** Sizes until their tensors take their places. What it means is checked by the worker. */
 const ACTION = z.object({
@@ -46,16 +57,16 @@ const RESULT = z.object({
   copyOutNs: NS,
   outputs: SIZES,
   shapes: SHAPES,
-  error: z.string(),
-  inputErrors: z.array(z.string()).optional(),
+  error: WORDS,
+  inputErrors: listOf(WORDS).optional(),
 }) as unknown as z.ZodType<ResultMessage>;
 
-/** A question of a controller, or an order that has an answer: how it went. */
+/** A question of a controller, or an order, which is answered once it is carried out. */
 const QUESTION = z.discriminatedUnion('what', [
   /** Drop what has not started, wait for what runs, restart dead executors. Answer: a `WorkerState`. */
   z.object({ what: z.literal('quiesce') }),
   /** Answer: a `WireModelList`, with digests if `name` is not null. */
-  z.object({ what: z.literal('listModels'), name: z.string().nullable() }),
+  z.object({ what: z.literal('listModels'), name: TEXT.nullable() }),
   /** Another model is to be at the index, or none. Answer: the `ServedModel` as this worker runs it, or null. */
   z.object({ what: z.literal('changeModel'), index: MODEL_INDEX, reference: MODEL_REFERENCE.nullable() }),
   /** Record the operators of INFERs from now on, as onnxruntime runs them. Answer: null. */
@@ -70,23 +81,26 @@ const CONTROLLER_MESSAGE = z.discriminatedUnion('body', [
   z.object({ body: z.literal('take'), term: INT.positive() }),
   /** Time of the controller's clock, which comes back as it is. */
   z.object({ body: z.literal('ping'), sentNs: NS }),
-  z.object({ body: z.literal('actions'), actions: z.array(ACTION) }),
+  z.object({ body: z.literal('actions'), actions: listOf(ACTION) }),
   z.object({ body: z.literal('ask'), id: INT, question: QUESTION }),
   z.object({ body: z.literal('bye') }),
 ]);
 export type ControllerMessage = z.infer<typeof CONTROLLER_MESSAGE>;
 
 /** Term of the driver, or of the last one while there is none; 0: there never was one. Its name; empty: none. */
-const LEASE = { term: INT.nonnegative(), controller: z.string() };
+const LEASE = { term: INT.nonnegative(), controller: TEXT };
 
+/** Runs of operators in a message: about 100 KB, so that results in between do not wait long. */
+export const MOST_OPERATORS = 2000;
+const COLUMN = listOf(NS, 0, MOST_OPERATORS);
 /** Runs of operators as columns. */
 const OPERATORS = z
   .object({
-    nodes: z.array(z.object({ name: z.string(), operator: z.string(), provider: z.string() })),
-    node: z.array(INT.nonnegative()),
-    action: z.array(NS),
-    beginNs: z.array(NS),
-    endNs: z.array(NS),
+    nodes: listOf(z.object({ name: TEXT, operator: TEXT, provider: TEXT }), 0, MOST_OPERATORS),
+    node: SIZES,
+    action: COLUMN,
+    beginNs: COLUMN,
+    endNs: COLUMN,
   })
   .refine(
     ({ nodes, node, action, beginNs, endNs }) =>
@@ -95,15 +109,25 @@ const OPERATORS = z
     'it is inconsistent',
   ) as unknown as z.ZodType<OperatorTable>;
 
+const TEXTS = listOf(WORDS);
+/** A list of models without paths: those are for the worker's own log. */
+const MODEL_LIST = z.object({
+  versions: listOf(MODEL_REFERENCE.extend({ isMeasured: z.boolean(), standsIn: z.boolean().optional() })),
+  problems: listOf(z.object({ name: TEXT, version: TEXT.nullable(), what: WORDS })),
+  skipped: TEXTS,
+  notes: TEXTS,
+});
+type WireModelList = z.infer<typeof MODEL_LIST>;
+
 const WORKER_MESSAGE = z.discriminatedUnion('body', [
   z.object({ body: z.literal('welcome'), description: DESCRIPTION, maxMessageBytes: INT.positive() }),
   z.object({ body: z.literal('lease'), ...LEASE }),
   z.object({ body: z.literal('pong'), sentNs: NS, workerNs: NS }),
-  z.object({ body: z.literal('results'), results: z.array(RESULT) }),
+  z.object({ body: z.literal('results'), results: listOf(RESULT) }),
   /** Nothing sent to that GPU is answered any more, until the worker has quiesced. */
-  z.object({ body: z.literal('gpuDown'), gpu: INT.nonnegative(), reason: z.string() }),
+  z.object({ body: z.literal('gpuDown'), gpu: INT.nonnegative(), reason: WORDS }),
   /** `id`: that of the question. `error`: why there is no value, for people; empty: there is. */
-  z.object({ body: z.literal('answer'), id: INT, value: z.unknown(), error: z.string() }),
+  z.object({ body: z.literal('answer'), id: INT, value: z.unknown(), error: WORDS }),
   z.object({ body: z.literal('operators'), id: INT, operators: OPERATORS }),
 ]);
 export type WorkerMessage = z.infer<typeof WORKER_MESSAGE>;
@@ -121,16 +145,7 @@ export function outranks(one: LeaseState, other: LeaseState): boolean {
   return one.controller > other.controller;
 }
 
-const TEXTS = z.array(z.string());
-/** A list of models without paths: those are for the worker's own log. */
-const MODEL_LIST = z.object({
-  versions: z.array(MODEL_REFERENCE.extend({ isMeasured: z.boolean(), standsIn: z.boolean().optional() })),
-  problems: z.array(z.object({ name: z.string(), version: z.string().nullable(), what: z.string() })),
-  skipped: TEXTS,
-  notes: TEXTS,
-});
-
-export function modelListToWire({ problems, ...list }: ModelList): object {
+export function modelListToWire({ problems, ...list }: ModelList): WireModelList {
   return {
     ...list,
     problems: problems.map(({ name, version, error: { what } }) => ({ name, version, what })),
@@ -147,8 +162,13 @@ export function modelListFromWire(value: unknown): ModelList {
   return { ...list, problems: failed } as ModelList;
 }
 
-export const CONTROLLER_MESSAGES = new Messages<ControllerMessage>(CONTROLLER_MESSAGE, 'actions', 'inputs');
-export const WORKER_MESSAGES = new Messages<WorkerMessage>(WORKER_MESSAGE, 'results', 'outputs');
+export const CONTROLLER_MESSAGES = new Messages<ControllerMessage>(
+  CONTROLLER_MESSAGE,
+  SMALL,
+  'actions',
+  'inputs',
+);
+export const WORKER_MESSAGES = new Messages<WorkerMessage>(WORKER_MESSAGE, LARGE, 'results', 'outputs');
 
 export const WORKER_SERVICE = {
   Drive: streamMethod('/escapement.worker.v1.Worker/Drive', CONTROLLER_MESSAGES, WORKER_MESSAGES),
@@ -161,7 +181,7 @@ const REGISTRATION_MESSAGE = z.discriminatedUnion('body', [
    */
   z.object({
     body: z.literal('register'),
-    address: z.string(),
+    address: TEXT,
     port: INT.min(0).max(65_535),
     instance: z.string().regex(/^[A-Za-z0-9-]{1,64}$/),
   }),
@@ -172,7 +192,7 @@ export type RegistrationMessage = z.infer<typeof REGISTRATION_MESSAGE>;
 export type WireRegistration = Omit<Extract<RegistrationMessage, { readonly body: 'register' }>, 'body'>;
 
 /** `joined`: its GPUs are used, by this controller or another. `problem`: why not, for people; empty: none known. */
-const REGISTERED = z.object({ leaseMs: INT.positive(), joined: z.boolean(), problem: z.string() });
+const REGISTERED = z.object({ leaseMs: INT.positive(), joined: z.boolean(), problem: WORDS });
 export type WireLease = z.infer<typeof REGISTERED>;
 
 /** Largest message of either side of a registration. */
@@ -180,8 +200,8 @@ export const MAX_REGISTRATION_BYTES = 16 * 1024;
 /** Interval at which a worker renews its lease. */
 export const RENEWAL_MS = 1000;
 
-export const REGISTRATION_MESSAGES = new Messages<RegistrationMessage>(REGISTRATION_MESSAGE);
-export const LEASE_MESSAGES = new Messages<WireLease>(REGISTERED);
+export const REGISTRATION_MESSAGES = new Messages<RegistrationMessage>(REGISTRATION_MESSAGE, SMALL);
+export const LEASE_MESSAGES = new Messages<WireLease>(REGISTERED, SMALL);
 
 export const REGISTRATION_SERVICE = {
   Register: streamMethod(

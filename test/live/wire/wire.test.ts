@@ -20,7 +20,7 @@ import {
 } from '../../../src/live/wire/protocol.js';
 import { ACTION_FIELDS, RESULT_FIELDS } from '../arbitrary-messages.js';
 import { DESCRIPTION, STATE } from '../controller/link/fake-machine.js';
-import { operator } from '../controller/link/fixtures.js';
+import { infer, operator } from '../controller/link/fixtures.js';
 
 /** Encoded and decoded. */
 function toWorker(message: ControllerMessage): unknown {
@@ -45,9 +45,18 @@ const result = fc.record(RESULT_FIELDS, { noNullPrototype: true });
 function framed(text: string, tensors = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt32LE(Buffer.byteLength(text));
-  const bytes = Buffer.concat([head, Buffer.from(text), tensors, Buffer.alloc(4)]);
-  bytes.writeUInt32LE(crc32(bytes.subarray(0, -4)), bytes.length - 4);
+  return sealed(Buffer.concat([head, Buffer.from(text), tensors]));
+}
+
+/** With a checksum. */
+function sealed(content: Buffer): Buffer {
+  const bytes = Buffer.concat([content, Buffer.alloc(4)]);
+  bytes.writeUInt32LE(crc32(content), content.length);
   return bytes;
+}
+
+function asked(name: string): Buffer {
+  return framed(`{"body":"ask","id":1,"question":{"what":"listModels","name":"${name}"},"number":1}`);
 }
 
 describe('protocol', () => {
@@ -105,14 +114,16 @@ describe('protocol', () => {
   });
 
   it.each([
-    ['no JSON', framed('{'), 'a text that is no JSON'],
-    [
-      'a text that is longer than the whole',
-      Buffer.concat([Buffer.from([9, 0, 0, 0]), Buffer.alloc(4)]),
-      'damaged',
-    ],
+    ['no JSON', framed('{'), 'is not understood: '],
+    ['a text that is longer than the whole', sealed(Buffer.from([9, 0, 0, 0])), 'has a text of 9 bytes'],
+    ['too long a text', framed(' '.repeat(2 ** 21 + 1)), 'has a text of 2097153 bytes'],
+    ['too many parts', framed(`[${'[],'.repeat(200_000)}[]]`), 'has more than 200000 parts'],
+    ['too long a name', asked('a'.repeat(2 ** 16 + 1)), 'is not understood: question.name: '],
+    ['no number', framed('{"body":"bye"}'), 'is not understood: number: '],
+    ['a part of a nanosecond', framed('{"body":"ping","sentNs":0.5,"number":1}'), 'sentNs: '],
     ['an unknown body', framed('{"body":"dance","number":1}'), 'is not understood: body: '],
-    ['no object', framed('7'), 'is not understood: body: '],
+    ['no object', framed('7'), 'is not understood: Invalid input: expected object'],
+    ['a list', framed('[]'), 'is not understood: Invalid input: expected object'],
     ['a missing field', framed('{"body":"ping","number":1}'), 'is not understood: sentNs: '],
     ['too few tensors', framed('{"body":"actions","actions":[],"number":1}', Buffer.alloc(3)), 'other sizes'],
     ['a term of 0', framed('{"body":"take","term":0,"number":1}'), 'is not understood: term: '],
@@ -120,8 +131,30 @@ describe('protocol', () => {
     expect(() => CONTROLLER_MESSAGES.decode(bytes)).toThrow(words);
   });
 
+  const million = (item: string) => Array(990_000).fill(item).join();
+  it.each([
+    ['results of nothing', `"body":"results","results":[${million('{}')}]`, 'results.0.id: '],
+    [
+      'texts instead of sizes',
+      `"body":"operators","id":1,"operators":{"nodes":[],"node":["",${million('""')}]}`,
+      'operators.node: ',
+    ],
+    ['models of nothing', `"body":"welcome","description":{"models":[${million('{}')}]}`, 'description.'],
+  ])('refuses a million %s within the memory of a few', (_, text, words) => {
+    const bytes = framed(`{${text},"number":1}`);
+    const before = process.memoryUsage().heapTotal;
+    expect(() => WORKER_MESSAGES.decode(bytes)).toThrow(words);
+    // A description of each mistake would take gigabytes.
+    expect(process.memoryUsage().heapTotal - before).toBeLessThan(400e6);
+  });
+
+  it('cuts texts for people', () => {
+    const long = toController({ body: 'gpuDown', gpu: 0, reason: 'a'.repeat(1e6) });
+    expect(long).toMatchObject({ reason: 'a'.repeat(2000) });
+  });
+
   it('refuses a message with any flipped bit', () => {
-    const message = CONTROLLER_MESSAGES.encode({ body: 'ping', sentNs: 7, number: 1 });
+    const message = CONTROLLER_MESSAGES.encode({ body: 'actions', actions: [infer(1)], number: 1 });
     for (let at = 0; at < message.length; at++) {
       const damaged = Buffer.from(message);
       damaged[at] ^= 1 << (at % 8);

@@ -80,8 +80,8 @@ export class MachineStub implements DrivenMachine {
     const fitting = actions.every(fits) ? actions : actions.filter(fits);
     const sentNs = this.machineNs();
     for (const action of fitting) this.check.add(action, sentNs);
-    for (const part of chunk(fitting, ({ inputs }) => tensorBytes(inputs)))
-      this.write({ body: 'actions', actions: [...part] });
+    for (const part of chunk(fitting, ({ inputs }) => inputs))
+      this.write({ body: 'actions', actions: part });
     if (fitting.length < actions.length)
       this.events?.results(actions.filter((action) => !fits(action)).map((a) => tooLarge(a, mostBytes)));
   }

@@ -2,13 +2,14 @@ import { status } from '@grpc/grpc-js';
 import type { Time, Timer } from '../../../base/world/time.js';
 import type { ActionMessage, ResultMessage, WorkerState } from '../../messages.js';
 import { tableOf } from '../../operator-table.js';
-import { chunk, tensorBytes, withinLimit } from '../../wire/chunks.js';
+import { chunk, withinLimit } from '../../wire/chunks.js';
 import { type Numbered, Numbering } from '../../wire/framing.js';
 import type { AcceptedStream } from '../../wire/network.js';
 import {
   CONTROLLER_MESSAGES,
   type ControllerMessage,
   type LeaseState,
+  MOST_OPERATORS,
   modelListToWire,
   type Question,
   WORKER_SHUTS_DOWN,
@@ -84,8 +85,8 @@ export class StreamEndpoint implements Driver {
 
   results(results: readonly ResultMessage[]): void {
     const sendable = results.map((result) => withinLimit(result, this.options.controllerMaxMessageBytes));
-    for (const part of chunk(sendable, ({ outputs }) => tensorBytes(outputs)))
-      this.send({ body: 'results', results: [...part] });
+    for (const part of chunk(sendable, ({ outputs }) => outputs))
+      this.send({ body: 'results', results: part });
   }
 
   gpuDown(gpu: number, reason: string): void {
@@ -209,8 +210,8 @@ export class StreamEndpoint implements Driver {
   private async stopRecording(id: number): Promise<number> {
     this.recording = false;
     const { operators, dropped } = await this.options.endpoint.machine.stopRecording();
-    for (let begin = 0; begin < operators.length; begin += CHUNK_OPERATORS) {
-      const part = operators.slice(begin, begin + CHUNK_OPERATORS);
+    for (let begin = 0; begin < operators.length; begin += MOST_OPERATORS) {
+      const part = operators.slice(begin, begin + MOST_OPERATORS);
       this.send({ body: 'operators', id, operators: tableOf(part) });
       await new Promise<void>((resolve) => this.options.time.soon(resolve));
     }
@@ -250,5 +251,3 @@ export class StreamEndpoint implements Driver {
 
 /** Pings of a controller per second. */
 const SILENT_INTERVALS = 5;
-/** Operators per message: about 100 KB, so that results in between do not wait long. */
-const CHUNK_OPERATORS = 2000;
