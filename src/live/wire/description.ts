@@ -107,7 +107,7 @@ export const DESCRIPTION = z
     return names.size === models.length;
   }, 'two models have one name and version') as unknown as z.ZodType<WorkerDescription>;
 
-const STATE = z.object({
+export const STATE = z.object({
   present: listOf(listOf(MODEL_INDEX)),
   changes: listOf(z.object({ index: MODEL_INDEX, reference: MODEL_REFERENCE.nullable() })).optional(),
 }) as unknown as z.ZodType<WorkerState>;

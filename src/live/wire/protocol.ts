@@ -4,7 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
 import type { ModelList } from '../model-list.js';
 import type { OperatorTable } from '../operator-table.js';
-import { DESCRIPTION, MODEL_INDEX, MODEL_REFERENCE } from './description.js';
+import { DESCRIPTION, MODEL_INDEX, MODEL_REFERENCE, SERVED_MODEL, STATE } from './description.js';
 import { checked, listOf, Messages, streamMethod, TEXT, type TextLimits, WORDS } from './framing.js';
 
 /** Incremented whenever a side of the older version could misunderstand one of the newer. */
@@ -23,6 +23,7 @@ const MOST_DESCRIPTION_BYTES = 32 * 1024 * 1024;
 const LARGE: TextLimits = { bytes: MOST_DESCRIPTION_BYTES, parts: 2_000_000 };
 
 const INT = z.int();
+export const COUNT = INT.nonnegative();
 const NS = INT;
 /** One check for all of them: a batch may have thousands. */
 const SIZES = z.custom<readonly number[]>(
@@ -119,6 +120,10 @@ const MODEL_LIST = z.object({
 });
 type WireModelList = z.infer<typeof MODEL_LIST>;
 
+/** Possible values of answers; their questions say which is expected. */
+const ANSWER = z.union([STATE, MODEL_LIST, SERVED_MODEL, COUNT, z.null()]);
+export type Answer = z.infer<typeof ANSWER>;
+
 const WORKER_MESSAGE = z.discriminatedUnion('body', [
   z.object({ body: z.literal('welcome'), description: DESCRIPTION, maxMessageBytes: INT.positive() }),
   z.object({ body: z.literal('lease'), ...LEASE }),
@@ -127,7 +132,7 @@ const WORKER_MESSAGE = z.discriminatedUnion('body', [
   /** Nothing sent to that GPU is answered any more, until the worker has quiesced. */
   z.object({ body: z.literal('gpuDown'), gpu: INT.nonnegative(), reason: WORDS }),
   /** `id`: that of the question. `error`: why there is no value, for people; empty: there is. */
-  z.object({ body: z.literal('answer'), id: INT, value: z.unknown(), error: WORDS }),
+  z.object({ body: z.literal('answer'), id: INT, value: ANSWER, error: WORDS }),
   z.object({ body: z.literal('operators'), id: INT, operators: OPERATORS }),
 ]);
 export type WorkerMessage = z.infer<typeof WORKER_MESSAGE>;
@@ -152,7 +157,7 @@ export function modelListToWire({ problems, ...list }: ModelList): WireModelList
   };
 }
 
-export function modelListFromWire(value: unknown): ModelList {
+export function modelListFromWire(value: Answer): ModelList {
   const { problems, ...list } = checked(MODEL_LIST, value);
   const failed = problems.map(({ name, version, what }) => ({
     name,

@@ -140,6 +140,7 @@ describe('protocol', () => {
       'operators.node: ',
     ],
     ['models of nothing', `"body":"welcome","description":{"models":[${million('{}')}]}`, 'description.'],
+    ['nested lists', `"body":"answer","id":1,"value":${'['.repeat(1e6)}${']'.repeat(1e6)}`, 'value: '],
   ])('refuses a million %s within the memory of a few', (_, text, words) => {
     const bytes = framed(`{${text},"number":1}`);
     const before = process.memoryUsage().heapTotal;

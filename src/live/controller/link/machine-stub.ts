@@ -14,6 +14,8 @@ import { chunk, ENVELOPE_BYTES, tensorBytes } from '../../wire/chunks.js';
 import { SERVED_MODEL, stateOf } from '../../wire/description.js';
 import { checked } from '../../wire/framing.js';
 import {
+  type Answer,
+  COUNT,
   type ControllerMessage,
   modelListFromWire,
   type Question,
@@ -34,7 +36,8 @@ interface MachineStubOptions {
 }
 
 interface Asked {
-  resolve(value: unknown): void;
+  /** Throws `Error` if the question has no such answer. */
+  resolve(answer: Answer): void;
   reject(error: Error): void;
 }
 
@@ -80,56 +83,68 @@ export class MachineStub implements DrivenMachine {
     const fitting = actions.every(fits) ? actions : actions.filter(fits);
     const sentNs = this.machineNs();
     for (const action of fitting) this.check.add(action, sentNs);
-    for (const part of chunk(fitting, ({ inputs }) => inputs))
-      this.write({ body: 'actions', actions: part });
+    for (const part of chunk(fitting, ({ inputs }) => inputs)) this.write({ body: 'actions', actions: part });
     if (fitting.length < actions.length)
       this.events?.results(actions.filter((action) => !fits(action)).map((a) => tooLarge(a, mostBytes)));
   }
 
   async quiesce(): Promise<WorkerState> {
-    const state = stateOf(await this.ask({ what: 'quiesce' }), this.description);
+    const state = await this.ask({ what: 'quiesce' }, (answer) => stateOf(answer, this.description));
     this.check.forget();
     return state;
   }
 
-  async listModels(name: string | null): Promise<ModelList> {
-    return modelListFromWire(await this.ask({ what: 'listModels', name }));
+  listModels(name: string | null): Promise<ModelList> {
+    return this.ask({ what: 'listModels', name }, modelListFromWire);
   }
 
   async addModel(index: number, reference: ModelReference): Promise<ServedModel> {
-    const served = checked(SERVED_MODEL, await this.ask({ what: 'changeModel', index, reference }));
+    const served = await this.ask({ what: 'changeModel', index, reference }, (answer) =>
+      checked(SERVED_MODEL, answer),
+    );
     while (this.models.length < index) this.models.push(null);
     this.models[index] = served;
     return served;
   }
 
-  async dropModel(index: number): Promise<void> {
-    await this.ask({ what: 'changeModel', index, reference: null });
+  dropModel(index: number): Promise<void> {
+    return this.ask({ what: 'changeModel', index, reference: null }, () => {});
   }
 
   startRecording(): void {
     // Errors are reported by `stopRecording`.
-    this.ask({ what: 'startRecording' }).catch(() => {});
+    this.ask({ what: 'startRecording' }, () => {}).catch(() => {});
   }
 
   async stopRecording(): Promise<OperatorRuns> {
     this.operators = [];
-    const dropped = this.ask({ what: 'stopRecording' });
+    const dropped = this.ask({ what: 'stopRecording' }, (answer) => checked(COUNT, answer));
     this.recording = this.questions;
-    return { dropped: Number(await dropped), operators: this.operators.flatMap(runsOf) };
+    return { dropped: await dropped, operators: this.operators.flatMap(runsOf) };
   }
 
   receive(message: WorkerMessage): void {
     if (message.body === 'results') this.results(message.results);
     else if (message.body === 'gpuDown') this.gpuDown(message.gpu, message.reason);
-    else if (message.body === 'operators') {
-      if (message.id === this.recording) this.operators.push(message.operators);
-    } else if (message.body === 'answer') {
-      const asked = this.asked.get(message.id);
-      this.asked.delete(message.id);
-      if (message.error === '') asked?.resolve(message.value);
-      else asked?.reject(new Error(message.error));
+    else if (message.body === 'operators') this.recorded(message.id, message.operators);
+    else if (message.body === 'answer') this.answered(message.id, message.value, message.error);
+  }
+
+  private answered(id: number, value: Answer, error: string): void {
+    const asked = this.asked.get(id);
+    this.asked.delete(id);
+    try {
+      if (error === '') asked?.resolve(value);
+      else asked?.reject(new Error(error));
+    } catch (mistake) {
+      throw new Error(`gives a wrong answer: ${(mistake as Error).message}`);
     }
+  }
+
+  private recorded(id: number, operators: OperatorTable): void {
+    if (id !== this.recording) return;
+    if (this.operators.push(operators) > MOST_TABLES * this.description.gpus.length)
+      throw new Error('sends more operators than it can have recorded');
   }
 
   private results(results: readonly ResultMessage[]): void {
@@ -149,12 +164,18 @@ export class MachineStub implements DrivenMachine {
     return this.options.nowNs() + this.options.clock.offsetNs;
   }
 
-  private ask(question: Question): Promise<unknown> {
+  /** `read` throws `Error` if the question has no such answer. */
+  private ask<T>(question: Question, read: (answer: Answer) => T): Promise<T> {
     const id = ++this.questions;
     this.write({ body: 'ask', id, question });
-    return new Promise((resolve, reject) => this.asked.set(id, { resolve, reject }));
+    return new Promise((resolve, reject) =>
+      this.asked.set(id, { resolve: (answer) => resolve(read(answer)), reject }),
+    );
   }
 }
+
+/** Limit on tables of operators, by GPU: more than a recording has. */
+const MOST_TABLES = 128;
 
 function tooLarge(action: ActionMessage, mostBytes: number): ResultMessage {
   return {

@@ -6,6 +6,7 @@ import { chunk, withinLimit } from '../../wire/chunks.js';
 import { type Numbered, Numbering } from '../../wire/framing.js';
 import type { AcceptedStream } from '../../wire/network.js';
 import {
+  type Answer,
   CONTROLLER_MESSAGES,
   type ControllerMessage,
   type LeaseState,
@@ -148,7 +149,7 @@ export class StreamEndpoint implements Driver {
     }
   }
 
-  private async valueOf(id: number, question: Question): Promise<unknown> {
+  private async valueOf(id: number, question: Question): Promise<Answer> {
     const { machine } = this.options.endpoint;
     switch (question.what) {
       case 'quiesce':

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { monotonicNs } from '../../../../src/base/clock/clock.js';
 import { NS_PER_S } from '../../../../src/base/units.js';
 import type { ResultMessage } from '../../../../src/live/messages.js';
-import type { WorkerMessage } from '../../../../src/live/wire/protocol.js';
+import { tableOf } from '../../../../src/live/operator-table.js';
+import type { Answer, WorkerMessage } from '../../../../src/live/wire/protocol.js';
 import { DESCRIPTION, resultOf } from './fake-machine.js';
 import { fakeRemote, type RemoteBehavior } from './fake-remote.js';
 import { connectTo, infer, pause } from './fixtures.js';
@@ -34,6 +35,8 @@ describe('a controller', () => {
     ['holds a model that is not there', state([[7], []]), 'there is no model 7'],
     ['holds a model twice', state([[1, 1], []]), 'a model is on a GPU twice'],
     ['has more GPUs than it said', state([[], [], []]), '3 GPUs, not 2'],
+    ['answers with another kind of value', answer(7), 'gives a wrong answer: '],
+    ['answers with nested lists', answer([[[]]]), 'is not understood: value: '],
     [
       'answers a ping that was never sent',
       {
@@ -75,6 +78,35 @@ describe('a controller', () => {
     expect(heard.error).toContain(words);
   });
 
+  it('leaves a worker that does not say how many operators are missing', async () => {
+    const port = await fakeRemote({
+      instead: (heard) =>
+        heard.body === 'ask' && heard.question.what === 'stopRecording'
+          ? { body: 'answer', id: heard.id, value: null, error: '' }
+          : undefined,
+    });
+    const { link, events } = connectTo(port);
+    await events.next('up');
+    const stopped = expect(link.stopRecording()).rejects.toThrow('not connected any more');
+    expect((await events.next('down')).reason).toContain('gives a wrong answer: ');
+    await stopped;
+  });
+
+  it('leaves a worker that sends operators without end', async () => {
+    let recording: number | null = null;
+    const port = await fakeRemote({
+      instead: (heard) => {
+        if (heard.body === 'ask' && heard.question.what === 'stopRecording') recording = heard.id;
+        return recording === null ? undefined : { body: 'operators', id: recording, operators: tableOf([]) };
+      },
+    });
+    const { link, events } = connectTo(port, { heartbeatMs: 1 });
+    await events.next('up');
+    const stopped = expect(link.stopRecording()).rejects.toThrow('not connected any more');
+    expect((await events.next('down')).reason).toContain('sends more operators');
+    await stopped;
+  });
+
   it('believes no duration that it has not waited for', async () => {
     const endNs = monotonicNs();
     const { link, events, nowNs } = connectTo(
@@ -112,9 +144,13 @@ function tensor(over: object): RemoteBehavior {
 }
 
 function state(present: readonly (readonly number[])[]): RemoteBehavior {
+  return answer({ present });
+}
+
+function answer(value: unknown): RemoteBehavior {
   return {
     instead: (heard) =>
-      heard.body === 'ask' ? { body: 'answer', id: heard.id, value: { present }, error: '' } : undefined,
+      heard.body === 'ask' ? { body: 'answer', id: heard.id, value: value as Answer, error: '' } : undefined,
   };
 }
 
