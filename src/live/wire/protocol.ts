@@ -77,9 +77,13 @@ const QUESTION = z.discriminatedUnion('what', [
 ]);
 export type Question = z.infer<typeof QUESTION>;
 
+/** Largest term of a lease: no worker can claim one that leaves no other. */
+export const MOST_TERM = 2 ** 52;
+const TERM = INT.nonnegative().max(MOST_TERM);
+
 const CONTROLLER_MESSAGE = z.discriminatedUnion('body', [
   /** Asks for the lease. */
-  z.object({ body: z.literal('take'), term: INT.positive() }),
+  z.object({ body: z.literal('take'), term: TERM.positive() }),
   /** Time of the controller's clock, which comes back as it is. */
   z.object({ body: z.literal('ping'), sentNs: NS }),
   z.object({ body: z.literal('actions'), actions: listOf(ACTION) }),
@@ -89,7 +93,7 @@ const CONTROLLER_MESSAGE = z.discriminatedUnion('body', [
 export type ControllerMessage = z.infer<typeof CONTROLLER_MESSAGE>;
 
 /** Term of the driver, or of the last one while there is none; 0: there never was one. Its name; empty: none. */
-const LEASE = { term: INT.nonnegative(), controller: TEXT };
+const LEASE = { term: TERM, controller: TEXT };
 
 /** Runs of operators in a message: about 100 KB, so that results in between do not wait long. */
 export const MOST_OPERATORS = 2000;

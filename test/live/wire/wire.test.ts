@@ -126,6 +126,7 @@ describe('protocol', () => {
     ['a list', framed('[]'), 'is not understood: Invalid input: expected object'],
     ['a missing field', framed('{"body":"ping","number":1}'), 'is not understood: sentNs: '],
     ['too few tensors', framed('{"body":"actions","actions":[],"number":1}', Buffer.alloc(3)), 'other sizes'],
+    ['a term beyond all others', framed(`{"body":"take","term":${2 ** 52 + 1},"number":1}`), 'term: '],
     ['a term of 0', framed('{"body":"take","term":0,"number":1}'), 'is not understood: term: '],
   ])('refuses a message with %s', (_, bytes, words) => {
     expect(() => CONTROLLER_MESSAGES.decode(bytes)).toThrow(words);

@@ -1,4 +1,4 @@
-import { type LeaseState, outranks } from '../../wire/protocol.js';
+import { type LeaseState, MOST_TERM, outranks } from '../../wire/protocol.js';
 
 /** Time for which the known drivers must stay unchanged while some workers cannot be reached. */
 const SETTLE_MS = 300;
@@ -70,7 +70,8 @@ export class Election<Link> {
       if (reached.length === 0 || !reached.every((lease) => this.isFree(lease))) return this.wait(null);
       const waitMs = this.waitMs(nowMs, reached);
       if (waitMs > 0) return this.wait(waitMs);
-      this.term = Math.max(...reached.map(({ term }) => term)) + 1;
+      // At the largest term, which only a liar claims, names decide.
+      this.term = Math.min(MOST_TERM, Math.max(...reached.map(({ term }) => term)) + 1);
     }
     return this.take();
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Election } from '../../../../src/live/controller/link/election.js';
-import type { LeaseState } from '../../../../src/live/wire/protocol.js';
+import { type LeaseState, MOST_TERM } from '../../../../src/live/wire/protocol.js';
 import { type Driver, MachineEndpoint } from '../../../../src/live/worker/endpoint/machine-endpoint.js';
 import { FakeMachine } from './fake-machine.js';
 
@@ -54,6 +54,12 @@ describe('a controller that drives nothing', () => {
     election.leaseIs(0, leaseOf('other', 1), 0);
     election.leaseIs(0, leaseOf('', 1), 1);
     expect(election.choose(1).takes).toEqual([0]);
+  });
+
+  it('asks for no term that no worker would understand', () => {
+    const election = electionOf(1);
+    election.leaseIs(0, leaseOf('', MOST_TERM), 0);
+    expect(election.choose(0)).toMatchObject({ takes: [0], term: MOST_TERM });
   });
 
   it('takes back what a broken connection of its own still has', () => {
