@@ -24,22 +24,19 @@ export class Departures {
   }
 
   /**
-   * Sends the actions decided at `decidedNs`. Copying inputs may take longer than a window: the elapsed time is added
-   * to all of them.
+   * Sends the actions decided at `decidedNs`. Deciding and copying inputs may take longer than a window: the elapsed
+   * time is added to all of them.
    */
   leave(decidedNs: number, requests: readonly (InferenceRequest | null)[]): void {
     if (this.actions.length === 0) return;
     const { fleet, models } = this;
     const actions = this.actions.filter((action) => this.hasPoint(action, requests));
     this.actions.length = 0;
-    const messages = actions.map((action) =>
-      actionMessage(
-        action,
-        fleet.localGpu(action.gpu),
-        models[action.model]?.signature.inputs.length ?? 0,
-        requests,
-      ),
-    );
+    const messages = actions.map((action) => {
+      const inputsEach = models[action.model]?.signature.inputs.length ?? 0;
+      const message = actionMessage(action, fleet.localGpu(action.gpu), inputsEach, requests);
+      return fleet.prepare(action.gpu, message);
+    });
     const spentNs = Math.max(0, Math.ceil(this.clock.nowNs() - decidedNs));
     for (const [i, action] of actions.entries()) {
       action.latestNs += spentNs;

@@ -187,7 +187,12 @@ export class Fleet {
     return this.numbers.localOf(gpu);
   }
 
-  /** Queues a message for the next `flush`. `message.gpu` is the number on the worker. */
+  /** Returns the message as its worker's link takes it. */
+  prepare(gpu: number, message: ActionMessage): ActionMessage {
+    return this.numbers.workerOf(gpu)?.link.prepare?.(message) ?? message;
+  }
+
+  /** Queues a prepared message for the next `flush`. `message.gpu` is the number on the worker. */
   post(gpu: number, message: ActionMessage): void {
     this.numbers.workerOf(gpu)?.outbox.push(message);
   }

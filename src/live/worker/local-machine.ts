@@ -99,13 +99,21 @@ export class LocalMachine implements Machine {
     this.events = events;
   }
 
+  prepare(action: ActionMessage): ActionMessage {
+    const { gpu, model, inputs } = action;
+    if (inputs.length === 0) return action;
+    // A simulated GPU uses only their lengths.
+    const unused = this.simulated[gpu] && this.models[model]?.signature.lengths === undefined;
+    return { ...action, inputs: unused ? [] : copied(inputs) };
+  }
+
   submit(actions: readonly ActionMessage[]): void {
     const batches = new Map<Executor, ActionMessage[]>();
     for (const action of actions) {
       const executor = this.executorOf[action.gpu];
       const batch = batches.get(executor);
-      if (batch === undefined) batches.set(executor, [this.prepare(action)]);
-      else batch.push(this.prepare(action));
+      if (batch === undefined) batches.set(executor, [action]);
+      else batch.push(action);
     }
     for (const [executor, batch] of batches) executor.submit(batch);
   }
@@ -177,14 +185,6 @@ export class LocalMachine implements Machine {
       },
     };
     return new Executor(spec, events, world);
-  }
-
-  /** The action with inputs that can move to its thread. A simulated GPU uses only their lengths. */
-  private prepare(action: ActionMessage): ActionMessage {
-    const { gpu, model, inputs } = action;
-    if (inputs.length === 0) return action;
-    const unused = this.simulated[gpu] && this.models[model]?.signature.lengths === undefined;
-    return { ...action, inputs: unused ? [] : copied(inputs) };
   }
 }
 

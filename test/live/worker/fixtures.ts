@@ -69,7 +69,7 @@ export class Driver {
   /** Returns the ids of the actions. */
   send(...orders: readonly Order[]): number[] {
     const actions = orders.map((order) => ({ ...ANY_TIME, id: this.nextId++, ...order }));
-    this.machine.submit(actions);
+    this.machine.submit(actions.map((action) => this.machine.prepare(action)));
     return actions.map(({ id }) => id);
   }
 

@@ -1,5 +1,6 @@
 import { REAL_TIME } from '../../../base/world/real-time.js';
 import type { Time } from '../../../base/world/time.js';
+import type { ActionMessage } from '../../messages.js';
 import type { Machine } from '../../worker/machine.js';
 import { ClockSync } from './clock-sync.js';
 import { MachineLink } from './machine-link.js';
@@ -20,6 +21,10 @@ export class LocalLink extends MachineLink {
   override start(events: WorkerEvents, nowNs: () => number): void {
     super.start(events, nowNs);
     this.drive(this.local, ownClock(nowNs, this.time));
+  }
+
+  prepare(action: ActionMessage): ActionMessage {
+    return this.local.prepare(action);
   }
 
   async close(): Promise<void> {

@@ -37,7 +37,9 @@ export interface WorkerLink {
   readonly name: string;
   /** Starts to connect, and to reconnect when needed; `nowNs` is the controller's clock. */
   start(events: WorkerEvents, nowNs: () => number): void;
-  /** Times are the controller's. Must be up. */
+  /** Copies inputs, which may take longer than a window. Absent: `send` makes no copies that do. */
+  prepare?(action: ActionMessage): ActionMessage;
+  /** Takes prepared actions. Times are the controller's. Must be up. */
   send(actions: readonly ActionMessage[]): void;
   /** Like `Machine`; also rejects if the worker is not up or goes down meanwhile. */
   listModels(name: string | null): Promise<ModelList>;

@@ -204,7 +204,7 @@ export class StreamEndpoint implements Driver {
         return;
       }
     }
-    machine.submit(actions);
+    machine.submit(actions.map((action) => machine.prepare(action)));
   }
 
   /** Sends the operators in parts, with results in between. Returns the number of missing ones. */

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { REAL_TIME } from '../../../src/base/world/real-time.js';
+import { Action, INFER } from '../../../src/core/action.js';
+import { Departures } from '../../../src/live/controller/departures.js';
+import { Fleet } from '../../../src/live/controller/fleet.js';
+import type { ActionMessage } from '../../../src/live/messages.js';
+import { FakeWorker } from './fake-worker.js';
+
+/** A worker in this process: inputs are copied for its threads, which takes 20 ms here. */
+class CopyingWorker extends FakeWorker {
+  override executing = false;
+  copyNs = 0;
+
+  prepare(action: ActionMessage): ActionMessage {
+    this.copyNs += 20e6;
+    return { ...action, inputs: action.inputs.map((input) => new Uint8Array(input)) };
+  }
+}
+
+it('adds to a window what copying inputs for a GPU in this process has taken', async () => {
+  const worker = new CopyingWorker('local');
+  const fleet = new Fleet([worker]);
+  const { models } = await fleet.assemble(() => 0, { timeoutNs: null });
+  const nothing = () => {};
+  const ready = new Promise<void>((resolve) =>
+    fleet.begin({
+      ...{ gpuDown: nothing, results: nothing, standsBy: nothing, workerLeft: nothing, worker: nothing },
+      modelFound: () => false,
+      gpuUp: () => resolve(),
+    }),
+  );
+  await ready;
+  const clock = { nowNs: () => worker.copyNs, time: REAL_TIME, originNs: 0 };
+  const sent: Action[] = [];
+  const departures = new Departures(fleet, models, clock, (action) => sent.push(action), nothing);
+  const action = Object.assign(new Action(1), { id: 1, kind: INFER, count: 1, latestNs: 10e6 });
+  departures.add(action);
+  const inputs = [new Uint8Array([1, 2, 3]), new Uint8Array([4, 5])];
+  departures.leave(0, [{ model: 0, user: 0, sloNs: 1, inputs, done: nothing }]);
+  fleet.flush();
+  expect(worker.sent).toMatchObject([{ latestNs: 30e6, inputs }]);
+  expect(sent).toMatchObject([{ latestNs: 30e6 }]);
+});
