@@ -44,6 +44,8 @@ type WorkerCall = AcceptedStream<Numbered<WireLease>>;
 const MOST_CONNECTIONS = 1088;
 /** Messages of one worker, which normally sends one in that time. */
 const MOST_PER_SECOND = 20;
+/** Seconds of silence after which a stream ends. */
+const MOST_SILENT_S = 5;
 
 /** Port at which workers register. Throws `E_LISTEN` and `E_TLS`. */
 export async function openRegistration(
@@ -100,8 +102,9 @@ class RegistrationStream {
   private isOver = false;
   private readonly sent = new Numbering();
   private readonly received = new Numbering();
-  /** Number of messages since the timer last fired. */
+  /** Number of messages since the timer last fired, and of seconds without one. */
   private messages = 0;
+  private silentS = 0;
   private readonly timer: Timer;
 
   constructor(
@@ -111,9 +114,7 @@ class RegistrationStream {
     private readonly ended: () => void,
     time: Time,
   ) {
-    this.timer = time.every(1000, () => {
-      this.messages = 0;
-    });
+    this.timer = time.every(1000, () => this.tick());
     call.on('data', (bytes) => this.read(bytes));
     // Without a handler, an error of the stream would end the process.
     call.on('error', () => this.finish());
@@ -128,6 +129,14 @@ class RegistrationStream {
     if (this.isOver) return;
     this.finish();
     this.call.emit('error', error);
+  }
+
+  private tick(): void {
+    this.silentS = this.messages === 0 ? this.silentS + 1 : 0;
+    this.messages = 0;
+    if (this.silentS < MOST_SILENT_S) return;
+    const details = `the worker has said nothing for ${MOST_SILENT_S} s`;
+    this.end({ code: status.ABORTED, details });
   }
 
   private read(bytes: Buffer): void {

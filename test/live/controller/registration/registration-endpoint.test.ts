@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { Metadata } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { REAL_TIME } from '../../../../src/base/world/real-time.js';
+import type { Time } from '../../../../src/base/world/time.js';
 import type { Registration } from '../../../../src/live/controller/fleet-worker.js';
 import {
   openRegistration,
@@ -46,12 +48,13 @@ class Heard {
   }
 }
 
-async function serve(token?: string): Promise<{ heard: Heard; endpoint: RegistrationEndpoint }> {
+async function serve(
+  token?: string,
+  time: Time = REAL_TIME,
+): Promise<{ heard: Heard; endpoint: RegistrationEndpoint }> {
   const heard = new Heard();
   const endpoint = await openRegistration(heard as unknown as Registrations, {
-    host: '127.0.0.1',
-    port: 0,
-    token,
+    ...{ host: '127.0.0.1', port: 0, token, time },
   });
   onTestFinished(() => endpoint.close());
   return { heard, endpoint };
@@ -152,6 +155,26 @@ describe('the port at which workers register', () => {
     expect(heard.renewed.length).toBeLessThanOrEqual(20);
   });
 
+  it('ends the stream of a worker that says nothing for 5 seconds', async () => {
+    const seconds: (() => void)[] = [];
+    const pass = () => {
+      for (const second of seconds) second();
+    };
+    const every: Time['every'] = (ms, run) => {
+      seconds.push(run);
+      return REAL_TIME.every(ms * 1e6, run);
+    };
+    const { endpoint } = await serve(undefined, { ...REAL_TIME, every });
+    const { register, leases, end } = call(endpoint.port, accessToHeaders(''));
+    register();
+    await until(() => leases.length === 1);
+    for (let i = 0; i < 5; i++) pass();
+    register();
+    await until(() => leases.length === 2);
+    for (let i = 0; i < 6; i++) pass();
+    expect(await end).toBe('the worker has said nothing for 5 s');
+  });
+
   it('survives garbage, and serves the others', async () => {
     const { endpoint } = await serve();
     for (const garbage of ['GET / HTTP/1.1\r\n\r\n', '\x16\x03\x01 no handshake', '\0'.repeat(100_000)]) {
@@ -229,9 +252,10 @@ describe('a worker', () => {
     await first.endpoint.close();
     await until(() => said.some((line) => line.startsWith('cannot be reached')));
     const heard = new Heard();
+    heard.lease = { leaseMs: 5000, joined: true, problem: 'model x: there is none' };
     const again = await openRegistration(heard as unknown as Registrations, { host: '127.0.0.1', port });
     onTestFinished(() => again.close());
-    await until(() => heard.renewed.length > 0);
-    expect(said).toContain('has added this worker to its cluster');
+    await until(() => said.includes('does not use this worker: model x: there is none'));
+    expect(heard.renewed[0]).toEqual({ address: '127.0.0.1:8003', instance: 'one', host: '127.0.0.1' });
   });
 });
