@@ -13,9 +13,8 @@ import {
 } from '../../core/request.js';
 import { LIMIT_NONE, partsOf, type Tenant } from '../../core/tenants.js';
 import type { ResultMessage } from '../messages.js';
-import type { ServedModel } from '../model.js';
+import type { ModelSignature, ServedModel } from '../model.js';
 import { type InferenceAnswer, type InferenceRequest, STANDS_BY } from '../service.js';
-import { scatter } from './departures.js';
 import { notExecuted, overLimit, tooLate, whyFailed } from './not-executed.js';
 import { NO_WORKER } from './served-state.js';
 import type { Waits } from './waits.js';
@@ -173,4 +172,16 @@ export class Answers {
       error: '',
     };
   }
+}
+
+/** Outputs of request number `index` of a batch: its own, or views of the batch's. */
+function scatter(
+  { outputs, shapes }: Pick<ResultMessage, 'outputs' | 'shapes'>,
+  { outputs: tensors, lengths }: Pick<ModelSignature, 'outputs' | 'lengths'>,
+  index: number,
+): readonly Uint8Array[] {
+  if (shapes !== undefined) return outputs;
+  const each = tensors.length;
+  if (outputs.length > each || lengths !== undefined) return outputs.slice(index * each, (index + 1) * each);
+  return outputs.map((all, o) => all.subarray(index * tensors[o].bytes, (index + 1) * tensors[o].bytes));
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock/clock.js';
 import { type Action, INFER, STATUS_DEVICE_ERROR, UNLOAD } from '../../core/action.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
-import type { ModelSignature, ServedModel } from '../model.js';
+import type { ServedModel } from '../model.js';
 import type { InferenceRequest } from '../service.js';
 import type { Fleet } from './fleet.js';
 
@@ -86,17 +86,6 @@ export function unsentResult({ id, gpu }: Action, nowNs: number): ResultMessage 
   return { id, gpu, status: STATUS_DEVICE_ERROR, ...times, outputs: [], error: '' };
 }
 
-/**
- * Start of an action, for estimates. Requests that failed together run again one by one, which says nothing about the
- * duration of a batch: no client may distort estimates this way.
- */
-export function measuredBeginNs(
-  { expectedDurationNs }: Action,
-  { beginNs, endNs, inputErrors }: ResultMessage,
-): number {
-  return inputErrors === undefined ? beginNs : Math.max(beginNs, endNs - expectedDurationNs);
-}
-
 /** Placeholder for an answered request: as large as another one in the batch, since sizes may depend on lengths. */
 function placeholder(
   { count, requests: slots }: Action,
@@ -106,16 +95,4 @@ function placeholder(
   let r = 0;
   while (r < count && requests[slots[r]] === null) r++;
   return new Uint8Array(requests[slots[r]]?.inputs[index].length ?? 0);
-}
-
-/** Outputs of request number `index` of a batch: its own, or views of the batch's. */
-export function scatter(
-  { outputs, shapes }: Pick<ResultMessage, 'outputs' | 'shapes'>,
-  { outputs: tensors, lengths }: Pick<ModelSignature, 'outputs' | 'lengths'>,
-  index: number,
-): readonly Uint8Array[] {
-  if (shapes !== undefined) return outputs;
-  const each = tensors.length;
-  if (outputs.length > each || lengths !== undefined) return outputs.slice(index * each, (index + 1) * each);
-  return outputs.map((all, o) => all.subarray(index * tensors[o].bytes, (index + 1) * tensors[o].bytes));
 }

@@ -9,7 +9,7 @@ import type { ServedModel } from '../model.js';
 import type { InferenceRequest, RequestKeeper, SchedulingService, ServiceState } from '../service.js';
 import { Answers } from './answers.js';
 import { fitting } from './cluster-of-workers.js';
-import { Departures, measuredBeginNs, unloadMessage, unsentResult } from './departures.js';
+import { Departures, unloadMessage, unsentResult } from './departures.js';
 import { GpuFailures } from './gpu-failures.js';
 import type { LiveControllerOptions } from './live-controller-options.js';
 import { LiveModels } from './live-models.js';
@@ -288,4 +288,15 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.core.gpuDown(gpu);
     this.options.journal?.gpuDown(gpu);
   }
+}
+
+/**
+ * Start of an action, for estimates. Requests that failed together run again one by one, which says nothing about the
+ * duration of a batch: no client may distort estimates this way.
+ */
+function measuredBeginNs(
+  { expectedDurationNs }: Action,
+  { beginNs, endNs, inputErrors }: ResultMessage,
+): number {
+  return inputErrors === undefined ? beginNs : Math.max(beginNs, endNs - expectedDurationNs);
 }
