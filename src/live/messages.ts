@@ -2,8 +2,8 @@ import type { ActionKind } from '../core/action.js';
 import type { ServedModel, Shape } from './model.js';
 
 /**
- * Messages between controller and workers, as plain objects. They cross a thread boundary unchanged and a network as in
- * the protocol file. Times are by the receiver's clock: links translate.
+ * Messages between controller and workers, as plain objects; the protocol file has their form on a network. Times are by
+ * the receiver's clock: links translate.
  */
 export interface ActionMessage {
   readonly id: number;

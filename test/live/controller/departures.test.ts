@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import { REAL_TIME } from '../../../src/base/world/real-time.js';
-import { Action, INFER } from '../../../src/core/action.js';
+import { Action, INFER, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
 import { Departures } from '../../../src/live/controller/departures.js';
 import { Fleet } from '../../../src/live/controller/fleet.js';
 import type { ActionMessage } from '../../../src/live/messages.js';
 import { FakeWorker } from './fake-worker.js';
+import { withController } from './harness.js';
 
 /** A worker in this process: inputs are copied for its threads, which takes 20 ms here. */
 class CopyingWorker extends FakeWorker {
@@ -16,6 +17,27 @@ class CopyingWorker extends FakeWorker {
     return { ...action, inputs: action.inputs.map((input) => new Uint8Array(input)) };
   }
 }
+
+it('tries a request again with its inputs, which the thread of a GPU had copies of', async () => {
+  const worker = new CopyingWorker('local');
+  await withController({ workers: [worker], policy: 'fifo' }, async (run) => {
+    worker.executing = true;
+    run.ask();
+    await run.pass(120);
+    worker.executing = false;
+    const { inputs } = run.ask();
+    await run.pass(12);
+    const [, action] = worker.kinds(INFER);
+    expect(action.inputs).toEqual(inputs);
+    const buffers = action.inputs.map(({ buffer }) => buffer as ArrayBuffer);
+    structuredClone(buffers, { transfer: buffers });
+    worker.executing = true;
+    worker.answer({ ...action, inputs }, { status: STATUS_INFER_TOO_LATE, outputs: [] });
+    await run.pass(60);
+    expect(run.outcomes).toEqual(['ok', 'ok']);
+    expect(worker.kinds(INFER).at(-1)?.inputs).toEqual(inputs);
+  });
+});
 
 it('adds to a window what copying inputs for a GPU in this process has taken', async () => {
   const worker = new CopyingWorker('local');
