@@ -301,6 +301,7 @@ export class Fleet {
     worker.become('waiting');
     worker.problem = problem;
     worker.drivenBy = 'none';
+    worker.description = null;
     this.release(worker);
   }
 

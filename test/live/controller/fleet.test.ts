@@ -3,7 +3,7 @@ import { INFER, LOAD, UNLOAD } from '../../../src/core/action.js';
 import { Fleet } from '../../../src/live/controller/fleet.js';
 import type { WorkerDescription } from '../../../src/live/messages.js';
 import { description, FakeWorker, gpu, served } from './fake-worker.js';
-import { withController } from './harness.js';
+import { addTo, withController } from './harness.js';
 
 const SECOND = 1_000_000_000;
 
@@ -24,6 +24,22 @@ describe('assembling', () => {
     await vi.advanceTimersByTimeAsync(2000);
     return settled;
   };
+  it('leaves out a dynamic worker that has come back with too many GPUs', async () => {
+    const [known, dynamic] = [new FakeWorker('known', description(), false), new FakeWorker('dynamic')];
+    const fleet = new Fleet([known], 2);
+    const added = addTo(fleet, dynamic);
+    const assembled = fleet.assemble(() => 0, { timeoutNs: null, minWorkers: 1, graceNs: SECOND });
+    await vi.advanceTimersByTimeAsync(100);
+    expect(added.phase).toBe('joining');
+    dynamic.down();
+    dynamic.described = description({ gpus: [gpu(), gpu(), gpu()] });
+    dynamic.up();
+    known.up();
+    await vi.advanceTimersByTimeAsync(1000);
+    await assembled;
+    expect([added.phase, added.gpuNumbers, fleet.room]).toEqual(['waiting', [], 1]);
+  });
+
   const problem = async (...described: WorkerDescription[]) =>
     assemble(...described.map((one, i) => new FakeWorker(`host${i}:8003`, one)));
 
