@@ -73,12 +73,11 @@ export class FleetWorker {
     this.link = this.dial();
   }
 
-  /** Has a new link, unstarted. */
+  /** Returns a new link, unstarted. */
   dial(): WorkerLink {
-    this.link = this.newLink((what) => {
+    return this.newLink((what) => {
       this.complaint = what;
     });
-    return this.link;
   }
 
   get isDynamic(): boolean {

@@ -19,6 +19,9 @@ import { Condition, enoughInTime, initialWorkers, type StartupTimeout } from './
 import { FleetWorker, GpuNumbers, type Registration } from './fleet-worker.js';
 import type { Driving, WorkerLink } from './link/worker-link.js';
 
+/** Limit on links to dynamic workers that are not connected yet. */
+const MOST_DIALED = 128;
+
 /** Events of a fleet, in terms of GPUs of the whole cluster. */
 export interface FleetEvents {
   gpuUp(gpu: number, present: readonly number[], kind: number): void;
@@ -126,6 +129,12 @@ export class Fleet {
   /** True if unknown workers may come. */
   get isOpen(): boolean {
     return this.maxGpus !== null;
+  }
+
+  /** False while as many dynamic workers are dialed as may be at once. */
+  get mayDial(): boolean {
+    const dialed = this.workers.filter((each) => each.isDynamic && each.isDialed && !each.isConnected);
+    return dialed.length < MOST_DIALED;
   }
 
   /** Static worker with that address or process; null: unknown. */
@@ -337,20 +346,19 @@ export class Fleet {
     this.numbers.release(worker);
     const closed = link.close().finally(() => this.closing.delete(closed));
     this.closing.add(closed);
-    for (const each of this.workers) if (each.phase === 'waiting') this.dialAgain(each);
     this.changed();
   }
 
   private dialAgain(worker: FleetWorker): void {
-    if (this.nowNs === null || worker.wants > this.room) return;
+    if (this.nowNs === null || worker.wants > this.room || !this.mayDial) return;
     worker.become('connecting');
     worker.problem = '';
-    worker.description = null;
-    worker.dial();
+    worker.link = worker.dial();
     this.connect(worker, this.nowNs);
   }
 
   private changed(): void {
+    for (const each of this.workers) if (each.phase === 'waiting') this.dialAgain(each);
     this.changes.check();
     const isOthers = this.workers.some(({ drivenBy }) => drivenBy === 'another');
     const isOurs = this.workers.some(({ drivenBy }) => drivenBy === 'this');
@@ -454,7 +462,7 @@ function pagesNotUsed({ description }: FleetWorker, used: number): string {
 
 /** Reason why a worker with this many GPUs waits, for people. */
 function noRoom(gpus: number, room: number): string {
-  const left = room === 0 ? 'no more GPUs' : `${inWords(room)} only`;
+  const left = room === 0 ? 'no more GPUs' : `only ${inWords(room)}`;
   return `waits for room: it has ${inWords(gpus)}, and --max-gpus leaves room for ${left}; ${WHAT_TO_DO}`;
 }
 

@@ -40,6 +40,21 @@ describe('assembling', () => {
     expect([added.phase, added.gpuNumbers, fleet.room]).toEqual(['waiting', [], 1]);
   });
 
+  it('dials a limited number of dynamic workers at once', async () => {
+    const fleet = new Fleet([new FakeWorker('known')], 500);
+    const assembled = fleet.assemble(() => 0, { timeoutNs: null });
+    await vi.advanceTimersByTimeAsync(100);
+    await assembled;
+    const dynamic = Array.from({ length: 128 }, (_, i) => new FakeWorker(`host${i}`, description(), false));
+    for (const worker of dynamic) {
+      expect(fleet.mayDial).toBe(true);
+      addTo(fleet, worker);
+    }
+    expect(fleet.mayDial).toBe(false);
+    dynamic[5].up();
+    expect(fleet.mayDial).toBe(true);
+  });
+
   const problem = async (...described: WorkerDescription[]) =>
     assemble(...described.map((one, i) => new FakeWorker(`host${i}:8003`, one)));
 

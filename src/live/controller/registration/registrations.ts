@@ -29,6 +29,8 @@ interface RegistrationEvents {
 /** Reasons to reject a registration; `protocol`: another version, or foreign headers. */
 type TurnedAway = 'token' | 'protocol' | 'address' | 'too_many';
 
+type RegistrationFleet = Pick<Fleet, 'add' | 'leave' | 'mayDial' | 'staticWorker'>;
+
 interface RegistrationsOptions {
   /** Connects to such a worker; `complain` receives the reasons for failures. */
   readonly newLink: (registration: Registration, complain: (what: string) => void) => WorkerLink;
@@ -45,7 +47,7 @@ export class Registrations {
   lost = 0;
   /** Rejected registrations by reason. */
   readonly turnedAway: Record<TurnedAway, number> = { token: 0, protocol: 0, address: 0, too_many: 0 };
-  private fleet: Pick<Fleet, 'add' | 'leave' | 'staticWorker'> | null = null;
+  private fleet: RegistrationFleet | null = null;
   /** By address. */
   private readonly workers = new Map<string, FleetWorker>();
   private readonly timer: Timer;
@@ -55,7 +57,7 @@ export class Registrations {
   }
 
   /** Starts to accept workers. Those that registered before do so again within a second. */
-  begin(fleet: Pick<Fleet, 'add' | 'leave' | 'staticWorker'>): void {
+  begin(fleet: RegistrationFleet): void {
     this.fleet = fleet;
   }
 
@@ -88,6 +90,7 @@ export class Registrations {
       this.turnAway('too_many', host, problem);
       return lease(false, problem);
     }
+    if (!fleet.mayDial) return lease(false, 'others are dialed first');
     const worker = fleet.add(registration, (complain) => this.options.newLink(registration, complain));
     worker.renewedNs = nowNs;
     this.workers.set(address, worker);

@@ -21,6 +21,8 @@ class FakeFleet {
   /** The worker that is known from the start. */
   readonly listed = new FleetWorker(() => new FakeWorker('listed:1'));
 
+  mayDial = true;
+
   staticWorker(name: string, instance: string): FleetWorker | null {
     return name === 'listed:1' || instance === 'listed' ? this.listed : null;
   }
@@ -221,6 +223,17 @@ describe('a worker that registers', () => {
     pass(100);
     expect(said[1]).toBe('b:1 joined');
   });
+});
+
+it('a worker waits while too many others are dialed', () => {
+  const { host, registrations } = start();
+  host.mayDial = false;
+  expect(registrations.renew(worker())).toEqual({
+    ...{ leaseMs: 5000, joined: false, problem: 'others are dialed first' },
+  });
+  host.mayDial = true;
+  expect(registrations.renew(worker()).problem).toBe('');
+  expect(host.members).toHaveLength(1);
 });
 
 it('one host leaves room for the workers of others', () => {
