@@ -235,6 +235,7 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
     'MOST_PER_SECOND',
   ],
   ['registered workers', 'controller/registration/registrations.ts', 'MOST_REGISTERED'],
+  ['registered workers dialed at once', 'controller/fleet.ts', 'MOST_DIALED'],
   [
     'registered workers of one host, if none has joined',
     'controller/registration/registrations.ts',

@@ -42,7 +42,7 @@ export class ResultCheck {
    * to be trusted.
    */
   take(result: ResultMessage, nowNs: number, errorNs: number): ResultMessage | null {
-    const { id, gpu, status, error } = result;
+    const { id, gpu, status } = result;
     const sent = this.sent.get(id);
     if (sent === null) return null;
     if (gpu !== sent.action.gpu)
@@ -57,7 +57,6 @@ export class ResultCheck {
         ...times,
         outputs: [],
         shapes: undefined,
-        error: error.slice(0, MOST_ERROR_LETTERS),
         inputErrors,
       };
     const problem = this.outputProblem(result, sent);
@@ -113,15 +112,13 @@ const NONE: readonly never[] = [];
 
 /** Tolerance for reading a clock before sending the message. */
 const TOLERANCE_NS = NS_PER_MS;
-const MOST_ERROR_LETTERS = 2000;
 
 /** One error per request, or none. */
 function possibleErrors(
   errors: ResultMessage['inputErrors'],
   { kind, count }: Sent['action'],
 ): ResultMessage['inputErrors'] {
-  if (errors === undefined || kind !== INFER || errors.length !== count) return undefined;
-  return errors.map((error) => error.slice(0, MOST_ERROR_LETTERS));
+  return kind === INFER && errors?.length === count ? errors : undefined;
 }
 
 type Times = Pick<ResultMessage, 'beginNs' | 'endNs' | 'copyInNs' | 'copyOutNs'>;
