@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { profileFileName } from '../../src/config/onnx-model.js';
 import { LocalLink } from '../../src/live/controller/link/local-link.js';
 import type { WorkerEvents, WorkerLink } from '../../src/live/controller/link/worker-link.js';
+import type { ActionMessage } from '../../src/live/messages.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import { readModelFile } from '../../src/live/models/repository.js';
 import { OnnxGraph } from '../../src/live/onnx/onnx-graph.js';
@@ -107,6 +108,10 @@ class SlowLink implements WorkerLink {
       },
       nowNs,
     );
+  }
+
+  prepare(action: ActionMessage): ActionMessage {
+    return this.link.prepare?.(action) ?? action;
   }
 
   send(...[actions]: Parameters<WorkerLink['send']>): void {
