@@ -184,6 +184,7 @@ function unchecked(
       : []),
     ...(setup === undefined ? ['pages, and the overlap of LOADs with INFERs: run.json has no setup'] : []),
     ...(setup === undefined && summary.by.group !== undefined ? ['groups: run.json has no setup'] : []),
+    'kinds of GPUs, the GPU time of groups, models and lengths, and their causes of failures but those of models: not recomputed',
     NOT_IN_LOGS,
   ];
 }

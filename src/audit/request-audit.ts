@@ -177,18 +177,20 @@ export class RequestAudit {
     const counted = nowNs - latencyNs >= warmupNs;
     if (counted && result === CANCELLED) this.cancelled++;
     else if (counted) {
-      const parts = { group: this.groupOf(user), class: classId, tenant: tenantId, model };
-      const padded = this.options.lengths?.leastFor(model, length) ?? 0;
-      for (const [dimension, part] of Object.entries({ ...parts, length: padded || Number.NaN })) {
-        // Classes, tenants and lengths that the log does not name are NaN.
-        if (Number.isNaN(part)) continue;
-        const tallies = this.by[dimension as keyof Tallies];
+      const { group, class: classes, tenant, model: models, length: lengths } = this.by;
+      const add = (tallies: Map<number, Tally>, part: number) => {
         const tally = tallies.get(part) ?? new Tally();
         tallies.set(part, tally);
         count(tally, result, met, latencyNs, arrivalCopies === 0);
         if (cause === OVER_RATE) tally.overRate++;
         else if (cause === OVER_SHARE) tally.overShare++;
-      }
+      };
+      add(group, this.groupOf(user));
+      add(models, model);
+      if (log.has('class_id')) add(classes, classId);
+      if (log.has('tenant_id')) add(tenant, tenantId);
+      const padded = this.options.lengths?.leastFor(model, length) ?? 0;
+      if (padded > 0) add(lengths, padded);
     }
     onAnswer({
       nowNs,
