@@ -5,6 +5,7 @@ import type { StreamedSource } from '../workload/source.js';
 import type { WorkloadSpec } from '../workload/spec.js';
 import type { Experiment } from './experiment.js';
 import { refuse } from './fields.js';
+import { sectionNames } from './part-names.js';
 
 /** All workload sections of a run as one stream. */
 export interface OpenedWorkloads {
@@ -67,15 +68,6 @@ function indexOf(declared: readonly { readonly name: string }[], name: string | 
 /** Name of the random streams of a section. */
 export function streamsOf(section: number): string {
   return `workload-${section}`;
-}
-
-/** Name of each section, else its kind, numbered if repeated. */
-function sectionNames({ workloads }: Experiment): string[] {
-  const names = workloads.map(({ name, kind }) => name ?? kind);
-  return names.map((name, i) => {
-    const before = names.slice(0, i).filter((other) => other === name).length;
-    return before === 0 ? name : `${name}-${before + 1}`;
-  });
 }
 
 function sloOf(workload: WorkloadSpec, runSloNs: number): number | null {

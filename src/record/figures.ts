@@ -30,9 +30,9 @@ interface Figure<T = MeasuredSummary> {
 /** Dimensions by which requests are counted. */
 export type Dimension = keyof RunParts;
 
-/** Part of a run by some dimension; those of GPUs only for kinds. */
-type Part = NonNullable<RunParts[Dimension]>[number] &
-  Partial<Pick<NonNullable<RunParts['kind']>[number], 'execUtilization' | 'weightsUtilization'>>;
+/** Part of a run by some dimension. */
+type Part = NonNullable<RunParts[Dimension]>[number];
+type KindPart = NonNullable<RunParts['kind']>[number];
 
 /** Figure of a summary by name, those of its parts and percentiles included; null if there is none. */
 export function figureOf(name: string): Figure | null {
@@ -55,14 +55,20 @@ export function percentilesOf(names: readonly string[]): number[] {
   return [...new Set(asked)].sort((a, b) => a - b);
 }
 
+/** Models that figures of these names are about. */
+export function modelsOf(names: readonly string[]): string[] {
+  const models = names.map(partOfFigure).filter((part) => part?.dimension === 'model');
+  return [...new Set(models.map((part) => part!.key))].sort();
+}
+
 /** Names of figures other than percentiles and those of parts. */
 export function figureNames(): string[] {
   return Object.keys(FIGURES);
 }
 
 /** Names of the figures of a part, except percentiles. */
-export function partFigureNames(): string[] {
-  return Object.keys(OF_PART);
+export function partFigureNames(dimension: Dimension): string[] {
+  return Object.keys(figuresOfParts(dimension));
 }
 
 /** Part of a run that a figure is about, and the name of the figure there. */
@@ -127,15 +133,24 @@ const OF_PART: Readonly<Record<string, Figure<Part>>> = {
     ...{ unit: 'share', label: 'GPU time', column: 'gpu_share', ofScheduler: true },
     read: ({ gpuShare }) => gpuShare ?? null,
   },
-  execUtilization: {
-    ...{ unit: 'share', label: 'EXEC busy', column: 'exec_utilization', ofScheduler: true },
-    read: ({ execUtilization }) => execUtilization ?? null,
-  },
-  weightsUtilization: {
-    ...{ unit: 'share', label: 'WEIGHTS busy', column: 'weights_utilization', ofScheduler: true },
-    read: ({ weightsUtilization }) => weightsUtilization ?? null,
-  },
 };
+
+/** Figures of the GPUs of a kind, by name, besides those of every part. */
+const OF_KIND: Readonly<Record<string, Figure<KindPart>>> = {
+  execUtilization: utilization('EXEC busy', 'exec_utilization', ({ execUtilization }) => execUtilization),
+  weightsUtilization: utilization(
+    ...(['WEIGHTS busy', 'weights_utilization'] as const),
+    ({ weightsUtilization }) => weightsUtilization,
+  ),
+};
+
+/** Figures of the parts of a dimension, by name. */
+function figuresOfParts(dimension: Dimension): Readonly<Record<string, Figure<Part>>> {
+  // Only kinds are read with their own figures.
+  return dimension === 'kind'
+    ? { ...OF_PART, ...(OF_KIND as Readonly<Record<string, Figure<Part>>>) }
+    : OF_PART;
+}
 
 /** Figures of a summary, by name. */
 const FIGURES: Readonly<Record<string, Figure>> = {
@@ -168,22 +183,21 @@ const FIGURES: Readonly<Record<string, Figure>> = {
     read: ({ cost }) => cost?.perMillionInTime ?? null,
   },
   gpuHours: { unit: 'hours', label: 'GPU-hours', column: 'gpu_hours', ofScheduler: true, read: gpuHoursOf },
-  execUtilization: {
-    ...{ unit: 'share', label: 'EXEC busy', column: 'exec_utilization', ofScheduler: true },
-    read: ({ gpu }) => gpu?.execUtilization ?? null,
-  },
-  weightsUtilization: {
-    ...{ unit: 'share', label: 'WEIGHTS busy', column: 'weights_utilization', ofScheduler: true },
-    read: ({ gpu }) => gpu?.weightsUtilization ?? null,
-  },
+  execUtilization: utilization('EXEC busy', 'exec_utilization', ({ gpu }) => gpu?.execUtilization),
+  weightsUtilization: utilization(
+    'WEIGHTS busy',
+    'weights_utilization',
+    ({ gpu }) => gpu?.weightsUtilization,
+  ),
 };
 
 /** Figure of a part; null if parts have no such figure. */
 export function figureOfPart({ dimension, key, figure: name }: PartFigure): Figure | null {
   const named = parsePercentile(name);
   const headline = named === null ? null : headlineOf(named.percentile);
-  const figure = Object.hasOwn(OF_PART, name)
-    ? OF_PART[name]!
+  const figures = figuresOfParts(dimension);
+  const figure = Object.hasOwn(figures, name)
+    ? figures[name]!
     : headline === null
       ? null
       : latency(named!.reading, headline);
@@ -192,6 +206,8 @@ export function figureOfPart({ dimension, key, figure: name }: PartFigure): Figu
   const part = (summary: MeasuredSummary) => partOf(summary, dimension, key);
   return {
     ...known,
+    // A client sees no GPUs.
+    ...(dimension === 'kind' ? { ofScheduler: true } : {}),
     label: `${dimension} ${key}: ${known.label}`,
     read: (summary) => {
       const found = part(summary);
@@ -253,6 +269,14 @@ function count(
     read: (figures) => read(figures) ?? null,
     outOf: ({ requests }) => requests.offered,
   };
+}
+
+function utilization<T>(
+  label: string,
+  column: string,
+  read: (of: T) => number | null | undefined,
+): Figure<T> {
+  return { unit: 'share', label, column, ofScheduler: true, read: (of) => read(of) ?? null };
 }
 
 function assessed(label: string, column: string, read: Figure['read']): Figure {

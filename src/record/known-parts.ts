@@ -1,33 +1,23 @@
 import { EscapementError } from '../base/errors.js';
-import { type Threshold, unknownSender } from './threshold.js';
-
-type Named = readonly { readonly name: string }[];
-
-/** Classes and tenants declared by an experiment. */
-export interface Senders {
-  readonly classes: Named;
-  readonly tenants: { readonly list: Named };
-}
+import type { Dimension } from './figures.js';
+import { type PartNames, type Threshold, unknownPart } from './threshold.js';
 
 /**
- * Throws `E_USAGE` for the first threshold on a class or tenant that no experiment declares, before anything runs;
- * `flag`: the one that sets thresholds.
+ * Throws `E_USAGE` for the first threshold on a part that no experiment has, before anything runs; `flag`: the one that
+ * sets thresholds.
  */
-export function refuseUnknownSenders(
+export function refuseUnknownParts(
   thresholds: readonly Threshold[],
-  experiments: readonly Senders[],
+  experiments: readonly PartNames[],
   flag: 'threshold' | 'target',
 ): void {
-  const names = {
-    classes: namesIn(experiments.map(({ classes }) => classes)),
-    tenants: namesIn(experiments.map(({ tenants }) => tenants.list)),
-  };
+  if (experiments.length === 0) return;
+  const dimensions = Object.keys(experiments[0]!) as Dimension[];
+  const names = Object.fromEntries(
+    dimensions.map((dimension) => [dimension, [...new Set(experiments.flatMap((each) => each[dimension]))]]),
+  ) as unknown as PartNames;
   for (const threshold of thresholds) {
-    const what = unknownSender(threshold, names);
+    const what = unknownPart(threshold, names);
     if (what !== null) throw new EscapementError('E_USAGE', what, { flag: `--${flag} '${threshold.text}'` });
   }
-}
-
-function namesIn(lists: readonly Named[]): string[] {
-  return [...new Set(lists.flatMap((list) => list.map(({ name }) => name)))];
 }

@@ -15,9 +15,9 @@ export class PartTally {
   readonly cold: Float64Array;
   /** Time of INFERs by part, ns; the requests of a batch share its time evenly. */
   readonly gpuNs: Float64Array;
-  /** Time from arrival to answer, ns, by part: of requests answered in time, and of late ones. */
-  readonly inTime: readonly Histogram[];
-  private readonly late: (Histogram | null)[];
+  /** Time from arrival to answer, ns, by part: of requests answered in time, and of late ones; null: there are none. */
+  private readonly inTimeLatency: (Histogram | null)[];
+  private readonly lateLatency: (Histogram | null)[];
 
   /** `parts`: their number; `bits`: of the latency histograms, see `Histogram`. */
   constructor(
@@ -28,56 +28,64 @@ export class PartTally {
     this.failures = new Float64Array(parts * CAUSES.length);
     this.cold = new Float64Array(parts);
     this.gpuNs = new Float64Array(parts);
-    this.inTime = Array.from({ length: parts }, () => new Histogram(bits));
-    this.late = new Array<null>(parts).fill(null);
+    this.inTimeLatency = new Array<null>(parts).fill(null);
+    this.lateLatency = new Array<null>(parts).fill(null);
   }
 
   /** Counts an answered request. `cause`: index into `CAUSES`; −1: answered in time, or not known. */
   add(part: number, outcome: Outcome, latencyNs: number, cause: number, isCold: boolean): void {
     this.outcomes[part * OUTCOMES + outcome]++;
-    if (outcome === OUTCOME_OK) this.inTime[part].record(latencyNs);
-    else if (outcome === OUTCOME_LATE) this.lateOf(part).record(latencyNs);
+    if (outcome === OUTCOME_OK) this.histogram(this.inTimeLatency, part).record(latencyNs);
+    else if (outcome === OUTCOME_LATE) this.histogram(this.lateLatency, part).record(latencyNs);
     if (cause >= 0) this.failures[part * CAUSES.length + cause]++;
     if (isCold) this.cold[part]++;
-  }
-
-  /** Most parts have no late requests, so their histogram waits for the first. */
-  private lateOf(part: number): Histogram {
-    this.late[part] ??= new Histogram(this.bits);
-    return this.late[part];
   }
 
   countOf(part: number, outcome: Outcome): number {
     return this.outcomes[part * OUTCOMES + outcome];
   }
 
+  /** Latencies of the requests of a part that were answered in time. */
+  inTime(part: number): Histogram {
+    return this.inTimeLatency[part] ?? new Histogram(this.bits);
+  }
+
   /** Latencies of the executed requests of a part: in time and late. */
   executed(part: number): Histogram {
-    const late = this.late[part];
-    if (late === null) return this.inTime[part];
-    const all = new Histogram(this.bits);
-    all.add(this.inTime[part]);
-    all.add(late);
+    const late = this.lateLatency[part];
+    return late === null ? this.inTime(part) : merged(this.bits, [this.inTimeLatency[part], late]);
+  }
+
+  /** All parts as one; itself if it has one. */
+  total(): PartTally {
+    if (this.parts === 1) return this;
+    const all = new PartTally(1, this.bits);
+    all.inTimeLatency[0] = merged(this.bits, this.inTimeLatency);
+    all.lateLatency[0] = merged(this.bits, this.lateLatency);
+    for (const [of, from] of [
+      [all.outcomes, this.outcomes],
+      [all.failures, this.failures],
+      [all.cold, this.cold],
+      [all.gpuNs, this.gpuNs],
+    ] as const)
+      from.forEach((count, i) => {
+        of[i % of.length] += count;
+      });
     return all;
   }
 
-  /** All parts as one. */
-  total(): PartTally {
-    const all = new PartTally(1, this.bits);
-    const late = new Histogram(this.bits);
-    for (let part = 0; part < this.parts; part++) {
-      all.inTime[0].add(this.inTime[part]);
-      late.add(this.late[part] ?? new Histogram(this.bits));
-      all.cold[0] += this.cold[part];
-      all.gpuNs[0] += this.gpuNs[part];
+  private histogram(histograms: (Histogram | null)[], part: number): Histogram {
+    let found = histograms[part];
+    if (found === null) {
+      found = new Histogram(this.bits);
+      histograms[part] = found;
     }
-    all.late[0] = late;
-    this.outcomes.forEach((count, i) => {
-      all.outcomes[i % OUTCOMES] += count;
-    });
-    this.failures.forEach((count, i) => {
-      all.failures[i % CAUSES.length] += count;
-    });
-    return all;
+    return found;
   }
+}
+
+function merged(bits: number | undefined, histograms: readonly (Histogram | null)[]): Histogram {
+  const all = new Histogram(bits);
+  for (const each of histograms) if (each !== null) all.add(each);
+  return all;
 }

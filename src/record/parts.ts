@@ -83,7 +83,7 @@ export function requestFigures(recorder: RunTally, tally: PartTally, part: numbe
     offeredRps: ratioOf(offered, seconds),
     goodputRps: ratioOf(ok, seconds),
     attainment: ratioOf(ok, offered),
-    offeredLatencyMs: latencyMs(tally.inTime[part], offered),
+    offeredLatencyMs: latencyMs(tally.inTime(part), offered),
     executedLatencyMs: latencyMs(executed, executed.count),
     ...(recorder.causes === null ? {} : { coldStarts: tally.cold[part], failures: failuresOf(tally, part) }),
   };

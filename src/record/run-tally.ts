@@ -56,7 +56,7 @@ interface TalliedKind {
 const MODEL_BITS = 6;
 
 /** Requests of a run by one dimension. */
-interface Breakdown {
+interface TalliedDimension {
   readonly dimension: Dimension;
   readonly tally: PartTally;
   /** Part to which a request belongs; −1: none. */
@@ -83,11 +83,11 @@ export class RunTally implements RunObserver {
   readonly lengths: readonly number[];
   /** Null if the observer cannot see why requests failed. */
   readonly causes: CauseFinder | null;
-  /** Requests by section and by model. */
+  /** Requests by section. */
   readonly groups: PartTally;
   private readonly byModel: PartTally;
-  /** By what else the requests and GPUs of the run have. */
-  private readonly others: readonly Breakdown[];
+  /** Requests by the other dimensions of the run. */
+  private readonly others: readonly TalliedDimension[];
   /** SLO of each section's requests, ns; 0: none came, NaN: they differ. */
   private readonly slosNs: Float64Array;
   /** Requests withdrawn by their clients; these are not offered. */
@@ -163,9 +163,9 @@ export class RunTally implements RunObserver {
     return this.others.find((each) => each.dimension === dimension)?.tally ?? null;
   }
 
-  private breakDown(): Breakdown[] {
+  private breakDown(): TalliedDimension[] {
     const { models, lengths, kindOf } = this;
-    const parts: [Dimension, number, Breakdown['partOf']][] = [
+    const parts: [Dimension, number, TalliedDimension['partOf']][] = [
       ['class', this.classes.length, ({ requestClass }, slot) => requestClass[slot]],
       ['tenant', this.tenants.length, ({ tenant }, slot) => tenant[slot]],
       ['length', lengths.length, lengthPart(models, lengths)],
@@ -281,7 +281,7 @@ export class RunTally implements RunObserver {
 }
 
 /** Part of a request by the smallest length that fits its input, whatever the policy knows of it. */
-function lengthPart(models: readonly ModelSpec[], lengths: readonly number[]): Breakdown['partOf'] {
+function lengthPart(models: readonly ModelSpec[], lengths: readonly number[]): TalliedDimension['partOf'] {
   const rows = models.map((model) => (model.lengths ?? []).map((length) => lengths.indexOf(length)));
   return ({ model, length }, slot) => {
     const row = rows[model[slot]];

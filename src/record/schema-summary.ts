@@ -109,7 +109,7 @@ export const runPartsSchema = z.object({
   model: z
     .array(modelFiguresSchema)
     .describe(
-      'Every model that had requests, the worst first, with latencies within 0.8 %; in the cells of a sweep the first 20.',
+      'Every model that had requests, the worst first, with latencies within 0.8 %; in the cells of a sweep the first 20 and those that thresholds name.',
     ),
 });
 
@@ -169,7 +169,6 @@ export const schedulerFiguresSchema = z.object({
     ),
   policy: z.string().describe('Scheduling policy; absent for a load.'),
   actions: actionCountsSchema.describe('Actions that were sent after the warm-up; absent for a load.'),
-  coldStarts: count().describe('Requests that arrived while no GPU held their model.'),
   gpu: z
     .object({
       execUtilization: utilization('EXEC'),

@@ -36,8 +36,8 @@ export function buildSummary(
 ): Summary {
   const by = buildParts(recorder, slosMs ?? recorder.sections.map((_, i) => recorder.sloMsOf(i)), paid);
   const all = recorder.groups.total();
-  const { requests, coldStarts: _, ...figures } = requestFigures(recorder, all, 0);
-  const distributions = { ok: all.inTime[0], offered: requests.offered, executed: all.executed(0) };
+  const { requests, ...figures } = requestFigures(recorder, all, 0);
+  const distributions = { ok: all.inTime(0), offered: requests.offered, executed: all.executed(0) };
   return {
     ...{ name, kind, seed, durationSeconds: spanSeconds(recorder), requests },
     ...(recorder.cancels === 0 ? {} : { cancelled: recorder.cancels }),
@@ -73,7 +73,6 @@ export function buildSchedulerFigures(
   return {
     policy,
     actions: actionCounts(recorder),
-    coldStarts: recorder.groups.cold.reduce((sum, count) => sum + count, 0),
     gpu: {
       execUtilization: ratioOf(busyNs(recorder, LANE_EXEC), laneNs),
       weightsUtilization: ratioOf(busyNs(recorder, LANE_WEIGHTS), laneNs),
@@ -121,7 +120,7 @@ export function buildSlices(
 export function buildLatencyCdf(recorder: RunTally): LatencyCdf {
   const all = recorder.groups.total();
   return latencyCdf(
-    all.inTime[0],
+    all.inTime(0),
     all.outcomes.reduce((sum, count) => sum + count, 0),
   );
 }

@@ -5,6 +5,7 @@ import { candidates } from '../base/nearest.js';
 import { significant } from '../text/numbers.js';
 import { coverageOf } from './coverage.js';
 import {
+  type Dimension,
   type FigureUnit,
   figureNames,
   figureOf,
@@ -37,8 +38,8 @@ export interface ThresholdResult extends Immutable<z.output<typeof thresholdResu
 
 /** Largest number of metrics suggested by an error. */
 const MOST_NAMED = 4;
-/** Largest number of classes or tenants listed by an error. */
-const MOST_SENDERS = 10;
+/** Largest number of parts listed by an error. */
+const MOST_PARTS = 10;
 const EXAMPLES = 'p99, attainment, goodputRps, timeout, class.NAME.attainment or tenant.NAME.goodputRps';
 
 type Operator = '<' | '<=' | '>' | '>=';
@@ -129,30 +130,38 @@ function unknownMetric(metric: string): string {
   if (isOutsideRange(metric)) return `${metric}: a percentile is above 0 and at most 100, e.g. p99.9`;
   const part = partOfFigure(metric);
   if (part !== null)
-    return `unknown metric ${metric}; a ${part.dimension} has p50, p99, ${partFigureNames().join(', ')}`;
+    return `unknown metric ${metric}; a ${part.dimension} has p50, p99, ${partFigureNames(part.dimension).join(', ')}`;
   const meant = respelt(metric);
   const close = meant === null ? candidates(metric, figureNames(), MOST_NAMED) : [meant];
   if (close.length > 0) return `unknown metric ${metric}; did you mean ${close.join(' or ')}?`;
   return `unknown metric ${metric}; write for example ${EXAMPLES}; docs/how-to/check-slos-in-ci.md lists all`;
 }
 
-/** Declared classes and tenants. */
-interface SenderNames {
-  readonly classes: readonly string[];
-  readonly tenants: readonly string[];
+/** Explains why runs with these parts lack the figure of a threshold; null if they have it. */
+export function unknownPart({ metric }: Pick<Threshold, 'metric'>, names: PartNames): string | null {
+  const part = partOfFigure(metric);
+  if (part === null) return null;
+  const { dimension, key } = part;
+  const known = names[dimension];
+  if (known.includes(key)) return null;
+  if (known.length === 0) return `the experiment has no ${PLURALS[dimension]}`;
+  const close = candidates(key, known, MOST_NAMED);
+  if (close.length > 0) return `no ${dimension} is called ${key}; did you mean ${close.join(' or ')}?`;
+  const more = known.length > MOST_PARTS ? ` and ${known.length - MOST_PARTS} more` : '';
+  return `no ${dimension} is called ${key}; the experiment has ${known.slice(0, MOST_PARTS).join(', ')}${more}`;
 }
 
-/** Explains why runs with these classes and tenants lack the figure of a threshold; null if they have it. */
-export function unknownSender({ metric }: Pick<Threshold, 'metric'>, names: SenderNames): string | null {
-  const part = partOfFigure(metric);
-  if (part?.dimension !== 'class' && part?.dimension !== 'tenant') return null;
-  const { dimension, key } = part;
-  const [known, plural] = dimension === 'class' ? [names.classes, 'classes'] : [names.tenants, 'tenants'];
-  if (known.includes(key)) return null;
-  if (known.length === 0) return `the experiment has no ${plural}`;
-  const more = known.length > MOST_SENDERS ? ` and ${known.length - MOST_SENDERS} more` : '';
-  return `no ${dimension} is called ${key}; the experiment has ${known.slice(0, MOST_SENDERS).join(', ')}${more}`;
-}
+/** Names of the parts of an experiment's runs, by dimension. */
+export type PartNames = Readonly<Record<Dimension, readonly string[]>>;
+
+const PLURALS: Readonly<Record<Dimension, string>> = {
+  group: 'groups of users',
+  class: 'classes',
+  tenant: 'tenants',
+  model: 'models',
+  length: 'lengths',
+  kind: 'kinds of GPUs',
+};
 
 function limitOf(
   text: string,

@@ -1,3 +1,4 @@
+import { CAUSE_LABELS } from '../record/causes.js';
 import { type Dimension, offeredMs } from '../record/figures.js';
 import type { DrawnRun, RequestFigures, RunParts } from '../record/results.js';
 import { formatCount, formatMs, formatPercent, formatRate, formatSlo, round3 } from '../text/numbers.js';
@@ -29,8 +30,8 @@ const DESCRIBED: {
     readonly name: string;
     nameOf(part: PartOf<D>): string;
     more?(part: PartOf<D>): Part['figures'];
-    /** Figures of `requestCells` that would mislead. */
-    readonly without?: readonly string[];
+    /** Figures of its requests; default: `requestCells`. */
+    cells?(part: PartOf<D>): Part['figures'];
   };
 } = {
   group: {
@@ -47,7 +48,10 @@ const DESCRIBED: {
       ...shares(gpuShare, share),
       ...(failures === undefined
         ? {}
-        : { 'beyond rate': count(failures.overRate), 'beyond share': count(failures.overShare) }),
+        : {
+            [CAUSE_LABELS.overRate]: count(failures.overRate),
+            [CAUSE_LABELS.overShare]: count(failures.overShare),
+          }),
     }),
   },
   length: {
@@ -56,8 +60,8 @@ const DESCRIBED: {
   },
   kind: {
     ...{ dimension: 'kind of GPU', name: 'kinds', nameOf: ({ key }) => key },
-    // Requests that no GPU executed belong to no kind.
-    without: ['offered/s', 'attained'],
+    // Requests that no GPU executed belong to no kind: shares and percentiles would flatter.
+    cells: ({ goodputRps }) => ({ 'in time/s': rate(goodputRps) }),
     more: ({ gpus, gpuHours, infer, execUtilization, weightsUtilization }) => ({
       GPUs: count(gpus),
       ...(gpuHours === undefined ? {} : { 'GPU-hours': { text: String(round3(gpuHours)) } }),
@@ -73,14 +77,19 @@ export function breakdownsOf({ summary }: Pick<DrawnRun, 'summary'>): Breakdown[
   return (Object.keys(DESCRIBED) as Exclude<Dimension, 'model'>[]).flatMap((dimension) => {
     const parts: readonly PartOf<typeof dimension>[] = summary.by[dimension] ?? [];
     // Each dimension describes its own parts, which the type of a union of them cannot say.
-    const { nameOf, more, without = [], ...named } = DESCRIBED[dimension] as (typeof DESCRIBED)['kind'];
+    const {
+      nameOf,
+      more,
+      cells = requestCells,
+      ...named
+    } = DESCRIBED[dimension] as (typeof DESCRIBED)['kind'];
     if (parts.length === 0) return [];
     return {
       ...named,
       parts: (parts as readonly PartOf<'kind'>[]).map((part) => ({
         name: nameOf(part),
         attainment: part.attainment,
-        figures: { ...more?.(part), ...withoutKeys(requestCells(part), without) },
+        figures: { ...more?.(part), ...cells(part) },
       })),
     };
   });
@@ -109,10 +118,6 @@ export function requestCells(figures: RequestFigures): Part['figures'] {
     p95: ms(offeredMs(figures, 'p95')),
     p99: ms(offeredMs(figures, 'p99')),
   };
-}
-
-function withoutKeys(figures: Part['figures'], keys: readonly string[]): Part['figures'] {
-  return Object.fromEntries(Object.entries(figures).filter(([key]) => !keys.includes(key)));
 }
 
 /** Empty if a client measured. */

@@ -13,6 +13,7 @@ import { costFigures, type PaidKind } from '../record/parts.js';
 import { isListed } from '../record/policy-notes.js';
 import type { ClusterSetup, RunKind, RunResult, RunSetup, ScheduledRun } from '../record/results.js';
 import { RunTally } from '../record/run-tally.js';
+import { RESULTS_VERSION } from '../record/schema.js';
 import {
   buildLatencyCdf,
   buildSchedulerFigures,
@@ -147,7 +148,7 @@ export class Collector {
     const { name, seed, source } = experiment;
     const { text, overrides } = source;
     return {
-      version: 4,
+      version: RESULTS_VERSION,
       experiment: text,
       ...(overrides.length === 0 ? {} : { overrides }),
       summary: buildSummary(recorder, { name, kind, seed, wall }, { slosMs, percentiles, paid: this.paid }),

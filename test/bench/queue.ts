@@ -23,7 +23,7 @@ workload: { kind: poisson, rate: 100/s, duration: 1s }
 policy: { kind: fifo }
 slo: 100ms
 `,
-  ...{ name: 'bench', file: 'bench.yaml', overrides: [], percentiles: [], files: [], key: '' },
+  ...{ name: 'bench', file: 'bench.yaml', overrides: [], metrics: [], files: [], key: '' },
 };
 
 /** What the queue itself costs: cells that do nothing, on a real server and workers in processes of their own. */

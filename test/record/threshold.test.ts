@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkThreshold, parseThreshold, percentilesFor, unknownSender } from '../../src/record/threshold.js';
+import { checkThreshold, parseThreshold, percentilesFor, unknownPart } from '../../src/record/threshold.js';
 import { SUMMARY } from './fixtures.js';
 
 const check = (text: string, summary = SUMMARY) => checkThreshold(parseThreshold(text), summary);
@@ -162,8 +162,13 @@ describe('thresholds', () => {
     ['ok>1', null],
     ['class.acme.ok>1', 'no class is called acme; the experiment has gold'],
     ['tenant.gold.ok>1', 'the experiment has no tenants'],
-  ])('%s: what an experiment without the sender has instead is %s', (text, problem) => {
-    expect(unknownSender(parseThreshold(text), { classes: ['gold'], tenants: [] })).toBe(problem);
+    ['model.resnet.ok>1', 'no model is called resnet; did you mean resnet50?'],
+    ['kind.t4.execUtilization<1', 'the experiment has no kinds of GPUs'],
+  ])('%s: what an experiment without the part has instead is %s', (text, problem) => {
+    const none = { group: [], tenant: [], length: [], kind: [] };
+    expect(unknownPart(parseThreshold(text), { ...none, class: ['gold'], model: ['resnet50'] })).toBe(
+      problem,
+    );
   });
 
   it('know the percentiles of every summary by number', () => {
@@ -179,6 +184,10 @@ describe('thresholds', () => {
     ['utilization<80%', /unknown metric utilization; did you mean execUtilization or weightsUtilization\?/],
     ['class.gold.goodput>5', /a class has p50, p99, attainment, goodputRps, .*gpuShare/],
     ['tenant.acme.gpu>5%', /a tenant has p50, p99, attainment, .*overRate, overShare/],
+    [
+      'class.gold.execUtilization<50%',
+      /unknown metric class.gold.execUtilization; a class has p50, .*gpuShare$/,
+    ],
     ['p995<100ms', /unknown metric p995; did you mean p99\.5/],
     ['executedP999<100ms', /unknown metric executedP999; did you mean executedP99\.9/],
     ['p101<100ms', /p101: a percentile is above 0 and at most 100/],

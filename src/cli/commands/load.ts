@@ -1,5 +1,6 @@
 import type { Argv } from 'yargs';
-import { refuseUnknownSenders } from '../../record/known-senders.js';
+import { partNames } from '../../config/part-names.js';
+import { refuseUnknownParts } from '../../record/known-parts.js';
 import {
   accessFlags,
   experimentFile,
@@ -53,6 +54,6 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const checks = readChecks(args);
   refuseUnseen(checks);
   const experiment = await loadExperiment(args.file, overridesOf(args));
-  refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
+  refuseUnknownParts(checks.thresholds, [partNames(experiment)], 'threshold');
   await playLoad(experiment, checks, args);
 }

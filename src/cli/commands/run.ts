@@ -1,7 +1,8 @@
 import type { Argv } from 'yargs';
 import type { Experiment } from '../../config/experiment.js';
+import { partNames } from '../../config/part-names.js';
 import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
-import { refuseUnknownSenders } from '../../record/known-senders.js';
+import { refuseUnknownParts } from '../../record/known-parts.js';
 import type { Engine } from '../../run/engine.js';
 import { warn } from '../../text/terminal.js';
 import { experimentFile, overridesOf } from '../common-options.js';
@@ -47,7 +48,7 @@ export async function handler(args: Args): Promise<void> {
   // A simulation gives the same result everywhere.
   const environment = isLive ? environmentOverrides(process.env) : [];
   const experiment = retrying(await loadExperiment(args.file, overridesOf(args), [], environment));
-  refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
+  refuseUnknownParts(checks.thresholds, [partNames(experiment)], 'threshold');
   if (isLive) await warnOfLive(args, experiment);
   await oneRun('run', { experiment, engine: await engineOf(args), checks }, args);
 }

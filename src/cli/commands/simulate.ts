@@ -1,5 +1,6 @@
 import type { Argv } from 'yargs';
-import { refuseUnknownSenders } from '../../record/known-senders.js';
+import { partNames } from '../../config/part-names.js';
+import { refuseUnknownParts } from '../../record/known-parts.js';
 import {
   experimentFile,
   json,
@@ -39,6 +40,6 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const { oneRun } = await import('../one-run.js');
   const checks = readChecks(args);
   const experiment = await loadExperiment(args.file, overridesOf(args));
-  refuseUnknownSenders(checks.thresholds, [experiment], 'threshold');
+  refuseUnknownParts(checks.thresholds, [partNames(experiment)], 'threshold');
   await oneRun('simulate', { experiment, engine: SIMULATED, checks }, args);
 }

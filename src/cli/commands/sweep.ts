@@ -69,7 +69,6 @@ export async function handler(args: Args): Promise<void> {
     outDir: args.out ?? join('out', basename(args.file, extname(args.file))),
     threads: args.threads ?? usableCores(),
     version: packageVersion(),
-    percentiles: checks.percentiles,
     required: checks.thresholds.map(({ text }) => text),
   };
   if (args.status) await printStatus(sweep, args.json);

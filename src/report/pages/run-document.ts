@@ -170,7 +170,7 @@ function failureSection({ summary }: RunResult | CellResult): Section[] {
   const present = CAUSES.filter((cause) => hurt.some((model) => (model.failures?.[cause] ?? 0) > 0));
   const number = (value: number | undefined) => ({ text: formatCount(value ?? 0), sort: value ?? 0 });
   const seesCold = hurt.some(({ coldStarts }) => coldStarts !== undefined);
-  const titles = [...Object.keys(requestCells(hurt[0]!)), ...(seesCold ? ['cold starts'] : [])];
+  const titles = ['requests', ...Object.keys(requestCells(hurt[0]!)), ...(seesCold ? ['cold starts'] : [])];
   const byModel = {
     columns: [
       { title: 'model' },
@@ -181,6 +181,7 @@ function failureSection({ summary }: RunResult | CellResult): Section[] {
     ],
     rows: hurt.map((model) => [
       { text: model.key },
+      number(model.requests.offered),
       ...Object.values(requestCells(model)),
       ...(seesCold ? [number(model.coldStarts)] : []),
       ...present.map((cause) => number(model.failures?.[cause])),

@@ -5,8 +5,9 @@ import { ON_DISK } from '../../config/files-on-disk.js';
 import { numberKind } from '../../config/keys.js';
 import { readExperimentSource } from '../../config/load.js';
 import { applyOverrides } from '../../config/overrides.js';
+import { partNames } from '../../config/part-names.js';
 import { loadPlugins } from '../../config/plugins.js';
-import { refuseUnknownSenders } from '../../record/known-senders.js';
+import { refuseUnknownParts } from '../../record/known-parts.js';
 import type { Threshold } from '../../record/threshold.js';
 import { seedChanges } from '../random-streams.js';
 import type { OpenRunner } from '../sweep/pool.js';
@@ -76,7 +77,7 @@ export async function probing<T>(
   const { overrides, version, onRun } = request;
   const trials = new Trials({ source, overrides, candidates, seeds, targets, version, onRun });
   const ends = await trials.ends();
-  refuseUnknownSenders(targets, ends, 'target');
+  refuseUnknownParts(targets, ends.map(partNames), 'target');
   const store = openPlanStore(request.outDir, !request.fresh);
   const runner = request.openRunner();
   try {

@@ -6,7 +6,7 @@ import { cannotWrite } from '../../base/files/output-file.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
 import type { BoundFigures, CellResult } from '../../record/results.js';
-import { percentilesFor, type Threshold } from '../../record/threshold.js';
+import type { Threshold } from '../../record/threshold.js';
 import { isOneSample, meanOf, meanOfKnown } from '../../report/statistics.js';
 import { seedChanges } from '../random-streams.js';
 import { CellStore } from '../sweep/cell-store.js';
@@ -83,7 +83,7 @@ export class Trials {
     const [cell] = buildGrid(settings, [seed]);
     // No timelines, since nothing draws them.
     const own = cellOverrides({ ...cell!, repeats: true }, { cases: [], overrides });
-    return checkCell(source, own, { version, percentiles: percentilesFor(targets) });
+    return checkCell(source, own, { version, metrics: targets.map(({ metric }) => metric) });
   }
 
   /** Error of a failed candidate. Values are overrides for the loader; messages name the planned keys. */

@@ -37,7 +37,7 @@ const orderFields = z.strictObject({
   text: blobSchema,
   file: name,
   overrides: z.array(z.string().max(1 << 20)).max(10_000),
-  percentiles: z.array(z.number().min(0).max(100)).max(1000),
+  metrics: z.array(z.string().max(1000)).max(1000),
   plugin: name.exactOptional(),
   files: z
     .array(

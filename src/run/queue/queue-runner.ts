@@ -159,7 +159,7 @@ class QueueRunner implements CellRunner {
   }
 
   private async orderOf({ job, task }: OpenCell): Promise<Order> {
-    const { name, file, overrides, percentiles, plugin } = task;
+    const { name, file, overrides, metrics, plugin } = task;
     const pathsOf = (kind: ReadFile['kind']) =>
       task.files.flatMap((one) => (one.kind === kind ? one.path : []));
     const files = pathsOf('data').map(async (path) => ({
@@ -172,7 +172,7 @@ class QueueRunner implements CellRunner {
     }));
     return {
       ...{ sweep: this.sweep, job, name, file },
-      ...{ overrides: [...overrides], percentiles: [...percentiles] },
+      ...{ overrides: [...overrides], metrics: [...metrics] },
       text: await this.files.addText(task.text),
       ...(plugin === undefined ? {} : { plugin }),
       files: await Promise.all(files),

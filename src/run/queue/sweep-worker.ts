@@ -127,7 +127,7 @@ class SweepWorker {
   }
 
   private outcomeOf(order: Order): Promise<CellOutcome> {
-    const { name, file, overrides, percentiles, plugin, files, plugins } = order;
+    const { name, file, overrides, metrics, plugin, files, plugins } = order;
     const wanted = [
       { blob: order.text, suffix: '' },
       // The name of a trace only says whether it is compressed.
@@ -141,7 +141,7 @@ class SweepWorker {
       const outcome = await this.pool.run(
         {
           text: await readFile(text!, 'utf8'),
-          ...{ name, file, overrides, percentiles, located },
+          ...{ name, file, overrides, metrics, located },
           // Nothing is stored here under a key, and only located files are used.
           ...{ key: '', files: [] },
           ...(plugin === undefined ? {} : { plugin }),

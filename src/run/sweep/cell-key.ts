@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { fileDigest } from '../../base/files/file-digest.js';
 import type { Experiment } from '../../config/experiment.js';
+import { modelsOf, percentilesOf } from '../../record/figures.js';
 
 /**
  * Names a cell's result by everything that decides it, so that it is the same on every machine: the checked experiment
  * after defaults and overrides (so with the figures of every model), the bytes of each trace, the version of the
- * program, and its further percentiles. A result under this key can be reused; anything else cannot.
+ * program, and what is asked of it. A result under this key can be reused; anything else cannot.
  */
-export function cellKey(experiment: Experiment, version: string, percentiles: readonly number[]): string {
+export function cellKey(experiment: Experiment, version: string, metrics: readonly string[]): string {
   // Leaves out the experiment file's path, comments, name and live settings, which do not affect the simulation.
   const {
     file: _,
@@ -23,7 +24,8 @@ export function cellKey(experiment: Experiment, version: string, percentiles: re
   const { kind, options, plugin } = experiment.policy;
   // The name of a plugin's file does not matter, but every change of it does.
   const policy = { kind, options, ...(plugin === undefined ? {} : { plugin: plugin.digest }) };
-  return keyOf({ ...said, policy, percentiles }, version);
+  const asked = { percentiles: percentilesOf(metrics), modelFigures: modelsOf(metrics) };
+  return keyOf({ ...said, policy, ...asked }, version);
 }
 
 /** Names the result of `boundOf` by its inputs: cells of several policies share it. */

@@ -24,8 +24,6 @@ export interface SweepQuestion {
   readonly overrides: readonly string[];
   /** Version of the program: results of another version are not reused. */
   readonly version: string;
-  /** Further percentiles for every summary, ascending. */
-  readonly percentiles: readonly number[];
   /** Thresholds that a choice must meet to be recommended, as written. */
   readonly required: readonly string[];
 }
@@ -42,13 +40,14 @@ interface PlannedSweep {
 
 /** Reads a sweep and checks every cell. Throws errors of the experiment and the flags. */
 export async function planSweep(question: SweepQuestion): Promise<PlannedSweep> {
-  const { file, overrides, version, percentiles } = question;
+  const { file, overrides, version } = question;
+  const thresholds = question.required.map(parseThreshold);
   const source = await readExperimentSource(file);
   const { header, cases, bound } = await describeSweep(source, question);
   const grid = buildGrid(header.vary, header.seeds);
   const all = await planCells(grid, {
-    ...{ source, cases, overrides, bound, version, percentiles },
-    thresholds: question.required.map(parseThreshold),
+    ...{ source, cases, overrides, bound, version, thresholds },
+    metrics: thresholds.map(({ metric }) => metric),
   });
   const planned = all.filter((one) => one.task !== null || one.isEmpty !== true);
   const empty = (all.length - planned.length) / header.seeds.length;

@@ -3,12 +3,13 @@ import { buildExperiment } from '../../config/build.js';
 import type { SourceDocument } from '../../config/document.js';
 import type { Experiment } from '../../config/experiment.js';
 import { NotedFiles } from '../../config/files-on-disk.js';
+import { partNames } from '../../config/part-names.js';
 import { experimentNotes } from '../../config/policy-notes.js';
 import { NO_GPUS } from '../../config/schema-cluster.js';
 import { asMistakeInCase } from '../../config/sweep-section.js';
-import { refuseUnknownSenders, type Senders } from '../../record/known-senders.js';
+import { refuseUnknownParts } from '../../record/known-parts.js';
 import type { PolicyNote } from '../../record/policy-notes.js';
-import type { Threshold } from '../../record/threshold.js';
+import type { PartNames, Threshold } from '../../record/threshold.js';
 import { seedChanges } from '../random-streams.js';
 import { boundKey, cellKey } from './cell-key.js';
 import { type CellBase, cellOverrides, type GridCell } from './grid.js';
@@ -37,8 +38,8 @@ interface PlanOptions extends CellBase {
   readonly source: SourceDocument;
   readonly bound: boolean;
   readonly version: string;
-  /** Further percentiles for the results, ascending. */
-  readonly percentiles: readonly number[];
+  /** Figures that are asked for, by the names of thresholds. */
+  readonly metrics: readonly string[];
   /** Thresholds that a choice must meet to be recommended. */
   readonly thresholds: readonly Threshold[];
 }
@@ -53,14 +54,14 @@ export interface CheckedCell {
 export async function checkCell(
   source: SourceDocument,
   overrides: readonly string[],
-  { version, percentiles }: Pick<PlanOptions, 'version' | 'percentiles'>,
+  { version, metrics }: Pick<PlanOptions, 'version' | 'metrics'>,
 ): Promise<CheckedCell> {
   const host = new NotedFiles();
   const experiment = await buildExperiment(source, { overrides, host });
   const { text, file } = source;
-  const key = cellKey(experiment, version, percentiles);
+  const key = cellKey(experiment, version, metrics);
   const { files } = host;
-  return { experiment, task: { text, file, files, overrides, percentiles, key, ...labelsOf(experiment) } };
+  return { experiment, task: { text, file, files, overrides, metrics, key, ...labelsOf(experiment) } };
 }
 
 /**
@@ -69,16 +70,16 @@ export async function checkCell(
  * small cache) fails alone. A combination that no seed changes is run with the first seed only.
  */
 export async function planCells(grid: readonly GridCell[], options: PlanOptions): Promise<PlannedCell[]> {
-  const { source, version, percentiles, thresholds } = options;
+  const { source, version, metrics, thresholds } = options;
   const planned: PlannedCell[] = [];
-  const senders: Senders[] = [];
+  const parts: PartNames[] = [];
   const errors = new Map<GridCell, EscapementError>();
   for (const cell of grid) {
     const overrides = cellOverrides(cell, options);
     try {
-      const { experiment, task } = await checkCell(source, overrides, { version, percentiles });
+      const { experiment, task } = await checkCell(source, overrides, { version, metrics });
       if (cell.repeats && !seedChanges(experiment)) continue;
-      senders.push({ classes: experiment.classes, tenants: experiment.tenants });
+      parts.push(partNames(experiment));
       const bound = options.bound ? { bound: { ...task, key: boundKey(experiment, version) } } : {};
       planned.push({ cell, task, ...bound, notes: experimentNotes(experiment) });
     } catch (error) {
@@ -90,7 +91,7 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
     }
   }
   throwIfHopeless(grid, errors);
-  refuseUnknownSenders(thresholds, senders, 'threshold');
+  refuseUnknownParts(thresholds, parts, 'threshold');
   return planned;
 }
 

@@ -4,6 +4,7 @@ import type { Experiment } from '../../config/experiment.js';
 import type { ExperimentHost } from '../../config/experiment-host.js';
 import { LocatedFiles, type LocatedPaths, ON_DISK, type ReadFile } from '../../config/files-on-disk.js';
 import { parseExperiment } from '../../config/load.js';
+import { modelsOf, percentilesOf } from '../../record/figures.js';
 import type { CellResult, ScheduledRun } from '../../record/results.js';
 import { drawnPart } from '../../report/charts/gpu-timeline.js';
 import { boundOf } from '../bound.js';
@@ -17,8 +18,8 @@ export interface CellTask {
   readonly text: string;
   readonly file: string;
   readonly overrides: readonly string[];
-  /** Further percentiles for the summary, ascending. */
-  readonly percentiles: readonly number[];
+  /** Figures that are asked for, by the names of thresholds. */
+  readonly metrics: readonly string[];
   /** Names of the experiment and its policy's plugin, if any, in results; not part of the key. */
   readonly name: string;
   readonly plugin?: string;
@@ -51,7 +52,7 @@ export interface FailedOutcome {
 /** Runs one cell in this thread. Failures are returned as outcomes: errors lose their class between threads. */
 export function runCell(task: CellTask): Promise<CellOutcome> {
   return outcomeOf(task, async (experiment) =>
-    asCell(await simulate(experiment, { percentiles: task.percentiles })),
+    asCell(await simulate(experiment, { percentiles: percentilesOf(task.metrics) }), modelsOf(task.metrics)),
   );
 }
 
@@ -79,23 +80,19 @@ export function failedOutcome(error: unknown): FailedOutcome {
   return { status: 'failed', code: BUG, message: error instanceof Error ? error.message : String(error) };
 }
 
-/** Number of models that a cell keeps, worst first: results with thousands would be too large to open. */
+/** Number of models that a cell keeps, worst first, besides those asked for: thousands would be too large to open. */
 const MOST_MODELS = 20;
 
 /** Part of a run that a sweep keeps; of its timeline, as much as the chart shows. */
-function asCell({
-  experiment: _,
-  overrides: __,
-  origin: _____,
-  setup: ___,
-  summary,
-  timeline,
-  ...rest
-}: ScheduledRun): CellResult {
+function asCell(
+  { experiment: _, overrides: __, origin: _____, setup: ___, summary, timeline, ...rest }: ScheduledRun,
+  asked: readonly string[],
+): CellResult {
   const { wall: ____, by, ...figures } = summary;
+  const isKept = ({ key }: { key: string }, rank: number) => rank < MOST_MODELS || asked.includes(key);
   return {
     ...rest,
-    summary: { ...figures, by: { ...by, model: by.model.slice(0, MOST_MODELS) } },
+    summary: { ...figures, by: { ...by, model: by.model.filter(isKept) } },
     timeline: drawnPart(timeline, rest.worst),
   };
 }

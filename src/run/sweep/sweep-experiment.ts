@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { writeWhole } from '../../base/files/output-file.js';
 import type { PolicyNote } from '../../record/policy-notes.js';
 import type { BoundFigures, CellResult, SweepCell, SweepResults } from '../../record/results.js';
+import { RESULTS_VERSION } from '../../record/schema.js';
 import { CellStore } from './cell-store.js';
 import type { PlannedCell } from './plan.js';
 import { planSweep, type SweepHeader, type SweepQuestion } from './plan-sweep.js';
@@ -138,7 +139,7 @@ export async function runSweep(
     found.set(unit.task.key, one);
     onUnit(unit, one);
   });
-  return { version: 4, ...header, cells: planned.map((plan) => cellOf(plan, found)) };
+  return { version: RESULTS_VERSION, ...header, cells: planned.map((plan) => cellOf(plan, found)) };
 }
 
 /** A cell whose bound failed fails the same way; its own result stays in the store. */

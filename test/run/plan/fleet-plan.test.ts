@@ -35,7 +35,7 @@ function runnerOf() {
     run: (task, job = 'runCell') => {
       const name = `${job} ${task.overrides.join(' ')}`;
       const outcome =
-        outcomes.get(name) ?? (job === 'boundCell' ? boundCell(task) : runCell({ ...task, percentiles: [] }));
+        outcomes.get(name) ?? (job === 'boundCell' ? boundCell(task) : runCell({ ...task, metrics: [] }));
       outcomes.set(name, outcome);
       return outcome;
     },

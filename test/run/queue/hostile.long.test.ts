@@ -64,7 +64,7 @@ const MALFORMED: readonly (readonly [string, Sent, RegExp])[] = [
     { fields: { overrides: Array(17).fill('x'.repeat(1 << 20)) } },
     /its overrides have more than 16 MiB/,
   ],
-  ['a percentile that is none', { fields: { percentiles: [1e9] } }, /percentiles: 0: Too big/],
+  ['a figure that is no text', { fields: { metrics: [1e9] } }, /metrics: 0: /],
   [
     'a name with escapes as a field',
     { fields: { '\u001b]0;owned\u0007': 1 } },
@@ -195,7 +195,7 @@ describe.skipIf(noRedis !== '')(`a worker${noRedis === '' ? '' : ` (${noRedis})`
           name: 'x',
           file: 'run.yaml',
           overrides: [],
-          percentiles: [],
+          metrics: [],
         },
         ...{ text: await published.addText(text), files: await Promise.all(sent), plugins: [], ...fields },
       };

@@ -111,7 +111,7 @@ export default { ...POLICIES.find(({ kind }) => kind === 'fifo'), kind: 'own' };
     const queue = (await client.keys('*:meta'))[0]!.replace(/:meta$/, '');
     const order = {
       ...{ sweep: '00000000-0000-4000-8000-000000000000', job: 'runCell', name: 'x', file: 'x' },
-      ...{ overrides: [], percentiles: [], files: [], plugins: [] },
+      ...{ overrides: [], metrics: [], files: [], plugins: [] },
       text: { sha256: 'a'.repeat(64), bytes: 1 },
     };
     const hostile = [

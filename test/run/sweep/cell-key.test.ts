@@ -75,19 +75,21 @@ test('cells whose workload, models, GPUs and batches are the same share a bound'
   expect(new Set([plain, ...keys]).size).toBe(others.length + 1);
 });
 
-test('results with other percentiles are other results, of which the bound is the same', async () => {
-  const [plain, asked] = [await key(''), await key('', { percentiles: [99.95] })];
-  expect(asked).not.toBe(plain);
-  expect(await key('', { of: boundKey, percentiles: [99.95] })).toBe(await key('', { of: boundKey }));
+test('results with other percentiles or models are other results, of which the bound is the same', async () => {
+  const plain = await key('');
+  expect(await key('', { metrics: ['goodputRps', 'p99'] })).toBe(plain);
+  for (const metric of ['p99.95', 'model.rare.attainment'])
+    expect(await key('', { metrics: [metric] })).not.toBe(plain);
+  expect(await key('', { of: boundKey, metrics: ['p99.95'] })).toBe(await key('', { of: boundKey }));
 });
 
 async function key(
   extra: string,
-  { file = 'here.yaml', version = '1', of = cellKey, percentiles = [] as number[], name = 'run' } = {},
+  { file = 'here.yaml', version = '1', of = cellKey, metrics = [] as string[], name = 'run' } = {},
 ): Promise<string> {
   const text = `name: ${name}
 models: { kind: fit, parameters: 25.6M }
 workload: { kind: arrivals, path: ${trace} }
 ${extra}`;
-  return of(await parseExperiment(text, file), version, percentiles);
+  return of(await parseExperiment(text, file), version, metrics);
 }

@@ -4,7 +4,7 @@ import type { CellTask } from '../../../src/run/sweep/run-cell.js';
 /** A task whose results are called like those of `cellResult`. */
 export function cellTask(key: string): CellTask {
   return {
-    ...{ text: '', file: 'run.yaml', files: [], overrides: [], percentiles: [] },
+    ...{ text: '', file: 'run.yaml', files: [], overrides: [], metrics: [] },
     ...{ key, name: 'fixture' },
   };
 }

@@ -10,7 +10,7 @@ models: { kind: zoo, varieties: 2 }
 workload: { kind: poisson, rate: 10/s, duration: 1s }
 `;
 
-const QUESTION = { seeds: undefined, overrides: [], version: '1', percentiles: [], required: [] };
+const QUESTION = { seeds: undefined, overrides: [], version: '1', required: [] };
 
 function plan(sweep: string, vary: readonly string[]) {
   const file = join(mkdtempSync(join(tmpdir(), 'escapement-')), 'fleets.yaml');

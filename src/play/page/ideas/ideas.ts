@@ -70,7 +70,7 @@ policy: { kind: escapement }
     facts: (run) => ({
       ...inTime(run),
       'GPUs busy': shareText(run.summary.gpu.execUtilization),
-      'Cold starts': formatCount(run.summary.coldStarts),
+      'Cold starts': formatCount(run.summary.coldStarts ?? 0),
     }),
   },
   fairness: {
