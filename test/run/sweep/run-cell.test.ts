@@ -33,6 +33,23 @@ it('reuses the trace that an earlier cell has read, unless the file was changed'
   expect(await digestOf(task)).not.toBe(first);
 });
 
+it('keeps the 20 worst models, and those that thresholds are about', async () => {
+  const text = `
+models: { kind: zoo, varieties: 1, copies: 30 }
+workload: { kind: poisson, rate: 300/s, duration: 1s }
+policy: { kind: fifo }
+`;
+  const modelsOf = async (metrics: string[]) => {
+    const outcome = await runCell({ ...cellTask('many'), text, metrics });
+    if (outcome.status !== 'done') throw new Error(outcome.message);
+    return JSON.parse(outcome.json).summary.by.model.map(({ key }: { key: string }) => key);
+  };
+  const worst: string[] = await modelsOf([]);
+  expect(worst).toHaveLength(20);
+  const other = Array.from({ length: 30 }, (_, i) => `resnet50-${i}`).find((name) => !worst.includes(name))!;
+  expect(await modelsOf([`model.${other}.p99`])).toEqual([...worst, other]);
+});
+
 async function digestOf(task: CellTask): Promise<string> {
   const outcome = await runCell(task);
   if (outcome.status !== 'done') throw new Error(outcome.message);
