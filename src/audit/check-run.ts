@@ -41,7 +41,8 @@ export interface Audit {
 
 /** Figures not about requests or actions, which no run's logs hold. */
 export const NOT_IN_LOGS =
-  'name, seed, policy, digest and wall time of the summary, the setup, and data for charts only: not in the logs';
+  'name, seed, policy, digest and wall time of the summary, the setup, and data for charts only: not in the logs; ' +
+  'figures of kinds of GPUs, and GPU time and causes of other parts than models: not recomputed';
 
 /**
  * Recomputes the claims of run.json from requests.tsv and actions.tsv, and checks that the run obeyed the rules. Shares
@@ -184,7 +185,6 @@ function unchecked(
       : []),
     ...(setup === undefined ? ['pages, and the overlap of LOADs with INFERs: run.json has no setup'] : []),
     ...(setup === undefined && summary.by.group !== undefined ? ['groups: run.json has no setup'] : []),
-    'kinds of GPUs, the GPU time of groups, models and lengths, and their causes of failures but those of models: not recomputed',
     NOT_IN_LOGS,
   ];
 }
