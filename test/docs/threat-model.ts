@@ -208,6 +208,7 @@ const LIMITS: readonly (readonly [what: string, file: string, constant: string])
     'frontend/limits.ts',
     'MOST_CONTROL_BYTES',
   ],
+  ['inputs and outputs that a gRPC message names', 'frontend/limits.ts', 'MOST_TENSORS'],
   ['chunks of a body that may be tiny', 'frontend/limits.ts', 'MOST_TINY_CHUNKS'],
   ['TLS handshake', 'frontend/limits.ts', 'HANDSHAKE_TIMEOUT_MS'],
   ['sending the headers of a request', 'frontend/limits.ts', 'HEADERS_TIMEOUT_MS'],

@@ -14,6 +14,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
+import { service as HEALTH } from 'grpc-health-check';
 import type { InferenceService } from '../service.js';
 import { ApiError, asApiError } from './api-error.js';
 import { type Frontend, type FrontendOptions, listen, settle, UNHEARD } from './frontend.js';
@@ -22,7 +23,6 @@ import { GrpcInfer } from './grpc/infer.js';
 import {
   catalogMethods,
   describedProtocols,
-  HEALTH,
   Health,
   inferenceService,
   small,

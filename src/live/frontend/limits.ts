@@ -68,6 +68,8 @@ export function mostAnswerBytes({ maxBodyBytes }: Pick<Limits, 'maxBodyBytes'>):
 export const MOST_HEADER_BYTES = 16 * KIB;
 /** Largest body or message of a request without tensors, and the most of others besides the elements: 413, RESOURCE_EXHAUSTED. */
 export const MOST_CONTROL_BYTES = 64 * KIB;
+/** Inputs and outputs that a message names: RESOURCE_EXHAUSTED. */
+export const MOST_TENSORS = 4096;
 /** Requests of one HTTP connection under way, which is closed when it sends more. */
 export const MOST_PIPELINED = 16;
 /** Streams that watch the server's health, for each thread of the frontend: RESOURCE_EXHAUSTED. Half may be of one address. */

@@ -4,7 +4,7 @@ import { ApiError, shown } from '../api-error.js';
 import type { TensorReader } from '../inference.js';
 import type { Json } from '../json.js';
 import { bytesOfElements } from '../json-tensors.js';
-import { MOST_CONTROL_BYTES } from '../limits.js';
+import { MOST_CONTROL_BYTES, MOST_TENSORS } from '../limits.js';
 import { PROTOCOL_FILE } from './protocol.js';
 
 const protocol = new protobuf.Root().loadSync(PROTOCOL_FILE, { keepCase: true });
@@ -12,6 +12,7 @@ const REQUEST = protocol.lookupType('inference.ModelInferRequest');
 const CONTENTS = protocol.lookupType('inference.InferTensorContents');
 const INPUT = REQUEST.lookupType('InferInputTensor');
 const INPUTS_FIELD = REQUEST.fields.inputs.id;
+const OUTPUTS_FIELD = REQUEST.fields.outputs.id;
 const RAW_FIELD = REQUEST.fields.raw_input_contents.id;
 const CONTENTS_FIELD = INPUT.fields.contents.id;
 // They stay bytes until datatype and shape are known. Parts of one field have some of the elements each.
@@ -57,17 +58,19 @@ export function readInferMessage(bytes: Uint8Array): InferMessage {
 /** Throws an `ApiError` if a message has more than a few parts besides elements: each takes memory, however short it is. */
 function checkParts(bytes: Uint8Array): void {
   const reader = protobuf.Reader.create(bytes);
-  let elementBytes = 0;
+  let [elementBytes, tensors] = [0, 0];
   const pass = (end: number, elementField: number) => {
     while (reader.pos < end) {
       const tag = reader.uint32();
       const field = tag >>> 3;
+      const isTensor = elementField === RAW_FIELD && (field === INPUTS_FIELD || field === OUTPUTS_FIELD);
+      if (isTensor && ++tensors > MOST_TENSORS)
+        throw new ApiError('tooLarge', `the message names more than ${MOST_TENSORS} inputs and outputs`);
       if (field === elementField) {
         const length = reader.uint32();
         reader.skip(length);
         elementBytes += length;
-      } else if (field === INPUTS_FIELD && elementField === RAW_FIELD)
-        pass(reader.uint32() + reader.pos, CONTENTS_FIELD);
+      } else if (isTensor && field === INPUTS_FIELD) pass(reader.uint32() + reader.pos, CONTENTS_FIELD);
       else reader.skipType(tag & 7);
       if (reader.pos - elementBytes > MOST_CONTROL_BYTES)
         throw new ApiError(

@@ -7,7 +7,7 @@ import type {
   UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { loadSync, type MessageTypeDefinition, type PackageDefinition } from '@grpc/proto-loader';
-import { service as HEALTH, protoPath as HEALTH_FILE } from 'grpc-health-check';
+import { protoPath as HEALTH_FILE } from 'grpc-health-check';
 import descriptor, { type IDescriptorProto } from 'protobufjs/ext/descriptor/index.js';
 import type { InferenceService } from '../../service.js';
 import { ApiError, asApiError, shown } from '../api-error.js';
@@ -22,8 +22,6 @@ export const PROTOCOL_FILE = fileURLToPath(
 
 const SERVICE = 'inference.GRPCInferenceService';
 const METHODS = loadSync(PROTOCOL_FILE, { keepCase: true, defaults: true })[SERVICE] as ServiceDefinition;
-
-export { HEALTH };
 
 /** The protocols of this server as reflection describes them. */
 export function describedProtocols(): PackageDefinition {

@@ -104,6 +104,13 @@ describe('a ModelInferRequest', () => {
     );
   });
 
+  it('names 4,096 inputs and outputs at most', () => {
+    const named = (count: number) => () =>
+      readInferMessage(Buffer.concat([repeated([5 * 8 + 2, 0], count), repeated([6 * 8 + 2, 0], count)]));
+    expect(named(2048)().inputs.length).toBe(2048);
+    expect(named(2049)).toThrow('the message names more than 4096 inputs and outputs');
+  });
+
   it('passes over fields that it does not know, of every wire type', () => {
     const unknown = [
       [0xa0, 0x06, 0x96, 0x01],
