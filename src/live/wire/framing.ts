@@ -31,13 +31,14 @@ export class Messages<Message extends object> {
   encode(message: Numbered<Message>): Buffer {
     const tensors: Uint8Array[] = [];
     let size = 0;
-    const text = JSON.stringify(
-      this.withTensors(message, (tensor: Uint8Array) => {
-        tensors.push(tensor);
-        size += tensor.length;
-        return tensor.length;
-      }),
-    );
+    const { list, field } = this;
+    const items = this.itemsOf<Uint8Array>(message).map((item) => {
+      const sizes = item[field].map(({ length }) => length);
+      for (const tensor of item[field]) tensors.push(tensor);
+      for (const bytes of sizes) size += bytes;
+      return { ...item, [field]: sizes };
+    });
+    const text = JSON.stringify(list in message ? { ...message, [list]: items } : message);
     const textBytes = Buffer.byteLength(text);
     const end = LENGTH_BYTES + textBytes + size;
     const bytes = Buffer.allocUnsafe(end + CHECKSUM_BYTES);
@@ -63,12 +64,15 @@ export class Messages<Message extends object> {
       throw new Error(`has a text of ${at - LENGTH_BYTES} bytes`);
     checkParts(text, this.limits.parts);
     const { message, number } = this.read(text.toString());
-    const whole = this.withTensors(message, (size: number) => {
-      at += size;
-      return bytes.subarray(at - size, at);
-    });
+    // In place: the items are new.
+    for (const item of this.itemsOf<number | Uint8Array>(message))
+      item[this.field] = item[this.field].map((size) => {
+        const begin = at;
+        at += Number(size);
+        return bytes.subarray(begin, at);
+      });
     if (at !== end) throw new Error('has tensors of other sizes than it says');
-    return { ...whole, number };
+    return Object.assign(message, { number });
   }
 
   private read(text: string): { readonly message: Message; readonly number: number } {
@@ -80,16 +84,10 @@ export class Messages<Message extends object> {
     }
   }
 
-  /** Returns the message with each of its tensors, or sizes, replaced. */
-  private withTensors<From, To>(message: Message, replace: (from: From) => To): Message {
-    const items = (message as Record<string, unknown>)[this.list] as readonly Item<From>[] | undefined;
-    if (items === undefined) return message;
-    const replaced = items.map((item) => ({ ...item, [this.field]: item[this.field].map(replace) }));
-    return { ...message, [this.list]: replaced };
+  private itemsOf<Part>(message: Message): readonly Record<string, readonly Part[]>[] {
+    return (message as Record<string, readonly Record<string, readonly Part[]>[]>)[this.list] ?? [];
   }
 }
-
-type Item<From> = Readonly<Record<string, readonly From[]>>;
 
 function checkParts(text: Uint8Array, most: number): void {
   let parts = 0;
