@@ -1,30 +1,24 @@
+import type * as z from 'zod';
 import { invariant } from '../base/invariant.js';
 import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.js';
-import { CAUSE_LABELS, CAUSES } from './causes.js';
 import { headlineOf, LATENCY_NAMES, type NamedPercentile, parsePercentile } from './percentiles.js';
 import type { LatencyMs, RequestCounts, RequestFigures, RunParts, Summary } from './results.js';
+import { FIGURES as FACTS, type FigureFacts } from './schema-figure.js';
+import { latencyMsSchema, percentileMsSchema } from './schema-latency.js';
+import { runPartsSchema, summarySchema } from './schema-summary.js';
 
-/** ms for latencies, a share of 1, a count, per second, hours, or an amount in the currency of the experiment. */
-export type FigureUnit = 'ms' | 'share' | 'count' | 'perSecond' | 'hours' | 'price';
+export type FigureUnit = FigureFacts['unit'];
 
 /** A summary with or without its `wall` figures, which are not figures of the run. */
 export type MeasuredSummary = Omit<Summary, 'wall'>;
 
 /** A headline figure of a summary `T`, or of a part of one. */
-interface Figure<T = MeasuredSummary> {
-  readonly unit: FigureUnit;
-  /** Name for people. */
-  readonly label: string;
-  /** Column of `results.csv`; absent: it is not there. */
-  readonly column?: string;
+interface Figure<T = MeasuredSummary> extends FigureFacts {
+  readonly description: string;
+  /** Column of `results.csv`. */
+  readonly column: string;
   /** null: nothing to measure; Infinity, for a latency: it falls on a request that was not answered in time. */
   read(of: T): number | null;
-  /** Total that a count is a share of; absent if it is not a share. */
-  outOf?(of: T): number;
-  /** True if it covers only models with enough requests to be assessed. */
-  readonly ofAssessedModels?: true;
-  /** True if only the scheduler knows it: a client of a server has nothing to measure. */
-  readonly ofScheduler?: true;
 }
 
 /** Dimensions by which requests are counted. */
@@ -32,7 +26,6 @@ export type Dimension = keyof RunParts;
 
 /** Part of a run by some dimension. */
 type Part = NonNullable<RunParts[Dimension]>[number];
-type KindPart = NonNullable<RunParts['kind']>[number];
 
 /** Figure of a summary by name, those of its parts and percentiles included; null if there is none. */
 export function figureOf(name: string): Figure | null {
@@ -68,7 +61,7 @@ export function figureNames(): string[] {
 
 /** Names of the figures of a part, except percentiles. */
 export function partFigureNames(dimension: Dimension): string[] {
-  return Object.keys(figuresOfParts(dimension));
+  return Object.keys(OF_PARTS[dimension]);
 }
 
 /** Part of a run that a figure is about, and the name of the figure there. */
@@ -87,140 +80,73 @@ export function partOfFigure(name: string): PartFigure | null {
   return dimension === undefined ? null : { dimension: dimension as Dimension, key: key!, figure: figure! };
 }
 
-/** Figures of the requests of a run or of a part of it, by the names that thresholds use; percentiles: see `figureOf`. */
-const OF_REQUESTS: Readonly<Record<string, Figure<RequestFigures>>> = {
-  attainment: {
-    ...{ unit: 'share', label: 'SLO attainment', column: 'attainment' },
-    read: ({ attainment }) => attainment,
-  },
-  goodputRps: {
-    ...{ unit: 'perSecond', label: 'goodput', column: 'goodput_rps' },
-    read: ({ goodputRps }) => goodputRps,
-  },
-  offeredRps: {
-    ...{ unit: 'perSecond', label: 'offered', column: 'offered_rps' },
-    read: ({ offeredRps }) => offeredRps,
-  },
+/** Figures of latency besides percentiles, of a run or of a part of it, by the names that thresholds use. */
+const LATENCIES: Readonly<Record<string, Figure<RequestFigures>>> = {
   mean: latency('offered', 'mean'),
   max: latency('offered', 'max'),
   p999: latency('offered', 'p999'),
   p9999: latency('offered', 'p9999'),
   executedMean: latency('executed', 'mean'),
   executedMax: latency('executed', 'max'),
-  ...Object.fromEntries(
-    (['offered', 'ok', 'late', 'timeout', 'rejected', 'error'] as const).map((outcome) => {
-      const label = outcome === 'offered' ? 'requests' : outcome;
-      return [outcome, count(label, outcome, ({ requests }) => requests[outcome])];
-    }),
-  ),
-  // `late` is the outcome of that name.
-  ...Object.fromEntries(
-    CAUSES.filter((cause) => cause !== 'late').map((cause) => [
-      cause,
-      { ...count(CAUSE_LABELS[cause], snake(cause), ({ failures }) => failures?.[cause]), ofScheduler: true },
-    ]),
-  ),
-  coldStarts: {
-    ...count('cold starts', 'cold_starts', ({ coldStarts }) => coldStarts),
-    ofScheduler: true,
-  },
 };
 
-/** Figures of a part, by name. */
-const OF_PART: Readonly<Record<string, Figure<Part>>> = {
-  ...OF_REQUESTS,
-  gpuShare: {
-    ...{ unit: 'share', label: 'GPU time', column: 'gpu_share', ofScheduler: true },
-    read: ({ gpuShare }) => gpuShare ?? null,
-  },
-};
-
-/** Figures of the GPUs of a kind, by name, besides those of every part. */
-const OF_KIND: Readonly<Record<string, Figure<KindPart>>> = {
-  execUtilization: utilization('EXEC busy', 'exec_utilization', ({ execUtilization }) => execUtilization),
-  weightsUtilization: utilization(
-    ...(['WEIGHTS busy', 'weights_utilization'] as const),
-    ({ weightsUtilization }) => weightsUtilization,
-  ),
-};
-
-/** Figures of the parts of a dimension, by name. */
-function figuresOfParts(dimension: Dimension): Readonly<Record<string, Figure<Part>>> {
-  // Only kinds are read with their own figures.
-  return dimension === 'kind'
-    ? { ...OF_PART, ...(OF_KIND as Readonly<Record<string, Figure<Part>>>) }
-    : OF_PART;
-}
-
+const OF_SUMMARY = figuresIn<MeasuredSummary>(summarySchema.omit({ by: true }));
 /** Figures of a summary, by name. */
 const FIGURES: Readonly<Record<string, Figure>> = {
-  ...OF_REQUESTS,
-  weightedAttainment: {
-    ...{ unit: 'share', label: 'attained by weight' },
-    read: ({ weightedAttainment }) => weightedAttainment ?? null,
-  },
-  weightedGoodputRps: {
-    ...{ unit: 'perSecond', label: 'goodput by weight', column: 'weighted_goodput_rps' },
-    read: ({ weightedGoodputRps }) => weightedGoodputRps ?? null,
-  },
-  worstModelAttainment: {
-    ...{ unit: 'share', label: 'worst model attainment', column: 'worst_model_attainment' },
-    read: ({ worstModel }) => worstModel?.attainment ?? null,
-    ofAssessedModels: true,
-  },
-  modelsBelow50: assessed('models below half', 'models_below_50', ({ modelsBelow50 }) => modelsBelow50),
-  modelsBelow90: assessed('models below 90 %', 'models_below_90', ({ modelsBelow90 }) => modelsBelow90),
-  rareModelsAttainment: {
-    ...{ unit: 'share', label: 'rare models attainment', column: 'rare_models_attainment' },
-    read: ({ rareModels }) => rareModels.attainment,
-  },
-  costPerHour: {
-    ...{ unit: 'price', label: 'cost per hour', column: 'cost_per_hour', ofScheduler: true },
-    read: ({ cost }) => cost?.perHour ?? null,
-  },
-  costPerMillion: {
-    ...{ unit: 'price', label: 'cost per million in time', column: 'cost_per_million', ofScheduler: true },
-    read: ({ cost }) => cost?.perMillionInTime ?? null,
-  },
-  gpuHours: { unit: 'hours', label: 'GPU-hours', column: 'gpu_hours', ofScheduler: true, read: gpuHoursOf },
-  execUtilization: utilization('EXEC busy', 'exec_utilization', ({ gpu }) => gpu?.execUtilization),
-  weightsUtilization: utilization(
-    'WEIGHTS busy',
-    'weights_utilization',
-    ({ gpu }) => gpu?.weightsUtilization,
-  ),
+  ...LATENCIES,
+  ...OF_SUMMARY,
+  gpuHours: { ...OF_SUMMARY.gpuHours!, read: gpuHoursOf },
 };
+
+/** Figures of the parts of each dimension, by name. */
+const OF_PARTS = Object.fromEntries(
+  Object.entries(runPartsSchema.shape).map(([dimension, parts]) => [
+    dimension,
+    { ...LATENCIES, ...figuresIn<Part>(parts) },
+  ]),
+) as Readonly<Record<Dimension, Readonly<Record<string, Figure<Part>>>>>;
+
+/** Figures among the fields of a schema, by name; `path`: of the schema in what they are read from. */
+function figuresIn<T>(schema: z.ZodType, path: readonly string[] = []): Record<string, Figure<T>> {
+  const facts = FACTS.get(schema);
+  if (facts !== undefined) {
+    const name = facts.name ?? path.at(-1)!;
+    const read = (of: T) => (path.reduce<unknown>(memberOf, of) ?? null) as number | null;
+    return { [name]: { ...facts, description: schema.description!, column: snake(name), read } };
+  }
+  const around = schema as Around;
+  if (around.shape === undefined) return around.unwrap === undefined ? {} : figuresIn(around.unwrap(), path);
+  const inside = Object.entries(around.shape).map(([key, field]) => figuresIn<T>(field, [...path, key]));
+  return Object.assign({}, ...inside);
+}
+
+/** A schema that may have fields, as an object does, or wrap another, as a list or an optional field does. */
+type Around = z.ZodType & { readonly shape?: Readonly<Record<string, z.ZodType>>; unwrap?(): z.ZodType };
+
+function memberOf(value: unknown, key: string): unknown {
+  return (value as Readonly<Record<string, unknown>> | null | undefined)?.[key];
+}
 
 /** Figure of a part; null if parts have no such figure. */
 export function figureOfPart({ dimension, key, figure: name }: PartFigure): Figure | null {
   const named = parsePercentile(name);
   const headline = named === null ? null : headlineOf(named.percentile);
-  const figures = figuresOfParts(dimension);
+  const figures = OF_PARTS[dimension];
   const figure = Object.hasOwn(figures, name)
     ? figures[name]!
     : headline === null
       ? null
       : latency(named!.reading, headline);
   if (figure === null) return null;
-  const { read, outOf, ...known } = figure;
-  const part = (summary: MeasuredSummary) => partOf(summary, dimension, key);
   return {
-    ...known,
+    ...figure,
     // A client sees no GPUs.
     ...(dimension === 'kind' ? { ofScheduler: true } : {}),
-    label: `${dimension} ${key}: ${known.label}`,
+    label: `${dimension} ${key}: ${figure.label}`,
     read: (summary) => {
-      const found = part(summary);
-      return found === null ? null : read(found);
+      const found = partOf(summary, dimension, key);
+      return found === null ? null : figure.read(found);
     },
-    ...(outOf === undefined
-      ? {}
-      : {
-          outOf: (summary) => {
-            const found = part(summary);
-            return found === null ? 0 : outOf(found);
-          },
-        }),
   };
 }
 
@@ -259,45 +185,18 @@ export const MS_PER_UNIT: Readonly<Record<string, number>> = {
   h: NS_PER_HOUR / NS_PER_MS,
 };
 
-function count(
-  label: string,
-  column: string,
-  read: (figures: RequestFigures) => number | undefined,
-): Figure<RequestFigures> {
-  return {
-    ...{ unit: 'count', label, column },
-    read: (figures) => read(figures) ?? null,
-    outOf: ({ requests }) => requests.offered,
-  };
-}
-
-function utilization<T>(
-  label: string,
-  column: string,
-  read: (of: T) => number | null | undefined,
-): Figure<T> {
-  return { unit: 'share', label, column, ofScheduler: true, read: (of) => read(of) ?? null };
-}
-
-function assessed(label: string, column: string, read: Figure['read']): Figure {
-  const outOf = ({ modelsAssessed }: MeasuredSummary) => modelsAssessed;
-  return { unit: 'count', label, column, read, outOf, ofAssessedModels: true };
-}
-
 function latency(reading: NamedPercentile['reading'], name: keyof LatencyMs): Figure<RequestFigures> {
-  const label = LATENCY_NAMES[name];
   return {
-    unit: 'ms',
-    label: reading === 'offered' ? `${label} latency` : `${label} of executed`,
-    column: `${reading}_latency_${name}_ms`,
+    ...latencyFacts(reading, LATENCY_NAMES[name], latencyMsSchema.shape[name].description!, name),
     read: (figures) => (reading === 'offered' ? offeredMs(figures, name) : figures.executedLatencyMs[name]),
   };
 }
 
 /** A percentile that summaries contain only on request. */
 function askedFor({ reading, percentile }: NamedPercentile): Figure {
+  const name = `p${percentile}`;
   return {
-    ...{ unit: 'ms', label: `p${percentile} ${reading === 'offered' ? 'latency' : 'of executed'}` },
+    ...latencyFacts(reading, name, `${percentile}th percentile.`, name),
     read: ({ percentiles, requests }) => {
       const found = percentiles?.find((one) => one.percentile === percentile);
       invariant(found !== undefined, `the run was asked for its percentile ${percentile}`);
@@ -306,11 +205,20 @@ function askedFor({ reading, percentile }: NamedPercentile): Figure {
   };
 }
 
+function latencyFacts(reading: NamedPercentile['reading'], label: string, meaning: string, column: string) {
+  return {
+    ...({ unit: 'ms', better: 'lower' } as const),
+    label: reading === 'offered' ? `${label} latency` : `${label} of executed`,
+    description: `${meaning} ${percentileMsSchema.shape[`${reading}Ms`].description}`,
+    column: `${reading}_latency_${column}_ms`,
+  };
+}
+
 function neverIfNull(ms: number | null, { offered }: RequestCounts): number | null {
   return ms ?? (offered === 0 ? null : Number.POSITIVE_INFINITY);
 }
 
-/** `timed_out_cold` for `timedOutCold`. */
+/** `models_below_50` for `modelsBelow50`. */
 function snake(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return name.replace(/[A-Z]|\d+/g, (part) => `_${part.toLowerCase()}`);
 }

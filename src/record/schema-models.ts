@@ -1,20 +1,22 @@
 import * as z from 'zod';
-import { CAUSE_MEANINGS, CAUSES, type Cause } from './causes.js';
-
-const count = () => z.int().nonnegative();
-const share = () => z.number().min(0).max(1);
+import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES, type Cause } from './causes.js';
+import { count, FIGURES, share } from './schema-figure.js';
 
 /** Failed requests by cause. */
 export const failureCountsSchema = z.object(
-  Object.fromEntries(CAUSES.map((cause) => [cause, causeCount(CAUSE_MEANINGS[cause])])) as Record<
+  Object.fromEntries(CAUSES.map((cause) => [cause, causeCount(cause)])) as Record<
     Cause,
     ReturnType<typeof causeCount>
   >,
 );
 
 /** Count of a cause; absent in results older than the cause. */
-function causeCount(meaning: string) {
-  return count().default(0).describe(meaning);
+function causeCount(cause: Cause) {
+  const field = count().default(0).describe(CAUSE_MEANINGS[cause]);
+  // The figure `late` is the outcome of that name.
+  if (cause === 'late') return field;
+  const label = CAUSE_LABELS[cause];
+  return field.register(FIGURES, { unit: 'count', label, better: 'lower', ofScheduler: true });
 }
 
 /** Fairness over models: the overall attainment would hide models that got nothing. */
@@ -22,13 +24,18 @@ export const modelFairnessShape = {
   worstModel: z
     .object({
       name: z.string().describe('Name of the model.'),
-      attainment: share().describe('Share of its requests that were answered within their SLO.'),
+      attainment: share()
+        .describe('Lowest attainment of a model with at least 20 requests.')
+        .register(FIGURES, {
+          ...{ unit: 'share', name: 'worstModelAttainment', label: 'worst model attainment' },
+          ...{ better: 'higher', ofAssessedModels: true },
+        }),
       offered: count().describe('Its requests.'),
     })
     .nullable()
     .describe('Model with the lowest attainment of those with at least 20 requests; null if there is none.'),
-  modelsBelow50: count().describe('Models with at least 20 requests and an attainment below 50 %.'),
-  modelsBelow90: count().describe('Models with at least 20 requests and an attainment below 90 %.'),
+  modelsBelow50: modelsBelow('50 %', 'half'),
+  modelsBelow90: modelsBelow('90 %'),
   modelsAssessed: count().describe('Models with at least 20 requests: the figures above are of these.'),
   rareModels: z
     .object({
@@ -36,7 +43,20 @@ export const modelFairnessShape = {
       offered: count().describe('Their requests.'),
       attainment: share()
         .nullable()
-        .describe('Share of these that were answered within their SLO; null if there are none.'),
+        .describe('Attainment of the models with 1 to 19 requests, taken together; null if there are none.')
+        .register(FIGURES, {
+          ...{ unit: 'share', name: 'rareModelsAttainment', label: 'rare models attainment' },
+          better: 'higher',
+        }),
     })
     .describe('Models with too few requests to be assessed one by one, taken together.'),
 };
+
+function modelsBelow(attainment: string, label = attainment) {
+  return count()
+    .describe(`Models with at least 20 requests and an attainment below ${attainment}.`)
+    .register(FIGURES, {
+      ...{ unit: 'count', label: `models below ${label}`, better: 'lower' },
+      ofAssessedModels: true,
+    });
+}

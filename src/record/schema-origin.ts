@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { PADDINGS } from '../core/lengths.js';
-
-const count = () => z.int().nonnegative();
+import { count } from './schema-figure.js';
 
 /** Origin of a run in addition to its experiment: enough to identify and repeat it. */
 export const originSchema = z

@@ -1,42 +1,56 @@
 import * as z from 'zod';
 import { POLICY_NOTES } from './policy-notes.js';
+import { count, FIGURES, type FigureFacts, share } from './schema-figure.js';
 import { latencies, percentileMsSchema, thresholdResultSchema } from './schema-latency.js';
 import { failureCountsSchema, modelFairnessShape } from './schema-models.js';
 import { answerCountSchema, generatorSchema, optional } from './schema-origin.js';
 
-const count = () => z.int().nonnegative();
 const utilization = (lanes: string) =>
   z
     .number()
     .nonnegative()
     .nullable()
-    .describe(`Share of time that the ${lanes} lanes were busy; null: the run has no span.`);
+    .describe(`Share of time that the ${lanes} lanes were busy; null: the run has no span.`)
+    .register(FIGURES, { unit: 'share', label: `${lanes} busy`, ofScheduler: true });
 /** A rate over the counted time. */
 export const perSecond = (what: string) =>
   z.number().nonnegative().nullable().describe(`${what}; null: the run has no span.`);
-const share = () => z.number().min(0).max(1);
+const rate = (what: string, facts: Omit<FigureFacts, 'unit'>) =>
+  perSecond(what).register(FIGURES, { unit: 'perSecond', ...facts });
+const outcome = (what: string, facts: Omit<FigureFacts, 'unit'>) =>
+  count()
+    .describe(what)
+    .register(FIGURES, { unit: 'count', ...facts });
 
 export const requestCountsSchema = z.object({
-  offered: count().describe('Requests that arrived after the warm-up; the sum of the other five.'),
-  ok: count().describe('Executed and answered by their deadline.'),
-  late: count().describe('Executed, and answered after their deadline.'),
-  timeout: count().describe('Given up before execution, because they could no longer be served in time.'),
-  rejected: count().describe('Refused on arrival.'),
-  error: count().describe('Part of an action that failed.'),
+  offered: outcome('Requests that arrived after the warm-up; the sum of the other five.', {
+    label: 'requests',
+  }),
+  ok: outcome('Executed and answered by their deadline.', { label: 'ok', better: 'higher' }),
+  late: outcome('Executed, and answered after their deadline.', { label: 'late', better: 'lower' }),
+  timeout: outcome('Given up before execution, because they could no longer be served in time.', {
+    ...{ label: 'timeout', better: 'lower' },
+  }),
+  rejected: outcome('Refused on arrival.', { label: 'rejected', better: 'lower' }),
+  error: outcome('Part of an action that failed.', { label: 'error', better: 'lower' }),
 });
 
 /** Counts, rates and latencies of all requests of a run, or of a part of them. */
 const requestFigures = {
   requests: requestCountsSchema.describe('Requests by outcome.'),
-  offeredRps: perSecond('Offered requests per second of nominal duration'),
-  goodputRps: perSecond('Requests answered within their SLO per second of nominal duration'),
+  offeredRps: rate('Offered requests per second of nominal duration', { label: 'offered' }),
+  goodputRps: rate('Requests answered within their SLO per second of nominal duration', {
+    ...{ label: 'goodput', better: 'higher' },
+  }),
   attainment: share()
     .nullable()
-    .describe('Share of offered requests that were answered within their SLO; null: nothing was offered.'),
+    .describe('Share of offered requests that were answered within their SLO; null: nothing was offered.')
+    .register(FIGURES, { unit: 'share', label: 'SLO attainment', better: 'higher' }),
   ...latencies,
   coldStarts: count()
     .exactOptional()
-    .describe('Requests that arrived while no GPU held their model; absent where a client measured.'),
+    .describe('Requests that arrived while no GPU held their model; absent where a client measured.')
+    .register(FIGURES, { unit: 'count', label: 'cold starts', better: 'lower', ofScheduler: true }),
   failures: failureCountsSchema
     .exactOptional()
     .describe('Failed requests by cause; absent where a client measured, which cannot see causes.'),
@@ -51,7 +65,8 @@ const part = z.object({
     .exactOptional()
     .describe(
       'Its part of the time of INFERs, which the requests of a batch share evenly; null where no INFER ran, absent where a client measured.',
-    ),
+    )
+    .register(FIGURES, { unit: 'share', label: 'GPU time', ofScheduler: true }),
 });
 
 export const modelFiguresSchema = part.extend({
@@ -123,21 +138,31 @@ export const actionCountsSchema = z.object({
     .describe('INFER actions that succeeded, by batch size, e.g. {"1": 527, "2": 2058}.'),
 });
 
+const COST = { unit: 'price', better: 'lower', ofScheduler: true } as const;
 export const costFiguresSchema = z.object({
-  perHour: z.number().nonnegative().describe('Price of all GPUs per hour; with a scaler the mean.'),
+  perHour: z
+    .number()
+    .nonnegative()
+    .describe('Price of all GPUs per hour; with a scaler the mean.')
+    .register(FIGURES, { name: 'costPerHour', label: 'cost per hour', ...COST }),
   perMillionInTime: z
     .number()
     .nonnegative()
     .nullable()
     .describe(
       'Price of a million requests answered within their SLO; null: there were none, or the run has no span.',
-    ),
+    )
+    .register(FIGURES, { name: 'costPerMillion', label: 'cost per million in time', ...COST }),
 });
 
 /** Figures of a scaler, from the end of the warm-up to the nominal end. */
 export const scalingFiguresSchema = z.object({
   scaler: z.string().describe('Scaler that decided the number of GPUs.'),
-  gpuHours: z.number().nonnegative().describe('Hours that GPUs were paid for, from order to end.'),
+  gpuHours: z
+    .number()
+    .nonnegative()
+    .describe('Hours that GPUs were paid for, from order to end.')
+    .register(FIGURES, { unit: 'hours', label: 'GPU-hours', better: 'lower', ofScheduler: true }),
   meanGpus: z
     .number()
     .nonnegative()
@@ -151,12 +176,14 @@ export const scalingFiguresSchema = z.object({
 /** Present if the experiment declares classes. */
 export const weightedShape = {
   weightedOfferedRps: perSecond('Offered requests per second, each counted by the weight of its class'),
-  weightedGoodputRps: perSecond(
+  weightedGoodputRps: rate(
     'Requests answered within their SLO per second, each counted by the weight of its class',
+    { label: 'goodput by weight', better: 'higher' },
   ),
   weightedAttainment: share()
     .nullable()
-    .describe('weightedGoodputRps as a share of weightedOfferedRps; null: nothing was offered.'),
+    .describe('weightedGoodputRps as a share of weightedOfferedRps; null: nothing was offered.')
+    .register(FIGURES, { unit: 'share', label: 'attained by weight', better: 'higher' }),
 };
 
 /** Figures that only the scheduler knows; unknown to a client. */

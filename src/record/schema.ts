@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { count } from './schema-figure.js';
 import { latencyCdfSchema } from './schema-latency.js';
 import { originSchema, setupSchema } from './schema-origin.js';
 import { perSecond, schedulerFiguresSchema, sloMs, summarySchema } from './schema-summary.js';
@@ -6,7 +7,6 @@ import { perSecond, schedulerFiguresSchema, sloMs, summarySchema } from './schem
 /** Version of `run.json` and `results.json`. */
 export const RESULTS_VERSION = 4;
 
-const count = () => z.int().nonnegative();
 const rps = () => z.number().nonnegative();
 
 /** One action as it ran, for timelines. */

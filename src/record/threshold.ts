@@ -88,7 +88,7 @@ export function checkThreshold(
   const coverage = coverageOf(metric, summary);
   if (coverage?.tells === false) return nothing(coverage.text);
   if (found === null) return nothing(unmeasured(metric, figure.unit, summary));
-  const total = unit === 'share' && figure.unit === 'count' ? (figure.outOf?.(summary) ?? 0) : 1;
+  const total = unit === 'share' && figure.unit === 'count' ? totalOf(metric, summary) : 1;
   if (total === 0) return nothing('a share of 0');
   const actual = found / total;
   const missed = `${significant(100 * (1 - inTime / offered), 3)} % of the requests were not answered in time`;
@@ -99,6 +99,14 @@ export function checkThreshold(
     actual,
     measured: actual === Number.POSITIVE_INFINITY ? `never: ${missed}` : `${format(actual, unit)}${assessed}`,
   };
+}
+
+/** Total that a count is a share of. */
+function totalOf(metric: string, summary: MeasuredSummary): number {
+  if (figureOf(metric)!.ofAssessedModels) return summary.modelsAssessed;
+  const part = partOfFigure(metric);
+  const counted = part === null ? summary : partOf(summary, part.dimension, part.key);
+  return counted?.requests.offered ?? 0;
 }
 
 /** True if a value, in the threshold's unit, is within its limit. */

@@ -89,7 +89,7 @@ it('names figures that thresholds know', () => {
   const figures = [...list.matchAll(/`([\w.]+)(?:<[\d.]+%)?`/g)].map((match) => match[1] as string);
   expect(figures.length).toBeGreaterThan(15);
   for (const figure of figures) {
-    const isDuration = /^(?:mean|max|p[\d.]+)$/.test(figure);
+    const isDuration = /^(?:mean|max|p[\d.]+|executed\w+)$/.test(figure);
     expect(parseThreshold(`${figure}<1${isDuration ? 'ms' : ''}`).metric).toBe(figure);
   }
 });

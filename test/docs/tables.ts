@@ -5,6 +5,7 @@ import { ZOO_VARIETIES, zooModels } from '../../src/config/zoo.js';
 import { POLICIES } from '../../src/policies/registry.js';
 import { ACTION_COLUMNS, PADDED_COLUMN } from '../../src/record/action-log.js';
 import { CAUSE_MEANINGS, CAUSES } from '../../src/record/causes.js';
+import { type FigureUnit, figureNames, figureOf } from '../../src/record/figures.js';
 import { FLEET_COLUMNS } from '../../src/record/fleet-log.js';
 import type { LogColumn } from '../../src/record/log-columns.js';
 import { CLASS_COLUMN, LENGTH_COLUMN, REQUEST_COLUMNS, TENANT_COLUMN } from '../../src/record/request-log.js';
@@ -17,6 +18,11 @@ const ZOO = zooModels(ZOO_VARIETIES.length, 1, DEFAULT_PAGE_BYTES);
 
 /** Keys that every kind of workload has. */
 const COMMON = ['slo', 'models', 'start', 'name', 'length'];
+
+/** Units of figures as the page of thresholds calls them. */
+const UNITS: Readonly<Record<FigureUnit, string>> = {
+  ...{ ms: 'duration', share: 'share', count: 'count', perSecond: 'rate', hours: 'hours', price: 'price' },
+};
 
 /** A table that follows from the code, and the page that must have it. */
 export interface DocumentTable {
@@ -49,6 +55,7 @@ export const TABLES: readonly DocumentTable[] = [
       CAUSES.map((cause) => [`\`${cause}\``, CAUSE_MEANINGS[cause]]),
     ),
   },
+  { name: 'figures', path: 'docs/how-to/check-slos-in-ci.md', table: figureTable() },
   {
     name: 'columns of requests.tsv',
     path: 'docs/reference/outputs.md',
@@ -61,6 +68,16 @@ export const TABLES: readonly DocumentTable[] = [
   },
   { name: 'columns of gpus.tsv', path: 'docs/reference/outputs.md', table: columnTable(FLEET_COLUMNS) },
 ];
+
+function figureTable(): string {
+  return markdownTable(
+    ['figure', 'unit', 'better', 'meaning'],
+    figureNames().map((name) => {
+      const { unit, better = '', description } = figureOf(name)!;
+      return [`\`${name}\``, UNITS[unit], better, description];
+    }),
+  );
+}
 
 function exitTable(): string {
   return markdownTable(

@@ -182,8 +182,8 @@ describe('thresholds', () => {
     ['q98<100ms', /unknown metric q98; write for example p99, attainment, .*slos-in-ci\.md lists all/],
     ['goodput>5', /unknown metric goodput; did you mean goodputRps or weightedGoodputRps\?/],
     ['utilization<80%', /unknown metric utilization; did you mean execUtilization or weightsUtilization\?/],
-    ['class.gold.goodput>5', /a class has p50, p99, attainment, goodputRps, .*gpuShare/],
-    ['tenant.acme.gpu>5%', /a tenant has p50, p99, attainment, .*overRate, overShare/],
+    ['class.gold.goodput>5', /a class has p50, p99, mean, .*goodputRps, attainment, .*gpuShare/],
+    ['tenant.acme.gpu>5%', /a tenant has p50, p99, mean, .*attainment, .*overRate, overShare/],
     [
       'class.gold.execUtilization<50%',
       /unknown metric class.gold.execUtilization; a class has p50, .*gpuShare$/,

@@ -1,3 +1,5 @@
+import { figureOf } from '../../record/figures.js';
+
 /** A term of the reports and its meaning. */
 interface Term {
   readonly term: string;
@@ -17,7 +19,7 @@ export const TERMS: readonly Term[] = [
   { term: 'goodput', meaning: 'answers within their SLO, per second' },
   {
     term: 'attainment',
-    meaning: 'share of the offered requests that were answered within their SLO',
+    meaning: figureOf('attainment')!.description.replace('Share', 'share').replace(/;.*/, ''),
     pattern: /attain/i,
   },
   {

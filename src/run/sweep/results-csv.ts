@@ -72,7 +72,7 @@ function columnsOf(done: readonly CellResult[]): Record<string, Column> {
 function column(name: string, prefix = ''): [string, Column] {
   const { column: title, read } = figureOf(name)!;
   return [
-    `${prefix}${title!}`,
+    `${prefix}${title}`,
     ({ summary }) => {
       const value = read(summary);
       return value === Number.POSITIVE_INFINITY ? null : value;

@@ -1,0 +1,23 @@
+import * as z from 'zod';
+
+/** Facts about a figure; its description is that of its field. */
+export interface FigureFacts {
+  /** ms for latencies, a share of 1, a count, per second, hours, or an amount in the currency of the experiment. */
+  readonly unit: 'ms' | 'share' | 'count' | 'perSecond' | 'hours' | 'price';
+  /** Name for people. */
+  readonly label: string;
+  /** Better values; absent: neither. */
+  readonly better?: 'higher' | 'lower';
+  /** Name in thresholds, if not that of its field. */
+  readonly name?: string;
+  /** True if it covers only models with enough requests to be assessed. */
+  readonly ofAssessedModels?: true;
+  /** True if only the scheduler knows it: a client of a server has nothing to measure. */
+  readonly ofScheduler?: true;
+}
+
+/** Fields of a summary, and of its parts, that are figures; all that names, reads or explains one asks here. */
+export const FIGURES = z.registry<FigureFacts>();
+
+export const count = () => z.int().nonnegative();
+export const share = () => z.number().min(0).max(1);
