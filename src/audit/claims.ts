@@ -2,7 +2,7 @@ import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import type { ActionAudit } from './action-audit.js';
 import type { FleetAudit } from './fleet.js';
 import { Latencies } from './latencies.js';
-import { type RequestAudit, Tally } from './request-audit.js';
+import { FURTHER_COUNTS, OUTCOMES, type RequestAudit, Tally } from './request-audit.js';
 import type { Figures, RunFacts } from './run-facts.js';
 import type { SharesOf } from './served.js';
 
@@ -165,16 +165,18 @@ function figures(
   seconds: number,
   tolerance = PERCENTILE,
 ): Claim[] {
-  const { requests, coldStarts } = claimed;
+  const { requests } = claimed;
   const executed = executedOf(tally);
   return [
-    ...(['offered', 'ok', 'late', 'timeout', 'rejected', 'error'] as const).map((name) =>
+    ...(['offered', ...OUTCOMES] as const).map((name) =>
       exact(`${prefix}${name}`, requests[name], tally[name]),
     ),
     ratio(`${prefix}offeredRps`, claimed.offeredRps, per(tally.offered, seconds)),
     ratio(`${prefix}goodputRps`, claimed.goodputRps, per(tally.ok, seconds)),
     ratio(`${prefix}attainment`, claimed.attainment, per(tally.ok, tally.offered)),
-    ...(coldStarts === undefined ? [] : [exact(`${prefix}coldStarts`, coldStarts, tally.coldStarts)]),
+    ...FURTHER_COUNTS.flatMap((name) =>
+      claimed[name] === undefined ? [] : exact(`${prefix}${name}`, claimed[name], tally[name]),
+    ),
     ...latencyClaims(`${prefix}offered `, claimed.offeredLatencyMs, tally.inTime, tally.offered, tolerance),
     ...latencyClaims(`${prefix}executed `, claimed.executedLatencyMs, executed, executed.count, tolerance),
   ];
@@ -221,12 +223,7 @@ function executedOf({ inTime, tooLate }: Tally): Latencies {
 function sum(tallies: readonly Tally[]): Tally {
   const all = new Tally();
   for (const tally of tallies) {
-    all.ok += tally.ok;
-    all.late += tally.late;
-    all.timeout += tally.timeout;
-    all.rejected += tally.rejected;
-    all.error += tally.error;
-    all.coldStarts += tally.coldStarts;
+    for (const name of [...OUTCOMES, ...FURTHER_COUNTS]) all[name] += tally[name];
     all.inTime.addAll(tally.inTime);
     all.tooLate.addAll(tally.tooLate);
   }

@@ -31,6 +31,10 @@ const CANCELLED = 8;
 export const OVER_RATE = 7;
 export const OVER_SHARE = 8;
 
+/** Outcomes of requests, and further counts of them, by the names of run.json. */
+export const OUTCOMES = ['ok', 'late', 'timeout', 'rejected', 'error'] as const;
+export const FURTHER_COUNTS = ['coldStarts'] as const;
+
 /** Outcomes of a group of requests. */
 export class Tally {
   ok = 0;

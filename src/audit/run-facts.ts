@@ -2,19 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
 import { inputPath } from '../base/files/input-path.js';
+import { FURTHER_COUNTS, OUTCOMES } from './request-audit.js';
 
 /** Version of run.json. */
 const VERSION = 4;
 
 const count = z.number();
-const requests = z.object({
-  offered: count,
-  ok: count,
-  late: count,
-  timeout: count,
-  rejected: count,
-  error: count,
-});
+const requests = z.record(z.enum(['offered', ...OUTCOMES]), count);
 const ms = z.number().nullable();
 const latencyMs = z.object({ mean: ms, p50: ms, p90: ms, p95: ms, p99: ms, p999: ms, p9999: ms, max: ms });
 const failures = z.record(z.string(), count).optional();
@@ -26,7 +20,9 @@ const figures = {
   offeredLatencyMs: latencyMs,
   executedLatencyMs: latencyMs,
   // Missing where a client measured.
-  coldStarts: count.optional(),
+  ...(Object.fromEntries(FURTHER_COUNTS.map((name) => [name, count.optional()])) as Readonly<
+    Record<(typeof FURTHER_COUNTS)[number], z.ZodOptional<typeof count>>
+  >),
   failures,
 };
 const part = z.object({ key: z.string(), gpuShare: count.nullish(), ...figures });

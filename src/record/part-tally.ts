@@ -7,12 +7,10 @@ const OUTCOMES = OUTCOME_NAMES.length;
 
 /** Counts the requests of each part of a run by one dimension, such as each model or each tenant. */
 export class PartTally {
-  /** Requests by part and outcome: element `part * 5 + outcome`. */
+  /** Requests by part, cold or not on arrival, and outcome: element `(part * 2 + cold) * OUTCOMES + outcome`. */
   readonly outcomes: Float64Array;
   /** Failed requests by part and cause: element `part * CAUSES.length + cause`. */
   readonly failures: Float64Array;
-  /** Requests that arrived while no GPU held their model, by part. */
-  readonly cold: Float64Array;
   /** Time of INFERs by part, ns; the requests of a batch share its time evenly. */
   readonly gpuNs: Float64Array;
   /** Time from arrival to answer, ns, by part: of requests answered in time, and of late ones; null: there are none. */
@@ -24,9 +22,8 @@ export class PartTally {
     readonly parts: number,
     private readonly bits?: number,
   ) {
-    this.outcomes = new Float64Array(parts * OUTCOMES);
+    this.outcomes = new Float64Array(parts * 2 * OUTCOMES);
     this.failures = new Float64Array(parts * CAUSES.length);
-    this.cold = new Float64Array(parts);
     this.gpuNs = new Float64Array(parts);
     this.inTimeLatency = new Array<null>(parts).fill(null);
     this.lateLatency = new Array<null>(parts).fill(null);
@@ -34,15 +31,20 @@ export class PartTally {
 
   /** Counts an answered request. `cause`: index into `CAUSES`; −1: answered in time, or not known. */
   add(part: number, outcome: Outcome, latencyNs: number, cause: number, isCold: boolean): void {
-    this.outcomes[part * OUTCOMES + outcome]++;
+    this.outcomes[(part * 2 + (isCold ? 1 : 0)) * OUTCOMES + outcome]++;
     if (outcome === OUTCOME_OK) this.histogram(this.inTimeLatency, part).record(latencyNs);
     else if (outcome === OUTCOME_LATE) this.histogram(this.lateLatency, part).record(latencyNs);
     if (cause >= 0) this.failures[part * CAUSES.length + cause]++;
-    if (isCold) this.cold[part]++;
   }
 
   countOf(part: number, outcome: Outcome): number {
-    return this.outcomes[part * OUTCOMES + outcome];
+    return this.outcomes[part * 2 * OUTCOMES + outcome] + this.cold(part)[outcome];
+  }
+
+  /** Requests of a part that arrived while no GPU held their model, by outcome. */
+  cold(part: number): Float64Array {
+    const from = (part * 2 + 1) * OUTCOMES;
+    return this.outcomes.subarray(from, from + OUTCOMES);
   }
 
   /** Latencies of the requests of a part that were answered in time. */
@@ -65,7 +67,6 @@ export class PartTally {
     for (const [of, from] of [
       [all.outcomes, this.outcomes],
       [all.failures, this.failures],
-      [all.cold, this.cold],
       [all.gpuNs, this.gpuNs],
     ] as const)
       from.forEach((count, i) => {

@@ -1,12 +1,6 @@
 import { NS_PER_HOUR } from '../base/units.js';
 import { LANE_EXEC, LANE_WEIGHTS } from '../core/action.js';
-import {
-  OUTCOME_ERROR,
-  OUTCOME_LATE,
-  OUTCOME_OK,
-  OUTCOME_REJECTED,
-  OUTCOME_TIMEOUT,
-} from '../core/request.js';
+import { OUTCOME_NAMES, OUTCOME_OK, type Outcome } from '../core/request.js';
 import { partsOf } from '../core/tenants.js';
 import { CAUSES, type FailureCounts } from './causes.js';
 import { ratioOf, spanNs, spanSeconds } from './counted.js';
@@ -73,11 +67,10 @@ export function buildParts(
 /** Counts, rates and latencies of the requests of one part. */
 export function requestFigures(recorder: RunTally, tally: PartTally, part: number): RequestFigures {
   const seconds = spanSeconds(recorder);
-  const count = (outcome: Parameters<PartTally['countOf']>[1]) => tally.countOf(part, outcome);
-  const [ok, late, timeout] = [count(OUTCOME_OK), count(OUTCOME_LATE), count(OUTCOME_TIMEOUT)];
-  const [rejected, error] = [count(OUTCOME_REJECTED), count(OUTCOME_ERROR)];
+  const counts = OUTCOME_NAMES.map((_, outcome) => tally.countOf(part, outcome as Outcome));
+  const [ok, late, timeout, rejected, error] = counts;
   const offered = ok + late + timeout + rejected + error;
-  const executed = tally.executed(part);
+  const [executed, cold] = [tally.executed(part), tally.cold(part)];
   return {
     requests: { offered, ok, late, timeout, rejected, error },
     offeredRps: ratioOf(offered, seconds),
@@ -85,7 +78,9 @@ export function requestFigures(recorder: RunTally, tally: PartTally, part: numbe
     attainment: ratioOf(ok, offered),
     offeredLatencyMs: latencyMs(tally.inTime(part), offered),
     executedLatencyMs: latencyMs(executed, executed.count),
-    ...(recorder.causes === null ? {} : { coldStarts: tally.cold[part], failures: failuresOf(tally, part) }),
+    ...(recorder.causes === null
+      ? {}
+      : { coldStarts: cold.reduce((sum, one) => sum + one), failures: failuresOf(tally, part) }),
   };
 }
 

@@ -35,6 +35,15 @@ export const requestCountsSchema = z.object({
   error: outcome('Part of an action that failed.', { label: 'error', better: 'lower' }),
 });
 
+/** Counts of requests besides those by outcome and by cause. */
+const furtherCounts = {
+  coldStarts: count()
+    .exactOptional()
+    .describe('Requests that arrived while no GPU held their model; absent where a client measured.')
+    .register(FIGURES, { unit: 'count', label: 'cold starts', better: 'lower', ofScheduler: true }),
+};
+export const FURTHER_COUNTS = Object.keys(furtherCounts) as (keyof typeof furtherCounts)[];
+
 /** Counts, rates and latencies of all requests of a run, or of a part of them. */
 const requestFigures = {
   requests: requestCountsSchema.describe('Requests by outcome.'),
@@ -47,10 +56,7 @@ const requestFigures = {
     .describe('Share of offered requests that were answered within their SLO; null: nothing was offered.')
     .register(FIGURES, { unit: 'share', label: 'SLO attainment', better: 'higher' }),
   ...latencies,
-  coldStarts: count()
-    .exactOptional()
-    .describe('Requests that arrived while no GPU held their model; absent where a client measured.')
-    .register(FIGURES, { unit: 'count', label: 'cold starts', better: 'lower', ofScheduler: true }),
+  ...furtherCounts,
   failures: failureCountsSchema
     .exactOptional()
     .describe('Failed requests by cause; absent where a client measured, which cannot see causes.'),

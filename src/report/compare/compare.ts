@@ -1,5 +1,6 @@
 import { type FigureUnit, figureOf, figureOfPart } from '../../record/figures.js';
 import type { ActionCounts, RunKind, RunResult } from '../../record/results.js';
+import { FURTHER_COUNTS } from '../../record/schema-summary.js';
 import { fleetOf, type RankedFleet, rankFleets } from '../fleets.js';
 import { generatorWarnings } from '../generator.js';
 import { marginBetween, type SlicedFigure, slicedFigure, slicedPart } from '../statistics.js';
@@ -82,16 +83,10 @@ function generatorProblems(runs: readonly NamedRun[]): string[] {
 
 /** Figures of every run by the names that thresholds use. */
 const HEADLINES = [
-  ...[
-    'attainment',
-    'worstModelAttainment',
-    'modelsBelow50',
-    'rareModelsAttainment',
-    'goodputRps',
-    'offeredRps',
-  ],
+  ...['attainment', 'worstModelAttainment', 'modelsBelow50', 'rareModelsAttainment'],
+  ...['goodputRps', 'offeredRps'],
   ...['mean', 'p50', 'p90', 'p95', 'p99', 'p999', 'p9999', 'max', 'executedP50', 'executedP99'],
-  ...['offered', 'ok', 'late', 'timeout', 'rejected', 'error', 'coldStarts'],
+  ...['offered', 'ok', 'late', 'timeout', 'rejected', 'error', ...FURTHER_COUNTS],
 ];
 const UTILIZATIONS = ['execUtilization', 'weightsUtilization'];
 /** Figures of clusters whose GPUs have kinds, and of those with prices. */

@@ -1,8 +1,9 @@
 import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES } from '../../record/causes.js';
-import { type MeasuredSummary, offeredMs } from '../../record/figures.js';
+import { figureOf, type MeasuredSummary, offeredMs } from '../../record/figures.js';
 import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type { CellResult, LatencyMs, RunResult } from '../../record/results.js';
+import { FURTHER_COUNTS } from '../../record/schema-summary.js';
 import {
   formatCount,
   formatMs,
@@ -112,8 +113,11 @@ function weightedText({ by, weightedGoodputRps = null, weightedAttainment = null
 
 /** Leaves out figures that a client does not see. */
 function schedulerLines(summary: MeasuredSummary): [string, string | null][] {
-  const { actions, gpu, coldStarts, kindsNote, cost, scaling } = summary;
-  if (actions === undefined || gpu === undefined || coldStarts === undefined) return [];
+  const { actions, gpu, kindsNote, cost, scaling } = summary;
+  if (actions === undefined || gpu === undefined) return [];
+  const counts = FURTHER_COUNTS.flatMap((name) =>
+    summary[name] === undefined ? [] : `${formatCount(summary[name])} ${figureOf(name)!.label}`,
+  );
   const batches = Object.entries(actions.inferByBatch).map(
     ([size, count]) => `${size}: ${formatCount(count)}`,
   );
@@ -125,7 +129,7 @@ function schedulerLines(summary: MeasuredSummary): [string, string | null][] {
     ],
     [
       'GPU',
-      `EXEC busy ${formatPercent(gpu.execUtilization)}, WEIGHTS ${formatPercent(gpu.weightsUtilization)}; ${formatCount(coldStarts)} cold starts`,
+      `EXEC busy ${formatPercent(gpu.execUtilization)}, WEIGHTS ${formatPercent(gpu.weightsUtilization)}; ${counts.join(', ')}`,
     ],
     ['note', kindsNote ?? null],
     ['scaler', scaling === undefined ? null : scalingText(scaling)],
@@ -169,21 +173,18 @@ function failureSection({ summary }: RunResult | CellResult): Section[] {
   if (hurt.length === 0) return [];
   const present = CAUSES.filter((cause) => hurt.some((model) => (model.failures?.[cause] ?? 0) > 0));
   const number = (value: number | undefined) => ({ text: formatCount(value ?? 0), sort: value ?? 0 });
-  const seesCold = hurt.some(({ coldStarts }) => coldStarts !== undefined);
-  const titles = ['requests', ...Object.keys(requestCells(hurt[0]!)), ...(seesCold ? ['cold starts'] : [])];
+  const counts = FURTHER_COUNTS.filter((name) => hurt[0]![name] !== undefined);
+  const titles = [
+    ...['requests', ...Object.keys(requestCells(hurt[0]!))],
+    ...[...counts, ...present].map((name) => figureOf(name)!.label),
+  ];
   const byModel = {
-    columns: [
-      { title: 'model' },
-      ...[...titles, ...present.map((cause) => CAUSE_LABELS[cause])].map((title) => ({
-        title,
-        numeric: true,
-      })),
-    ],
+    columns: [{ title: 'model' }, ...titles.map((title) => ({ title, numeric: true }))],
     rows: hurt.map((model) => [
       { text: model.key },
       number(model.requests.offered),
       ...Object.values(requestCells(model)),
-      ...(seesCold ? [number(model.coldStarts)] : []),
+      ...counts.map((name) => number(model[name])),
       ...present.map((cause) => number(model.failures?.[cause])),
     ]),
     sortable: true,

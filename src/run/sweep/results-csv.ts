@@ -1,6 +1,7 @@
 import { type Dimension, figureOf } from '../../record/figures.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type { CellResult, SweepCell, SweepResults } from '../../record/results.js';
+import { FURTHER_COUNTS } from '../../record/schema-summary.js';
 import { csvText } from '../../text/csv.js';
 
 /** `results.csv`: a header and one row per cell: varied keys as written, seed, outcome, figures. */
@@ -25,7 +26,7 @@ const ALWAYS = [
   ...LATENCIES,
   ...LATENCIES.map((name) => `executed${name[0]!.toUpperCase()}${name.slice(1)}`),
   ...['worstModelAttainment', 'modelsBelow50', 'modelsBelow90', 'rareModelsAttainment'],
-  ...['timedOutCold', 'timedOutQueued', 'missedWindow', 'deviceError', 'workerLost', 'coldStarts'],
+  ...['timedOutCold', 'timedOutQueued', 'missedWindow', 'deviceError', 'workerLost', ...FURTHER_COUNTS],
   ...['execUtilization', 'weightsUtilization'],
 ];
 /** Figures that only some runs have. */
