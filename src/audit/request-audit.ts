@@ -33,7 +33,7 @@ export const OVER_SHARE = 8;
 
 /** Outcomes of requests, and further counts of them, by the names of run.json. */
 export const OUTCOMES = ['ok', 'late', 'timeout', 'rejected', 'error'] as const;
-export const FURTHER_COUNTS = ['coldStarts'] as const;
+export const FURTHER_COUNTS = ['coldStarts', 'coldInTime'] as const;
 
 /** Outcomes of a group of requests. */
 export class Tally {
@@ -43,6 +43,7 @@ export class Tally {
   rejected = 0;
   error = 0;
   coldStarts = 0;
+  coldInTime = 0;
   /** Rejected requests that were beyond a limit of their tenant. */
   overRate = 0;
   overShare = 0;
@@ -64,6 +65,7 @@ function count(tally: Tally, result: number, met: number, latencyNs: number, col
   else if (result === REJECTED) tally.rejected++;
   else tally.error++;
   if (cold) tally.coldStarts++;
+  if (cold && result === EXECUTED && met === 1) tally.coldInTime++;
 }
 
 interface RequestAuditOptions {

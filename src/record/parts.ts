@@ -80,7 +80,11 @@ export function requestFigures(recorder: RunTally, tally: PartTally, part: numbe
     executedLatencyMs: latencyMs(executed, executed.count),
     ...(recorder.causes === null
       ? {}
-      : { coldStarts: cold.reduce((sum, one) => sum + one), failures: failuresOf(tally, part) }),
+      : {
+          coldStarts: cold.reduce((sum, one) => sum + one),
+          coldInTime: cold[OUTCOME_OK],
+          failures: failuresOf(tally, part),
+        }),
   };
 }
 

@@ -41,6 +41,10 @@ const furtherCounts = {
     .exactOptional()
     .describe('Requests that arrived while no GPU held their model; absent where a client measured.')
     .register(FIGURES, { unit: 'count', label: 'cold starts', better: 'lower', ofScheduler: true }),
+  coldInTime: count()
+    .exactOptional()
+    .describe('Cold starts that were answered by their deadline; absent where a client measured.')
+    .register(FIGURES, { unit: 'count', label: 'cold in time', better: 'higher', ofScheduler: true }),
 };
 export const FURTHER_COUNTS = Object.keys(furtherCounts) as (keyof typeof furtherCounts)[];
 

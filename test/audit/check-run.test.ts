@@ -96,6 +96,7 @@ interface ModelRow {
   readonly requests: { ok: number };
   readonly executedLatencyMs: { p99: number };
   coldStarts: number;
+  coldInTime: number;
   readonly failures: Record<string, number>;
 }
 
@@ -382,6 +383,7 @@ describe('logs that were tampered with', () => {
     ['offered p33.3 ms', 'percentiles.0.offeredMs', 1.002],
     ['executed p99.5 ms', 'percentiles.1.executedMs', 0.998],
     ['coldStarts', 'coldStarts', 2],
+    ['coldInTime', 'coldInTime', 2],
     ['worstModel attainment', 'worstModel.attainment', 1.01],
     ['modelsAssessed', 'modelsAssessed', 2],
     ['failures timedOutQueued', 'failures.timedOutQueued', 2],
@@ -462,6 +464,7 @@ describe('logs that were tampered with', () => {
     ['ok', (row: ModelRow) => row.requests.ok--],
     ['executed p99 ms', (row: ModelRow) => (row.executedLatencyMs.p99 *= 1.02)],
     ['coldStarts', (row: ModelRow) => row.coldStarts++],
+    ['coldInTime', (row: ModelRow) => row.coldInTime--],
   ])('contradict other %s of a model', (figure, change) => {
     const dir = tampered('requests.tsv', () => {});
     const run = JSON.parse(readFileSync(join(dir, 'run.json'), 'utf8'));
