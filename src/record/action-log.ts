@@ -1,8 +1,7 @@
-import { OutputFile } from '../base/files/output-file.js';
 import { ABORT, type Action, type ActionKind, INFER, LOAD, STATUS_OK, UNLOAD } from '../core/action.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
-import { headerOf, type LogColumn } from './log-columns.js';
+import { type LogColumn, LogFile } from './log-columns.js';
 
 /**
  * Columns of the action log: the subset of Clockwork's controller telemetry that a simulated worker has, in its order,
@@ -70,18 +69,16 @@ interface ActionLogOptions {
 }
 
 /** Writes a row for each action, in order of the results, warm-up included. Throws `E_FILE_WRITE`. */
-export class ActionLog implements RunObserver {
-  private readonly file: OutputFile;
+export class ActionLog extends LogFile implements RunObserver {
   /** By model; null if none takes several lengths. */
   private readonly lengths: readonly (readonly number[] | undefined)[] | null;
   private readonly workerOf: Int32Array;
   private readonly gpuInWorker: Int32Array;
 
   constructor(path: string, { gpus, workers }: ActionLogOptions, models: readonly ModelSpec[]) {
-    this.file = new OutputFile(path);
     const hasLengths = models.some(({ lengths }) => lengths !== undefined);
+    super(path, [...ACTION_COLUMNS, ...(hasLengths ? [PADDED_COLUMN] : [])]);
     this.lengths = hasLengths ? models.map(({ lengths }) => lengths) : null;
-    this.file.write(headerOf([...ACTION_COLUMNS, ...(hasLengths ? [PADDED_COLUMN] : [])]));
     this.workerOf = Int32Array.from({ length: gpus }, (_, gpu) => Math.floor((gpu * workers) / gpus));
     this.gpuInWorker = this.workerOf.map((worker, gpu) => gpu - this.workerOf.indexOf(worker));
   }
@@ -92,7 +89,7 @@ export class ActionLog implements RunObserver {
     const { gpu, sentNs } = action;
     const ran = action.status === STATUS_OK;
     const latest = action.latestNs === Number.POSITIVE_INFINITY ? -1 : action.latestNs - sentNs;
-    this.file.write(
+    this.write(
       `${nowNs}\t${action.id}\t${TYPE_OF_KIND[action.kind]}\t${action.status}\t` +
         `${this.workerOf[gpu]}\t${this.gpuInWorker[gpu]}\t${action.model}\t${action.batchSize}\t` +
         `${action.expectedDurationNs}\t${ran ? action.endNs - action.beginNs : 0}\t` +
@@ -105,15 +102,5 @@ export class ActionLog implements RunObserver {
   private paddedText({ kind, model, bucket }: Action): string {
     if (this.lengths === null) return '';
     return `\t${kind === INFER ? (this.lengths[model]?.[bucket] ?? 0) : 0}`;
-  }
-
-  /** Ends a successful run: gives the log its name. */
-  close(): void {
-    this.file.close();
-  }
-
-  /** Ends a failed run: removes the unfinished file. */
-  discard(): void {
-    this.file.discard();
   }
 }

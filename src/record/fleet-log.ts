@@ -1,6 +1,5 @@
-import { OutputFile } from '../base/files/output-file.js';
 import type { FleetObserver, GpuState } from '../core/fleet-observer.js';
-import { headerOf, type LogColumn } from './log-columns.js';
+import { type LogColumn, LogFile } from './log-columns.js';
 
 /** Columns of gpus.tsv: one row per change of a GPU's state, in order of time. */
 export const FLEET_COLUMNS: readonly LogColumn[] = [
@@ -20,28 +19,16 @@ interface FleetLogOptions {
 }
 
 /** Logs the states of GPUs. Throws `E_FILE_WRITE`. */
-export class FleetLog implements FleetObserver {
-  private readonly file: OutputFile;
+export class FleetLog extends LogFile implements FleetObserver {
   private readonly workerOf: Int32Array;
 
   constructor(path: string, { gpus, workers }: FleetLogOptions) {
-    this.file = new OutputFile(path);
-    this.file.write(headerOf(FLEET_COLUMNS));
+    super(path, FLEET_COLUMNS);
     this.workerOf = Int32Array.from({ length: gpus }, (_, gpu) => Math.floor((gpu * workers) / gpus));
   }
 
   gpuChanged(gpu: number, state: GpuState, nowNs: number): void {
     const worker = this.workerOf[gpu];
-    this.file.write(`${nowNs}\t${worker}\t${gpu - this.workerOf.indexOf(worker)}\t${state}\n`);
-  }
-
-  /** Ends a successful run: gives the log its name. */
-  close(): void {
-    this.file.close();
-  }
-
-  /** Ends a failed run: removes the unfinished file. */
-  discard(): void {
-    this.file.discard();
+    this.write(`${nowNs}\t${worker}\t${gpu - this.workerOf.indexOf(worker)}\t${state}\n`);
   }
 }

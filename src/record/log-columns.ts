@@ -1,10 +1,18 @@
+import { OutputFile } from '../base/files/output-file.js';
+
 /** A column of a log: its name in the header and its meaning. Times are integer ns. */
 export interface LogColumn {
   readonly name: string;
   readonly describe: string;
 }
 
-/** First line of a log: the names, separated by tabs. */
-export function headerOf(columns: readonly LogColumn[]): string {
-  return `${columns.map((column) => column.name).join('\t')}\n`;
+/** Table of numbers that grows during a run: tab-separated text under a header. Every member throws `E_FILE_WRITE`. */
+export class LogFile extends OutputFile {
+  constructor(
+    path: string,
+    readonly columns: readonly LogColumn[],
+  ) {
+    super(path);
+    this.write(`${columns.map(({ name }) => name).join('\t')}\n`);
+  }
 }

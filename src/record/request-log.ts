@@ -1,4 +1,3 @@
-import { OutputFile } from '../base/files/output-file.js';
 import type { Action } from '../core/action.js';
 import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
@@ -14,7 +13,7 @@ import {
 } from '../core/request.js';
 import type { CauseFinder } from './cause-finder.js';
 import { CAUSES } from './causes.js';
-import { headerOf, type LogColumn } from './log-columns.js';
+import { type LogColumn, LogFile } from './log-columns.js';
 
 /**
  * Columns of the request log: those of Clockwork's controller telemetry, in its order, so that its analysis scripts
@@ -82,8 +81,7 @@ const RESULT_OF_OUTCOME: Readonly<Record<Outcome, number>> = {
 };
 
 /** Writes a row for each answered request, in order of the answers, warm-up included. Throws `E_FILE_WRITE`. */
-export class RequestLog implements RunObserver {
-  private readonly file: OutputFile;
+export class RequestLog extends LogFile implements RunObserver {
   private readonly sloFactors: SloFactors;
   private readonly hasLengths: boolean;
 
@@ -95,15 +93,14 @@ export class RequestLog implements RunObserver {
     private readonly hasClasses = false,
     private readonly hasTenants = false,
   ) {
-    this.file = new OutputFile(path);
-    this.hasLengths = models.some(({ lengths }) => lengths !== undefined);
-    const columns = [
+    const hasLengths = models.some(({ lengths }) => lengths !== undefined);
+    super(path, [
       ...REQUEST_COLUMNS,
       ...(hasClasses ? [CLASS_COLUMN] : []),
       ...(hasTenants ? [TENANT_COLUMN] : []),
-      ...(this.hasLengths ? [LENGTH_COLUMN] : []),
-    ];
-    this.file.write(headerOf(columns));
+      ...(hasLengths ? [LENGTH_COLUMN] : []),
+    ]);
+    this.hasLengths = hasLengths;
     this.sloFactors = new SloFactors(models);
   }
 
@@ -124,7 +121,7 @@ export class RequestLog implements RunObserver {
     const length = this.hasLengths ? `\t${requests.length[slot]}` : '';
     const cause =
       outcome === OUTCOME_CANCELLED ? -1 : this.causes?.indexOf(requests, slot, outcome, nowNs, copies);
-    this.file.write(
+    this.write(
       `${nowNs}\t${requests.id[slot]}\t${RESULT_OF_OUTCOME[outcome]}\t${requests.user[slot]}\t${model}\t` +
         `${this.sloFactors.text(model, sloNs)}\t${latencyNs}\t${sloNs}\t${met}\t${arrivalCopies}\t${copies}\t${cold}\t${action?.id ?? requests.failedInfer[slot]}\t${cause ?? -1}${this.sender(requests, slot)}${length}\n`,
     );
@@ -141,16 +138,6 @@ export class RequestLog implements RunObserver {
 
   /** Actions have their own log. */
   completed(): void {}
-
-  /** Ends a successful run: gives the log its name. */
-  close(): void {
-    this.file.close();
-  }
-
-  /** Ends a failed run: removes the unfinished file. */
-  discard(): void {
-    this.file.discard();
-  }
 }
 
 /** Caches the text of the last factor, since most requests of a model carry one SLO. */

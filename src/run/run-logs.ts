@@ -3,23 +3,19 @@ import type { Experiment } from '../config/experiment.js';
 import type { RunObserver } from '../core/observer.js';
 import { ActionLog } from '../record/action-log.js';
 import { FleetLog } from '../record/fleet-log.js';
+import type { LogFile } from '../record/log-columns.js';
 import { RequestLog } from '../record/request-log.js';
 import type { ScheduledRun } from '../record/results.js';
 import { writeTimeline } from '../record/write-timeline.js';
 import type { Collector } from './collector.js';
 
-/** A log written during the run: kept if the run succeeds, removed if not. */
-interface Log extends RunObserver {
-  close(): void;
-  discard(): void;
-}
-
 /** Logs and timeline requested by an experiment, in an existing folder. */
 export class RunLogs {
   /** Must observe the run after the collector. */
-  readonly observers: readonly Log[];
+  readonly observers: readonly (LogFile & RunObserver)[];
   /** Logs GPUs that come and go; null: none do, or there is no log of actions. */
   readonly fleet: FleetLog | null;
+  private readonly files: readonly LogFile[];
 
   constructor(
     private readonly experiment: Experiment,
@@ -36,12 +32,12 @@ export class RunLogs {
     ];
     this.fleet =
       collector.fleet !== null && actionLog ? new FleetLog(join(outDir, 'gpus.tsv'), cluster) : null;
+    this.files = [...this.observers, ...(this.fleet === null ? [] : [this.fleet])];
   }
 
   /** Ends a successful run: gives the logs their names. Throws `E_FILE_WRITE`. */
   close(): void {
-    for (const log of this.observers) log.close();
-    this.fleet?.close();
+    for (const log of this.files) log.close();
   }
 
   /** Throws `E_FILE_WRITE`. */
@@ -54,7 +50,6 @@ export class RunLogs {
 
   /** Ends a failed run: removes the logs. */
   discard(): void {
-    for (const log of this.observers) log.discard();
-    this.fleet?.discard();
+    for (const log of this.files) log.discard();
   }
 }
