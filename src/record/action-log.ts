@@ -5,10 +5,10 @@ import { type LogColumn, LogFile } from './log-columns.js';
 
 /**
  * Columns of the action log: the subset of Clockwork's controller telemetry that a simulated worker has, in its order,
- * then the window. Times are integer ns; all but `t` and `action_sent` count from the moment the action was sent.
+ * then the window. Times other than `t` and `action_sent` count from the moment the action was sent.
  */
 export const ACTION_COLUMNS: readonly LogColumn[] = [
-  { name: 't', describe: 'when its result reached the controller, ns since the start of the run' },
+  { name: 't', unit: 'ns', describe: 'when its result reached the controller, since the start of the run' },
   { name: 'action_id', describe: 'sequence number of the action in the run' },
   { name: 'action_type', describe: '1 LOAD, 2 INFER, 3 UNLOAD, 4 ABORT' },
   {
@@ -26,25 +26,35 @@ export const ACTION_COLUMNS: readonly LogColumn[] = [
     describe:
       'size of the batch that an INFER ran, which its requests may not fill; 1 of LOAD and UNLOAD, 0 of ABORT',
   },
-  { name: 'expected_exec_duration', describe: 'estimated duration when it was sent' },
-  { name: 'worker_exec_duration', describe: 'measured duration; 0 unless status is 0' },
-  { name: 'expected_exec_complete', describe: 'expected end, since sent' },
-  { name: 'worker_exec_complete', describe: 'measured end, since sent; 0 unless status is 0' },
+  { name: 'expected_exec_duration', unit: 'ns', describe: 'estimated duration when it was sent' },
+  { name: 'worker_exec_duration', unit: 'ns', describe: 'measured duration; 0 unless status is 0' },
+  { name: 'expected_exec_complete', unit: 'ns', describe: 'expected end, since sent' },
+  { name: 'worker_exec_complete', unit: 'ns', describe: 'measured end, since sent; 0 unless status is 0' },
   {
     name: 'worker_gpu_clock',
+    unit: 'ratio',
     describe:
       'GPU clock relative to nominal of an INFER, 1 live, where it is not measured; 0 unless status is 0',
   },
-  { name: 'controller_action_duration', describe: 'from sending the action to handling its result' },
+  {
+    name: 'controller_action_duration',
+    unit: 'ns',
+    describe: 'from sending the action to handling its result',
+  },
   { name: 'requests_queued', describe: 'requests that waited for the model when the result was handled' },
   { name: 'copies_loaded', describe: 'GPUs that held the model when the result was handled' },
-  { name: 'action_sent', describe: 'when it was sent, ns since the start of the run' },
+  { name: 'action_sent', unit: 'ns', describe: 'when it was sent, since the start of the run' },
   {
     name: 'window_earliest',
+    unit: 'ns',
     describe: 'first moment at which it might start, since sent; below 0 if before',
   },
-  { name: 'window_latest', describe: 'last moment at which it might start, since sent; -1 if without end' },
-  { name: 'worker_exec_begin', describe: 'measured begin, since sent; 0 unless status is 0' },
+  {
+    name: 'window_latest',
+    unit: 'ns',
+    describe: 'last moment at which it might start, since sent; -1 if without end',
+  },
+  { name: 'worker_exec_begin', unit: 'ns', describe: 'measured begin, since sent; 0 unless status is 0' },
 ];
 
 /** Extra last column where models take inputs of different lengths. */

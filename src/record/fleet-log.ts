@@ -3,7 +3,7 @@ import { type LogColumn, LogFile } from './log-columns.js';
 
 /** Columns of gpus.tsv: one row per change of a GPU's state, in order of time. */
 export const FLEET_COLUMNS: readonly LogColumn[] = [
-  { name: 't', describe: 'when, ns since the start of the run' },
+  { name: 't', unit: 'ns', describe: 'when, since the start of the run' },
   { name: 'worker_id', describe: 'worker machine, from 0' },
   { name: 'gpu_id', describe: 'GPU within its worker, from 0' },
   {

@@ -1,8 +1,10 @@
 import { OutputFile } from '../base/files/output-file.js';
 
-/** A column of a log: its name in the header and its meaning. Times are integer ns. */
+/** A column of a log. All values are numbers. */
 export interface LogColumn {
   readonly name: string;
+  /** Absent: a whole number that has no unit. Only a ratio has a fraction. */
+  readonly unit?: 'ns' | 'ratio';
   readonly describe: string;
 }
 

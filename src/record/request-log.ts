@@ -21,14 +21,18 @@ import { type LogColumn, LogFile } from './log-columns.js';
  * loaded by the time of the answer; ours is the summary's `coldStarts`.
  */
 export const REQUEST_COLUMNS: readonly LogColumn[] = [
-  { name: 't', describe: 'when it was answered, ns since the start of the run' },
+  { name: 't', unit: 'ns', describe: 'when it was answered, since the start of the run' },
   { name: 'request_id', describe: 'sequence number of the request in the run, from 0' },
   { name: 'result', describe: '0 executed, 1 error, 4 timeout, 7 rejected, 8 cancelled' },
   { name: 'user_id', describe: 'function, client or row group that sent it' },
   { name: 'model_id', describe: 'index of the model among the models of the run' },
-  { name: 'slo_factor', describe: 'SLO divided by the execution time of the model at batch size 1' },
-  { name: 'latency', describe: 'ns from arrival to answer' },
-  { name: 'deadline', describe: 'SLO: ns from arrival to deadline' },
+  {
+    name: 'slo_factor',
+    unit: 'ratio',
+    describe: 'SLO divided by the execution time of the model at batch size 1',
+  },
+  { name: 'latency', unit: 'ns', describe: 'from arrival to answer' },
+  { name: 'deadline', unit: 'ns', describe: 'SLO: from arrival to deadline' },
   { name: 'deadline_met', describe: '1 if executed and answered by the deadline, else 0' },
   {
     name: 'arrival_count',

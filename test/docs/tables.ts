@@ -16,6 +16,9 @@ import { claimsTable, limitsTable } from './threat-model.js';
 
 const ZOO = zooModels(ZOO_VARIETIES.length, 1, DEFAULT_PAGE_BYTES);
 
+/** Types of columns, by unit. */
+const TYPES = { ns: 'int64, ns', ratio: 'double', '': 'int64' };
+
 /** Keys that every kind of workload has. */
 const COMMON = ['slo', 'models', 'start', 'name', 'length'];
 
@@ -147,8 +150,8 @@ function kindDescriptions(): Map<string, string> {
 
 function columnTable(columns: readonly LogColumn[]): string {
   return markdownTable(
-    ['column', 'meaning'],
-    columns.map(({ name, describe }) => [`\`${name}\``, describe]),
+    ['column', 'type', 'meaning'],
+    columns.map(({ name, unit, describe }) => [`\`${name}\``, TYPES[unit ?? ''], describe]),
   );
 }
 
