@@ -49,6 +49,14 @@ export function queueTrustFlags() {
 
 export const quiet = toggle('Show no progress on stderr');
 
+/** Output of a command that runs an experiment once. `out` describes what its folder gets. */
+export function outputFlags(out: string) {
+  // A default would count as given.
+  const describe = 'Write the logs as Parquet, too: typed columns, for pandas';
+  const parquet = { type: 'boolean', implies: 'out', describe } as const;
+  return group('Output', { json, out: text(out), parquet, quiet });
+}
+
 /** Output files for CI, of commands that check thresholds. */
 export const ciFlags = group('Checks', {
   junit: text('Write the checks to this file as JUnit XML, one test case each'),
@@ -72,9 +80,13 @@ export const precisionFlag = choiceOr(
   'Precision of weights and operators; inputs and outputs keep their types',
 );
 
-/** Overrides of an experiment by `--set` and `--seed`. */
-export function overridesOf(args: ValuesOf<Pick<typeof overrideFlags, 'set' | 'seed'>>): string[] {
-  return [...args.set, ...(args.seed === undefined ? [] : [`seed=${args.seed}`])];
+/** Overrides of an experiment by `--set`, `--seed` and `--parquet`. */
+export function overridesOf(
+  args: ValuesOf<Pick<typeof overrideFlags, 'set' | 'seed'>> & { readonly parquet?: boolean | undefined },
+): string[] {
+  const { set, seed } = args;
+  const inParquet = args.parquet ? ['output.parquet=true'] : [];
+  return [...set, ...(seed === undefined ? [] : [`seed=${seed}`]), ...inParquet];
 }
 
 /**

@@ -28,8 +28,7 @@ import { packageVersion } from './version.js';
 const RUN_FILES = [
   'summary.json',
   'run.json',
-  'requests.tsv',
-  'actions.tsv',
+  ...['requests', 'actions', 'gpus'].flatMap((log) => [`${log}.tsv`, `${log}.parquet`]),
   'timeline.json',
   'recording.json',
 ];

@@ -43,9 +43,7 @@ const sweepSchema = section({
     readSeeds,
     textOrTexts,
   ).exactOptional(),
-  bound: flag(
-    'Also compute upper bounds on the goodput of any scheduler, once for all policies of a workload.',
-  ).default(false),
+  bound: flag('Also compute upper bounds on goodput, once for all policies of a workload.').default(false),
 });
 
 function readValues(texts: string | readonly string[]): readonly string[] {
@@ -62,6 +60,7 @@ function readSeeds(texts: string | readonly string[]): readonly number[] {
 export const outputSchema = section({
   requestLog: flag('Write requests.tsv with --out.').default(true),
   actionLog: flag('Write actions.tsv with --out.').default(true),
+  parquet: flag('Also write the logs as Parquet.').default(false),
   timeline: textField(
     {
       anyOf: [

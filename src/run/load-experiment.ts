@@ -49,6 +49,7 @@ export async function playExperiment(
     });
     logs?.close();
     const { summary, ...result } = collector.finishAsClient('load', report.requests);
+    await logs?.writeParquet();
     const { waited, retries } = target;
     const again = retries === undefined ? {} : { retries };
     const generator = { ...generatorFigures(report, waited), ...again, unanswered: report.unanswered };
@@ -61,9 +62,5 @@ export async function playExperiment(
 
 /** The experiment as far as a client can observe it. */
 function asClient(experiment: Experiment): Experiment {
-  const { requestLog } = experiment.output;
-  return {
-    ...experiment,
-    output: { requestLog, actionLog: false, timeline: null },
-  };
+  return { ...experiment, output: { ...experiment.output, actionLog: false, timeline: null } };
 }

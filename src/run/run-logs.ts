@@ -40,6 +40,13 @@ export class RunLogs {
     for (const log of this.files) log.close();
   }
 
+  /** Writes each closed log again as Parquet, if the experiment asks for it. Throws `E_FILE_WRITE`. */
+  async writeParquet(): Promise<void> {
+    if (!this.experiment.output.parquet) return;
+    const { writeParquet } = await import('../record/parquet.js');
+    for (const log of this.files) await writeParquet(log);
+  }
+
   /** Throws `E_FILE_WRITE`. */
   writeTimeline({ summary, timeline }: ScheduledRun): void {
     const { experiment, outDir, collector } = this;

@@ -54,6 +54,7 @@ export async function run(experiment: Experiment, engine: Engine, options: RunOp
     logs?.close();
     const result = collector.finish(engine.kind, digest, arrivals);
     logs?.writeTimeline(result);
+    await logs?.writeParquet();
     if (live === null) return { result, live };
     return { result: { ...result, summary: { ...result.summary, generator: live.generator } }, live };
   } catch (error) {

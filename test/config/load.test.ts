@@ -25,7 +25,7 @@ describe('loadExperiment', () => {
       admission: 'predict',
       warmupNs: 0,
       checks: false,
-      output: { requestLog: true, actionLog: true, timeline: 'worst' },
+      output: { requestLog: true, actionLog: true, parquet: false, timeline: 'worst' },
       live: { device: 'simulated', timeScale: 1 },
       modelFiles: [null, null],
       spreads: [[null, null]],
@@ -226,6 +226,7 @@ describe('output', () => {
     expect((await load(BASE, ['output={timeline: false, requestLog: false}'])).output).toEqual({
       requestLog: false,
       actionLog: true,
+      parquet: false,
       timeline: null,
     });
   });

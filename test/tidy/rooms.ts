@@ -70,7 +70,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   load: 2_330,
   play: 4_250,
   policies: 7_500,
-  record: 4_730,
+  record: 4_750,
   report: 8_220,
   run: 5_290,
   scalers: 900,

@@ -4,10 +4,9 @@ import { refuseUnknownParts } from '../../record/known-parts.js';
 import {
   accessFlags,
   experimentFile,
-  json,
+  outputFlags,
   overrideFlags,
   overridesOf,
-  quiet,
   thresholdFlags,
 } from '../common-options.js';
 import { type ArgsOf, group, required, text, toggle, whole } from '../options.js';
@@ -31,11 +30,7 @@ export const builder = (yargs: Argv) =>
           'Real inputs: a .json, .npy or raw file, or a folder of them (or one folder per model), used in turn',
         ),
       }),
-      ...group('Output', {
-        json,
-        out: text('Also write summary and request log to this folder'),
-        quiet,
-      }),
+      ...outputFlags('Also write summary and request log to this folder'),
       ...thresholdFlags,
     })
     .example([

@@ -3,22 +3,17 @@ import { partNames } from '../../config/part-names.js';
 import { refuseUnknownParts } from '../../record/known-parts.js';
 import {
   experimentFile,
-  json,
+  outputFlags,
   overrideFlags,
   overridesOf,
-  quiet,
   thresholdFlags,
 } from '../common-options.js';
-import { type ArgsOf, group, text } from '../options.js';
+import type { ArgsOf } from '../options.js';
 import { readChecks } from '../thresholds.js';
 
 export const simulateOptions = {
   ...overrideFlags,
-  ...group('Output', {
-    json,
-    out: text('Also write summary, logs and timeline to this folder'),
-    quiet,
-  }),
+  ...outputFlags('Also write summary, logs and timeline to this folder'),
   ...thresholdFlags,
 };
 

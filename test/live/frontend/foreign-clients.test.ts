@@ -3,16 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { OUTCOME_REJECTED } from '../../../src/core/request.js';
+import { pythonWith } from '../../python.js';
 import { echo, echoModel, FakeService, failure } from './fake-service.js';
 import { openGrpc, openHttp } from './fixtures.js';
 
 const run = promisify(execFile);
 const MODELS = [echoModel('mlp', true, [['x', 'FP32', [2]]]), echoModel('busy', true, [['x', 'FP32', [2]]])];
 
-// Debian's packages belong to Debian's Python, which need not be the first one found.
-const python = ['python3', '/usr/bin/python3'].find(
-  (command) => spawnSync(command, ['-c', 'import grpc']).status === 0,
-);
+const python = pythonWith('grpc');
 const noCurl = spawnSync('curl', ['--version']).error !== undefined;
 
 describe('clients that this project did not write', () => {
