@@ -26,9 +26,9 @@ export function pageAt(path: string): Page {
   return page;
 }
 
-/** Blocks of commands that a reader runs, escapement's own. */
+/** Blocks of commands that a reader runs: escapement's own, and scripts of the page. */
 export function commandsOf({ fences }: Page): Fence[] {
-  return fences.filter(({ language, code }) => language === 'sh' && code.includes('npx escapement'));
+  return fences.filter(({ language, code }) => language === 'sh' && /npx escapement|^python3 /m.test(code));
 }
 
 function markdownIn(folder: string): string[] {

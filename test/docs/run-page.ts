@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempDir } from '../cli/run-cli.js';
+import { pythonWith } from '../python.js';
 import { ROOT } from '../snippets.js';
 import { mismatch, outputsOf, renewed } from './outputs.js';
 import { commandsOf, pageAt } from './pages.js';
@@ -61,10 +62,15 @@ export function runPage(
       expect(claimed).toEqual(page.fences.filter(({ language }) => language === 'text'));
     });
 
-    it.each(blocks)('runs the commands at line $line', async ({ code, line }) => {
+    it.for(blocks)('runs the commands at line $line', async ({ code, line }, { skip }) => {
+      const python = code.includes('python3 ') ? pythonWith('pandas', 'matplotlib') : 'python3';
+      skip(
+        python === undefined,
+        'no Python with pandas and matplotlib (Debian: python3-pandas, python3-matplotlib)',
+      );
       for (const { file, line: above, code: content } of page.fences)
         if (file !== undefined && above < line) writeFileSync(join(dir, file), content);
-      const printed = await runShell(code, dir);
+      const printed = await runShell(`python3() { command ${python} "$@"; }\n${code}`, dir);
       const output = outputs.get(line);
       if (output === undefined) return;
       if (RENEW) renew(join(ROOT, path), output.code, printed);

@@ -22,15 +22,25 @@ export interface Cell {
   readonly outputs?: readonly Output[];
 }
 
-/** Names of the notebooks. */
-export function notebookFiles(): string[] {
-  return readdirSync(NOTEBOOKS).filter((name) => name.endsWith('.ipynb'));
+interface Notebook {
+  readonly cells: readonly Cell[];
+  readonly metadata: { readonly kernelspec: { readonly language: string } };
 }
 
+/** Names of the notebooks, or of those in one language. */
+export function notebookFiles(language?: string): string[] {
+  const isWanted = (name: string) =>
+    language === undefined || read(join(NOTEBOOKS, name)).metadata.kernelspec.language === language;
+  return readdirSync(NOTEBOOKS).filter((name) => name.endsWith('.ipynb') && isWanted(name));
+}
+
+/** The cells that have code. */
 export function readCells(path: string): Cell[] {
-  return (JSON.parse(readFileSync(path, 'utf8')) as { cells: Cell[] }).cells.filter(
-    ({ cell_type: type }) => type === 'code',
-  );
+  return read(path).cells.filter(({ cell_type: type }) => type === 'code');
+}
+
+function read(path: string): Notebook {
+  return JSON.parse(readFileSync(path, 'utf8'));
 }
 
 /** Text of a field that notebooks write as a string or as a list of lines. */
@@ -91,23 +101,36 @@ function showLast(code: string): string {
   return `${code.slice(0, last.getStart())}__show(${shown});${code.slice(last.getEnd())}`;
 }
 
-/** Why Jupyter cannot run TypeScript here, or the empty string. */
-export function whyNoJupyter(): string {
-  for (const tool of ['jupyter-nbconvert', 'deno']) {
-    if (spawnSync(tool, ['--version']).status !== 0) return `${tool} is not installed`;
-  }
-  return '';
+/** A program that runs cells. */
+interface Kernel {
+  readonly name: string;
+  readonly language: string;
+  readonly argv: readonly string[];
+}
+
+export const DENO: Kernel = {
+  name: 'deno',
+  language: 'typescript',
+  argv: ['deno', 'jupyter', '--kernel', '--conn', '{connection_file}'],
+};
+
+/** IPython, in the Python at a path. */
+export function ipython(python: string): Kernel {
+  const argv = [python, '-m', 'ipykernel_launcher', '-f', '{connection_file}'];
+  return { name: 'python3', language: 'python', argv };
+}
+
+/** Says which of these programs is not installed; the empty string if all are. */
+export function whatIsMissing(...programs: string[]): string {
+  const missing = programs.find((program) => spawnSync(program, ['--version']).status !== 0);
+  return missing === undefined ? '' : `${missing} is not installed`;
 }
 
 /** Executes a notebook as Jupyter does, and returns the path of the executed copy in `dir`. */
-export function executeInJupyter(path: string, dir: string): string {
-  const kernel = join(dir, 'kernels', 'deno');
+export function executeInJupyter(path: string, dir: string, { name, ...spec }: Kernel): string {
+  const kernel = join(dir, 'kernels', name);
   mkdirSync(kernel, { recursive: true });
-  const argv = ['deno', 'jupyter', '--kernel', '--conn', '{connection_file}'];
-  writeFileSync(
-    join(kernel, 'kernel.json'),
-    JSON.stringify({ argv, display_name: 'Deno', language: 'typescript' }),
-  );
+  writeFileSync(join(kernel, 'kernel.json'), JSON.stringify({ ...spec, display_name: name }));
   const { status, stderr } = spawnSync(
     'jupyter-nbconvert',
     ['--to', 'notebook', '--execute', '--output-dir', dir, '--output', 'executed.ipynb', path],

@@ -15,8 +15,7 @@ import {
 } from './notebook.js';
 
 describe.each(notebookFiles())('%s', (name) => {
-  const path = join(NOTEBOOKS, name);
-  const cells = readCells(path);
+  const cells = readCells(join(NOTEBOOKS, name));
 
   it('is committed as it came out of one run from top to bottom', () => {
     expect(cells.map((cell) => cell.execution_count)).toEqual(cells.map((_, i) => i + 1));
@@ -24,6 +23,10 @@ describe.each(notebookFiles())('%s', (name) => {
     // Times of execution and names of machines would change with every run.
     expect(cells.flatMap(({ metadata }) => Object.keys(metadata))).toEqual([]);
   });
+});
+
+describe.each(notebookFiles('typescript'))('%s', (name) => {
+  const cells = readCells(join(NOTEBOOKS, name));
 
   it('passes the type checker', () => {
     expect(typeErrors(checkable(cells))).toEqual([]);
