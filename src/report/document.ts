@@ -18,7 +18,7 @@ export interface Section {
 }
 
 export type Block =
-  | { readonly text: string; readonly tone?: 'alert' | 'small'; readonly only?: 'terminal' }
+  | { readonly text: string; readonly tone?: 'alert' | 'small'; readonly only?: 'page' | 'terminal' }
   | { readonly table: Table }
   /** Names and values, a line each. */
   | { readonly list: readonly (readonly [name: string, value: string])[] }

@@ -1,18 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ChartSpec } from '../charts/theme.js';
+import type { NamedChart } from '../charts/chart-sets.js';
 import { CLIENT } from './client.js';
 import { html, Markup, scriptJson } from './markup.js';
-import { toVega } from './render.js';
+import { renderSvg, toVega } from './render.js';
 import { STYLE } from './style.js';
 import { termsIn } from './terms.js';
 
-/** A chart in a page: its specification, and its picture for readers without scripts. */
-export interface PageChart {
-  readonly name: string;
-  readonly spec: ChartSpec;
+/** A chart in a page, with its picture for readers without scripts. */
+export interface PageChart extends NamedChart {
   readonly svg: string;
+}
+
+export async function drawCharts(charts: readonly NamedChart[]): Promise<PageChart[]> {
+  const drawn: PageChart[] = [];
+  for (const chart of charts) drawn.push({ ...chart, svg: await renderSvg(chart.spec) });
+  return drawn;
 }
 
 /** One self-contained HTML document: style, script, data and charts inside, nothing fetched. */

@@ -19,12 +19,6 @@ h3 { margin: 24px 0 10px; font-size: 16px; }
 .scripted .hint { display: block; }
 p.small { color: var(--muted); font-size: 14px; margin: 10px 0 0; max-width: 64em; }
 a { color: var(--strong); }
-.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 12px; margin: 0; }
-.facts > div { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px; }
-.facts dt { color: var(--muted); font-size: 13px; }
-.facts dd { margin: 0; font-size: 24px; font-weight: 600; letter-spacing: -0.01em; font-variant-numeric: tabular-nums; }
-@media (max-width: 480px) { .facts > div { padding: 12px; } .facts dd { font-size: 20px; } }
-.facts dd.note { color: var(--muted); font-size: 13px; font-weight: 400; letter-spacing: 0; }
 .alert { background: var(--alert-ground); color: var(--alert); border-radius: 10px; padding: 12px 16px; margin: 20px 0 0; max-width: none; }
 .alert a { color: inherit; }
 .scroll, figure .scroller { overflow-x: auto;
@@ -55,11 +49,11 @@ pre { margin: 0; padding: 14px 16px; overflow-x: auto; white-space: pre-wrap; ov
 details summary { cursor: pointer; color: var(--strong); margin: 14px 0; }
 #tip { position: fixed; z-index: 1; pointer-events: none; padding: 6px 10px; border-radius: 6px; font-size: 13px;
   background: var(--ink); color: var(--card); max-width: 380px; display: none; }
-@media (max-width: 600px) { main { padding: 24px 14px 40px; } .facts dd { font-size: 20px; } h1 { font-size: 26px; } h1 + p { font-size: 16px; }
+@media (max-width: 600px) { main { padding: 24px 14px 40px; } h1 { font-size: 26px; } h1 + p { font-size: 16px; }
   figure { padding: 4px 6px; } th, td { padding: 7px 9px; } }
 @media print { :root { --ink: #000; --muted: #444; --line: #bbb; --ground: #fff; --card: #fff; --strong: #000;
   --alert: #000; --alert-ground: #fff; --chart-filter: none; } body { font-size: 11pt; } main { max-width: none; padding: 0; }
-  figure, tr, .facts { break-inside: avoid; } figure svg { min-width: 0; } figure, .scroll, pre { border-color: #ccc; }
+  figure, tr { break-inside: avoid; } figure svg { min-width: 0; } figure, .scroll, pre { border-color: #ccc; }
   .scroll { overflow: visible; } table { font-size: 8.5pt; } th, td { padding: 3px 5px; white-space: normal; } pre { white-space: pre-wrap; }
   .scripted .hint { display: none; } h2, h3 { break-after: avoid; } }
 `;

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { writeWhole } from '../../base/files/output-file.js';
 import type { RunResult, SweepResults } from '../../record/results.js';
 import {
@@ -10,43 +11,41 @@ import {
 } from '../charts/chart-sets.js';
 import { compareRuns } from '../compare/compare.js';
 import type { NamedRun } from '../compare/named-run.js';
-import { REPORT } from '../files.js';
+import type { Document } from '../document.js';
+import { CHART_ENDINGS, CHARTS, dropCharts, REPORT } from '../files.js';
 import type { RankedFleet } from '../fleets.js';
 import { documentPage } from '../html/document-page.js';
-import type { PageChart } from '../html/page.js';
-import { renderSvg } from '../html/render.js';
+import { drawCharts } from '../html/page.js';
+import { svgToPng } from '../html/render.js';
 import type { PolicyComparison } from '../policies/compare.js';
 import { compareDocument, fleetsDocument } from './compare-document.js';
 import { policiesDocument } from './policies-document.js';
 import { runDocument } from './run-document.js';
 import { sweepDocument } from './sweep-document.js';
-import { writeReport } from './write-report.js';
 
 /**
  * Writes `report.html` and `charts/NAME.{svg,png,vl.json}` of a sweep into `dir`; returns the paths, the report first.
  * Equal results give equal bytes. Throws `E_FILE_WRITE`.
  */
 export async function writeSweepReport(results: SweepResults, dir: string): Promise<string[]> {
-  return writeReport(sweepCharts(results), dir, REPORT, (charts) =>
-    documentPage(sweepDocument(results), charts),
-  );
+  return writeReport(sweepDocument(results), sweepCharts(results), dir);
 }
 
 /** Writes the report and charts of one run, like `writeSweepReport`. */
 export async function writeRunReport(run: RunResult, dir: string): Promise<string[]> {
-  return writeReport(runCharts(run), dir, REPORT, (charts) => documentPage(runDocument(run), charts));
+  return writeReport(runDocument(run), runCharts(run), dir);
 }
 
 /** Writes a comparison of runs, with its charts inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */
 export async function writeComparison(runs: readonly NamedRun[], file: string): Promise<void> {
   const summaries = runs.map(({ run }) => run.summary);
   const document = compareDocument(compareRuns(runs), summaries);
-  writeWhole(file, documentPage(document, await draw(comparisonCharts(runs))));
+  writeWhole(file, documentPage(document, await drawCharts(comparisonCharts(runs))));
 }
 
 /** Writes a comparison of policies, with its charts inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */
 export async function writePolicyComparison(comparison: PolicyComparison, file: string): Promise<void> {
-  writeWhole(file, documentPage(policiesDocument(comparison), await draw(policyCharts(comparison))));
+  writeWhole(file, documentPage(policiesDocument(comparison), await drawCharts(policyCharts(comparison))));
 }
 
 /** Writes a comparison of fleets, with its chart inside, as the HTML document `file`. Throws `E_FILE_WRITE`. */
@@ -55,11 +54,31 @@ export async function writeFleetComparison(
   fleets: readonly RankedFleet[],
   file: string,
 ): Promise<void> {
-  writeWhole(file, documentPage(fleetsDocument(name, fleets), await draw(fleetCharts(fleets))));
+  writeWhole(file, documentPage(fleetsDocument(name, fleets), await drawCharts(fleetCharts(fleets))));
 }
 
-async function draw(charts: readonly NamedChart[]): Promise<PageChart[]> {
-  const drawn: PageChart[] = [];
-  for (const { name, spec } of charts) drawn.push({ name, spec, svg: await renderSvg(spec) });
-  return drawn;
+async function writeReport(
+  document: Document,
+  charts: readonly NamedChart[],
+  dir: string,
+): Promise<string[]> {
+  const drawn = await drawCharts(charts);
+  const files = drawn.flatMap(({ name, spec, svg }): [string, string | Uint8Array][] => {
+    const path = join(dir, CHARTS, name);
+    return [
+      [`${path}${CHART_ENDINGS.svg}`, `${svg}\n`],
+      [`${path}${CHART_ENDINGS.png}`, svgToPng(svg)],
+      [`${path}${CHART_ENDINGS.spec}`, `${JSON.stringify(spec, null, 2)}\n`],
+    ];
+  });
+  for (const [path, content] of files) writeWhole(path, content);
+  // Charts of an earlier report would seem to belong to this one.
+  dropCharts(
+    dir,
+    drawn.map(({ name }) => name),
+  );
+  // The page comes last: once it exists, its charts do too.
+  const page = join(dir, REPORT);
+  writeWhole(page, documentPage(document, drawn));
+  return [page, ...files.map(([path]) => path)];
 }

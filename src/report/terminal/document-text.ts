@@ -8,11 +8,12 @@ const MAX_ROWS = 24;
 
 /**
  * A report for the terminal: its sections, then the answer and what is known of it, next to the prompt. Sentences are
- * wrapped at 80 columns, tables cut at `columns`.
+ * wrapped at `width`, tables cut at `columns`.
  */
 export function documentText(
   { title, lead, sections }: Document,
   columns = Number.POSITIVE_INFINITY,
+  width = COLUMNS,
 ): string {
   const blocks = sections.filter(({ only }) => only !== 'page').flatMap((section) => section.blocks);
   const [before, after] = [
@@ -20,17 +21,17 @@ export function documentText(
     blocks.filter((block) => 'code' in block),
   ];
   const parts = [
-    ...before.map((block) => blockLines(block, columns)),
-    title === '' ? [] : [...wrap(title, COLUMNS), ...lead.flatMap((line) => wrap(line, COLUMNS))],
-    ...after.map((block) => blockLines(block, columns)),
+    ...before.map((block) => blockLines(block, columns, width)),
+    title === '' ? [] : [...wrap(title, width), ...lead.flatMap((line) => wrap(line, width))],
+    ...after.map((block) => blockLines(block, columns, width)),
   ].filter((lines) => lines.length > 0);
   return `${parts.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
-function blockLines(block: Block, columns: number): string[] {
-  if ('text' in block) return wrap(block.text, COLUMNS);
+function blockLines(block: Block, columns: number, width: number): string[] {
+  if ('text' in block) return block.only === 'page' ? [] : wrap(block.text, width);
   if ('table' in block) return tableLines(block.table, columns);
-  if ('list' in block) return block.list.flatMap(([name, value]) => hanging(name, value, 10, COLUMNS));
+  if ('list' in block) return block.list.flatMap(([name, value]) => hanging(name, value, 10, width));
   return 'code' in block ? [block.code] : [];
 }
 

@@ -1,15 +1,20 @@
 import { priceText } from '../../report/cost-text.js';
-import type { CellText } from '../../report/document.js';
+import type { CellText, Column, Document, Section, Table } from '../../report/document.js';
+import { experimentToRun } from '../../report/pages/blocks.js';
 import { keyLabel, valueLabel } from '../../report/quantity.js';
+import { commandLine, quoted, setFlags } from '../../report/reproduce.js';
+import { documentText } from '../../report/terminal/document-text.js';
 import type { ThresholdCase } from '../../report/thresholds/cases.js';
 import { thresholdLines } from '../../report/thresholds/text.js';
-import { alignColumns } from '../../text/table.js';
 import { capital, listed, plural } from '../../text/words.js';
+import { written } from './over.js';
 import {
   type FleetPlan,
   isFleetPlan,
+  isOneSample,
   type KeyPlan,
   type Plan,
+  runCount,
   shownOf,
   type Tried,
   type TriedFleet,
@@ -17,25 +22,95 @@ import {
 import { isLeast } from './preference.js';
 import { estimateText, intervalsOf, marginText, namedValue, nameIn } from './words.js';
 
-/** A plan for the terminal: tried values, the answer, its confidence, and caveats. */
+/** A plan for the terminal. Each target has a line of its own, however long, for scripts. */
 export function planText(plan: Plan): string {
-  const columns = planColumns(plan);
-  const rows = [columns.map(({ title }) => title)];
-  for (const i of plan.tried.keys()) rows.push(columns.map(({ cells }) => cells[i]!.text));
-  const interval = intervalsOf(plan);
-  const lines = [
-    `policy ${plan.policy}${interval === null ? '' : `; ±: ${interval}`}`,
-    '',
-    ...alignColumns(
-      rows,
-      columns.flatMap(({ numeric }, i) => (numeric ? [] : [i])),
-    ),
-    '',
-    ...answerLines(plan),
+  const document = planDocument(plan);
+  const lead = [
+    ...document.lead,
     ...plan.notes.map((note) => `note: ${note}`),
     ...deployFlags(plan).map((flags) => `deploy: ${flags}`),
   ];
-  return lines.map((line) => `${line}\n`).join('');
+  const anyWidth = Number.POSITIVE_INFINITY;
+  return documentText({ ...document, lead }, anyWidth, anyWidth);
+}
+
+/** Report of a plan: the answer with its notes, charts, all tried values, and the command to repeat it. */
+export function planDocument(plan: Plan): Document {
+  const { name, policy, notes, targets, escapement, experiment } = plan;
+  const [title, ...lead] = answerLines(plan) as [string, ...string[]];
+  const interval = intervalsOf(plan);
+  const what = interval === null ? 'its figure' : `the whole ${interval}, where there is one,`;
+  const rule = `A row meets if ${what} is within the limit${targets.length > 1 ? ' of every target' : ''}.`;
+  return {
+    kind: `escapement plan · ${name}`,
+    title,
+    lead,
+    sections: [
+      { title: '', only: 'page', blocks: notes.map((text) => ({ text, tone: 'alert' })) },
+      { title: '', only: 'page', blocks: [{ list: factsOf(plan) }] },
+      { title: 'Charts', blocks: [{ charts: true }] },
+      ...deployFlags(plan).map((code): Section => {
+        return {
+          title: 'Deploy',
+          only: 'page',
+          blocks: [{ text: 'Add to simulate, run or sweep:' }, { code }],
+        };
+      }),
+      {
+        title: 'Tried',
+        blocks: [
+          { text: `policy ${policy}${interval === null ? '' : `; ±: ${interval}`}`, only: 'terminal' },
+          { text: rule, only: 'page' },
+          { table: triedTable(plan) },
+        ],
+      },
+      {
+        title: 'Reproduce',
+        only: 'page',
+        blocks: [
+          ...experimentToRun(experiment, commandOf(plan)),
+          { text: `It ran with escapement ${escapement}.` },
+        ],
+      },
+    ],
+  };
+}
+
+/** What was searched, and how often it ran. */
+function factsOf(plan: Plan): [string, string][] {
+  const { policy, seeds, tried } = plan;
+  const each = isOneSample(tried)
+    ? 'run once: no seed changes them'
+    : `with ${plural(seeds.length, 'seed')} each`;
+  const ranges = isFleetPlan(plan) ? plan.over : [plan.over];
+  const steps = isFleetPlan(plan) ? '' : `, ${plan.resolution}`;
+  return [
+    ...ranges.map(({ key, from, to }): [string, string] => [
+      keyLabel(key),
+      `${valueLabel(from)} to ${valueLabel(to)}${steps}`,
+    ]),
+    ['policy', policy],
+    ['runs', `${runCount(plan)}: ${plural(tried.length, isFleetPlan(plan) ? 'fleet' : 'value')} ${each}`],
+  ];
+}
+
+/** Flags that give the experiment the answer, if it is a fleet. */
+function deployFlags(plan: Plan): string[] {
+  if (!isFleetPlan(plan) || plan.answer === null) return [];
+  const { settings } = shownOf(plan)!;
+  return [settings.map((setting) => `--set ${setting}`).join(' ')];
+}
+
+function commandOf(plan: Plan): string {
+  const { targets, seeds, overrides } = plan;
+  const ranges = isFleetPlan(plan) ? plan.over : [plan.over];
+  return commandLine('plan', [
+    ...targets.map(({ text }) => `--target ${quoted(text)}`),
+    ...(isFleetPlan(plan) ? ['--minimize cost'] : []),
+    `--over ${quoted(ranges.map(written).join(','))}`,
+    ...setFlags(overrides),
+    `--seeds ${seeds.join(',')}`,
+  ]);
 }
 
 /** The answer, its targets, its confidence, and the runs for it; a line each. */
@@ -44,28 +119,16 @@ export function answerLines(plan: Plan): string[] {
   return isFleetPlan(plan) ? [...lines, ...confidenceLines(plan), effortText(plan)] : lines;
 }
 
-/** Flags that give the experiment the answer, if it is a fleet. */
-export function deployFlags(plan: Plan): string[] {
-  if (!isFleetPlan(plan) || plan.answer === null) return [];
-  return [
-    shownOf(plan)!
-      .settings.map((setting) => `--set ${setting}`)
-      .join(' '),
-  ];
-}
-
-interface PlanColumn {
-  readonly title: string;
-  readonly numeric: boolean;
+interface PlanColumn extends Column {
   /** One per tried value. */
   readonly cells: readonly CellText[];
 }
 
-/** Columns of the table of tried values. */
-export function planColumns(plan: Plan): PlanColumn[] {
+/** All tried values, a row each. */
+function triedTable(plan: Plan): Table {
   const { targets, tried } = plan;
   const inTime = inTimeTexts(plan);
-  return [
+  const columns: PlanColumn[] = [
     ...(isFleetPlan(plan) ? fleetColumns(plan) : [keyColumn(plan)]),
     ...targets.map((target, k): PlanColumn => {
       const cells = tried.map(({ figures }) => ({
@@ -85,12 +148,13 @@ export function planColumns(plan: Plan): PlanColumn[] {
         ]),
     {
       title: 'meets',
-      numeric: false,
       cells: tried.map(({ refused, meets }) => ({
         text: refused === undefined ? MEETS[meets] : `cannot run: ${refused}`,
       })),
     },
   ];
+  const rows = tried.map((_, i) => columns.map(({ cells }) => cells[i]!));
+  return { columns, rows, sortable: true, unlimited: true };
 }
 
 const MEETS = { yes: 'yes', unsure: 'only on average', no: 'no' } as const;
@@ -109,7 +173,7 @@ function fleetColumns({ tried, targets }: FleetPlan): PlanColumn[] {
   const perMillion = tried.map(({ costPerMillion }) => costPerMillion ?? null);
   const isTarget = targets.some(({ metric }) => metric === 'costPerMillion');
   return [
-    { title: 'fleet', numeric: false, cells: tried.map(({ value }, i) => ({ text: value, sort: i })) },
+    { title: 'fleet', cells: tried.map(({ value }, i) => ({ text: value, sort: i })) },
     priced(
       'per hour',
       tried.map(({ costPerHour }) => costPerHour),
