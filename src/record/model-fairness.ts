@@ -40,6 +40,7 @@ function together(models: readonly ModelFigures[]): ModelFairness['rareModels'] 
   return { models: models.length, offered, attainment: offered === 0 ? null : sum('ok') / offered };
 }
 
-function isAssessed({ requests }: ModelFigures): boolean {
+/** True if the model has enough requests to be assessed. */
+export function isAssessed({ requests }: Pick<ModelFigures, 'requests'>): boolean {
   return requests.offered >= FEWEST_REQUESTS;
 }

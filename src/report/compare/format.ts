@@ -1,7 +1,7 @@
 import type { FigureUnit } from '../../record/figures.js';
 import { formatCount, formatMs, formatPercent, formatRate, round3, significant } from '../../text/numbers.js';
 import { priceText } from '../cost-text.js';
-import type { ComparedFigure } from './compare.js';
+import type { ComparedFigure } from './figures.js';
 
 /** Value of run `i`: `480/s`, `98.2 %`, `12.4 ms`, `1,204`; `–` if there was nothing to measure. */
 export function valueText({ unit, values }: ComparedFigure, i: number): string {
@@ -29,6 +29,12 @@ export function relativeText({ unit, differences, relative }: ComparedFigure, i:
   if (difference === 0) return '=';
   if (unit === 'share') return '';
   return share === null ? 'from 0' : `${signOf(share)}${hundredths(Math.abs(share))} %`;
+}
+
+/** Both values of run `i` and the first, and what changed: `goodput 400/s → 352/s (-48/s ± 3.1, -12.0 %)`. */
+export function changeText(figure: ComparedFigure, i: number): string {
+  const changes = [differenceText(figure, i), relativeText(figure, i)].filter((text) => text !== '');
+  return `${figure.label} ${valueText(figure, 0)} → ${valueText(figure, i)} (${[...new Set(changes)].join(', ')})`;
 }
 
 function formatValue(unit: FigureUnit, value: number): string {

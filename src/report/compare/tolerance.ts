@@ -1,6 +1,7 @@
 import { EscapementError } from '../../base/errors.js';
 import { type FigureUnit, figureOf, MS_PER_UNIT } from '../../record/figures.js';
-import { COMPARED, type ComparedFigure, type Comparison } from './compare.js';
+import type { Comparison } from './compare.js';
+import { COMPARED, type ComparedFigure } from './figures.js';
 import { differenceText, relativeText, valueText } from './format.js';
 
 /** Allowed difference of a figure from that of the first run, up or down. */

@@ -1,6 +1,7 @@
 import type { MeasuredSummary } from '../../record/figures.js';
 import { capital } from '../../text/words.js';
-import type { ComparedFigure, Comparison } from '../compare/compare.js';
+import type { Comparison } from '../compare/compare.js';
+import type { ComparedFigure } from '../compare/figures.js';
 import { differenceText, relativeText, valueText } from '../compare/format.js';
 import type { Document, Section } from '../document.js';
 import { fleetAnswer, fleetTable, fleetVerdict } from '../fleet-text.js';
@@ -33,7 +34,7 @@ export function compareDocument(comparison: Comparison, summaries: readonly Meas
     title: runs.map(({ name }) => name).join(' · '),
     lead: [
       fleetVerdict(fleets),
-      ...headlines.flatMap(({ text, fairness }) => [text, ...(fairness === null ? [] : [fairness.text])]),
+      ...headlines.flatMap(({ text, fairness }) => (fairness === null ? [text] : [text, fairness])),
     ].filter((line) => line !== ''),
     sections: [
       {

@@ -147,7 +147,7 @@ function triedTable(plan: Plan): Table {
           },
         ]),
     {
-      title: 'meets',
+      ...{ title: 'meets', wraps: true },
       cells: tried.map(({ refused, meets }) => ({
         text: refused === undefined ? MEETS[meets] : `cannot run: ${refused}`,
       })),

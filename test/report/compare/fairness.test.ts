@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../../../src/record/results.js';
 import { compareRuns } from '../../../src/report/compare/compare.js';
-import { fairnessCost } from '../../../src/report/compare/fairness.js';
 import { comparisonText } from '../../../src/report/terminal/summary-text.js';
 import { modelFixture, runFixture } from '../fixtures.js';
 
@@ -17,7 +16,11 @@ function run(fairness: number, goodputRps: number, served: readonly number[], re
     ...BASE,
     setup: { firstUsers: [0], policyOptions: { scheduleAhead: 'auto', fairness } },
     ...rest,
-    summary: { ...BASE.summary, policy: 'escapement', goodputRps, ...rest.summary, by: { model } },
+    summary: {
+      ...{ ...BASE.summary, policy: 'escapement', goodputRps, ...rest.summary, by: { model } },
+      worstModel:
+        served.length === 0 ? null : { name: 'worst', attainment: Math.min(...served) / 100, offered: 100 },
+    },
   };
 }
 
@@ -25,24 +28,27 @@ const GREEDY = run(0, 400, [100, 100, 100, 100, 100, 100, 100, 100, 90, 80, 4, 0
 const FAIR = run(0.55, 352, [80, 80, 80, 80, 80, 80, 80, 80, 80, 70, 56, 60]);
 
 const cost = (first: RunResult, other: RunResult) =>
-  fairnessCost({ name: 'A', run: first }, { name: 'B', run: other });
+  compareRuns([
+    { name: 'A', run: first },
+    { name: 'B', run: other },
+  ]).headlines[0]!.fairness;
 
 describe('what fairness costs', () => {
   it('is the goodput lost, next to what the worst models get for it', () => {
     // The worst tenth of twelve models are two.
-    expect(cost(GREEDY, FAIR)).toEqual({
-      ...{ from: 0, to: 0.55, goodputRps: [400, 352], gained: expect.closeTo(-0.12, 12) },
-      ...{ worstTenth: [0.02, expect.closeTo(0.58, 12)], worst: [0, 0.56] },
-      text: 'Fairness 0.55 instead of 0 costs 12.0 % of goodput (400 → 352/s); of the tenth of the models that fares worst 58.0 % instead of 2.0 % is answered in time, of the worst model 56.0 % instead of 0 %.',
-    });
+    expect(cost(GREEDY, FAIR)).toBe(
+      'Fairness 0.55 instead of 0: goodput 400/s → 352/s (-48/s, -12.0 %); worst tenth of models 2.0 % → 58.0 % (+56.0 pp); worst model attainment 0 % → 56.0 % (+56.0 pp).',
+    );
   });
 
   it('is a gain the other way around', () => {
-    expect(cost(FAIR, GREEDY)?.text).toMatch(/^Fairness 0 instead of 0.55 gains 13.6 % of goodput/);
+    expect(cost(FAIR, GREEDY)).toMatch(/^Fairness 0 instead of 0.55: goodput .* \(\+48\/s, \+13\.6 %\); /);
   });
 
   it('may be nothing', () => {
-    expect(cost(GREEDY, run(0.3, 400.1, [100]))?.text).toMatch(/^Fairness 0.3 instead of 0 costs nothing/);
+    expect(cost(GREEDY, run(0.3, 400, [100]))).toMatch(
+      /^Fairness 0.3 instead of 0: goodput 400\/s → 400\/s \(=\); /,
+    );
   });
 
   it('counts the weight of classes where there are some', () => {
@@ -50,14 +56,14 @@ describe('what fairness costs', () => {
       ...rest,
       summary: { ...summary, weightedGoodputRps },
     });
-    expect(cost(weighted(GREEDY, 1000), weighted(FAIR, 750))?.text).toContain(
-      'costs 25.0 % of weighted goodput (1,000 → 750/s)',
+    expect(cost(weighted(GREEDY, 1000), weighted(FAIR, 750))).toContain(
+      ': goodput by weight 1,000/s → 750/s (-250/s, -25.0 %); worst tenth',
     );
   });
 
   it('says nothing of models where none has enough requests', () => {
-    expect(cost(run(0, 400, []), run(0.55, 300, []))?.text).toBe(
-      'Fairness 0.55 instead of 0 costs 25.0 % of goodput (400 → 300/s).',
+    expect(cost(run(0, 400, []), run(0.55, 300, []))).toBe(
+      'Fairness 0.55 instead of 0: goodput 400/s → 300/s (-100/s, -25.0 %).',
     );
   });
 
@@ -84,6 +90,6 @@ describe('what fairness costs', () => {
         { name: 'B', run: fair },
       ]),
     );
-    expect(text).toMatch(/\nFairness 0.55 instead of 0 costs 12.0 %/);
+    expect(text).toMatch(/\nFairness 0.55 instead of 0: goodput 400\/s → 352\/s /);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunResult } from '../../../src/record/results.js';
-import { dropWarnings, headlinesOf } from '../../../src/report/compare/headline.js';
+import { compareRuns } from '../../../src/report/compare/compare.js';
 import { groupFixture, modelFixture, runFixture, withParts } from '../fixtures.js';
 
 const BASE = runFixture({ sloMs: 50, goodputRps: 480 });
@@ -37,57 +37,75 @@ function run(figures: Figures): RunResult {
   };
 }
 
-const headline = (first: Figures, other: Figures) =>
-  headlinesOf([
+const compare = (first: Figures, other: Figures) =>
+  compareRuns([
     { name: 'A', run: run(first) },
     { name: 'B', run: run(other) },
-  ])[0]!;
+  ]);
+const textOf = (first: Figures, other: Figures) => compare(first, other).headlines[0]!.text;
 
-describe('headlinesOf', () => {
-  it('says attainment and who lost most, whatever goodput and p99 gained', () => {
-    const { text } = headline(
-      { attainment: 0.841, goodputRps: 1000, p99: 100, interactive: 1 },
-      { attainment: 0.726, goodputRps: 1003, p99: 62.9, interactive: 0.29 },
-    );
-    expect(text).toMatch(
-      /^B against A: SLO attainment 84\.1 → 72\.6 % \(-11\.5 points\); most hurt: interactive users, 100 → 29\.0 % \(-71\.0 points\)\.$/,
+describe('headlines', () => {
+  it('say attainment and who lost most, whatever goodput and p99 gained', () => {
+    expect(
+      textOf(
+        { attainment: 0.841, goodputRps: 1000, p99: 100, interactive: 1 },
+        { attainment: 0.726, goodputRps: 1003, p99: 62.9, interactive: 0.29 },
+      ),
+    ).toBe(
+      'B against A: SLO attainment 84.1 % → 72.6 % (-11.5 pp); most lost by group interactive: SLO attainment 100 % → 29.0 % (-71.0 pp).',
     );
   });
 
-  it('names the model that lost most, not one with the lowest attainment, and none with too few requests', () => {
-    const { text, modelHurtMost, modelsHurt } = headline(
+  it('name the model that lost most, not one with the lowest attainment, and none with too few requests', () => {
+    const { headlines, figures } = compare(
       { models: { low: [10, 100], fell: [100, 100], slipped: [100, 100], rare: [5, 5] } },
       { models: { low: [9, 100], fell: [20, 100], slipped: [89, 100], rare: [0, 5] } },
     );
-    expect(modelHurtMost).toEqual({ name: 'fell', from: 1, to: 0.2 });
-    expect(modelsHurt).toBe(2);
-    expect(text).toContain(
-      'model that lost the most: fell, 100 → 20.0 % (-80.0 points); 2 models lost 10 points or more',
+    expect(headlines[0]!.text).toContain(
+      '; most lost by model fell: SLO attainment 100 % → 20.0 % (-80.0 pp).',
+    );
+    const valuesOf = (wanted: string) => figures.find(({ name }) => name === wanted)?.values;
+    expect(valuesOf('model.fell.attainment')).toEqual([1, 0.2]);
+    expect(valuesOf('modelsHurt')).toEqual([0, 2]);
+  });
+
+  it('give the intervals of the figures', () => {
+    const sliced = (share: number, ok: readonly number[]) => ({
+      ...run({ attainment: share, interactive: share }),
+      slices: slicesOf(ok),
+    });
+    const { headlines, figures } = compareRuns([
+      { name: 'A', run: sliced(0.9, Array(12).fill(90)) },
+      { name: 'B', run: sliced(0.5, [10, 30, 80, 55, 20, 90, 60, 35, 75, 45, 40, 60]) },
+    ]);
+    const { margins } = figures.find(({ name }) => name === 'group.interactive.attainment')!;
+    expect(margins[1]).toBeGreaterThan(0);
+    expect(headlines[0]!.text).toMatch(
+      /SLO attainment 90\.0 % → 50\.0 % \(-40\.0 pp ± [\d.]+\); most lost by group interactive: .* \(-40\.0 pp ± [\d.]+\)\.$/,
     );
   });
 
-  it('names no group where none lost', () => {
-    const { text, groupHurtMost } = headline({ interactive: 0.5 }, { interactive: 1 });
-    expect(groupHurtMost).toBeNull();
-    expect(text).not.toContain('most hurt');
+  it('name no group where none lost', () => {
+    expect(textOf({ interactive: 0.5 }, { interactive: 1 })).not.toContain('most lost');
   });
 
-  it('does not compare models of other experiments', () => {
-    const { modelHurtMost } = headline({ models: { a: [100, 100] } }, { models: { b: [0, 100] } });
-    expect(modelHurtMost).toBeNull();
+  it('do not compare models of other experiments', () => {
+    expect(textOf({ models: { a: [100, 100] } }, { models: { b: [0, 100] } })).not.toContain('most lost');
   });
 });
 
-describe('dropWarnings', () => {
-  const warnings = (first: Figures, other: Figures) =>
-    dropWarnings([
-      { name: 'A', run: run(first) },
-      { name: 'B', run: run(other) },
-    ]);
+/** Slices of a second with 100 requests each; `ok`: those answered in time. */
+function slicesOf(ok: readonly number[]): NonNullable<RunResult['slices']> {
+  const section = { group: 'interactive', class: null, tenant: null, weight: 1 };
+  return { seconds: ok.map(() => 1), sections: [{ ...section, offered: ok.map(() => 100), ok }] };
+}
 
-  it('say that a percentile fell only because requests were dropped', () => {
+describe('warnings of dropped requests', () => {
+  const warnings = (first: Figures, other: Figures) => compare(first, other).warnings;
+
+  it('say that a percentile fell for executed requests only', () => {
     expect(warnings({ offeredP99: null }, { p99: 30, offeredP99: null, dropped: 115 })).toEqual([
-      'B: p99 of executed requests fell only because 11.5 % more of the requests were never executed; over all offered requests it is not better',
+      'B: p99 fell of executed requests but not of all offered ones: 11.5 % more of the requests were never executed',
     ]);
   });
 
