@@ -1,7 +1,6 @@
 import type { LatencyCdf, LatencyMs } from '../../record/results.js';
 import { formatMs, formatPercent, formatSlo, significant } from '../../text/numbers.js';
 import { endLabels, seriesScale } from './end-labels.js';
-import { ruleLabel } from './rule-label.js';
 import { type ChartSpec, chart, MUTED, niceTop } from './theme.js';
 
 const WIDTH = 540;
@@ -61,13 +60,6 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
     return last === undefined ? null : heightAt(last.ms);
   });
   const hasNoLine = lines.some(({ cdf, inTime }) => inTime !== null && cdf.ms.length === 0);
-  const drawn = names.map((name) => {
-    const own = rows.filter((row) => row.name === name);
-    return own.map((row) => ({
-      x: (WIDTH * Math.log(row.x)) / Math.log(LAST),
-      y: HEIGHT * (1 - heightAt(row.ms)),
-    }));
-  });
   const heading = {
     title: 'Latency by percentile',
     subtitle: [
@@ -92,14 +84,6 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
         mark: { type: 'point', filled: true, size: 60, opacity: 1 },
         encoding: { x, y, color: style('color'), shape: style('shape'), tooltip: { field: 'note' } },
       },
-      ...(sloMs === null
-        ? []
-        : ruleLabel({
-            text: `SLO ${formatSlo(sloMs)}`,
-            ruleY: HEIGHT * (1 - heightAt(sloMs)),
-            width: WIDTH,
-            lines: drawn,
-          })),
       ...(names.length > 1 ? endLabels({ names, ends, title: '', width: WIDTH, height: HEIGHT }) : []),
     ],
   });
@@ -117,10 +101,13 @@ function heightOf(ms: number, [low = 0, high = 1]: readonly number[], logarithmi
   return logarithmic ? Math.log(ms / low) / Math.log(high / low) : (ms - low) / (high - low);
 }
 
+/** Rule with its label above it, where no line can run: later answers are not in time. */
 function sloRule(sloMs: number, y: object) {
   const data = { values: [{ ms: sloMs }] };
+  const label = { type: 'text', align: 'left', baseline: 'bottom', x: 5, dy: -4, color: MUTED };
   return [
     { data, mark: { type: 'rule', strokeDash: [4, 3], color: MUTED, strokeWidth: 1.4 }, encoding: { y } },
+    { data, mark: { ...label, text: `SLO ${formatSlo(sloMs)}` }, encoding: { y } },
   ];
 }
 

@@ -1,6 +1,5 @@
 import { planScaleX, planScaleY, type ScaledFigure, type ScaledPoint } from './plan-scale.js';
-import { ruleLabel } from './rule-label.js';
-import { ALERT, type ChartSpec, chart, INK, STRONG, WEAK } from './theme.js';
+import { ALERT, type ChartSpec, chart, INK, MUTED, STRONG, WEAK } from './theme.js';
 
 const WIDTH = 560;
 const HEIGHT = 300;
@@ -41,7 +40,7 @@ const VERDICTS = {
 export function planFigure(figure: PlanFigure): ChartSpec {
   const { points, answer, limit } = figure;
   const across = planScaleX(points);
-  const { place, scale, axis, offset } = planScaleY(figure);
+  const { place, scale, axis } = planScaleY(figure);
   const x = {
     field: 'x',
     type: 'quantitative',
@@ -76,22 +75,12 @@ export function planFigure(figure: PlanFigure): ChartSpec {
     scale: { domain: names, range: shown.map((verdict) => verdict[part]) },
   });
   const steps = (figure.frontier ?? []).map(({ x, mean }) => ({ x, y: place(mean) }));
-  const bars = points.map((point) =>
-    [point.low, point.high].map((value) => ({
-      x: across.offset(point.x) * WIDTH,
-      y: offset(value) * HEIGHT,
-    })),
-  );
   const heading = { title: figure.title, subtitle: figure.subtitle, width: WIDTH + 60 };
   return chart(heading, {
     width: WIDTH,
     height: HEIGHT,
     layer: [
-      {
-        data: { values: [{ y: place(limit) }] },
-        mark: { type: 'rule', strokeDash: [5, 3], color: INK, strokeWidth: 1.4 },
-        encoding: { y },
-      },
+      ...limitRule(place(limit), figure.limitLabel, y),
       ...(answer === null ? [] : answerRule(answer, x)),
       ...(steps.length < 2 ? [] : [frontierLine(steps, { x, y })]),
       {
@@ -104,9 +93,18 @@ export function planFigure(figure: PlanFigure): ChartSpec {
         mark: { type: 'point', filled: true, size: 74, opacity: 1 },
         encoding: { x, y, color: style('color'), shape: style('shape'), tooltip: { field: 'note' } },
       },
-      ...ruleLabel({ text: figure.limitLabel, ruleY: offset(limit) * HEIGHT, width: WIDTH, lines: bars }),
     ],
   });
+}
+
+/** Rule with its label right of the plot, where nothing can cross it. */
+function limitRule(at: number, text: string, y: object) {
+  const data = { values: [{ y: at }] };
+  const label = { type: 'text', align: 'left', baseline: 'middle', x: WIDTH + 6, color: MUTED, text };
+  return [
+    { data, mark: { type: 'rule', strokeDash: [5, 3], color: INK, strokeWidth: 1.4 }, encoding: { y } },
+    { data, mark: label, encoding: { y } },
+  ];
 }
 
 function answerRule({ x: at, label }: { x: number; label: string }, x: object) {

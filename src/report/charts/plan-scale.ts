@@ -1,5 +1,6 @@
 import type { FigureUnit } from '../../record/figures.js';
 import { significant } from '../../text/numbers.js';
+import { numberScale } from './x-axis.js';
 
 /** From here on, shares are read by the missing part: 99 %, 99.9 %, 99.99 %. */
 const NINES_FROM = 0.9;
@@ -7,8 +8,6 @@ const NINES_FROM = 0.9;
 const LOG_FACTOR = 20;
 /** So do values of the key, whose steps are often relative. */
 const LOG_FACTOR_X = 10;
-/** Margin around the outermost marks, as a share of the axis. */
-const AIR = 0.03;
 
 /** A mean at a value of the key. */
 export interface ScaledPoint {
@@ -29,33 +28,33 @@ export interface ScaledFigure {
   readonly points: readonly ScaledPoint[];
 }
 
+/** Vega-Lite's scale and axis. */
 interface PlanScale {
-  /** Position of a figure on the scale, in the numbers of its domain. */
-  place(value: number): number;
-  /** Vega-Lite's scale and axis for these numbers. */
   readonly scale: object;
   readonly axis: object;
-  /** Share of the height above a figure, or of the width left of it. */
+}
+
+interface ScaleX extends PlanScale {
+  /** Share of the width left of a value. */
   offset(value: number): number;
 }
 
+interface ScaleY extends PlanScale {
+  /** Position of a figure, in the numbers of the domain. */
+  place(value: number): number;
+}
+
 /** Scale of the planned key. */
-export function planScaleX(points: readonly ScaledPoint[]): PlanScale {
-  const values = points.map(({ x }) => x);
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const ticks = values.length <= 12 ? { values } : { tickCount: 8 };
-  const axis = { grid: false, labelOverlap: 'greedy', labelSeparation: 6, format: '~f', ...ticks };
-  if (low > 0 && high / low >= LOG_FACTOR_X) {
-    const air = (high / low) ** AIR;
-    return logScale([low / air, high * air], axis);
-  }
-  const air = (high - low) * AIR || 1;
-  const domain = [low - air, high + air] as const;
+export function planScaleX(points: readonly ScaledPoint[]): ScaleX {
+  const { isLog, scale, axis, domain } = numberScale(
+    points.map(({ x }) => x),
+    LOG_FACTOR_X,
+  );
+  const [low, high] = domain.map((value) => (isLog ? Math.log(value) : value)) as [number, number];
   return {
-    place: (value) => value,
-    scale: { domain, nice: false, zero: false },
+    scale: { ...scale, domain },
     axis,
-    offset: (value) => (value - domain[0]) / (domain[1] - domain[0]),
+    offset: (value) => ((isLog ? Math.log(value) : value) - low) / (high - low),
   };
 }
 
@@ -63,7 +62,7 @@ export function planScaleX(points: readonly ScaledPoint[]): PlanScale {
  * A scale on which a target's figure is readable both near its limit and far from it: by the number of nines for shares
  * close to all, logarithmic if a figure that should be small spans much, else linear.
  */
-export function planScaleY({ unit, atLeast, limit, points }: ScaledFigure): PlanScale {
+export function planScaleY({ unit, atLeast, limit, points }: ScaledFigure): ScaleY {
   const values = [limit, ...points.flatMap(({ low, mean, high }) => [low, mean, high])];
   if (unit === 'share' && atLeast && limit >= NINES_FROM && limit < 1) return ninesScale(values);
   const positive = values.filter((value) => value > 0);
@@ -73,21 +72,20 @@ export function planScaleY({ unit, atLeast, limit, points }: ScaledFigure): Plan
   }
   // Values below a millionth of the largest are merged with 0.
   const floor = Math.max(least, most / 1e6);
-  return upwards(logScale([floor / 1.2, most * 1.2], { grid: true, tickCount: 6, ...labels(unit) }, floor));
+  return logScale([floor / 1.2, most * 1.2], { grid: true, tickCount: 6, ...labels(unit) }, floor);
 }
 
-function linearScale(unit: FigureUnit, most: number): PlanScale {
+function linearScale(unit: FigureUnit, most: number): ScaleY {
   const top = unit === 'share' ? Math.max(most, Math.min(1, most * 1.05)) : most * 1.05;
   return {
     place: (value) => value,
     scale: { domain: [0, top], nice: false },
     axis: { grid: true, tickCount: 6, ...labels(unit) },
-    offset: (value) => 1 - value / top,
   };
 }
 
 /** The missing share, on a reversed logarithmic axis, with none missing at the top. */
-function ninesScale(values: readonly number[]): PlanScale {
+function ninesScale(values: readonly number[]): ScaleY {
   // Rounding leaves 1 - 0.99 a little above 0.01.
   const missing = values.map((value) => significant(1 - value, 12));
   const some = missing.filter((share) => share > 0);
@@ -107,28 +105,20 @@ function ninesScale(values: readonly number[]): PlanScale {
     },
     floor,
   );
-  const place = (value: number) => scale.place(1 - value);
   return {
     ...scale,
-    place,
+    place: (value) => scale.place(1 - value),
     scale: { ...scale.scale, reverse: true },
-    offset: (value) => scale.offset(1 - value),
   };
 }
 
 /** Values below `floor` are drawn at it. */
-function logScale(domain: readonly [number, number], axis: object, floor = domain[0]): PlanScale {
-  const place = (value: number) => Math.max(value, floor);
+function logScale(domain: readonly [number, number], axis: object, floor: number): ScaleY {
   return {
-    place,
+    place: (value) => Math.max(value, floor),
     scale: { type: 'log', domain, nice: false },
     axis,
-    offset: (value) => Math.log(place(value) / domain[0]) / Math.log(domain[1] / domain[0]),
   };
-}
-
-function upwards(scale: PlanScale): PlanScale {
-  return { ...scale, offset: (value) => 1 - scale.offset(value) };
 }
 
 function labels(unit: FigureUnit) {

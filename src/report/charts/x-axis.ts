@@ -26,11 +26,12 @@ export function acrossNumbers(
   height: number,
 ): AcrossNumbers {
   const numbers = x.values.filter(({ isWord }) => !isWord);
-  const { type, domain } = xScale(numbers);
-  const logarithmic = type === 'log';
+  const { isLog, scale, axis, domain } = numberScale(numbers.map(({ at }) => at));
   const [low, high] = domain;
+  // Beyond the numbers there are words.
+  const labelExpr = `datum.value <= ${rangeOf(numbers)[1]} ? datum.label : ''`;
   const atPx = (px: number) =>
-    logarithmic ? low * (high / low) ** (px / numbersWidth) : low + ((high - low) * px) / numbersWidth;
+    isLog ? low * (high / low) ** (px / numbersWidth) : low + ((high - low) * px) / numbersWidth;
   const begin = points.length === 0 ? 0 : numbersWidth;
   let px = begin;
   const places = offAxis.map(({ label, points: members }) => {
@@ -60,36 +61,37 @@ export function acrossNumbers(
       field: 'x',
       type: 'quantitative',
       title: points.length === 0 ? null : x.title,
-      scale: { type, domain: [low, atPx(px)], nice: false, ...(logarithmic ? {} : { zero: false }) },
-      axis: points.length === 0 ? { grid: false, values: [] } : xAxis(numbers),
+      scale: { ...scale, domain: [low, atPx(px)] },
+      axis: points.length === 0 ? { grid: false, values: [] } : { ...axis, labelExpr },
     },
     at: (point) => offAxisPosition.get(point) ?? position.get(point.values[x.key] ?? '') ?? low,
     marks: offAxis.length === 0 ? [] : [line, ...labels],
   };
 }
 
-/** Values that span more than a factor of 20 read best on a logarithmic axis. */
-function xScale(values: readonly AxisValue[]): { type: 'log' | 'linear'; domain: [number, number] } {
-  const [low, high] = rangeOf(values);
-  const logarithmic = low > 0 && high / low > 20;
-  const pad = logarithmic ? (high / low) ** 0.02 : (high - low) * 0.02 || 1;
-  return {
-    type: logarithmic ? 'log' : 'linear',
-    domain: logarithmic ? [low / pad, high * pad] : [low - pad, high + pad],
-  };
-}
+/** Values that span more than this factor read best on a logarithmic axis. */
+const LOG_FACTOR = 20;
+/** Margin around the outermost marks, as a share of the axis. */
+const AIR = 0.02;
+/** A tick at each value if they are as few. */
+const MOST_TICKS = 12;
 
-/** A tick at each value if they are few. */
-function xAxis(values: readonly AxisValue[]) {
-  const [, high] = rangeOf(values);
-  const few = values.length <= 12 ? { values: values.map(({ at }) => at) } : {};
+/** Scale and axis for some values along x. */
+export function numberScale(values: readonly number[], logFactor = LOG_FACTOR) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const isLog = low > 0 && high / low >= logFactor;
+  const air = isLog ? (high / low) ** AIR : (high - low) * AIR || 1;
   return {
-    grid: false,
-    labelOverlap: 'greedy',
-    format: '~f',
-    // Beyond the numbers there are words.
-    labelExpr: `datum.value <= ${high} ? datum.label : ''`,
-    ...few,
+    isLog,
+    domain: isLog ? ([low / air, high * air] as const) : ([low - air, high + air] as const),
+    scale: { type: isLog ? 'log' : 'linear', nice: false, ...(isLog ? {} : { zero: false }) },
+    axis: {
+      grid: false,
+      labelOverlap: 'greedy',
+      labelSeparation: 6,
+      format: '~f',
+      ...(values.length <= MOST_TICKS ? { values } : { tickCount: 8 }),
+    },
   };
 }
 
