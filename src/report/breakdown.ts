@@ -1,7 +1,8 @@
 import { CAUSE_LABELS } from '../record/causes.js';
 import { type Dimension, offeredMs } from '../record/figures.js';
 import type { DrawnRun, RequestFigures, RunParts } from '../record/results.js';
-import { formatCount, formatMs, formatPercent, formatRate, formatSlo, round3 } from '../text/numbers.js';
+import { formatCount, formatSlo, round3 } from '../text/numbers.js';
+import { countCell, msCell, percentCell, rateCell } from './cells.js';
 import type { CellText, Column, Table } from './document.js';
 
 /** Results of one part of a run's requests. */
@@ -49,8 +50,8 @@ const DESCRIBED: {
       ...(failures === undefined
         ? {}
         : {
-            [CAUSE_LABELS.overRate]: count(failures.overRate),
-            [CAUSE_LABELS.overShare]: count(failures.overShare),
+            [CAUSE_LABELS.overRate]: countCell(failures.overRate),
+            [CAUSE_LABELS.overShare]: countCell(failures.overShare),
           }),
     }),
   },
@@ -61,13 +62,13 @@ const DESCRIBED: {
   kind: {
     ...{ dimension: 'kind of GPU', name: 'kinds', nameOf: ({ key }) => key },
     // Requests that no GPU executed belong to no kind: shares and percentiles would flatter.
-    cells: ({ goodputRps }) => ({ 'in time/s': rate(goodputRps) }),
+    cells: ({ goodputRps }) => ({ 'in time/s': rateCell(goodputRps) }),
     more: ({ gpus, gpuHours, infer, execUtilization, weightsUtilization }) => ({
-      GPUs: count(gpus),
+      GPUs: countCell(gpus),
       ...(gpuHours === undefined ? {} : { 'GPU-hours': { text: String(round3(gpuHours)) } }),
-      INFER: count(infer),
-      'EXEC busy': percent(execUtilization),
-      'WEIGHTS busy': percent(weightsUtilization),
+      INFER: countCell(infer),
+      'EXEC busy': percentCell(execUtilization),
+      'WEIGHTS busy': percentCell(weightsUtilization),
     }),
   },
 };
@@ -111,26 +112,17 @@ export function breakdownTable({ dimension, parts }: Breakdown): Table {
 export function requestCells(figures: RequestFigures): Part['figures'] {
   const { offeredRps, goodputRps, attainment } = figures;
   return {
-    'offered/s': rate(offeredRps),
-    'in time/s': rate(goodputRps),
-    attained: percent(attainment),
-    p50: ms(offeredMs(figures, 'p50')),
-    p95: ms(offeredMs(figures, 'p95')),
-    p99: ms(offeredMs(figures, 'p99')),
+    'offered/s': rateCell(offeredRps),
+    'in time/s': rateCell(goodputRps),
+    attained: percentCell(attainment),
+    p50: msCell(offeredMs(figures, 'p50')),
+    p95: msCell(offeredMs(figures, 'p95')),
+    p99: msCell(offeredMs(figures, 'p99')),
   };
 }
 
 /** Empty if a client measured. */
 function shares(gpuShare: number | null | undefined, share: number | null): Part['figures'] {
   if (gpuShare === undefined) return {};
-  return { 'GPU time': percent(gpuShare), ...(share === null ? {} : { share: percent(share) }) };
+  return { 'GPU time': percentCell(gpuShare), ...(share === null ? {} : { share: percentCell(share) }) };
 }
-
-const cell = (format: (value: number | null) => string) => (value: number | null) => ({
-  text: format(value),
-  sort: value ?? -1,
-});
-const percent = cell(formatPercent);
-const rate = cell(formatRate);
-const ms = cell(formatMs);
-const count = (value: number) => ({ text: formatCount(value), sort: value });

@@ -2,9 +2,9 @@ import type { CostFigures, ScalingFigures } from '../record/results.js';
 import { round3 } from '../text/numbers.js';
 
 /** `12.72 per hour, 3.10 per million requests in time`, in the currency of the experiment. */
-export function costText({ perHour, perMillionInTime }: CostFigures): string {
-  const perMillion = perMillionInTime === null ? '–' : priceText(perMillionInTime);
-  return `${priceText(perHour)} per hour, ${perMillion} per million requests in time`;
+export function costText(cost: CostFigures): string {
+  const [hour, million] = costTexts(cost);
+  return `${hour} per hour, ${million} per million requests in time`;
 }
 
 /** `predictive: 12.5 GPU-hours, 3.1 GPUs on average, at most 8; 14 ordered, 84 per day, and 12 stopped: each was kept for 58 min on average`. */
@@ -17,24 +17,11 @@ export function scalingText({
   stopped,
 }: ScalingFigures): string {
   if (meanGpus === null) return `${scaler}: at most ${mostGpus} GPUs`;
-  const use = `${fleetUse({ gpuHours, meanGpus })}, at most ${mostGpus}`;
+  const use = `${round3(gpuHours)} GPU-hours, ${round3(meanGpus)} GPUs on average, at most ${mostGpus}`;
   const keptHours = keptHoursOf({ gpuHours, ordered, stopped });
   if (keptHours === null) return `${scaler}: ${use}; none ordered or stopped`;
   const perDay = `${round3((24 * ordered * meanGpus) / gpuHours)} per day`;
   return `${scaler}: ${use}; ${ordered} ordered, ${perDay}, and ${stopped} stopped: each was kept for ${keptText(keptHours)} on average`;
-}
-
-/** `12.5 GPU-hours, 3.1 GPUs on average`. */
-function fleetUse({ gpuHours, meanGpus }: Pick<ScalingFigures, 'gpuHours' | 'meanGpus'>): string {
-  return `${round3(gpuHours)} GPU-hours, ${meanGpus === null ? '–' : round3(meanGpus)} GPUs on average`;
-}
-
-/** Warning about a scaler that orders GPUs for a few minutes; null if it does not. */
-export function flappingNote(scaling: ScalingFigures): string | null {
-  const keptHours = keptHoursOf(scaling);
-  if (keptHours === null || scaling.ordered < FEWEST_ORDERS || keptHours >= SHORT_HOURS) return null;
-  const starts = round3(1 / keptHours);
-  return `${scaling.scaler} starts each GPU ${starts} times per hour; clouds bill a least time: minLifetime in cluster.gpus sets one`;
 }
 
 /** Mean lifetime, from the mean number of GPUs and their starts per hour (Little's law); null without either. */
@@ -46,11 +33,6 @@ function keptHoursOf({
   const cameAndWent = (ordered + stopped) / 2;
   return cameAndWent === 0 || gpuHours === 0 ? null : gpuHours / cameAndWent;
 }
-
-/** A GPU with a shorter lifetime starts more than six times per hour. */
-const SHORT_HOURS = 1 / 6;
-/** Fewer orders are not enough to judge. */
-const FEWEST_ORDERS = 5;
 
 function keptText(hours: number): string {
   const minutes = hours * 60;

@@ -1,6 +1,7 @@
 import type { MeasuredSummary } from '../record/figures.js';
 import type { RunParts } from '../record/results.js';
-import { formatPercentCell, formatRate } from '../text/numbers.js';
+import { formatPercentCell } from '../text/numbers.js';
+import { numberCell, rateCell } from './cells.js';
 import type { Section } from './document.js';
 import { meanOf, meanOfKnown } from './statistics.js';
 
@@ -57,10 +58,7 @@ export function senderSections(
     figures.map(({ title, unit, values, promised }) => {
       const line = (name: string, of: readonly (number | null)[]) => [
         { text: name },
-        ...of.map((value) => ({
-          text: unit === 'percent' ? formatPercentCell(value) : formatRate(value),
-          sort: value ?? -1,
-        })),
+        ...of.map(unit === 'percent' ? numberCell(formatPercentCell) : rateCell),
       ];
       const table = {
         columns: [

@@ -149,9 +149,7 @@ export function figureOfRun(run: SlicedRun, metric: string, value: number): Esti
 /** Share of one run's requests that were answered in time, for people: `98.2 ± 0.3 %`. */
 export function attainmentText(run: SlicedRun & Pick<RunResult | CellResult, 'summary'>): string {
   const { attainment } = run.summary;
-  if (attainment === null) return formatPercent(attainment);
-  const figure = figureOfRun(run, 'attainment', attainment);
-  return figure.over === null ? formatPercent(attainment) : `${percentWithInterval(figure)} %`;
+  return shareWithInterval(attainment === null ? null : figureOfRun(run, 'attainment', attainment));
 }
 
 /** Half of the 95 % confidence interval of the difference of a figure between two runs; null if not known. */
@@ -164,9 +162,7 @@ export function marginBetween(a: SlicedRun, b: SlicedRun, figure: SlicedFigure):
 /** Its goodput, requests/s: `480 ± 2.1`. */
 export function goodputText(run: SlicedRun & Pick<RunResult | CellResult, 'summary'>): string {
   const { goodputRps } = run.summary;
-  if (goodputRps === null) return formatRate(goodputRps);
-  const figure = figureOfRun(run, 'goodputRps', goodputRps);
-  return figure.over === null ? formatRate(figure.mean) : withInterval(figure);
+  return withInterval(goodputRps === null ? null : figureOfRun(run, 'goodputRps', goodputRps));
 }
 
 /** Note on a run that is one sample. */
@@ -262,13 +258,20 @@ export function intervalText({ mean, low, high, over }: Estimate, format: Interv
 
 /** A rate with half the width of its confidence interval: `480 ± 2.1`; `–` if there is nothing to measure. */
 export function withInterval(figure: Estimate | null): string {
-  if (figure === null) return formatRate(figure);
+  // Three digits only where the interval says that there are no more.
+  if (figure === null || figure.over === null) return formatRate(figure?.mean ?? null);
   const mean = (value: number) => formatRate(round3(value));
   return intervalText(clipped(figure), {
     mean,
     end: mean,
     half: (value) => formatRate(significant(value, 2)),
   });
+}
+
+/** A share as a percentage: `94.2 ± 0.3 %`; `–` if there is nothing to measure. */
+export function shareWithInterval(figure: Estimate | null): string {
+  if (figure === null || figure.over === null) return formatPercent(figure?.mean ?? null);
+  return `${percentWithInterval(figure)} %`;
 }
 
 /** A share as a percentage without the sign: `94.2 ± 0.3`. */

@@ -1,6 +1,6 @@
 import { formatPercent } from '../../text/numbers.js';
 import type { Breakdown } from '../breakdown.js';
-import { type ChartSpec, chart, INK, MUTED, STRONG } from './theme.js';
+import { type ChartSpec, chart, INK, MUTED, NAMES_AXIS, STRONG } from './theme.js';
 
 const WIDTH = 330;
 const ROW = 40;
@@ -31,7 +31,7 @@ export function breakdownBars({ dimension, parts }: Breakdown): ChartSpec {
     type: 'nominal',
     sort: rows.map(({ name }) => name),
     title: null,
-    axis: { domain: false, ticks: false, labelPadding: 8, labelLimit: 200 },
+    axis: NAMES_AXIS,
   };
   const x = {
     field: 'share',

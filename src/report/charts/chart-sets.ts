@@ -19,7 +19,7 @@ import { overTime, runsOverTime } from './over-time.js';
 import { policyLines } from './policy-lines.js';
 import { policySpread } from './policy-spread.js';
 import { goodputLines, groupLines } from './sweep-lines.js';
-import type { ChartSpec } from './theme.js';
+import { type ChartSpec, joined } from './theme.js';
 
 /** A chart with the base name of its files. */
 export interface NamedChart {
@@ -145,11 +145,7 @@ function latencyChart(
   notes: readonly string[],
 ): NamedChart[] {
   if (lines.every(({ cdf }) => cdf.ms.length === 0)) return [];
-  return [{ name: 'latency-cdf', spec: latencyCdf(lines, sloMs, joined(notes)) }];
-}
-
-function joined(notes: readonly string[]): string {
-  return notes.filter((text) => text !== '').join(' · ');
+  return [{ name: 'latency-cdf', spec: latencyCdf(lines, sloMs, joined(...notes)) }];
 }
 
 /** Charts that show several runs in one picture. */
@@ -182,7 +178,7 @@ export function policyCharts(comparison: PolicyComparison): NamedChart[] {
 }
 
 function timeCharts(run: DrawnRun, notes: readonly string[]): NamedChart[] {
-  const note = joined(notes);
+  const note = joined(...notes);
   return [
     ...(run.series.offeredRps.length > 0 ? [{ name: 'over-time', spec: overTime(run, note) }] : []),
     ...(run.timeline.length === 0

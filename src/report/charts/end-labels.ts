@@ -52,7 +52,10 @@ export function endLabels({ names, ends, title, marks = true, width, height }: E
   return [...samples, ...(title === '' ? [] : [head])].map((layer) => ({ data: { values: [{}] }, ...layer }));
 }
 
-/** Scales that map the series of a chart to their styles by name. */
-export function seriesScale(names: readonly string[], part: 'color' | 'dash' | 'shape') {
-  return { domain: names, range: names.map((_, rank) => seriesStyle(rank)[part]) };
+/** Encodings that give the series of a chart, named in `field`, their styles. */
+export function seriesEncoding(field: string, names: readonly string[]) {
+  return (part: 'color' | 'dash' | 'shape') => {
+    const scale = { domain: names, range: names.map((_, rank) => seriesStyle(rank)[part]) };
+    return { field, type: 'nominal', sort: null, legend: null, scale };
+  };
 }

@@ -2,7 +2,7 @@ import { CAUSE_LABELS, CAUSES } from '../../record/causes.js';
 import type { ModelFigures } from '../../record/results.js';
 import { formatCount, formatPercent } from '../../text/numbers.js';
 import { causesText } from '../hurt-text.js';
-import { type ChartSpec, chart, INK, MUTED } from './theme.js';
+import { type ChartSpec, chart, INK, MUTED, NAMES_AXIS } from './theme.js';
 
 const WIDTH = 360;
 const ROW = 30;
@@ -47,7 +47,7 @@ export function failureBars(models: readonly ModelFigures[]): ChartSpec {
     type: 'nominal',
     sort: models.map(({ key }) => key),
     title: null,
-    axis: { domain: false, ticks: false, labelPadding: 8, labelLimit: 200 },
+    axis: NAMES_AXIS,
   };
   const x = {
     type: 'quantitative',

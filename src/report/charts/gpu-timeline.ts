@@ -1,7 +1,7 @@
 import type { TimelineEntry, WorstMoment } from '../../record/results.js';
 import { formatMs, formatPercent } from '../../text/numbers.js';
 import { textWidth } from '../../text/text-width.js';
-import { ALERT, type ChartSpec, chart, INK, STRONG, ZOOM_TIME } from './theme.js';
+import { ALERT, type ChartSpec, chart, INK, joined, STRONG, ZOOM_TIME } from './theme.js';
 
 const WIDTH = 620;
 const LABEL_SIZE = 10;
@@ -70,13 +70,11 @@ export function gpuTimeline(
   return chart(
     {
       title: 'GPU timeline',
-      subtitle: [
-        ...(worst === undefined ? [] : [worstText(worst)]),
+      subtitle: joined(
+        worst === undefined ? '' : worstText(worst),
         describe(rows, lanes, timeline, endMs - startMs, oneStem),
         note,
-      ]
-        .filter((part) => part !== '')
-        .join(' · '),
+      ),
       width: WIDTH + 120,
     },
     {
@@ -220,14 +218,14 @@ function describe(
   const busyMs = rows.reduce((sum, row) => sum + (row.kind === 'INFER' ? row.shownMs : 0), 0);
   const missed = rows.filter((row) => row.failed).length;
   const all = new Set(timeline.map(laneOf)).size;
-  return [
+  return joined(
     formatMs(lengthMs),
-    ...(exec > 0 ? [`EXEC busy ${formatPercent(Math.min(1, busyMs / (exec * lengthMs)))}`] : []),
+    exec > 0 ? `EXEC busy ${formatPercent(Math.min(1, busyMs / (exec * lengthMs)))}` : '',
     oneStem ? 'labels: #instance ×batch' : 'labels: model ×batch',
     'thin lines: windows in which an action may start',
-    ...(missed > 0 ? [`× missed its window (${missed})`] : []),
-    ...(all > lanes.length ? [`${lanes.length} of ${all} lanes`] : []),
-  ].join(' · ');
+    missed > 0 ? `× missed its window (${missed})` : '',
+    all > lanes.length ? `${lanes.length} of ${all} lanes` : '',
+  );
 }
 
 function laneOf(entry: TimelineEntry): string {

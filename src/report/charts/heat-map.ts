@@ -5,16 +5,11 @@ import type { Axis } from '../study/axes.js';
 import { finding, servedGroups } from '../study/finding.js';
 import { type Point, scoreName, scoreOf } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
-import { readableOn } from './contrast.js';
 import { nameLabels } from './name-labels.js';
-import { type ChartSpec, chart, INK, MUTED } from './theme.js';
+import { type ChartSpec, chart, INK, joined, MUTED } from './theme.js';
 
-/** Cell colours from nothing to all of the offered load; shares in between are interpolated. */
-const GROUNDS = [
-  [241, 245, 250],
-  [163, 194, 227],
-  [11, 63, 128],
-] as const;
+/** Cell colours from nothing to all of the offered load: text in ink has a contrast of at least 6 to them. */
+const GROUNDS = ['#f1f5fa', '#7fa8d6'];
 const MAX_WIDTH = 680;
 
 /**
@@ -43,7 +38,7 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
     return {
       column: along(columns, point),
       row: rows === null ? '' : along(rows, point),
-      ground: groundOf(share),
+      share,
       text: percentText(share, cellWidth >= 44 ? 1 : 0),
       best: best.has(point),
       note: `${valuesLabel(point.values)}: ${noteOf(point)}`,
@@ -77,13 +72,11 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
   return chart(
     {
       title: `${grouped ? `${scoreName(points[0]!)}, percent` : 'Goodput in percent of the offered load'}, ${rows === null ? '' : `${rows.label} × `}${columns.label}`,
-      subtitle: [
+      subtitle: joined(
         finding(headline(recommendations)),
         slice.common,
         best.size > 0 ? `framed: best of each ${rows?.isChoice ? 'condition' : 'row'}` : '',
-      ]
-        .filter((part) => part !== '')
-        .join(' · '),
+      ),
       width: Math.max(620, cellWidth * columnLabels.length + 120),
     },
     {
@@ -97,28 +90,27 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
             x,
             y,
             color: {
-              field: 'ground',
-              type: 'nominal',
+              field: 'share',
+              type: 'quantitative',
               legend: null,
-              scale: null,
+              scale: { domain: [0, 1], range: GROUNDS },
             },
             tooltip: { field: 'note' },
           },
         },
-        // A white line around a dark one: visible on light and on dark cells.
-        ...[
-          { stroke: '#ffffff', strokeWidth: 6 },
-          { stroke: INK, strokeWidth: 2.5 },
-        ].map((line) => ({
+        {
           data: { values: cells.filter((cell) => cell.best) },
-          mark: { type: 'rect', fill: null, ...line, width: { band: 0.9 }, height: { band: 0.84 } },
+          mark: {
+            ...{ type: 'rect', fill: null, stroke: INK, strokeWidth: 2.5 },
+            ...{ width: { band: 0.9 }, height: { band: 0.84 } },
+          },
           encoding: { x, y },
-        })),
-        ...['#ffffff', '#000000'].map((color) => ({
-          data: { values: cells.filter((cell) => readableOn(cell.ground) === color) },
-          mark: { type: 'text' as const, fontSize: 12, color },
+        },
+        {
+          data: { values: cells },
+          mark: { type: 'text', fontSize: 12 },
           encoding: { x, y, text: { field: 'text' } },
-        })),
+        },
         ...(marked === undefined
           ? []
           : [
@@ -142,14 +134,6 @@ function shareOf(point: Point): number {
   if (point.groups.length > 0) return scoreOf(point);
   const [goodput, offered] = [point.goodputRps!.mean, point.offeredRps!.mean];
   return offered === 0 ? 0 : Math.min(1, goodput / offered);
-}
-
-function groundOf(share: number): string {
-  const at = share * (GROUNDS.length - 1);
-  const step = Math.min(GROUNDS.length - 2, Math.floor(at));
-  const [from, to] = [GROUNDS[step], GROUNDS[step + 1]] as [readonly number[], readonly number[]];
-  const mixed = from.map((channel, i) => Math.round(channel + ((to[i] as number) - channel) * (at - step)));
-  return `#${mixed.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;
 }
 
 /** 0 is written only for exactly none, and 100 only for all, however close a share is. */

@@ -1,7 +1,7 @@
 import type { LatencyCdf, LatencyMs } from '../../record/results.js';
 import { formatMs, formatPercent, formatSlo, significant } from '../../text/numbers.js';
-import { endLabels, seriesScale } from './end-labels.js';
-import { type ChartSpec, chart, MUTED, niceTop } from './theme.js';
+import { endLabels, seriesEncoding } from './end-labels.js';
+import { type ChartSpec, chart, joined, MUTED, niceTop } from './theme.js';
 
 const WIDTH = 540;
 const HEIGHT = 320;
@@ -51,9 +51,7 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
       labelExpr: "datum.value == 1 ? '0' : datum.value == 2 ? '50' : format(100 - 100 / datum.value, '~f')",
     },
   } as const;
-  const style = (part: 'color' | 'dash' | 'shape') => {
-    return { field: 'name', type: 'nominal', sort: null, legend: null, scale: seriesScale(names, part) };
-  };
+  const style = seriesEncoding('name', names);
   const heightAt = (ms: number) => heightOf(ms, domain, logarithmic);
   const ends = names.map((name) => {
     const last = rows.findLast((row) => row.name === name);
@@ -62,11 +60,7 @@ export function latencyCdf(lines: readonly LatencyLine[], sloMs: number | null, 
   const hasNoLine = lines.some(({ cdf, inTime }) => inTime !== null && cdf.ms.length === 0);
   const heading = {
     title: 'Latency by percentile',
-    subtitle: [
-      ...lines.map((line) => tailOf(line)),
-      ...(hasNoLine ? ['no line where p50 is never'] : []),
-      ...(note === '' ? [] : [note]),
-    ].join(' · '),
+    subtitle: joined(...lines.map(tailOf), hasNoLine ? 'no line where p50 is never' : '', note),
     width: WIDTH + (names.length > 1 ? 190 : 60),
   };
   return chart(heading, {

@@ -1,6 +1,6 @@
 import type { DrawnRun, FleetOverTime, TimeSeries, TunedSeries } from '../../record/results.js';
 import { formatPercent, formatRate, significant } from '../../text/numbers.js';
-import { endLabels, seriesScale } from './end-labels.js';
+import { endLabels, seriesEncoding } from './end-labels.js';
 import { ALERT, type ChartSpec, chart, MUTED, niceTop, STRONG, WEAK, ZOOM_TIME } from './theme.js';
 
 const WIDTH = 600;
@@ -62,9 +62,7 @@ export function runsOverTime(
   );
   const top = niceTop(Math.max(...points.flat().map(({ rps }) => rps)));
   const widths = new Set(runs.map(({ run: { series } }) => formatSeconds(series.binSeconds * bins(series))));
-  const style = (part: 'color' | 'dash') => {
-    return { field: 'name', type: 'nominal', sort: null, legend: null, scale: seriesScale(names, part) };
-  };
+  const style = seriesEncoding('name', names);
   const said = runs.map(
     ({ name, run: { summary } }) =>
       `${name}: ${formatRate(summary.goodputRps)} req/s in time (${formatPercent(summary.attainment)})`,

@@ -3,7 +3,7 @@ import type { PolicyComparison } from '../policies/compare.js';
 import { percentWithInterval } from '../statistics.js';
 import { policyStyles } from './policy-style.js';
 import { ROW_WIDTH, SMALL } from './small-multiples.js';
-import { type ChartSpec, chart, GRID, INK } from './theme.js';
+import { type ChartSpec, chart, GRID, INK, NAMES_AXIS } from './theme.js';
 
 const ROW = 26;
 const WIDTH = ROW_WIDTH - 240;
@@ -33,7 +33,7 @@ export function policySpread(comparison: PolicyComparison, subtitle: string): Ch
     type: 'nominal',
     scale: { domain: names },
     title: null,
-    axis: { domain: false, ticks: false, labelPadding: 8, labelLimit: 200 },
+    axis: NAMES_AXIS,
   };
   const x = {
     field: 'share',

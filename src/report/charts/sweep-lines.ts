@@ -6,9 +6,9 @@ import type { AxisValue } from '../study/axes.js';
 import { goodputFinding } from '../study/finding.js';
 import { type GroupPoint, type Point, ratedPoints } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
-import { endLabels, seriesScale } from './end-labels.js';
+import { endLabels, seriesEncoding } from './end-labels.js';
 import { nameLabels } from './name-labels.js';
-import { type ChartSpec, chart, INK, MUTED, niceTop } from './theme.js';
+import { type ChartSpec, chart, INK, joined, MUTED, niceTop } from './theme.js';
 import { type AcrossNumbers, acrossNumbers, rangeOf } from './x-axis.js';
 
 /** Size of the one panel of goodput, and of those of groups, px. */
@@ -107,10 +107,6 @@ function titleOf({ name, sloMs }: GroupPoint, isEmpty: boolean): string {
   return isEmpty ? `${title}: none offered` : title;
 }
 
-function joined(...parts: readonly string[]): string {
-  return parts.filter((part) => part !== '').join(' · ');
-}
-
 /** Figure of each point that a panel shows. */
 interface Measure {
   /** Name of the only line if there is no series. */
@@ -145,9 +141,7 @@ function panel(slice: Slice, size: { readonly width: number; readonly height: nu
   const xOffset = { field: 'series', type: 'nominal', sort: names, scale: { paddingOuter: 1 } };
   const place = { x: across, ...(numbers === null && series !== null ? { xOffset } : {}) };
   const y = { field: 'value', type: 'quantitative', ...measure.y };
-  const style = (part: 'color' | 'dash' | 'shape') => {
-    return { field: 'series', type: 'nominal', sort: null, legend: null, scale: seriesScale(names, part) };
-  };
+  const style = seriesEncoding('series', names);
   const ends = names.map((name) => {
     const last = known.findLast((row) => row.series === name);
     return last === undefined ? null : measure.height(last.value as number);

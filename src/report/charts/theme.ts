@@ -80,6 +80,14 @@ export function chart(heading: Heading, body: object): ChartSpec {
   } as ChartSpec;
 }
 
+/** Parts of a subtitle or note; empty ones are left out. */
+export function joined(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join(' · ');
+}
+
+/** Axis of names, left of a row each. */
+export const NAMES_AXIS = { domain: false, ticks: false, labelPadding: 8, labelLimit: 200 };
+
 const CONFIG = {
   font: FONT,
   view: { stroke: null },

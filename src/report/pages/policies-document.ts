@@ -1,5 +1,6 @@
 import { formatFactor, formatPercentCell, formatRate } from '../../text/numbers.js';
 import { capital, plural } from '../../text/words.js';
+import { numberCell, rateCell } from '../cells.js';
 import type { Block, CellText, Column, Document, Section, Table } from '../document.js';
 import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
 import { REFERENCE } from '../policies/overview.js';
@@ -56,11 +57,11 @@ function overviewTable({ policies, ours, completeCells }: PolicyComparison): Tab
     rows: policies.map((policy, i) => [
       { text: policy.name, strong: i === ours },
       { text: percentWithInterval(policy.share), sort: policy.share.mean, strong: i === ours },
-      { text: formatPercentCell(policy.worst.share), sort: policy.worst.share },
+      numberCell(formatPercentCell)(policy.worst.share),
       { text: policy.meanRank.toFixed(2) },
       { text: String(policy.bestIn) },
-      { text: formatRate(policy.loadsPerS), sort: policy.loadsPerS ?? -1 },
-      { text: formatFactor(policy.loadsRatio), sort: policy.loadsRatio ?? -1 },
+      rateCell(policy.loadsPerS),
+      numberCell(formatFactor)(policy.loadsRatio),
       ...(hasModels ? [{ text: policy.worstModel?.toFixed(2) ?? '–' }] : []),
       { text: policy.worst.cell },
     ]),

@@ -14,7 +14,8 @@ import {
 } from '../../text/numbers.js';
 import { capital } from '../../text/words.js';
 import { breakdownsOf, breakdownTable, requestCells } from '../breakdown.js';
-import { costText, flappingNote, scalingText } from '../cost-text.js';
+import { countCell } from '../cells.js';
+import { costText, scalingText } from '../cost-text.js';
 import type { Block, Document, Section } from '../document.js';
 import { generatorLines, generatorWarnings } from '../generator.js';
 import { failuresText, hurtModels, modelsText } from '../hurt-text.js';
@@ -133,7 +134,6 @@ function schedulerLines(summary: MeasuredSummary): [string, string | null][] {
     ],
     ['note', kindsNote ?? null],
     ['scaler', scaling === undefined ? null : scalingText(scaling)],
-    ['note', scaling === undefined ? null : flappingNote(scaling)],
     ['cost', cost === undefined ? null : costText(cost)],
   ];
 }
@@ -172,7 +172,6 @@ function failureSection({ summary }: RunResult | CellResult): Section[] {
   const hurt = hurtModels(by.model);
   if (hurt.length === 0) return [];
   const present = CAUSES.filter((cause) => hurt.some((model) => (model.failures?.[cause] ?? 0) > 0));
-  const number = (value: number | undefined) => ({ text: formatCount(value ?? 0), sort: value ?? 0 });
   const counts = FURTHER_COUNTS.filter((name) => hurt[0]![name] !== undefined);
   const titles = [
     ...['requests', ...Object.keys(requestCells(hurt[0]!))],
@@ -182,10 +181,10 @@ function failureSection({ summary }: RunResult | CellResult): Section[] {
     columns: [{ title: 'model' }, ...titles.map((title) => ({ title, numeric: true }))],
     rows: hurt.map((model) => [
       { text: model.key },
-      number(model.requests.offered),
+      countCell(model.requests.offered),
       ...Object.values(requestCells(model)),
-      ...counts.map((name) => number(model[name])),
-      ...present.map((cause) => number(model.failures?.[cause])),
+      ...counts.map((name) => countCell(model[name])),
+      ...present.map((cause) => countCell(model.failures?.[cause])),
     ]),
     sortable: true,
   };
@@ -198,7 +197,7 @@ function failureSection({ summary }: RunResult | CellResult): Section[] {
     ],
     rows: CAUSES.filter((cause) => (failures?.[cause] ?? 0) > 0).map((cause) => [
       { text: CAUSE_LABELS[cause] },
-      number(failures?.[cause]),
+      countCell(failures?.[cause]),
       { text: formatPercent((failures?.[cause] ?? 0) / requests.offered) },
       { text: CAUSE_MEANINGS[cause] },
     ]),
@@ -234,7 +233,7 @@ function decisionsSection({ fleet }: RunResult | CellResult): Section[] {
     rows: decisions
       .slice(0, MOST_DECISIONS)
       .map(({ atSeconds, gpus, reason }) => [
-        { text: formatCount(atSeconds), sort: atSeconds },
+        countCell(atSeconds),
         ...gpus.map((count) => ({ text: String(count) })),
         { text: reason },
       ]),

@@ -1,8 +1,9 @@
 import { partOf } from '../../record/figures.js';
 import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { SweepResults } from '../../record/results.js';
-import { formatCount, formatFactor, formatMs, formatPercent, formatRate } from '../../text/numbers.js';
+import { formatCount, formatFactor } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
+import { countCell, meanRateCell, meanShareCell, msCell, numberCell, percentCell } from '../cells.js';
 import { chartsLeftOut } from '../charts/chart-sets.js';
 import { costTexts } from '../cost-text.js';
 import type { Block, CellText, Column, Document, Section, Table } from '../document.js';
@@ -10,7 +11,7 @@ import { kindOfGpus, takeFleet } from '../fleet-label.js';
 import { fleetTable } from '../fleet-text.js';
 import { valueLabel, valuesLabel } from '../quantity.js';
 import { commandLine, quoted, setFlags } from '../reproduce.js';
-import { type Estimate, meanOfKnown, percentWithInterval, withInterval } from '../statistics.js';
+import { meanOfKnown } from '../statistics.js';
 import { failedCells, type Recommendation, recommend, requirementOf } from '../study/analyze.js';
 import { fixedValues, sweepAxes } from '../study/axes.js';
 import { sweptFleets } from '../study/fleets.js';
@@ -142,39 +143,27 @@ function figureColumns(
     return { title, numeric: true, cell, pageOnly };
   };
   const some = (has: (point: Point) => boolean) => points.some(has);
-  const share = (mean: number | null) => ({ text: formatPercent(mean), sort: mean ?? -1 });
   const groups = points[0]?.groups ?? [];
   const gains = gainsOf(recommendations);
   const meets = requirementOf(results);
   return [
-    figure('req/s', ({ goodputRps }) => rateCell(goodputRps)),
+    figure('req/s', ({ goodputRps }) => meanRateCell(goodputRps)),
     ...(gains.size === 0
       ? []
-      : [
-          figure('× default', (point) => ({
-            text: formatFactor(gains.get(point) ?? null),
-            sort: gains.get(point) ?? -1,
-          })),
-        ]),
-    figure('offered', ({ offeredRps }) => rateCell(offeredRps), true),
-    figure('attained', ({ attainment }) => ({
-      text:
-        attainment?.over == null
-          ? formatPercent(attainment?.mean ?? null)
-          : `${percentWithInterval(attainment)} %`,
-      sort: attainment?.mean ?? -1,
-    })),
+      : [figure('× default', (point) => numberCell(formatFactor)(gains.get(point) ?? null))]),
+    figure('offered', ({ offeredRps }) => meanRateCell(offeredRps), true),
+    figure('attained', ({ attainment }) => meanShareCell(attainment)),
     ...(some(({ weighted }) => weighted !== null)
-      ? [figure('by weight', (point) => share(scoreOf(point)))]
+      ? [figure('by weight', (point) => percentCell(scoreOf(point)))]
       : []),
     ...(groups.length > 1
       ? groups.flatMap(({ name }, i) => [
-          figure(name, (point) => share(point.groups[i]?.attainment?.mean ?? null)),
+          figure(name, (point) => percentCell(point.groups[i]?.attainment?.mean ?? null)),
           figure(`${name} p99`, (point) => msCell(point.groups[i]?.p99Ms ?? null), true),
         ])
       : []),
-    ...tenantColumns(points).map(({ title, of }) => figure(title, (point) => share(of(point)), true)),
-    figure('worst model', (point) => share(worstModel(point))),
+    ...tenantColumns(points).map(({ title, of }) => figure(title, (point) => percentCell(of(point)), true)),
+    figure('worst model', (point) => percentCell(worstModel(point))),
     figure('p50', ({ p50Ms }) => msCell(p50Ms), true),
     figure('p99', ({ p99Ms }) => msCell(p99Ms)),
     ...(some(({ cost }) => cost !== null)
@@ -194,18 +183,8 @@ function figureColumns(
             cell: (point: Point) => ({ text: meets(point) ? 'met' : 'missed' }),
           },
         ]),
-    figure('runs', ({ cells }) => ({ text: String(cells.length), sort: cells.length }), true),
+    figure('runs', ({ cells }) => countCell(cells.length), true),
   ];
-}
-
-/** Rounded to three digits only where the interval says so little. */
-function rateCell(rate: Estimate | null): CellText {
-  const text = rate?.over == null ? formatRate(rate?.mean ?? null) : withInterval(rate);
-  return { text, sort: rate?.mean ?? -1 };
-}
-
-function msCell(ms: number | null): CellText {
-  return { text: formatMs(ms), sort: ms ?? -1 };
 }
 
 /** Score of each point relative to the default under the same conditions. */

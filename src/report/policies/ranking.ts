@@ -7,14 +7,10 @@ export interface CellRanking {
   readonly ranks: readonly (number | null)[];
   /** Series with the highest mean. */
   readonly top: number;
-  /** Distance of each from the highest mean, in shares of the bound. */
-  readonly behind: readonly (number | null)[];
 }
 
 /** Ranks the policies of a cell. Rank 1: no other policy is better. */
 export function rankCell({ results }: MatrixCell): CellRanking {
-  const means = results.map((result) => result?.share.mean ?? Number.NEGATIVE_INFINITY);
-  const highest = Math.max(...means);
   const present = results.map((_, i) => i).filter((i) => results[i] !== null);
   return {
     ranks: results.map((result) =>
@@ -23,6 +19,5 @@ export function rankCell({ results }: MatrixCell): CellRanking {
         : 1 + results.filter((other) => other !== null && isBetter(other.sample, result.sample, 1)).length,
     ),
     top: standingOf(present, (i) => [results[i]!.sample], 1).best,
-    behind: results.map((result) => (result === null ? null : highest - result.share.mean)),
   };
 }

@@ -1,5 +1,6 @@
 import type { NamedChart } from '../../report/charts/chart-sets.js';
 import { type PlanFigure, type PlanPoint, planFigure, touches } from '../../report/charts/plan-figure.js';
+import { joined } from '../../report/charts/theme.js';
 import { keyLabel, parseQuantity } from '../../report/quantity.js';
 import { atLeast } from './judge.js';
 import { isFleetPlan, type KeyPlan, type Plan } from './plan-result.js';
@@ -51,14 +52,14 @@ function figureOf(plan: Plan, index: number): PlanFigure {
   const interval = intervalsOf(plan);
   return {
     ...axisOf(plan, target.metric),
-    subtitle: [
+    subtitle: joined(
       headline,
-      ...(points.length < tried.length
-        ? [`${tried.length - points.length} of ${tried.length} have no figure to draw`]
-        : []),
-      ...(isFleetPlan(plan) ? ['steps: the best for each price'] : []),
-      ...(interval === null ? [] : [`bars: ${interval}`]),
-    ].join(' · '),
+      points.length < tried.length
+        ? `${tried.length - points.length} of ${tried.length} have no figure to draw`
+        : '',
+      isFleetPlan(plan) ? 'steps: the best for each price' : '',
+      interval === null ? '' : `bars: ${interval}`,
+    ),
     yTitle: target.unit === 'ms' ? `${target.metric} (ms)` : target.metric,
     unit: target.unit,
     limit: target.limit,
