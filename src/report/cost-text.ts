@@ -18,20 +18,12 @@ export function scalingText({
 }: ScalingFigures): string {
   if (meanGpus === null) return `${scaler}: at most ${mostGpus} GPUs`;
   const use = `${round3(gpuHours)} GPU-hours, ${round3(meanGpus)} GPUs on average, at most ${mostGpus}`;
-  const keptHours = keptHoursOf({ gpuHours, ordered, stopped });
-  if (keptHours === null) return `${scaler}: ${use}; none ordered or stopped`;
-  const perDay = `${round3((24 * ordered * meanGpus) / gpuHours)} per day`;
-  return `${scaler}: ${use}; ${ordered} ordered, ${perDay}, and ${stopped} stopped: each was kept for ${keptText(keptHours)} on average`;
-}
-
-/** Mean lifetime, from the mean number of GPUs and their starts per hour (Little's law); null without either. */
-function keptHoursOf({
-  gpuHours,
-  ordered,
-  stopped,
-}: Pick<ScalingFigures, 'gpuHours' | 'ordered' | 'stopped'>) {
   const cameAndWent = (ordered + stopped) / 2;
-  return cameAndWent === 0 || gpuHours === 0 ? null : gpuHours / cameAndWent;
+  if (cameAndWent === 0 || gpuHours === 0) return `${scaler}: ${use}; none ordered or stopped`;
+  // Mean number of GPUs and their starts per hour, by Little's law.
+  const kept = keptText(gpuHours / cameAndWent);
+  const perDay = `${round3((24 * ordered * meanGpus) / gpuHours)} per day`;
+  return `${scaler}: ${use}; ${ordered} ordered, ${perDay}, and ${stopped} stopped: each was kept for ${kept} on average`;
 }
 
 function keptText(hours: number): string {
