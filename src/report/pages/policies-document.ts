@@ -4,10 +4,10 @@ import { numberCell, rateCell } from '../cells.js';
 import type { Block, CellText, Column, Document, Section, Table } from '../document.js';
 import { certaintyOf, type PolicyComparison } from '../policies/compare.js';
 import { REFERENCE } from '../policies/overview.js';
-import { valueLabel } from '../quantity.js';
-import { commandLine, quoted, setFlags } from '../reproduce.js';
+import { quoted, sweepCommand } from '../reproduce.js';
 import { senderFigures, senderSections } from '../senders.js';
 import { percentWithInterval } from '../statistics.js';
+import { placeCell } from '../study/axes.js';
 import { policyNotes } from './blocks.js';
 
 /** Policies over a matrix of conditions: a row per policy, one per cell, and the commands that repeat it. */
@@ -77,10 +77,7 @@ function cellsTable({ axes, cells, policies, bounded }: PolicyComparison): Table
     ...policies.map(({ name }) => ({ title: name, numeric: true })),
   ];
   const rows = cells.map(({ values, boundRps, bounded: known, results, ranking }): CellText[] => [
-    ...axes.map(({ key, kind, values: all }) => ({
-      text: valueLabel(values[key]!),
-      ...(kind === 'number' ? { sort: all.find(({ text }) => text === values[key])!.at } : {}),
-    })),
+    ...axes.map((axis) => placeCell(axis, values)),
     {
       text: `${bounded && !known ? '≤ ' : ''}${formatRate(boundRps?.mean ?? null)}`,
       sort: boundRps?.mean ?? -1,
@@ -106,13 +103,7 @@ function failedSection([first, ...others]: PolicyComparison['failed']): Section[
 }
 
 function methods({ sweeps, bounded }: PolicyComparison): Block[] {
-  const commands = sweeps.map(({ name, results: { vary, seeds, overrides } }) =>
-    commandLine('sweep', [
-      ...vary.map(({ key, values }) => `--vary ${quoted(`${key}=${values.join(',')}`)}`),
-      ...setFlags(overrides),
-      `--seeds ${seeds.join(',')}`,
-    ]).replace(/results$/, quoted(name)),
-  );
+  const commands = sweeps.map(({ name, results }) => sweepCommand(results, name));
   const experiments = [...new Set(sweeps.map(({ results }) => results.experiment))];
   return [
     {

@@ -9,11 +9,11 @@ import { costTexts } from '../cost-text.js';
 import type { Block, CellText, Column, Document, Section, Table } from '../document.js';
 import { kindOfGpus, takeFleet } from '../fleet-label.js';
 import { fleetTable } from '../fleet-text.js';
-import { valueLabel, valuesLabel } from '../quantity.js';
-import { commandLine, quoted, setFlags } from '../reproduce.js';
+import { valuesLabel } from '../quantity.js';
+import { sweepCommand } from '../reproduce.js';
 import { meanOfKnown } from '../statistics.js';
 import { failedCells, type Recommendation, recommend, requirementOf } from '../study/analyze.js';
-import { fixedValues, sweepAxes } from '../study/axes.js';
+import { fixedValues, placeCell, sweepAxes } from '../study/axes.js';
 import { sweptFleets } from '../study/fleets.js';
 import { aggregate, measureOf, type Point, scoreOf, sortPoints } from '../study/points.js';
 import { verdict } from '../study/verdict.js';
@@ -120,17 +120,12 @@ function placeColumns(results: SweepResults): PointColumn[] {
   const axes = [...all.filter(({ isChoice }) => !isChoice), ...all.filter(({ isChoice }) => isChoice)];
   const counts = axes.filter(({ key }) => kindOfGpus(key) !== null);
   return axes.flatMap((axis): PointColumn[] => {
-    const { key, label, kind, values } = axis;
+    const { label, kind } = axis;
     if (counts.length > 1 && counts.includes(axis)) {
       const cell = (point: Point) => ({ text: takeFleet(point.values).fleet ?? '–' });
       return axis === counts[0] ? [{ title: 'fleet', cell }] : [];
     }
-    const at = (point: Point) => values.find(({ text }) => text === point.values[key])?.at ?? 0;
-    const cell = (point: Point) => ({
-      text: valueLabel(point.values[key] ?? '–'),
-      ...(kind === 'number' ? { sort: at(point) } : {}),
-    });
-    return [{ title: label, numeric: kind === 'number', cell }];
+    return [{ title: label, numeric: kind === 'number', cell: (point) => placeCell(axis, point.values) }];
   });
 }
 
@@ -234,19 +229,13 @@ function failedSection(results: SweepResults): Section[] {
 }
 
 function reproduction(results: SweepResults): Block[] {
-  const { vary, seeds, overrides, required = [], escapement, experiment, cells } = results;
-  const command = commandLine('sweep', [
-    ...vary.map(({ key, values }) => `--vary ${quoted(`${key}=${values.join(',')}`)}`),
-    ...setFlags(overrides),
-    `--seeds ${seeds.join(',')}`,
-    ...required.map((text) => `--threshold ${quoted(text)}`),
-  ]);
+  const { escapement, experiment, cells } = results;
   const digests = cells.flatMap((cell) =>
     cell.status === 'done' ? [[{ text: cell.id }, { text: cell.result.summary.digest }]] : [],
   );
   const version = escapement === undefined ? '' : `It ran with escapement ${escapement}. `;
   return [
-    ...experimentToRun(experiment, command),
+    ...experimentToRun(experiment, sweepCommand(results)),
     {
       text: `${version}The same seeds, configuration, profiles and version give the same results on any machine, with any number of threads.`,
     },

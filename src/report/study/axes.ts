@@ -1,4 +1,5 @@
 import type { SweepResults } from '../../record/results.js';
+import type { CellText } from '../document.js';
 import { keyLabel, parseQuantity, valueLabel } from '../quantity.js';
 
 /** One varied key, ready for a chart. */
@@ -66,6 +67,12 @@ function axis(key: string, texts: readonly string[], defaultText: string | undef
     values,
     default: defaultText === undefined ? null : findValue(values, place(defaultText, -1), numeric),
   };
+}
+
+/** The value of an axis in a table; numbers sort by size. */
+export function placeCell({ key, kind, values }: Axis, at: Readonly<Record<string, string>>): CellText {
+  const place = values.find(({ text }) => text === at[key]);
+  return { text: valueLabel(at[key] ?? '–'), ...(kind === 'number' ? { sort: place?.at ?? 0 } : {}) };
 }
 
 /** The default by the name that the sweep uses for it: `10ms` and `0.01s` are the same value. */
