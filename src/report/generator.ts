@@ -43,7 +43,7 @@ export function generatorWarnings({ summary, sloMs }: Pick<DrawnRun, 'summary' |
     figures === undefined || figures.p99 <= mostMs
       ? []
       : [
-          `${what} late (p99 ${ms(figures.p99)}): this machine was too busy, so latencies and failures are partly due to the load generator`,
+          `${what} late (p99 ${ms(figures.p99)}), by more than a tenth of ${sloMs === null ? 'the executed median' : 'the SLO'}: figures may describe the load generator`,
         ];
   const waited = waitedForConnection / requests.offered;
   return [

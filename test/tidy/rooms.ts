@@ -71,7 +71,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   play: 4_250,
   policies: 7_500,
   record: 4_750,
-  report: 8_220,
+  report: 7_800,
   run: 5_290,
   scalers: 900,
   serve: 3_825,
