@@ -25,13 +25,6 @@ export function fleetTable(fleets: readonly RankedFleet[]): Table | null {
   };
 }
 
-/** The answer in one sentence; empty if there are none. */
-export function fleetVerdict(fleets: readonly RankedFleet[]): string {
-  const answer = fleetAnswer(fleets);
-  if (answer === null) return '';
-  return `${answer.title}${answer.reason === '' ? '' : `: ${answer.reason}`}.`;
-}
-
 /** The answer in two parts: the cheapest fleet, and its savings over others; null if there are none. */
 export function fleetAnswer(
   fleets: readonly RankedFleet[],

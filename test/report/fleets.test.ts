@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MeasuredSummary } from '../../src/record/figures.js';
-import { fleetVerdict } from '../../src/report/fleet-text.js';
+import { fleetAnswer } from '../../src/report/fleet-text.js';
 import { type Fleet, fleetOf, rankFleets } from '../../src/report/fleets.js';
 import { kindFixture, runFixture } from './fixtures.js';
 
@@ -84,7 +84,7 @@ describe('the frontier of fleets', () => {
 
 it('names the cheapest fleet, and what it saves against the best fixed one', () => {
   expect(
-    fleetVerdict(
+    fleetAnswer(
       rankFleets([
         fleet('9 GPUs', 216, 0.992),
         fleet('10 GPUs', 240, 0.996),
@@ -92,7 +92,9 @@ it('names the cheapest fleet, and what it saves against the best fixed one', () 
         fleet('plan', 144, 0.999, { scaler: 'clairvoyant' }),
       ]),
     ),
-  ).toBe(
-    'Fewest GPU-hours at 99 % in time: ours, 162: 25.0 % fewer than the best fixed fleet, 9 GPUs, and 1.13 times those of the plan that knows all arrivals.',
-  );
+  ).toEqual({
+    title: 'Fewest GPU-hours at 99 % in time: ours, 162',
+    reason:
+      '25.0 % fewer than the best fixed fleet, 9 GPUs, and 1.13 times those of the plan that knows all arrivals',
+  });
 });

@@ -1,5 +1,5 @@
 import { formatPercent, round3 } from '../../text/numbers.js';
-import { fleetVerdict } from '../fleet-text.js';
+import { fleetAnswer } from '../fleet-text.js';
 import { FLEET_TARGET, isClairvoyant, type RankedFleet } from '../fleets.js';
 import { type ChartSpec, chart, INK, joined, NAMES_AXIS, STRONG } from './theme.js';
 
@@ -9,6 +9,7 @@ const BAR = 18;
 
 /** GPU-hours of each fleet and its attainment, in their order; those that can be had and meet the target are filled. */
 export function gpuHoursChart(fleets: readonly RankedFleet[]): ChartSpec {
+  const answer = fleetAnswer(fleets);
   const rows = fleets.map((fleet) => ({
     name: fleet.name,
     gpuHours: fleet.gpuHours,
@@ -30,8 +31,9 @@ export function gpuHoursChart(fleets: readonly RankedFleet[]): ChartSpec {
     {
       title: 'GPU-hours and attainment by fleet',
       subtitle: joined(
-        fleetVerdict(fleets),
-        `filled: ${formatPercent(FLEET_TARGET)} in time, without hindsight`,
+        answer?.title ?? '',
+        answer?.reason ?? '',
+        `filled: at least ${100 * FLEET_TARGET} % in time, without hindsight`,
       ),
       width: WIDTH + 320,
     },

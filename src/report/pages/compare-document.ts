@@ -3,8 +3,8 @@ import { capital } from '../../text/words.js';
 import type { Comparison } from '../compare/compare.js';
 import type { ComparedFigure } from '../compare/figures.js';
 import { differenceText, relativeText, valueText } from '../compare/format.js';
-import type { Document, Section } from '../document.js';
-import { fleetAnswer, fleetTable, fleetVerdict } from '../fleet-text.js';
+import type { Document, Section, Table } from '../document.js';
+import { fleetAnswer, fleetTable } from '../fleet-text.js';
 import type { RankedFleet } from '../fleets.js';
 import { runName } from '../run-kind.js';
 import { senderFigures, senderSections } from '../senders.js';
@@ -18,22 +18,13 @@ export function compareDocument(comparison: Comparison, summaries: readonly Meas
   const { runs, headlines, warnings, figures, fleets } = comparison;
   const shown = figures.filter(saysSomething);
   const columns = runs.flatMap(({ name }, i) => (i === 0 ? [name] : [name, 'difference', '%']));
-  const facts = runs.map(({ name, kind, experiment, policy, seed, digest, overrides }) => [
-    ...[
-      name,
-      runName({ name: experiment, kind }),
-      kind,
-      policy ?? '–',
-      String(seed),
-      digest ?? '–',
-      overrides.join(', ') || '–',
-    ],
-  ]);
+  const answer = fleetAnswer(fleets);
   return {
     kind: 'escapement comparison',
     title: runs.map(({ name }) => name).join(' · '),
     lead: [
-      fleetVerdict(fleets),
+      answer?.title ?? '',
+      answer?.reason ?? '',
       ...headlines.flatMap(({ text, fairness }) => (fairness === null ? [text] : [text, fairness])),
     ].filter((line) => line !== ''),
     sections: [
@@ -44,21 +35,7 @@ export function compareDocument(comparison: Comparison, summaries: readonly Meas
       },
       ...fleetSections(fleets),
       { title: 'Charts', blocks: [{ charts: true }] },
-      {
-        title: 'Runs',
-        blocks: [
-          {
-            table: {
-              columns: ['run', 'experiment', 'kind', 'policy', 'seed', 'digest', 'overrides'].map(
-                (title) => ({
-                  title,
-                }),
-              ),
-              rows: facts.map((row) => row.map((text) => ({ text }))),
-            },
-          },
-        ],
-      },
+      { title: 'Runs', blocks: [{ table: runsTable(runs) }] },
       {
         title: 'Figures',
         blocks: [
@@ -73,6 +50,18 @@ export function compareDocument(comparison: Comparison, summaries: readonly Meas
         ],
       },
     ],
+  };
+}
+
+function runsTable(runs: Comparison['runs']): Table {
+  const titles = ['run', 'experiment', 'kind', 'policy', 'seed', 'digest', 'overrides'];
+  const rows = runs.map(({ name, kind, experiment, policy, seed, digest, overrides }) => [
+    ...[name, runName({ name: experiment, kind }), kind, policy ?? '–', String(seed), digest ?? '–'],
+    overrides.join(', ') || '–',
+  ]);
+  return {
+    columns: titles.map((title) => ({ title })),
+    rows: rows.map((row) => row.map((text) => ({ text }))),
   };
 }
 

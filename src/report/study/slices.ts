@@ -47,6 +47,9 @@ export function sliceSweep(results: SweepResults): Slice[] {
   const withoutX = points.filter((point) => !hasX(point));
   const isWord = (point: Point) =>
     x.values.some(({ text, isWord: is }) => is && text === point.values[x.key]);
+  const plane = (fixed: Slice['fixed']) => {
+    return { x, series, fixed, common: valuesLabel({ ...fixed, ...fixedValues(results) }) };
+  };
   const slices = [...withX.values()].map((members): Slice => {
     const fixed = fixedOf(members[0]!, rest);
     // Another policy has other defaults: the rule of the file's own choice does not belong there.
@@ -56,10 +59,8 @@ export function sliceSweep(results: SweepResults): Slice[] {
     );
     const same = withoutX.filter((point) => sharesConditions(point, fixed, rest));
     return {
-      x: isUsual ? x : { ...x, default: null },
-      series,
-      fixed,
-      common: valuesLabel({ ...fixed, ...fixedValues(results) }),
+      ...plane(fixed),
+      ...(isUsual ? {} : { x: { ...x, default: null } }),
       points: members.filter((point) => !isWord(point)),
       offAxis: [
         ...offAxisOf(members.filter(isWord), (point) => valueLabel(point.values[x.key]!)),
@@ -69,21 +70,15 @@ export function sliceSweep(results: SweepResults): Slice[] {
   });
   const shown = new Set(slices.flatMap(({ offAxis }) => offAxis.flatMap((one) => one.points)));
   const orphans = withoutX.filter((point) => !shown.has(point));
+  const givens = rest.filter(({ isChoice }) => !isChoice);
+  const places = groupBy(orphans, (point) => JSON.stringify(fixedOf(point, givens)));
   return [
     ...slices,
-    ...[...groupBy(orphans, (point) => JSON.stringify(conditionsOf(point, rest))).values()].map(
-      (members): Slice => {
-        const fixed = conditionsOf(members[0]!, rest);
-        return {
-          x,
-          series,
-          fixed,
-          common: valuesLabel({ ...fixed, ...fixedValues(results) }),
-          points: [],
-          offAxis: offAxisOf(members, (point) => choiceLabel(point.choice)),
-        };
-      },
-    ),
+    ...[...places.values()].map((members) => ({
+      ...plane(fixedOf(members[0]!, givens)),
+      points: [],
+      offAxis: offAxisOf(members, (point) => choiceLabel(point.choice)),
+    })),
   ];
 }
 
@@ -126,13 +121,6 @@ function first(axes: readonly Axis[], wishes: readonly ((axis: Axis) => boolean)
 function fixedOf({ values }: Point, rest: readonly Axis[]): Record<string, string> {
   return Object.fromEntries(
     rest.flatMap(({ key }) => (values[key] === undefined ? [] : [[key, values[key]] as const])),
-  );
-}
-
-function conditionsOf(point: Point, rest: readonly Axis[]): Record<string, string> {
-  return fixedOf(
-    point,
-    rest.filter(({ isChoice }) => !isChoice),
   );
 }
 
