@@ -23,8 +23,6 @@ import { type Axis, sweepAxes } from './axes.js';
 export interface Point {
   /** Values of the keys that have several values in the sweep and that matter here. */
   readonly values: Readonly<Record<string, string>>;
-  /** The given part of them: SLO, workload. */
-  readonly conditions: Readonly<Record<string, string>>;
   /** The part of them that can be chosen: policy, cluster. */
   readonly choice: Readonly<Record<string, string>>;
   /** Null, like the offered load: the runs have no span. */
@@ -196,7 +194,6 @@ function pointOf(cells: readonly FinishedCell[], axes: readonly Axis[], hasGoodp
     estimated(sampleOf(cells, sliced, read));
   return {
     values: pick(axes),
-    conditions: pick(axes.filter(({ isChoice }) => !isChoice)),
     choice: pick(axes.filter(({ isChoice }) => isChoice)),
     goodputRps: figure({ of: 'goodputRps' }, ({ summary }) => summary.goodputRps),
     offeredRps: figure(null, ({ summary }) => summary.offeredRps),
