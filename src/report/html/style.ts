@@ -14,7 +14,6 @@ h1 { margin: 4px 0 10px; font-size: 34px; line-height: 1.2; letter-spacing: -0.0
 h1 + p { margin: 0 0 24px; font-size: 18px; max-width: 46em; }
 h2 { margin: 44px 0 14px; font-size: 21px; letter-spacing: -0.01em; }
 p { max-width: 46em; }
-h3 { margin: 24px 0 10px; font-size: 16px; }
 .hint { display: none; }
 .scripted .hint { display: block; }
 p.small { color: var(--muted); font-size: 14px; margin: 10px 0 0; max-width: 64em; }
@@ -24,7 +23,7 @@ a { color: var(--strong); }
 .scroll, figure .scroller { overflow-x: auto;
   background: linear-gradient(to left, var(--card) 50%, transparent) right / 40px 100% no-repeat local,
   linear-gradient(to left, var(--line), transparent) right / 20px 100% no-repeat scroll, var(--card); }
-section > .scroll + .scroll, section > .scroll ~ pre { margin-top: 14px; }
+section > :is(.scroll, pre) + :is(.scroll, pre), section > .scroll ~ pre { margin-top: 14px; }
 .scroll { border: 1px solid var(--line); border-radius: 10px; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
 th, td { padding: 8px 12px; text-align: left; white-space: nowrap; border-bottom: 1px solid var(--line); }
@@ -55,5 +54,5 @@ details summary { cursor: pointer; color: var(--strong); margin: 14px 0; }
   --alert: #000; --alert-ground: #fff; --chart-filter: none; } body { font-size: 11pt; } main { max-width: none; padding: 0; }
   figure, tr { break-inside: avoid; } figure svg { min-width: 0; } figure, .scroll, pre { border-color: #ccc; }
   .scroll { overflow: visible; } table { font-size: 8.5pt; } th, td { padding: 3px 5px; white-space: normal; } pre { white-space: pre-wrap; }
-  .scripted .hint { display: none; } h2, h3 { break-after: avoid; } }
+  .scripted .hint { display: none; } h2 { break-after: avoid; } }
 `;

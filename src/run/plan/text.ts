@@ -47,7 +47,7 @@ export function planDocument(plan: Plan): Document {
     lead,
     sections: [
       { title: '', only: 'page', blocks: notes.map((text) => ({ text, tone: 'alert' })) },
-      { title: '', only: 'page', blocks: [{ list: factsOf(plan) }] },
+      { title: 'Search', only: 'page', blocks: [{ list: factsOf(plan) }] },
       { title: 'Charts', blocks: [{ charts: true }] },
       ...deployFlags(plan).map((code): Section => {
         return {
