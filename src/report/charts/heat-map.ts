@@ -1,9 +1,10 @@
 import { formatRate } from '../../text/numbers.js';
+import { capital } from '../../text/words.js';
 import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation } from '../study/analyze.js';
 import type { Axis } from '../study/axes.js';
 import { finding, servedGroups } from '../study/finding.js';
-import { type Point, scoreName, scoreOf } from '../study/points.js';
+import { measureOf, type Point, scoreOf } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { nameLabels } from './name-labels.js';
 import { type ChartSpec, chart, INK, joined, MUTED } from './theme.js';
@@ -71,7 +72,7 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
 
   return chart(
     {
-      title: `${grouped ? `${scoreName(points[0]!)}, percent` : 'Goodput in percent of the offered load'}, ${rows === null ? '' : `${rows.label} × `}${columns.label}`,
+      title: `${grouped ? `${capital(measureOf(points[0]!))} in percent` : 'Goodput in percent of the offered load'}, ${rows === null ? '' : `${rows.label} × `}${columns.label}`,
       subtitle: joined(
         finding(headline(recommendations)),
         slice.common,

@@ -60,11 +60,10 @@ function provenance(results: SweepResults): string {
 
 function readings(results: SweepResults): string {
   const points = aggregate(results);
-  const grouped = points.find(({ groups }) => groups.length > 0);
   const ranking = recommend(results)[0]?.ranking ?? 'score';
   const best =
     ranking === 'score'
-      ? `Best: the highest ${grouped === undefined ? 'mean goodput' : measureOf(grouped)}; a tie differs by less than 0.1 %, or its difference from the best has 0 in its 95 % confidence interval.`
+      ? `Best: the highest mean ${points[0] === undefined ? 'goodput' : measureOf(points[0])}; a tie differs by less than 0.1 %, or its difference from the best has 0 in its 95 % confidence interval.`
       : 'Cheapest: the lowest price per hour of those that do what is required; if none does, the lowest price per million in time.';
   return `${best} Attained: share of the offered requests in time. Worst model: the lowest share of any model with at least ${FEWEST_REQUESTS} requests, in the worst run.`;
 }

@@ -119,16 +119,11 @@ export function scoreOf(point: Point): number {
   return point.weighted?.mean ?? worstGroup(point)?.attainment.mean ?? point.goodputRps?.mean ?? 0;
 }
 
-/** The score in words, if it is not goodput. */
+/** The score in words. */
 export function measureOf({ weighted, groups }: Pick<Point, 'weighted' | 'groups'>): string {
   if (weighted !== null) return 'attainment by weight';
+  if (groups.length === 0) return 'goodput';
   return groups.length > 1 ? 'attainment of the worst group' : 'attainment';
-}
-
-/** Name of the score as a title, goodput included. */
-export function scoreName({ weighted, groups }: Pick<Point, 'weighted' | 'groups'>): string {
-  if (weighted !== null) return 'In time by weight';
-  return groups.length > 1 ? 'Worst group' : groups.length === 1 ? 'Attainment' : 'Goodput';
 }
 
 /** Scores seed by seed or slice by slice, as for `standingOf`; of groups that tie, goodput decides. */

@@ -1,6 +1,6 @@
 import type { FinishedCell, SweepResults } from '../../record/results.js';
 import { formatPercent, formatRate, round3 } from '../../text/numbers.js';
-import { listed, plural } from '../../text/words.js';
+import { capital, listed, plural } from '../../text/words.js';
 import { takeFleet } from '../fleet-label.js';
 import { fleetAnswer } from '../fleet-text.js';
 import { FLEET_TARGET } from '../fleets.js';
@@ -17,7 +17,7 @@ import {
 } from './analyze.js';
 import { choiceLabel, priceOf } from './finding.js';
 import { sweptFleets } from './fleets.js';
-import { aggregate, measureOf, scoreName, scoreOf } from './points.js';
+import { aggregate, measureOf, scoreOf } from './points.js';
 
 /** Conclusion of a sweep: the choice to deploy in one line, and facts about it, a line each. */
 interface Verdict {
@@ -88,7 +88,7 @@ export function verdict(results: SweepResults): Verdict {
 function everywhere(worstShare: number, recommendations: readonly Recommendation[]): string {
   const keys = Object.keys(recommendations[0]?.conditions ?? {});
   const [{ best }] = recommendations as [Recommendation];
-  const measure = best.groups.length > 0 ? measureOf(best) : 'goodput';
+  const measure = measureOf(best);
   const where = `at every ${keys.length === 1 ? keyLabel(keys[0]!) : 'condition'}`;
   return worstShare === 1
     ? `The highest ${measure} ${where}`
@@ -124,7 +124,7 @@ function rangeOf(results: SweepResults): string {
   const isShare = first!.groups.length > 0;
   const text = (score: number) => (isShare ? formatPercent(score) : formatRate(round3(score)));
   const [low, high] = [text(scores[0]!), text(scores.at(-1)!)];
-  return `${scoreName(first!)}: ${low === high ? low : `${low} to ${high}`}${isShare ? '' : ' req/s'}`;
+  return `${capital(measureOf(first!))}: ${low === high ? low : `${low} to ${high}`}${isShare ? '' : ' req/s'}`;
 }
 
 function failedLine(results: SweepResults): string {
