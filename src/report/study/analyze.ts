@@ -36,8 +36,6 @@ type Ranking = 'score' | 'hour' | 'million';
 /** One choice for all conditions. */
 export interface CommonChoice {
   readonly choice: Readonly<Record<string, string>>;
-  /** Other choices indistinguishable from it, each where it does worst. */
-  readonly tied: readonly Readonly<Record<string, string>>[];
   /** Smallest score over all conditions, relative to the highest of each. */
   readonly worstShare: number;
   /** One entry per recommendation, in the same order; null if that cell failed. */
@@ -226,21 +224,16 @@ function commonOf(groups: readonly Group[], choices: readonly Axis[]): CommonCho
   const counts = all.map(({ points }) => points.filter(isEligible).length);
   const rows = all.filter((_, i) => counts[i] === Math.max(...counts));
   if (groups.some(({ ranking }) => ranking !== 'score')) return cheapestOf(rows, groups);
-  const { best, equal, tied } = standingOf(rows, ({ scores }) => scores);
+  const { best, equal } = standingOf(rows, ({ scores }) => scores);
   const usual = equal.find(({ points }) =>
     points.some((point) => point !== null && isDefault(point, choices)),
   );
-  const chosen = usual ?? best;
-  const { choice, points, worstShare } = chosen;
-  const others = [best, ...tied].filter((row) => row !== chosen);
-  return { choice, points, worstShare, tied: others.map((row) => row.choice) };
+  const { choice, points, worstShare } = usual ?? best;
+  return { choice, points, worstShare };
 }
 
 /** The cheapest per hour of those that meet the requirements under every condition; null if none does. */
-function cheapestOf(
-  rows: readonly Omit<CommonChoice, 'tied'>[],
-  groups: readonly Group[],
-): CommonChoice | null {
+function cheapestOf(rows: readonly CommonChoice[], groups: readonly Group[]): CommonChoice | null {
   const meeting = rows.filter(({ points }) =>
     points.every(
       (point, i) => point !== null && groups[i]!.ranking === 'hour' && groups[i]!.eligible.includes(point),
@@ -250,7 +243,7 @@ function cheapestOf(
   if (first === undefined) return null;
   const price = ({ points }: Pick<CommonChoice, 'points'>) => priceOf(points[0]!, 'hour');
   const { choice, points, worstShare } = others.reduce((a, b) => (price(b) < price(a) ? b : a), first);
-  return { choice, points, worstShare, tied: [] };
+  return { choice, points, worstShare };
 }
 
 /** Shares of each seed at the condition where a choice does worst; 0 if it has no run there. */
