@@ -130,6 +130,12 @@ describe('chart sets', () => {
     expect(SETS['one run of groups'][0]?.name).toBe('groups');
   });
 
+  it('say of each fleet what it took and how much it answered in time', () => {
+    const chart = JSON.stringify(SETS.fleets.find(({ name }) => name === 'gpu-hours')?.spec);
+    for (const label of ['8 · 100 % in time', '5.5 · 99.3 % in time', '4 · 99.9 % in time · hindsight'])
+      expect(chart).toContain(JSON.stringify(label));
+  });
+
   it('show what a policy tuned by itself below its requests', () => {
     expect(SETS['one run that tunes itself'].map(({ name }) => name)).toEqual([
       'failures',

@@ -50,6 +50,8 @@ describe('a plan', () => {
     expect(page).toContain('--target &#39;attainment&#62;=0.95&#39;');
     expect(page).toContain('--set slo=50ms');
     expect(page).toContain('--seeds 1,2');
+    expect(page).toContain('1 to 9, steps of 1');
+    expect(page).toContain('18: 9 values with 2 seeds each');
   });
 
   it('is a table, the answer and its margin', () => {
