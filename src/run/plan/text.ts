@@ -76,7 +76,7 @@ export function planDocument(plan: Plan): Document {
   };
 }
 
-/** What was searched, and how often it ran. */
+/** Ranges that were searched, the policy, and the number of runs. */
 function factsOf(plan: Plan): [string, string][] {
   const { policy, seeds, tried } = plan;
   const each = isOneSample(tried)
