@@ -2,7 +2,18 @@ import type { PolicyComparison } from '../policies/compare.js';
 import { layoutOf } from '../policies/layout.js';
 import { percentWithInterval } from '../statistics.js';
 import { policyStyles } from './policy-style.js';
-import { columnLabels, GAP, placeOf, ROW_WIDTH, SMALL, smallMultiples, xLabels } from './small-multiples.js';
+import {
+  at,
+  columnLabels,
+  GAP,
+  type LegendEntry,
+  legendRow,
+  placeOf,
+  ROW_WIDTH,
+  SMALL,
+  smallMultiples,
+  xLabels,
+} from './small-multiples.js';
 import { type ChartSpec, chart, GRID } from './theme.js';
 
 const HEIGHT = 190;
@@ -14,7 +25,7 @@ const DODGE = 0.035;
 
 /** Goodput as a percentage of the bound: small charts with one line per policy and whiskers for the 95 % interval. */
 export function policyLines(comparison: PolicyComparison, subtitle: string): ChartSpec {
-  const { axes, bounded, policies } = comparison;
+  const { axes, bounded } = comparison;
   const { x } = layoutOf(axes);
   const { labels, title } = xLabels(axes);
   const marks = marksOf(comparison);
@@ -38,28 +49,16 @@ export function policyLines(comparison: PolicyComparison, subtitle: string): Cha
     scale: { type: 'pow', exponent: STRETCH, domain: [0, top], nice: false },
     axis: { title: null, values: TICKS, labelFontSize: SMALL, gridColor: GRID, labelOverlap: false },
   };
-  const names = policies.map(({ name }) => name);
-  const styles = policyStyles(policies, comparison.ours);
-  const legend = {
-    title: null,
-    orient: 'top',
-    symbolSize: 300,
-    symbolStrokeWidth: 2,
-    labelLimit: 0,
-    columns: 4,
-  };
-  const style = (part: 'color' | 'dash' | 'shape') => {
-    const scale = { domain: names, range: styles.map((one) => one[part]) };
-    return { field: 'policy', type: 'nominal', sort: null, legend, scale };
-  };
-  const color = style('color');
+  const asIs = (field: string) => ({ field, type: 'nominal', scale: null, legend: null });
+  const color = asIs('color');
+  const detail = { field: 'order', type: 'ordinal' };
   const ours = (yes: boolean) => [{ filter: yes ? 'datum.ours' : '!datum.ours' }];
   // Later layers are drawn on top.
   const layer = [false, true].flatMap((own) => [
     {
       transform: ours(own),
       mark: { type: 'line', strokeWidth: own ? 3 : 1.5 },
-      encoding: { x: xEncoding, y, color, strokeDash: style('dash') },
+      encoding: { x: xEncoding, y, color, detail, strokeDash: asIs('dash') },
     },
     {
       transform: ours(own),
@@ -69,7 +68,7 @@ export function policyLines(comparison: PolicyComparison, subtitle: string): Cha
     {
       transform: ours(own),
       mark: { type: 'point', filled: true, opacity: 1, size: own ? 52 : 30 },
-      encoding: { x: xEncoding, y, color, shape: style('shape'), tooltip: { field: 'note' } },
+      encoding: { x: xEncoding, y, color, shape: asIs('shape'), tooltip: { field: 'note' } },
     },
   ]);
   const width = Math.floor(Math.min(420, (ROW_WIDTH - 40) / columnLabels(axes).length - GAP));
@@ -79,17 +78,41 @@ export function policyLines(comparison: PolicyComparison, subtitle: string): Cha
       subtitle,
       width: ROW_WIDTH,
     },
-    smallMultiples(axes, marks, { width, height: HEIGHT, layer }),
+    smallMultiples(axes, marks, { width, height: HEIGHT, layer }, legendRow(legendOf(comparison))),
   );
+}
+
+function legendOf({ policies, ours }: PolicyComparison): LegendEntry[] {
+  const styles = policyStyles(policies, ours);
+  return policies.map(({ name }, i) => {
+    const { color, dash, shape } = styles[i]!;
+    const own = i === ours;
+    return {
+      label: name,
+      strong: own,
+      sample: (x, y) => [
+        {
+          mark: { type: 'rule', color, strokeDash: dash, strokeWidth: own ? 3 : 1.5 },
+          encoding: { ...at(x, y), x2: { value: x + 36 } },
+        },
+        {
+          mark: { type: 'point', filled: true, opacity: 1, size: own ? 52 : 36, color, shape },
+          encoding: at(x + 18, y),
+        },
+      ],
+    };
+  });
 }
 
 function marksOf({ axes, cells, policies, ours }: PolicyComparison) {
   const { x } = layoutOf(axes);
   const positions = new Map(x?.values.map(({ text }, i) => [text, i]));
+  const styles = policyStyles(policies, ours);
   return cells.flatMap((cell) =>
     cell.results.flatMap((result, i) => {
       if (result === null) return [];
       const { name } = policies[i]!;
+      const { color, dash, shape } = styles[i]!;
       return [
         {
           ...placeOf(axes, cell),
@@ -97,8 +120,11 @@ function marksOf({ axes, cells, policies, ours }: PolicyComparison) {
           share: result.share.mean * 100,
           low: Math.max(0, result.share.low * 100),
           high: Math.min(Math.max(1, result.share.mean), result.share.high) * 100,
-          policy: name,
+          order: i,
           ours: i === ours,
+          color,
+          dash,
+          shape,
           note: `${name}: ${percentWithInterval(result.share)} %, ${cell.label}`,
         },
       ];
