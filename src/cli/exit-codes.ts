@@ -6,6 +6,8 @@ export const EXIT_OK = 0;
 export const EXIT_BUG = 1;
 /** 128 + SIGINT, as shells report it. */
 export const EXIT_INTERRUPTED = 130;
+/** 128 + SIGPIPE: the reader of the output went away before the command had ended. */
+export const EXIT_UNREAD = 141;
 
 /**
  * Every failure that an operator can cause: its code, exit code and meaning. Anything else is a bug and exits with 1.

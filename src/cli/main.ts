@@ -2,14 +2,11 @@
 import { cannotWrite } from '../base/files/output-file.js';
 import { writeErr } from '../text/terminal.js';
 import { runCommandLine } from './command-line.js';
-import { describeFailure } from './exit-codes.js';
+import { describeFailure, EXIT_UNREAD } from './exit-codes.js';
 import { endBySignals, endWithNpx } from './interruption.js';
 
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A reader that stops early (`| head`) is not an error of ours.
-  if (error.code === 'EPIPE') process.exit(0);
-  end(cannotWrite('standard output', error));
-});
+process.stdout.on('error', cannotPrint);
+process.stderr.on('error', cannotPrint);
 // Exceptions in timers or requests of a server, e.g. from a plugin's policy, have no caller to report them.
 process.on('uncaughtException', end);
 
@@ -23,6 +20,12 @@ try {
   writeErr(text);
   // Not process.exit: pending stdout must still reach a pipe.
   process.exitCode = exitCode;
+}
+
+/** A reader that stops early (`| head`) is no error, but does not turn a failure into a success either. */
+function cannotPrint(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT_UNREAD);
+  end(cannotWrite('standard output', error));
 }
 
 function end(error: unknown): never {

@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { EXIT_CODES } from '../../src/cli/exit-codes.js';
-import { type CliRun, runCli, SMALL_EXPERIMENT, spawnCli, tempDir, writeIn } from './run-cli.js';
+import { EXIT_CODES, EXIT_UNREAD } from '../../src/cli/exit-codes.js';
+import { type CliRun, MAIN, runCli, SMALL_EXPERIMENT, spawnCli, tempDir, writeIn } from './run-cli.js';
 
 const small = () => writeIn(tempDir(), 'small.yaml', SMALL_EXPERIMENT);
 
@@ -21,6 +22,22 @@ test.each([
   const own = await spawnCli(args);
   expect(own.status).toBe(status);
   expect(withoutSpeed(own)).toEqual(withoutSpeed(await runCli(args)));
+});
+
+test.skipIf(process.platform === 'win32').each([
+  ['simulate FILE --quiet --threshold p99<1ns', EXIT_CODES.E_THRESHOLD.exit],
+  ['simulate FILE --json --quiet --threshold p99<1ns', EXIT_CODES.E_THRESHOLD.exit],
+  ['simulate FILE', EXIT_UNREAD],
+  ['simulate nowhere.yaml', EXIT_CODES.E_FILE_MISSING.exit],
+])('a process of its own does not succeed if its output is not read: %s', (line, status) => {
+  const words = line
+    .replace('FILE', small())
+    .split(' ')
+    .map((word) => `'${word}'`);
+  for (const streams of ['>&3 2>/dev/null', '>&3 2>&3']) {
+    const script = `exec 3> >(true); wait $!; '${process.execPath}' '${MAIN}' ${words.join(' ')} ${streams}`;
+    expect(spawnSync('bash', ['-c', script]).status, streams).toBe(status);
+  }
 });
 
 /** Without how long a simulation took, and the memory of its process. */

@@ -1,5 +1,5 @@
 import { DEFAULT_PAGE_BYTES, MIB, NS_PER_MS } from '../../src/base/units.js';
-import { EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, EXIT_OK } from '../../src/cli/exit-codes.js';
+import { EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNREAD } from '../../src/cli/exit-codes.js';
 import { describeKeys, experimentJsonSchema, type KeyDescription } from '../../src/config/keys.js';
 import { ZOO_VARIETIES, zooModels } from '../../src/config/zoo.js';
 import { POLICIES } from '../../src/policies/registry.js';
@@ -90,6 +90,11 @@ function exitTable(): string {
       [String(EXIT_BUG), '', 'a bug in escapement'],
       ...Object.entries(EXIT_CODES).map(([code, { exit, means }]) => [String(exit), `\`${code}\``, means]),
       [String(EXIT_INTERRUPTED), '', 'interrupted; finished cells of a sweep and runs of a plan are kept'],
+      [
+        String(EXIT_UNREAD),
+        '',
+        'the reader of the output, such as `head`, went away before the command had ended',
+      ],
     ],
   );
 }
