@@ -17,7 +17,7 @@ import {
   percentilesOf,
 } from './figures.js';
 import { FEWEST_REQUESTS } from './model-fairness.js';
-import { isOutsideRange, respelt } from './percentiles.js';
+import { HEADLINE_PERCENTILES, isOutsideRange, respelt } from './percentiles.js';
 import type { thresholdResultSchema } from './schema-latency.js';
 
 /** A condition on a run's summary, e.g. `p99<100ms`. */
@@ -40,6 +40,7 @@ export interface ThresholdResult extends Immutable<z.output<typeof thresholdResu
 const MOST_NAMED = 4;
 /** Largest number of parts listed by an error. */
 const MOST_PARTS = 10;
+const HEADLINES = Object.values(HEADLINE_PERCENTILES).map((percentile) => `p${percentile}`);
 const EXAMPLES = 'p99, attainment, goodputRps, timeout, class.NAME.attainment or tenant.NAME.goodputRps';
 
 type Operator = '<' | '<=' | '>' | '>=';
@@ -55,7 +56,8 @@ const PATTERN =
  */
 export function parseThreshold(text: string): Threshold {
   const parts = PATTERN.exec(text);
-  if (parts === null) throw usage(text, 'must be METRIC, one of < <= > >=, and LIMIT, e.g. p99<100ms');
+  if (parts === null)
+    throw usage(text, 'must be METRIC, one of < <= > >=, and a number with its unit, e.g. p99<100ms');
   const [, metric, operator, number, suffix] = parts as unknown as [string, string, Operator, string, string];
   const figure = figureOf(metric);
   if (figure === null) throw usage(text, unknownMetric(metric));
@@ -77,20 +79,22 @@ export function checkThreshold(
 ): ThresholdResult {
   const figure = figureOf(metric)!;
   const found = figure.read(summary);
-  const { offered, ok: inTime } = summary.requests;
+  const part = partOfFigure(metric);
+  const counted = part === null ? summary : (partOf(summary, part.dimension, part.key) ?? summary);
   const nothing = (measured: string): ThresholdResult => ({
     threshold: text,
     ok: false,
     actual: null,
     measured,
   });
-  if (offered === 0) return nothing('no requests were offered');
+  if (summary.requests.offered === 0) return nothing('no requests were offered');
   const coverage = coverageOf(metric, summary);
   if (coverage?.tells === false) return nothing(coverage.text);
   if (found === null) return nothing(unmeasured(metric, figure.unit, summary));
   const total = unit === 'share' && figure.unit === 'count' ? totalOf(metric, summary) : 1;
   if (total === 0) return nothing('a share of 0');
   const actual = found / total;
+  const { offered, ok: inTime } = counted.requests;
   const missed = `${significant(100 * (1 - inTime / offered), 3)} % of the requests were not answered in time`;
   const assessed = coverage === null ? '' : ` (${coverage.text})`;
   return {
@@ -137,8 +141,13 @@ function unmeasured(metric: string, unit: FigureUnit, summary: MeasuredSummary):
 function unknownMetric(metric: string): string {
   if (isOutsideRange(metric)) return `${metric}: a percentile is above 0 and at most 100, e.g. p99.9`;
   const part = partOfFigure(metric);
-  if (part !== null)
-    return `unknown metric ${metric}; a ${part.dimension} has p50, p99, ${partFigureNames(part.dimension).join(', ')}`;
+  if (part !== null) {
+    const known = [...HEADLINES, ...partFigureNames(part.dimension)];
+    const near = candidates(part.figure, known, MOST_NAMED);
+    const hint =
+      near.length > 0 ? `did you mean ${near.join(' or ')}?` : `a ${part.dimension} has ${known.join(', ')}`;
+    return `unknown metric ${metric}; ${hint}`;
+  }
   const meant = respelt(metric);
   const close = meant === null ? candidates(metric, figureNames(), MOST_NAMED) : [meant];
   if (close.length > 0) return `unknown metric ${metric}; did you mean ${close.join(' or ')}?`;
@@ -163,7 +172,7 @@ export function unknownPart({ metric }: Pick<Threshold, 'metric'>, names: PartNa
 export type PartNames = Readonly<Record<Dimension, readonly string[]>>;
 
 const PLURALS: Readonly<Record<Dimension, string>> = {
-  group: 'groups of users',
+  group: 'groups, as it has one workload section',
   class: 'classes',
   tenant: 'tenants',
   model: 'models',

@@ -124,6 +124,20 @@ describe('thresholds', () => {
     });
   });
 
+  it('on a latency of a part say how many of its own requests were late', () => {
+    const gold = {
+      ...SUMMARY,
+      key: 'gold',
+      weight: 1,
+      share: 0,
+      requests: { ...SUMMARY.requests, offered: 8, ok: 6 },
+    };
+    const summary = { ...SUMMARY, by: { ...SUMMARY.by, class: [gold] } };
+    expect(check('class.gold.p99<1h', summary).measured).toBe(
+      'never: 25 % of the requests were not answered in time',
+    );
+  });
+
   it('take any percentile of either reading, which the run must be asked for', () => {
     const percentiles = [
       { percentile: 12.5, offeredMs: 20, executedMs: 30 },
@@ -182,8 +196,9 @@ describe('thresholds', () => {
     ['q98<100ms', /unknown metric q98; write for example p99, attainment, .*slos-in-ci\.md lists all/],
     ['goodput>5', /unknown metric goodput; did you mean goodputRps or weightedGoodputRps\?/],
     ['utilization<80%', /unknown metric utilization; did you mean execUtilization or weightsUtilization\?/],
-    ['class.gold.goodput>5', /a class has p50, p99, mean, .*goodputRps, attainment, .*gpuShare/],
-    ['tenant.acme.gpu>5%', /a tenant has p50, p99, mean, .*attainment, .*overRate, overShare/],
+    ['class.gold.goodput>5', /unknown metric class\.gold\.goodput; did you mean goodputRps\?/],
+    ['class.gold.speed>5', /a class has p50, p90, p95, p99, p99\.9, p99\.99, .*attainment, .*gpuShare/],
+    ['tenant.acme.speed>5%', /a tenant has p50, .*attainment, .*overRate, overShare/],
     [
       'class.gold.execUtilization<50%',
       /unknown metric class.gold.execUtilization; a class has p50, .*gpuShare$/,
