@@ -141,6 +141,15 @@ export function oneOrMany<T extends z.ZodType>(id: string, item: T, about: strin
   return list.meta({ description: about, [ONE_OR_MANY]: true });
 }
 
+/** Refuses a name that an earlier item of the list has. */
+export function refuseTwice(list: readonly { readonly name?: string }[], context: z.RefinementCtx): void {
+  const names = list.map(({ name }) => name);
+  names.forEach((name, i) => {
+    if (name !== undefined && names.indexOf(name) < i)
+      context.addIssue({ code: 'custom', path: [i, 'name'], message: `${name} is listed twice` });
+  });
+}
+
 /** Marks `oneOrMany` for the JSON Schema, where a single section is allowed too. */
 export const ONE_OR_MANY = 'x-one-or-many';
 

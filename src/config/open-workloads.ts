@@ -59,10 +59,8 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
 
 /** Index of a name; the first if a section names none. */
 function indexOf(declared: readonly { readonly name: string }[], name: string | undefined): number {
-  return Math.max(
-    0,
-    declared.findIndex((each) => each.name === name),
-  );
+  const index = declared.findIndex((each) => each.name === name);
+  return Math.max(0, index);
 }
 
 /** Name of the random streams of a section. */

@@ -16,15 +16,14 @@ export function partNames(experiment: Experiment): PartNames {
   };
 }
 
-/** Name of each workload section, else its kind; with the first free number if that is taken. */
+/** Name of each workload section; without one its kind, with the first free number if that is taken. */
 export function sectionNames({ workloads }: Pick<Experiment, 'workloads'>): string[] {
-  const given = new Set(workloads.flatMap(({ name }) => name ?? []));
-  const names = new Set<string>();
-  for (const { name, kind } of workloads) {
-    const wanted = name ?? kind;
-    let free = wanted;
-    for (let i = 2; names.has(free) || (free !== wanted && given.has(free)); i++) free = `${wanted}-${i}`;
-    names.add(free);
-  }
-  return [...names];
+  const taken = new Set<string>(workloads.flatMap(({ name }) => name ?? []));
+  return workloads.map(({ name, kind }) => {
+    if (name !== undefined) return name;
+    let free: string = kind;
+    for (let i = 2; taken.has(free); i++) free = `${kind}-${i}`;
+    taken.add(free);
+    return free;
+  });
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { MOST_CLASSES } from '../core/classes.js';
 import { MOST_TENANTS, type Tenant } from '../core/tenants.js';
-import { count, rate, relative, section, share, whole } from './fields.js';
+import { count, rate, refuseTwice, relative, section, share, whole } from './fields.js';
 
 /** A weight or share that is smaller by more would vanish next to the others. */
 const RANGE = 1e6;
@@ -70,14 +70,6 @@ export function classesOf(declared: z.output<typeof classesSchema> = []): readon
     share,
     priorities: [priority].flat(),
   }));
-}
-
-function refuseTwice(list: readonly { readonly name: string }[], context: z.RefinementCtx): void {
-  const names = list.map(({ name }) => name);
-  names.forEach((name, i) => {
-    const message = `${name} is listed twice`;
-    if (names.indexOf(name) < i) context.addIssue({ code: 'custom', path: [i, 'name'], message });
-  });
 }
 
 const tenantSection = section({

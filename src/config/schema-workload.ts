@@ -10,6 +10,7 @@ import {
   oneOrMany,
   rate,
   refuse,
+  refuseTwice,
   section,
   share,
   text,
@@ -216,7 +217,7 @@ export const workloadsSchema = oneOrMany(
   'workloadSection',
   z.discriminatedUnion('kind', KINDS),
   'What arrives: one section, or a list of sections that run at the same time.',
-);
+).superRefine(refuseTwice);
 
 /** A workload section: the keys of its kind and the common ones, renamed to canonical names and units. */
 function kind<Kind extends string, Shape extends z.ZodRawShape>(name: Kind, about: string, shape: Shape) {

@@ -24,6 +24,7 @@ describe('a name arrives as it is written', () => {
       ...[
         `workload.0.models=[${name}]`,
         `workload.1.models=${name}`,
+        'workload.0.name=first',
         `workload.1.name=${name}`,
         `name=${name}`,
       ],

@@ -12,6 +12,10 @@ test('sections without a name are called by their kind and a number that no othe
   expect(partNames(named).group).toEqual(['poisson', 'poisson-2', 'poisson-3', 'chat', 'poisson-4']);
 });
 
+test('two sections with one name are refused', async () => {
+  await expect(sections(', name: chat', '', ', name: chat')).rejects.toThrow('chat is listed twice');
+});
+
 test('one section is no group, and what an experiment lacks has no names', async () => {
   expect(partNames(await sections(''))).toEqual({
     ...{ group: [], class: [], tenant: [], length: [], kind: [] },
