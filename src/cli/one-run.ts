@@ -41,8 +41,8 @@ export async function oneRun(
       sharesLine(experiment.tenants.list),
     ];
     writeErr(said.flatMap((line) => (line === null ? [] : `${line}\n`)).join(''));
-    warn(await distantStarts(experiment));
   }
+  warn(await distantStarts(experiment));
   const progress = openProgress(engine.kind === 'live' ? 'live' : 'simulate', quiet);
   const onProgress = async (fraction: number) => {
     progress.update(fraction);
@@ -69,14 +69,12 @@ export async function oneRun(
 
 /** Arrivals files whose times seem to be in a different unit. */
 async function distantStarts({ workloads, files }: Experiment): Promise<string[]> {
-  const texts = await Promise.all(
-    workloads.map(async (workload) => {
-      if (workload.kind !== 'arrivals') return null;
-      const text = await distantStartOf(files, workload.path);
-      return text === null ? null : `${workload.path}: ${text}`;
-    }),
-  );
-  return texts.filter((text) => text !== null);
+  const texts = workloads.map(async (workload) => {
+    if (workload.kind !== 'arrivals') return [];
+    const text = await distantStartOf(files, workload.path);
+    return text === null ? [] : [`${workload.path}: ${text}`];
+  });
+  return (await Promise.all(texts)).flat();
 }
 
 function devicesText({ deviceErrors, journal }: LiveReport): string[] {
