@@ -87,7 +87,7 @@ export async function runCells<T>(
   const address = server === undefined ? null : await addressOf({ ...args, queue: server });
   const queue = address === null ? null : await openQueue(address);
   const openRunner: OpenRunner = (most = threads) => queue ?? threadPool(Math.min(threads, most));
-  const runs = new CellRuns(openRunner, address?.shown ?? `${threads} threads`, label, quiet, queue);
+  const runs = new CellRuns(openRunner, address?.shown ?? plural(threads, 'thread'), label, quiet, queue);
   const all = async () => {
     const result = await work(runs);
     runs.stop();

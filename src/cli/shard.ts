@@ -77,7 +77,7 @@ export async function runShard(sweep: ShardedSweep, shard: Shard, args: ShardArg
     const status = await sweepShard({
       ...{ ...sweep, shard, openRunner: runs.openRunner },
       onPlan: ({ length }) =>
-        runs.begin(length, `shard ${name}: ${plural(length, 'run')} on ${threads} threads\n`),
+        runs.begin(length, `shard ${name}: ${plural(length, 'run')} on ${plural(threads, 'thread')}\n`),
       onUnit: ({ id }, found) => {
         if (found.status === 'failed') failed.push({ id, code: found.code, message: found.message });
         runs.count(found);

@@ -4,6 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import { writeWhole } from '../../base/files/output-file.js';
 import type { Plan } from '../../run/plan/plan-result.js';
 import { writeOut } from '../../text/terminal.js';
+import { plural } from '../../text/words.js';
 import type { CellRuns } from '../cell-runs.js';
 import { ciFlags, experimentFile, json, plugin, queueFlags, quiet } from '../common-options.js';
 import { type ArgsOf, choice, group, list, text, textOr, toggle, usageError, whole } from '../options.js';
@@ -108,7 +109,7 @@ function questionOf(args: Args, runs: CellRuns) {
     ...{ openRunner: runs.openRunner, version: packageVersion() },
     onRun: (reused: boolean) => {
       runs.count({ status: 'done', reused });
-      runs.show(`${runs.known} runs`, 0.99);
+      runs.show(plural(runs.known, 'run'), 0.99);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { plural } from '../../text/words.js';
 import type { ThresholdCase } from './cases.js';
 import type { ThresholdReport } from './junit.js';
 
@@ -26,7 +27,9 @@ export function thresholdsMarkdown({ command, name, cases }: ThresholdReport): s
 
 function verdictOf(all: number, missed: number): string {
   if (all === 1) return missed === 0 ? '✓ The threshold is met.' : '✗ The threshold is missed.';
-  return missed === 0 ? `✓ All ${all} thresholds are met.` : `✗ ${missed} of ${all} thresholds are missed.`;
+  return missed === 0
+    ? `✓ All ${all} thresholds are met.`
+    : `✗ ${missed} of ${plural(all, 'threshold')} ${missed === 1 ? 'is' : 'are'} missed.`;
 }
 
 function cellsOf({ ok, threshold, measured, run, error }: ThresholdCase, several: boolean): string[] {
