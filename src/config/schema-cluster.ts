@@ -131,8 +131,8 @@ const delay = duration('One-way delay of a message between controller and worker
 const jitter = duration('Mean of an additional exponential delay, drawn for each message.');
 const network = section({ delay: delay.prefault('0s'), jitter: jitter.prefault('0s') });
 
-const exec = share('Standard deviation of INFER durations relative to the profile, e.g. 1%.');
-const load = share('Standard deviation of LOAD durations relative to the profile.');
+const exec = share('Standard deviation of INFER durations relative to the profile, e.g. 1%.', 100);
+const load = share('Standard deviation of LOAD durations relative to the profile.', 100);
 const stragglers = share('Share of INFERs that take stragglerFactor times as long, e.g. 0.1%.', 1);
 const stragglerFactor = z.number().min(1).describe('Factor by which a straggler takes longer.');
 

@@ -122,7 +122,7 @@ function reader(noun: string, example: string, units: Units): (value: unknown) =
     }
     const [factor, divisor] = [units[unit]!, 1].flat() as [number, number];
     const number = (Number(digits) * factor) / divisor;
-    if (!Number.isFinite(number)) throw problem('E_CONFIG_VALUE', `must be a finite number, found ${number}`);
+    if (!Number.isFinite(number)) throw problem('E_CONFIG_VALUE', `is too large: ${show(value)}`);
     if (number < 0) throw problem('E_CONFIG_VALUE', `must not be negative, found ${show(value)}`);
     return number;
   };

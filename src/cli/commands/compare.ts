@@ -30,7 +30,7 @@ export const builder = (yargs: Argv) =>
       ...group('Runs', {
         tolerance: list(
           "Exit with code 3 if a figure differs more from the first run's, e.g. 'p99=15%' or 'p99=2ms'; figures as " +
-            'for --threshold',
+            'for --threshold, without those of parts',
         ),
       }),
       ...group('Output', {

@@ -34,7 +34,8 @@ const PATTERN = /^\s*([A-Za-z]\w*)\s*=\s*([0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([
  */
 export function parseTolerance(text: string): Tolerance {
   const parts = PATTERN.exec(text);
-  if (parts === null) throw usage(text, 'must be FIGURE=LIMIT, e.g. p99=15% or p99=2ms');
+  if (parts === null)
+    throw usage(text, 'must be FIGURE=LIMIT with a figure of the whole run, e.g. p99=15% or p99=2ms');
   const [, figure, number, suffix] = parts as unknown as [string, string, string, string];
   if (!COMPARED.includes(figure))
     throw usage(text, `unknown figure ${figure}; known figures: ${COMPARED.join(', ')}`);

@@ -252,7 +252,8 @@ export function checkFields(
   place: { readonly file: string; readonly line: number },
 ): void {
   if (row.length === columns) return;
-  const what = `has ${row.length} fields where the header has ${columns}; is the file cut off?`;
+  const cut = row.length < columns ? '; is the file cut off?' : '';
+  const what = `has ${row.length} fields where the header has ${columns}${cut}`;
   throw new EscapementError('E_TRACE_VALUE', what, place);
 }
 
