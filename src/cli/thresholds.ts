@@ -1,6 +1,9 @@
 import { EscapementError } from '../base/errors.js';
 import { appendText, checkAppendable, checkWritable, writeWhole } from '../base/files/output-file.js';
+import type { Experiment } from '../config/experiment.js';
+import { partNames } from '../config/part-names.js';
 import { figureOf } from '../record/figures.js';
+import { refuseUnknownParts } from '../record/known-parts.js';
 import type { RunResult } from '../record/results.js';
 import { checkThreshold, parseThreshold, percentilesFor, type Threshold } from '../record/threshold.js';
 import type { ThresholdCase } from '../report/thresholds/cases.js';
@@ -39,6 +42,11 @@ export function refuseUnseen({ thresholds }: Checks): void {
   throw usageError(
     `--threshold '${unseen.text}': only the scheduler knows ${unseen.metric}, and load measures as a client`,
   );
+}
+
+/** Throws `E_USAGE` for a threshold on a part that the experiment does not have, before the run. */
+export function refuseUnknown({ thresholds }: Checks, experiment: Experiment): void {
+  refuseUnknownParts(thresholds, [partNames(experiment)], 'threshold');
 }
 
 /** Throws errors of `--junit` and `--markdown`; `count`: number of flags that produce their content. */

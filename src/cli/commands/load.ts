@@ -1,6 +1,4 @@
 import type { Argv } from 'yargs';
-import { partNames } from '../../config/part-names.js';
-import { refuseUnknownParts } from '../../record/known-parts.js';
 import {
   accessFlags,
   experimentFile,
@@ -10,7 +8,6 @@ import {
   thresholdFlags,
 } from '../common-options.js';
 import { type ArgsOf, group, required, text, toggle, whole } from '../options.js';
-import { readChecks, refuseUnseen } from '../thresholds.js';
 
 export const builder = (yargs: Argv) =>
   yargs
@@ -46,9 +43,10 @@ export const builder = (yargs: Argv) =>
 export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const { loadExperiment } = await import('../../config/load.js');
   const { playLoad } = await import('../load-run.js');
+  const { readChecks, refuseUnknown, refuseUnseen } = await import('../thresholds.js');
   const checks = readChecks(args);
   refuseUnseen(checks);
   const experiment = await loadExperiment(args.file, overridesOf(args));
-  refuseUnknownParts(checks.thresholds, [partNames(experiment)], 'threshold');
+  refuseUnknown(checks, experiment);
   await playLoad(experiment, checks, args);
 }

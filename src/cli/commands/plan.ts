@@ -9,7 +9,6 @@ import type { CellRuns } from '../cell-runs.js';
 import { ciFlags, experimentFile, json, plugin, queueFlags, quiet } from '../common-options.js';
 import { type ArgsOf, choice, group, list, text, textOr, toggle, usageError, whole } from '../options.js';
 import { checkOutputFlags } from '../output-flags.js';
-import { casesJson, checkCiFiles, writeCiFiles } from '../thresholds.js';
 import { packageVersion } from '../version.js';
 
 export const builder = (yargs: Argv) =>
@@ -76,6 +75,7 @@ export async function handler(args: Args): Promise<void> {
   if (args.minimize !== undefined && args.prefer !== undefined)
     throw usageError('--prefer is for plans of one key: leave it out with --minimize');
   checkOutputFlags({ junit: args.junit, markdown: args.markdown }, [args.file]);
+  const { casesJson, checkCiFiles, writeCiFiles } = await import('../thresholds.js');
   checkCiFiles(args, args.target.length, 'target');
   const { runCells } = await import('../cell-runs.js');
   const kept = ({ known }: CellRuns) =>

@@ -1,14 +1,11 @@
 import type { Argv } from 'yargs';
 import type { Experiment } from '../../config/experiment.js';
-import { partNames } from '../../config/part-names.js';
 import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
-import { refuseUnknownParts } from '../../record/known-parts.js';
 import type { Engine } from '../../run/engine.js';
 import { warn } from '../../text/terminal.js';
 import { experimentFile, overridesOf } from '../common-options.js';
 import { type ArgsOf, choiceOr, group, usageError } from '../options.js';
 import { journalFlag } from '../server-options.js';
-import { readChecks } from '../thresholds.js';
 import { simulateOptions } from './simulate.js';
 
 export const builder = (yargs: Argv) =>
@@ -41,6 +38,7 @@ export async function handler(args: Args): Promise<void> {
   const { loadExperiment } = await import('../../config/load.js');
   const { environmentOverrides } = await import('../../config/runtime-settings.js');
   const { oneRun } = await import('../one-run.js');
+  const { readChecks, refuseUnknown } = await import('../thresholds.js');
   const checks = readChecks(args);
   const isLive = args.mode === 'live';
   if (args.journal !== undefined && !isLive)
@@ -48,7 +46,7 @@ export async function handler(args: Args): Promise<void> {
   // A simulation gives the same result everywhere.
   const environment = isLive ? environmentOverrides(process.env) : [];
   const experiment = retrying(await loadExperiment(args.file, overridesOf(args), [], environment));
-  refuseUnknownParts(checks.thresholds, [partNames(experiment)], 'threshold');
+  refuseUnknown(checks, experiment);
   if (isLive) await warnOfLive(args, experiment);
   await oneRun('run', { experiment, engine: await engineOf(args), checks }, args);
 }

@@ -1,6 +1,4 @@
 import type { Argv } from 'yargs';
-import { partNames } from '../../config/part-names.js';
-import { refuseUnknownParts } from '../../record/known-parts.js';
 import {
   experimentFile,
   outputFlags,
@@ -9,7 +7,6 @@ import {
   thresholdFlags,
 } from '../common-options.js';
 import type { ArgsOf } from '../options.js';
-import { readChecks } from '../thresholds.js';
 
 export const simulateOptions = {
   ...overrideFlags,
@@ -33,8 +30,9 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const { loadExperiment } = await import('../../config/load.js');
   const { SIMULATED } = await import('../../run/simulated.js');
   const { oneRun } = await import('../one-run.js');
+  const { readChecks, refuseUnknown } = await import('../thresholds.js');
   const checks = readChecks(args);
   const experiment = await loadExperiment(args.file, overridesOf(args));
-  refuseUnknownParts(checks.thresholds, [partNames(experiment)], 'threshold');
+  refuseUnknown(checks, experiment);
   await oneRun('simulate', { experiment, engine: SIMULATED, checks }, args);
 }

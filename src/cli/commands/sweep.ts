@@ -3,14 +3,13 @@ import type { Argv } from 'yargs';
 import { EscapementError } from '../../base/errors.js';
 import { usableCores } from '../../base/limits/usable.js';
 import { noteLines, noteTexts } from '../../record/policy-notes.js';
-import { sweepCases } from '../../report/thresholds/cases.js';
 import { tableWidth, writeOut } from '../../text/terminal.js';
 import { plural } from '../../text/words.js';
 import type { CellRuns } from '../cell-runs.js';
 import { experimentFile, json, plugin, queueFlags, quiet, thresholdFlags } from '../common-options.js';
 import { type ArgsOf, group, list, text, toggle, usageError, whole } from '../options.js';
 import { printStatus, readShard, runShard, type ShardedSweep } from '../shard.js';
-import { type Checks, casesJson, casesText, readChecks, refuseMissed, writeCiFiles } from '../thresholds.js';
+import type { Checks } from '../thresholds.js';
 import { packageVersion } from '../version.js';
 
 export const builder = (yargs: Argv) =>
@@ -63,6 +62,7 @@ export async function handler(args: Args): Promise<void> {
   if (shard !== null) refuseFlags(args, 'a shard checks nothing', ['junit', 'markdown']);
   if (args.queue !== undefined)
     refuseFlags(args, 'the workers of a queue run all cells', ['shard', 'status', 'threads']);
+  const { readChecks } = await import('../thresholds.js');
   const checks = readChecks(args);
   const sweep = {
     ...{ file: args.file, vary: args.vary, seeds: args.seeds, overrides: args.set, fresh: args.fresh },
@@ -89,6 +89,8 @@ function refuseFlags(
 async function runWhole(sweep: ShardedSweep, checks: Checks, args: Args): Promise<void> {
   const { runCells } = await import('../cell-runs.js');
   const { sweepExperiment } = await import('../../run/sweep/sweep-experiment.js');
+  const { sweepCases } = await import('../../report/thresholds/cases.js');
+  const { casesJson, casesText, refuseMissed, writeCiFiles } = await import('../thresholds.js');
   const kept = ({ known, failed, total }: CellRuns) =>
     total === 0
       ? 'no cell had started'
