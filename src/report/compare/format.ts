@@ -33,8 +33,10 @@ export function relativeText({ unit, differences, relative }: ComparedFigure, i:
 
 /** Both values of run `i` and the first, and what changed: `goodput 400/s → 352/s (-48/s ± 3.1, -12.0 %)`. */
 export function changeText(figure: ComparedFigure, i: number): string {
-  const changes = [differenceText(figure, i), relativeText(figure, i)].filter((text) => text !== '');
-  return `${figure.label} ${valueText(figure, 0)} → ${valueText(figure, i)} (${[...new Set(changes)].join(', ')})`;
+  const texts = [differenceText(figure, i), relativeText(figure, i)];
+  const changes = [...new Set(texts.filter((text) => text !== '' && text !== '–'))];
+  const change = changes.length === 0 ? '' : ` (${changes.join(', ')})`;
+  return `${figure.label} ${valueText(figure, 0)} → ${valueText(figure, i)}${change}`;
 }
 
 function formatValue(unit: FigureUnit, value: number): string {

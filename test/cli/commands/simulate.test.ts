@@ -146,7 +146,7 @@ test('thresholds go to files for CI: JUnit XML, and the end of a Markdown file',
     '<testsuite name="escapement simulate: small" tests="2" failures="1" errors="0">',
   );
   expect(readFileSync(markdown, 'utf8')).toMatch(
-    /^before\n### escapement simulate: small\n\n✗ 1 of 2 thresholds are missed/,
+    /^before\n### escapement simulate: small\n\n✗ 1 of 2 thresholds is missed/,
   );
   const nothing = await runCli(run);
   expect(nothing.stderr).toBe('escapement: E_USAGE: --junit requires --threshold\n');

@@ -10,7 +10,7 @@ describe('Markdown', () => {
       [
         '### escapement simulate: x\\_y',
         '',
-        '✗ 1 of 2 thresholds are missed.',
+        '✗ 1 of 2 thresholds is missed.',
         '',
         '|  | Threshold | Measured |',
         '| --- | --- | --- |',
