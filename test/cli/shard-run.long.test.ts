@@ -59,7 +59,7 @@ it('takes its part from the array of a batch system', async () => {
     ...{ SLURM_ARRAY_TASK_MIN: '0', SLURM_ARRAY_TASK_MAX: '11' },
   };
   const { stdout, stderr } = await runOk(sweep('--shard', 'auto'), { env });
-  expect(stderr).toMatch(/^shard 6\/12: 1 run on 1 threads/);
+  expect(stderr).toMatch(/^shard 6\/12: 1 run on 1 thread$/m);
   expect(stdout).toMatch(
     /^shard 6\/12: 1 run, 0 of them finished before\n.* has [01] of 8 cells and [01] of 4 bounds\n$/,
   );
