@@ -1,11 +1,9 @@
 import * as z from 'zod';
+import { RESULTS_VERSION } from './results.js';
 import { count } from './schema-figure.js';
 import { latencyCdfSchema } from './schema-latency.js';
 import { originSchema, setupSchema } from './schema-origin.js';
 import { perSecond, schedulerFiguresSchema, sloMs, summarySchema } from './schema-summary.js';
-
-/** Version of `run.json` and `results.json`. */
-export const RESULTS_VERSION = 4;
 
 const rps = () => z.number().nonnegative();
 

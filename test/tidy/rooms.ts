@@ -70,7 +70,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   load: 2_330,
   play: 4_250,
   policies: 7_500,
-  record: 4_752,
+  record: 4_753,
   report: 7_800,
   run: 5_290,
   scalers: 900,
