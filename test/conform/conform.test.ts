@@ -6,7 +6,7 @@ import { examine, type Options } from './examine.js';
 import { openSmallGrpcServer } from './fakes/grpc.js';
 import { openSmallServer } from './fakes/http.js';
 import type { Endpoint } from './http.js';
-import { ALL, endpointAt } from './options.js';
+import { ALL, endpointAt, PATIENT_MS } from './options.js';
 
 const SENDERS = { priorities: [1, 2], tenantHeader: 'x-tenant', limitedTenant: 'small' };
 const EVERY_SENDER = { ...ALL, ...SENDERS, only: ['senders'] };
@@ -22,7 +22,7 @@ describe('a server of ours', () => {
     const { server, http } = await serve({ devices: simulated(1, 0), models: smallModels(2, 0) }, [
       'slo=10s',
     ]);
-    const { verdicts } = await examine(endpointAt(http.port, server.grpc?.port ?? 0), ALL);
+    const { verdicts } = await examine(endpointAt(http.port, server.grpc?.port ?? 0, PATIENT_MS), ALL);
     const others = verdicts
       .filter(({ result }) => result !== 'pass')
       .map(({ id, reason }) => `${id}: ${reason}`);
@@ -47,7 +47,10 @@ describe('a server of ours', () => {
       'classes=[{ name: standard }, { name: gold, weight: 10, priority: [1, 2] }]',
       'tenants.list=[{ name: others }, { name: small, rate: 5/s, burst: 3 }]',
     ]);
-    const { verdicts } = await examine(endpointAt(http.port, server.grpc?.port ?? 0), EVERY_SENDER);
+    const { verdicts } = await examine(
+      endpointAt(http.port, server.grpc?.port ?? 0, PATIENT_MS),
+      EVERY_SENDER,
+    );
     expect(verdicts.filter(({ result }) => result !== 'pass')).toEqual([]);
   });
 });

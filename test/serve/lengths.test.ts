@@ -25,7 +25,7 @@ import { measurableModel, servedModel } from '../../src/tools/profile/served-mod
 import { servedProfile } from '../../src/tools/profile/served-profile.js';
 import { rejection } from '../config/failure.js';
 import { examine } from '../conform/examine.js';
-import { ALL, endpointAt } from '../conform/options.js';
+import { ALL, endpointAt, PATIENT_MS } from '../conform/options.js';
 import { PATIENT } from '../live/controller/link/fixtures.js';
 import { GrpcClient } from '../live/frontend/grpc-client.js';
 import { CPU, tempDir, writeIn } from '../live/models/fixtures.js';
@@ -338,7 +338,10 @@ describe.each(['http', 'grpc'] as const)('a client over %s', (scheme) => {
 it('conforms with models of several lengths, padded and not', async () => {
   const { server, http } = await start();
   for (const model of ['padded', 'unpadded']) {
-    const { verdicts } = await examine(endpointAt(http.port, server.grpc?.port ?? 0), { ...ALL, model });
+    const { verdicts } = await examine(endpointAt(http.port, server.grpc?.port ?? 0, PATIENT_MS), {
+      ...ALL,
+      model,
+    });
     const failures = verdicts.filter(({ result }) => result === 'fail');
     expect(failures.map(({ id, reason }) => `${id}: ${reason}`)).toEqual([]);
     expect(verdicts.filter(({ result }) => result === 'pass').length).toBeGreaterThan(130);
