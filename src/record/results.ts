@@ -10,9 +10,6 @@ import type * as summary from './schema-summary.js';
  * Types of results of runs and sweeps. The schemas document each field; `escapement schema` prints them.
  */
 
-/** Version of the format; apart from the schemas, so that a page that only writes results does not load them. */
-export const RESULTS_VERSION = 4;
-
 type Of<Schema extends z.ZodType> = Immutable<z.output<Schema>>;
 
 export interface Summary extends Of<typeof summary.summarySchema> {}

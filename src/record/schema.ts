@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RESULTS_VERSION } from './results.js';
+import { RESULTS_VERSION } from './results-version.js';
 import { count } from './schema-figure.js';
 import { latencyCdfSchema } from './schema-latency.js';
 import { originSchema, setupSchema } from './schema-origin.js';

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
 import { inputPath } from '../base/files/input-path.js';
-import { RESULTS_VERSION, type RunResult, type SweepResults } from '../record/results.js';
+import type { RunResult, SweepResults } from '../record/results.js';
+import { RESULTS_VERSION } from '../record/results-version.js';
 import { runResultSchema, sweepResultsSchema } from '../record/schema.js';
 
 export type LoadedResults =

@@ -12,7 +12,7 @@ import { FleetTally } from '../record/fleet-tally.js';
 import { costFigures, type PaidKind } from '../record/parts.js';
 import { isListed } from '../record/policy-notes.js';
 import type { ClusterSetup, RunKind, RunResult, RunSetup, ScheduledRun } from '../record/results.js';
-import { RESULTS_VERSION } from '../record/results.js';
+import { RESULTS_VERSION } from '../record/results-version.js';
 import { RunTally } from '../record/run-tally.js';
 import {
   buildLatencyCdf,

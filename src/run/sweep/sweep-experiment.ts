@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { writeWhole } from '../../base/files/output-file.js';
 import type { PolicyNote } from '../../record/policy-notes.js';
 import type { BoundFigures, CellResult, SweepCell, SweepResults } from '../../record/results.js';
-import { RESULTS_VERSION } from '../../record/results.js';
+import { RESULTS_VERSION } from '../../record/results-version.js';
 import { CellStore } from './cell-store.js';
 import type { PlannedCell } from './plan.js';
 import { planSweep, type SweepHeader, type SweepQuestion } from './plan-sweep.js';
