@@ -10,9 +10,9 @@ export function rounded(value: number, decimals: number): number {
   return Number(value.toFixed(decimals));
 }
 
-/** Rounds to three digits, keeping whole numbers from 1,000 on. */
+/** Rounds to three digits, to a whole number from 1,000 on. */
 export function round3(value: number): number {
-  return value >= 1000 ? value : significant(value, 3);
+  return value >= 1000 ? Math.round(value) : significant(value, 3);
 }
 
 /** ns as seconds, exact to the µs. */
