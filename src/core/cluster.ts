@@ -172,9 +172,11 @@ export class Cluster {
 
   /** Number of GPUs in service whose kind may hold the model. */
   placesFor(model: number): number {
-    const { kindBars, upOfKind } = this;
-    if (kindBars === null) return this.up.count;
-    return upOfKind.reduce((sum, gpus, kind) => sum + (kindBars.hasKind(model, kind) ? 0 : gpus), 0);
+    if (this.kindBars === null) return this.up.count;
+    let places = 0;
+    for (let kind = 0; kind < this.kinds; kind++)
+      if (!this.kindBars.hasKind(model, kind)) places += this.upOfKind[kind];
+    return places;
   }
 
   /** True if no GPU in service holds the model or may load it. */

@@ -292,6 +292,7 @@ export class Controller {
     if (status === STATUS_DEVICE_ERROR && this.cluster.cannotLoad(model)) this.failWaiting(model, nowNs);
     this.observer?.completed(action, nowNs, this.policy.queued(model), cluster.warm.count(model));
     if (action.kind === INFER) this.answerBatch(action, nowNs);
+    else this.expiry.modelLost(model);
     this.orders.recycle(action);
   }
 
