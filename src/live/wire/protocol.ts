@@ -4,7 +4,7 @@ import { EscapementError } from '../../base/errors.js';
 import type { ActionMessage, ResultMessage } from '../messages.js';
 import type { ModelList } from '../model-list.js';
 import type { OperatorTable } from '../operator-table.js';
-import { DESCRIPTION, MODEL_INDEX, MODEL_REFERENCE, SERVED_MODEL, STATE } from './description.js';
+import { COUNT, DESCRIPTION, MODEL_INDEX, MODEL_REFERENCE, SERVED_MODEL, STATE } from './description.js';
 import { checked, listOf, Messages, streamMethod, TEXT, type TextLimits, WORDS } from './framing.js';
 
 /** Incremented whenever a side of the older version could misunderstand one of the newer. */
@@ -17,14 +17,14 @@ export const WORKER_SHUTS_DOWN = 'the worker shuts down';
 
 /** More than a chunk of the smallest actions, and than a batch of the smallest inputs. */
 const MOST_TEXT_BYTES = 2 * 1024 * 1024;
-const SMALL: TextLimits = { bytes: MOST_TEXT_BYTES, parts: 200_000 };
+const SMALL: TextLimits = { bytes: MOST_TEXT_BYTES, parts: 1_000_000 };
 /** More than the description of a thousand models with a thousand labels each. */
 const MOST_DESCRIPTION_BYTES = 32 * 1024 * 1024;
 const LARGE: TextLimits = { bytes: MOST_DESCRIPTION_BYTES, parts: 2_000_000 };
 
 const INT = z.int();
-export const COUNT = INT.nonnegative();
-const NS = INT;
+/** Clocks of machines count from their start, after 104 days beyond what is exact. */
+const NS = z.number();
 /** One check for all of them: a batch may have thousands. */
 const SIZES = z.custom<readonly number[]>(
   (sizes) => Array.isArray(sizes) && sizes.every((size) => Number.isSafeInteger(size) && size >= 0),
@@ -96,12 +96,12 @@ export type ControllerMessage = z.infer<typeof CONTROLLER_MESSAGE>;
 const LEASE = { term: TERM, controller: TEXT };
 
 /** Runs of operators in a message: about 100 KB, so that results in between do not wait long. */
-export const MOST_OPERATORS = 2000;
-const COLUMN = listOf(NS, 0, MOST_OPERATORS);
+export const MOST_OF_TABLE = 2000;
+const COLUMN = listOf(NS, 0, MOST_OF_TABLE);
 /** Runs of operators as columns. */
 const OPERATORS = z
   .object({
-    nodes: listOf(z.object({ name: TEXT, operator: TEXT, provider: TEXT }), 0, MOST_OPERATORS),
+    nodes: listOf(z.object({ name: TEXT, operator: TEXT, provider: TEXT }), 0, MOST_OF_TABLE),
     node: SIZES,
     action: COLUMN,
     beginNs: COLUMN,

@@ -11,11 +11,10 @@ import type { ModelList } from '../../model-list.js';
 import type { OperatorRuns } from '../../operator-runs.js';
 import { type OperatorTable, runsOf } from '../../operator-table.js';
 import { chunk, ENVELOPE_BYTES, tensorBytes } from '../../wire/chunks.js';
-import { SERVED_MODEL, stateOf } from '../../wire/description.js';
+import { COUNT, SERVED_MODEL, stateOf } from '../../wire/description.js';
 import { checked } from '../../wire/framing.js';
 import {
   type Answer,
-  COUNT,
   type ControllerMessage,
   modelListFromWire,
   type Question,

@@ -10,7 +10,7 @@ import {
   CONTROLLER_MESSAGES,
   type ControllerMessage,
   type LeaseState,
-  MOST_OPERATORS,
+  MOST_OF_TABLE,
   modelListToWire,
   type Question,
   WORKER_SHUTS_DOWN,
@@ -211,8 +211,8 @@ export class StreamEndpoint implements Driver {
   private async stopRecording(id: number): Promise<number> {
     this.recording = false;
     const { operators, dropped } = await this.options.endpoint.machine.stopRecording();
-    for (let begin = 0; begin < operators.length; begin += MOST_OPERATORS) {
-      const part = operators.slice(begin, begin + MOST_OPERATORS);
+    for (let begin = 0; begin < operators.length; begin += MOST_OF_TABLE) {
+      const part = operators.slice(begin, begin + MOST_OF_TABLE);
       this.send({ body: 'operators', id, operators: tableOf(part) });
       await new Promise<void>((resolve) => this.options.time.soon(resolve));
     }
