@@ -131,10 +131,11 @@ export class Fleet {
     return this.maxGpus !== null;
   }
 
-  /** False while as many dynamic workers are dialed as may be at once. */
+  /** False while as many dynamic workers are dialed for the first time as may be at once. */
   get mayDial(): boolean {
-    const dialed = this.workers.filter((each) => each.isDynamic && each.isDialed && !each.isConnected);
-    return dialed.length < MOST_DIALED;
+    const isNew = ({ isDynamic, isDialed, isConnected, complaint }: FleetWorker) =>
+      isDynamic && isDialed && !isConnected && complaint === '';
+    return this.workers.filter(isNew).length < MOST_DIALED;
   }
 
   /** Static worker with that address or process; null: unknown. */

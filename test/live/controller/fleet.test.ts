@@ -46,12 +46,17 @@ describe('assembling', () => {
     await vi.advanceTimersByTimeAsync(100);
     await assembled;
     const dynamic = Array.from({ length: 128 }, (_, i) => new FakeWorker(`host${i}`, description(), false));
-    for (const worker of dynamic) {
+    const added = dynamic.map((worker) => {
       expect(fleet.mayDial).toBe(true);
-      addTo(fleet, worker);
-    }
+      return addTo(fleet, worker);
+    });
     expect(fleet.mayDial).toBe(false);
     dynamic[5].up();
+    expect(fleet.mayDial).toBe(true);
+    addTo(fleet, new FakeWorker('another', description(), false));
+    expect(fleet.mayDial).toBe(false);
+    // The one that never answers keeps none of the others out.
+    added[7].complaint = 'connection refused';
     expect(fleet.mayDial).toBe(true);
   });
 
