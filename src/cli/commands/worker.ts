@@ -60,10 +60,10 @@ export async function handler(args: Args): Promise<void> {
   const joining = joiningOf(args);
   const controllerTls = caFile === undefined ? undefined : { ca: await read(caFile, 'controller-ca') };
   if (controllerTls !== undefined) clientCredentials(controllerTls, 'controller');
+  const machine = { ...(await workerMachine(args, runtime, say)), ...kindOf(args) };
   await checkPorts(host, { port, 'metrics-port': metricsPort });
   const worker = await runWorker({
-    ...{ world: REAL_WORLD, host, port, metricsPort, log, ...joining },
-    machine: { ...(await workerMachine(args, runtime, say)), ...kindOf(args) },
+    ...{ world: REAL_WORLD, host, port, metricsPort, log, ...joining, machine },
     ...(token === null ? {} : { token }),
     ...(tls === null ? {} : { tls }),
     ...(controllerTls === undefined ? {} : { controllerTls }),
