@@ -18,6 +18,7 @@ export async function writeParquet({ path, columns }: Pick<LogFile, 'path' | 'co
       nullable: false,
       data: values.subarray(0, rows),
     }));
+  const log = new LogReader(path, names);
   const file = new OutputFile(path.replace(/\.tsv$/, '.parquet'));
   const bytes = new ByteWriter();
   const flush = () => {
@@ -25,7 +26,6 @@ export async function writeParquet({ path, columns }: Pick<LogFile, 'path' | 'co
     bytes.index = 0;
   };
   try {
-    const log = new LogReader(path, names);
     const parquet = new ParquetWriter({
       writer: Object.assign(bytes, { flush, finish: flush }),
       schema: schemaFromColumnData({ columnData: group(0) }),
@@ -45,6 +45,7 @@ export async function writeParquet({ path, columns }: Pick<LogFile, 'path' | 'co
     parquet.finish();
     file.close();
   } finally {
+    log.close();
     file.discard();
   }
 }
