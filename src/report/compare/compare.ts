@@ -47,7 +47,7 @@ export function compareRuns(runs: readonly NamedRun[]): Comparison {
     headlines: headlinesOf(runs, figures),
     warnings: [
       ...others.flatMap((other) => differencesThatMatter(first, other)),
-      ...dropWarnings(runs, figures),
+      ...dropWarnings(runs),
       // Badly sent requests explain differences by themselves.
       ...runs.flatMap(({ name, run }) => generatorWarnings(run).map((warning) => `${name}: ${warning}`)),
     ],

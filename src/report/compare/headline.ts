@@ -1,6 +1,7 @@
+import { figureOf } from '../../record/figures.js';
 import type { RunResult } from '../../record/results.js';
 import { formatPercent } from '../../text/numbers.js';
-import { capital, listed } from '../../text/words.js';
+import { listed } from '../../text/words.js';
 import type { ComparedFigure } from './figures.js';
 import { changeText } from './format.js';
 import type { NamedRun } from './named-run.js';
@@ -58,7 +59,7 @@ function fairnessOf(first: RunResult, other: RunResult): string | null {
   const [usual, changed] = [first, other].map((run) => {
     const { experiment, overrides = [], setup, sloMs, summary } = run;
     const { fairness, ...options } = setup?.policyOptions ?? {};
-    const others = overrides.filter((override) => !override.startsWith('policy'));
+    const others = overrides.filter((override) => !/^(policy|output)\b/.test(override));
     return {
       fairness,
       rest: JSON.stringify([experiment, others, options, sloMs, summary.policy, summary.seed]),
@@ -70,21 +71,17 @@ function fairnessOf(first: RunResult, other: RunResult): string | null {
 }
 
 /** Warns of percentiles that fell for executed requests only, while more were dropped: slow ones are missing. */
-export function dropWarnings(
-  [first, ...others]: readonly NamedRun[],
-  figures: readonly ComparedFigure[],
-): string[] {
-  return others.flatMap((other, at) => {
-    const dropped = droppedShare(other) - droppedShare(first!);
+export function dropWarnings([first, ...others]: readonly NamedRun[]): string[] {
+  return others.flatMap((other) => {
+    const [usual, dropped] = [droppedShare(first!), droppedShare(other)];
     const fell = (name: string) => {
-      const { values } = figures.find((figure) => figure.name === name)!;
-      const [before = null, after = null] = [values[0], values[at + 1]];
-      return before === null || after === null ? null : after < before;
+      const [before, after] = [first!, other].map(({ run }) => figureOf(name)!.read(run.summary));
+      return before == null || after == null ? null : after < before;
     };
-    const only = ['p50', 'p99'].filter((name) => fell(`executed${capital(name)}`) && fell(name) === false);
-    if (dropped <= LOSS || only.length === 0) return [];
+    const only = ['50', '90', '95', '99'].filter((p) => fell(`executedP${p}`) && fell(`p${p}`) === false);
+    if (dropped - usual <= LOSS || only.length === 0) return [];
     return [
-      `${other.name}: ${listed(only)} fell of executed requests but not of all offered ones: ${formatPercent(dropped)} more of the requests were never executed`,
+      `${other.name}: ${listed(only.map((p) => `p${p}`))} fell of executed requests but not of all offered ones: ${formatPercent(dropped)} of the requests were never executed, ${formatPercent(usual)} in ${first!.name}`,
     ];
   });
 }
