@@ -19,7 +19,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
       bestAlike = alike;
     }
   }
-  // Of a name that is more than a letter off, the beginning or the end is rather missing than wrong.
+  // People shorten names: a prefix is likelier than several wrong letters.
   return bestDistance === 1 ? best : (onlyPrefix(wanted, known) ?? best);
 }
 

@@ -5,8 +5,8 @@ import { runCommandLine } from './command-line.js';
 import { describeFailure, EXIT_UNREAD } from './exit-codes.js';
 import { endBySignals, endWithNpx } from './interruption.js';
 
-process.stdout.on('error', cannotPrint);
-process.stderr.on('error', cannotPrint);
+process.stdout.on('error', (error) => cannotPrint('standard output', error));
+process.stderr.on('error', (error) => cannotPrint('standard error', error));
 // Exceptions in timers or requests of a server, e.g. from a plugin's policy, have no caller to report them.
 process.on('uncaughtException', end);
 
@@ -23,9 +23,9 @@ try {
 }
 
 /** A reader that stops early (`| head`) is no error, but does not turn a failure into a success either. */
-function cannotPrint(error: NodeJS.ErrnoException): void {
+function cannotPrint(stream: string, error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT_UNREAD);
-  end(cannotWrite('standard output', error));
+  end(cannotWrite(stream, error));
 }
 
 function end(error: unknown): never {

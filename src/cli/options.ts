@@ -126,7 +126,7 @@ function naming<T>(name: string, given: unknown, read: (given: never) => T): T {
   try {
     return read(given as never);
   } catch (error) {
-    // An option of another group is named already.
+    // Errors that name their option already pass through.
     if (error instanceof EscapementError) throw error;
     const value = typeof given === 'string' && given !== '' ? ` ${given}:` : '';
     throw usageError(`${name}${value} ${(error as Error).message}`);

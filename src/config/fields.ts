@@ -87,7 +87,7 @@ export function count(about: string, max = Number.MAX_SAFE_INTEGER) {
 /** A number from 1 / `range` to `range` that only counts relative to those of others. */
 export function relative(about: string, range: number) {
   const read = atMost(range, String(range), atLeast(1 / range, String(1 / range), parseCount));
-  const must = 'must be a number relative to those of the others, e.g. 2, and no percentage';
+  const must = 'must be a plain number such as 2, relative to those of the others, not a percentage';
   return quantity(about, (value) =>
     String(value).trim().endsWith('%') ? refuse(`${must}: found ${show(value)}`) : read(value),
   );

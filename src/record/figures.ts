@@ -80,7 +80,7 @@ export function partOfFigure(name: string): PartFigure | null {
   return dimension === undefined ? null : { dimension: dimension as Dimension, key: key!, figure: figure! };
 }
 
-/** Figures of latency besides percentiles, of a run or of a part of it, by the names that thresholds use. */
+/** Latencies with names other than `p` and a percentile, of a run or of a part of it, by the names that thresholds use. */
 const LATENCIES: Readonly<Record<string, Figure<RequestFigures>>> = {
   mean: latency('offered', 'mean'),
   max: latency('offered', 'max'),

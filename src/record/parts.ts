@@ -1,6 +1,12 @@
 import { NS_PER_HOUR } from '../base/units.js';
 import { LANE_EXEC, LANE_WEIGHTS } from '../core/action.js';
-import { OUTCOME_NAMES, OUTCOME_OK, type Outcome } from '../core/request.js';
+import {
+  OUTCOME_ERROR,
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  OUTCOME_TIMEOUT,
+} from '../core/request.js';
 import { partsOf } from '../core/tenants.js';
 import { CAUSES, type FailureCounts } from './causes.js';
 import { ratioOf, spanNs, spanSeconds } from './counted.js';
@@ -64,11 +70,12 @@ export function buildParts(
   };
 }
 
+const OUTCOMES = [OUTCOME_OK, OUTCOME_LATE, OUTCOME_TIMEOUT, OUTCOME_REJECTED, OUTCOME_ERROR] as const;
+
 /** Counts, rates and latencies of the requests of one part. */
 export function requestFigures(recorder: RunTally, tally: PartTally, part: number): RequestFigures {
   const seconds = spanSeconds(recorder);
-  const counts = OUTCOME_NAMES.map((_, outcome) => tally.countOf(part, outcome as Outcome));
-  const [ok, late, timeout, rejected, error] = counts;
+  const [ok, late, timeout, rejected, error] = OUTCOMES.map((outcome) => tally.countOf(part, outcome));
   const offered = ok + late + timeout + rejected + error;
   const [executed, cold] = [tally.executed(part), tally.cold(part)];
   return {

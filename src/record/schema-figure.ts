@@ -6,7 +6,7 @@ export interface FigureFacts {
   readonly unit: 'ms' | 'share' | 'count' | 'perSecond' | 'hours' | 'price';
   /** Name for people. */
   readonly label: string;
-  /** Better values; absent: neither. */
+  /** Direction of improvement; absent: neither. */
   readonly better?: 'higher' | 'lower';
   /** Name in thresholds, if not that of its field. */
   readonly name?: string;
@@ -16,7 +16,7 @@ export interface FigureFacts {
   readonly ofScheduler?: true;
 }
 
-/** Fields of a summary, and of its parts, that are figures; all that names, reads or explains one asks here. */
+/** Fields of a summary, and of its parts, that are figures: the one place to look one up. */
 export const FIGURES = z.registry<FigureFacts>();
 
 export const count = () => z.int().nonnegative();

@@ -44,7 +44,7 @@ const furtherCounts = {
   coldInTime: count()
     .exactOptional()
     .describe('Cold starts that were answered by their deadline; absent where a client measured.')
-    .register(FIGURES, { unit: 'count', label: 'cold in time', better: 'higher', ofScheduler: true }),
+    .register(FIGURES, { unit: 'count', label: 'cold in time', ofScheduler: true }),
 };
 export const FURTHER_COUNTS = Object.keys(furtherCounts) as (keyof typeof furtherCounts)[];
 

@@ -24,7 +24,7 @@ const TENANTS = `
 { list: [{ name: a, rate: 1/s, burst: 0 }] } | tenants.list.0.burst: 
 { header: X-Team, list: [{ name: a }] } | tenants.header: must be in lower case: x-team
 { list: [{ name: a, share: 1e-300 }] } | share: must be at least 0.000001, found 1e-300
-{ list: [{ name: a, share: 50% }] } | share: must be a number relative to those of the others, e.g. 2, and no percentage: found 50%
+{ list: [{ name: a, share: 50% }] } | share: must be a plain number such as 2, relative to those of the others, not a percentage: found 50%
 { list: [] } | tenants.list: is an empty list: write at least one item
 { list: [{ name: a, rate: .inf }] } | found Infinity
 { list: [&a { name: a }, { <<: *a, name: b }] } | merge keys (<<) are not supported: write out the keys that it would add

@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import type { Audit } from '../../audit/check-run.js';
 import { EscapementError } from '../../base/errors.js';
+import { NS_PER_MS } from '../../base/units.js';
 import { significant } from '../../text/numbers.js';
 import { table } from '../../text/table.js';
 import { writeOut } from '../../text/terminal.js';
@@ -34,7 +35,7 @@ export async function handler({ dir, slack, json }: ArgsOf<typeof builder>): Pro
   const audit = checkRun(dir, { slackNs: slack });
   writeOut(json ? `${JSON.stringify(audit)}\n` : auditText(audit));
   if (audit.ok) return;
-  const isLate = slack === 0 && audit.kind === 'live' && checkRun(dir, { slackNs: Infinity }).ok;
+  const isLate = slack === 0 && audit.kind === 'live' && checkRun(dir, { slackNs: 2 * NS_PER_MS }).ok;
   const hint = isLate ? '; threads of a live run wake late, which --slack 2ms allows for' : '';
   throw new EscapementError('E_CHECK', failure(audit) + hint, { file: dir });
 }

@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import { checkWritable } from '../../base/files/output-file.js';
 import { writeOut } from '../../text/terminal.js';
+import { plural } from '../../text/words.js';
 import { generateAzureLike } from '../../workload/azure-like/generate.js';
 import { json } from '../common-options.js';
 import { type ArgsOf, group, rateOr, required, text, wholeOr } from '../options.js';
@@ -32,6 +33,6 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   writeOut(
     args.json
       ? `${JSON.stringify({ path: args.out, seed, ...shape })}\n`
-      : `${functions} functions, ${minutes} minutes written to ${args.out}\n`,
+      : `${plural(functions, 'function')}, ${plural(minutes, 'minute')} written to ${args.out}\n`,
   );
 }

@@ -63,15 +63,15 @@ async function writeReport(
   dir: string,
 ): Promise<string[]> {
   const drawn = await drawCharts(charts);
-  const files = drawn.flatMap(({ name, spec, svg }): [string, string | Uint8Array][] => {
+  const files: string[] = [];
+  for (const { name, spec, svg } of drawn) {
     const path = join(dir, CHARTS, name);
-    return [
-      [`${path}${CHART_ENDINGS.svg}`, `${svg}\n`],
-      [`${path}${CHART_ENDINGS.png}`, svgToPng(svg)],
-      [`${path}${CHART_ENDINGS.spec}`, `${JSON.stringify(spec, null, 2)}\n`],
-    ];
-  });
-  for (const [path, content] of files) writeWhole(path, content);
+    const contents = [`${svg}\n`, svgToPng(svg), `${JSON.stringify(spec, null, 2)}\n`];
+    for (const [i, ending] of [CHART_ENDINGS.svg, CHART_ENDINGS.png, CHART_ENDINGS.spec].entries()) {
+      writeWhole(`${path}${ending}`, contents[i]!);
+      files.push(`${path}${ending}`);
+    }
+  }
   // Charts of an earlier report would seem to belong to this one.
   dropCharts(
     dir,
@@ -80,5 +80,5 @@ async function writeReport(
   // The page comes last: once it exists, its charts do too.
   const page = join(dir, REPORT);
   writeWhole(page, documentPage(document, drawn));
-  return [page, ...files.map(([path]) => path)];
+  return [page, ...files];
 }

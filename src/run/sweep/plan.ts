@@ -79,7 +79,7 @@ export async function planCells(grid: readonly GridCell[], options: PlanOptions)
     try {
       const { experiment, task } = await checkCell(source, overrides, { version, metrics });
       if (cell.repeats && !seedChanges(experiment)) continue;
-      parts.push(partNames(experiment));
+      if (thresholds.length > 0) parts.push(partNames(experiment));
       const bound = options.bound ? { bound: { ...task, key: boundKey(experiment, version) } } : {};
       planned.push({ cell, task, ...bound, notes: experimentNotes(experiment) });
     } catch (error) {

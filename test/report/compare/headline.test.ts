@@ -105,7 +105,7 @@ describe('warnings of dropped requests', () => {
 
   it('say that a percentile fell for executed requests only', () => {
     expect(warnings({ offeredP99: null }, { p99: 30, offeredP99: null, dropped: 115 })).toEqual([
-      'B: p99 fell of executed requests but not of all offered ones: 11.5 % more of the requests were never executed',
+      'B: p99 fell of executed requests but not of all offered ones: 11.5 % of the requests were never executed, 0 % in A',
     ]);
   });
 

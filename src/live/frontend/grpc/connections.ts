@@ -52,8 +52,8 @@ export class Connection {
   }
 
   /**
-   * Takes memory for what has come of incomplete messages, at most all that was sent since they began. Strangers get none, and may
-   * send as much as the headers of an HTTP request have. Throws an `ApiError`.
+   * Takes memory for what has come of incomplete messages, at most all that was sent since they began. Calls without a
+   * token reserve none, and may send at most `MOST_HEADER_BYTES`. Throws an `ApiError`.
    */
   hold(): void {
     if (this.receiving === 0) return;

@@ -68,7 +68,7 @@ export type FromFrontend =
   | { readonly kind: 'call'; readonly id: number; readonly method: ServiceMethod; readonly name: string }
   /** A client was cut off. */
   | { readonly kind: 'cutOff'; readonly client: string; readonly why: string }
-  /** Some whose connections were turned away. */
+  /** Clients whose connections were rejected; not all are named. */
   | { readonly kind: 'turnedAway'; readonly clients: readonly string[] }
   /** No connection is left. */
   | { readonly kind: 'closed' };

@@ -8,8 +8,9 @@ import type { Frontend, FrontendEvents, FrontendOptions } from '../frontend.js';
 import type { FromFrontend, FrontendThreadData, ToFrontend } from './messages.js';
 import { RemoteService } from './remote-service.js';
 
-/** Clients that were turned away are posted so long after the first of them, and so many of them. */
+/** Delay after the first rejected connection before its client, and those until then, are reported. */
 const GATHER_MS = 1000;
+/** Limit on the clients named in a report. */
 const MOST_NAMED = 100;
 
 /** Opens a thread's transport. */
