@@ -8,7 +8,7 @@ import {
   OUTCOME_TIMEOUT,
   type Outcome,
 } from '../core/request.js';
-import { jsonOfBytes } from '../live/frontend/json-tensors.js';
+import { jsonOfBytes } from '../live/frontend/json.js';
 import { bytesOfTexts, textsOf } from '../live/texts.js';
 import { describeHttpServer, modelPath, openPool, reasonOf } from './http-api.js';
 import { httpMessage, noAnswer, plainLine, type Reply } from './reply.js';

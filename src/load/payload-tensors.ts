@@ -1,8 +1,7 @@
 import { extname } from 'node:path';
 import { EscapementError } from '../base/errors.js';
 import { ApiError } from '../live/frontend/api-error.js';
-import { parseJson } from '../live/frontend/json.js';
-import { bytesOfJson } from '../live/frontend/json-tensors.js';
+import { bytesOfJson, parseJson } from '../live/frontend/json.js';
 import { DATATYPES, fitsShape } from '../live/model.js';
 import { parseNpy } from './npy.js';
 import type { PayloadFile } from './payloads.js';

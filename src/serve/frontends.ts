@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { newBudgetCounters } from '../live/frontend/budget.js';
 import type { Frontend, FrontendOptions } from '../live/frontend/frontend.js';
+import { newBudgetCounters } from '../live/frontend/limits.js';
 import { checkThreads, openFrontendThreads } from '../live/frontend/thread/frontend-threads.js';
 import type { EventLog } from '../live/observe/event-log.js';
 import type { WatchedService } from '../live/service.js';

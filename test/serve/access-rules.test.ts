@@ -6,7 +6,7 @@ import { protoPath as HEALTH_FILE } from 'grpc-health-check';
 import ts from 'typescript';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PROTOCOL_FILE } from '../../src/live/frontend/grpc/protocol.js';
-import { ROUTES as HTTP_ROUTES } from '../../src/live/frontend/http-routes.js';
+import { ROUTES as HTTP_ROUTES } from '../../src/live/frontend/http-frontend.js';
 import { ROOT, tempDir } from '../cli/run-cli.js';
 import { serve, simulated, smallModels } from './fixtures.js';
 

@@ -3,10 +3,9 @@ import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { EscapementError } from '../../base/errors.js';
 import { formatAddress } from '../wire/address.js';
 import type { ServerTls } from '../wire/credentials.js';
-import type { BudgetSlot } from './budget.js';
 import type { TenantHeader } from './headers.js';
-import { defaultLimits, type Limits } from './limits.js';
-import type { PriorityClass } from './parameters.js';
+import type { PriorityClass } from './inference.js';
+import { type BudgetSlot, defaultLimits, type Limits } from './limits.js';
 
 /** One transport of the Open Inference Protocol, listening. */
 export interface Frontend {

@@ -1,8 +1,22 @@
 import { deflateSync, gunzipSync, gzipSync, type InputType, inflateSync, type ZlibOptions } from 'node:zlib';
-import { KIB } from '../../base/units.js';
-import { ApiError } from './api-error.js';
+import { move, Piscina, transferableSymbol, valueSymbol } from 'piscina';
+import { compiledNextTo } from '../../base/compiled.js';
+import { usableCores } from '../../base/limits/usable.js';
+import { KIB, MIB } from '../../base/units.js';
+import type { ServedModel } from '../model.js';
+import { passOnWarnings } from '../warnings.js';
+import { ApiError, type ApiErrorKind, asApiError, shown } from './api-error.js';
+import type { Answer, AnswerOutput } from './call.js';
 import type { Compression } from './headers.js';
-import { LEAST_CHUNK_BYTES, MOST_TINY_CHUNKS } from './limits.js';
+import { type Inference, type InferenceLimits, readInference, wholeBody } from './inference.js';
+import { bytesOfJson, jsonOfBytes, ownBuffers, parseObject } from './json.js';
+import {
+  CODEC_TIMEOUT_MS,
+  LEAST_CHUNK_BYTES,
+  type Limits,
+  MOST_CODEC_QUEUE,
+  MOST_TINY_CHUNKS,
+} from './limits.js';
 
 /** Smaller bodies stay where they came, perhaps next to others. */
 const LEAST_OWN_BYTES = 16 * KIB;
@@ -95,6 +109,165 @@ const WITH_INFO: Readonly<Record<Compression, InflateWithInfo>> = {
 /** More effort takes several times as long for a few percent. */
 const FAST = { level: 1 };
 
-export function deflate(compression: Compression, text: string): Uint8Array<ArrayBuffer> {
+function deflate(compression: Compression, text: string): Uint8Array<ArrayBuffer> {
   return (compression === 'gzip' ? gzipSync : deflateSync)(text, FAST) as Uint8Array<ArrayBuffer>;
+}
+
+/** The body of an infer request, and what it must fit. Plain data. */
+export interface DecodeTask {
+  readonly body: Uint8Array;
+  readonly compression: Compression | null;
+  /** `inference-header-content-length`: the bytes of JSON at its beginning. Absent: all of it. */
+  readonly jsonHeader: string | undefined;
+  readonly model: ServedModel;
+  readonly limits: InferenceLimits & Pick<Limits, 'maxJsonBytes'>;
+}
+
+/** Reads JSON, and the binary tensors behind it (binary tensor data extension). Throws an `ApiError`. */
+export function decodeBody({ body: sent, compression, jsonHeader, model, limits }: DecodeTask): Inference {
+  const body = compression === null ? sent : inflate(compression, sent, limits.maxBodyBytes);
+  const jsonBytes = jsonLength(jsonHeader, body.length);
+  if (jsonBytes > limits.maxJsonBytes)
+    throw new ApiError(
+      'tooLarge',
+      `the JSON has ${jsonBytes} bytes, of at most ${limits.maxJsonBytes}: send large tensors as binary data`,
+    );
+  if (jsonBytes === 0) return wholeBody(body, model, limits);
+  const isExact = model.signature.inputs.some(({ datatype }) => datatype.endsWith('INT64'));
+  const { id = null, parameters, inputs, outputs } = parseObject(body, jsonBytes, isExact);
+  if (id !== null && typeof id !== 'string')
+    throw new ApiError('invalid', `id: expected a string, got ${shown(id)}`);
+  let at = jsonBytes;
+  const message = { id, parameters, inputs, outputs };
+  const inference = readInference(message, model, limits, ({ data = null }, tensor) => {
+    const { name, datatype, shape, binaryBytes: bytes } = tensor;
+    if (bytes < 0) return bytesOfJson(name, datatype, shape, data);
+    if (data !== null)
+      throw new ApiError('invalid', `input ${shown(name)}: has both data and binary_data_size`);
+    const left = body.length - at;
+    if (bytes > left)
+      throw new ApiError(
+        'invalid',
+        `input ${shown(name)}: binary_data_size is ${bytes}, but ${left} bytes are left`,
+      );
+    at += bytes;
+    return body.subarray(at - bytes, at);
+  });
+  if (at === body.length) return inference;
+  const stray = body.length - at;
+  throw new ApiError('invalid', `the body has ${stray} bytes of binary data that belong to no input`);
+}
+
+/** Bytes of JSON at the beginning of a body; 0: the body is one input, without any. Throws an `ApiError`. */
+function jsonLength(header: string | undefined, bodyBytes: number): number {
+  if (header === undefined) {
+    if (bodyBytes > 0) return bodyBytes;
+    throw new ApiError('invalid', 'the body is not JSON: it is empty');
+  }
+  const length = /^\d{1,15}$/.test(header) ? Number(header) : Number.POSITIVE_INFINITY;
+  if (length <= bodyBytes) return length;
+  throw new ApiError(
+    'invalid',
+    `header Inference-Header-Content-Length: expected at most the body's ${bodyBytes} bytes, got ${shown(header)}`,
+  );
+}
+
+/** The JSON of a large answer as bytes, compressed if the client accepts that. */
+export interface EncodeTask {
+  readonly answer: Answer;
+  readonly compression: Compression | null;
+}
+
+function encodeAnswer({ answer, compression }: EncodeTask): Uint8Array<ArrayBuffer> {
+  const text = answerJson(answer);
+  return compression === null ? Buffer.from(text) : deflate(compression, text);
+}
+
+/** The JSON of an answer. */
+export function answerJson({ id, name, version, batchSize, sloMet, outputs }: Answer): string {
+  const head = id === null ? '' : `"id":${JSON.stringify(id)},`;
+  const all = outputs.map(outputJson).join(',');
+  return `{${head}"model_name":${JSON.stringify(name)},"model_version":${JSON.stringify(version)},"parameters":{"batch_size":${batchSize},"slo_met":${sloMet}},"outputs":[${all}]}`;
+}
+
+function outputJson({ name, datatype, shape, parts, bytes, binary }: AnswerOutput): string {
+  const head = `{"name":${JSON.stringify(name)},"datatype":"${datatype}","shape":[${shape.join(',')}]`;
+  if (binary) return `${head},"parameters":{"binary_data_size":${bytes}}}`;
+  return `${head},"data":[${parts.map((part) => jsonOfBytes(datatype, part)).join(',')}]}`;
+}
+
+const MOST_THREADS = 4;
+const LEAST_HEAP_MIB = 128;
+/** Memory for parsing the costliest JSON, bytes per byte: "[]," makes a list of every third. */
+const HEAP_PER_BYTE = 48;
+
+/** Threads of low priority for bodies and answers that would hold up others. They start with the first one. */
+export class Codec {
+  private pool: Piscina | null = null;
+
+  constructor(private readonly maxJsonBytes: number) {}
+
+  /** Runs a job; its tensors move to the other thread. Rejects with an `ApiError`. */
+  async run<Name extends keyof CodecJobs>(
+    name: Name,
+    task: Parameters<CodecJobs[Name]>[0],
+    tensors: readonly Uint8Array[],
+  ): Promise<ReturnType<CodecJobs[Name]>> {
+    this.pool ??= new Piscina({
+      filename: compiledNextTo(import.meta.url, 'codec-thread.cjs').href,
+      minThreads: 1,
+      maxThreads: Math.max(1, Math.min(MOST_THREADS, Math.floor(usableCores() / 2))),
+      maxQueue: MOST_CODEC_QUEUE,
+      niceIncrement: 10,
+      resourceLimits: {
+        maxOldGenerationSizeMb: LEAST_HEAP_MIB + Math.ceil((HEAP_PER_BYTE * this.maxJsonBytes) / MIB),
+      },
+    });
+    if (this.pool.queueSize >= MOST_CODEC_QUEUE)
+      throw new ApiError('tooBusy', 'too many large bodies wait to be decoded: try again later');
+    const signal = AbortSignal.timeout(CODEC_TIMEOUT_MS);
+    let result: CodecResult<ReturnType<CodecJobs[Name]>>;
+    try {
+      result = await this.pool.run(task, { name, signal, transferList: ownBuffers(tensors) });
+    } catch (error) {
+      // Its thread has ended: for want of time or of memory.
+      const why = signal.aborted ? `takes more than ${CODEC_TIMEOUT_MS / 1000} s` : (error as Error).message;
+      throw new ApiError('tooLarge', `decoding or encoding this is given up: ${why}`);
+    }
+    if ('apiError' in result) throw new ApiError(result.apiError.kind, result.apiError.message);
+    return result.value;
+  }
+
+  async close(): Promise<void> {
+    await this.pool?.destroy();
+  }
+}
+
+/** Errors lose their class on the way between threads. */
+type CodecResult<T> =
+  | { readonly value: T }
+  | { readonly apiError: { readonly kind: ApiErrorKind; readonly message: string } };
+
+/** Inputs and results of the jobs. */
+interface CodecJobs {
+  readonly decode: typeof decodeBody;
+  readonly encode: typeof encodeAnswer;
+}
+
+if (Piscina.isWorkerThread) passOnWarnings('codec');
+
+export const decode = job(decodeBody, ({ inputs }) => inputs);
+export const encode = job(encodeAnswer, (text) => [text]);
+
+/** Makes a job that hands its tensors over. */
+function job<Task, T>(act: (task: Task) => T, tensorsOf: (value: T) => readonly Uint8Array[]) {
+  return (task: Task): unknown => {
+    try {
+      const value = act(task);
+      return move({ [transferableSymbol]: ownBuffers(tensorsOf(value)), [valueSymbol]: { value } });
+    } catch (error) {
+      const { kind, message } = asApiError(error);
+      return { apiError: { kind, message } } satisfies CodecResult<T>;
+    }
+  };
 }

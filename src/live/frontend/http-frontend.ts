@@ -1,8 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { KIB } from '../../base/units.js';
+import type { ServedModel } from '../model.js';
 import type { InferenceService } from '../service.js';
-import { asApiError } from './api-error.js';
+import { ApiError, asApiError, serverNotReady, shown } from './api-error.js';
+import { type Answer, answerOf, Call, expectedBytes, mostBytes } from './call.js';
 import {
   type Frontend,
   type FrontendOptions,
@@ -12,10 +15,27 @@ import {
   settle,
   UNHEARD,
 } from './frontend.js';
-import { HttpConnection, HttpExchange, HttpSite } from './http-exchange.js';
-import { hangUp, NO_PROXY, type ParserError, parserProblem } from './http-problem.js';
-import { answer } from './http-routes.js';
-import { GRACE_MS, MOST_HEADER_BYTES, MOST_TURNED_AWAY } from './limits.js';
+import { acceptedEncoding, type Compression, checkFraming, checkToken, contentEncoding } from './headers.js';
+import { answerJson, type DecodeTask, decodeBody, inflate } from './http-body.js';
+import {
+  ALLOW,
+  HttpConnection,
+  HttpExchange,
+  HttpSite,
+  hangUp,
+  NO_PROXY,
+  type ParserError,
+  parserProblem,
+} from './http-exchange.js';
+import { booleanParameter, type Inference } from './inference.js';
+import { optionalObject, parseObject } from './json.js';
+import {
+  GRACE_MS,
+  MOST_CONTROL_BYTES,
+  MOST_HEADER_BYTES,
+  MOST_TURNED_AWAY,
+  mostAnswerBytes,
+} from './limits.js';
 
 /** Time for which a closing server goes on listening: a request that is on its way is answered, not reset. */
 const LAST_CALL_MS = 250;
@@ -119,4 +139,255 @@ function limitConnections(server: Server, site: HttpSite): void {
       hangUp(socket, asApiError(error));
     }
   });
+}
+
+/** Gets the parts of the path; what it returns is the answer as JSON. Throws an `ApiError`. */
+type Handler = (exchange: HttpExchange, name: string, version: string) => unknown;
+
+const MODEL = '/v2/models/([^/]+)(?:/versions/([^/]+))?';
+const REPOSITORY_MODEL = '/v2/repository/models/([^/]+)';
+
+/** All that the HTTP port answers, with who may ask; the first that matches counts. */
+export const ROUTES = [
+  route('POST', `${MODEL}/infer`, infer),
+  // These two need no token.
+  route('GET', '/v2/health/live', live, true),
+  route('GET', '/v2/health/ready', ready, true),
+  route('GET', '/v2/?', ({ site }) => site.catalog.serverMetadata()),
+  route('GET', '/v2/models', ({ site }) => ({ models: site.catalog.names() })),
+  route('GET', '/v2/models/stats', ({ site }) => site.catalog.statistics('', '')),
+  route('GET', MODEL, ({ site: { catalog } }, name, version) =>
+    catalog.modelMetadata(catalog.find(name, version)),
+  ),
+  route('GET', `${MODEL}/ready`, ({ site: { catalog } }, name, version) => {
+    catalog.ready(catalog.find(name, version));
+    return { name, ready: true };
+  }),
+  route('GET', `${MODEL}/config`, ({ site: { catalog } }, name, version) =>
+    catalog.modelConfig(catalog.find(name, version)),
+  ),
+  route('GET', `${MODEL}/stats`, ({ site: { catalog } }, name, version) =>
+    catalog.statistics(catalog.find(name, version).name, version),
+  ),
+  route('POST', '/v2/repository/index', repositoryIndex),
+  route('POST', `${REPOSITORY_MODEL}/load`, load),
+  route('POST', `${REPOSITORY_MODEL}/unload`, unload),
+];
+
+function route(method: 'GET' | 'POST', path: string, handle: Handler, isPublic = false) {
+  return { method, path: new RegExp(`^${path}$`), handle, isPublic };
+}
+
+/** Paths of other servers of the protocol that this one leaves out, and why. */
+const LEFT_OUT = [
+  {
+    path: /^\/v2\/(?:system|cuda)sharedmemory\//,
+    why: 'shared memory is left out, as it trusts clients with memory of the server: send tensors raw',
+  },
+  {
+    path: /^\/v2\/(?:logging|(?:models\/[^/]+\/)?trace\/setting)$/,
+    why: 'logs and recordings are set up on the command line and through the metrics port',
+  },
+];
+
+/** Headers that browsers may send from pages of other origins. */
+const CORS_HEADERS =
+  'authorization, content-type, content-encoding, inference-header-content-length, traceparent';
+
+/** Answers a request, or says why not. */
+async function answer(exchange: HttpExchange): Promise<void> {
+  try {
+    const value = await dispatch(exchange);
+    if (value !== undefined) exchange.sendJson(200, JSON.stringify(value));
+  } catch (error) {
+    exchange.refuse(asApiError(error));
+  }
+}
+
+function dispatch(exchange: HttpExchange): unknown {
+  const { request, path, site, header } = exchange;
+  exchange.isLast = true;
+  checkFraming(request);
+  exchange.isLast = false;
+  const { method } = request;
+  const found = ROUTES.find((one) => one.path.test(path));
+  exchange.isInfer = found?.handle === infer;
+  if (method === 'OPTIONS') return options(exchange, path === '*' ? 'GET' : found?.method);
+  if (found?.isPublic !== true) checkToken(site.settings.token, header.authorization);
+  if (method === 'POST') site.origins.admit(header.origin);
+  if (found === undefined) throw noSuchPath(path);
+  const expected = found.method;
+  if (method !== expected && !(method === 'HEAD' && expected === 'GET'))
+    throw new ApiError(expected === 'GET' ? 'needsGet' : 'needsPost', `expected ${expected}, got ${method}`);
+  const [, name = '', version = ''] = found.path.exec(path) ?? [];
+  return found.handle(exchange, decoded(name), decoded(version));
+}
+
+/** Says what a path allows. Reveals nothing of models, so it takes no token: browsers send none with it. */
+function options(exchange: HttpExchange, method: 'GET' | 'POST' | undefined): void {
+  if (method === undefined) throw noSuchPath(exchange.path);
+  const allow = ALLOW[method];
+  const headers = ['allow', allow];
+  if (exchange.site.origins.isOn)
+    headers.push(
+      ...['access-control-allow-methods', allow],
+      ...['access-control-allow-headers', CORS_HEADERS],
+      ...['access-control-max-age', '600'],
+    );
+  exchange.sendNothing(204, headers);
+}
+
+function live(exchange: HttpExchange): object | undefined {
+  const { notReady, hangs = false } = exchange.site.service.state;
+  if (!hangs) return { live: true };
+  return exchange.sendJson(503, JSON.stringify({ live: false, error: notReady })) as undefined;
+}
+
+function ready(exchange: HttpExchange): object | undefined {
+  const { notReady } = exchange.site.service.state;
+  if (notReady === null) return { ready: true };
+  const text = JSON.stringify({ ready: false, error: serverNotReady(notReady) });
+  return exchange.sendJson(503, text) as undefined;
+}
+
+async function repositoryIndex(exchange: HttpExchange): Promise<object> {
+  const onlyReady = (await member(exchange, 'ready', '{"ready":true}')) ?? false;
+  if (typeof onlyReady === 'boolean') return exchange.site.catalog.index(onlyReady);
+  throw new ApiError('invalid', `ready: expected true or false, got ${shown(onlyReady)}`);
+}
+
+async function load(exchange: HttpExchange, name: string): Promise<void> {
+  const given = await member(exchange, 'parameters', '{"parameters":{}}');
+  await exchange.site.catalog.load(name, Object.keys(optionalObject(given, 'parameters')));
+  exchange.sendNothing(200, []);
+}
+
+async function unload(exchange: HttpExchange, name: string): Promise<void> {
+  const given = await member(exchange, 'parameters', '{"parameters":{"unload_dependents":true}}');
+  const parameters = optionalObject(given, 'parameters');
+  booleanParameter(parameters, 'unload_dependents');
+  await exchange.site.catalog.unload(name, Object.keys(parameters));
+  exchange.sendNothing(200, []);
+}
+
+/** The one member that a small body may have. `example`: the largest body that means something, for clients that send another. */
+async function member(exchange: HttpExchange, name: string, example: string): Promise<unknown> {
+  const compression = contentEncoding(exchange.header);
+  const sent = await exchange.body(MOST_CONTROL_BYTES);
+  const body = compression === null ? sent : inflate(compression, sent, MOST_CONTROL_BYTES);
+  if (body.length === 0) return undefined;
+  try {
+    const json = parseObject(body, body.length);
+    const other = Object.keys(json).find((key) => key !== name);
+    if (other !== undefined) throw new ApiError('invalid', `the body has the member ${shown(other)}`);
+    return json[name];
+  } catch (error) {
+    const { kind, message } = asApiError(error);
+    throw new ApiError(kind, `${message}; send nothing or ${example}`);
+  }
+}
+
+function noSuchPath(path: string): ApiError {
+  const leftOut = LEFT_OUT.find((one) => one.path.test(path));
+  if (leftOut !== undefined) return new ApiError('unimplemented', leftOut.why);
+  return new ApiError('unknown', `no such path: ${shown(path)}`);
+}
+
+function decoded(part: string): string {
+  if (!part.includes('%')) return part;
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new ApiError('invalid', `malformed percent-encoding: ${shown(part)}`);
+  }
+}
+
+/** Larger JSON is parsed or written in a codec thread, and so is all that is compressed. */
+const INLINE_BYTES = 64 * KIB;
+/** Outputs of more than this are compressed as JSON, where the client accepts that. */
+const COMPRESSED_BYTES = 4 * KIB;
+
+/** POST …/infer: from the body to the service. Rejects with an `ApiError`. */
+async function infer(exchange: HttpExchange, name: string, version: string): Promise<void> {
+  const { site, header } = exchange;
+  const { catalog, settings, service } = site;
+  exchange.label = catalog.find(name, version).label;
+  const compression = contentEncoding(header);
+  const body = await exchange.body(settings.maxBodyBytes);
+  const model = catalog.ready(catalog.find(name, version));
+  const jsonHeader = header['inference-header-content-length'] as string | undefined;
+  const task = { body, compression, jsonHeader, model, limits: settings };
+  const asked = isSmall(task) ? decodeBody(task) : await decodeApart(exchange, task);
+  // The model may have changed meanwhile.
+  const entry = catalog.find(name, version);
+  const now = catalog.ready(entry);
+  const answerBytes = expectedBytes(now.signature, asked, mostAnswerBytes(settings));
+  exchange.hold(asked.inputs.reduce((sum, { length }) => sum + length, answerBytes));
+  const answered = (call: Call) => {
+    if (!exchange.isGone)
+      send(exchange, call, now, answerBytes).catch((error) => exchange.refuse(asApiError(error)));
+  };
+  if (exchange.isGone) return;
+  const call = new Call(asked, exchange.connection.account, answered);
+  call.submit(service, {
+    model: entry.index,
+    arrivalNs: exchange.arrivalNs,
+    tenant: site.tenantOf((name) => header[name]),
+    trace: exchange.trace,
+  });
+  exchange.call = call;
+}
+
+/** True if decoding holds up no other requests; JSON that is too large is not parsed. */
+function isSmall({ body, compression, jsonHeader, limits }: DecodeTask): boolean {
+  const jsonBytes = jsonHeader === undefined ? body.length : Number(jsonHeader);
+  return compression === null && (jsonBytes <= INLINE_BYTES || jsonBytes > limits.maxJsonBytes);
+}
+
+/** Decodes in a codec thread, for which plain data alone is taken along. */
+function decodeApart({ site }: HttpExchange, task: DecodeTask): Promise<Inference> {
+  const { maxBatch, maxBodyBytes, maxJsonBytes, defaultSloNs, classes } = site.settings;
+  const limits = { maxBatch, maxBodyBytes, maxJsonBytes, defaultSloNs, classes };
+  // Labels may be many, and reading needs none.
+  const model = { ...task.model, labels: null };
+  return site.codec.run('decode', { ...task, model, limits }, [task.body]);
+}
+
+async function send(
+  exchange: HttpExchange,
+  call: Call,
+  model: ServedModel,
+  heldBytes: number,
+): Promise<void> {
+  const { site, header } = exchange;
+  const answer = answerOf(call, model);
+  // Sizes that the model chose.
+  const bound = mostBytes(answer.outputs, mostAnswerBytes(site.settings));
+  if (bound > heldBytes) exchange.hold(bound);
+  const [binary, inJson] = [true, false].map((is) => answer.outputs.filter((output) => output.binary === is));
+  const tensors = binary.flatMap(({ parts }) => parts);
+  const jsonBytes = inJson.reduce((sum, { bytes }) => sum + bytes, 0);
+  const compression = jsonBytes > COMPRESSED_BYTES && tensors.length === 0 ? acceptedEncoding(header) : null;
+  if (jsonBytes <= INLINE_BYTES && compression === null) {
+    const json = answerJson(answer);
+    if (tensors.length === 0) exchange.sendJson(200, json);
+    else exchange.sendBinary(Buffer.from(json), tensors);
+    return;
+  }
+  const json = await encodeApart(exchange, answer, compression);
+  if (tensors.length > 0) exchange.sendBinary(json, tensors);
+  else if (compression === null) exchange.sendJson(200, json);
+  else exchange.sendJson(200, json, ['content-encoding', compression, 'vary', 'accept-encoding']);
+}
+
+/** Encodes in a codec thread. Tensors that are part of a larger buffer are copied: others may be in it. */
+function encodeApart({ site }: HttpExchange, answer: Answer, compression: Compression | null) {
+  const own = (tensor: Uint8Array) =>
+    tensor.length === tensor.buffer.byteLength ? tensor : new Uint8Array(tensor);
+  const outputs = answer.outputs.map((output) => ({
+    ...output,
+    parts: output.binary ? [] : output.parts.map(own),
+  }));
+  const moved = outputs.flatMap(({ parts }) => parts);
+  return site.codec.run('encode', { answer: { ...answer, outputs }, compression }, moved);
 }

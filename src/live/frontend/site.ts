@@ -1,10 +1,18 @@
 import type { Socket } from 'node:net';
-import type { InferenceService } from '../service.js';
-import { ApiErrorCounts, asApiError } from './api-error.js';
-import { type Account, Budget, budgetLimits } from './budget.js';
-import { Catalog } from './catalog.js';
+import { KIB } from '../../base/units.js';
+import { atLongest, fillByInput } from '../lengths.js';
+import { FREE, type ModelSignature, type ServedModel, type TensorSignature } from '../model.js';
+import {
+  type InferenceService,
+  type ModelEntry,
+  type ModelStatistics,
+  type ServiceState,
+  STANDS_BY,
+} from '../service.js';
+import { ApiError, ApiErrorCounts, asApiError, serverNotReady, shown } from './api-error.js';
 import type { FrontendEvents, FrontendSettings } from './frontend.js';
 import { tenantFinder } from './headers.js';
+import { type Account, Budget, budgetLimits, type Limits, mostAnswerBytes } from './limits.js';
 
 /** State shared by all requests of one frontend. */
 export class Site {
@@ -44,4 +52,256 @@ export class Site {
   accountOf({ remoteAddress }: Socket): Account {
     return this.budget.open(remoteAddress);
   }
+}
+
+interface CatalogSettings extends Pick<Limits, 'maxBatch' | 'maxBodyBytes'> {
+  readonly serverVersion: string;
+}
+
+/** Metadata of the server and its models in the protocol's terms, for either transport. */
+export class Catalog {
+  private indexed: ServiceState | null = null;
+  private entries: ReadonlyMap<string, readonly ModelEntry[]> = new Map();
+
+  constructor(
+    private readonly service: InferenceService,
+    private readonly settings: CatalogSettings,
+  ) {}
+
+  serverMetadata(): { name: string; version: string; extensions: string[] } {
+    return {
+      name: 'escapement',
+      version: this.settings.serverVersion,
+      extensions: [
+        'binary_tensor_data',
+        'model_repository',
+        'model_repository(unload_dependents)',
+        'model_configuration',
+        'statistics',
+        'classification',
+      ],
+    };
+  }
+
+  /** The entry of a model; `version` empty: the one that is served by default. Throws an `ApiError`. */
+  find(name: string, version: string): ModelEntry {
+    // What this one does not know, the other controller may have.
+    if (this.service.state.notReady === STANDS_BY) this.checkServerReady();
+    const versions = this.byName().get(name);
+    if (versions === undefined) {
+      // Before the repository was read nothing is known.
+      if (this.service.state.takesRequests === true) this.checkServerReady();
+      throw new ApiError('unknown', `unknown model ${shown(name)}`);
+    }
+    const asked = versions.find(isVersion(version));
+    if (asked !== undefined) return asked;
+    const served = versions.filter((entry) => this.isReady(entry)).map((entry) => shown(entry.version));
+    const others = served.length === 0 ? '' : `, but version ${served.join(', ')} is`;
+    throw new ApiError('unknown', `version ${shown(version)} of model ${shown(name)} is not served${others}`);
+  }
+
+  /** The model of an entry that takes requests now, otherwise throws an `ApiError`. */
+  ready({ name, state, reason, model }: ModelEntry): ServedModel {
+    const { notReady, takesRequests = false } = this.service.state;
+    if (state === 'unavailable' || state === 'unloading') throw this.notLoaded(name, reason);
+    if (notReady !== null && !takesRequests) this.checkServerReady();
+    if (state === 'loading' || model === null)
+      throw new ApiError('notReady', `model ${shown(name)} is not ready yet: ${reason}`);
+    return model;
+  }
+
+  /** True if an entry takes requests now. */
+  isReady({ state }: ModelEntry): boolean {
+    const { notReady, takesRequests = false } = this.service.state;
+    return state === 'ready' && (notReady === null || takesRequests);
+  }
+
+  /** True if the model exists and takes requests now. */
+  isReadyNamed(name: string, version: string): boolean {
+    const entry = this.byName().get(name)?.find(isVersion(version));
+    return entry !== undefined && this.isReady(entry);
+  }
+
+  /** Throws an `ApiError` while the server as a whole takes no requests. */
+  checkServerReady(): void {
+    const { notReady } = this.service.state;
+    if (notReady !== null)
+      throw new ApiError(notReady === STANDS_BY ? 'standby' : 'notReady', serverNotReady(notReady));
+  }
+
+  modelMetadata(entry: ModelEntry) {
+    const { name } = entry;
+    const { signature } = this.known(entry);
+    const describe = (tensor: TensorSignature) => ({
+      name: tensor.name,
+      datatype: tensor.datatype,
+      shape: signature.batched ? [-1, ...tensor.shape] : [...tensor.shape],
+    });
+    return {
+      name,
+      versions: (this.byName().get(name) ?? [])
+        .filter((each) => each === entry || each.state === 'ready')
+        .map(({ version }) => version),
+      platform: 'onnxruntime_onnx',
+      inputs: signature.inputs.map(describe),
+      outputs: signature.outputs.map(describe),
+    };
+  }
+
+  /** Names of all models. */
+  names(): string[] {
+    return [...this.byName().keys()];
+  }
+
+  /**
+   * Statistics of a model, or of all if `name` is empty, as the statistics extension of the protocol has it in
+   * JSON. `version` empty: all versions.
+   */
+  async statistics(name: string, version: string): Promise<{ model_stats: object[] }> {
+    const all = await this.service.statistics();
+    const wanted = all.filter(
+      (one) => (name === '' || one.name === name) && (version === '' || one.version === version),
+    );
+    return { model_stats: wanted.map(jsonOfStatistics) };
+  }
+
+  /** The model configuration extension of the protocol. Throws an `ApiError` for a model that is not known yet. */
+  modelConfig(entry: ModelEntry): object {
+    return modelConfig(this.known(entry), this.settings);
+  }
+
+  /** All models, also those that lie on disk alone; or only those that take requests. */
+  async index(
+    onlyReady: boolean,
+  ): Promise<{ name: string; version: string; state: string; reason: string }[]> {
+    if (!onlyReady) await this.service.look();
+    const { entries, notReady } = this.service.state;
+    return entries
+      .map((entry) => {
+        const { name, version, state, reason } = entry;
+        // What the server cannot answer now is not ready, whatever its files are like.
+        const isHeldUp = state === 'ready' && !this.isReady(entry);
+        if (isHeldUp) return { name, version, state: 'UNAVAILABLE', reason: notReady ?? reason };
+        return { name, version, state: state.toUpperCase(), reason };
+      })
+      .filter(({ state }) => !onlyReady || state === 'READY');
+  }
+
+  /** Puts a model into service. `parameters`: names that the client gave. Rejects with an `ApiError`. */
+  async load(name: string, parameters: readonly string[]): Promise<void> {
+    refuseParameters(parameters);
+    await this.service.load(name);
+  }
+
+  /** Takes a model out of service. `parameters`: names that the client gave. Rejects with an `ApiError`. */
+  async unload(name: string, parameters: readonly string[]): Promise<void> {
+    this.find(name, '');
+    refuseParameters(parameters.filter((parameter) => parameter !== 'unload_dependents'));
+    await this.service.unload(name);
+  }
+
+  private known({ name, state, reason, model }: ModelEntry): ServedModel {
+    if (model !== null) return model;
+    if (state === 'loading')
+      throw new ApiError('notReady', `model ${shown(name)} is not known yet: ${reason}`);
+    throw this.notLoaded(name, reason);
+  }
+
+  private notLoaded(name: string, reason: string): ApiError {
+    const { howLoaded = CLIENTS_LOAD } = this.service.state;
+    return new ApiError('notReady', `model ${shown(name)} is ${reason}; ${howLoaded}`);
+  }
+
+  /** Built again whenever the service's state is another. */
+  private byName(): ReadonlyMap<string, readonly ModelEntry[]> {
+    const { state } = this.service;
+    if (state === this.indexed) return this.entries;
+    const entries = new Map<string, ModelEntry[]>();
+    for (const entry of state.entries) {
+      const versions = entries.get(entry.name);
+      if (versions === undefined) entries.set(entry.name, [entry]);
+      else versions.push(entry);
+    }
+    this.indexed = state;
+    this.entries = entries;
+    return entries;
+  }
+}
+
+const CLIENTS_LOAD = 'load it through the model repository';
+
+/** `version` empty: the one that is served by default. */
+function isVersion(version: string): (entry: ModelEntry) => boolean {
+  return (entry) => (version === '' ? entry.isDefault : entry.version === version);
+}
+
+/** Models cannot be configured through the protocol; to leave that out silently would be a lie. */
+function refuseParameters([foreign]: readonly string[]): void {
+  if (foreign === undefined) return;
+  throw new ApiError(
+    'invalid',
+    `parameter ${shown(foreign)} is not supported; change the model's settings on disk`,
+  );
+}
+
+/** Bytes of a request or answer that are not the data of tensors. */
+const HEADER_BYTES = 4 * KIB;
+
+/**
+ * A model's configuration as clients of other servers read it (model configuration extension): names, types and sizes of
+ * its tensors, whether it takes batches, and, in their `parameters`, the lengths of its inputs as its config.yaml says them.
+ */
+function modelConfig({ spec, signature }: ServedModel, limits: CatalogSettings) {
+  const { inputs, outputs, batched } = signature;
+  return {
+    name: spec.name,
+    platform: 'onnxruntime_onnx',
+    backend: 'onnxruntime',
+    max_batch_size: batched ? largestBatch(atLongest(signature), limits) : 0,
+    input: inputs.map((input) => ({ ...describe(input), format: 'FORMAT_NONE' })),
+    output: outputs.map(describe),
+    ...(batched ? { dynamic_batching: { preferred_batch_size: [...spec.batchSizes] } } : {}),
+    ...(signature.lengths === undefined ? {} : { parameters: lengthParameters(signature) }),
+  };
+}
+
+/** The values are JSON, since parameters are texts. */
+function lengthParameters(signature: ModelSignature) {
+  const { buckets = [], fill = null } = signature.lengths ?? {};
+  const text = (value: unknown) => ({ string_value: JSON.stringify(value) });
+  return { buckets: text(buckets), ...(fill === null ? {} : { fill: text(fillByInput(signature)) }) };
+}
+
+/** Largest batch of one call: `--max-batch`, as far as its tensors fit into the largest body and answer. */
+function largestBatch(
+  { inputs, outputs }: ModelSignature,
+  { maxBatch, maxBodyBytes }: CatalogSettings,
+): number {
+  const rowsIn = (limitBytes: number, tensors: readonly TensorSignature[]) =>
+    Math.floor((limitBytes - HEADER_BYTES) / tensors.reduce((sum, { bytes }) => sum + bytes, 0));
+  const fitting = Math.min(rowsIn(maxBodyBytes, inputs), rowsIn(mostAnswerBytes({ maxBodyBytes }), outputs));
+  return Math.max(1, Math.min(maxBatch, fitting));
+}
+
+function describe({ name, datatype, shape }: TensorSignature) {
+  const type = datatype === 'BYTES' ? 'STRING' : datatype;
+  return { name, data_type: `TYPE_${type}`, dims: shape.map((size) => (size === FREE ? -1 : size)) };
+}
+
+/** The statistics of one version of a model, as the statistics extension of the protocol has them in JSON. */
+function jsonOfStatistics({ success, fail, queue, ...one }: ModelStatistics): object {
+  const computed = (part: Pick<ModelStatistics, 'computeInput' | 'computeInfer' | 'computeOutput'>) => ({
+    compute_input: part.computeInput,
+    compute_infer: part.computeInfer,
+    compute_output: part.computeOutput,
+  });
+  return {
+    name: one.name,
+    version: one.version,
+    last_inference: one.lastInferenceMs,
+    inference_count: one.inferenceCount,
+    execution_count: one.executionCount,
+    inference_stats: { success, fail, queue, ...computed(one) },
+    batch_stats: one.batches.map((batch) => ({ batch_size: batch.batchSize, ...computed(batch) })),
+  };
 }

@@ -2,10 +2,13 @@ import { expect, it } from 'vitest';
 import { Clock } from '../../../src/base/clock/clock.js';
 import { REAL_TIME } from '../../../src/base/world/real-time.js';
 import { STATUS_DEVICE_ERROR, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
-import { unpackAnswers } from '../../../src/live/frontend/thread/messages.js';
-import { RemoteService } from '../../../src/live/frontend/thread/remote-service.js';
-import { ThreadRequests } from '../../../src/live/frontend/thread/thread-requests.js';
+import {
+  RemoteService,
+  ThreadRequests,
+  unpackAnswers,
+} from '../../../src/live/frontend/thread/remote-service.js';
 import type { WatchedService } from '../../../src/live/service.js';
+import type { ThreadHandle, ThreadPort } from '../../../src/live/world/threads.js';
 import { grown, largerOf, sizesOf } from '../sizes.js';
 import { description, FakeWorker, gpu } from './fake-worker.js';
 import { type LiveHarness, withController } from './harness.js';
@@ -53,17 +56,28 @@ interface FrontendPair {
 /** A frontend's ends of the border between threads, with nothing in between. */
 function frontendOf({ controller }: LiveHarness): FrontendPair {
   const answered = { size: 0, sent: 0 };
-  const service: RemoteService = new RemoteService(controller.state, new Clock(REAL_TIME, 0), (message) => {
-    if (typeof message === 'string') requests.submit(message);
-    else if (message.kind === 'requests') requests.submit(message.requests);
-  });
-  const requests: ThreadRequests = new ThreadRequests(controller as unknown as WatchedService, (message) => {
+  // `ask` takes what the frontend posts, `answer` what the service does.
+  let ask: (message: unknown) => void = () => {};
+  let answer: (message: unknown) => void = () => {};
+  const port = {
+    postMessage: (message: unknown) => ask(message),
+    on: (_: string, heard: typeof answer) => (answer = heard),
+  };
+  const thread = { on: (_: string, heard: typeof ask) => (ask = heard) } as unknown as ThreadHandle;
+  const service = new RemoteService(
+    controller.state,
+    new Clock(REAL_TIME, 0),
+    port as unknown as ThreadPort,
+    () => {},
+  );
+  const post = (message: Parameters<typeof unpackAnswers>[0] | object) => {
     const count = () => answered.sent++;
     if (typeof message === 'string') unpackAnswers(message, count);
-    else if (message.kind === 'answers') unpackAnswers(message.answers, count);
-    if (typeof message === 'string' || (message.kind !== 'close' && message.kind !== 'renew'))
-      service.receive(message);
-  });
+    else if ('answers' in message)
+      unpackAnswers(message.answers as Parameters<typeof unpackAnswers>[0], count);
+    answer(message);
+  };
+  const requests = new ThreadRequests(controller as unknown as WatchedService, thread, post, () => {});
   return { service, requests, answered };
 }
 

@@ -5,7 +5,7 @@ import {
   budgetLimits,
   clearBudgetSlot,
   newBudgetCounters,
-} from '../../../src/live/frontend/budget.js';
+} from '../../../src/live/frontend/limits.js';
 
 const LIMITS = {
   ...{ totalBytes: 16 * MIB, clientBytes: 8 * MIB, connectionBytes: 4 * MIB },

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { newApiErrorCounters, readApiErrors } from '../../../src/live/frontend/api-error.js';
-import { newBudgetCounters } from '../../../src/live/frontend/budget.js';
+import { newBudgetCounters } from '../../../src/live/frontend/limits.js';
 import { noOpenssl, selfSigned } from '../../self-signed.js';
 import { echo, echoModel, FakeService } from './fake-service.js';
 import { exchangeRaw, openGrpc, openHttp, tensor } from './fixtures.js';

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { MIB } from '../../../src/base/units.js';
-import { newBudgetCounters } from '../../../src/live/frontend/budget.js';
+import { newBudgetCounters } from '../../../src/live/frontend/limits.js';
 import { echoModel, FakeService } from './fake-service.js';
 import { exchangeRaw, openHttp, tensor } from './fixtures.js';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../src/live/frontend/api-error.js';
-import { decodeBody } from '../../../src/live/frontend/infer-body.js';
+import { decodeBody } from '../../../src/live/frontend/http-body.js';
 import { DATATYPES, type Datatype, type ServedModel } from '../../../src/live/model.js';
 import { echoModel, type TensorSketch } from './fake-service.js';
 import { type InferTask, Refused, readSlowly } from './slow-infer-body.js';

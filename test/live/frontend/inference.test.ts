@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { decodeBody } from '../../../src/live/frontend/infer-body.js';
+import { decodeBody } from '../../../src/live/frontend/http-body.js';
 import { echoModel } from './fake-service.js';
 import { tensor } from './fixtures.js';
 

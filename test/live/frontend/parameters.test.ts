@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classOfPriority, requestParameters } from '../../../src/live/frontend/parameters.js';
+import { classOfPriority, requestParameters } from '../../../src/live/frontend/inference.js';
 
 const CLASSES = [
   { name: 'standard', priorities: [] },

@@ -1,4 +1,4 @@
-import type { DecodeTask } from '../../../src/live/frontend/infer-body.js';
+import type { DecodeTask } from '../../../src/live/frontend/http-body.js';
 import { DATATYPES, type Datatype, type TensorSignature } from '../../../src/live/model.js';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -3,8 +3,7 @@ import { createServer as createTlsServer, Server as TlsServer } from 'node:tls';
 import { KIB } from '../../../base/units.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import { ApiError, asApiError } from '../api-error.js';
-import type { Account, Held } from '../budget.js';
-import { MOST_HEADER_BYTES } from '../limits.js';
+import { type Account, type Held, MOST_HEADER_BYTES } from '../limits.js';
 import type { Site } from '../site.js';
 
 /** Interval at which the memory of incomplete messages is counted. */

@@ -2,8 +2,7 @@ import protobuf from 'protobufjs';
 import { DATATYPES, type Datatype } from '../../model.js';
 import { ApiError, shown } from '../api-error.js';
 import type { TensorReader } from '../inference.js';
-import type { Json } from '../json.js';
-import { bytesOfElements } from '../json-tensors.js';
+import { bytesOfElements, type Json } from '../json.js';
 import { MOST_CONTROL_BYTES, MOST_TENSORS } from '../limits.js';
 import { PROTOCOL_FILE } from './protocol.js';
 

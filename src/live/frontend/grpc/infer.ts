@@ -1,8 +1,7 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { ServedModel } from '../../model.js';
-import { answerOf } from '../answer.js';
 import { ApiError, asApiError, cancelled } from '../api-error.js';
-import { Call } from '../call.js';
+import { answerOf, Call } from '../call.js';
 import { readInference } from '../inference.js';
 import type { Site } from '../site.js';
 import { contentsReader, readInferMessage } from './infer-message.js';

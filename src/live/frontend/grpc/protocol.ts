@@ -11,8 +11,8 @@ import { protoPath as HEALTH_FILE } from 'grpc-health-check';
 import descriptor, { type IDescriptorProto } from 'protobufjs/ext/descriptor/index.js';
 import type { InferenceService } from '../../service.js';
 import { ApiError, asApiError, shown } from '../api-error.js';
-import type { Catalog } from '../catalog.js';
 import { MOST_CONTROL_BYTES, MOST_WATCHES } from '../limits.js';
+import type { Catalog } from '../site.js';
 import { rpcOf, statusOf } from './rpc.js';
 
 /** The Open Inference Protocol: where its file lies, the same path from here in src and, compiled, in dist. */

@@ -3,10 +3,9 @@ import { msUntil } from '../../../base/clock/wall-clock.js';
 import { KIB, NS_PER_MS } from '../../../base/units.js';
 import { SHUTTING_DOWN } from '../../service.js';
 import { API_ERRORS, ApiError } from '../api-error.js';
-import type { Held } from '../budget.js';
 import type { Call } from '../call.js';
 import { traceOf } from '../headers.js';
-import { MOST_CONTROL_BYTES } from '../limits.js';
+import { type Held, MOST_CONTROL_BYTES } from '../limits.js';
 import type { Connection } from './connections.js';
 
 /** Time to send a message, and to read a response. */

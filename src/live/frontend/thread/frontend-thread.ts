@@ -4,7 +4,7 @@ import { invariant } from '../../../base/invariant.js';
 import { REAL_TIME } from '../../../base/world/real-time.js';
 import { passOnWarnings } from '../../warnings.js';
 import type { Frontend } from '../frontend.js';
-import type { FrontendThreadData } from './messages.js';
+import type { FrontendThreadData } from './remote-service.js';
 import { type OpenTransport, runFrontend } from './run-frontend.js';
 
 invariant(parentPort !== null, 'this file is the entry of a thread');

@@ -7,10 +7,15 @@ import type { ServerTls } from '../../wire/credentials.js';
 import { REAL_WORLD } from '../../world/real-world.js';
 import type { ThreadHandle } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
-import { type BudgetSlot, clearBudgetSlot } from '../budget.js';
 import type { Frontend, FrontendEvents, FrontendOptions } from '../frontend.js';
-import type { FromFrontend, FrontendThreadData, ToFrontend, Transport } from './messages.js';
-import { ThreadRequests } from './thread-requests.js';
+import { type BudgetSlot, clearBudgetSlot } from '../limits.js';
+import {
+  type FrontendThreadData,
+  ThreadRequests,
+  type ToFrontend,
+  type ToHost,
+  type Transport,
+} from './remote-service.js';
 
 interface FrontendHostOptions {
   /** Default: the real one. */
@@ -187,18 +192,14 @@ class FrontendHost {
       name: `frontend-${options.transport}`,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: YOUNG_HEAP_MB },
     });
-    const requests = new ThreadRequests(service, (message, transfer) => {
-      if (this.thread === thread) send(thread, message, transfer);
-    });
     this.thread = thread;
     let isListening = false;
     let reason = '';
-    thread.on('message', (message: FromFrontend) => {
-      if (typeof message === 'string') requests.submit(message);
-      else if (message.kind === 'requests') requests.submit(message.requests);
-      else if (message.kind === 'cancel') requests.cancel(message.id);
-      else if (message.kind === 'call') void requests.call(message.id, message.method, message.name);
-      else if (message.kind === 'closed') this.closed();
+    const post = (message: ToFrontend, transfer: readonly ArrayBuffer[]) => {
+      if (this.thread === thread) send(thread, message, transfer);
+    };
+    new ThreadRequests(service, thread, post, (message) => {
+      if (message.kind === 'closed') this.closed();
       else if (message.kind === 'cutOff') options.cutOff?.(message.client, message.why);
       else if (message.kind === 'turnedAway') options.turnedAway?.(message.clients);
       else if (message.kind === 'listening') {
@@ -259,6 +260,6 @@ function originOf(service: WatchedService, time: Time): number {
   return time.monotonicNs() - nowNs;
 }
 
-function failureOf({ code, message }: Extract<FromFrontend, { readonly kind: 'failed' }>): Error {
+function failureOf({ code, message }: Extract<ToHost, { readonly kind: 'failed' }>): Error {
   return code === null ? new Error(message) : new EscapementError(code, message);
 }

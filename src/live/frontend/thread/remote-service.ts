@@ -1,21 +1,91 @@
 import type { Clock } from '../../../base/clock/clock.js';
+import type { ErrorCode } from '../../../base/errors.js';
+import type { Outcome } from '../../../core/request.js';
+import { freeLarge, LARGE_BYTES, OpenParcel, Parcel, type ParcelContents } from '../../parcel.js';
+import type { PulseBuffer } from '../../pulse.js';
 import {
+  type InferenceAnswer,
   type InferenceRequest,
   type InferenceService,
   type ModelStatistics,
   type RequestKeeper,
   ServiceError,
   type ServiceState,
+  type WatchedService,
 } from '../../service.js';
-import {
-  type FromFrontend,
-  RequestPacker,
-  type ServiceMethod,
-  type ToFrontend,
-  unpackAnswers,
-} from './messages.js';
+import type { ServerTls } from '../../wire/credentials.js';
+import type { ThreadHandle, ThreadPort } from '../../world/threads.js';
+import type { FrontendOptions } from '../frontend.js';
 
-type Post = (message: FromFrontend, transfer: readonly ArrayBuffer[]) => void;
+export type Transport = 'http' | 'grpc';
+
+/** Start data of a frontend thread. */
+export interface FrontendThreadData {
+  readonly transport: Transport;
+  readonly options: FrontendOptions;
+  /** `monotonicNs` of the instant that is 0 on the service's clock. */
+  readonly originNs: number;
+  readonly state: ServiceState;
+  /** Pulse of this thread. */
+  readonly pulse: PulseBuffer;
+  /** Pulse of the service's thread. */
+  readonly servicePulse: PulseBuffer;
+  /** It says which clients it cuts off. */
+  readonly namesClients: boolean;
+}
+
+/** Requests of one turn of a thread's event loop; see `RequestPacker`. `nth`: position in the message. */
+type PackedRequests = Packed<{ readonly nth: number } & Pick<InferenceRequest, 'shapes' | 'trace'>>;
+
+/** Answers that the service gave in one turn; see `AnswerPacker`. */
+type PackedAnswers = Packed<
+  { readonly nth: number } & Pick<
+    InferenceAnswer,
+    'shapes' | 'error' | 'isOfInputs' | 'isOverLimit' | 'waitedFor'
+  >
+>;
+
+/** Calls of a frontend to the service other than inference. */
+type ServiceMethod = 'load' | 'unload' | 'look' | 'statistics';
+
+/** From a frontend to the service. A text, by far the most frequent, is requests. */
+type ToService =
+  | string
+  | { readonly kind: 'requests'; readonly requests: Exclude<PackedRequests, string> }
+  /** The client of a request has gone. */
+  | { readonly kind: 'cancel'; readonly id: number }
+  /** `name`: of a model; '' for methods without one. */
+  | { readonly kind: 'call'; readonly id: number; readonly method: ServiceMethod; readonly name: string };
+
+/** From a frontend thread to its host, about itself. */
+export type ToHost =
+  | { readonly kind: 'listening'; readonly port: number }
+  | { readonly kind: 'failed'; readonly code: ErrorCode | null; readonly message: string }
+  /** A client was cut off. */
+  | { readonly kind: 'cutOff'; readonly client: string; readonly why: string }
+  /** Clients whose connections were rejected; not all are named. */
+  | { readonly kind: 'turnedAway'; readonly clients: readonly string[] }
+  /** No connection is left. */
+  | { readonly kind: 'closed' };
+
+/** From the service to a frontend. A text is answers. */
+type FromService =
+  | string
+  | { readonly kind: 'answers'; readonly answers: Exclude<PackedAnswers, string> }
+  | { readonly kind: 'state'; readonly state: ServiceState }
+  | {
+      readonly kind: 'called';
+      readonly id: number;
+      readonly statistics: readonly ModelStatistics[];
+      readonly error: { readonly kind: ServiceError['kind'] | null; readonly message: string } | null;
+    };
+
+/** From the host to its frontend thread, about that. */
+type FromHost =
+  | { readonly kind: 'renew'; readonly tls: ServerTls }
+  | { readonly kind: 'close'; readonly graceful: boolean };
+
+export type ToFrontend = FromService | FromHost;
 
 /** The service as frontends in another thread see it. What they ask in one turn of the event loop is one message. */
 export class RemoteService implements InferenceService, RequestKeeper {
@@ -45,8 +115,18 @@ export class RemoteService implements InferenceService, RequestKeeper {
     private lastState: ServiceState,
     /** The service's. */
     private readonly clock: Clock,
-    private readonly post: Post,
-  ) {}
+    private readonly port: ThreadPort,
+    /** Takes messages that are about the frontend itself. */
+    others: (message: FromHost) => void,
+  ) {
+    port.on('message', (message: ToFrontend) => {
+      if (typeof message === 'string') unpackAnswers(message, this.answer);
+      else if (message.kind === 'answers') unpackAnswers(message.answers, this.answer);
+      else if (message.kind === 'state') this.lastState = message.state;
+      else if (message.kind === 'called') this.called(message);
+      else others(message);
+    });
+  }
 
   get state(): ServiceState {
     return this.hungState ?? this.lastState;
@@ -83,7 +163,7 @@ export class RemoteService implements InferenceService, RequestKeeper {
   cancel({ slot = -1 }: InferenceRequest): void {
     // It may wait here to be sent.
     this.send();
-    this.post({ kind: 'cancel', id: slot }, []);
+    this.post({ kind: 'cancel', id: slot });
   }
 
   async load(name: string): Promise<void> {
@@ -102,14 +182,6 @@ export class RemoteService implements InferenceService, RequestKeeper {
     return this.call('statistics');
   }
 
-  /** Takes a message of the host; those about the frontend itself are not for it. */
-  receive(message: Exclude<ToFrontend, { readonly kind: 'close' | 'renew' }>): void {
-    if (typeof message === 'string') unpackAnswers(message, this.answer);
-    else if (message.kind === 'answers') unpackAnswers(message.answers, this.answer);
-    else if (message.kind === 'state') this.lastState = message.state;
-    else this.called(message);
-  }
-
   private send(): void {
     if (!this.isDue) return;
     this.isDue = false;
@@ -117,9 +189,13 @@ export class RemoteService implements InferenceService, RequestKeeper {
     this.post(typeof packed === 'string' ? packed : { kind: 'requests', requests: packed }, transfer);
   }
 
+  private post(message: ToService, transfer: readonly ArrayBuffer[] = []): void {
+    this.port.postMessage(message, transfer);
+  }
+
   private call(method: ServiceMethod, name = ''): Promise<readonly ModelStatistics[]> {
     const id = ++this.lastCall;
-    this.post({ kind: 'call', id, method, name }, []);
+    this.post({ kind: 'call', id, method, name });
     return new Promise((resolve, reject) => this.calls.set(id, { resolve, reject }));
   }
 
@@ -136,3 +212,235 @@ interface Waiting {
   resolve(statistics: readonly ModelStatistics[]): void;
   reject(error: Error): void;
 }
+
+/** Requests of one frontend thread in the thread of the service. Answers that come together go back together. */
+export class ThreadRequests {
+  private readonly packer = new AnswerPacker();
+  private isDue = false;
+  private spent: Uint8Array[] = [];
+  private readonly flush = () => this.send();
+  /** By id; null: it has its answer. */
+  private readonly waiting: (InferenceRequest | null)[] = [];
+  private readonly offer = (id: number, request: InferenceRequest) => {
+    this.waiting[id] = request;
+    this.service.infer(request);
+  };
+
+  /** `inputs`: what the request came with, which is not needed any more. */
+  private readonly answer = (id: number, answer: InferenceAnswer, inputs: readonly Uint8Array[]) => {
+    this.waiting[id] = null;
+    this.packer.add(id, answer);
+    for (let i = 0; i < inputs.length; i++) if (inputs[i].length > LARGE_BYTES) this.spent.push(inputs[i]);
+    if (this.isDue) return;
+    this.isDue = true;
+    // After all answers of this step, without a turn of the event loop in between.
+    queueMicrotask(this.flush);
+  };
+
+  constructor(
+    private readonly service: WatchedService,
+    thread: Pick<ThreadHandle, 'on'>,
+    private readonly post: (message: FromService, transfer: readonly ArrayBuffer[]) => void,
+    /** Takes messages that are about the frontend itself. */
+    others: (message: ToHost) => void,
+  ) {
+    thread.on('message', (message: ToService | ToHost) => {
+      if (typeof message === 'string') unpackRequests(message, this.offer, this.answer);
+      else if (message.kind === 'requests') unpackRequests(message.requests, this.offer, this.answer);
+      else if (message.kind === 'cancel') this.cancel(message.id);
+      else if (message.kind === 'call') void this.call(message.id, message.method, message.name);
+      else others(message);
+    });
+  }
+
+  /** It may have been answered while the word of it was on its way. */
+  private cancel(id: number): void {
+    const request = this.waiting[id] ?? null;
+    if (request !== null) request.keeper?.cancel(request);
+  }
+
+  private async call(id: number, method: ServiceMethod, name: string): Promise<void> {
+    try {
+      const statistics = (await this.service[method](name)) ?? [];
+      this.post({ kind: 'called', id, statistics, error: null }, []);
+    } catch (error) {
+      const kind = error instanceof ServiceError ? error.kind : null;
+      const { message } = error as Error;
+      this.post({ kind: 'called', id, statistics: [], error: { kind, message } }, []);
+    }
+  }
+
+  private send(): void {
+    this.isDue = false;
+    const { packed, transfer } = this.packer.take();
+    this.post(typeof packed === 'string' ? packed : { kind: 'answers', answers: packed }, transfer);
+    if (this.spent.length === 0) return;
+    freeLarge(this.spent);
+    this.spent = [];
+  }
+}
+
+/** A parcel, with extras that few of its items have; a text is a parcel of small items without extras. */
+type Packed<Extra> = string | { readonly contents: ParcelContents; readonly extras: readonly Extra[] };
+
+type ExtraOf<P> = P extends { readonly extras: readonly (infer Extra)[] } ? Extra : never;
+
+/** Packs everything that one turn of the event loop has for another thread into one message. */
+class Packer<Extra> {
+  protected readonly parcel = new Parcel();
+  protected extras: Extra[] = [];
+  protected count = 0;
+
+  /** Returns the message, and starts the next. */
+  take(): { readonly packed: Packed<Extra>; readonly transfer: ArrayBuffer[] } {
+    const { contents, transfer } = this.parcel.seal();
+    const { extras } = this;
+    const { bytes, large } = contents;
+    const isText = typeof bytes === 'string' && large.length === 0 && extras.length === 0;
+    this.extras = [];
+    this.count = 0;
+    return { packed: isText ? bytes : { contents, extras }, transfer };
+  }
+}
+
+function openPacked(packed: Packed<unknown>): OpenParcel {
+  return new OpenParcel(typeof packed === 'string' ? { bytes: packed, large: NONE } : packed.contents);
+}
+
+function extrasOf<Extra>(packed: Packed<Extra>): readonly Extra[] {
+  return typeof packed === 'string' ? NONE : packed.extras;
+}
+
+const NONE: readonly never[] = [];
+
+/** Counterpart of `takeTensors`. A tensor that is part of a larger buffer is copied. */
+function addTensors(parcel: Parcel, tensors: readonly Uint8Array[]): void {
+  parcel.addNumber(tensors.length);
+  for (let i = 0; i < tensors.length; i++) {
+    const isWhole = tensors[i].byteLength === tensors[i].buffer.byteLength;
+    parcel.add(tensors[i], isWhole);
+  }
+}
+
+/** Reads the number of tensors, then the tensors. */
+function takeTensors(parcel: OpenParcel): Uint8Array<ArrayBuffer>[] {
+  const tensors = new Array<Uint8Array<ArrayBuffer>>(parcel.takeNumber());
+  for (let i = 0; i < tensors.length; i++) tensors[i] = parcel.take();
+  return tensors;
+}
+
+/** Packs the requests of one turn into one message. */
+class RequestPacker extends Packer<ExtraOf<PackedRequests>> {
+  add(id: number, request: InferenceRequest, arrivalNs: number): void {
+    const { parcel } = this;
+    const { model, user, sloNs, inputs, shapes, trace = null, mayMove = false } = request;
+    const { requestClass = 0, tenant = 0, length = 0 } = request;
+    parcel.addNumber(id);
+    parcel.addNumber(model);
+    parcel.addNumber(user);
+    parcel.addNumber(requestClass);
+    parcel.addNumber(tenant);
+    parcel.addNumber(length);
+    parcel.addNumber(arrivalNs);
+    parcel.addNumber(sloNs);
+    parcel.addNumber(inputs.length);
+    for (let i = 0; i < inputs.length; i++) parcel.add(inputs[i], mayMove);
+    if (shapes !== undefined || trace !== null) this.extras.push({ nth: this.count, shapes, trace });
+    this.count++;
+  }
+}
+
+/**
+ * Calls `use` with each request of a message, and `answered` with its answer and its inputs. Literals here and below: a
+ * spread takes microseconds.
+ */
+function unpackRequests(
+  packed: PackedRequests,
+  use: (id: number, request: InferenceRequest) => void,
+  answered: (id: number, answer: InferenceAnswer, inputs: readonly Uint8Array[]) => void,
+): void {
+  const extras = extrasOf(packed);
+  const parcel = openPacked(packed);
+  let extra = 0;
+  for (let nth = 0; !parcel.isEmpty; nth++) {
+    const id = parcel.takeNumber();
+    const model = parcel.takeNumber();
+    const user = parcel.takeNumber();
+    const requestClass = parcel.takeNumber();
+    const tenant = parcel.takeNumber();
+    const length = parcel.takeNumber();
+    const arrivalNs = parcel.takeNumber();
+    const sloNs = parcel.takeNumber();
+    const inputs = takeTensors(parcel);
+    const rare = extras[extra]?.nth === nth ? extras[extra++] : null;
+    const trace = rare === null ? null : rare.trace;
+    const request: InferenceRequest = {
+      model,
+      user,
+      requestClass,
+      tenant,
+      length,
+      arrivalNs,
+      sloNs,
+      trace,
+      inputs,
+      shapes: rare?.shapes,
+      done: (answer) => answered(id, answer, request.inputs),
+    };
+    use(id, request);
+  }
+}
+
+/** Packs the answers of one turn into one message. */
+class AnswerPacker extends Packer<ExtraOf<PackedAnswers>> {
+  /** Large outputs in buffers of their own go over; what is part of a larger buffer is copied. */
+  add(id: number, answer: InferenceAnswer): void {
+    const { parcel } = this;
+    const { outcome, outputs, shapes, predictedNs, passedNs = 0, batchSize, error } = answer;
+    const { isOfInputs, isOverLimit, waitedFor = '' } = answer;
+    parcel.addNumber(id);
+    parcel.addNumber(outcome);
+    parcel.addNumber(predictedNs);
+    parcel.addNumber(passedNs);
+    parcel.addNumber(batchSize);
+    addTensors(parcel, outputs);
+    if (shapes !== undefined || error !== '' || waitedFor !== '')
+      this.extras.push({ nth: this.count, shapes, error, isOfInputs, isOverLimit, waitedFor });
+    this.count++;
+  }
+}
+
+/** Calls `use` with each answer of a message. */
+export function unpackAnswers(
+  packed: PackedAnswers,
+  use: (id: number, answer: InferenceAnswer) => void,
+): void {
+  const extras = extrasOf(packed);
+  const parcel = openPacked(packed);
+  let extra = 0;
+  for (let nth = 0; !parcel.isEmpty; nth++) {
+    const id = parcel.takeNumber();
+    const outcome = parcel.takeNumber() as Outcome;
+    const predictedNs = parcel.takeNumber();
+    const passedNs = parcel.takeNumber();
+    const batchSize = parcel.takeNumber();
+    const outputs = takeTensors(parcel);
+    const rare = extras[extra]?.nth === nth ? extras[extra++] : null;
+    const error = rare === null ? '' : rare.error;
+    const { shapes, isOfInputs, isOverLimit, waitedFor } = rare ?? NOTHING_RARE;
+    use(id, {
+      outcome,
+      predictedNs,
+      passedNs,
+      batchSize,
+      outputs,
+      shapes,
+      error,
+      isOfInputs,
+      isOverLimit,
+      waitedFor,
+    });
+  }
+}
+
+const NOTHING_RARE = { shapes: undefined, isOfInputs: undefined, isOverLimit: undefined, waitedFor: '' };

@@ -5,8 +5,7 @@ import { beat, PulseReader } from '../../pulse.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import type { ThreadPort } from '../../world/threads.js';
 import type { Frontend, FrontendEvents, FrontendOptions } from '../frontend.js';
-import type { FromFrontend, FrontendThreadData, ToFrontend } from './messages.js';
-import { RemoteService } from './remote-service.js';
+import { type FrontendThreadData, RemoteService, type ToHost } from './remote-service.js';
 
 /** Delay after the first rejected connection before its client, and those until then, are reported. */
 const GATHER_MS = 1000;
@@ -31,8 +30,7 @@ export async function runFrontend(
   let frontend: Frontend | null = null;
   /** Came before it had opened. */
   let renewed: ServerTls | null = null;
-  const post = (message: FromFrontend, transfer: readonly ArrayBuffer[] = []) =>
-    port.postMessage(message, transfer);
+  const post = (message: ToHost) => port.postMessage(message);
   const turnedAway = new Set<string>();
   const events: FrontendEvents = {
     cutOff: (client, why) => {
@@ -51,16 +49,15 @@ export async function runFrontend(
     await frontend?.close(graceful);
     post({ kind: 'closed' });
   };
-  const service = new RemoteService(state, new Clock(time, originNs), post);
-  beat(pulse, time);
-  new PulseReader(servicePulse, time, (reason) => service.hangs(reason));
-  port.on('message', (message: ToFrontend) => {
-    if (typeof message !== 'string' && message.kind === 'close') void close(message.graceful);
-    else if (typeof message !== 'string' && message.kind === 'renew') {
+  const service = new RemoteService(state, new Clock(time, originNs), port, (message) => {
+    if (message.kind === 'close') void close(message.graceful);
+    else {
       renewed = inBuffers(message.tls);
       frontend?.renew(renewed);
-    } else service.receive(message);
+    }
   });
+  beat(pulse, time);
+  new PulseReader(servicePulse, time, (reason) => service.hangs(reason));
   try {
     const own = { ...options, tls: tls === null ? null : inBuffers(tls) };
     frontend = await open(service, own, events);

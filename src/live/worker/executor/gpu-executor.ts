@@ -1,9 +1,9 @@
 import type { Action } from '../../../core/action.js';
 import { NO_MODEL } from '../../../core/model.js';
 import { Worker } from '../../../core/worker.js';
-import { freeLarge } from '../../free-buffers.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import type { WorkerModel } from '../../model.js';
+import { freeLarge } from '../../parcel.js';
 import type { Device } from './device.js';
 import { LiveAction } from './live-action.js';
 

@@ -11,13 +11,12 @@ import {
   STATUS_OK,
 } from '../../../core/action.js';
 import type { OrtDeviceSpec } from '../../device.js';
-import { freeLarge } from '../../free-buffers.js';
 import { bytesAtLength, lengthOfInputs } from '../../lengths.js';
 import type { ModelSignature } from '../../model.js';
 import { InputError } from '../../ort/input-error.js';
 import { runtimeProblem } from '../../ort/runtime-problem.js';
 import type { ModelSession, SessionRun } from '../../ort/session.js';
-import { areApart } from '../../parcel.js';
+import { areApart, freeLarge } from '../../parcel.js';
 import { HostSessions } from './host-sessions.js';
 import type { OperatorRecorder } from './operator-recorder.js';
 import type { HostModel, HostModelOrder, HostOrder, HostReport } from './protocol.js';

@@ -1,5 +1,7 @@
-import type { FrontendThreadData } from '../../../../src/live/frontend/thread/messages.js';
-import type { RemoteService } from '../../../../src/live/frontend/thread/remote-service.js';
+import type {
+  FrontendThreadData,
+  RemoteService,
+} from '../../../../src/live/frontend/thread/remote-service.js';
 import { runFrontend } from '../../../../src/live/frontend/thread/run-frontend.js';
 import type { SimProcess } from '../process.js';
 import type { ThreadLoop } from '../thread-loop.js';
