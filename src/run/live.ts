@@ -3,7 +3,7 @@ import { unixMs } from '../base/clock/wall-clock.js';
 import { EscapementError } from '../base/errors.js';
 import { NS_PER_S } from '../base/units.js';
 import type { Experiment } from '../config/experiment.js';
-import { LocalLink } from '../live/controller/link/local-link.js';
+import { LocalLink } from '../live/controller/link/worker-link.js';
 import type { WrittenRecording } from '../live/recording/recording-control.js';
 import type { RecordingEvents } from '../live/recording/server-recorder.js';
 import { type MachineOptions, startMachine } from '../live/worker/local-machine.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { stream } from '../../src/base/random/streams.js';
-import { AscendingIds } from '../../src/live/ascending-ids.js';
+import { AscendingIds } from '../../src/live/controller/link/result-check.js';
 
 describe('AscendingIds', () => {
   it('gives each thing back once, by its id', () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { NS_PER_S } from '../../src/base/units.js';
-import { LocalLink } from '../../src/live/controller/link/local-link.js';
+import { LocalLink } from '../../src/live/controller/link/worker-link.js';
 import { startMachine } from '../../src/live/worker/local-machine.js';
 import { type ClusterObserver, startCluster } from '../../src/serve/cluster.js';
 import { PAGE_BYTES, simulated, smallModels } from './fixtures.js';

@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import { createPolicyOf } from '../../src/config/create-policy.js';
 import { profileModel } from '../../src/config/profile.js';
 import { readServerSettings } from '../../src/config/server-settings.js';
-import { LocalLink } from '../../src/live/controller/link/local-link.js';
+import { LocalLink } from '../../src/live/controller/link/worker-link.js';
 import { replayJournal } from '../../src/live/journal/replay.js';
 import type { WorkerModel } from '../../src/live/model.js';
 import { optimizeModel } from '../../src/live/models/optimize.js';

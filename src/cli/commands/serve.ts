@@ -16,7 +16,7 @@ export const builder = (yargs: Argv) =>
 /** `escapement serve`: controller and one worker in one process. */
 export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
   const { startMachine } = await import('../../live/worker/local-machine.js');
-  const { LocalLink } = await import('../../live/controller/link/local-link.js');
+  const { LocalLink } = await import('../../live/controller/link/worker-link.js');
   const { deploymentOptions, machineOptions } = await import('../machine.js');
   const { runServer } = await import('../run-server.js');
   await runServer('server', args, async ({ runtime }, { log, world }) => {

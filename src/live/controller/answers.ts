@@ -1,5 +1,6 @@
 import { withoutFolders } from '../../base/printable.js';
-import { type Action, INFER } from '../../core/action.js';
+import { NS_PER_MS } from '../../base/units.js';
+import { type Action, INFER, LOAD, STATUS_OK, STATUS_WORKER_LOST } from '../../core/action.js';
 import type { RunObserver } from '../../core/observer.js';
 import {
   OUTCOME_CANCELLED,
@@ -11,15 +12,21 @@ import {
   type Outcome,
   type RequestTable,
 } from '../../core/request.js';
-import { LIMIT_NONE, partsOf, type Tenant } from '../../core/tenants.js';
+import { statusName } from '../../core/status-names.js';
+import { LIMIT_NONE, LIMIT_RATE, partsOf, type Tenant } from '../../core/tenants.js';
+import { shareText } from '../../record/share-text.js';
 import type { ResultMessage } from '../messages.js';
 import type { ModelSignature, ServedModel } from '../model.js';
-import { type InferenceAnswer, type InferenceRequest, STANDS_BY } from '../service.js';
-import { notExecuted, overLimit, tooLate, whyFailed } from './not-executed.js';
+import {
+  type InferenceAnswer,
+  type InferenceRequest,
+  overRateText,
+  SHUTTING_DOWN,
+  STANDS_BY,
+  WORKER_LOST,
+} from '../service.js';
 import { NO_WORKER } from './served-state.js';
-import type { Waits } from './waits.js';
 
-const NO_RESULT = { outputs: [] };
 const NO_OUTPUTS = { outputs: [] };
 
 /** Unanswered requests, and the answers of the current step of the core. */
@@ -36,9 +43,10 @@ export class Answers {
   /** By model: last load error of a device. */
   private readonly loadErrors: string[] = [];
 
+  readonly waits = new Waits();
+
   constructor(
     private readonly models: readonly (ServedModel | null)[],
-    private readonly waits: Waits,
     private readonly isWorkerUp: () => boolean,
     private readonly tenants: readonly Tenant[] = [],
   ) {
@@ -62,6 +70,7 @@ export class Answers {
   /** Call when the model is gone. */
   forgetModel(model: number): void {
     delete this.loadErrors[model];
+    this.waits.forgetModel(model);
   }
 
   /** Answers requests whose result is overdue and that can no longer be in time; the core learns of it later. */
@@ -165,7 +174,7 @@ export class Answers {
     const signature = this.models[action.model]?.signature ?? NO_OUTPUTS;
     return {
       outcome,
-      outputs: scatter(result ?? NO_RESULT, signature, index),
+      outputs: scatter(result ?? NO_OUTPUTS, signature, index),
       shapes: result?.shapes,
       predictedNs: 0,
       batchSize: action.batchSize,
@@ -184,4 +193,99 @@ function scatter(
   const each = tensors.length;
   if (outputs.length > each || lengths !== undefined) return outputs.slice(index * each, (index + 1) * each);
   return outputs.map((all, o) => all.subarray(index * tensors[o].bytes, (index + 1) * tensors[o].bytes));
+}
+
+/** LOADs of one model. */
+interface Loads {
+  underWay: number;
+  /** Send time of the first of those in progress. */
+  sinceNs: number;
+  /** Times of the last successful one. */
+  beginNs: number;
+  endNs: number;
+}
+
+/** Determines what a request not executed in time waited for, other than its turn. */
+export class Waits {
+  /** By model. */
+  private readonly loads: Loads[] = [];
+
+  /** Records an action decided by the core. */
+  sent({ kind, model, sentNs }: Action): void {
+    if (kind !== LOAD) return;
+    const loads = this.loadsOf(model);
+    if (loads.underWay === 0) loads.sinceNs = sentNs;
+    loads.underWay++;
+  }
+
+  /** Records its result. */
+  ended({ kind, model, status, beginNs, endNs }: Action): void {
+    if (kind !== LOAD) return;
+    const loads = this.loadsOf(model);
+    loads.underWay--;
+    if (status === STATUS_OK) Object.assign(loads, { beginNs, endNs });
+  }
+
+  /** Call when the model is gone. */
+  forgetModel(model: number): void {
+    delete this.loads[model];
+  }
+
+  /** Text; '' if it only waited for its turn. `asleepNs`: time taken to read its model again. */
+  of(
+    { model, arrivalNs, failedStatus }: RequestTable,
+    slot: number,
+    asleepNs: number,
+    nowNs: number,
+  ): string {
+    const parts: string[] = [];
+    if (asleepNs > 0) parts.push(`${ms(asleepNs)} until its model, which was asleep, had been read again`);
+    const loads = this.loads[model[slot]];
+    const fromNs = arrivalNs[slot];
+    if (loads !== undefined && loads.endNs > fromNs)
+      parts.push(`${ms(loads.endNs - Math.max(loads.beginNs, fromNs))} for the LOAD of its model`);
+    else if (loads !== undefined && loads.underWay > 0)
+      parts.push(
+        `${ms(nowNs - Math.max(loads.sinceNs, fromNs))} for the LOAD of its model, which has not ended`,
+      );
+    if (failedStatus[slot] !== STATUS_OK)
+      parts.push(`for an INFER that ended with ${statusName(failedStatus[slot])}`);
+    return parts.join(', ');
+  }
+
+  private loadsOf(model: number): Loads {
+    this.loads[model] ??= { underWay: 0, sinceNs: 0, beginNs: 0, endNs: Number.NEGATIVE_INFINITY };
+    return this.loads[model];
+  }
+}
+
+function ms(ns: number): string {
+  return `${(ns / NS_PER_MS).toFixed(3)} ms`;
+}
+
+/** Answer to a request that was not executed. */
+export function notExecuted(outcome: Outcome, error: string): InferenceAnswer {
+  return { outcome, outputs: NO_OUTPUTS.outputs, predictedNs: 0, batchSize: 0, error };
+}
+
+/** Answer to a request that came after the end, or was open then. */
+export function tooLate(): InferenceAnswer {
+  return notExecuted(OUTCOME_ERROR, SHUTTING_DOWN);
+}
+
+/** Answer beyond a tenant's limits; `waitNs`: time until the next request, if known; `part`: its share of all. */
+function overLimit(limit: number, tenant: Tenant, waitNs: number, part: number): InferenceAnswer {
+  const why =
+    limit === LIMIT_RATE
+      ? overRateText(tenant, waitNs)
+      : `the tenant ${tenant.name} is over its share of ${shareText(part)} while the server is overloaded`;
+  return { ...notExecuted(OUTCOME_REJECTED, why), predictedNs: waitNs, isOverLimit: true };
+}
+
+/** `action`: INFER of a failed request; null: none. */
+function whyFailed(action: Action | null): string {
+  if (action === null) return '';
+  return action.status === STATUS_WORKER_LOST
+    ? WORKER_LOST
+    : `the INFER was not executed: ${statusName(action.status)}`;
 }

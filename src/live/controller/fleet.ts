@@ -3,7 +3,7 @@ import type { Time } from '../../base/world/time.js';
 import { kindOfWorker } from '../gpu-kind.js';
 import type { ActionMessage, ResultMessage, WorkerDescription, WorkerState } from '../messages.js';
 import type { ServedModel } from '../model.js';
-import type { FleetOperatorRuns } from '../operator-runs.js';
+import { type FleetOperatorRuns, mergeOperatorRuns, NO_OPERATORS } from '../operator-runs.js';
 import { WORKER_SHUTS_DOWN } from '../wire/protocol.js';
 import { within } from '../within.js';
 import {
@@ -14,9 +14,8 @@ import {
   whyNotFitting,
 } from './cluster-of-workers.js';
 import { FleetModels } from './fleet-models.js';
-import { FleetRecording } from './fleet-recording.js';
 import { Condition, enoughInTime, initialWorkers, type StartupTimeout } from './fleet-start.js';
-import { FleetWorker, GpuNumbers, type Registration } from './fleet-worker.js';
+import { FleetWorker, type Registration } from './fleet-worker.js';
 import type { Driving, WorkerLink } from './link/worker-link.js';
 
 /** Limit on links to dynamic workers that are not connected yet. */
@@ -446,6 +445,51 @@ export class Fleet {
   }
 }
 
+/** Numbers of the cluster's GPUs, and whose they are. Those of a worker that left are free; the lowest goes first. */
+class GpuNumbers {
+  /** By GPU of the cluster; null: free. */
+  private readonly held: ({ readonly worker: FleetWorker; readonly local: number } | null)[] = [];
+
+  /** Number of GPUs that the cluster has numbers for. */
+  get size(): number {
+    return this.held.length;
+  }
+
+  get free(): number {
+    return this.held.filter((holder) => holder === null).length;
+  }
+
+  /** Adds free numbers. */
+  grow(count: number): void {
+    for (let i = 0; i < count; i++) this.held.push(null);
+  }
+
+  /** Assigns numbers to the worker's GPUs. False if too few are free. */
+  take(worker: FleetWorker, count: number): boolean {
+    const gpuNumbers = this.held.flatMap((holder, gpu) => (holder === null ? gpu : [])).slice(0, count);
+    if (gpuNumbers.length < count) return false;
+    worker.gpuNumbers = gpuNumbers;
+    for (const [local, gpu] of gpuNumbers.entries()) this.held[gpu] = { worker, local };
+    return true;
+  }
+
+  /** Frees the worker's numbers. */
+  release(worker: FleetWorker): void {
+    for (const gpu of worker.gpuNumbers) this.held[gpu] = null;
+    worker.gpuNumbers = [];
+  }
+
+  /** Null: no worker has that number. */
+  workerOf(gpu: number): FleetWorker | null {
+    return this.held[gpu]?.worker ?? null;
+  }
+
+  /** Number of the GPU on its own worker. */
+  localOf(gpu: number): number {
+    return this.held[gpu]?.local ?? 0;
+  }
+}
+
 function changeOfGpus({ gpuNumbers, known }: FleetWorker, now: number): string {
   const extra = now - gpuNumbers.length;
   if (extra > 0) return `; ${extra} of its GPUs are used from the next start on`;
@@ -471,4 +515,38 @@ const WHAT_TO_DO = 'stop another worker, or start the controller with a larger -
 
 function inWords(gpus: number): string {
   return gpus === 1 ? '1 GPU' : `${gpus} GPUs`;
+}
+
+/** Records operators on all workers of a fleet. */
+class FleetRecording {
+  private isOn = false;
+  /** Workers that went down meanwhile, with reasons. */
+  private lost: string[] = [];
+
+  /** No effect while recording. */
+  start(links: readonly WorkerLink[]): void {
+    if (!this.isOn) this.lost = [];
+    this.isOn = true;
+    for (const link of links) link.startRecording();
+  }
+
+  /** Never rejects: a worker's failure does not cost the others' recordings. */
+  async stop(links: readonly WorkerLink[]): Promise<FleetOperatorRuns> {
+    this.isOn = false;
+    const problems = this.lost;
+    const stop = (link: WorkerLink) =>
+      link.stopRecording().catch((error: Error) => {
+        problems.push(`${link.name}: ${error.message}`);
+        return NO_OPERATORS;
+      });
+    return { ...mergeOperatorRuns(await Promise.all(links.map(stop))), problems };
+  }
+
+  cameUp(link: WorkerLink): void {
+    if (this.isOn) link.startRecording();
+  }
+
+  wentDown({ name }: WorkerLink, reason: string): void {
+    if (this.isOn) this.lost.push(`${name} went down: ${reason}`);
+  }
 }

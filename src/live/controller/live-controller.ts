@@ -1,5 +1,7 @@
+import type { Clock } from '../../base/clock/clock.js';
 import { NS_PER_MS } from '../../base/units.js';
 import { pause } from '../../base/world/pause.js';
+import type { Timer } from '../../base/world/time.js';
 import { type Action, LOAD, STATUS_OK, STATUS_WORKER_LOST } from '../../core/action.js';
 import { Controller } from '../../core/controller.js';
 import { OUTCOME_REJECTED } from '../../core/request.js';
@@ -7,17 +9,12 @@ import { LIVE_MISSED_WINDOW } from '../../core/retry.js';
 import type { ModelReference, ResultMessage } from '../messages.js';
 import type { ServedModel } from '../model.js';
 import type { InferenceRequest, RequestKeeper, SchedulingService, ServiceState } from '../service.js';
-import { Answers } from './answers.js';
+import { Departures, GpuFailures, HangWatch, Outstanding, unloadMessage, unsentResult } from './actions.js';
+import { Answers, notExecuted, tooLate } from './answers.js';
 import { fitting } from './cluster-of-workers.js';
-import { Departures, unloadMessage, unsentResult } from './departures.js';
-import { GpuFailures } from './gpu-failures.js';
 import type { LiveControllerOptions } from './live-controller-options.js';
 import { LiveModels } from './live-models.js';
-import { notExecuted, tooLate } from './not-executed.js';
-import { HangWatch, Outstanding } from './outstanding.js';
 import { ServedState } from './served-state.js';
-import { Waits } from './waits.js';
-import { WakeTimer } from './wake-timer.js';
 
 /** Minimum duration of an action that ran: zero would be no demand, and no reason to load a model. */
 const SHORTEST_NS = 1000;
@@ -35,7 +32,6 @@ export class LiveController implements SchedulingService, RequestKeeper {
   private readonly list: (ServedModel | null)[];
   private readonly models: LiveModels;
   private readonly answers: Answers;
-  private readonly waits = new Waits();
   private readonly outstanding = new Outstanding();
   private readonly departures: Departures;
   private readonly timer: WakeTimer;
@@ -49,7 +45,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     this.list = [...cluster.models];
     this.served = new ServedState(cluster.models);
     const missedWindow = options.missedWindow ?? LIVE_MISSED_WINDOW;
-    this.answers = new Answers(this.list, this.waits, () => fleet.gpusUp > 0, options.tenants);
+    this.answers = new Answers(this.list, () => fleet.gpusUp > 0, options.tenants);
     this.departures = new Departures(
       fleet,
       this.list,
@@ -69,7 +65,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
       port: {
         send: (action) => {
           this.outstanding.add(action);
-          this.waits.sent(action);
+          this.answers.waits.sent(action);
           this.departures.add(action);
         },
         answer: (slot, outcome, nowNs, action) =>
@@ -78,7 +74,6 @@ export class LiveController implements SchedulingService, RequestKeeper {
           this.models.gone(model);
           this.answers.forgetModel(model);
           this.failures.forgetModel(model);
-          this.waits.forgetModel(model);
         },
       },
     });
@@ -249,7 +244,7 @@ export class LiveController implements SchedulingService, RequestKeeper {
     action.beginNs = beginNs;
     action.endNs = status === STATUS_OK ? Math.max(endNs, beginNs + SHORTEST_NS) : endNs;
     action.clock = 1;
-    this.waits.ended(action);
+    this.answers.waits.ended(action);
     if (action.kind === LOAD && status === STATUS_OK) this.models.loaded(action, action.endNs - beginNs);
     this.core.result(action);
     this.options.journal?.result(action);
@@ -299,4 +294,52 @@ function measuredBeginNs(
   { beginNs, endNs, inputErrors }: ResultMessage,
 ): number {
   return inputErrors === undefined ? beginNs : Math.max(beginNs, endNs - expectedDurationNs);
+}
+
+/** Longest delay of Node's timers. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/**
+ * One timer for the next time at which the core wants to be called. It never fires early; it fires up to 1 ms late,
+ * which costs less than spinning on the controller's thread would cost everything else.
+ */
+export class WakeTimer {
+  private timer: Timer | null = null;
+  private atNs = Number.POSITIVE_INFINITY;
+
+  constructor(
+    private readonly clock: Pick<Clock, 'nowNs' | 'time'>,
+    /** Called with the delay. */
+    private readonly wake: (lateNs: number) => void,
+  ) {}
+
+  /** Replaces the pending time; Infinity: none. */
+  set(atNs: number): void {
+    if (atNs === this.atNs) return;
+    this.clear();
+    this.atNs = atNs;
+    if (atNs !== Number.POSITIVE_INFINITY) this.arm();
+  }
+
+  clear(): void {
+    this.timer?.cancel();
+    this.timer = null;
+    this.atNs = Number.POSITIVE_INFINITY;
+  }
+
+  private arm(): void {
+    const delayMs = Math.ceil((this.atNs - this.clock.nowNs()) / NS_PER_MS);
+    this.timer = this.clock.time.after(Math.min(Math.max(delayMs, 0), LONGEST_MS), this.fire);
+  }
+
+  private readonly fire = (): void => {
+    const lateNs = this.clock.nowNs() - this.atNs;
+    if (lateNs < 0) {
+      this.arm();
+      return;
+    }
+    this.timer = null;
+    this.atNs = Number.POSITIVE_INFINITY;
+    this.wake(lateNs);
+  };
 }

@@ -4,7 +4,7 @@ import { monotonicNs } from '../../base/clock/clock.js';
 import { EscapementError } from '../../base/errors.js';
 import { stream } from '../../base/random/streams.js';
 import { MIB, NS_PER_S } from '../../base/units.js';
-import { LocalLink } from '../../live/controller/link/local-link.js';
+import { LocalLink } from '../../live/controller/link/worker-link.js';
 import { createLog } from '../../live/observe/telemetry/log.js';
 import { ModelSession } from '../../live/ort/session.js';
 import { startMachine } from '../../live/worker/local-machine.js';

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { monotonicNs } from '../../../src/base/clock/clock.js';
 import { NS_PER_MS, NS_PER_S } from '../../../src/base/units.js';
-import { LocalLink } from '../../../src/live/controller/link/local-link.js';
+import { LocalLink } from '../../../src/live/controller/link/worker-link.js';
 import { startMachine } from '../../../src/live/worker/local-machine.js';
 import { startCluster } from '../../../src/serve/cluster.js';
 import { simulatedModel } from '../../../src/serve/simulated-models.js';

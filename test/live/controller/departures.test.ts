@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { REAL_TIME } from '../../../src/base/world/real-time.js';
 import { Action, INFER, STATUS_INFER_TOO_LATE } from '../../../src/core/action.js';
-import { Departures } from '../../../src/live/controller/departures.js';
+import { Departures } from '../../../src/live/controller/actions.js';
 import { Fleet } from '../../../src/live/controller/fleet.js';
 import type { ActionMessage } from '../../../src/live/messages.js';
 import { FakeWorker } from './fake-worker.js';

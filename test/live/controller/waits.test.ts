@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { LOAD, STATUS_DEVICE_ERROR, STATUS_INFER_TOO_LATE, STATUS_OK } from '../../../src/core/action.js';
 import { RequestTable } from '../../../src/core/request.js';
-import { Waits } from '../../../src/live/controller/waits.js';
+import { Waits } from '../../../src/live/controller/answers.js';
 import { action } from '../../core/fixtures.js';
 import { MS } from '../../sim/fixtures.js';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { NS_PER_MS } from '../../../src/base/units.js';
 import { REAL_TIME } from '../../../src/base/world/real-time.js';
-import { WakeTimer } from '../../../src/live/controller/wake-timer.js';
+import { WakeTimer } from '../../../src/live/controller/live-controller.js';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -23,8 +23,8 @@ import {
 } from '../../wire/protocol.js';
 import type { MachineEvents } from '../../worker/machine.js';
 import type { ClockSync } from './clock-sync.js';
-import type { DrivenMachine } from './machine-link.js';
 import { ResultCheck } from './result-check.js';
+import type { DrivenMachine } from './worker-link.js';
 
 interface MachineStubOptions {
   /** Estimate of the machine's clock. */

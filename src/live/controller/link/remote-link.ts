@@ -1,4 +1,5 @@
 import type { Timer } from '../../../base/world/time.js';
+import { Backoff } from '../../backoff.js';
 import { checkAddress } from '../../wire/address.js';
 import { type ClientTls, clientCredentials } from '../../wire/credentials.js';
 import {
@@ -8,13 +9,11 @@ import {
   type WorkerMessage,
 } from '../../wire/protocol.js';
 import type { WorkerCall } from '../../wire/worker-call.js';
-import { Backoff } from './backoff.js';
 import { ClockSync } from './clock-sync.js';
 import { Heartbeat } from './heartbeat.js';
-import { MachineLink } from './machine-link.js';
 import { MachineStub } from './machine-stub.js';
 import { RemoteLinks } from './remote-links.js';
-import type { Driving, WorkerEvents } from './worker-link.js';
+import { type Driving, MachineLink, type WorkerEvents } from './worker-link.js';
 
 export interface RemoteLinkOptions {
   /** HOST:PORT. */

@@ -1,3 +1,7 @@
+import { invariant } from '../../../base/invariant.js';
+import { REAL_TIME } from '../../../base/world/real-time.js';
+import type { Time, Timer } from '../../../base/world/time.js';
+import { Backoff } from '../../backoff.js';
 import type {
   ActionMessage,
   ModelReference,
@@ -7,7 +11,9 @@ import type {
 } from '../../messages.js';
 import type { ServedModel } from '../../model.js';
 import type { ModelList } from '../../model-list.js';
-import type { OperatorRuns } from '../../operator-runs.js';
+import { NO_OPERATORS, type OperatorRun, type OperatorRuns } from '../../operator-runs.js';
+import type { Machine } from '../../worker/machine.js';
+import { ClockSync } from './clock-sync.js';
 
 /** Driver of a worker, as one controller sees it. */
 export type Driving = 'none' | 'this' | 'another';
@@ -63,4 +69,266 @@ export class WorkerGone extends Error {
   constructor() {
     super('the worker is not connected any more');
   }
+}
+
+/** A machine as driven by a controller: in this process, or at the other end of a stream. */
+export type DrivenMachine = Pick<
+  Machine,
+  | 'description'
+  | 'attach'
+  | 'submit'
+  | 'quiesce'
+  | 'listModels'
+  | 'addModel'
+  | 'dropModel'
+  | 'startRecording'
+  | 'stopRecording'
+>;
+
+interface Driven {
+  readonly machine: DrivenMachine;
+  /** Estimate of the machine's clock. */
+  readonly clock: ClockSync;
+}
+
+/**
+ * Link to a machine, which it drives from the time it can be reached until it is lost: makes it idle, reports it up,
+ * passes actions and results and translates their times. When a GPU dies, `down` is reported at once and the others go
+ * on working; a moment later the whole machine goes down, is made idle, which restarts the GPU, and comes up again. So
+ * a GPU that keeps dying interrupts the others at most once a minute.
+ */
+export abstract class MachineLink implements WorkerLink {
+  abstract readonly name: string;
+  /** Null: not started, or closed. */
+  protected events: WorkerEvents | null = null;
+  /** Clock of the controller. */
+  protected nowNs: () => number = () => 0;
+  /** Null: no machine is driven at present. */
+  private driven: Driven | null = null;
+  private up = false;
+  private readonly revivals = new Backoff(FIRST_REVIVAL_MS, LONGEST_REVIVAL_MS);
+  private revival: Timer | null = null;
+  private giveUpRecording: (reason: Error) => void = () => {};
+  /** Rejects pending requests about the machine's models. */
+  private readonly asked = new Set<(reason: Error) => void>();
+
+  constructor(protected readonly time: Time) {}
+
+  abstract close(): Promise<void>;
+
+  /** Tells the operator of a problem. */
+  protected abstract complain(what: string): void;
+
+  start(events: WorkerEvents, nowNs: () => number): void {
+    invariant(this.events === null, 'a worker is started once');
+    this.events = events;
+    this.nowNs = nowNs;
+  }
+
+  send(actions: readonly ActionMessage[]): void {
+    const { driven } = this;
+    invariant(this.up && driven !== null, 'actions go to a worker that is up');
+    const { offsetNs } = driven.clock;
+    driven.machine.submit(actions.map((action) => toMachineTime(action, offsetNs)));
+  }
+
+  listModels(name: string | null): Promise<ModelList> {
+    return this.ask((machine) => machine.listModels(name));
+  }
+
+  addModel(index: number, reference: ModelReference): Promise<ServedModel> {
+    return this.ask((machine) => machine.addModel(index, reference));
+  }
+
+  dropModel(index: number): Promise<void> {
+    return this.ask((machine) => machine.dropModel(index));
+  }
+
+  startRecording(): void {
+    if (this.up) this.driven?.machine.startRecording();
+  }
+
+  async stopRecording(): Promise<OperatorRuns> {
+    if (this.driven === null) return NO_OPERATORS;
+    const { machine, clock } = this.driven;
+    const { operators, dropped } = await this.recorded(machine);
+    const { offsetNs } = clock;
+    return { operators: operators.map((run) => atControllerTime(run, offsetNs)), dropped };
+  }
+
+  restart(reason: string, gpu: number | null = null): void {
+    const { driven } = this;
+    if (driven === null) return;
+    if (gpu !== null) {
+      this.gpuDown(driven, gpu, reason);
+      return;
+    }
+    queueMicrotask(() => {
+      if (!this.isUp(driven)) return;
+      this.up = false;
+      this.events?.down(reason, null);
+      this.bringUp(driven);
+    });
+  }
+
+  /** Drives the machine from now on. */
+  protected drive(machine: DrivenMachine, clock: ClockSync): void {
+    const driven = { machine, clock };
+    this.driven = driven;
+    machine.attach({
+      results: (results) => this.pass(driven, results),
+      gpuDown: (gpu, reason) => this.gpuDown(driven, gpu, reason),
+    });
+    this.bringUp(driven);
+  }
+
+  /** The machine is lost: reports `down` if it was up, and returns that. Not called from within a call of the controller's. */
+  protected lost(reason: string): boolean {
+    const wasUp = this.up;
+    this.end();
+    if (wasUp) this.events?.down(reason, null);
+    return wasUp;
+  }
+
+  /** Drives no machine any more. */
+  protected end(): void {
+    this.driven = null;
+    this.up = false;
+    this.forgetRevival();
+    const reason = new WorkerGone();
+    this.giveUpRecording(reason);
+    for (const giveUp of this.asked) giveUp(reason);
+  }
+
+  private isUp(driven: Driven): boolean {
+    return this.up && this.driven === driven;
+  }
+
+  private ask<T>(question: (machine: DrivenMachine) => Promise<T>): Promise<T> {
+    const { driven } = this;
+    if (driven === null) return Promise.reject(new WorkerGone());
+    return new Promise((resolve, reject) => {
+      this.asked.add(reject);
+      question(driven.machine)
+        .then(resolve, reject)
+        .finally(() => this.asked.delete(reject));
+    });
+  }
+
+  private async recorded(machine: DrivenMachine): Promise<OperatorRuns> {
+    let timer: Timer | undefined;
+    const givenUp = new Promise<never>((_, reject) => {
+      this.giveUpRecording = reject;
+      const late = new Error(`they have not come within ${RECORDING_TIMEOUT_MS} ms`);
+      timer = this.time.after(RECORDING_TIMEOUT_MS, () => reject(late));
+    });
+    try {
+      return await Promise.race([machine.stopRecording(), givenUp]);
+    } finally {
+      timer?.cancel();
+    }
+  }
+
+  private bringUp(driven: Driven): void {
+    this.forgetRevival();
+    driven.machine.quiesce().then(
+      (state) => {
+        if (this.driven !== driven) return;
+        this.up = true;
+        this.events?.up(driven.machine.description, state);
+      },
+      (error: Error) => {
+        if (this.driven !== driven) return;
+        this.complain(`the worker cannot be made idle: ${error.message}`);
+        this.later(() => this.bringUp(driven));
+      },
+    );
+  }
+
+  // A machine may answer from within `submit`, a link never from within a call of the controller's.
+  private pass(driven: Driven, results: readonly ResultMessage[]): void {
+    queueMicrotask(() => {
+      if (!this.isUp(driven)) return;
+      const { offsetNs } = driven.clock;
+      this.events?.results(results.map((result) => toControllerTime(result, offsetNs)));
+    });
+  }
+
+  private gpuDown(driven: Driven, gpu: number, reason: string): void {
+    queueMicrotask(() => {
+      if (!this.isUp(driven)) return;
+      this.events?.down(reason, gpu);
+      // GPUs that share a thread die and come back together.
+      if (this.revival === null) this.later(() => this.restart(`GPU ${gpu} is started again`));
+    });
+  }
+
+  private later(revive: () => void): void {
+    this.revival = this.time.after(this.revivals.delayMs(this.nowNs()), () => {
+      this.revival = null;
+      revive();
+    });
+  }
+
+  private forgetRevival(): void {
+    this.revival?.cancel();
+    this.revival = null;
+  }
+}
+
+const FIRST_REVIVAL_MS = 100;
+const LONGEST_REVIVAL_MS = 60_000;
+/** Time for a machine to wait for its threads, read what they have written, and send it. */
+const RECORDING_TIMEOUT_MS = 30_000;
+
+function toMachineTime(action: ActionMessage, offsetNs: number): ActionMessage {
+  return { ...action, earliestNs: action.earliestNs + offsetNs, latestNs: action.latestNs + offsetNs };
+}
+
+function toControllerTime(result: ResultMessage, offsetNs: number): ResultMessage {
+  return { ...result, beginNs: result.beginNs - offsetNs, endNs: result.endNs - offsetNs };
+}
+
+function atControllerTime(run: OperatorRun, offsetNs: number): OperatorRun {
+  return { ...run, beginNs: run.beginNs - offsetNs, endNs: run.endNs - offsetNs };
+}
+
+/** Link to a worker in the controller's own process, which ends with it. */
+export class LocalLink extends MachineLink {
+  readonly name = LOCAL;
+
+  constructor(
+    private readonly local: Machine,
+    protected readonly complain: (line: string) => void = () => {},
+    time: Time = REAL_TIME,
+  ) {
+    super(time);
+  }
+
+  override start(events: WorkerEvents, nowNs: () => number): void {
+    super.start(events, nowNs);
+    this.drive(this.local, ownClock(nowNs, this.time));
+  }
+
+  prepare(action: ActionMessage): ActionMessage {
+    return this.local.prepare(action);
+  }
+
+  async close(): Promise<void> {
+    this.end();
+    await this.local.close();
+  }
+}
+
+/** Enough for one of them to be uninterrupted. */
+const READINGS = 16;
+
+/** Relation of the controller's clock to the machine's: they differ only in origin. */
+function ownClock(nowNs: () => number, time: Time): ClockSync {
+  const clock = new ClockSync();
+  for (let i = 0; i < READINGS; i++) {
+    const beforeNs = nowNs();
+    clock.add(beforeNs, time.monotonicNs(), nowNs());
+  }
+  return clock;
 }

@@ -35,7 +35,7 @@ export interface FrontendThreadData {
 }
 
 /** Requests of one turn of a thread's event loop; see `RequestPacker`. `nth`: position in the message. */
-type PackedRequests = Packed<{ readonly nth: number } & Pick<InferenceRequest, 'shapes' | 'trace'>>;
+type PackedRequests = Packed<{ readonly nth: number } & Required<Pick<InferenceRequest, 'shapes' | 'trace'>>>;
 
 /** Answers that the service gave in one turn; see `AnswerPacker`. */
 type PackedAnswers = Packed<

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { NS_PER_S } from '../../../../src/base/units.js';
-import { Backoff } from '../../../../src/live/controller/link/backoff.js';
+import { NS_PER_S } from '../../src/base/units.js';
+import { Backoff } from '../../src/live/backoff.js';
 
 it('doubles up to the longest', () => {
   const backoff = new Backoff(100, 2000);

@@ -1,4 +1,4 @@
-import { NS_PER_MS } from '../../../base/units.js';
+import { NS_PER_MS } from '../base/units.js';
 
 /**
  * Delays between attempts: each twice the previous one, up to a maximum. Resets after twice the maximum without an
