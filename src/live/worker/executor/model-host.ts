@@ -1,3 +1,4 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { monotonicNs } from '../../../base/clock/clock.js';
 import { EscapementError } from '../../../base/errors.js';
 import { invariant } from '../../../base/invariant.js';
@@ -15,11 +16,150 @@ import { bytesAtLength, lengthOfInputs } from '../../lengths.js';
 import type { ModelSignature } from '../../model.js';
 import { InputError } from '../../ort/input-error.js';
 import { runtimeProblem } from '../../ort/runtime-problem.js';
-import type { ModelSession, SessionRun } from '../../ort/session.js';
-import { areApart, freeLarge } from '../../parcel.js';
-import { HostSessions } from './host-sessions.js';
-import type { OperatorRecorder } from './operator-recorder.js';
-import type { HostModel, HostModelOrder, HostOrder, HostReport } from './protocol.js';
+import { ModelSession, type SessionRun } from '../../ort/session.js';
+import { areApart, buffersOf, freeLarge } from '../../parcel.js';
+import { Signal } from '../../signal.js';
+import type { InferLog, OperatorRecorder } from './operator-recorder.js';
+import {
+  ExecLine,
+  type HostLine,
+  type HostMessage,
+  type HostModel,
+  type HostModelOrder,
+  type HostOrder,
+  type HostReply,
+  type HostReport,
+  type ThreadReport,
+} from './protocol.js';
+
+/**
+ * Time for which the thread polls for the next INFER before it blocks, since it usually follows soon and waking takes
+ * longer (measured gap between two INFERs of 50 µs: 20 µs instead of 52).
+ */
+const LOOK_OUT_NS = 100_000;
+
+/** Multiple of an upkeep step's duration for which INFERs without idle moments run before the next step. */
+const PAUSE_AFTER_UPKEEP = 3;
+
+/**
+ * Runs the executor thread's orders on a host, until it is stopped. An INFER precedes everything else; upkeep of the
+ * sessions is left to idle moments.
+ */
+export class HostThread {
+  private readonly port: MessagePort;
+  private readonly exec: ExecLine;
+  private readonly executor: Signal;
+  /** INFERs by the id of their action, until they are requested. */
+  private readonly staged = new Map<number, HostOrder>();
+  /** LOADs and UNLOADs, in order of arrival. */
+  private readonly orders: HostOrder[] = [];
+  /** Changes of models. */
+  private readonly changes: HostModelOrder[] = [];
+  /** Earliest time at which upkeep may delay an INFER again. */
+  private upkeepFromNs = 0;
+
+  constructor(
+    private readonly host: ModelHost,
+    /** Raised when there is something to do. */
+    private readonly signal: Signal,
+    executor: HostLine,
+    private readonly machine: MessagePort,
+  ) {
+    this.port = executor.port;
+    this.exec = new ExecLine(executor.exec);
+    this.executor = new Signal(executor.signal);
+  }
+
+  async run(): Promise<void> {
+    const { host, signal } = this;
+    let lookOutUntilNs = 0;
+    while (!signal.stopped) {
+      const { count } = signal;
+      this.drain();
+      // Afterwards, so that an UNLOAD sent after this INFER was requested does not precede it.
+      const id = this.exec.asked;
+      const order = this.orders[0];
+      if (id >= 0) {
+        await this.infer(id);
+        lookOutUntilNs = monotonicNs() + LOOK_OUT_NS;
+        // Without an idle moment its turn would never come.
+        if (host.hasUpkeep && lookOutUntilNs > this.upkeepFromNs) await this.upkeep();
+      } else if (order !== undefined) await this.perform(order);
+      else if (this.changes.length > 0) await this.change(this.changes.shift() as HostModelOrder);
+      else if (monotonicNs() < lookOutUntilNs) signal.wait(count, lookOutUntilNs);
+      else if (this.staged.size === 0 && host.hasUpkeep) await this.upkeep();
+      else signal.wait(count, Number.POSITIVE_INFINITY);
+    }
+  }
+
+  private async upkeep(): Promise<void> {
+    const beginNs = monotonicNs();
+    await this.host.upkeep();
+    const endNs = monotonicNs();
+    this.upkeepFromNs = endNs + PAUSE_AFTER_UPKEEP * (endNs - beginNs);
+  }
+
+  private drain(): void {
+    for (let next = receiveMessageOnPort(this.port); next !== undefined; ) {
+      this.take(next.message);
+      next = receiveMessageOnPort(this.port);
+    }
+    for (let next = receiveMessageOnPort(this.machine); next !== undefined; ) {
+      this.changes.push(next.message);
+      next = receiveMessageOnPort(this.machine);
+    }
+  }
+
+  private take(message: HostMessage): void {
+    const { staged } = this;
+    if (message.kind === 'run') this.orders.push(message.order);
+    else if (message.kind === 'stage') staged.set(message.order.id, message.order);
+    else if (message.kind === 'discard') this.discard(message.id);
+    else for (const id of [...staged.keys()]) if (id !== message.id) this.discard(id);
+  }
+
+  private discard(id: number): void {
+    freeLarge(this.staged.get(id)?.inputs ?? []);
+    this.staged.delete(id);
+  }
+
+  private async infer(id: number): Promise<void> {
+    // It may have arrived since.
+    if (!this.staged.has(id)) this.drain();
+    const order = this.staged.get(id);
+    invariant(order !== undefined, 'an INFER is staged before it is asked for');
+    this.staged.delete(id);
+    const report = await this.host.perform(order);
+    invariant(report !== null, 'an INFER is reported');
+    // The lane first, since it must not wait for outputs to be sent. But an error must be there when it is free.
+    if (report.status === STATUS_OK) this.end(report);
+    const { outputs, shapes, error, inputErrors } = report;
+    this.reply({ kind: 'tensors', id, outputs, shapes, error, inputErrors });
+    if (report.status !== STATUS_OK) this.end(report);
+    freeLarge(order.inputs);
+  }
+
+  private async perform(order: HostOrder): Promise<void> {
+    this.orders.shift();
+    const report = await this.host.perform(order);
+    if (report !== null) this.reply({ kind: 'loaded', report });
+  }
+
+  private async change(order: HostModelOrder): Promise<void> {
+    await this.host.change(order);
+    this.machine.postMessage({ kind: 'model', index: order.index } satisfies ThreadReport);
+  }
+
+  private end(report: HostReport): void {
+    this.exec.end(report);
+    this.executor.raise();
+  }
+
+  private reply(reply: HostReply): void {
+    this.port.postMessage(reply, buffersOf([reply.kind === 'tensors' ? reply.outputs : []]));
+    this.executor.raise();
+  }
+}
 
 /** Runs the models of one host thread on their device, one order at a time. Times include copies of tensors. */
 export class ModelHost {
@@ -186,4 +326,109 @@ function inputOf(
 function failed(beginNs: number, error: unknown): HostReport {
   const { what } = runtimeProblem(error);
   return { status: STATUS_DEVICE_ERROR, beginNs, endNs: monotonicNs(), ...NO_TENSORS, error: what };
+}
+
+/** A model on the device. */
+interface LoadedModel {
+  readonly session: ModelSession;
+  /** Null: its operators are not recorded. */
+  log: InferLog | null;
+  /** True if it could not be reopened. */
+  isStuck: boolean;
+}
+
+/**
+ * Sessions of one host thread, recorded or not. A session that exists when a recording begins is replaced by a recorded
+ * one, and that in turn when its log is long enough. If `hasUpkeep`, call `upkeep` when idle: it does one step of that,
+ * taking some ms.
+ */
+class HostSessions {
+  private readonly loaded = new Map<number, LoadedModel>();
+  /** Replaced session, to be closed. */
+  private replaced: LoadedModel | null = null;
+
+  constructor(
+    private readonly device: OrtDeviceSpec,
+    /** By index among the models of the machine. */
+    private readonly models: ReadonlyMap<number, HostModel>,
+    private readonly recorder: OperatorRecorder,
+  ) {}
+
+  get(model: number): LoadedModel | undefined {
+    return this.loaded.get(model);
+  }
+
+  /** Throws like `ModelSession.create`. */
+  async open(index: number): Promise<LoadedModel> {
+    const { model, bytes } = this.models.get(index) as HostModel;
+    const log = this.recorder.newLog();
+    const { signature, spec } = model;
+    const session = await ModelSession.create(bytes, signature, spec.batchSizes, this.device, log?.prefix);
+    return { session, log, isStuck: false };
+  }
+
+  async load(model: number): Promise<void> {
+    await this.unload(model);
+    this.loaded.set(model, await this.open(model));
+  }
+
+  async unload(model: number): Promise<void> {
+    const held = this.loaded.get(model);
+    this.loaded.delete(model);
+    if (held !== undefined) await this.close(held);
+  }
+
+  async close({ session, log }: LoadedModel): Promise<void> {
+    if (log !== null) this.recorder.end(session, log);
+    await session.release();
+  }
+
+  get hasUpkeep(): boolean {
+    const { recorder } = this;
+    return this.replaced !== null || recorder.isBehind || (recorder.isOn && this.oldModel() >= 0);
+  }
+
+  /** Never throws. */
+  async upkeep(): Promise<void> {
+    const { replaced } = this;
+    if (replaced?.log) this.endLog(replaced);
+    else if (replaced !== null) {
+      this.replaced = null;
+      await replaced.session.release().catch(() => {});
+    } else if (this.recorder.isBehind) {
+      const recorded = this.recorded();
+      if (recorded === undefined) this.recorder.follow();
+      else this.endLog(recorded);
+    } else await this.renew(this.oldModel());
+  }
+
+  private async renew(model: number): Promise<void> {
+    const held = this.loaded.get(model);
+    if (held === undefined) return;
+    try {
+      // The new one first: if memory does not suffice, the old one must still exist.
+      this.loaded.set(model, await this.open(model));
+      this.replaced = held;
+    } catch {
+      held.isStuck = true;
+      if (held.log !== null) this.endLog(held);
+    }
+  }
+
+  private endLog(held: LoadedModel): void {
+    if (held.log !== null) this.recorder.end(held.session, held.log);
+    held.log = null;
+  }
+
+  /** A model whose session should be replaced, or −1. */
+  private oldModel(): number {
+    for (const [model, { log, isStuck }] of this.loaded)
+      if (!isStuck && this.recorder.isOld(log)) return model;
+    return -1;
+  }
+
+  private recorded(): LoadedModel | undefined {
+    for (const held of this.loaded.values()) if (held.log !== null) return held;
+    return undefined;
+  }
 }

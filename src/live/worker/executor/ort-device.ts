@@ -5,9 +5,16 @@ import type { Worker } from '../../../core/worker.js';
 import { buffersOf } from '../../parcel.js';
 import { Signal } from '../../signal.js';
 import type { Device } from './device.js';
-import { type ExecEnd, ExecLine } from './exec-line.js';
 import type { LiveAction } from './live-action.js';
-import type { HostLine, HostMessage, HostOrder, HostReply, HostReport } from './protocol.js';
+import {
+  type ExecEnd,
+  ExecLine,
+  type HostLine,
+  type HostMessage,
+  type HostOrder,
+  type HostReply,
+  type HostReport,
+} from './protocol.js';
 
 /**
  * A GPU on which onnxruntime runs the models. Its calls block, so they are left to host threads; each model lives in

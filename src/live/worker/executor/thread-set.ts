@@ -12,16 +12,16 @@ import { Signal } from '../../signal.js';
 import { within } from '../../within.js';
 import type { ThreadHandle } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
-import { ExecLine } from './exec-line.js';
 import { GpuRecorder } from './gpu-recorder.js';
-import type {
-  ExecutorOrder,
-  ExecutorThreadData,
-  GpuSpec,
-  HostLine,
-  HostModelOrder,
-  HostThreadData,
-  ThreadReport,
+import {
+  ExecLine,
+  type ExecutorOrder,
+  type ExecutorThreadData,
+  type GpuSpec,
+  type HostLine,
+  type HostModelOrder,
+  type HostThreadData,
+  type ThreadReport,
 } from './protocol.js';
 
 export interface ThreadSetSpec {

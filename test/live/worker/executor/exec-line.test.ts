@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ExecLine } from '../../../../src/live/worker/executor/exec-line.js';
+import { ExecLine } from '../../../../src/live/worker/executor/protocol.js';
 
 describe('ExecLine', () => {
   it('hands one INFER over and its end back, each once', () => {
