@@ -18,17 +18,9 @@ import { service as HEALTH } from 'grpc-health-check';
 import type { InferenceService } from '../service.js';
 import { ApiError, asApiError } from './api-error.js';
 import { type Frontend, type FrontendOptions, listen, settle, UNHEARD } from './frontend.js';
-import { Connections } from './grpc/connections.js';
 import { GrpcInfer } from './grpc/infer.js';
-import {
-  catalogMethods,
-  describedProtocols,
-  Health,
-  inferenceService,
-  small,
-  unary,
-} from './grpc/protocol.js';
-import { RPC, Rpc, rpcOf, statusOf } from './grpc/rpc.js';
+import { catalogMethods, describedProtocols, Health, inferenceService, small } from './grpc/protocol.js';
+import { Connections, RPC, Rpc, rpcOf, statusOf, unary } from './grpc/rpc.js';
 import { checkToken } from './headers.js';
 import { GRACE_MS, mostAnswerBytes } from './limits.js';
 import { Site } from './site.js';

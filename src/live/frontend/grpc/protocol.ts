@@ -1,19 +1,13 @@
 import { fileURLToPath } from 'node:url';
-import type {
-  handleUnaryCall,
-  Metadata,
-  ServerWritableStream,
-  ServiceDefinition,
-  UntypedServiceImplementation,
-} from '@grpc/grpc-js';
+import type { ServerWritableStream, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { loadSync, type MessageTypeDefinition, type PackageDefinition } from '@grpc/proto-loader';
 import { protoPath as HEALTH_FILE } from 'grpc-health-check';
 import descriptor, { type IDescriptorProto } from 'protobufjs/ext/descriptor/index.js';
 import type { InferenceService } from '../../service.js';
-import { ApiError, asApiError, shown } from '../api-error.js';
+import { ApiError, shown } from '../api-error.js';
 import { MOST_CONTROL_BYTES, MOST_WATCHES } from '../limits.js';
 import type { Catalog } from '../site.js';
-import { rpcOf, statusOf } from './rpc.js';
+import { type Message, type Respond, rpcOf, unary } from './rpc.js';
 
 /** The Open Inference Protocol: where its file lies, the same path from here in src and, compiled, in dist. */
 export const PROTOCOL_FILE = fileURLToPath(
@@ -58,10 +52,6 @@ function nameEntries(messages: readonly IDescriptorProto[]): void {
     nameEntries(nestedType);
   }
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: messages of every shape, decoded
-type Message = any;
-type Respond = (request: Message, metadata: Metadata) => object | Promise<object>;
 
 /** A service whose messages are small: larger ones are refused before they are decoded. */
 export function small(service: ServiceDefinition): ServiceDefinition {
@@ -111,17 +101,6 @@ export function catalogMethods(service: InferenceService, catalog: Catalog): Unt
     },
   };
   return Object.fromEntries(Object.entries(methods).map(([name, respond]) => [name, unary(respond)]));
-}
-
-/** Handler of a method; `respond` may reject with an `ApiError`. */
-export function unary(respond: Respond): handleUnaryCall<Message, object> {
-  return async ({ request, metadata }, done) => {
-    try {
-      done(null, await respond(request, metadata));
-    } catch (error) {
-      done(statusOf(asApiError(error)));
-    }
-  };
 }
 
 /** A stream that follows the server's health. */

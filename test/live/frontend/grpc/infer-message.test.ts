@@ -2,7 +2,7 @@ import { loadSync } from '@grpc/proto-loader';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../../src/live/frontend/api-error.js';
-import { bytesOfContents, readInferMessage } from '../../../../src/live/frontend/grpc/infer-message.js';
+import { bytesOfContents, readInferMessage } from '../../../../src/live/frontend/grpc/infer.js';
 import { PROTOCOL_FILE } from '../../../../src/live/frontend/grpc/protocol.js';
 import type { Datatype } from '../../../../src/live/model.js';
 
