@@ -1,9 +1,9 @@
 import type { AddressInfo, ListenOptions, Server } from 'node:net';
 import { createSecureContext, Server as TlsServer } from 'node:tls';
 import { EscapementError } from '../../base/errors.js';
+import type { Tenant } from '../../core/tenants.js';
 import { formatAddress } from '../wire/address.js';
 import type { ServerTls } from '../wire/credentials.js';
-import type { TenantHeader } from './headers.js';
 import type { PriorityClass } from './inference.js';
 import { type BudgetSlot, defaultLimits, type Limits } from './limits.js';
 
@@ -17,6 +17,13 @@ export interface Frontend {
   close(graceful: boolean): Promise<void>;
   /** Connections that come later get this certificate, if it encrypts at all. */
   renew(tls: ServerTls): void;
+}
+
+/** Tenants as frontends know them. Plain data. */
+export interface TenantHeader {
+  /** HTTP header, and key of gRPC metadata, that names the tenant; '': none are told apart. */
+  readonly header: string;
+  readonly list: readonly Omit<Tenant, 'share'>[];
 }
 
 /** Plain data: it crosses threads. */

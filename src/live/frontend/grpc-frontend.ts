@@ -21,9 +21,8 @@ import { type Frontend, type FrontendOptions, listen, settle, UNHEARD } from './
 import { GrpcInfer } from './grpc/infer.js';
 import { catalogMethods, describedProtocols, Health, inferenceService, small } from './grpc/protocol.js';
 import { Connections, RPC, Rpc, rpcOf, statusOf, unary } from './grpc/rpc.js';
-import { checkToken } from './headers.js';
 import { GRACE_MS, mostAnswerBytes } from './limits.js';
-import { Site } from './site.js';
+import { checkToken, Site } from './site.js';
 
 /** Methods that need no token. */
 const OPEN_METHODS =

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { deflateSync, gunzipSync, gzipSync, type InputType, inflateSync, type ZlibOptions } from 'node:zlib';
 import { move, Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import { compiledNextTo } from '../../base/compiled.js';
@@ -7,7 +8,6 @@ import type { ServedModel } from '../model.js';
 import { passOnWarnings } from '../warnings.js';
 import { ApiError, type ApiErrorKind, asApiError, shown } from './api-error.js';
 import type { Answer, AnswerOutput } from './call.js';
-import type { Compression } from './headers.js';
 import { type Inference, type InferenceLimits, readInference, wholeBody } from './inference.js';
 import { bytesOfJson, jsonOfBytes, ownBuffers, parseObject } from './json.js';
 import {
@@ -271,3 +271,55 @@ function job<Task, T>(act: (task: Task) => T, tensorsOf: (value: T) => readonly 
     }
   };
 }
+
+/** A content coding that is supported. `deflate` is the zlib format. */
+export type Compression = 'gzip' | 'deflate';
+
+const CODINGS: ReadonlyMap<string, Compression | null> = new Map([
+  ['', null],
+  ['identity', null],
+  ['gzip', 'gzip'],
+  ['x-gzip', 'gzip'],
+  ['deflate', 'deflate'],
+]);
+
+/** Coding of the body; null: it is not compressed. Throws an `ApiError`. */
+export function contentEncoding({
+  'content-encoding': encoding = '',
+}: IncomingHttpHeaders): Compression | null {
+  const coding = CODINGS.get(encoding.toLowerCase());
+  if (coding !== undefined) return coding;
+  const advice = 'send gzip, deflate or the body as it is';
+  throw new ApiError('encoding', `content-encoding ${shown(encoding)} is not supported: ${advice}`);
+}
+
+/**
+ * Coding that the client prefers for a large answer (RFC 9110, 12.5.3); null: none. Of codings that it likes
+ * equally well, gzip comes first, and the answer as it is last unless the client names it.
+ */
+export function acceptedEncoding(headers: IncomingHttpHeaders): Compression | null {
+  const accepted = headers['accept-encoding'];
+  if (typeof accepted !== 'string') return null;
+  const weights = weightsOf(accepted);
+  const others = weights.get('*') ?? 0;
+  const gzip = weights.get('gzip') ?? others;
+  const deflate = weights.get('deflate') ?? others;
+  const most = Math.max(gzip, deflate);
+  if (most === 0 || most < (weights.get('identity') ?? 0)) return null;
+  return gzip === most ? 'gzip' : 'deflate';
+}
+
+/** Weights of the codings that a client names, from 0 for never to 1. */
+function weightsOf(accepted: string): Map<string, number> {
+  const weights = new Map<string, number>();
+  for (const member of accepted.toLowerCase().split(',')) {
+    const [, name, weight = '1'] = CODING.exec(member) ?? [];
+    if (name === undefined) continue;
+    const coding = CODINGS.get(name) ?? name;
+    weights.set(coding, Math.max(Number(weight), weights.get(coding) ?? 0));
+  }
+  return weights;
+}
+
+/** A coding with its weight, as in `gzip;q=0.5`; members of another form count for nothing. */
+const CODING = /^[ \t]*([^\s;]+)[ \t]*(?:;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*)?$/;

@@ -1,13 +1,12 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { DRAINING, type InferenceService } from '../service.js';
-import { API_ERRORS, ApiError, type ApiErrorKind } from './api-error.js';
+import { API_ERRORS, ApiError, type ApiErrorKind, shown } from './api-error.js';
 import type { Call } from './call.js';
 import type { FrontendEvents, FrontendSettings } from './frontend.js';
-import { Origins, traceOf } from './headers.js';
 import { BodyBuffer, Codec, tooLarge } from './http-body.js';
 import { type Account, type Held, MOST_HEADER_BYTES, MOST_LINGER_MS, MOST_PIPELINED } from './limits.js';
-import { Site } from './site.js';
+import { Origins, Site, traceOf } from './site.js';
 
 const JSON_TYPE = 'application/json';
 /** Methods that a path accepts, by the method it was declared with. */
@@ -317,3 +316,21 @@ export function parserProblem({ code = '', reason }: ParserError): ApiError | nu
 
 /** To CONNECT, behind which no more HTTP may come. */
 export const NO_PROXY = new ApiError('unimplemented', 'CONNECT is not supported: this server is no proxy');
+
+/**
+ * Throws an `ApiError` for a request that Node takes although others could read its length or its addressee otherwise
+ * (RFC 9112).
+ */
+export function checkFraming({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): void {
+  const { host, 'transfer-encoding': coding } = headers;
+  if (coding !== undefined && httpVersionMinor === 0)
+    throw new ApiError('invalid', 'transfer-encoding is not part of HTTP/1.0');
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
+    throw new ApiError(
+      'unimplemented',
+      `transfer-encoding ${shown(coding)} is not supported: send chunked, and name compression in content-encoding`,
+    );
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (hosts > 1 || (host === undefined && httpVersionMinor > 0))
+    throw new ApiError('invalid', `header Host: expected one, got ${hosts}`);
+}

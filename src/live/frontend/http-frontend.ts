@@ -15,10 +15,18 @@ import {
   settle,
   UNHEARD,
 } from './frontend.js';
-import { acceptedEncoding, type Compression, checkFraming, checkToken, contentEncoding } from './headers.js';
-import { answerJson, type DecodeTask, decodeBody, inflate } from './http-body.js';
+import {
+  acceptedEncoding,
+  answerJson,
+  type Compression,
+  contentEncoding,
+  type DecodeTask,
+  decodeBody,
+  inflate,
+} from './http-body.js';
 import {
   ALLOW,
+  checkFraming,
   HttpConnection,
   HttpExchange,
   HttpSite,
@@ -36,6 +44,7 @@ import {
   MOST_TURNED_AWAY,
   mostAnswerBytes,
 } from './limits.js';
+import { checkToken } from './site.js';
 
 /** Time for which a closing server goes on listening: a request that is on its way is answered, not reset. */
 const LAST_CALL_MS = 250;

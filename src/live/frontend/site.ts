@@ -9,9 +9,9 @@ import {
   type ServiceState,
   STANDS_BY,
 } from '../service.js';
+import { tokensMatch } from '../wire/credentials.js';
 import { ApiError, ApiErrorCounts, asApiError, serverNotReady, shown } from './api-error.js';
-import type { FrontendEvents, FrontendSettings } from './frontend.js';
-import { tenantFinder } from './headers.js';
+import type { FrontendEvents, FrontendSettings, TenantHeader } from './frontend.js';
 import { type Account, Budget, budgetLimits, type Limits, mostAnswerBytes } from './limits.js';
 
 /** State shared by all requests of one frontend. */
@@ -304,4 +304,79 @@ function jsonOfStatistics({ success, fail, queue, ...one }: ModelStatistics): ob
     inference_stats: { success, fail, queue, ...computed(one) },
     batch_stats: one.batches.map((batch) => ({ batch_size: batch.batchSize, ...computed(batch) })),
   };
+}
+
+/**
+ * Throws an `ApiError` unless the client shows the bearer token (RFC 6750). `expected` null: everybody may enter. `authorization`:
+ * what the client sent under that name; the name of the scheme may be written in capitals or not (RFC 9110).
+ */
+export function checkToken(expected: string | null, authorization = ''): void {
+  if (expected === null) return;
+  if (/^bearer /i.test(authorization) && tokensMatch(authorization.slice('Bearer '.length), expected)) return;
+  throw new ApiError('unauthenticated', 'needs "authorization: Bearer TOKEN" with the token of this server');
+}
+
+/** Which web pages may use the API from a browser (the Fetch standard's CORS). */
+export class Origins {
+  private readonly allowed: ReadonlySet<string>;
+
+  /**
+   * `cors`: origins with commas in between, `*` for all; null: none. `hasToken`: clients must show a token, which no
+   * browser sends by itself.
+   */
+  constructor(
+    private readonly cors: string | null,
+    private readonly hasToken: boolean,
+  ) {
+    this.allowed = new Set((cors ?? '').split(',').map((origin) => origin.trim()));
+  }
+
+  /** True if some other origins are allowed: answers then depend on the origin and say so (`Vary`). */
+  get isOn(): boolean {
+    return this.cors !== null;
+  }
+
+  allows(origin: string): boolean {
+    return this.isOn && (this.allowed.has('*') || this.allowed.has(origin));
+  }
+
+  /** CORS headers of an answer to a page of that origin. */
+  headersFor(origin: string | undefined): readonly string[] {
+    if (origin === undefined || !this.allows(origin)) return ['vary', 'origin'];
+    const exposed = 'inference-header-content-length, retry-after, traceparent';
+    return [
+      ...['vary', 'origin', 'access-control-allow-origin', origin],
+      ...['access-control-expose-headers', exposed],
+    ];
+  }
+
+  /**
+   * Throws an `ApiError` for a request that a page makes a browser send. Browsers let any page send plain POSTs; what is
+   * answered it cannot read, but the request would have been done. No page is served here, so one that says it comes
+   * from here has made its own name point to this address.
+   */
+  admit(origin: string | undefined): void {
+    if (origin === undefined || this.hasToken || this.allows(origin)) return;
+    throw new ApiError(
+      'foreignOrigin',
+      `web pages of ${shown(origin)} may not use this server: --cors allows origins`,
+    );
+  }
+}
+
+/**
+ * Returns what finds the tenant of a request, given what finds a header. Whatever clients send, there are as many as were listed:
+ * a name that is not listed counts as the first.
+ */
+export function tenantFinder({ header, list }: TenantHeader): (find: (header: string) => unknown) => number {
+  const indexOf = new Map<unknown, number>(list.map(({ name }, index) => [name, index]));
+  return (find) => (header === '' ? 0 : (indexOf.get(find(header)) ?? 0));
+}
+
+/** W3C Trace Context: there is no version ff, and all zeros name no trace and no parent. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** The trace that the header `traceparent` names; null: none that can be read. */
+export function traceOf(traceparent: unknown): string | null {
+  return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : null;
 }

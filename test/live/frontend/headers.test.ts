@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { tenantFinder } from '../../../src/live/frontend/headers.js';
+import { tenantFinder } from '../../../src/live/frontend/site.js';
 
 const finder = (header: string, names: readonly string[]) =>
   tenantFinder({ header, list: names.map((name) => ({ name, rateRps: 1, burst: 1 })) });

@@ -12,9 +12,8 @@ import { SHUTTING_DOWN } from '../../service.js';
 import type { ServerTls } from '../../wire/credentials.js';
 import { API_ERRORS, ApiError, asApiError } from '../api-error.js';
 import type { Call } from '../call.js';
-import { traceOf } from '../headers.js';
 import { type Account, type Held, MOST_CONTROL_BYTES, MOST_HEADER_BYTES } from '../limits.js';
-import type { Site } from '../site.js';
+import { type Site, traceOf } from '../site.js';
 
 /** Time to send a message, and to read a response. */
 const PATIENCE_MS = 30_000;

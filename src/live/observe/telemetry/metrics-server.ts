@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 import { EscapementError } from '../../../base/errors.js';
 import { API_ERRORS, ApiError } from '../../frontend/api-error.js';
 import { checkTls, renewTls } from '../../frontend/frontend.js';
-import { checkToken } from '../../frontend/headers.js';
+import { checkToken } from '../../frontend/site.js';
 import { GuardedPort, peerOf } from '../../wire/guarded-port.js';
 import { json, type Reply, type Route, text } from './route.js';
 
