@@ -95,7 +95,8 @@ export class ModelHandles {
     }
   }
 
-  infer(request: InferenceRequest): void {
+  /** Passed on as it is, for each request. */
+  readonly infer = (request: InferenceRequest): void => {
     const handle = this.handles.get(request.model);
     if (handle === undefined) {
       this.refuse(request, 'there is no such model');
@@ -104,7 +105,7 @@ export class ModelHandles {
     handle.uses++;
     if (handle.index >= 0) this.forward(request, handle.index);
     else this.inferElsewhere(request, request.model, handle);
-  }
+  };
 
   private inferElsewhere(request: InferenceRequest, number: number, asked: ModelHandle): void {
     let at = number;

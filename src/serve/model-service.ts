@@ -9,7 +9,7 @@ import { type ModelList, NO_MODELS, type OfferedVersion } from '../live/model-li
 import type { StatisticsCollector } from '../live/observe/model-statistics.js';
 import type { ModelLabels } from '../live/observe/telemetry/labels.js';
 import {
-  type InferenceRequest,
+  type InferenceService,
   type ModelEntry,
   type ModelStatistics,
   type SchedulingService,
@@ -62,6 +62,8 @@ interface Bringing {
  */
 export class ModelService implements WatchedService {
   state: ServiceState = { notReady: NO_WORKER, entries: [] };
+  /** That of its handles, once there is a cluster: before, no model takes requests. */
+  infer: InferenceService['infer'] = () => this.there;
   private running: Running | null = null;
   private readonly table = new ModelTable(() => this.replace());
   /** Serializes changes of each model. */
@@ -91,6 +93,7 @@ export class ModelService implements WatchedService {
   attach(service: SchedulingService, host: ModelHost, statistics: Running['statistics']): void {
     const handles = new ModelHandles(service, (handle) => this.wake(handle), this.time);
     this.running = { service, host, handles, statistics };
+    this.infer = handles.infer;
     this.adopt(service.state.entries);
     this.replace();
     service.watch(() => this.replace());
@@ -141,10 +144,6 @@ export class ModelService implements WatchedService {
   watch(changed: () => void): () => void {
     this.watchers.add(changed);
     return () => this.watchers.delete(changed);
-  }
-
-  infer(request: InferenceRequest): void {
-    this.there.handles.infer(request);
   }
 
   /** The previous version stays if that fails. */

@@ -7,7 +7,7 @@ import type { WorkerModel } from '../../src/live/model.js';
 import { serveMachine } from '../../src/live/worker/endpoint/worker-endpoint.js';
 import { ModelHost } from '../../src/live/worker/executor/model-host.js';
 import { OperatorRecorder } from '../../src/live/worker/executor/operator-recorder.js';
-import { RecordSwitch } from '../../src/live/worker/executor/record-switch.js';
+import { RecordSwitch } from '../../src/live/worker/executor/protocol.js';
 import { startMachine } from '../../src/live/worker/local-machine.js';
 import { tempDir } from '../cli/run-cli.js';
 import { PATIENT } from '../live/controller/link/fixtures.js';

@@ -63,13 +63,6 @@ function frontendOf({ controller }: LiveHarness): FrontendPair {
     postMessage: (message: unknown) => ask(message),
     on: (_: string, heard: typeof answer) => (answer = heard),
   };
-  const thread = { on: (_: string, heard: typeof ask) => (ask = heard) } as unknown as ThreadHandle;
-  const service = new RemoteService(
-    controller.state,
-    new Clock(REAL_TIME, 0),
-    port as unknown as ThreadPort,
-    () => {},
-  );
   const post = (message: Parameters<typeof unpackAnswers>[0] | object) => {
     const count = () => answered.sent++;
     if (typeof message === 'string') unpackAnswers(message, count);
@@ -77,7 +70,17 @@ function frontendOf({ controller }: LiveHarness): FrontendPair {
       unpackAnswers(message.answers as Parameters<typeof unpackAnswers>[0], count);
     answer(message);
   };
-  const requests = new ThreadRequests(controller as unknown as WatchedService, thread, post, () => {});
+  const thread = {
+    on: (_: string, heard: typeof ask) => (ask = heard),
+    postMessage: post,
+  } as unknown as ThreadHandle;
+  const service = new RemoteService(
+    controller.state,
+    new Clock(REAL_TIME, 0),
+    port as unknown as ThreadPort,
+    () => {},
+  );
+  const requests = new ThreadRequests(controller as unknown as WatchedService, thread, () => {});
   return { service, requests, answered };
 }
 

@@ -9,13 +9,7 @@ import type { ThreadHandle } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
 import type { Frontend, FrontendEvents, FrontendOptions } from '../frontend.js';
 import { type BudgetSlot, clearBudgetSlot } from '../limits.js';
-import {
-  type FrontendThreadData,
-  ThreadRequests,
-  type ToFrontend,
-  type ToHost,
-  type Transport,
-} from './remote-service.js';
+import { type FrontendThreadData, ThreadRequests, type ToHost, type Transport } from './remote-service.js';
 
 interface FrontendHostOptions {
   /** Default: the real one. */
@@ -115,6 +109,7 @@ class FrontendHost {
   port = 0;
   /** Null: none at present. */
   thread: ThreadHandle | null = null;
+  private requests: ThreadRequests | null = null;
   private pauseMs = FIRST_PAUSE_MS;
   private pause: Timer | null = null;
   private isClosing = false;
@@ -133,7 +128,7 @@ class FrontendHost {
   ) {
     this.world = options.world ?? REAL_WORLD;
     this.endPulse = beat(this.pulse, this.world.time);
-    this.unwatch = service.watch(() => this.post({ kind: 'state', state: service.state }));
+    this.unwatch = service.watch(() => this.requests?.post({ kind: 'state', state: service.state }));
   }
 
   /** Resolves when it listens. Rejects as the frontend does. */
@@ -152,7 +147,7 @@ class FrontendHost {
         this.closed = resolve;
       });
       const giveUp = this.world.time.after(CLOSE_MS, () => this.closed());
-      this.post({ kind: 'close', graceful });
+      this.requests?.post({ kind: 'close', graceful });
       await end;
       giveUp.cancel();
       await thread.terminate();
@@ -164,14 +159,14 @@ class FrontendHost {
   /** As a frontend's. */
   renew(tls: ServerTls): void {
     this.renewed = tls;
-    this.post({ kind: 'renew', tls });
+    this.requests?.post({ kind: 'renew', tls });
   }
 
   private launch(listening: () => void, failed: (error: Error) => void): void {
     const { service, options } = this;
     const { time, threads } = this.world;
     const pulse = new PulseWatch(time, (hung) => {
-      this.thread = null;
+      this.drop();
       options.hung?.(`the thread of the ${options.transport} frontend ${hung}`);
     });
     const workerData: FrontendThreadData = {
@@ -195,10 +190,7 @@ class FrontendHost {
     this.thread = thread;
     let isListening = false;
     let reason = '';
-    const post = (message: ToFrontend, transfer: readonly ArrayBuffer[]) => {
-      if (this.thread === thread) send(thread, message, transfer);
-    };
-    new ThreadRequests(service, thread, post, (message) => {
+    this.requests = new ThreadRequests(service, thread, (message) => {
       if (message.kind === 'closed') this.closed();
       else if (message.kind === 'cutOff') options.cutOff?.(message.client, message.why);
       else if (message.kind === 'turnedAway') options.turnedAway?.(message.clients);
@@ -208,7 +200,7 @@ class FrontendHost {
         this.pauseMs = FIRST_PAUSE_MS;
         listening();
       } else {
-        this.thread = null;
+        this.drop();
         void thread.terminate();
         failed(failureOf(message));
       }
@@ -219,7 +211,7 @@ class FrontendHost {
     thread.on('exit', (status) => {
       pulse.stop();
       if (this.thread !== thread) return;
-      this.thread = null;
+      this.drop();
       clearBudgetSlot(options.frontend.budget);
       const why = reason || `it ended with status ${status}`;
       if (this.isClosing) this.closed();
@@ -240,17 +232,10 @@ class FrontendHost {
     this.pauseMs = Math.min(2 * this.pauseMs, LONGEST_PAUSE_MS);
   }
 
-  private post(message: ToFrontend): void {
-    if (this.thread !== null) send(this.thread, message, []);
-  }
-}
-
-/** Posts a message. One that cannot be sent ends the thread, not the process. */
-function send(thread: ThreadHandle, message: ToFrontend, transfer: readonly ArrayBuffer[]): void {
-  try {
-    thread.postMessage(message, transfer);
-  } catch {
-    void thread.terminate();
+  /** The thread is used no more. */
+  private drop(): void {
+    this.thread = null;
+    if (this.requests !== null) this.requests.isOver = true;
   }
 }
 

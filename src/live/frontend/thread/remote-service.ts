@@ -85,7 +85,7 @@ type FromHost =
   | { readonly kind: 'renew'; readonly tls: ServerTls }
   | { readonly kind: 'close'; readonly graceful: boolean };
 
-export type ToFrontend = FromService | FromHost;
+type ToFrontend = FromService | FromHost;
 
 /** The service as frontends in another thread see it. What they ask in one turn of the event loop is one message. */
 export class RemoteService implements InferenceService, RequestKeeper {
@@ -215,6 +215,8 @@ interface Waiting {
 
 /** Requests of one frontend thread in the thread of the service. Answers that come together go back together. */
 export class ThreadRequests {
+  /** True once its thread has ended, or hangs: answers are dropped. */
+  isOver = false;
   private readonly packer = new AnswerPacker();
   private isDue = false;
   private spent: Uint8Array[] = [];
@@ -239,8 +241,7 @@ export class ThreadRequests {
 
   constructor(
     private readonly service: WatchedService,
-    thread: Pick<ThreadHandle, 'on'>,
-    private readonly post: (message: FromService, transfer: readonly ArrayBuffer[]) => void,
+    private readonly thread: Pick<ThreadHandle, 'on' | 'postMessage' | 'terminate'>,
     /** Takes messages that are about the frontend itself. */
     others: (message: ToHost) => void,
   ) {
@@ -253,6 +254,16 @@ export class ThreadRequests {
     });
   }
 
+  /** Posts a message. One that cannot be sent ends the thread, not the process. */
+  post(message: ToFrontend, transfer: readonly ArrayBuffer[] = []): void {
+    if (this.isOver) return;
+    try {
+      this.thread.postMessage(message, transfer);
+    } catch {
+      void this.thread.terminate();
+    }
+  }
+
   /** It may have been answered while the word of it was on its way. */
   private cancel(id: number): void {
     const request = this.waiting[id] ?? null;
@@ -262,11 +273,11 @@ export class ThreadRequests {
   private async call(id: number, method: ServiceMethod, name: string): Promise<void> {
     try {
       const statistics = (await this.service[method](name)) ?? [];
-      this.post({ kind: 'called', id, statistics, error: null }, []);
+      this.post({ kind: 'called', id, statistics, error: null });
     } catch (error) {
       const kind = error instanceof ServiceError ? error.kind : null;
       const { message } = error as Error;
-      this.post({ kind: 'called', id, statistics: [], error: { kind, message } }, []);
+      this.post({ kind: 'called', id, statistics: [], error: { kind, message } });
     }
   }
 

@@ -8,8 +8,7 @@ import { type ReadOperators, runsOf } from '../../operator-table.js';
 import { within } from '../../within.js';
 import type { Threads } from '../../world/threads.js';
 import type { World } from '../../world/world.js';
-import type { RecordedReport } from './protocol.js';
-import { RecordSwitch } from './record-switch.js';
+import { type RecordedReport, RecordSwitch } from './protocol.js';
 
 /** Time for host threads to end a recording, which they do when idle. */
 const STOP_NS = 10 * NS_PER_S;

@@ -7,8 +7,13 @@ import { Signal } from '../../signal.js';
 import { passOnWarnings } from '../../warnings.js';
 import { HostThread, ModelHost } from './model-host.js';
 import { OperatorRecorder } from './operator-recorder.js';
-import type { HostedModel, HostModel, HostThreadData, ThreadReport } from './protocol.js';
-import { RecordSwitch } from './record-switch.js';
+import {
+  type HostedModel,
+  type HostModel,
+  type HostThreadData,
+  RecordSwitch,
+  type ThreadReport,
+} from './protocol.js';
 
 passOnWarnings('host');
 const machine = parentPort;

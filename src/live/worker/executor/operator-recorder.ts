@@ -1,8 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { ModelSession } from '../../ort/session.js';
-import type { HostReport, RecordedLog, RecordedReport } from './protocol.js';
-import type { RecordSwitch } from './record-switch.js';
+import type { HostReport, RecordedLog, RecordedReport, RecordSwitch } from './protocol.js';
 
 /** Number of INFERs per profile: writing one takes 1 to 5 ms, about as long as reopening a session. */
 const MOST_RUNS = 32;

@@ -6,8 +6,11 @@ import { INFER, LOAD, UNLOAD } from '../../../../src/core/action.js';
 import { collectOperators } from '../../../../src/live/worker/executor/collect-operators.js';
 import { ModelHost } from '../../../../src/live/worker/executor/model-host.js';
 import { OperatorRecorder } from '../../../../src/live/worker/executor/operator-recorder.js';
-import type { HostOrder, RecordedReport } from '../../../../src/live/worker/executor/protocol.js';
-import { RecordSwitch } from '../../../../src/live/worker/executor/record-switch.js';
+import {
+  type HostOrder,
+  type RecordedReport,
+  RecordSwitch,
+} from '../../../../src/live/worker/executor/protocol.js';
 import { CPU, type RealModel, realModel } from '../real-models.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'escapement-sessions-'));

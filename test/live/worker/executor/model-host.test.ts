@@ -15,8 +15,7 @@ import {
 } from '../../../../src/core/action.js';
 import { ModelHost } from '../../../../src/live/worker/executor/model-host.js';
 import { OperatorRecorder } from '../../../../src/live/worker/executor/operator-recorder.js';
-import type { HostOrder } from '../../../../src/live/worker/executor/protocol.js';
-import { RecordSwitch } from '../../../../src/live/worker/executor/record-switch.js';
+import { type HostOrder, RecordSwitch } from '../../../../src/live/worker/executor/protocol.js';
 import { CPU, type RealModel, realModel } from '../real-models.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'escapement-host-'));
