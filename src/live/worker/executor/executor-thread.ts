@@ -4,8 +4,7 @@ import { invariant } from '../../../base/invariant.js';
 import { REAL_TIME } from '../../../base/world/real-time.js';
 import { Signal } from '../../signal.js';
 import { passOnWarnings } from '../../warnings.js';
-import { ExecutorLoop } from './executor-loop.js';
-import { OrtDevice } from './ort-device.js';
+import { ExecutorLoop, OrtDevice } from './executor-loop.js';
 import type { ExecutorThreadData, ThreadReport } from './protocol.js';
 import { SimulatedDevice } from './simulated-device.js';
 

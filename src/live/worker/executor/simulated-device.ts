@@ -7,8 +7,7 @@ import type { SimulatedDeviceSpec } from '../../device.js';
 import { bytesAtLength, lengthOfInputs } from '../../lengths.js';
 import type { ModelSignature, WorkerModel } from '../../model.js';
 import { areApart } from '../../parcel.js';
-import type { Device } from './device.js';
-import type { LiveAction } from './live-action.js';
+import type { Device, LiveAction } from './executor-loop.js';
 
 /** Time for stopping an INFER if the profile's times are not scaled: default of `cluster.abort` in simulations. */
 const ABORT_NS = NS_PER_MS;

@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { INFER } from '../../../../src/core/action.js';
 import type { WorkerModel } from '../../../../src/live/model.js';
-import { Executor } from '../../../../src/live/worker/executor/executor.js';
 import type { ExecutorOrder } from '../../../../src/live/worker/executor/protocol.js';
+import { Executor } from '../../../../src/live/worker/local-machine.js';
 import { REAL_WORLD } from '../../../../src/live/world/real-world.js';
 import { profiled } from '../fixtures.js';
 

@@ -6,7 +6,7 @@ import {
   STATUS_OK,
 } from '../../../../src/core/action.js';
 import type { ActionMessage, ResultMessage } from '../../../../src/live/messages.js';
-import { GpuExecutor } from '../../../../src/live/worker/executor/gpu-executor.js';
+import { GpuExecutor } from '../../../../src/live/worker/executor/executor-loop.js';
 import { SimulatedDevice } from '../../../../src/live/worker/executor/simulated-device.js';
 import { infer, load, type Order, profiled, unload } from '../fixtures.js';
 

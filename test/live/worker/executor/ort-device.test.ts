@@ -8,8 +8,7 @@ import {
 } from '../../../../src/core/action.js';
 import type { ActionMessage, ResultMessage } from '../../../../src/live/messages.js';
 import { Signal } from '../../../../src/live/signal.js';
-import { GpuExecutor } from '../../../../src/live/worker/executor/gpu-executor.js';
-import { OrtDevice } from '../../../../src/live/worker/executor/ort-device.js';
+import { GpuExecutor, OrtDevice } from '../../../../src/live/worker/executor/executor-loop.js';
 import { ExecLine, type HostMessage, type HostReply } from '../../../../src/live/worker/executor/protocol.js';
 import { infer, load, type Order, profiled } from '../fixtures.js';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { INFER, LOAD, STATUS_ABORTED, STATUS_DEVICE_ERROR, STATUS_OK } from '../../../../src/core/action.js';
 import type { Worker } from '../../../../src/core/worker.js';
-import { LiveAction } from '../../../../src/live/worker/executor/live-action.js';
+import { LiveAction } from '../../../../src/live/worker/executor/executor-loop.js';
 import { SimulatedDevice } from '../../../../src/live/worker/executor/simulated-device.js';
 import { smallModels } from '../../../serve/fixtures.js';
 import { DeviceFaults } from '../device-faults.js';

@@ -7,8 +7,7 @@ import {
 } from '../../../../src/core/action.js';
 import type { Worker } from '../../../../src/core/worker.js';
 import type { WorkerModel } from '../../../../src/live/model.js';
-import type { Device } from '../../../../src/live/worker/executor/device.js';
-import type { LiveAction } from '../../../../src/live/worker/executor/live-action.js';
+import type { Device, LiveAction } from '../../../../src/live/worker/executor/executor-loop.js';
 import type { SimulatedDevice } from '../../../../src/live/worker/executor/simulated-device.js';
 import type { DeviceFaults } from '../device-faults.js';
 
