@@ -7,14 +7,18 @@ import type { EscapementError } from '../errors.js';
 export type CsvReader = (text: string, fail: (what: string, row: number) => EscapementError) => string[][];
 
 /**
- * Loads the reader for every CSV that people provide: fields separated by commas, optionally in double quotes, with
+ * Loads the reader for every CSV that people provide: fields separated by `delimiter`, optionally in double quotes, with
  * surrounding blanks removed. Loaded on demand, because a small playground on a page reads no files.
  */
-export async function csvReader(): Promise<CsvReader> {
+export async function csvReader(delimiter = ','): Promise<CsvReader> {
   const { default: Papa } = await import('papaparse');
+  const blanksBeforeQuote = new RegExp(
+    `(^|[${delimiter}\\n])[ ${delimiter === '\t' ? '' : '\t'}]+"(?!")`,
+    'g',
+  );
   return (text, fail) => {
-    const lines = text.replaceAll('\r\n', '\n').replace(/(^|[,\n])[ \t]+"(?!")/g, '$1"');
-    const { data, errors } = Papa.parse<string[]>(lines, { delimiter: ',', newline: '\n' });
+    const lines = text.replaceAll('\r\n', '\n').replace(blanksBeforeQuote, '$1"');
+    const { data, errors } = Papa.parse<string[]>(lines, { delimiter, newline: '\n' });
     // After the last line end there is one more, empty row.
     if (lines.endsWith('\n')) data.pop();
     const broken = errors[0]?.row ?? data.findIndex((row) => row.some((field) => field.includes('\n')));

@@ -36,7 +36,7 @@ async function text(path: string): Promise<string> {
 async function* bytes(path: string, start = 0): AsyncGenerator<Uint8Array, void, void> {
   const input = openBytes(path, start);
   try {
-    yield* input as AsyncIterable<Buffer>;
+    yield* path.endsWith('.zst') ? unpackZstd(input) : (input as AsyncIterable<Buffer>);
   } catch (error) {
     throw bytesProblem(error, path);
   } finally {
@@ -49,6 +49,20 @@ function openBytes(path: string, start: number): Readable {
   if (!path.endsWith('.gz')) return file;
   // Errors of the file reach the reader through the unpacked stream; nothing is left for the callback.
   return pipeline(file, createGunzip({ chunkSize: BLOCK_BYTES }), () => {});
+}
+
+/** Zstandard is part of Node's zlib from 22.15 on only. */
+async function* unpackZstd(input: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array, void, void> {
+  const { Decompress } = await import('fzstd');
+  const unpacked: Uint8Array[] = [];
+  // The blocks that it hands out are its own.
+  const zstd = new Decompress((block) => unpacked.push(block.slice()));
+  for await (const block of input) {
+    zstd.push(block);
+    yield* unpacked.splice(0);
+  }
+  zstd.push(new Uint8Array(), true);
+  yield* unpacked;
 }
 
 async function statOf(path: string) {
@@ -87,7 +101,8 @@ export function fileProblem(error: unknown, path: string, place: ErrorPlace = {}
 
 function bytesProblem(error: unknown, path: string): EscapementError {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code?.startsWith('Z_') !== true) return fileProblem(error, path);
+  // zlib's codes are words that begin with Z_, those of fzstd are numbers.
+  if (code?.startsWith?.('Z_') !== true && typeof code !== 'number') return fileProblem(error, path);
   const what = `the compressed data ends early or is corrupt (${message}); fetch or make the file again`;
   return new EscapementError('E_FILE_TRUNCATED', what, { file: path });
 }

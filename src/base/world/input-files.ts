@@ -3,7 +3,7 @@ export interface InputFiles {
   /** Reads a whole file. Throws `E_FILE_MISSING`. */
   text(path: string): Promise<string>;
   /**
-   * Streams the bytes of a file, decompressed if its name ends in `.gz`. `start` skips bytes of an uncompressed file.
+   * Streams the bytes of a file, decompressed if its name ends in `.gz` or, on disk, `.zst`. `start` skips bytes of an uncompressed file.
    * Throws `E_FILE_MISSING`, and `E_FILE_TRUNCATED` for compressed data that ends early or is corrupt.
    */
   bytes(path: string, start?: number): AsyncIterable<Uint8Array>;
