@@ -1,6 +1,6 @@
 import type { Argv, InferredOptionTypes, Options } from 'yargs';
 import { EscapementError } from '../base/errors.js';
-import { parseBytes, parseDuration, parseRate } from '../config/units-text.js';
+import { parseBytes, parseDuration, parseRate, parseShare } from '../config/units-text.js';
 
 /** Values of options by name. */
 export type ValuesOf<O extends Readonly<Record<string, Options>>> = InferredOptionTypes<O>;
@@ -57,6 +57,9 @@ export const size = optional(bytesOf);
 export const sizeOr = withDefault(bytesOf);
 /** A size in bytes, or null for `off`. */
 export const sizeOrOff = withDefault(orOff(bytesOf));
+
+/** A share such as `5%`. */
+export const shareOr = withDefault(quantityOf(parseShare, 0, 'must be a share such as 5%'));
 
 /** Requests per second. */
 export const rateOr = withDefault(rateOf);

@@ -31,6 +31,7 @@ describe('one object with the keys of the table', () => {
 
   beforeAll(async () => {
     writeIn(dir, 'small.yaml', SMALL_EXPERIMENT);
+    writeIn(dir, 'log.csv', 'time,model\n1760248800.5,a\n');
     await runOk(['simulate', 'small.yaml', '--out', 'run', '--quiet'], { cwd: dir });
     await runOk(['model', 'make', 'mlp', '--repository', 'models', '--name', 'made', '--input', '4'], {
       cwd: dir,
@@ -59,6 +60,7 @@ describe('one object with the keys of the table', () => {
     'trace generate trace.csv --functions 5 --minutes 2',
     'trace info trace.csv',
     'trace convert small.yaml arrivals.csv',
+    'import trace log.csv --out imported.csv',
   ])('%s', async (line) => {
     const { stdout, status, stderr } = await runCli([...line.split(' '), '--json'], { cwd: dir });
     expect(status, stderr).toBe(0);

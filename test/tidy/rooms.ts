@@ -62,7 +62,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   base: 1_950,
   bounds: 1_150,
   browser: 130,
-  cli: 5_204,
+  cli: 5_325,
   config: 4_993,
   core: 4_520,
   index: 30,
@@ -78,10 +78,10 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   sim: 1_050,
   text: 350,
   tools: 3_410,
-  workload: 3_150,
+  workload: 4_280,
 };
 /** Files of src. A file is one idea: under 60 lines with one importer it is rarely one of its own. */
-export const MOST_FILES = 875;
+export const MOST_FILES = 880;
 
 /**
  * Walls inside rooms: what each folder of a room may import of the same room. `own` is the files that lie in the room
@@ -119,6 +119,7 @@ export const WINGS: Readonly<Record<string, Grants>> = {
     'trace-write': ['own', 'files'],
     open: ['own', 'files', 'generators', 'azure-like', 'arrivals-source'],
     'open-on-disk': ['own', 'open'],
+    import: ['own', 'files', 'trace-write'],
   },
   record: { own: [], flight: ['own'] },
   live: {

@@ -27,6 +27,13 @@ export const FAMILIES: Readonly<Record<string, readonly Command[]>> = {
       () => import('./trace-convert.js'),
     ],
   ]),
+  import: commands([
+    [
+      'trace <files..>',
+      'Turn access logs, tables and metrics into a trace',
+      () => import('./import-trace.js'),
+    ],
+  ]),
   model: commands([
     [
       'make <architecture>',
@@ -60,6 +67,7 @@ export const COMMANDS: readonly Command[] = [
     ['play [file]', 'Open a web page that runs the scheduler, to try things out', () => import('./play.js')],
   ]),
   family('trace', 'Describe, generate and convert traces'),
+  family('import', 'Take over traces as people have them'),
   ...commands([
     ['serve', 'Serve models over HTTP and gRPC (Open Inference Protocol)', () => import('./serve.js')],
     ['controller', 'Serve models that workers on other machines run', () => import('./controller.js')],

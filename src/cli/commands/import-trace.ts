@@ -1,0 +1,106 @@
+import type { Argv } from 'yargs';
+import { DISK_FILES } from '../../base/files/disk-files.js';
+import { NS_PER_S } from '../../base/units.js';
+import { parseDuration } from '../../config/units-text.js';
+import { rounded, significant } from '../../text/numbers.js';
+import { table } from '../../text/table.js';
+import { writeErr, writeOut } from '../../text/terminal.js';
+import { plural } from '../../text/words.js';
+import type { ImportedTrace } from '../../workload/import/import-trace.js';
+import { PRESETS } from '../../workload/import/presets.js';
+import { TIME_FORMATS } from '../../workload/import/read-time.js';
+import { json, quiet } from '../common-options.js';
+import { type ArgsOf, choice, group, list, required, shareOr, text, textOr, wholeOr } from '../options.js';
+
+/** Models that the answer lists. */
+const MOST_LISTED = 20;
+/** Lines between two reports of progress. */
+const PROGRESS_LINES = 1_000_000;
+
+export const builder = (yargs: Argv) =>
+  yargs
+    .positional('files', required(list('Logs: text, CSV, JSON, Parquet; .gz and .zst are unpacked')))
+    .options({
+      ...group('Log', {
+        preset: choice(Object.keys(PRESETS), 'Layout of the log, if it is not recognized'),
+        time: text('Field with the time of arrival', 'recognized'),
+        'time-format': choice(TIME_FORMATS, 'Unit of times that are numbers'),
+        model: text('Field with the model, or a regular expression for its text', 'recognized'),
+        length: text('Field with the length of the input', 'recognized'),
+        slo: textOr('100ms', 'SLO of all requests, or a field with SLOs in ms'),
+        class: text('Field with the class of the request', 'recognized'),
+        tenant: text('Field with the tenant of the request', 'recognized'),
+        'max-bad': shareOr('5%', 'Share of the lines that may be unreadable'),
+        seed: wholeOr(1, 1, 'Seed of the times that the log does not have'),
+      }),
+      ...group('Output', {
+        out: textOr('arrivals.csv.gz', 'File to write, .csv or .csv.gz; one for each class and tenant'),
+        json,
+        quiet,
+      }),
+    })
+    .example([
+      ['$0 import trace access.log', ''],
+      ['$0 import trace requests.csv --time timestamp --model model --slo 50ms --out trace.csv.gz', ''],
+    ])
+    .epilogue(
+      `Presets:\n${Object.entries(PRESETS)
+        .map(([name, { about }]) => `  ${name}: ${about}`)
+        .join('\n')}`,
+    );
+
+/** `escapement import trace FILE…`: logs as people have them, as arrivals. */
+export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
+  const { importTrace } = await import('../../workload/import/import-trace.js');
+  let next = PROGRESS_LINES;
+  const onLines = (lines: number) => {
+    if (lines < next) return;
+    writeErr(`${Math.floor(lines / 1e6)} million lines\n`);
+    next += PROGRESS_LINES;
+  };
+  const { preset, time, model, length, class: requestClass, tenant, seed, out } = args;
+  const trace = await importTrace(
+    DISK_FILES,
+    args.files,
+    out,
+    {
+      ...{ preset, time, timeFormat: args['time-format'], model, length, class: requestClass, tenant, seed },
+      slo: sloOf(args.slo),
+      maxBad: args['max-bad'],
+    },
+    args.quiet ? undefined : onLines,
+  );
+  writeOut(args.json ? `${JSON.stringify(trace)}\n` : traceText(trace));
+}
+
+/** ns, or the name of a field. */
+function sloOf(given: string): number | string {
+  return /^\d/.test(given) ? parseDuration(given) : given;
+}
+
+function traceText(trace: ImportedTrace): string {
+  const { written, lines, arrivals, dropped, models, spanNs, notes } = trace;
+  const seconds = spanNs / NS_PER_S;
+  const rate = seconds > 0 ? `, ${significant(arrivals / seconds, 4)}/s` : '';
+  const listedModels = models
+    .slice(0, MOST_LISTED)
+    .map(({ name, requests }) => [name, String(requests), `${rounded((requests / arrivals) * 100, 1)} %`]);
+  const more = models.length > MOST_LISTED ? `and ${models.length - MOST_LISTED} more models\n` : '';
+  return [
+    `${plural(arrivals, 'request')} of ${plural(lines, 'line')}: ${plural(models.length, 'model')} in ${rounded(seconds, 3)} s${rate}\n`,
+    ...notes.map((note) => `  ${note}\n`),
+    ...dropped.map(
+      ({ why, count, file, line }) =>
+        `  left out: ${plural(count, 'line')} that ${why}, the first ${file}:${line}\n`,
+    ),
+    table([['model', 'requests', 'share'], ...listedModels]),
+    more,
+    'workload:\n',
+    ...written.map((each) => `  - { kind: arrivals, path: ${each.path}${section(each)} }\n`),
+  ].join('');
+}
+
+function section({ class: requestClass, tenant }: ImportedTrace['written'][number]): string {
+  const name = (key: string, value: string | undefined) => (value === undefined ? '' : `, ${key}: ${value}`);
+  return name('class', requestClass) + name('tenant', tenant);
+}

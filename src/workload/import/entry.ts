@@ -1,0 +1,41 @@
+/** One line of a log, or row of a table. */
+export interface Entry {
+  /** Line, or row, counted from 1. */
+  readonly line: number;
+  /** Text of a field; undefined: it has none. */
+  field(name: string): string | undefined;
+}
+
+/** A line that is no entry, and why. */
+export interface BadLine {
+  readonly line: number;
+  readonly why: string;
+}
+
+/** An opened log. */
+export interface OpenLog {
+  /** Name of the pattern of its lines; null: it is a table or JSON. */
+  readonly pattern: string | null;
+  /** Names of the fields of the first entry. */
+  readonly fields: readonly string[];
+  /** Entries of the file, some at a time. */
+  readonly entries: AsyncIterable<readonly (Entry | BadLine)[]>;
+}
+
+/** Entry of a JSON object; a name with dots also leads into objects inside it. */
+export function jsonEntry(object: object, line: number): Entry {
+  return {
+    line,
+    field(name) {
+      const value = Object.hasOwn(object, name) ? object[name as never] : inside(object, name);
+      return value === undefined || value === null || typeof value === 'object' ? undefined : String(value);
+    },
+  };
+}
+
+function inside(object: object, name: string): unknown {
+  return name.split('.').reduce<unknown>((value, key) => {
+    const has = typeof value === 'object' && value !== null && Object.hasOwn(value, key);
+    return has ? value[key as never] : undefined;
+  }, object);
+}

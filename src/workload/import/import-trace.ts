@@ -1,0 +1,336 @@
+import { EscapementError } from '../../base/errors.js';
+import { checkWritable } from '../../base/files/output-file.js';
+import { type Random, stream } from '../../base/random/streams.js';
+import type { InputFiles } from '../../base/world/input-files.js';
+import { writeArrivals } from '../trace-write.js';
+import type { Entry } from './entry.js';
+import { ImportedArrivals, type Section } from './imported-arrivals.js';
+import { COUNT, WITHIN_S } from './json-documents.js';
+import { openLog } from './open-log.js';
+import { type Fields, isPath, modelOfPath, PRESETS, type Preset, presetOf, USUAL } from './presets.js';
+import { type TimeFormat, TimeReader, UNIT_NAMES } from './read-time.js';
+
+/** Options of an import. Names of fields replace those of the preset. */
+export interface ImportOptions {
+  readonly preset?: string | undefined;
+  readonly time?: string | undefined;
+  readonly timeFormat?: TimeFormat | undefined;
+  /** A field with names of models, or a regular expression whose first group, or match, is the name. */
+  readonly model?: string | undefined;
+  readonly length?: string | undefined;
+  /** A field with SLOs in ms, or ns for all. */
+  readonly slo: string | number;
+  readonly class?: string | undefined;
+  readonly tenant?: string | undefined;
+  /** Share of the lines that may be unreadable. */
+  readonly maxBad: number;
+  readonly seed: number;
+}
+
+/** Lines that were left out for one reason. */
+interface Dropped {
+  readonly why: string;
+  readonly count: number;
+  /** The first one. */
+  readonly file: string;
+  readonly line: number;
+}
+
+/** A written file of arrivals: all, or those of a class and a tenant. */
+interface WrittenArrivals extends Section {
+  readonly path: string;
+  readonly arrivals: number;
+}
+
+export interface ImportedTrace {
+  readonly written: readonly WrittenArrivals[];
+  readonly lines: number;
+  readonly arrivals: number;
+  readonly dropped: readonly Dropped[];
+  /** Models with the number of their requests, most first. */
+  readonly models: readonly { readonly name: string; readonly requests: number }[];
+  /** Time from the first to the last arrival. */
+  readonly spanNs: number;
+  /** Sentences about what was recognized and assumed. */
+  readonly notes: readonly string[];
+}
+
+/** Reason why a line is no arrival. Lines that are sound but of no request are not bad. */
+interface Miss {
+  readonly why: string;
+  readonly isBad: boolean;
+}
+
+const NO_CALL: Miss = { why: 'calls no model', isBad: false };
+const NS_PER_MS = 1e6;
+const MOST_LENGTH = 2 ** 31 - 1;
+/** Limit on the distinct texts of which the model is remembered. */
+const MOST_KNOWN = 100_000;
+
+/**
+ * Writes the requests of logs as arrivals: to `out`, or to a file next to it for each class and tenant. Nothing is
+ * written if more than `maxBad` of the lines cannot be read. Throws `E_USAGE`, `E_TRACE_HEADER`, `E_TRACE_VALUE`,
+ * `E_FILE_WRITE`, and the errors of reading. `onLines` gets the number of lines so far.
+ */
+export async function importTrace(
+  files: InputFiles,
+  paths: readonly string[],
+  out: string,
+  options: ImportOptions,
+  onLines: (lines: number) => void = () => {},
+): Promise<ImportedTrace> {
+  checkWritable(out);
+  const importer = new TraceImporter(options);
+  for (const path of paths) await importer.read(files, path, onLines);
+  const { sources, ...report } = importer.finish(paths);
+  const written: WrittenArrivals[] = [];
+  for (const { section, source } of sources) {
+    const words = Object.values(section).filter((word) => word !== undefined);
+    const path = sources.length === 1 ? out : namedAfter(out, words);
+    const { arrivals } = await writeArrivals(path, source, importer.models);
+    written.push({ path, arrivals, ...section });
+  }
+  return { written, ...report };
+}
+
+/** `out` with words before its extension. */
+function namedAfter(out: string, words: readonly string[]): string {
+  const [, stem, extension] = /^(.*?)((?:\.csv)?(?:\.gz)?)$/s.exec(out)!;
+  return [stem, ...words.map((word) => word.replace(/[^\w.-]+/g, '_'))].join('-') + extension;
+}
+
+/** Names of the fields of a log; undefined: it has none. */
+interface Named {
+  readonly time: string;
+  readonly model: string | undefined;
+  readonly onlyModel: string | undefined;
+  readonly took: Fields['took'];
+  readonly length: string | undefined;
+  readonly slo: string | undefined;
+  readonly class: string | undefined;
+  readonly tenant: string | undefined;
+}
+
+class TraceImporter {
+  private readonly preset: Preset | null;
+  private readonly times = new TimeReader();
+  private modelPattern: RegExp | null = null;
+  private readonly arrivals = new ImportedArrivals();
+  /** Models by the text that names them. */
+  private readonly known = new Map<string, string | null>();
+  private readonly dropped = new Map<string, Dropped>();
+  private readonly notes = new Set<string>();
+  private readonly random: Random;
+  private lines = 0;
+  private bad = 0;
+  /** True if an entry stood for many requests. */
+  private hasCounts = false;
+  /** Time of the last entry; null: there is none in this log. */
+  private lastNs: bigint | null = null;
+  private backward = 0;
+
+  constructor(private readonly options: ImportOptions) {
+    const { preset } = options;
+    if (preset !== undefined && !Object.hasOwn(PRESETS, preset)) {
+      const what = `--preset ${preset}: there are ${Object.keys(PRESETS).join(', ')}`;
+      throw new EscapementError('E_USAGE', what);
+    }
+    this.preset = preset === undefined ? null : PRESETS[preset]!;
+    this.random = stream(options.seed, 'import');
+  }
+
+  get models(): readonly string[] {
+    return this.arrivals.models;
+  }
+
+  async read(files: InputFiles, path: string, onLines: (lines: number) => void): Promise<void> {
+    const patterns = Object.entries(PRESETS).flatMap(([name, { pattern }]) =>
+      pattern === undefined || (this.preset !== null && this.preset.pattern !== pattern)
+        ? []
+        : [[name, pattern] as const],
+    );
+    const log = await openLog(files, path, patterns);
+    const recognized = this.preset === null ? (log.pattern ?? presetOf(log.fields)) : null;
+    if (recognized !== null) this.notes.add(`recognized as ${recognized}`);
+    const fields = this.preset ?? (recognized === null ? USUAL : PRESETS[recognized]!);
+    this.times.expect(this.options.timeFormat ?? fields.timeFormat ?? 'auto');
+    this.lastNs = null;
+    const named = this.name(log.fields, fields, path);
+    for await (const entries of log.entries) {
+      for (const entry of entries) {
+        this.lines++;
+        const miss = 'why' in entry ? { why: entry.why, isBad: true } : this.take(entry, named);
+        if (miss !== null) this.drop(miss, path, entry.line);
+      }
+      onLines(this.lines);
+    }
+  }
+
+  /** Everything but the written files. Throws `E_TRACE_VALUE` if too many lines are bad, and if there is no arrival. */
+  finish(paths: readonly string[]) {
+    const { arrivals, times, lines, bad } = this;
+    const dropped = [...this.dropped.values()].sort((a, b) => b.count - a.count);
+    const { maxBad, seed } = this.options;
+    if (bad > maxBad * lines) {
+      const first = [...this.dropped.values()].find(({ why }) => why !== NO_CALL.why)!;
+      const share = `${bad} of ${lines} lines cannot be read, more than --max-bad allows; the first of them`;
+      throw new EscapementError('E_TRACE_VALUE', `${share} ${first.why}`, {
+        file: first.file,
+        line: first.line,
+      });
+    }
+    if (arrivals.count === 0) {
+      const why =
+        dropped[0] === undefined ? '' : `: ${dropped[0].count} of ${lines} lines: ${dropped[0].why}`;
+      throw new EscapementError('E_TRACE_VALUE', `has no request${why}`, { file: paths.join(', ') });
+    }
+    if (this.hasCounts)
+      this.notes.add(`rates became requests at random times within each step (seed ${seed})`);
+    else if (this.backward > 0) this.notes.add(`times that go back, and were put in order: ${this.backward}`);
+    if (times.fractional === 0 && !this.hasCounts) {
+      this.notes.add(
+        `times are whole seconds: each request was moved to a random time within its second (seed ${seed})`,
+      );
+      arrivals.spread(this.random);
+    }
+    this.noteTimes();
+    this.noteModels();
+    const { spanNs, sources } = arrivals.finish();
+    const models = arrivals.models
+      .map((name, i) => ({ name, requests: arrivals.counts[i]! }))
+      .sort((a, b) => b.requests - a.requests);
+    return { sources, lines, arrivals: arrivals.count, dropped, models, spanNs, notes: [...this.notes] };
+  }
+
+  /** Fields of a log by the options, the preset and what is usual. Throws `E_TRACE_HEADER` if it lacks one. */
+  private name(has: readonly string[], fields: Fields, path: string): Named {
+    const { options } = this;
+    const fail = (what: string) => new EscapementError('E_TRACE_HEADER', what, { file: path, line: 1 });
+    const hasField = (name: string) => has.includes(name) || has.includes(name.split('.')[0]!);
+    const of = (given: string | undefined, usual: readonly string[] = []) => {
+      if (given === undefined) return usual.find(hasField);
+      if (!hasField(given)) throw fail(`has no field ${given}; it has ${has.join(', ')}`);
+      return given;
+    };
+    if (has.includes('HashFunction')) {
+      const use = 'workload: { kind: azure-2019, path: … }';
+      throw fail(`is a trace of kind azure-2019, which experiments read as it is: ${use}`);
+    }
+    const time = of(options.time, fields.time);
+    if (time === undefined)
+      throw fail(`has no known field of times: name it with --time; it has ${has.join(', ')}`);
+    const isField = options.model !== undefined && hasField(options.model);
+    this.modelPattern = isField || options.model === undefined ? null : expression(options.model);
+    const model = of(isField ? options.model : undefined, fields.model);
+    if (model === undefined && fields.onlyModel === undefined)
+      throw fail(`has no known field of models: name it with --model; it has ${has.join(', ')}`);
+    const { slo } = options;
+    const named = {
+      ...{ time, model, onlyModel: fields.onlyModel, took: fields.took },
+      length: of(options.length, fields.length),
+      slo: typeof slo === 'string' ? of(slo) : undefined,
+      class: of(options.class, fields.class),
+      tenant: of(options.tenant, fields.tenant),
+    };
+    const used = Object.entries({ ...named, took: named.took?.field });
+    const words = used.flatMap(([what, field]) =>
+      field === undefined || what === 'onlyModel' ? [] : `${what}: ${field}`,
+    );
+    this.notes.add(`fields: ${words.join(', ')}`);
+    return named;
+  }
+
+  private noteTimes(): void {
+    const { assumed, isSince1970, zoned, zoneless } = this.times;
+    if (assumed !== null) {
+      const since = isSince1970 ? ' since 1970' : '; if they are not, give --time-format';
+      this.notes.add(`times were read as ${UNIT_NAMES[assumed]}${since}`);
+    }
+    if (zoneless > 0)
+      this.notes.add(`times without a zone were read as UTC${zoned > 0 ? `: ${zoneless}` : ''}`);
+  }
+
+  /** Notes the models that more than one text stands for. */
+  private noteModels(): void {
+    const texts = new Map<string, string[]>();
+    for (const [text, name] of this.known)
+      if (name !== null) texts.set(name, [...(texts.get(name) ?? []), text]);
+    for (const [name, all] of texts) {
+      const more = all.length > 3 ? ', …' : '';
+      if (all.length > 1) this.notes.add(`${name} stands for ${all.slice(0, 3).join(', ')}${more}`);
+    }
+  }
+
+  private take(entry: Entry, named: Named): Miss | null {
+    const timeText = entry.field(named.time);
+    const endNs = timeText === undefined ? null : this.times.read(timeText.trim());
+    if (endNs === null) return bad(named.time, timeText, 'a time');
+    if (this.lastNs !== null && endNs < this.lastNs) this.backward++;
+    this.lastNs = endNs;
+    const tookText = named.took && entry.field(named.took.field);
+    const tookNs = tookText === undefined ? 0 : Number(tookText) * (named.took!.unit === 's' ? 1e9 : 1e6);
+    if (!(tookNs >= 0)) return bad(named.took!.field, tookText, 'a duration');
+    const model = this.modelOf(entry, named);
+    if (typeof model !== 'string') return model;
+    const lengthText = named.length && entry.field(named.length);
+    const length = lengthText === undefined || lengthText === '' ? 0 : Math.round(Number(lengthText));
+    if (!(length >= 0 && length <= MOST_LENGTH)) return bad(named.length!, lengthText, 'a length');
+    const sloNs =
+      named.slo === undefined ? (this.options.slo as number) : Number(entry.field(named.slo)) * NS_PER_MS;
+    if (!(sloNs >= 1 && sloNs <= Number.MAX_SAFE_INTEGER))
+      return bad(named.slo!, entry.field(named.slo!), 'an SLO in ms');
+    const section = {
+      class: named.class && (entry.field(named.class) ?? ''),
+      tenant: named.tenant && (entry.field(named.tenant) ?? ''),
+    };
+    const timeNs = endNs - BigInt(Math.round(tookNs));
+    const request = { model, sloNs: Math.round(sloNs), length, section };
+    const withinS = Number(entry.field(WITHIN_S) ?? 0);
+    if (withinS > 0) this.hasCounts = true;
+    for (let count = withinS > 0 ? Number(entry.field(COUNT)) : 1; count > 0; count--) {
+      const laterNs = withinS > 0 ? Math.floor(this.random() * withinS * 1e9) : 0;
+      this.arrivals.add({ timeNs: timeNs + BigInt(laterNs), ...request });
+    }
+    return null;
+  }
+
+  private modelOf(entry: Entry, { model: field, onlyModel }: Named): string | Miss {
+    if (field === undefined) return onlyModel!;
+    const text = entry.field(field);
+    if (text === undefined || text === '') return bad(field, text, 'a model');
+    let name = this.known.get(text);
+    if (name === undefined) {
+      name = this.modelIn(text, field);
+      if (this.known.size < MOST_KNOWN) this.known.set(text, name);
+    }
+    return name ?? NO_CALL;
+  }
+
+  private modelIn(text: string, field: string): string | null {
+    if (this.modelPattern === null) return isPath(field) ? modelOfPath(text) : text;
+    const match = this.modelPattern.exec(text);
+    return match === null ? null : (match[1] ?? match[0]);
+  }
+
+  private drop({ why, isBad }: Miss, file: string, line: number): void {
+    if (isBad) this.bad++;
+    const { count } = this.dropped.get(why) ?? { count: 0 };
+    const first = this.dropped.get(why) ?? { file, line };
+    this.dropped.set(why, { why, count: count + 1, file: first.file, line: first.line });
+  }
+}
+
+function expression(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch (error) {
+    throw new EscapementError('E_USAGE', `--model ${text}: ${(error as Error).message}`);
+  }
+}
+
+function bad(field: string, text: string | undefined, wanted: string): Miss {
+  return {
+    why: text === undefined || text === '' ? `has no ${field}` : `has a ${field} that is not ${wanted}`,
+    isBad: true,
+  };
+}

@@ -1,0 +1,166 @@
+import { EscapementError } from '../../base/errors.js';
+import type { Random } from '../../base/random/streams.js';
+import { NS_PER_S } from '../../base/units.js';
+import { BaseSource } from '../source.js';
+
+/** Limit that memory sets: a request takes 28 bytes. */
+const MOST_ARRIVALS = 200_000_000;
+
+/** Class and tenant of requests; undefined: the log has none. */
+export interface Section {
+  readonly class?: string | undefined;
+  readonly tenant?: string | undefined;
+}
+
+interface ImportedRequest {
+  /** Since whatever the log counts from. */
+  readonly timeNs: bigint;
+  readonly model: string;
+  readonly sloNs: number;
+  /** 0: none. */
+  readonly length: number;
+  readonly section: Section;
+}
+
+/** Requests of logs, in columns. */
+export class ImportedArrivals {
+  /** Names of the models, in order of their first request; number of requests of each. */
+  readonly models: string[] = [];
+  readonly counts: number[] = [];
+
+  private readonly timeNs = new Column(Float64Array);
+  private readonly sloNs = new Column(Float64Array);
+  private readonly model = new Column(Int32Array);
+  private readonly length = new Column(Int32Array);
+  private readonly section = new Column(Int32Array);
+  private readonly modelIds = new Map<string, number>();
+  private readonly sections = new Map<string, { readonly id: number; readonly section: Section }>();
+  private baseNs: bigint | null = null;
+
+  get count(): number {
+    return this.timeNs.used;
+  }
+
+  /** Throws `E_TRACE_VALUE` for more requests than fit into memory. */
+  add({ timeNs, model, sloNs, length, section }: ImportedRequest): void {
+    if (this.count >= MOST_ARRIVALS)
+      throw new EscapementError(
+        'E_TRACE_VALUE',
+        `more than ${MOST_ARRIVALS / 1e6} million requests: import a part`,
+      );
+    this.baseNs ??= timeNs;
+    this.timeNs.push(Number(timeNs - this.baseNs));
+    this.sloNs.push(sloNs);
+    this.model.push(this.modelId(model));
+    this.length.push(length);
+    this.section.push(this.sectionId(section));
+  }
+
+  /** Moves each request by a random time within `rangeNs`, for logs that round theirs down to it. */
+  spread(random: Random, rangeNs = NS_PER_S): void {
+    const times = this.timeNs.values;
+    for (let i = 0; i < this.count; i++) times[i] = times[i]! + Math.floor(random() * rangeNs);
+  }
+
+  /**
+   * Requests in order of time, the first of all at 0, by class and tenant; and the time from the first to the last.
+   * Throws `E_TRACE_VALUE` for more than 104 days.
+   */
+  finish(): { readonly spanNs: number; readonly sources: { section: Section; source: BaseSource }[] } {
+    const times = this.timeNs.values;
+    const order = Int32Array.from({ length: this.count }, (_, i) => i);
+    if (order.some((row) => row > 0 && times[row]! < times[row - 1]!))
+      order.sort((a, b) => times[a]! - times[b]! || a - b);
+    const firstNs = times[order[0]!]!;
+    const spanNs = times[order[order.length - 1]!]! - firstNs;
+    if (spanNs > Number.MAX_SAFE_INTEGER) {
+      const what =
+        'more than 104 days lie between its first and its last request: is a time in the wrong unit?';
+      throw new EscapementError('E_TRACE_VALUE', what);
+    }
+    const columns = {
+      timeNs: times,
+      sloNs: this.sloNs.values,
+      model: this.model.values,
+      length: this.length.values,
+    };
+    const sources = [...this.sections.values()].map(({ id, section }) => {
+      const own = this.sections.size === 1 ? order : order.filter((row) => this.section.values[row] === id);
+      return { section, source: new ImportedSource(columns, own, firstNs) };
+    });
+    return { spanNs, sources };
+  }
+
+  private modelId(name: string): number {
+    let id = this.modelIds.get(name);
+    if (id === undefined) {
+      id = this.models.push(name) - 1;
+      this.modelIds.set(name, id);
+      this.counts.push(0);
+    }
+    this.counts[id]!++;
+    return id;
+  }
+
+  private sectionId(section: Section): number {
+    const key = `${section.class ?? ''}\n${section.tenant ?? ''}`;
+    const known = this.sections.get(key);
+    if (known !== undefined) return known.id;
+    this.sections.set(key, { id: this.sections.size, section });
+    return this.sections.size - 1;
+  }
+}
+
+/** Column that grows by doubling while an unknown number of rows is read. */
+class Column<T extends Float64Array | Int32Array> {
+  values: T;
+  used = 0;
+
+  constructor(private readonly make: new (length: number) => T) {
+    this.values = new make(1 << 12);
+  }
+
+  push(value: number): void {
+    if (this.used === this.values.length) {
+      const larger = new this.make(this.values.length * 2);
+      larger.set(this.values);
+      this.values = larger;
+    }
+    this.values[this.used++] = value;
+  }
+}
+
+interface Columns {
+  readonly timeNs: Float64Array;
+  readonly sloNs: Float64Array;
+  readonly model: Int32Array;
+  readonly length: Int32Array;
+}
+
+class ImportedSource extends BaseSource {
+  readonly hasLengths: boolean;
+  private next = 0;
+
+  constructor(
+    private readonly columns: Columns,
+    private readonly order: Int32Array,
+    private readonly firstNs: number,
+  ) {
+    super(0);
+    this.hasLengths = order.some((row) => columns.length[row]! > 0);
+    this.advance();
+  }
+
+  override advance(): void {
+    const row = this.order[this.next++];
+    if (row === undefined) {
+      this.timeNs = Number.POSITIVE_INFINITY;
+      return;
+    }
+    const { timeNs, sloNs, model, length } = this.columns;
+    this.timeNs = timeNs[row]! - this.firstNs;
+    this.sloNs = sloNs[row]!;
+    this.model = model[row]!;
+    this.length = length[row]!;
+  }
+}

@@ -1,0 +1,181 @@
+import { EscapementError } from '../../base/errors.js';
+import { type CsvReader, csvReader } from '../../base/files/csv-text.js';
+import type { InputFiles } from '../../base/world/input-files.js';
+import { readBlocks } from '../files/read-blocks.js';
+import { type BadLine, type Entry, jsonEntry, type OpenLog } from './entry.js';
+
+/** Lines of text that are known, by name: the groups of each are its fields. */
+type LinePatterns = readonly (readonly [name: string, pattern: RegExp])[];
+
+const UTF8 = new TextDecoder();
+const NEWLINE = 0x0a;
+const DELIMITERS = [',', '\t', ';', '|'] as const;
+const MOST_DOCUMENT_BYTES = 1 << 29;
+
+/**
+ * Opens a log in any format: CSV with a header, a JSON object a line, a JSON document, Parquet, or lines of text of one
+ * of `patterns`; compressed if its name ends in `.gz` or `.zst`. Throws the errors of reading, and `E_TRACE_HEADER` for
+ * an empty file and for one that no format fits.
+ */
+export async function openLog(files: InputFiles, path: string, patterns: LinePatterns): Promise<OpenLog> {
+  const blocks = readBlocks(files, path);
+  const opened = await blocks.next().catch((error: unknown) => {
+    // Parquet is no text: it may have no line end for megabytes.
+    if (/\.parquet$/i.test(path)) return { done: true, value: undefined } as const;
+    throw error;
+  });
+  const first = opened.done ? new Uint8Array() : opened.value;
+  const begin = UTF8.decode(first.subarray(0, 1 << 16));
+  if (begin.startsWith('PAR1') || (opened.done && /\.parquet$/i.test(path))) {
+    await blocks.return();
+    const { openParquet } = await import('./parquet-log.js');
+    return openParquet(path);
+  }
+  const lines = linesOf(first, blocks);
+  const [line = ''] = begin
+    .split('\n')
+    .map((text) => text.trimEnd())
+    .filter((text) => text !== '');
+  const fail = (what: string) => new EscapementError('E_TRACE_HEADER', what, { file: path });
+  if (line === '') throw fail('is empty');
+  const [name, pattern] = patterns.find(([, each]) => each.test(line)) ?? [];
+  if (name !== undefined && pattern !== undefined) {
+    const fields = Object.keys(pattern.exec(line)!.groups ?? {});
+    return { pattern: name, fields, entries: textEntries(lines, pattern) };
+  }
+  if (/^\s*[[{]/.test(line)) {
+    const whole = objectOf(line);
+    return whole === null || 'data' in whole || 'resourceSpans' in whole
+      ? openDocument(path, lines)
+      : { pattern: null, fields: Object.keys(whole), entries: jsonEntries(lines) };
+  }
+  const delimiter = DELIMITERS.find((each) => line.includes(each));
+  if (delimiter === undefined)
+    throw fail(`is neither a table nor a log of ${patterns.map(([known]) => known).join(', ')}`);
+  const parse = await csvReader(delimiter);
+  const [header = []] = parse(line, fail);
+  return { pattern: null, fields: header, entries: csvEntries(lines, header, splitter(delimiter, parse)) };
+}
+
+/** Some lines of a file, and the number of the first. */
+interface Lines {
+  readonly bytes: Uint8Array;
+  readonly line: number;
+}
+
+async function* linesOf(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Lines> {
+  let line = 1;
+  try {
+    for (let bytes = first; ; ) {
+      yield { bytes, line };
+      for (const byte of bytes) if (byte === NEWLINE) line++;
+      const next = await rest.next();
+      if (next.done) return;
+      bytes = next.value;
+    }
+  } finally {
+    await rest.return(undefined);
+  }
+}
+
+/** Results of `read` for every line that is not blank, except null. */
+async function* eachLine(
+  lines: AsyncIterable<Lines>,
+  read: (text: string, line: number) => Entry | BadLine | null,
+): AsyncGenerator<(Entry | BadLine)[]> {
+  for await (const { bytes, line } of lines) {
+    const texts = UTF8.decode(bytes).split('\n');
+    const all = texts.map((text, i) => (text.trim() === '' ? null : read(text.trimEnd(), line + i)));
+    yield all.filter((each) => each !== null);
+  }
+}
+
+function csvEntries(
+  lines: AsyncIterable<Lines>,
+  header: readonly string[],
+  split: (text: string) => string[],
+): AsyncGenerator<(Entry | BadLine)[]> {
+  const columns = new Map(header.map((name, column) => [name, column]));
+  let isHeader = true;
+  return eachLine(lines, (text, line) => {
+    if (isHeader) {
+      isHeader = false;
+      return null;
+    }
+    let row: string[];
+    try {
+      row = split(text);
+    } catch (error) {
+      return { line, why: (error as EscapementError).what };
+    }
+    if (row.length !== header.length)
+      return { line, why: `has ${row.length} fields where the header has ${header.length}` };
+    return { line, field: (name) => row[columns.get(name) ?? -1] };
+  });
+}
+
+/** Splits a line of CSV into fields. Few lines have quotes, and the parser takes five times as long. */
+function splitter(delimiter: string, parse: CsvReader): (text: string) => string[] {
+  return (text) =>
+    text.includes('"')
+      ? parse(text, (what) => new EscapementError('E_TRACE_VALUE', what))[0]!
+      : text.split(delimiter).map((field) => field.trim());
+}
+
+function textEntries(lines: AsyncIterable<Lines>, pattern: RegExp): AsyncGenerator<(Entry | BadLine)[]> {
+  return eachLine(lines, (text, line) => {
+    const groups = pattern.exec(text)?.groups;
+    if (groups === undefined) return { line, why: 'is not laid out like the first line' };
+    return { line, field: (name) => groups[name] };
+  });
+}
+
+function jsonEntries(lines: AsyncIterable<Lines>): AsyncGenerator<(Entry | BadLine)[]> {
+  return eachLine(lines, (text, line) => {
+    const object = objectOf(text);
+    return object === null ? { line, why: 'is not a JSON object' } : jsonEntry(object, line);
+  });
+}
+
+function objectOf(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+async function openDocument(path: string, lines: AsyncIterable<Lines>): Promise<OpenLog> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const block of lines) {
+    pieces.push(block.bytes);
+    bytes += block.bytes.length;
+    if (bytes > MOST_DOCUMENT_BYTES)
+      throw new EscapementError(
+        'E_TRACE_VALUE',
+        `is a JSON document of more than ${MOST_DOCUMENT_BYTES >> 20} MiB`,
+        {
+          file: path,
+        },
+      );
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.concat(pieces).toString('utf8'));
+  } catch (error) {
+    throw new EscapementError('E_TRACE_VALUE', `is not JSON: ${(error as Error).message}`, { file: path });
+  }
+  const { entriesOf } = await import('./json-documents.js');
+  const objects = entriesOf(value);
+  if (objects === null) {
+    const what =
+      'is JSON of an unknown kind; known are a list of objects, a Triton trace, and a range result of Prometheus';
+    throw new EscapementError('E_TRACE_HEADER', what, { file: path });
+  }
+  const entries = (async function* () {
+    yield objects.map((object, i) => jsonEntry(object, i + 1));
+  })();
+  return { pattern: null, fields: Object.keys(objects[0] ?? {}), entries };
+}

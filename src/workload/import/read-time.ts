@@ -1,0 +1,109 @@
+/** Formats of times: `auto` recognizes ISO 8601, those of access logs, and numbers since 1970 by their size. */
+export const TIME_FORMATS = ['auto', 's', 'ms', 'us', 'ns'] as const;
+export type TimeFormat = (typeof TIME_FORMATS)[number];
+
+type Unit = Exclude<TimeFormat, 'auto'>;
+
+const DIGITS: Readonly<Record<Unit, number>> = { s: 9, ms: 6, us: 3, ns: 0 };
+/** Names of the units for people. */
+export const UNIT_NAMES: Readonly<Record<Unit, string>> = {
+  s: 'seconds',
+  ms: 'milliseconds',
+  us: 'microseconds',
+  ns: 'nanoseconds',
+};
+
+const ISO =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?)?\s*(Z|UTC|[+-]\d\d(?::?\d\d)?)?$/i;
+/** Times of access logs, e.g. 12/Oct/2026:08:00:01.250 +0200. */
+const LOG = /^(\d\d?)\/([A-Z][a-z]{2})\/(\d{4}):(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?: ([+-]\d{4}))?$/;
+const NUMBER = /^(\d{1,20})(?:\.(\d*))?$/;
+const SCIENTIFIC = /^\d+(?:\.\d+)?e[-+]?\d+$/i;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const NS_PER_MS = 1_000_000n;
+
+/** Reads the times of logs, which have one unit if they are numbers. */
+export class TimeReader {
+  /** Unit that was taken for granted; null: it is known, or no time was a number. */
+  assumed: Unit | null = null;
+  /** True if the assumed unit counts from 1970. */
+  isSince1970 = false;
+  /** Number of times with a time zone, and of dates without one, which are read as UTC. */
+  zoned = 0;
+  zoneless = 0;
+  /** Number of times that are not whole seconds. */
+  fractional = 0;
+  private unit: Unit | null = null;
+
+  /** Sets the unit, unless an earlier log has. */
+  expect(format: TimeFormat): void {
+    if (format !== 'auto') this.unit ??= format;
+  }
+
+  /** Nanoseconds since 1970, or since whatever numbers count from; null: not a time. */
+  read(text: string): bigint | null {
+    const ns = this.number(text) ?? this.date(text);
+    if (ns !== null && ns % 1_000_000_000n !== 0n) this.fractional++;
+    return ns;
+  }
+
+  private number(text: string): bigint | null {
+    const plain = SCIENTIFIC.test(text) ? Number(text).toFixed(9) : text;
+    const [, whole, fraction = ''] = NUMBER.exec(plain) ?? [];
+    if (whole === undefined) return null;
+    if (this.unit === null) {
+      const since = UNITS.find((unit) => isSince1970(Number(whole), unit));
+      this.isSince1970 = since !== undefined;
+      this.assumed = since ?? 's';
+      this.unit = this.assumed;
+    }
+    const digits = DIGITS[this.unit];
+    return BigInt(whole + fraction.slice(0, digits).padEnd(digits, '0'));
+  }
+
+  private date(text: string): bigint | null {
+    const iso = ISO.exec(text);
+    const log = iso === null ? LOG.exec(text) : null;
+    const [year, month, day, hour, minute, second, fraction, zone] =
+      iso?.slice(1) ??
+      (log === null ? [] : [log[3], String(MONTHS.indexOf(log[2]!) + 1), log[1], ...log.slice(4)]);
+    const ms = epochMs(...([year, month, day, hour, minute, second].map(numberOr0) as SixNumbers));
+    if (year === undefined || ms === null) return null;
+    if (zone === undefined) this.zoneless++;
+    else this.zoned++;
+    return (BigInt(ms) - BigInt(offsetMs(zone))) * NS_PER_MS + BigInt((fraction ?? '').padEnd(9, '0'));
+  }
+}
+
+const UNITS = ['s', 'ms', 'us', 'ns'] as const;
+
+/** True between 2001 and 2100. */
+function isSince1970(value: number, unit: Unit): boolean {
+  const seconds = value / 10 ** (9 - DIGITS[unit]);
+  return seconds >= 1e9 && seconds < 4.1e9;
+}
+
+type SixNumbers = [number, number, number, number, number, number];
+
+const numberOr0 = (text: string | undefined) => Number(text ?? 0);
+
+/** Null for a day or time that does not exist; leap seconds do. */
+function epochMs(...[year, month, day, hour, minute, second]: SixNumbers): number | null {
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+  if (!(day >= 1 && day <= (days[month - 1] ?? 0)) || hour > 23 || minute > 59 || second > 60) return null;
+  const before = days.slice(0, month - 1).reduce((sum, each) => sum + each, day - 1);
+  return (((daysBefore(year) - daysBefore(1970) + before) * 24 + hour) * 3600 + minute * 60 + second) * 1000;
+}
+
+/** Days from the year 0 to the first day of another, in the Gregorian calendar. */
+function daysBefore(year: number): number {
+  const last = year - 1;
+  return 365 * year + Math.floor(last / 4) - Math.floor(last / 100) + Math.floor(last / 400);
+}
+
+function offsetMs(zone: string | undefined): number {
+  const [, sign, hours = '0', minutes = '0'] = /^([+-])(\d\d):?(\d\d)?$/.exec(zone ?? '') ?? [];
+  const ms = (Number(hours) * 60 + Number(minutes)) * 60_000;
+  return sign === '-' ? -ms : ms;
+}

@@ -1,0 +1,240 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { parquetWriteBuffer } from 'hyparquet-writer';
+import { describe, expect, it } from 'vitest';
+import { DISK_FILES } from '../../../src/base/files/disk-files.js';
+import { type ImportOptions, importTrace } from '../../../src/workload/import/import-trace.js';
+import { scratch } from '../support.js';
+
+const { file } = scratch();
+let outputs = 0;
+
+/** Result of an import, and the rows of its first file. */
+async function imported(path: string, options: Partial<ImportOptions> = {}) {
+  const out = file(`out-${outputs++}.csv`, '');
+  const all = { slo: 50_000_000, maxBad: 0.05, seed: 1, ...options };
+  const trace = await importTrace(DISK_FILES, [path], out, all);
+  return { ...trace, rows: rowsOf(trace.written[0]!.path) };
+}
+
+function rowsOf(path: string): string[] {
+  return readFileSync(path, 'utf8').trimEnd().split('\n').slice(1);
+}
+
+const CLF =
+  '10.0.0.7 - - [12/Oct/2026:08:00:01 +0200] "POST /v2/models/a/infer HTTP/1.1" 200 4312 "-" "app/1.0"';
+
+/** A request of a random log. */
+interface Request {
+  readonly ms: number;
+  readonly model: string;
+  readonly length: number;
+}
+
+const EPOCH_MS = Date.UTC(2026, 9, 12, 6);
+const isoOf = ({ ms }: Request) => new Date(EPOCH_MS + ms).toISOString();
+const logTime = (request: Request) => {
+  const [, day, time, fraction] = /-(\d\d)T([\d:]+)\.(\d+)Z/.exec(isoOf(request))!;
+  return `${day}/Oct/2026:${time}.${fraction}`;
+};
+
+/** Ways to write the same requests. */
+const WRITERS: Readonly<Record<string, (requests: readonly Request[]) => string | Uint8Array>> = {
+  'iso.csv': (all) =>
+    `model,when\n${all.map((each) => `${each.model},${isoOf(each)}\n`).join('')}`.replace(
+      'when',
+      'timestamp',
+    ),
+  'quoted.csv': (all) =>
+    `"timestamp" , "model"\n${all.map((each) => `"${isoOf(each)}", "${each.model}"\n`).join('')}`,
+  'zone.tsv': (all) =>
+    `time\tmodel\n${all.map((each) => `${isoOf({ ...each, ms: each.ms + 7_200_000 }).replace('Z', '+02:00')}\t${each.model}\n`).join('')}`,
+  'epoch.csv': (all) =>
+    `ts;model\r\n${all.map((each) => `${(EPOCH_MS + each.ms) / 1000};${each.model}\r\n`).join('')}`,
+  'lines.jsonl': (all) =>
+    all
+      .map((each) => `${JSON.stringify({ '@timestamp': EPOCH_MS + each.ms, model: each.model })}\n`)
+      .join(''),
+  'list.json': (all) =>
+    JSON.stringify(
+      all.map((each) => ({ time: isoOf(each), model: each.model })),
+      null,
+      2,
+    ),
+  'envoy.log': (all) =>
+    all
+      .map(
+        (each) => `[${isoOf(each)}] "POST /v2/models/${each.model}/infer HTTP/2" 200 - 0 24 10 9 "-" "app"\n`,
+      )
+      .join(''),
+  'haproxy.log': (all) =>
+    all
+      .map(
+        (each) =>
+          `Oct 12 08:00:01 lb haproxy[9]: 10.0.1.2:33 [${logTime(each)}] in~ w/w1 10/0/30/69/109 200 27 - - ---- 1/1/1/1/0 0/0 {x} "POST /v1/models/${each.model}:predict HTTP/1.1"\n`,
+      )
+      .join(''),
+  'triton.json': (all) =>
+    JSON.stringify(
+      all.flatMap(({ ms, model }, id) => [
+        { id, model_name: model, model_version: 1 },
+        { id, timestamps: [{ name: 'REQUEST_START', ns: 5e12 + ms * 1e6 }] },
+      ]),
+    ),
+  'packed.csv.gz': (all) =>
+    gzipSync(`time,model\n${all.map((each) => `${isoOf(each)},${each.model}\n`).join('')}`),
+  'table.parquet': (all) =>
+    new Uint8Array(
+      parquetWriteBuffer({
+        columnData: [
+          { name: 'timestamp', data: all.map((each) => new Date(EPOCH_MS + each.ms)), type: 'TIMESTAMP' },
+          { name: 'model', data: all.map(({ model }) => model), type: 'STRING' },
+        ],
+      }),
+    ),
+};
+
+describe('a log in any format', () => {
+  const request = fc.record({
+    // Never a log of whole seconds only, which is spread.
+    ms: fc.integer({ min: 0, max: 10_000 }).map((ms) => 2 * ms + 1),
+    model: fc.constantFrom('a', 'bert-base', 'res.net_50'),
+    length: fc.integer({ min: 1, max: 500 }),
+  });
+  it.each(Object.keys(WRITERS))('is a list of arrivals: %s', async (name) => {
+    const property = fc.asyncProperty(
+      fc.array(request, { minLength: 1, maxLength: 40 }),
+      async (requests) => {
+        const path = file(name, '');
+        writeFileSync(path, WRITERS[name]!(requests));
+        const { rows, arrivals } = await imported(path);
+        const sorted = requests.map((each, i) => ({ ...each, i })).sort((a, b) => a.ms - b.ms || a.i - b.i);
+        expect(rows).toEqual(
+          sorted.map(({ ms, model }) => `${(ms - sorted[0]!.ms) * 1e6},${model},50000000`),
+        );
+        expect(arrivals).toBe(requests.length);
+      },
+    );
+    await fc.assert(property, { numRuns: 20, seed: 7 });
+  });
+});
+
+describe('an access log', () => {
+  it('counts calls of models only, and takes the duration from the time of the answer', async () => {
+    const other = CLF.replace('POST /v2/models/a/infer', 'GET /v2/health/ready');
+    const lines = [
+      `${CLF} 0.250`,
+      other,
+      `${CLF.replace('/a/', '/b/versions/2/')} 1.250`,
+      CLF.replace('/a/', '/c/'),
+    ];
+    const { rows, dropped, notes, lines: read } = await imported(file('access.log', `${lines.join('\n')}\n`));
+    expect(dropped).toEqual([{ why: 'calls no model', count: 1, file: expect.any(String), line: 2 }]);
+    expect([read, rows.map((row) => row.split(',')[1]).sort()]).toEqual([4, ['a', 'b', 'c']]);
+    expect(notes).toContain('recognized as nginx');
+    expect(notes.join()).toContain('times are whole seconds');
+    // Within the second of the log, minus the duration.
+    const [b, a] = [rows.find((row) => row.includes(',b,'))!, rows.find((row) => row.includes(',a,'))!];
+    const gapNs = Number(a.split(',')[0]) - Number(b.split(',')[0]);
+    expect(gapNs).toBeGreaterThan(0);
+    expect(gapNs).toBeLessThan(2e9);
+  });
+
+  it('spreads whole seconds over their second, the same with the same seed', async () => {
+    const lines = Array.from({ length: 2000 }, (_, i) =>
+      CLF.replace(':01 ', `:${String(10 + (i % 4)).padStart(2, '0')} `),
+    );
+    const path = file('whole.log', lines.join('\n'));
+    const [one, two, other] = [await imported(path), await imported(path), await imported(path, { seed: 2 })];
+    expect(one.rows).toEqual(two.rows);
+    expect(one.rows).not.toEqual(other.rows);
+    const perSecond = [0, 0, 0, 0, 0];
+    for (const row of one.rows) perSecond[Math.floor(Number(row.split(',')[0]) / 1e9)]!++;
+    // 500 in each, but for those before the first request of the first second.
+    for (const count of perSecond.slice(0, 4)) expect(Math.abs(count - 500)).toBeLessThan(15);
+  });
+});
+
+describe('what a log has besides', () => {
+  it('keeps lengths and SLOs, and writes a file for each class and tenant', async () => {
+    const rows = '0.5,a,gold,x,10,7\n0.75,a,,y,20,\n1.25,b,gold,x,30,9\n';
+    const path = file('rich.csv', `arrived_at,model,class,tenant,slo_ms,length\n${rows}`);
+    const { written, notes } = await imported(path, { slo: 'slo_ms' });
+    expect(written.map(({ path: _, ...each }) => each)).toEqual([
+      { arrivals: 2, class: 'gold', tenant: 'x' },
+      { arrivals: 1, class: '', tenant: 'y' },
+    ]);
+    expect(rowsOf(written[0]!.path)).toEqual(['0,a,10000000,7', '750000000,b,30000000,9']);
+    // All files count from the first request of all.
+    expect(rowsOf(written[1]!.path)).toEqual(['250000000,a,20000000']);
+    expect(notes).toContain('times were read as seconds; if they are not, give --time-format');
+  });
+
+  it('takes the model from a field or a regular expression', async () => {
+    const named = file(
+      'path.csv',
+      'time,path\n1760248800.5,/x/alpha?v=1\n1760248801.5,/x/beta\n1760248802,/y\n',
+    );
+    const found = await imported(named, { model: '/x/(\\w+)' });
+    expect(found.rows.map((row) => row.split(',')[1])).toEqual(['alpha', 'beta']);
+    expect(found.dropped).toMatchObject([{ why: 'calls no model', count: 1, line: 4 }]);
+  });
+
+  it('turns rates of Prometheus into requests, and loses none of slow series', async () => {
+    const times = Array.from({ length: 61 }, (_, i) => 1_760_248_800 + 60 * i);
+    const series = [
+      { metric: { model: 'fast' }, values: times.map((time) => [time, '0.5']) },
+      { metric: { model: 'slow' }, values: times.map((time) => [time, '0.01']) },
+    ];
+    const path = file(
+      'rates.json',
+      JSON.stringify({ status: 'success', data: { resultType: 'matrix', result: series } }),
+    );
+    const { models } = await imported(path);
+    expect(models).toEqual([
+      { name: 'fast', requests: 30 * 61 },
+      { name: 'slow', requests: Math.floor(0.6 * 61) },
+    ]);
+  });
+});
+
+describe('a log with mistakes', () => {
+  it('leaves out unreadable lines up to a share, and names the first of each kind', async () => {
+    const lines = Array.from({ length: 100 }, (_, i) => `1760248800.${String(i).padStart(2, '0')},a`);
+    lines[10] = 'yesterday,a';
+    lines[20] = '1760248800.5';
+    lines[30] = '1760248800.5,"a';
+    const path = file('bad.csv', `time,model\n${lines.join('\n')}\n`);
+    const { dropped, arrivals } = await imported(path);
+    expect(arrivals).toBe(97);
+    expect(dropped.map(({ why, line }) => [line, why])).toEqual([
+      [12, 'has a time that is not a time'],
+      [22, 'has 1 fields where the header has 2'],
+      [32, 'a quote is not closed in its line, or text follows it'],
+    ]);
+    const out = file('none.csv', '');
+    const options = { slo: 1, maxBad: 0.02, seed: 1 };
+    await expect(importTrace(DISK_FILES, [path], `${out}.gz`, options)).rejects.toMatchObject({
+      code: 'E_TRACE_VALUE',
+      what: '3 of 100 lines cannot be read, more than --max-bad allows; the first of them has a time that is not a time',
+      place: { file: path, line: 12 },
+    });
+    expect(() => readFileSync(`${out}.gz`)).toThrow('ENOENT');
+  });
+
+  it.each([
+    ['time,model\n', 'has no request'],
+    ['', 'is empty'],
+    ['when,model\n1,a\n', 'has no known field of times: name it with --time; it has when, model'],
+    ['time,what\n1,a\n', 'has no known field of models: name it with --model; it has time, what'],
+    ['just words\n', 'is neither a table nor a log of nginx, envoy, haproxy'],
+    ['[1, 2', 'is not JSON: '],
+    ['{"data": {"result": [{"x": 1}]}}', 'is JSON of an unknown kind'],
+    ['HashFunction,1,2\nf,0,1\n', 'which experiments read as it is'],
+    ['time,model\n2001-02-30T00:00:00Z,a\n', '1 of 1 lines cannot be read'],
+    ['time,model\n1760248800.5,a\n1960248800.5,a\n', 'more than 104 days lie between'],
+  ])('refuses %j', async (text, what) => {
+    await expect(imported(file('wrong.csv', text))).rejects.toThrow(what);
+  });
+});
