@@ -4,6 +4,7 @@ import type { ModelSpec } from '../core/model.js';
 import type { RunObserver } from '../core/observer.js';
 import { OUTCOME_OK, type Outcome, type RequestTable } from '../core/request.js';
 import type { TimelineEntry, WorstMoment } from './results.js';
+import { RowList } from './row-list.js';
 
 /** Number of actions that a viewer or report shows without trouble. */
 const DEFAULT_MAX_ENTRIES = 20_000;
@@ -101,8 +102,8 @@ const COLUMNS = 10;
 /** Actions of a slice as rows of numbers, and the requests answered meanwhile. */
 class Second {
   dropped = 0;
-  private rows = new Float64Array(64 * COLUMNS);
-  private size = 0;
+  private readonly rows = new RowList(COLUMNS);
+  private readonly row = new Float64Array(COLUMNS);
   private answers = 0;
   private missed = 0;
   private readonly missedAt = new Uint32Array(MOMENTS);
@@ -114,7 +115,7 @@ class Second {
 
   restart(fromNs: number): this {
     this.fromNs = fromNs;
-    this.dropped = this.size = this.answers = this.missed = 0;
+    this.dropped = this.rows.count = this.answers = this.missed = 0;
     this.missedAt.fill(0);
     return this;
   }
@@ -132,29 +133,31 @@ class Second {
   }
 
   keep(action: Action): void {
-    if (this.size === this.maxEntries) {
+    const { row, rows } = this;
+    if (rows.count === this.maxEntries) {
       this.dropped++;
       return;
     }
-    const at = this.size++ * COLUMNS;
-    if (at === this.rows.length) this.grow();
-    const { rows } = this;
-    rows[at] = action.gpu;
-    rows[at + 1] = action.kind;
-    rows[at + 2] = action.model;
-    rows[at + 3] = action.batchSize;
-    rows[at + 4] = action.beginNs;
-    rows[at + 5] = action.endNs;
-    rows[at + 6] = action.earliestNs;
-    rows[at + 7] = action.latestNs;
-    rows[at + 8] = action.sentNs;
-    rows[at + 9] = action.status;
+    row[0] = action.gpu;
+    row[1] = action.kind;
+    row[2] = action.model;
+    row[3] = action.batchSize;
+    row[4] = action.beginNs;
+    row[5] = action.endNs;
+    row[6] = action.earliestNs;
+    row[7] = action.latestNs;
+    row[8] = action.sentNs;
+    row[9] = action.status;
+    rows.push(row);
   }
 
   entries(models: readonly ModelSpec[]): TimelineEntry[] {
-    return Array.from({ length: this.size }, (_, row) => {
-      const [gpu, kind, model, batch, beginNs, endNs, earliestNs, latestNs, sentNs, status] =
-        this.rows.subarray(row * COLUMNS, (row + 1) * COLUMNS);
+    const rows = this.rows.from(0);
+    return Array.from({ length: this.rows.count }, (_, row) => {
+      const [gpu, kind, model, batch, beginNs, endNs, earliestNs, latestNs, sentNs, status] = rows.subarray(
+        row * COLUMNS,
+        (row + 1) * COLUMNS,
+      );
       return {
         gpu,
         lane: kind === INFER ? 'EXEC' : 'WEIGHTS',
@@ -177,11 +180,5 @@ class Second {
     const missed = Math.max(...this.missedAt);
     const fromNs = this.fromNs + this.missedAt.indexOf(missed) * MOMENT_NS;
     return { fromMs: fromNs / NS_PER_MS, toMs: (fromNs + MOMENT_NS) / NS_PER_MS, missed };
-  }
-
-  private grow(): void {
-    const rows = new Float64Array(this.rows.length * 2);
-    rows.set(this.rows);
-    this.rows = rows;
   }
 }
