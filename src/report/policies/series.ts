@@ -1,3 +1,4 @@
+import { groupBy } from '../group-by.js';
 import { keyLabel, parseQuantity, valueLabel } from '../quantity.js';
 import type { PolicyRun } from './merge.js';
 
@@ -56,14 +57,10 @@ function seriesOfKind(kind: string, all: readonly PolicyRun[]): Series[] {
       numbers: values.filter(isNumber),
     };
   });
-  const series = new Map<string, PolicyRun[]>();
-  for (const run of runs) {
+  const series = groupBy(runs, (run) => {
     const parts = options.map((option) => part(option, settingOf(run, option.key)));
-    const name = parts.length === 0 ? kind : `${kind} (${parts.join(', ')})`;
-    const list = series.get(name);
-    if (list === undefined) series.set(name, [run]);
-    else list.push(run);
-  }
+    return parts.length === 0 ? kind : `${kind} (${parts.join(', ')})`;
+  });
   return [...series].map(([name, members]) => ({
     name,
     kind,
@@ -91,12 +88,10 @@ function keysThatMatter(runs: readonly PolicyRun[]): string[] {
 
 /** Merges runs that differ only in options without effect. */
 function onceEach(runs: readonly PolicyRun[], keys: readonly string[]): PolicyRun[] {
-  const distinct = new Map<string, PolicyRun>();
-  for (const run of runs) {
-    const id = JSON.stringify([keys.map((key) => settingOf(run, key)), run.place, run.seed]);
-    if (!distinct.has(id)) distinct.set(id, run);
-  }
-  return [...distinct.values()];
+  const same = groupBy(runs, (run) =>
+    JSON.stringify([keys.map((key) => settingOf(run, key)), run.place, run.seed]),
+  );
+  return [...same.values()].map(([first]) => first!);
 }
 
 function part({ key, words, numbers }: Option, value: string): string {

@@ -9,6 +9,7 @@ import { loadPlugins, type Plugin } from '../../config/plugins.js';
 import { type CaseAxis, caseKeys, readSweepSection } from '../../config/sweep-section.js';
 import type { SweepResults, VariedKey } from '../../record/results.js';
 import { parseThreshold } from '../../record/threshold.js';
+import { groupBy } from '../../report/group-by.js';
 import { buildGrid, cellId } from './grid.js';
 import { type PlannedCell, planCells } from './plan.js';
 import { chooseAxes, parseSeeds } from './vary.js';
@@ -112,13 +113,8 @@ export function mergeCells(planned: readonly PlannedCell[], vary: readonly Varie
 }
 
 function mergeOver({ key, values }: VariedKey, cells: readonly PlannedCell[]): PlannedCell[] {
-  const groups = new Map<string, PlannedCell[]>();
   const groupOf = ({ cell }: PlannedCell): string => JSON.stringify([without(key, cell.values), cell.seed]);
-  for (const planned of cells) {
-    const group = groups.get(groupOf(planned));
-    if (group === undefined) groups.set(groupOf(planned), [planned]);
-    else group.push(planned);
-  }
+  const groups = groupBy(cells, groupOf);
   return cells.flatMap((planned) => {
     const [first, ...others] = groups.get(groupOf(planned)) as [PlannedCell, ...PlannedCell[]];
     const { cell, task } = planned;
