@@ -42,7 +42,7 @@ export interface Audit {
 /** Figures not about requests or actions, which no run's logs hold. */
 export const NOT_IN_LOGS =
   'name, seed, policy, digest and wall time of the summary, the setup, and data for charts only: not in the logs; ' +
-  'figures of kinds of GPUs, GPU time of groups, models and lengths, and causes of parts other than models and the limits of tenants: not recomputed';
+  'windows, figures of kinds of GPUs, GPU time of groups, models and lengths, and causes of parts other than models and the limits of tenants: not recomputed';
 
 /**
  * Recomputes the claims of run.json from requests.tsv and actions.tsv, and checks that the run obeyed the rules. Shares
@@ -57,12 +57,12 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
     throw new EscapementError('E_RESULTS', what, { file: dir });
   }
   const findings = new Findings();
-  const warmupNs = Math.round(run.series.beginSeconds * NS_PER_S);
+  const warmupNs = Math.round(run.windows[0].beginSeconds * NS_PER_S);
   const firstUsers = run.setup?.firstUsers ?? [0];
   const lengths = lengthsOf(run);
   const requests = new RequestAudit({ path: paths.requests, findings, warmupNs, firstUsers, lengths });
   const clockSlackNs = (run.setup?.clockOffsetMs ?? 0) * NS_PER_MS + slackNs;
-  const counted = countedNs(run.series.beginSeconds, run.summary.durationSeconds);
+  const counted = countedNs(run.windows[0].beginSeconds, run.summary.durationSeconds);
   const sharesOf = (senders: readonly object[] | undefined) =>
     senders === undefined ? null : new SenderShares(...counted);
   const shares = { class: sharesOf(run.summary.by.class), tenant: sharesOf(run.summary.by.tenant) };

@@ -103,10 +103,10 @@ export function shareClaims({ summary }: RunFacts, shares: SharesOf): Claim[] {
 }
 
 /** Claims about a fleet whose GPUs come and go. */
-export function fleetClaims({ summary, series }: RunFacts, fleet: FleetAudit): Claim[] {
+export function fleetClaims({ summary, windows }: RunFacts, fleet: FleetAudit): Claim[] {
   const { scaling, durationSeconds } = summary;
   if (scaling === undefined) return [];
-  const [fromNs, toNs] = countedNs(series.beginSeconds, durationSeconds);
+  const [fromNs, toNs] = countedNs(windows[0].beginSeconds, durationSeconds);
   const paidNs = fleet.paidNs(fromNs, toNs);
   return [
     ratio('gpuHours', scaling.gpuHours, paidNs / (3600 * NS_PER_S)),
@@ -121,7 +121,7 @@ export function countedNs(beginSeconds: number, durationSeconds: number): [numbe
 
 /** Claims about actions. `fleet`: null if all GPUs are there throughout. */
 export function actionClaims(
-  { summary, setup, series }: RunFacts,
+  { summary, setup, windows }: RunFacts,
   actions: ActionAudit,
   fleet: FleetAudit | null,
 ): Claim[] {
@@ -131,7 +131,7 @@ export function actionClaims(
   const laneNs =
     fleet === null
       ? (setup?.gpus ?? 0) * summary.durationSeconds * NS_PER_S
-      : fleet.onNs(...countedNs(series.beginSeconds, summary.durationSeconds));
+      : fleet.onNs(...countedNs(windows[0].beginSeconds, summary.durationSeconds));
   const busy = (figure: string, claimed: number | null, busyNs: number): Claim => {
     const share = per(busyNs, laneNs);
     if (claimed === null || share === null) return ratio(figure, claimed, share);

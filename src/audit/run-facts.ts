@@ -5,7 +5,7 @@ import { inputPath } from '../base/files/input-path.js';
 import { FURTHER_COUNTS, OUTCOMES } from './request-audit.js';
 
 /** Version of run.json. */
-const VERSION = 4;
+const VERSION = 5;
 
 const count = z.number();
 const requests = z.record(z.enum(['offered', ...OUTCOMES]), count);
@@ -65,7 +65,7 @@ const runFacts = z.object({
     weightedGoodputRps: count.nullish(),
     weightedAttainment: count.nullish(),
   }),
-  series: z.object({ beginSeconds: count }),
+  windows: z.array(z.object({ beginSeconds: count })).nonempty(),
   setup: z
     .object({
       firstUsers: z.array(count),

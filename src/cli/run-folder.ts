@@ -10,6 +10,7 @@ import type { RunOrigin, RunResult } from '../record/results.js';
 import { dropReport } from '../report/files.js';
 import { generatorWarnings } from '../report/generator.js';
 import { runText } from '../report/terminal/run-text.js';
+import { csvText } from '../text/csv.js';
 import { formatRate } from '../text/numbers.js';
 import { warn, writeErr, writeOut } from '../text/terminal.js';
 import { interruptible } from './interruption.js';
@@ -28,6 +29,7 @@ import { packageVersion } from './version.js';
 const RUN_FILES = [
   'summary.json',
   'run.json',
+  'windows.csv',
   ...['requests', 'actions', 'gpus'].flatMap((log) => [`${log}.tsv`, `${log}.parquet`]),
   'timeline.json',
   'recording.json',
@@ -47,6 +49,7 @@ export async function inRunFolder<T>(
     const made = await work(stage);
     const result = resultOf(made);
     writeWhole(join(stage, 'run.json'), `${JSON.stringify(result)}\n`);
+    writeWhole(join(stage, 'windows.csv'), windowsCsv(result));
     writeWhole(join(stage, 'summary.json'), `${JSON.stringify(result.summary, null, 2)}\n`);
     return made;
   });
@@ -90,6 +93,21 @@ export async function withStagedFolder<T>(
     return `nothing was written to ${dir}`;
   };
   return interruptible(work, kept).finally(clean);
+}
+
+/** Column of windows.csv: `p99_ms` for `p99Ms`. */
+export function windowColumn(member: string): string {
+  return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** `windows.csv`: a line per window, by the names of `run.json`, and what happened to GPUs in it, without reasons. */
+export function windowsCsv({ windows, events = [] }: Pick<RunResult, 'windows' | 'events'>): string {
+  const rows = windows.map((window) => {
+    const { beginSeconds, endSeconds } = window;
+    const own = events.filter(({ atSeconds }) => atSeconds >= beginSeconds && atSeconds < endSeconds);
+    return [...Object.values(window), own.map(({ text }) => text.split(': ')[0]).join('; ')];
+  });
+  return csvText([...Object.keys(windows[0]!).map(windowColumn), 'events'], rows);
 }
 
 /** Facts that a simulated run depends on besides its experiment. */
@@ -153,9 +171,10 @@ export function finishRun(
 }
 
 /** Warns on stderr if a run had no request to measure: rates of 0 look like a failure of the server. */
-function warnIfEmpty({ summary, series }: Pick<RunResult, 'summary' | 'series'>): void {
+function warnIfEmpty({ summary, windows }: Pick<RunResult, 'summary' | 'windows'>): void {
   if (summary.requests.offered > 0) return;
-  const [from, to] = [series.beginSeconds, series.beginSeconds + summary.durationSeconds].map(formatRate);
+  const [{ beginSeconds }] = windows;
+  const [from, to] = [beginSeconds, beginSeconds + summary.durationSeconds].map(formatRate);
   warn([
     `no request arrived in the measured time, ${from} to ${to} s; raise the rate or the duration, or shorten the warm-up`,
   ]);

@@ -1,6 +1,6 @@
 import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S } from '../base/units.js';
 
-/** Largest number of points in a time series: what a chart of ordinary width can show. */
+/** Largest number of bins up to the nominal end, unless a number is given. */
 export const MAX_BINS = 240;
 
 const NS_PER_DAY = 24 * NS_PER_HOUR;
@@ -22,46 +22,45 @@ export function binWidthNs(spanNs: number): number {
 const TAIL_BINS = MAX_BINS;
 
 /**
- * Equal bins of virtual time, at most 240 over [fromNs, toNs) for any length, and further ones of the same width for
- * answers after the nominal end. Widths are round where they divide the span.
+ * Equal bins of virtual time over [fromNs, toNs), none if that is no span, and further ones of the same width for
+ * answers after the nominal end. By default at most 240, with a round width where that divides the span.
  */
 export class TimeBins {
   readonly widthNs: number;
   /** Bins up to the nominal end. */
   readonly count: number;
+  /** All bins. */
+  readonly length: number;
 
   constructor(
     readonly fromNs: number,
     readonly toNs: number,
+    count?: number,
   ) {
     // A trace ends 1 ns after its last arrival.
     const spanNs = toNs - fromNs - 1;
     const roundNs = binWidthNs(spanNs);
-    this.count = spanNs === 0 ? 0 : Math.max(1, Math.round(spanNs / roundNs));
-    this.widthNs = Math.abs(this.count * roundNs - spanNs) <= 1 ? roundNs : spanNs / this.count;
+    this.count = spanNs === 0 ? 0 : Math.max(1, count ?? Math.round(spanNs / roundNs));
+    const wholeNs = [spanNs, spanNs + 1].find((ns) => ns % this.count === 0) ?? spanNs;
+    this.widthNs = this.count === 0 ? roundNs : wholeNs / this.count;
+    this.length = this.count + TAIL_BINS;
   }
 
   /** One element per bin, those after the nominal end included. */
   counter(): Float64Array {
-    return new Float64Array(this.count + TAIL_BINS);
+    return new Float64Array(this.length);
   }
 
   /** Bin of an instant, which must not be before `fromNs`. */
   indexOf(nowNs: number): number {
     if (nowNs >= this.toNs)
-      return this.count + Math.min(TAIL_BINS - 1, Math.floor((nowNs - this.toNs) / this.widthNs));
+      return Math.min(this.length - 1, this.count + Math.floor((nowNs - this.toNs) / this.widthNs));
     const bin = ((nowNs - this.fromNs) / this.widthNs) | 0;
     return bin < this.count ? bin : Math.max(0, this.count - 1);
   }
 
-  get seconds(): number {
-    return this.widthNs / NS_PER_S;
-  }
-
-  /** Counts per second of each counter, up to the last bin in which one of them has any, at least to the nominal end. */
-  perSecond(...counters: readonly Float64Array[]): number[][] {
-    const ends = counters.map((counter) => counter.findLastIndex((count) => count > 0) + 1);
-    const end = this.count === 0 ? 0 : Math.max(this.count, ...ends);
-    return counters.map((counter) => Array.from(counter.subarray(0, end), (count) => count / this.seconds));
+  /** Start of a bin. */
+  beginNs(bin: number): number {
+    return this.fromNs + bin * this.widthNs;
   }
 }

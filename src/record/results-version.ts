@@ -1,2 +1,2 @@
 /** Version of `run.json` and `results.json`. Apart, so that pages that simulate do not load the schemas of results. */
-export const RESULTS_VERSION = 4;
+export const RESULTS_VERSION = 5;

@@ -39,9 +39,9 @@ export interface GeneratorFigures extends Of<typeof origin.generatorSchema> {}
 export interface RetryFigures extends Of<typeof origin.retryFiguresSchema> {}
 export interface LatenessMs extends Of<typeof origin.latenessMsSchema> {}
 export interface RunSetup extends Of<typeof origin.setupSchema> {}
-export interface ClusterSetup extends Of<typeof origin.clusterSetupSchema> {}
 
-export interface TimeSeries extends Of<typeof run.timeSeriesSchema> {}
+export interface RunWindow extends Of<typeof run.runWindowSchema> {}
+export interface RunEvent extends Of<typeof run.runEventSchema> {}
 export interface RunSlices extends Of<typeof run.runSlicesSchema> {}
 export interface TunedSeries extends Of<typeof run.tunedSeriesSchema> {}
 export interface FleetOverTime extends Of<typeof run.fleetSchema> {}

@@ -25,6 +25,7 @@ import type { Dimension } from './figures.js';
 import { PartTally } from './part-tally.js';
 import type { TunedSeries } from './results.js';
 import { TunedTally, type Tuning } from './tuned.js';
+import { WindowTally } from './windows.js';
 
 export interface RunTallyOptions {
   readonly gpus: number;
@@ -64,7 +65,7 @@ interface TalliedDimension {
 }
 
 /**
- * Counts everything for the summary, time series and groups of a run, in memory that depends neither on the length of
+ * Counts everything for the summary, windows and groups of a run, in memory that depends neither on the length of
  * the run nor on its number of requests. A request is counted once, at its answer; a driver answers every request
  * before it ends, so offered is the sum of outcomes.
  *
@@ -93,15 +94,12 @@ export class RunTally implements RunObserver {
   /** Requests withdrawn by their clients; these are not offered. */
   cancels = 0;
 
+  readonly windows: WindowTally;
+  /** Slices of the run. */
   readonly bins: TimeBins;
   /** By section and time of arrival: requests, and those answered within their SLO. */
   readonly offeredByBin: readonly Float64Array[];
   readonly okByArrival: readonly Float64Array[];
-  /** By time of arrival. */
-  readonly coldByBin: Float64Array;
-  /** By time of answer, regardless of arrival. */
-  readonly okByBin: Float64Array;
-  readonly failedByBin: Float64Array;
 
   /** Actions by kind, regardless of result. */
   readonly actions = new Float64Array(ACTION_NAMES.length);
@@ -147,11 +145,9 @@ export class RunTally implements RunObserver {
     this.bins = new TimeBins(warmupNs, durationNs);
     this.offeredByBin = sections.map(() => this.bins.counter());
     this.okByArrival = sections.map(() => this.bins.counter());
-    this.coldByBin = this.bins.counter();
-    this.okByBin = this.bins.counter();
-    this.failedByBin = this.bins.counter();
     this.inferByBatch = new Float64Array(1 + largestBatch(models));
     this.groups = new PartTally(sections.length);
+    this.windows = new WindowTally(this);
     this.byModel = new PartTally(models.length, MODEL_BITS);
     this.others = this.breakDown();
   }
@@ -178,7 +174,7 @@ export class RunTally implements RunObserver {
 
   /** Starts following the tuned values, sampling at every result. */
   watch(tuning: Tuning): void {
-    const tuned = new TunedTally(tuning, this.bins);
+    const tuned = new TunedTally(tuning, this.windows.bins);
     if (!tuned.isEmpty) this.tuned = tuned;
   }
 
@@ -201,19 +197,15 @@ export class RunTally implements RunObserver {
     copies: number,
     action: Action | null,
   ): void {
-    if (nowNs >= this.warmupNs) {
-      // Includes requests of the warm-up: rates over time would otherwise start with a gap.
-      const answers = outcome === OUTCOME_OK ? this.okByBin : this.failedByBin;
-      answers[this.bins.indexOf(nowNs)]++;
-    }
     const arrivalNs = requests.arrivalNs[slot];
+    const latencyNs = nowNs - arrivalNs;
+    this.windows.answered(outcome, nowNs, latencyNs);
     const gpuNs = this.gpuNsOf(action);
     const section = this.sectionOf(requests.user[slot]);
     const model = requests.model[slot];
     this.groups.gpuNs[section] += gpuNs;
     this.byModel.gpuNs[model] += gpuNs;
     const isCounted = arrivalNs >= this.warmupNs;
-    const latencyNs = nowNs - arrivalNs;
     const isCold = requests.arrivalCopies[slot] === 0;
     let cause = -1;
     if (isCounted) {
@@ -224,7 +216,7 @@ export class RunTally implements RunObserver {
       const bin = this.bins.indexOf(arrivalNs);
       this.offeredByBin[section][bin]++;
       if (outcome === OUTCOME_OK) this.okByArrival[section][bin]++;
-      if (isCold) this.coldByBin[bin]++;
+      this.windows.offered[this.windows.bins.indexOf(arrivalNs)]++;
       const sloNs = requests.sloNs[slot];
       if (sloNs !== this.slosNs[section])
         this.slosNs[section] = this.slosNs[section] === 0 ? sloNs : Number.NaN;
@@ -257,6 +249,7 @@ export class RunTally implements RunObserver {
     if (action.sentNs < this.warmupNs) return;
     const status = action.status;
     this.actions[kind]++;
+    if (kind === LOAD) this.windows.loads[this.windows.bins.indexOf(action.sentNs)]++;
     if (status === STATUS_OK) {
       if (kind === INFER) {
         this.inferByBatch[action.batchSize]++;
@@ -270,6 +263,7 @@ export class RunTally implements RunObserver {
   /** Adds the time of an action to its lane, even if the result is an error; one that never started has length 0. */
   private addBusy(lane: number, action: Action): void {
     this.busyNs[this.kindOf[action.gpu] * 2 + lane] += countedNs(this, action);
+    this.windows.addBusy(lane, action);
   }
 
   /** Sections are few: scanning from the last is as fast as a search. */

@@ -72,7 +72,7 @@ export const generatorSchema = z
   .describe('Quality of request sending; absent for simulated runs.');
 
 /** Cluster facts needed to check the logs; unknown to a client. */
-export const clusterSetupSchema = z.object({
+const clusterSetupSchema = z.object({
   gpus: count().describe('GPUs of the cluster; this and the following are absent for a load.'),
   workers: count().describe('Worker machines, to which GPUs are dealt in blocks.'),
   cachePages: count().describe("Pages of each GPU's weights cache; see also kinds."),

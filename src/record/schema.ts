@@ -29,36 +29,41 @@ export const worstMomentSchema = z.object({
   missed: count().describe('Requests that missed their SLO, or were refused, in it.'),
 });
 
-/** One point per bin of virtual time; arrays of equal length. */
-export const timeSeriesSchema = z.object({
-  beginSeconds: z
-    .number()
-    .nonnegative()
-    .describe('Virtual time at which the first bin begins, seconds: the end of the warm-up.'),
-  binSeconds: z
-    .number()
-    .positive()
-    .describe(
-      'Width of a bin, seconds of virtual time. Bins go on after the nominal end as long as requests are answered, at most 240; the last of those has all later answers.',
-    ),
-  offeredRps: z.array(rps()).describe('Requests by time of arrival, per second.'),
-  goodputRps: z.array(rps()).describe('Answers within the SLO by time of answer, per second.'),
-  failedRps: z
-    .array(rps())
-    .describe('All other answers (late, timeout, rejected, error) by time of answer, per second.'),
-  coldStartRps: z
-    .array(rps())
-    .exactOptional()
-    .describe('Cold starts by time of arrival, per second; absent for a load.'),
+const nullable = (what: string) => z.number().nonnegative().nullable().describe(what);
+const busy = (lanes: string) =>
+  nullable(`Share of time that the ${lanes} lanes of GPUs in service were busy; null: none was in service.`);
+
+/** One window of a run, and a line of `windows.csv`. */
+export const runWindowSchema = z.object({
+  beginSeconds: rps().describe('When it begins, seconds of virtual time.'),
+  endSeconds: rps().describe('When it ends.'),
+  offeredRps: perSecond('Requests by time of arrival, per second'),
+  goodputRps: perSecond('Answers within the SLO by time of answer, per second'),
+  failedRps: perSecond('All other answers by time of answer, per second'),
+  p99Ms: nullable('99th percentile over all answers, ms; null: it falls on one that was not in time.'),
+  executedP50Ms: nullable('Median latency of executed requests, ms; null: there were none.'),
+  executedP99Ms: nullable('99th percentile of latency of executed requests, ms.'),
+  execUtilization: busy('EXEC').exactOptional(),
+  weightsUtilization: busy('WEIGHTS').exactOptional(),
+  loads: count().describe('LOADs by time of sending.').exactOptional(),
 });
 
-/** A value tuned by the policy, in the bins of the time series. */
+/** Something that happened to the GPUs of a run. */
+export const runEventSchema = z.object({
+  atSeconds: z.number().nonnegative().describe('When, seconds of virtual time.'),
+  kind: z
+    .enum(['GPU lost', 'scaled', 'clock'])
+    .describe('scaled: the scaler wanted something else than before; clock: that of GPUs changed.'),
+  text: z.string().describe('What happened, with the reason.'),
+});
+
+/** A value tuned by the policy, by window up to the nominal end. */
 export const tunedSeriesSchema = z.object({
   name: z.string().describe('Name of the value, e.g. scheduleAhead.'),
   unit: z.enum(['ms', '']).describe('Its unit; empty for plain numbers.'),
-  values: z.array(z.number()).describe('The value at the end of each bin.'),
-  low: z.array(z.number()).describe('The smallest value in each bin.'),
-  high: z.array(z.number()).describe('The largest value in each bin.'),
+  values: z.array(z.number()).describe('The value at the end of each window.'),
+  low: z.array(z.number()).describe('The smallest value in each window.'),
+  high: z.array(z.number()).describe('The largest value in each window.'),
 });
 
 const textsSchema = z.array(z.string()).exactOptional();
@@ -66,9 +71,7 @@ const overridesSchema = textsSchema.describe(
   'Overrides (--set) on top of the experiment file, in order; absent: none.',
 );
 
-/**
- * Number of GPUs over time, and scaling decisions. Arrays in steps and decisions have one entry for each of `kinds`.
- */
+/** Number of GPUs over time. Arrays in steps have one entry for each of `kinds`. */
 export const fleetSchema = z.object({
   kinds: z.array(z.string()).describe('Names of the kinds of GPUs.'),
   steps: z
@@ -81,22 +84,11 @@ export const fleetSchema = z.object({
       }),
     )
     .describe('GPUs over time, from 0 on.'),
-  decisions: z
-    .array(
-      z.object({
-        atSeconds: z.number().nonnegative().describe('Virtual time of the decision.'),
-        gpus: z.array(count()).describe('GPUs that the scaler wanted.'),
-        reason: z.string().describe('Why.'),
-      }),
-    )
-    .describe('Decisions that wanted something else than the one before.'),
 });
 
 /** Slices for confidence intervals of a run that no seed changes, such as a replayed log without noise. */
 export const runSlicesSchema = z.object({
-  seconds: z
-    .array(z.number().positive())
-    .describe('Length of each slice: the bins of series up to the nominal end.'),
+  seconds: z.array(z.number().positive()).describe('Length of each slice, up to the nominal end.'),
   sections: z
     .array(
       z.object({
@@ -119,7 +111,13 @@ export const runResultSchema = z.object({
   origin: originSchema.exactOptional(),
   summary: summarySchema,
   sloMs: sloMs('all requests'),
-  series: timeSeriesSchema.describe('Rates over virtual time; arrays of equal length.'),
+  windows: z
+    .array(runWindowSchema)
+    .nonempty()
+    .describe(
+      'The run from the end of the warm-up on, as in windows.csv: at most 100 equal windows of at least 1 s (a shorter run is one), and further ones for answers after the nominal end. Figures of GPUs are absent for a load.',
+    ),
+  events: z.array(runEventSchema).exactOptional().describe('What happened to GPUs; absent: nothing.'),
   slices: runSlicesSchema
     .exactOptional()
     .describe(
@@ -135,7 +133,7 @@ export const runResultSchema = z.object({
   tuned: z
     .array(tunedSeriesSchema)
     .exactOptional()
-    .describe('Values tuned by the policy, in the bins of series; absent: none.'),
+    .describe('Values tuned by the policy, by window; absent: none.'),
   fleet: fleetSchema.exactOptional().describe('GPUs over time; absent unless a scaler decided how many.'),
   latencyCdf: latencyCdfSchema.describe(
     'Latency by percentile of all offered requests; empty if none was answered in time.',

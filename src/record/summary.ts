@@ -11,7 +11,6 @@ import type {
   RunSlices,
   SchedulerFigures,
   Summary,
-  TimeSeries,
   WeightedFigures,
 } from './results.js';
 import type { RunTally } from './run-tally.js';
@@ -81,21 +80,7 @@ export function buildSchedulerFigures(
   };
 }
 
-/** Rates from the end of the warm-up to the last answer; cold starts only if the scheduler was seen. */
-export function buildTimeSeries(recorder: RunTally): TimeSeries {
-  const { bins, causes, coldByBin } = recorder;
-  const [offeredRps, goodputRps, failedRps, coldStartRps] = bins.perSecond(
-    ...[recorder.offeredByBin.reduce(added), recorder.okByBin, recorder.failedByBin, coldByBin],
-  ) as [number[], number[], number[], number[]];
-  return {
-    beginSeconds: bins.fromNs / NS_PER_S,
-    binSeconds: bins.seconds,
-    ...{ offeredRps, goodputRps, failedRps },
-    ...(causes === null ? {} : { coldStartRps }),
-  };
-}
-
-/** Counts per bin of the time series up to the nominal end, by section; later requests count in the last of these. */
+/** Counts per slice up to the nominal end, by section; later requests count in the last of these. */
 export function buildSlices(
   { bins, offeredByBin, okByArrival, sections }: RunTally,
   senders: readonly Pick<RunSlices['sections'][number], 'class' | 'tenant' | 'weight'>[],
@@ -106,7 +91,7 @@ export function buildSlices(
     return slices;
   };
   return {
-    seconds: new Array<number>(bins.count).fill(bins.seconds),
+    seconds: new Array<number>(bins.count).fill(bins.widthNs / NS_PER_S),
     sections: senders.map((sender, i) => ({
       group: sections[i]!,
       ...sender,
@@ -128,10 +113,6 @@ export function buildLatencyCdf(recorder: RunTally): LatencyCdf {
 /** Busy time of a lane, summed over all GPUs. */
 function busyNs({ busyNs: byKind }: RunTally, lane: number): number {
   return byKind.reduce((sum, ns, i) => (i % 2 === lane ? sum + ns : sum), 0);
-}
-
-function added(a: Float64Array, b: Float64Array): Float64Array {
-  return a.map((value, i) => value + b[i]!);
 }
 
 function actionCounts(recorder: RunTally): ActionCounts {

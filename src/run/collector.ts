@@ -1,4 +1,4 @@
-import { NS_PER_MS } from '../base/units.js';
+import { NS_PER_MS, NS_PER_S } from '../base/units.js';
 import { noteOnKinds } from '../config/create-policy.js';
 import type { ClusterConfig, Experiment } from '../config/experiment.js';
 import type { OpenedWorkloads } from '../config/open-workloads.js';
@@ -11,16 +11,10 @@ import type { CauseFinder } from '../record/cause-finder.js';
 import { FleetTally } from '../record/fleet-tally.js';
 import { costFigures, type PaidKind } from '../record/parts.js';
 import { isListed } from '../record/policy-notes.js';
-import type { ClusterSetup, RunKind, RunResult, RunSetup, ScheduledRun } from '../record/results.js';
+import type { RunEvent, RunKind, RunResult, RunSetup, ScheduledRun } from '../record/results.js';
 import { RESULTS_VERSION } from '../record/results-version.js';
 import { RunTally } from '../record/run-tally.js';
-import {
-  buildLatencyCdf,
-  buildSchedulerFigures,
-  buildSlices,
-  buildSummary,
-  buildTimeSeries,
-} from '../record/summary.js';
+import { buildLatencyCdf, buildSchedulerFigures, buildSlices, buildSummary } from '../record/summary.js';
 import { Timeline } from '../record/timeline.js';
 import type { Tuning } from '../record/tuned.js';
 import { seedChanges } from './random-streams.js';
@@ -42,6 +36,8 @@ export class Collector {
   private readonly timeline: Timeline | null;
   /** GPUs in service over time; null: always all of them. */
   readonly fleet: FleetTally | null;
+  /** Events of GPUs that the engine reports. */
+  readonly events: RunEvent[] = [];
   private began = performance.now();
 
   constructor(
@@ -101,6 +97,8 @@ export class Collector {
     const tuned = recorder.tunedSeries;
     const worst = timeline?.moment() ?? null;
     const { kind: policy, plugin } = experiment.policy;
+    const clocks = kind === 'live' ? [] : clockEvents(experiment.cluster);
+    const events = [...this.events, ...clocks, ...(fleet?.events ?? [])];
     return {
       ...seen,
       summary: {
@@ -116,6 +114,7 @@ export class Collector {
       ...(plugin === undefined ? {} : { plugin: { file: plugin.file, digest: plugin.digest } }),
       ...(tuned.length === 0 ? {} : { tuned }),
       ...(fleet === null ? {} : { fleet: fleet.overTime() }),
+      ...(events.length === 0 ? {} : { events: events.sort((a, b) => a.atSeconds - b.atSeconds) }),
       timeline: timeline?.entries() ?? [],
       ...(worst === null ? {} : { worst }),
       setup: { ...setup, ...setupOf(experiment) },
@@ -153,12 +152,19 @@ export class Collector {
       ...(overrides.length === 0 ? {} : { overrides }),
       summary: buildSummary(recorder, { name, kind, seed, wall }, { slosMs, percentiles, paid: this.paid }),
       sloMs: slosMs.every((sloMs) => sloMs === slosMs[0]) ? slosMs[0] : null,
-      series: buildTimeSeries(recorder),
+      windows: recorder.windows.rows(recorder.causes === null ? null : (this.fleet ?? recorder.gpus)),
       latencyCdf: buildLatencyCdf(recorder),
       timeline: [],
       setup: { firstUsers: workload.sectionStarts, ...lengthsOf(experiment) },
     };
   }
+}
+
+function clockEvents({ gpuClock }: ClusterConfig): RunEvent[] {
+  return gpuClock.map(({ atNs, gpu, factor }) => {
+    const text = `clock of ${gpu < 0 ? 'all GPUs' : `GPU ${gpu}`} × ${factor}`;
+    return { atSeconds: atNs / NS_PER_S, kind: 'clock', text };
+  });
 }
 
 /** Sender of each workload section; the first class and tenant if it names none. */
@@ -181,7 +187,7 @@ function namedKinds({ kinds }: ClusterConfig): (GpuKindConfig & { readonly name:
   return kinds.flatMap(({ name, ...kind }) => (name === null ? [] : [{ ...kind, name }]));
 }
 
-function setupOf(experiment: Experiment): ClusterSetup {
+function setupOf(experiment: Experiment): Omit<RunSetup, 'firstUsers'> {
   const { cluster, models, policy } = experiment;
   const kinds = namedKinds(cluster).map(({ name, gpus, pages }) => ({ name, gpus, cachePages: pages }));
   return {

@@ -3,7 +3,7 @@ import type { ArrivalSource } from '../core/arrivals.js';
 import type { RunObserver } from '../core/observer.js';
 import type { WrittenRecording } from '../live/recording/recording-control.js';
 import type { PlayReport } from '../load/player.js';
-import type { GeneratorFigures } from '../record/results.js';
+import type { GeneratorFigures, RunEvent } from '../record/results.js';
 import type { Tuning } from '../record/tuned.js';
 import type { Scaling } from './scaling.js';
 
@@ -21,6 +21,8 @@ export interface EngineTask {
   readonly observer: RunObserver;
   /** Decides the number of GPUs; null: it is fixed. */
   readonly scaling: Scaling | null;
+  /** Add GPUs that are lost. */
+  readonly events: RunEvent[];
   /** Existing folder for the engine's own records; absent: none. */
   readonly outDir: string | undefined;
   /** Call once, when everything is set up: wall time counts from here. */

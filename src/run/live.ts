@@ -29,7 +29,7 @@ export function live({ journal }: LiveOptions = {}): Engine {
 }
 
 async function drive(task: EngineTask, journalName: string | undefined): Promise<EngineReport> {
-  const { experiment, source, observer, outDir, begin, watch, onProgress } = task;
+  const { experiment, source, observer, outDir, events, begin, watch, onProgress } = task;
   if (task.scaling !== null) {
     const what = `${experiment.scaler.kind} starts and stops GPUs, which only simulations do: choose scaler.kind=none here`;
     throw new EscapementError('E_CONFIG_VALUE', what, { file: experiment.file, key: 'scaler.kind' });
@@ -49,7 +49,11 @@ async function drive(task: EngineTask, journalName: string | undefined): Promise
     },
     problems: {
       events: {
-        gpuDown: (gpu: number, reason: string) => problems.add(`GPU ${gpu} was lost: ${reason}`),
+        gpuDown: (gpu: number, reason: string) => {
+          const text = `GPU ${gpu} was lost: ${reason}`;
+          problems.add(text);
+          events.push({ atSeconds: assembly.clock.nowNs() / NS_PER_S, kind: 'GPU lost', text });
+        },
         deviceError: (gpu: number, model: string, error: string) =>
           problems.add(`GPU ${gpu}, ${model}: ${error}`),
       },

@@ -46,6 +46,7 @@ export async function run(experiment: Experiment, engine: Engine, options: RunOp
         ...(logs?.observers ?? []),
         ...(observer === undefined ? [] : [observer]),
       ]),
+      events: collector.events,
       outDir,
       begin: () => collector.begin(),
       watch: (controller) => collector.watch(controller),

@@ -38,8 +38,11 @@ it('a run without a span has no rates and no utilization, wherever it is shown',
     gpu: { execUtilization: null, weightsUtilization: null },
     cost: { perHour: 2.5, perMillionInTime: null },
   });
-  const { series, slices } = JSON.parse(readText('instant', 'run.json'));
-  expect([series.offeredRps, slices.seconds]).toEqual([[], []]);
+  const { windows, slices } = JSON.parse(readText('instant', 'run.json'));
+  expect(windows).toMatchObject([
+    { offeredRps: null, goodputRps: null, failedRps: null, execUtilization: null },
+  ]);
+  expect(slices.seconds).toEqual([]);
   expect(await runCli(['check', 'instant'], { cwd: dir })).toMatchObject({ status: 0 });
 
   await runCli(['report', 'instant'], { cwd: dir });

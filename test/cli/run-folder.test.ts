@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { withStagedFolder } from '../../src/cli/run-folder.js';
+import { windowsCsv, withStagedFolder } from '../../src/cli/run-folder.js';
 import { tempDir, writeIn } from './run-cli.js';
 
 /** A folder with the results of an earlier run, and a file of the user. */
@@ -73,4 +73,26 @@ describe('a staged folder', () => {
     await expect(work).rejects.toMatchObject({ code: 'E_FILE_WRITE' });
     expect(worked).toBe(false);
   });
+});
+
+it('windows.csv has a line for each, with what happened to GPUs in it', () => {
+  const gpus = { execUtilization: 0.5, weightsUtilization: 0 };
+  const rates = { offeredRps: 1, goodputRps: 1, failedRps: 0 };
+  const latencies = { p99Ms: 4, executedP50Ms: 3.5, executedP99Ms: 4 };
+  const none = { p99Ms: null, executedP50Ms: null, executedP99Ms: null };
+  const windows = [
+    { beginSeconds: 0, endSeconds: 1, ...rates, ...latencies, ...gpus, loads: 2 },
+    { beginSeconds: 1, endSeconds: 2, ...rates, ...none, ...gpus, loads: 0 },
+  ];
+  const events = [
+    { atSeconds: 0.5, kind: 'clock', text: 'clock of GPU 0 × 0.8' },
+    { atSeconds: 0.7, kind: 'scaled', text: '3 × a: why' },
+    { atSeconds: 1.5, kind: 'GPU lost', text: 'GPU 1 was lost: gone' },
+  ] as const;
+  expect(windowsCsv({ windows, events }).split('\n')).toEqual([
+    'begin_seconds,end_seconds,offered_rps,goodput_rps,failed_rps,p99_ms,executed_p50_ms,executed_p99_ms,exec_utilization,weights_utilization,loads,events',
+    '0,1,1,1,0,4,3.5,4,0.5,0,2,clock of GPU 0 × 0.8; 3 × a',
+    '1,2,1,1,0,,,,0.5,0,0,GPU 1 was lost',
+    '',
+  ]);
 });

@@ -1,5 +1,7 @@
+import * as z from 'zod';
 import { DEFAULT_PAGE_BYTES, MIB, NS_PER_MS } from '../../src/base/units.js';
 import { EXIT_BUG, EXIT_CODES, EXIT_INTERRUPTED, EXIT_OK, EXIT_UNREAD } from '../../src/cli/exit-codes.js';
+import { windowColumn } from '../../src/cli/run-folder.js';
 import { describeKeys, experimentJsonSchema, type KeyDescription } from '../../src/config/keys.js';
 import { ZOO_VARIETIES, zooModels } from '../../src/config/zoo.js';
 import { POLICIES } from '../../src/policies/registry.js';
@@ -9,7 +11,9 @@ import { type FigureUnit, figureNames, figureOf } from '../../src/record/figures
 import { FLEET_COLUMNS } from '../../src/record/fleet-log.js';
 import type { LogColumn } from '../../src/record/log-columns.js';
 import { CLASS_COLUMN, LENGTH_COLUMN, REQUEST_COLUMNS, TENANT_COLUMN } from '../../src/record/request-log.js';
+import { runWindowSchema } from '../../src/record/schema.js';
 import { TERMS } from '../../src/report/html/terms.js';
+import type { JsonSchema } from '../json-schema.js';
 import { COMMAND_TABLE } from './generated.js';
 import { markdownTable } from './markdown.js';
 import { claimsTable, limitsTable } from './threat-model.js';
@@ -59,6 +63,7 @@ export const TABLES: readonly DocumentTable[] = [
     ),
   },
   { name: 'figures', path: 'docs/how-to/check-slos-in-ci.md', table: figureTable() },
+  { name: 'columns of windows.csv', path: 'docs/reference/outputs.md', table: windowTable() },
   {
     name: 'columns of requests.tsv',
     path: 'docs/reference/outputs.md',
@@ -151,6 +156,18 @@ function kindDescriptions(): Map<string, string> {
   };
   visit(experimentJsonSchema());
   return found;
+}
+
+function windowTable(): string {
+  const { properties = {} } = z.toJSONSchema(runWindowSchema) as JsonSchema;
+  const rows = Object.entries(properties).map(([member, { description = '' }]) => [
+    `\`${windowColumn(member)}\``,
+    description.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()).replace(/\.$/, ''),
+  ]);
+  return markdownTable(
+    ['column', 'meaning'],
+    [...rows, ['`events`', 'what happened to GPUs in it, without reasons']],
+  );
 }
 
 function columnTable(columns: readonly LogColumn[]): string {

@@ -31,27 +31,27 @@ describe('TimeBins', () => {
     );
   });
 
-  it('goes on after the end up to the last of any counter', () => {
+  it('goes on after the end with bins of the same width, up to the last one', () => {
     const bins = new TimeBins(10 * S, 30 * S);
-    const [early, late] = [bins.counter(), bins.counter()];
-    early[bins.indexOf(10 * S)] += 3;
-    expect(bins.perSecond(early)[0]).toHaveLength(200);
-    late[bins.indexOf(30 * S + 250 * MS)] += 7;
-    const [first, second] = bins.perSecond(early, late);
-    expect([first.length, first[0], second.length, second.at(-1)]).toEqual([203, 30, 203, 70]);
+    expect([bins.count, bins.length]).toEqual([200, 440]);
+    expect([30 * S, 30 * S + 250 * MS].map((nowNs) => bins.indexOf(nowNs))).toEqual([200, 202]);
+    expect(bins.beginNs(202)).toBe(30 * S + 200 * MS);
   });
 
   it('has no short last bin, whose rate would be a peak or a gap by chance', () => {
     const bins = new TimeBins(0, 20 * S + 50 * MS + 1);
-    const [rates] = bins.perSecond(bins.counter().fill(1, 0, bins.count));
-    expect([rates.length, new Set(rates).size, bins.widthNs * bins.count]).toEqual([201, 1, 20.05 * S]);
+    expect([bins.count, bins.widthNs * bins.count]).toEqual([201, 20.05 * S]);
   });
 
   it('makes no bin of the nanosecond by which a trace outlasts its last arrival', () => {
     const bins = new TimeBins(0, S + 1);
-    const counter = bins.counter();
-    counter[bins.indexOf(S)] += 1;
-    expect(bins.perSecond(counter)[0]).toEqual([...new Array(199).fill(0), 200]);
+    expect([bins.count, bins.indexOf(S)]).toEqual([200, 199]);
     expect([new TimeBins(S, S + 1).count, new TimeBins(S, S + 1).indexOf(S)]).toEqual([0, 0]);
+  });
+
+  it('has as many as are asked for, of whole nanoseconds where they divide the span', () => {
+    const ofHundred = [100, 86_400].flatMap((seconds) => [seconds * S, seconds * S + 1]);
+    expect(ofHundred.map((toNs) => new TimeBins(0, toNs, 100).widthNs / S)).toEqual([1, 1, 864, 864]);
+    expect([new TimeBins(0, S / 2, 0).count, new TimeBins(0, 7.5 * S, 7).count]).toEqual([1, 7]);
   });
 });

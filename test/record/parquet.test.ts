@@ -57,7 +57,7 @@ pandas.testing.assert_frame_equal(table, pandas.read_csv(text, sep="\\t").astype
     expect(readdirSync(again)).toEqual(expect.arrayContaining(LOGS.map((log) => `${log}.parquet`)));
     await runOk(words`simulate ${file} --set scaler.kind=none --out ${again} --quiet`);
     const logs = readdirSync(again).filter((name) => !name.endsWith('.json'));
-    expect(logs.sort()).toEqual(['actions.tsv', 'requests.tsv']);
+    expect(logs.sort()).toEqual(['actions.tsv', 'requests.tsv', 'windows.csv']);
   });
 });
 

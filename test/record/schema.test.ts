@@ -7,19 +7,19 @@ import { SUMMARY } from './fixtures.js';
 
 describe('schemas', () => {
   const run: RunResult = {
-    version: 4,
+    version: 5,
     experiment: 'seed: 1',
     overrides: ['slo=50ms'],
     summary: SUMMARY,
     sloMs: null,
-    series: {
-      beginSeconds: 2,
-      binSeconds: 0.1,
-      offeredRps: [1],
-      goodputRps: [1],
-      failedRps: [0],
-      coldStartRps: [0],
-    },
+    windows: [
+      {
+        ...{ beginSeconds: 2, endSeconds: 3, offeredRps: 1, goodputRps: 1, failedRps: 0 },
+        ...{ p99Ms: null, executedP50Ms: 2, executedP99Ms: 3 },
+        ...{ execUtilization: 0.5, weightsUtilization: null, loads: 1 },
+      },
+    ],
+    events: [{ atSeconds: 2.5, kind: 'GPU lost', text: 'GPU 0 was lost: no answer' }],
     latencyCdf: { percentile: [0, 100], ms: [1, 2] },
     timeline: [],
   };
@@ -28,7 +28,7 @@ describe('schemas', () => {
     const { wall: _, ...summary } = SUMMARY;
     const { experiment: __, overrides: ___, ...cell } = run;
     const sweep: SweepResults = {
-      version: 4,
+      version: 5,
       escapement: '1.2.3',
       name: 'sweep',
       experiment: 'seed: 1',

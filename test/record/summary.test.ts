@@ -16,12 +16,7 @@ import {
   type Outcome,
 } from '../../src/core/request.js';
 import { RunTally, type RunTallyOptions } from '../../src/record/run-tally.js';
-import {
-  buildLatencyCdf,
-  buildSchedulerFigures,
-  buildSummary,
-  buildTimeSeries,
-} from '../../src/record/summary.js';
+import { buildLatencyCdf, buildSchedulerFigures, buildSummary } from '../../src/record/summary.js';
 import { action, MS, RESNET50, type RequestFields, S, tableWith } from './fixtures.js';
 
 const RUN = {
@@ -169,34 +164,5 @@ describe('summary of actions', () => {
 
   it('counts a lane as busy while anything runs on it', () => {
     expect(gpu).toEqual({ execUtilization: 6 / 20, weightsUtilization: 1 / 20 });
-  });
-});
-
-describe('time series', () => {
-  it('begins with the end of the warm-up, and counts answers to what came before it', () => {
-    const recorder = recorderWith({ warmupNs: 2 * S });
-    answer(recorder, { arrivalNs: 1 * S }, OUTCOME_OK, 500 * MS);
-    answer(recorder, { arrivalNs: 2 * S - 10 * MS }, OUTCOME_OK, 20 * MS);
-    answer(recorder, { arrivalNs: 2 * S - 10 * MS }, OUTCOME_TIMEOUT, 20 * MS);
-    const series = buildTimeSeries(recorder);
-    expect(series.beginSeconds).toBe(2);
-    expect([series.offeredRps[0], series.goodputRps[0], series.failedRps[0]]).toEqual([0, 20, 20]);
-    expect(summarize(recorder).requests.offered).toBe(0);
-  });
-
-  it('puts arrivals and answers where they happened', () => {
-    const recorder = recorderWith();
-    answer(recorder, { arrivalNs: 60 * MS, arrivalCopies: 0 }, OUTCOME_OK, 50 * MS);
-    answer(recorder, { arrivalNs: 60 * MS }, OUTCOME_TIMEOUT, 100 * MS);
-    answer(recorder, { arrivalNs: 10 * S - 1 }, OUTCOME_OK, 50 * MS);
-    const series = buildTimeSeries(recorder);
-    expect(series.binSeconds).toBe(0.05);
-    expect(series.offeredRps[1]).toBe(40);
-    expect(series.coldStartRps?.[1]).toBe(20);
-    expect(series.goodputRps[2]).toBe(20);
-    expect(series.failedRps[3]).toBe(20);
-    expect(series.offeredRps[199]).toBe(20);
-    // It is answered after the nominal end.
-    expect(series.goodputRps.slice(199)).toEqual([0, 20]);
   });
 });

@@ -7,6 +7,7 @@ import type {
   RequestFigures,
   RunParts,
   RunResult,
+  RunWindow,
   SweepCell,
   SweepResults,
   TimelineEntry,
@@ -95,7 +96,7 @@ export function gridFixture(options: GridOptions): SweepResults {
     }),
   );
   return {
-    version: 4,
+    version: 5,
     escapement: '1.2.3',
     name: 'schedule-ahead',
     experiment: EXPERIMENT,
@@ -140,7 +141,7 @@ export function cellFixture(options: CellOptions): CellResult {
   const offeredAt = (percentile: number) =>
     percentile <= (100 * ok) / offered ? executedAt(percentile) : null;
   return {
-    version: 4,
+    version: 5,
     summary: {
       name: 'schedule-ahead',
       kind: 'simulated',
@@ -182,7 +183,7 @@ export function cellFixture(options: CellOptions): CellResult {
       by: { model: [] },
     },
     sloMs: options.sloMs,
-    series: seriesFixture(offeredRps, goodputRps, durationSeconds, random),
+    windows: windowsFixture(offeredRps, goodputRps, durationSeconds, random),
     latencyCdf: cutAt((100 * ok) / offered, cdf),
     timeline: timelineFixture(options.gpus ?? 1, options.aheadMs ?? 10, random),
   };
@@ -217,7 +218,7 @@ export function fleetsFixture(fleets: Readonly<Record<string, FleetFixture>>): S
           cost: { perHour: gpus / 4, perMillionInTime: 1 },
           ...(scaler === undefined ? {} : { scaling: { scaler, ...figures } }),
         },
-        ...(scaler === undefined ? {} : { fleet: { kinds: ['t4'], steps, decisions: [] } }),
+        ...(scaler === undefined ? {} : { fleet: { kinds: ['t4'], steps } }),
       };
     },
   });
@@ -366,19 +367,22 @@ function cutAt(end: number, { percentile, ms }: LatencyCdf): LatencyCdf {
   return { percentile: [...kept, end], ms: ms.slice(0, kept.length + 1) };
 }
 
-function seriesFixture(offered: number, goodput: number, seconds: number, random: () => number) {
-  const binSeconds = 0.1;
-  const bins = Array.from({ length: Math.round(seconds / binSeconds) }, () => 1 + 0.35 * (random() - 0.5));
-  return {
-    beginSeconds: 0,
-    binSeconds,
-    offeredRps: bins.map((factor) => Math.round(offered * factor)),
-    goodputRps: bins.map((factor) => Math.round(goodput * (0.5 + 0.5 * factor))),
-    failedRps: bins.map((factor) =>
-      Math.round(Math.max(0, offered * factor - goodput * (0.5 + 0.5 * factor))),
-    ),
-    coldStartRps: bins.map((_, i) => (i < 3 ? 120 - 40 * i : 0)),
-  };
+function windowsFixture(
+  offered: number,
+  goodput: number,
+  seconds: number,
+  random: () => number,
+): RunWindow[] {
+  return Array.from({ length: seconds }, (_, i) => {
+    const factor = 1 + 0.35 * (random() - 0.5);
+    const inTime = goodput * (0.5 + 0.5 * factor);
+    return {
+      ...{ beginSeconds: i, endSeconds: i + 1, offeredRps: Math.round(offered * factor) },
+      ...{ goodputRps: Math.round(inTime), failedRps: Math.round(Math.max(0, offered * factor - inTime)) },
+      ...{ p99Ms: null, executedP50Ms: 5, executedP99Ms: 9 },
+      ...{ execUtilization: 0.9, weightsUtilization: 0.1, loads: i < 3 ? 12 - 4 * i : 0 },
+    };
+  });
 }
 
 function timelineFixture(gpus: number, aheadMs: number, random: () => number): TimelineEntry[] {

@@ -119,15 +119,22 @@ tenants: { list: [{ name: any }, { name: flood, rate: 20/s, burst: 1 }] }
     const scaled = await simulate(await load(SCALED));
     expect(few.summary).not.toHaveProperty('scaling');
     expect(few).not.toHaveProperty('fleet');
+    expect(few).not.toHaveProperty('events');
     expect(scaled.summary.attainment).toBeGreaterThan(few.summary.attainment! + 0.05);
   });
 
   it('make the same run again, however it is divided', async () => {
-    const { summary, fleet } = await simulate(await load(SCALED));
+    const { summary, fleet, windows, events } = await simulate(await load(SCALED));
     const again = await Simulation.open(await load(SCALED));
     while (again.nextNs < Number.POSITIVE_INFINITY) await again.advance(again.nextNs + 7 * MS);
     expect(again.result().summary.digest).toBe(summary.digest);
-    expect(again.result().fleet).toEqual(fleet);
+    expect(again.result()).toMatchObject({ fleet, windows, events });
+    // A decision is an event only if it wants another number of GPUs.
+    const wanted = events!.map(({ text }) => /^(\d × a \+ \d × b): ./.exec(text)?.[1]);
+    expect(wanted.every((counts, i) => counts !== undefined && counts !== wanted[i - 1])).toBe(true);
+    expect(windows.every(({ execUtilization }) => execUtilization! > 0 && execUtilization! < 1.000_001)).toBe(
+      true,
+    );
   });
 
   it('are paid for from the order on: GPU-hours and cost follow from the log', async () => {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { simulate } from '../../src/run/simulated.js';
+import type { EngineTask } from '../../src/run/engine.js';
+import { run } from '../../src/run/run.js';
+import { SIMULATED, simulate } from '../../src/run/simulated.js';
 import { BASE, load } from '../config/experiment-files.js';
 
 const SECTIONS = BASE.replace(
@@ -32,6 +34,39 @@ describe('the result of a run', () => {
   it('has one SLO where sections agree on it', async () => {
     const { sloMs } = await simulate(await load(SECTIONS, ['slo=50ms']));
     expect(sloMs).toBe(50);
+  });
+
+  it('says what happened to GPUs, and when', async () => {
+    const { events, windows } = await simulate(
+      await load(BASE, [
+        'cluster.gpuClock=[{ at: 3s, factor: 0.8 }, { at: 1s, gpu: 0, factor: 0.5 }]',
+        'workload.rate=100/s',
+        'workload.duration=4s',
+      ]),
+    );
+    expect(events).toEqual([
+      { atSeconds: 1, kind: 'clock', text: 'clock of GPU 0 × 0.5' },
+      { atSeconds: 3, kind: 'clock', text: 'clock of all GPUs × 0.8' },
+    ]);
+    // Slower kernels keep the GPU busier under the same load.
+    const busy = windows.map(({ execUtilization }) => execUtilization!);
+    // The last one has what was answered after the end.
+    expect(busy).toHaveLength(5);
+    expect(Math.min(busy[1]!, busy[2]!)).toBeGreaterThan(busy[0]! * 1.1);
+    expect(await simulate(await load(BASE, ['workload.duration=1s']))).not.toHaveProperty('events');
+  });
+
+  it('says which GPU an engine lost', async () => {
+    const lost = { atSeconds: 0.25, kind: 'GPU lost' as const, text: 'GPU 0 was lost: no answer' };
+    const losing = {
+      kind: 'live' as const,
+      drive: (task: EngineTask) => {
+        task.events.push(lost);
+        return SIMULATED.drive(task);
+      },
+    };
+    const { result } = await run(await load(BASE, ['workload.duration=1s']), losing);
+    expect(result.events).toEqual([lost]);
   });
 
   it('follows the lanes, the overhead and the admission of the experiment', async () => {

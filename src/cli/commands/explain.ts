@@ -64,7 +64,7 @@ export async function handler(args: Args): Promise<void> {
     args.model,
   );
   refuseUnknownFilters(names, args);
-  const list = failedList(logs, names, args, Math.round(run.series.beginSeconds * NS_PER_S));
+  const list = failedList(logs, names, args, Math.round(run.windows[0].beginSeconds * NS_PER_S));
   writeOut(json ? `${JSON.stringify(list)}\n` : listText(dir, list));
 }
 

@@ -155,7 +155,7 @@ export function comparisonCharts(
   const slos = new Set(runs.map(({ run }) => run.sloMs));
   const drawn = worstGroups(runs.map(({ run }) => run));
   const lines = runs.flatMap(({ name, run }) => linesOf(name, run, drawn));
-  const spanned = runs.filter(({ run }) => run.series.offeredRps.length > 0);
+  const spanned = runs.filter(({ run }) => hasSpan(run));
   return [
     ...latencyChart(lines, slos.size === 1 ? runs[0]!.run.sloMs : null, [
       groupsLeftOut(runs.map(({ run }) => run)),
@@ -177,10 +177,15 @@ export function policyCharts(comparison: PolicyComparison): NamedChart[] {
   ];
 }
 
+/** False if all requests arrived at one instant, so that there are no rates. */
+function hasSpan({ windows }: DrawnRun): boolean {
+  return windows[0].offeredRps !== null;
+}
+
 function timeCharts(run: DrawnRun, notes: readonly string[]): NamedChart[] {
   const note = joined(...notes);
   return [
-    ...(run.series.offeredRps.length > 0 ? [{ name: 'over-time', spec: overTime(run, note) }] : []),
+    ...(hasSpan(run) ? [{ name: 'over-time', spec: overTime(run, note) }] : []),
     ...(run.timeline.length === 0
       ? []
       : [{ name: 'gpu-timeline', spec: gpuTimeline(run.timeline, { worst: run.worst, note }) }]),

@@ -11,8 +11,6 @@ interface EndLabels {
   readonly ends: readonly (number | null)[];
   /** Meaning of the series, e.g. SLO; may be empty. */
   readonly title: string;
-  /** False if lines have no marks at their points. Default: true. */
-  readonly marks?: boolean;
   /** Size of the plot, px. */
   readonly width: number;
   readonly height: number;
@@ -22,7 +20,7 @@ interface EndLabels {
  * Legend of a line chart, to the right of the plot: each series' name and sample next to the end of its line, as near
  * as the neighbours allow, so that readers need not match colours across the page.
  */
-export function endLabels({ names, ends, title, marks = true, width, height }: EndLabels): object[] {
+export function endLabels({ names, ends, title, width, height }: EndLabels): object[] {
   const present = names.map((_, rank) => rank).filter((rank) => ends[rank] !== null);
   if (present.length === 0) return [];
   const wanted = present.map((rank) => (1 - (ends[rank] as number)) * height);
@@ -36,9 +34,7 @@ export function endLabels({ names, ends, title, marks = true, width, height }: E
         mark: { type: 'rule', strokeWidth: 2.2, strokeDash: dash, color },
         encoding: { ...at(12), x2: { value: width + 44 } },
       },
-      ...(marks
-        ? [{ mark: { type: 'point', filled: true, size: 62, opacity: 1, color, shape }, encoding: at(28) }]
-        : []),
+      { mark: { type: 'point', filled: true, size: 62, opacity: 1, color, shape }, encoding: at(28) },
       {
         mark: { type: 'text', align: 'left', baseline: 'middle', color, text: names[rank] },
         encoding: at(52),

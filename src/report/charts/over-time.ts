@@ -1,43 +1,53 @@
-import type { DrawnRun, FleetOverTime, TimeSeries, TunedSeries } from '../../record/results.js';
+import type { DrawnRun, TunedSeries } from '../../record/results.js';
 import { formatPercent, formatRate, significant } from '../../text/numbers.js';
-import { endLabels, seriesEncoding } from './end-labels.js';
-import { ALERT, type ChartSpec, chart, MUTED, niceTop, STRONG, WEAK, ZOOM_TIME } from './theme.js';
+import {
+  ALERT,
+  type ChartSpec,
+  chart,
+  MUTED,
+  niceTop,
+  STRONG,
+  seriesStyle,
+  WEAK,
+  ZOOM_TIME,
+} from './theme.js';
 
 const WIDTH = 600;
 /** Heights of the panel of requests, and of those below it, px. */
 const HEIGHT = 280;
 const LOWER_HEIGHT = 130;
-/** Lines of several runs that cross at every point are indistinguishable. */
-const MAX_POINTS = 80;
 
-const LINES = [
-  { field: 'offeredRps', name: 'offered', color: MUTED, dash: [2, 2], width: 1.5 },
-  { field: 'goodputRps', name: 'goodput', color: STRONG, dash: [1, 0], width: 2.2 },
-  { field: 'failedRps', name: 'failed or late', color: ALERT, dash: [7, 3], width: 1.6 },
+/** Styles of the lines of a panel, in this order. */
+const STYLES = [
+  { color: MUTED, dash: [2, 2], width: 1.5 },
+  { color: STRONG, dash: [1, 0], width: 2.2 },
+  { color: ALERT, dash: [7, 3], width: 1.6 },
 ] as const;
 
 /** Each panel has its own legend. */
 const LEGENDS = { color: 'independent', strokeDash: 'independent', strokeWidth: 'independent' };
 
 /**
- * One run over time: offered load, goodput and failures, and on the same axis below them the GPUs of a scaler and the
- * values that the policy tuned. Answers after the nominal end of the workload are right of a rule.
+ * One run over time: offered load, goodput and failures, and on the same axis below them events, latency, how busy GPUs
+ * were, the GPUs of a scaler and the values that the policy tuned. Answers after the nominal end of the workload are
+ * right of a rule.
  */
 export function overTime(run: DrawnRun, note = ''): ChartSpec {
-  const { series, summary, fleet, tuned = [] } = run;
+  const { windows, summary, tuned = [] } = run;
   const time = timeOf([run]);
-  const binText = formatSeconds(series.binSeconds);
   const panels = [
-    requestsPanel(run, time),
-    ...(fleet === undefined ? [] : [fleetPanel(fleet, time)]),
-    ...tuned.filter(changes).map((one) => tunedPanel(one, series, time)),
+    ...requestsPanel(run, time),
+    ...eventsPanel(run, time),
+    ...gpuPanels(run, time),
+    ...tuned.filter(changes).map((one) => tunedPanel(one, run, time)),
   ];
   const rates = `${formatRate(summary.goodputRps)} of ${formatRate(summary.offeredRps)} req/s`;
+  const peak = formatRate(Math.max(...windows.map(({ offeredRps }) => offeredRps ?? 0)));
   const subtitle = [
-    `${rates} in time (${formatPercent(summary.attainment)}); peak ${formatRate(Math.max(0, ...series.offeredRps))} req/s`,
-    `bins of ${binText}`,
-    ...(series.beginSeconds > 0 ? [`without the warm-up of ${formatSeconds(series.beginSeconds)}`] : []),
-    ...(tuned.some(changes) ? ['bands: lowest to highest value in a bin'] : []),
+    `${rates} in time (${formatPercent(summary.attainment)}); peak ${peak} req/s`,
+    `windows of ${formatSeconds(widthOf(run))}`,
+    ...(time.beginSeconds > 0 ? [`without the warm-up of ${formatSeconds(time.beginSeconds)}`] : []),
+    ...(tuned.some(changes) ? ['bands: lowest to highest value in a window'] : []),
     ...(note === '' ? [] : [note]),
   ];
   return chart(
@@ -48,56 +58,26 @@ export function overTime(run: DrawnRun, note = ''): ChartSpec {
 
 /** Goodput of several runs over time, one line each. */
 export function runsOverTime(
-  runs: readonly { readonly name: string; readonly run: Pick<DrawnRun, 'series' | 'summary'> }[],
+  runs: readonly { readonly name: string; readonly run: Pick<DrawnRun, 'windows' | 'summary'> }[],
 ): ChartSpec {
-  const names = runs.map(({ name }) => name);
   const time = timeOf(runs.map(({ run }) => run));
-  const bins = ({ offeredRps }: TimeSeries) => Math.max(1, Math.ceil(offeredRps.length / MAX_POINTS));
-  const points = runs.map(({ name, run: { series } }) =>
-    pointsOf(series, averaged(series.goodputRps, bins(series)), time, bins(series)).map(({ at, value }) => ({
-      name,
-      at,
-      rps: value,
-    })),
-  );
-  const top = niceTop(Math.max(...points.flat().map(({ rps }) => rps)));
-  const widths = new Set(runs.map(({ run: { series } }) => formatSeconds(series.binSeconds * bins(series))));
-  const style = seriesEncoding('name', names);
+  const lines = runs.map(({ name, run: { windows } }, rank) => ({
+    ...{ ...seriesStyle(rank), name, width: 2 },
+    points: stepsOf(windows, time, ({ goodputRps }) => ({ value: goodputRps })),
+  }));
+  const widths = new Set(runs.map(({ run }) => formatSeconds(widthOf(run))));
   const said = runs.map(
     ({ name, run: { summary } }) =>
       `${name}: ${formatRate(summary.goodputRps)} req/s in time (${formatPercent(summary.attainment)})`,
   );
+  const layer = linesLayer(lines, { title: 'answers within their SLO/s', axis: RATES }, time);
   return chart(
     {
       title: 'Goodput over time',
-      subtitle: [...said, `bins of ${[...widths].join(' and ')}`].join(' · '),
-      width: WIDTH + 190,
+      subtitle: [...said, `windows of ${[...widths].join(' and ')}`].join(' · '),
+      width: WIDTH + 110,
     },
-    {
-      width: WIDTH,
-      height: HEIGHT,
-      layer: [
-        {
-          data: { values: points.flat() },
-          params: [ZOOM_TIME],
-          mark: { type: 'line', strokeWidth: 2, clip: true },
-          encoding: {
-            x: time.axis,
-            y: { ...rate('answers within their SLO/s'), scale: { domain: [0, top], nice: false } },
-            color: style('color'),
-            strokeDash: style('dash'),
-          },
-        },
-        ...endLabels({
-          names,
-          ends: points.map((line) => (line.length === 0 ? null : line[line.length - 1]!.rps / top)),
-          title: '',
-          marks: false,
-          width: WIDTH,
-          height: HEIGHT,
-        }),
-      ],
-    },
+    { width: WIDTH, height: HEIGHT, ...layer, params: [ZOOM_TIME] },
   );
 }
 
@@ -106,19 +86,23 @@ function changes({ low, high }: TunedSeries): boolean {
   return Math.min(...low) < Math.max(...high);
 }
 
+type Windowed = Pick<DrawnRun, 'windows'>;
+
+function widthOf({ windows: [{ beginSeconds, endSeconds }] }: Windowed): number {
+  return significant(endSeconds - beginSeconds, 9);
+}
+
 interface TimeAxis {
   readonly axis: object;
   readonly unitSeconds: number;
+  readonly beginSeconds: number;
   readonly endSeconds: number;
 }
 
-/** Axis from the first bin of the runs to the last. */
-function timeOf(runs: readonly Pick<DrawnRun, 'series'>[]): TimeAxis {
-  const all = runs.map(({ series }) => series);
-  const beginSeconds = Math.min(...all.map((series) => series.beginSeconds));
-  const endSeconds = Math.max(
-    ...all.map((series) => series.beginSeconds + series.offeredRps.length * series.binSeconds),
-  );
+/** Axis from the first window of the runs to the last. */
+function timeOf(runs: readonly Windowed[]): TimeAxis {
+  const beginSeconds = Math.min(...runs.map(({ windows }) => windows[0].beginSeconds));
+  const endSeconds = Math.max(...runs.map(({ windows }) => windows.at(-1)!.endSeconds));
   const [unit, unitSeconds] =
     endSeconds > 3 * 3600 ? ['h', 3600] : endSeconds > 600 ? ['min', 60] : (['s', 1] as const);
   const domain = [beginSeconds / Number(unitSeconds), endSeconds / Number(unitSeconds)];
@@ -129,127 +113,174 @@ function timeOf(runs: readonly Pick<DrawnRun, 'series'>[]): TimeAxis {
     scale: { nice: false, zero: false, domain },
     axis: { grid: false, format: ',~f' },
   };
-  return { axis, unitSeconds: Number(unitSeconds), endSeconds };
+  return { axis, unitSeconds: Number(unitSeconds), beginSeconds, endSeconds };
 }
 
-/** A value at the middle of each of these bins. */
-function pointsOf(
-  { beginSeconds, binSeconds }: TimeSeries,
-  values: readonly number[],
-  { unitSeconds }: TimeAxis,
-  bins = 1,
-): { at: number; value: number }[] {
-  return values.map((value, i) => ({
-    value,
-    at: significant((beginSeconds + (i + 0.5) * binSeconds * bins) / unitSeconds, 9),
-  }));
+const RATES = { format: ',~f', tickCount: 7 };
+
+/** A line of a panel; null: a gap. */
+interface Line {
+  readonly name: string;
+  readonly color: string;
+  readonly dash: readonly number[];
+  readonly width: number;
+  readonly points: readonly { readonly at: number; readonly value: number | null }[];
 }
 
-/** Means over `bins` successive values; a rest of less than half of them would be a false peak, and joins the last. */
-function averaged(values: readonly number[], bins: number): number[] {
-  const count = Math.max(1, Math.round(values.length / bins));
-  return Array.from({ length: Math.min(count, values.length) }, (_, i) => {
-    const part = values.slice(i * bins, i === count - 1 ? undefined : (i + 1) * bins);
-    return part.reduce((sum, value) => sum + value, 0) / part.length;
-  });
-}
-
-function rate(title: string) {
-  return { field: 'rps', type: 'quantitative', title, axis: { format: ',~f', tickCount: 7 } };
-}
-
-function requestsPanel({ series, summary }: DrawnRun, time: TimeAxis): object {
-  const rows = LINES.flatMap(({ field, name }) =>
-    pointsOf(series, series[field], time).map(({ at, value }) => ({ name, at, rps: value })),
-  );
-  const names = LINES.map(({ name }) => name);
+/** Lines with a legend above them. `y`: its title and axis. */
+function linesLayer(lines: readonly Line[], y: object, { axis }: TimeAxis): object {
+  const names = lines.map(({ name }) => name);
   const legend = { title: null, orient: 'top', symbolType: 'stroke', symbolSize: 400 };
-  const style = (range: readonly unknown[]) => {
-    return { field: 'name', type: 'ordinal', sort: names, legend, scale: { domain: names, range } };
+  const style = (of: 'color' | 'dash' | 'width') => {
+    const scale = { domain: names, range: lines.map((line) => line[of]) };
+    return { field: 'name', type: 'ordinal', sort: names, legend, scale };
   };
-  const nominalEnd = series.beginSeconds + summary.durationSeconds;
-  // A nanosecond, or the rounding of bins, is no tail.
-  const hasTail = time.endSeconds - nominalEnd > series.binSeconds / 2;
-  const end = { data: { values: [{ at: nominalEnd / time.unitSeconds }] }, encoding: { x: time.axis } };
   return {
-    width: WIDTH,
+    data: { values: lines.flatMap(({ name, points }) => points.map((point) => ({ name, ...point }))) },
+    mark: { type: 'line', clip: true },
+    encoding: {
+      x: axis,
+      y: { field: 'value', type: 'quantitative', ...y },
+      ...{ color: style('color'), strokeDash: style('dash'), strokeWidth: style('width') },
+    },
+  };
+}
+
+/** A span of time, and what it was like. */
+type Step<T> = T & { readonly beginSeconds: number; readonly endSeconds: number };
+
+/** Both ends of each span. */
+function stepsOf<T, Row extends object>(
+  steps: readonly Step<T>[],
+  { unitSeconds }: TimeAxis,
+  read: (step: Step<T>, index: number) => Row,
+): (Row & { readonly at: number })[] {
+  return steps.flatMap((step, i) =>
+    [step.beginSeconds, step.endSeconds].map((seconds) => ({
+      ...{ at: significant(seconds / unitSeconds, 9), ...read(step, i) },
+    })),
+  );
+}
+
+interface Panel<T> {
+  readonly title: string;
+  readonly axis: object;
+  /** A line for each. */
+  readonly read: Readonly<Record<string, (step: Step<T>) => number | null | undefined>>;
+  readonly height?: number;
+  /** Layers below the lines. */
+  readonly below?: readonly object[];
+  readonly params?: readonly object[];
+}
+
+/** A panel of values that are constant over spans of time; none if there is no value. */
+function stepsPanel<T>(time: TimeAxis, steps: readonly Step<T>[], panel: Panel<T>): object[] {
+  const { title, axis, read, height = LOWER_HEIGHT, below = [], params = [] } = panel;
+  const lines = Object.entries(read).map(([name, readStep], i) => ({
+    ...{ ...STYLES[i]!, name },
+    points: stepsOf(steps, time, (step) => ({ value: readStep(step) ?? null })),
+  }));
+  const known = lines.filter(({ points }) => points.some(({ value }) => value !== null));
+  if (known.length === 0) return [];
+  const layer = linesLayer(known, { title, axis: { tickCount: 4, ...axis } }, time);
+  return [{ width: WIDTH, height, layer: [...below, { ...layer, params }] }];
+}
+
+function requestsPanel({ windows, summary }: DrawnRun, time: TimeAxis): object[] {
+  const nominalEnd = time.beginSeconds + summary.durationSeconds;
+  const end = { data: { values: [{ at: nominalEnd / time.unitSeconds }] }, encoding: { x: time.axis } };
+  const text = { type: 'text', y: 8, align: 'right', dx: -5, color: MUTED, text: 'end of the workload' };
+  // The rounding of windows is no tail.
+  const hasTail = time.endSeconds - nominalEnd > widthOf({ windows }) / 2;
+  return stepsPanel(time, windows, {
+    title: 'requests/s',
+    axis: RATES,
     height: HEIGHT,
-    layer: [
+    params: [ZOOM_TIME],
+    below: [
       ...(hasTail
         ? [
             { ...end, mark: { type: 'rule', color: MUTED, strokeDash: [3, 3] } },
-            {
-              ...end,
-              mark: { type: 'text', y: 8, align: 'right', dx: -5, color: MUTED, text: 'end of the workload' },
-            },
+            { ...end, mark: text },
           ]
         : []),
-      {
-        data: { values: rows },
-        params: [ZOOM_TIME],
-        mark: { type: 'line', clip: true },
-        encoding: {
-          x: time.axis,
-          y: rate('requests/s'),
-          color: style(LINES.map(({ color }) => color)),
-          strokeDash: style(LINES.map(({ dash }) => dash)),
-          strokeWidth: style(LINES.map(({ width }) => width)),
-        },
-      },
     ],
-  };
-}
-
-/** GPUs on, and paid for. */
-function fleetPanel({ steps }: FleetOverTime, { axis, unitSeconds, endSeconds }: TimeAxis): object {
-  const sum = (gpus: readonly number[]) => gpus.reduce((total, count) => total + count, 0);
-  const rows = steps.map(({ atSeconds, on, starting, draining }) => ({
-    at: significant(atSeconds / unitSeconds, 9),
-    on: sum(on),
-    paid: sum(on) + sum(starting) + sum(draining),
-  }));
-  const last = rows.at(-1);
-  const names = ['paid for', 'on'];
-  const encoding = (name: string, field: string) => ({
-    x: axis,
-    y: { field, type: 'quantitative', title: 'GPUs', axis: { format: ',~f', tickMinStep: 1 } },
-    color: {
-      datum: name,
-      type: 'nominal',
-      scale: { domain: names, range: [WEAK, STRONG] },
-      legend: { title: null, orient: 'top', symbolType: 'stroke', symbolSize: 400 },
+    read: {
+      offered: ({ offeredRps }) => offeredRps,
+      goodput: ({ goodputRps }) => goodputRps,
+      'failed or late': ({ failedRps }) => failedRps,
     },
   });
-  return {
-    width: WIDTH,
-    height: LOWER_HEIGHT,
-    data: { values: last === undefined ? [] : [...rows, { ...last, at: endSeconds / unitSeconds }] },
-    layer: [
-      {
-        mark: { type: 'area', interpolate: 'step-after', opacity: 0.7, clip: true },
-        encoding: encoding('paid for', 'paid'),
-      },
-      {
-        mark: { type: 'line', interpolate: 'step-after', strokeWidth: 1.8, clip: true },
-        encoding: encoding('on', 'on'),
-      },
-    ],
-  };
 }
 
-/** A value that the policy tuned: at the end of each bin, and its range inside. */
-function tunedPanel(tuned: TunedSeries, series: TimeSeries, time: TimeAxis): object {
-  const rows = pointsOf(series, tuned.values, time).map((point, bin) => ({
-    ...point,
-    low: tuned.low[bin]!,
-    high: tuned.high[bin]!,
+/** Latency, how busy GPUs were, and how many they were. */
+function gpuPanels({ windows, fleet, sloMs }: DrawnRun, time: TimeAxis): object[] {
+  const sum = (gpus: readonly number[]) => gpus.reduce((total, count) => total + count, 0);
+  const steps = (fleet?.steps ?? []).map((step, i, all) => ({
+    ...{ ...step, beginSeconds: step.atSeconds, endSeconds: all[i + 1]?.atSeconds ?? time.endSeconds },
+  }));
+  return [
+    ...stepsPanel(time, windows, {
+      title: 'latency, executed (ms)',
+      axis: { format: ',~f' },
+      read: {
+        p50: ({ executedP50Ms }) => executedP50Ms,
+        p99: ({ executedP99Ms }) => executedP99Ms,
+        SLO: () => sloMs,
+      },
+    }),
+    ...stepsPanel(time, windows, {
+      title: 'lanes busy',
+      axis: { format: '~%' },
+      read: {
+        WEIGHTS: ({ weightsUtilization }) => weightsUtilization,
+        EXEC: ({ execUtilization }) => execUtilization,
+      },
+    }),
+    ...stepsPanel(time, steps, {
+      title: 'GPUs',
+      axis: { format: ',~f', tickMinStep: 1 },
+      read: {
+        'paid for': ({ on, starting, draining }) => sum([...on, ...starting, ...draining]),
+        on: ({ on }) => sum(on),
+      },
+    }),
+  ];
+}
+
+/** Events of GPUs, a row for each kind, and where the GPU timeline begins; none without any. */
+function eventsPanel({ events = [], worst }: DrawnRun, time: TimeAxis): object[] {
+  const begin = worst && { atSeconds: worst.fromMs / 1000, kind: 'GPU timeline', text: 'the most misses' };
+  const rows = [...events, ...(begin === undefined ? [] : [begin])]
+    .filter(({ atSeconds }) => atSeconds >= time.beginSeconds && atSeconds <= time.endSeconds)
+    .map(({ atSeconds, ...row }) => ({ ...row, at: significant(atSeconds / time.unitSeconds, 9) }));
+  if (rows.length === 0) return [];
+  return [
+    {
+      width: WIDTH,
+      height: { step: 18 },
+      data: { values: rows },
+      mark: { type: 'tick', color: ALERT, thickness: 2, size: 14 },
+      encoding: {
+        x: time.axis,
+        y: { field: 'kind', type: 'nominal', sort: null, title: null, axis: { grid: true } },
+        tooltip: { field: 'text' },
+      },
+    },
+  ];
+}
+
+/** A value that the policy tuned: at the end of each window, and its range inside. */
+function tunedPanel({ name, unit, values, low, high }: TunedSeries, run: Windowed, time: TimeAxis): object {
+  const rows = stepsOf(run.windows.slice(0, values.length), time, (_, i) => ({
+    ...{ value: values[i]!, low: low[i]!, high: high[i]! },
   }));
   // Spelling of the literature: `scheduleAhead` is `schedule_ahead`.
-  const name = tuned.name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const spelled = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const y = {
     type: 'quantitative',
-    title: tuned.unit === '' ? name : `${name} (${tuned.unit})`,
-    scale: { domain: [Math.min(0, ...tuned.low), niceTop(Math.max(...tuned.high))], nice: false },
+    title: unit === '' ? spelled : `${spelled} (${unit})`,
+    scale: { domain: [Math.min(0, ...low), niceTop(Math.max(...high))], nice: false },
     axis: { format: ',~f', tickCount: 4 },
   };
   return {
@@ -258,11 +289,11 @@ function tunedPanel(tuned: TunedSeries, series: TimeSeries, time: TimeAxis): obj
     data: { values: rows },
     layer: [
       {
-        mark: { type: 'area', color: WEAK, opacity: 0.6, clip: true, interpolate: 'step' },
+        mark: { type: 'area', color: WEAK, opacity: 0.6, clip: true },
         encoding: { x: time.axis, y: { ...y, field: 'low' }, y2: { field: 'high' } },
       },
       {
-        mark: { type: 'line', color: STRONG, strokeWidth: 1.8, clip: true, interpolate: 'step' },
+        mark: { type: 'line', color: STRONG, strokeWidth: 1.8, clip: true },
         encoding: { x: time.axis, y: { ...y, field: 'value' } },
       },
     ],

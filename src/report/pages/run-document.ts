@@ -26,8 +26,8 @@ import { servedGroups } from '../study/finding.js';
 import { groupPoint } from '../study/points.js';
 import { experimentToRun, policyNotes } from './blocks.js';
 
-/** More decisions of a scaler would make a page long. */
-const MOST_DECISIONS = 200;
+/** More events would make a page long. */
+const MOST_EVENTS = 200;
 
 const READINGS =
   'Latency is over all offered requests: one that was not answered in time counts as infinitely late, so a percentile that falls on one reads “never”. Executed: only those that ran.';
@@ -60,7 +60,7 @@ export function runDocument(run: RunResult | CellResult): Document {
       })),
       ...failureSection(run),
       { title: 'Charts', blocks: [{ charts: true }] },
-      ...decisionsSection(run),
+      ...eventsSection(run),
       ...('experiment' in run
         ? [{ title: 'Reproduce', blocks: reproduction(run), only: 'page' as const }]
         : []),
@@ -221,26 +221,17 @@ function failureSection({ summary }: RunResult | CellResult): Section[] {
   ];
 }
 
-/** Changes of a scaler's wanted number of GPUs, with reasons. */
-function decisionsSection({ fleet }: RunResult | CellResult): Section[] {
-  if (fleet === undefined || fleet.decisions.length === 0) return [];
-  const { kinds, decisions } = fleet;
+/** Events of GPUs, including why a scaler wanted another number of them. */
+function eventsSection({ events = [] }: RunResult | CellResult): Section[] {
+  if (events.length === 0) return [];
   const table = {
     columns: [
       { title: 'At, s', numeric: true },
-      ...kinds.map((title) => ({ title, numeric: true })),
-      { title: 'Why so many GPUs', wraps: true },
+      { title: 'What happened to GPUs', wraps: true },
     ],
-    rows: decisions
-      .slice(0, MOST_DECISIONS)
-      .map(({ atSeconds, gpus, reason }) => [
-        countCell(atSeconds),
-        ...gpus.map((count) => ({ text: String(count) })),
-        { text: reason },
-      ]),
+    rows: events.slice(0, MOST_EVENTS).map(({ atSeconds, text }) => [countCell(atSeconds), { text }]),
   };
-  const shown = Math.min(decisions.length, MOST_DECISIONS);
-  const details = `Decisions of the scaler: ${formatCount(shown)} of ${formatCount(decisions.length)}`;
+  const details = `Events: ${formatCount(table.rows.length)} of ${formatCount(events.length)}`;
   return [{ title: '', only: 'page', blocks: [{ details, blocks: [{ table }] }] }];
 }
 

@@ -64,7 +64,7 @@ test('--out writes what report draws', async () => {
   const file = writeIn(dir, 'small.yaml', sections);
   const { status } = await runCli(['load', file, '--url', server.url, '--out', out]);
   expect(status).toBe(0);
-  expect(readdirSync(out).sort()).toEqual(['requests.tsv', 'run.json', 'summary.json']);
+  expect(readdirSync(out).sort()).toEqual(['requests.tsv', 'run.json', 'summary.json', 'windows.csv']);
   const summary = JSON.parse(readFileSync(join(out, 'summary.json'), 'utf8'));
   expect(summary.durationSeconds).toBe(0.2);
   expect((await runCli(['report', out])).status).toBe(0);

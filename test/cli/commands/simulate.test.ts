@@ -81,6 +81,7 @@ test('--out writes summary, logs and timeline, all whole', async () => {
     'run.json',
     'summary.json',
     'timeline.json',
+    'windows.csv',
   ]);
   const summary = JSON.parse(stdout);
   expect(readJson(join(out, 'summary.json'))).toEqual(summary);
@@ -99,7 +100,7 @@ test('--out of a second run keeps nothing of the first', async () => {
   const run = ['simulate', writeIn(dir, 'small.yaml', SMALL_EXPERIMENT), '--out', out, '--quiet'];
   await runOk(run);
   await runOk([...run, '--set', 'output={requestLog: false, actionLog: false, timeline: false}']);
-  expect(readdirSync(out).sort()).toEqual(['run.json', 'summary.json']);
+  expect(readdirSync(out).sort()).toEqual(['run.json', 'summary.json', 'windows.csv']);
 });
 
 test('a threshold that is not met has an exit status of its own, after the figures', async () => {
@@ -177,7 +178,7 @@ test('report says what is wrong with a folder', async () => {
   const { status, stderr } = await runCli(['report', dir]);
   expect(status).toBe(36);
   expect(stderr).toMatch(
-    /^escapement: E_RESULTS: .*run\.json: version: is of version 1, but this program reads version 4; run the experiment again\n$/,
+    /^escapement: E_RESULTS: .*run\.json: version: is of version 1, but this program reads version 5; run the experiment again\n$/,
   );
 });
 

@@ -115,7 +115,7 @@ describe('failed requests in the logs', () => {
     const { model: models } = result.summary.by;
     const counts = new Map(models.map(({ id }) => [id, { ...none }]));
     runLogs(dir, result.setup).requests(({ model, cause, arrivalNs }) => {
-      if (cause !== null && arrivalNs >= result.series.beginSeconds * 1e9) counts.get(model)![cause]++;
+      if (cause !== null && arrivalNs >= result.windows[0]!.beginSeconds * 1e9) counts.get(model)![cause]++;
     });
     expect(Object.values(result.summary.failures!).some((count) => count > 0)).toBe(true);
     expect(counts).toEqual(new Map(models.map(({ id, failures }) => [id, failures])));

@@ -1,7 +1,7 @@
 import { parse, type Spec } from 'vega';
 import { compile } from 'vega-lite';
 import { describe, expect, it } from 'vitest';
-import type { RunParts, TunedSeries } from '../../../src/record/results.js';
+import type { RunEvent, RunParts, RunWindow, TunedSeries } from '../../../src/record/results.js';
 import { comparisonCharts, runCharts, sweepCharts } from '../../../src/report/charts/chart-sets.js';
 import {
   cellFixture,
@@ -35,6 +35,21 @@ function tunedFixture(name: string, unit: 'ms' | ''): TunedSeries {
   };
 }
 
+/** Windows of 5 s, in the third of which nothing was executed. */
+const WINDOWS = [40, 45, null, 50].map(
+  (ms, i): RunWindow => ({
+    ...{ beginSeconds: 5 * i, endSeconds: 5 * i + 5, offeredRps: 600, goodputRps: 480, failedRps: 120 },
+    ...{ p99Ms: null, executedP50Ms: ms === null ? null : ms / 2, executedP99Ms: ms },
+    ...{ execUtilization: 0.9, weightsUtilization: 0.1, loads: 3 },
+  }),
+);
+
+const EVENTS: readonly RunEvent[] = [
+  { atSeconds: 4, kind: 'clock', text: 'clock of GPU 0 × 0.8' },
+  { atSeconds: 7, kind: 'scaled', text: '2 × t4: EXEC 91 % busy' },
+  { atSeconds: 12, kind: 'GPU lost', text: 'GPU 1 was lost: it fell off the bus' },
+];
+
 const SETS = {
   'schedule_ahead × SLO': sweepCharts(sweepFixture()),
   'one seed': sweepCharts(sweepFixture({ seeds: [1] })),
@@ -54,14 +69,19 @@ const SETS = {
     ...runFixture({ sloMs: 50, goodputRps: 480 }),
     tuned: [tunedFixture('scheduleAhead', 'ms'), tunedFixture('weight', '')],
   }),
+  'one run in windows': runCharts({
+    ...runFixture({ sloMs: 50, goodputRps: 480 }),
+    ...{ windows: WINDOWS, events: EVENTS, worst: { fromMs: 9_100, toMs: 9_200, missed: 40 } },
+    fleet: { kinds: ['t4'], steps: [{ atSeconds: 0, on: [1], starting: [0], draining: [0] }] },
+  }),
   'one run of groups': runCharts(
     withParts(runFixture({ sloMs: 50, goodputRps: 480 }), {
       group: [groupFixture('interactive', 50, 200, 0.29), groupFixture('batch', null, 400, 1)],
     }),
   ),
   'a comparison': comparisonCharts([
-    { name: 'simulated', run: runFixture({ sloMs: 50, goodputRps: 480 }) },
-    { name: 'live', run: runFixture({ sloMs: 50, goodputRps: 470, seed: 2 }) },
+    { name: 'simulated', run: { ...runFixture({ sloMs: 50, goodputRps: 480 }), windows: WINDOWS } },
+    { name: 'live', run: { ...runFixture({ sloMs: 50, goodputRps: 470, seed: 2 }), windows: WINDOWS } },
   ]),
 };
 
@@ -144,8 +164,32 @@ describe('chart sets', () => {
       'gpu-timeline',
     ]);
     expect(subtitle('one run that tunes itself', 'over-time')).toMatch(
-      /bins of 100 ms · bands: lowest to highest value in a bin policy clockwork, seed 1$/,
+      /windows of 1 s · bands: lowest to highest value in a window policy clockwork, seed 1$/,
     );
+  });
+
+  it('show latency, how busy GPUs were and what happened to them below requests, each only if it is known', () => {
+    const run = { ...runFixture({ sloMs: 50, goodputRps: 480 }), windows: WINDOWS };
+    const panelsOf = (more: Partial<typeof run>) => {
+      const { spec } = runCharts({ ...run, ...more }).find(({ name }) => name === 'over-time')!;
+      return (spec as unknown as { vconcat: object[] }).vconcat.map((panel) => JSON.stringify(panel));
+    };
+    const [, latency, lanes, ...rest] = panelsOf({});
+    expect(rest).toEqual([]);
+    expect(latency).toMatch(/"name":"p99","at":0,"value":40.*"value":null.*"name":"SLO".*latency, executed/);
+    expect(lanes).toMatch(/"name":"EXEC","at":0,"value":0\.9.*lanes busy/);
+    expect(panelsOf({ sloMs: null })[1]).not.toContain('SLO');
+    const [, events] = panelsOf({ events: EVENTS, worst: { fromMs: 9_100, toMs: 9_200, missed: 40 } });
+    expect(events).toMatch(
+      /"kind":"clock".*"at":4.*"kind":"GPU lost".*"at":12.*"kind":"GPU timeline".*"at":9\.1/,
+    );
+    // What happened after the last answer is beyond the axis.
+    expect(panelsOf({ events: [{ ...EVENTS[0]!, atSeconds: 30 }] })).toHaveLength(3);
+    // A client sees no GPUs.
+    const seen = WINDOWS.map(
+      ({ execUtilization: _, weightsUtilization: __, loads: ___, ...window }) => window,
+    );
+    expect(panelsOf({ windows: seen })).toHaveLength(2);
   });
 
   it('have a panel for a tuned value that changed, and a rule at the end if answers come later', () => {
@@ -155,12 +199,9 @@ describe('chart sets', () => {
       JSON.stringify(runCharts({ ...run, ...more }).find(({ name }) => name === 'over-time')?.spec);
     expect(chartOf({ tuned: [{ ...flat, high: [0, 0] }] })).not.toContain('schedule_ahead (ms)');
     expect(chartOf({ tuned: [{ ...flat, high: [0, 1] }] })).toContain('schedule_ahead (ms)');
-    const { series } = run;
-    const failedRps = [...series.failedRps, 900];
+    const tail = { ...run.windows[0]!, beginSeconds: 20, endSeconds: 21, offeredRps: 0, failedRps: 900 };
     expect(chartOf({})).not.toContain('end of the workload');
-    expect(chartOf({ series: { ...series, failedRps, offeredRps: [...series.offeredRps, 0] } })).toMatch(
-      /end of the workload.*"at":20\.05,"rps":900/,
-    );
+    expect(chartOf({ windows: [...run.windows, tail] })).toMatch(/end of the workload.*"at":20,"value":900/);
   });
 
   it('name groups that have no latency to draw, and how many groups are not drawn', () => {
@@ -216,7 +257,7 @@ describe('chart sets', () => {
     expect(charts.map(({ name }) => name)).toEqual(['latency-cdf', 'goodput-over-time']);
     expect(subtitle('a comparison', 'latency-cdf')).toMatch(/^simulated: p99 never, .* live: p99 /);
     expect(subtitle('a comparison', 'goodput-over-time')).toMatch(
-      /^simulated: \d+.* live: \d+.*bins of 300 ms$/,
+      /^simulated: \d+.* live: \d+.*windows of 5 s$/,
     );
     const slos = [50, 100].map((sloMs) => ({
       name: `${sloMs} ms`,

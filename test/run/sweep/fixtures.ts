@@ -12,7 +12,7 @@ export function cellTask(key: string): CellTask {
 /** A small, complete result; `goodputRps` and `digest` tell one from another. */
 export function cellResult(goodputRps: number, digest = '00000000000000aa'): CellResult {
   return {
-    version: 4,
+    version: 5,
     summary: {
       name: 'fixture',
       kind: 'simulated',
@@ -48,14 +48,13 @@ export function cellResult(goodputRps: number, digest = '00000000000000aa'): Cel
       by: { model: [] },
     },
     sloMs: 100,
-    series: {
-      beginSeconds: 0,
-      binSeconds: 1,
-      offeredRps: [100],
-      goodputRps: [goodputRps],
-      failedRps: [0],
-      coldStartRps: [1],
-    },
+    windows: [
+      {
+        ...{ beginSeconds: 0, endSeconds: 1, offeredRps: 100, goodputRps, failedRps: 0 },
+        ...{ p99Ms: 9, executedP50Ms: 4.1, executedP99Ms: 9.1 },
+        ...{ execUtilization: 0.5, weightsUtilization: 0.1, loads: 15 },
+      },
+    ],
     latencyCdf: { percentile: [0, 100], ms: [1, 10] },
     timeline: [],
   };
