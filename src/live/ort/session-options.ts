@@ -21,6 +21,8 @@ export function sessionOptions(
     ...config,
     // Otherwise nodes that the device cannot run would silently run on the CPU.
     ...(device.kind === 'cpu' ? {} : { disable_cpu_ep_fallback: '1' }),
+    // Otherwise weights are in the session's arena, which rounds them up and keeps what they leave.
+    ...(device.kind === 'cuda' ? { use_device_allocator_for_initializers: '1' } : {}),
   };
   return {
     executionProviders: [executionProvider(device)],

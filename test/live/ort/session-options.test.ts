@@ -39,9 +39,10 @@ describe('settings in the words of onnxruntime', () => {
       executionProviders: [{ name: 'webgpu', storageBufferCacheMode: 'simple' }],
       extra: { session: { disable_cpu_ep_fallback: '1' } },
     });
-    expect(sessionOptions({ ...device({}, 'cuda'), adapter: 2 }, LEVEL).executionProviders).toEqual([
-      { name: 'cuda', deviceId: 2 },
-    ]);
+    expect(sessionOptions({ ...device({}, 'cuda'), adapter: 2 }, LEVEL)).toMatchObject({
+      executionProviders: [{ name: 'cuda', deviceId: 2 }],
+      extra: { session: { disable_cpu_ep_fallback: '1', use_device_allocator_for_initializers: '1' } },
+    });
   });
 });
 
