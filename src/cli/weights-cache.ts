@@ -3,8 +3,8 @@ import { usableMemoryBytes } from '../base/limits/usable.js';
 import { GIB } from '../base/units.js';
 import { formatBytes } from '../config/units-text.js';
 import type { DeviceSpec } from '../live/device.js';
+import { deviceMemory } from '../live/ort/device-memory.js';
 import { significant } from '../text/numbers.js';
-import { gpuMemory, nvidiaSmi, type Run } from '../tools/doctor/gpu/nvidia-smi.js';
 
 /** More than most models need; users may choose larger sizes. */
 const DEFAULT_BYTES = 8 * GIB;
@@ -18,10 +18,10 @@ export async function weightsCacheBytes(
   devices: readonly DeviceSpec[],
   askedBytes: number | null,
   memoryReserve: number,
-  run: Run = nvidiaSmi(),
+  memoryOf: typeof deviceMemory = deviceMemory,
   hostBytes = usableMemoryBytes(),
 ): Promise<number> {
-  const memoryBytes = await deviceMemoryBytes(devices, run, hostBytes);
+  const memoryBytes = await deviceMemoryBytes(devices, memoryOf, hostBytes);
   if (memoryBytes === null) return askedBytes ?? DEFAULT_BYTES;
   const mostBytes = Math.floor(memoryBytes * (1 - memoryReserve));
   if (askedBytes === null) return Math.min(DEFAULT_BYTES, mostBytes);
@@ -34,16 +34,14 @@ export async function weightsCacheBytes(
   );
 }
 
-/** Memory of one device; CPU devices share the machine's. Null if not known. */
+/** Memory of the smallest device; CPU devices share the machine's. Null if not known. */
 async function deviceMemoryBytes(
   devices: readonly DeviceSpec[],
-  run: Run,
+  memoryOf: typeof deviceMemory,
   hostBytes: number,
 ): Promise<number | null> {
-  const kind = devices[0]?.kind;
-  if (kind === 'cpu') return hostBytes / devices.length;
-  if (kind !== 'cuda') return null;
-  const gpus = await gpuMemory(run);
-  // CUDA numbers GPUs differently from nvidia-smi, so the smallest of the machine decides.
-  return gpus === null || gpus.length === 0 ? null : Math.min(...gpus.map(({ totalBytes }) => totalBytes));
+  if (devices[0]?.kind === 'cpu') return hostBytes / devices.length;
+  const known = await Promise.all(devices.map((each) => (each.kind === 'simulated' ? null : memoryOf(each))));
+  const least = Math.min(...known.map((memory) => memory?.totalBytes ?? Number.NaN));
+  return Number.isNaN(least) ? null : least;
 }

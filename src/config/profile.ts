@@ -51,6 +51,10 @@ const profileSection = section({
   runtime: text('Runtime that executed it.'),
   precision: text('Number format, e.g. FP32.'),
   weightsBytes: whole('Bytes of its weights.', 1),
+  loadedBytes: whole(
+    'Bytes of GPU memory that it takes when loaded, with what the runtime adds to the weights; absent: those of the weights.',
+    0,
+  ).exactOptional(),
   loadMs: milliseconds.describe('Time to copy the weights from host to GPU.'),
   loadP99Ms: milliseconds.exactOptional().describe('99th percentile of it.'),
   loadMaxMs: milliseconds.exactOptional().describe('Longest time seen of it.'),
@@ -137,7 +141,7 @@ export function profileModel(profile: Profile, name: string, pageBytes: number):
   return {
     name,
     weightsBytes: profile.weightsBytes,
-    pages: Math.ceil(profile.weightsBytes / pageBytes),
+    pages: Math.ceil(Math.max(profile.weightsBytes, profile.loadedBytes ?? 0) / pageBytes),
     loadNs: Math.round(profile.loadMs * NS_PER_MS),
     batchSizes: profile.batches.map(({ batch }) => batch),
     execNs: profile.batches.map(inferNs),

@@ -40,6 +40,15 @@ export const DEFAULT_SESSION: SessionSettings = {
 export interface SimulatedDeviceSpec {
   readonly kind: 'simulated';
   readonly timeScale: number;
+  /** Its memory in bytes, and what each LOAD takes of it for good. Absent: it has as much as needed. */
+  readonly memory?: { readonly totalBytes: number; readonly leakBytes: number };
+}
+
+/** Memory of a device. */
+export interface DeviceMemory {
+  /** In use, by any process. */
+  readonly usedBytes: number;
+  readonly totalBytes: number;
 }
 
 export type DeviceSpec = OrtDeviceSpec | SimulatedDeviceSpec;

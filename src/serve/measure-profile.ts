@@ -65,7 +65,7 @@ function profileOf(
   { name, precision, signature, onnxPath }: RepositoryModel,
   batchSizes: readonly number[],
   device: OrtDeviceSpec,
-  { load, batches, shorter, batching, weightsBytes, inputBytes, outputBytes }: Measurement,
+  { load, batches, shorter, batching, weightsBytes, loadedBytes, inputBytes, outputBytes }: Measurement,
 ): Profile {
   const gpu = deviceText(device);
   const runtime = `onnxruntime ${onnxruntimeVersion()}`;
@@ -79,6 +79,7 @@ function profileOf(
     runtime,
     precision: precision === 'fp16' ? 'FP16' : (signature.inputs[0]?.datatype ?? 'none'),
     weightsBytes,
+    ...(loadedBytes === undefined ? {} : { loadedBytes }),
     loadMs: load.medianMs,
     loadP99Ms: load.p99Ms,
     loadMaxMs: load.maxMs,

@@ -1,5 +1,5 @@
 // Entry of the thread that reads, optimizes and profiles models while others are served.
-import '../live/ort/no-telemetry.js';
+import '../live/ort/environment.js';
 import { join } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 import { invariant } from '../base/invariant.js';

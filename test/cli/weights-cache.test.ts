@@ -3,23 +3,24 @@ import { describe, expect, it } from 'vitest';
 import { GIB } from '../../src/base/units.js';
 import { weightsCacheBytes } from '../../src/cli/weights-cache.js';
 import { DEFAULT_SESSION, type DeviceSpec, type Provider } from '../../src/live/device.js';
-import type { Run } from '../../src/tools/doctor/gpu/nvidia-smi.js';
+import type { deviceMemory } from '../../src/live/ort/device-memory.js';
 
 const gpus = (kind: Provider, count = 1): DeviceSpec[] =>
   Array.from({ length: count }, (_, adapter) => ({ kind, adapter, session: DEFAULT_SESSION }));
 
 /** Two GPUs, of 16 and 12 GiB. */
-const twoGpus: Run = async () => ({
-  kind: 'ok',
-  stdout: '0, Disabled, 16384, 16000\n1, Disabled, 12288, 12000\n',
+const twoGpus: typeof deviceMemory = async ({ adapter }) => ({
+  usedBytes: 0,
+  totalBytes: adapter === 0 ? 16 * GIB : 12 * GIB,
 });
-const noGpus: Run = async () => ({ kind: 'missing' });
+const noGpus: typeof deviceMemory = async () => null;
 
 describe('the weights cache', () => {
   it('leaves the reserved share of the memory free', async () => {
-    expect(await weightsCacheBytes(gpus('cuda'), null, 0.5, twoGpus)).toBe(6 * GIB);
-    expect(await weightsCacheBytes(gpus('cuda'), null, 0.75, twoGpus)).toBe(3 * GIB);
-    expect(await weightsCacheBytes(gpus('cuda'), null, 0.1, twoGpus)).toBe(8 * GIB);
+    expect(await weightsCacheBytes(gpus('cuda', 2), null, 0.5, twoGpus)).toBe(6 * GIB);
+    expect(await weightsCacheBytes(gpus('cuda', 2), null, 0.75, twoGpus)).toBe(3 * GIB);
+    expect(await weightsCacheBytes(gpus('cuda', 2), null, 0.1, twoGpus)).toBe(8 * GIB);
+    expect(await weightsCacheBytes(gpus('cuda'), null, 0.75, twoGpus)).toBe(4 * GIB);
     expect(await weightsCacheBytes(gpus('cpu'), null, 0.99)).toBe(Math.floor(totalmem() * (1 - 0.99)));
   });
 
@@ -32,8 +33,8 @@ describe('the weights cache', () => {
   });
 
   it('may be as large as the reserve allows, and no larger', async () => {
-    expect(await weightsCacheBytes(gpus('cuda'), 6 * GIB, 0.5, twoGpus)).toBe(6 * GIB);
-    await expect(weightsCacheBytes(gpus('cuda'), 6 * GIB + 1, 0.5, twoGpus)).rejects.toMatchObject({
+    expect(await weightsCacheBytes(gpus('cuda', 2), 6 * GIB, 0.5, twoGpus)).toBe(6 * GIB);
+    await expect(weightsCacheBytes(gpus('cuda', 2), 6 * GIB + 1, 0.5, twoGpus)).rejects.toMatchObject({
       code: 'E_USAGE',
       message: expect.stringMatching(
         /^--memory 6GiB: .*12GiB.* runtime\.memoryReserve keeps 50% free; use at most 6GiB, or a smaller reserve$/,

@@ -1,4 +1,4 @@
-import './no-telemetry.js';
+import './environment.js';
 import { createRequire } from 'node:module';
 import { EscapementError } from '../../base/errors.js';
 

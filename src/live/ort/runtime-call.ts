@@ -1,4 +1,4 @@
-import './no-telemetry.js';
+import './environment.js';
 import { type ChildProcess, fork } from 'node:child_process';
 import { compiledNextTo } from '../../base/compiled.js';
 import { EscapementError } from '../../base/errors.js';

@@ -1,5 +1,5 @@
 // Entry of the process in which onnxruntime reads, optimizes and measures models: see `callRuntime`.
-import '../../ort/no-telemetry.js';
+import '../../ort/environment.js';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Worker as Thread } from 'node:worker_threads';
 import { monotonicNs } from '../../../base/clock/clock.js';

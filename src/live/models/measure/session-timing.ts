@@ -4,6 +4,7 @@ import { type Random, stream } from '../../../base/random/streams.js';
 import { MIB, NS_PER_S } from '../../../base/units.js';
 import type { OrtDeviceSpec } from '../../device.js';
 import { hasFreeSizes, type ModelSignature, type Shape, withSizes } from '../../model.js';
+import { deviceMemory } from '../../ort/device-memory.js';
 import { InputError } from '../../ort/input-error.js';
 import { onnxruntime } from '../../ort/onnxruntime.js';
 import type { OnProgress } from '../../ort/runtime-call.js';
@@ -27,6 +28,8 @@ export const MEASURE_BUDGET_NS = 3 * NS_PER_S;
 export interface Timing {
   /** From weights in host memory to when the first INFER may start. */
   readonly load: Durations;
+  /** Memory that it takes on the device once its INFERs have run, with what onnxruntime adds to its weights; absent: unknown. */
+  readonly loadedBytes?: number;
   /** Duration of the very first LOAD, which also sets up the device and compiles for it. */
   readonly firstLoadMs: number;
   /** One entry per batch size, for inputs of the longest length. */
@@ -58,6 +61,7 @@ export async function timeSession(
   spec: TimingSpec,
   untilNs: number,
   onProgress: OnProgress,
+  memoryOf: typeof deviceMemory = deviceMemory,
 ): Promise<Timing> {
   const { signature, batchSizes, device } = spec;
   const create = () => ModelSession.create(modelBytes, signature, batchSizes, device);
@@ -79,12 +83,18 @@ export async function timeSession(
     { least: LEAST_RUNS, untilNs: shareOf(untilNs, LOAD_SHARE) },
   );
 
+  // By now the device has what all sessions share.
+  const before = await memoryOf(device);
   const session = await create();
   const tables = await timeTables(session, spec, untilNs, onProgress);
+  const after = await memoryOf(device);
   await session.release();
   const { batches } = tables[tables.length - 1];
   const shorter = signature.lengths === undefined ? {} : { shorter: tables.slice(0, -1) };
-  return { load: summarize(loadsNs), firstLoadMs: summarize([firstNs]).medianMs, batches, ...shorter };
+  const loaded =
+    before === null || after === null ? {} : { loadedBytes: Math.max(0, after.usedBytes - before.usedBytes) };
+  const firstLoadMs = summarize([firstNs]).medianMs;
+  return { load: summarize(loadsNs), firstLoadMs, ...loaded, batches, ...shorter };
 }
 
 /** Times INFERs at each batch size, for each length of the model; those of the longest come last. */

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import '../../ort/no-telemetry.js';
+import '../../ort/environment.js';
 import { MessageChannel, type TransferListItem } from 'node:worker_threads';
 import { compiledNextTo } from '../../../base/compiled.js';
 import { EscapementError } from '../../../base/errors.js';

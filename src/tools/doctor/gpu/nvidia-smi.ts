@@ -108,17 +108,6 @@ interface GpuMemory {
   readonly freeBytes: number;
 }
 
-/**
- * Memory of each GPU in nvidia-smi's order (that of the PCI bus); null if nvidia-smi is missing or does not answer, or
- * if a GPU has no memory of its own or is divided into MIG instances.
- */
-export async function gpuMemory(run: Run): Promise<readonly GpuMemory[] | null> {
-  const answer = await askRows(run, ['index', 'mig', 'memoryTotalMib', 'memoryFreeMib']);
-  if (answer.kind !== 'rows') return null;
-  const all = answer.rows.map(memoryOf);
-  return all.every((memory) => memory !== null) ? all : null;
-}
-
 /** Null if the GPU has no memory of its own, or no process can have all of it. */
 export function memoryOf(row: Row): GpuMemory | null {
   const totalMib = reportedNumber(row, 'memoryTotalMib');

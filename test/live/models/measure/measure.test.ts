@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { makeModel } from '../../../../src/live/models/make/make-model.js';
 import { summarize } from '../../../../src/live/models/measure/durations.js';
 import { measureModel } from '../../../../src/live/models/measure/measure.js';
+import { timeSession } from '../../../../src/live/models/measure/session-timing.js';
 import { optimizeModel } from '../../../../src/live/models/optimize.js';
 import { readModelFile } from '../../../../src/live/models/repository.js';
 import { CPU, failure, tempDir, writeIn } from '../fixtures.js';
@@ -29,6 +31,21 @@ describe('measuring a model', () => {
       [1 / 3, 'INFER at batch size 1'],
       [2 / 3, 'INFER at batch size 3'],
     ]);
+  });
+
+  it('also says what the model takes on its device beyond what there was, where that is known', async () => {
+    const onnxPath = writeIn(tempDir(), join('1', 'm.onnx'), makeModel('mlp', SHAPE).onnx);
+    const { signature } = await readModelFile(onnxPath);
+    const { ortPath } = await optimizeModel(onnxPath, 'cpu');
+    const spec = { ortPath, signature, batchSizes: [1], device: CPU, runs: 1 };
+    const loadedBytes = async (...usedBytes: number[]) => {
+      const bytes = new Uint8Array(readFileSync(ortPath));
+      const memory = async () => ({ usedBytes: usedBytes.shift() ?? Number.NaN, totalBytes: 1000 });
+      return (await timeSession(bytes, spec, 0, () => {}, memory)).loadedBytes;
+    };
+    expect(await loadedBytes(300, 420)).toBe(120);
+    expect(await loadedBytes(420, 300)).toBe(0);
+    expect(await measureModel(spec)).not.toHaveProperty('loadedBytes');
   });
 
   it('fails with the reason, not with a thread', async () => {

@@ -1,29 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { gpuChecks } from '../../../../src/tools/doctor/gpu/gpu-checks.js';
-import {
-  firstLine,
-  gpuMemory,
-  type Run,
-  type RunOutcome,
-} from '../../../../src/tools/doctor/gpu/nvidia-smi.js';
-import { always, GENERATIONS, recorded } from './recorded.js';
-
-const MIB = 2 ** 20;
-
-describe('gpuMemory', () => {
-  it.each([['580-h200', [[143771, 143165]]]] as const)('is that of each GPU: %s', async (generation, mib) => {
-    const memory = await gpuMemory(recorded(generation).run);
-    expect(memory).toEqual(mib.map(([total, free]) => ({ totalBytes: total * MIB, freeBytes: free * MIB })));
-  });
-
-  it('is not known where a GPU is divided, shares the memory of the machine, or nothing answers', async () => {
-    expect(await gpuMemory(recorded('535-a100').run)).toBeNull();
-    expect(await gpuMemory(always({ kind: 'ok', stdout: '0, [N/A], [N/A], [N/A]\n' }))).toBeNull();
-    expect(await gpuMemory(always({ kind: 'missing' }))).toBeNull();
-    expect(await gpuMemory(always({ kind: 'ok', stdout: 'what?' }))).toBeNull();
-  });
-});
+import { firstLine, type Run, type RunOutcome } from '../../../../src/tools/doctor/gpu/nvidia-smi.js';
+import { GENERATIONS, recorded } from './recorded.js';
 
 describe('garbage', () => {
   const junk = fc.oneof(

@@ -7,3 +7,5 @@
  * is imported wherever threads are started that load it, and before the library itself.
  */
 process.env.ORT_DISABLE_TELEMETRY ??= '1';
+// An adapter is then the GPU that the driver's tools give the same number.
+process.env.CUDA_DEVICE_ORDER ??= 'PCI_BUS_ID';
