@@ -110,7 +110,7 @@ async function machineWithoutModels(
   if (pages < 1) {
     throw usageError(`--memory ${formatBytes(memoryBytes)}: less than one page (${formatBytes(pageBytes)})`);
   }
-  return { devices, pages, pageBytes };
+  return { devices, pages, pageBytes, memoryLeak: runtime.memoryLeak };
 }
 
 function machineDevices(args: MachineArgs, runtime: RuntimeSettings): DeviceSpec[] {

@@ -44,6 +44,10 @@ export const runtimeKeys = section({
     "Share of the device's memory that the weights cache leaves free.",
     MOST_RESERVE,
   ).prefault('50%'),
+  memoryLeak: share(
+    "Share of a GPU's memory that may be in use beyond its loaded models and what was in use at its start; above it, the GPU is restarted. Only with cuda.",
+    1,
+  ).prefault('20%'),
   arena: flag('Allocate tensors on the CPU from an arena, which grows and does not shrink.').default(true),
   memoryPattern: flag(
     'Give the tensors of an INFER one block of memory, planned from earlier INFERs.',

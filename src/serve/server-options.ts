@@ -4,6 +4,7 @@ import type { ServerSettings } from '../config/server-settings.js';
 import type { WorkerLink } from '../live/controller/link/worker-link.js';
 import type { FrontendOptions } from '../live/frontend/frontend.js';
 import type { CertificateGauges } from '../live/observe/telemetry/certificates.js';
+import type { Reading } from '../live/observe/telemetry/metrics.js';
 import type { ServerTls } from '../live/wire/credentials.js';
 import type { World } from '../live/world/world.js';
 import type { DeploymentOptions } from './deployment-options.js';
@@ -48,6 +49,8 @@ export interface ServerOptions {
   readonly journalKeepBytes: number | null;
   readonly serverVersion: string;
   readonly log: Logger;
+  /** Memory of the GPUs of its own process, by GPU and purpose; absent: it has none. */
+  readonly gpuMemory?: () => Iterable<Reading>;
   /** Registry for its metrics. Default: one that also has those of the process. */
   readonly registry?: Registry;
   /** Called when a frontend's thread hangs. It cannot be ended: only another process helps. */

@@ -17,7 +17,7 @@ import {
   registerModelStates,
 } from '../live/observe/telemetry/controller-metrics.js';
 import { ModelLabels } from '../live/observe/telemetry/labels.js';
-import { createRegistry } from '../live/observe/telemetry/metrics.js';
+import { createRegistry, readOnScrape } from '../live/observe/telemetry/metrics.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import { json, type Route, recordingRoutes } from '../live/observe/telemetry/route.js';
 import { waitingPageRoutes } from '../live/observe/ui/live-page.js';
@@ -182,6 +182,8 @@ export class Server {
       (gpu) => fleet.kindOf(gpu),
       this.labels,
     );
+    const { gpuMemory } = this.options;
+    if (gpuMemory !== undefined) readOnScrape(registry, 'escapement_gpu_memory_bytes', gpuMemory);
     registerModelStates(registry, this.labels, () => modelStates(models.state));
   }
 

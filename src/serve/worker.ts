@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { kindOfWorker } from '../live/gpu-kind.js';
 import { EventLog } from '../live/observe/event-log.js';
 import { CertificateGauges } from '../live/observe/telemetry/certificates.js';
-import { createRegistry } from '../live/observe/telemetry/metrics.js';
+import { createRegistry, readOnScrape } from '../live/observe/telemetry/metrics.js';
 import { type MetricsServer, startMetricsServer } from '../live/observe/telemetry/metrics-server.js';
 import type { ClientTls, ServerTls } from '../live/wire/credentials.js';
 import { Registrars } from '../live/worker/endpoint/registrar.js';
@@ -53,6 +53,7 @@ export async function runWorker(options: WorkerProcessOptions): Promise<RunningW
     // Process metrics cost time: without a port they are left out.
     const registry = metricsPort === null ? new Registry() : createRegistry();
     const certificates = new CertificateGauges(registry);
+    readOnScrape(registry, 'escapement_gpu_memory_bytes', () => machine.memory());
     if (metricsPort !== null) {
       metrics = await startMetricsServer({
         registry,

@@ -133,10 +133,11 @@ describe('mistakes', () => {
 
 describe('values', () => {
   it('are those of the table by default', () => {
-    const { memoryReserve, prepareLimit, ...rest } = runtimeSchema.parse({});
+    const { memoryReserve, memoryLeak, prepareLimit, ...rest } = runtimeSchema.parse({});
     const asText = {
       ...rest,
       memoryReserve: `${memoryReserve * 100}%`,
+      memoryLeak: `${memoryLeak * 100}%`,
       prepareLimit: formatDuration(prepareLimit).replace(' ', ''),
     };
     const table = Object.fromEntries(RUNTIME_SETTINGS.map(({ key, default: byDefault }) => [key, byDefault]));

@@ -82,6 +82,7 @@ export async function serve(
     journalKeepBytes: null,
     serverVersion: '1.2.3',
     log: pino({ level: 'silent' }),
+    gpuMemory: () => machine.memory(),
     ...options,
   });
   onTestFinished(() => server.close(0));

@@ -23,6 +23,7 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
     const deployment = deploymentOptions(args);
     const say = (what: string) => log.info(what);
     const machine = await startMachine(await machineOptions(args, runtime, say, startNeeds(deployment)));
-    return { links: [new LocalLink(machine, (what) => log.warn(what), world.time)], deployment };
+    const link = new LocalLink(machine, (what) => log.warn(what), world.time);
+    return { links: [link], deployment, gpuMemory: () => machine.memory() };
   });
 }

@@ -14,12 +14,14 @@ import type {
 import type { ModelSource, ServedModel, WorkerModel } from '../model.js';
 import { type ModelList, NO_MODELS } from '../model-list.js';
 import { mergeOperatorRuns, NO_OPERATORS, type OperatorRuns } from '../operator-runs.js';
+import { deviceMemory } from '../ort/device-memory.js';
 import { copied } from '../parcel.js';
 import { REAL_WORLD } from '../world/real-world.js';
-import type { RunningAction, ThreadReport } from './executor/protocol.js';
+import type { GpuMemory, RunningAction, ThreadReport } from './executor/protocol.js';
 import { ThreadSet, type ThreadSetSpec, type ThreadWorld } from './executor/thread-set.js';
 import type { Machine, MachineEvents } from './machine.js';
 import { MachineModels, served } from './machine-models.js';
+import { MemoryWatch } from './memory-watch.js';
 
 export interface MachineOptions {
   /** Common name of its GPUs' kind; default: their provider. */
@@ -35,6 +37,10 @@ export interface MachineOptions {
   readonly pageBytes: number;
   /** Default: this process and its machine. */
   readonly world?: ThreadWorld;
+  /** Share of a device's memory that may be in use without being accounted for; above it, its GPU is restarted. Default: 1. */
+  readonly memoryLeak?: number;
+  /** Time between two readings of a device's memory. Default: 30 s. */
+  readonly memoryReadingMs?: number;
   /** Called when a driver loses a GPU. */
   readonly gpuLost?: MachineEvents['gpuDown'];
 }
@@ -64,12 +70,21 @@ export class LocalMachine implements Machine {
   private readonly simulated: readonly boolean[];
   private readonly held: MachineModels;
   private readonly source: ModelSource;
+  private readonly pageBytes: number;
+  private readonly time: ThreadWorld['time'];
+  /** By GPU. */
+  private readonly watches: readonly MemoryWatch[];
+  private readonly readings: Timer | null = null;
   private events: MachineEvents | null = null;
   /** Chain of recording starts and stops, which run one after the other. */
   private recording: Promise<void> = Promise.resolve();
 
   constructor(options: MachineOptions) {
     const { kind, devices, models, pages, pageBytes, world = REAL_WORLD } = options;
+    const { memoryLeak = 1, memoryReadingMs = READING_MS } = options;
+    this.pageBytes = pageBytes;
+    this.time = world.time;
+    this.watches = devices.map(() => new MemoryWatch(memoryLeak));
     const gpus = devices.map((device) => describe(device, pages));
     this.description = {
       gpus,
@@ -86,6 +101,19 @@ export class LocalMachine implements Machine {
       (_, gpu) => this.executors.find(({ spec }) => spec.gpus.some((one) => one.gpu === gpu)) as Executor,
     );
     this.simulated = devices.map(({ kind }) => kind === 'simulated');
+    const known = this.executors.filter(({ spec }) => spec.gpus.some(({ device }) => tellsMemory(device)));
+    if (known.length > 0)
+      this.readings = world.time
+        .every(memoryReadingMs, () => {
+          for (const executor of known) executor.askMemory();
+        })
+        .unref();
+  }
+
+  /** Memory of each GPU by purpose, as far as known: labels and bytes. */
+  *memory(): Generator<readonly [labels: readonly string[], bytes: number]> {
+    for (const [gpu, { use }] of this.watches.entries())
+      for (const [part, bytes] of Object.entries(use ?? {})) yield [[String(gpu), part], bytes];
   }
 
   /** Rejects with the first failure once all executors have started or failed. */
@@ -169,6 +197,7 @@ export class LocalMachine implements Machine {
 
   async close(): Promise<void> {
     this.events = null;
+    this.readings?.cancel();
     await this.source.close();
     await Promise.all(this.executors.map((executor) => executor.stop()));
   }
@@ -180,6 +209,7 @@ export class LocalMachine implements Machine {
   private createExecutor(spec: ThreadSetSpec, world: ThreadWorld, { gpuLost }: MachineOptions): Executor {
     const events: ExecutorEvents = {
       results: (results) => this.events?.results(results),
+      memory: (gpus) => void this.compareMemory(executor, gpus),
       died: (reason) => {
         if (this.events === null) return;
         for (const { gpu } of spec.gpus) {
@@ -188,8 +218,28 @@ export class LocalMachine implements Machine {
         }
       },
     };
-    return new Executor(spec, events, world);
+    const executor = new Executor(spec, events, world);
+    return executor;
   }
+
+  private async compareMemory(executor: Executor, gpus: readonly GpuMemory[]): Promise<void> {
+    const { threads, spec } = executor;
+    for (const [i, { usedPages, device: known }] of gpus.entries()) {
+      const { gpu, device } = spec.gpus[i];
+      const memory = device.kind === 'simulated' ? known : await deviceMemory(device);
+      if (memory === null || executor.threads !== threads) continue;
+      const weights = usedPages * this.pageBytes;
+      const reason = this.watches[gpu].take(threads, memory, weights, this.time.monotonicNs());
+      if (reason !== '') executor.giveUp(reason);
+    }
+  }
+}
+
+/** Time between two readings of a device's memory. */
+const READING_MS = 30_000;
+
+function tellsMemory(device: DeviceSpec): boolean {
+  return device.kind === 'simulated' ? device.memory !== undefined : device.kind === 'cuda';
 }
 
 function threadSets(
@@ -263,6 +313,8 @@ class StartedModels implements ModelSource {
 
 interface ExecutorEvents {
   results(results: readonly ResultMessage[]): void;
+  /** Answer to `askMemory`. */
+  memory(gpus: readonly GpuMemory[]): void;
   /** Its threads have died: nothing sent to its GPUs is answered any more, until it has quiesced. */
   died(reason: string): void;
 }
@@ -343,6 +395,15 @@ export class Executor {
     this.live?.post({ kind: 'actions', actions });
   }
 
+  askMemory(): void {
+    this.live?.post({ kind: 'memory' });
+  }
+
+  /** Ends its threads as if they had died, unless they are to be idle. */
+  giveUp(reason: string): void {
+    if (this.live !== null && this.quiesces.length === 0) this.died(this.live, reason);
+  }
+
   /**
    * Drops waiting actions, and resolves when nothing runs. Restarts dead threads, and those whose device has not
    * returned for 30 s; if that fails, `died` is called once more, later.
@@ -385,6 +446,7 @@ export class Executor {
 
   private reported(report: ThreadReport): void {
     if (report.kind === 'quiesced') this.quiesced(report.present);
+    else if (report.kind === 'memory') this.events.memory(report.gpus);
     else if (report.kind === 'waits') this.running = report.actions;
     // While it quiesces, results are of actions that no longer matter.
     else if (report.kind === 'results' && this.quiesces.length === 0) this.events.results(report.results);

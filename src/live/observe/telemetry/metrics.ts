@@ -47,6 +47,8 @@ export const METRICS = {
   escapement_gpu_up:
     'gauge {gpu, worker} 1 while the GPU takes actions, 0 while it is away or another controller drives it',
   escapement_gpu_info: 'gauge {gpu, kind} Always 1: its labels say what kind of GPU it is',
+  escapement_gpu_memory_bytes:
+    'gauge {gpu, part} Memory of the GPU in use: by loaded models (weights), when its threads began (start), by nothing known (unaccounted)',
   escapement_free_pages: 'gauge {gpu} Pages of a weights cache that are free',
   escapement_warm_models: 'gauge {gpu} Models that a GPU holds',
   escapement_model_versions: 'gauge {model, state} Versions of a model that are in a state',

@@ -6,7 +6,7 @@ import { Calendar } from '../../../core/calendar.js';
 import type { DevicePort } from '../../../core/device-port.js';
 import { NO_MODEL } from '../../../core/model.js';
 import { Worker } from '../../../core/worker.js';
-import { hasOneLane } from '../../device.js';
+import { type DeviceMemory, hasOneLane } from '../../device.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import type { Shape, WorkerModel } from '../../model.js';
 import { buffersOf, freeLarge } from '../../parcel.js';
@@ -16,6 +16,7 @@ import {
   ExecLine,
   type ExecutorOrder,
   type ExecutorThreadData,
+  type GpuMemory,
   type GpuSpec,
   type HostLine,
   type HostMessage,
@@ -92,6 +93,10 @@ export class ExecutorLoop {
       this.reportRunning();
       return;
     }
+    if (order.kind === 'memory') {
+      this.options.report({ kind: 'memory', gpus: this.gpus.map(({ memory }) => memory) }, []);
+      return;
+    }
     if (order.kind === 'model') {
       this.models[order.index] = order.model;
       for (const gpu of this.gpus) gpu.modelChanged(order.index);
@@ -147,11 +152,13 @@ export class GpuExecutor {
   private readonly worker: Worker;
   private readonly models: readonly (WorkerModel | null)[];
   private readonly device: Device;
+  private readonly pages: number;
   private paused = false;
 
   constructor({ models, pages, oneLane, device, sendResult }: GpuExecutorOptions) {
     this.models = models;
     this.device = device;
+    this.pages = pages;
     this.worker = new Worker({
       models: models.map((model) => model?.spec ?? NO_MODEL),
       pages,
@@ -178,6 +185,10 @@ export class GpuExecutor {
   /** Actions in progress on the device. */
   get running(): readonly Action[] {
     return this.worker.running;
+  }
+
+  get memory(): GpuMemory {
+    return { usedPages: this.pages - this.worker.freePages, device: this.device.memory };
   }
 
   /** Call when the model at the index has changed. */
@@ -221,6 +232,7 @@ export class GpuExecutor {
 export class OrtDevice implements Device {
   readonly copies = true;
   readonly signals = true;
+  readonly memory = null;
   private readonly hosts: readonly Host[];
   private copyingIn = false;
   private executing: LiveAction | null = null;
@@ -421,6 +433,8 @@ export interface Device extends DevicePort {
   readonly nextEndNs: number;
   /** True while something runs. */
   readonly busy: boolean;
+  /** Null: others are to be asked, if anybody knows. */
+  readonly memory: DeviceMemory | null;
   startInput(action: LiveAction, nowNs: number): void;
   startExec(action: LiveAction, nowNs: number): void;
   startOutput(action: LiveAction, nowNs: number): void;

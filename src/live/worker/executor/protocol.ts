@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { ErrorCode } from '../../../base/errors.js';
-import type { DeviceSpec, OrtDeviceSpec } from '../../device.js';
+import type { DeviceMemory, DeviceSpec, OrtDeviceSpec } from '../../device.js';
 import type { ActionMessage, ResultMessage } from '../../messages.js';
 import type { WorkerModel } from '../../model.js';
 import type { SignalBuffer } from '../../signal.js';
@@ -53,6 +53,8 @@ export interface HostedModel {
 export type ExecutorOrder =
   | { readonly kind: 'actions'; readonly actions: readonly ActionMessage[] }
   | { readonly kind: 'quiesce' }
+  /** Reports memory. */
+  | { readonly kind: 'memory' }
   | ModelOrder;
 
 /** From the machine to an executor thread: changes the model at the index; null: none. The old one is not in use. */
@@ -84,9 +86,17 @@ export type ThreadReport =
   | { readonly kind: 'waits'; readonly actions: readonly RunningAction[] }
   /** By GPU of the thread: models whose weights are present. */
   | { readonly kind: 'quiesced'; readonly present: readonly (readonly number[])[] }
+  | { readonly kind: 'memory'; readonly gpus: readonly GpuMemory[] }
   /** A host thread has carried out a `HostModelOrder`. */
   | { readonly kind: 'model'; readonly index: number }
   | RecordedReport;
+
+export interface GpuMemory {
+  /** Pages of its weights cache that are in use. */
+  readonly usedPages: number;
+  /** Null: the thread does not know. */
+  readonly device: DeviceMemory | null;
+}
 
 /** An action in progress on a device. */
 export type RunningAction = Pick<ActionMessage, 'gpu' | 'kind' | 'model'>;

@@ -3,7 +3,7 @@ import { NS_PER_MS } from '../../../base/units.js';
 import { LANE_EXEC, LANE_WEIGHTS, STATUS_ABORTED, STATUS_OK } from '../../../core/action.js';
 import { timesOfBucket } from '../../../core/lengths.js';
 import type { Worker } from '../../../core/worker.js';
-import type { SimulatedDeviceSpec } from '../../device.js';
+import type { DeviceMemory, SimulatedDeviceSpec } from '../../device.js';
 import { bytesAtLength, lengthOfInputs } from '../../lengths.js';
 import type { ModelSignature, WorkerModel } from '../../model.js';
 import { areApart } from '../../parcel.js';
@@ -23,14 +23,14 @@ export class SimulatedDevice implements Device {
   private loadEndNs = Number.POSITIVE_INFINITY;
   private executing: LiveAction | null = null;
   private execStatus = STATUS_OK;
-  private readonly timeScale: number;
+  /** By model: bytes of its weights. */
+  private readonly weights = new Map<number, number>();
+  private leakedBytes = 0;
 
   constructor(
-    { timeScale }: SimulatedDeviceSpec,
+    private readonly spec: SimulatedDeviceSpec,
     private readonly models: readonly (WorkerModel | null)[],
-  ) {
-    this.timeScale = timeScale;
-  }
+  ) {}
 
   get nextEndNs(): number {
     return Math.min(this.execEndNs, this.loadEndNs);
@@ -38,6 +38,13 @@ export class SimulatedDevice implements Device {
 
   get busy(): boolean {
     return this.nextEndNs !== Number.POSITIVE_INFINITY;
+  }
+
+  get memory(): DeviceMemory | null {
+    const { memory } = this.spec;
+    if (memory === undefined) return null;
+    const usedBytes = [...this.weights.values()].reduce((sum, bytes) => sum + bytes, this.leakedBytes);
+    return { usedBytes, totalBytes: memory.totalBytes };
   }
 
   startExec(action: LiveAction, nowNs: number): void {
@@ -48,14 +55,17 @@ export class SimulatedDevice implements Device {
   }
 
   abort(nowNs: number): void {
-    const endNs = nowNs + Math.round(ABORT_NS * this.timeScale);
+    const endNs = nowNs + Math.round(ABORT_NS * this.spec.timeScale);
     if (endNs >= this.execEndNs) return;
     this.execStatus = STATUS_ABORTED;
     this.execEndNs = endNs;
   }
 
   startLoad(action: LiveAction, nowNs: number): void {
-    this.loadEndNs = nowNs + this.takes(this.modelOf(action).spec.loadNs);
+    const { loadNs, weightsBytes } = this.modelOf(action).spec;
+    this.loadEndNs = nowNs + this.takes(loadNs);
+    this.weights.set(action.model, weightsBytes);
+    this.leakedBytes += this.spec.memory?.leakBytes ?? 0;
   }
 
   collect(worker: Worker, nowNs: number): void {
@@ -81,8 +91,9 @@ export class SimulatedDevice implements Device {
     // As above.
   }
 
-  unload(): void {
-    // Freeing pages takes no time, and there is nothing to free.
+  unload(model: number): void {
+    // Takes no time.
+    this.weights.delete(model);
   }
 
   discard(): void {
@@ -100,7 +111,7 @@ export class SimulatedDevice implements Device {
   }
 
   private takes(durationNs: number): number {
-    return this.timeScale === 0 ? 0 : durationNs;
+    return this.spec.timeScale === 0 ? 0 : durationNs;
   }
 }
 

@@ -47,7 +47,7 @@ function executor(
   };
   const own = new Executor(
     { gpus: [{ gpu: 0, device: { kind: 'simulated', timeScale: 1 } }], models, pages: 6, hosts: 0 },
-    { results: () => {}, died: (reason) => deaths.push(reason) },
+    { results: () => {}, memory: () => {}, died: (reason) => deaths.push(reason) },
     { ...REAL_WORLD, threads: { start, abandon: (thread) => abandoned.push(thread) } },
   );
   return { own, models, deaths, threads, abandoned };

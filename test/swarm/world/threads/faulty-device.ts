@@ -42,6 +42,10 @@ export class FaultyDevice implements Device {
     return this.device.busy;
   }
 
+  get memory() {
+    return this.device.memory;
+  }
+
   startExec(action: LiveAction, nowNs: number): void {
     const takesNs = this.models[action.model]?.spec.execNs[action.batchIndex] ?? 0;
     this.begin(LANE_EXEC, action, nowNs, false);
@@ -79,7 +83,7 @@ export class FaultyDevice implements Device {
 
   unload(model: number): void {
     this.events.unloaded(model);
-    this.device.unload();
+    this.device.unload(model);
   }
 
   startInput(): void {
