@@ -52,13 +52,14 @@ export async function measureFidelity(
   subjects: readonly Subject[],
   seconds: number,
   repeats: number,
+  loads: readonly number[] = FIDELITY_LOADS,
 ): Promise<FidelityRun[]> {
   const profiles: Profile[] = [];
   for (const subject of subjects) profiles.push(await prepare(bench, subject));
   const runs: FidelityRun[] = [];
   for (let repeat = 1; repeat <= repeats; repeat++) {
     const calibration = await calibrate(bench, subjects, profiles, seconds / 2);
-    for (const load of FIDELITY_LOADS)
+    for (const load of loads)
       runs.push({ repeat, ...(await compare(bench, subjects, calibration, load, seconds)) });
   }
   return runs;

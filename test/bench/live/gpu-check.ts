@@ -1,26 +1,40 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fileStamp, unixMs } from '../../../src/base/clock/wall-clock.js';
 import { EscapementError } from '../../../src/base/errors.js';
 import { makeFolder } from '../../../src/base/files/make-folder.js';
 import { writeWhole } from '../../../src/base/files/output-file.js';
+import { GIB } from '../../../src/base/units.js';
 import { runCommandLine } from '../../../src/cli/command-line.js';
 import { exitCodeOf } from '../../../src/cli/exit-codes.js';
-import type { Profile } from '../../../src/config/profile.js';
 import { PROVIDERS, type Provider } from '../../../src/live/device.js';
 import { onnxruntimeVersion } from '../../../src/live/ort/open-session.js';
+import type { BenchResult } from '../../../src/tools/bench/result.js';
+import { benchText } from '../../../src/tools/bench/text.js';
+import { examine } from '../../../src/tools/doctor/examine.js';
+import { thisHost } from '../../../src/tools/doctor/host.js';
+import { reportText } from '../../../src/tools/doctor/text.js';
 import { measureFidelity } from './fidelity.js';
-import { measureIdle } from './idle.js';
-import { fidelityTable, idleTable, profileTable } from './markdown.js';
-import { type Bench, prepare, type Subject } from './subject.js';
+import { fidelityTable, profileTable, table } from './markdown.js';
+import { cycleModels, type MemoryAfter } from './memory-cycles.js';
+import { type Bench, make, prepare, type Subject } from './subject.js';
 
 /*
- * What a machine with a GPU does with real models: `npm run gpu-check -- [--device webgpu] [--input 224]
- * [--seconds 20] [--quick] [--out experiments/live/gpu]`. Profiles ResNet-18 and ResNet-50, compares live runs with
- * simulated ones, writes DATE-DEVICE.json and .md, and then, unless --quick, what `escapement bench` finds to
- * DATE-DEVICE-bench. Nothing else should run at the same time.
+ * What a machine with a GPU does with real models, in at most eight minutes: `npm run gpu-check -- [--device cuda]
+ * [--input 224] [--seconds 20] [--quick] [--out experiments/live/gpu]`. In this order: `doctor`; memory in 200 cycles of
+ * LOAD and UNLOAD; latencies of ResNet-18, ResNet-50 and an encoder of texts; live runs next to simulated ones;
+ * throughput of the server next to that of onnxruntime alone. Writes DATE-DEVICE.json and .md after each of them, so
+ * that whatever goes wrong leaves the rest. `--quick`: for GPUs that are emulated. Nothing else should run at the same
+ * time.
  */
+
+const LIMIT_MS = 8 * 60_000;
+const CYCLES_LIMIT_S = 90;
+const LOADS = [0.6, 0.9, 1.2];
+/** Columns of text on the page. */
+const COLUMNS = 100;
 
 const { values: flags } = parseArgs({
   options: {
@@ -30,11 +44,19 @@ const { values: flags } = parseArgs({
     out: { type: 'string', default: 'experiments/live/gpu' },
     repository: { type: 'string', default: 'out/gpu-models' },
     quick: { type: 'boolean', default: false },
+    // Of the process that this one starts for the cycles: webgpu supports one thread per process.
+    cycles: { type: 'string' },
   },
 });
 
 try {
-  await main(providerOf(flags.device), Number(flags.input), Number(flags.seconds));
+  const device = providerOf(flags.device);
+  if (flags.cycles === undefined) await main(device, Number(flags.input), Number(flags.seconds));
+  else {
+    const { paths, count } = JSON.parse(flags.cycles);
+    const found = await cycleModels(paths, device, count, CYCLES_LIMIT_S);
+    process.stdout.write(JSON.stringify(found));
+  }
   process.exit(0);
 } catch (error) {
   if (!(error instanceof EscapementError)) throw error;
@@ -43,51 +65,95 @@ try {
 }
 
 async function main(device: Provider, input: number, seconds: number): Promise<void> {
+  setTimeout(() => {
+    say(`stopped after ${LIMIT_MS / 60_000} minutes`);
+    process.exit(1);
+  }, LIMIT_MS).unref();
   makeFolder(flags.repository);
+  makeFolder(flags.out);
   const bench: Bench = { repository: flags.repository, device, quick: flags.quick };
-  const subjects: Subject[] = [
+  const pair: Subject[] = [
     { name: `resnet18-${input}`, architecture: 'resnet18', input },
     { name: `resnet50-${input}`, architecture: 'resnet50', input },
   ];
+  const subjects: Subject[] = [...pair, { name: 'encoder-128', architecture: 'encoder', input: 128 }];
+  const page = new Page(device, input, seconds);
+
+  say('doctor');
+  const doctor = await examine(thisHost(), { role: 'worker', device, cacheBytes: 2 * GIB });
+  page.add({ doctor }, 'Doctor', quoted(reportText(doctor, { columns: COLUMNS, colour: false })));
+
+  say('memory');
+  const paths: string[] = [];
+  for (const subject of pair) paths.push(await make(bench, subject));
+  const memory = cycledElsewhere(paths, flags.quick ? 20 : 200);
+  page.add({ memory }, 'Memory in cycles of LOAD, INFER, UNLOAD', memoryTable(memory));
+
   const profiles = [];
   for (const subject of subjects) profiles.push(await prepare(bench, subject));
-  say('one request at a time');
-  const idle = await measureIdle(bench, subjects[0], idleRps(profiles[0]), seconds);
+  page.add({ profiles }, 'Latencies', profileTable(profiles));
+
   say('the same arrivals live and simulated');
-  const fidelity = await measureFidelity(bench, subjects, seconds, flags.quick ? 1 : 5);
-  const facts = {
-    device,
-    gpu: gpuName(),
-    onnxruntime: onnxruntimeVersion(),
-    node: process.version,
-    input,
-    seconds,
-  };
-  makeFolder(flags.out);
-  const date = fileStamp(unixMs()).slice(0, 'YYYY-MM-DD'.length);
-  const json = join(flags.out, `${date}-${device}.json`);
-  writeWhole(json, `${JSON.stringify({ ...facts, profiles, idle, fidelity }, null, 2)}\n`);
-  const text = [
-    `# ${facts.gpu} through ${device}, ${date}\n`,
-    `onnxruntime ${facts.onnxruntime}, Node ${facts.node}; input ${input} × ${input}; ${seconds} s a run.\n`,
-    profileTable(profiles),
-    idleTable(idle),
-    fidelityTable(fidelity),
-  ].join('\n');
-  writeWhole(json.replace(/json$/, 'md'), text);
-  process.stdout.write(`${text}\nwritten to ${json}\n`);
+  const fidelity = await measureFidelity(bench, pair, seconds, 1, LOADS);
+  page.add({ fidelity }, 'Live and simulated', fidelityTable(fidelity));
+
   // It measures all batch sizes, which takes minutes where a GPU is emulated.
   if (flags.quick) return;
-  say('frontend, device and the whole server under full load');
+  say('the whole server next to onnxruntime alone');
+  const folder = join(flags.repository, '..', 'gpu-bench');
   await runCommandLine([
     ...['bench', '--repository', flags.repository, '--device', device],
-    ...['--out', json.replace(/\.json$/, '-bench')],
+    ...['--trials', '2', '--out', folder],
   ]);
+  const throughput: BenchResult = JSON.parse(readFileSync(join(folder, 'bench.json'), 'utf8'));
+  page.add({ throughput }, 'Throughput', quoted(benchText(throughput, COLUMNS)));
 }
 
-/** Slow enough that no request waits for another. */
-function idleRps({ batches }: Profile): number {
-  return Math.min(10, 1000 / (4 * batches[0].medianMs));
+/** What has been found so far, as one JSON file and one page. */
+class Page {
+  private facts: Record<string, unknown>;
+  private readonly text: string[];
+  private readonly path: string;
+
+  constructor(device: Provider, input: number, seconds: number) {
+    const date = fileStamp(unixMs()).slice(0, 'YYYY-MM-DD'.length);
+    this.path = join(flags.out, `${date}-${device}`);
+    const runtime = { onnxruntime: onnxruntimeVersion(), node: process.version };
+    this.facts = { device, gpu: gpuName(), ...runtime, input, seconds };
+    this.text = [
+      `# ${this.facts.gpu} through ${device}, ${date}\n`,
+      `onnxruntime ${runtime.onnxruntime}, Node ${runtime.node}; input ${input} × ${input}; ${seconds} s a run.\n`,
+    ];
+  }
+
+  add(facts: object, title: string, text: string): void {
+    this.facts = { ...this.facts, ...facts };
+    this.text.push(`## ${title}\n`, text);
+    writeWhole(`${this.path}.json`, `${JSON.stringify(this.facts, null, 2)}\n`);
+    writeWhole(`${this.path}.md`, this.text.join('\n'));
+    process.stdout.write(`## ${title}\n\n${text}\nwritten to ${this.path}.json\n`);
+  }
+}
+
+function cycledElsewhere(paths: readonly string[], count: number): MemoryAfter[] {
+  const args = ['--device', flags.device, '--cycles', JSON.stringify({ paths, count })];
+  const child = spawnSync(process.execPath, [process.argv[1], ...args], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (child.status === 0) return JSON.parse(child.stdout);
+  throw new EscapementError('E_DEVICE', `the cycles ended with ${child.signal ?? child.status}`);
+}
+
+function memoryTable(memory: readonly MemoryAfter[]): string {
+  return table(
+    ['cycles', 'device, MiB', 'process, MiB'],
+    memory.map(({ cycles, deviceMib, rssMib }) => [cycles, deviceMib ?? 'unknown', rssMib]),
+  );
+}
+
+function quoted(text: string): string {
+  return `\`\`\`text\n${text.trimEnd()}\n\`\`\`\n`;
 }
 
 function providerOf(name: string): Provider {

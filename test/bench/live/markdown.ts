@@ -1,7 +1,5 @@
-import { NS_PER_MS } from '../../../src/base/units.js';
 import type { Profile } from '../../../src/config/profile.js';
 import type { FidelityRun, Figures } from './fidelity.js';
-import type { IdleFigures } from './idle.js';
 
 /** Results of benchmarks as Markdown tables. */
 
@@ -78,22 +76,6 @@ function points(live: number, simulated: number): number {
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
-}
-
-export function idleTable({ there, back, added }: IdleFigures): string {
-  const row = (what: string, [p50, p99]: readonly [number, number]) => [
-    what,
-    ms(p50 / NS_PER_MS),
-    ms(p99 / NS_PER_MS),
-  ];
-  return table(
-    ['with one request at a time', 'p50 ms', 'p99 ms'],
-    [
-      row('from sending an INFER to its begin', there),
-      row('from its end to its result', back),
-      row('latency beyond the INFER itself', added),
-    ],
-  );
 }
 
 function ms(value: number): string {

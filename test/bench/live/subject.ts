@@ -13,8 +13,8 @@ import { DEFAULT_SESSION, hasOneLane, type Provider } from '../../../src/live/de
 /** A model that benchmarks run on real weights. */
 export interface Subject {
   readonly name: string;
-  readonly architecture: 'resnet18' | 'resnet50' | 'mobilenet-v2';
-  /** Side of its square input, pixels. */
+  readonly architecture: 'resnet18' | 'resnet50' | 'mobilenet-v2' | 'encoder';
+  /** Side of its square input, pixels; of an encoder its longest text, tokens. */
   readonly input: number;
 }
 
@@ -29,12 +29,8 @@ export interface Bench {
 /** The model with its profile on the device, made and measured by the commands that users have, unless it is there. */
 export async function prepare(bench: Bench, subject: Subject): Promise<Profile> {
   const { repository, device } = bench;
-  const { name, architecture, input } = subject;
-  const file = join(repository, name, '1', 'model.onnx');
-  if (!existsSync(file)) {
-    const options = ['--repository', repository, '--name', name, '--input', String(input)];
-    await runCommandLine(['model', 'make', architecture, ...options]);
-  }
+  const { name } = subject;
+  const file = await make(bench, subject);
   const profilePath = join(
     dirname(file),
     profileFileName({ kind: device, adapter: 0, session: DEFAULT_SESSION }),
@@ -44,6 +40,16 @@ export async function prepare(bench: Bench, subject: Subject): Promise<Profile> 
     await runCommandLine([...measure, ...(bench.quick ? ['--runs', '5', '--batch-sizes', '1,2'] : [])]);
   }
   return readProfile(profilePath, ON_DISK);
+}
+
+/** Path of the model, made unless it is there. */
+export async function make({ repository }: Bench, { name, architecture, input }: Subject): Promise<string> {
+  const file = join(repository, name, '1', 'model.onnx');
+  if (!existsSync(file)) {
+    const options = ['--repository', repository, '--name', name, '--input', String(input)];
+    await runCommandLine(['model', 'make', architecture, ...options]);
+  }
+  return file;
 }
 
 /** An SLO that leaves room for a few INFERs of the largest batch. */
