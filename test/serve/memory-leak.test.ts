@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { LocalLink } from '../../src/live/controller/link/local-link.js';
+import { LocalLink } from '../../src/live/controller/link/worker-link.js';
 import { startMachine } from '../../src/live/worker/local-machine.js';
 import { parseExposition, total } from '../live/observe/telemetry/exposition.js';
 import { body, expectReplay, PAGE_BYTES, serve, simulated, smallModels, until } from './fixtures.js';
