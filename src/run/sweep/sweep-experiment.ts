@@ -50,7 +50,7 @@ export async function sweepExperiment(request: SweepRequest): Promise<SweepResul
   const units = unitsOf(planned);
   const mark = markOf(units, version);
   if (!fresh) checkWhole(outDir, mark);
-  const notes = planned.flatMap((plan) => (plan.task === null ? [] : plan.notes));
+  const notes = notesOfAll(planned);
   const seeds = [...new Set(planned.map(({ cell }) => cell.seed))];
   request.onPlan(planned.length, seeds, notes, empty);
   beginWhole(outDir, fresh);
@@ -64,6 +64,14 @@ export async function sweepExperiment(request: SweepRequest): Promise<SweepResul
   } finally {
     await runner.close();
   }
+}
+
+/** Notes on the policies of the cells; those that no policy can help, only if every cell that runs has them. */
+export function notesOfAll(planned: readonly PlannedCell[]): PolicyNote[] {
+  const ofCells = planned.flatMap((plan) => (plan.task === null ? [] : [plan.notes]));
+  const isEverywhere = ({ text }: PolicyNote) =>
+    ofCells.every((notes) => notes.some((other) => other.text === text));
+  return ofCells.flat().filter((note) => note.about !== 'slo' || isEverywhere(note));
 }
 
 interface ShardRequest extends RunRequest {

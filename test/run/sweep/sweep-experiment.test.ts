@@ -2,12 +2,13 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
+import type { PolicyNote } from '../../../src/record/policy-notes.js';
 import { CellStore } from '../../../src/run/sweep/cell-store.js';
 import { buildGrid } from '../../../src/run/sweep/grid.js';
 import type { PlannedCell } from '../../../src/run/sweep/plan.js';
 import type { CellRunner } from '../../../src/run/sweep/pool.js';
 import type { CellOutcome, CellTask, FailedOutcome } from '../../../src/run/sweep/run-cell.js';
-import { runSweep } from '../../../src/run/sweep/sweep-experiment.js';
+import { notesOfAll, runSweep } from '../../../src/run/sweep/sweep-experiment.js';
 import { cellResult, cellTask } from './fixtures.js';
 
 const VARY = [{ key: 'slo', values: ['10ms', '25ms', '50ms'] }];
@@ -28,6 +29,22 @@ const PLANNED: PlannedCell[] = buildGrid(VARY, [1, 2]).map((cell, i) => ({
 let outDir = '';
 beforeEach(() => {
   outDir = mkdtempSync(join(tmpdir(), 'escapement-'));
+});
+
+test('says that an SLO is too short only if it is in every cell', () => {
+  const slo = { policy: 'edf', about: 'slo', text: 'slo: 15ms is shorter' } as const;
+  const shares = { policy: 'edf', about: 'shares' } as const;
+  const notesOf = (...notes: PlannedCell[]) => notesOfAll(notes).map(({ about }) => about);
+  const cell = (notes: readonly PolicyNote[]): PlannedCell => ({
+    ...{ cell: PLANNED[0]!.cell, task: cellTask('a'), notes },
+  });
+  const refused: PlannedCell = {
+    ...{ cell: PLANNED[0]!.cell, task: null },
+    refused: { status: 'failed', code: 'E_MODEL_TOO_LARGE', message: 'too large' },
+  };
+  expect(notesOf(cell([slo]), cell([slo, shares]), refused)).toEqual(['slo', 'slo', 'shares']);
+  expect(notesOf(cell([slo]), cell([shares]))).toEqual(['shares']);
+  expect(notesOf(cell([slo]), cell([{ ...slo, text: 'slo: 10ms is shorter' }]))).toEqual([]);
 });
 
 test('results are in the order of the grid, whichever cell ends first', async () => {
