@@ -4,7 +4,7 @@ import { STATUS_OK } from './action.js';
 export const OUTCOME_OK = 0;
 /** Executed, and answered after its deadline. */
 export const OUTCOME_LATE = 1;
-/** Given up before execution: it could no longer be served in time. */
+/** Given up before execution: in no INFER by the time that the policy set. */
 export const OUTCOME_TIMEOUT = 2;
 /** Refused on arrival. */
 export const OUTCOME_REJECTED = 3;

@@ -39,7 +39,7 @@ export const CAUSE_MEANINGS: Readonly<Record<Cause, string>> = {
   deviceError: 'the device failed at its INFER, or no device could load its model',
   workerLost: 'its worker was lost before it was answered',
   overRate: 'refused on arrival: its tenant had used up its rate and burst',
-  overShare: 'refused on arrival: GPUs were overloaded, and its tenant had sent its fair share',
+  overShare: 'refused on arrival: GPUs were overloaded, and its tenant was over its fair share',
 };
 
 /** Name of each cause in a word or two, for lines and tables. */

@@ -28,9 +28,10 @@ export const requestCountsSchema = z.object({
   }),
   ok: outcome('Executed and answered by their deadline.', { label: 'ok', better: 'higher' }),
   late: outcome('Executed, and answered after their deadline.', { label: 'late', better: 'lower' }),
-  timeout: outcome('Given up before execution, because they could no longer be served in time.', {
-    ...{ label: 'timeout', better: 'lower' },
-  }),
+  timeout: outcome(
+    'Given up before execution: in no INFER by the time that the policy sets, which may lie before the deadline.',
+    { label: 'timeout', better: 'lower' },
+  ),
   rejected: outcome('Refused on arrival.', { label: 'rejected', better: 'lower' }),
   error: outcome('Part of an action that failed.', { label: 'error', better: 'lower' }),
 });

@@ -71,12 +71,15 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
     const model = slot < 0 ? -1 : requests.model[slot];
     const waits = slot >= 0 && requests.state[slot] === REQUEST_QUEUED;
     if (action.kind === LOAD) {
-      const load = describe(action);
+      const load = describe(action, null);
       this.loads.set(action.id, { model: action.model, load });
       if (waits && action.model === model) this.actions.push(load);
     } else if (action.kind === INFER && slot >= 0) {
-      if (action.requests.subarray(0, action.count).includes(slot)) this.actions.push(describe(action));
-      else if (waits && action.model !== model && cluster.warm.has(model, action.gpu)) this.passedBy++;
+      const together = action.requests.subarray(0, action.count);
+      if (together.includes(slot)) {
+        const deadlines = Array.from(together, (one) => requests.arrivalNs[one] + requests.sloNs[one]);
+        this.actions.push(describe(action, Math.max(...deadlines)));
+      } else if (waits && action.model !== model && cluster.warm.has(model, action.gpu)) this.passedBy++;
     }
   }
 
@@ -172,7 +175,7 @@ export class FlightRecorder implements RunObserver, ReplayWatcher {
   }
 }
 
-function describe(action: Action): FlightAction {
+function describe(action: Action, lastDeadlineNs: number | null): FlightAction {
   const { id, gpu, batchSize, count, sentNs, earliestNs, expectedDurationNs } = action;
   return {
     id,
@@ -180,6 +183,7 @@ function describe(action: Action): FlightAction {
     gpu,
     batchSize,
     count,
+    lastDeadlineNs,
     sentNs,
     earliestNs,
     latestNs: finite(action.latestNs),

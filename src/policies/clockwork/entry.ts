@@ -9,7 +9,7 @@ export const clockworkEntry: PolicyEntry = {
   kind: 'clockwork',
   summary: 'plans every action ahead of time within windows; earliest required start first (OSDI 2020)',
   onKinds:
-    'the paper has equal GPUs: here each action is planned with the times of its GPU, and demand is shared out by speed',
+    'the paper has equal GPUs; here each action is planned with the times of its GPU, and demand is shared out by speed',
   weights: 'ignored',
   options: {
     scheduleAhead: {
@@ -17,7 +17,8 @@ export const clockworkEntry: PolicyEntry = {
       default: 10 * NS_PER_MS,
       min: 0,
       auto: 'tuned at run time, from the errors of earlier plans',
-      describe: 'how far into the future each lane is booked',
+      describe:
+        'how far into the future each lane is booked; with a fixed value, a request that still waits is given up 5 ms before its deadline, or scheduleAhead + 5 ms after its arrival if that is later',
     },
     latestDelta: {
       type: 'duration',

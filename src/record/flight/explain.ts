@@ -55,7 +55,8 @@ function courseOf(flight: Flight): string[] {
     if (ns > TINY_NS) lines.push(text);
   };
   const overNs = plannedEndNs - flight.deadlineNs;
-  add(overNs, `when it was sent, its INFER was already planned to end ${ms(overNs)} after the deadline`);
+  const planned = `when it was sent, its INFER was already planned to end ${ms(overNs)} after the deadline`;
+  add(overNs, [planned, ...patientMates(flight, infer)].join('; '));
   const behindNs = beginNs - infer.expectedStartNs;
   add(behindNs, `INFER began ${ms(behindNs)} later than expected`);
   const longerNs = tookNs - infer.expectedDurationNs;
@@ -63,6 +64,12 @@ function courseOf(flight: Flight): string[] {
   add(longerNs, `INFER took ${ms(longerNs)} longer than predicted: ${instead}`);
   add(handledNs - endNs, `its result reached the controller ${ms(handledNs - endNs)} after INFER had ended`);
   return lines;
+}
+
+/** Names a batch whose requests do not all have the same deadline: it may have been planned for those with a later one. */
+function patientMates(flight: Flight, { lastDeadlineNs }: FlightAction): string[] {
+  if (lastDeadlineNs === null || lastDeadlineNs - flight.deadlineNs <= TINY_NS) return [];
+  return [`its batch has requests with deadlines up to ${at(flight, lastDeadlineNs)}`];
 }
 
 /** Reasons why it was not in an action before `untilNs`. */
@@ -122,7 +129,9 @@ function loadFate(flight: Flight, load: FlightAction, untilNs: number): string {
 
 /** A failed INFER is the reason, even if the request was queued again; otherwise its wait is. */
 function timeout(flight: Flight, atNs: number): string[] {
-  const givenUp = `given up at ${at(flight, atNs)}`;
+  const leftNs = flight.deadlineNs - atNs;
+  const before = leftNs > TINY_NS ? `, ${ms(leftNs)} before the deadline (its policy waits no longer)` : '';
+  const givenUp = `given up at ${at(flight, atNs)}${before}`;
   const infer = lastInfer(flight);
   if (infer === undefined || infer.result === null) {
     return [`${givenUp}, because no action had taken it`, ...waitOf(flight, atNs)];
@@ -151,7 +160,7 @@ function refused(flight: Flight, atNs: number): string[] {
 function beyondLimit({ tenant, limit }: Flight): string {
   return limit === 'rate'
     ? `refused on arrival: ${tenant} had used up its rate and burst; the scheduler did not see the request`
-    : `refused on arrival: GPUs were overloaded and ${tenant} had sent its fair share; the scheduler did not see the request`;
+    : `refused on arrival: GPUs were overloaded and ${tenant} was over its fair share; the scheduler did not see the request`;
 }
 
 function refusal(flight: Flight): string {

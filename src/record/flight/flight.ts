@@ -77,6 +77,8 @@ export interface FlightAction {
   readonly batchSize: number;
   /** Number of its requests. */
   readonly count: number;
+  /** Latest deadline among its requests; null for a LOAD. */
+  readonly lastDeadlineNs: number | null;
   readonly sentNs: number;
   readonly earliestNs: number;
   /** Null if unlimited. */

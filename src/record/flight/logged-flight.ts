@@ -56,7 +56,7 @@ export function loggedFlight(logs: RunRows, id: number, names: RunNames): Logged
     actions: [...loads, ...(infer === null ? [] : [infer])]
       .sort((a, b) => a.sentNs - b.sentNs || a.id - b.id)
       .map((action) => ({
-        ...describe(action, action === infer ? others.together : 0),
+        ...describe(action, action === infer ? others.together : null),
         ...kindOf(logs.setup, action.gpu),
       })),
     passedBy: seen.infersOfOthers.filter(
@@ -99,19 +99,22 @@ interface Others {
   /** Last INFERs of earlier requests for the model that were unanswered at its arrival, −1 for none. */
   readonly earlier: readonly number[];
   readonly actions: ReadonlySet<number>;
-  /** Number of requests in its INFER, including itself. */
-  readonly together: number;
+  /** Requests in its INFER, including itself. */
+  readonly together: Pick<FlightAction, 'count' | 'lastDeadlineNs'>;
 }
 
 function readOthers({ requests }: RunRows, own: LoggedRequest): Others {
   const earlier: number[] = [];
-  let together = 0;
-  requests(({ id, model, answeredNs, action }) => {
+  let count = 0;
+  let lastDeadlineNs = own.arrivalNs + own.sloNs;
+  requests(({ id, model, arrivalNs, answeredNs, sloNs, action }) => {
     if (model !== own.model) return;
     if (id < own.id && answeredNs > own.arrivalNs) earlier.push(action);
-    if (action >= 0 && action === own.action) together++;
+    if (action < 0 || action !== own.action) return;
+    count++;
+    lastDeadlineNs = Math.max(lastDeadlineNs, arrivalNs + sloNs);
   });
-  return { earlier, actions: new Set(earlier), together };
+  return { earlier, actions: new Set(earlier), together: { count, lastDeadlineNs } };
 }
 
 interface Surroundings {
@@ -211,7 +214,7 @@ function kindOf({ kinds = [] }: RunRows['setup'], gpu: number): Pick<FlightActio
   return kind === undefined ? {} : { gpuKind: kind.name };
 }
 
-function describe(action: LoggedAction, count: number): FlightAction {
+function describe(action: LoggedAction, together: Others['together'] | null): FlightAction {
   const { id, type, gpu, batchSize, sentNs, earliestNs, latestNs, expectedDurationNs, expectedEndNs } =
     action;
   return {
@@ -219,7 +222,7 @@ function describe(action: LoggedAction, count: number): FlightAction {
     kind: type === LOGGED_LOAD ? 'LOAD' : 'INFER',
     gpu,
     batchSize,
-    count,
+    ...(together ?? { count: 0, lastDeadlineNs: null }),
     sentNs,
     earliestNs,
     latestNs,

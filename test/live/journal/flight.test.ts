@@ -131,6 +131,34 @@ why
     ]);
   });
 
+  it('that was late because it shared a batch with more patient requests', async () => {
+    const scene = warm();
+    scene.controller.offer(0, 0, 200 * MS, 0);
+    scene.controller.offer(0, 0, 200 * MS, 0);
+    scene.controller.step(0);
+    scene.controller.step(1 * MS);
+    const flight = await scene.flight(0);
+    const [infer] = flight.actions;
+    const late = (lastDeadlineNs: number) =>
+      explain({
+        ...flight,
+        deadlineNs: 1 * MS,
+        answer: { outcome: 'late', atNs: 9 * MS, latencyNs: 9 * MS },
+        actions: [
+          {
+            ...infer,
+            lastDeadlineNs,
+            result: { status: 'ok', beginNs: infer.expectedStartNs, endNs: 9 * MS, handledNs: 9 * MS },
+          },
+        ],
+      }).find((line) => line.startsWith('when it was sent'));
+    expect(infer.lastDeadlineNs).toBe(200 * MS);
+    expect(late(200 * MS)).toMatch(
+      /ms after the deadline; its batch has requests with deadlines up to \+200 ms$/,
+    );
+    expect(late(1 * MS)).toMatch(/ms after the deadline$/);
+  });
+
   it('that waited behind booked work', async () => {
     const scene = warm();
     const batch = 5 * 16;
@@ -258,7 +286,7 @@ why
       'INFER 0 on GPU 0 failed: too late; it had to start by +11 ms, but its turn came at +13 ms',
     );
     expect(why.at(-1)).toMatch(
-      /^given up at \+2\d(\.\d+)? ms, \d+(\.\d+)? ms after that result, because no other action had taken it$/,
+      /^given up at \+20 ms, 5 ms before the deadline \(its policy waits no longer\), 7 ms after that result, because no other action had taken it$/,
     );
   });
 
