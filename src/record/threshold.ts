@@ -41,6 +41,7 @@ const MOST_NAMED = 4;
 /** Largest number of parts listed by an error. */
 const MOST_PARTS = 10;
 const HEADLINES = Object.values(HEADLINE_PERCENTILES).map((percentile) => `p${percentile}`);
+const EXECUTED = Object.values(HEADLINE_PERCENTILES).map((percentile) => `executedP${percentile}`);
 const EXAMPLES = 'p99, attainment, goodputRps, timeout, class.NAME.attainment or tenant.NAME.goodputRps';
 
 type Operator = '<' | '<=' | '>' | '>=';
@@ -78,20 +79,18 @@ export function checkThreshold(
   summary: MeasuredSummary,
 ): ThresholdResult {
   const figure = figureOf(metric)!;
-  const found = figure.read(summary);
   const part = partOfFigure(metric);
-  const counted = part === null ? summary : (partOf(summary, part.dimension, part.key) ?? summary);
-  const nothing = (measured: string): ThresholdResult => ({
-    threshold: text,
-    ok: false,
-    actual: null,
-    measured,
-  });
+  const counted = part === null ? summary : partOf(summary, part.dimension, part.key);
+  const nothing = (measured: string) => ({ threshold: text, ok: false, actual: null, measured });
   if (summary.requests.offered === 0) return nothing('no requests were offered');
+  if (counted === null) return nothing(`the run has no ${part?.dimension} ${part?.key}`);
+  if (counted.requests.offered === 0) return nothing(`the ${part?.dimension} ${part?.key} had no requests`);
   const coverage = coverageOf(metric, summary);
   if (coverage?.tells === false) return nothing(coverage.text);
+  const found = figure.read(summary);
   if (found === null) return nothing(unmeasured(metric, figure.unit, summary));
-  const total = unit === 'share' && figure.unit === 'count' ? totalOf(metric, summary) : 1;
+  const all = figure.ofAssessedModels ? summary.modelsAssessed : counted.requests.offered;
+  const total = unit === 'share' && figure.unit === 'count' ? all : 1;
   if (total === 0) return nothing('a share of 0');
   const actual = found / total;
   const { offered, ok: inTime } = counted.requests;
@@ -105,14 +104,6 @@ export function checkThreshold(
   };
 }
 
-/** Total that a count is a share of. */
-function totalOf(metric: string, summary: MeasuredSummary): number {
-  if (figureOf(metric)!.ofAssessedModels) return summary.modelsAssessed;
-  const part = partOfFigure(metric);
-  const counted = part === null ? summary : partOf(summary, part.dimension, part.key);
-  return counted?.requests.offered ?? 0;
-}
-
 /** True if a value, in the threshold's unit, is within its limit. */
 export function holds({ operator, limit }: Pick<Threshold, 'operator' | 'limit'>, actual: number): boolean {
   if (operator === '<') return actual < limit;
@@ -123,13 +114,6 @@ export function holds({ operator, limit }: Pick<Threshold, 'operator' | 'limit'>
 
 /** Explains why a run with offered requests has no such figure. */
 function unmeasured(metric: string, unit: FigureUnit, summary: MeasuredSummary): string {
-  const part = partOfFigure(metric);
-  if (part !== null) {
-    const { dimension, key } = part;
-    const found = partOf(summary, dimension, key);
-    if (found === null) return `the run has no ${dimension} ${key}`;
-    if (found.requests.offered === 0) return `the ${dimension} ${key} offered nothing`;
-  }
   if (metric === 'rareModelsAttainment') return `every model had ${FEWEST_REQUESTS} requests`;
   if (unit === 'ms') return 'no request was executed';
   return summary.durationSeconds === 0
@@ -142,7 +126,7 @@ function unknownMetric(metric: string): string {
   if (isOutsideRange(metric)) return `${metric}: a percentile is above 0 and at most 100, e.g. p99.9`;
   const part = partOfFigure(metric);
   if (part !== null) {
-    const known = [...HEADLINES, ...partFigureNames(part.dimension)];
+    const known = [...HEADLINES, ...EXECUTED, ...partFigureNames(part.dimension)];
     const near = candidates(part.figure, known, MOST_NAMED);
     const hint =
       near.length > 0 ? `did you mean ${near.join(' or ')}?` : `a ${part.dimension} has ${known.join(', ')}`;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { figureNames, partFigureNames } from '../../src/record/figures.js';
 import { checkThreshold, parseThreshold, percentilesFor, unknownPart } from '../../src/record/threshold.js';
 import { SUMMARY } from './fixtures.js';
 
@@ -165,9 +166,13 @@ describe('thresholds', () => {
     const { executedLatencyMs, ...others } = senderFigures('gold', 0);
     const none = { attainment: null, requests: { ...SUMMARY.requests, offered: 0, ok: 0 } };
     const silent = { ...others, ...none, executedLatencyMs: { ...executedLatencyMs, p99: null } };
-    for (const threshold of ['class.gold.attainment<1%', 'class.gold.executedP99<1s'])
+    for (const threshold of [
+      'class.gold.attainment<1%',
+      'class.gold.executedP99<1s',
+      'class.gold.rejected<5',
+    ])
       expect(check(threshold, { ...SUMMARY, by: { model: [], class: [silent] } })).toMatchObject({
-        ...{ ok: false, actual: null, measured: 'the class gold offered nothing' },
+        ...{ ok: false, actual: null, measured: 'the class gold had no requests' },
       });
   });
 
@@ -185,6 +190,13 @@ describe('thresholds', () => {
     );
   });
 
+  it('on a part are of the figures of the page up to overShare, and gpuShare', () => {
+    const ofRun = figureNames();
+    const ofPart = [...ofRun.slice(0, ofRun.indexOf('overShare') + 1), 'gpuShare'];
+    expect(partFigureNames('class')).toEqual(ofPart);
+    expect(partFigureNames('kind')).toEqual([...ofPart, 'execUtilization', 'weightsUtilization']);
+  });
+
   it('know the percentiles of every summary by number', () => {
     expect(check('p99.9<1h').actual).toBe(Number.POSITIVE_INFINITY);
     expect(check('executedP99.90<1h').actual).toBe(108);
@@ -197,7 +209,10 @@ describe('thresholds', () => {
     ['goodput>5', /unknown metric goodput; did you mean goodputRps or weightedGoodputRps\?/],
     ['utilization<80%', /unknown metric utilization; did you mean execUtilization or weightsUtilization\?/],
     ['class.gold.goodput>5', /unknown metric class\.gold\.goodput; did you mean goodputRps\?/],
-    ['class.gold.speed>5', /a class has p50, p90, p95, p99, p99\.9, p99\.99, .*attainment, .*gpuShare/],
+    [
+      'class.gold.speed>5',
+      /a class has p50, p90, p95, p99, p99\.9, p99\.99, executedP50, .*attainment, .*gpuShare/,
+    ],
     ['tenant.acme.speed>5%', /a tenant has p50, .*attainment, .*overRate, overShare/],
     [
       'class.gold.execUtilization<50%',
