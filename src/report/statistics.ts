@@ -244,9 +244,12 @@ interface IntervalFormat {
   readonly end: (value: number) => string;
 }
 
-/** `480 ± 2.1`, or `98.6 (93.2 to 100.0)` if the interval is clipped; without an interval the mean. */
+/**
+ * `480 ± 2.1`, or `98.6 (93.2 to 100.0)` if the interval is clipped; without an interval the mean, and also if all seeds
+ * agree, from which no precision follows.
+ */
 export function intervalText({ mean, low, high, over }: Estimate, format: IntervalFormat): string {
-  if (over === null) return format.mean(mean);
+  if (over === null || low === high) return format.mean(mean);
   const [above, below] = [high - mean, mean - low].map((half) => {
     const text = format.half(half);
     // A value that rounds to 0 is not nothing.
