@@ -96,12 +96,13 @@ export function keyExists(tree: unknown, key: string, plugins: readonly Plugin[]
   return fieldsBelow(experimentSchemaWith(plugins), path).some((field) => applies(field, tree, path));
 }
 
-/** Type of number that a key holds, with or without a unit; undefined if the schema has no such key. */
+/** Type of number that a key holds, with or without a unit; `list`: it holds one; undefined: there is no such key. */
 export function numberKind(
   tree: unknown,
   key: string,
   plugins: readonly Plugin[] = [],
-): 'integer' | 'number' | 'none' | undefined {
+): 'integer' | 'number' | 'list' | 'none' | undefined {
+  if (Array.isArray(valueAt(tree, pathOf(tree, key)))) return 'list';
   const field = fieldAt(tree, pathOf(tree, key), plugins);
   if (field === undefined) return keyExists(tree, key, plugins) ? 'none' : undefined;
   const { type, anyOf = [] } = jsonOf(field.schema);

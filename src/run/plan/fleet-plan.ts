@@ -52,6 +52,7 @@ export async function planFleet(request: PlanRequest): Promise<FleetPlan> {
     const chosen = tried.find(({ value }) => found.answer !== null && value === space.text(found.answer));
     const ofSearch = [
       ...unsureNotes(tried, chosen),
+      ...tieNotes(tried, chosen),
       ...(found.answer === null ? [] : limitNotes(space.atLimit(found.answer))),
     ];
     const { ruledOut } = found;
@@ -114,20 +115,21 @@ function triedFleet(one: Tried, space: FleetSpace, index: number): TriedFleet {
   };
 }
 
-/** Null if seeds say nothing about the confidence of the answer. */
+/** Null without an answer, and without several seeds that change its runs. */
 function confidenceOf(
   targets: readonly Threshold[],
   tried: readonly TriedFleet[],
   answer: TriedFleet | undefined,
 ): Confidence | null {
-  if (answer === undefined) return null;
+  if (answer === undefined || answer.figures.some(({ estimate }) => estimate?.over !== 'seeds')) return null;
   const sureness = tried.map(({ figures }, place) =>
     targets.map((target, i) => figures[i] !== undefined && isSure(target, figures[i], place + 1)),
   );
   const at = tried.indexOf(answer);
-  if (sureness[at]!.includes(null)) return null;
   const sure = tried.find((_, place) => sureness[place]!.every((verdict) => verdict === true));
-  return { compared: at + 1, isSure: sure === answer, sure: sure?.value ?? null };
+  const own = sureness[at]!;
+  const unknown = own.includes(null) && !own.includes(false);
+  return { compared: at + 1, isSure: unknown ? null : sure === answer, sure: sure?.value ?? null };
 }
 
 /** Warns that a cheaper fleet may suffice. */
@@ -137,6 +139,15 @@ function unsureNotes(tried: readonly TriedFleet[], chosen: TriedFleet | undefine
       meets === 'unsure' && costPerHour < (chosen?.costPerHour ?? Number.POSITIVE_INFINITY),
   );
   return unsure === undefined ? [] : [unsureNote(unsure.value, tried)];
+}
+
+/** Names fleets that meet at the price of the answer. */
+function tieNotes(tried: readonly TriedFleet[], chosen: TriedFleet | undefined): string[] {
+  const cost = (one?: TriedFleet) => one?.costPerHour.toPrecision(9);
+  const equal = tried.filter((one) => one !== chosen && one.meets === 'yes' && cost(one) === cost(chosen));
+  if (equal.length === 0) return [];
+  const names = listed(equal.map(({ value }) => value));
+  return [`${names} ${equal.length === 1 ? 'meets' : 'meet'} at the same price`];
 }
 
 function limitNotes(kinds: readonly string[]): string[] {

@@ -6,7 +6,7 @@ import { parsePercentile } from '../../record/percentiles.js';
 import { noteTexts } from '../../record/policy-notes.js';
 import { keyLabel } from '../../report/quantity.js';
 import { ONE_SAMPLE } from '../../report/statistics.js';
-import { significant } from '../../text/numbers.js';
+import { formatPercent, significant } from '../../text/numbers.js';
 import { listed } from '../../text/words.js';
 import type { Lattice } from './over.js';
 import { closestOf, isOneSample, type KeyPlan, type Plan, type Tried } from './plan-result.js';
@@ -59,6 +59,7 @@ export function planNotes(
   const reasons = new Set(tried.map(({ unreachable }) => unreachable));
   return [
     ...(reasons.has(undefined) ? [] : ([...reasons].slice(0, 1) as string[])),
+    ...(reasons.has(undefined) && tried.length > 0 ? rateNotes(answer ?? closest(tried, targets)) : []),
     ...(answer === undefined ? [] : dropNotes(answer, targets)),
     ...ofSearch,
     ...seedNotes(seeds, tried),
@@ -85,7 +86,7 @@ function horizonNotes(ends: readonly Experiment[]): string[] {
   const [slo, duration, longer] = [sloNs, durationNs, sloNs / FLATTERED].map(formatDuration);
   const percent = significant((100 * sloNs) / durationNs, 2);
   return [
-    `${duration} of traffic with an SLO of ${slo}: a growing queue may go unnoticed, which allows up to ${percent} % too much traffic; a duration of ${longer} keeps this below 1 %`,
+    `a queue can grow for the SLO of ${slo} before a request is late: ${duration} of traffic may hide up to ${percent} % too much of it, ${longer} at most 1 %`,
   ];
 }
 
@@ -98,6 +99,17 @@ function seedNotes(seeds: readonly number[], tried: Plan['tried']): string[] {
 export function unsureNote(name: string, tried: Plan['tried']): string {
   const advice = isOneSample(tried) ? '' : ': more seeds may settle it';
   return `the mean at ${name} meets, its interval does not${advice}`;
+}
+
+/** Warns that rates of tenants, and not the GPUs, keep requests from being answered. */
+function rateNotes({ overRate = 0 }: Tried): string[] {
+  if (overRate < MANY) return [];
+  return [`the rates of tenants refuse ${formatPercent(overRate)} of the requests, whatever the GPUs`];
+}
+
+function closest(tried: readonly Tried[], targets: Plan['targets']): Tried {
+  const value = closestOf(tried, targets);
+  return tried.find((one) => one.value === value)!;
 }
 
 /** Warns that a target may be met because requests are dropped, which it does not count. */

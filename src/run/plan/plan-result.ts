@@ -52,7 +52,7 @@ export interface FleetPlan extends PlanFacts {
   readonly over: readonly Over[];
   readonly outcome: 'found' | 'none';
   readonly effort: FleetEffort;
-  /** Confidence in the answer; null without an answer, and if seeds say nothing about it. */
+  /** Confidence in the answer; null without an answer, and without several seeds that change its runs. */
   readonly confidence: Confidence | null;
   /** Every fleet that was run, cheapest first. */
   readonly tried: readonly TriedFleet[];
@@ -71,12 +71,15 @@ interface FleetEffort {
   readonly runsOfAll: number;
 }
 
-/** Confidence in an answer, since each judged fleet is one more chance to meet a target by luck. */
+/** Confidence in an answer, since each fleet that ran is one more chance to meet a target by luck. */
 export interface Confidence {
   /** Number of fleets that ran up to the answer, cheapest first. */
   readonly compared: number;
-  /** True if the answer meets every target with 95 % confidence although so many were judged (Bonferroni). */
-  readonly isSure: boolean;
+  /**
+   * True if the answer meets every target with 95 % confidence although so many were compared (Bonferroni); null: not
+   * known, as a figure is the same with every seed.
+   */
+  readonly isSure: boolean | null;
   /** The cheapest fleet for which `isSure` holds, counting all cheaper ones; null if none that ran. */
   readonly sure: string | null;
 }
@@ -96,6 +99,8 @@ export interface Tried {
    * no prices, or the value could not run.
    */
   readonly costPerMillion?: number | null;
+  /** Share of the offered requests that the rates of tenants refuse, with any GPUs; mean over the seeds; absent: none. */
+  readonly overRate?: number;
   /** Present if no seed changes the run: it is one sample, run with the first seed only. */
   readonly isOneSample?: true;
   /** Why the value could not run, which counts as a miss. */

@@ -1,4 +1,5 @@
 import { EscapementError } from '../../base/errors.js';
+import { kindOfGpus } from '../../report/fleet-label.js';
 
 /** The better end of a range, if both meet the target. */
 export type Preference = 'low' | 'high';
@@ -35,6 +36,8 @@ const KNOWN: readonly (readonly [RegExp, Goal])[] = [
 
 /** Goal for a key: the operator's preference, else the meaning of the key; null if neither decides. */
 export function goalOf(key: string, prefer: Preference | null): Goal | null {
-  if (prefer !== null) return { prefer, superlative: prefer === 'low' ? 'lowest' : 'highest' };
-  return KNOWN.find(([pattern]) => pattern.test(key))?.[1] ?? null;
+  const whole = kindOfGpus(key) === null ? key : 'cluster.gpus';
+  const known = KNOWN.find(([pattern]) => pattern.test(whole))?.[1] ?? null;
+  if (prefer === null || prefer === known?.prefer) return known;
+  return { prefer, superlative: prefer === 'low' ? 'lowest' : 'highest' };
 }

@@ -18,7 +18,7 @@ import { runUnit } from '../sweep/units.js';
 import { judge } from './judge.js';
 import type { Candidates } from './over.js';
 import type { Tried } from './plan-result.js';
-import type { Reach } from './reach.js';
+import { overRate, type Reach } from './reach.js';
 
 interface TrialOptions {
   readonly source: SourceDocument;
@@ -167,10 +167,12 @@ export class Prober {
     const verdicts = figures.map(({ meets }) => meets);
     const meets = verdicts.includes('no') ? 'no' : verdicts.includes('unsure') ? 'unsure' : 'yes';
     const unreachable = reach.beyondRates(results);
+    const refused = overRate(results);
     const attainment = meanOfKnown(results.map(({ summary }) => summary.attainment));
     return {
       ...{ value, meets, figures, attainment, ...costOf(results) },
       ...(isOneSample(results) ? { isOneSample: true } : {}),
+      ...(refused === 0 ? {} : { overRate: refused }),
       ...(unreachable === null ? {} : { unreachable }),
     };
   }

@@ -73,6 +73,11 @@ export class Reach {
   }
 }
 
+/** Share of the offered requests that the rates of tenants refuse, whatever GPUs there are; mean over the seeds. */
+export function overRate(results: readonly Pick<CellResult, 'summary'>[]): number {
+  return 1 - meanOf(results.map(({ summary }) => letThrough(summary, null).share));
+}
+
 /** Null if any number may fail, or nothing bounds it. */
 function needOf(target: Threshold): Need | null {
   const part = partOfFigure(target.metric);

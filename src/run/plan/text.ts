@@ -261,16 +261,17 @@ export function planCases(plan: Plan): ThresholdCase[] {
   });
 }
 
-/** Confidence in the answer, since each judged fleet is one more chance to meet a target by luck. */
+/** Confidence in the answer, since each fleet that ran is one more chance to meet a target by luck. */
 function confidenceLines({ confidence, answer, tried, seeds }: FleetPlan): string[] {
   if (confidence === null) return [];
   const { compared, isSure, sure } = confidence;
-  if (isSure) return [`sure: 95 % confidence in ${answer}, with ${plural(compared, 'fleet')} judged`];
+  if (isSure === null)
+    return [`not known how sure: with each of the ${seeds.length} seeds a figure is the same`];
+  const after = `after ${plural(compared, 'fleet')} that ran up to its price`;
+  if (isSure) return [`sure: 95 % confidence in ${answer} ${after}`];
   const next = tried.find(({ value }) => value === sure);
-  const other = next === undefined ? 'or any other; add seeds' : `but not for ${pricedName(next)}`;
-  return [
-    `not sure: with ${plural(compared, 'fleet')} judged, ${seeds.length} seeds are too few for 95 % confidence in ${answer}, ${other}`,
-  ];
+  const other = next === undefined ? 'nor in any other: add seeds' : `but in ${pricedName(next)}`;
+  return [`not sure: ${seeds.length} seeds give no 95 % confidence in ${answer} ${after}, ${other}`];
 }
 
 /** `24 of 44 fleets ran (72 of 132 runs); upper bounds rule out 7; 13 cost no less than the answer`. */

@@ -53,7 +53,9 @@ export function marginText(target: Threshold, { margin, estimate }: TargetFigure
   const size = scaled(target, Math.abs(margin));
   const distance =
     Number(size) === 0 ? `at ${limit}` : `${size}${unit} ${above ? 'above' : 'below'} ${limit}`;
-  return estimate.over === null ? distance : `its 95 % interval ends ${distance}`;
+  return estimate.over === null || estimate.low === estimate.high
+    ? distance
+    : `its 95 % interval ends ${distance}`;
 }
 
 const SUFFIX: Readonly<Record<FigureUnit, string>> = {

@@ -130,6 +130,14 @@ it('says how sure the answer is after so many fleets', async () => {
     ['4 × slow', { compared: 2, isSure: false, sure: '1 × fast' }],
     ['4 × slow', { compared: 2, isSure: true, sure: '4 × slow' }],
   ]);
+  const { plan } = await planOf(experiment(20, '60ms'), { targets: ['attainment>=99%'], seeds: '1,2' });
+  expect(plan.confidence).toMatchObject({ isSure: null });
+});
+
+it('names other fleets that meet at the price of the answer', async () => {
+  const { plan } = await planOf(experiment(500, '60ms'), { targets: ['attainment>=93%'] });
+  expect(plan.answer).toBe('1 × fast');
+  expect(plan.notes).toContain('5 × slow meets at the same price');
 });
 
 it('names the whole fleet, also the kinds that it does not choose', async () => {

@@ -117,6 +117,7 @@ describe('figures of a target', () => {
     expect(estimateText(target, figure)).toBe('53.00/s ± 12.71');
     expect(marginText(target, figure)).toBe('its 95 % interval ends 9.71/s below 50/s');
     expect(marginText(target, judge(target, [cellResult(52)]))).toBe('2.00/s above 50/s');
+    expect(marginText(target, judge(target, [cellResult(52), cellResult(52)]))).toBe('2.00/s above 50/s');
     const share = parseTarget('attainment>=0.5');
     expect(estimateText(share, judge(share, [cellResult(52), cellResult(54)]))).toBe('53.00 % ± 12.71');
     expect(marginText(share, judge(share, [cellResult(52)]))).toBe('2.00 pp above 50 %');

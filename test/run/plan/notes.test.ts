@@ -34,6 +34,20 @@ test.each([
   expect(notes).toEqual(starts.map((start) => expect.stringContaining(start)));
 });
 
+test('names the rates of tenants where they refuse 1 % of the requests or more', () => {
+  const target = parseTarget('attainment>=90%');
+  const figures = [judge(target, [cellResult(88), cellResult(93)])];
+  const notes = (one: object, answered: boolean) => {
+    const tried = [{ value: '1', meets: 'unsure' as const, figures, attainment: 0.904, ...one }];
+    return planNotes({ targets: [target], tried, seeds: [1, 2] }, answered ? tried[0] : undefined, [], []);
+  };
+  const note = 'the rates of tenants refuse 9.6 % of the requests, whatever the GPUs';
+  expect(notes({ overRate: 0.096 }, false)).toEqual([note]);
+  expect(notes({ overRate: 0.096 }, true)).toEqual([note]);
+  expect(notes({ overRate: 0.009 }, false)).toEqual([]);
+  expect(notes({ overRate: 0.5, unreachable: 'too few' }, false)).toEqual(['too few']);
+});
+
 test('without an answer, the nearest of the values that more seeds may settle is named', () => {
   const target = parseTarget('goodputRps>=100');
   const seeds = (...goodputs: number[]) =>
@@ -80,7 +94,7 @@ policy: { kind: ${policy} }
     );
   const shares = 'tenants: others 50 %, big 50 % of what GPUs can do under overload';
   expect(setupNotes([await end(1, 'edf'), await end(1, 'edf')])).toEqual([
-    expect.stringContaining('shares: requests within them do not come first with the policy edf'),
+    expect.stringContaining('shares: with the policy edf, requests within a share do not come first'),
     shares,
   ]);
   expect(setupNotes([await end(1, 'escapement'), await end(1, 'edf')])).toEqual([shares]);
@@ -88,8 +102,16 @@ policy: { kind: ${policy} }
 });
 
 test.each([
-  ['kind: poisson, rate: 1/s, duration: 5s', '250ms', /^5s of traffic .* 250ms: .* up to 5 % .* 25s keeps /],
-  ['kind: poisson, rate: 1/s, duration: 1m, slo: 1200ms', '10ms', /^1m of traffic .* 1.2s: .* 2 % .* 2m /],
+  [
+    'kind: poisson, rate: 1/s, duration: 5s',
+    '250ms',
+    /SLO of 250ms before .* 5s of traffic .* up to 5 % .* 25s at most 1 %$/,
+  ],
+  [
+    'kind: poisson, rate: 1/s, duration: 1m, slo: 1200ms',
+    '10ms',
+    /SLO of 1.2s before .* 1m of traffic .* 2 % .* 2m at most 1 %$/,
+  ],
   ['kind: poisson, rate: 1/s, duration: 25s', '250ms', null],
   // Its clients wait for answers, so no queue grows.
   ['kind: closed-loop, clients: 1, duration: 1s', '250ms', null],
@@ -98,7 +120,7 @@ test.each([
   const end = await parseExperiment(text, 'short.yaml', []);
   const answer = { value: '1', meets: 'yes', figures: [], attainment: null } as const;
   const notes = planNotes({ targets: [], tried: [], seeds: [1, 2] }, answer, [], [end]);
-  expect(notes.filter((one) => one.includes('a growing queue'))).toEqual(
+  expect(notes.filter((one) => one.includes('a queue can grow'))).toEqual(
     note === null ? [] : [expect.stringMatching(note)],
   );
 });

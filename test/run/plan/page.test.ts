@@ -155,15 +155,18 @@ describe('how sure the answer of a search for fleets is', () => {
 
   it('is one line, with the cheapest fleet that is sure', () => {
     expect(lines({ compared: 19, isSure: true, sure: '3 × a' })).toEqual([
-      'sure: 95 % confidence in 3 × a, with 19 fleets judged',
+      'sure: 95 % confidence in 3 × a after 19 fleets that ran up to its price',
       effort,
     ]);
     expect(lines({ compared: 19, isSure: false, sure: '4 × a' })).toEqual([
-      'not sure: with 19 fleets judged, 2 seeds are too few for 95 % confidence in 3 × a, but not for 4 × a, 4.00 per hour',
+      'not sure: 2 seeds give no 95 % confidence in 3 × a after 19 fleets that ran up to its price, but in 4 × a, 4.00 per hour',
       effort,
     ]);
     expect(lines({ compared: 19, isSure: false, sure: null })[0]).toMatch(
-      /in 3 × a, or any other; add seeds$/,
+      /in 3 × a after .*, nor in any other: add seeds$/,
+    );
+    expect(lines({ compared: 19, isSure: null, sure: null })[0]).toBe(
+      'not known how sure: with each of the 2 seeds a figure is the same',
     );
     expect(lines(null)).toEqual([effort]);
   });

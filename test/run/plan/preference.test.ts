@@ -3,6 +3,7 @@ import { goalOf } from '../../../src/run/plan/preference.js';
 
 it.each([
   ['cluster.gpus', 'low', 'fewest'],
+  ['cluster.gpus.t4', 'low', 'fewest'],
   ['cluster.pages', 'low', 'fewest'],
   ['cluster.memory', 'low', 'least'],
   ['slo', 'low', 'tightest'],
@@ -17,6 +18,7 @@ it.each([
 
 it('what the operator prefers counts, and of other keys nothing is known', () => {
   expect(goalOf('cluster.gpus', 'high')).toEqual({ prefer: 'high', superlative: 'highest' });
+  expect(goalOf('cluster.gpus.t4', 'low')).toEqual({ prefer: 'low', superlative: 'fewest' });
   expect(goalOf('policy.maxBatch', 'low')).toEqual({ prefer: 'low', superlative: 'lowest' });
   expect(goalOf('policy.maxBatch', null)).toBeNull();
 });
