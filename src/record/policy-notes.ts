@@ -28,9 +28,9 @@ interface NoteText {
   readonly text: string;
 }
 
-/** Fallback for shares where the policy does nothing. */
-const INSTEAD_OF_SHARES =
-  'once over 5 % of all work is lost, with demand over 1.1 times what can be served, requests above a share are refused';
+/** Note on a policy that does nothing for shares. */
+const sharesNote = (who: string) =>
+  `shares: with ${who}, requests within a share do not come first; those above one may be refused under overload`;
 
 /** Parts of a summary that concern notes on its policy. */
 interface Noted {
@@ -57,11 +57,11 @@ const TEXTS: Readonly<Record<(typeof POLICY_NOTES)[number], (who: string) => Not
   }),
   shares: (who) => ({
     kind: 'warning',
-    text: `shares: requests within them do not come first with ${who}: ${INSTEAD_OF_SHARES}`,
+    text: sharesNote(who),
   }),
   sharesWithLengths: (who) => ({
     kind: 'warning',
-    text: `shares: with padding: bucket, requests within them do not come first with ${who}: ${INSTEAD_OF_SHARES}`,
+    text: sharesNote(`padding: bucket and ${who}`),
   }),
   lengths: (who) => ({
     kind: 'note',

@@ -9,7 +9,7 @@ workload: { kind: poisson, rate: 50/s, duration: 1s, tenant: small }
 output: { timeline: false }
 `;
 const notFirst = (who: string) =>
-  `requests within them do not come first with ${who}: once over 5 % of all work is lost, with demand over 1.1 times what can be served, requests above a share are refused`;
+  `with ${who}, requests within a share do not come first; those above one may be refused under overload`;
 
 test('simulate says what shares come to and whether they come first, and compare says it again', async () => {
   const dir = tempDir();

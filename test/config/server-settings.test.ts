@@ -159,10 +159,10 @@ describe('warnings', () => {
     const tenants = 'tenants={ list: [{ name: a }, { name: b }] }';
     expect(await warnings({}, [tenants, 'policy.kind=escapement'])).toEqual([]);
     expect(await warnings({}, [tenants, 'policy.kind=edf'])).toEqual([
-      'shares: requests within them do not come first with the policy edf: once over 5 % of all work is lost, with demand over 1.1 times what can be served, requests above a share are refused',
+      'shares: with the policy edf, requests within a share do not come first; those above one may be refused under overload',
     ]);
     expect(await warnings({}, [tenants, 'policy.kind=escapement', 'padding=bucket'])).toEqual([
-      'shares: with padding: bucket, requests within them do not come first with the policy escapement: once over 5 % of all work is lost, with demand over 1.1 times what can be served, requests above a share are refused',
+      'shares: with padding: bucket and the policy escapement, requests within a share do not come first; those above one may be refused under overload',
     ]);
   });
 

@@ -7,7 +7,7 @@ export const nexusEntry: PolicyEntry = {
   kind: 'nexus',
   summary: 'packs sessions onto GPUs in duty cycles, again every epoch; drops early (SOSP 2019)',
   onKinds:
-    'the paper has equal GPUs: here duty cycles are planned with the times of the first kind in cluster.gpus, and run on slower GPUs late: list the slowest kind first',
+    'the paper has equal GPUs; here duty cycles are planned with the times of the first kind in cluster.gpus, and run on slower GPUs late: list the slowest kind first',
   weights: 'ignored',
   options: {
     maxBatch: MAX_BATCH,

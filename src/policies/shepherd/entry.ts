@@ -7,7 +7,7 @@ export const shepherdEntry: PolicyEntry = {
   kind: 'shepherd',
   summary: 'groups of GPUs; the batch that meets the most deadlines goes, and may replace a running one',
   onKinds:
-    'the paper has equal GPUs: here groups are of equal numbers of GPUs of any kind, with room for what fits into the first, and each batch counts with the times of its GPU',
+    'the paper has equal GPUs; here groups are of equal numbers of GPUs of any kind, with room for what fits into the first, and each batch counts with the times of its GPU',
   weights: 'ignored',
   options: {
     maxBatch: MAX_BATCH,

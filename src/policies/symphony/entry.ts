@@ -6,7 +6,7 @@ export const symphonyEntry: PolicyEntry = {
   kind: 'symphony',
   summary: 'deferred batching: a batch is held until one more request would make its oldest late',
   onKinds:
-    'the paper has equal GPUs: here a batch is formed with the times of the GPU that it goes to, the one that has been free for longest, fast or slow',
+    'the paper has equal GPUs; here a batch is formed with the times of the GPU that it goes to, the one that has been free for longest, fast or slow',
   weights: 'ignored',
   options: {
     maxBatch: MAX_BATCH,
