@@ -3,7 +3,7 @@ import { capital } from '../../text/words.js';
 import { valuesLabel } from '../quantity.js';
 import { headline, type Recommendation } from '../study/analyze.js';
 import type { Axis } from '../study/axes.js';
-import { finding, servedGroups } from '../study/finding.js';
+import { bestOf, finding, servedGroups } from '../study/finding.js';
 import { measureOf, type Point, scoreOf } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { nameLabels } from './name-labels.js';
@@ -16,7 +16,7 @@ const MAX_WIDTH = 680;
 /**
  * Goodput as a share of the offered load (with groups, that of the worst-served one) for every pair of values: one row
  * per condition (SLO), one column per choice (schedule_ahead). The figures are in the cells, so it reads without
- * colour; the best cell of each row has a frame, the default's column a mark.
+ * colour; the best cell of each condition has a frame, the default's column a mark.
  */
 export function heatMap(slice: Slice, recommendations: readonly Recommendation[]): ChartSpec {
   const [columns, rows] = planeOf(slice);
@@ -76,7 +76,7 @@ export function heatMap(slice: Slice, recommendations: readonly Recommendation[]
       subtitle: joined(
         finding(headline(recommendations)),
         slice.common,
-        best.size > 0 ? `framed: best of each ${rows?.isChoice ? 'condition' : 'row'}` : '',
+        best.size > 0 ? `framed: ${bestOf(recommendations)}` : '',
       ),
       width: Math.max(620, cellWidth * columnLabels.length + 120),
     },

@@ -3,7 +3,7 @@ import { valueLabel, valuesLabel } from '../quantity.js';
 import { clipped, type Estimate } from '../statistics.js';
 import { headline, type Recommendation } from '../study/analyze.js';
 import type { AxisValue } from '../study/axes.js';
-import { goodputFinding } from '../study/finding.js';
+import { bestOf, goodputFinding } from '../study/finding.js';
 import { type GroupPoint, type Point, ratedPoints } from '../study/points.js';
 import { allPoints, namesAlongX, type Slice } from '../study/slices.js';
 import { endLabels, seriesEncoding } from './end-labels.js';
@@ -55,7 +55,7 @@ export function goodputLines(slice: Slice, recommendations: readonly Recommendat
       goodputFinding(headline(recommendations), points),
       slice.common,
       hasIntervals ? 'bars: 95 % confidence' : '',
-      points.some((point) => bests.has(point)) ? 'rings: best' : '',
+      points.some((point) => bests.has(point)) ? `rings: ${bestOf(ranked)}` : '',
     ),
     width: width + 150,
   };

@@ -1,4 +1,5 @@
 import { formatFactor, formatPercent, formatRate } from '../../text/numbers.js';
+import { listed } from '../../text/words.js';
 import { costTexts } from '../cost-text.js';
 import { takeFleet } from '../fleet-label.js';
 import { keyLabel, parseQuantity, valueLabel, valuesLabel } from '../quantity.js';
@@ -21,6 +22,13 @@ export function finding(recommendation: Recommendation | null): string {
       : [`${formatFactor(improvement)} the default (${choiceLabel(usual.choice)})`]),
     ...(tied.length === 0 ? [] : [`ties with ${tied.length} more`]),
   ].join(', ');
+}
+
+/** Meaning of the marks of recommendations in a chart: `best at each SLO`, `cheapest at each SLO`. */
+export function bestOf(recommendations: readonly Recommendation[]): string {
+  const isCheapest = recommendations.some(({ ranking }) => ranking !== 'score');
+  const conditions = Object.keys(recommendations[0]?.conditions ?? {}).map(keyLabel);
+  return `${isCheapest ? 'cheapest' : 'best'}${conditions.length === 0 ? '' : ` at each ${listed(conditions)}`}`;
 }
 
 /** `3.85 per hour`, or the price that decides where no fleet does what is required. */

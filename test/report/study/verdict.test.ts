@@ -5,9 +5,17 @@ import { sweepCharts } from '../../../src/report/charts/chart-sets.js';
 import { summaryText } from '../../../src/report/index.js';
 import { keyLabel, valueLabel, valuesLabel } from '../../../src/report/quantity.js';
 import { commonChoice, recommend } from '../../../src/report/study/analyze.js';
+import { bestOf } from '../../../src/report/study/finding.js';
 import { aggregate, scoreOf } from '../../../src/report/study/points.js';
 import { verdict } from '../../../src/report/study/verdict.js';
-import { cellFixture, fleetsFixture, type GridOptions, gridFixture, kindFixture } from '../fixtures.js';
+import {
+  cellFixture,
+  fleetsFixture,
+  type GridOptions,
+  gridFixture,
+  kindFixture,
+  sweepFixture,
+} from '../fixtures.js';
 import { policiesAt } from '../policies-sweep.js';
 
 /** Values of points with a ring in the charts of goodput. */
@@ -257,6 +265,12 @@ describe('a sweep over GPUs that have prices', () => {
     [named, 'Cheapest with 99 % in time: many, 3.85 per hour', ''],
   ])('names the cheapest that does what is required: %#', (results, title, flags) => {
     expect(verdict(results)).toMatchObject({ title, flags });
+  });
+
+  it('is called the cheapest where charts mark it, by what it depends on', () => {
+    expect(bestOf(recommend(named))).toBe('cheapest at each SLO');
+    expect(bestOf(recommend(fleets()))).toBe('cheapest');
+    expect(bestOf(recommend(sweepFixture()))).toBe('best at each SLO');
   });
 
   it('marks it in a table with one column for the fleet', () => {
