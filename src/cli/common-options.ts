@@ -68,8 +68,7 @@ export const thresholdFlags = {
   ...group('Checks', {
     threshold: list(
       "Exit with code 3 unless this holds, e.g. 'p99<100ms' or 'goodputRps>=500'; latency counts every offered " +
-        'request, and one not answered within its SLO counts as infinitely late; of a part: class.NAME.p99, ' +
-        'also tenant, group, model, length, kind',
+        'request, and one not answered within its SLO counts as infinitely late',
     ),
   }),
   ...ciFlags,

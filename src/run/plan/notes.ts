@@ -56,10 +56,11 @@ export function planNotes(
   ofSearch: readonly string[],
   ends: readonly Experiment[],
 ): string[] {
+  const shown = answer ?? tried.find(({ value }) => value === closestOf(tried, targets));
   const reasons = new Set(tried.map(({ unreachable }) => unreachable));
   return [
     ...(reasons.has(undefined) ? [] : ([...reasons].slice(0, 1) as string[])),
-    ...(reasons.has(undefined) && tried.length > 0 ? rateNotes(answer ?? closest(tried, targets)) : []),
+    ...(reasons.has(undefined) ? rateNotes(shown) : []),
     ...(answer === undefined ? [] : dropNotes(answer, targets)),
     ...ofSearch,
     ...seedNotes(seeds, tried),
@@ -102,14 +103,9 @@ export function unsureNote(name: string, tried: Plan['tried']): string {
 }
 
 /** Warns that rates of tenants, and not the GPUs, keep requests from being answered. */
-function rateNotes({ overRate = 0 }: Tried): string[] {
+function rateNotes({ overRate = 0 }: Pick<Tried, 'overRate'> = {}): string[] {
   if (overRate < MANY) return [];
   return [`the rates of tenants refuse ${formatPercent(overRate)} of the requests, whatever the GPUs`];
-}
-
-function closest(tried: readonly Tried[], targets: Plan['targets']): Tried {
-  const value = closestOf(tried, targets);
-  return tried.find((one) => one.value === value)!;
 }
 
 /** Warns that a target may be met because requests are dropped, which it does not count. */
