@@ -1,8 +1,9 @@
 import type * as z from 'zod';
 import { invariant } from '../base/invariant.js';
 import { NS_PER_HOUR, NS_PER_MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US } from '../base/units.js';
+import { neverIfNull, offeredMs } from './latency.js';
 import { headlineOf, LATENCY_NAMES, type NamedPercentile, parsePercentile } from './percentiles.js';
-import type { LatencyMs, RequestCounts, RequestFigures, RunParts, Summary } from './results.js';
+import type { LatencyMs, RequestFigures, RunParts, Summary } from './results.js';
 import { FIGURES as FACTS, type FigureFacts } from './schema-figure.js';
 import { latencyMsSchema, percentileMsSchema } from './schema-latency.js';
 import { runPartsSchema, summarySchema } from './schema-summary.js';
@@ -167,14 +168,6 @@ export function gpuHoursOf({
   return (kinds.reduce((sum, { gpus }) => sum + gpus, 0) * durationSeconds) / 3600;
 }
 
-/** Latency over all offered requests in ms: Infinity where it falls on one that was not answered in time. */
-export function offeredMs(
-  { offeredLatencyMs, requests }: Pick<RequestFigures, 'offeredLatencyMs' | 'requests'>,
-  name: keyof LatencyMs,
-): number | null {
-  return neverIfNull(offeredLatencyMs[name], requests);
-}
-
 /** Units of a duration. */
 export const MS_PER_UNIT: Readonly<Record<string, number>> = {
   ns: 1 / NS_PER_MS,
@@ -212,10 +205,6 @@ function latencyFacts(reading: NamedPercentile['reading'], label: string, meanin
     description: `${meaning} ${percentileMsSchema.shape[`${reading}Ms`].description}`,
     column: `${reading}_latency_${column}_ms`,
   };
-}
-
-function neverIfNull(ms: number | null, { offered }: RequestCounts): number | null {
-  return ms ?? (offered === 0 ? null : Number.POSITIVE_INFINITY);
 }
 
 /** `models_below_50` for `modelsBelow50`. */

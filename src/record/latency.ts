@@ -1,7 +1,7 @@
 import { NS_PER_MS } from '../base/units.js';
 import type { Histogram } from './histogram.js';
 import { HEADLINE_PERCENTILES } from './percentiles.js';
-import type { LatencyCdf, LatencyMs, PercentileMs } from './results.js';
+import type { LatencyCdf, LatencyMs, PercentileMs, RequestCounts, RequestFigures } from './results.js';
 
 /** Percentiles of the latency curve: whole numbers and the tail. */
 const CDF_PERCENTILES = [...Array(100).keys(), 99.9, 99.99, 100];
@@ -49,6 +49,19 @@ export function percentilesMs(
     offeredMs: offeredMs[i]!,
     executedMs: executedMs[i]!,
   }));
+}
+
+/** Latency over all offered requests in ms: Infinity where it falls on one that was not answered in time. */
+export function offeredMs(
+  { offeredLatencyMs, requests }: Pick<RequestFigures, 'offeredLatencyMs' | 'requests'>,
+  name: keyof LatencyMs,
+): number | null {
+  return neverIfNull(offeredLatencyMs[name], requests);
+}
+
+/** A figure of offered requests in ms: Infinity where it falls on one that was not answered in time. */
+export function neverIfNull(ms: number | null, { offered }: RequestCounts): number | null {
+  return ms ?? (offered === 0 ? null : Number.POSITIVE_INFINITY);
 }
 
 /** Whole ns in ms, so that no unmeasured digits are shown; null if not finite. */

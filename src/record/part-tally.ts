@@ -17,6 +17,9 @@ export class PartTally {
   private readonly inTimeLatency: (Histogram | null)[];
   private readonly lateLatency: (Histogram | null)[];
 
+  /** Latencies of a part without any. */
+  private readonly none: Histogram;
+
   /** `parts`: their number; `bits`: of the latency histograms, see `Histogram`. */
   constructor(
     readonly parts: number,
@@ -27,6 +30,7 @@ export class PartTally {
     this.gpuNs = new Float64Array(parts);
     this.inTimeLatency = new Array<null>(parts).fill(null);
     this.lateLatency = new Array<null>(parts).fill(null);
+    this.none = new Histogram(bits);
   }
 
   /** Counts an answered request. `cause`: index into `CAUSES`; −1: answered in time, or not known. */
@@ -49,7 +53,7 @@ export class PartTally {
 
   /** Latencies of the requests of a part that were answered in time. */
   inTime(part: number): Histogram {
-    return this.inTimeLatency[part] ?? new Histogram(this.bits);
+    return this.inTimeLatency[part] ?? this.none;
   }
 
   /** Latencies of the executed requests of a part: in time and late. */

@@ -72,8 +72,10 @@ export function buildParts(
 
 const OUTCOMES = [OUTCOME_OK, OUTCOME_LATE, OUTCOME_TIMEOUT, OUTCOME_REJECTED, OUTCOME_ERROR] as const;
 
+type Seen = Pick<RunTally, 'warmupNs' | 'durationNs' | 'causes'>;
+
 /** Counts, rates and latencies of the requests of one part. */
-export function requestFigures(recorder: RunTally, tally: PartTally, part: number): RequestFigures {
+export function requestFigures(recorder: Seen, tally: PartTally, part: number): RequestFigures {
   const seconds = spanSeconds(recorder);
   const [ok, late, timeout, rejected, error] = OUTCOMES.map((outcome) => tally.countOf(part, outcome));
   const offered = ok + late + timeout + rejected + error;

@@ -68,7 +68,7 @@ const requestFigures = {
 };
 export const requestFiguresSchema = z.object(requestFigures);
 
-const part = z.object({
+export const partSchema = z.object({
   key: z.string().describe('Name of the part.'),
   ...requestFigures,
   gpuShare: share()
@@ -80,19 +80,19 @@ const part = z.object({
     .register(FIGURES, { unit: 'share', label: 'GPU time', ofScheduler: true }),
 });
 
-export const modelFiguresSchema = part.extend({
+export const modelFiguresSchema = partSchema.extend({
   id: count().describe('Its index among the models of the run, as in the logs.'),
 });
 
 /** Requests of a run by each dimension that it has. */
 export const runPartsSchema = z.object({
   group: z
-    .array(part.extend({ sloMs: sloMs('its requests') }))
+    .array(partSchema.extend({ sloMs: sloMs('its requests') }))
     .exactOptional()
     .describe('By group of users: the sections of the workload; absent if there is one.'),
   class: z
     .array(
-      part.extend({
+      partSchema.extend({
         weight: z.number().positive().describe('Weight of one of its requests answered in time.'),
         share: share().describe('Share of GPU time that it is guaranteed while its requests wait; 0: none.'),
       }),
@@ -100,18 +100,18 @@ export const runPartsSchema = z.object({
     .exactOptional()
     .describe('By class, in the order of their declaration; absent: there are none.'),
   tenant: z
-    .array(part.extend({ share: share().describe('Its effective share under overload, of 1.') }))
+    .array(partSchema.extend({ share: share().describe('Its effective share under overload, of 1.') }))
     .exactOptional()
     .describe('By tenant, in the order of their declaration; absent: there are none.'),
   length: z
-    .array(part)
+    .array(partSchema)
     .exactOptional()
     .describe(
       'By the smallest length that fits their inputs, shortest first; absent where no model takes several lengths.',
     ),
   kind: z
     .array(
-      part.extend({
+      partSchema.extend({
         gpus: count().describe('GPUs of the kind; with a scaler the most that were paid for at a time.'),
         gpuHours: z
           .number()

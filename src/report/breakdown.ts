@@ -1,6 +1,7 @@
 import { CAUSE_LABELS } from '../record/causes.js';
-import { type Dimension, offeredMs } from '../record/figures.js';
-import type { DrawnRun, RequestFigures, RunParts } from '../record/results.js';
+import type { Dimension } from '../record/figures.js';
+import { offeredMs } from '../record/latency.js';
+import type { RequestFigures, RunParts } from '../record/results.js';
 import { formatCount, formatSlo, round3 } from '../text/numbers.js';
 import { countCell, msCell, percentCell, rateCell } from './cells.js';
 import type { CellText, Column, Table } from './document.js';
@@ -73,17 +74,12 @@ const DESCRIBED: {
   },
 };
 
-/** Breakdowns of a run, each by a dimension that its requests have; models apart. */
-export function breakdownsOf({ summary }: Pick<DrawnRun, 'summary'>): Breakdown[] {
+/** Breakdowns of requests, each by a dimension that they have; models apart. */
+export function breakdownsOf(by: Omit<RunParts, 'model'>, ofRequests = requestCells): Breakdown[] {
   return (Object.keys(DESCRIBED) as Exclude<Dimension, 'model'>[]).flatMap((dimension) => {
-    const parts: readonly PartOf<typeof dimension>[] = summary.by[dimension] ?? [];
+    const parts: readonly PartOf<typeof dimension>[] = by[dimension] ?? [];
     // Each dimension describes its own parts, which the type of a union of them cannot say.
-    const {
-      nameOf,
-      more,
-      cells = requestCells,
-      ...named
-    } = DESCRIBED[dimension] as (typeof DESCRIBED)['kind'];
+    const { nameOf, more, cells = ofRequests, ...named } = DESCRIBED[dimension] as (typeof DESCRIBED)['kind'];
     if (parts.length === 0) return [];
     return {
       ...named,
@@ -94,6 +90,62 @@ export function breakdownsOf({ summary }: Pick<DrawnRun, 'summary'>): Breakdown[
       })),
     };
   });
+}
+
+/** Part of the requests of a running server. */
+interface LivePart extends RequestFigures {
+  readonly key: string;
+  /** Number of parts that it stands for; absent: one. */
+  readonly others?: number;
+}
+
+interface LiveParts extends Omit<RunParts, 'model'> {
+  readonly model: readonly (LivePart & {
+    readonly copies: number;
+    readonly queued: number;
+    readonly queueMs: number | null;
+    readonly execMs: number | null;
+  })[];
+}
+
+/** Breakdowns of what a running server does, models included, the most active senders first. */
+export function liveBreakdowns({ model, ...by }: LiveParts): Breakdown[] {
+  const cells = (figures: RequestFigures) => ({
+    ...requestCells(figures),
+    [CAUSE_LABELS.refused]: countCell(figures.failures?.refused),
+  });
+  const models = mostActive(model).map((part) => ({
+    name: part.key,
+    attainment: part.attainment,
+    figures: {
+      copies: countCell(part.copies),
+      queued: countCell(part.queued),
+      ...cells(part),
+      queue: msCell(part.queueMs),
+      exec: msCell(part.execMs),
+    },
+  }));
+  const senders = {
+    ...(by.class && { class: mostActive(by.class) }),
+    ...(by.tenant && { tenant: mostActive(by.tenant) }),
+  };
+  return [
+    ...breakdownsOf({ ...by, ...senders }, cells),
+    { dimension: 'model', name: 'models', parts: models },
+  ].filter(({ parts }) => parts.length > 0);
+}
+
+function mostActive<T extends LivePart>(parts: readonly T[]): T[] {
+  return parts
+    .toSorted(
+      (a, b) =>
+        Number(a.others !== undefined) - Number(b.others !== undefined) ||
+        (b.offeredRps ?? 0) - (a.offeredRps ?? 0),
+    )
+    .map((part) => ({
+      ...part,
+      key: part.others === undefined ? part.key : `${formatCount(part.others)} others`,
+    }));
 }
 
 /** A breakdown as a table; figures that no part has are left out. */

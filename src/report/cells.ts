@@ -1,6 +1,5 @@
 import { formatCount, formatMs, formatPercent, formatRate } from '../text/numbers.js';
 import type { CellText } from './document.js';
-import { type Estimate, shareWithInterval, withInterval } from './statistics.js';
 
 /** Cells of numbers, which sort by value; `–` comes first. */
 export function numberCell(format: (value: number | null) => string) {
@@ -11,11 +10,3 @@ export const percentCell = numberCell(formatPercent);
 export const rateCell = numberCell(formatRate);
 export const msCell = numberCell(formatMs);
 export const countCell = (value = 0): CellText => ({ text: formatCount(value), sort: value });
-
-/** Cells of figures with their intervals, which sort by mean. */
-function estimateCell(format: (figure: Estimate | null) => string) {
-  return (figure: Estimate | null): CellText => ({ text: format(figure), sort: figure?.mean ?? -1 });
-}
-
-export const meanRateCell = estimateCell(withInterval);
-export const meanShareCell = estimateCell(shareWithInterval);

@@ -31,16 +31,16 @@ export function observersOf(
 ) {
   const { settings, log, world } = options;
   const tenants = settings.tenants.list;
-  const status = new StatusCollector(assembly.cluster.spec, {
-    classes: settings.classes.length,
-    tenants: tenants.length,
-  });
+  const status = new StatusCollector(assembly.cluster.spec);
   const statistics = new StatisticsCollector(world.unixMs);
   const journal =
     options.journal === null ? null : journalObserver(options.journal, options, registry, assembly);
   return {
     metrics: metricsObserver(registry, assembly, labels),
-    status: { run: status, events: status, collector: status },
+    status: {
+      ...{ run: status, events: status, collector: status },
+      started: ({ core }: LiveController) => status.watch(core.cluster.models),
+    },
     statistics: {
       ...{ run: statistics, events: statistics, collector: statistics },
       started: ({ state }: LiveController) => statistics.began(state.entries),

@@ -27,8 +27,8 @@ it('the status of a server with a real model tells the truth', async () => {
   const running = await serve({ devices: [CPU], models, pages: 20 }, ['slo=10s']);
   const { server, http } = running;
   const before = await fetchStatus(url(server.metrics?.port));
-  expect(before).toMatchObject({ policy: 'escapement', ready: true, otherModels: 0 });
-  expect(before.models.map(({ name, copies, execMs }) => [name, copies, execMs])).toEqual([
+  expect(before).toMatchObject({ policy: 'escapement', ready: true });
+  expect(before.by.model.map(({ key, copies, execMs }) => [key, copies, execMs])).toEqual([
     ['asked', 0, null],
     ['idle', 0, null],
   ]);
@@ -42,18 +42,19 @@ it('the status of a server with a real model tells the truth', async () => {
   for (let i = 0; i < 20; i++) {
     expect((await http.post('/v2/models/asked/infer', { inputs: [input] })).status).toBe(200);
   }
-  const { requests, gpus, models: shown } = await fetchStatus(url(server.metrics?.port));
-  expect(requests).toMatchObject({
-    unanswered: 0,
+  const status = await fetchStatus(url(server.metrics?.port));
+  const { gpus, by } = status;
+  expect(status).toMatchObject({
+    ...{ unanswered: 0, requests: { offered: 20, ok: 20 }, attainment: 1, windowSeconds: expect.any(Number) },
     totals: { ok: 20, late: 0, timeout: 0, rejected: 0, error: 0, cancelled: 0 },
   });
   expect(gpus).toHaveLength(1);
   expect(gpus[0]).toMatchObject({ up: true, worker: 'local', warmModels: 1, pages: 20 });
   expect(gpus[0].freePages).toBeLessThan(20);
-  const [asked, idle] = shown;
-  expect([asked.name, asked.copies, asked.queued]).toEqual(['asked', 1, 0]);
+  const [asked, idle] = by.model;
+  expect([asked.key, asked.copies, asked.queued]).toEqual(['asked', 1, 0]);
   expect([asked.queueMs, asked.execMs].every((ms) => ms !== null && ms > 0)).toBe(true);
-  expect(idle).toMatchObject({ name: 'idle', copies: 0, offeredRps: 0, queueMs: null, execMs: null });
+  expect(idle).toMatchObject({ key: 'idle', copies: 0, offeredRps: 0, queueMs: null, execMs: null });
   expect([asked.copyInMs, asked.copyOutMs].every((ms) => ms !== null && ms >= 0)).toBe(true);
 });
 
@@ -70,14 +71,15 @@ it('the status shows what runs, what waits and how far lanes are booked', async 
     status = await fetchStatus(url(server.metrics?.port));
     return status.gpus[0].lanes[0].running !== '';
   });
-  const { gpus, models: shown, requests } = status as unknown as ClusterStatus;
+  const { gpus, by, unanswered, offeredRps } = status as unknown as ClusterStatus;
+  const [model0] = by.model;
   expect(gpus[0].lanes[0].running).toMatch(/^model0 ×[124]$/);
   expect(gpus[0].lanes[0].bookedMs).toBeGreaterThan(0);
   expect(gpus[0].lanes[0].busy).toBeGreaterThan(0);
-  expect(shown[0].queued).toBeGreaterThan(0);
-  expect(shown[0].queued).toBeLessThan(12);
-  expect(requests.unanswered).toBe(12);
-  expect(requests.offeredRps).toBeGreaterThan(0);
+  expect(model0.queued).toBeGreaterThan(0);
+  expect(model0.queued).toBeLessThan(12);
+  expect(unanswered).toBe(12);
+  expect(offeredRps).toBeGreaterThan(0);
   await server.close(20_000_000);
   for (const { status: code } of await Promise.all(answers)) expect(code).toBe(503);
 });

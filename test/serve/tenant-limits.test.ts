@@ -50,22 +50,20 @@ it('what a rate refuses differs from what cannot be in time: in metrics, log and
   expect(rejected('slo', 'others')).toBe(statuses[1] === 429 ? 1 : 0);
 
   const status = await fetchStatus(`http://127.0.0.1:${server.metrics?.port}`);
-  expect(status.classes).toBeUndefined();
-  // Both figures are rounded, and the window may be short.
-  const of = (requests: number) =>
-    expect.toSatisfy((rps: number) => Math.round(rps * status.windowSeconds * 10) / 10 === requests);
-  const [others, limited] = status.tenants ?? [];
+  expect(status.by.class).toBeUndefined();
+  const [others, limited] = status.by.tenant ?? [];
   const refused = statuses[1] === 429 ? 1 : 0;
   expect(others).toMatchObject({
-    ...{ name: 'others', share: 0.5, offeredRps: of(2), goodputRps: of(1), failedRps: of(1) },
-    ...{ refusedRps: of(refused), overRateRps: 0, overShareRps: 0 },
+    ...{ key: 'others', share: 0.5, requests: { offered: 2, ok: 1, rejected: refused }, attainment: 0.5 },
+    failures: { refused, overRate: 0, overShare: 0 },
   });
   expect(limited).toMatchObject({
-    ...{ name: 'acme', share: 0.5, offeredRps: of(2), goodputRps: of(1), failedRps: of(1) },
-    ...{ refusedRps: 0, overRateRps: of(1), overShareRps: 0 },
+    ...{ key: 'acme', share: 0.5, requests: { offered: 2, ok: 1, rejected: 1 }, attainment: 0.5 },
+    ...{ failures: { refused: 0, overRate: 1, overShare: 0 }, offeredLatencyMs: { p99: null } },
   });
-  expect((others.usedShare ?? 0) + (limited.usedShare ?? 0)).toBeCloseTo(1, 2);
-  expect(limited.usedShare).toBeGreaterThan(0.1);
+  expect(limited.offeredLatencyMs.p50).toBe(limited.executedLatencyMs.p50);
+  expect((others.gpuShare ?? 0) + (limited.gpuShare ?? 0)).toBeCloseTo(1, 2);
+  expect(limited.gpuShare).toBeGreaterThan(0.1);
 
   const failed = lines.filter(({ msg }) => msg === 'a request missed its SLO, failed or was cancelled');
   expect(failed.map(({ tenant, limit }) => [tenant, limit])).toEqual([

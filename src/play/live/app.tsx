@@ -3,7 +3,7 @@ import type { Story } from '../protocol.js';
 import { Legend } from '../timeline/legend.jsx';
 import { StorySection } from '../timeline/story-section.jsx';
 import { Charts } from './charts.jsx';
-import { Figures, Gpus, Models, Senders } from './figures.jsx';
+import { Breakdowns, Figures, Gpus } from './figures.jsx';
 import { follow } from './follow.js';
 import { LiveTimeline, RowFeed } from './live-timeline.jsx';
 import { RateHistory } from './rate-history.js';
@@ -76,9 +76,8 @@ export function App() {
             <StorySection title={`Request ${chosen.request}`} story={chosen.story} />
           )}
           <Charts server={shown.server} history={history} />
-          <Senders status={status} />
+          <Breakdowns by={status.by} />
           <Gpus gpus={status.gpus} />
-          <Models models={status.models} otherModels={status.otherModels} />
         </main>
       )}
     </div>

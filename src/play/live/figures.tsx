@@ -1,22 +1,28 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import type { StatusMessage } from '../../live/observe/ui/messages.js';
-import { formatCount, formatMs, formatPercent, formatRate } from '../../text/numbers.js';
-import { senderTables } from './sender-tables.js';
+import { offeredMs } from '../../record/latency.js';
+import type { LatencyMs } from '../../record/results.js';
+import { breakdownTable, liveBreakdowns } from '../../report/breakdown.js';
+import { formatCount, formatMs, formatPercent, formatPerSecond } from '../../text/numbers.js';
+import { capital } from '../../text/words.js';
 
-const MOST_MODELS = 20;
+const MOST_ROWS = 20;
 
-/** Rates of the last seconds, and outcomes of all requests. */
+/** Figures of all requests of the last seconds, and outcomes since the start. */
 export function Figures({ status }: { readonly status: StatusMessage }) {
-  const { requests, windowSeconds, ready } = status;
-  const { ok = 0, ...others } = requests.totals;
+  const { ok = 0, ...others } = status.totals;
   const missed = Object.values(others).reduce((sum, count) => sum + count, 0);
+  const ms = (name: keyof LatencyMs) => formatMs(offeredMs(status, name));
   return (
-    <dl class="facts" title={`Rates are means over about the last ${Math.round(windowSeconds)} s`}>
-      <Fact name="Ready">{ready ? 'yes' : 'no'}</Fact>
-      <Fact name="Offered">{`${formatRate(requests.offeredRps)}/s`}</Fact>
-      <Fact name="Goodput">{`${formatRate(requests.goodputRps)}/s`}</Fact>
-      <Fact name="Not in time">{`${formatRate(requests.failedRps)}/s`}</Fact>
-      <Fact name="Waiting">{formatCount(requests.unanswered)}</Fact>
+    <dl class="facts" title={`Rates and latencies are of the last ${Math.round(status.windowSeconds)} s`}>
+      <Fact name="Ready">{status.ready ? 'yes' : 'no'}</Fact>
+      <Fact name="Offered">{formatPerSecond(status.offeredRps)}</Fact>
+      <Fact name="Goodput">{formatPerSecond(status.goodputRps)}</Fact>
+      <Fact name="Attained">{formatPercent(status.attainment)}</Fact>
+      <Fact name="p50">{ms('p50')}</Fact>
+      <Fact name="p95">{ms('p95')}</Fact>
+      <Fact name="p99">{ms('p99')}</Fact>
+      <Fact name="Waiting">{formatCount(status.unanswered)}</Fact>
       <Fact name="In time, all">{formatCount(ok)}</Fact>
       <Fact name="Not in time, all">{formatCount(missed)}</Fact>
     </dl>
@@ -46,58 +52,31 @@ export function Gpus({ gpus }: Pick<StatusMessage, 'gpus'>) {
   );
 }
 
-export function Models({ models, otherModels }: Pick<StatusMessage, 'models' | 'otherModels'>) {
-  const shown = models.slice(0, MOST_MODELS);
-  const left = models.length - shown.length + otherModels;
+/** Requests by each dimension that the server has. */
+export function Breakdowns({ by }: Pick<StatusMessage, 'by'>) {
   return (
     <>
-      <Table
-        caption="Models, the most active first"
-        head={['Model', 'Copies', 'Queued', 'Offered', 'Goodput', 'Not in time', 'Queue', 'Runs for']}
-      >
-        {shown.map((model) => (
-          <tr key={model.name}>
-            <th scope="row">{model.name}</th>
-            <td>{formatCount(model.copies)}</td>
-            <td>{formatCount(model.queued)}</td>
-            <td>{`${formatRate(model.offeredRps)}/s`}</td>
-            <td>{`${formatRate(model.goodputRps)}/s`}</td>
-            <td>{`${formatRate(model.failedRps)}/s`}</td>
-            <td>{msOf(model.queueMs)}</td>
-            <td>{msOf(model.execMs)}</td>
-          </tr>
-        ))}
-      </Table>
-      {left === 0 ? null : <p class="small">{`and ${formatCount(left)} more models`}</p>}
+      {liveBreakdowns(by).map((breakdown) => {
+        const { columns, rows } = breakdownTable(breakdown);
+        const left = rows.length - MOST_ROWS;
+        return (
+          <Fragment key={breakdown.name}>
+            <Table caption={capital(breakdown.name)} head={columns.map(({ title }) => capital(title))}>
+              {rows.slice(0, MOST_ROWS).map(([name, ...figures]) => (
+                <tr key={name!.text}>
+                  <th scope="row">{name!.text}</th>
+                  {figures.map(({ text }, i) => (
+                    <td key={columns[i + 1]!.title}>{text}</td>
+                  ))}
+                </tr>
+              ))}
+            </Table>
+            {left <= 0 ? null : <p class="small">{`and ${formatCount(left)} more ${breakdown.name}`}</p>}
+          </Fragment>
+        );
+      })}
     </>
   );
-}
-
-/** Classes and tenants, if the server has any. */
-export function Senders({ status }: { readonly status: StatusMessage }) {
-  return (
-    <>
-      {senderTables(status).map(({ kind, caption, head, rows, left }) => (
-        <Fragment key={kind}>
-          <Table caption={caption} head={head}>
-            {rows.map(([name = '', ...figures]) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                {figures.map((text, i) => (
-                  <td key={head[i + 1]}>{text}</td>
-                ))}
-              </tr>
-            ))}
-          </Table>
-          {left === 0 ? null : <p class="small">{`and ${formatCount(left)} more ${kind}`}</p>}
-        </Fragment>
-      ))}
-    </>
-  );
-}
-
-function msOf(value: number | null): string {
-  return value === null ? '–' : formatMs(value);
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {

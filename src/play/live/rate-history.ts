@@ -9,13 +9,13 @@ export class RateHistory {
   private goodputRps: number[] = [];
   private offeredRps: number[] = [];
 
-  add({ upSeconds, requests }: StatusMessage): void {
+  add({ upSeconds, goodputRps, offeredRps }: StatusMessage): void {
     const last = this.seconds.at(-1) ?? Number.NEGATIVE_INFINITY;
     // The server was restarted.
     if (upSeconds < last) this.keep(0);
     this.seconds.push(upSeconds);
-    this.goodputRps.push(requests.goodputRps);
-    this.offeredRps.push(requests.offeredRps);
+    this.goodputRps.push(goodputRps ?? 0);
+    this.offeredRps.push(offeredRps ?? 0);
     if (this.seconds.length > MOST_POINTS) this.keep(MOST_POINTS);
   }
 

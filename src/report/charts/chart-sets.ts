@@ -79,7 +79,7 @@ export function runCharts(run: DrawnRun): NamedChart[] {
   const failures = hurt.length === 0 ? [] : [{ name: 'failures', spec: failureBars(hurt) }];
   return [
     // Requests that no GPU executed belong to no kind, so shares by kind would flatter.
-    ...breakdownsOf(run)
+    ...breakdownsOf(run.summary.by)
       .filter(({ name }) => name !== 'kinds')
       .map((breakdown) => ({ name: breakdown.name, spec: breakdownBars(breakdown) })),
     ...failures,

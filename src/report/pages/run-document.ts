@@ -1,5 +1,6 @@
 import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES } from '../../record/causes.js';
-import { figureOf, type MeasuredSummary, offeredMs } from '../../record/figures.js';
+import { figureOf, type MeasuredSummary } from '../../record/figures.js';
+import { offeredMs } from '../../record/latency.js';
 import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import { LATENCY_NAMES } from '../../record/percentiles.js';
 import type { CellResult, LatencyMs, RunResult } from '../../record/results.js';
@@ -54,7 +55,7 @@ export function runDocument(run: RunResult | CellResult): Document {
       { title: '', blocks: [...warnings(run), ...policyNotes([summary])], only: 'page' },
       { title: 'Figures', blocks: [{ list: figureList(run) }] },
       { title: '', blocks: [{ text: READINGS, tone: 'small' }], only: 'page' },
-      ...breakdownsOf(run).map((breakdown) => ({
+      ...breakdownsOf(summary.by).map((breakdown) => ({
         title: `By ${breakdown.dimension}`,
         blocks: [{ table: breakdownTable(breakdown) }],
       })),

@@ -3,7 +3,7 @@ import { FEWEST_REQUESTS } from '../../record/model-fairness.js';
 import type { SweepResults } from '../../record/results.js';
 import { formatCount, formatFactor } from '../../text/numbers.js';
 import { plural } from '../../text/words.js';
-import { countCell, meanRateCell, meanShareCell, msCell, numberCell, percentCell } from '../cells.js';
+import { countCell, msCell, numberCell, percentCell } from '../cells.js';
 import { chartsLeftOut } from '../charts/chart-sets.js';
 import { costTexts } from '../cost-text.js';
 import type { Block, CellText, Column, Document, Section, Table } from '../document.js';
@@ -11,7 +11,7 @@ import { kindOfGpus, takeFleet } from '../fleet-label.js';
 import { fleetTable } from '../fleet-text.js';
 import { valuesLabel } from '../quantity.js';
 import { sweepCommand } from '../reproduce.js';
-import { meanOfKnown } from '../statistics.js';
+import { type Estimate, meanOfKnown, shareWithInterval, withInterval } from '../statistics.js';
 import { failedCells, type Recommendation, recommend, requirementOf } from '../study/analyze.js';
 import { fixedValues, placeCell, sweepAxes } from '../study/axes.js';
 import { sweptFleets } from '../study/fleets.js';
@@ -141,12 +141,12 @@ function figureColumns(
   const gains = gainsOf(recommendations);
   const meets = requirementOf(results);
   return [
-    figure('req/s', ({ goodputRps }) => meanRateCell(goodputRps)),
+    figure('req/s', ({ goodputRps }) => estimateCell(withInterval, goodputRps)),
     ...(gains.size === 0
       ? []
       : [figure('× default', (point) => numberCell(formatFactor)(gains.get(point) ?? null))]),
-    figure('offered', ({ offeredRps }) => meanRateCell(offeredRps), true),
-    figure('attained', ({ attainment }) => meanShareCell(attainment)),
+    figure('offered', ({ offeredRps }) => estimateCell(withInterval, offeredRps), true),
+    figure('attained', ({ attainment }) => estimateCell(shareWithInterval, attainment)),
     ...(some(({ weighted }) => weighted !== null)
       ? [figure('by weight', (point) => percentCell(scoreOf(point)))]
       : []),
@@ -243,4 +243,9 @@ function reproduction(results: SweepResults): Block[] {
       blocks: [{ table: { columns: [{ title: 'Run' }, { title: 'Digest' }], rows: digests } }],
     },
   ];
+}
+
+/** A figure with its interval, which sorts by mean. */
+function estimateCell(format: (figure: Estimate | null) => string, figure: Estimate | null): CellText {
+  return { text: format(figure), sort: figure?.mean ?? -1 };
 }

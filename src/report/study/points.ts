@@ -1,4 +1,4 @@
-import { offeredMs } from '../../record/figures.js';
+import { offeredMs } from '../../record/latency.js';
 import type {
   CellResult,
   CostFigures,

@@ -1,11 +1,17 @@
-import type {
-  ClassStatus,
-  ClusterStatus,
-  GpuStatus,
-  TenantStatus,
-} from '../../live/observe/status/cluster-status.js';
-import { formatCount, formatMs, formatPercent, formatPercentCell, formatRate } from '../../text/numbers.js';
+import type { ClusterStatus, GpuStatus } from '../../live/observe/status/cluster-status.js';
+import { offeredMs } from '../../record/latency.js';
+import { type Breakdown, breakdownTable, liveBreakdowns } from '../../report/breakdown.js';
+import {
+  formatCount,
+  formatMs,
+  formatPercent,
+  formatPercentCell,
+  formatPerSecond,
+} from '../../text/numbers.js';
 import { alignColumns } from '../../text/table.js';
+
+/** Longest name on a screen, whose lines end at its edge. */
+const LONGEST_NAME = 24;
 
 /** Why there is no newer status; empty: this one is new. */
 interface Feed {
@@ -23,7 +29,7 @@ interface Section {
 }
 
 /**
- * State of a cluster as lines: rates, GPUs, classes and tenants, models. If they do not fit, each table gets its share
+ * State of a cluster as lines: figures of all requests, GPUs, and requests by each dimension. If they do not fit, each table gets its share
  * and says how many rows it omits.
  */
 export function topLines({ url, status, problem }: Feed, rows = Number.POSITIVE_INFINITY): string[] {
@@ -33,7 +39,7 @@ export function topLines({ url, status, problem }: Feed, rows = Number.POSITIVE_
     `${state}: escapement on ${host}, policy ${policy}, ${url}, up ${upText(upSeconds)}`,
     ...requestLines(status),
   ];
-  const sections = [gpus(status), classes(status), tenants(status), models(status)].filter(
+  const sections = [gpus(status), ...liveBreakdowns(status.by).map((each) => requests(each, rows))].filter(
     ({ rows: all }) => all.length > 0,
   );
   let left = rows - head.length;
@@ -49,108 +55,59 @@ export function topLines({ url, status, problem }: Feed, rows = Number.POSITIVE_
   return [...head, ...tables].slice(0, rows);
 }
 
-function requestLines({ requests, gpus: all }: ClusterStatus): string[] {
-  const { offeredRps, goodputRps, failedRps, unanswered, totals } = requests;
+function requestLines(status: ClusterStatus): string[] {
+  const { offeredRps, goodputRps, attainment, unanswered, totals, gpus: all } = status;
   const up = all.filter((gpu) => gpu.up);
   const lanes = laneNames(all).map((lane, i) => `${lane} ${formatPercent(mean(up, (gpu) => busy(gpu, i)))}`);
   const outcomes = Object.entries(totals).map(([outcome, total]) => `${outcome} ${formatCount(total)}`);
+  const latencies = (['p50', 'p95', 'p99'] as const).map(
+    (name) => `${name} ${formatMs(offeredMs(status, name))}`,
+  );
   return [
-    `in ${formatRate(offeredRps)}/s, goodput ${formatRate(goodputRps)}/s, failed ${formatRate(failedRps)}/s, ` +
-      `in time ${formatPercent(attainment(requests))}, unanswered ${formatCount(unanswered)}`,
+    `offered ${formatPerSecond(offeredRps)}, in time ${formatPerSecond(goodputRps)}, ` +
+      `attained ${formatPercent(attainment)}, ${latencies.join(', ')}, unanswered ${formatCount(unanswered)}`,
     `since the start: ${outcomes.join(', ')}`,
     `${up.length} of ${all.length} GPUs up, on average ${[...lanes, `memory ${formatPercent(mean(up, used))}`].join(', ')}`,
   ];
 }
 
-/** Cells of a row by column heading. */
-type Columns<Row> = Readonly<Record<string, (row: Row) => string | number>>;
-
-/** `left`: columns of texts, see `alignColumns`. */
-function section<Row>(
-  unit: string,
-  left: readonly number[],
-  rows: readonly Row[],
-  columns: Columns<Row>,
-): Section {
-  const cells = rows.map((row) => Object.values(columns).map((cell) => cell(row)));
-  const [heading = '', ...lines] = alignColumns([Object.keys(columns), ...cells], left);
-  return { heading, rows: lines, unit };
+/** Requests by one dimension. A screen, which has so many `rows`, cuts long names, so that figures fit. */
+function requests(breakdown: Breakdown, screenRows: number): Section {
+  const { columns, rows } = breakdownTable(breakdown);
+  const cut = (name: string) =>
+    name.length <= LONGEST_NAME || !Number.isFinite(screenRows)
+      ? name
+      : `${name.slice(0, LONGEST_NAME - 1)}…`;
+  const cells = [
+    columns.map(({ title }) => title.toUpperCase()),
+    ...rows.map(([name, ...figures]) => [cut(name?.text ?? ''), ...figures.map(({ text }) => text)]),
+  ];
+  const [heading = '', ...lines] = alignColumns(cells, [0]);
+  return { heading, rows: lines, unit: breakdown.name };
 }
 
 function gpus({ gpus: all }: ClusterStatus): Section {
-  const lanes = laneNames(all).map((lane, i): [string, Columns<GpuStatus>[string]] => [
-    `${lane}%`,
-    (gpu) => formatPercentCell(busy(gpu, i)),
-  ]);
+  const lanes = laneNames(all);
   const numbered = all.map((gpu, number) => ({ ...gpu, number }));
   // GPUs that are down come first: they must not be omitted.
   const rows = numbered.sort((a, b) => Number(a.up) - Number(b.up));
-  return section('GPUs', [1, -2, -1], rows, {
-    GPU: ({ number }) => number,
-    KIND: ({ up, kind }) => (up ? kind : 'gone'),
-    ...Object.fromEntries(lanes),
-    'MEM%': (gpu) => formatPercentCell(used(gpu)),
-    WARM: ({ warmModels }) => formatCount(warmModels),
-    AHEAD: (gpu) => formatMs(Math.max(0, ...gpu.lanes.map(({ bookedMs }) => bookedMs))),
-    WORKER: ({ worker }) => worker,
-    RUNS: (gpu) => gpu.lanes.flatMap(({ running }) => (running === '' ? [] : [running])).join(', '),
-  });
-}
-
-const RATES = {
-  'ARR/S': ({ offeredRps }: Rates) => formatRate(offeredRps),
-  'GOOD/S': ({ goodputRps }: Rates) => formatRate(goodputRps),
-  'FAIL/S': ({ failedRps }: Rates) => formatRate(failedRps),
-  'SLO%': (rates: Rates) => formatPercentCell(attainment(rates)),
-};
-
-const SENDER = {
-  ...RATES,
-  'SHARE%': ({ share }: ClassStatus | TenantStatus) => formatPercentCell(share),
-  'USED%': ({ usedShare }: ClassStatus | TenantStatus) => formatPercentCell(usedShare),
-  'REF/S': ({ refusedRps }: ClassStatus | TenantStatus) => formatRate(refusedRps),
-};
-
-function classes({ classes: all = [] }: ClusterStatus): Section {
-  return section('classes', [0], all.toSorted(byRate), { CLASS: ({ name }) => name, ...SENDER });
-}
-
-function tenants({ tenants: all = [] }: ClusterStatus): Section {
-  return section('tenants', [0], all.toSorted(byRate), {
-    TENANT: ({ name }) => name,
-    ...SENDER,
-    '>RATE/S': ({ overRateRps }) => formatRate(overRateRps),
-    '>SHR/S': ({ overShareRps }) => formatRate(overShareRps),
-  });
-}
-
-function models({ models: all, otherModels }: ClusterStatus): Section {
-  const most = section('models', [-1], all, {
-    WARM: ({ copies }) => formatCount(copies),
-    QUEUED: ({ queued }) => formatCount(queued),
-    ...RATES,
-    QUEUE: ({ queueMs }) => formatMs(queueMs),
-    EXEC: ({ execMs }) => formatMs(execMs),
-    MODEL: ({ name }) => name,
-  });
-  const others = otherModels === 0 ? [] : [`… ${formatCount(otherModels)} more with fewer requests`];
-  return { ...most, rows: [...most.rows, ...others] };
-}
-
-interface Rates {
-  readonly offeredRps: number;
-  readonly goodputRps: number;
-  readonly failedRps: number;
-}
-
-function byRate(a: Rates, b: Rates): number {
-  return b.offeredRps - a.offeredRps;
-}
-
-/** Share of answers in time; null if there were no answers. */
-function attainment({ goodputRps, failedRps }: Rates): number | null {
-  const all = goodputRps + failedRps;
-  return all === 0 ? null : goodputRps / all;
+  const [heading = '', ...lines] = alignColumns(
+    [
+      [
+        ...['GPU', 'KIND', ...lanes.map((lane) => `${lane}%`)],
+        ...['MEM%', 'WARM', 'AHEAD', 'WORKER', 'RUNS'],
+      ],
+      ...rows.map((gpu) => [
+        ...[gpu.number, gpu.up ? gpu.kind : 'gone'],
+        ...lanes.map((_, lane) => formatPercentCell(busy(gpu, lane))),
+        ...[formatPercentCell(used(gpu)), formatCount(gpu.warmModels)],
+        ...[formatMs(Math.max(0, ...gpu.lanes.map(({ bookedMs }) => bookedMs))), gpu.worker],
+        gpu.lanes.flatMap(({ running }) => (running === '' ? [] : [running])).join(', '),
+      ]),
+    ],
+    [1, -2, -1],
+  );
+  return { heading, rows: lines, unit: 'GPUs' };
 }
 
 function laneNames([first]: readonly GpuStatus[]): string[] {

@@ -3,7 +3,7 @@ import type { StatusMessage } from '../../../src/live/observe/ui/messages.js';
 import { RateHistory } from '../../../src/play/live/rate-history.js';
 
 const status = (upSeconds: number) =>
-  ({ upSeconds, requests: { goodputRps: upSeconds * 2, offeredRps: upSeconds * 3 } }) as StatusMessage;
+  ({ upSeconds, goodputRps: upSeconds * 2, offeredRps: upSeconds * 3 }) as StatusMessage;
 
 it('keeps ten minutes, and begins again when the server does', () => {
   const history = new RateHistory();

@@ -3,6 +3,7 @@ import type {
   GpuStatus,
   ModelStatus,
 } from '../../../src/live/observe/status/cluster-status.js';
+import type { RequestFigures } from '../../../src/record/results.js';
 
 /** A GPU that is the busier the higher its number. */
 export function gpu(number: number, over: Partial<GpuStatus> = {}): GpuStatus {
@@ -21,14 +22,33 @@ export function gpu(number: number, over: Partial<GpuStatus> = {}): GpuStatus {
   };
 }
 
+/** Figures of requests of which so many per second are in time, and others too late. */
+export function requestFigures(inTime: number, late = 0): RequestFigures {
+  const executed = inTime + late;
+  const latencyMs = (all: boolean) => ({
+    ...{ mean: all ? 13.5 : null, p50: 12.5, p90: 20, p95: 25, p99: all ? 50 : null },
+    ...{ p999: null, p9999: null, max: null },
+  });
+  return {
+    requests: {
+      ...{ offered: Math.round(executed * 5), ok: Math.round(inTime * 5), late: Math.round(late * 5) },
+      ...{ timeout: 0, rejected: 0, error: 0 },
+    },
+    offeredRps: executed,
+    goodputRps: inTime,
+    attainment: executed === 0 ? null : inTime / executed,
+    offeredLatencyMs: latencyMs(late === 0),
+    executedLatencyMs: latencyMs(true),
+  };
+}
+
 export function modelStatus(number: number, over: Partial<ModelStatus> = {}): ModelStatus {
   return {
-    name: `model${number}`,
+    key: `model${number}`,
+    gpuShare: 0.1,
     copies: 1 + (number % 3),
     queued: number === 1 ? 7 : 0,
-    offeredRps: 100 / (number + 1),
-    goodputRps: 99 / (number + 1),
-    failedRps: number === 0 ? 1 : 0,
+    ...requestFigures(99 / (number + 1), number === 0 ? 1 : 0),
     queueMs: 4.2 * number,
     copyInMs: 0.12,
     execMs: 12.5,
@@ -44,27 +64,22 @@ export function clusterStatus(
 ): ClusterStatus {
   const minute = Array.from({ length: 60 }, (_, second) => 100 + 90 * Math.sin(second / 6));
   return {
-    version: 3,
+    version: 4,
     policy: 'clockwork',
     host: 'gpu-17',
     upSeconds: 3723.4,
     ready: true,
-    windowSeconds: 5.4,
-    requests: {
-      offeredRps: 187.4,
-      goodputRps: 180.2,
-      failedRps: 7.21,
-      unanswered: 12,
-      totals: { ok: 1_234_567, late: 12, timeout: 345, rejected: 6, error: 0 },
-      lastMinute: {
-        offeredRps: minute,
-        goodputRps: minute.map((count) => count * 0.95),
-        failedRps: minute.map(() => 1),
-      },
+    windowSeconds: 5,
+    ...requestFigures(180.2, 7.2),
+    unanswered: 12,
+    totals: { ok: 1_234_567, late: 12, timeout: 345, rejected: 6, error: 0 },
+    lastMinute: {
+      offeredRps: minute,
+      goodputRps: minute.map((count) => count * 0.95),
+      failedRps: minute.map(() => 1),
     },
+    by: { model: Array.from({ length: models }, (_, number) => modelStatus(number)) },
     gpus: Array.from({ length: gpus }, (_, number) => gpu(number)),
-    models: Array.from({ length: models }, (_, number) => modelStatus(number)),
-    otherModels: 0,
     ...over,
   };
 }

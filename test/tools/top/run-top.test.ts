@@ -24,18 +24,16 @@ describe('top on a terminal', () => {
   it('takes the screen, shows what is new, obeys keys and leaves the terminal as it was', async () => {
     let offeredRps = 100;
     const { url } = await statusServer(() => {
-      const status = clusterStatus(1, 30);
-      const requests = { ...status.requests, offeredRps };
-      return { status: 200, body: JSON.stringify({ ...status, requests }) };
+      return { status: 200, body: JSON.stringify({ ...clusterStatus(1, 30), offeredRps }) };
     });
     const before = listeners();
     const { terminal, ended, shows } = started(url);
-    await shows('in 100/s');
+    await shows('offered 100/s');
     expect(terminal.lines).toHaveLength(24);
     expect(terminal.written.startsWith(ENTER)).toBe(true);
     expect(terminal.raw).toEqual([true]);
     offeredRps = 555;
-    await shows('in 555/s');
+    await shows('offered 555/s');
     terminal.resize(60, 15);
     await expect.poll(() => terminal.lines, OFTEN).toHaveLength(15);
     terminal.type('\u0003');

@@ -1,8 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ClusterStatus } from '../../../src/live/observe/status/cluster-status.js';
+import { CAUSES, type FailureCounts } from '../../../src/record/causes.js';
 import { topLines } from '../../../src/tools/top/top-text.js';
-import { clusterStatus, gpu, modelStatus } from './fixtures.js';
+import { clusterStatus, gpu, modelStatus, requestFigures } from './fixtures.js';
+
+const NO_FAILURES = Object.fromEntries(CAUSES.map((cause) => [cause, 0])) as unknown as FailureCounts;
 
 function lines(status: ClusterStatus, rows?: number, problem = ''): string[] {
   return topLines({ url: 'http://127.0.0.1:8002', status, problem }, rows);
@@ -13,7 +16,7 @@ describe('the state of a cluster', () => {
     expect(`\n${lines(clusterStatus(2, 5), 24).join('\n')}\n`).toMatchInlineSnapshot(`
       "
       ready: escapement on gpu-17, policy clockwork, http://127.0.0.1:8002, up 1:02:03
-      in 187.4/s, goodput 180.2/s, failed 7.21/s, in time 96.2 %, unanswered 12
+      offered 187.4/s, in time 180.2/s, attained 96.2 %, p50 12.5 ms, p95 25.0 ms, p99 never, unanswered 12
       since the start: ok 1,234,567, late 12, timeout 345, rejected 6, error 0
       2 of 2 GPUs up, on average EXEC 5.0 %, WEIGHTS 5.0 %, memory 75.0 %
 
@@ -21,49 +24,67 @@ describe('the state of a cluster', () => {
         0  cuda    0.0       5.0  75.0    40  0.25 ms  10.0.0.0:8003  resnet50_0 ×4, LOAD bert
         1  cuda   10.0       5.0  75.0    41  1.25 ms  10.0.0.1:8003  resnet50_1 ×4
 
-      WARM  QUEUED  ARR/S  GOOD/S  FAIL/S   SLO%    QUEUE     EXEC  MODEL
-         1       0    100      99       1   99.0  0.00 ms  12.5 ms  model0
-         2       7     50    49.5       0  100.0  4.20 ms  12.5 ms  model1
-         3       0   33.3      33       0  100.0  8.40 ms  12.5 ms  model2
-         1       0     25    24.8       0  100.0  12.6 ms  12.5 ms  model3
-         2       0     20    19.8       0  100.0  16.8 ms  12.5 ms  model4
+      MODEL   COPIES  QUEUED  OFFERED/S  IN TIME/S  ATTAINED      P50      P95      P99  REFUSED    QUEUE     EXEC
+      model0       1       0        100         99    99.0 %  12.5 ms  25.0 ms    never        0  0.00 ms  12.5 ms
+      model1       2       7       49.5       49.5     100 %  12.5 ms  25.0 ms  50.0 ms        0  4.20 ms  12.5 ms
+      model2       3       0         33         33     100 %  12.5 ms  25.0 ms  50.0 ms        0  8.40 ms  12.5 ms
+      model3       1       0       24.8       24.8     100 %  12.5 ms  25.0 ms  50.0 ms        0  12.6 ms  12.5 ms
+      model4       2       0       19.8       19.8     100 %  12.5 ms  25.0 ms  50.0 ms        0  16.8 ms  12.5 ms
       "
     `);
   });
 
   it('has classes and tenants if the server has, the most active first', () => {
-    const rates = { offeredRps: 100, goodputRps: 60, failedRps: 40, refusedRps: 5, usedShare: 0.25 };
+    const model = [modelStatus(0)];
+    const class_ = [{ key: 'gold', weight: 10, share: 0.1, ...requestFigures(60, 40), gpuShare: null }];
+    const failures = { ...NO_FAILURES, overRate: 25, overShare: 10, refused: 5 };
     const status = clusterStatus(1, 3, {
-      classes: [{ name: 'gold', weight: 10, share: 0.1, ...rates, usedShare: null }],
-      tenants: [
-        { name: 'others', share: 0.5, ...rates, overRateRps: 0, overShareRps: 0, offeredRps: 0 },
-        { name: 'acme\u001b[2J', share: 0.25, ...rates, overRateRps: 25, overShareRps: 10 },
-        { name: 'research', share: 0.25, ...rates, overRateRps: 0, overShareRps: 35, offeredRps: 200 },
-      ],
+      by: {
+        model,
+        class: class_,
+        tenant: [
+          { key: 'idle', share: 0.5, ...requestFigures(0), gpuShare: 0 },
+          { key: 'acme\u001b[2J', share: 0.25, ...requestFigures(60, 40), failures, gpuShare: 0.25 },
+          { key: 'research', share: 0.25, ...requestFigures(200), failures, gpuShare: 0.75 },
+          { key: 'others', others: 3, share: 0.25, ...requestFigures(300), failures, gpuShare: 0.75 },
+        ],
+      },
     });
     const shown = lines(status);
     const from = shown.findIndex((line) => line.startsWith('CLASS'));
-    expect(`\n${shown.slice(from, from + 7).join('\n')}\n`).toMatchInlineSnapshot(`
+    expect(`\n${shown.slice(from).join('\n')}\n`).toMatchInlineSnapshot(`
       "
-      CLASS  ARR/S  GOOD/S  FAIL/S  SLO%  SHARE%  USED%  REF/S
-      gold     100      60      40  60.0    10.0      –      5
+      CLASS      GPU TIME   SHARE  OFFERED/S  IN TIME/S  ATTAINED      P50      P95    P99  REFUSED
+      gold × 10         –  10.0 %        100         60    60.0 %  12.5 ms  25.0 ms  never        0
 
-      TENANT         ARR/S  GOOD/S  FAIL/S  SLO%  SHARE%  USED%  REF/S  >RATE/S  >SHR/S
-      research         200      60      40  60.0    25.0   25.0      5        0      35
-      acme\\u001b[2J    100      60      40  60.0    25.0   25.0      5       25      10
-      others             0      60      40  60.0    50.0   25.0      5        0       0
+      TENANT         GPU TIME   SHARE  BEYOND RATE  BEYOND SHARE  OFFERED/S  IN TIME/S  ATTAINED      P50      P95      P99  REFUSED
+      research         75.0 %  25.0 %           25            10        200        200     100 %  12.5 ms  25.0 ms  50.0 ms        5
+      acme\\u001b[2J    25.0 %  25.0 %           25            10        100         60    60.0 %  12.5 ms  25.0 ms    never        5
+      idle                0 %  50.0 %            –             –          0          0         –  12.5 ms  25.0 ms  50.0 ms        0
+      3 others         75.0 %  25.0 %           25            10        300        300     100 %  12.5 ms  25.0 ms  50.0 ms        5
+
+      MODEL   COPIES  QUEUED  OFFERED/S  IN TIME/S  ATTAINED      P50      P95    P99  REFUSED    QUEUE     EXEC
+      model0       1       0        100         99    99.0 %  12.5 ms  25.0 ms  never        0  0.00 ms  12.5 ms
       "
     `);
     expect(lines(clusterStatus(1, 3)).join('')).not.toMatch(/CLASS|TENANT/);
   });
 
   it('says what is left out where there is no room', () => {
-    const shown = lines(clusterStatus(100, 200, { otherModels: 3800 }), 24);
+    const shown = lines(clusterStatus(100, 200), 24);
     expect(shown).toHaveLength(24);
-    expect(shown.filter((line) => line.startsWith('…'))).toEqual(['… 93 more GPUs', '… 194 more models']);
-    const all = lines(clusterStatus(100, 200, { otherModels: 3800 }));
-    expect(all.filter((line) => / model\d+$/.test(line))).toHaveLength(200);
-    expect(all.at(-1)).toBe('… 3,800 more with fewer requests');
+    expect(shown.filter((line) => line.startsWith('…'))).toEqual(['… 93 more GPUs', '… 193 more models']);
+    const model = [...clusterStatus(1, 200).by.model, modelStatus(200, { key: 'others', others: 3800 })];
+    const all = lines(clusterStatus(100, 0, { by: { model } }));
+    expect(all.filter((line) => /^model\d+ /.test(line))).toHaveLength(200);
+    expect(all.at(-1)).toMatch(/^3,800 others /);
+  });
+
+  it('cuts long names on a screen, so that their figures fit', () => {
+    const model = [modelStatus(0, { key: 'a-model-with-a-name-that-is-long' })];
+    const status = clusterStatus(1, 0, { by: { model } });
+    expect(lines(status, 24).at(-1)).toMatch(/^a-model-with-a-name-tha… /);
+    expect(lines(status).at(-1)).toMatch(/^a-model-with-a-name-that-is-long /);
   });
 
   it('lists GPUs that are gone first, and counts them', () => {
@@ -80,16 +101,25 @@ describe('the state of a cluster', () => {
   });
 
   it('has dashes for what is not known', () => {
-    const idle = { offeredRps: 0, goodputRps: 0, failedRps: 0 };
+    const none = {
+      mean: null,
+      p50: null,
+      p90: null,
+      p95: null,
+      p99: null,
+      p999: null,
+      p9999: null,
+      max: null,
+    };
+    const idle = { ...requestFigures(0), offeredLatencyMs: none, executedLatencyMs: none };
     const unseen = { queueMs: null, copyInMs: null, execMs: null, copyOutMs: null };
-    const lastMinute = { offeredRps: [], goodputRps: [], failedRps: [] };
     const status = clusterStatus(1, 1, {
-      models: [modelStatus(0, { ...idle, ...unseen, queued: 0 })],
-      requests: { ...idle, unanswered: 0, totals: { ok: 0 }, lastMinute },
+      by: { model: [modelStatus(0, { ...idle, ...unseen, queued: 0 })] },
+      ...{ ...idle, totals: { ok: 0 } },
     });
-    expect(lines(status)[1]).toContain('in time –');
-    expect(lines(status).at(-1)).toMatch(/^ +1 +0 +0 +0 +0( +–){3} {2}model0$/);
-    expect(lines({ ...status, gpus: [], models: [] })[3]).toBe('0 of 0 GPUs up, on average memory –');
+    expect(lines(status)[1]).toContain('attained –, p50 –, p95 –, p99 –');
+    expect(lines(status).at(-1)).toMatch(/^model0 +1 +0 +0 +0( +–){4} +0( +–){2}$/);
+    expect(lines({ ...status, gpus: [], by: { model: [] } })[3]).toBe('0 of 0 GPUs up, on average memory –');
   });
 
   it('names the lane of GPUs that do one thing at a time', () => {

@@ -1,12 +1,20 @@
 import * as z from 'zod';
 import type { Immutable } from '../../../base/immutable.js';
+import { count, share } from '../../../record/schema-figure.js';
+import {
+  partSchema,
+  perSecond,
+  requestCountsSchema,
+  requestFiguresSchema,
+  runPartsSchema,
+} from '../../../record/schema-summary.js';
 
 /** Version of the status. */
-export const STATUS_VERSION = 3;
+export const STATUS_VERSION = 4;
 
 const figure = z.number();
 const average = figure.nullable();
-const perSecond = z.array(figure);
+const perSecondList = z.array(figure);
 
 const laneStatus = z.object({
   lane: z.string().describe('EXEC and WEIGHTS; EXEC+WEIGHTS where a GPU does one thing at a time.'),
@@ -27,43 +35,63 @@ const gpuStatus = z.object({
   warmModels: figure,
 });
 
-const rates = {
-  offeredRps: figure.describe('Requests that arrived, per second.'),
-  goodputRps: figure.describe('Answers within their SLO, per second.'),
-  failedRps: figure.describe('All other answers, per second.'),
+/** Figures of the summary of a run, of the requests in the window. */
+const window = {
+  ...requestFiguresSchema.shape,
+  requests: requestCountsSchema
+    .extend({
+      offered: count().describe('Requests that arrived in the window; the other five are answers in it.'),
+    })
+    .describe('Requests by outcome, here and below of the window.'),
+  offeredRps: perSecond('Requests that arrived, per second'),
+  goodputRps: perSecond('Answers within their SLO, per second'),
+  attainment: share().nullable().describe('Share of answers within their SLO; null: there were none.'),
 };
+const others = count()
+  .exactOptional()
+  .describe('Only in a last row for all without one of their own, if there are more than 200: their number.');
+const { class: classes, tenant, length, kind } = runPartsSchema.shape;
 
-const modelStatus = z.object({
-  name: z.string(),
-  copies: figure.describe('GPUs that hold it.'),
-  queued: figure,
-  ...rates,
-  queueMs: average.describe(
-    'Means of the stages of the requests executed in the window, ms, here and below; null: there were none.',
-  ),
-  copyInMs: average,
-  execMs: average,
-  copyOutMs: average,
-});
-
-const senderStatus = {
-  name: z.string(),
-  ...rates,
-  refusedRps: figure.describe('Refused by admission or by the policy, per second.'),
-  usedShare: average.describe('Share of the GPU time of all answers in the window; null: there was none.'),
-};
-
-const classStatus = z.object({
-  ...senderStatus,
-  weight: figure,
-  share: figure.describe('Guaranteed share of GPU time.'),
-});
-
-const tenantStatus = z.object({
-  ...senderStatus,
-  share: figure.describe('Its share of what GPUs can do under overload.'),
-  overRateRps: figure.describe('Refused beyond its rate, per second.'),
-  overShareRps: figure.describe('Refused beyond its share under overload, per second.'),
+/** Breakdowns of the summary of a run, of the requests in the window. */
+const partsSchema = z.object({
+  class: z
+    .array(classes.unwrap().element.extend(window))
+    .exactOptional()
+    .describe('By class, in the order of their declaration; absent: there are none.'),
+  tenant: z
+    .array(tenant.unwrap().element.extend({ ...window, others }))
+    .exactOptional()
+    .describe(
+      'By tenant, in the order of their declaration, of many the most active first; absent: there are none.',
+    ),
+  length: z
+    .array(length.unwrap().element.extend(window))
+    .exactOptional()
+    .describe('By the smallest length that fits their inputs; absent where no model takes several lengths.'),
+  kind: z
+    .array(
+      kind
+        .unwrap()
+        .element.omit({ gpuHours: true, pricePerHour: true })
+        .extend({ ...window, gpus: count().describe('GPUs of the kind that take actions.') }),
+    )
+    .exactOptional()
+    .describe('By kind of the GPU that executed them; absent if all GPUs are of one kind.'),
+  model: z
+    .array(
+      partSchema.extend({
+        ...{ ...window, others },
+        copies: count().describe('GPUs that hold it.'),
+        queued: count().describe('Requests that wait for it.'),
+        queueMs: average.describe(
+          'Mean wait of executed requests for their INFER, ms; null: there were none.',
+        ),
+        copyInMs: average.describe('Means of the stages of executed requests, ms, here and below.'),
+        execMs: average,
+        copyOutMs: average,
+      }),
+    )
+    .describe('The 200 most active models, the most active first.'),
 });
 
 const scalingStatus = z.object({
@@ -84,31 +112,26 @@ export const statusSchema = z.object({
   host: z.string(),
   upSeconds: figure,
   ready: z.boolean().describe('Takes requests.'),
-  windowSeconds: figure.describe('Rates and shares are means over about this long, up to now.'),
-  requests: z.object({
-    ...rates,
-    unanswered: figure,
-    totals: z
-      .record(z.string(), figure)
-      .describe('Since the start, by outcome: ok, late, timeout, rejected, error, cancelled.'),
-    lastMinute: z
-      .object({ offeredRps: perSecond, goodputRps: perSecond, failedRps: perSecond })
-      .describe('Each of the last complete seconds, at most 60, the latest last.'),
-  }),
+  windowSeconds: figure.describe(
+    'Figures of requests are of this long, up to now, latencies within 1.6 %; shares of lanes are of about as long.',
+  ),
+  ...window,
+  unanswered: count().describe('Requests that wait or run.'),
+  totals: z
+    .record(z.string(), figure)
+    .describe('Since the start, by outcome: ok, late, timeout, rejected, error, cancelled.'),
+  lastMinute: z
+    .object({ offeredRps: perSecondList, goodputRps: perSecondList, failedRps: perSecondList })
+    .describe('Each of the last complete seconds, at most 60, the latest last.'),
+  by: partsSchema.describe('Requests by dimension, each with these same counts, rates and latencies.'),
   gpus: z.array(gpuStatus),
   scaling: scalingStatus
     .optional()
     .describe('The last decision of the scaler; absent: there is no scaler, or it has decided nothing yet.'),
-  classes: z.array(classStatus).optional().describe('Absent: none are configured.'),
-  tenants: z.array(tenantStatus).optional().describe('Absent: none are configured.'),
-  models: z.array(modelStatus).describe('The most active ones, at most 200, the most active first.'),
-  otherModels: figure.describe('Number of further ones.'),
 });
 
 export interface ClusterStatus extends Immutable<z.output<typeof statusSchema>> {}
 export interface GpuStatus extends Immutable<z.output<typeof gpuStatus>> {}
 export interface ScalingStatus extends Immutable<z.output<typeof scalingStatus>> {}
-export interface ClassStatus extends Immutable<z.output<typeof classStatus>> {}
-export interface TenantStatus extends Immutable<z.output<typeof tenantStatus>> {}
 export interface LaneStatus extends Immutable<z.output<typeof laneStatus>> {}
-export interface ModelStatus extends Immutable<z.output<typeof modelStatus>> {}
+export type ModelStatus = ClusterStatus['by']['model'][number];

@@ -1,26 +1,25 @@
 import { NS_PER_MS, NS_PER_S } from '../../../base/units.js';
-import { type Action, LANE_NAMES, LOAD } from '../../../core/action.js';
+import { type Action, LANE_EXEC, LANE_NAMES, LANE_WEIGHTS, LOAD } from '../../../core/action.js';
 import type { RequestClass } from '../../../core/classes.js';
 import type { Cluster } from '../../../core/cluster.js';
 import { OUTCOME_NAMES, REQUEST_FREE, REQUEST_QUEUED, type RequestTable } from '../../../core/request.js';
 import { partsOf, type Tenant } from '../../../core/tenants.js';
+import { ratioOf } from '../../../record/counted.js';
+import { Breakdown, MOST_PARTS, Window } from './breakdown.js';
 import {
   type ClusterStatus,
   type GpuStatus,
   type LaneStatus,
-  type ModelStatus,
   type ScalingStatus,
   STATUS_VERSION,
 } from './cluster-status.js';
 import {
-  type Counted,
-  type Counts,
+  ANSWER,
+  HISTORY,
   HISTORY_SECONDS,
   type StatusCollector,
   WINDOW_SECONDS,
 } from './status-collector.js';
-
-const MOST_MODELS = 200;
 
 /** Inputs of a status. */
 interface StatusSources {
@@ -42,7 +41,7 @@ interface StatusSources {
   readonly nowNs: number;
 }
 
-/** Describes the state of a controller. Takes about a millisecond for 100 GPUs and 4,000 models. */
+/** Describes the state of a controller. Takes a few milliseconds, of which most are for the answers kept. */
 export function describeCluster(sources: StatusSources): ClusterStatus {
   return new Description(sources).status();
 }
@@ -56,121 +55,142 @@ export function warmModels({ models, gpus, warm }: Pick<Cluster, 'models' | 'gpu
   return counts;
 }
 
+/** Number of waiting requests of each model. */
+export function queuedByModel(
+  { models }: Pick<Cluster, 'models'>,
+  { state, model }: RequestTable,
+): Int32Array {
+  const queued = new Int32Array(models.length);
+  for (let slot = 0; slot < state.length; slot++) if (state[slot] === REQUEST_QUEUED) queued[model[slot]]++;
+  return queued;
+}
+
 class Description {
   private readonly second: number;
   private readonly fromSecond: number;
-  private readonly windowSeconds: number;
+  private readonly window: Window;
   /** By model: waiting requests. */
   private readonly queued: Int32Array;
 
   constructor(private readonly sources: StatusSources) {
-    const { nowNs, core } = sources;
+    const { nowNs, core, collector } = sources;
     this.second = Math.floor(nowNs / NS_PER_S);
     this.fromSecond = Math.max(0, this.second - WINDOW_SECONDS);
-    this.windowSeconds = Math.max(nowNs / NS_PER_S - this.fromSecond, 1e-3);
-    const { state, model } = core.requests;
-    this.queued = new Int32Array(core.cluster.models.length);
-    for (let slot = 0; slot < state.length; slot++)
-      if (state[slot] === REQUEST_QUEUED) this.queued[model[slot]]++;
+    this.window = new Window(collector, core.requests, nowNs);
+    this.queued = queuedByModel(core.cluster, core.requests);
   }
 
   status(): ClusterStatus {
-    const { sources, second, fromSecond } = this;
-    const { collector, core, policy, host, ready, scaling, nowNs } = sources;
-    const recent = this.recent(core.requests.model, core.cluster.models.length);
-    const unanswered = recent.reduce((sum, count) => sum + count, 0);
-    const chosen = this.mostActive(recent);
+    const { collector, core, policy, host, ready, scaling, nowNs } = this.sources;
+    const gpus = this.gpus();
     return {
       version: STATUS_VERSION,
       policy,
       host,
       upSeconds: round(nowNs / NS_PER_S),
       ready,
-      windowSeconds: round(this.windowSeconds),
-      requests: {
-        ...this.rates(collector.all.counts(0, fromSecond, second), unanswered),
-        unanswered: core.requests.size,
-        totals: Object.fromEntries(OUTCOME_NAMES.map((name, outcome) => [name, collector.totals[outcome]])),
-        lastMinute: this.lastMinute(),
-      },
-      gpus: this.gpus(),
+      windowSeconds: round(this.window.seconds),
+      ...new Breakdown(this.window, 1, () => 0).figures(0),
+      unanswered: core.requests.size,
+      totals: Object.fromEntries(OUTCOME_NAMES.map((name, outcome) => [name, collector.totals[outcome]])),
+      lastMinute: this.lastMinute(),
+      by: this.by(gpus),
+      gpus,
       ...(scaling === null ? {} : { scaling }),
-      ...this.senders(),
-      models: chosen.map((model) => this.model(model, recent[model])),
-      otherModels: core.cluster.modelCount - chosen.length,
     };
   }
 
-  private perS(count: number): number {
-    return round(count / this.windowSeconds);
-  }
-
-  /** `unanswered`: further requests that arrived within the window. */
-  private rates({ arrived, good, failed }: Counts, unanswered: number) {
+  /** Requests by each dimension that the server has. */
+  private by(gpus: readonly GpuStatus[]): ClusterStatus['by'] {
+    const { window } = this;
+    const { core, classes, tenants } = this.sources;
+    const { models } = core.cluster;
+    const at = (column: number) => (values: Float64Array, row: number) => values[row + column];
+    const shares = partsOf(tenants);
+    const lengths = [...new Set(models.flatMap(({ lengths = [] }) => lengths))].sort((a, b) => a - b);
+    const lengthOf = new Map(lengths.map((length, i) => [length, i]));
+    const kinds = [...new Set(gpus.map(({ kind }) => kind))];
+    const kindOf = gpus.map(({ kind }) => kinds.indexOf(kind));
     return {
-      offeredRps: this.perS(arrived + unanswered),
-      goodputRps: this.perS(good),
-      failedRps: this.perS(failed),
+      ...(classes.length > 0 && {
+        class: new Breakdown(window, classes.length, at(ANSWER.class)).list(([i]) => {
+          const { name, weight, share } = classes[i];
+          return { key: name, weight, share };
+        }),
+      }),
+      ...(tenants.length > 0 && {
+        tenant: new Breakdown(window, tenants.length, at(ANSWER.tenant), (arrived) =>
+          tenants.length > MOST_PARTS ? descending(arrived) : [...arrived.keys()],
+        ).list((parts) => ({ key: tenants[parts[0]].name, share: sumOf(parts, shares) })),
+      }),
+      ...(lengths.length > 0 && {
+        length: new Breakdown(
+          window,
+          lengths.length,
+          (values, row) => lengthOf.get(values[row + ANSWER.length]) ?? -1,
+        ).list(([i]) => ({ key: String(lengths[i]) })),
+      }),
+      ...(kinds.length > 1 && {
+        kind: new Breakdown(
+          window,
+          kinds.length,
+          (values, row) => kindOf[values[row + ANSWER.gpu]] ?? -1,
+        ).list(([i], { infers }) => this.kind(kinds[i], infers, gpus)),
+      }),
+      model: this.models(),
     };
   }
 
-  /** By number in a column of the request table: unanswered requests that arrived within the window. */
-  private recent(column: ArrayLike<number>, length: number): Float64Array {
-    const { state, arrivalNs } = this.sources.core.requests;
-    const counts = new Float64Array(length);
-    for (let slot = 0; slot < state.length && length > 0; slot++)
-      if (state[slot] !== REQUEST_FREE && arrivalNs[slot] >= this.fromSecond * NS_PER_S)
-        counts[column[slot]]++;
-    return counts;
-  }
-
-  /** By arrivals and waiting requests; ties by copies. */
-  private mostActive(recent: Float64Array): number[] {
-    const { collector, core } = this.sources;
-    const { models, modelCount, warm, gpus } = core.cluster;
-    // One number encodes both the sort key and the model: numbers are sorted without callbacks, many times as fast.
-    const keys = new Float64Array(modelCount);
-    let at = 0;
-    for (let model = 0; model < models.length; model++) {
-      if (!core.cluster.hasModel(model)) continue;
-      const arrived = collector.models.sum(model, 'arrived', this.fromSecond, this.second);
-      const activity = arrived + recent[model] + this.queued[model];
-      keys[at++] = (activity * (gpus + 1) + warm.count(model) + 1) * models.length - model;
-    }
-    const descending = keys.sort().reverse().subarray(0, MOST_MODELS);
-    return Array.from(descending, (key) => (models.length - (key % models.length)) % models.length);
-  }
-
-  private model(model: number, unanswered: number): ModelStatus {
-    const { collector, core } = this.sources;
-    const counts = collector.models.counts(model, this.fromSecond, this.second);
-    const meanMs = (ns: number, count: number) => (count === 0 ? null : round(ns / count / NS_PER_MS));
+  private kind(key: string, infers: number, all: readonly GpuStatus[]) {
+    const gpus = all.filter(({ kind, up }) => up && kind === key);
+    const busy = (lane: number) => gpus.reduce((sum, { lanes }) => sum + (lanes[lane]?.busy ?? 0), 0);
     return {
-      name: core.cluster.models[model].name,
-      copies: core.cluster.warm.count(model),
-      queued: this.queued[model],
-      ...this.rates(counts, unanswered),
-      queueMs: meanMs(counts.queueNs, counts.started),
-      copyInMs: meanMs(counts.copyInNs, counts.ran),
-      execMs: meanMs(counts.execNs, counts.ran),
-      copyOutMs: meanMs(counts.copyOutNs, counts.ran),
+      ...{ key, gpus: gpus.length, infer: Math.round(infers) },
+      execUtilization: ratioOf(busy(LANE_EXEC), gpus.length),
+      weightsUtilization: ratioOf(busy(LANE_WEIGHTS), gpus.length),
     };
+  }
+
+  private models(): ClusterStatus['by']['model'] {
+    const { models, warm } = this.sources.core.cluster;
+    const byModel = (values: Float64Array, at: number) => values[at + ANSWER.model];
+    return new Breakdown(this.window, models.length, byModel, (arrived) => this.mostActive(arrived)).list(
+      (parts, { executed, ...sums }) => {
+        const meanMs = (ns: number) => (executed === 0 ? null : round(ns / executed / NS_PER_MS));
+        return {
+          key: models[parts[0]].name,
+          copies: parts.reduce((sum, model) => sum + warm.count(model), 0),
+          queued: sumOf(parts, this.queued),
+          queueMs: meanMs(sums.queueNs),
+          copyInMs: meanMs(sums.copyInNs),
+          execMs: meanMs(sums.execNs),
+          copyOutMs: meanMs(sums.copyOutNs),
+        };
+      },
+    );
+  }
+
+  /** All models by arrivals and waiting requests; ties by copies. */
+  private mostActive(arrived: Float64Array): number[] {
+    const { cluster } = this.sources.core;
+    const { warm, gpus } = cluster;
+    return descending(
+      arrived.map((count, model) => (count + this.queued[model]) * (gpus + 1) + warm.count(model)),
+    ).filter((model) => cluster.hasModel(model));
   }
 
   private lastMinute() {
     const { collector, core } = this.sources;
     const first = Math.max(0, this.second - HISTORY_SECONDS);
-    const each = (counted: Counted) =>
-      Array.from({ length: this.second - first }, (_, i) =>
-        collector.all.sum(0, counted, first + i, first + i),
-      );
-    const arrived = each('arrived');
+    const each = (series: number) =>
+      Array.from({ length: this.second - first }, (_, i) => collector.history.at(series, first + i));
+    const arrived = each(HISTORY.arrived);
     const { state, arrivalNs } = core.requests;
     for (let slot = 0; slot < state.length; slot++) {
       const at = Math.floor(arrivalNs[slot] / NS_PER_S) - first;
       if (state[slot] !== REQUEST_FREE && at >= 0 && at < arrived.length) arrived[at]++;
     }
-    return { offeredRps: arrived, goodputRps: each('good'), failedRps: each('failed') };
+    return { offeredRps: arrived, goodputRps: each(HISTORY.good), failedRps: each(HISTORY.failed) };
   }
 
   /** GPUs up to the last that a worker has. */
@@ -205,40 +225,6 @@ class Description {
       running: running === null ? '' : whatRuns(running, cluster.models[running.model].name),
     };
   }
-
-  /** Figures of each class and each tenant; absent if none are configured. */
-  private senders(): Pick<ClusterStatus, 'classes' | 'tenants'> {
-    const { collector, core, classes, tenants } = this.sources;
-    const { requestClass, tenant } = core.requests;
-    const parts = partsOf(tenants);
-    const figures = (activity: StatusCollector['classes'], column: ArrayLike<number>) => {
-      const recent = this.recent(column, activity.length);
-      const all = Array.from(recent, (_, of) => activity.counts(of, this.fromSecond, this.second));
-      const gpuNs = all.reduce((sum, counts) => sum + counts.gpuNs, 0);
-      return all.map((counts, of) => ({
-        usedShare: gpuNs === 0 ? null : round(counts.gpuNs / gpuNs),
-        ...this.rates(counts, recent[of]),
-        refusedRps: this.perS(counts.refused),
-        overRateRps: this.perS(counts.overRate),
-        overShareRps: this.perS(counts.overShare),
-      }));
-    };
-    const ofClasses = figures(collector.classes, requestClass).map(
-      ({ overRateRps, overShareRps, ...rest }, i) => {
-        const { name, weight, share } = classes[i];
-        return { name, weight, share, ...rest };
-      },
-    );
-    const ofTenants = figures(collector.tenants, tenant).map((rest, i) => ({
-      name: tenants[i].name,
-      share: round(parts[i]),
-      ...rest,
-    }));
-    return {
-      ...(classes.length === 0 ? {} : { classes: ofClasses }),
-      ...(tenants.length === 0 ? {} : { tenants: ofTenants }),
-    };
-  }
 }
 
 function whatRuns({ kind, batchSize }: Action, model: string): string {
@@ -248,4 +234,16 @@ function whatRuns({ kind, batchSize }: Action, model: string): string {
 /** To a thousandth: more digits only make the answer longer. */
 function round(value: number): number {
   return Math.round(value * 1000) / 1000;
+}
+
+function sumOf(parts: readonly number[], values: ArrayLike<number>): number {
+  return parts.reduce((sum, part) => sum + values[part], 0);
+}
+
+/** Parts by their value, a whole number, the largest first; equal ones in their order. */
+function descending(values: Float64Array): number[] {
+  // One number encodes both the value and the part: numbers are sorted without callbacks, many times as fast.
+  const parts = values.length;
+  const keys = values.map((value, part) => (value + 1) * parts - part);
+  return Array.from(keys.sort().reverse(), (key) => (parts - (key % parts)) % parts);
 }

@@ -11,8 +11,6 @@ import {
   OUTCOME_OK,
   OUTCOME_REJECTED,
   type Outcome,
-  REQUEST_FREE,
-  REQUEST_QUEUED,
   type RequestTable,
 } from '../../../core/request.js';
 import { statusName } from '../../../core/status-names.js';
@@ -21,7 +19,7 @@ import { newApiErrorCounters, readApiErrors } from '../../frontend/api-error.js'
 import type { ResultMessage } from '../../messages.js';
 import { execNsOf } from '../model-statistics.js';
 import type { ScalingStatus } from '../status/cluster-status.js';
-import { warmModels } from '../status/describe-cluster.js';
+import { queuedByModel, warmModels } from '../status/describe-cluster.js';
 import { ModelLabels } from './labels.js';
 import { type Count, counted, type Reading, readOnScrape } from './metrics.js';
 
@@ -234,15 +232,11 @@ export function registerCluster(
 ): void {
   readOnScrape(registry, 'escapement_queued_requests', function* () {
     const named = (name: string) => [labels.valueOf(labels.numberOf(name))];
-    const queued = new Float64Array(cluster.models.length);
-    const { state, model } = requests;
-    for (let slot = 0; slot < state.length; slot++) if (state[slot] === REQUEST_QUEUED) queued[model[slot]]++;
+    const queued = queuedByModel(cluster, requests);
     for (const [index, { name }] of cluster.models.entries())
       if (name !== '') yield [named(name), queued[index]];
   });
-  readOnScrape(registry, 'escapement_unanswered_requests', () => [
-    [[], requests.state.reduce((sum, state) => sum + (state === REQUEST_FREE ? 0 : 1), 0)],
-  ]);
+  readOnScrape(registry, 'escapement_unanswered_requests', () => [[[], requests.size]]);
   const ofGpus = (
     name: `escapement_${'gpu_up' | 'gpu_info' | 'free_pages' | 'warm_models'}`,
     begin: () => (gpu: number, worker: string) => Reading,

@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { Action } from '../../../../src/core/action.js';
+import { Action } from '../../../../src/core/action.js';
 import { Controller } from '../../../../src/core/controller.js';
 import type { RunObserver } from '../../../../src/core/observer.js';
-import { OUTCOME_OK, type Outcome, type RequestTable } from '../../../../src/core/request.js';
+import {
+  OUTCOME_LATE,
+  OUTCOME_OK,
+  OUTCOME_REJECTED,
+  type Outcome,
+  RequestTable,
+} from '../../../../src/core/request.js';
+import { LIMIT_RATE } from '../../../../src/core/tenants.js';
 import type { ClusterStatus } from '../../../../src/live/observe/status/cluster-status.js';
 import { describeCluster } from '../../../../src/live/observe/status/describe-cluster.js';
 import { StatusCollector } from '../../../../src/live/observe/status/status-collector.js';
@@ -19,11 +26,18 @@ interface Look {
   readonly answers: number;
 }
 
+interface Answer {
+  readonly model: number;
+  readonly outcome: Outcome;
+  readonly nowNs: number;
+  readonly latencyMs: number;
+}
+
 /** A run under more load than can be served, looked at about every `everyNs`. */
 async function watched(models: number, arrivals: readonly Arrival[], everyNs: number) {
   const specs = resnets(models);
   const collector = new StatusCollector({ models: specs, gpus: GPUS });
-  const answers: { readonly model: number; readonly outcome: Outcome; readonly nowNs: number }[] = [];
+  const answers: Answer[] = [];
   const looks: Look[] = [];
   let simulator: Simulator;
   const observer: RunObserver = {
@@ -36,10 +50,11 @@ async function watched(models: number, arrivals: readonly Arrival[], everyNs: nu
       action: Action | null,
     ) => {
       collector.answered(requests, slot, outcome, nowNs, copies, action);
-      answers.push({ model: requests.model[slot], outcome, nowNs });
+      const latencyMs = (nowNs - requests.arrivalNs[slot]) / MS;
+      answers.push({ model: requests.model[slot], outcome, nowNs, latencyMs });
     },
-    completed: (action: Action, nowNs: number) => {
-      collector.completed(action);
+    completed: (action: Action, nowNs: number, queued: number, copies: number) => {
+      collector.completed(action, nowNs, queued, copies);
       if (nowNs < (looks.length + 1) * everyNs) return;
       const status = describeCluster({
         collector,
@@ -80,20 +95,20 @@ describe('the status of a cluster', () => {
     const { looks, answers } = await watched(models, arrivals, 7.3 * S);
     expect(looks.length).toBeGreaterThan(8);
     for (const { status, nowNs, answers: answered } of looks) {
-      const second = Math.floor(nowNs / S);
-      const fromNs = (second - 5) * S;
-      const windowS = (nowNs - fromNs) / S;
+      const fromNs = nowNs - 5 * S;
       // A request that arrives in this very instant may or may not have been seen.
       const came = arrivals.filter(({ timeNs }) => timeNs >= fromNs && timeNs < nowNs);
       const recent = answers.slice(0, answered).filter((answer) => answer.nowNs >= fromNs);
       const good = recent.filter(({ outcome }) => outcome === OUTCOME_OK);
-      expect(status.windowSeconds).toBeCloseTo(windowS, 3);
-      expect(status.requests.offeredRps * windowS).toBeCloseTo(came.length, 1);
-      expect(status.requests.goodputRps * windowS).toBeCloseTo(good.length, 1);
-      expect(status.requests.failedRps * windowS).toBeCloseTo(recent.length - good.length, 1);
-      const totals = Object.values(status.requests.totals);
+      expect(status.windowSeconds).toBe(5);
+      const { ok, late, timeout, rejected, error, offered } = status.requests;
+      expect([offered, ok]).toEqual([came.length, good.length]);
+      expect([status.offeredRps, status.goodputRps]).toEqual([came.length / 5, good.length / 5]);
+      expect(ok + late + timeout + rejected + error).toBe(recent.length);
+      const totals = Object.values(status.totals);
       expect(totals.reduce((sum, count) => sum + count, 0)).toBe(answered);
-      const { lastMinute } = status.requests;
+      const { lastMinute } = status;
+      const second = Math.floor(nowNs / S);
       const first = Math.max(0, second - 60);
       expect(lastMinute.offeredRps).toEqual(
         Array.from({ length: second - first }, (_, i) => {
@@ -102,9 +117,21 @@ describe('the status of a cluster', () => {
         }),
       );
       expect(lastMinute.goodputRps).toHaveLength(lastMinute.offeredRps.length);
-      for (const { name, goodputRps } of status.models) {
-        const ofModel = good.filter(({ model }) => resnets(models)[model].name === name);
-        expect(goodputRps * windowS).toBeCloseTo(ofModel.length, 1);
+      const names = resnets(models).map(({ name }) => name);
+      for (const { key, requests, attainment, offeredLatencyMs, executedLatencyMs } of status.by.model) {
+        const ofModel = recent.filter(({ model }) => names[model] === key);
+        const inTime = ofModel.filter(({ outcome }) => outcome === OUTCOME_OK);
+        expect(requests.ok).toBe(inTime.length);
+        expect(attainment).toBe(ofModel.length === 0 ? null : inTime.length / ofModel.length);
+        const executed = ofModel.filter(({ outcome }) => outcome === OUTCOME_OK || outcome === OUTCOME_LATE);
+        for (const [name, percent] of [
+          ['p50', 50],
+          ['p95', 95],
+          ['p99', 99],
+        ] as const) {
+          expectNear(offeredLatencyMs[name], percentile(inTime, percent, ofModel.length));
+          expectNear(executedLatencyMs[name], percentile(executed, percent, executed.length));
+        }
       }
     }
   });
@@ -124,11 +151,11 @@ describe('the status of a cluster', () => {
       expect(lanes[0].busy).toBeGreaterThan(0.3);
       for (const { busy } of lanes) expect(busy).toBeLessThanOrEqual(1);
     }
-    const copies = status.models.reduce((sum, model) => sum + model.copies, 0);
+    const copies = status.by.model.reduce((sum, model) => sum + model.copies, 0);
     expect(copies).toBe(status.gpus.reduce((sum, gpu) => sum + gpu.warmModels, 0));
-    const rates = status.models.map(({ offeredRps }) => offeredRps);
-    expect(rates.reduce((sum, rate) => sum + rate, 0)).toBeCloseTo(status.requests.offeredRps, 1);
-    expect(status.models[0].queueMs).toBeGreaterThan(0);
+    const offered = status.by.model.map(({ requests }) => requests.offered);
+    expect(offered.reduce((sum, count) => sum + count, 0)).toBe(status.requests.offered);
+    expect(status.by.model[0].queueMs).toBeGreaterThan(0);
     expect(JSON.parse(JSON.stringify(status))).toEqual(status);
   });
 
@@ -142,7 +169,7 @@ describe('the status of a cluster', () => {
     });
     controller.gpuDown(1);
     controller.step(3 * MS);
-    const { gpus, windowSeconds, requests, scaling } = describeCluster({
+    const { gpus, windowSeconds, lastMinute, scaling } = describeCluster({
       collector: new StatusCollector({ models: specs, gpus: 2, oneLane: true }),
       classes: [],
       tenants: [],
@@ -159,18 +186,113 @@ describe('the status of a cluster', () => {
     expect(gpus.map(({ up }) => up)).toEqual([true, false]);
     const lane = { lane: 'EXEC+WEIGHTS', busy: 0, bookedMs: 0, running: '' };
     expect(gpus.map(({ lanes }) => lanes)).toEqual([[lane], [lane]]);
-    expect([windowSeconds, requests.lastMinute.goodputRps]).toEqual([0.003, []]);
+    expect([windowSeconds, lastMinute.goodputRps]).toEqual([0.003, []]);
   });
 
-  it('names the most active of many models and counts the others', async () => {
+  it('has a row for each of the most active of many models, and one for the others', async () => {
     const many = 300;
     const { looks } = await watched(many, poisson({ ...load, models: many, durationNs: 3 * S }), 2.5 * S);
     const [{ status }] = looks;
-    expect([status.models.length, status.otherModels]).toEqual([200, 100]);
-    const activity = status.models.map(
-      ({ offeredRps, queued }) => offeredRps * status.windowSeconds + queued,
-    );
-    for (let i = 1; i < activity.length; i++)
-      expect(activity[i]).toBeLessThanOrEqual((activity[i - 1] as number) + 0.01);
+    const { model } = status.by;
+    expect([model.length, model.at(-1)?.key, model.at(-1)?.others]).toEqual([201, 'others', 100]);
+    const activity = model.slice(0, -1).map(({ requests, queued }) => requests.offered + queued);
+    expect(activity).toEqual(activity.toSorted((a, b) => b - a));
+    for (const name of ['offered', 'ok', 'late', 'timeout', 'rejected'] as const)
+      expect(model.reduce((sum, { requests }) => sum + requests[name], 0)).toBe(status.requests[name]);
+  });
+
+  it('breaks requests down by class, tenant, length and kind of GPU', () => {
+    const { answer, statusOf } = withSenders();
+    answer({ requestClass: 1, tenant: 1, length: 100 }, OUTCOME_OK, 10, 0);
+    answer({ requestClass: 1, tenant: 1, length: 100 }, OUTCOME_OK, 20, 0);
+    answer({ requestClass: 0, tenant: 1, length: 300 }, OUTCOME_LATE, 200, 1);
+    answer({ requestClass: 0, tenant: 0, length: 300, limit: LIMIT_RATE }, OUTCOME_REJECTED, 0, null);
+    const { by, attainment, windowSeconds } = statusOf();
+    expect([attainment, windowSeconds]).toEqual([0.5, 1]);
+    expect(by.class).toMatchObject([
+      { key: 'standard', weight: 1, share: 0, requests: { offered: 2, ok: 0, late: 1, rejected: 1 } },
+      { key: 'gold', weight: 10, share: 0.1, attainment: 1, goodputRps: 2 },
+    ]);
+    expect(by.tenant).toMatchObject([
+      { key: 'others', share: 0.25, attainment: 0, failures: { overRate: 1 }, gpuShare: 0 },
+      { key: 'acme', share: 0.75, attainment: 2 / 3, coldStarts: 3, gpuShare: 1 },
+    ]);
+    const [, acme] = by.tenant ?? [];
+    expect(acme.offeredLatencyMs).toMatchObject({ p50: expect.closeTo(20, 0), p95: null, p99: null });
+    expect(acme.executedLatencyMs).toMatchObject({ p99: expect.closeTo(200, -1) });
+    expect(by.length).toMatchObject([
+      { key: '128', requests: { offered: 2, ok: 2 } },
+      { key: '512', requests: { offered: 2, ok: 0 } },
+    ]);
+    expect(by.kind).toMatchObject([
+      { key: 'fast', gpus: 1, requests: { offered: 2, ok: 2 }, gpuShare: expect.closeTo(2 / 3) },
+      { key: 'slow', gpus: 1, requests: { offered: 1, ok: 0 }, execUtilization: 0 },
+    ]);
+  });
+
+  it('tells of a shorter time where more was answered than is kept', () => {
+    const { answer, statusOf } = withSenders();
+    for (let i = 0; i < 40_000; i++) answer({ arrivalNs: i * 1e5 }, OUTCOME_OK, 1, 0);
+    const { windowSeconds, goodputRps, requests } = statusOf(4 * S);
+    expect(windowSeconds).toBeLessThan(2);
+    expect(goodputRps).toBeCloseTo(10_000, -2);
+    expect(requests.ok).toBeCloseTo(windowSeconds * 10_000, -2);
   });
 });
+
+/** Nearest rank of `count` latencies, of which the others never end; null: none of these. */
+function percentile(latencies: readonly Answer[], percent: number, count: number): number | null {
+  const sorted = latencies.map(({ latencyMs }) => latencyMs).sort((a, b) => a - b);
+  return sorted[Math.max(1, Math.ceil((percent / 100) * count - 1e-9)) - 1] ?? null;
+}
+
+function expectNear(shown: number | null, exact: number | null): void {
+  if (shown === null || exact === null) expect(shown).toBe(exact);
+  else expect(Math.abs(shown - exact)).toBeLessThanOrEqual(0.016 * exact);
+}
+
+/** A collector of a cluster with classes, tenants, lengths and two kinds of GPUs, and answers to feed it with. */
+function withSenders() {
+  const [{ execNs, ...resnet }] = resnets(1);
+  const models = [{ ...resnet, execNs, lengths: [128, 512], execNsByLength: [execNs, execNs] }];
+  const collector = new StatusCollector({ models, gpus: 2 });
+  const core = new Controller({
+    cluster: { models, gpus: 2, pages: 40 },
+    defaultSloNs: 25 * MS,
+    createPolicy: createPolicy('clockwork'),
+    port: { send: () => {}, answer: () => {} },
+  });
+  const table = new RequestTable();
+  interface Fields {
+    readonly requestClass?: number;
+    readonly tenant?: number;
+    readonly length?: number;
+    readonly limit?: number;
+    readonly arrivalNs?: number;
+  }
+  const answer = (of: Fields, outcome: Outcome, latencyMs: number, gpu: number | null) => {
+    const { requestClass = 0, tenant = 0, length = 0, limit = 0, arrivalNs = 100 * MS } = of;
+    const slot = table.allocate(0, arrivalNs, 50 * MS, 0, requestClass, tenant, length);
+    table.limit[slot] = limit;
+    table.arrivalCopies[slot] = 0;
+    const nowNs = arrivalNs + latencyMs * MS;
+    const infer = Object.assign(new Action(1), { gpu, count: 1, beginNs: arrivalNs, endNs: arrivalNs + MS });
+    collector.answered(table, slot, outcome, nowNs, 1, gpu === null ? null : infer);
+    table.release(slot);
+  };
+  const statusOf = (nowNs = S) =>
+    describeCluster({
+      ...{ collector, core, policy: 'clockwork', host: 'here', ready: true, scaling: null, nowNs },
+      workerOf: (gpu) => `worker${gpu}`,
+      kindOf: (gpu) => ['fast', 'slow'][gpu],
+      classes: [
+        { name: 'standard', weight: 1, share: 0 },
+        { name: 'gold', weight: 10, share: 0.1 },
+      ],
+      tenants: [
+        { name: 'others', rateRps: 1, burst: 1, share: 1 },
+        { name: 'acme', rateRps: 1, burst: 1, share: 3 },
+      ],
+    });
+  return { answer, statusOf };
+}
