@@ -12,9 +12,9 @@ import type { ModelStatistics, ServiceState } from '../service.js';
  */
 export class StatisticsCollector implements RunObserver {
   /** By index: counts of the scheduler's current model, or its last one. */
-  private readonly models: ModelCounts[] = [];
+  private readonly models: ReturnType<typeof newCounts>[] = [];
   /** By name and version, of all models ever served. */
-  private readonly counts = new Map<string, ModelCounts>();
+  private readonly counts = new Map<string, ReturnType<typeof newCounts>>();
 
   constructor(private readonly unixMs: () => number) {}
 
@@ -26,7 +26,7 @@ export class StatisticsCollector implements RunObserver {
   /** Reports that the model at that index takes requests from now on. */
   modelCame(index: number, { spec: { name }, version }: ServedModel): void {
     const key = keyOf(name, version);
-    const counts = this.counts.get(key) ?? new ModelCounts(name, version);
+    const counts = this.counts.get(key) ?? newCounts(name, version);
     this.counts.set(key, counts);
     this.models[index] = counts;
   }
@@ -43,8 +43,8 @@ export class StatisticsCollector implements RunObserver {
     if (counts === undefined) return;
     const arrivalNs = requests.arrivalNs[slot];
     const succeeded = action !== null && (outcome === OUTCOME_OK || outcome === OUTCOME_LATE);
-    (succeeded ? counts.success : counts.fail).add(1, Math.max(0, nowNs - arrivalNs));
-    if (succeeded) counts.queue.add(1, Math.max(0, action.beginNs - arrivalNs));
+    add(succeeded ? counts.success : counts.fail, 1, Math.max(0, nowNs - arrivalNs));
+    if (succeeded) add(counts.queue, 1, Math.max(0, action.beginNs - arrivalNs));
   }
 
   completed(): void {}
@@ -60,14 +60,21 @@ export class StatisticsCollector implements RunObserver {
     counts.lastInferenceMs = Math.floor(this.unixMs());
     counts.inferenceCount += count;
     counts.executionCount++;
-    counts.all.add(count, copyInNs * count, inferNs * count, copyOutNs * count);
-    counts.batches[count] ??= new Compute();
-    counts.batches[count].add(1, copyInNs, inferNs, copyOutNs);
+    counts.batches[count] ??= { batchSize: count, ...noStages() };
+    for (const [stages, times] of [
+      [counts, count],
+      [counts.batches[count], 1],
+    ] as const) {
+      add(stages.computeInput, times, copyInNs * times);
+      add(stages.computeInfer, times, inferNs * times);
+      add(stages.computeOutput, times, copyOutNs * times);
+    }
   }
 
   /** Statistics of those versions in `entries` that ever took requests. Forgets the others. */
   read(entries: ServiceState['entries']): ModelStatistics[] {
-    return [...this.keep(entries)].flatMap((key) => this.counts.get(key)?.read() ?? []);
+    const found = [...this.keep(entries)].flatMap((key) => this.counts.get(key) ?? []);
+    return structuredClone(found.map((counts) => ({ ...counts, batches: counts.batches.filter(Boolean) })));
   }
 
   /** Reports the current versions. Forgets the others once they are many. */
@@ -97,68 +104,24 @@ export function execNsOf(
   return Math.max(0, endNs - beginNs - copyInNs - copyOutNs);
 }
 
-class Duration {
-  private count = 0;
-  private ns = 0;
-
-  add(count: number, ns: number): void {
-    this.count += count;
-    this.ns += ns;
-  }
-
-  read() {
-    return { count: this.count, ns: Math.round(this.ns) };
-  }
+interface Duration {
+  count: number;
+  ns: number;
 }
 
-class Compute {
-  private readonly input = new Duration();
-  private readonly infer = new Duration();
-  private readonly output = new Duration();
+const none = (): Duration => ({ count: 0, ns: 0 });
+const noStages = () => ({ computeInput: none(), computeInfer: none(), computeOutput: none() });
 
-  add(count: number, inputNs: number, inferNs: number, outputNs: number): void {
-    this.input.add(count, inputNs);
-    this.infer.add(count, inferNs);
-    this.output.add(count, outputNs);
-  }
-
-  read() {
-    return {
-      computeInput: this.input.read(),
-      computeInfer: this.infer.read(),
-      computeOutput: this.output.read(),
-    };
-  }
+function newCounts(name: string, version: string) {
+  return {
+    ...{ name, version, lastInferenceMs: 0, inferenceCount: 0, executionCount: 0 },
+    ...{ success: none(), fail: none(), queue: none(), ...noStages() },
+    /** By number of requests in the run. */
+    batches: [] as (ReturnType<typeof noStages> & { readonly batchSize: number })[],
+  };
 }
 
-class ModelCounts {
-  lastInferenceMs = 0;
-  inferenceCount = 0;
-  executionCount = 0;
-  readonly success = new Duration();
-  readonly fail = new Duration();
-  readonly queue = new Duration();
-  readonly all = new Compute();
-  /** By number of requests in the run. */
-  readonly batches: Compute[] = [];
-
-  constructor(
-    private readonly name: string,
-    private readonly version: string,
-  ) {}
-
-  read(): ModelStatistics {
-    const { name, version, lastInferenceMs, inferenceCount, executionCount } = this;
-    return {
-      ...{ name, version, lastInferenceMs, inferenceCount, executionCount },
-      success: this.success.read(),
-      fail: this.fail.read(),
-      queue: this.queue.read(),
-      ...this.all.read(),
-      batches: Object.entries(this.batches).map(([size, batch]) => ({
-        batchSize: Number(size),
-        ...batch.read(),
-      })),
-    };
-  }
+function add(duration: Duration, count: number, ns: number): void {
+  duration.count += count;
+  duration.ns += Math.round(ns);
 }
