@@ -49,6 +49,32 @@ const { values: flags } = parseArgs({
   },
 });
 
+/** What has been found so far, as one JSON file and one page. */
+class Page {
+  private facts: Record<string, unknown>;
+  private readonly text: string[];
+  private readonly path: string;
+
+  constructor(device: Provider, input: number, seconds: number) {
+    const date = fileStamp(unixMs()).slice(0, 'YYYY-MM-DD'.length);
+    this.path = join(flags.out, `${date}-${device}`);
+    const runtime = { onnxruntime: onnxruntimeVersion(), node: process.version };
+    this.facts = { device, gpu: gpuName(), ...runtime, input, seconds };
+    this.text = [
+      `# ${this.facts.gpu} through ${device}, ${date}\n`,
+      `onnxruntime ${runtime.onnxruntime}, Node ${runtime.node}; input ${input} × ${input}; ${seconds} s a run.\n`,
+    ];
+  }
+
+  add(facts: object, title: string, text: string): void {
+    this.facts = { ...this.facts, ...facts };
+    this.text.push(`## ${title}\n`, text);
+    writeWhole(`${this.path}.json`, `${JSON.stringify(this.facts, null, 2)}\n`);
+    writeWhole(`${this.path}.md`, this.text.join('\n'));
+    process.stdout.write(`## ${title}\n\n${text}\nwritten to ${this.path}.json\n`);
+  }
+}
+
 try {
   const device = providerOf(flags.device);
   if (flags.cycles === undefined) await main(device, Number(flags.input), Number(flags.seconds));
@@ -107,32 +133,6 @@ async function main(device: Provider, input: number, seconds: number): Promise<v
   ]);
   const throughput: BenchResult = JSON.parse(readFileSync(join(folder, 'bench.json'), 'utf8'));
   page.add({ throughput }, 'Throughput', quoted(benchText(throughput, COLUMNS)));
-}
-
-/** What has been found so far, as one JSON file and one page. */
-class Page {
-  private facts: Record<string, unknown>;
-  private readonly text: string[];
-  private readonly path: string;
-
-  constructor(device: Provider, input: number, seconds: number) {
-    const date = fileStamp(unixMs()).slice(0, 'YYYY-MM-DD'.length);
-    this.path = join(flags.out, `${date}-${device}`);
-    const runtime = { onnxruntime: onnxruntimeVersion(), node: process.version };
-    this.facts = { device, gpu: gpuName(), ...runtime, input, seconds };
-    this.text = [
-      `# ${this.facts.gpu} through ${device}, ${date}\n`,
-      `onnxruntime ${runtime.onnxruntime}, Node ${runtime.node}; input ${input} × ${input}; ${seconds} s a run.\n`,
-    ];
-  }
-
-  add(facts: object, title: string, text: string): void {
-    this.facts = { ...this.facts, ...facts };
-    this.text.push(`## ${title}\n`, text);
-    writeWhole(`${this.path}.json`, `${JSON.stringify(this.facts, null, 2)}\n`);
-    writeWhole(`${this.path}.md`, this.text.join('\n'));
-    process.stdout.write(`## ${title}\n\n${text}\nwritten to ${this.path}.json\n`);
-  }
 }
 
 function cycledElsewhere(paths: readonly string[], count: number): MemoryAfter[] {
