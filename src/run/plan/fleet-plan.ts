@@ -145,9 +145,7 @@ function unsureNotes(tried: readonly TriedFleet[], chosen: TriedFleet | undefine
 function tieNotes(tried: readonly TriedFleet[], chosen: TriedFleet | undefined): string[] {
   const cost = (one?: TriedFleet) => one?.costPerHour.toPrecision(9);
   const equal = tried.filter((one) => one !== chosen && one.meets === 'yes' && cost(one) === cost(chosen));
-  if (equal.length === 0) return [];
-  const names = listed(equal.map(({ value }) => value));
-  return [`${names} ${equal.length === 1 ? 'meets' : 'meet'} at the same price`];
+  return equal.map(({ value }) => `${value} meets at the same price`);
 }
 
 function limitNotes(kinds: readonly string[]): string[] {

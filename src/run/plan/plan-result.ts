@@ -75,10 +75,7 @@ interface FleetEffort {
 export interface Confidence {
   /** Number of fleets that ran up to the answer, cheapest first. */
   readonly compared: number;
-  /**
-   * True if the answer meets every target with 95 % confidence although so many were compared (Bonferroni); null: not
-   * known, as a figure is the same with every seed.
-   */
+  /** True if it meets every target with 95 % confidence after so many (Bonferroni); null: seeds do not tell. */
   readonly isSure: boolean | null;
   /** The cheapest fleet for which `isSure` holds, counting all cheaper ones; null if none that ran. */
   readonly sure: string | null;

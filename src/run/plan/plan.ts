@@ -147,8 +147,7 @@ async function checkedLattice(
   if (kind === 'none') {
     throw usage(`--over ${over.key}: holds no number; to compare names use escapement sweep --vary`);
   }
-  if (kind === 'list')
-    throw usage(`--over ${over.key}: holds a list: name an entry, as cluster.gpus.KIND does`);
+  if (kind === 'list') throw usage(`--over ${over.key}: a list: name an entry, as cluster.gpus.KIND does`);
   return latticeOf(over, kind === 'integer');
 }
 

@@ -167,12 +167,11 @@ export class Prober {
     const verdicts = figures.map(({ meets }) => meets);
     const meets = verdicts.includes('no') ? 'no' : verdicts.includes('unsure') ? 'unsure' : 'yes';
     const unreachable = reach.beyondRates(results);
-    const refused = overRate(results);
     const attainment = meanOfKnown(results.map(({ summary }) => summary.attainment));
     return {
       ...{ value, meets, figures, attainment, ...costOf(results) },
       ...(isOneSample(results) ? { isOneSample: true } : {}),
-      ...(refused === 0 ? {} : { overRate: refused }),
+      ...overRate(results),
       ...(unreachable === null ? {} : { unreachable }),
     };
   }

@@ -74,8 +74,9 @@ export class Reach {
 }
 
 /** Share of the offered requests that the rates of tenants refuse, whatever GPUs there are; mean over the seeds. */
-export function overRate(results: readonly Pick<CellResult, 'summary'>[]): number {
-  return 1 - meanOf(results.map(({ summary }) => letThrough(summary, null).share));
+export function overRate(results: readonly Pick<CellResult, 'summary'>[]): { readonly overRate?: number } {
+  const refused = 1 - meanOf(results.map(({ summary }) => letThrough(summary, null).share));
+  return refused === 0 ? {} : { overRate: refused };
 }
 
 /** Null if any number may fail, or nothing bounds it. */

@@ -53,9 +53,8 @@ export function marginText(target: Threshold, { margin, estimate }: TargetFigure
   const size = scaled(target, Math.abs(margin));
   const distance =
     Number(size) === 0 ? `at ${limit}` : `${size}${unit} ${above ? 'above' : 'below'} ${limit}`;
-  return estimate.over === null || estimate.low === estimate.high
-    ? distance
-    : `its 95 % interval ends ${distance}`;
+  const { over, low, high } = estimate;
+  return over === null || low === high ? distance : `its 95 % interval ends ${distance}`;
 }
 
 const SUFFIX: Readonly<Record<FigureUnit, string>> = {

@@ -119,7 +119,7 @@ test.each([
   [
     [...TARGET, '--over', 'cluster.gpus=1:4', '--set', 'cluster.gpus=[{ kind: t4, count: 1 }]'],
     2,
-    /E_USAGE: --over cluster\.gpus: holds a list: name an entry, as cluster\.gpus\.KIND does/,
+    /E_USAGE: --over cluster\.gpus: a list: name an entry, as cluster\.gpus\.KIND does/,
   ],
   [[...TARGET, '--over', 'policy.kind=1:4'], 2, /E_USAGE: --over policy\.kind: holds no number/],
   [
