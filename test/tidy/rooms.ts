@@ -66,7 +66,7 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   config: 5_000,
   core: 4_520,
   index: 30,
-  live: 24_070,
+  live: 24_080,
   load: 2_330,
   play: 4_135,
   policies: 7_500,
