@@ -50,12 +50,13 @@ export const NOT_IN_LOGS =
  * requests. Throws `E_RESULTS` for a folder without a run or with unreadable logs.
  */
 export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
-  const run = readRunFacts(join(dir, 'run.json'));
-  const paths = { requests: join(dir, 'requests.tsv'), actions: join(dir, 'actions.tsv') };
-  if (!existsSync(paths.requests)) {
-    const what = 'has no requests.tsv; run the experiment again with output.requestLog: true';
-    throw new EscapementError('E_RESULTS', what, { file: dir });
-  }
+  const run = readRunFacts(dir);
+  // A client knows nothing of actions.
+  const hasActions = run.summary.actions !== undefined;
+  const paths = {
+    requests: logOf(dir, 'requests.tsv', 'requestLog'),
+    actions: hasActions ? logOf(dir, 'actions.tsv', 'actionLog') : '',
+  };
   const findings = new Findings();
   const warmupNs = Math.round(run.windows[0].beginSeconds * NS_PER_S);
   const firstUsers = run.setup?.firstUsers ?? [0];
@@ -67,7 +68,6 @@ export function checkRun(dir: string, { slackNs }: CheckOptions): Audit {
     senders === undefined ? null : new SenderShares(...counted);
   const shares = { class: sharesOf(run.summary.by.class), tenant: sharesOf(run.summary.by.tenant) };
   const served = requests.namesActions ? new Served(findings, paths, clockSlackNs, lengths, shares) : null;
-  const hasActions = existsSync(paths.actions);
   const causes =
     hasActions &&
     served !== null &&
@@ -139,14 +139,18 @@ type Known = Pick<
  */
 function openFleet(dir: string, { summary }: RunFacts, findings: Findings): FleetAudit | null {
   if (summary.scaling === undefined) return null;
-  const path = join(dir, 'gpus.tsv');
-  if (!existsSync(path)) {
-    const what = 'has no gpus.tsv; run the experiment again with output.actionLog: true';
-    throw new EscapementError('E_RESULTS', what, { file: dir });
-  }
+  const path = logOf(dir, 'gpus.tsv', 'actionLog');
   const fleet = new FleetAudit(path);
   for (const { line, what } of fleet.wrong) findings.violated('fleet', path, line, what);
   return fleet;
+}
+
+/** Path of the log. Throws `E_RESULTS` if it is missing. */
+function logOf(dir: string, log: string, key: string): string {
+  const path = join(dir, log);
+  if (existsSync(path)) return path;
+  const what = `has no ${log}; run the experiment again with output.${key}: true`;
+  throw new EscapementError('E_RESULTS', what, { file: dir });
 }
 
 function openActions({ setup, summary }: RunFacts, known: Known): ActionAudit {
@@ -178,7 +182,7 @@ function unchecked(
   actions: ActionAudit | null,
 ): string[] {
   return [
-    ...(actions === null ? ['actions: actions.tsv is missing'] : []),
+    ...(actions === null ? ['actions: a client recorded the run'] : []),
     ...(requests.namesActions ? [] : ['the INFER of each request: requests.tsv has no column action_id']),
     ...(summary.failures !== undefined && (actions === null || setup === undefined || !requests.namesActions)
       ? ['why requests failed: this needs both logs and the setup']

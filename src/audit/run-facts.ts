@@ -1,7 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { EscapementError } from '../base/errors.js';
-import { inputPath } from '../base/files/input-path.js';
+import { conforming, readRun } from '../base/files/results-folder.js';
 import { FURTHER_COUNTS, OUTCOMES } from './request-audit.js';
 
 /** Version of run.json. */
@@ -87,42 +85,7 @@ const runFacts = z.object({
 export type RunFacts = z.infer<typeof runFacts>;
 export type Figures = Pick<RunFacts['summary'], keyof typeof figures>;
 
-/** Reads run.json. Throws `E_RESULTS`. */
-export function readRunFacts(path: string): RunFacts {
-  const value = parse(path);
-  if (typeof value !== 'object' || value === null || !('version' in value)) {
-    const what = 'is not a results file; run the experiment again with --out';
-    throw new EscapementError('E_RESULTS', what, { file: path });
-  }
-  if (value.version !== VERSION) {
-    const what = `is of version ${JSON.stringify(value.version)}, but this program reads version ${VERSION}; run the experiment again`;
-    throw new EscapementError('E_RESULTS', what, { file: path, key: 'version' });
-  }
-  const { data, error } = runFacts.safeParse(value);
-  if (data !== undefined) return data;
-  const [issue] = error.issues;
-  throw new EscapementError('E_RESULTS', 'is missing or invalid; run the experiment again', {
-    file: path,
-    key: issue.path.join('.'),
-  });
-}
-
-function parse(path: string): unknown {
-  if (!existsSync(path)) {
-    const what = 'is missing; pass the --out folder of a single run, not of a sweep or plan';
-    throw new EscapementError('E_RESULTS', what, { file: path });
-  }
-  let text: string;
-  try {
-    text = readFileSync(inputPath(path), 'utf8');
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new EscapementError('E_RESULTS', `cannot be read (${reason})`, { file: path });
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
-    const what = 'is not valid JSON (perhaps truncated); run the experiment again';
-    throw new EscapementError('E_RESULTS', what, { file: path });
-  }
+/** Reads run.json in the folder of a run. Throws `E_RESULTS`. */
+export function readRunFacts(dir: string): RunFacts {
+  return conforming(readRun(dir, VERSION), runFacts);
 }

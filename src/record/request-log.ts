@@ -75,7 +75,7 @@ export const LENGTH_COLUMN: LogColumn = {
  * `result` by outcome: Clockwork's numbers for success, error, timeout and "skipped by the controller"; 8 is ours. A
  * late answer is a success that missed its deadline.
  */
-const RESULT_OF_OUTCOME: Readonly<Record<Outcome, number>> = {
+export const RESULT_OF_OUTCOME: Readonly<Record<Outcome, number>> = {
   [OUTCOME_OK]: 0,
   [OUTCOME_LATE]: 0,
   [OUTCOME_TIMEOUT]: 4,

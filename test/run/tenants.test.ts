@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseExperiment } from '../../src/config/load.js';
 import { FlightRecorder } from '../../src/live/journal/flight-recorder.js';
 import { replayJournal } from '../../src/live/journal/replay.js';
-import { readRequests } from '../../src/record/flight/request-log-reader.js';
+import { CAUSES } from '../../src/record/causes.js';
 import { live } from '../../src/run/live.js';
 import { run } from '../../src/run/run.js';
 import { simulate } from '../../src/run/simulated.js';
@@ -121,12 +121,11 @@ policy: { kind: clockwork }
     });
     const [, flood] = result.summary.by.tenant ?? [];
     expect(flood.failures!.overRate).toBeGreaterThan(50);
-    expect(readFileSync(join(dir, 'requests.tsv'), 'utf8').split('\n')[0]).toMatch(/\ttenant_id$/);
-    let limited = -1;
-    readRequests(join(dir, 'requests.tsv'), ({ id, cause }) => {
-      if (cause === 'overRate') limited = id;
-      return limited < 0;
-    });
+    const [header, ...rows] = readFileSync(join(dir, 'requests.tsv'), 'utf8').split('\n');
+    expect(header).toMatch(/\ttenant_id$/);
+    const [id, cause] = ['request_id', 'cause'].map((name) => header.split('\t').indexOf(name));
+    const fields = rows.map((row) => row.split('\t').map(Number));
+    const limited = fields.find((row) => CAUSES[row[cause]] === 'overRate')![id];
     const recorder = new FlightRecorder(limited);
     const replay = await replayJournal(journal, {
       createPolicy: replayPolicy,

@@ -44,7 +44,8 @@ export class LogReader {
     const wanted = [...required, ...optional];
     this.values = new Float64Array(wanted.length).fill(Number.NaN);
     const newline = this.findLine();
-    const names = newline < 0 ? [] : this.text(this.begin, newline).split('\t');
+    if (newline < 0) throw this.problem('is empty; run the experiment again');
+    const names = this.text(this.begin, newline).split('\t');
     this.begin = newline + 1;
     const missing = required.filter((name) => !names.includes(name));
     if (missing.length > 0)

@@ -40,7 +40,7 @@ export async function handler({ dir, slack, json }: ArgsOf<typeof builder>): Pro
   throw new EscapementError('E_CHECK', failure(audit) + hint, { file: dir });
 }
 
-function auditText({ claims, rules, violations, violationCount, unchecked }: Audit): string {
+function auditText({ ok, claims, rules, violations, violationCount, unchecked }: Audit): string {
   const claimRows = claims.map(({ figure, claimed, recomputed, ok }) => [
     figure,
     figureText(claimed),
@@ -63,6 +63,7 @@ function auditText({ claims, rules, violations, violationCount, unchecked }: Aud
     table([['rule', 'checked', 'broken', '', ''], ...ruleRows], [0, -2, -1]),
     lines.length === 0 ? '' : `${lines.join('')}${more > 0 ? `and ${more} more\n` : ''}`,
     unchecked.map((what) => `not checked: ${what}\n`).join(''),
+    ok ? `all ${claims.length} figures and ${ruleRows.length} rules hold\n` : '',
   ]
     .filter((part) => part !== '')
     .join('\n');

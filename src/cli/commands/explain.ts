@@ -1,5 +1,4 @@
 import type { Argv } from 'yargs';
-import { EscapementError } from '../../base/errors.js';
 import { NS_PER_S } from '../../base/units.js';
 import { CAUSE_LABELS, CAUSE_MEANINGS, CAUSES, type Cause } from '../../record/causes.js';
 import { explain } from '../../record/flight/explain.js';
@@ -45,15 +44,10 @@ type Args = ArgsOf<typeof builder>;
 
 /** `escapement explain DIR`: why requests of a run failed, one by one. */
 export async function handler(args: Args): Promise<void> {
-  const { loadResults } = await import('../../report/load.js');
+  const { loadRun } = await import('../../report/load.js');
   const { dir, request, json } = args;
-  const loaded = loadResults(dir);
-  if (loaded.kind !== 'run') {
-    const what = 'holds a sweep, which keeps no logs; simulate one of its cells with --out';
-    throw new EscapementError('E_RESULTS', what, { file: dir });
-  }
-  const { run } = loaded;
-  const logs = runLogs(dir, run.setup);
+  const run = loadRun(dir);
+  const logs = runLogs(dir, run);
   const names = namesOf(run);
   if (request !== undefined) {
     writeOut(story(logs, names, request, json));

@@ -1,30 +1,147 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { EscapementError } from '../../base/errors.js';
-import type { RunSetup } from '../results.js';
-import { readActions } from './action-log-reader.js';
-import { readRequests } from './request-log-reader.js';
-import type { RunRows } from './run-rows.js';
+import { LogReader } from '../../base/files/log-reader.js';
+import { NS_PER_S } from '../../base/units.js';
+import { OUTCOME_ERROR, OUTCOME_OK, type Outcome } from '../../core/request.js';
+import { CAUSES } from '../causes.js';
+import { RESULT_OF_OUTCOME } from '../request-log.js';
+import type { RunResult, RunSetup } from '../results.js';
+import type { LoggedAction, LoggedRequest, RunRows } from './run-rows.js';
 
-/** Rows of the logs in the `--out` folder of a run. Throws `E_RESULTS` if one is missing, and while they are read. */
-export function runLogs(dir: string, setup: RunSetup | undefined): RunRows {
+const ACTION_COLUMNS = [
+  't',
+  'action_id',
+  'action_type',
+  'status',
+  'worker_id',
+  'gpu_id',
+  'model_id',
+  'batch_size',
+  'expected_exec_duration',
+  'expected_exec_complete',
+  'worker_exec_begin',
+  'worker_exec_complete',
+  'action_sent',
+  'window_earliest',
+  'window_latest',
+] as const;
+
+const REQUEST_COLUMNS = [
+  't',
+  'request_id',
+  'result',
+  'user_id',
+  'model_id',
+  'latency',
+  'deadline',
+  'deadline_met',
+  'action_id',
+  'cause',
+] as const;
+
+const SENDER_COLUMNS = ['class_id', 'tenant_id', 'length'] as const;
+
+/** By `result`, without those in time. */
+const OUTCOMES = new Map(
+  Object.entries(RESULT_OF_OUTCOME).map(([outcome, result]) => [result, Number(outcome) as Outcome]),
+);
+
+/**
+ * Rows of the logs in the `--out` folder of a run. Throws `E_RESULTS` if one is missing or lacks rows that the run counted,
+ * and for a row that is none.
+ */
+export function runLogs(
+  dir: string,
+  { setup, windows, summary: { requests: counted, cancelled = 0, actions: counts } }: RunResult,
+): RunRows {
   const [requests, actions] = [join(dir, 'requests.tsv'), join(dir, 'actions.tsv')];
-  const missing = [requests, actions].find((path) => !existsSync(path));
-  if (missing !== undefined || setup === undefined || !isOfScheduler(setup)) {
+  // A client knows nothing of the cluster.
+  if (!existsSync(requests) || !existsSync(actions) || setup?.gpus === undefined || counts === undefined) {
     const what =
       'needs both requests.tsv and actions.tsv; run the experiment again with output.requestLog and output.actionLog (load writes no actions.tsv: use replay with the journal of the server)';
     throw new EscapementError('E_RESULTS', what, { file: dir });
   }
-  return {
+  const scheduler = setup as Required<Omit<RunSetup, 'kinds'>> & Pick<RunSetup, 'kinds'>;
+  const rows: RunRows = {
     requests: (visit) => readRequests(requests, visit),
-    actions: (visit) => readActions(actions, setup, visit),
-    setup,
+    actions: (visit) => readActions(actions, scheduler, visit),
+    setup: scheduler,
   };
+  const fromNs = Math.round(windows[0].beginSeconds * NS_PER_S);
+  let [arrived, sent] = [0, 0];
+  rows.requests(({ arrivalNs }) => void (arrivalNs >= fromNs && arrived++));
+  rows.actions(({ sentNs }) => void (sentNs >= fromNs && sent++));
+  refuseOtherCount(requests, arrived, counted.offered + cancelled);
+  refuseOtherCount(actions, sent, counts.load + counts.unload + counts.infer);
+  return rows;
 }
 
-/** False for a run recorded by a client, which knows nothing of the cluster. */
-function isOfScheduler(
-  setup: RunSetup,
-): setup is Required<Omit<RunSetup, 'kinds'>> & Pick<RunSetup, 'kinds'> {
-  return setup.gpus !== undefined;
+/** `counted`: by the run, after its warm-up. */
+function refuseOtherCount(file: string, rows: number, counted: number): void {
+  if (rows === counted) return;
+  const what = `has ${rows} rows after the warm-up, but run.json counted ${counted}: the log was cut or changed; run the experiment again`;
+  throw new EscapementError('E_RESULTS', what, { file });
+}
+
+/** Visits the rows of requests.tsv in order of answers, until `visit` returns false. Throws `E_RESULTS`. */
+function readRequests(path: string, visit: (request: LoggedRequest) => unknown): void {
+  const log = new LogReader(path, REQUEST_COLUMNS, SENDER_COLUMNS);
+  try {
+    while (log.next()) {
+      const [t, id, result, user, model, latency, sloNs, met, action, cause] = log.values;
+      const [requestClass, tenant, length] = log.values.subarray(REQUEST_COLUMNS.length);
+      const request = {
+        id,
+        outcome: result === 0 && met === 1 ? OUTCOME_OK : (OUTCOMES.get(result) ?? OUTCOME_ERROR),
+        user,
+        model,
+        arrivalNs: t - latency,
+        answeredNs: t,
+        sloNs,
+        action,
+        cause: CAUSES[cause] ?? null,
+        ...(requestClass >= 0 ? { requestClass } : {}),
+        ...(tenant >= 0 ? { tenant } : {}),
+        ...(length > 0 ? { length } : {}),
+      };
+      if (visit(request) === false) return;
+    }
+  } finally {
+    log.close();
+  }
+}
+
+/** Visits the rows of actions.tsv in order of their results. Throws `E_RESULTS`. */
+function readActions(
+  path: string,
+  { gpus, workers }: { readonly gpus: number; readonly workers: number },
+  visit: (action: LoggedAction) => void,
+): void {
+  const log = new LogReader(path, ACTION_COLUMNS);
+  try {
+    while (log.next()) {
+      const [t, id, type, status, worker, gpuOfWorker, model, batchSize, expectedDurationNs] = log.values;
+      const [expectedEnd, begin, end, sentNs, earliest, latest] = log.values.subarray(9);
+      const ran = status === 0;
+      visit({
+        id,
+        type,
+        status,
+        gpu: Math.ceil((worker * gpus) / workers) + gpuOfWorker,
+        model,
+        batchSize,
+        sentNs,
+        earliestNs: sentNs + earliest,
+        latestNs: latest === -1 ? null : sentNs + latest,
+        expectedDurationNs,
+        expectedEndNs: sentNs + expectedEnd,
+        beginNs: ran ? sentNs + begin : t,
+        endNs: ran ? sentNs + end : t,
+        handledNs: t,
+      });
+    }
+  } finally {
+    log.close();
+  }
 }

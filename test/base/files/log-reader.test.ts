@@ -36,7 +36,7 @@ it('reads as many lines as there are, exactly', () => {
 });
 
 it.each([
-  ['', /has no column a/],
+  ['', /log\.tsv: is empty; run the experiment again/],
   ['b\n1\n', /has no column a; run the experiment again/],
   ['a\tb\n1\t2\n1\n', /log\.tsv:3: ends before its last column/],
   ['a\tb\n1\t2\n1\t2', /log\.tsv:3: is cut off in the middle of a line/],

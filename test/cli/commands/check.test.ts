@@ -1,7 +1,8 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { checkRun } from '../../../src/audit/check-run.js';
+import { RESULTS_VERSION } from '../../../src/record/results-version.js';
 import { loadResults } from '../../../src/report/index.js';
 import { changeLog } from '../../audit/run-folder.js';
 import { runCli, runOk, SMALL_EXPERIMENT, tempDir, writeIn } from '../run-cli.js';
@@ -21,6 +22,45 @@ test('shows each figure next to what the logs say, and each rule', async () => {
   expect(stdout).toMatch(/^window +\d+ +0 {2}✔ {2}a LOAD or INFER starts inside its window$/m);
   expect(stdout).not.toContain('✘');
   expect(stdout).toMatch(/^not checked: name, seed, policy, digest and wall time of the summary/m);
+  expect(stdout).toMatch(/\nall \d+ figures and 12 rules hold\n$/);
+});
+
+test('refuses a run whose log of actions is missing', async () => {
+  const folder = join(dir, 'without-actions');
+  cpSync(out, folder, { recursive: true });
+  rmSync(join(folder, 'actions.tsv'));
+  const { status, stderr } = await runCli(['check', folder]);
+  expect([status, stderr]).toEqual([
+    36,
+    expect.stringMatching(/has no actions\.tsv; run the experiment again/),
+  ]);
+});
+
+test.each(['check', 'report', 'explain', 'compare'])(
+  '%s tells what is wrong with its folder',
+  async (command) => {
+    const loop = join(dir, `loop-${command}`);
+    symlinkSync(loop, loop);
+    const file = join(dir, 'small.yaml');
+    const empty = mkdtempSync(join(dir, 'empty-'));
+    const messages = [
+      [join(dir, 'nowhere'), /nowhere: folder does not exist; pass the --out folder/],
+      [file, /small\.yaml: is a file; pass the --out folder/],
+      [empty, /: contains neither results\.json nor run\.json/],
+      [loop, /: cannot be read \(ELOOP: /],
+    ] as const;
+    for (const [folder, message] of messages) {
+      const { status, stderr } = await runCli([command, folder]);
+      expect([status, stderr]).toEqual([36, expect.stringMatching(message)]);
+    }
+  },
+);
+
+test.each(['check', 'explain'])('%s refuses a sweep, which keeps no logs', async (command) => {
+  const folder = mkdtempSync(join(dir, 'sweep-'));
+  writeFileSync(join(folder, 'results.json'), JSON.stringify({ version: RESULTS_VERSION }));
+  const { stderr } = await runCli([command, folder]);
+  expect(stderr).toMatch(/: holds a sweep, which keeps no logs; simulate one of its cells with --out$/m);
 });
 
 test('names each claim that does not hold, by figure, file and line', async () => {
@@ -89,7 +129,7 @@ test.each([
   [
     ['nowhere'],
     36,
-    /^escapement: E_RESULTS: nowhere\/run\.json: is missing; pass the --out folder of a single run/,
+    /^escapement: E_RESULTS: nowhere: folder does not exist; pass the --out folder of simulate/,
   ],
   [[out, '--slack', '3 parsecs'], 2, /^escapement: E_USAGE: --slack 3 parsecs: /],
 ])('%j is refused', async (args, code, message) => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -73,6 +73,34 @@ describe('explain', () => {
     const { status, stderr } = await run(['explain', out, ...flags]);
     expect(status).toBe(2);
     expect(stderr).toMatch(message);
+  });
+
+  it.each([
+    [
+      'requests.tsv',
+      /requests\.tsv: has \d+ rows after the warm-up, but run\.json counted \d+: the log was cut/,
+    ],
+    [
+      'actions.tsv',
+      /actions\.tsv: has \d+ rows after the warm-up, but run\.json counted \d+: the log was cut/,
+    ],
+  ])('refuses a %s that was cut, at whichever byte', async (log, message) => {
+    const text = readFileSync(join(out, log), 'utf8');
+    const lineEnd = text.lastIndexOf('\n', text.length - 2) + 1;
+    const header = text.indexOf('\n') + 1;
+    for (const [length, problem] of [
+      [lineEnd, message],
+      [header, message],
+      [lineEnd + 5, /:\d+: is cut off in the middle of a line/],
+      [0, /\.tsv: is empty; run the experiment again/],
+    ] as const) {
+      writeFileSync(join(out, log), text.slice(0, length));
+      for (const flags of [[], ['--request', '0'], ['--request', '100000']]) {
+        const { status, stderr } = await run(['explain', out, ...flags]);
+        expect([status, stderr]).toEqual([36, expect.stringMatching(problem)]);
+      }
+    }
+    writeFileSync(join(out, log), text);
   });
 
   it('says what to do where there is no log of actions', async () => {

@@ -156,7 +156,7 @@ describe('the engine', () => {
   it('jumps from one missed request to the next, and tells their stories as explain does', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'escapement-play-'));
     const result = await simulate(await load(TEXT), { outDir: dir });
-    const logs = runLogs(dir, result.setup);
+    const logs = runLogs(dir, result);
     const missed: number[] = [];
     logs.requests(({ id, cause }) => void (cause !== null && missed.push(id)));
     expect(missed.length).toBeGreaterThan(20);

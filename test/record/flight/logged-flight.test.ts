@@ -88,7 +88,7 @@ describe('the story of a request from the logs', () => {
     ['delays', ['cluster.gpus=3', 'cluster.workers=2', 'cluster.network={ delay: 1ms, jitter: 500us }']],
   ])('is what a watcher inside the run sees: %s', async (_, overrides) => {
     const { dir, result, seen } = await watchedRun(overrides);
-    const logs = runLogs(dir, result.setup);
+    const logs = runLogs(dir, result);
     expect(seen.size).toBe(400);
     for (const [request, flight] of seen) {
       const given = loggedFlight(logs, request, {
@@ -114,7 +114,7 @@ describe('failed requests in the logs', () => {
     const none = Object.fromEntries(CAUSES.map((cause) => [cause, 0]));
     const { model: models } = result.summary.by;
     const counts = new Map(models.map(({ id }) => [id, { ...none }]));
-    runLogs(dir, result.setup).requests(({ model, cause, arrivalNs }) => {
+    runLogs(dir, result).requests(({ model, cause, arrivalNs }) => {
       if (cause !== null && arrivalNs >= result.windows[0]!.beginSeconds * 1e9) counts.get(model)![cause]++;
     });
     expect(Object.values(result.summary.failures!).some((count) => count > 0)).toBe(true);
