@@ -15,8 +15,8 @@ const ABOUT =
 const STRINGS = {
   array: 'repeatable',
   'Not enough non-option arguments: got %s, need at least %s': {
-    one: 'missing argument: got %s, need at least %s',
-    other: 'missing argument: got %s, need at least %s',
+    one: 'missing argument: got %s of %s',
+    other: 'missing argument: got %s of %s',
   },
   'Missing required argument: %s': { one: '--%s is required', other: 'required: %s' },
   'Unknown argument: %s': { one: 'unknown argument: %s', other: 'unknown arguments: %s' },
@@ -40,10 +40,13 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
     });
   } catch (error) {
     if (!isUsageError(error)) throw error;
-    const hint = hintOf(error.message, await parser.getHelp());
-    // For flags that need another, yargs writes `flag -> other`.
-    const message = error.message.replaceAll(/\n\s*/g, ' ').replaceAll(/(\S+) -> (\S+)/g, '--$1 needs --$2');
-    throw usageError(`${message}${hint}`);
+    const help = await parser.getHelp();
+    // For flags that need another, yargs writes `flag -> other`; for arguments, how many there are.
+    const message = error.message
+      .replaceAll(/\n\s*/g, ' ')
+      .replaceAll(/(\S+) -> (\S+)/g, '--$1 needs --$2')
+      .replace(/got (\d+) of \d+$/, (_, got) => help.match(/<[\w.]+>/g)![Number(got)]!);
+    throw usageError(`${message}${hintOf(error.message, help)}`);
   }
 }
 

@@ -140,7 +140,8 @@ function wholeOf(min: number): Read<number> {
   return (given) => {
     const value = /^\d+$/.test(given.trim()) ? Number(given) : Number.NaN;
     if (Number.isSafeInteger(value) && value >= min) return value;
-    throw new Error(`must be a whole number, at least ${min}`);
+    const most = Number.MAX_SAFE_INTEGER;
+    throw new Error(value > most ? `must be at most ${most}` : `must be a whole number, at least ${min}`);
   };
 }
 

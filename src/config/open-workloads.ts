@@ -43,10 +43,8 @@ export async function openWorkloads(experiment: Experiment): Promise<OpenedWorkl
     durationNs = Math.max(durationNs, opened.durationNs);
   }
   if (durationNs <= experiment.warmupNs) {
-    refuse('the warm-up lasts as long as the workload: nothing is left to count', {
-      file: experiment.file,
-      key: 'warmup',
-    });
+    const what = 'the warm-up lasts as long as the workload: nothing is left to count';
+    refuse(what, experiment.placeOf(['warmup']));
   }
   return {
     source: sources.length === 1 ? sources[0] : mergeSources(sources),

@@ -81,7 +81,7 @@ export function applyOverrides(
       const short = shortPath(tree, path);
       const onlySet = short.length > 0 && valueAt(source.tree, short) === undefined;
       const culprit = setBy(short) ?? applied.findLast((one) => onlySet && startsWith(one.path, short));
-      const key = short.slice(culprit?.path.length ?? 0).join('.');
+      const key = short.length <= (culprit?.path.length ?? 0) ? '' : short.join('.');
       const place = culprit === undefined ? fileAt(path) : { flag: culprit.flag };
       return key === '' ? place : { ...place, key };
     },

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { EscapementError } from '../base/errors.js';
 import type { Immutable } from '../base/immutable.js';
-import { candidates } from '../base/nearest.js';
+import { candidates, nearest } from '../base/nearest.js';
 import { significant } from '../text/numbers.js';
 import { coverageOf } from './coverage.js';
 import {
@@ -58,7 +58,7 @@ const PATTERN =
 export function parseThreshold(text: string): Threshold {
   const parts = PATTERN.exec(text);
   if (parts === null)
-    throw usage(text, 'must be METRIC, one of < <= > >=, and a number with its unit, e.g. p99<100ms');
+    throw usage(text, 'must be FIGURE, one of < <= > >=, and a number with its unit, e.g. p99<100ms');
   const [, metric, operator, number, suffix] = parts as unknown as [string, string, Operator, string, string];
   const figure = figureOf(metric);
   if (figure === null) throw usage(text, unknownMetric(metric));
@@ -130,12 +130,14 @@ function unknownMetric(metric: string): string {
     const near = candidates(part.figure, known, MOST_NAMED);
     const hint =
       near.length > 0 ? `did you mean ${near.join(' or ')}?` : `a ${part.dimension} has ${known.join(', ')}`;
-    return `unknown metric ${metric}; ${hint}`;
+    return `unknown figure ${metric}; ${hint}`;
   }
-  const meant = respelt(metric);
+  const [dimension = '', ...rest] = metric.split('.');
+  const inDimension = rest.length < 2 ? undefined : nearest(dimension, Object.keys(PLURALS));
+  const meant = inDimension === undefined ? respelt(metric) : [inDimension, ...rest].join('.');
   const close = meant === null ? candidates(metric, figureNames(), MOST_NAMED) : [meant];
-  if (close.length > 0) return `unknown metric ${metric}; did you mean ${close.join(' or ')}?`;
-  return `unknown metric ${metric}; write for example ${EXAMPLES}; docs/how-to/check-slos-in-ci.md lists all`;
+  if (close.length > 0) return `unknown figure ${metric}; did you mean ${close.join(' or ')}?`;
+  return `unknown figure ${metric}; write for example ${EXAMPLES}; docs/how-to/check-slos-in-ci.md lists all`;
 }
 
 /** Explains why runs with these parts lack the figure of a threshold; null if they have it. */
@@ -180,7 +182,7 @@ function limitOf(
   if (suffix === '%' && unit !== 'perSecond' && unit !== 'hours' && unit !== 'price')
     return { limit: value / 100, unit: 'share' };
   if (suffix === '/s' && unit === 'perSecond') return { limit: value, unit };
-  throw usage(text, `this metric cannot have the unit ${suffix}`);
+  throw usage(text, `this figure cannot have the unit ${suffix}`);
 }
 
 function format(value: number, unit: FigureUnit): string {

@@ -45,7 +45,7 @@ describe('an option', () => {
   it.each<[Options, string[], string]>([
     [options.whole(1, 'X'), ['0'], '--x 0: must be a whole number, at least 1'],
     [options.whole(0, 'X'), ['1.5'], '--x 1.5: must be a whole number, at least 0'],
-    [options.whole(0, 'X'), ['9007199254740993'], 'must be a whole number'],
+    [options.whole(0, 'X'), ['9007199254740993'], '--x 9007199254740993: must be at most 9007199254740991'],
     [options.whole(0, 'X'), ['1', '2'], '--x was given more than once (1, 2)'],
     [options.text('X'), ['a', 'b'], '--x was given more than once (a, b)'],
     [options.text('X'), [''], '--x needs a value'],

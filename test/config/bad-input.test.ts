@@ -14,7 +14,7 @@ function line(number: number, text: string): string {
 /** The line of the base experiment that is replaced (`+`: one is added, `all`: it is the whole file), its text, code and message. */
 const MISTAKES = String.raw`
 3 | models: { kind: csv | E_CONFIG_SYNTAX | /exp\.yaml:\d: /
-6 | seed: 2 | E_CONFIG_SYNTAX | exp.yaml:6: Map keys must be unique
+6 | seed: 2 | E_CONFIG_SYNTAX | exp.yaml:6: the key seed is already in line 1
 all |  | E_CONFIG_SYNTAX | exp.yaml: the file is empty
 6 | policy: edf | E_CONFIG_VALUE | exp.yaml:6: policy: must be a section of keys, found edf: did you mean policy.kind?
 4 | workload: { kind: poisson, rate: 1/s, duration: 1s, length: 128 } | E_CONFIG_VALUE | /workload\.length: must be a section of keys, found 128: write a kind \(constant, .*\) and its keys, see escapement keys workload\.length$/
@@ -101,7 +101,7 @@ slo= | E_CONFIG_VALUE | --set slo=: has no value
 polcy.maxBatch=1 | E_CONFIG_KEY | --set polcy.maxBatch=1: unknown key "polcy": did you mean "policy"?
 policy.scheduleAhed=1ms | E_CONFIG_KEY | --set policy.scheduleAhed=1ms: unknown key "scheduleAhed": did you mean "scheduleAhead"?
 policy.maxbatch=1 | E_CONFIG_KEY | --set policy.maxbatch=1: unknown key "maxbatch": did you mean "maxBatch"?
-cluster={gpus: 0} | E_CONFIG_VALUE | --set cluster={gpus: 0}: gpus: must be at least 1, found 0
+cluster={gpus: 0} | E_CONFIG_VALUE | --set cluster={gpus: 0}: cluster.gpus: must be at least 1, found 0
 cluster={gpus: 0 | E_CONFIG_SYNTAX | /^--set cluster=\{gpus: 0: the value is not valid YAML: Flow map/
 slo.x=1 | E_CONFIG_KEY | --set slo.x=1: slo is a plain value and has no keys
 workload.0.rate=0 | E_CONFIG_VALUE | --set workload.0.rate=0: must be above 0, found 0

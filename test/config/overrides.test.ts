@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseExperimentSource } from '../../src/config/build.js';
+import { openWorkloads } from '../../src/config/open-workloads.js';
 import { applyOverrides } from '../../src/config/overrides.js';
-import { load } from './experiment-files.js';
+import { BASE, load } from './experiment-files.js';
 import { rejection } from './failure.js';
 
 const FILE = `cluster: { gpus: 1, pages: 100 }
@@ -57,5 +58,18 @@ describe('an override of a key that excludes another', () => {
     });
     const whole = ['workload.0={ kind: poisson, rate: 5/s, duration: 1s }', 'workload.0.load=80%'];
     expect(left(...whole).volumes[0]).toEqual({ rate: '5/s', load: '80%' });
+  });
+});
+
+describe('an error about an override', () => {
+  it.each([
+    ['workload=[{ kind: poisson, rate: 100, duration: 1s }]', /: workload\.0\.rate: 100 has no unit/],
+    ['cluster={ gpus: 0 }', /: cluster\.gpus: must be at least 1/],
+    ['warmup=1h', /: the warm-up lasts as long as the workload: nothing is left to count$/],
+  ])('names it and the whole key: %s', async (override, message) => {
+    const refused = load(BASE, [override]).then((experiment) => openWorkloads(experiment));
+    const { message: said } = await rejection(refused);
+    expect(said.startsWith(`--set ${override}: `)).toBe(true);
+    expect(said).toMatch(message);
   });
 });

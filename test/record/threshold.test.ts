@@ -205,10 +205,10 @@ describe('thresholds', () => {
   });
 
   it.each([
-    ['q98<100ms', /unknown metric q98; write for example p99, attainment, .*slos-in-ci\.md lists all/],
-    ['goodput>5', /unknown metric goodput; did you mean goodputRps or weightedGoodputRps\?/],
-    ['utilization<80%', /unknown metric utilization; did you mean execUtilization or weightsUtilization\?/],
-    ['class.gold.goodput>5', /unknown metric class\.gold\.goodput; did you mean goodputRps\?/],
+    ['q98<100ms', /unknown figure q98; write for example p99, attainment, .*slos-in-ci\.md lists all/],
+    ['goodput>5', /unknown figure goodput; did you mean goodputRps or weightedGoodputRps\?/],
+    ['utilization<80%', /unknown figure utilization; did you mean execUtilization or weightsUtilization\?/],
+    ['class.gold.goodput>5', /unknown figure class\.gold\.goodput; did you mean goodputRps\?/],
     [
       'class.gold.speed>5',
       /a class has p50, p90, p95, p99, p99\.9, p99\.99, executedP50, .*attainment, .*gpuShare/,
@@ -216,10 +216,10 @@ describe('thresholds', () => {
     ['tenant.acme.speed>5%', /a tenant has p50, .*attainment, .*overRate, overShare/],
     [
       'class.gold.execUtilization<50%',
-      /unknown metric class.gold.execUtilization; a class has p50, .*gpuShare$/,
+      /unknown figure class.gold.execUtilization; a class has p50, .*gpuShare$/,
     ],
-    ['p995<100ms', /unknown metric p995; did you mean p99\.5/],
-    ['executedP999<100ms', /unknown metric executedP999; did you mean executedP99\.9/],
+    ['p995<100ms', /unknown figure p995; did you mean p99\.5/],
+    ['executedP999<100ms', /unknown figure executedP999; did you mean executedP99\.9/],
     ['p101<100ms', /p101: a percentile is above 0 and at most 100/],
     ['p099<100ms', /p099: a percentile is above 0 and at most 100/],
     ['p0<100ms', /p0: a percentile is above 0 and at most 100/],
@@ -235,9 +235,13 @@ describe('thresholds', () => {
     ['p99<100%', /needs a unit/],
     ['goodputRps>5%', /cannot have the unit %/],
     ['attainment>=99', /did you mean 99%/],
-    ['p99=100ms', /must be METRIC/],
-    ['p99<fast', /must be METRIC/],
-    ['toString<1', /unknown metric toString/],
+    [
+      'clas.gold.attainment>=1',
+      /unknown figure clas\.gold\.attainment; did you mean class\.gold\.attainment\?/,
+    ],
+    ['p99=100ms', /must be FIGURE/],
+    ['p99<fast', /must be FIGURE/],
+    ['toString<1', /unknown figure toString/],
   ])('%s is a usage error', (text, message) => {
     expect(() => parseThreshold(text)).toThrow(
       expect.objectContaining({ code: 'E_USAGE', message: expect.stringMatching(message) }),

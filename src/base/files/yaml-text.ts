@@ -19,14 +19,23 @@ interface YamlText {
  */
 export function readYaml(text: string, fail: (what: string, line?: number) => EscapementError): YamlText {
   const lines = new LineCounter();
-  // No tags beyond JSON, such as !!binary, whose values are not plain.
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, resolveKnownTags: false });
   const failAt = (what: string, offset: number) => fail(what, lines.linePos(offset).line);
+  let twice: string | undefined;
+  const document = parseDocument(text, {
+    ...{ lineCounter: lines, prettyErrors: false },
+    // No tags beyond JSON, such as !!binary, whose values are not plain.
+    resolveKnownTags: false,
+    uniqueKeys(earlier, key) {
+      if (!isScalar(earlier) || !isScalar(key) || earlier.value !== key.value) return false;
+      twice ??= `the key ${key.source} is already in line ${lines.linePos(earlier.range![0]).line}`;
+      return true;
+    },
+  });
   const [wrong] = [...document.errors, ...document.warnings];
   if (wrong !== undefined) {
     const several = wrong.code === 'MULTIPLE_DOCS';
     const what = several ? 'a second document begins here: write one' : inWords(wrong.message);
-    throw failAt(what, wrong.pos[0]);
+    throw failAt(wrong.code === 'DUPLICATE_KEY' && twice !== undefined ? twice : what, wrong.pos[0]);
   }
   visit(document, {
     Pair(_, { key }) {
