@@ -12,6 +12,8 @@ const MAX_LANES = 12;
 const LANE = 62;
 const BAR = 24;
 const WINDOW_ROWS = 5;
+/** Fewer letters of a model's name would not tell it from others. */
+const FEWEST_LETTERS = 3;
 const WINDOW_GAP = 5;
 const FILLS = { INFER: '#dbe8f7', LOAD: '#e3a552' } as const;
 
@@ -164,14 +166,20 @@ function rowsOf(
   });
 }
 
-/** As much of model and batch as the bar has room for. A bare number only distinguishes instances of one stem. */
+/**
+ * Model and batch, the name shortened to the room in the bar; empty if there is too little. A bare number only distinguishes
+ * instances of one stem.
+ */
 function labelOf({ model, kind, batch }: TimelineEntry, widthPx: number, oneStem: boolean): string {
-  const times = kind === 'INFER' ? `×${batch}` : '';
-  const stem = stemOf(model);
-  const number = model.slice(stem.length).replace(/^\D/, '#');
-  const short = oneStem ? (number === '' ? [] : [`${number}${times}`]) : [model, stem];
-  const tries = [`${model} ${times}`.trim(), ...short, times];
-  return tries.find((label) => textWidth(label, LABEL_SIZE) <= widthPx) ?? '';
+  const times = kind === 'INFER' ? ` ×${batch}` : '';
+  const number = model.slice(stemOf(model).length).replace(/^\D/, '#');
+  const cut = Array.from(
+    { length: Math.max(0, model.length - FEWEST_LETTERS) },
+    (_, i) => `${model.slice(0, -1 - i)}…`,
+  );
+  const names = [model, ...(oneStem ? (number === '' ? [] : [number]) : cut)];
+  const labels = names.map((name) => `${name}${times}`);
+  return labels.find((label) => textWidth(label, LABEL_SIZE) <= widthPx) ?? '';
 }
 
 /** Name of a model without the instance number: `resnet50` of `resnet50-12`. */

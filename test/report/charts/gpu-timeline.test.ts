@@ -48,10 +48,14 @@ describe('labels', () => {
   it('are numbers of instances only where all are of one model', () => {
     const wide = bars(['resnet50-3', 'resnet50-12']);
     expect(labels(gpuTimeline(wide))).toEqual(['resnet50-3 ×1', 'resnet50-12 ×1']);
-    expect(labels(gpuTimeline(bars(['resnet50-3', 'resnet50-12'], 17)))).toContain('#12×1');
+    expect(labels(gpuTimeline(bars(['resnet50-3', 'resnet50-12'], 17)))).toContain('#12 ×1');
     const zoo = labels(gpuTimeline(bars(['resnet50-3', 'vgg16-3'], 17)));
     expect(zoo.filter((label) => label.includes('#'))).toEqual([]);
-    expect(zoo).toContain('×1');
+  });
+
+  it('have as much of the name as there is room for, and the batch', () => {
+    expect(labels(gpuTimeline(bars(['resnet50-3', 'vgg16-3'], 6)))).toEqual(['resn… ×1', 'vgg1… ×1']);
+    expect(labels(gpuTimeline(bars(['resnet50-3', 'vgg16-3'], 17)))).toEqual(['']);
   });
 });
 
