@@ -1,5 +1,5 @@
 import { planScaleX, planScaleY, type ScaledFigure, type ScaledPoint } from './plan-scale.js';
-import { ALERT, type ChartSpec, chart, INK, MUTED, STRONG, WEAK } from './theme.js';
+import { ALERT, type ChartSpec, chart, INK, joined, MUTED, STRONG, WEAK } from './theme.js';
 
 const WIDTH = 560;
 const HEIGHT = 300;
@@ -40,7 +40,7 @@ const VERDICTS = {
 export function planFigure(figure: PlanFigure): ChartSpec {
   const { points, answer, limit } = figure;
   const across = planScaleX(points);
-  const { place, scale, axis } = planScaleY(figure);
+  const { place, scale, axis, note } = planScaleY(figure);
   const x = {
     field: 'x',
     type: 'quantitative',
@@ -75,7 +75,7 @@ export function planFigure(figure: PlanFigure): ChartSpec {
     scale: { domain: names, range: shown.map((verdict) => verdict[part]) },
   });
   const steps = (figure.frontier ?? []).map(({ x, mean }) => ({ x, y: place(mean) }));
-  const heading = { title: figure.title, subtitle: figure.subtitle, width: WIDTH + 60 };
+  const heading = { title: figure.title, subtitle: joined(figure.subtitle, note), width: WIDTH + 60 };
   return chart(heading, {
     width: WIDTH,
     height: HEIGHT,

@@ -42,6 +42,8 @@ interface ScaleX extends PlanScale {
 interface ScaleY extends PlanScale {
   /** Position of a figure, in the numbers of the domain. */
   place(value: number): number;
+  /** Says of an axis that is not linear what it is; else empty. */
+  readonly note: string;
 }
 
 /** Scale of the planned key. */
@@ -78,6 +80,7 @@ export function planScaleY({ unit, atLeast, limit, points }: ScaledFigure): Scal
 function linearScale(unit: FigureUnit, most: number): ScaleY {
   const top = unit === 'share' ? Math.max(most, Math.min(1, most * 1.05)) : most * 1.05;
   return {
+    note: '',
     place: (value) => value,
     scale: { domain: [0, top], nice: false },
     axis: { grid: true, tickCount: 6, ...labels(unit) },
@@ -107,6 +110,7 @@ function ninesScale(values: readonly number[]): ScaleY {
   );
   return {
     ...scale,
+    note: 'the axis is stretched near 100 %',
     place: (value) => scale.place(1 - value),
     scale: { ...scale.scale, reverse: true },
   };
@@ -115,6 +119,7 @@ function ninesScale(values: readonly number[]): ScaleY {
 /** Values below `floor` are drawn at it. */
 function logScale(domain: readonly [number, number], axis: object, floor: number): ScaleY {
   return {
+    note: 'the axis is logarithmic',
     place: (value) => Math.max(value, floor),
     scale: { type: 'log', domain, nice: false },
     axis,
