@@ -115,7 +115,7 @@ function weightedText({ by, weightedGoodputRps = null, weightedAttainment = null
 
 /** Leaves out figures that a client does not see. */
 function schedulerLines(summary: MeasuredSummary): [string, string | null][] {
-  const { actions, gpu, kindsNote, cost, scaling } = summary;
+  const { actions, gpu, cost, scaling } = summary;
   if (actions === undefined || gpu === undefined) return [];
   const counts = FURTHER_COUNTS.flatMap((name) =>
     summary[name] === undefined ? [] : `${formatCount(summary[name])} ${figureOf(name)!.label}`,
@@ -133,7 +133,6 @@ function schedulerLines(summary: MeasuredSummary): [string, string | null][] {
       'GPU',
       `EXEC busy ${formatPercent(gpu.execUtilization)}, WEIGHTS ${formatPercent(gpu.weightsUtilization)}; ${counts.join(', ')}`,
     ],
-    ['note', kindsNote ?? null],
     ['scaler', scaling === undefined ? null : scalingText(scaling)],
     ['note', scaling === undefined ? null : flappingNote(scaling)],
     ['cost', cost === undefined ? null : costText(cost)],

@@ -46,7 +46,7 @@ export function planDocument(plan: Plan): Document {
     title,
     lead,
     sections: [
-      { title: '', only: 'page', blocks: notes.map((text) => ({ text, tone: 'alert' })) },
+      { title: '', only: 'page', blocks: notes.map((text) => ({ text: `${capital(text)}.` })) },
       { title: 'Search', only: 'page', blocks: [{ list: factsOf(plan) }] },
       { title: 'Charts', blocks: [{ charts: true }] },
       ...deployFlags(plan).map((code): Section => {

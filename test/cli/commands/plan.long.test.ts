@@ -189,7 +189,7 @@ test('says the warning before the end of the range, a line for each target, and 
   expect(readFileSync(junit, 'utf8')).toContain('tests="2" failures="0" errors="0"');
   const page = readFileSync(join(dir, 'plan', 'plan.html'), 'utf8');
   expect(page).toMatch(/<h1>The range does not bound the answer: /);
-  expect(page).toMatch(/<p class="alert">met, but [\d.]+ % of the requests were not answered in time/);
+  expect(page).toMatch(/<p class="">Met, but [\d.]+ % of the requests were not answered in time/);
   expect(page).not.toMatch(/highest/i);
 });
 
