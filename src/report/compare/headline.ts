@@ -17,6 +17,8 @@ export interface Headline {
 
 /** Smaller changes of an attainment are not mentioned: half of the last digit that is shown. */
 const LOSS = 0.0005;
+/** Smaller losses of a part are a handful of requests. */
+const PART_LOSS = 0.005;
 
 /** One headline for each run but the first. `figures`: of all runs. */
 export function headlinesOf(
@@ -45,12 +47,12 @@ export function headlinesOf(
   });
 }
 
-/** The group or model whose attainment fell most; undefined if none fell. */
+/** The group or model whose attainment fell most, beyond chance as far as that is known; undefined if none fell. */
 function lostMost(figures: readonly ComparedFigure[], dimension: 'group' | 'model', i: number) {
   const changeOf = ({ differences }: ComparedFigure) => differences[i] ?? 0;
   return figures
     .filter(({ name }) => name.startsWith(`${dimension}.`) && name.endsWith('.attainment'))
-    .filter((figure) => changeOf(figure) <= -LOSS)
+    .filter((figure) => changeOf(figure) <= -Math.max(PART_LOSS, figure.margins[i] ?? 0))
     .sort((a, b) => changeOf(a) - changeOf(b))[0];
 }
 

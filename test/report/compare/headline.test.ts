@@ -87,6 +87,7 @@ describe('headlines', () => {
 
   it('name no group where none lost', () => {
     expect(textOf({ interactive: 0.5 }, { interactive: 1 })).not.toContain('most lost');
+    expect(textOf({ interactive: 0.816 }, { interactive: 0.814 })).not.toContain('most lost');
   });
 
   it('do not compare models of other experiments', () => {
