@@ -47,11 +47,13 @@ export function policiesDocument(comparison: PolicyComparison): Document {
 
 function overviewTable({ policies, ours, completeCells }: PolicyComparison): Table {
   const hasModels = policies.some(({ worstModel }) => worstModel !== null);
-  const titles = ['mean', 'worst', 'mean rank', `unbeaten, of ${completeCells}`, 'loads/s', `× ${REFERENCE}`];
+  const hasRatios = policies.some(({ loadsRatio }) => loadsRatio !== null);
+  const further = [...(hasRatios ? [`× ${REFERENCE}`] : []), ...(hasModels ? ['worst model'] : [])];
+  const titles = ['mean', 'worst', 'mean rank', `unbeaten, of ${completeCells}`, 'loads/s', ...further];
   return {
     columns: [
       { title: 'policy' },
-      ...[...titles, ...(hasModels ? ['worst model'] : [])].map((title) => ({ title, numeric: true })),
+      ...titles.map((title) => ({ title, numeric: true })),
       { title: 'worst cell' },
     ],
     rows: policies.map((policy, i) => [
@@ -61,7 +63,7 @@ function overviewTable({ policies, ours, completeCells }: PolicyComparison): Tab
       { text: policy.meanRank.toFixed(2) },
       { text: String(policy.bestIn) },
       rateCell(policy.loadsPerS),
-      numberCell(formatFactor)(policy.loadsRatio),
+      ...(hasRatios ? [numberCell(formatFactor)(policy.loadsRatio)] : []),
       ...(hasModels ? [{ text: policy.worstModel?.toFixed(2) ?? '–' }] : []),
       { text: policy.worst.cell },
     ]),

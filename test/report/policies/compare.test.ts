@@ -52,6 +52,13 @@ describe('a comparison of policies', () => {
     expect(text).toMatch(/^one GPU +1\.5 +25 ms +[\d,.]+ +87\.0 ± \d\.\d +92\.0 ± \d\.\d /m);
   });
 
+  it('has no column of LOADs against clockwork where clockwork did not run', () => {
+    const kinds = ['escapement', 'fifo'];
+    const text = policiesText(comparisonOf(kinds, () => ({ goodputRps: 250 })));
+    expect(text).toMatch(/ loads\/s +worst /);
+    expect(policiesText(comparison)).toMatch(/ loads\/s +× clockwork +worst /);
+  });
+
   it('draws every policy in every cell', async () => {
     const charts = policyCharts(comparison);
     expect(charts.map(({ name }) => name)).toEqual(['policies-spread', 'policies-goodput']);
