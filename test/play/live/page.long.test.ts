@@ -81,7 +81,7 @@ describe.skipIf(!HAS_CHROMIUM)(`the page of a running server in ${CHROMIUM}`, ()
     const inTime = page.locator('dt:text-is("In time, all") + dd');
     await inTime.filter({ hasText: /[1-9]/ }).waitFor({ timeout: 60_000 });
     const clinic = page.locator('tr', { has: page.getByRole('rowheader', { name: 'clinic', exact: true }) });
-    await clinic.filter({ hasText: /[1-9].*\/s.*75\.0 %/ }).waitFor({ timeout: 60_000 });
+    await clinic.filter({ hasText: /75\.0 %.*[1-9]/ }).waitFor({ timeout: 60_000 });
     await page.screenshot({ path: join(PICTURES, 'running.png'), fullPage: true });
     await workers[1].kill('SIGKILL');
     await page.locator('tr.down').waitFor({ timeout: 60_000 });
