@@ -94,8 +94,8 @@ test('completes commands, flags and choices', async () => {
 test('keys lists keys and policies with their defaults', async () => {
   const { stdout } = await runCli(['keys']);
   expect(stdout).toMatch(/^ +slo (?:.*\n +){0,3}.*\[100ms\]$/m);
-  expect(stdout).toMatch(/^ +policy\.scheduleAhead (?:.*\n +){0,2}.*\[10ms\]$/m);
-  expect(stdout).toMatch(/^ +policy\.scheduleAhead (?:.*\n +){0,2}.*\[auto\]$/m);
+  expect(stdout).toMatch(/^ +policy\.scheduleAhead (?:.*\n +){0,5}.*\[10ms\]$/m);
+  expect(stdout).toMatch(/^ +policy\.scheduleAhead (?:.*\n +){0,5}.*\[auto\]$/m);
   expect(stdout).toMatch(/^ +policy\.kind (?:.*\n +){0,4}.*\[escapement\]$/m);
   expect(stdout).toMatch(/^ +policy\.maxDelay .*\[5ms\]$/m);
   expect(stdout).toMatch(/^ +workload\.onRate .*\[required\]$/m);
