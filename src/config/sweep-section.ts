@@ -181,13 +181,13 @@ export function asMistakeInCase(
   for (const { key: axis, cases } of axes) {
     for (const text of caseNamed(cases, chosen[axis])?.overrides ?? []) {
       if (error.place.flag !== `--set ${text}`) continue;
-      const path = ['sweep', 'cases', axis, chosen[axis]!, text.slice(0, text.indexOf('='))];
-      const { key } = error.place;
-      const line = source.lineOf(path);
+      const set = text.slice(0, text.indexOf('='));
+      const path = ['sweep', 'cases', axis, chosen[axis]!];
+      const line = source.lineOf([...path, set]);
       return new EscapementError(error.code, error.what, {
         file: source.file,
         ...(line === undefined ? {} : { line }),
-        key: [...path, ...(key === undefined ? [] : [key])].join('.'),
+        key: [...path, error.place.key ?? set].join('.'),
       });
     }
   }

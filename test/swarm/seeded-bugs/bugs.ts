@@ -85,7 +85,7 @@ const LEASES_AND_LINKS: readonly SeededBug[] = [
   },
   {
     name: 'what waits on a GPU runs on for the next driver',
-    file: 'live/worker/executor/gpu-executor.ts',
+    file: 'live/worker/executor/executor-loop.ts',
     find: 'this.worker.dropWaiting();',
     replace: '',
   },
@@ -164,7 +164,7 @@ const WEIGHTS: readonly SeededBug[] = [
   },
   {
     name: 'an executor that starts again misses a change of models',
-    file: 'live/worker/executor/executor.ts',
+    file: 'live/worker/local-machine.ts',
     find: 'for (let index = changed(); index >= 0; index = changed()) {',
     replace: 'for (let index = -1; index >= 0; index = changed()) {',
   },
@@ -190,7 +190,7 @@ const STARTS_AND_ENDS: readonly SeededBug[] = [
 const TIMES: readonly SeededBug[] = [
   {
     name: 'windows are given in the clock of the controller',
-    file: 'live/controller/link/machine-link.ts',
+    file: 'live/controller/link/worker-link.ts',
     find: 'actions.map((action) => toMachineTime(action, offsetNs))',
     replace: 'actions.map((action) => toMachineTime(action, 0 * offsetNs))',
   },
