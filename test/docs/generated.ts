@@ -100,8 +100,10 @@ function keyTable(keys: readonly KeyDescription[]): string {
 }
 
 function jsonPage(): string {
-  const fields = (schema: unknown) =>
-    markdownTable(['field', 'type', 'meaning'], fieldRows(schema as JsonSchema, '', {}));
+  const table = (rows: string[][]) => markdownTable(['field', 'type', 'meaning'], rows);
+  const ofSummary = fieldRows(summaryJsonSchema() as JsonSchema, '', {});
+  const known = new Set(ofSummary.map(String));
+  const ofStatus = fieldRows(z.toJSONSchema(statusSchema) as JsonSchema, '', {});
   return `# JSON fields
 
 The fields of the two objects that scripts read most. \`escapement schema NAME\` prints the JSON Schema of every published format;
@@ -111,13 +113,14 @@ The fields of the two objects that scripts read most. \`escapement schema NAME\`
 
 \`simulate --json\`, \`run --json\`, \`load --json\`, and \`summary.json\` in the folder of a run. What was not measured is absent.
 
-${fields(summaryJsonSchema())}
+${table(ofSummary)}
 
 ## Status of a controller
 
-\`GET /status\` on the metrics port, and \`top --json\`.
+\`GET /status\` on the metrics port, and \`top --json\`. It also has fields of a summary, with the same names and meanings, over the
+latest requests: those of the requests and their latencies, and \`by\`.
 
-${fields(z.toJSONSchema(statusSchema))}
+${table(ofStatus.filter((row) => !known.has(String(row))))}
 `;
 }
 
