@@ -75,9 +75,9 @@ const METHOD_AND_PATH = '"(?<method>[A-Z]+) (?<path>\\S+)[^"]*"';
 export const PRESETS: Readonly<Record<string, Preset>> = {
   nginx: {
     about:
-      'nginx, log_format combined, optionally with $request_time at the end; its times are those of the answer',
+      'nginx, log_format combined, optionally with $request_time after it; its times are those of the answer',
     pattern: new RegExp(
-      `^\\S+ \\S+ \\S+ \\[(?<time>[^\\]]+)\\] ${METHOD_AND_PATH} (?<status>\\d{3}) \\S+(?: "[^"]*" "[^"]*")?(?: \\D*(?<took>\\d+\\.\\d+)\\b.*)?$`,
+      `^\\S+ \\S+ \\S+ \\[(?<time>[^\\]]+)\\] ${METHOD_AND_PATH} (?<status>\\d{3}) \\S+(?:.*? (?:rt=|request_time=)?(?<took>\\d+\\.\\d{3})(?= |$))?`,
     ),
     time: ['time', 'time_iso8601', 'time_local', 'msec'],
     model: PATHS,

@@ -141,6 +141,19 @@ describe('an access log', () => {
     expect(gapNs).toBeLessThan(2e9);
   });
 
+  it.each([
+    ['"203.0.113.7"', 0],
+    ['"203.0.113.7" 0.250', 0.25],
+    ['"-" rt=1.500 uct="0.001" urt="0.021"', 1.5],
+    ['upstream=0.021 request_time=0.125', 0.125],
+  ])('takes no other field for the duration: %s', async (fields, seconds) => {
+    const last = CLF.replace(':01 ', ':09 ');
+    const path = file('fields.log', `${CLF} ${fields}\n${last} 0.000\n`);
+    const { spanNs } = await imported(path);
+    // Both lie anywhere within their second.
+    expect(Math.abs(spanNs / 1e9 - 8 - seconds)).toBeLessThan(1);
+  });
+
   it('spreads whole seconds over their second, the same with the same seed', async () => {
     const lines = Array.from({ length: 2000 }, (_, i) =>
       CLF.replace(':01 ', `:${String(10 + (i % 4)).padStart(2, '0')} `),
