@@ -10,6 +10,7 @@ import { inputPath } from './input-path.js';
 /** Limit far above the size of any experiment, profile or list of models. */
 const LONGEST_TEXT_BYTES = 256 * MIB;
 const BLOCK_BYTES = 1 << 18;
+const ZSTD_PIECE_BYTES = 1 << 11;
 
 /** Files of this machine, including pipes. An endless text, such as /dev/zero, is `E_FILE_MISSING`. */
 export const DISK_FILES: InputFiles = { text, bytes, stat: statOf };
@@ -58,8 +59,11 @@ async function* unpackZstd(input: AsyncIterable<Buffer>): AsyncGenerator<Uint8Ar
   // The blocks that it hands out are its own.
   const zstd = new Decompress((block) => unpacked.push(block.slice()));
   for await (const block of input) {
-    zstd.push(block);
-    yield* unpacked.splice(0);
+    // A few bytes may stand for 128 KiB: all of a block at once could fill the memory.
+    for (let begin = 0; begin < block.length; begin += ZSTD_PIECE_BYTES) {
+      zstd.push(block.subarray(begin, begin + ZSTD_PIECE_BYTES));
+      yield* unpacked.splice(0);
+    }
   }
   zstd.push(new Uint8Array(), true);
   yield* unpacked;

@@ -1,4 +1,13 @@
-import { type Document, isCollection, isPair, isScalar, LineCounter, parseDocument, visit } from 'yaml';
+import {
+  type Document,
+  isCollection,
+  isPair,
+  isScalar,
+  LineCounter,
+  parseDocument,
+  stringify,
+  visit,
+} from 'yaml';
 import type { EscapementError } from '../errors.js';
 
 /** YAML 1.2 has none; accepted as a plain key, it would hide that the keys it should add are missing. */
@@ -69,4 +78,9 @@ function inWords(message: string): string {
   if (unclosed === null) return first;
   const [begin, end] = unclosed[1] === 'map' ? '{}' : '[]';
   return `a ${begin} above is not closed: write the missing ${end}, or indent the lines up to it`;
+}
+
+/** Value as YAML, with no line broken. */
+export function writeYaml(value: unknown): string {
+  return stringify(value, { lineWidth: 0 });
 }

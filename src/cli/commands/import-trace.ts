@@ -70,7 +70,10 @@ export async function handler(args: ArgsOf<typeof builder>): Promise<void> {
     },
     args.quiet ? undefined : onLines,
   );
-  writeOut(args.json ? `${JSON.stringify(trace)}\n` : traceText(trace));
+  const { writeYaml } = await import('../../base/files/yaml-text.js');
+  const sections = trace.written.map(({ arrivals: _, ...section }) => ({ kind: 'arrivals', ...section }));
+  const workload = writeYaml({ workload: sections });
+  writeOut(args.json ? `${JSON.stringify(trace)}\n` : traceText(trace, workload));
 }
 
 /** ns, or the name of a field. */
@@ -78,8 +81,9 @@ function sloOf(given: string): number | string {
   return /^\d/.test(given) ? parseDuration(given) : given;
 }
 
-function traceText(trace: ImportedTrace): string {
-  const { written, lines, arrivals, dropped, models, spanNs, notes } = trace;
+/** `workload`: section of an experiment. */
+function traceText(trace: ImportedTrace, workload: string): string {
+  const { lines, arrivals, dropped, models, spanNs, notes } = trace;
   const seconds = spanNs / NS_PER_S;
   const rate = seconds > 0 ? `, ${significant(arrivals / seconds, 4)}/s` : '';
   const listedModels = models
@@ -91,16 +95,10 @@ function traceText(trace: ImportedTrace): string {
     ...notes.map((note) => `  ${note}\n`),
     ...dropped.map(
       ({ why, count, file, line }) =>
-        `  left out: ${plural(count, 'line')} that ${why}, the first ${file}:${line}\n`,
+        `  left out: ${plural(count, 'line')}: ${why}; the first: ${file}:${line}\n`,
     ),
     table([['model', 'requests', 'share'], ...listedModels]),
     more,
-    'workload:\n',
-    ...written.map((each) => `  - { kind: arrivals, path: ${each.path}${section(each)} }\n`),
+    workload,
   ].join('');
-}
-
-function section({ class: requestClass, tenant }: ImportedTrace['written'][number]): string {
-  const name = (key: string, value: string | undefined) => (value === undefined ? '' : `, ${key}: ${value}`);
-  return name('class', requestClass) + name('tenant', tenant);
 }

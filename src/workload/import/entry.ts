@@ -4,6 +4,8 @@ export interface Entry {
   readonly line: number;
   /** Text of a field; undefined: it has none. */
   field(name: string): string | undefined;
+  /** Requests that it stands for, and the seconds from its time within which they come; absent: one, at that time. */
+  readonly requests?: { readonly count: number; readonly withinS: number };
 }
 
 /** A line that is no entry, and why. */
@@ -16,16 +18,17 @@ export interface BadLine {
 export interface OpenLog {
   /** Name of the pattern of its lines; null: it is a table or JSON. */
   readonly pattern: string | null;
-  /** Names of the fields of the first entry. */
+  /** Names of the fields of the first entries. */
   readonly fields: readonly string[];
   /** Entries of the file, some at a time. */
   readonly entries: AsyncIterable<readonly (Entry | BadLine)[]>;
 }
 
 /** Entry of a JSON object; a name with dots also leads into objects inside it. */
-export function jsonEntry(object: object, line: number): Entry {
+export function jsonEntry(object: object, line: number, requests?: Entry['requests']): Entry {
   return {
     line,
+    ...(requests && { requests }),
     field(name) {
       const value = Object.hasOwn(object, name) ? object[name as never] : inside(object, name);
       return value === undefined || value === null || typeof value === 'object' ? undefined : String(value);

@@ -5,13 +5,13 @@ import type { InputFiles } from '../../base/world/input-files.js';
 import { writeArrivals } from '../trace-write.js';
 import type { Entry } from './entry.js';
 import { ImportedArrivals, type Section } from './imported-arrivals.js';
-import { COUNT, WITHIN_S } from './json-documents.js';
 import { openLog } from './open-log.js';
 import { type Fields, isPath, modelOfPath, PRESETS, type Preset, presetOf, USUAL } from './presets.js';
 import { type TimeFormat, TimeReader, UNIT_NAMES } from './read-time.js';
 
 /** Options of an import. Names of fields replace those of the preset. */
 export interface ImportOptions {
+  /** One of `PRESETS`. */
   readonly preset?: string | undefined;
   readonly time?: string | undefined;
   readonly timeFormat?: TimeFormat | undefined;
@@ -61,8 +61,10 @@ interface Miss {
   readonly isBad: boolean;
 }
 
-const NO_CALL: Miss = { why: 'calls no model', isBad: false };
+const NO_CALL: Miss = { why: 'no call of a model', isBad: false };
 const NS_PER_MS = 1e6;
+/** Limit on the files of arrivals. */
+const MOST_SECTIONS = 200;
 const MOST_LENGTH = 2 ** 31 - 1;
 /** Limit on the distinct texts of which the model is remembered. */
 const MOST_KNOWN = 100_000;
@@ -86,17 +88,22 @@ export async function importTrace(
   const written: WrittenArrivals[] = [];
   for (const { section, source } of sources) {
     const words = Object.values(section).filter((word) => word !== undefined);
-    const path = sources.length === 1 ? out : namedAfter(out, words);
+    const taken = written.map((each) => each.path);
+    const path = sources.length === 1 ? out : namedAfter(out, words, taken);
     const { arrivals } = await writeArrivals(path, source, importer.models);
     written.push({ path, arrivals, ...section });
   }
   return { written, ...report };
 }
 
-/** `out` with words before its extension. */
-function namedAfter(out: string, words: readonly string[]): string {
+/** `out` with words before its extension, and a number if another section has the same. */
+function namedAfter(out: string, words: readonly string[], taken: readonly string[]): string {
   const [, stem, extension] = /^(.*?)((?:\.csv)?(?:\.gz)?)$/s.exec(out)!;
-  return [stem, ...words.map((word) => word.replace(/[^\w.-]+/g, '_'))].join('-') + extension;
+  const name = [stem, ...words.map((word) => word.replace(/[^\w.-]+/g, '_'))].join('-');
+  for (let number = 1; ; number++) {
+    const path = (number === 1 ? name : `${name}-${number}`) + extension;
+    if (!taken.includes(path)) return path;
+  }
 }
 
 /** Names of the fields of a log; undefined: it has none. */
@@ -123,6 +130,7 @@ class TraceImporter {
   private readonly random: Random;
   private lines = 0;
   private bad = 0;
+  private firstBad: Dropped | null = null;
   /** True if an entry stood for many requests. */
   private hasCounts = false;
   /** Time of the last entry; null: there is none in this log. */
@@ -130,12 +138,7 @@ class TraceImporter {
   private backward = 0;
 
   constructor(private readonly options: ImportOptions) {
-    const { preset } = options;
-    if (preset !== undefined && !Object.hasOwn(PRESETS, preset)) {
-      const what = `--preset ${preset}: there are ${Object.keys(PRESETS).join(', ')}`;
-      throw new EscapementError('E_USAGE', what);
-    }
-    this.preset = preset === undefined ? null : PRESETS[preset]!;
+    this.preset = options.preset === undefined ? null : PRESETS[options.preset]!;
     this.random = stream(options.seed, 'import');
   }
 
@@ -153,7 +156,7 @@ class TraceImporter {
     const recognized = this.preset === null ? (log.pattern ?? presetOf(log.fields)) : null;
     if (recognized !== null) this.notes.add(`recognized as ${recognized}`);
     const fields = this.preset ?? (recognized === null ? USUAL : PRESETS[recognized]!);
-    this.times.expect(this.options.timeFormat ?? fields.timeFormat ?? 'auto');
+    this.times.begin(this.options.timeFormat ?? fields.timeFormat ?? 'auto');
     this.lastNs = null;
     const named = this.name(log.fields, fields, path);
     for await (const entries of log.entries) {
@@ -170,14 +173,11 @@ class TraceImporter {
   finish(paths: readonly string[]) {
     const { arrivals, times, lines, bad } = this;
     const dropped = [...this.dropped.values()].sort((a, b) => b.count - a.count);
-    const { maxBad, seed } = this.options;
+    const { maxBad, seed, slo } = this.options;
     if (bad > maxBad * lines) {
-      const first = [...this.dropped.values()].find(({ why }) => why !== NO_CALL.why)!;
-      const share = `${bad} of ${lines} lines cannot be read, more than --max-bad allows; the first of them`;
-      throw new EscapementError('E_TRACE_VALUE', `${share} ${first.why}`, {
-        file: first.file,
-        line: first.line,
-      });
+      const { why, file, line } = this.firstBad!;
+      const what = `${bad} of ${lines} lines cannot be read, more than --max-bad allows; the first: ${why}`;
+      throw new EscapementError('E_TRACE_VALUE', what, { file, line });
     }
     if (arrivals.count === 0) {
       const why =
@@ -193,9 +193,14 @@ class TraceImporter {
       );
       arrivals.spread(this.random);
     }
+    if (typeof slo === 'number') this.notes.add(`the SLO of all is ${slo / NS_PER_MS} ms (--slo)`);
     this.noteTimes();
     this.noteModels();
     const { spanNs, sources } = arrivals.finish();
+    if (sources.length > MOST_SECTIONS) {
+      const what = `has ${sources.length} combinations of class and tenant, more than ${MOST_SECTIONS}`;
+      throw new EscapementError('E_TRACE_VALUE', what, { file: paths.join(', ') });
+    }
     const models = arrivals.models
       .map((name, i) => ({ name, requests: arrivals.counts[i]! }))
       .sort((a, b) => b.requests - a.requests);
@@ -250,44 +255,45 @@ class TraceImporter {
       this.notes.add(`times without a zone were read as UTC${zoned > 0 ? `: ${zoneless}` : ''}`);
   }
 
-  /** Notes the models that more than one text stands for. */
+  /** Notes the models that more than one text stands for, the first few of both. */
   private noteModels(): void {
     const texts = new Map<string, string[]>();
-    for (const [text, name] of this.known)
-      if (name !== null) texts.set(name, [...(texts.get(name) ?? []), text]);
-    for (const [name, all] of texts) {
-      const more = all.length > 3 ? ', …' : '';
-      if (all.length > 1) this.notes.add(`${name} stands for ${all.slice(0, 3).join(', ')}${more}`);
+    for (const [text, name] of this.known) {
+      if (name === null) continue;
+      const all = texts.get(name);
+      if (all === undefined) texts.set(name, [text]);
+      else all.push(text);
     }
+    for (const [name, all] of [...texts].filter(([, each]) => each.length > 1).slice(0, 5))
+      this.notes.add(`${name} stands for ${all.slice(0, 3).join(', ')}${all.length > 3 ? ', …' : ''}`);
   }
 
   private take(entry: Entry, named: Named): Miss | null {
     const timeText = entry.field(named.time);
     const endNs = timeText === undefined ? null : this.times.read(timeText.trim());
-    if (endNs === null) return bad(named.time, timeText, 'a time');
+    if (endNs === null) return bad(named.time, 'time');
     if (this.lastNs !== null && endNs < this.lastNs) this.backward++;
     this.lastNs = endNs;
     const tookText = named.took && entry.field(named.took.field);
     const tookNs = tookText === undefined ? 0 : Number(tookText) * (named.took!.unit === 's' ? 1e9 : 1e6);
-    if (!(tookNs >= 0)) return bad(named.took!.field, tookText, 'a duration');
+    if (!(tookNs >= 0)) return bad(named.took!.field, 'duration');
     const model = this.modelOf(entry, named);
     if (typeof model !== 'string') return model;
     const lengthText = named.length && entry.field(named.length);
     const length = lengthText === undefined || lengthText === '' ? 0 : Math.round(Number(lengthText));
-    if (!(length >= 0 && length <= MOST_LENGTH)) return bad(named.length!, lengthText, 'a length');
+    if (!(length >= 0 && length <= MOST_LENGTH)) return bad(named.length!, 'length');
     const sloNs =
       named.slo === undefined ? (this.options.slo as number) : Number(entry.field(named.slo)) * NS_PER_MS;
-    if (!(sloNs >= 1 && sloNs <= Number.MAX_SAFE_INTEGER))
-      return bad(named.slo!, entry.field(named.slo!), 'an SLO in ms');
+    if (!(sloNs >= 1 && sloNs <= Number.MAX_SAFE_INTEGER)) return bad(named.slo!, 'SLO in ms');
     const section = {
-      class: named.class && (entry.field(named.class) ?? ''),
-      tenant: named.tenant && (entry.field(named.tenant) ?? ''),
+      class: (named.class && entry.field(named.class)) || undefined,
+      tenant: (named.tenant && entry.field(named.tenant)) || undefined,
     };
     const timeNs = endNs - BigInt(Math.round(tookNs));
     const request = { model, sloNs: Math.round(sloNs), length, section };
-    const withinS = Number(entry.field(WITHIN_S) ?? 0);
+    const { count, withinS } = entry.requests ?? { count: 1, withinS: 0 };
     if (withinS > 0) this.hasCounts = true;
-    for (let count = withinS > 0 ? Number(entry.field(COUNT)) : 1; count > 0; count--) {
+    for (let i = 0; i < count; i++) {
       const laterNs = withinS > 0 ? Math.floor(this.random() * withinS * 1e9) : 0;
       this.arrivals.add({ timeNs: timeNs + BigInt(laterNs), ...request });
     }
@@ -296,8 +302,9 @@ class TraceImporter {
 
   private modelOf(entry: Entry, { model: field, onlyModel }: Named): string | Miss {
     if (field === undefined) return onlyModel!;
-    const text = entry.field(field);
-    if (text === undefined || text === '') return bad(field, text, 'a model');
+    const whole = entry.field(field);
+    if (whole === undefined || whole === '') return bad(field, 'model');
+    const text = isPath(field) && this.modelPattern === null ? whole.split('?')[0]! : whole;
     let name = this.known.get(text);
     if (name === undefined) {
       name = this.modelIn(text, field);
@@ -313,10 +320,11 @@ class TraceImporter {
   }
 
   private drop({ why, isBad }: Miss, file: string, line: number): void {
-    if (isBad) this.bad++;
-    const { count } = this.dropped.get(why) ?? { count: 0 };
-    const first = this.dropped.get(why) ?? { file, line };
-    this.dropped.set(why, { why, count: count + 1, file: first.file, line: first.line });
+    const dropped = this.dropped.get(why) ?? { why, count: 0, file, line };
+    this.dropped.set(why, { ...dropped, count: dropped.count + 1 });
+    if (!isBad) return;
+    this.bad++;
+    this.firstBad ??= dropped;
   }
 }
 
@@ -328,9 +336,6 @@ function expression(text: string): RegExp {
   }
 }
 
-function bad(field: string, text: string | undefined, wanted: string): Miss {
-  return {
-    why: text === undefined || text === '' ? `has no ${field}` : `has a ${field} that is not ${wanted}`,
-    isBad: true,
-  };
+function bad(field: string, wanted: string): Miss {
+  return { why: `no valid ${wanted} in ${field}`, isBad: true };
 }

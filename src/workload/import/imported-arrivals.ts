@@ -4,7 +4,7 @@ import { NS_PER_S } from '../../base/units.js';
 import { BaseSource } from '../source.js';
 
 /** Limit that memory sets: a request takes 28 bytes. */
-const MOST_ARRIVALS = 200_000_000;
+const MOST_ARRIVALS = 50_000_000;
 
 /** Class and tenant of requests; undefined: the log has none. */
 export interface Section {

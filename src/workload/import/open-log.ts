@@ -3,14 +3,16 @@ import { type CsvReader, csvReader } from '../../base/files/csv-text.js';
 import type { InputFiles } from '../../base/world/input-files.js';
 import { readBlocks } from '../files/read-blocks.js';
 import { type BadLine, type Entry, jsonEntry, type OpenLog } from './entry.js';
+import { entriesOf } from './json-documents.js';
 
 /** Lines of text that are known, by name: the groups of each are its fields. */
 type LinePatterns = readonly (readonly [name: string, pattern: RegExp])[];
 
 const UTF8 = new TextDecoder();
-const NEWLINE = 0x0a;
 const DELIMITERS = [',', '\t', ';', '|'] as const;
 const MOST_DOCUMENT_BYTES = 1 << 29;
+/** Lines at the beginning of a log by which it is recognized. */
+const HEAD_LINES = 100;
 
 /**
  * Opens a log in any format: CSV with a header, a JSON object a line, a JSON document, Parquet, or lines of text of one
@@ -32,22 +34,27 @@ export async function openLog(files: InputFiles, path: string, patterns: LinePat
     return openParquet(path);
   }
   const lines = linesOf(first, blocks);
-  const [line = ''] = begin
+  const head = begin
     .split('\n')
     .map((text) => text.trimEnd())
-    .filter((text) => text !== '');
+    .filter((text) => text !== '')
+    .slice(0, HEAD_LINES);
   const fail = (what: string) => new EscapementError('E_TRACE_HEADER', what, { file: path });
-  if (line === '') throw fail('is empty');
-  const [name, pattern] = patterns.find(([, each]) => each.test(line)) ?? [];
-  if (name !== undefined && pattern !== undefined) {
-    const fields = Object.keys(pattern.exec(line)!.groups ?? {});
-    return { pattern: name, fields, entries: textEntries(lines, pattern) };
+  const [line] = head;
+  if (line === undefined) throw fail('is empty');
+  // The first line may be a broken one.
+  const known = patterns.find(([, pattern]) => head.some((text) => pattern.test(text)));
+  if (known !== undefined) {
+    const [name, pattern] = known;
+    const fields = head.flatMap((text) => Object.keys(pattern.exec(text)?.groups ?? {}));
+    return { pattern: name, fields: [...new Set(fields)], entries: textEntries(lines, pattern) };
   }
   if (/^\s*[[{]/.test(line)) {
-    const whole = objectOf(line);
-    return whole === null || 'data' in whole || 'resourceSpans' in whole
-      ? openDocument(path, lines)
-      : { pattern: null, fields: Object.keys(whole), entries: jsonEntries(lines) };
+    const object = objectOf(line);
+    if (object === null || entriesOf(object) !== null) return openDocument(path, lines);
+    // Fields that not every entry has are in one of the first.
+    const fields = head.flatMap((text) => Object.keys(objectOf(text) ?? {}));
+    return { pattern: null, fields: [...new Set(fields)], entries: jsonEntries(lines) };
   }
   const delimiter = DELIMITERS.find((each) => line.includes(each));
   if (delimiter === undefined)
@@ -57,22 +64,10 @@ export async function openLog(files: InputFiles, path: string, patterns: LinePat
   return { pattern: null, fields: header, entries: csvEntries(lines, header, splitter(delimiter, parse)) };
 }
 
-/** Some lines of a file, and the number of the first. */
-interface Lines {
-  readonly bytes: Uint8Array;
-  readonly line: number;
-}
-
-async function* linesOf(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Lines> {
-  let line = 1;
+async function* linesOf(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
-    for (let bytes = first; ; ) {
-      yield { bytes, line };
-      for (const byte of bytes) if (byte === NEWLINE) line++;
-      const next = await rest.next();
-      if (next.done) return;
-      bytes = next.value;
-    }
+    yield first;
+    yield* rest;
   } finally {
     await rest.return(undefined);
   }
@@ -80,18 +75,21 @@ async function* linesOf(first: Uint8Array, rest: AsyncGenerator<Uint8Array>): As
 
 /** Results of `read` for every line that is not blank, except null. */
 async function* eachLine(
-  lines: AsyncIterable<Lines>,
+  blocks: AsyncIterable<Uint8Array>,
   read: (text: string, line: number) => Entry | BadLine | null,
 ): AsyncGenerator<(Entry | BadLine)[]> {
-  for await (const { bytes, line } of lines) {
-    const texts = UTF8.decode(bytes).split('\n');
+  let line = 1;
+  for await (const block of blocks) {
+    const texts = UTF8.decode(block).split('\n');
     const all = texts.map((text, i) => (text.trim() === '' ? null : read(text.trimEnd(), line + i)));
     yield all.filter((each) => each !== null);
+    // A block ends with the end of a line.
+    line += texts.length - 1;
   }
 }
 
 function csvEntries(
-  lines: AsyncIterable<Lines>,
+  lines: AsyncIterable<Uint8Array>,
   header: readonly string[],
   split: (text: string) => string[],
 ): AsyncGenerator<(Entry | BadLine)[]> {
@@ -109,7 +107,7 @@ function csvEntries(
       return { line, why: (error as EscapementError).what };
     }
     if (row.length !== header.length)
-      return { line, why: `has ${row.length} fields where the header has ${header.length}` };
+      return { line, why: `${row.length} fields where the header has ${header.length}` };
     return { line, field: (name) => row[columns.get(name) ?? -1] };
   });
 }
@@ -122,18 +120,18 @@ function splitter(delimiter: string, parse: CsvReader): (text: string) => string
       : text.split(delimiter).map((field) => field.trim());
 }
 
-function textEntries(lines: AsyncIterable<Lines>, pattern: RegExp): AsyncGenerator<(Entry | BadLine)[]> {
+function textEntries(lines: AsyncIterable<Uint8Array>, pattern: RegExp): AsyncGenerator<(Entry | BadLine)[]> {
   return eachLine(lines, (text, line) => {
     const groups = pattern.exec(text)?.groups;
-    if (groups === undefined) return { line, why: 'is not laid out like the first line' };
+    if (groups === undefined) return { line, why: 'another layout than the other lines' };
     return { line, field: (name) => groups[name] };
   });
 }
 
-function jsonEntries(lines: AsyncIterable<Lines>): AsyncGenerator<(Entry | BadLine)[]> {
+function jsonEntries(lines: AsyncIterable<Uint8Array>): AsyncGenerator<(Entry | BadLine)[]> {
   return eachLine(lines, (text, line) => {
     const object = objectOf(text);
-    return object === null ? { line, why: 'is not a JSON object' } : jsonEntry(object, line);
+    return object === null ? { line, why: 'no JSON object' } : jsonEntry(object, line);
   });
 }
 
@@ -146,12 +144,12 @@ function objectOf(text: string): object | null {
   }
 }
 
-async function openDocument(path: string, lines: AsyncIterable<Lines>): Promise<OpenLog> {
+async function openDocument(path: string, lines: AsyncIterable<Uint8Array>): Promise<OpenLog> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const block of lines) {
-    pieces.push(block.bytes);
-    bytes += block.bytes.length;
+    pieces.push(block);
+    bytes += block.length;
     if (bytes > MOST_DOCUMENT_BYTES)
       throw new EscapementError(
         'E_TRACE_VALUE',
@@ -167,15 +165,15 @@ async function openDocument(path: string, lines: AsyncIterable<Lines>): Promise<
   } catch (error) {
     throw new EscapementError('E_TRACE_VALUE', `is not JSON: ${(error as Error).message}`, { file: path });
   }
-  const { entriesOf } = await import('./json-documents.js');
-  const objects = entriesOf(value);
-  if (objects === null) {
+  const all = entriesOf(value);
+  if (all === null) {
     const what =
       'is JSON of an unknown kind; known are a list of objects, a Triton trace, and a range result of Prometheus';
     throw new EscapementError('E_TRACE_HEADER', what, { file: path });
   }
   const entries = (async function* () {
-    yield objects.map((object, i) => jsonEntry(object, i + 1));
+    yield all.map(({ fields, requests }, i) => jsonEntry(fields, i + 1, requests));
   })();
-  return { pattern: null, fields: Object.keys(objects[0] ?? {}), entries };
+  const names = all.slice(0, HEAD_LINES).flatMap(({ fields }) => Object.keys(fields));
+  return { pattern: null, fields: [...new Set(names)], entries };
 }

@@ -11,7 +11,6 @@ export interface Fields {
   /** Time that a request took, where its `time` is that of its end. */
   readonly took?: { readonly field: string; readonly unit: 's' | 'ms' };
   readonly length?: readonly string[];
-  readonly slo?: readonly string[];
   readonly class?: readonly string[];
   readonly tenant?: readonly string[];
 }
@@ -65,7 +64,6 @@ export const USUAL: Fields = {
   ],
   model: ['model', 'model_name', 'modelName', 'model_id', 'Model', 'function', 'endpoint', ...PATHS],
   length: ['length', 'input_length', 'tokens', 'input_tokens', 'prompt_tokens'],
-  slo: ['slo', 'slo_ms', 'timeout_ms'],
   class: ['class', 'priority_class'],
   tenant: ['tenant', 'tenant_id'],
 };

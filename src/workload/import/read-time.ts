@@ -22,7 +22,7 @@ const SCIENTIFIC = /^\d+(?:\.\d+)?e[-+]?\d+$/i;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const NS_PER_MS = 1_000_000n;
 
-/** Reads the times of logs, which have one unit if they are numbers. */
+/** Reads the times of logs, in each of which numbers have one unit. */
 export class TimeReader {
   /** Unit that was taken for granted; null: it is known, or no time was a number. */
   assumed: Unit | null = null;
@@ -35,9 +35,9 @@ export class TimeReader {
   fractional = 0;
   private unit: Unit | null = null;
 
-  /** Sets the unit, unless an earlier log has. */
-  expect(format: TimeFormat): void {
-    if (format !== 'auto') this.unit ??= format;
+  /** Begins a log with times of this format. */
+  begin(format: TimeFormat): void {
+    this.unit = format === 'auto' ? null : format;
   }
 
   /** Nanoseconds since 1970, or since whatever numbers count from; null: not a time. */

@@ -130,7 +130,7 @@ describe('an access log', () => {
       CLF.replace('/a/', '/c/'),
     ];
     const { rows, dropped, notes, lines: read } = await imported(file('access.log', `${lines.join('\n')}\n`));
-    expect(dropped).toEqual([{ why: 'calls no model', count: 1, file: expect.any(String), line: 2 }]);
+    expect(dropped).toEqual([{ why: 'no call of a model', count: 1, file: expect.any(String), line: 2 }]);
     expect([read, rows.map((row) => row.split(',')[1]).sort()]).toEqual([4, ['a', 'b', 'c']]);
     expect(notes).toContain('recognized as nginx');
     expect(notes.join()).toContain('times are whole seconds');
@@ -176,12 +176,46 @@ describe('what a log has besides', () => {
     const { written, notes } = await imported(path, { slo: 'slo_ms' });
     expect(written.map(({ path: _, ...each }) => each)).toEqual([
       { arrivals: 2, class: 'gold', tenant: 'x' },
-      { arrivals: 1, class: '', tenant: 'y' },
+      { arrivals: 1, tenant: 'y' },
     ]);
     expect(rowsOf(written[0]!.path)).toEqual(['0,a,10000000,7', '750000000,b,30000000,9']);
     // All files count from the first request of all.
     expect(rowsOf(written[1]!.path)).toEqual(['250000000,a,20000000']);
     expect(notes).toContain('times were read as seconds; if they are not, give --time-format');
+  });
+
+  it('gives every class and tenant a file of its own, whatever they are called', async () => {
+    const names = ['a/b', 'a b', 'a_b', '', '../x', 'é'];
+    const rows = names.map((name, i) => `${i}.5,m,${name}\n`).join('');
+    const { written } = await imported(file('names.csv', `time,model,tenant\n${rows}`), { timeFormat: 's' });
+    expect(written.map(({ tenant }) => tenant ?? '')).toEqual(names);
+    expect(new Set(written.map(({ path }) => path)).size).toBe(names.length);
+    for (const { path } of written) expect(rowsOf(path)).toHaveLength(1);
+  });
+
+  it('finds fields that the first lines lack, and no document in events with data', async () => {
+    const event = { time: '2026-10-12T06:00:01.5Z', inferenceservicename: 'bert', data: { result: 1 } };
+    const lines = [event, { ...event, tenant: 'x', time: '2026-10-12T06:00:02.25Z' }];
+    const { written, notes } = await imported(
+      file('events.jsonl', lines.map((each) => `${JSON.stringify(each)}\n`).join('')),
+      {
+        tenant: 'tenant',
+      },
+    );
+    expect(written.map(({ arrivals, tenant }) => [arrivals, tenant])).toEqual([
+      [1, undefined],
+      [1, 'x'],
+    ]);
+    expect(notes).toContain('recognized as kserve');
+  });
+
+  it('reads the numbers of each log in their own unit', async () => {
+    const seconds = file('s.csv', 'time,model\n1760248800.5,a\n');
+    const milliseconds = file('ms.csv', 'time,model\n1760248801750,b\n');
+    const out = file('both.csv', '');
+    const options = { slo: 1_000_000, maxBad: 0, seed: 1 };
+    const { spanNs } = await importTrace(DISK_FILES, [seconds, milliseconds], out, options);
+    expect(spanNs).toBe(1.25e9);
   });
 
   it('takes the model from a field or a regular expression', async () => {
@@ -191,7 +225,7 @@ describe('what a log has besides', () => {
     );
     const found = await imported(named, { model: '/x/(\\w+)' });
     expect(found.rows.map((row) => row.split(',')[1])).toEqual(['alpha', 'beta']);
-    expect(found.dropped).toMatchObject([{ why: 'calls no model', count: 1, line: 4 }]);
+    expect(found.dropped).toMatchObject([{ why: 'no call of a model', count: 1, line: 4 }]);
   });
 
   it('turns rates of Prometheus into requests, and loses none of slow series', async () => {
@@ -213,6 +247,14 @@ describe('what a log has besides', () => {
 });
 
 describe('a log with mistakes', () => {
+  it('is recognized although its first line is broken', async () => {
+    const { rows, dropped } = await imported(file('first.log', `garbage\n${`${CLF}\n`.repeat(30)}`));
+    expect([rows.length, dropped]).toMatchObject([
+      30,
+      [{ why: 'another layout than the other lines', line: 1 }],
+    ]);
+  });
+
   it('leaves out unreadable lines up to a share, and names the first of each kind', async () => {
     const lines = Array.from({ length: 100 }, (_, i) => `1760248800.${String(i).padStart(2, '0')},a`);
     lines[10] = 'yesterday,a';
@@ -222,15 +264,15 @@ describe('a log with mistakes', () => {
     const { dropped, arrivals } = await imported(path);
     expect(arrivals).toBe(97);
     expect(dropped.map(({ why, line }) => [line, why])).toEqual([
-      [12, 'has a time that is not a time'],
-      [22, 'has 1 fields where the header has 2'],
+      [12, 'no valid time in time'],
+      [22, '1 fields where the header has 2'],
       [32, 'a quote is not closed in its line, or text follows it'],
     ]);
     const out = file('none.csv', '');
     const options = { slo: 1, maxBad: 0.02, seed: 1 };
     await expect(importTrace(DISK_FILES, [path], `${out}.gz`, options)).rejects.toMatchObject({
       code: 'E_TRACE_VALUE',
-      what: '3 of 100 lines cannot be read, more than --max-bad allows; the first of them has a time that is not a time',
+      what: '3 of 100 lines cannot be read, more than --max-bad allows; the first: no valid time in time',
       place: { file: path, line: 12 },
     });
     expect(() => readFileSync(`${out}.gz`)).toThrow('ENOENT');
@@ -243,7 +285,12 @@ describe('a log with mistakes', () => {
     ['time,what\n1,a\n', 'has no known field of models: name it with --model; it has time, what'],
     ['just words\n', 'is neither a table nor a log of nginx, envoy, haproxy'],
     ['[1, 2', 'is not JSON: '],
-    ['{"data": {"result": [{"x": 1}]}}', 'is JSON of an unknown kind'],
+    ['{\n"data": {"what": [{"x": 1}]}}', 'is JSON of an unknown kind'],
+    [
+      '{"data": {"result": [{"metric": 1, "values": [5, ["x", 2], [1, "+Inf"]]}, 7]}}',
+      'has no known field of',
+    ],
+    ['[{"id": 1, "timestamps": 5}, {"id": 2, "timestamps": [3, null]}]', 'no valid time in ns'],
     ['HashFunction,1,2\nf,0,1\n', 'which experiments read as it is'],
     ['time,model\n2001-02-30T00:00:00Z,a\n', '1 of 1 lines cannot be read'],
     ['time,model\n1760248800.5,a\n1960248800.5,a\n', 'more than 104 days lie between'],
