@@ -13,6 +13,8 @@ const shared = isMainThread ? new SharedArrayBuffer(8 + 16 * ROLES.length) : get
 const numbers = new BigInt64Array(shared);
 
 if (isMainThread) {
+  // Its child processes are none of those that get messages, and would end without a channel.
+  process.env.NODE_OPTIONS = process.env.NODE_OPTIONS?.replace(/ --import=\S*inside\.mjs/, '');
   setEnvironmentData(KEY, shared);
   process.on('message', ({ clockMs, crash, hang, hangUntil }) => {
     if (clockMs !== undefined) Atomics.add(numbers, 0, BigInt(clockMs) * 1_000_000n);
