@@ -3,7 +3,7 @@ import { SHUTTING_DOWN, STANDS_BY, WORKER_LOST } from '../../../src/live/service
 import { type History, type HistoryEvent, nameOf } from '../history/history.js';
 import { DRAIN_NS, type Scenario } from '../scenario/scenario.js';
 import { type Check, Findings } from './finding.js';
-import { hasBegun, LOSSES, mayChangeDriver } from './reasons.js';
+import { hasBegun, mayChangeDriver, mayLoseWorker } from './reasons.js';
 
 type Answered = Extract<HistoryEvent, { readonly kind: 'answered' }>;
 type Asked = Extract<HistoryEvent, { readonly kind: 'asked' }>;
@@ -117,7 +117,7 @@ const REASONS: readonly Reason[] = [
   // While it has time, it is tried elsewhere.
   {
     text: exactly(WORKER_LOST),
-    isAllowed: (one) => hasBegun(one.scenario, LOSSES, one.answer.atNs) && isLate(one),
+    isAllowed: (one) => mayLoseWorker(one.scenario, one.answer.atNs) && isLate(one),
   },
   { text: exactly(STANDS_BY), isAllowed: ({ scenario, answer }) => mayChangeDriver(scenario, answer.atNs) },
   {
@@ -129,7 +129,7 @@ const REASONS: readonly Reason[] = [
     isAllowed: ({ scenario, answer }) =>
       answer.outcome === 'rejected' && (scenario.cluster.tenants?.length ?? 0) > 1,
   },
-  { text: /^no worker is up$/, isAllowed: (one) => hasBegun(one.scenario, LOSSES, one.answer.atNs) },
+  { text: /^no worker is up$/, isAllowed: (one) => mayLoseWorker(one.scenario, one.answer.atNs) },
   {
     text: /^(?:the model has been unloaded|the model was replaced .*|there is no such model|clients have unloaded it.*)$/,
     isAllowed: ({ scenario }) => scenario.workload.changes.length > 0,

@@ -90,6 +90,12 @@ it('finds failures without a reason', async () => {
   const crash = { kind: 'crash', atNs: 12 * NS_PER_MS, process: 'worker-0', forNs: NS_PER_S };
   // It has time to be tried elsewhere.
   expect(await about(WORKER_LOST, { faults: [crash] })).toHaveLength(1);
+  // A GPU is given up for three failures, whichever faults made them.
+  const fails = (actions: number) => ({ ...crash, kind: 'deviceFails', gpu: 0, actions });
+  expect(await about('no worker is up', { faults: [fails(2), crash] })).toHaveLength(0);
+  expect(await about('no worker is up', { faults: [fails(2)] })).toHaveLength(1);
+  expect(await about('no worker is up', { faults: [fails(2), fails(1)] })).toHaveLength(0);
+  expect(await about('no worker is up', { faults: [fails(2), { ...fails(1), gpu: 1 }] })).toHaveLength(1);
 });
 
 it('finds requests that were given up though the server or the driver went on', async () => {

@@ -4,8 +4,8 @@ import type { Scenario } from '../scenario/scenario.js';
 
 type Kind = FaultKind['kind'];
 
-/** What may take a worker from its controller. */
-export const LOSSES: readonly Kind[] = [
+/** What may take a worker from its controller, besides a GPU that fails. */
+const LOSSES: readonly Kind[] = [
   ...(['crash', 'stop', 'freeze', 'powerLoss', 'threadDies', 'threadHangs', 'cut', 'slowLink'] as const),
   ...([
     'disconnect',
@@ -27,6 +27,25 @@ export function hasBegun({ faults }: Scenario, kinds: readonly Kind[], atNs: num
   return faults.some((fault) => fault.atNs <= atNs && kinds.includes(fault.kind));
 }
 
+/** A GPU that fails so many INFERs in a row is given up, and its worker starts again. */
+const GIVEN_UP_FAILURES = 3;
+
+/** Whether a worker may have been taken from its controller. */
+export function mayLoseWorker(scenario: Scenario, atNs: number): boolean {
+  return hasBegun(scenario, LOSSES, atNs) || mayGiveUpGpu(scenario, atNs);
+}
+
+function mayGiveUpGpu({ faults }: Scenario, atNs: number): boolean {
+  /** By process and GPU. */
+  const failures = new Map<string, number>();
+  for (const fault of faults) {
+    if (fault.kind !== 'deviceFails' || fault.atNs > atNs) continue;
+    const gpu = `${fault.process} ${fault.gpu}`;
+    failures.set(gpu, (failures.get(gpu) ?? 0) + fault.actions);
+  }
+  return Math.max(...failures.values()) >= GIVEN_UP_FAILURES;
+}
+
 /** What a controller is started again after. */
 const RESTARTS: readonly Kind[] = ['crash', 'stop', 'powerLoss', 'threadDies', 'threadHangs'];
 
@@ -35,7 +54,7 @@ export function mayChangeDriver(scenario: Scenario, atNs: number): boolean {
   const { controllers } = scenario.cluster;
   if (controllers.length < 2) return hasRestarted(scenario, controllers[0].name, atNs);
   const startedNs = Math.max(...controllers.map(({ startNs }) => startNs));
-  return atNs < startedNs + AGREE_NS || hasBegun(scenario, LOSSES, atNs);
+  return atNs < startedNs + AGREE_NS || mayLoseWorker(scenario, atNs);
 }
 
 function hasRestarted({ faults }: Scenario, name: string, atNs: number): boolean {
