@@ -30,7 +30,7 @@ interface BenchOptions extends Omit<MeasureOptions, 'clients'> {
 
 /**
  * Measures the stages of a server separately and together, for each value of the varied key. All subjects are opened
- * first, so that a mistake in the last value does not waste the runs before. Throws errors of opening, `E_SERVER` if a trial had no answer, and the coded errors of devices and models.
+ * first, so that a mistake in the last value does not waste the runs before. Throws errors of opening, `E_SERVER` if there are too few answers, and the coded errors of devices and models.
  */
 export async function bench(options: BenchOptions): Promise<BenchResult> {
   const { vary, open, onProgress, version, cores, protocol, trials, seconds } = options;

@@ -4,8 +4,6 @@ interface MixedSourceOptions {
   readonly clients: number;
   readonly models: number;
   readonly sloNs: number;
-  /** Nothing arrives from then on. */
-  readonly endNs: number;
 }
 
 /**
@@ -18,23 +16,21 @@ export class MixedSource implements ArrivalSource {
   /** Clients that may send, with the earliest time; in order of time. */
   private readonly ready: { readonly user: number; readonly timeNs: number }[];
   private readonly models: number;
-  private endNs: number;
+  private isEnded = false;
 
-  constructor({ clients, models, sloNs, endNs }: MixedSourceOptions) {
+  constructor({ clients, models, sloNs }: MixedSourceOptions) {
     this.ready = Array.from({ length: clients }, (_, user) => ({ user, timeNs: 0 }));
     this.models = models;
     this.sloNs = sloNs;
-    this.endNs = endNs;
   }
 
   get timeNs(): number {
-    const { timeNs = Number.POSITIVE_INFINITY } = this.ready[0] ?? {};
-    return timeNs < this.endNs ? timeNs : Number.POSITIVE_INFINITY;
+    return this.isEnded ? Number.POSITIVE_INFINITY : (this.ready[0]?.timeNs ?? Number.POSITIVE_INFINITY);
   }
 
   /** Stops arrivals. */
   end(): void {
-    this.endNs = 0;
+    this.isEnded = true;
   }
 
   get user(): number {

@@ -86,9 +86,12 @@ function warmUpSeconds(seconds: number): number {
   return Math.min(MOST_WARM_UP_S, Math.max(LEAST_WARM_UP_S, 2 * seconds));
 }
 
+/** Trials may last so much longer altogether, on a machine that stalls. */
+const STALL_S = 10;
+
 /**
- * Saturates a server: each client sends its next request when the last is answered. Throws `E_SERVER` if a trial ends
- * without an answer or the server is killed.
+ * Saturates a server: each client sends its next request when the last is answered. Throws `E_SERVER` if the trials do
+ * not end for lack of answers, or the server is killed.
  */
 export async function loadServer(
   stage: StageName,
@@ -99,20 +102,25 @@ export async function loadServer(
   const { models } = subject;
   const warmUpNs = warmUpSeconds(seconds) * NS_PER_S;
   const windows = new TrialWindows(warmUpNs, seconds * NS_PER_S, trials);
-  const endNs = warmUpNs + trials * seconds * NS_PER_S;
+  const limitMs = (warmUpNs + (trials * seconds + STALL_S) * NS_PER_S) / NS_PER_MS;
   const target = await openTarget(`${protocol}://127.0.0.1:${child.ports[protocol]}`, {
     models: models.map(({ spec }) => spec.name),
     seed: TENSOR_SEED,
     ...(protocol === 'http' ? { connections: clients } : {}),
   });
   const sloNs = benchSloNs(subject, chosenBatches(subject), clients);
-  const source = new MixedSource({ clients, models: models.length, sloNs, endNs });
+  const source = new MixedSource({ clients, models: models.length, sloNs });
   const playing = play({ source, target, observer: windows });
   try {
-    const measuring = measureService(child, subject.devices.length, warmUpNs, endNs);
-    const [service, { answers }] = await Promise.race([Promise.all([measuring, playing]), child.death]);
+    const over = Promise.race([windows.over, pause(limitMs)]);
+    const service = await Promise.race([
+      measureService(child, subject.devices.length, warmUpNs, over),
+      child.death,
+    ]);
+    source.end();
+    const { answers } = await Promise.race([playing, child.death]);
     const results = windows.results();
-    if (results === null) throw noAnswers(STAGES[stage], windows.outcomes, seconds, answers);
+    if (results === null) throw noAnswers(STAGES[stage], windows.outcomes, limitMs, answers);
     const { failedShare } = windows;
     return { stage, ...results, service: { ...service, failedShare } };
   } finally {
@@ -123,21 +131,24 @@ export async function loadServer(
   }
 }
 
+/** Does not wait if the server has died. */
+const pause = (ms: number) => sleep(ms, undefined, { ref: false });
+
 /** Activity of both sides and the device during the trials. */
 async function measureService(
   child: BenchChild,
   gpus: number,
   fromNs: number,
-  toNs: number,
+  over: Promise<void>,
 ): Promise<Omit<Service, 'failedShare'>> {
-  // Does not wait if the server has died.
-  const pause = (ns: number) => sleep(ns / NS_PER_MS, undefined, { ref: false });
-  await pause(fromNs);
+  await pause(fromNs / NS_PER_MS);
+  const startMs = performance.now();
   const before = await counters(child.ports.metrics);
   await child.usage();
   const own = new UsageMeter();
-  await pause(toNs - fromNs);
+  await over;
   const generator = own.take();
+  const tookS = (performance.now() - startMs) / 1000;
   const server = await child.usage();
   const after = await counters(child.ports.metrics);
   const infers = after.infers - before.infers;
@@ -145,7 +156,7 @@ async function measureService(
     generator,
     server,
     meanBatch: infers === 0 ? 0 : (after.requests - before.requests) / infers,
-    deviceBusy: Math.min(1, (after.busyS - before.busyS) / (gpus * ((toNs - fromNs) / NS_PER_S))),
+    deviceBusy: Math.min(1, (after.busyS - before.busyS) / (gpus * tookS)),
   };
 }
 
@@ -172,17 +183,17 @@ export function metricSum(text: string, metric: string, ...labels: readonly stri
 export function noAnswers(
   stage: string,
   outcomes: readonly number[],
-  seconds: number,
+  waitedMs: number,
   answers: readonly AnswerCount[],
 ): EscapementError {
   const counts = outcomes.flatMap((count, outcome) =>
     count === 0 ? [] : [`${count} ${OUTCOME_NAMES[outcome]}`],
   );
-  const what = counts.length === 0 ? 'no request ended' : `its requests ended ${counts.join(', ')}`;
+  const what = counts.length === 0 ? 'no request ended' : `requests ended ${counts.join(', ')}`;
   const said = answers.find(({ message }) => message !== '');
   const most = said === undefined ? '' : `; most often the server said ${said.status}, "${said.message}"`;
   return new EscapementError(
     'E_SERVER',
-    `${stage}: a trial of ${seconds} s had no answer (in all trials ${what}${most}): increase --duration, or --set slo`,
+    `${stage}: too few answers for the trials in ${waitedMs / 1000} s (${what}${most}): increase --duration, or --set slo`,
   );
 }

@@ -17,67 +17,70 @@ interface Trials {
 }
 
 /**
- * Cuts a run into consecutive trials of equal length, so that none begins on an idle server. Answers come in batches,
- * and a trial may end in the middle of one: each is counted from the first answer after its start to the first after
- * its end, over the time between these two.
+ * Cuts a run into consecutive trials, so that none begins on an idle server. A trial starts with an answer and ends with
+ * the first one that comes its length later, which starts the next: answers come in batches, and a fixed end may lie in
+ * the middle of one. A machine that stalls makes a trial longer.
  */
 export class TrialWindows implements RunObserver {
-  /** By outcome: answers within the trials. */
+  /** Resolves when the last trial has ended. */
+  readonly over: Promise<void>;
+  /** By outcome: answers from the begin to the end of the last trial. */
   readonly outcomes = new Array<number>(OUTCOME_NAMES.length).fill(0);
-  private readonly latency: readonly Histogram[];
-  /** By start of a trial, and the end of the last: the first answer from then on, and its number. */
-  private readonly firstNs: Float64Array;
-  private readonly firstNumber: Float64Array;
-  private reached = 0;
-  private served = 0;
+  /** Of the trials that have ended. */
+  private readonly ended: Trials = { throughputRps: [], p50Ms: [], p99Ms: [] };
+  /** NaN before the first. */
+  private startNs = Number.NaN;
+  private latency = new Histogram();
+  private end!: () => void;
 
   constructor(
     private readonly beginNs: number,
     private readonly lengthNs: number,
     private readonly trials: number,
   ) {
-    this.latency = Array.from({ length: trials }, () => new Histogram());
-    this.firstNs = new Float64Array(trials + 1);
-    this.firstNumber = new Float64Array(trials + 1);
+    this.over = new Promise((resolve) => {
+      this.end = resolve;
+    });
   }
 
   answered(requests: RequestTable, slot: number, outcome: Outcome, nowNs: number): void {
-    const trial = Math.floor((nowNs - this.beginNs) / this.lengthNs);
-    const within = trial >= 0 && trial < this.trials;
-    if (within) this.outcomes[outcome]++;
-    if (outcome !== OUTCOME_OK && outcome !== OUTCOME_LATE) return;
-    this.served++;
-    while (this.reached <= Math.min(trial, this.trials)) {
-      this.firstNs[this.reached] = nowNs;
-      this.firstNumber[this.reached] = this.served;
-      this.reached++;
-    }
-    if (within) this.latency[trial].record(nowNs - requests.arrivalNs[slot]);
+    if (nowNs < this.beginNs || this.isOver) return;
+    const isServed = outcome === OUTCOME_OK || outcome === OUTCOME_LATE;
+    if (isServed) this.cutAt(nowNs);
+    if (this.isOver) return;
+    this.outcomes[outcome]++;
+    if (isServed) this.latency.record(nowNs - requests.arrivalNs[slot]);
   }
 
   completed(): void {
     // Clients see answers only.
   }
 
-  /** Share of the answers within the trials without a result; 0 if nothing was answered. */
+  /** Share of the answers without a result; 0 if nothing was answered. */
   get failedShare(): number {
     const all = this.outcomes.reduce((sum, count) => sum + count, 0);
     const served = this.outcomes[OUTCOME_OK] + this.outcomes[OUTCOME_LATE];
     return all === 0 ? 0 : 1 - served / all;
   }
 
-  /** Null if a trial had no answer, so that its rate is not known. */
+  /** Null if not all trials have ended. */
   results(): Trials | null {
-    const results: Trials = { throughputRps: [], p50Ms: [], p99Ms: [] };
-    for (let trial = 0; trial < this.trials; trial++) {
-      const histogram = this.latency[trial];
-      const tookNs = this.firstNs[trial + 1] - this.firstNs[trial];
-      if (histogram.count === 0 || !(tookNs > 0)) return null;
-      const requests = this.firstNumber[trial + 1] - this.firstNumber[trial];
-      results.throughputRps.push((requests * NS_PER_S) / tookNs);
-      results.p50Ms.push(histogram.percentile(50) / NS_PER_MS);
-      results.p99Ms.push(histogram.percentile(99) / NS_PER_MS);
-    }
-    return results;
+    return this.isOver ? this.ended : null;
+  }
+
+  private get isOver(): boolean {
+    return this.ended.throughputRps.length === this.trials;
+  }
+
+  private cutAt(nowNs: number): void {
+    if (Number.isNaN(this.startNs)) this.startNs = nowNs;
+    const tookNs = nowNs - this.startNs;
+    if (tookNs < this.lengthNs) return;
+    this.ended.throughputRps.push((this.latency.count * NS_PER_S) / tookNs);
+    this.ended.p50Ms.push(this.latency.percentile(50) / NS_PER_MS);
+    this.ended.p99Ms.push(this.latency.percentile(99) / NS_PER_MS);
+    this.startNs = nowNs;
+    this.latency = new Histogram();
+    if (this.isOver) this.end();
   }
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MixedSource } from '../../../src/tools/bench/mixed-source.js';
 
 it('keeps each client at one request and deals models in turn, whichever is answered first', () => {
-  const source = new MixedSource({ clients: 4, models: 4, sloNs: 1e9, endNs: 1e9 });
+  const source = new MixedSource({ clients: 4, models: 4, sloNs: 1e9 });
   const models: number[] = [];
   const send = () => {
     models.push(source.model);
@@ -22,5 +22,6 @@ it('keeps each client at one request and deals models in turn, whichever is answ
   expect(models.filter((model) => model === 1)).toHaveLength(4);
   expect(source.sloNs).toBe(1e9);
   source.answered(2, 1e9);
+  source.end();
   expect(source.timeNs).toBe(Number.POSITIVE_INFINITY);
 });

@@ -11,12 +11,12 @@ it('a stage without answers ends with what the server said most often', () => {
     { status: 'HTTP 503', count: 178, message: 'no worker is up' },
     { status: 'HTTP 504', count: 16, message: 'the SLO of 1 s could not be met' },
   ];
-  const ended = 'IO: a trial of 2 s had no answer (in all trials its requests ended 16 timeout, 178 error';
+  const ended = 'IO: too few answers for the trials in 15 s (requests ended 16 timeout, 178 error';
   const advice = '): increase --duration, or --set slo';
-  expect(noAnswers('IO', outcomes, 2, answers).message).toBe(
+  expect(noAnswers('IO', outcomes, 15_000, answers).message).toBe(
     `${ended}; most often the server said HTTP 503, "no worker is up"${advice}`,
   );
-  expect(noAnswers('IO', outcomes, 2, []).message).toBe(ended + advice);
+  expect(noAnswers('IO', outcomes, 15_000, []).message).toBe(ended + advice);
 });
 
 it('adds up the samples that have the labels', async () => {

@@ -47,17 +47,32 @@ it('takes the latency of what was answered within the trial', () => {
 
 it('tells which share had no result, and counts none of it', () => {
   const answers = new Answers(1);
-  for (let ms = 1000; ms <= 2000; ms += 100) answers.at(ms);
-  for (let i = 0; i < 10; i++) answers.at(1500, 1, OUTCOME_REJECTED);
+  for (let ms = 1000; ms < 2000; ms += 100) {
+    answers.at(ms);
+    answers.at(ms + 50, 1, OUTCOME_REJECTED);
+  }
+  answers.at(2000);
   expect(answers.windows.results()?.throughputRps[0]).toBeCloseTo(10, 5);
   expect(answers.windows.failedShare).toBeCloseTo(0.5, 5);
   expect(answers.windows.outcomes[OUTCOME_REJECTED]).toBe(10);
 });
 
-it('knows no rate of a trial without an answer', () => {
+it('makes a trial longer on a machine that stalls, and is over after the last', async () => {
   const answers = new Answers(2);
   answers.at(1500);
-  answers.at(3200);
+  // A trial of nothing but a stall, then one of two answers.
+  answers.at(3500, 2000);
+  answers.at(4000);
   expect(answers.windows.results()).toBeNull();
-  expect(new Answers(1).windows.failedShare).toBe(0);
+  answers.at(4500);
+  await answers.windows.over;
+  answers.at(4600, 1, OUTCOME_REJECTED);
+  expect(answers.windows.results()?.throughputRps).toEqual([0.5, 2]);
+  expect(answers.windows.failedShare).toBe(0);
+});
+
+it('has no results before the trials have ended', () => {
+  const { windows } = new Answers(1);
+  expect(windows.results()).toBeNull();
+  expect(windows.failedShare).toBe(0);
 });
